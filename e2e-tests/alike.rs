@@ -1,4 +1,4 @@
-//! policy.wasm beside the native code, on many reviews that nobody wrote: the same answer, byte for byte, and never a trap.
+//! policy.wasm and the native code answer generated reviews the same, byte for byte, and the module never traps.
 
 use std::collections::BTreeMap;
 use std::num::NonZero;
@@ -27,7 +27,7 @@ impl Choices for Random {
     }
 }
 
-/// One review: the payload, who answers the guest, who answers the native code, and where it comes from, for a failure.
+/// One review: the payload, the host functions for the guest and for the native code, and where the review comes from.
 pub(crate) struct Question {
     pub(crate) payload: Vec<u8>,
     pub(crate) host: Capabilities,
@@ -35,12 +35,12 @@ pub(crate) struct Question {
     pub(crate) origin: String,
 }
 
-/// How often each kind of answer was given.
+/// The number of answers of each kind.
 pub(crate) type Tally = BTreeMap<&'static str, u64>;
 
-/// Asks both about the review of each seed, on all cores. A failure names the seed and the command that repeats it alone.
+/// Asks both about the review of each seed, on all cores. A failure names the seed and the command that repeats it.
 ///
-/// The seeds are counted from `SEED`, the number of them is in the variable `count`, unless they are not set.
+/// `SEED` sets the first seed. The variable named `count` sets the number of seeds.
 pub(crate) fn ask_both(
     test: &str,
     count: (&str, u64),
@@ -55,7 +55,7 @@ pub(crate) fn ask_both(
         let (payload, origin) = (question.payload.clone(), question.origin.clone());
         answer(module, question).with_context(|| {
             let file = std::env::temp_dir().join(format!("claim-rollout-{test}-{seed}.json"));
-            // Best effort: the seed says the same.
+            // Best effort: the seed repeats the case too.
             let _ = std::fs::write(&file, &payload);
             let file = file.display();
             format!(
@@ -87,7 +87,7 @@ pub(crate) fn ask_both(
     Ok(all)
 }
 
-/// Fails if one of these kinds was hardly met: then the test would say more than it checks. A few seeds prove nothing.
+/// Fails if one of these kinds occurred too rarely to prove anything. A run of a few seeds is not checked.
 pub(crate) fn ensure_all_kinds(tally: &Tally, kinds: &[&str], least: u64) -> anyhow::Result<()> {
     let missing = |kind: &&&str| tally.get(**kind).is_none_or(|count| *count < least);
     let few = tally.get("all").is_none_or(|count| *count < 1000);
@@ -117,7 +117,7 @@ fn count_kinds(answer: &Value, tally: &mut Tally) {
     }
 }
 
-/// The answer of both, once it is known that they are the same and usable.
+/// Checks that both answers are equal and well-formed, and returns the answer.
 fn answer(module: &Module, mut question: Question) -> anyhow::Result<Value> {
     let native = wire::validate(&question.payload, &mut *question.native);
     let wasm = run(module, &question.payload, question.host).map_err(anyhow::Error::msg)?;
@@ -128,18 +128,19 @@ fn answer(module: &Module, mut question: Question) -> anyhow::Result<Value> {
         String::from_utf8_lossy(&native)
     );
     let Ok(answer) = serde_json::from_slice::<Value>(&wasm) else {
-        // An object with half a surrogate or a number beyond all bounds in a part that nobody here reads comes back as it
-        // came. No such payload reaches a policy: its host has decoded the request before, and the webhook decodes it after.
+        // An object with half a surrogate or an out-of-range number in a part that the policy does not read comes back
+        // unchanged. No such payload reaches a policy: the host decodes requests before, and the webhook decodes them
+        // after.
         ensure!(
             serde_json::from_slice::<Value>(&question.payload).is_err(),
-            "what can be decoded was answered with what cannot: {}",
+            "a decodable object was answered with an undecodable one: {}",
             String::from_utf8_lossy(&wasm)
         );
         return Ok(Value::Null);
     };
     let accepted = answer["accepted"].as_bool().context("a verdict")?;
     let message = answer["message"].as_str().unwrap_or_default();
-    ensure!(accepted || !message.is_empty(), "a refusal without a reason: {answer}");
+    ensure!(accepted || !message.is_empty(), "a denial without a message: {answer}");
     ensure!(message.chars().count() <= 2048, "an endless reason: {answer}");
     Ok(answer)
 }

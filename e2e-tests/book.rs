@@ -1,10 +1,11 @@
-//! A document that shows commands, and what they print: its commands in their order, and what is not printed as it is shown.
+//! A document with commands and their output. A test runs the commands in order and compares the output with the
+//! document.
 
 use anyhow::{Context as _, ensure};
 
 use crate::repository::root;
 
-/// A command, and what the document says that it prints.
+/// A command, and the output in the document.
 #[derive(Clone, Debug)]
 pub(crate) struct Command {
     pub(crate) typed: String,
@@ -15,17 +16,17 @@ pub(crate) struct Command {
 pub(crate) struct Book {
     file: &'static str,
     commands: std::vec::IntoIter<Command>,
-    /// What is printed where it is not what the document says.
+    /// The output that differs from the document.
     wrong: String,
 }
 
 impl Book {
-    /// Those of a file of the repository.
+    /// Reads the commands of a file of the repository.
     pub(crate) fn read(file: &'static str) -> anyhow::Result<Self> {
         Ok(Self::of(file, &text(file)?))
     }
 
-    /// Those that stand under these headings, in this order.
+    /// Reads the commands under these headings, in this order.
     pub(crate) fn under(headings: &[&str], file: &'static str) -> anyhow::Result<Self> {
         let text = text(file)?;
         let sections = headings.iter().map(|heading| {
@@ -43,7 +44,7 @@ impl Book {
         }
     }
 
-    /// The next command, which must be this one.
+    /// Returns the next command. Fails if it is another one.
     pub(crate) fn expect(&mut self, typed: &str) -> anyhow::Result<Command> {
         let file = self.file;
         let next = self.next().with_context(|| format!("{file}: no further command"))?;
@@ -55,14 +56,14 @@ impl Book {
         Ok(next)
     }
 
-    /// Notes what a command printed, if it is not what is shown.
+    /// Compares the output of a command with the document, and notes a difference.
     pub(crate) fn compare(&mut self, command: &Command, printed: &str) {
         if !command.shows(printed) {
             self.wrong += &format!("$ {}\n{printed}", command.typed);
         }
     }
 
-    /// Fails if there are further commands, or any printed something else; it says what.
+    /// Fails with the differences if there are any, or if commands are left.
     pub(crate) fn end(mut self) -> anyhow::Result<()> {
         let further = self.next();
         ensure!(further.is_none(), "{}: expected no further {further:?}", self.file);
@@ -80,8 +81,8 @@ impl Iterator for Book {
 }
 
 impl Command {
-    /// True iff the document shows what was printed. What stands before a line of three dots is left out; Events, which
-    /// kubectl lists in the order of their seconds, may stand in any.
+    /// True iff the document shows what was printed. The output before a line of three dots is ignored. Events may be
+    /// in any order, because kubectl sorts them by the second.
     pub(crate) fn shows(&self, printed: &str) -> bool {
         let Some((_, shown)) = self.shown.split_once("...\n") else {
             return essence(printed) == essence(&self.shown);
@@ -102,20 +103,20 @@ pub(crate) fn text(file: &str) -> anyhow::Result<String> {
     std::fs::read_to_string(path).with_context(|| file.to_owned())
 }
 
-/// What stands under a heading, up to the next one.
+/// The text under a heading, up to the next heading.
 pub(crate) fn section<'a>(text: &'a str, heading: &str) -> Option<&'a str> {
     let (_, rest) = text.split_once(&format!("\n{heading}\n"))?;
     Some(rest.find("\n##").map_or(rest, |end| &rest[..end]))
 }
 
-/// The blocks of a language.
+/// The code blocks in a language.
 pub(crate) fn blocks<'a>(text: &'a str, language: &str) -> Vec<&'a str> {
     let fence = format!("```{language}\n");
     let rests = text.split(&fence).skip(1);
     rests.map(|rest| rest.split("```").next().unwrap_or_default()).collect()
 }
 
-/// A command goes on after a backslash, and up to the end of its here-document.
+/// Splits text into commands. A command continues after a backslash, and up to the end of its here-document.
 fn commands(text: &str) -> Vec<Command> {
     let mut commands: Vec<Command> = Vec::new();
     for block in blocks(text, "console") {
@@ -148,8 +149,8 @@ fn whole<'a>(first: &'a str, lines: &mut impl Iterator<Item = &'a str>) -> Strin
     command.join("\n")
 }
 
-/// The words of a text but for ages, for the time of a Helm release, and for the space between columns, whose width depends
-/// on them.
+/// The words of a text without ages and without the time of a Helm release. Spaces between columns are ignored, because
+/// their width depends on ages.
 fn essence(text: &str) -> Vec<Vec<&str>> {
     let word = |word| if is_age(word) { "AGE" } else { word };
     let lines = text.lines().map(|line| match line.strip_prefix("LAST DEPLOYED: ") {
@@ -169,7 +170,7 @@ fn is_age(word: &str) -> bool {
 }
 
 #[test]
-fn a_command_is_read_to_its_end_and_what_it_prints_is_compared_but_for_ages() {
+fn command_is_read_whole_and_output_compared_without_ages() {
     let text =
         "# A\n```console\n$ cat > a <<'END'\n$ no command\nEND\n$ a \\\n    b\nNAME   AGE\nweb    1m2s\n$ c\n```\n";
     let [here, long, silent] = commands(text).try_into().expect("three commands");

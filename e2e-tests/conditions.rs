@@ -1,4 +1,4 @@
-//! The conditions of the shipped policy objects, on a real API server: who is asked about a request, and who is not.
+//! The matchConditions of the shipped policy objects, on a real API server: which policies are called for a request.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,11 +10,12 @@ use crate::cluster::{Cluster, EXPANDABLE, Options, eventually};
 use crate::host_is_faithful::policy;
 use crate::policy_host::{KubeApi, PolicyHost, Shipped};
 
-/// A request, and which of the policies is asked: `s`ets, `c`laims, `r`etention, `p`ods. Everything is a dry run.
+/// A request, and which policies are called: `s`ets, `c`laims, `r`etention, `p`ods. Every request is a dry run.
 ///
-/// `keeps` and `deletes` are sets with two replicas; the second deletes its claims with itself and with a replica.
+/// `keeps` and `deletes` are StatefulSets with two replicas. The retention policy of `deletes` deletes its PVCs, with
+/// the StatefulSet and with a replica.
 const TABLE: &[(&str, &[&str])] = &[
-    // What everybody does all day concerns nobody.
+    // Everyday requests call no policy.
     ("    ", &["set", "image", "statefulset/keeps", "main=example/main:2"]),
     ("    ", &["annotate", "statefulset", "keeps", "example.com/note=hello"]),
     ("    ", &["label", "statefulset", "keeps", "team=storage"]),
@@ -31,7 +32,7 @@ const TABLE: &[(&str, &[&str])] = &[
     ),
     ("    ", &["scale", "statefulset", "keeps", "--replicas=3"]),
     ("    ", &["scale", "statefulset", "keeps", "--replicas=2"]),
-    // Sets: a change of the templates, and an annotation of ours that is there, comes or goes.
+    // Sets: a change of the templates, and an annotation of ours that is added, changed or removed.
     ("s   ", &["patch", "statefulset", "keeps", "--type=json", "-p", LARGER]),
     (
         "s   ",
@@ -48,7 +49,7 @@ const TABLE: &[(&str, &[&str])] = &[
         &["annotate", "statefulset", "ours", "claim-rollout.io/update-policy-"],
     ),
     ("    ", &["delete", "statefulset", "ours"]),
-    // The status: annotations and owners are all that concerns the policy, whatever the status says.
+    // The status: only annotations and owners concern the policy, not the status itself.
     (
         "    ",
         &[
@@ -81,7 +82,7 @@ const TABLE: &[(&str, &[&str])] = &[
         "    ",
         &["patch", "statefulset", "keeps", STATUS, "--type=merge", "-p", OWNED],
     ),
-    // Whoever fills a StatefulSet with annotations is answered all the same; their StatefulSet concerns the policy.
+    // A StatefulSet full of annotations calls the policy, and the request is answered.
     ("s   ", &["label", "statefulset", "full", "team=storage"]),
     (
         "    ",
@@ -95,7 +96,7 @@ const TABLE: &[(&str, &[&str])] = &[
             r#"{"status":{"observedGeneration":7}}"#,
         ],
     ),
-    // Claims: only those of the StatefulSet controller, under either of its names.
+    // Claims: only those of the StatefulSet controller, under both of its accounts.
     ("    ", &["create", "-f", "-"]),
     (
         " c  ",
@@ -116,7 +117,7 @@ const TABLE: &[(&str, &[&str])] = &[
             "--as-group=system:masters",
         ],
     ),
-    // Retention: a Scale does not say more than that it is a scale-down.
+    // Retention: a Scale shows only that it is a scale-down.
     ("  r ", &["scale", "statefulset", "keeps", "--replicas=1"]),
     ("  r ", &["scale", "statefulset", "keeps", "--replicas=0"]),
     ("  r ", &["scale", "statefulset", "deletes", "--replicas=1"]),
@@ -174,7 +175,7 @@ const TABLE: &[(&str, &[&str])] = &[
             "--as=system:serviceaccount:kube-system:generic-garbage-collector",
         ],
     ),
-    // Pods: only those of a set that mount claims, and only where the StatefulSet controller deletes them.
+    // Pods: only those with PVCs, of a StatefulSet, deleted by the StatefulSet controller.
     ("    ", &["delete", "pod", "keeps-0"]),
     (
         "   p",
@@ -239,13 +240,13 @@ const TABLE: &[(&str, &[&str])] = &[
 const STATUS: &str = "--subresource=status";
 const OWNED: &str =
     r#"{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"owner","uid":"1"}]}}"#;
-/// As many annotations as fit.
+/// As many annotations as fit into an object.
 const MANY: usize = 80_000;
 
 const LARGER: &str =
     r#"[{"op":"replace","path":"/spec/volumeClaimTemplates/0/spec/resources/requests/storage","value":"2Gi"}]"#;
 
-/// A set that nobody makes Pods for: its controller is halted.
+/// A StatefulSet without Pods: the StatefulSet controller is stopped.
 fn set(name: &str, annotations: &Value, retention: &Value) -> Value {
     json!({
         "apiVersion": "apps/v1",
@@ -265,7 +266,7 @@ fn set(name: &str, annotations: &Value, retention: &Value) -> Value {
     })
 }
 
-/// A Pod that an object of this kind owns, with a volume.
+/// A Pod with a volume, owned by an object of this kind.
 fn pod(name: &str, owner: Option<&str>, volume: &Value) -> Value {
     let owners = owner.map(|kind| json!([{"apiVersion": "apps/v1", "kind": kind, "name": "keeps", "uid": "none"}]));
     let mut volume = volume.clone();
@@ -278,8 +279,8 @@ fn pod(name: &str, owner: Option<&str>, volume: &Value) -> Value {
     })
 }
 
-/// The service account of the namespace, without which no Pod is created.
-async fn until_there_is_an_account(cluster: &Cluster) -> anyhow::Result<()> {
+/// Waits for the service account of the namespace; no Pod is created without it.
+async fn until_service_account(cluster: &Cluster) -> anyhow::Result<()> {
     let account = eventually("a service account", Duration::from_secs(60), async || {
         let get = ["get", "serviceaccount", "default"];
         Ok(cluster.kubectl(&get, "").await?.success.then_some(()))
@@ -295,7 +296,7 @@ fn claim_spec() -> Value {
     })
 }
 
-/// What the table is about.
+/// Creates the objects of the table.
 async fn make(cluster: &Cluster) -> anyhow::Result<()> {
     let deletes = json!({"whenDeleted": "Delete", "whenScaled": "Delete"});
     let ours = json!({"claim-rollout.io/update-policy": "OnClaimDelete"});
@@ -329,9 +330,9 @@ fn many() -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn only_what_concerns_a_policy_reaches_it() -> anyhow::Result<()> {
+async fn policies_get_only_requests_that_concern_them() -> anyhow::Result<()> {
     let cluster = Cluster::start(Options::default()).await?;
-    until_there_is_an_account(&cluster).await?;
+    until_service_account(&cluster).await?;
     cluster.halt("kube-controller-manager");
     let client = cluster.client().await?;
     let shipped = [
@@ -367,7 +368,7 @@ async fn only_what_concerns_a_policy_reaches_it() -> anyhow::Result<()> {
             .map(|(name, (before, after))| if after > before { name } else { " " })
             .collect())
     };
-    // The API server learns of the registrations a moment later.
+    // The API server learns of new webhooks with a delay.
     for wanted in ["s   ", " c  ", "  r ", "   p"] {
         let (_, arguments) = TABLE.iter().find(|(who, _)| *who == wanted).expect("a row");
         eventually(

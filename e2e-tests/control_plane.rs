@@ -1,4 +1,4 @@
-//! The control plane the other tests stand on is a real one: what claim-rollout relies on happens there by itself.
+//! The control plane under the tests behaves like a real one: these are the behaviours that claim-rollout relies on.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::cluster::{ATTRIBUTES_CLASSES, Cluster, Driver, EXPANDABLE, FIXED, ON_
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A StatefulSet `name` of three with a claim `data` of 1Gi each.
+/// A StatefulSet `name` of three replicas with a PVC `data` of 1Gi each.
 fn set(name: &str, class: &str) -> StatefulSet {
     serde_json::from_value(json!({
         "apiVersion": "apps/v1",
@@ -40,7 +40,7 @@ fn set(name: &str, class: &str) -> StatefulSet {
     .expect("a StatefulSet")
 }
 
-/// Creates the set and waits until its Pods are Ready.
+/// Creates the StatefulSet and waits until its Pods are Ready.
 async fn create_ready(client: &kube::Client, set: &StatefulSet) -> anyhow::Result<()> {
     let sets: Api<StatefulSet> = Api::default_namespaced(client.clone());
     let name = set.metadata.name.clone().unwrap_or_default();
@@ -52,7 +52,7 @@ async fn create_ready(client: &kube::Client, set: &StatefulSet) -> anyhow::Resul
     ready.await
 }
 
-/// Waits until the claim is as wanted.
+/// Waits for a state of the PVC.
 async fn wait_for(
     claims: &Api<PersistentVolumeClaim>,
     name: &str,
@@ -71,7 +71,7 @@ async fn resize(claims: &Api<PersistentVolumeClaim>, name: &str, size: &str) -> 
     claims.patch(name, &PatchParams::default(), &Patch::Merge(patch)).await
 }
 
-/// Whether the volume behind the claim has this size.
+/// Whether the volume of the PVC has this size.
 fn has_capacity(claim: &PersistentVolumeClaim, size: &str) -> bool {
     let capacity = claim.status.as_ref().and_then(|status| status.capacity.as_ref());
     capacity
@@ -79,16 +79,16 @@ fn has_capacity(claim: &PersistentVolumeClaim, size: &str) -> bool {
         .is_some_and(|storage| storage.0 == size)
 }
 
-/// The HTTP status of a refusal.
-fn refusal<T: std::fmt::Debug>(result: kube::Result<T>) -> u16 {
+/// The HTTP status of an error.
+fn error_code<T: std::fmt::Debug>(result: kube::Result<T>) -> u16 {
     match result {
         Err(kube::Error::Api(status)) => status.code,
-        other => panic!("not a refusal: {other:?}"),
+        other => panic!("not an error: {other:?}"),
     }
 }
 
 #[tokio::test]
-async fn claims_are_bound_grow_and_change_their_class() -> anyhow::Result<()> {
+async fn claims_are_bound_grow_and_change_class() -> anyhow::Result<()> {
     let cluster = Cluster::start(Options::default()).await?;
     let client = cluster.client().await?;
     let claims: Api<PersistentVolumeClaim> = Api::default_namespaced(client.clone());
@@ -121,7 +121,7 @@ async fn claims_are_bound_grow_and_change_their_class() -> anyhow::Result<()> {
         .await?;
     }
 
-    // The protection of claims in use, the garbage collector and kwok all have a part in this.
+    // The PVC protection, the garbage collector and kwok are all involved here.
     claims.delete("data-web-0", &DeleteParams::default()).await?;
     let pods: Api<Pod> = Api::default_namespaced(client.clone());
     let old = claims.get("data-web-0").await?.metadata.uid;
@@ -140,7 +140,7 @@ async fn claims_are_bound_grow_and_change_their_class() -> anyhow::Result<()> {
 const GI: u64 = 1 << 30;
 
 #[tokio::test]
-async fn refusals_come_from_where_they_do_in_production() -> anyhow::Result<()> {
+async fn errors_come_from_the_same_programs_as_in_production() -> anyhow::Result<()> {
     let driver = Driver {
         maximum_bytes: 4 * GI,
         ..Driver::default()
@@ -154,13 +154,13 @@ async fn refusals_come_from_where_they_do_in_production() -> anyhow::Result<()> 
     let claims: Api<PersistentVolumeClaim> = Api::default_namespaced(client.clone());
 
     create_ready(&client, &set("stiff", FIXED)).await?;
-    assert_eq!(refusal(resize(&claims, "data-stiff-0", "2Gi").await), 403);
+    assert_eq!(error_code(resize(&claims, "data-stiff-0", "2Gi").await), 403);
     create_ready(&client, &set("web", ON_FIRST_USE)).await?;
-    the_driver_refuses_until_it_does_not(&cluster, &claims).await?;
-    the_file_system_has_its_turn(&cluster, &claims).await?;
+    driver_fails_until_its_limit_is_raised(&cluster, &claims).await?;
+    file_system_expansion_is_left_to_the_node(&cluster, &claims).await?;
 
     let alice = Api::<PersistentVolumeClaim>::default_namespaced(cluster.client_for("alice", &[]).await?);
-    assert_eq!(refusal(resize(&alice, "data-web-2", "2Gi").await), 403);
+    assert_eq!(error_code(resize(&alice, "data-web-2", "2Gi").await), 403);
     let refused = cluster.kubectl(&["--as=carol", "delete", "pvc/data-web-2"], "").await?;
     assert!(!refused.success);
     assert!(
@@ -183,8 +183,8 @@ async fn refusals_come_from_where_they_do_in_production() -> anyhow::Result<()> 
     Ok(())
 }
 
-/// The largest volume of the driver is 4Gi, at first.
-async fn the_driver_refuses_until_it_does_not(
+/// The driver allows at most 4Gi, at first.
+async fn driver_fails_until_its_limit_is_raised(
     cluster: &Cluster,
     claims: &Api<PersistentVolumeClaim>,
 ) -> anyhow::Result<()> {
@@ -201,7 +201,7 @@ async fn the_driver_refuses_until_it_does_not(
     wait_for(
         claims,
         "data-web-0",
-        "the driver's refusal to be in the status",
+        "the error of the driver to be in the status",
         infeasible,
     )
     .await?;
@@ -213,7 +213,10 @@ async fn the_driver_refuses_until_it_does_not(
 }
 
 /// The driver leaves the end of the expansion to the kubelet.
-async fn the_file_system_has_its_turn(cluster: &Cluster, claims: &Api<PersistentVolumeClaim>) -> anyhow::Result<()> {
+async fn file_system_expansion_is_left_to_the_node(
+    cluster: &Cluster,
+    claims: &Api<PersistentVolumeClaim>,
+) -> anyhow::Result<()> {
     cluster.set_driver(&Driver {
         node_expansion_required: true,
         ..Driver::default()
@@ -226,7 +229,7 @@ async fn the_file_system_has_its_turn(cluster: &Cluster, claims: &Api<Persistent
     .await
 }
 
-/// What these users tried to write to claims: who, how, which, and what the API server answered.
+/// The writes of these users to PVCs: user, verb, name, HTTP status.
 async fn written_by(cluster: &Cluster, users: &[&str]) -> anyhow::Result<Vec<(String, String, String, u16)>> {
     let entries = cluster.audit().await?.into_iter();
     let theirs = entries
@@ -238,7 +241,7 @@ async fn written_by(cluster: &Cluster, users: &[&str]) -> anyhow::Result<Vec<(St
 }
 
 #[tokio::test]
-async fn two_stand_side_by_side_and_one_survives_its_api_server() -> anyhow::Result<()> {
+async fn two_clusters_run_side_by_side_one_survives_its_api_server() -> anyhow::Result<()> {
     let (one, other) = tokio::try_join!(Cluster::start(Options::default()), Cluster::start(Options::default()))?;
     let client = one.client().await?;
     create_ready(&client, &set("web", EXPANDABLE)).await?;

@@ -1,5 +1,5 @@
-//! The main job, from the user's point of view: a StatefulSet gets larger volumes because somebody ran `kubectl apply`.
-//! What is said at the end is checked against the API server.
+//! The main use: a StatefulSet gets larger volumes by `kubectl apply`. The claims in the final output are checked
+//! against the API server.
 
 mod checks;
 mod screen;
@@ -20,15 +20,15 @@ pub(crate) use screen::Screen;
 const MANIFEST: &str = include_str!("demo/web.yaml");
 const SMALL: &str = "10Gi";
 const LARGE: &str = "20Gi";
-/// The command that is refused, and accepted.
+/// The command that the API server denies first, and then accepts.
 const APPLY: [&str; 3] = ["apply", "-f", "web.yaml"];
-/// How long the driver takes to expand a volume: slow enough to be seen.
+/// The duration of an expansion: slow enough to watch.
 const EXPANSION_MILLIS: u64 = 1000;
 const PATIENCE: Duration = Duration::from_secs(60);
-/// What is said when nothing of it is left.
+/// Printed when the cluster is removed.
 pub(crate) const FAREWELL: &str = "Nothing is left running. `make demo KEEP=1` keeps it, to try things out.";
 
-/// The cluster that it is played in.
+/// The options of the demo cluster.
 pub(crate) fn options(minor: String) -> Options {
     Options {
         minor,
@@ -36,7 +36,7 @@ pub(crate) fn options(minor: String) -> Options {
     }
 }
 
-/// The whole play. An error if anything was not as it should be.
+/// Runs the whole demo. Fails if a check fails.
 pub(crate) async fn show(
     cluster: &Cluster,
     begin: Instant,
@@ -44,7 +44,7 @@ pub(crate) async fn show(
 ) -> anyhow::Result<(Installation, Controller)> {
     let client = cluster.client().await?;
     let version = client.apiserver_version().await?.git_version;
-    screen.say(&format!(
+    screen.wrapped(&format!(
         "Kubernetes {version} is up after {:.1} s: the real control plane, CSI provisioner and resizer; only kubelet and \
          disks are simulated.",
         begin.elapsed().as_secs_f64()
@@ -62,18 +62,15 @@ pub(crate) async fn show(
     screen.print(&difference(MANIFEST, &larger));
     std::fs::write(&file, larger)?;
     let refused = kubectl(cluster, screen, &APPLY).await?;
-    ensure!(
-        !refused.success,
-        "expected the API server to refuse the change, but it did not"
-    );
+    ensure!(!refused.success, "the API server accepted the change");
     screen.print("\n");
-    screen.say("That is Kubernetes as it is.");
+    screen.wrapped("That is Kubernetes without claim-rollout.");
 
     screen.title("3. With claim-rollout: the policy, and the controller");
     let start = Instant::now();
     let installation = Installation::new(cluster, json!({})).await?;
     let controller = installation.start_controller(&AS_IN_A_POD).await?;
-    screen.say(&format!(
+    screen.wrapped(&format!(
         "Installed after {:.1} s: what deploy/ holds, with the same rights. Now the very same command again:",
         start.elapsed().as_secs_f64()
     ));
@@ -90,7 +87,7 @@ pub(crate) async fn show(
     screen.title("5. What happened, checked on the API server");
     checks::check(cluster, &client, &before, watch, screen).await?;
     screen.print("\n");
-    screen.say(&format!(
+    screen.wrapped(&format!(
         "{seconds:.1} s from `kubectl apply` to the end, of which the disks took {} s; the whole demo {:.1} s.",
         3 * EXPANSION_MILLIS / 1000,
         begin.elapsed().as_secs_f64()
@@ -98,21 +95,21 @@ pub(crate) async fn show(
     Ok((installation, controller))
 }
 
-/// What `kubectl get pvc` shows, as far as it matters here.
+/// The columns of `kubectl get pvc` that the demo needs.
 const COLUMNS_OF_CLAIMS: &str = "custom-columns=\
     NAME:.metadata.name,STATUS:.status.phase,REQUEST:.spec.resources.requests.storage,CAPACITY:.status.capacity.storage";
 
-/// Runs kubectl, and shows the command line and what it printed.
+/// Runs kubectl, and prints the command line and its output.
 async fn kubectl(cluster: &Cluster, screen: &mut Screen, arguments: &[&str]) -> anyhow::Result<Output> {
     screen.command(&format!("kubectl {}", essential(arguments)));
     let output = cluster.kubectl(arguments, "").await?;
     for text in [&output.stderr, &output.stdout] {
-        text.lines().for_each(|line| screen.say(line));
+        text.lines().for_each(|line| screen.wrapped(line));
     }
     Ok(output)
 }
 
-/// The list of columns is of no interest.
+/// The command line without the long list of columns.
 fn essential(arguments: &[&str]) -> String {
     let words = arguments
         .iter()
@@ -140,7 +137,7 @@ async fn until_ready(client: &kube::Client) -> anyhow::Result<()> {
     ready.await
 }
 
-/// The lines that are different, with three of context; both texts have the same number of them.
+/// The changed lines with three lines of context; both texts have the same number of lines.
 fn difference(old: &str, new: &str) -> String {
     let (old, new) = (old.lines().collect::<Vec<_>>(), new.lines().collect::<Vec<_>>());
     let mut text = "--- web.yaml\n+++ web.yaml\n".to_owned();

@@ -1,4 +1,4 @@
-//! What is written in the documents is there.
+//! The documents refer to things that exist.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use crate::book::text;
 use crate::repository::root;
 
-/// README.md, CONTRIBUTING.md, CHANGELOG.md, those in docs/ and examples/README.md.
+/// README.md, CONTRIBUTING.md, CHANGELOG.md, the files in docs/ and examples/README.md.
 fn documents() -> anyhow::Result<Vec<PathBuf>> {
     let mut all: Vec<PathBuf> = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "examples/README.md"]
         .map(|file| root().join(file))
@@ -24,7 +24,7 @@ fn links(text: &str) -> impl Iterator<Item = &str> {
 }
 
 #[test]
-fn every_link_leads_to_a_file_of_the_repository() -> anyhow::Result<()> {
+fn every_link_leads_to_an_existing_file() -> anyhow::Result<()> {
     let mut count = 0;
     for document in documents()? {
         let text = std::fs::read_to_string(&document)?;
@@ -52,7 +52,7 @@ fn every_document_is_listed_in_the_readme() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// All of `src/` in one text, with strings that go over several lines in one.
+/// All of `src/` in one text, with multi-line strings joined.
 fn sources(folder: &Path, text: &mut String) -> anyhow::Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
@@ -65,16 +65,16 @@ fn sources(folder: &Path, text: &mut String) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Words of Kubernetes' own.
+/// Words of Kubernetes.
 const NOT_OURS: [&str; 3] = [
     "field is immutable",
     "updates to statefulset spec for fields other than",
     "failed calling webhook",
 ];
 
-/// People search for what they see, so what stands there must be what they see.
+/// Users search for the text that they see, so a symptom must be the text of the program.
 #[test]
-fn every_symptom_is_in_the_words_of_the_program() -> anyhow::Result<()> {
+fn every_symptom_is_a_text_of_the_program() -> anyhow::Result<()> {
     let mut program = String::new();
     sources(&root().join("src"), &mut program)?;
     let document = text("docs/troubleshooting.md")?;
@@ -86,7 +86,7 @@ fn every_symptom_is_in_the_words_of_the_program() -> anyhow::Result<()> {
                 let part = part.trim_start_matches("; ");
                 assert!(
                     NOT_OURS.contains(&part) || program.contains(part),
-                    "nothing says {part:?}"
+                    "no source contains {part:?}"
                 );
                 count += 1;
             }

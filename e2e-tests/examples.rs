@@ -1,4 +1,4 @@
-//! Every file in `examples/` does what it says.
+//! Every file in `examples/` does what its comments promise.
 
 use std::path::Path;
 use std::time::Duration;
@@ -7,23 +7,23 @@ use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
 use crate::cluster::{Options, eventually};
-use crate::play::{Report, scenarios};
-use crate::scenarios::scene::{Scene, text};
-use crate::stage::Stage;
+use crate::environment::Environment;
+use crate::runner::{Report, scenarios};
+use crate::scenarios::namespace::{TestNamespace, text};
 
-scenarios![Stage;
-    play::postgresql_grows_under_its_pods,
-    play::cassandra_grows_both_volumes_of_a_replica_together,
-    play::etcd_grows_the_last_member_first_and_the_others_when_the_partition_is_lowered,
-    play::kafka_grows_although_one_broker_is_refused,
-    play::elasticsearch_grows_node_by_node_as_pods_are_deleted,
+scenarios![Environment;
+    example::postgresql_grows_without_pod_restart,
+    example::cassandra_grows_both_volumes_of_a_replica_together,
+    example::etcd_grows_last_member_first_others_after_partition_lowered,
+    example::kafka_grows_although_one_broker_fails,
+    example::elasticsearch_grows_as_its_pods_are_deleted,
 ];
 
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// One example in a namespace of its own.
 struct Example<'a> {
-    scene: Scene<'a>,
+    ns: TestNamespace<'a>,
     name: &'static str,
     manifest: String,
 }
@@ -44,13 +44,13 @@ fn doubled(manifest: &str) -> anyhow::Result<String> {
 }
 
 impl<'a> Example<'a> {
-    /// Applies the example and waits until its three replicas are there.
-    async fn start(stage: &'a Stage, name: &'static str) -> anyhow::Result<Self> {
+    /// Applies the example and waits until its three replicas run.
+    async fn start(env: &'a Environment, name: &'static str) -> anyhow::Result<Self> {
         let path = crate::repository::root().join(format!("examples/{name}.yaml"));
         let manifest = std::fs::read_to_string(path)?;
-        let scene = stage.scene(&format!("example-{name}")).await?;
-        scene.target(&manifest).await?;
-        let example = Self { scene, name, manifest };
+        let ns = env.namespace(&format!("example-{name}")).await?;
+        ns.target(&manifest).await?;
+        let example = Self { ns, name, manifest };
         let all_ready = eventually("three replicas", PATIENCE, async || {
             let status = example.get("statefulset").await?["status"].clone();
             Ok((status["availableReplicas"] == 3).then_some(()))
@@ -60,21 +60,21 @@ impl<'a> Example<'a> {
     }
 
     async fn get(&self, kind: &str) -> anyhow::Result<Value> {
-        let output = self.scene.done(&["get", kind, self.name, "-o", "json"], "").await?;
+        let output = self.ns.done(&["get", kind, self.name, "-o", "json"], "").await?;
         Ok(serde_json::from_str(&output.stdout)?)
     }
 
     async fn double(&self) -> anyhow::Result<()> {
-        let told = self.scene.target(&doubled(&self.manifest)?).await?.stderr;
-        ensure!(told.contains("Warning: claim-rollout: staged "), "{told}");
+        let warning = self.ns.target(&doubled(&self.manifest)?).await?.stderr;
+        ensure!(warning.contains("Warning: claim-rollout: staged "), "{warning}");
         Ok(())
     }
 
-    /// Waits until the claims have these capacities, and no others.
+    /// Waits until the PVCs have exactly these capacities.
     async fn until(&self, expected: &[(&str, &str)]) -> anyhow::Result<()> {
         let mut last = Vec::new();
         let grown = eventually("the capacities", PATIENCE, async || {
-            let claims = self.scene.claims().await?;
+            let claims = self.ns.claims().await?;
             let capacity = |claim: &Value| {
                 (
                     text(&claim["metadata"]["name"]),
@@ -96,32 +96,32 @@ impl<'a> Example<'a> {
     /// Waits until the rollout is complete.
     async fn until_complete(&self) -> anyhow::Result<()> {
         let rollout = format!("claimrollout/{}", self.name);
-        // The controller makes it a moment after the apply.
+        // The controller creates the ClaimRollout a moment after the apply.
         for what in ["create", "condition=Ready"] {
             let wait = ["wait", &format!("--for={what}"), &rollout, "--timeout=120s"];
-            self.scene.done(&wait, "").await?;
+            self.ns.done(&wait, "").await?;
         }
         Ok(())
     }
 }
 
-mod play {
+mod example {
     use super::*;
 
-    pub(super) async fn postgresql_grows_under_its_pods(stage: &Stage) -> anyhow::Result<()> {
-        let example = Example::start(stage, "postgresql").await?;
-        let pods = example.scene.pods().await?;
+    pub(super) async fn postgresql_grows_without_pod_restart(env: &Environment) -> anyhow::Result<()> {
+        let example = Example::start(env, "postgresql").await?;
+        let pods = example.ns.pods().await?;
         example.double().await?;
         example.until_complete().await?;
         let names = ["data-postgresql-0", "data-postgresql-1", "data-postgresql-2"];
         example.until(&names.map(|name| (name, "20Gi"))).await?;
-        ensure!(example.scene.pods().await? == pods, "Pods restarted");
+        ensure!(example.ns.pods().await? == pods, "Pods restarted");
         Ok(())
     }
 
-    pub(super) async fn cassandra_grows_both_volumes_of_a_replica_together(stage: &Stage) -> anyhow::Result<()> {
-        let example = Example::start(stage, "cassandra").await?;
-        let begun = example.scene.mark().await?;
+    pub(super) async fn cassandra_grows_both_volumes_of_a_replica_together(env: &Environment) -> anyhow::Result<()> {
+        let example = Example::start(env, "cassandra").await?;
+        let begun = example.ns.mark().await?;
         example.double().await?;
         example.until_complete().await?;
         example
@@ -134,7 +134,7 @@ mod play {
                 ("data-cassandra-2", "80Gi"),
             ])
             .await?;
-        let mut written = example.scene.writes_since(begun).await?.count().claims;
+        let mut written = example.ns.writes_since(begun).await?.count().claims;
         ensure!(written.len() == 6, "{written:?}");
         for ordinal in ["-2", "-1", "-0"] {
             ensure!(written.drain(..2).all(|claim| claim.ends_with(ordinal)), "{ordinal}");
@@ -142,10 +142,10 @@ mod play {
         Ok(())
     }
 
-    pub(super) async fn etcd_grows_the_last_member_first_and_the_others_when_the_partition_is_lowered(
-        stage: &Stage,
+    pub(super) async fn etcd_grows_last_member_first_others_after_partition_lowered(
+        env: &Environment,
     ) -> anyhow::Result<()> {
-        let example = Example::start(stage, "etcd").await?;
+        let example = Example::start(env, "etcd").await?;
         example.double().await?;
         example
             .until(&[
@@ -155,20 +155,20 @@ mod play {
             ])
             .await?;
         let all = doubled(&example.manifest)?.replace("partition: 2", "partition: 0");
-        example.scene.target(&all).await?;
+        example.ns.target(&all).await?;
         example.until_complete().await?;
         example
             .until(&["data-etcd-0", "data-etcd-1", "data-etcd-2"].map(|name| (name, "20Gi")))
             .await
     }
 
-    pub(super) async fn kafka_grows_although_one_broker_is_refused(stage: &Stage) -> anyhow::Result<()> {
-        let example = Example::start(stage, "kafka").await?;
-        // Somebody else owns the claim of the last broker.
+    pub(super) async fn kafka_grows_although_one_broker_fails(env: &Environment) -> anyhow::Result<()> {
+        let example = Example::start(env, "kafka").await?;
+        // Another controller owns the PVC of the last broker.
         let owner = "{\"metadata\":{\"ownerReferences\":[{\"apiVersion\":\"example.com/v1\",\"kind\":\"Backup\",\"name\":\"b\",\
                      \"uid\":\"00000000-0000-0000-0000-000000000001\",\"controller\":true}]}}";
         example
-            .scene
+            .ns
             .done(&["patch", "pvc", "logs-kafka-2", "--type=merge", "-p", owner], "")
             .await?;
         example.double().await?;
@@ -181,13 +181,13 @@ mod play {
             .await
     }
 
-    pub(super) async fn elasticsearch_grows_node_by_node_as_pods_are_deleted(stage: &Stage) -> anyhow::Result<()> {
-        let example = Example::start(stage, "elasticsearch").await?;
-        // Times are in whole seconds, and a Pod of the second of the wish counts as older.
+    pub(super) async fn elasticsearch_grows_as_its_pods_are_deleted(env: &Environment) -> anyhow::Result<()> {
+        let example = Example::start(env, "elasticsearch").await?;
+        // Times are in whole seconds. A Pod that is created in the second of the staged change counts as older.
         tokio::time::sleep(Duration::from_millis(1100)).await;
         example.double().await?;
         tokio::time::sleep(Duration::from_millis(1100)).await;
-        example.scene.done(&["delete", "pod", "elasticsearch-1"], "").await?;
+        example.ns.done(&["delete", "pod", "elasticsearch-1"], "").await?;
         let of = |name: &'static str, grown: bool| (name, if grown { "200Gi" } else { "100Gi" });
         let claims = |grown: [bool; 3]| {
             [
@@ -198,7 +198,7 @@ mod play {
         };
         example.until(&claims([false, true, false])).await?;
         example
-            .scene
+            .ns
             .done(&["delete", "pod", "elasticsearch-0", "elasticsearch-2"], "")
             .await?;
         example.until(&claims([true, true, true])).await?;
@@ -207,7 +207,7 @@ mod play {
 }
 
 #[test]
-fn every_example_is_listed_and_played() -> anyhow::Result<()> {
+fn every_example_is_listed_and_run() -> anyhow::Result<()> {
     let folder = crate::repository::root().join("examples");
     let list = std::fs::read_to_string(folder.join("README.md"))?;
     let mut count = 0;
@@ -221,19 +221,19 @@ fn every_example_is_listed_and_played() -> anyhow::Result<()> {
         };
         count += 1;
         assert!(list.contains(&format!("[{file}]({file})")), "{file} is not listed");
-        let played = SCENARIOS.iter().any(|(scenario, _)| scenario.contains(name));
-        assert!(played, "{file} is not played");
+        let run = SCENARIOS.iter().any(|(scenario, _)| scenario.contains(name));
+        assert!(run, "{file} is not run");
     }
     assert_eq!(count, SCENARIOS.len());
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn each_example_does_what_it_says() -> anyhow::Result<()> {
+async fn each_example_does_what_its_comments_promise() -> anyhow::Result<()> {
     let mut report = Report::new();
-    let stage = Stage::build(Options::default()).await?;
-    report.say("the cluster is up");
-    report.play(&stage, SCENARIOS).await;
+    let env = Environment::build(Options::default()).await?;
+    report.print("the cluster is up");
+    report.run(&env, SCENARIOS).await;
     report.end()?;
-    stage.strike().await
+    env.stop().await
 }

@@ -1,6 +1,6 @@
-//! How much memory a call takes in the guest. The host sets no limit to it, so the policy must keep within one by itself.
+//! The memory that a call takes in the guest. The host sets no limit, so the policy must limit itself.
 //!
-//! The engine behind waPC shows no memory, so here is as much of a waPC host as a call needs.
+//! The engine behind waPC shows no memory, so this file has the parts of a waPC host that a call needs.
 
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
@@ -8,29 +8,30 @@ use wasmtime_provider::wasmtime::{self, Caller, Engine, Extern, Linker, Memory, 
 
 use crate::policy_host::policy_bytes;
 
-/// What a call may add to the linear memory of a fresh instance: four bytes for each of its input, and a page.
+/// The most that a call may add to the linear memory of a fresh instance: four bytes for each byte of its input, and a
+/// page.
 const PER_BYTE: usize = 4;
 const PAGE: usize = 64 * 1024;
 
 /// The lengths of the inputs, in bytes: a usual review, a large one, and two objects of 3 MiB.
 const LENGTHS: [usize; 4] = [15 << 10, 128 << 10, 659 << 10, 6 << 20];
 
-/// What fills a review.
+/// The content of a review.
 #[derive(Clone, Copy, Debug)]
 enum Filling {
     /// Annotations and managed fields of others.
     Unread,
     /// The same, with an escape in every other character.
     Escaped,
-    /// Small things that are read: groups of the user.
+    /// Small values that are read: groups of the user.
     Groups,
     /// Annotations in our domain.
     Ours,
-    /// A template with labels that many.
+    /// A template with many labels.
     Labels,
-    /// Templates that many.
+    /// Many templates.
     Templates,
-    /// A template with a field that nobody knows, full of small numbers.
+    /// A template with an unknown field full of small numbers.
     Numbers,
 }
 
@@ -45,7 +46,7 @@ const FILLINGS: [Filling; 7] = [
 ];
 
 impl Filling {
-    /// True iff so much of it is nothing that anybody has, and refused before it takes memory.
+    /// True iff this much content is more than real objects have: the policy denies it before it takes memory.
     const fn is_refused(self, length: usize) -> bool {
         match self {
             Self::Unread | Self::Escaped => false,
@@ -54,7 +55,7 @@ impl Filling {
         }
     }
 
-    /// A review of about this length in which the template grows, or nothing does.
+    /// A review of about this length in which a template grows, or nothing changes.
     fn review(self, length: usize, grows: bool) -> String {
         let half = length / 2;
         let repeated = |item: &dyn Fn(usize) -> String| {
@@ -107,7 +108,7 @@ impl Filling {
     }
 }
 
-/// What one call brings, and what the guest gives back.
+/// The input of one call, and the answer of the guest.
 #[derive(Default)]
 struct Call {
     operation: Vec<u8>,
@@ -128,7 +129,7 @@ impl Guest {
         Ok(Self { engine, module })
     }
 
-    /// The answer to one payload, and by how many bytes the memory of a fresh instance grew for it.
+    /// The answer to one payload, and by how many bytes the memory of a fresh instance grew.
     fn call(&self, payload: &[u8]) -> anyhow::Result<(Vec<u8>, usize)> {
         let call = Call {
             operation: b"validate".to_vec(),
@@ -155,7 +156,7 @@ impl Guest {
     }
 }
 
-/// What a guest of waPC imports. It is not supposed to ask anything here.
+/// The imports of a waPC guest. The policy needs no host call here.
 fn linker(engine: &Engine) -> wasmtime::Result<Linker<Call>> {
     let mut linker = Linker::new(engine);
     linker.func_wrap(
@@ -196,13 +197,13 @@ fn memory(caller: &mut Caller<'_, Call>) -> wasmtime::Result<Memory> {
     memory.ok_or_else(|| wasmtime::Error::msg("expected a memory"))
 }
 
-/// wasmtime has an error type of its own.
+/// wasmtime has its own error type.
 fn wrong(error: &wasmtime::Error) -> anyhow::Error {
     anyhow::anyhow!("{error:#}")
 }
 
 #[test]
-fn a_call_takes_at_most_four_times_its_input_and_a_page_whatever_the_input_is_full_of() -> anyhow::Result<()> {
+fn call_takes_at_most_four_times_its_input_and_a_page() -> anyhow::Result<()> {
     let guest = Guest::new()?;
     let mut report = Vec::new();
     for filling in FILLINGS {
@@ -218,7 +219,7 @@ fn a_call_takes_at_most_four_times_its_input_and_a_page_whatever_the_input_is_fu
                     grown as f64 / payload.len() as f64,
                 );
                 println!("{line}");
-                // Of what is refused nothing is decoded; of the rest everything must be, or nothing is measured.
+                // A denied review is not decoded; all others must be decoded, or nothing is measured.
                 let refused = answer.starts_with(b"{\"accepted\":false");
                 ensure!(
                     !refused || filling.is_refused(length),

@@ -1,5 +1,5 @@
-//! The policy host does to a policy what policy-server does. The guests here are a few lines of WebAssembly text, each
-//! with one habit.
+//! The policy host treats a policy as policy-server does. The guests are a few lines of WebAssembly text, each with one
+//! behaviour.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +12,7 @@ use crate::policy_host::{
     Api, Capabilities, GetResource, Module, NoApi, Policy, PolicyHost, Resource, Runtime, Subject, run,
 };
 
-/// Adds one to a digit in its memory, and answers with it.
+/// Increments a digit in its memory, and returns it.
 const COUNTS: &str = r#"(module
   (import "wapc" "__guest_response" (func $respond (param i32 i32)))
   (memory (export "memory") 1)
@@ -22,12 +22,12 @@ const COUNTS: &str = r#"(module
     (call $respond (i32.const 0) (i32.const 1))
     (i32.const 1)))"#;
 
-/// Never comes to an end.
+/// Never ends.
 const SPINS: &str = r#"(module
   (memory (export "memory") 1)
   (func (export "__guest_call") (param i32 i32) (result i32) (loop (br 0)) (i32.const 0)))"#;
 
-/// Puts its payload to the host as `kubernetes/<operation>`, and answers with the response or the error.
+/// Calls the host with its payload as `kubernetes/<operation>`, and returns the response or the error.
 const ASKS: &str = r#"(module
   (import "wapc" "__guest_request" (func $request (param i32 i32)))
   (import "wapc" "__guest_response" (func $respond (param i32 i32)))
@@ -51,7 +51,7 @@ const ASKS: &str = r#"(module
         (call $respond (i32.const 65536) (call $error_length))))
     (i32.const 1)))"#;
 
-/// An API server that says what it was asked, and how often.
+/// An API server that returns the question and the number of calls.
 #[derive(Default)]
 struct Echo(AtomicU64);
 
@@ -120,7 +120,7 @@ fn every_call_gets_a_fresh_instance() {
 }
 
 #[test]
-fn a_guest_that_does_not_end_is_interrupted_after_two_ticks() {
+fn endless_guest_is_interrupted_after_two_ticks() {
     let module = module(SPINS);
     let error = run(&module, b"", Capabilities::none()).expect_err("no answer");
     assert_eq!(
@@ -130,7 +130,7 @@ fn a_guest_that_does_not_end_is_interrupted_after_two_ticks() {
 }
 
 #[test]
-fn what_is_not_granted_is_refused_in_the_words_of_policy_server() {
+fn missing_grant_fails_with_the_text_of_policy_server() {
     let denied = |path| {
         format!("Policy has not been granted access to the '{path}' host capability. The violation has been reported.")
     };
@@ -154,7 +154,7 @@ fn what_is_not_granted_is_refused_in_the_words_of_policy_server() {
 }
 
 #[test]
-fn what_is_granted_is_answered_by_the_api_server() {
+fn granted_lookup_is_answered_by_the_api_server() {
     for granted in ["*", "kubernetes/*", "kubernetes/can_i"] {
         assert_eq!(ask(&[granted], &[], "can_i", &can_i("alice")), r#"{"allowed":true}"#);
         assert_eq!(ask(&[granted], &[], "can_i", &can_i("bob")), r#"{"allowed":false}"#);
@@ -168,7 +168,7 @@ fn what_is_granted_is_answered_by_the_api_server() {
 }
 
 #[test]
-fn an_answer_is_remembered_unless_the_policy_says_no() {
+fn answer_is_cached_unless_the_policy_disables_it() {
     let pods = vec![Resource {
         api_version: "v1".to_owned(),
         kind: "Pod".to_owned(),
@@ -189,7 +189,7 @@ fn an_answer_is_remembered_unless_the_policy_says_no() {
 }
 
 #[tokio::test]
-async fn a_policy_with_invalid_settings_keeps_the_host_from_starting() {
+async fn invalid_settings_keep_the_host_from_starting() {
     let policy = Policy::new("sets", &policy(), json!({"mode": "Sideways"}));
     let error = PolicyHost::start(vec![policy], Arc::new(NoApi))
         .await
@@ -202,7 +202,7 @@ async fn a_policy_with_invalid_settings_keeps_the_host_from_starting() {
 }
 
 #[test]
-fn the_wasm_gives_the_answer_of_the_native_code_byte_for_byte() {
+fn wasm_answers_like_native_code_byte_for_byte() {
     let module = policy();
     let set = |size: &str| {
         let template = json!({
@@ -233,7 +233,7 @@ fn the_wasm_gives_the_answer_of_the_native_code_byte_for_byte() {
         let wasm = run(&module, payload.as_bytes(), Capabilities::none()).expect("an answer");
         let answer: Value = serde_json::from_slice(&wasm).expect("JSON");
         assert_eq!(answer["accepted"], accepted, "{new} {settings}: {answer}");
-        // Only the reason why nobody could be asked differs: each host has its own.
+        // Only the reason why no lookup works differs: each host has its own.
         if new != "20Gi" || accepted {
             assert_eq!(
                 wasm,

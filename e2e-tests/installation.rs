@@ -1,6 +1,6 @@
-//! claim-rollout in a cluster of the tests, as `deploy/` installs it: the same definitions, account and rights, the
-//! shipped policy, the built controller. What stands for a real installation's parts is the policy host, and that the
-//! controller runs beside the cluster instead of in it.
+//! claim-rollout installed in a test cluster as `deploy/` installs it: the same definitions, accounts and rights, the
+//! shipped policy, the built controller. The policy host stands for a policy-server, and the controller runs beside the
+//! cluster instead of in it.
 
 #![allow(dead_code, reason = "the tests use some of it, the playground the rest")]
 
@@ -18,14 +18,14 @@ use serde_json::Value;
 use crate::cluster::{Cluster, POLICY_SERVER, Process, Usage, eventually};
 use crate::policy_host::{KubeApi, Module, PolicyHost, Registration, Runtime, Shipped, deployed};
 
-/// The namespace of the controller, and its ServiceAccount there.
+/// The namespace of the controller, and the name of its ServiceAccount.
 pub(crate) const NAMESPACE: &str = "claim-rollout";
 pub(crate) const ACCOUNT: &str = "claim-rollout-controller";
-/// What makes a controller lead by its Lease where it runs beside the cluster; in a Pod it does so by itself.
+/// The flags for a controller beside the cluster that leads by its Lease; in a Pod these are the defaults.
 pub(crate) const AS_IN_A_POD: [&str; 3] = ["--leader-elect", "--lease-namespace", NAMESPACE];
-/// The user name that the API server knows the controller by.
+/// The user name of the controller.
 pub(crate) const USER: &str = "system:serviceaccount:claim-rollout:claim-rollout-controller";
-/// What of `deploy/` does not need a container runtime or Kubewarden.
+/// The files of `deploy/` that need neither a container runtime nor Kubewarden.
 const MANIFESTS: [&str; 4] = [
     "namespace.yaml",
     "crd.yaml",
@@ -34,20 +34,20 @@ const MANIFESTS: [&str; 4] = [
 ];
 /// The guard.
 const GUARD: [&str; 3] = ["guard/staged.yaml", "guard/replacing.yaml", "guard/controller.yaml"];
-/// How long the controller may take to start or to stop, on a slow and busy machine.
+/// The most time for a start or stop of the controller, on a slow and busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// claim-rollout installed in a cluster.
 pub(crate) struct Installation {
     host: PolicyHost,
     module: Module,
-    /// That of sets is the last.
+    /// The policy for StatefulSets is the last.
     registrations: [Registration; 3],
     client: kube::Client,
     controllers: Controllers,
 }
 
-/// What `deploy/` holds, applied, and as many controllers as one likes.
+/// The applied files of `deploy/`, and any number of controllers.
 pub(crate) struct Controllers {
     binary: PathBuf,
     folder: PathBuf,
@@ -63,8 +63,8 @@ pub(crate) struct Controller {
 }
 
 impl Installation {
-    /// Applies what `deploy/` holds, starts the policy (for sets, claims and Pods) with these settings, and waits until the API server calls it. No
-    /// controller runs yet.
+    /// Applies the files of `deploy/`, starts the policy (for StatefulSets, PVCs and Pods) with these settings, and
+    /// waits until the API server calls it. No controller runs yet.
     pub(crate) async fn new(cluster: &Cluster, settings: Value) -> anyhow::Result<Self> {
         Self::but_in(&[], cluster, settings).await
     }
@@ -107,17 +107,17 @@ impl Installation {
         self.controllers.start_with(kubeconfig, extra).await
     }
 
-    /// How many requests about sets the policy has been asked about.
+    /// The number of requests about StatefulSets that the policy got.
     pub(crate) fn requests(&self) -> u64 {
         self.host.requests(self.registrations[2].policy())
     }
 
-    /// The policy itself.
+    /// The module of the policy.
     pub(crate) fn module(&self) -> &Module {
         &self.module
     }
 
-    /// Where the API server reaches the policy: the address, the certificate that it trusts, and the path.
+    /// The address, certificate and path of the policy.
     pub(crate) fn webhook(&self) -> anyhow::Result<(SocketAddr, String, String)> {
         let url = self.host.url(self.registrations[2].policy());
         let url = url.strip_prefix("https://").context("a URL")?;
@@ -125,12 +125,12 @@ impl Installation {
         Ok((address.parse()?, self.host.certificate().to_owned(), format!("/{path}")))
     }
 
-    /// Ends the policy, but leaves it registered: the API server calls it in vain.
+    /// Stops the policy but leaves its webhooks, which fail from now on.
     pub(crate) async fn lose_policy(self) -> anyhow::Result<()> {
         self.host.stop().await
     }
 
-    /// Takes the policy out of the cluster's way, and ends it.
+    /// Unregisters and stops the policy.
     pub(crate) async fn stop(self) -> anyhow::Result<()> {
         for registration in &self.registrations {
             self.host.unregister(&self.client, registration).await?;
@@ -140,7 +140,7 @@ impl Installation {
 }
 
 impl Controllers {
-    /// Applies what `deploy/` holds but the policies. No controller runs yet.
+    /// Applies the files of `deploy/` without the policies. No controller runs yet.
     pub(crate) async fn install(cluster: &Cluster) -> anyhow::Result<Self> {
         for file in GUARD {
             manifest_applied(cluster, file).await?;
@@ -148,13 +148,13 @@ impl Controllers {
         Self::without_the_guard(cluster).await
     }
 
-    /// The same, but what the API server lets through is for it alone to say.
+    /// The same without the guard.
     pub(crate) async fn without_the_guard(cluster: &Cluster) -> anyhow::Result<Self> {
         apply_manifests(cluster).await?;
         Self::of(cluster).await
     }
 
-    /// The same where something else has installed it.
+    /// The same for an existing installation.
     pub(crate) async fn of(cluster: &Cluster) -> anyhow::Result<Self> {
         Ok(Self {
             binary: binary()?,
@@ -164,8 +164,8 @@ impl Controllers {
         })
     }
 
-    /// Starts a controller with these further arguments, as its ServiceAccount, and returns when `/readyz` says so. Its
-    /// log is `controller-<n>.log` in the folder of the cluster. Any number may run at the same time.
+    /// Starts a controller with these further arguments, as its ServiceAccount, and returns when `/readyz` reports
+    /// success. Its log is `controller-<n>.log` in the folder of the cluster. Any number may run at the same time.
     pub(crate) async fn start(&self, extra: &[&str]) -> anyhow::Result<Controller> {
         self.start_with(&self.kubeconfig, extra).await
     }
@@ -191,7 +191,7 @@ impl Controllers {
         let mut process = Process::start(&name, &self.binary, &arguments, &self.folder)?;
         let ready = eventually("the controller to be ready", PATIENCE, async || {
             if let Some(status) = process.status()? {
-                bail!("the controller ended ({status}):\n{}", process.last_words());
+                bail!("the controller ended ({status}):\n{}", process.last_lines());
             }
             let address = logged_address(&process.log());
             Ok(address.filter(|address| get(*address, "/readyz").is_ok_and(|(code, _)| code == 200)))
@@ -202,59 +202,59 @@ impl Controllers {
 }
 
 impl Controller {
-    /// Where `/healthz`, `/readyz` and `/metrics` are.
+    /// The address of `/healthz`, `/readyz` and `/metrics`.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The status code and the body of one of them.
+    /// The status code and the body of one of these paths.
     pub(crate) fn get(&self, path: &str) -> anyhow::Result<(u16, String)> {
         get(self.address, path)
     }
 
-    /// What it has used so far.
+    /// The resources used so far.
     pub(crate) fn usage(&self) -> anyhow::Result<Usage> {
         self.process.usage()
     }
 
-    /// How many sockets it has open: connections, and the one that it listens on.
+    /// The number of open sockets: connections, and the listener.
     pub(crate) fn sockets(&self) -> anyhow::Result<usize> {
         self.process.sockets()
     }
 
-    /// What it logged so far; also after its end.
+    /// The log so far; also after the end.
     pub(crate) fn log(&self) -> String {
         self.process.log()
     }
 
-    /// How it ended, if it did.
+    /// The exit status, if the controller has ended.
     pub(crate) fn status(&mut self) -> anyhow::Result<Option<ExitStatus>> {
         Ok(self.process.status()?)
     }
 
-    /// Kills it, as a node does that loses power, and waits until it is gone.
+    /// Kills the controller, as a power failure of its node does, and waits for its end.
     pub(crate) fn kill(&mut self) -> anyhow::Result<ExitStatus> {
         Ok(self.process.kill()?)
     }
 
-    /// Halts it where it is, as a node does that has no time for it.
+    /// Stops the process (SIGSTOP), as an overloaded node does.
     pub(crate) fn halt(&mut self) -> anyhow::Result<()> {
         Ok(self.process.signal("STOP")?)
     }
 
-    /// Lets it go on.
+    /// Continues the process.
     pub(crate) fn resume(&mut self) -> anyhow::Result<()> {
         Ok(self.process.signal("CONT")?)
     }
 
-    /// Asks it to end, as the kubelet does, and waits until it has.
+    /// Sends SIGTERM, as the kubelet does, and waits for the end.
     pub(crate) async fn terminate(&mut self) -> anyhow::Result<ExitStatus> {
         self.process.signal("TERM")?;
         eventually("the controller to end", PATIENCE, async || Ok(self.process.status()?)).await
     }
 }
 
-/// Answers what a policy asks, with the rights that `deploy/` gives the policy-server.
+/// Answers the lookups of a policy with the rights that `deploy/` gives to the policy-server.
 pub(crate) async fn api_of_policy_server(cluster: &Cluster) -> anyhow::Result<KubeApi> {
     Ok(KubeApi::new(cluster.client_for(POLICY_SERVER, &[]).await?))
 }
@@ -297,14 +297,14 @@ pub(crate) fn binary() -> anyhow::Result<PathBuf> {
     Ok(path)
 }
 
-/// The address that a controller says it serves its health on.
+/// The address in the log on which a controller serves its health.
 fn logged_address(log: &str) -> Option<SocketAddr> {
     let (_, rest) = log.split_once("health endpoints address=")?;
     let (address, _) = rest.split_once('\n')?;
     address.trim().parse().ok()
 }
 
-/// A GET over HTTP/1.0: the answer ends with the connection.
+/// A GET over HTTP/1.0, whose answer ends with the connection.
 fn get(address: SocketAddr, path: &str) -> anyhow::Result<(u16, String)> {
     let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
     stream.set_read_timeout(Some(PATIENCE))?;

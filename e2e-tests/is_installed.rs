@@ -1,4 +1,4 @@
-//! What `deploy/` installs is what the controller needs, and no more.
+//! `deploy/` installs exactly what the controller needs.
 
 use anyhow::Context as _;
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ fn shipped() -> anyhow::Result<[Shipped; 4]> {
     ])
 }
 
-/// What policy-metadata.yml says of the module.
+/// The content of policy-metadata.yml.
 fn metadata() -> anyhow::Result<Value> {
     Ok(serde_saphyr::from_str(include_str!("../policy-metadata.yml"))?)
 }
@@ -53,17 +53,17 @@ fn rules(of: &Value) -> Vec<[String; 4]> {
 }
 
 #[test]
-fn the_module_asks_for_what_its_first_policy_object_asks_for() -> anyhow::Result<()> {
+fn module_metadata_equals_first_policy_object() -> anyhow::Result<()> {
     let [first, ..] = shipped()?;
-    let (mut asked, mut told) = (rules(&first.spec), rules(&metadata()?));
+    let (mut asked, mut documented) = (rules(&first.spec), rules(&metadata()?));
     asked.sort();
-    told.sort();
-    assert_eq!(asked, told);
+    documented.sort();
+    assert_eq!(asked, documented);
     Ok(())
 }
 
 #[test]
-fn an_object_that_fails_closed_or_changes_requests_is_the_one_that_must() -> anyhow::Result<()> {
+fn only_the_intended_objects_fail_closed_or_mutate() -> anyhow::Result<()> {
     let table = shipped()?.map(|Shipped { name, spec }| {
         let text = |key: &str| spec[key].to_string().replace('"', "");
         let conditions = spec["matchConditions"].as_array().map_or(0, Vec::len);
@@ -91,7 +91,7 @@ fn an_object_that_fails_closed_or_changes_requests_is_the_one_that_must() -> any
     Ok(())
 }
 
-/// The plural of a kind, as the API server has it.
+/// The plural of a kind.
 fn plural(kind: &str) -> String {
     let kind = kind.to_lowercase();
     if kind.ends_with("ss") {
@@ -102,7 +102,7 @@ fn plural(kind: &str) -> String {
 }
 
 #[test]
-fn the_policy_server_may_get_what_the_objects_let_it_look_up_and_nothing_else() -> anyhow::Result<()> {
+fn policy_server_rights_are_exactly_the_context_aware_resources() -> anyhow::Result<()> {
     let mut needed: Vec<String> = Vec::new();
     let metadata = metadata()?;
     for policy in shipped()? {
@@ -136,7 +136,7 @@ fn the_policy_server_may_get_what_the_objects_let_it_look_up_and_nothing_else() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_controller_starts_with_the_rights_that_deploy_gives_and_has_no_others() -> anyhow::Result<()> {
+async fn controller_starts_with_rights_of_deploy_and_no_others() -> anyhow::Result<()> {
     let cluster = Cluster::start(Options::default()).await?;
     let installation = Installation::new(&cluster, json!({})).await?;
     let mut controller = installation.start_controller(&[]).await?;
@@ -164,7 +164,7 @@ async fn the_controller_starts_with_the_rights_that_deploy_gives_and_has_no_othe
         assert_eq!(answer.stdout.trim(), expected, "{verb} {resource}: {}", answer.stderr);
     }
 
-    // What needs a container runtime or Kubewarden is not applied, but everything else of it is checked.
+    // Files that need a container runtime or Kubewarden are not applied, but the rest of them is checked.
     let team = cluster.kubectl(&["create", "namespace", "team-a"], "").await?;
     assert!(team.success, "{team:?}");
     for folder in ["controller", "guard", "namespaced"] {
@@ -187,11 +187,11 @@ async fn the_controller_starts_with_the_rights_that_deploy_gives_and_has_no_othe
     Ok(())
 }
 
-/// What `ldd` shows of a binary in the image that the Dockerfile ends with, distroless/cc: glibc and libgcc.
+/// The libraries in the image that the Dockerfile ends with, distroless/cc: glibc and libgcc, as `ldd` prints them.
 const LIBRARIES: [&str; 5] = ["linux-vdso", "ld-linux", "libc", "libm", "libgcc_s"];
 
 #[test]
-fn the_binary_needs_no_library_that_its_image_does_not_have() -> anyhow::Result<()> {
+fn binary_needs_only_libraries_of_its_image() -> anyhow::Result<()> {
     let dockerfile = std::fs::read_to_string(deployed("../Dockerfile"))?;
     let bases: Vec<&str> = dockerfile
         .lines()

@@ -1,4 +1,4 @@
-//! A real control plane with claim-rollout in it, in the foreground, to look at or to play with:
+//! A real control plane with claim-rollout in it, in the foreground, for a tour or for experiments:
 //!
 //! ```text
 //! cargo run -p e2e-tests --bin playground -- demo
@@ -28,33 +28,33 @@ use cluster::{Cluster, Options};
 use demo::Screen;
 use installation::{AS_IN_A_POD, Installation, binary};
 
-/// A real Kubernetes control plane with claim-rollout in it; nothing of it stays behind.
+/// A real Kubernetes control plane with claim-rollout in it; everything is removed afterwards.
 #[derive(Parser)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
 }
 
-/// One variant for each thing there is to see; each is a function of its own.
+/// One variant, and one function, for each tour.
 #[derive(Subcommand)]
 enum Command {
-    /// Starts a control plane, installs claim-rollout, prints what to type in another shell to use it, and stops it on
-    /// Ctrl-C (or on SIGTERM, or at the end of an input that is no terminal).
+    /// Start a control plane with claim-rollout, print how to use it in another shell, and stop it on Ctrl-C (or on
+    /// SIGTERM, or at the end of an input that is not a terminal).
     Up {
         /// The minor version to run; the pinned ones are in e2e-tests/cluster/go/kubernetes.
         #[arg(long, env = "K8S", default_value = "1.37")]
         k8s: String,
     },
-    /// Shows how the claims of a StatefulSet follow its template, and checks that they did.
+    /// Show how the PVCs of a StatefulSet follow its template, and check that they did.
     Demo {
         /// The minor version to run; the pinned ones are in e2e-tests/cluster/go/kubernetes.
         #[arg(long, env = "K8S", default_value = "1.37")]
         k8s: String,
-        /// Leave it running afterwards, as `up` does.
+        /// Keep the cluster running afterwards, as `up` does.
         #[arg(long)]
         keep: bool,
     },
-    /// Writes e2e-tests/reviews anew, as a real API server puts them to the policy.
+    /// Write e2e-tests/reviews anew, as a real API server sends them to the policy.
     Capture,
 }
 
@@ -75,7 +75,7 @@ async fn main() -> ExitCode {
 }
 
 async fn up(minor: String) -> anyhow::Result<()> {
-    // Listening begins before the start: whoever gives up early gets an orderly end as well.
+    // Handles signals before the start, so that an early Ctrl-C stops everything in order too.
     let end = interrupted()?;
     let start = Instant::now();
     let cluster = Cluster::start(Options {
@@ -92,9 +92,9 @@ async fn up(minor: String) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Shows the demo; with `keep` the cluster stays until the user has had enough. An error if anything was not as it should be.
+/// Shows the demo; with `keep` the cluster runs until the user ends it. Fails if a check of the demo fails.
 async fn show(minor: String, keep: bool) -> anyhow::Result<()> {
-    // Listening begins before the start: whoever gives up early gets an orderly end as well.
+    // Handles signals before the start, so that an early Ctrl-C stops everything in order too.
     let mut end = pin!(interrupted()?);
     let begin = Instant::now();
     let cluster = Cluster::start(demo::options(minor)).await?;
@@ -120,7 +120,7 @@ async fn show(minor: String, keep: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Prints what to type in another shell to use the cluster, and waits until the user has had enough.
+/// Prints what to type in another shell to use the cluster, and waits until the user ends it.
 async fn wait_in(cluster: &Cluster, how: &str, interrupted: impl Future<Output = ()>) -> anyhow::Result<()> {
     let bin = cluster.folder().join("bin");
     std::fs::create_dir(&bin)?;
@@ -137,7 +137,7 @@ async fn wait_in(cluster: &Cluster, how: &str, interrupted: impl Future<Output =
     Ok(())
 }
 
-/// Resolves at the first SIGINT or SIGTERM since it was called.
+/// Resolves at the first SIGINT or SIGTERM since the call.
 fn interrupted() -> anyhow::Result<impl Future<Output = ()>> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;

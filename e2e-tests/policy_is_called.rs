@@ -1,4 +1,4 @@
-//! A real API server calls the policy in its host, and does what it says.
+//! A real API server calls the policy in its host, and obeys its answer.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::cluster::{Cluster, EXPANDABLE, Options, Output};
 use crate::host_is_faithful::policy;
 use crate::policy_host::{KubeApi, PolicyHost, Shipped};
 
-/// A set of none, so that nothing but the API server has to do with it.
+/// A StatefulSet without replicas, so that only the API server acts.
 fn set(name: &str) -> Value {
     json!({
         "apiVersion": "apps/v1",
@@ -46,8 +46,8 @@ async fn resize(cluster: &Cluster, user: &[&str], size: &str) -> anyhow::Result<
     cluster.kubectl(&arguments, "").await
 }
 
-/// Who may edit sets but no claims is refused, because the policy asks.
-async fn a_stranger_is_refused(cluster: &Cluster) -> anyhow::Result<()> {
+/// A user who may edit StatefulSets but no PVCs is denied, because the policy asks the API server.
+async fn user_without_claim_rights_fails(cluster: &Cluster) -> anyhow::Result<()> {
     let role = [
         "create",
         "clusterrole",
@@ -73,7 +73,7 @@ async fn a_stranger_is_refused(cluster: &Cluster) -> anyhow::Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_api_server_calls_the_policy_only_for_what_concerns_it_and_does_what_it_says() -> anyhow::Result<()> {
+async fn api_server_calls_policy_for_its_requests_and_obeys() -> anyhow::Result<()> {
     let cluster = Cluster::start(Options::default()).await?;
     let client = cluster.client().await?;
     let sets: Api<StatefulSet> = Api::namespaced(client.clone(), "default");
@@ -99,7 +99,7 @@ async fn the_api_server_calls_the_policy_only_for_what_concerns_it_and_does_what
         "an unrelated change does not reach the policy"
     );
 
-    a_stranger_is_refused(&cluster).await?;
+    user_without_claim_rights_fails(&cluster).await?;
     let staged = resize(&cluster, &[], "2Gi").await?;
     assert!(
         staged.success && staged.stderr.contains("staged data 1Gi -> 2Gi"),
@@ -110,7 +110,7 @@ async fn the_api_server_calls_the_policy_only_for_what_concerns_it_and_does_what
     assert_eq!(live, "1Gi", "the live template is as it was");
     let change = now["metadata"]["annotations"]["claim-rollout.io/staged"]
         .as_str()
-        .context("a record")?;
+        .context("a staged change")?;
     assert!(change.contains(r#""storage":"2Gi""#), "{change}");
 
     let smaller = resize(&cluster, &[], "512Mi").await?;

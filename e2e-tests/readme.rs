@@ -1,4 +1,4 @@
-//! What README.md shows is what is printed: the demo, the live tree, and the commands of "See how far it is".
+//! README.md shows what is printed: the demo, the live tree, and the commands of "See how far it is".
 
 use std::time::{Duration, Instant};
 
@@ -10,13 +10,14 @@ use crate::demo::{self, FAREWELL, Screen};
 use crate::shell::typed;
 
 const DOCUMENT: &str = "README.md";
-/// The minor whose words are shown.
+/// The minor version whose messages are shown.
 const MINOR: u32 = 37;
 const PATIENCE: Duration = Duration::from_secs(60);
 /// The live tree, on a terminal.
 const WATCH: &str = "COLUMNS=80 script --quiet --return --command 'claim-rollout status web --watch' /dev/null";
-/// The commands of "See how far it is", and what each says in the cluster of the demo when another change was applied.
-const SAID: [(&str, &str); 8] = [
+/// The commands of "See how far it is", and a part of what each prints in the demo cluster after another change was
+/// applied.
+const PRINTED: [(&str, &str); 8] = [
     ("claim-rollout plan -f web.yaml", "the change would be staged"),
     ("claim-rollout status web --watch", "3/3 replicas, Complete"),
     ("claim-rollout history web", "label tier none -> gold"),
@@ -27,14 +28,14 @@ const SAID: [(&str, &str); 8] = [
     ("kubectl wait --for=condition=Ready claimrollout/web", "condition met\n"),
 ];
 
-/// The block of "See it" that begins so.
+/// The block of "See it" that begins with this text.
 fn shown<'a>(readme: &'a str, begin: &str) -> anyhow::Result<&'a str> {
     let see = section(readme, "## See it").context("expected a heading, but found none")?;
     let found = blocks(see, "text").into_iter().find(|block| block.starts_with(begin));
     found.with_context(|| format!("expected a block that begins with {begin:?}, but found none"))
 }
 
-/// Everything that a terminal was sent while the tree was drawn on it.
+/// All bytes that the terminal got while the tree was drawn.
 async fn drawn(cluster: &Cluster) -> anyhow::Result<String> {
     let staged = "jsonpath={.metadata.annotations.claim-rollout\\.io/staged}";
     let desired = eventually("the change to be staged", PATIENCE, async || {
@@ -47,7 +48,7 @@ async fn drawn(cluster: &Cluster) -> anyhow::Result<String> {
     Ok(output.stdout)
 }
 
-/// What stood there each time that it was drawn, without its colours: it is cleared before it is drawn again.
+/// The content of each drawn frame, without colours. The terminal is cleared before each frame.
 fn frames(drawn: &str) -> Vec<String> {
     let frames = drawn.split("\x1b[0J");
     frames.map(plain).collect()
@@ -62,7 +63,7 @@ fn plain(text: &str) -> String {
     text.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
 }
 
-/// The words, with a sign for every time.
+/// The words, with a placeholder for every time.
 fn words(text: &str) -> Vec<&str> {
     let is_time = |word: &&str| word.parse::<f64>().is_ok() && word.contains('.');
     let word = |word| if is_time(&word) { "TIME" } else { word };
@@ -75,23 +76,24 @@ fn apart(text: &str) -> (Vec<&str>, String) {
     (lines, rest.join("\n"))
 }
 
-/// What is said of a rollout before the controller begins, and from then on.
-fn from_its_beginning<'a>(lines: &'a [&'a str]) -> (&'a [&'a str], &'a [&'a str]) {
+/// The lines before the controller starts, and those after.
+fn split_at_controller_start<'a>(lines: &'a [&'a str]) -> (&'a [&'a str], &'a [&'a str]) {
     let last = lines
         .iter()
         .position(|line| line.ends_with("the controller has not begun"));
     lines.split_at(last.map_or(0, |last| last + 1))
 }
 
-/// A claim that was written, and is not as large yet: whether the driver is seen to have begun is the driver's affair.
+/// A PVC that was written and is not large yet: the resizer may report the start of the expansion or not.
 fn as_begun(text: &str) -> String {
     let text = text.replace(" Applied capacity ", " Expanding capacity ");
     text.replace(" is Applied: capacity ", " is Expanding: capacity ")
 }
 
-/// True iff all of `shown` was printed, of each claim and of the set in this order. Changes are told in flocks, so there may be
-/// more: moments that pass. Of the time before the controller begins nothing is seen by who looks later.
-fn is_told(shown: &[&str], printed: &[&str]) -> bool {
+/// True iff all of `shown` was printed, in this order for each PVC and for the StatefulSet. Changes are printed in
+/// groups, so there may be more lines for passing states. A late reader does not see the time before the controller
+/// starts.
+fn is_printed(shown: &[&str], printed: &[&str]) -> bool {
     let subject = |line: &str| line.split_once(": ").map(|(subject, _)| subject.to_owned());
     let in_order = |shown: &[&str], printed: &[&str]| {
         shown.iter().all(|line| {
@@ -103,20 +105,21 @@ fn is_told(shown: &[&str], printed: &[&str]) -> bool {
             of_it(shown).iter().all(|line| printed.any(|other| other == *line))
         })
     };
-    let ((shown_before, shown), (before, printed)) = (from_its_beginning(shown), from_its_beginning(printed));
+    let ((shown_before, shown), (before, printed)) =
+        (split_at_controller_start(shown), split_at_controller_start(printed));
     let stays: Vec<&str> = shown.iter().copied().filter(|line| !passes(line)).collect();
     (before.is_empty() || in_order(shown_before, before))
         && in_order(&stays, printed)
         && printed.iter().all(|line| shown.contains(line) || passes(line))
 }
 
-/// A moment that passes: changes of two seconds are told together.
+/// A passing state: changes within two seconds are printed together.
 fn passes(line: &str) -> bool {
     let moments = [" Pending", " Expanding ", " replicas, Reconciling"];
     moments.iter().any(|moment| line.contains(moment))
 }
 
-/// True iff what people come here with, which stands at the top, is how the API server refused the change.
+/// True iff the error at the top of README.md, which users search for, is the error of the API server.
 fn is_refused(readme: &str, printed: &str) -> bool {
     let printed = words(printed).join(" ");
     let refused = blocks(readme, "text").into_iter().nth(1).unwrap_or_default();
@@ -124,7 +127,7 @@ fn is_refused(readme: &str, printed: &str) -> bool {
     refused.contains("is invalid") && parts.all(|part| printed.contains(&part))
 }
 
-async fn every_command_says_what_it_is_for(cluster: &Cluster) -> anyhow::Result<()> {
+async fn every_command_prints_its_part(cluster: &Cluster) -> anyhow::Result<()> {
     let file = cluster.folder().join("web.yaml");
     let labelled = std::fs::read_to_string(&file)?.replace(
         "    - metadata:\n        name: data\n",
@@ -132,7 +135,7 @@ async fn every_command_says_what_it_is_for(cluster: &Cluster) -> anyhow::Result<
     );
     std::fs::write(&file, labelled)?;
     let mut book = Book::under(&["## See how far it is"], DOCUMENT)?;
-    for (command, said) in SAID {
+    for (command, part) in PRINTED {
         let documented = book.next().with_context(|| format!("expected {command}"))?;
         let (line, _) = documented.typed.split_once('#').unwrap_or((&documented.typed, ""));
         ensure!(line.trim_end() == command, "expected {command}, but found {line}");
@@ -140,7 +143,7 @@ async fn every_command_says_what_it_is_for(cluster: &Cluster) -> anyhow::Result<
         let answered = eventually("its answer", PATIENCE, async || {
             let output = typed(cluster, cluster.folder(), &documented.typed).await?;
             last = output.stdout;
-            Ok((output.success && last.contains(said)).then_some(()))
+            Ok((output.success && last.contains(part)).then_some(()))
         });
         answered.await.with_context(|| format!("$ {command}\n{last}"))?;
         if command.contains(" plan ") {
@@ -152,7 +155,7 @@ async fn every_command_says_what_it_is_for(cluster: &Cluster) -> anyhow::Result<
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn the_demo_the_live_tree_and_the_commands_are_as_shown() -> anyhow::Result<()> {
+async fn demo_live_tree_and_commands_match_the_readme() -> anyhow::Result<()> {
     let readme = text(DOCUMENT)?;
     let begin = Instant::now();
     let cluster = Cluster::start(demo::options(Options::default().minor)).await?;
@@ -165,23 +168,23 @@ async fn the_demo_the_live_tree_and_the_commands_are_as_shown() -> anyhow::Resul
     let printed = as_begun(&(paper + FAREWELL + "\n"));
     let ((lines, rest), (shown_lines, shown_rest)) = (apart(&printed), apart(shown(&readme, "Kubernetes v")?));
     ensure!(
-        is_told(&shown_lines, &lines),
+        is_printed(&shown_lines, &lines),
         "{DOCUMENT} should show:\n{}",
         lines.join("\n")
     );
-    // Each minor refuses in its own words.
+    // The error text depends on the minor version.
     if cluster.minor() == MINOR {
         ensure!(words(&rest) == words(&shown_rest), "{DOCUMENT} should show:\n{printed}");
         ensure!(
             is_refused(&readme, &rest),
-            "{DOCUMENT} should say how it is refused:\n{rest}"
+            "{DOCUMENT} should show the error of the API server:\n{rest}"
         );
     } else {
         println!("the rest of the demo is not compared: {DOCUMENT} shows what 1.{MINOR} prints");
     }
 
     let (frames, frame) = (frames(&drawn), shown(&readme, "default/web")?);
-    // Another state is as wide as it is.
+    // The width of the drawing depends on the state.
     let begun = |drawn: &str| as_begun(&words(drawn).join(" "));
     let is_shown =
         |drawn: &String| drawn == frame || drawn.contains(" Applied ") && begun(drawn) == words(frame).join(" ");
@@ -191,7 +194,7 @@ async fn the_demo_the_live_tree_and_the_commands_are_as_shown() -> anyhow::Resul
         frames.join("\n")
     );
 
-    every_command_says_what_it_is_for(&cluster).await?;
+    every_command_prints_its_part(&cluster).await?;
     let (installation, controller) = kept;
     drop(controller);
     installation.stop().await?;
@@ -200,22 +203,22 @@ async fn the_demo_the_live_tree_and_the_commands_are_as_shown() -> anyhow::Resul
 }
 
 #[test]
-fn a_rollout_that_is_told_otherwise_is_noticed() -> anyhow::Result<()> {
+fn differing_rollout_output_is_noticed() -> anyhow::Result<()> {
     let readme = text(DOCUMENT)?;
     let (shown, _) = apart(shown(&readme, "Kubernetes v")?);
-    assert!(is_told(&shown, &shown));
-    let (before, rest) = from_its_beginning(&shown);
-    assert!(before.len() > 1 && is_told(&shown, rest), "{before:?}");
+    assert!(is_printed(&shown, &shown));
+    let (before, rest) = split_at_controller_start(&shown);
+    assert!(before.len() > 1 && is_printed(&shown, rest), "{before:?}");
     for place in (0..rest.len()).filter(|place| !passes(rest[*place])) {
         let mut without = rest.to_vec();
         without.remove(place);
-        assert!(!is_told(&shown, &without), "{}", rest[place]);
+        assert!(!is_printed(&shown, &without), "{}", rest[place]);
     }
     let more = [rest, &["default/web data-web-0: 10Gi -> 20Gi Refused"]].concat();
-    assert!(!is_told(&shown, &more));
+    assert!(!is_printed(&shown, &more));
     let applied = shown.join("\n").replace("Expanding", "Applied");
-    assert!(!is_told(&shown, &apart(&applied).0) && is_told(&shown, &apart(&as_begun(&applied)).0));
+    assert!(!is_printed(&shown, &apart(&applied).0) && is_printed(&shown, &apart(&as_begun(&applied)).0));
     let late = [&before[1..], rest].concat();
-    assert!(!is_told(&shown, &late), "{}", before[0]);
+    assert!(!is_printed(&shown, &late), "{}", before[0]);
     Ok(())
 }

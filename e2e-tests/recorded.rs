@@ -1,14 +1,14 @@
-//! What a cluster answers, as a list of objects: for the native code, and through a host for the guest.
+//! The answers of a cluster, as a list of objects: for the native code, and through a host for the guest.
 
 use claim_rollout::admission::{CanI, CannotAsk, Get, Lookups};
 use serde_json::Value;
 
-/// Answers from the objects beside a review: to the guest through its host, to the native code directly.
+/// Answers lookups from the objects beside a review: for the guest through its host, for the native code directly.
 #[derive(Clone)]
 pub(crate) struct Recorded(pub(crate) Vec<Value>);
 
 impl Recorded {
-    /// The object of this kind and name, if anything is recorded; without a record nobody can be asked.
+    /// The object of this kind and name, if the review has objects; without objects every lookup fails.
     pub(crate) fn find(&self, api_version: &str, kind: &str, name: &str) -> Result<Option<&Value>, String> {
         if self.0.is_empty() {
             return Err("no list of objects was given (--claims)".to_owned());
@@ -28,7 +28,7 @@ impl Recorded {
 
 impl Lookups for Recorded {
     fn can_i(&mut self, question: &CanI<'_>) -> Result<bool, CannotAsk> {
-        // In the words in which a guest hears of it: then the answers can be compared byte for byte.
+        // The error text as a guest gets it, so that the answers can be compared byte for byte.
         self.allows(question.user).map_err(heard)
     }
 

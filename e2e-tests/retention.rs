@@ -1,4 +1,4 @@
-//! What is foretold of claims under a retention policy is what Kubernetes does to them.
+//! The policy forecasts which PVCs a retention policy deletes; Kubernetes deletes exactly those.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Long enough for the controllers to do what they should not.
 const MOMENT: Duration = Duration::from_secs(3);
 
-/// A set of two replicas to which something happens.
+/// A StatefulSet of two replicas, and what happens to it.
 struct Case {
     name: String,
     policy: [&'static str; 2],
@@ -28,13 +28,13 @@ struct Case {
     other: Other,
 }
 
-/// Who else owns the claim of the second replica.
+/// Another owner of the PVC of the second replica.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Other {
     Nobody,
-    /// Somebody who does not manage it.
+    /// An owner that is no controller.
     Owner,
-    /// Somebody who does.
+    /// A controller.
     Controller,
 }
 
@@ -96,7 +96,7 @@ impl Case {
         }))?)
     }
 
-    /// Lets it happen.
+    /// Makes it happen.
     async fn happen(&self, sets: &Api<StatefulSet>) -> anyhow::Result<()> {
         let parameters = match self.event {
             Event::ScaleDown => {
@@ -112,14 +112,14 @@ impl Case {
     }
 }
 
-/// What the API server knows.
-struct Scene {
+/// Objects in the API server.
+struct ClusterState {
     sets: Api<StatefulSet>,
     pods: Api<Pod>,
     claims: Api<PersistentVolumeClaim>,
 }
 
-impl Scene {
+impl ClusterState {
     async fn claims(&self) -> anyhow::Result<BTreeMap<String, Vec<OwnerReference>>> {
         let claims = self.claims.list(&ListParams::default()).await?;
         let owners = claims.into_iter().map(|claim| {
@@ -132,8 +132,8 @@ impl Scene {
         Ok(owners.collect())
     }
 
-    /// The fate of the two claims of a set, once the StatefulSet controller has nothing to correct.
-    async fn foretell(&self, case: &Case) -> anyhow::Result<Vec<(String, Fate)>> {
+    /// The forecast for the two PVCs of a StatefulSet, once the StatefulSet controller has nothing to correct.
+    async fn forecast(&self, case: &Case) -> anyhow::Result<Vec<(String, Fate)>> {
         let uid = self.sets.get(&case.name).await?.metadata.uid.context("a uid")?;
         let all = self.claims().await?;
         let mut fates = Vec::new();
@@ -178,14 +178,14 @@ fn owner(owner: &OwnerReference) -> Owner {
     }
 }
 
-/// Makes the sets, and gives somebody else the claims that are to have another owner, too.
-async fn prepare(scene: &Scene, client: &kube::Client, cases: &[Case]) -> anyhow::Result<()> {
+/// Creates the StatefulSets, and adds another owner to the PVCs that need one.
+async fn prepare(state: &ClusterState, client: &kube::Client, cases: &[Case]) -> anyhow::Result<()> {
     for case in cases {
-        scene.sets.create(&PostParams::default(), &case.set()?).await?;
+        state.sets.create(&PostParams::default(), &case.set()?).await?;
     }
     for case in cases {
         eventually("the Pods to be ready", PATIENCE, async || {
-            let status = scene.sets.get(&case.name).await?.status.unwrap_or_default();
+            let status = state.sets.get(&case.name).await?.status.unwrap_or_default();
             Ok((status.ready_replicas == Some(2)).then_some(()))
         })
         .await?;
@@ -199,35 +199,35 @@ async fn prepare(scene: &Scene, client: &kube::Client, cases: &[Case]) -> anyhow
         }
         let name = format!("data-{}-1", case.name);
         let other = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "other", "uid": uid, "controller": case.other == Other::Controller});
-        // Two controllers are one too many for the API server: another one takes the place of the set.
+        // The API server allows only one controller, so another controller replaces the StatefulSet as the owner.
         let mut owners: Vec<Value> = Vec::new();
         if case.other == Other::Owner {
-            let claim = scene.claims.get(&name).await?.metadata;
+            let claim = state.claims.get(&name).await?.metadata;
             owners = serde_json::from_value(serde_json::to_value(claim.owner_references)?)?;
         }
         owners.push(other);
         let patch = Patch::Merge(json!({"metadata": {"ownerReferences": owners}}));
-        scene.claims.patch(&name, &PatchParams::default(), &patch).await?;
+        state.claims.patch(&name, &PatchParams::default(), &patch).await?;
     }
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn claims_go_and_stay_as_foretold() -> anyhow::Result<()> {
+async fn claims_are_deleted_and_kept_as_forecast() -> anyhow::Result<()> {
     let cluster = Cluster::start(Options::default()).await?;
     let client = cluster.client().await?;
-    let scene = Scene {
+    let state = ClusterState {
         sets: Api::default_namespaced(client.clone()),
         pods: Api::default_namespaced(client.clone()),
         claims: Api::default_namespaced(client.clone()),
     };
     let cases = cases();
-    prepare(&scene, &client, &cases).await?;
+    prepare(&state, &client, &cases).await?;
     tokio::time::sleep(MOMENT).await;
     let mut stay = BTreeSet::new();
     let mut counts = [0; 2];
     for case in &cases {
-        for (name, fate) in scene.foretell(case).await? {
+        for (name, fate) in state.forecast(case).await? {
             match fate {
                 Fate::Stays => {
                     counts[0] += 1;
@@ -240,13 +240,13 @@ async fn claims_go_and_stay_as_foretold() -> anyhow::Result<()> {
     }
     assert_eq!(counts, [24, 8], "what stays and what goes");
     for case in &cases {
-        case.happen(&scene.sets).await?;
+        case.happen(&state.sets).await?;
     }
-    let names = async || Ok::<_, anyhow::Error>(scene.claims().await?.into_keys().collect::<BTreeSet<_>>());
-    let gone = eventually("the claims to go", PATIENCE, async || {
+    let names = async || Ok::<_, anyhow::Error>(state.claims().await?.into_keys().collect::<BTreeSet<_>>());
+    let deleted = eventually("the claims to be deleted", PATIENCE, async || {
         Ok((names().await? == stay).then_some(()))
     });
-    if gone.await.is_err() {
+    if deleted.await.is_err() {
         assert_eq!(names().await?, stay);
     }
     tokio::time::sleep(MOMENT).await;

@@ -1,11 +1,11 @@
-//! AdmissionReviews named as sentences, with the verdict beside each: `reviews/<sentence>.json` is what comes in,
-//! `reviews/<sentence>.expected.json` what goes out.
+//! AdmissionReviews with sentences as names: `reviews/<sentence>.json` is the request,
+//! `reviews/<sentence>.expected.json` the answer.
 //!
 //! ```json
 //! {"settings": {…}, "claims": [SubjectAccessReview with a status, …], "response": {"allowed": …, "patch": [decoded], …}}
 //! ```
 //!
-//! `UPDATE_EXPECTED=1` writes the verdicts anew, for a person to read before they are committed; settings and claims stay.
+//! `UPDATE_EXPECTED=1` writes the answers anew, for a review before the commit; settings and PVCs stay.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -27,13 +27,13 @@ use crate::installation::binary;
 use crate::policy_host::{Api, Capabilities, GetResource, Module, Resource, Subject, run};
 use crate::recorded::Recorded;
 
-/// What stands beside a review.
+/// The content of an `.expected.json`.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Expected {
     #[serde(default = "empty")]
     pub(crate) settings: Value,
-    /// What the cluster answers; `claim-rollout review --claims` reads the same.
+    /// The objects of the cluster, in the format of `claim-rollout review --claims`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     claims: Vec<Value>,
     #[serde(default)]
@@ -44,19 +44,19 @@ fn empty() -> Value {
     json!({})
 }
 
-/// One of them.
+/// A review and its expected answer.
 pub(crate) struct Fixture {
     pub(crate) sentence: String,
     pub(crate) body: Vec<u8>,
     pub(crate) expected: Expected,
 }
 
-/// Where they are.
+/// The folder of the reviews.
 pub(crate) fn folder() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/reviews"))
 }
 
-/// All of them, in the order of their names.
+/// All reviews, sorted by name.
 pub(crate) fn fixtures() -> anyhow::Result<Vec<Fixture>> {
     let names = std::fs::read_dir(folder())?
         .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
@@ -77,14 +77,14 @@ pub(crate) fn fixtures() -> anyhow::Result<Vec<Fixture>> {
 }
 
 impl Fixture {
-    /// What the policy is called with, if the body is a review at all.
+    /// The payload for the policy, if the body is a review at all.
     pub(crate) fn payload(&self) -> Option<Vec<u8>> {
         let review = Review::read(&self.body).ok()?;
         let settings = to_raw_value(&self.expected.settings).ok()?;
         Some(payload(review.request, &settings))
     }
 
-    /// What the cluster answers.
+    /// The objects of the cluster.
     pub(crate) fn cluster(&self) -> Recorded {
         Recorded(self.expected.claims.clone())
     }
@@ -98,7 +98,7 @@ impl Fixture {
         )
     }
 
-    /// The same by the program itself: the response with its patch decoded, or the error.
+    /// The answer of the program: the response with its patch decoded, or the error.
     fn shell(&self) -> anyhow::Result<Value> {
         let scratch = tempfile::tempdir()?;
         let write = |name: &str, value: &Value| {
@@ -127,7 +127,7 @@ impl Fixture {
     }
 }
 
-/// A response for people: the patch decoded, the status flat, without the uid.
+/// A readable response: the patch decoded, the status flat, without the uid.
 fn decoded(response: &Value) -> anyhow::Result<Value> {
     let mut flat = json!({"allowed": response["allowed"]});
     for (key, value) in [
@@ -147,7 +147,7 @@ fn decoded(response: &Value) -> anyhow::Result<Value> {
     Ok(flat)
 }
 
-/// What a policy may read.
+/// The kinds that a policy may read.
 const READABLE: [(&str, &str); 4] = [
     ("v1", "PersistentVolumeClaim"),
     ("apps/v1", "StatefulSet"),
@@ -185,9 +185,9 @@ impl Api for Recorded {
     }
 }
 
-/// What is wrong with the answers to one review, if anything.
+/// The error in the answers to one review, if there is one.
 fn fault(module: &Module, fixture: &Fixture) -> anyhow::Result<Option<String>> {
-    // A body that is no review does not reach a policy; one that is called with it nevertheless must not trap.
+    // A body that is no review does not reach a policy; a policy that gets it nevertheless must not trap.
     let payload = fixture.payload().unwrap_or_else(|| fixture.body.clone());
     let native = wire::validate(&payload, &mut fixture.cluster());
     let wasm = run(module, &payload, fixture.cluster().host());
@@ -211,7 +211,7 @@ fn fault(module: &Module, fixture: &Fixture) -> anyhow::Result<Option<String>> {
 }
 
 #[test]
-fn every_review_is_answered_as_expected_by_the_policy_and_by_the_native_code_alike() -> anyhow::Result<()> {
+fn every_review_answered_as_expected_by_wasm_and_native_code() -> anyhow::Result<()> {
     let module = policy();
     let fixtures = fixtures()?;
     ensure!(fixtures.len() >= 20, "only {} reviews", fixtures.len());

@@ -1,4 +1,4 @@
-//! Asks a real API server the questions that `reviews/` holds, and writes down how it puts them to the policy:
+//! Sends the requests in `reviews/` to a real API server, and records the reviews that it sends to the policy:
 //!
 //! ```text
 //! cargo run -p e2e-tests --bin playground -- capture && UPDATE_EXPECTED=1 cargo test -p e2e-tests --test e2e reviews
@@ -14,16 +14,16 @@ use serde_json::{Value, json};
 use crate::cluster::{Cluster, Options, eventually};
 use crate::policy_host::{KubeApi, PolicyHost, Runtime, Shipped};
 
-/// Where the reviews are.
+/// The folder of the reviews.
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/reviews");
-/// The manifest of a set `web` with two templates.
+/// The manifest of a StatefulSet `web` with two templates.
 const MANIFEST: &str = include_str!("reviews/web.yaml");
 const CONTROLLER: [&str; 2] = [
     "--as=system:serviceaccount:claim-rollout:claim-rollout-controller",
     "--as-group=system:masters",
 ];
 
-/// How long the API server may take to learn of a registration.
+/// The most time that the API server takes to learn of a registration.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 struct Capture {
@@ -32,13 +32,13 @@ struct Capture {
 }
 
 impl Capture {
-    /// Runs kubectl on the set, and writes down what the policy was asked meanwhile.
-    async fn say(&self, sentence: &str, arguments: &[&str], input: &str) -> anyhow::Result<()> {
-        self.say_to("sets", sentence, arguments, input).await
+    /// Runs kubectl on the StatefulSet, and writes the review of the request.
+    async fn record(&self, sentence: &str, arguments: &[&str], input: &str) -> anyhow::Result<()> {
+        self.record_of("sets", sentence, arguments, input).await
     }
 
-    /// The same of another policy object.
-    async fn say_to(&self, policy: &str, sentence: &str, arguments: &[&str], input: &str) -> anyhow::Result<()> {
+    /// The same for another policy object.
+    async fn record_of(&self, policy: &str, sentence: &str, arguments: &[&str], input: &str) -> anyhow::Result<()> {
         let before = self.host.requests(policy);
         let output = self
             .cluster
@@ -58,21 +58,21 @@ impl Capture {
         Ok(())
     }
 
-    /// A change of `web` that is not stored.
+    /// A dry-run patch of `web`.
     async fn try_patch(&self, sentence: &str, kind: &str, patch: &Value, who: &[&str]) -> anyhow::Result<()> {
         let patch = patch.to_string();
         let arguments = ["patch", "statefulset", "web", kind, "-p", &patch, "--dry-run=server"];
-        self.say(sentence, &[&arguments, who].concat(), "").await
+        self.record(sentence, &[&arguments, who].concat(), "").await
     }
 
-    /// A change of the first template of `web` that is not stored.
+    /// A dry-run change of the first template of `web`.
     async fn try_template(&self, sentence: &str, path: &str, value: Value) -> anyhow::Result<()> {
         let path = format!("/spec/volumeClaimTemplates/0/{path}");
         let patch = json!([{"op": "add", "path": path, "value": value}]);
         self.try_patch(sentence, "--type=json", &patch, &[]).await
     }
 
-    /// A Pod is deleted, or not: nothing is stored.
+    /// Dry-run deletions of Pods.
     async fn deletions(&self) -> anyhow::Result<()> {
         let ready = [
             "wait",
@@ -98,17 +98,17 @@ impl Capture {
             Ok((self.host.requests(policy) > 0).then_some(()))
         });
         called.await?;
-        self.say_to(policy, "a user deletes a Pod", &delete, "").await?;
+        self.record_of(policy, "a user deletes a Pod", &delete, "").await?;
         for sentence in [
             "a Pod is replaced whose claims are ready",
             "a Pod is replaced whose claims are not ready",
         ] {
-            self.say_to(policy, sentence, &replace, "").await?;
+            self.record_of(policy, sentence, &replace, "").await?;
         }
         Ok(())
     }
 
-    async fn births(&self) -> anyhow::Result<()> {
+    async fn creations(&self) -> anyhow::Result<()> {
         let create = ["create", "--dry-run=server", "-f", "-"];
         let with = |annotation: &str| {
             MANIFEST.replace(
@@ -116,15 +116,15 @@ impl Capture {
                 &format!("claim-rollout.io/{annotation}"),
             )
         };
-        self.say("a set is created with an update policy", &create, MANIFEST)
+        self.record("a set is created with an update policy", &create, MANIFEST)
             .await?;
         let odd = with("update-policy: Sometimes");
-        self.say("a set is created with an unknown update policy", &create, &odd)
+        self.record("a set is created with an unknown update policy", &create, &odd)
             .await?;
         let odd = with(
             "staged: \"{}\"\n    claim-rollout.io/phase: Complete\n    claim-rollout.io/ready: x.0\n    claim-rollout.io/withdraw: abc",
         );
-        self.say("a set is created with what only the policy may write", &create, &odd)
+        self.record("a set is created with what only the policy may write", &create, &odd)
             .await
     }
 
@@ -135,7 +135,7 @@ impl Capture {
         self.try_patch("an image is changed", "--type=json", &image, &[])
             .await?;
         let forged = annotate("claim-rollout.io/staged", "{\"version\":1}");
-        self.try_patch("a record is forged", "--type=merge", &forged, &[])
+        self.try_patch("a staged change is forged", "--type=merge", &forged, &[])
             .await?;
         let odd = annotate("claim-rollout.io/sync", "Never");
         self.try_patch("an unknown sync is asked for", "--type=merge", &odd, &[])
@@ -168,7 +168,7 @@ impl Capture {
         )
         .await?;
         let long = json!({"example.com/note": "x".repeat(9000)});
-        self.try_template("a wish is too long for a record", "metadata/annotations", long)
+        self.try_template("a target is too long for the annotation", "metadata/annotations", long)
             .await
     }
 
@@ -193,7 +193,7 @@ impl Capture {
         let grow =
             json!([{"op": "replace", "path": format!("{data}/spec/resources/requests/storage"), "value": "2Gi"}]);
         let nobody = ["--as=sam", "--as-group=system:masters"];
-        self.try_patch("nobody can say whether a user may", "--type=json", &grow, &nobody)
+        self.try_patch("the right of a user is unknown", "--type=json", &grow, &nobody)
             .await?;
         let sam = ["--as=sam", "--as-group=testers"];
         self.try_patch("a user may not patch claims", "--type=json", &grow, &sam)
@@ -207,10 +207,10 @@ impl Capture {
     async fn during_a_rollout(&self) -> anyhow::Result<()> {
         let apply = ["apply", "-f", "-"];
         let grown = MANIFEST.replace("storage: 1Gi", "storage: 3Gi");
-        self.say("a template grows", &apply, &grown).await?;
-        self.say("the same wish comes again", &apply, &grown).await?;
+        self.record("a template grows", &apply, &grown).await?;
+        self.record("the same target comes again", &apply, &grown).await?;
         let spelt = grown.replace("storage: 3Gi", "storage: 3072Mi");
-        self.say("the same wish comes again in another spelling", &apply, &spelt)
+        self.record("the same target comes again in another spelling", &apply, &spelt)
             .await?;
         let other = [
             "apply",
@@ -221,28 +221,33 @@ impl Capture {
             "-f",
             "-",
         ];
-        self.say("the same wish comes again by server-side apply", &other, &grown)
+        self.record("the same target comes again by server-side apply", &other, &grown)
             .await?;
         let label = ["label", "statefulset", "web", "--overwrite", "team=storage"];
-        self.say("a label is changed during a rollout", &label, "").await?;
+        self.record("a label is changed during a rollout", &label, "").await?;
         let storage = "spec/resources/requests/storage";
         self.try_template("a template grows again during a rollout", storage, json!("4Gi"))
             .await?;
-        self.try_template("a wish is made smaller during a rollout", storage, json!("2Gi"))
+        self.try_template("a target is made smaller during a rollout", storage, json!("2Gi"))
             .await?;
         let drop = json!([{"op": "remove", "path": "/metadata/annotations/claim-rollout.io~1staged"}]);
-        self.try_patch("the record is dropped", "--type=json", &drop, &[])
+        self.try_patch("the staged change is dropped", "--type=json", &drop, &[])
             .await?;
         let annotations = json!({"claim-rollout.io/staged": "{}", "claim-rollout.io/withdraw": "abc"});
         let forged = json!({"metadata": {"annotations": annotations}});
-        self.try_patch("the record is changed by hand", "--type=merge", &forged, &[])
+        self.try_patch("the staged change is changed by hand", "--type=merge", &forged, &[])
             .await?;
-        self.try_patch("the controller writes the record", "--type=json", &drop, &CONTROLLER)
-            .await
+        self.try_patch(
+            "the controller writes the staged change",
+            "--type=json",
+            &drop,
+            &CONTROLLER,
+        )
+        .await
     }
 }
 
-/// Lets `sam` write sets, but no claims.
+/// Lets `sam` write StatefulSets, but no PVCs.
 async fn let_sam(cluster: &Cluster) -> anyhow::Result<()> {
     let role = [
         "create",
@@ -285,9 +290,9 @@ pub(crate) async fn run() -> anyhow::Result<()> {
     host.register(&client, &registration_of_pods).await?;
     host.until_called(&client, &registration).await?;
     let capture = Capture { cluster, host };
-    capture.births().await?;
+    capture.creations().await?;
     let apply = ["apply", "-f", "-"];
-    capture.say("a set is created", &apply, MANIFEST).await?;
+    capture.record("a set is created", &apply, MANIFEST).await?;
     capture.before_a_target().await?;
     capture.lists_of_templates().await?;
     capture.during_a_rollout().await?;

@@ -1,7 +1,8 @@
-//! Twenty thousand reviews that nobody wrote, each whole and meant: every operation, kind and setting, records valid and
-//! forged, claims there and not. Whatever comes, policy.wasm gives the answer of the native code, byte for byte.
+//! Twenty thousand generated reviews with every operation, kind and setting, valid and forged staged changes, existing
+//! and missing PVCs. policy.wasm answers each like the native code, byte for byte.
 //!
-//! `GENERATED=2000000 cargo test -p e2e-tests --test e2e reviews_generated` is a deeper run; a failure says how to repeat the one case.
+//! `GENERATED=2000000 cargo test -p e2e-tests --test e2e reviews_generated` is a deeper run; a failure prints how to repeat the one
+//! case.
 
 use std::sync::Arc;
 
@@ -13,10 +14,10 @@ use crate::generated::cluster::Cluster;
 use crate::generated::spelling::spelt;
 use crate::policy_host::{Api, Capabilities, GetResource, Resource, Subject};
 
-/// How many, unless `GENERATED` says otherwise.
+/// The default number of reviews; `GENERATED` changes it.
 const GENERATED: u64 = 20_000;
 
-/// What the policy is granted to look up.
+/// The kinds that the policy may read.
 const READABLE: [(&str, &str); 4] = [
     ("v1", "PersistentVolumeClaim"),
     ("storage.k8s.io/v1", "StorageClass"),
@@ -24,7 +25,7 @@ const READABLE: [(&str, &str); 4] = [
     ("apps/v1", "StatefulSet"),
 ];
 
-/// The cluster of a review, as the policy's host sees it.
+/// The cluster of a review, for the policy host.
 struct Answers(Cluster);
 
 impl Api for Answers {
@@ -47,7 +48,7 @@ fn host(cluster: Cluster) -> Capabilities {
 }
 
 #[test]
-fn generated_reviews_are_answered_alike_by_the_policy_and_by_the_native_code() -> anyhow::Result<()> {
+fn generated_reviews_answered_alike_by_wasm_and_native_code() -> anyhow::Result<()> {
     let tally = ask_both("reviews_generated", ("GENERATED", GENERATED), |random| {
         let case = case(random);
         Question {

@@ -1,7 +1,7 @@
-//! Thousands of reviews that nobody wrote: those of `reviews/`, damaged at random. Whatever comes, policy.wasm gives the
-//! answer of the native code, byte for byte, and never traps.
+//! Thousands of random mutations of `reviews/`. policy.wasm answers each like the native code, byte for byte, and never
+//! traps.
 //!
-//! A failure says how to repeat the one case.
+//! A failure prints how to repeat the one case.
 
 use serde_json::{Value, json};
 
@@ -9,10 +9,10 @@ use crate::alike::{Question, ask_both, ensure_all_kinds};
 use crate::generated::choices::Choices;
 use crate::reviews::{Fixture, fixtures};
 
-/// How many, unless `MUTATIONS` says otherwise.
+/// The default number of mutations; `MUTATIONS` changes it.
 const MUTATIONS: u64 = 2_500;
 
-/// Values that have meant trouble somewhere.
+/// Values that have caused trouble somewhere.
 fn trouble(random: &mut dyn Choices) -> Value {
     let texts = [
         "",
@@ -53,7 +53,7 @@ fn trouble(random: &mut dyn Choices) -> Value {
     }
 }
 
-/// A pointer to a random value; more often to one that matters.
+/// A pointer to a random value; more often to a value that matters.
 fn somewhere(value: &Value, random: &mut dyn Choices) -> String {
     let mut path = String::new();
     let mut here = value;
@@ -146,7 +146,7 @@ fn scramble(bytes: &mut Vec<u8>, random: &mut dyn Choices) {
     }
 }
 
-/// The damaged payload of this seed.
+/// The mutated payload of this seed.
 fn damaged(fixtures: &[Fixture], random: &mut dyn Choices) -> (usize, Vec<u8>) {
     let index = random.below(fixtures.len());
     let mut payload = fixtures[index]
@@ -169,7 +169,7 @@ fn damaged(fixtures: &[Fixture], random: &mut dyn Choices) -> (usize, Vec<u8>) {
 }
 
 #[test]
-fn damaged_reviews_are_answered_alike_by_the_policy_and_by_the_native_code() -> anyhow::Result<()> {
+fn mutated_reviews_answered_alike_by_wasm_and_native_code() -> anyhow::Result<()> {
     let fixtures = fixtures()?;
     let tally = ask_both("reviews_mutated", ("MUTATIONS", MUTATIONS), |random| {
         let (index, payload) = damaged(&fixtures, random);

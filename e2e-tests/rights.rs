@@ -1,4 +1,4 @@
-//! What an account may do by the files of `deploy/`, against what it does.
+//! The rights that `deploy/` gives to an account, compared with the requests of the account.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -8,9 +8,9 @@ use serde_json::Value;
 
 use crate::cluster::{Cluster, Entry, eventually};
 use crate::policy_host::documents;
-use crate::scenarios::scene::text;
+use crate::scenarios::namespace::text;
 
-/// Watches are logged when they end, which is a moment after their owner did.
+/// A watch is logged when it ends, a moment after its client.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Verb and resource of everything that the rules of a role allow.
@@ -29,7 +29,7 @@ fn allowed(role: &Value) -> BTreeSet<String> {
     allowed
 }
 
-/// Everything that this account is given in this file of `deploy/`.
+/// All rights of this account in this file of `deploy/`.
 fn granted(file: &str, account: &str) -> anyhow::Result<BTreeSet<String>> {
     let objects = documents(file)?;
     let bound = objects.iter().filter(|object| {
@@ -56,9 +56,9 @@ fn right(entry: &Entry) -> String {
     format!("{} {}/{resource}", entry.verb, entry.group)
 }
 
-/// Everything that the account is given was used by now, and nothing else; `unseen` are rights that are needed although no
-/// request shows them, each with the reason.
-pub(crate) async fn what_is_given_is_what_is_used(
+/// Checks that the account used all of its rights by now, and no others. `unseen` are rights that no request shows,
+/// each with the reason.
+pub(crate) async fn granted_rights_are_the_used_rights(
     cluster: &Cluster,
     file: &str,
     account: &str,
@@ -69,14 +69,14 @@ pub(crate) async fn what_is_given_is_what_is_used(
     let granted = granted(file, account)?.into_iter();
     let expected: BTreeSet<String> = granted.filter(|right| !unseen.contains(right.as_str())).collect();
     let mut used = BTreeSet::new();
-    let same = eventually("what is used to be what is given", PATIENCE, async || {
+    let same = eventually("the used rights to equal the granted rights", PATIENCE, async || {
         let requests = cluster.requests().await?;
         let ours = requests.iter().filter(|entry| entry.user == user);
         let ours = ours.filter(|entry| !entry.resource.is_empty());
         used.clear();
         for entry in ours {
             let right = right(entry);
-            // An API server that has just begun refuses for a moment what its rules allow.
+            // An API server that has just started denies for a moment what its rules allow.
             ensure!(
                 !entry.forbidden || expected.contains(&right),
                 "it has no right to {entry:?}"

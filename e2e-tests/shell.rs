@@ -1,4 +1,4 @@
-//! What a user types at a shell.
+//! Commands that a user types into a shell.
 
 use std::path::Path;
 
@@ -7,8 +7,8 @@ use anyhow::Context as _;
 use crate::cluster::{Cluster, Output};
 use crate::installation::binary;
 
-/// Runs a command as a shell does that the administrator has open in `folder`, with the tools of the cluster, `claim-rollout`
-/// and `~/.local/bin` on its path. Everything that it prints is in `stdout`, in the order of a terminal.
+/// Runs a command in a shell of the administrator in `folder`, with the tools of the cluster, `claim-rollout` and
+/// `~/.local/bin` on its path. `stdout` gets all output, in the order of a terminal.
 pub(crate) async fn typed(cluster: &Cluster, folder: &Path, command: &str) -> anyhow::Result<Output> {
     let binary = binary()?;
     let (home, bin) = (cluster.folder().join(".local/bin"), cluster.bin_folder());

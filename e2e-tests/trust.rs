@@ -1,6 +1,6 @@
-//! Guarantee S18 on a real API server: who may change StatefulSets and their status, but no PVC, changes no PVC through
-//! us: with the policy alone, with the guard alone, and with both. Nor does a staged change reach a PVC that asks for more
-//! than the settings allow, whoever wrote it.
+//! Guarantee S18 on a real API server: users who may change StatefulSets and their status, but no PVC, change no PVC
+//! through claim-rollout: with the policy alone, with the guard alone, and with both. A staged change that asks for
+//! more than the settings allow reaches no PVC either, whoever wrote it.
 
 mod ceilings;
 
@@ -13,11 +13,11 @@ use serde_json::{Value, json};
 
 use crate::cluster::{Cluster, Options, Output, eventually};
 use crate::installation::{ACCOUNT, Installation, NAMESPACE, USER};
-use crate::scenarios::scene::{STAGED, plain_manifest, text};
+use crate::scenarios::namespace::{STAGED, plain_manifest, text};
 
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Who judges requests in a namespace.
+/// The judges of requests in a namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Judges {
     Policy,
@@ -36,7 +36,7 @@ const FORGED: &str = r#"{"metadata":{"annotations":{"claim-rollout.io/staged":FO
 const FORGED_IN_PLACE: &str =
     r#"{"metadata":{"annotations":{"claim-rollout.io/staged":FORGED,"claim-rollout.io/update-policy":"InPlace"}}}"#;
 
-/// A StatefulSet, and the patches that bob tries on it, each of the object or of its status.
+/// A StatefulSet, and the patches that bob tries on it, each on the object or on its status.
 type Attempt = (&'static str, &'static [(&'static str, &'static str)]);
 
 const ATTEMPTS: [Attempt; 7] = [
@@ -52,14 +52,14 @@ const ATTEMPTS: [Attempt; 7] = [
     ),
 ];
 
-/// Those of them that write what only the policy may write.
+/// The attempts that write what only the policy may write.
 const FORGERIES: [Attempt; 3] = [ATTEMPTS[0], ATTEMPTS[2], ATTEMPTS[6]];
 
-/// The StatefulSet that alice, who may patch PVCs, has rolled out.
+/// The StatefulSet that alice, who may patch PVCs, rolls out.
 const ALLOWED: &str = "allowed";
 
 /// A namespace, and the users in it.
-struct Ground<'a> {
+struct TestedNamespace<'a> {
     cluster: &'a Cluster,
     namespace: String,
     judges: Judges,
@@ -86,7 +86,7 @@ fn rights(namespace: &str) -> Value {
     };
     let sets = json!({"apiGroups": ["apps"], "resources": ["statefulsets", "statefulsets/status"], "verbs": ["*"]});
     let claims = json!({"apiGroups": [""], "resources": ["persistentvolumeclaims"], "verbs": ["get", "list", "patch"]});
-    // kubectl reads what it writes.
+    // kubectl reads the object that it writes.
     let read = json!({"apiGroups": ["apps"], "resources": ["statefulsets"], "verbs": ["get"]});
     let roles = [
         role("controller", USER, json!([read])),
@@ -96,7 +96,7 @@ fn rights(namespace: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "List", "items": roles.concat()})
 }
 
-impl Ground<'_> {
+impl TestedNamespace<'_> {
     async fn kubectl(&self, user: Option<&Path>, arguments: &[&str], input: &str) -> anyhow::Result<Output> {
         let admin = self.cluster.kubeconfig();
         let kubeconfig = user.unwrap_or(&admin).to_str().context("a path in UTF-8")?;
@@ -116,7 +116,7 @@ impl Ground<'_> {
         )?)
     }
 
-    /// A staged change of the first template for the set, as the policy would write it.
+    /// A staged change of the first template of the StatefulSet, as the policy would write it.
     async fn staged_change(&self, set: &str, policy: UpdatePolicy, path: &str, value: &str) -> anyhow::Result<String> {
         let set = self.get(&format!("statefulset/{set}")).await?;
         let mut templates = set["spec"]["volumeClaimTemplates"].clone();
@@ -143,7 +143,7 @@ impl Ground<'_> {
         .await
     }
 
-    /// Stages a size: by an apply of alice's where the policy does that, else by writing what the policy would.
+    /// Stages a size: by an apply of alice if the policy stages, else by writing what the policy would write.
     async fn target(&self, set: &str, size: &str) -> anyhow::Result<()> {
         let writer: Option<&Path> = match self.judges {
             Judges::Guard => Some(&self.alice),
@@ -177,7 +177,7 @@ impl Ground<'_> {
         self.target(set, "2Gi").await
     }
 
-    /// What bob tries; each may be denied, or taken and put back.
+    /// The attempts of bob. Each may be denied, or accepted and reverted.
     async fn attempt(&self, (set, patches): &Attempt, owner: &str) -> anyhow::Result<()> {
         let forged = Value::String(self.staged_of_size(set, "3Gi").await?).to_string();
         for (subresource, patch) in *patches {
@@ -194,8 +194,8 @@ impl Ground<'_> {
         Ok(())
     }
 
-    /// Everything that was staged, and all PVCs but those that alice rolls out. Where the guard is alone, she may write what
-    /// she likes beyond a ceiling as well.
+    /// All staged changes, and all PVCs except those that alice rolls out. With the guard alone, she may also write
+    /// anything beyond a ceiling.
     async fn stored(&self) -> anyhow::Result<Vec<Value>> {
         let list = self.get("statefulsets,pvc").await?;
         let items = list["items"].as_array().context("items")?.iter();
@@ -219,7 +219,7 @@ impl Ground<'_> {
         Ok(items.map(of).collect())
     }
 
-    /// Makes the namespace, and returns the uid of the owner in it.
+    /// Creates the namespace, and returns the uid of the owner in it.
     async fn prepare(&self) -> anyhow::Result<String> {
         let (namespace, rights) = (&*self.namespace, rights(&self.namespace).to_string());
         self.cluster.kubectl(&["create", "namespace", namespace], "").await?;
@@ -241,11 +241,11 @@ impl Ground<'_> {
             let claim = self.get(&format!("pvc/data-{ALLOWED}-0")).await?;
             Ok((claim["spec"]["resources"]["requests"]["storage"] == size).then_some(()))
         };
-        eventually("what alice may do to be done", PATIENCE, grown).await
+        eventually("the rollout of alice to complete", PATIENCE, grown).await
     }
 
-    /// alice can, and when the controller has done that it has looked at everything before.
-    async fn alice_can(&self) -> anyhow::Result<()> {
+    /// The rollout of alice completes. By then, the controller has reconciled everything before it.
+    async fn until_alice_has_rolled_out(&self) -> anyhow::Result<()> {
         let set = format!("statefulset/{ALLOWED}");
         self.done(Some(&self.alice), &["patch", &set, "--type=merge", "-p", IN_PLACE], "")
             .await?;
@@ -257,7 +257,7 @@ impl Ground<'_> {
         Ok(())
     }
 
-    async fn play(&self, attempts: &[Attempt]) -> anyhow::Result<()> {
+    async fn run(&self, attempts: &[Attempt]) -> anyhow::Result<()> {
         let owner = self.prepare().await?;
         let beyond = ceilings::BEYOND
             .iter()
@@ -271,9 +271,9 @@ impl Ground<'_> {
             self.attempt(attempt, &owner).await?;
         }
         if !self.validates_only {
-            ceilings::alice_goes_beyond(self).await?;
+            ceilings::stage_beyond_ceilings(self).await?;
         }
-        self.alice_can().await?;
+        self.until_alice_has_rolled_out().await?;
         let after = self.stored().await?;
         for (before, after) in before.iter().zip(&after) {
             ensure!(before == after, "before: {before:#}\nafter: {after:#}");
@@ -283,8 +283,8 @@ impl Ground<'_> {
     }
 }
 
-/// What all judges make of the attempts; a controller with these settings looks on.
-async fn played(policy: Value, controller: &Value, attempts: &[Attempt]) -> anyhow::Result<()> {
+/// Runs the attempts against all judges, with a controller with these settings.
+async fn run_attempts(policy: Value, controller: &Value, attempts: &[Attempt]) -> anyhow::Result<()> {
     let cluster = Cluster::start(Options::default()).await?;
     let validates_only = policy["mode"] == "ValidateOnly";
     let installation = Installation::but_in(&[&namespace_of(Judges::Guard)], &cluster, policy).await?;
@@ -293,7 +293,7 @@ async fn played(policy: Value, controller: &Value, attempts: &[Attempt]) -> anyh
     let settings = settings.to_str().context("a path in UTF-8")?;
     let controller = installation.start_controller(&["--settings", settings]).await?;
     for judges in JUDGES {
-        let ground = Ground {
+        let ns = TestedNamespace {
             cluster: &cluster,
             namespace: namespace_of(judges),
             judges,
@@ -302,8 +302,8 @@ async fn played(policy: Value, controller: &Value, attempts: &[Attempt]) -> anyh
             bob: cluster.kubeconfig_for("bob", &[])?,
             controller: cluster.kubeconfig_of(NAMESPACE, ACCOUNT).await?,
         };
-        let played = ground.play(attempts).await;
-        played.with_context(|| format!("{judges:?}:\n{}", controller.log()))?;
+        let result = ns.run(attempts).await;
+        result.with_context(|| format!("{judges:?}:\n{}", controller.log()))?;
     }
     drop(controller);
     installation.stop().await?;
@@ -312,12 +312,12 @@ async fn played(policy: Value, controller: &Value, attempts: &[Attempt]) -> anyh
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_may_not_patch_pvcs_changes_none_through_us() -> anyhow::Result<()> {
-    played(ceilings::settings(), &ceilings::settings(), &ATTEMPTS).await
+async fn user_without_pvc_rights_changes_no_pvc_through_us() -> anyhow::Result<()> {
+    run_attempts(ceilings::settings(), &ceilings::settings(), &ATTEMPTS).await
 }
 
-/// As when claim-rollout is uninstalled: the controller still rolls out what it finds.
+/// The state after an uninstall: the controller still rolls out what it finds.
 #[tokio::test(flavor = "multi_thread")]
-async fn who_forges_where_nothing_is_mutated_changes_no_pvc() -> anyhow::Result<()> {
-    played(json!({"mode": "ValidateOnly"}), &json!({}), &FORGERIES).await
+async fn forged_change_without_mutation_changes_no_pvc() -> anyhow::Result<()> {
+    run_attempts(json!({"mode": "ValidateOnly"}), &json!({}), &FORGERIES).await
 }

@@ -1,13 +1,13 @@
-//! An image and a size in one request: no Pod goes ahead of its claims. Who keeps Pods is the policy alone: no controller
-//! runs, so no claim changes.
+//! A new image and a new size in one request: no Pod is replaced before its PVCs are ready. No controller runs here, so
+//! only the policy keeps the Pods, and no PVC changes.
 
 use anyhow::ensure;
 use serde_json::Value;
 
-use super::Stage;
+use super::Environment;
 use super::served::{Policies, Served};
 use crate::cluster::eventually;
-use crate::scenarios::scene::{PATIENCE, Scene, are_as_written, manifest, staged_change};
+use crate::scenarios::namespace::{PATIENCE, TestNamespace, are_as_written, manifest, staged_change};
 
 /// The manifest with another image and another size.
 fn both(before: &str) -> String {
@@ -18,48 +18,46 @@ fn phase(set: &Value) -> &Value {
     &set["metadata"]["annotations"]["claim-rollout.io/phase"]
 }
 
-/// Applies the image and the size; the dry run before says the same, and the warning is this one.
-async fn apply_both(scene: &Scene<'_>, before: &str, warning: &str) -> anyhow::Result<()> {
+/// Dry-runs the manifest with both changes, then applies it. Both requests print this warning.
+async fn apply_both(ns: &TestNamespace<'_>, before: &str, warning: &str) -> anyhow::Result<()> {
     let both = both(before);
-    let set = scene.settled().await?;
-    let dry = scene.done(&["apply", "-f", "-", "--dry-run=server"], &both).await?;
-    ensure!(scene.set().await? == set, "a dry run changed the set");
-    let output = scene.done(&["apply", "-f", "-"], &both).await?;
+    let set = ns.settled().await?;
+    let dry = ns.done(&["apply", "-f", "-", "--dry-run=server"], &both).await?;
+    ensure!(ns.set().await? == set, "a dry run changed the set");
+    let output = ns.done(&["apply", "-f", "-"], &both).await?;
     ensure!(dry.stderr == output.stderr, "{dry:?} {output:?}");
     ensure!(output.stderr.contains(warning), "{output:?}");
     ensure!(output.stderr.matches("Warning:").count() == 1, "{output:?}");
     Ok(())
 }
 
-/// Waits until this Pod is another one than it was, and returns all.
-async fn until_replaced(scene: &Scene<'_>, pods: &[Value], ordinal: usize) -> anyhow::Result<Vec<Value>> {
-    let what = format!("Pod web-{ordinal} of {} to be replaced", scene.namespace);
+/// Waits until the Pod of this ordinal is another one, and returns all Pods.
+async fn until_replaced(ns: &TestNamespace<'_>, pods: &[Value], ordinal: usize) -> anyhow::Result<Vec<Value>> {
+    let what = format!("Pod web-{ordinal} of {} to be replaced", ns.namespace);
     let now = eventually(&what, PATIENCE, async || {
-        let now = scene.pods().await?;
+        let now = ns.pods().await?;
         Ok((now.len() == pods.len() && now[ordinal] != pods[ordinal]).then_some(now))
     });
     now.await
 }
 
-pub(super) async fn an_image_and_a_size_in_one_apply_keep_every_pod_until_the_user_lets_them_go(
-    stage: &Stage,
-) -> anyhow::Result<()> {
-    let scene = &stage.scene("gate").await?;
-    let served = Policies::of_sets(&[scene])?.and_pods()?.serve(stage).await?;
+pub(super) async fn image_and_size_in_one_apply_keep_every_pod_until_released(env: &Environment) -> anyhow::Result<()> {
+    let ns = &env.namespace("gate").await?;
+    let served = Policies::of_sets(&[ns])?.and_pods()?.serve(env).await?;
     let manifest = manifest(2, "1Gi");
-    scene.done(&["apply", "-f", "-"], &manifest).await?;
-    let before = scene.settled().await?;
-    let (pods, claims) = (scene.pods().await?, scene.claims().await?);
+    ns.done(&["apply", "-f", "-"], &manifest).await?;
+    let before = ns.settled().await?;
+    let (pods, claims) = (ns.pods().await?, ns.claims().await?);
     let asked = served.pods();
     apply_both(
-        scene,
+        ns,
         &manifest,
         "staged data 1Gi -> 2Gi; 2 claims will be updated in place",
     )
     .await?;
 
-    let why = scene.until_denied("web-1").await?;
-    let set = scene.set().await?;
+    let why = ns.until_denied("web-1").await?;
+    let set = ns.set().await?;
     let revision = staged_change(&set)?["revision"].as_str().unwrap_or_default().to_owned();
     let waits =
         format!("claim-rollout: data-web-1 is not yet at revision {revision}; Pod web-1 is replaced when it is ready");
@@ -75,7 +73,7 @@ pub(super) async fn an_image_and_a_size_in_one_apply_keep_every_pod_until_the_us
         set["spec"]["volumeClaimTemplates"] == before["spec"]["volumeClaimTemplates"],
         "{set:#}"
     );
-    // Whoever waits for the rollout is told the truth.
+    // Tools that wait for the rollout see that it is not done.
     ensure!(
         set["status"]["updateRevision"] != before["status"]["updateRevision"],
         "{set:#}"
@@ -85,75 +83,75 @@ pub(super) async fn an_image_and_a_size_in_one_apply_keep_every_pod_until_the_us
             && set["status"]["updatedReplicas"].is_null(),
         "{set:#}"
     );
-    let rollout = scene
+    let rollout = ns
         .kubectl(&["rollout", "status", "statefulset/web", "--watch=false"], "")
         .await?;
     ensure!(
         rollout.stdout.contains("0 out of 2 new pods have been updated"),
         "{rollout:?}"
     );
-    ensure!(scene.pods().await? == pods, "Pods restarted");
-    ensure!(are_as_written(&scene.claims().await?, &claims), "a claim was written");
-    they_go(scene, &served, &pods).await
+    ensure!(ns.pods().await? == pods, "Pods restarted");
+    ensure!(are_as_written(&ns.claims().await?, &claims), "a claim was written");
+    pods_are_replaced(ns, &served, &pods).await
 }
 
-/// Pods that need not wait go, down to the user's partition; what is staged stays.
-async fn they_go(scene: &Scene<'_>, served: &Served<'_>, pods: &[Value]) -> anyhow::Result<()> {
+/// Pods that need not wait are replaced, down to the user's partition. The staged change stays.
+async fn pods_are_replaced(ns: &TestNamespace<'_>, served: &Served<'_>, pods: &[Value]) -> anyhow::Result<()> {
     let patch = r#"{"spec":{"updateStrategy":{"rollingUpdate":{"partition":1}}}}"#;
     let asked = served.pods();
-    let output = scene.done(&["patch", "statefulset", "web", "-p", patch], "").await?;
+    let output = ns.done(&["patch", "statefulset", "web", "-p", patch], "").await?;
     ensure!(output.stderr.is_empty(), "{output:?}");
     let again = eventually("the write to make the controller try again", PATIENCE, async || {
         Ok((served.pods() > asked).then_some(()))
     });
     again.await?;
-    ensure!(scene.pods().await? == pods, "Pods restarted");
-    let staged = scene.staged_change().await?;
+    ensure!(ns.pods().await? == pods, "Pods restarted");
+    let staged = ns.staged_change().await?;
 
-    let output = scene
+    let output = ns
         .done(&["annotate", "statefulset", "web", "claim-rollout.io/sync=Async"], "")
         .await?;
     ensure!(output.stderr.is_empty(), "{output:?}");
-    let now = until_replaced(scene, pods, 1).await?;
-    let set = scene.settled().await?;
-    ensure!(scene.staged_change().await? == staged, "what is staged stays staged");
+    let now = until_replaced(ns, pods, 1).await?;
+    let set = ns.settled().await?;
+    ensure!(ns.staged_change().await? == staged, "what is staged stays staged");
     ensure!(phase(&set) == "RollingOut", "{set:#}");
     ensure!(now[0] == pods[0], "the Pod below the partition restarted");
     Ok(())
 }
 
-pub(super) async fn where_pods_need_not_wait_they_go_at_once(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn pods_that_need_not_wait_are_replaced_at_once(env: &Environment) -> anyhow::Result<()> {
     let names = ["gate-async", "gate-lazy"];
-    let scenes = stage.scenes(&names).await?;
-    let all: Vec<&Scene<'_>> = scenes.iter().collect();
-    let served = Policies::of_sets(&all)?.and_pods()?.serve(stage).await?;
+    let all = env.namespaces(&names).await?;
+    let all: Vec<&TestNamespace<'_>> = all.iter().collect();
+    let served = Policies::of_sets(&all)?.and_pods()?.serve(env).await?;
     let annotation = "claim-rollout.io/update-policy: InPlace";
     let asynchronous = format!("{annotation}\n    claim-rollout.io/sync: Async");
     let lazy = "claim-rollout.io/update-policy: OnClaimDelete";
-    for (scene, annotation, (warning, phase_of)) in [
+    for (ns, annotation, (warning, phase_of)) in [
         (
-            &scenes[0],
+            &all[0],
             manifest(2, "1Gi").replace(annotation, &asynchronous),
             ("2 claims will be updated in place", "RollingOut"),
         ),
         (
-            &scenes[1],
+            &all[1],
             manifest(2, "1Gi").replace(annotation, lazy),
             ("existing claims stay as they are", "Staged"),
         ),
     ] {
-        scene.done(&["apply", "-f", "-"], &annotation).await?;
-        scene.settled().await?;
-        let (pods, asked) = (scene.pods().await?, served.pods());
-        apply_both(scene, &annotation, warning).await?;
-        until_replaced(scene, &pods, 0).await?;
-        let set = scene.settled().await?;
+        ns.done(&["apply", "-f", "-"], &annotation).await?;
+        ns.settled().await?;
+        let (pods, asked) = (ns.pods().await?, served.pods());
+        apply_both(ns, &annotation, warning).await?;
+        until_replaced(ns, &pods, 0).await?;
+        let set = ns.settled().await?;
         ensure!(phase(&set) == phase_of, "{set:#}");
-        ensure!(!scene.staged_change().await?.is_null(), "{set:#}");
+        ensure!(!ns.staged_change().await?.is_null(), "{set:#}");
         ensure!(served.pods() > asked, "the policy for Pods was not asked");
-        let events = scene.done(&["get", "events", "-o", "name"], "").await?;
+        let events = ns.done(&["get", "events", "-o", "name"], "").await?;
         ensure!(!events.stdout.is_empty(), "{events:?}");
-        let denied = scene
+        let denied = ns
             .done(
                 &["get", "events", "--field-selector=reason=FailedDelete", "-o", "name"],
                 "",

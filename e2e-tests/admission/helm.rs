@@ -1,29 +1,29 @@
-//! Helm 4: releases whose templates grow, repeat, wait and go back; server-side, and client-side as Helm 3 does it.
+//! Helm 4: releases whose templates grow, repeat, wait and go back. Server-side, and client-side as Helm 3 does.
 
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
-use super::Stage;
+use super::Environment;
 use super::served::Policies;
 use crate::cluster::Output;
 use crate::scenarios::again::Unmoved;
-use crate::scenarios::scene::{STAGED, Scene, are_as_written, staged_change, text};
+use crate::scenarios::namespace::{STAGED, TestNamespace, are_as_written, staged_change, text};
 
 const PHASE: &str = "claim-rollout.io/phase";
 
-/// A chart with a set `web`, whose template carries the version of the chart in a label.
+/// A chart with a StatefulSet `web`. A label of its template holds the version of the chart.
 const CHART: [(&str, &str); 3] = [
     ("Chart.yaml", include_str!("chart/Chart.yaml")),
     ("values.yaml", include_str!("chart/values.yaml")),
     ("templates/web.yaml", include_str!("chart/templates/web.yaml")),
 ];
-/// The version of the chart as it is stored.
+/// The version of the chart in the repository.
 pub(super) const VERSION: &str = "1.0.0";
 
 /// A release `web` in a namespace of its own.
 pub(super) struct Release<'a> {
-    pub(super) scene: &'a Scene<'a>,
-    /// How it is written.
+    pub(super) ns: &'a TestNamespace<'a>,
+    /// The flags that choose server-side or client-side apply.
     pub(super) way: &'static [&'static str],
 }
 
@@ -35,24 +35,24 @@ impl Release<'_> {
     }
 
     async fn answered(&self, arguments: &[&str]) -> anyhow::Result<Output> {
-        let arguments = [arguments, &["--namespace", &self.scene.namespace]].concat();
-        self.scene.cluster.run("helm", &arguments, &[], "").await
+        let arguments = [arguments, &["--namespace", &self.ns.namespace]].concat();
+        self.ns.cluster.run("helm", &arguments, &[], "").await
     }
 
-    /// `helm upgrade --install` of a version of the chart with these values, which must succeed.
+    /// `helm upgrade --install` of this chart version with these values. Fails if Helm fails.
     async fn upgrade(&self, version: &str, values: &str) -> anyhow::Result<Output> {
         let output = self.upgraded(version, values, &[]).await?;
         ensure!(output.success, "{values}: {output:?}");
         Ok(output)
     }
 
-    /// The same, whatever becomes of it, with these further arguments.
+    /// The same with further arguments. Returns the output also if Helm fails.
     pub(super) async fn upgraded(&self, version: &str, values: &str, further: &[&str]) -> anyhow::Result<Output> {
         let folder = self
-            .scene
+            .ns
             .cluster
             .folder()
-            .join(format!("chart-{version}-{}", self.scene.namespace));
+            .join(format!("chart-{version}-{}", self.ns.namespace));
         for (file, content) in CHART {
             let path = folder.join(file);
             std::fs::create_dir_all(path.parent().context("a folder")?)?;
@@ -68,20 +68,20 @@ impl Release<'_> {
         self.answered(&[&upgrade, self.way, further].concat()).await
     }
 
-    /// Makes it, and returns the set when all is quiet.
+    /// Installs the release, and returns the StatefulSet when the StatefulSet controller is done.
     async fn install(&self) -> anyhow::Result<Value> {
         let output = self.upgrade(VERSION, "size=1Gi").await?;
-        ensure!(!said(&output, ""), "{output:?}");
-        self.scene.settled().await
+        ensure!(!warns(&output, ""), "{output:?}");
+        self.ns.settled().await
     }
 }
 
-/// Whether the policy said this.
-pub(super) fn said(output: &Output, what: &str) -> bool {
+/// Whether Helm prints this warning of the policy.
+pub(super) fn warns(output: &Output, what: &str) -> bool {
     output.stderr.contains(&format!("claim-rollout: {what}"))
 }
 
-/// The annotations of this project.
+/// The annotations of claim-rollout.
 fn ours(set: &Value) -> Value {
     let annotations = set["metadata"]["annotations"].as_object().into_iter().flatten();
     let ours = annotations.filter(|(key, _)| key.starts_with("claim-rollout.io/"));
@@ -92,22 +92,22 @@ fn moved(before: &Value, after: &Value, key: &str) -> bool {
     before["metadata"][key] != after["metadata"][key]
 }
 
-/// What was staged went, and what stands beside it.
-fn went(set: &Value) -> bool {
+/// Whether the staged change and its phase are removed.
+fn is_withdrawn(set: &Value) -> bool {
     [STAGED, PHASE, "claim-rollout.io/ready"]
         .iter()
         .all(|key| set["metadata"]["annotations"][key].is_null())
 }
 
-/// A growth, and the same twice more.
+/// The template grows. The same upgrade two more times changes nothing.
 async fn grows(release: &Release<'_>) -> anyhow::Result<()> {
     let before = release.install().await?;
     let output = release.upgrade(VERSION, "size=2Gi").await?;
     ensure!(
-        said(&output, "staged data 1Gi -> 2Gi; 2 claims will be updated in place"),
+        warns(&output, "staged data 1Gi -> 2Gi; 2 claims will be updated in place"),
         "{output:?}"
     );
-    let grown = release.scene.set().await?;
+    let grown = release.ns.set().await?;
     ensure!(grown["spec"] == before["spec"], "{grown:#}");
     ensure!(!moved(&before, &grown, "generation"), "the generation moved");
     let staged = staged_change(&grown)?;
@@ -115,26 +115,26 @@ async fn grows(release: &Release<'_>) -> anyhow::Result<()> {
     repeats(release, "size=2Gi").await
 }
 
-/// The same upgrade again changes nothing.
+/// Repeats the upgrade, which changes nothing.
 async fn repeats(release: &Release<'_>, values: &str) -> anyhow::Result<()> {
-    let mut unmoved = Unmoved::from(release.scene.set().await?)?;
+    let mut unmoved = Unmoved::from(release.ns.set().await?)?;
     for _ in 0..3 {
         let output = release.upgrade(VERSION, values).await?;
-        ensure!(!said(&output, ""), "{output:?}");
-        unmoved.still(release.scene.set().await?)?;
+        ensure!(!warns(&output, ""), "{output:?}");
+        unmoved.still(release.ns.set().await?)?;
     }
     Ok(())
 }
 
-/// A new image during a rollout: no Pod goes before its claim.
+/// A new image during a rollout: no Pod is replaced before its PVC is ready.
 async fn waits(release: &Release<'_>) -> anyhow::Result<()> {
-    let (scene, before) = (release.scene, release.scene.set().await?);
-    let pods = scene.pods().await?;
+    let (ns, before) = (release.ns, release.ns.set().await?);
+    let pods = ns.pods().await?;
     let output = release.upgrade(VERSION, "size=2Gi,image=example/main:2").await?;
-    ensure!(!said(&output, ""), "{output:?}");
-    let why = scene.until_denied("web-1").await?;
+    ensure!(!warns(&output, ""), "{output:?}");
+    let why = ns.until_denied("web-1").await?;
     ensure!(why.contains("Pod web-1 is replaced when it is ready"), "{why}");
-    let set = scene.set().await?;
+    let set = ns.set().await?;
     ensure!(
         ours(&set) == ours(&before) && ours(&set)[PHASE] == "RollingOut",
         "{set:#}"
@@ -148,41 +148,36 @@ async fn waits(release: &Release<'_>) -> anyhow::Result<()> {
         "{set:#}"
     );
     repeats(release, "size=2Gi,image=example/main:2").await?;
-    ensure!(scene.pods().await? == pods, "Pods restarted");
+    ensure!(ns.pods().await? == pods, "Pods restarted");
     Ok(())
 }
 
-pub(super) async fn an_upgrade_is_staged_and_its_pods_wait_and_a_rollback_takes_it_back(
-    stage: &Stage,
-) -> anyhow::Result<()> {
-    let (scene, scene_of_chart) = (&stage.scene("helm").await?, &stage.scene("helm-chart").await?);
-    let _served = Policies::of_sets(&[scene, scene_of_chart])?
-        .and_pods()?
-        .serve(stage)
-        .await?;
+pub(super) async fn helm_upgrade_is_staged_pods_wait_and_rollback_withdraws(env: &Environment) -> anyhow::Result<()> {
+    let (ns, scene_of_chart) = (&env.namespace("helm").await?, &env.namespace("helm-chart").await?);
+    let _served = Policies::of_sets(&[ns, scene_of_chart])?.and_pods()?.serve(env).await?;
     let way = &["--server-side=auto"];
-    let release = Release { scene, way };
+    let release = Release { ns, way };
     grows(&release).await?;
     waits(&release).await?;
-    let (pods, claims) = (scene.pods().await?, scene.claims().await?);
+    let (pods, claims) = (ns.pods().await?, ns.claims().await?);
     let output = release.helm(&["rollback", "web", "1"]).await?;
-    ensure!(said(&output, "withdrew data 1Gi -> 2Gi"), "{output:?}");
-    let installed = scene.settled().await?;
-    ensure!(went(&installed), "{installed:#}");
-    ensure!(are_as_written(&scene.claims().await?, &claims), "a claim was written");
+    ensure!(warns(&output, "withdrew data 1Gi -> 2Gi"), "{output:?}");
+    let installed = ns.settled().await?;
+    ensure!(is_withdrawn(&installed), "{installed:#}");
+    ensure!(are_as_written(&ns.claims().await?, &claims), "a claim was written");
     ensure!(
-        scene.pods().await? == pods,
+        ns.pods().await? == pods,
         "Pods restarted for an image that was taken back"
     );
 
     let release = Release {
-        scene: scene_of_chart,
+        ns: scene_of_chart,
         way,
     };
     let before = release.install().await?;
     let output = release.upgrade("1.0.1", "size=1Gi").await?;
     ensure!(
-        said(
+        warns(
             &output,
             "staged data label helm.sh/chart web-1.0.0 -> web-1.0.1; 2 claims"
         ),
@@ -196,51 +191,49 @@ pub(super) async fn an_upgrade_is_staged_and_its_pods_wait_and_a_rollback_takes_
     Ok(())
 }
 
-pub(super) async fn helm_3_sends_a_growth_again_and_again_and_a_rollback_only_where_something_else_differs(
-    stage: &Stage,
+pub(super) async fn helm_3_repeats_growth_and_rolls_back_only_with_other_changes(
+    env: &Environment,
 ) -> anyhow::Result<()> {
-    let scene = &stage.scene("helm-client-side").await?;
-    let _served = Policies::of_sets(&[scene])?.and_pods()?.serve(stage).await?;
+    let ns = &env.namespace("helm-client-side").await?;
+    let _served = Policies::of_sets(&[ns])?.and_pods()?.serve(env).await?;
     let release = Release {
-        scene,
+        ns,
         way: &["--server-side=false"],
     };
     grows(&release).await?;
     waits(&release).await?;
-    let before = scene.set().await?;
-    // Its patch says only what differs from the live set, and that has the old template: there is nothing to see of
-    // going back but the image.
+    let before = ns.set().await?;
+    // The patch of the rollback has only what differs from the live StatefulSet. The live template is the old one, so
+    // the patch shows no withdrawal, only the image.
     let output = release.helm(&["rollback", "web", "1"]).await?;
-    ensure!(!said(&output, "withdrew"), "{output:?}");
-    let back = scene.set().await?;
+    ensure!(!warns(&output, "withdrew"), "{output:?}");
+    let back = ns.set().await?;
     ensure!(
         back["metadata"]["annotations"] == before["metadata"]["annotations"],
         "{back:#}"
     );
     let revision = text(&staged_change(&back)?["revision"]);
     let annotation = format!("claim-rollout.io/withdraw={revision}");
-    let output = scene.done(&["annotate", "statefulset", "web", &annotation], "").await?;
-    ensure!(said(&output, "withdrew data 1Gi -> 2Gi"), "{output:?}");
-    let after = scene.settled().await?;
-    ensure!(went(&after), "{after:#}");
+    let output = ns.done(&["annotate", "statefulset", "web", &annotation], "").await?;
+    ensure!(warns(&output, "withdrew data 1Gi -> 2Gi"), "{output:?}");
+    let after = ns.settled().await?;
+    ensure!(is_withdrawn(&after), "{after:#}");
     Ok(())
 }
 
-pub(super) async fn the_version_of_a_chart_in_a_template_is_ignored_where_that_is_set(
-    stage: &Stage,
-) -> anyhow::Result<()> {
-    let scene = &stage.scene("helm-ignore").await?;
-    let policies = Policies::of_sets(&[scene])?.with("metadataOnlyChanges", &json!("Ignore"));
-    let _served = policies.serve(stage).await?;
+pub(super) async fn chart_version_in_template_is_ignored_if_so_set(env: &Environment) -> anyhow::Result<()> {
+    let ns = &env.namespace("helm-ignore").await?;
+    let policies = Policies::of_sets(&[ns])?.with("metadataOnlyChanges", &json!("Ignore"));
+    let _served = policies.serve(env).await?;
     let release = Release {
-        scene,
+        ns,
         way: &["--server-side=auto"],
     };
     let before = release.install().await?;
     let output = release.upgrade("1.0.1", "size=1Gi").await?;
     let ignored = "ignored changed labels and annotations of data (setting metadataOnlyChanges: Ignore)";
-    ensure!(said(&output, ignored), "{output:?}");
-    let after = scene.set().await?;
+    ensure!(warns(&output, ignored), "{output:?}");
+    let after = ns.set().await?;
     ensure!(
         staged_change(&after)?.is_null() && after["spec"] == before["spec"],
         "{after:#}"
@@ -250,10 +243,10 @@ pub(super) async fn the_version_of_a_chart_in_a_template_is_ignored_where_that_i
 
     let output = release.upgrade("1.0.2", "size=2Gi").await?;
     ensure!(
-        said(&output, ignored) && said(&output, "staged data 1Gi -> 2Gi; 2 claims"),
+        warns(&output, ignored) && warns(&output, "staged data 1Gi -> 2Gi; 2 claims"),
         "{output:?}"
     );
-    let target = staged_change(&scene.set().await?)?["templates"][0].clone();
+    let target = staged_change(&ns.set().await?)?["templates"][0].clone();
     ensure!(
         target["metadata"]["labels"]["helm.sh/chart"] == "web-1.0.0",
         "{target:#}"

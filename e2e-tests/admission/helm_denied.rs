@@ -1,14 +1,14 @@
-//! Helm 4 where the policy denies, with everything that it calls force: no StatefulSet goes, and no Pod.
+//! Helm 4 where the policy denies, with every flag that forces: no StatefulSet and no Pod is deleted.
 
 use anyhow::ensure;
 use serde_json::json;
 
-use super::Stage;
-use super::helm::{Release, VERSION, said};
+use super::Environment;
+use super::helm::{Release, VERSION, warns};
 use super::served::Policies;
-use crate::scenarios::scene::{staged_change, text};
+use crate::scenarios::namespace::{staged_change, text};
 
-/// How Helm writes: by server-side apply, or by a patch that it makes, each as it is and forced.
+/// The ways in which Helm writes: server-side apply, or a patch that Helm computes; each with and without force.
 const WAYS: [&[&str]; 4] = [
     &["--server-side=true"],
     &["--server-side=true", "--force-conflicts"],
@@ -16,7 +16,7 @@ const WAYS: [&[&str]; 4] = [
     &["--server-side=false", "--force-replace"],
 ];
 
-/// A kind of denial: the values that lead to it, whoever sends them, and what the answer says.
+/// A kind of denial: the values that cause it, the user who sends them, and the message.
 const DENIED: [(&str, &[&str], &str); 9] = [
     ("size=2Gi,mode=ReadWriteMany", &[], "accessModes"),
     ("size=2Gi,class=other", &[], "storageClassName"),
@@ -29,34 +29,32 @@ const DENIED: [(&str, &[&str], &str); 9] = [
     ("size=2Gi,replicas=1", &[], "data-web-1"),
 ];
 
-pub(super) async fn an_upgrade_that_is_denied_keeps_the_set_however_it_is_forced(stage: &Stage) -> anyhow::Result<()> {
-    let scene = &stage.scene("helm-denied").await?;
-    let policies = Policies::of_sets(&[scene])?
+pub(super) async fn denied_helm_upgrade_keeps_the_set_even_if_forced(env: &Environment) -> anyhow::Result<()> {
+    let ns = &env.namespace("helm-denied").await?;
+    let policies = Policies::of_sets(&[ns])?
         .with("maxStorage", &json!({"*": "4Gi"}))
         .and_retention("Deny")?;
-    let _served = policies.serve(stage).await?;
+    let _served = policies.serve(env).await?;
     let rights = ["--verb=*", "--resource=statefulsets.apps,secrets"];
-    scene
-        .done(&[&["create", "role", "helm"][..], &rights].concat(), "")
+    ns.done(&[&["create", "role", "helm"][..], &rights].concat(), "")
         .await?;
-    scene
-        .done(&["create", "rolebinding", "helm", "--role=helm", "--user=bob"], "")
+    ns.done(&["create", "rolebinding", "helm", "--role=helm", "--user=bob"], "")
         .await?;
-    let release = Release { scene, way: WAYS[0] };
+    let release = Release { ns, way: WAYS[0] };
     let installed = release.upgraded(VERSION, "retention=Delete,size=1Gi", &[]).await?;
     ensure!(installed.success, "{installed:?}");
-    let set = scene.settled().await?;
-    let before = (text(&set["metadata"]["uid"]), scene.pods().await?);
+    let set = ns.settled().await?;
+    let before = (text(&set["metadata"]["uid"]), ns.pods().await?);
     for way in WAYS {
-        let release = Release { scene, way };
+        let release = Release { ns, way };
         let allowed = release.upgraded(VERSION, "retention=Delete,size=2Gi", &[]).await?;
         ensure!(allowed.success, "{way:?}: {allowed:?}");
-        let staged = staged_change(&scene.set().await?)?;
+        let staged = staged_change(&ns.set().await?)?;
         ensure!(
             staged["templates"][0]["spec"]["resources"]["requests"]["storage"] == "2Gi",
             "{way:?}: {staged:#}"
         );
-        for (values, who, says) in DENIED {
+        for (values, who, message) in DENIED {
             let row = format!("{} {values} {}", way.join(" "), who.join(" "));
             let values = format!("retention=Delete,{values}");
             let answer = release.upgraded(VERSION, &values, who).await?;
@@ -64,10 +62,13 @@ pub(super) async fn an_upgrade_that_is_denied_keeps_the_set_however_it_is_forced
                 !answer.success && answer.stderr.contains("denied the request"),
                 "{row}: {answer:?}"
             );
-            ensure!(said(&answer, "") && answer.stderr.contains(says), "{row}: {answer:?}");
-            let set = scene.set().await?;
             ensure!(
-                (text(&set["metadata"]["uid"]), scene.pods().await?) == before,
+                warns(&answer, "") && answer.stderr.contains(message),
+                "{row}: {answer:?}"
+            );
+            let set = ns.set().await?;
+            ensure!(
+                (text(&set["metadata"]["uid"]), ns.pods().await?) == before,
                 "{row}: {set:#}"
             );
             ensure!(staged_change(&set)? == staged, "{row}: {set:#}");

@@ -1,44 +1,45 @@
-//! Who changes no template sees nothing of the policy: the same requests to two sets, one with the policy called for
-//! every one of them and one without, give the same answers and leave the same objects.
+//! Users who change no template do not notice the policy. The same requests go to two StatefulSets: the policy is
+//! called for every request to the first, and for none to the second. Both get the same answers and end as the same
+//! object.
 
 use anyhow::{Context as _, ensure};
 use futures::try_join;
 use serde_json::{Value, json};
 
-use super::Stage;
+use super::Environment;
 use super::served::Policies;
 use super::shapes::{Shape, manifest, shapes};
 use crate::cluster::Output;
-use crate::scenarios::scene::{Scene, text};
+use crate::scenarios::namespace::{TestNamespace, text};
 
-/// What a request did.
+/// The result of one request.
 #[derive(PartialEq)]
 struct Done {
     output: [String; 3],
-    /// Whether it stored something, and how far the generation went.
+    /// Whether the request stored something, and by how much the generation grew.
     steps: Value,
     set: Value,
 }
 
-/// What is a name, a number or a time of one object only.
-fn anonymous(scene: &Scene<'_>, mut set: Value) -> anyhow::Result<Value> {
+/// Removes names, numbers and times that differ between objects.
+fn anonymous(ns: &TestNamespace<'_>, mut set: Value) -> anyhow::Result<Value> {
     for key in ["uid", "resourceVersion", "creationTimestamp"] {
         set["metadata"][key].take();
     }
-    // They are kept in the order of their times.
+    // Entries are sorted by time.
     if let Some(managers) = set["metadata"]["managedFields"].as_array_mut() {
         managers.iter_mut().for_each(|entry| entry["time"] = Value::Null);
         managers.sort_by_key(Value::to_string);
     }
-    Ok(serde_json::from_str(&unnamed(scene, &set.to_string()))?)
+    Ok(serde_json::from_str(&unnamed(ns, &set.to_string()))?)
 }
 
-fn unnamed(scene: &Scene<'_>, text: &str) -> String {
-    text.replace(&scene.namespace, "NAMESPACE")
+fn unnamed(ns: &TestNamespace<'_>, text: &str) -> String {
+    text.replace(&ns.namespace, "NAMESPACE")
 }
 
-async fn send(scene: &Scene<'_>, shape: &Shape, node: &str) -> anyhow::Result<Done> {
-    let before = scene.settled().await?;
+async fn send(ns: &TestNamespace<'_>, shape: &Shape, node: &str) -> anyhow::Result<Done> {
+    let before = ns.settled().await?;
     let arguments: Vec<String> = shape
         .arguments
         .iter()
@@ -50,35 +51,36 @@ async fn send(scene: &Scene<'_>, shape: &Shape, node: &str) -> anyhow::Result<Do
         stdout,
         stderr,
         ..
-    } = scene.kubectl(&arguments, &shape.input).await?;
-    let moved = scene.set().await?["metadata"]["resourceVersion"] != before["metadata"]["resourceVersion"];
-    let after = scene.settled().await?;
+    } = ns.kubectl(&arguments, &shape.input).await?;
+    let moved = ns.set().await?["metadata"]["resourceVersion"] != before["metadata"]["resourceVersion"];
+    let after = ns.settled().await?;
     let generation = |set: &Value| set["metadata"]["generation"].as_u64().unwrap_or_default();
     let steps = generation(&after) - generation(&before);
     let uid = text(&before["metadata"]["uid"]);
-    let said = |output: &str| unnamed(scene, output).replace(&uid, "UID");
-    let (before, set) = (anonymous(scene, before)?, anonymous(scene, after)?);
-    // A request that changes nothing is stored if that puts its manager behind another in the order of their seconds: two
-    // sets that are written a moment apart can differ in that.
+    let anonymous_text = |output: &str| unnamed(ns, output).replace(&uid, "UID");
+    let (before, set) = (anonymous(ns, before)?, anonymous(ns, after)?);
+    // A request that changes nothing is stored if it moves its manager behind another one in the order of seconds. Two
+    // StatefulSets that are written a moment apart can differ in that.
     let stored = moved && before != set;
     Ok(Done {
-        output: [success.to_string(), said(&stdout), said(&stderr)],
+        output: [success.to_string(), anonymous_text(&stdout), anonymous_text(&stderr)],
         steps: json!([stored, steps]),
         set,
     })
 }
 
-pub(super) async fn nothing_differs_from_a_cluster_without_the_policy_while_no_template_changes(
-    stage: &Stage,
-) -> anyhow::Result<()> {
-    let (with, without) = (&stage.scene("invisible-with").await?, &stage.scene("invisible").await?);
-    let served = Policies::of_sets(&[with])?.unconditionally().serve(stage).await?;
+pub(super) async fn unchanged_templates_same_results_as_without_the_policy(env: &Environment) -> anyhow::Result<()> {
+    let (with, without) = (
+        &env.namespace("invisible-with").await?,
+        &env.namespace("invisible").await?,
+    );
+    let served = Policies::of_sets(&[with])?.unconditionally().serve(env).await?;
     let node = with
         .done(&["get", "node", "node-0", "-o", "jsonpath={.metadata.uid}"], "")
         .await?
         .stdout;
-    for scene in [with, without] {
-        scene.done(&["create", "-f", "-"], &manifest("", "")).await?;
+    for ns in [with, without] {
+        ns.done(&["create", "-f", "-"], &manifest("", "")).await?;
     }
     let shapes = shapes();
     let asked = served.sets();

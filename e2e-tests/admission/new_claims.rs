@@ -1,18 +1,19 @@
-//! Claims of a set with a staged change are born as wished, if that is certain and somebody can be asked.
+//! PVCs of a StatefulSet with a staged change are created from the desired templates, if the StatefulSet is certain and
+//! can be read.
 
 use anyhow::ensure;
 use serde_json::{Value, json};
 
-use super::Stage;
+use super::Environment;
 use super::served::Policies;
 use crate::cluster::{EXPANDABLE, eventually};
-use crate::scenarios::scene::{PATIENCE, Scene, manifest, text};
+use crate::scenarios::namespace::{PATIENCE, TestNamespace, manifest, text};
 
-/// Waits until a claim has all that it asks for.
-async fn settled(scene: &Scene<'_>, name: &str) -> anyhow::Result<Value> {
-    let what = format!("{name} in {}", scene.namespace);
+/// Waits until a PVC has everything that it asks for.
+async fn settled(ns: &TestNamespace<'_>, name: &str) -> anyhow::Result<Value> {
+    let what = format!("{name} in {}", ns.namespace);
     let claim = eventually(&what, PATIENCE, async || {
-        let claims = scene.claims().await?;
+        let claims = ns.claims().await?;
         let claim = claims.into_iter().find(|claim| claim["metadata"]["name"] == name);
         Ok(claim.filter(|claim| claim["status"]["phase"] == "Bound"))
     });
@@ -27,15 +28,13 @@ fn revision(claim: &Value) -> &Value {
     &claim["metadata"]["labels"]["claim-rollout.io/revision"]
 }
 
-pub(super) async fn after_a_staged_growth_a_new_replica_gets_its_claim_as_wished_at_once(
-    stage: &Stage,
-) -> anyhow::Result<()> {
-    let scene = &stage.scene("births").await?;
-    let served = Policies::of_sets(&[scene])?.and_claims()?.serve(stage).await?;
-    scene.done(&["apply", "-f", "-"], &manifest(1, "1Gi")).await?;
-    scene.settled().await?;
-    let old = scene.claims().await?;
-    let class = if stage.cluster.modifies_volumes() { "gold" } else { "" };
+pub(super) async fn new_replica_after_staged_growth_gets_claim_at_target(env: &Environment) -> anyhow::Result<()> {
+    let ns = &env.namespace("new-claims").await?;
+    let served = Policies::of_sets(&[ns])?.and_claims()?.serve(env).await?;
+    ns.done(&["apply", "-f", "-"], &manifest(1, "1Gi")).await?;
+    ns.settled().await?;
+    let old = ns.claims().await?;
+    let class = if env.cluster.modifies_volumes() { "gold" } else { "" };
     let mut target = manifest(1, "2Gi").replace(
         "- metadata: {name: data}",
         "- metadata: {name: data, labels: {tier: a}}",
@@ -43,28 +42,28 @@ pub(super) async fn after_a_staged_growth_a_new_replica_gets_its_claim_as_wished
     if !class.is_empty() {
         target.push_str(&format!("      volumeAttributesClassName: {class}\n"));
     }
-    scene.done(&["apply", "-f", "-"], &target).await?;
-    let change = scene.staged_change().await?;
+    ns.done(&["apply", "-f", "-"], &target).await?;
+    let change = ns.staged_change().await?;
     let asked = served.claims();
-    scene.done(&["scale", "statefulset", "web", "--replicas=2"], "").await?;
-    scene.settled().await?;
+    ns.done(&["scale", "statefulset", "web", "--replicas=2"], "").await?;
+    ns.settled().await?;
 
-    let born = settled(scene, "data-web-1").await?;
+    let created = settled(ns, "data-web-1").await?;
     ensure!(
-        size(&born) == "2Gi" && born["status"]["capacity"]["storage"] == "2Gi",
-        "{born:#}"
+        size(&created) == "2Gi" && created["status"]["capacity"]["storage"] == "2Gi",
+        "{created:#}"
     );
     let labels = json!({"app": "web", "tier": "a", "claim-rollout.io/revision": change["revision"]});
-    ensure!(born["metadata"]["labels"] == labels, "{born:#}");
+    ensure!(created["metadata"]["labels"] == labels, "{created:#}");
     let classes = [
-        &born["spec"]["volumeAttributesClassName"],
-        &born["status"]["currentVolumeAttributesClassName"],
+        &created["spec"]["volumeAttributesClassName"],
+        &created["status"]["currentVolumeAttributesClassName"],
     ];
-    ensure!(class.is_empty() || classes == [class, class], "{born:#}");
+    ensure!(class.is_empty() || classes == [class, class], "{created:#}");
     ensure!(served.claims() == asked + 1, "asked {} times", served.claims() - asked);
-    ensure!(scene.claims().await?[0] == old[0], "the old claim was written");
+    ensure!(ns.claims().await?[0] == old[0], "the old claim was written");
 
-    // Whoever else makes a claim gets what he asks for, and the policy is not asked.
+    // A PVC that another user creates is not changed, and the policy is not called.
     let claim = json!({
         "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data-web-2"},
         "spec": {
@@ -72,81 +71,77 @@ pub(super) async fn after_a_staged_growth_a_new_replica_gets_its_claim_as_wished
             "resources": {"requests": {"storage": "1Gi"}},
         },
     });
-    scene.done(&["create", "-f", "-"], &claim.to_string()).await?;
-    let foreign = settled(scene, "data-web-2").await?;
+    ns.done(&["create", "-f", "-"], &claim.to_string()).await?;
+    let foreign = settled(ns, "data-web-2").await?;
     ensure!(size(&foreign) == "1Gi" && revision(&foreign).is_null(), "{foreign:#}");
     ensure!(
         served.claims() == asked + 1,
-        "the policy was asked about the claim of somebody else"
+        "the policy was called for the claim of another user"
     );
     Ok(())
 }
 
-pub(super) async fn without_the_policy_for_claims_a_claim_is_born_small_and_brought_to_the_wish(
-    stage: &Stage,
+pub(super) async fn without_claim_policy_new_claim_starts_small_and_is_expanded(
+    env: &Environment,
 ) -> anyhow::Result<()> {
-    let mut scene = stage.scene("births-down").await?;
-    let _sets = Policies::of_sets(&[&scene])?.serve(stage).await?;
-    let claims = Policies::of_claims(&[&scene])?.serve(stage).await?;
-    scene.done(&["apply", "-f", "-"], &manifest(1, "1Gi")).await?;
-    scene.settled().await?;
-    scene.done(&["apply", "-f", "-"], &manifest(1, "2Gi")).await?;
+    let mut ns = env.namespace("new-claims-down").await?;
+    let _sets = Policies::of_sets(&[&ns])?.serve(env).await?;
+    let claims = Policies::of_claims(&[&ns])?.serve(env).await?;
+    ns.done(&["apply", "-f", "-"], &manifest(1, "1Gi")).await?;
+    ns.settled().await?;
+    ns.done(&["apply", "-f", "-"], &manifest(1, "2Gi")).await?;
     claims.lose().await?;
-    scene.done(&["scale", "statefulset", "web", "--replicas=2"], "").await?;
-    scene.settled().await?;
-    let born = settled(&scene, "data-web-1").await?;
-    ensure!(size(&born) == "1Gi" && revision(&born).is_null(), "{born:#}");
+    ns.done(&["scale", "statefulset", "web", "--replicas=2"], "").await?;
+    ns.settled().await?;
+    let created = settled(&ns, "data-web-1").await?;
+    ensure!(size(&created) == "1Gi" && revision(&created).is_null(), "{created:#}");
 
-    let pods = scene.pods().await?;
-    scene.controller = Some(stage.controllers.start(&["--namespace", &scene.namespace]).await?);
-    scene.until_complete(2, "2Gi").await?;
-    ensure!(scene.pods().await? == pods, "Pods restarted");
-    let written = scene.writes_since(0).await?;
+    let pods = ns.pods().await?;
+    ns.controller = Some(env.controllers.start(&["--namespace", &ns.namespace]).await?);
+    ns.until_complete(2, "2Gi").await?;
+    ensure!(ns.pods().await? == pods, "Pods restarted");
+    let written = ns.writes_since(0).await?;
     written.is_a_rollout(&["data-web-1", "data-web-0"], 0)
 }
 
-/// A set of none with one template.
+/// A StatefulSet without replicas, with one template.
 fn named(set: &str, template: &str, size: &str) -> String {
     let text = manifest(0, size).replace("name: web\n  annotations", &format!("name: \"{set}\"\n  annotations"));
     text.replace("{app: web}", &format!("{{app: set-{set}}}"))
         .replace("name: data", &format!("name: {template}"))
 }
 
-pub(super) async fn a_claim_that_two_sets_could_have_is_left_as_it_is_born(stage: &Stage) -> anyhow::Result<()> {
-    let scene = &stage.scene("births-ambiguous").await?;
-    let served = Policies::of_sets(&[scene])?.and_claims()?.serve(stage).await?;
-    // data-web-1-0 is the first claim of either; data-web-1 is web's alone.
+pub(super) async fn new_claim_of_two_possible_sets_is_left_alone(env: &Environment) -> anyhow::Result<()> {
+    let ns = &env.namespace("new-claims-ambiguous").await?;
+    let served = Policies::of_sets(&[ns])?.and_claims()?.serve(env).await?;
+    // data-web-1-0 is the first PVC of `web-1` and of `1`; data-web-1 can only be of `web`.
     for (set, template) in [("web-1", "data"), ("1", "data-web"), ("web", "data")] {
-        scene.done(&["apply", "-f", "-"], &named(set, template, "1Gi")).await?;
-        let output = scene.done(&["apply", "-f", "-"], &named(set, template, "2Gi")).await?;
+        ns.done(&["apply", "-f", "-"], &named(set, template, "1Gi")).await?;
+        let output = ns.done(&["apply", "-f", "-"], &named(set, template, "2Gi")).await?;
         ensure!(
             output.stderr.contains(&format!("staged {template} 1Gi -> 2Gi")),
             "{output:?}"
         );
     }
     let asked = served.claims();
-    scene
-        .done(&["scale", "statefulset", "web-1", "--replicas=1"], "")
-        .await?;
-    let ambiguous = settled(scene, "data-web-1-0").await?;
+    ns.done(&["scale", "statefulset", "web-1", "--replicas=1"], "").await?;
+    let ambiguous = settled(ns, "data-web-1-0").await?;
     ensure!(
         size(&ambiguous) == "1Gi" && revision(&ambiguous).is_null(),
         "{ambiguous:#}"
     );
-    scene.done(&["scale", "statefulset", "web", "--replicas=2"], "").await?;
-    let certain = settled(scene, "data-web-1").await?;
+    ns.done(&["scale", "statefulset", "web", "--replicas=2"], "").await?;
+    let certain = settled(ns, "data-web-1").await?;
     ensure!(
         size(&certain) == "2Gi" && !text(revision(&certain)).is_empty(),
         "{certain:#}"
     );
     ensure!(served.claims() == asked + 3, "asked {} times", served.claims() - asked);
 
-    // Without the other set nothing is ambiguous.
-    scene.done(&["delete", "statefulset", "1"], "").await?;
-    scene
-        .done(&["scale", "statefulset", "web-1", "--replicas=2"], "")
-        .await?;
-    let second = settled(scene, "data-web-1-1").await?;
+    // Without the other StatefulSet the name is not ambiguous.
+    ns.done(&["delete", "statefulset", "1"], "").await?;
+    ns.done(&["scale", "statefulset", "web-1", "--replicas=2"], "").await?;
+    let second = settled(ns, "data-web-1-1").await?;
     ensure!(
         size(&second) == "2Gi" && !text(revision(&second)).is_empty(),
         "{second:#}"

@@ -1,21 +1,20 @@
-//! Wishes that claims cannot follow: what is said at admission, and what the API server says later.
+//! Targets that PVCs cannot reach: the message at admission, and the error of the API server later.
 
 use anyhow::ensure;
 use serde_json::json;
 
-use super::Stage;
+use super::Environment;
 use super::served::Policies;
 use crate::cluster::eventually;
-use crate::scenarios::scene::{PATIENCE, Scene, manifest, text};
+use crate::scenarios::namespace::{PATIENCE, TestNamespace, manifest, text};
 
-/// Makes a set of so many, with claims of this storage class.
-async fn make(scene: &Scene<'_>, replicas: u32, class: &str) -> anyhow::Result<()> {
-    scene
-        .done(&["apply", "-f", "-"], &of_class(replicas, "1Gi", class))
+/// Creates a StatefulSet with this many replicas, and PVCs of this storage class.
+async fn make(ns: &TestNamespace<'_>, replicas: u32, class: &str) -> anyhow::Result<()> {
+    ns.done(&["apply", "-f", "-"], &of_class(replicas, "1Gi", class))
         .await?;
-    scene.settled().await?;
+    ns.settled().await?;
     let bound = eventually("the claims to be bound", PATIENCE, async || {
-        let claims = scene.claims().await?;
+        let claims = ns.claims().await?;
         let bound = claims
             .iter()
             .filter(|claim| claim["status"]["phase"] == "Bound")
@@ -29,9 +28,9 @@ fn of_class(replicas: u32, size: &str, class: &str) -> String {
     manifest(replicas, size).replace("storageClassName: expandable", &format!("storageClassName: {class}"))
 }
 
-/// A growth is staged, and these lines are printed after the first.
-async fn warned(scene: &Scene<'_>, manifest: &str, expected: &[&str]) -> anyhow::Result<()> {
-    let output = scene.done(&["apply", "-f", "-"], manifest).await?;
+/// Stages a growth. The first request prints these warnings.
+async fn warned(ns: &TestNamespace<'_>, manifest: &str, expected: &[&str]) -> anyhow::Result<()> {
+    let output = ns.done(&["apply", "-f", "-"], manifest).await?;
     let lines: Vec<&str> = output.stderr.lines().collect();
     ensure!(lines[0].contains("staged data 1Gi -> 2Gi"), "{output:?}");
     let expected: Vec<String> = expected
@@ -39,22 +38,20 @@ async fn warned(scene: &Scene<'_>, manifest: &str, expected: &[&str]) -> anyhow:
         .map(|line| format!("Warning: claim-rollout: {line}"))
         .collect();
     ensure!(lines[1..] == expected, "{output:?}");
-    ensure!(!scene.staged_change().await?.is_null(), "nothing was staged");
+    ensure!(!ns.staged_change().await?.is_null(), "nothing was staged");
     Ok(())
 }
 
-pub(super) async fn a_claim_that_would_not_follow_is_named_in_a_warning_or_the_wish_is_refused(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn claim_that_cannot_follow_is_warned_about_or_denied(env: &Environment) -> anyhow::Result<()> {
     let (warns, enforces) = (
-        &stage.scene("obstacles").await?,
-        &stage.scene("obstacles-enforced").await?,
+        &env.namespace("obstacles").await?,
+        &env.namespace("obstacles-enforced").await?,
     );
-    let _warning = Policies::of_sets(&[warns])?.serve(stage).await?;
+    let _warning = Policies::of_sets(&[warns])?.serve(env).await?;
     let enforcing = Policies::of_sets(&[enforces])?.with("pvcChecks", &json!("Deny"));
-    let _enforcing = enforcing.serve(stage).await?;
-    for scene in [warns, enforces] {
-        make(scene, 2, "fixed").await?;
+    let _enforcing = enforcing.serve(env).await?;
+    for ns in [warns, enforces] {
+        make(ns, 2, "fixed").await?;
     }
     let grown = of_class(2, "2Gi", "fixed");
     let cause = "data-web-1, data-web-0: storage class fixed does not have allowVolumeExpansion: true";
@@ -68,48 +65,46 @@ pub(super) async fn a_claim_that_would_not_follow_is_named_in_a_warning_or_the_w
     Ok(())
 }
 
-pub(super) async fn a_claim_that_somebody_else_controls_is_named(stage: &Stage) -> anyhow::Result<()> {
-    let scene = &stage.scene("obstacles-owned").await?;
-    let _served = Policies::of_sets(&[scene])?.serve(stage).await?;
-    make(scene, 2, "expandable").await?;
-    scene.done(&["create", "configmap", "other"], "").await?;
-    let uid = scene
+pub(super) async fn claim_with_another_controller_is_named(env: &Environment) -> anyhow::Result<()> {
+    let ns = &env.namespace("obstacles-owned").await?;
+    let _served = Policies::of_sets(&[ns])?.serve(env).await?;
+    make(ns, 2, "expandable").await?;
+    ns.done(&["create", "configmap", "other"], "").await?;
+    let uid = ns
         .done(&["get", "configmap", "other", "-o", "jsonpath={.metadata.uid}"], "")
         .await?
         .stdout;
     let owner = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "other", "uid": uid, "controller": true});
     let patch = json!({"metadata": {"ownerReferences": [owner]}}).to_string();
-    scene
-        .done(&["patch", "pvc", "data-web-0", "--type=merge", "-p", &patch], "")
+    ns.done(&["patch", "pvc", "data-web-0", "--type=merge", "-p", &patch], "")
         .await?;
-    warned(scene, &manifest(2, "2Gi"), &["data-web-0: owned by ConfigMap other"]).await
+    warned(ns, &manifest(2, "2Gi"), &["data-web-0: owned by ConfigMap other"]).await
 }
 
-pub(super) async fn a_quota_is_no_matter_of_admission_and_the_rollout_goes_on_when_it_is_raised(
-    stage: &Stage,
+pub(super) async fn exceeded_quota_is_not_denied_rollout_continues_after_raise(
+    env: &Environment,
 ) -> anyhow::Result<()> {
-    let mut scene = stage.scene("obstacles-quota").await?;
-    let _served = Policies::of_sets(&[&scene])?.serve(stage).await?;
-    scene
-        .done(&["create", "quota", "storage", "--hard=requests.storage=3Gi"], "")
+    let mut ns = env.namespace("obstacles-quota").await?;
+    let _served = Policies::of_sets(&[&ns])?.serve(env).await?;
+    ns.done(&["create", "quota", "storage", "--hard=requests.storage=3Gi"], "")
         .await?;
-    make(&scene, 2, "expandable").await?;
-    let pods = scene.pods().await?;
-    scene.controller = Some(stage.controllers.start(&["--namespace", &scene.namespace]).await?);
-    // There is room for one of them.
-    warned(&scene, &manifest(2, "2Gi"), &[]).await?;
-    let before = scene.claims().await?;
-    let stalled = scene.until_reported("a quota", |rollout| {
+    make(&ns, 2, "expandable").await?;
+    let pods = ns.pods().await?;
+    ns.controller = Some(env.controllers.start(&["--namespace", &ns.namespace]).await?);
+    // The quota has room for one of them.
+    warned(&ns, &manifest(2, "2Gi"), &[]).await?;
+    let before = ns.claims().await?;
+    let stalled = ns.until_reported("a quota", |rollout| {
         rollout["status"]["conditions"][2]["reason"] == "WouldExceedQuota"
     });
     let message = text(&stalled.await?["status"]["conditions"][2]["message"]);
     let words = "the 2 PVCs that would grow need 2Gi more, and ResourceQuota storage has 1Gi left of 3Gi: ";
     ensure!(message.starts_with(words), "{message}");
-    ensure!(scene.claims().await? == before, "a claim was written");
+    ensure!(ns.claims().await? == before, "a claim was written");
 
     let raised = json!({"spec": {"hard": {"requests.storage": "4Gi"}}}).to_string();
-    scene.done(&["patch", "quota", "storage", "-p", &raised], "").await?;
-    scene.until_complete(2, "2Gi").await?;
-    ensure!(scene.pods().await? == pods, "Pods restarted");
+    ns.done(&["patch", "quota", "storage", "-p", &raised], "").await?;
+    ns.until_complete(2, "2Gi").await?;
+    ensure!(ns.pods().await? == pods, "Pods restarted");
     Ok(())
 }

@@ -1,15 +1,15 @@
-//! What users do to a set besides changing its templates, on one with a staged change and on one without.
+//! Requests that change no template, to a StatefulSet with a staged change and to one without.
 
 use anyhow::ensure;
 use serde_json::{Value, json};
 
-use super::Stage;
+use super::Environment;
 use super::served::Policies;
-use crate::scenarios::scene::{STAGED, Scene, manifest, plain_manifest, staged_change};
+use crate::scenarios::namespace::{STAGED, TestNamespace, manifest, plain_manifest, staged_change};
 
 const PHASE: &str = "claim-rollout.io/phase";
 
-/// What a request is about, and so what it must change.
+/// The part of the object that a request changes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum About {
     /// Only `metadata`.
@@ -18,7 +18,7 @@ enum About {
     Spec,
 }
 
-/// The requests, in this order. kubectl has no dry run for a restart; the patch before it is what it sends.
+/// The requests, in this order. kubectl has no dry run for a restart, so the patch that it sends comes before it.
 const REQUESTS: [(About, &[&str]); 8] = [
     (About::Metadata, &["label", "statefulset", "web", "team=storage"]),
     (
@@ -56,17 +56,17 @@ const REQUESTS: [(About, &[&str]); 8] = [
     ),
 ];
 
-/// One request, as a dry run and in earnest.
-async fn send(scene: &Scene<'_>, about: About, arguments: &[&str]) -> anyhow::Result<()> {
-    let before = scene.settled().await?;
+/// Sends one request, first as a dry run.
+async fn send(ns: &TestNamespace<'_>, about: About, arguments: &[&str]) -> anyhow::Result<()> {
+    let before = ns.settled().await?;
     if arguments[0] != "rollout" {
-        let output = scene.done(&[arguments, &["--dry-run=server"]].concat(), "").await?;
+        let output = ns.done(&[arguments, &["--dry-run=server"]].concat(), "").await?;
         ensure!(output.stderr.is_empty(), "{arguments:?}: {output:?}");
-        ensure!(scene.set().await? == before, "{arguments:?}: a dry run changed the set");
+        ensure!(ns.set().await? == before, "{arguments:?}: a dry run changed the set");
     }
-    let output = scene.done(arguments, "").await?;
+    let output = ns.done(arguments, "").await?;
     ensure!(output.stderr.is_empty(), "{arguments:?}: {output:?}");
-    let after = scene.set().await?;
+    let after = ns.set().await?;
     let generation = |set: &Value| set["metadata"]["generation"].as_u64().unwrap_or_default();
     let steps = u64::from(about == About::Spec);
     ensure!(
@@ -82,41 +82,36 @@ async fn send(scene: &Scene<'_>, about: About, arguments: &[&str]) -> anyhow::Re
     Ok(())
 }
 
-/// All of them on one set, and at last its deletion.
-async fn live(scene: &Scene<'_>) -> anyhow::Result<()> {
+/// Sends all requests to one StatefulSet, and then deletes it.
+async fn live(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
     for (about, arguments) in REQUESTS {
-        send(scene, about, arguments).await?;
+        send(ns, about, arguments).await?;
     }
-    let before = scene.settled().await?;
-    let claims = scene.claims().await?;
+    let before = ns.settled().await?;
+    let claims = ns.claims().await?;
     let delete = ["delete", "statefulset", "web"];
-    let output = scene.done(&[&delete[..], &["--dry-run=server"]].concat(), "").await?;
+    let output = ns.done(&[&delete[..], &["--dry-run=server"]].concat(), "").await?;
     ensure!(output.stderr.is_empty(), "{output:?}");
-    ensure!(scene.set().await? == before, "a dry run changed the set");
-    let output = scene.done(&delete, "").await?;
+    ensure!(ns.set().await? == before, "a dry run changed the set");
+    let output = ns.done(&delete, "").await?;
     ensure!(output.stderr.is_empty(), "{output:?}");
-    ensure!(scene.set().await.is_err(), "the set is still there");
+    ensure!(ns.set().await.is_err(), "the set is still there");
     let uids = |claims: &[Value]| {
         claims
             .iter()
             .map(|claim| claim["metadata"]["uid"].clone())
             .collect::<Vec<_>>()
     };
-    ensure!(
-        uids(&scene.claims().await?) == uids(&claims),
-        "claims went with the set"
-    );
+    ensure!(uids(&ns.claims().await?) == uids(&claims), "claims went with the set");
     Ok(())
 }
 
-pub(super) async fn scale_restart_and_delete_go_through_in_silence_and_leave_what_is_staged(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn scale_restart_and_delete_pass_and_keep_the_staged_change(env: &Environment) -> anyhow::Result<()> {
     let (plain, staged) = (
-        &stage.scene("others-plain").await?,
-        &stage.scene("others-staged").await?,
+        &env.namespace("others-plain").await?,
+        &env.namespace("others-staged").await?,
     );
-    let served = Policies::of_sets(&[plain, staged])?.and_pods()?.serve(stage).await?;
+    let served = Policies::of_sets(&[plain, staged])?.and_pods()?.serve(env).await?;
     plain.done(&["apply", "-f", "-"], &plain_manifest(1, "1Gi")).await?;
     let before = served.sets();
     live(plain).await?;
@@ -125,7 +120,7 @@ pub(super) async fn scale_restart_and_delete_go_through_in_silence_and_leave_wha
         "the policy was asked about a set that does not concern it"
     );
 
-    // Existing claims stay as they are, so no Pod waits for one.
+    // Existing PVCs stay as they are, so no Pod waits for one.
     let set = |size: &str| manifest(1, size).replace("InPlace", "OnClaimDelete");
     staged.done(&["apply", "-f", "-"], &set("1Gi")).await?;
     staged.settled().await?;

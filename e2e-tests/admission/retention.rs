@@ -1,23 +1,24 @@
-//! Claims that a request would delete by the set's own retention policy: named before they go, or kept.
+//! PVCs that a request would delete by the retention policy of the StatefulSet: the policy names them first, or denies
+//! the request.
 
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
-use super::Stage;
+use super::Environment;
 use super::served::{Policies, Served};
 use crate::cluster::{Output, eventually};
-use crate::scenarios::scene::{PATIENCE, Scene, are_as_written, plain_manifest};
+use crate::scenarios::namespace::{PATIENCE, TestNamespace, are_as_written, plain_manifest};
 
-/// A set of two whose claims go with it, and with their replicas.
-async fn deleting_set(scene: &Scene<'_>) -> anyhow::Result<()> {
+/// A StatefulSet of two replicas whose PVCs are deleted with it, and with their replicas.
+async fn deleting_set(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
     let policy =
         "spec:\n  persistentVolumeClaimRetentionPolicy: {whenDeleted: Delete, whenScaled: Delete}\n  replicas:";
     let set = plain_manifest(2, "1Gi").replacen("spec:\n  replicas:", policy, 1);
-    scene.done(&["apply", "-f", "-"], &set).await?;
-    scene.settled().await?;
-    // The StatefulSet controller says by owners what is to go.
+    ns.done(&["apply", "-f", "-"], &set).await?;
+    ns.settled().await?;
+    // The StatefulSet controller marks PVCs for deletion by owner references.
     let owned = eventually("the claims to be owned", PATIENCE, async || {
-        let claims = scene.claims().await?;
+        let claims = ns.claims().await?;
         let owned = claims
             .iter()
             .filter(|claim| claim["metadata"]["ownerReferences"][0]["kind"] == "StatefulSet");
@@ -26,11 +27,11 @@ async fn deleting_set(scene: &Scene<'_>) -> anyhow::Result<()> {
     owned.await
 }
 
-/// Waits until these claims are left.
-async fn until_left(scene: &Scene<'_>, names: &[&str]) -> anyhow::Result<()> {
-    let what = format!("{names:?} to be left in {}", scene.namespace);
+/// Waits until exactly these PVCs are left.
+async fn until_left(ns: &TestNamespace<'_>, names: &[&str]) -> anyhow::Result<()> {
+    let what = format!("{names:?} to be left in {}", ns.namespace);
     let left = eventually(&what, PATIENCE, async || {
-        let claims = scene.claims().await?;
+        let claims = ns.claims().await?;
         let left: Vec<&str> = claims
             .iter()
             .filter_map(|claim| claim["metadata"]["name"].as_str())
@@ -44,12 +45,12 @@ fn line(why: &str, claims: &str) -> String {
     format!("claim-rollout: persistentVolumeClaimRetentionPolicy.{why}: Delete deletes {claims}")
 }
 
-/// A dry run says what the request will say, and changes nothing.
-async fn warned(scene: &Scene<'_>, arguments: &[&str], expected: &str) -> anyhow::Result<()> {
-    let before = scene.set().await?;
-    let dry = scene.done(&[arguments, &["--dry-run=server"]].concat(), "").await?;
-    ensure!(scene.set().await? == before, "{arguments:?}: a dry run changed the set");
-    let output = scene.done(arguments, "").await?;
+/// The dry run prints the same warning as the request, and changes nothing.
+async fn warned(ns: &TestNamespace<'_>, arguments: &[&str], expected: &str) -> anyhow::Result<()> {
+    let before = ns.set().await?;
+    let dry = ns.done(&[arguments, &["--dry-run=server"]].concat(), "").await?;
+    ensure!(ns.set().await? == before, "{arguments:?}: a dry run changed the set");
+    let output = ns.done(arguments, "").await?;
     let expected = format!("Warning: {expected}\n");
     ensure!(
         output.stderr == expected && dry.stderr == expected,
@@ -58,20 +59,20 @@ async fn warned(scene: &Scene<'_>, arguments: &[&str], expected: &str) -> anyhow
     Ok(())
 }
 
-/// As the HorizontalPodAutoscaler does it: a PUT of a Scale.
-async fn autoscaled_to_none(scene: &Scene<'_>) -> anyhow::Result<()> {
-    let namespace = &scene.namespace;
+/// The request of the HorizontalPodAutoscaler: a PUT of a Scale.
+async fn autoscaled_to_none(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
+    let namespace = &ns.namespace;
     let scale = json!({
         "apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "web", "namespace": namespace},
         "spec": {"replicas": 0},
     });
     let expected = format!("Warning: {}\n", line("whenScaled", "data-web-1, data-web-0"));
-    let before = scene.set().await?;
+    let before = ns.set().await?;
     for query in ["?dryRun=All", ""] {
-        ensure!(scene.set().await? == before, "a dry run changed the set");
+        ensure!(ns.set().await? == before, "a dry run changed the set");
         let path = format!("/apis/apps/v1/namespaces/{namespace}/statefulsets/web/scale{query}");
         let autoscaler = "--as=system:serviceaccount:kube-system:horizontal-pod-autoscaler";
-        let output = scene
+        let output = ns
             .done(&["replace", "--raw", &path, "-f", "-", autoscaler], &scale.to_string())
             .await?;
         ensure!(output.stderr == expected, "{query}: {output:?}");
@@ -79,79 +80,76 @@ async fn autoscaled_to_none(scene: &Scene<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-pub(super) async fn whoever_scales_down_or_deletes_reads_which_claims_go_and_they_do(
-    stage: &Stage,
-) -> anyhow::Result<()> {
-    let scene = &stage.scene("retention").await?;
-    let _served = Policies::of_sets(&[scene])?.and_retention("Warn")?.serve(stage).await?;
-    deleting_set(scene).await?;
+pub(super) async fn scale_down_and_delete_name_the_claims_that_are_deleted(env: &Environment) -> anyhow::Result<()> {
+    let ns = &env.namespace("retention").await?;
+    let _served = Policies::of_sets(&[ns])?.and_retention("Warn")?.serve(env).await?;
+    deleting_set(ns).await?;
     let second = line("whenScaled", "data-web-1");
-    warned(scene, &["scale", "statefulset", "web", "--replicas=1"], &second).await?;
-    until_left(scene, &["data-web-0"]).await?;
-    scene.done(&["scale", "statefulset", "web", "--replicas=2"], "").await?;
-    scene.settled().await?;
+    warned(ns, &["scale", "statefulset", "web", "--replicas=1"], &second).await?;
+    until_left(ns, &["data-web-0"]).await?;
+    ns.done(&["scale", "statefulset", "web", "--replicas=2"], "").await?;
+    ns.settled().await?;
 
     let patch = ["patch", "statefulset", "web", "-p", r#"{"spec":{"replicas":1}}"#];
-    warned(scene, &patch, &second).await?;
-    until_left(scene, &["data-web-0"]).await?;
-    scene.done(&["scale", "statefulset", "web", "--replicas=2"], "").await?;
-    scene.settled().await?;
+    warned(ns, &patch, &second).await?;
+    until_left(ns, &["data-web-0"]).await?;
+    ns.done(&["scale", "statefulset", "web", "--replicas=2"], "").await?;
+    ns.settled().await?;
 
-    autoscaled_to_none(scene).await?;
-    until_left(scene, &[]).await?;
+    autoscaled_to_none(ns).await?;
+    until_left(ns, &[]).await?;
 
-    scene.done(&["scale", "statefulset", "web", "--replicas=2"], "").await?;
-    scene.settled().await?;
-    deleting_set(scene).await?;
+    ns.done(&["scale", "statefulset", "web", "--replicas=2"], "").await?;
+    ns.settled().await?;
+    deleting_set(ns).await?;
     warned(
-        scene,
+        ns,
         &["delete", "statefulset", "web"],
         &line("whenDeleted", "data-web-1, data-web-0"),
     )
     .await?;
-    until_left(scene, &[]).await
+    until_left(ns, &[]).await
 }
 
-pub(super) async fn an_orphaned_set_leaves_its_claims_and_nobody_is_warned(stage: &Stage) -> anyhow::Result<()> {
-    let scene = &stage.scene("retention-orphan").await?;
-    let served = Policies::of_sets(&[scene])?.and_retention("Warn")?.serve(stage).await?;
-    deleting_set(scene).await?;
+pub(super) async fn orphaned_set_keeps_claims_without_a_warning(env: &Environment) -> anyhow::Result<()> {
+    let ns = &env.namespace("retention-orphan").await?;
+    let served = Policies::of_sets(&[ns])?.and_retention("Warn")?.serve(env).await?;
+    deleting_set(ns).await?;
     let asked = served.retention();
-    let output = scene
+    let output = ns
         .done(&["delete", "statefulset", "web", "--cascade=orphan"], "")
         .await?;
     ensure!(output.stderr.is_empty(), "{output:?}");
     ensure!(served.retention() == asked + 1, "the policy was not asked");
     let unowned = eventually("the claims to have no owner", PATIENCE, async || {
-        let claims = scene.claims().await?;
+        let claims = ns.claims().await?;
         Ok(claims
             .iter()
             .all(|claim| claim["metadata"]["ownerReferences"].is_null())
             .then_some(claims))
     });
-    ensure!(unowned.await?.len() == 2, "a claim went");
+    ensure!(unowned.await?.len() == 2, "a claim was deleted");
     Ok(())
 }
 
-pub(super) async fn a_policy_that_changes_during_a_scale_down_concerns_the_replicas_that_are_going(
-    stage: &Stage,
+pub(super) async fn retention_changed_during_scale_down_applies_to_its_replicas(
+    env: &Environment,
 ) -> anyhow::Result<()> {
-    let scene = &stage.scene("retention-changed").await?;
-    let _served = Policies::of_sets(&[scene])?.and_retention("Warn")?.serve(stage).await?;
-    scene.done(&["apply", "-f", "-"], &plain_manifest(2, "1Gi")).await?;
-    scene.settled().await?;
-    // A Pod that does not end keeps the scale-down in progress.
+    let ns = &env.namespace("retention-changed").await?;
+    let _served = Policies::of_sets(&[ns])?.and_retention("Warn")?.serve(env).await?;
+    ns.done(&["apply", "-f", "-"], &plain_manifest(2, "1Gi")).await?;
+    ns.settled().await?;
+    // A Pod that does not terminate keeps the scale-down in progress.
     let finalizer = |list: &str| format!(r#"{{"metadata":{{"finalizers":{list}}}}}"#);
-    scene
-        .done(
-            &["patch", "pod", "web-1", "-p", &finalizer(r#"["example.com/stays"]"#)],
-            "",
-        )
-        .await?;
-    let output = scene.done(&["scale", "statefulset", "web", "--replicas=1"], "").await?;
+    ns.done(
+        &["patch", "pod", "web-1", "-p", &finalizer(r#"["example.com/stays"]"#)],
+        "",
+    )
+    .await?;
+    let output = ns.done(&["scale", "statefulset", "web", "--replicas=1"], "").await?;
     ensure!(output.stderr.is_empty(), "{output:?}");
-    let going = eventually("the second Pod to be going", PATIENCE, async || {
-        let output = scene
+    let going = eventually("the second Pod to terminate", PATIENCE, async || {
+        let output = ns
             .done(
                 &["get", "pod", "web-1", "-o", "jsonpath={.metadata.deletionTimestamp}"],
                 "",
@@ -163,22 +161,21 @@ pub(super) async fn a_policy_that_changes_during_a_scale_down_concerns_the_repli
     let policy = r#"{"spec":{"persistentVolumeClaimRetentionPolicy":{"whenScaled":"Delete"}}}"#;
     let patch = ["patch", "statefulset", "web", "-p", policy];
     let expected = "claim-rollout: persistentVolumeClaimRetentionPolicy.whenScaled: Delete";
-    let output = scene.done(&patch, "").await?;
+    let output = ns.done(&patch, "").await?;
     ensure!(
         output.stderr.contains(expected) && output.stderr.contains("data-web-1"),
         "{output:?}"
     );
     ensure!(!output.stderr.contains("data-web-0"), "{output:?}");
-    scene
-        .done(&["patch", "pod", "web-1", "-p", &finalizer("null")], "")
+    ns.done(&["patch", "pod", "web-1", "-p", &finalizer("null")], "")
         .await?;
     Ok(())
 }
 
-async fn refused(scene: &Scene<'_>, served: &Served<'_>, arguments: &[&str], claims: &str) -> anyhow::Result<()> {
-    let (set, stored, asked) = (scene.set().await?, scene.claims().await?, served.retention());
+async fn refused(ns: &TestNamespace<'_>, served: &Served<'_>, arguments: &[&str], claims: &str) -> anyhow::Result<()> {
+    let (set, stored, asked) = (ns.set().await?, ns.claims().await?, served.retention());
     for dry in [&["--dry-run=server"][..], &[]] {
-        let output: Output = scene.kubectl(&[arguments, dry].concat(), "").await?;
+        let output: Output = ns.kubectl(&[arguments, dry].concat(), "").await?;
         let sentence = format!("Delete deletes {claims}; to keep them set ");
         ensure!(
             !output.success && output.stderr.contains(&sentence),
@@ -190,18 +187,18 @@ async fn refused(scene: &Scene<'_>, served: &Served<'_>, arguments: &[&str], cla
         "{arguments:?}: asked {}",
         served.retention() - asked
     );
-    ensure!(scene.set().await? == set, "{arguments:?}: the set was written");
+    ensure!(ns.set().await? == set, "{arguments:?}: the set was written");
     ensure!(
-        are_as_written(&scene.claims().await?, &stored),
+        are_as_written(&ns.claims().await?, &stored),
         "{arguments:?}: a claim was written"
     );
     Ok(())
 }
 
-pub(super) async fn where_they_are_to_be_kept_the_request_is_refused(stage: &Stage) -> anyhow::Result<()> {
-    let scene = &stage.scene("retention-reject").await?;
-    let served = Policies::of_sets(&[scene])?.and_retention("Deny")?.serve(stage).await?;
-    deleting_set(scene).await?;
+pub(super) async fn retention_deny_denies_the_request(env: &Environment) -> anyhow::Result<()> {
+    let ns = &env.namespace("retention-deny").await?;
+    let served = Policies::of_sets(&[ns])?.and_retention("Deny")?.serve(env).await?;
+    deleting_set(ns).await?;
     for (arguments, claims) in [
         (&["scale", "statefulset", "web", "--replicas=1"][..], "data-web-1"),
         (
@@ -210,15 +207,18 @@ pub(super) async fn where_they_are_to_be_kept_the_request_is_refused(stage: &Sta
         ),
         (&["delete", "statefulset", "web"], "data-web-1, data-web-0"),
     ] {
-        refused(scene, &served, arguments, claims).await?;
+        refused(ns, &served, arguments, claims).await?;
     }
-    // What the message says to do is done.
+    // Does what the message asks for.
     let keep = r#"{"spec":{"persistentVolumeClaimRetentionPolicy":{"whenScaled":"Retain"}}}"#;
-    scene.done(&["patch", "statefulset", "web", "-p", keep], "").await?;
-    let output = scene.done(&["scale", "statefulset", "web", "--replicas=1"], "").await?;
+    ns.done(&["patch", "statefulset", "web", "-p", keep], "").await?;
+    let output = ns.done(&["scale", "statefulset", "web", "--replicas=1"], "").await?;
     ensure!(output.stderr.is_empty(), "{output:?}");
-    let set: Value = scene.settled().await?;
+    let set: Value = ns.settled().await?;
     ensure!(set["spec"]["replicas"] == 1, "{set:#}");
-    ensure!(scene.claims().await.context("the claims")?.len() == 2, "a claim went");
+    ensure!(
+        ns.claims().await.context("the claims")?.len() == 2,
+        "a claim was deleted"
+    );
     Ok(())
 }

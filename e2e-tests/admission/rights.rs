@@ -1,12 +1,12 @@
-//! Two users: both may change sets, one of them claims as well.
+//! Two users: both may change StatefulSets, only alice may change PVCs.
 
 use anyhow::ensure;
 use serde_json::Value;
 
-use super::Stage;
+use super::Environment;
 use super::served::Policies;
 use crate::installation::USER;
-use crate::scenarios::scene::{Scene, are_as_written, manifest, plain_manifest, text};
+use crate::scenarios::namespace::{TestNamespace, are_as_written, manifest, plain_manifest, text};
 
 const SWITCH: [&str; 4] = [
     "annotate",
@@ -15,47 +15,51 @@ const SWITCH: [&str; 4] = [
     "claim-rollout.io/update-policy=InPlace",
 ];
 
-/// bob asks for something that reaches claims, and is refused; nothing is stored.
-async fn refused(scene: &Scene<'_>, arguments: &[&str], input: &str) -> anyhow::Result<()> {
-    let before = scene.set().await?;
+/// bob sends a request that would change PVCs. The policy denies it, and nothing is stored.
+async fn denied(ns: &TestNamespace<'_>, arguments: &[&str], input: &str) -> anyhow::Result<()> {
+    let before = ns.set().await?;
     for dry in [&["--dry-run=server"][..], &[]] {
-        let output = scene.kubectl(&[arguments, &["--as=bob"], dry].concat(), input).await?;
+        let output = ns.kubectl(&[arguments, &["--as=bob"], dry].concat(), input).await?;
         let sentence = format!(
             "user bob cannot patch persistentvolumeclaims in namespace {}",
-            scene.namespace
+            ns.namespace
         );
         ensure!(
             !output.success && output.stderr.contains(&sentence),
             "{arguments:?}: {output:?}"
         );
     }
-    ensure!(scene.set().await? == before, "{arguments:?}: the set was written");
+    ensure!(ns.set().await? == before, "{arguments:?}: the set was written");
     Ok(())
 }
 
-/// Somebody asks for something and is told this.
-async fn told(scene: &Scene<'_>, user: &str, arguments: &[&str], input: &str, expected: &str) -> anyhow::Result<Value> {
+/// A user sends a request, and kubectl prints this warning.
+async fn warned(
+    ns: &TestNamespace<'_>,
+    user: &str,
+    arguments: &[&str],
+    input: &str,
+    expected: &str,
+) -> anyhow::Result<Value> {
     let user = format!("--as={user}");
-    let output = scene.done(&[arguments, &[&user]].concat(), input).await?;
+    let output = ns.done(&[arguments, &[&user]].concat(), input).await?;
     ensure!(output.stderr.contains(expected), "{arguments:?}: {output:?}");
-    scene.staged_change().await
+    ns.staged_change().await
 }
 
-pub(super) async fn who_may_not_change_claims_may_not_switch_to_in_place_either_but_may_withdraw(
-    stage: &Stage,
-) -> anyhow::Result<()> {
-    let scene = &stage.scene("two-users").await?;
-    let _served = Policies::of_sets(&[scene])?.serve(stage).await?;
-    scene.give_rights_to_alice_and_bob().await?;
-    scene.done(&["apply", "-f", "-"], &plain_manifest(1, "1Gi")).await?;
-    scene.settled().await?;
-    let claims = scene.claims().await?;
+pub(super) async fn user_without_claim_rights_may_withdraw_but_not_switch(env: &Environment) -> anyhow::Result<()> {
+    let ns = &env.namespace("two-users").await?;
+    let _served = Policies::of_sets(&[ns])?.serve(env).await?;
+    ns.give_rights_to_alice_and_bob().await?;
+    ns.done(&["apply", "-f", "-"], &plain_manifest(1, "1Gi")).await?;
+    ns.settled().await?;
+    let claims = ns.claims().await?;
     let apply = ["apply", "-f", "-"];
 
-    // The switch alone is a rollout of what the set has.
-    refused(scene, &SWITCH, "").await?;
-    let change = told(
-        scene,
+    // The new update policy alone rolls out the staged change.
+    denied(ns, &SWITCH, "").await?;
+    let change = warned(
+        ns,
         "alice",
         &SWITCH,
         "",
@@ -67,15 +71,15 @@ pub(super) async fn who_may_not_change_claims_may_not_switch_to_in_place_either_
         "{change:#}"
     );
 
-    // What somebody else wished is his to take back: that writes no claim.
+    // A user may withdraw what another user staged: that changes no PVC.
     let withdraw = |change: &Value| format!("claim-rollout.io/withdraw={}", text(&change["revision"]));
     let annotate = ["annotate", "statefulset", "web"];
     let back = withdraw(&change);
-    let gone = told(scene, "bob", &[&annotate[..], &[&back]].concat(), "", "withdrew ").await?;
-    ensure!(gone.is_null(), "{gone:#}");
-    refused(scene, &apply, &manifest(1, "2Gi")).await?;
-    let change = told(
-        scene,
+    let change = warned(ns, "bob", &[&annotate[..], &[&back]].concat(), "", "withdrew ").await?;
+    ensure!(change.is_null(), "{change:#}");
+    denied(ns, &apply, &manifest(1, "2Gi")).await?;
+    let change = warned(
+        ns,
         "alice",
         &apply,
         &manifest(1, "2Gi"),
@@ -83,26 +87,26 @@ pub(super) async fn who_may_not_change_claims_may_not_switch_to_in_place_either_
     )
     .await?;
     let back = withdraw(&change);
-    let gone = told(
-        scene,
+    let change = warned(
+        ns,
         "bob",
         &[&annotate[..], &[&back]].concat(),
         "",
         "withdrew data 1Gi -> 2Gi",
     )
     .await?;
-    ensure!(gone.is_null(), "{gone:#}");
+    ensure!(change.is_null(), "{change:#}");
 
-    // What was staged without reaching claims reaches them by the switch.
+    // A change that was staged without reaching PVCs reaches them by the new update policy.
     let later = plain_manifest(1, "3Gi");
-    refused(scene, &apply, &later).await?;
-    let change = told(scene, "alice", &apply, &later, "existing claims stay as they are").await?;
+    denied(ns, &apply, &later).await?;
+    let change = warned(ns, "alice", &apply, &later, "existing claims stay as they are").await?;
     ensure!(change["updatePolicy"] == "OnClaimDelete", "{change:#}");
-    refused(scene, &SWITCH, "").await?;
-    let kept = told(scene, "alice", &SWITCH, "", "").await?;
+    denied(ns, &SWITCH, "").await?;
+    let kept = warned(ns, "alice", &SWITCH, "", "").await?;
     ensure!(kept == change, "{kept:#}");
 
-    ensure!(are_as_written(&scene.claims().await?, &claims), "a claim was written");
-    ensure!(scene.writes_of(USER).await?.is_empty(), "something was rolled out");
+    ensure!(are_as_written(&ns.claims().await?, &claims), "a claim was written");
+    ensure!(ns.writes_of(USER).await?.is_empty(), "something was rolled out");
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! A policy-server of its own for some namespaces, with the shipped policy objects.
+//! A policy-server for some namespaces, with the shipped policy objects.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,18 +6,18 @@ use std::time::Duration;
 use anyhow::ensure;
 use serde_json::{Value, json};
 
-use super::Stage;
+use super::Environment;
 use crate::cluster::eventually;
 use crate::installation::api_of_policy_server;
 use crate::policy_host::{PolicyHost, Registration, Shipped};
-use crate::scenarios::scene::Scene;
+use crate::scenarios::namespace::TestNamespace;
 
-/// The name that the StatefulSet controller writes under.
+/// The account of the StatefulSet controller.
 pub(super) const STATEFULSET_CONTROLLER: &str = "system:serviceaccount:kube-system:statefulset-controller";
-/// How long the API server may take to learn of a registration, on a slow and busy machine.
+/// The most time until the API server calls a new webhook, on a slow and busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What is served: which of the shipped objects, and what is changed in them.
+/// The shipped policy objects to serve, and the changes in them.
 pub(super) struct Policies {
     shipped: Vec<Shipped>,
     namespaces: Vec<String>,
@@ -25,35 +25,35 @@ pub(super) struct Policies {
 }
 
 impl Policies {
-    /// The shipped object for sets, for these scenes only.
-    pub(super) fn of_sets(scenes: &[&Scene<'_>]) -> anyhow::Result<Self> {
+    /// The shipped object for StatefulSets, for these namespaces only.
+    pub(super) fn of_sets(all: &[&TestNamespace<'_>]) -> anyhow::Result<Self> {
         Ok(Self {
             shipped: vec![Shipped::sets()?],
-            namespaces: scenes.iter().map(|scene| scene.namespace.clone()).collect(),
+            namespaces: all.iter().map(|ns| ns.namespace.clone()).collect(),
             unconditional: false,
         })
     }
 
-    /// The shipped object for claims, for these scenes only.
-    pub(super) fn of_claims(scenes: &[&Scene<'_>]) -> anyhow::Result<Self> {
-        let mut policies = Self::of_sets(scenes)?.and_claims()?;
+    /// The shipped object for PVCs, for these namespaces only.
+    pub(super) fn of_claims(all: &[&TestNamespace<'_>]) -> anyhow::Result<Self> {
+        let mut policies = Self::of_sets(all)?.and_claims()?;
         policies.shipped.remove(0);
         Ok(policies)
     }
 
-    /// The shipped object for claims as well.
+    /// Adds the shipped object for PVCs.
     pub(super) fn and_claims(mut self) -> anyhow::Result<Self> {
         self.shipped.push(Shipped::claims()?);
         Ok(self)
     }
 
-    /// The shipped object for Pods as well.
+    /// Adds the shipped object for Pods.
     pub(super) fn and_pods(mut self) -> anyhow::Result<Self> {
         self.shipped.push(Shipped::pods()?);
         Ok(self)
     }
 
-    /// The shipped object for retention as well, with this setting.
+    /// Adds the shipped object for retention, with this setting.
     pub(super) fn and_retention(mut self, retention: &str) -> anyhow::Result<Self> {
         let mut shipped = Shipped::retention()?;
         shipped.spec["settings"]["retention"] = json!(retention);
@@ -61,25 +61,25 @@ impl Policies {
         Ok(self)
     }
 
-    /// With a setting of the first object.
+    /// Sets a setting of the first object.
     pub(super) fn with(mut self, setting: &str, value: &Value) -> Self {
         self.shipped[0].spec["settings"][setting] = value.clone();
         self
     }
 
-    /// Called for every request that the rules match.
+    /// Removes the matchConditions: the policy is called for every request that the rules match.
     pub(super) fn unconditionally(mut self) -> Self {
         self.unconditional = true;
         self
     }
 
-    /// Starts a policy-server with them, and returns when the API server calls each.
-    pub(super) async fn serve<'a>(self, stage: &'a Stage) -> anyhow::Result<Served<'a>> {
+    /// Starts a policy-server with these objects, and returns when the API server calls each of them.
+    pub(super) async fn serve<'a>(self, env: &'a Environment) -> anyhow::Result<Served<'a>> {
         let mut policies = Vec::new();
         let mut registrations = Vec::new();
         for mut shipped in self.shipped {
             shipped.name = format!("{}.{}", shipped.name, self.namespaces[0]);
-            policies.push(shipped.policy(&stage.module)?);
+            policies.push(shipped.policy(&env.module)?);
             let mut registration = shipped.registration();
             if self.unconditional {
                 registration = registration.unconditionally();
@@ -89,15 +89,15 @@ impl Policies {
             }
             registrations.push(registration);
         }
-        let host = PolicyHost::start(policies, Arc::new(api_of_policy_server(&stage.cluster).await?)).await?;
+        let host = PolicyHost::start(policies, Arc::new(api_of_policy_server(&env.cluster).await?)).await?;
         let served = Served {
-            stage,
+            env,
             host,
             registrations,
             namespace: self.namespaces[0].clone(),
         };
         for registration in &served.registrations {
-            served.host.register(&stage.client, registration).await?;
+            served.host.register(&env.client, registration).await?;
         }
         served.until_called().await?;
         Ok(served)
@@ -119,31 +119,31 @@ fn probe(retention: &Value) -> Value {
     })
 }
 
-/// It runs.
+/// A running policy-server.
 pub(super) struct Served<'a> {
-    stage: &'a Stage,
+    env: &'a Environment,
     host: PolicyHost,
     registrations: Vec<Registration>,
     namespace: String,
 }
 
 impl Served<'_> {
-    /// How many requests the policy for sets was asked about.
+    /// The number of requests to the policy for StatefulSets.
     pub(super) fn sets(&self) -> u64 {
         self.asked("claim-rollout")
     }
 
-    /// How many requests the policy for claims was asked about.
+    /// The number of requests to the policy for PVCs.
     pub(super) fn claims(&self) -> u64 {
         self.asked("claim-rollout-claims")
     }
 
-    /// How many requests the policy for Pods was asked about.
+    /// The number of requests to the policy for Pods.
     pub(super) fn pods(&self) -> u64 {
         self.asked("claim-rollout-pods")
     }
 
-    /// How many requests the policy for retention was asked about.
+    /// The number of requests to the policy for retention.
     pub(super) fn retention(&self) -> u64 {
         self.asked("claim-rollout-retention")
     }
@@ -152,7 +152,7 @@ impl Served<'_> {
         self.host.requests(&format!("{policy}.{}", self.namespace))
     }
 
-    /// Ends the policy-server, but leaves it registered: the API server calls it in vain.
+    /// Stops the policy-server but leaves its webhooks, which fail from now on.
     pub(super) async fn lose(self) -> anyhow::Result<()> {
         self.host.stop().await
     }
@@ -176,13 +176,13 @@ impl Served<'_> {
                     self.until_asked(policy, &["delete", "statefulset", "probe"], &Value::Null)
                         .await?;
                 }
-                _ => self.host.until_called(&self.stage.client, registration).await?,
+                _ => self.host.until_called(&self.env.client, registration).await?,
             }
         }
         Ok(())
     }
 
-    /// By a Pod of its own, whose owner is there so that the garbage collector leaves it alone; both go again.
+    /// Uses a Pod with an existing owner, so that the garbage collector does not delete it. Deletes both afterwards.
     async fn until_asked_about_a_pod(&self, policy: &str) -> anyhow::Result<()> {
         let set = probe(&Value::Null);
         self.kubectl(&["create", "-f", "-"], &set).await?;
@@ -195,7 +195,7 @@ impl Served<'_> {
             "--namespace",
             &self.namespace,
         ];
-        let uid = self.stage.cluster.kubectl(&uid, "").await?.stdout;
+        let uid = self.env.cluster.kubectl(&uid, "").await?.stdout;
         let pod = json!({
             "apiVersion": "v1", "kind": "Pod",
             "metadata": {"name": "probe", "ownerReferences": [
@@ -205,7 +205,7 @@ impl Served<'_> {
                 "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "probe"}}],
             },
         });
-        // The service account of a namespace comes a moment after it.
+        // The service account of a new namespace appears a moment after the namespace.
         let created = eventually("a Pod to be created", PATIENCE, async || {
             Ok(self.kubectl(&["create", "-f", "-"], &pod).await.ok())
         });
@@ -217,7 +217,7 @@ impl Served<'_> {
         self.kubectl(&["delete", "statefulset", "probe"], &Value::Null).await
     }
 
-    /// Asks for something again and again, as a dry run, until the policy is asked about it.
+    /// Sends a request as a dry run until the policy is called for it.
     async fn until_asked(&self, policy: &str, arguments: &[&str], input: &Value) -> anyhow::Result<()> {
         let before = self.host.requests(policy);
         let what = format!("the API server to call {policy}");
@@ -231,7 +231,7 @@ impl Served<'_> {
 
     async fn kubectl(&self, arguments: &[&str], input: &Value) -> anyhow::Result<()> {
         let arguments = [arguments, &["--namespace", &self.namespace]].concat();
-        let output = self.stage.cluster.kubectl(&arguments, &input.to_string()).await?;
+        let output = self.env.cluster.kubectl(&arguments, &input.to_string()).await?;
         ensure!(output.success, "kubectl {}: {}", arguments.join(" "), output.stderr);
         Ok(())
     }

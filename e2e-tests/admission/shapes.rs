@@ -1,21 +1,21 @@
-//! Requests that change no template, in as many shapes as there are.
+//! Requests that change no template, in many shapes.
 
 use serde_json::{Value, json};
 
-use crate::scenarios::scene::plain_manifest;
+use crate::scenarios::namespace::plain_manifest;
 
-/// What is given to kubectl.
+/// The arguments and the standard input of kubectl.
 pub(super) struct Shape {
     pub(super) arguments: Vec<String>,
     pub(super) input: String,
 }
 
-/// What a user types.
+/// A command line of kubectl.
 fn typed(line: &str) -> Shape {
     given(line, String::new())
 }
 
-/// What a user types, with something on standard input.
+/// A command line of kubectl with standard input.
 fn given(line: &str, input: String) -> Shape {
     Shape {
         arguments: line.split(' ').map(str::to_owned).collect(),
@@ -41,19 +41,19 @@ fn metadata(metadata: &Value) -> Shape {
     patch("merge", &json!({"metadata": metadata}))
 }
 
-/// The template as somebody writes it.
+/// The template as a user writes it.
 fn template(size: &str) -> Value {
     json!({"metadata": {"name": "data"}, "spec": {
         "accessModes": ["ReadWriteOnce"], "storageClassName": "expandable", "resources": {"requests": {"storage": size}},
     }})
 }
 
-/// The manifest of the set, with something after a line of it.
+/// The manifest of the StatefulSet, with more text after one of its lines.
 pub(super) fn manifest(line: &str, more: &str) -> String {
     plain_manifest(0, "1Gi").replacen(line, &format!("{line}{more}"), 1)
 }
 
-/// All of them, in an order in which each does something.
+/// All requests, in an order in which each one changes something.
 pub(super) fn shapes() -> Vec<Shape> {
     [
         of_metadata(),
@@ -62,7 +62,7 @@ pub(super) fn shapes() -> Vec<Shape> {
         of_templates(),
         of_managers(),
         of_whole_sets(),
-        of_refusals(),
+        of_denials(),
     ]
     .into_iter()
     .flatten()
@@ -149,7 +149,7 @@ fn of_pods() -> Vec<Shape> {
     ]
 }
 
-/// The templates come along, in other words.
+/// Requests that contain the same templates in other spellings.
 fn of_templates() -> Vec<Shape> {
     let mut exported = template("1024Mi");
     exported["metadata"]["creationTimestamp"] = Value::Null;
@@ -167,7 +167,7 @@ fn of_templates() -> Vec<Shape> {
         merge(&json!({"volumeClaimTemplates": [exported], "minReadySeconds": 1})),
         replace("/0/spec/resources/requests/storage", &json!("1073741824")),
         replace("", &json!([template("1Gi")])),
-        // From here on the set has a key of ours, which changes nothing either.
+        // From here on the StatefulSet has an annotation of ours, which changes nothing either.
         typed("annotate statefulset web claim-rollout.io/update-policy=OnClaimDelete"),
         typed("annotate statefulset web claim-rollout.io/paused=false"),
         replace("/0/spec/resources/requests/storage", &json!("1024Mi")),
@@ -204,7 +204,7 @@ fn of_managers() -> Vec<Shape> {
 
 fn of_whole_sets() -> Vec<Shape> {
     let labelled = |label: &str| manifest("  name: web\n", &format!("  labels: {{whole: {label}}}\n"));
-    // The same in JSON, with its keys in another order.
+    // The same manifest as JSON with reordered keys.
     let reordered = |label: &str| {
         let set: Value = serde_saphyr::from_str(&labelled(label)).unwrap_or_default();
         let fields = set.as_object().into_iter().flatten().rev();
@@ -228,8 +228,8 @@ fn of_whole_sets() -> Vec<Shape> {
     ]
 }
 
-/// What the API server itself refuses, in its own words.
-fn of_refusals() -> Vec<Shape> {
+/// Requests that the API server itself denies.
+fn of_denials() -> Vec<Shape> {
     let unknown = manifest("", "") + "  volumeClaimUpdatePolicy: InPlace\n";
     vec![
         given("apply -f -", unknown.clone()),

@@ -1,14 +1,14 @@
-//! Who does not change templates never meets the policy, and misses nothing when it is away.
+//! The policy is not called for requests that change no template, and its absence stops none of them.
 
 use anyhow::ensure;
 use serde_json::{Value, json};
 
-use super::Stage;
+use super::Environment;
 use super::served::{Policies, Served};
 use crate::cluster::{EXPANDABLE, eventually};
-use crate::scenarios::scene::{PATIENCE, Scene, manifest, plain_manifest};
+use crate::scenarios::namespace::{PATIENCE, TestNamespace, manifest, plain_manifest};
 
-/// What concerns nobody, about a set without a key of ours.
+/// Requests that do not concern the policy, for a StatefulSet without annotations of ours.
 const UNRELATED: [&[&str]; 8] = [
     &["set", "image", "statefulset/web", "main=example/main:2"],
     &["set", "env", "statefulset/web", "A=b"],
@@ -34,7 +34,7 @@ const UNRELATED: [&[&str]; 8] = [
     &["delete", "statefulset", "other"],
 ];
 
-/// A set of none besides.
+/// Another StatefulSet without replicas.
 fn other() -> String {
     plain_manifest(0, "1Gi").replacen("name: web", "name: other", 1)
 }
@@ -47,22 +47,21 @@ fn claim(name: &str) -> String {
     claim.to_string()
 }
 
-/// All of it in earnest, and what the controllers do about it.
-async fn live(scene: &Scene<'_>, claim_name: &str) -> anyhow::Result<()> {
-    scene.done(&["create", "-f", "-"], &other()).await?;
-    scene.done(&["create", "-f", "-"], &claim(claim_name)).await?;
+/// Sends all requests, and waits for what the controllers do.
+async fn live(ns: &TestNamespace<'_>, claim_name: &str) -> anyhow::Result<()> {
+    ns.done(&["create", "-f", "-"], &other()).await?;
+    ns.done(&["create", "-f", "-"], &claim(claim_name)).await?;
     for arguments in UNRELATED {
-        let output = scene.done(arguments, "").await?;
+        let output = ns.done(arguments, "").await?;
         ensure!(output.stderr.is_empty(), "{arguments:?}: {output:?}");
-        scene.settled().await?;
+        ns.settled().await?;
     }
-    scene
-        .done(
-            &["patch", "pvc", claim_name, "-p", r#"{"metadata":{"labels":{"a":"b"}}}"#],
-            "",
-        )
-        .await?;
-    scene.done(&["delete", "pvc", claim_name, "--wait=false"], "").await?;
+    ns.done(
+        &["patch", "pvc", claim_name, "-p", r#"{"metadata":{"labels":{"a":"b"}}}"#],
+        "",
+    )
+    .await?;
+    ns.done(&["delete", "pvc", claim_name, "--wait=false"], "").await?;
     Ok(())
 }
 
@@ -70,11 +69,11 @@ fn counts(served: &Served<'_>) -> [u64; 3] {
     [served.sets(), served.claims(), served.retention()]
 }
 
-/// Waits until so many Pods are Ready and have claims.
-async fn until_born(scene: &Scene<'_>, set: &str, replicas: u32) -> anyhow::Result<()> {
+/// Waits until this many Pods are Ready and have PVCs.
+async fn until_created(ns: &TestNamespace<'_>, set: &str, replicas: u32) -> anyhow::Result<()> {
     let what = format!("{replicas} replicas of {set}");
-    let born = eventually(&what, PATIENCE, async || {
-        let output = scene
+    let created = eventually(&what, PATIENCE, async || {
+        let output = ns
             .done(
                 &["get", "statefulset", set, "-o", "jsonpath={.status.readyReplicas}"],
                 "",
@@ -82,46 +81,43 @@ async fn until_born(scene: &Scene<'_>, set: &str, replicas: u32) -> anyhow::Resu
             .await?;
         Ok((output.stdout == replicas.to_string()).then_some(()))
     });
-    born.await
+    created.await
 }
 
-pub(super) async fn only_template_changes_and_staged_sets_miss_the_policy_when_it_is_away(
-    stage: &Stage,
-) -> anyhow::Result<()> {
-    let scene = &stage.scene("unrelated").await?;
-    let served = Policies::of_sets(&[scene])?
+pub(super) async fn absent_policy_fails_only_template_changes_and_staged_sets(env: &Environment) -> anyhow::Result<()> {
+    let ns = &env.namespace("unrelated").await?;
+    let served = Policies::of_sets(&[ns])?
         .and_claims()?
         .and_retention("Warn")?
-        .serve(stage)
+        .serve(env)
         .await?;
-    scene.done(&["apply", "-f", "-"], &plain_manifest(1, "1Gi")).await?;
-    scene.settled().await?;
+    ns.done(&["apply", "-f", "-"], &plain_manifest(1, "1Gi")).await?;
+    ns.settled().await?;
     let staged = |size: &str| manifest(0, size).replacen("name: web", "name: staged", 1);
-    scene.done(&["apply", "-f", "-"], &staged("1Gi")).await?;
-    scene.done(&["apply", "-f", "-"], &staged("2Gi")).await?;
+    ns.done(&["apply", "-f", "-"], &staged("1Gi")).await?;
+    ns.done(&["apply", "-f", "-"], &staged("2Gi")).await?;
 
     let [sets, claims, retention] = counts(&served);
-    live(scene, "foreign-0").await?;
-    // The second replica was born; nothing else was asked about.
+    live(ns, "foreign-0").await?;
+    // The second replica has its PVC; the policy got no other request.
     ensure!(
         counts(&served) == [sets, claims + 1, retention],
         "{:?}",
         counts(&served)
     );
-    scene
-        .done(&["patch", "statefulset", "web", "-p", r#"{"spec":{"replicas":1}}"#], "")
+    ns.done(&["patch", "statefulset", "web", "-p", r#"{"spec":{"replicas":1}}"#], "")
         .await?;
-    scene.settled().await?;
+    ns.settled().await?;
 
     served.lose().await?;
-    live(scene, "foreign-1").await?;
-    away(scene, &staged("3Gi")).await
+    live(ns, "foreign-1").await?;
+    away(ns, &staged("3Gi")).await
 }
 
-/// What fails while the policy is away, and what does not.
-async fn away(scene: &Scene<'_>, staged: &str) -> anyhow::Result<()> {
+/// Requests that fail while the policy is away, and requests that do not.
+async fn away(ns: &TestNamespace<'_>, staged: &str) -> anyhow::Result<()> {
     let objects = async || -> anyhow::Result<Value> {
-        let output = scene
+        let output = ns
             .done(&["get", "statefulset", "web", "staged", "-o", "json"], "")
             .await?;
         Ok(serde_json::from_str(&output.stdout)?)
@@ -140,7 +136,7 @@ async fn away(scene: &Scene<'_>, staged: &str) -> anyhow::Result<()> {
         (&label, ""),
         (&policy, ""),
     ] {
-        let output = scene.kubectl(arguments, input).await?;
+        let output = ns.kubectl(arguments, input).await?;
         let named = output
             .stderr
             .contains("failed calling webhook \"clusterwide-claim-rollout.unrelated.kubewarden.admission\"");
@@ -148,12 +144,10 @@ async fn away(scene: &Scene<'_>, staged: &str) -> anyhow::Result<()> {
     }
     ensure!(objects().await? == before, "something was stored");
 
-    // A staged set can still be scaled, its claims are born, and it can be deleted.
-    scene
-        .done(&["scale", "statefulset", "staged", "--replicas=1"], "")
-        .await?;
-    until_born(scene, "staged", 1).await?;
-    let born = scene
+    // A StatefulSet with a staged change can still be scaled and deleted, and its PVCs are created.
+    ns.done(&["scale", "statefulset", "staged", "--replicas=1"], "").await?;
+    until_created(ns, "staged", 1).await?;
+    let created = ns
         .done(
             &[
                 "get",
@@ -165,13 +159,13 @@ async fn away(scene: &Scene<'_>, staged: &str) -> anyhow::Result<()> {
             "",
         )
         .await?;
-    ensure!(born.stdout == "1Gi", "{born:?}");
+    ensure!(created.stdout == "1Gi", "{created:?}");
     for arguments in [
         &["scale", "statefulset", "web", "--replicas=1"][..],
         &["delete", "statefulset", "staged"],
         &["delete", "statefulset", "web"],
     ] {
-        let output = scene.done(arguments, "").await?;
+        let output = ns.done(arguments, "").await?;
         ensure!(output.stderr.is_empty(), "{arguments:?}: {output:?}");
     }
     Ok(())

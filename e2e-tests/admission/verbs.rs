@@ -1,13 +1,13 @@
-//! Whatever verb a user chooses, the templates of a set go the same way.
+//! A template change is staged by every verb that a user can choose.
 
 use anyhow::{Context as _, ensure};
 use futures::future::try_join_all;
 use serde_json::{Value, json};
 
-use super::Stage;
+use super::Environment;
 use super::served::Policies;
 use crate::cluster::Output;
-use crate::scenarios::scene::{STAGED, Scene, are_as_written, plain_manifest, staged_change, text};
+use crate::scenarios::namespace::{STAGED, TestNamespace, are_as_written, plain_manifest, staged_change, text};
 
 /// The ways to change a template.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,7 +21,7 @@ enum Verb {
     Edit,
 }
 
-/// Each with its namespace and the field manager that kubectl uses for it.
+/// Each verb with its namespace and the field manager that kubectl uses for it.
 const VERBS: [(Verb, &str, &str); 7] = [
     (Verb::Apply, "verbs-apply", "kubectl-client-side-apply"),
     (Verb::ServerSideApply, "verbs-server-side-apply", "kubectl"),
@@ -37,7 +37,7 @@ const GROWN: &str = "Warning: claim-rollout: staged data 1Gi -> 2Gi; existing cl
 const WITHDRAWN: &str =
     "Warning: claim-rollout: withdrew data 1Gi -> 2Gi; claims that were updated already stay as they are\n";
 
-/// What a request asks for: a size, if it is about templates, and the value of a label.
+/// The content of a request: the size, if it changes the template, and the value of a label.
 #[derive(Clone, Copy, Debug)]
 struct Ask<'a> {
     size: Option<&'a str>,
@@ -45,12 +45,12 @@ struct Ask<'a> {
 }
 
 impl Verb {
-    /// Whether a request holds the whole set.
+    /// Whether a request contains the whole StatefulSet.
     fn is_whole(self) -> bool {
         matches!(self, Self::Apply | Self::ServerSideApply | Self::Replace)
     }
 
-    async fn send(self, scene: &Scene<'_>, ask: Ask<'_>, more: &[&str]) -> anyhow::Result<Output> {
+    async fn send(self, ns: &TestNamespace<'_>, ask: Ask<'_>, more: &[&str]) -> anyhow::Result<Output> {
         let whole = manifest(ask.size.unwrap_or("1Gi"), ask.note);
         let labels = json!({"metadata": {"labels": {"note": ask.note}}});
         let mut patch = labels.clone();
@@ -73,9 +73,9 @@ impl Verb {
             Self::MergePatch => ([&set[..], &["--type=merge", "-p", &patch]].concat(), ""),
             Self::StrategicPatch => ([&set[..], &["--type=strategic", "-p", &patch]].concat(), ""),
             Self::JsonPatch => ([&set[..], &["--type=json", "-p", &steps]].concat(), ""),
-            Self::Edit => return edit(scene, ask).await,
+            Self::Edit => return edit(ns, ask).await,
         };
-        scene.kubectl(&[&arguments, more].concat(), input).await
+        ns.kubectl(&[&arguments, more].concat(), input).await
     }
 }
 
@@ -84,21 +84,20 @@ fn manifest(size: &str, note: &str) -> String {
     plain_manifest(1, size).replacen("  name: web\nspec:", &labelled, 1)
 }
 
-/// `kubectl edit`, with sed for an editor.
-async fn edit(scene: &Scene<'_>, ask: Ask<'_>) -> anyhow::Result<Output> {
+/// `kubectl edit` with sed as the editor.
+async fn edit(ns: &TestNamespace<'_>, ask: Ask<'_>) -> anyhow::Result<Output> {
     let size = ask
         .size
         .map(|size| format!("s/^\\( *storage:\\) .*/\\1 {size}/;"))
         .unwrap_or_default();
     let editor = format!("sed -i '{size}s/^\\(    note:\\) .*/\\1 {}/'", ask.note);
-    let arguments = ["edit", "statefulset", "web", "--namespace", &scene.namespace];
-    scene
-        .cluster
+    let arguments = ["edit", "statefulset", "web", "--namespace", &ns.namespace];
+    ns.cluster
         .run("kubectl", &arguments, &[("KUBE_EDITOR", &editor)], "")
         .await
 }
 
-/// What a request did: what kubectl said, and the set before and after.
+/// The result of a request: the output of kubectl, and the StatefulSet before and after.
 struct Done {
     stderr: String,
     before: Value,
@@ -114,7 +113,7 @@ impl Done {
         &self.after["metadata"]["annotations"][STAGED]
     }
 
-    /// The templates, the generation and the rest of the spec stayed as they were.
+    /// Checks that the templates, the generation and the rest of the spec did not change.
     fn check_spec(&self) -> anyhow::Result<()> {
         ensure!(self.before["spec"] == self.after["spec"], "{:#}", self.after["spec"]);
         ensure!(!self.moved("generation"), "the generation moved");
@@ -122,23 +121,19 @@ impl Done {
     }
 }
 
-/// Sends a request twice: as a dry run, where kubectl can, and in earnest. The dry run must say the same, show the same
-/// and change nothing.
-async fn send(scene: &Scene<'_>, verb: Verb, ask: Ask<'_>) -> anyhow::Result<Done> {
-    let before = scene.settled().await?;
+/// Sends a request twice: first as a dry run, where kubectl can. The dry run prints the same and changes nothing.
+async fn send(ns: &TestNamespace<'_>, verb: Verb, ask: Ask<'_>) -> anyhow::Result<Done> {
+    let before = ns.settled().await?;
     let mut dry = None;
     if verb != Verb::Edit {
-        let output = verb.send(scene, ask, &["--dry-run=server", "-o", "json"]).await?;
+        let output = verb.send(ns, ask, &["--dry-run=server", "-o", "json"]).await?;
         ensure!(output.success, "{verb:?} {ask:?}: {output:?}");
-        ensure!(
-            scene.set().await? == before,
-            "{verb:?} {ask:?}: a dry run changed the set"
-        );
+        ensure!(ns.set().await? == before, "{verb:?} {ask:?}: a dry run changed the set");
         dry = Some(output);
     }
-    let output = verb.send(scene, ask, &["-o", "json"]).await?;
+    let output = verb.send(ns, ask, &["-o", "json"]).await?;
     ensure!(output.success, "{verb:?} {ask:?}: {output:?}");
-    let after = scene.set().await?;
+    let after = ns.set().await?;
     if let Some(dry) = dry {
         ensure!(
             dry.stderr == output.stderr,
@@ -157,7 +152,7 @@ async fn send(scene: &Scene<'_>, verb: Verb, ask: Ask<'_>) -> anyhow::Result<Don
     })
 }
 
-/// An object without what is new after each write.
+/// The object without what every write changes.
 fn shape(mut object: Value) -> Value {
     object["metadata"]["resourceVersion"].take();
     object["metadata"]["managedFields"].take();
@@ -165,19 +160,19 @@ fn shape(mut object: Value) -> Value {
     object
 }
 
-async fn nobody_changes_templates(scene: &Scene<'_>, verb: Verb) -> anyhow::Result<()> {
+async fn nobody_changes_templates(ns: &TestNamespace<'_>, verb: Verb) -> anyhow::Result<()> {
     let way: &[&str] = if verb == Verb::ServerSideApply {
         &["apply", "--server-side", "-f", "-"]
     } else {
         &["apply", "-f", "-"]
     };
-    scene.done(way, &manifest("1Gi", "a")).await?;
-    scene.settled().await?;
+    ns.done(way, &manifest("1Gi", "a")).await?;
+    ns.settled().await?;
     let ask = Ask {
         size: verb.is_whole().then_some("1Gi"),
         note: "b",
     };
-    let done = send(scene, verb, ask).await?;
+    let done = send(ns, verb, ask).await?;
     ensure!(done.stderr.is_empty(), "{verb:?}: {}", done.stderr);
     done.check_spec()?;
     ensure!(
@@ -188,12 +183,12 @@ async fn nobody_changes_templates(scene: &Scene<'_>, verb: Verb) -> anyhow::Resu
     Ok(())
 }
 
-async fn a_growth(scene: &Scene<'_>, verb: Verb, manager: &str) -> anyhow::Result<()> {
+async fn a_growth(ns: &TestNamespace<'_>, verb: Verb, manager: &str) -> anyhow::Result<()> {
     let ask = Ask {
         size: Some("2Gi"),
         note: "b",
     };
-    let done = send(scene, verb, ask).await?;
+    let done = send(ns, verb, ask).await?;
     ensure!(done.stderr == GROWN, "{verb:?}: {}", done.stderr);
     done.check_spec()?;
     ensure!(done.moved("resourceVersion"), "nothing was stored");
@@ -204,10 +199,10 @@ async fn a_growth(scene: &Scene<'_>, verb: Verb, manager: &str) -> anyhow::Resul
         "{staged:#}"
     );
 
-    // The same again says nothing. It writes nothing either, but that the API server may put the managers in another
-    // order, once: it sorts them by the second in which they wrote.
+    // The same request again prints nothing. It writes nothing either, except that the API server may reorder the
+    // managers once: it sorts them by the second in which they wrote.
     for (again, writes) in [(1, 1), (2, 0)] {
-        let repeated = send(scene, verb, ask).await?;
+        let repeated = send(ns, verb, ask).await?;
         ensure!(
             !repeated.stderr.contains("claim-rollout"),
             "{verb:?}: {}",
@@ -228,12 +223,12 @@ async fn a_growth(scene: &Scene<'_>, verb: Verb, manager: &str) -> anyhow::Resul
     Ok(())
 }
 
-async fn a_staged_set(scene: &Scene<'_>, verb: Verb) -> anyhow::Result<()> {
+async fn a_staged_set(ns: &TestNamespace<'_>, verb: Verb) -> anyhow::Result<()> {
     let ask = Ask {
         size: verb.is_whole().then_some("2Gi"),
         note: "c",
     };
-    let done = send(scene, verb, ask).await?;
+    let done = send(ns, verb, ask).await?;
     ensure!(done.stderr.is_empty(), "{verb:?}: {}", done.stderr);
     done.check_spec()?;
     ensure!(done.moved("resourceVersion"), "{verb:?}: the label was not stored");
@@ -245,13 +240,13 @@ async fn a_staged_set(scene: &Scene<'_>, verb: Verb) -> anyhow::Result<()> {
         done.after
     );
 
-    // Who declares what he wants goes back by declaring it; others have to say so.
+    // A declarative verb withdraws by applying the old template; the others need the annotation `withdraw`.
     let back = Ask {
         size: Some("1Gi"),
         note: "c",
     };
     let withdraws = matches!(verb, Verb::Apply | Verb::ServerSideApply);
-    let done = send(scene, verb, back).await?;
+    let done = send(ns, verb, back).await?;
     done.check_spec()?;
     if withdraws {
         ensure!(
@@ -269,9 +264,9 @@ async fn a_staged_set(scene: &Scene<'_>, verb: Verb) -> anyhow::Result<()> {
     ensure!(done.staged_change() == kept, "{verb:?}: {:#}", done.after);
     let revision = text(&staged_change(&done.after)?["revision"]);
     let annotation = format!("claim-rollout.io/withdraw={revision}");
-    let output = scene.done(&["annotate", "statefulset", "web", &annotation], "").await?;
+    let output = ns.done(&["annotate", "statefulset", "web", &annotation], "").await?;
     ensure!(output.stderr == WITHDRAWN, "{output:?}");
-    let annotations = scene.set().await?["metadata"]["annotations"].clone();
+    let annotations = ns.set().await?["metadata"]["annotations"].clone();
     let ours = annotations.as_object().into_iter().flatten();
     ensure!(
         ours.filter(|(key, _)| key.starts_with("claim-rollout")).count() == 0,
@@ -280,30 +275,26 @@ async fn a_staged_set(scene: &Scene<'_>, verb: Verb) -> anyhow::Result<()> {
     Ok(())
 }
 
-pub(super) async fn every_verb_stages_a_growth_keeps_it_beside_other_edits_and_tells_the_truth_in_a_dry_run(
-    stage: &Stage,
-) -> anyhow::Result<()> {
-    let scenes = stage.scenes(&VERBS.map(|(_, namespace, _)| namespace)).await?;
-    let served = Policies::of_sets(&scenes.iter().collect::<Vec<_>>())?
-        .serve(stage)
-        .await?;
-    let each = || VERBS.iter().zip(&scenes);
+pub(super) async fn every_verb_stages_growth_and_dry_run_prints_the_same(env: &Environment) -> anyhow::Result<()> {
+    let all = env.namespaces(&VERBS.map(|(_, namespace, _)| namespace)).await?;
+    let served = Policies::of_sets(&all.iter().collect::<Vec<_>>())?.serve(env).await?;
+    let each = || VERBS.iter().zip(&all);
 
     let before = served.sets();
-    try_join_all(each().map(|((verb, ..), scene)| nobody_changes_templates(scene, *verb))).await?;
+    try_join_all(each().map(|((verb, ..), ns)| nobody_changes_templates(ns, *verb))).await?;
     ensure!(
         served.sets() == before,
         "the policy was asked about sets that do not concern it"
     );
 
-    try_join_all(each().map(async |((verb, _, manager), scene)| {
-        let claims = scene.claims().await?;
+    try_join_all(each().map(async |((verb, _, manager), ns)| {
+        let claims = ns.claims().await?;
         let story = async {
-            a_growth(scene, *verb, manager).await?;
-            a_staged_set(scene, *verb).await
+            a_growth(ns, *verb, manager).await?;
+            a_staged_set(ns, *verb).await
         };
         story.await.with_context(|| format!("{verb:?}"))?;
-        ensure!(are_as_written(&scene.claims().await?, &claims), "a claim was written");
+        ensure!(are_as_written(&ns.claims().await?, &claims), "a claim was written");
         Ok::<_, anyhow::Error>(())
     }))
     .await?;

@@ -1,9 +1,9 @@
-//! The certificate that the replicas share.
+//! The certificate that all replicas of the webhook share.
 
 use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
-use super::Stage;
+use super::Environment;
 use super::server::{ACCOUNT, Server, lead_to, secret, until_asked};
 use crate::cluster::Cluster;
 use crate::installation::NAMESPACE;
@@ -18,7 +18,7 @@ async fn object(cluster: &Cluster, arguments: &[&str]) -> anyhow::Result<Value> 
     Ok(serde_json::from_str(&output.stdout)?)
 }
 
-/// How many authorities the Secret and each webhook of the configurations trust.
+/// The number of certificate authorities in the Secret and in each webhook configuration.
 async fn authorities(cluster: &Cluster) -> anyhow::Result<Vec<usize>> {
     let count = |bundle: &Value| -> anyhow::Result<usize> {
         let bytes: k8s_openapi::ByteString = serde_json::from_value(bundle.clone())?;
@@ -34,10 +34,11 @@ async fn authorities(cluster: &Cluster) -> anyhow::Result<Vec<usize>> {
     Ok(counts)
 }
 
-/// Another replica takes what is there; one that begins when it is time makes another, and is trusted beside the first.
-pub(super) async fn another_replica_shares_the_certificate_and_renews_it(stage: &Stage) -> anyhow::Result<()> {
-    let cluster = &stage.cluster;
-    ensure!(stage.server.made() == 1, "the first has made one");
+/// A second replica uses the existing certificate. A replica that starts when the certificate is due makes a new one,
+/// which is trusted beside the first.
+pub(super) async fn second_replica_shares_and_renews_the_certificate(env: &Environment) -> anyhow::Result<()> {
+    let cluster = &env.cluster;
+    ensure!(env.server.made() == 1, "the first has made one");
     ensure!(authorities(cluster).await? == [1; 5]);
     let path = secret(cluster).await?;
     ensure!(path.is_some(), "no path was made");
@@ -59,8 +60,8 @@ pub(super) async fn another_replica_shares_the_certificate_and_renews_it(stage: 
     ensure!(third.made() == 1, "the third has made none although it was time");
     ensure!(authorities(cluster).await? == [2; 5]);
 
-    // The first one still shows the certificate before.
-    lead_to(cluster, stage.server.address()).await?;
+    // The first replica still shows the old certificate.
+    lead_to(cluster, env.server.address()).await?;
     until_asked(cluster).await?;
     ensure!(
         authorities(cluster).await? == [2; 5],

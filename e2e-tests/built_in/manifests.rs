@@ -1,4 +1,4 @@
-//! `deploy/webhook` says the same as the objects for Kubewarden.
+//! `deploy/webhook` has the same rules as the objects for Kubewarden.
 
 use anyhow::Context as _;
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ fn webhook(file: &str, policy: &str) -> anyhow::Result<Value> {
 }
 
 #[test]
-fn each_webhook_says_what_its_policy_object_says() -> anyhow::Result<()> {
+fn each_webhook_equals_its_policy_object() -> anyhow::Result<()> {
     for (file, policy) in [
         ("webhook/configuration.yaml", Shipped::sets()?),
         ("webhook/configuration.yaml", Shipped::claims()?),
@@ -30,7 +30,7 @@ fn each_webhook_says_what_its_policy_object_says() -> anyhow::Result<()> {
         for key in ["rules", "failurePolicy", "timeoutSeconds", "matchConditions"] {
             assert_eq!(webhook[key], policy.spec[key], "{}: {key}", policy.name);
         }
-        // The webhook writes the path: a manifest that had one would take the secret out of it each time it is applied.
+        // The webhook writes the path. A path in the manifest would remove the secret each time it is applied.
         let service = json!({"namespace": NAMESPACE, "name": "claim-rollout-webhook", "port": 443});
         assert_eq!(webhook["clientConfig"], json!({"service": service}), "{}", policy.name);
         assert_eq!(webhook["sideEffects"], "None", "{}", policy.name);
@@ -40,7 +40,7 @@ fn each_webhook_says_what_its_policy_object_says() -> anyhow::Result<()> {
 }
 
 #[test]
-fn it_asks_the_cluster_what_a_policy_server_would_ask() -> anyhow::Result<()> {
+fn lookups_of_the_cluster_match_policy_server() -> anyhow::Result<()> {
     let rules = |file: &str, name: &str| -> anyhow::Result<Vec<Value>> {
         let objects = documents(file)?;
         let mut roles = objects.iter().filter(|object| object["kind"] == "ClusterRole");
@@ -56,7 +56,7 @@ fn it_asks_the_cluster_what_a_policy_server_would_ask() -> anyhow::Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_api_server_takes_every_object() -> anyhow::Result<()> {
+async fn api_server_accepts_every_object() -> anyhow::Result<()> {
     let cluster = Cluster::start(Options::default()).await?;
     Controllers::install(&cluster).await?;
     let folder = deployed("webhook");

@@ -1,4 +1,5 @@
-//! `claim-rollout webhook`, as `deploy/webhook` installs it: the same policy without Kubewarden, asked by the API server.
+//! `claim-rollout webhook` as `deploy/webhook` installs it: the same policy without Kubewarden, called by the API
+//! server.
 
 mod certificates;
 mod manifests;
@@ -7,30 +8,30 @@ mod server;
 
 use crate::cluster::{Cluster, Options};
 use crate::installation::{Controllers, manifest_applied};
-use crate::play::{Report, scenarios};
-use crate::rights::what_is_given_is_what_is_used;
-use crate::scenarios::scene::Scene;
+use crate::rights::granted_rights_are_the_used_rights;
+use crate::runner::{Report, scenarios};
+use crate::scenarios::namespace::TestNamespace;
 use server::ACCOUNT;
 pub(crate) use server::Server;
 
-/// What the plays share.
-struct Stage {
+/// A cluster with the built-in webhook.
+struct Environment {
     cluster: Cluster,
     controllers: Controllers,
     client: kube::Client,
     server: Server,
 }
 
-scenarios![Stage;
-    requests::a_set_grows_its_claims_and_its_user_reads_so,
-    requests::what_is_not_allowed_is_refused_and_says_why,
-    requests::who_may_not_change_claims_is_refused,
-    requests::a_new_claim_gets_what_is_staged,
-    requests::a_pod_is_replaced_when_its_claim_is_ready,
-    requests::who_scales_down_reads_which_claims_go,
+scenarios![Environment;
+    requests::grown_set_grows_its_claims_with_a_warning,
+    requests::disallowed_change_is_denied_with_a_reason,
+    requests::user_without_claim_rights_is_denied,
+    requests::new_claim_gets_the_staged_size,
+    requests::pod_is_replaced_when_its_claim_is_ready,
+    requests::scale_down_names_the_deleted_claims,
 ];
 
-impl Stage {
+impl Environment {
     async fn build() -> anyhow::Result<Self> {
         let cluster = Cluster::start(Options::default()).await?;
         let controllers = Controllers::install(&cluster).await?;
@@ -43,33 +44,33 @@ impl Stage {
         })
     }
 
-    /// A fresh namespace with a controller.
-    async fn scene(&self, namespace: &str) -> anyhow::Result<Scene<'_>> {
-        let mut scene = Scene::new(&self.cluster, &self.client, namespace).await?;
-        scene.controller = Some(self.controllers.start(&["--namespace", namespace]).await?);
-        Ok(scene)
+    /// Creates a namespace with a controller.
+    async fn namespace(&self, namespace: &str) -> anyhow::Result<TestNamespace<'_>> {
+        let mut ns = TestNamespace::new(&self.cluster, &self.client, namespace).await?;
+        ns.controller = Some(self.controllers.start(&["--namespace", namespace]).await?);
+        Ok(ns)
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn without_kubewarden_the_api_server_asks_the_webhook() -> anyhow::Result<()> {
+async fn without_kubewarden_api_server_calls_the_webhook() -> anyhow::Result<()> {
     let mut report = Report::new();
-    let stage = Stage::build().await?;
-    report.say("the cluster is up");
-    report.play(&stage, SCENARIOS).await;
+    let env = Environment::build().await?;
+    report.print("the cluster is up");
+    report.run(&env, SCENARIOS).await;
     report
-        .play_one(
-            "certificates::another_replica_shares_the_certificate_and_renews_it",
-            certificates::another_replica_shares_the_certificate_and_renews_it(&stage),
+        .run_one(
+            "certificates::second_replica_shares_and_renews_the_certificate",
+            certificates::second_replica_shares_and_renews_the_certificate(&env),
         )
         .await;
     report
-        .play_one(
-            "rights::what_deploy_gives_is_what_is_used",
-            what_is_given_is_what_is_used(&stage.cluster, "webhook/rbac.yaml", ACCOUNT, &[]),
+        .run_one(
+            "rights::rights_of_deploy_are_the_used_ones",
+            granted_rights_are_the_used_rights(&env.cluster, "webhook/rbac.yaml", ACCOUNT, &[]),
         )
         .await;
     report.end()?;
-    stage.cluster.stop();
+    env.cluster.stop();
     Ok(())
 }

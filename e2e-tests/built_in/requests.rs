@@ -1,74 +1,74 @@
-//! What users ask for, and what becomes of it.
+//! Requests of users, and their results.
 
 use anyhow::ensure;
 
-use super::Stage;
-use crate::scenarios::scene::{Scene, manifest, text, with_class, with_image, with_spec};
+use super::Environment;
+use crate::scenarios::namespace::{TestNamespace, manifest, text, with_class, with_image, with_spec};
 
-/// A set of so many replicas of 1Gi, all Ready.
-async fn with_set<'a>(stage: &'a Stage, namespace: &str, manifest: &str) -> anyhow::Result<Scene<'a>> {
-    let scene = stage.scene(namespace).await?;
-    scene.target(manifest).await?;
-    scene.settled().await?;
-    Ok(scene)
+/// A StatefulSet with this many replicas of 1Gi, all Ready.
+async fn with_set<'a>(env: &'a Environment, namespace: &str, manifest: &str) -> anyhow::Result<TestNamespace<'a>> {
+    let ns = env.namespace(namespace).await?;
+    ns.target(manifest).await?;
+    ns.settled().await?;
+    Ok(ns)
 }
 
-pub(super) async fn a_set_grows_its_claims_and_its_user_reads_so(stage: &Stage) -> anyhow::Result<()> {
-    let scene = with_set(stage, "grows", &manifest(2, "1Gi")).await?;
-    let begun = scene.mark().await?;
-    let told = scene.apply(2, "2Gi").await?.stderr;
-    ensure!(told.contains("Warning: claim-rollout: "), "{told}");
-    scene.until_complete(2, "2Gi").await?;
-    let written = scene.writes_since(begun).await?;
+pub(super) async fn grown_set_grows_its_claims_with_a_warning(env: &Environment) -> anyhow::Result<()> {
+    let ns = with_set(env, "grows", &manifest(2, "1Gi")).await?;
+    let begun = ns.mark().await?;
+    let warning = ns.apply(2, "2Gi").await?.stderr;
+    ensure!(warning.contains("Warning: claim-rollout: "), "{warning}");
+    ns.until_complete(2, "2Gi").await?;
+    let written = ns.writes_since(begun).await?;
     written.is_a_rollout(&["data-web-1", "data-web-0"], 0)
 }
 
-pub(super) async fn what_is_not_allowed_is_refused_and_says_why(stage: &Stage) -> anyhow::Result<()> {
-    let scene = with_set(stage, "refused", &manifest(1, "1Gi")).await?;
-    let before = scene.set().await?;
+pub(super) async fn disallowed_change_is_denied_with_a_reason(env: &Environment) -> anyhow::Result<()> {
+    let ns = with_set(env, "refused", &manifest(1, "1Gi")).await?;
+    let before = ns.set().await?;
     for target in [with_class(&manifest(1, "1Gi"), "other"), manifest(1, "512Mi")] {
-        let output = scene.kubectl(&["apply", "-f", "-"], &target).await?;
+        let output = ns.kubectl(&["apply", "-f", "-"], &target).await?;
         let webhook = "admission webhook \"claim-rollout.claim-rollout.io\" denied the request: ";
         ensure!(
             !output.success && output.stderr.contains(webhook),
             "{target}: {output:?}"
         );
     }
-    // What is looked up, too: a class of attributes that is not there may come.
+    // The webhook looks up objects too: the attributes class does not exist yet.
     let bronze = manifest(1, "1Gi").replace(
         "      storageClassName: expandable\n",
         "      storageClassName: expandable\n      volumeAttributesClassName: bronze\n",
     );
-    let told = scene
+    let warning = ns
         .done(&["apply", "--dry-run=server", "-f", "-"], &bronze)
         .await?
         .stderr;
     ensure!(
-        told.contains("data-web-0: volume attributes class bronze does not exist"),
-        "{told}"
+        warning.contains("data-web-0: volume attributes class bronze does not exist"),
+        "{warning}"
     );
-    ensure!(scene.set().await? == before, "the set was written");
+    ensure!(ns.set().await? == before, "the set was written");
     Ok(())
 }
 
-pub(super) async fn who_may_not_change_claims_is_refused(stage: &Stage) -> anyhow::Result<()> {
-    let scene = with_set(stage, "two-users", &manifest(1, "1Gi")).await?;
-    scene.give_rights_to_alice_and_bob().await?;
+pub(super) async fn user_without_claim_rights_is_denied(env: &Environment) -> anyhow::Result<()> {
+    let ns = with_set(env, "two-users", &manifest(1, "1Gi")).await?;
+    ns.give_rights_to_alice_and_bob().await?;
     let grown = manifest(1, "2Gi");
-    let bob = scene.kubectl(&["apply", "--as=bob", "-f", "-"], &grown).await?;
+    let bob = ns.kubectl(&["apply", "--as=bob", "-f", "-"], &grown).await?;
     let sentence = "user bob cannot patch persistentvolumeclaims in namespace two-users";
     ensure!(!bob.success && bob.stderr.contains(sentence), "{bob:?}");
-    scene.done(&["apply", "--as=alice", "-f", "-"], &grown).await?;
-    scene.until_complete(1, "2Gi").await
+    ns.done(&["apply", "--as=alice", "-f", "-"], &grown).await?;
+    ns.until_complete(1, "2Gi").await
 }
 
-pub(super) async fn a_new_claim_gets_what_is_staged(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn new_claim_gets_the_staged_size(env: &Environment) -> anyhow::Result<()> {
     let of = |replicas, size: &str| manifest(replicas, size).replace("InPlace", "OnClaimDelete");
-    let scene = with_set(stage, "births", &of(1, "1Gi")).await?;
-    scene.target(&of(1, "2Gi")).await?;
-    scene.target(&of(2, "2Gi")).await?;
-    scene.until_ready(2).await?;
-    let claims = scene.claims().await?;
+    let ns = with_set(env, "new-claims", &of(1, "1Gi")).await?;
+    ns.target(&of(1, "2Gi")).await?;
+    ns.target(&of(2, "2Gi")).await?;
+    ns.until_ready(2).await?;
+    let claims = ns.claims().await?;
     let sizes: Vec<String> = claims
         .iter()
         .map(|claim| text(&claim["spec"]["resources"]["requests"]["storage"]))
@@ -77,41 +77,40 @@ pub(super) async fn a_new_claim_gets_what_is_staged(stage: &Stage) -> anyhow::Re
     Ok(())
 }
 
-pub(super) async fn a_pod_is_replaced_when_its_claim_is_ready(stage: &Stage) -> anyhow::Result<()> {
-    let scene = with_set(stage, "gate", &manifest(2, "1Gi")).await?;
-    let pods = scene.pods().await?;
-    let begun = scene.mark().await?;
-    // Paused, so that nobody is faster than the StatefulSet controller.
+pub(super) async fn pod_is_replaced_when_its_claim_is_ready(env: &Environment) -> anyhow::Result<()> {
+    let ns = with_set(env, "gate", &manifest(2, "1Gi")).await?;
+    let pods = ns.pods().await?;
+    let begun = ns.mark().await?;
+    // Paused, so that the controller is not faster than the StatefulSet controller.
     let target = with_image(&manifest(2, "2Gi"), "2");
     let annotation = "claim-rollout.io/update-policy: InPlace";
     let paused = target.replace(
         annotation,
         &format!("{annotation}\n    claim-rollout.io/paused: \"true\""),
     );
-    scene.target(&paused).await?;
-    let why = scene.until_denied("web-1").await?;
+    ns.target(&paused).await?;
+    let why = ns.until_denied("web-1").await?;
     let webhook = "admission webhook \"claim-rollout-pods.claim-rollout.io\" denied the request: claim-rollout: ";
     ensure!(why.contains(webhook), "{why}");
-    ensure!(scene.pods().await? == pods, "a Pod was replaced");
-    scene.target(&target).await?;
-    scene.until_complete(2, "2Gi").await?;
-    scene.until_updated(2).await?;
-    scene
-        .writes_since(begun)
+    ensure!(ns.pods().await? == pods, "a Pod was replaced");
+    ns.target(&target).await?;
+    ns.until_complete(2, "2Gi").await?;
+    ns.until_updated(2).await?;
+    ns.writes_since(begun)
         .await?
         .is_a_rollout(&["data-web-1", "data-web-0"], 2)
 }
 
-pub(super) async fn who_scales_down_reads_which_claims_go(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn scale_down_names_the_deleted_claims(env: &Environment) -> anyhow::Result<()> {
     let policy = "  persistentVolumeClaimRetentionPolicy: {whenScaled: Delete}";
-    let scene = with_set(stage, "retention", &with_spec(&manifest(2, "1Gi"), policy)).await?;
-    let told = scene
+    let ns = with_set(env, "retention", &with_spec(&manifest(2, "1Gi"), policy)).await?;
+    let warning = ns
         .done(&["scale", "statefulset", "web", "--replicas=1", "--dry-run=server"], "")
         .await?
         .stderr;
     ensure!(
-        told.contains("Warning: ") && told.contains("data-web-1") && !told.contains("data-web-0"),
-        "{told}"
+        warning.contains("Warning: ") && warning.contains("data-web-1") && !warning.contains("data-web-0"),
+        "{warning}"
     );
     Ok(())
 }

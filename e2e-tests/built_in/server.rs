@@ -1,4 +1,4 @@
-//! A running `claim-rollout webhook`, and the API server made to ask it.
+//! A running `claim-rollout webhook`, and webhook configurations that lead the API server to it.
 
 use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::cluster::{Cluster, Process, eventually};
 use crate::installation::{NAMESPACE, binary};
 use crate::policy_host::documents;
 
-/// Its ServiceAccount; also the name of its Secret and of its webhook configurations.
+/// The ServiceAccount of the webhook; also the name of its Secret and of its webhook configurations.
 pub(super) const ACCOUNT: &str = "claim-rollout-webhook";
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -25,7 +25,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Leads the API server to a new one, starts it, and waits until it is asked.
+    /// Leads the API server to a new replica, starts it, and waits until the API server calls it.
     pub(crate) async fn start(cluster: &Cluster) -> anyhow::Result<Self> {
         let address = free()?;
         lead_to(cluster, address).await?;
@@ -34,12 +34,12 @@ impl Server {
         Ok(server)
     }
 
-    /// Starts one that the API server is not led to yet.
+    /// Starts a replica that the API server does not call yet.
     pub(crate) async fn begin(cluster: &Cluster) -> anyhow::Result<Self> {
         Self::serve(cluster, free()?).await
     }
 
-    /// Starts one as its ServiceAccount.
+    /// Starts a replica as its ServiceAccount.
     async fn serve(cluster: &Cluster, address: SocketAddr) -> anyhow::Result<Self> {
         let kubeconfig = cluster.kubeconfig_of(NAMESPACE, ACCOUNT).await?;
         let kubeconfig = kubeconfig.to_str().context("a path in UTF-8")?;
@@ -59,7 +59,7 @@ impl Server {
         let mut process = Process::start(&name, &binary()?, &arguments, cluster.folder())?;
         let serving = eventually("the webhook to serve", PATIENCE, async || {
             if let Some(status) = process.status()? {
-                bail!("the webhook ended ({status}):\n{}", process.last_words());
+                bail!("the webhook ended ({status}):\n{}", process.last_lines());
             }
             Ok(process.log().contains("serving the policy").then_some(()))
         });
@@ -67,7 +67,8 @@ impl Server {
         Ok(Self { process, address })
     }
 
-    /// Leads the API server here from the Service of a configuration that is there, and waits until it asks.
+    /// Replaces the Service in the existing configurations by the address of this replica, and waits until the API
+    /// server calls it.
     pub(crate) async fn stand_for_the_service(&self, cluster: &Cluster) -> anyhow::Result<()> {
         let kind = "mutatingwebhookconfiguration";
         let get = ["get", kind, ACCOUNT, "-o", "json"];
@@ -88,17 +89,17 @@ impl Server {
         until_asked(cluster).await
     }
 
-    /// Where it listens.
+    /// The address that the replica listens on.
     pub(super) fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// How many certificates it has made.
+    /// The number of certificates that the replica has made.
     pub(super) fn made(&self) -> usize {
         self.process.log().matches("made a certificate").count()
     }
 
-    /// Asks it to end, as the kubelet does.
+    /// Sends SIGTERM and waits for the end, as the kubelet does.
     pub(crate) async fn terminate(mut self) -> anyhow::Result<()> {
         self.process.signal("TERM")?;
         let ended = eventually("the webhook to end", PATIENCE, async || Ok(self.process.status()?));
@@ -108,13 +109,13 @@ impl Server {
     }
 }
 
-/// Nobody else takes a port that was free a moment ago: the next ones are given out first.
+/// A free port. The kernel hands out other ports first, so nobody takes this one in between.
 fn free() -> anyhow::Result<SocketAddr> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?)
 }
 
-/// Applies the webhook configurations of `deploy/webhook`, with an address in place of the Service, and the path that the
-/// webhook has written into its Secret, if it has. What else it wrote stays.
+/// Applies the webhook configurations of `deploy/webhook`, with an address in place of the Service and with the path
+/// from the Secret, if there is one. Other fields that the webhook wrote stay.
 pub(super) async fn lead_to(cluster: &Cluster, address: SocketAddr) -> anyhow::Result<()> {
     let secret = secret(cluster).await?;
     for file in ["webhook/configuration.yaml", "webhook/retention.yaml"] {
@@ -134,7 +135,7 @@ pub(super) async fn lead_to(cluster: &Cluster, address: SocketAddr) -> anyhow::R
     Ok(())
 }
 
-/// The path that the replicas share, if one has made it.
+/// The secret path that the replicas share, if one of them has made it.
 pub(super) async fn secret(cluster: &Cluster) -> anyhow::Result<Option<SecretPath>> {
     let get = ["get", "secret", ACCOUNT, "-n", NAMESPACE, "-o", "json"];
     let output = cluster.kubectl(&get, "").await?;
@@ -145,7 +146,7 @@ pub(super) async fn secret(cluster: &Cluster) -> anyhow::Result<Option<SecretPat
     path.transpose()
 }
 
-/// Waits until the API server asks, and is answered.
+/// Waits until the API server calls the webhook and gets an answer.
 pub(super) async fn until_asked(cluster: &Cluster) -> anyhow::Result<()> {
     let probe: Value = json!({
         "apiVersion": "apps/v1", "kind": "StatefulSet",

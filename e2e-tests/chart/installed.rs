@@ -1,4 +1,4 @@
-//! A release from its installation to its end.
+//! A Helm release from install to uninstall.
 
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
@@ -7,25 +7,25 @@ use super::helm;
 use crate::built_in::Server;
 use crate::cluster::{Cluster, Options};
 use crate::installation::{Controllers, NAMESPACE};
-use crate::scenarios::scene::{Scene, manifest, with_image};
+use crate::scenarios::namespace::{TestNamespace, manifest, with_image};
 
-/// A set whose Pods wait for claims that nobody brings up: the controller is not there.
+/// A StatefulSet whose Pods wait for PVCs: no controller runs that expands them.
 async fn waiting<'a>(
     cluster: &'a Cluster,
     client: &kube::Client,
     controllers: &Controllers,
-) -> anyhow::Result<Scene<'a>> {
-    let mut scene = Scene::new(cluster, client, "waiting").await?;
-    scene.controller = Some(controllers.start(&["--namespace", "waiting"]).await?);
-    scene.target(&manifest(2, "1Gi")).await?;
-    scene.settled().await?;
-    scene.controller.as_mut().context("a controller")?.terminate().await?;
-    scene.target(&with_image(&manifest(2, "2Gi"), "2")).await?;
-    scene.until_denied("web-1").await?;
-    Ok(scene)
+) -> anyhow::Result<TestNamespace<'a>> {
+    let mut ns = TestNamespace::new(cluster, client, "waiting").await?;
+    ns.controller = Some(controllers.start(&["--namespace", "waiting"]).await?);
+    ns.target(&manifest(2, "1Gi")).await?;
+    ns.settled().await?;
+    ns.controller.as_mut().context("a controller")?.terminate().await?;
+    ns.target(&with_image(&manifest(2, "2Gi"), "2")).await?;
+    ns.until_denied("web-1").await?;
+    Ok(ns)
 }
 
-/// What is not the StatefulSet controller's.
+/// The parts of a StatefulSet that the StatefulSet controller does not write.
 fn users(set: &Value) -> Value {
     let metadata = &set["metadata"];
     json!([
@@ -37,7 +37,7 @@ fn users(set: &Value) -> Value {
     ])
 }
 
-/// Where the API server asks, and whom it trusts there.
+/// The address that the API server calls, and the certificates that it trusts there.
 async fn clients(cluster: &Cluster) -> anyhow::Result<Value> {
     let get = [
         "get",
@@ -51,7 +51,7 @@ async fn clients(cluster: &Cluster) -> anyhow::Result<Value> {
     Ok(webhooks.iter().map(|webhook| webhook["clientConfig"].clone()).collect())
 }
 
-async fn nothing_is_left_but_the_definition(cluster: &Cluster) -> anyhow::Result<()> {
+async fn uninstall_leaves_only_the_definition(cluster: &Cluster) -> anyhow::Result<()> {
     let kinds = "deployments,services,secrets,serviceaccounts,roles,rolebindings,poddisruptionbudgets,configmaps,clusterroles,\
                  clusterrolebindings,priorityclasses,mutatingwebhookconfigurations,validatingwebhookconfigurations,\
                  validatingadmissionpolicies,validatingadmissionpolicybindings";
@@ -75,7 +75,7 @@ async fn nothing_is_left_but_the_definition(cluster: &Cluster) -> anyhow::Result
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_release_is_installed_upgraded_and_uninstalled_and_no_set_is_changed() -> anyhow::Result<()> {
+async fn release_installed_upgraded_uninstalled_changes_no_set() -> anyhow::Result<()> {
     let cluster = Cluster::start(Options::default()).await?;
     let client = cluster.client().await?;
     let builtin = ["admission=builtin"];
@@ -114,25 +114,25 @@ async fn a_release_is_installed_upgraded_and_uninstalled_and_no_set_is_changed()
     ];
     ensure!(cluster.kubectl(&get, "").await?.stdout == "3");
 
-    // Its Service leads nowhere here, where nothing runs in Pods.
+    // No Pods run here, so the Service has no endpoint.
     server.stand_for_the_service(&cluster).await?;
-    let scene = waiting(&cluster, &client, &controllers).await?;
-    let (set, pods) = (scene.set().await?, scene.pods().await?);
+    let ns = waiting(&cluster, &client, &controllers).await?;
+    let (set, pods) = (ns.set().await?, ns.pods().await?);
     let hooks = ["get", "hooks", "claim-rollout", "--namespace", NAMESPACE];
     let hooks = cluster.run("helm", &hooks, &[], "").await?;
     ensure!(hooks.success && hooks.stdout.trim().is_empty(), "{hooks:?}");
 
     let uninstall = ["uninstall", "claim-rollout", "--namespace", NAMESPACE];
-    let gone = cluster.run("helm", &uninstall, &[], "").await?;
-    ensure!(gone.success, "{gone:?}");
+    let uninstalled = cluster.run("helm", &uninstall, &[], "").await?;
+    ensure!(uninstalled.success, "{uninstalled:?}");
     server.terminate().await?;
-    nothing_is_left_but_the_definition(&cluster).await?;
-    let after = scene.set().await?;
+    uninstall_leaves_only_the_definition(&cluster).await?;
+    let after = ns.set().await?;
     ensure!(users(&after) == users(&set), "before: {set:#}; after: {after:#}");
-    // The set is Kubernetes' alone again: no Pod waits.
-    scene.done(&["set", "env", "statefulset/web", "A=b"], "").await?;
-    scene.settled().await?;
-    let now = scene.pods().await?;
+    // Without the policy no Pod waits.
+    ns.done(&["set", "env", "statefulset/web", "A=b"], "").await?;
+    ns.settled().await?;
+    let now = ns.pods().await?;
     ensure!(now[0] != pods[0] && now[1] != pods[1], "a Pod is still the old one");
     cluster.stop();
     Ok(())

@@ -1,7 +1,8 @@
-//! `charts/claim-rollout`, with the real Helm.
+//! `charts/claim-rollout`, rendered and installed by the real Helm.
 
 mod installed;
 mod rendered;
+mod settings;
 
 use std::path::{Path, PathBuf};
 
@@ -24,7 +25,7 @@ async fn helm(cluster: &Cluster, command: &[&str], values: &[&str]) -> anyhow::R
     cluster.run("helm", &[command, &place, &set].concat(), &[], "").await
 }
 
-/// How helm is given the value: to `--set` an empty list is one empty text.
+/// The flag for a value: `--set` reads an empty list as one empty text.
 fn flag(value: &str) -> &'static str {
     if value.ends_with("=[]") { "--set-json" } else { "--set" }
 }

@@ -1,5 +1,5 @@
-//! The API server's audit log: who wrote what, and what was stored, so that a test can count writes exactly and say in
-//! which order they took effect.
+//! The audit log of the API server: who wrote what, and what was stored. A test can count writes exactly, and sort them
+//! in the order in which they took effect.
 
 use std::fmt;
 use std::fs::File;
@@ -11,47 +11,47 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// One write that the audit policy names, and how it was answered.
+/// One logged request with its answer.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(from = "Event")]
 pub(crate) struct Entry {
-    /// `create`, `update`, `patch` (an apply is one), `delete` or `deletecollection`; of the controller also `get`, `list` and
-    /// `watch`.
+    /// `create`, `update`, `patch` (also for an apply), `delete` or `deletecollection`; of the controller also `get`,
+    /// `list` and `watch`.
     pub(crate) verb: String,
-    /// Who it counts for: the impersonated user, if there is one.
+    /// The user, or the impersonated user.
     pub(crate) user: String,
-    /// The API group; empty for the first one.
+    /// The API group; empty for the core group.
     pub(crate) group: String,
     /// The plural name of the resource.
     pub(crate) resource: String,
     /// Such as `status`; empty for the object itself.
     pub(crate) subresource: String,
-    /// Its namespace.
+    /// The namespace of the object.
     pub(crate) namespace: String,
-    /// Its name; empty if the server was to make one up.
+    /// The name of the object; empty if the API server generates it.
     pub(crate) name: String,
     /// The HTTP status of the answer.
     pub(crate) code: u16,
-    /// What the client calls itself.
+    /// The user agent of the client.
     pub(crate) user_agent: String,
-    /// Path and query, where `fieldManager`, `force` and `dryRun` are.
+    /// Path and query, with `fieldManager`, `force` and `dryRun`.
     pub(crate) uri: String,
-    /// When it was answered.
+    /// The time of the answer.
     pub(crate) stage_timestamp: String,
-    /// The user had no right to it.
+    /// The user had no right to the request.
     pub(crate) forbidden: bool,
-    /// `metadata.uid` of the answer; empty if that is no object.
+    /// `metadata.uid` of the answer; empty if the answer is no object.
     pub(crate) uid: String,
-    /// `metadata.resourceVersion` of the answer: as etcd counts, so that those of different objects have an order, too.
-    /// 0 if the answer is no object.
+    /// `metadata.resourceVersion` of the answer, 0 if the answer is no object. It counts the revisions of etcd, so it
+    /// orders the writes of different objects too.
     pub(crate) version: u64,
-    /// What was sent.
+    /// The object in the request.
     pub(crate) request: Body,
-    /// What was answered: the object as it is stored since, or a Status.
+    /// The answer: the stored object, or a Status.
     pub(crate) response: Body,
 }
 
-/// What was sent or answered, without `managedFields`.
+/// An object of a request or an answer, without `managedFields`.
 #[derive(Clone, Default, Deserialize)]
 #[serde(from = "Option<Box<RawValue>>")]
 pub(crate) struct Body(Option<Arc<str>>);
@@ -75,7 +75,7 @@ impl From<Option<Box<RawValue>>> for Body {
     }
 }
 
-/// An entry is shown in one line.
+/// Prints an entry on one line.
 impl fmt::Debug for Body {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let length = self.0.as_ref().map_or(0, |text| text.len());
@@ -84,12 +84,12 @@ impl fmt::Debug for Body {
 }
 
 impl Entry {
-    /// Whether nothing was asked to be changed.
+    /// Whether the request is a read.
     pub(crate) fn is_read(&self) -> bool {
         matches!(self.verb.as_str(), "get" | "list" | "watch")
     }
 
-    /// Whether nothing was to be stored.
+    /// Whether the request is a dry run.
     pub(crate) fn dry_run(&self) -> bool {
         self.uri.contains("dryRun=All")
     }
@@ -100,7 +100,7 @@ impl Entry {
     }
 }
 
-/// A line of the log, as far as it matters here (`audit.k8s.io/v1`).
+/// A line of the log, with the fields that the tests need (`audit.k8s.io/v1`).
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Event {
@@ -190,16 +190,16 @@ impl From<Event> for Entry {
     }
 }
 
-/// The log, as far as it has been read.
+/// The part of the log that was read.
 #[derive(Debug, Default)]
 pub(super) struct Log {
-    /// How much of the file that is.
+    /// The length of that part.
     offset: u64,
     entries: Vec<Entry>,
 }
 
 impl Log {
-    /// Everything that was logged so far; a last line without an end is still being written and is left out.
+    /// Reads all complete lines. A last line without a line end is still being written.
     pub(super) fn read(&mut self, file: &Path) -> anyhow::Result<&[Entry]> {
         let mut file = File::open(file)?;
         file.seek(SeekFrom::Start(self.offset))?;

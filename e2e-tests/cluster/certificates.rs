@@ -1,11 +1,11 @@
-//! A certificate authority for one control plane. Its API server's certificate comes from here, and so can that of a
-//! webhook under test: [`Authority::pem`] is then the `caBundle`.
+//! A certificate authority for one control plane. It issues the certificate of the API server, and those of webhooks
+//! under test: [`Authority::pem`] is their `caBundle`.
 
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose,
 };
 
-/// Signs serving certificates; lives in memory only.
+/// Signs serving certificates. Exists in memory only.
 pub(crate) struct Authority {
     issuer: Issuer<'static, KeyPair>,
     pem: String,
@@ -15,7 +15,7 @@ pub(crate) struct Authority {
 pub(crate) struct Identity {
     /// The certificate.
     pub(crate) certificate: String,
-    /// Its private key.
+    /// The private key.
     pub(crate) key: String,
 }
 
@@ -36,7 +36,7 @@ impl Authority {
         })
     }
 
-    /// The authority's own certificate as PEM.
+    /// The certificate of the authority as PEM.
     pub(crate) fn pem(&self) -> &str {
         &self.pem
     }

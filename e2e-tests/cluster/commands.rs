@@ -1,27 +1,27 @@
-//! The command lines of users.
+//! Command lines of users.
 
 use super::Cluster;
 
-/// What a program did.
+/// The result of a program.
 #[derive(Clone, Debug)]
 pub(crate) struct Output {
-    /// Whether it exited with 0.
+    /// Whether the exit code is 0.
     pub(crate) success: bool,
-    /// What it exited with; nothing if it was killed.
+    /// The exit code; none if the program was killed.
     pub(crate) code: Option<i32>,
-    /// What it printed.
+    /// Standard output.
     pub(crate) stdout: String,
-    /// Its warnings and errors.
+    /// Standard error.
     pub(crate) stderr: String,
 }
 
 impl Cluster {
-    /// Runs kubectl as the administrator (or, with `--as`, as anybody), with `stdin` as its input.
+    /// Runs kubectl as the administrator (or with `--as` as anybody else), with `stdin` as its input.
     pub(crate) async fn kubectl(&self, arguments: &[&str], stdin: &str) -> anyhow::Result<Output> {
         self.run("kubectl", arguments, &[], stdin).await
     }
 
-    /// Runs one of the binaries as the administrator, with `environment` on top of what this program has.
+    /// Runs one of the binaries as the administrator, with `environment` added to the environment of this program.
     pub(crate) async fn run(
         &self,
         program: &str,
@@ -29,7 +29,7 @@ impl Cluster {
         environment: &[(&str, &str)],
         stdin: &str,
     ) -> anyhow::Result<Output> {
-        // A file as input: nobody has to write to a pipe while reading from two others.
+        // A file as input, so that nothing has to write into a pipe while it reads from two others.
         let input = tempfile::tempfile()?;
         std::io::Write::write_all(&mut &input, stdin.as_bytes())?;
         std::io::Seek::rewind(&mut &input)?;

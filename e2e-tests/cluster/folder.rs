@@ -7,17 +7,17 @@ use std::path::Path;
 use anyhow::Context as _;
 use tempfile::TempDir;
 
-/// How the folders are recognised in the folder for temporary files.
+/// The prefix of the folder names in the folder for temporary files.
 const PREFIX: &str = "claim-rollout-e2e-";
-/// Holds the process id of the program the folder belongs to.
+/// The file with the process id of the program that owns the folder.
 const OWNER: &str = "owner";
-/// Marks a folder that was left for somebody to read.
+/// The file that marks a folder that is kept for reading.
 const KEPT: &str = "kept";
 
-/// Makes a fresh folder, after removing what earlier programs left behind because they were killed.
+/// Creates a folder. First removes the folders of programs that were killed.
 pub(super) fn create() -> anyhow::Result<TempDir> {
     sweep();
-    // For nobody else's eyes: the tokens are in it.
+    // The folder holds tokens.
     let private = Permissions::from_mode(0o700);
     let folder = tempfile::Builder::new().prefix(PREFIX).permissions(private).tempdir();
     let folder = folder.context("making the folder of a control plane")?;
@@ -25,14 +25,14 @@ pub(super) fn create() -> anyhow::Result<TempDir> {
     Ok(folder)
 }
 
-/// Lets the folder stay when its [`TempDir`] is dropped.
+/// Keeps the folder when its [`TempDir`] is dropped.
 pub(super) fn keep(folder: &mut TempDir) {
     folder.disable_cleanup(true);
-    // Only spares the folder from the next sweep; where it cannot be written nothing is lost but that.
+    // The mark only spares the folder from the next sweep, so an error is harmless.
     let _ = std::fs::write(folder.path().join(KEPT), "");
 }
 
-/// Removes folders whose owner is dead. Best effort: a folder that resists is somebody else's.
+/// Removes folders whose owner has ended. Best effort: a folder that cannot be removed belongs to another user.
 fn sweep() {
     let Ok(entries) = std::fs::read_dir(std::env::temp_dir()) else {
         return;

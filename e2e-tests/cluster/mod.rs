@@ -1,6 +1,6 @@
-//! A real Kubernetes control plane for tests and for playing: etcd, API server, controller manager, scheduler, CSI
-//! provisioner and resizer are the programs of production, built from Go modules by `go/build.sh`. Simulated are only
-//! the kubelet (kwok: no container runs) and the storage behind the CSI driver (Kubernetes' own mock).
+//! A real Kubernetes control plane for tests and for the playground. etcd, API server, controller manager, scheduler,
+//! CSI provisioner and resizer are the production programs, built from Go modules by `go/build.sh`. Only the kubelet
+//! (kwok: no container runs) and the storage behind the CSI driver (the mock of Kubernetes) are simulated.
 //!
 //! ```text
 //! let cluster = Cluster::start(Options::default()).await?;
@@ -9,9 +9,9 @@
 //! cluster.stop();
 //! ```
 //!
-//! Any number of them run side by side, in one program or several: each has a folder of its own and the one TCP port it
-//! needs is a free one. Whatever happens to the program that started it, nothing stays behind but, after a failure, the
-//! folder with the logs. Linux only.
+//! Any number of control planes run side by side, in one program or several: each has its own folder, and its only TCP
+//! port is a free one. However the program ends, it leaves no process behind, and only after a failure the folder with
+//! the logs. Linux only.
 
 #![allow(
     dead_code,
@@ -57,17 +57,17 @@ pub(crate) use waiting::eventually;
 
 use users::{ADMIN, Tokens};
 
-/// How long a control plane may take to start, on a slow and busy machine.
+/// The most time for the start of a control plane, on a slow and busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// The claims of this name that [`Cluster::audit`] tries to delete are never there.
+/// [`Cluster::audit`] tries to delete PVCs with this prefix, which never exist.
 const MARK: &str = "audit-mark-";
 
 /// A running control plane.
 ///
-/// [`Cluster::stop`] says that all went well, and removes everything. Dropping it otherwise means that a test did not
-/// come to its end: the folder is kept, and where it is gets printed together with the last lines of what broke.
+/// [`Cluster::stop`] ends it after a success and removes everything. Dropping it otherwise means that a test failed:
+/// the folder is kept, and its path and the last lines of the failed program are printed.
 pub(crate) struct Cluster {
-    // Dropped first: nobody writes into the folder any more when it is removed.
+    // Dropped first: the programs write into the folder until they end.
     processes: Mutex<Vec<Process>>,
     folder: TempDir,
     bin: PathBuf,
@@ -99,7 +99,7 @@ impl Cluster {
             keep: options.keep,
         };
         cluster.write_files(&options.driver)?;
-        // A free port can be taken by somebody else before the API server gets to it; three times in a row it is not.
+        // Another program can take a free port before the API server does; three times in a row is unlikely.
         for attempt in 1.. {
             match cluster.start_api_server().await {
                 Ok(()) => break,
@@ -127,13 +127,13 @@ impl Cluster {
         self.minor
     }
 
-    /// Whether a claim can change its VolumeAttributesClass. 1.33 serves the class only as v1beta1, which the resizer
-    /// does not act on.
+    /// Whether a PVC can change its VolumeAttributesClass. 1.33 serves the class only as v1beta1, which the resizer
+    /// ignores.
     pub(crate) fn modifies_volumes(&self) -> bool {
         self.minor >= 34
     }
 
-    /// Where the logs are, and whatever a test wants to put beside them.
+    /// The folder of the logs. Tests may add files.
     pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
     }
@@ -158,8 +158,8 @@ impl Cluster {
         self.folder().join("admin.kubeconfig")
     }
 
-    /// Writes a kubeconfig for somebody. `alice` and `bob` have tokens of their own and no rights; everybody else, and
-    /// they too if groups are named, is impersonated.
+    /// Writes a kubeconfig for a user. `alice` and `bob` have tokens of their own and no rights. All other users are
+    /// impersonated, and so are these two if groups are given.
     pub(crate) fn kubeconfig_for(&self, user: &str, groups: &[&str]) -> anyhow::Result<PathBuf> {
         let path = self.folder().join(format!(
             "{}.kubeconfig",
@@ -175,7 +175,7 @@ impl Cluster {
         self.client_for(ADMIN, &[]).await
     }
 
-    /// A client of somebody; see [`Cluster::kubeconfig_for`].
+    /// A client of a user; see [`Cluster::kubeconfig_for`].
     pub(crate) async fn client_for(&self, user: &str, groups: &[&str]) -> anyhow::Result<kube::Client> {
         let kubeconfig = serde_json::from_value::<Kubeconfig>(self.tokens.kubeconfig(
             self.port,
@@ -187,27 +187,27 @@ impl Cluster {
         Ok(kube::Client::try_from(config)?)
     }
 
-    /// Changes how the CSI driver behaves from its next call on.
+    /// Changes the behaviour of the CSI driver from its next call on.
     pub(crate) fn set_driver(&self, driver: &Driver) -> anyhow::Result<()> {
         driver.write(self.folder(), Driver::FILE)
     }
 
-    /// The same for volumes of StorageClasses whose parameter `behaviour` is this name.
+    /// The same for volumes of StorageClasses with this value of the parameter `behaviour`.
     pub(crate) fn set_driver_of(&self, behaviour: &str, driver: &Driver) -> anyhow::Result<()> {
         driver.write(self.folder(), behaviour)
     }
 
-    /// Every write so far that the audit policy names, in the order they were answered.
+    /// All writes in the audit log so far, in the order of their answers.
     pub(crate) async fn audit(&self) -> anyhow::Result<Vec<Entry>> {
         let mut entries = self.requests().await?;
         entries.retain(|entry| !entry.is_read());
         Ok(entries)
     }
 
-    /// The same with what was read.
+    /// The same with reads.
     pub(crate) async fn requests(&self) -> anyhow::Result<Vec<Entry>> {
-        // An answer can reach its client a moment before it is logged. So one more write is made, and the log read when
-        // it holds that one.
+        // An answer can reach its client a moment before it is logged. So this makes one more write, and reads the log
+        // until that write is in it.
         let mark = format!("{MARK}{}", self.marks.fetch_add(1, Ordering::Relaxed));
         let claims: Api<PersistentVolumeClaim> = Api::namespaced(self.client().await?, "default");
         match claims.delete(&mark, &DeleteParams::default()).await {
@@ -226,20 +226,20 @@ impl Cluster {
         Ok(entries)
     }
 
-    /// What one of the programs, such as `kube-apiserver`, has used so far.
+    /// The resources that a program, such as `kube-apiserver`, has used so far.
     pub(crate) fn usage(&self, program: &str) -> anyhow::Result<Usage> {
         let processes = self.lock();
         let process = processes.iter().find(|process| process.name == program);
         process.with_context(|| format!("{program} does not run"))?.usage()
     }
 
-    /// Kills one of the programs, such as `kube-apiserver`, and waits until it is gone. All of them can be resumed; only
-    /// `csi-driver` has then forgotten its volumes.
+    /// Kills a program, such as `kube-apiserver`, and waits for its end. Every program can be resumed; only
+    /// `csi-driver` then has lost its volumes.
     pub(crate) fn halt(&self, program: &str) {
         self.lock().retain(|process| process.name != program);
     }
 
-    /// Starts one of the programs (again). Its data, its port and its log are the same as before.
+    /// Starts a program (again), with the same data, port and log.
     pub(crate) fn resume(&self, program: &'static str) -> anyhow::Result<()> {
         let flags = programs::flags(program, self.folder(), self.port, self.minor);
         let process = Process::start(program, &self.bin(program), &flags, self.folder())?;
@@ -247,7 +247,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Everything the programs read, but for what depends on the port.
+    /// Writes all files that the programs read, except those that depend on the port.
     fn write_files(&self, driver: &Driver) -> anyhow::Result<()> {
         let server = self
             .authority
@@ -268,7 +268,7 @@ impl Cluster {
         driver.write(self.folder(), Driver::FILE)
     }
 
-    /// Picks a port and starts the API server on it, with what it needs. Returns when it is ready.
+    /// Picks a port, starts the API server and what it needs, and returns when it is ready.
     async fn start_api_server(&mut self) -> anyhow::Result<()> {
         self.port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port();
         for user in programs::THEN.into_iter().chain([ADMIN]) {
@@ -280,7 +280,7 @@ impl Cluster {
         self.wait_for_api_server().await
     }
 
-    /// Waits until the API server says that it is ready.
+    /// Waits until the API server reports that it is ready.
     pub(crate) async fn wait_for_api_server(&self) -> anyhow::Result<()> {
         let client = self.client().await?;
         let ready = eventually("the API server to be ready", PATIENCE, async || {
@@ -291,7 +291,7 @@ impl Cluster {
         ready.await.map(drop)
     }
 
-    /// Waits for what a StatefulSet needs.
+    /// Waits for everything that a StatefulSet needs.
     async fn wait_until_ready(&self) -> anyhow::Result<()> {
         let client = self.client().await?;
         let nodes: Api<Node> = Api::all(client.clone());
@@ -312,7 +312,7 @@ impl Cluster {
         ready.await
     }
 
-    /// An error if one of the programs has ended by itself.
+    /// Fails if one of the programs has ended by itself.
     fn check(&self) -> anyhow::Result<()> {
         for process in self.lock().iter_mut() {
             if let Some(end) = process.ended() {
@@ -325,7 +325,7 @@ impl Cluster {
     /// Whether the API server ended because its port was taken.
     fn lost_port(&self) -> bool {
         self.lock().iter().any(|process| {
-            process.name == programs::API_SERVER && process.last_words().contains("address already in use")
+            process.name == programs::API_SERVER && process.last_lines().contains("address already in use")
         })
     }
 
@@ -344,7 +344,7 @@ impl Drop for Cluster {
                 eprintln!(
                     "{} ended ({end}); its last lines:\n{}\n",
                     process.name,
-                    process.last_words()
+                    process.last_lines()
                 );
             }
         }
@@ -353,7 +353,7 @@ impl Drop for Cluster {
     }
 }
 
-/// Builds the programs of this minor version, which after the first time means finding them, and returns their folder.
+/// Builds the programs of this minor version, or finds them in the cache, and returns their folder.
 async fn build(minor: &str) -> anyhow::Result<PathBuf> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/cluster/go/build.sh");
     let output = tokio::process::Command::new(script)

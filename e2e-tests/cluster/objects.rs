@@ -1,4 +1,4 @@
-//! The objects every control plane starts with.
+//! The objects that every control plane starts with.
 
 use kube::api::{Api, DynamicObject, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
@@ -6,18 +6,18 @@ use serde_json::{Value, json};
 
 use super::programs::{DRIVER, NODE_ANNOTATION};
 
-/// The default StorageClass: volumes are made at once and can grow.
+/// The default StorageClass: volumes are created at once and can grow.
 pub(crate) const EXPANDABLE: &str = "expandable";
 /// A StorageClass whose volumes cannot grow.
 pub(crate) const FIXED: &str = "fixed";
-/// A StorageClass like [`EXPANDABLE`] whose volumes are made when the first Pod wants them.
+/// A StorageClass like [`EXPANDABLE`] whose volumes are created when the first Pod needs them.
 pub(crate) const ON_FIRST_USE: &str = "on-first-use";
 /// The VolumeAttributesClasses.
 pub(crate) const ATTRIBUTES_CLASSES: [&str; 2] = ["silver", "gold"];
 /// The only Node.
 pub(super) const NODE: &str = "node-0";
 
-/// The node, the driver and the classes, in the API versions this minor serves.
+/// The node, the driver and the classes, in the API versions that this minor version serves.
 fn all(minor: u32) -> Vec<Value> {
     let mut objects = vec![
         json!({
@@ -66,7 +66,7 @@ fn all(minor: u32) -> Vec<Value> {
     objects
 }
 
-/// Creates them.
+/// Creates the objects.
 pub(super) async fn create(client: &kube::Client, minor: u32) -> anyhow::Result<()> {
     for object in all(minor) {
         let object: DynamicObject = serde_json::from_value(object)?;

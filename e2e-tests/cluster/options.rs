@@ -1,18 +1,17 @@
-//! What can be chosen of a control plane.
+//! The options of a control plane.
 
 use super::Driver;
 
-/// What control plane to start.
+/// The control plane to start.
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
     /// The minor version, such as `1.37`. Default: the environment variable `K8S`, or 1.37.
     pub(crate) minor: String,
-    /// Keep the folder with the logs although all went well. Default: whether the environment variable `E2E_KEEP` is set.
+    /// Keeps the folder with the logs after a success. Default: whether the environment variable `E2E_KEEP` is set.
     pub(crate) keep: bool,
-    /// How the CSI driver behaves, to begin with.
+    /// The initial behaviour of the CSI driver.
     pub(crate) driver: Driver,
-    /// Whether anybody but the tests acts. Default: yes. Without controllers there is only the API server, and what it
-    /// needs.
+    /// Whether controllers run. Default: yes. Without controllers there is only the API server, and what it needs.
     pub(crate) controllers: bool,
 }
 
@@ -28,7 +27,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Disks take so long to grow: long enough that something can happen meanwhile.
+    /// Volumes take this long to grow: long enough that something else can happen meanwhile.
     pub(crate) fn expanding_in(millis: u64) -> Self {
         Self {
             driver: Driver {

@@ -1,8 +1,8 @@
-//! The processes of a control plane and beside it, and the promise that none outlives the program that started them.
+//! The processes of a control plane and beside it. None outlives the program that started them.
 //!
-//! Every child is started through `setpriv --pdeathsig KILL`: the kernel kills it when its parent dies, however that
-//! comes about. "Parent" there means the *thread* that forked, and test threads come and go; so one thread, which lives
-//! as long as the program, forks them all.
+//! `setpriv --pdeathsig KILL` starts every child: the kernel kills the child when its parent ends. The parent is the
+//! *thread* that forked, and test threads come and go. So one thread forks all children, and lives as long as the
+//! program.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -15,32 +15,32 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 
-/// A running program. Dropping it kills it and waits until it is gone.
+/// A running program. Dropping it kills it and waits for its end.
 #[derive(Debug)]
 pub(crate) struct Process {
-    /// The name of the program, which is also the name of its log.
+    /// The name of the program and of its log.
     pub(super) name: String,
     child: Child,
     log: PathBuf,
 }
 
-/// What a process has used.
+/// The resources that a process has used.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Usage {
     /// Resident memory.
     pub(crate) resident_kib: u64,
-    /// The most that it was.
+    /// The maximum of the resident memory.
     pub(crate) peak_kib: u64,
-    /// Time on processors.
+    /// Processor time.
     pub(crate) cpu: Duration,
 }
 
-/// Linux counts a hundred ticks a second, whatever its own clock does.
+/// Linux counts a hundred ticks a second, whatever the frequency of its own clock.
 const MILLIS_PER_TICK: u64 = 10;
 
 impl Process {
-    /// Starts `program` in `folder` (its working directory and `HOME`); everything it prints is appended to `name.log`
-    /// there. Nothing of the caller's environment but `PATH` reaches it.
+    /// Starts `program` in `folder` (its working directory and `HOME`), and appends its output to `name.log` there. Of
+    /// the environment only `PATH` is passed on.
     pub(crate) fn start(name: &str, program: &Path, arguments: &[String], folder: &Path) -> anyhow::Result<Self> {
         let log = folder.join(format!("{name}.log"));
         let output = File::options().create(true).append(true).open(&log)?;
@@ -62,7 +62,7 @@ impl Process {
         })
     }
 
-    /// Sends a signal, such as `TERM`, unless the process has ended: its number may be another one's then.
+    /// Sends a signal, such as `TERM`, unless the process has ended: another process may have its number by then.
     pub(crate) fn signal(&mut self, signal: &str) -> io::Result<()> {
         if self.status()?.is_some() {
             return Ok(());
@@ -75,18 +75,18 @@ impl Process {
         Err(io::Error::other(format!("kill -s {signal} {pid}: {sent}")))
     }
 
-    /// How the process ended, if it did.
+    /// The exit status, if the process has ended.
     pub(crate) fn status(&mut self) -> io::Result<Option<ExitStatus>> {
         self.child.try_wait()
     }
 
-    /// Kills the process and waits until it is gone; fails only for one that is gone already.
+    /// Kills the process and waits for its end. Fails only if it has ended before.
     pub(crate) fn kill(&mut self) -> io::Result<ExitStatus> {
         self.child.kill()?;
         self.child.wait()
     }
 
-    /// What it has used so far.
+    /// The resources that the process has used so far.
     pub(crate) fn usage(&self) -> anyhow::Result<Usage> {
         let read = |file: &str| std::fs::read_to_string(format!("/proc/{}/{file}", self.child.id()));
         let status = read("status")?;
@@ -94,7 +94,7 @@ impl Process {
             let size = status.lines().find_map(|line| line.strip_prefix(what)).context(what)?;
             Ok(size.trim().trim_end_matches(" kB").trim().parse()?)
         };
-        // The name, in parentheses, may hold spaces; user and system time are the 12th and 13th after it.
+        // The name, in parentheses, may contain spaces; user and system time are the 12th and 13th fields after it.
         let stat = read("stat")?;
         let (_, fields) = stat.rsplit_once(')').context("a name")?;
         let ticks: Vec<u64> = fields
@@ -110,23 +110,23 @@ impl Process {
         })
     }
 
-    /// How many sockets it has open.
+    /// The number of open sockets.
     pub(crate) fn sockets(&self) -> anyhow::Result<usize> {
         let files = std::fs::read_dir(format!("/proc/{}/fd", self.child.id()))?;
-        // One may be closed while it is looked at.
+        // A socket may be closed while it is read.
         let targets = files.filter_map(|file| std::fs::read_link(file.ok()?.path()).ok());
         Ok(targets
             .filter(|target| target.to_string_lossy().starts_with("socket:"))
             .count())
     }
 
-    /// Everything it printed so far.
+    /// The output so far.
     pub(crate) fn log(&self) -> String {
         let text = std::fs::read(&self.log).unwrap_or_default();
         String::from_utf8_lossy(&text).into_owned()
     }
 
-    /// How the process ended, if it did, in words.
+    /// The exit status in words, if the process has ended.
     pub(super) fn ended(&mut self) -> Option<String> {
         match self.status() {
             Ok(None) => None,
@@ -135,8 +135,8 @@ impl Process {
         }
     }
 
-    /// The last lines it printed.
-    pub(crate) fn last_words(&self) -> String {
+    /// The last lines of the output.
+    pub(crate) fn last_lines(&self) -> String {
         const LINES: usize = 15;
         let text = self.log();
         let lines: Vec<&str> = text.lines().collect();
@@ -146,12 +146,12 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // Both fail only for a process that is gone already.
+        // Both fail only if the process has ended before.
         let _ = self.kill();
     }
 }
 
-/// Starts a program with the terminal, the folder and the environment of this one, and `environment` on top of it.
+/// Starts a program with the terminal, the folder and the environment of this one, and `environment` added to it.
 pub(crate) fn in_foreground(
     program: &Path,
     arguments: &[&str],
@@ -171,15 +171,15 @@ fn bound(program: &Path) -> Command {
     command
 }
 
-/// A command to spawn, and where the answer goes.
+/// A command to spawn, and the channel for the result.
 type Order = (Command, SyncSender<io::Result<Child>>);
 
-/// The door to the thread that forks; it is never joined.
+/// The channel to the thread that forks, which is never joined.
 static FORKER: LazyLock<Sender<Order>> = LazyLock::new(|| {
     let (orders, inbox) = channel::<Order>();
     std::thread::spawn(move || {
         for (mut command, answer) in inbox {
-            // Whoever asked waits for the answer, so the send cannot fail.
+            // The caller waits for the answer, so the send cannot fail.
             let _ = answer.send(command.spawn());
         }
     });

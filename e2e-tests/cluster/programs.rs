@@ -1,11 +1,11 @@
-//! The programs of a control plane and the flags each is started with. All run in the folder of the control plane, so
-//! files are named relative to it.
+//! The programs of a control plane and their flags. All run in the folder of the control plane, so file names are
+//! relative to it.
 
 use std::path::{Display, Path};
 
-/// What the API server needs to exist before it starts, or serves without it.
+/// The programs that the API server needs, the API server, and the programs that do not need it.
 pub(super) const FIRST: [&str; 3] = ["etcd", API_SERVER, "csi-driver"];
-/// What needs an API server that is ready. Each is a user of its own name, with `name.kubeconfig`.
+/// The programs that need a ready API server. Each is a user of its own name, with `name.kubeconfig`.
 pub(super) const THEN: [&str; 5] = [
     "kube-controller-manager",
     "kube-scheduler",
@@ -14,12 +14,12 @@ pub(super) const THEN: [&str; 5] = [
     "kwok",
 ];
 
-/// The one program that listens on a TCP port.
+/// The only program that listens on a TCP port.
 pub(super) const API_SERVER: &str = "kube-apiserver";
 
-/// The name of the CSI driver, and so of the provisioner of every StorageClass.
+/// The name of the CSI driver, and the provisioner of every StorageClass.
 pub(crate) const DRIVER: &str = "mock.csi.claim-rollout.io";
-/// The annotation by which kwok knows the Nodes it plays.
+/// The annotation of Nodes that kwok simulates.
 pub(super) const NODE_ANNOTATION: &str = "kwok.x-k8s.io/node";
 
 /// The flags of `program`, one a line; lines that are empty in this version are left out.
@@ -27,7 +27,7 @@ pub(super) fn flags(program: &str, folder: &Path, port: u16, minor: u32) -> Vec<
     let folder = folder.display();
     let workers = if program == "csi-resizer" { "--workers=50" } else { "" };
     let text = match program {
-        // No peer ever connects and the data is thrown away. The advertised URL is not used, but must be a host and port.
+        // etcd has no peer, and the data is thrown away. The advertised URL is not used, but must be a host and a port.
         "etcd" => format!(
             "--data-dir=etcd
              --unsafe-no-fsync
@@ -50,8 +50,8 @@ pub(super) fn flags(program: &str, folder: &Path, port: u16, minor: u32) -> Vec<
              --name={DRIVER}
              --behaviour=driver.json"
         ),
-        // Short retries: a test that lifts a limit wants to see the effect at once. As many volumes are expanded at the same
-        // time as are asked for.
+        // Short retries, because tests that remove a limit want to see the effect at once. All requested volumes are
+        // expanded at the same time.
         "csi-provisioner" | "csi-resizer" => format!(
             "{workers}
              --kubeconfig={program}.kubeconfig
@@ -78,8 +78,8 @@ pub(super) fn flags(program: &str, folder: &Path, port: u16, minor: u32) -> Vec<
         .collect()
 }
 
-/// The reconciler of endpoints refuses loopback addresses. The audit log is written before the request ends, into one
-/// file.
+/// The reconciler of endpoints does not take loopback addresses. The audit log is written before the request ends, into
+/// one file.
 fn of_api_server(folder: &Display<'_>, port: u16, minor: u32) -> String {
     let versions = if minor < 34 {
         "--runtime-config=storage.k8s.io/v1beta1=true"
@@ -110,8 +110,8 @@ fn of_api_server(folder: &Display<'_>, port: u16, minor: u32) -> String {
     )
 }
 
-/// Every controller with its own ServiceAccount, as in production: admission tells them apart by name. A claim whose
-/// binding loses a race against the StatefulSet controller is looked at again in a second, not in fifteen.
+/// Every controller has its own ServiceAccount, as in production: admission distinguishes them by name. A PVC whose
+/// binding loses a race against the StatefulSet controller is retried in one second instead of fifteen.
 fn of_controller_manager(program: &str, minor: u32) -> String {
     format!(
         "--kubeconfig={program}.kubeconfig
@@ -128,8 +128,7 @@ fn of_controller_manager(program: &str, minor: u32) -> String {
     )
 }
 
-/// Flags that need the API server's features to be known in this version and are no default of it yet.
-/// VolumeAttributesClass is beta and off in 1.33.
+/// Flags for features of this version that are off by default. VolumeAttributesClass is beta and off in 1.33.
 fn feature_gates(minor: u32) -> &'static str {
     if minor < 34 {
         "--feature-gates=VolumeAttributesClass=true"

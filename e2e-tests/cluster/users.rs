@@ -1,5 +1,5 @@
-//! Who can talk to the control plane: an administrator, two users without any rights of their own, the policy-server and each
-//! of the programs, by static tokens; everybody else by impersonation, which the audit policy does not see.
+//! The users of the control plane. An administrator, two users without any rights, the policy-server and each of the
+//! programs have static tokens; all others are impersonated, which the audit policy does not see.
 
 use std::fmt::Write as _;
 use std::io::Read as _;
@@ -17,9 +17,9 @@ use super::{Cluster, programs};
 
 /// The administrator.
 pub(super) const ADMIN: &str = "admin";
-/// The user name that the policy asks under: the ServiceAccount that `policy-server-rbac.yaml` binds.
+/// The user name of the policy: the ServiceAccount that `policy-server-rbac.yaml` binds.
 pub(crate) const POLICY_SERVER: &str = "system:serviceaccount:kubewarden:policy-server";
-/// The group that may do everything.
+/// The group that has all rights.
 const MASTERS: &str = "system:masters";
 
 /// A user with a token of its own.
@@ -33,7 +33,8 @@ struct User {
 pub(super) struct Tokens(Vec<User>);
 
 impl Tokens {
-    /// Draws fresh tokens. The programs are users of their own, so that the audit log tells them from the administrator.
+    /// Draws new tokens. The programs are users of their own, so that the audit log separates them from the
+    /// administrator.
     pub(super) fn new() -> anyhow::Result<Self> {
         let people = [(ADMIN, MASTERS), ("alice", "users"), ("bob", "users")];
         let programs = programs::THEN.map(|program| (program, MASTERS));
@@ -57,8 +58,8 @@ impl Tokens {
             .collect()
     }
 
-    /// A kubeconfig (JSON is YAML). A user with a token and no further groups uses it; for anybody else the
-    /// administrator impersonates.
+    /// A kubeconfig (JSON is YAML). A user with a token and without further groups uses the token; the administrator
+    /// impersonates all others.
     pub(super) fn kubeconfig(&self, port: u16, authority: &str, user: &str, groups: &[&str]) -> Value {
         let token = |name| self.0.iter().find(|user| user.name == name).map(|user| &user.token);
         let credentials = match token(user) {
@@ -70,12 +71,12 @@ impl Tokens {
 }
 
 impl Cluster {
-    /// Writes a kubeconfig for a ServiceAccount, with a token like the one that its Pods would have, for a day.
+    /// Writes a kubeconfig for a ServiceAccount, with a token like the one of its Pods, valid for a day.
     pub(crate) async fn kubeconfig_of(&self, namespace: &str, account: &str) -> anyhow::Result<PathBuf> {
         self.kubeconfig_through(self.port, namespace, account).await
     }
 
-    /// The same, for who reaches the API server through this port.
+    /// The same for clients that reach the API server through this port.
     pub(crate) async fn kubeconfig_through(
         &self,
         port: u16,
@@ -95,8 +96,8 @@ impl Cluster {
         Ok(path)
     }
 
-    /// A client that says nothing of who it is, and sends each request once: what it is given says that.
-    pub(crate) fn client_of_nobody(&self) -> anyhow::Result<kube::Client> {
+    /// A client without credentials that sends each request once. The caller adds credentials to the requests.
+    pub(crate) fn anonymous_client(&self) -> anyhow::Result<kube::Client> {
         let mut config = kube::Config::new(format!("https://127.0.0.1:{}", self.port).parse()?);
         let chain = CertificateDer::pem_slice_iter(self.authority.pem().as_bytes());
         let chain: Vec<_> = chain.map(|one| Ok(one?.to_vec())).collect::<anyhow::Result<_>>()?;
@@ -121,7 +122,7 @@ fn kubeconfig(port: u16, authority: &str, user: &str, credentials: &Value) -> Va
     })
 }
 
-/// 128 bits nobody can guess: the API server listens where every process of the machine can reach it.
+/// 128 random bits: the API server listens where every process of the machine can reach it.
 fn token() -> anyhow::Result<String> {
     let mut bytes = [0_u8; 16];
     std::fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
@@ -132,7 +133,7 @@ fn token() -> anyhow::Result<String> {
     Ok(token)
 }
 
-/// Base64, as kubeconfigs and webhook configurations want certificates.
+/// Base64, as in kubeconfigs and webhook configurations.
 pub(crate) fn base64(text: &str) -> String {
     use ::base64::Engine as _;
     ::base64::engine::general_purpose::STANDARD.encode(text)

@@ -1,11 +1,11 @@
-//! Waiting for something to become true.
+//! Waiting for a condition.
 
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
 
-/// Asks again and again until there is an answer, and says what it was waiting for if there is none in time. An error
-/// ends the waiting at once.
+/// Polls until there is an answer. If there is none in time, the error names what was missing. An error ends the
+/// waiting at once.
 pub(crate) async fn eventually<T>(
     what: &str,
     limit: Duration,

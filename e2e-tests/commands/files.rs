@@ -3,25 +3,23 @@
 use anyhow::ensure;
 
 use super::plans::{plan, quota};
-use super::{Stage, run, scene};
-use crate::scenarios::scene::manifest;
+use super::{Environment, prepare, run};
+use crate::scenarios::namespace::manifest;
 
-pub(super) async fn a_plan_from_files_is_the_plan_from_the_cluster(stage: &Stage) -> anyhow::Result<()> {
-    let scene = scene(stage, "from-files").await?;
-    quota(&scene, "4Gi", "3Gi").await?;
+pub(super) async fn plan_from_files_equals_plan_from_cluster(env: &Environment) -> anyhow::Result<()> {
+    let ns = prepare(env, "from-files").await?;
+    quota(&ns, "4Gi", "3Gi").await?;
     let new = manifest(3, "2Gi");
-    let (_, from_cluster) = plan(&scene, &new).await?;
+    let (_, from_cluster) = plan(&ns, &new).await?;
 
-    let namespaced = scene
-        .done(&["get", "sts,pvc,pods,quota,limits", "-o", "yaml"], "")
-        .await?;
-    let classes = scene.done(&["get", "storageclasses", "-o", "json"], "").await?;
+    let namespaced = ns.done(&["get", "sts,pvc,pods,quota,limits", "-o", "yaml"], "").await?;
+    let classes = ns.done(&["get", "storageclasses", "-o", "json"], "").await?;
     let mut state: serde_json::Value = serde_saphyr::from_str(&namespaced.stdout)?;
     let mut classes: serde_json::Value = serde_json::from_str(&classes.stdout)?;
     if let (Some(items), Some(classes)) = (state["items"].as_array_mut(), classes["items"].as_array_mut()) {
         items.append(classes);
     }
-    let file = scene.cluster.folder().join("state.yaml");
+    let file = ns.cluster.folder().join("state.yaml");
     std::fs::write(&file, serde_saphyr::to_string(&state)?)?;
     let file = file.to_string_lossy();
     let arguments = [
@@ -35,7 +33,7 @@ pub(super) async fn a_plan_from_files_is_the_plan_from_the_cluster(stage: &Stage
         "--kubeconfig",
         "/nowhere",
     ];
-    let output = run(&scene, &arguments, &new).await?;
+    let output = run(&ns, &arguments, &new).await?;
     ensure!(output.code == Some(1), "{output:?}");
     let mut from_files = super::items(&output)?.remove(0);
     let note = "whether the requester may change claims is not checked: no SubjectAccessReview says so";
@@ -48,8 +46,8 @@ pub(super) async fn a_plan_from_files_is_the_plan_from_the_cluster(stage: &Stage
     Ok(())
 }
 
-pub(super) async fn what_cannot_be_planned_exits_with_2(stage: &Stage) -> anyhow::Result<()> {
-    let scene = scene(stage, "not-planned").await?;
+pub(super) async fn impossible_plan_exits_with_2(env: &Environment) -> anyhow::Result<()> {
+    let ns = prepare(env, "not-planned").await?;
     let service = "{apiVersion: v1, kind: Service, metadata: {name: web}}";
     for (arguments, input, error) in [
         (
@@ -71,7 +69,7 @@ pub(super) async fn what_cannot_be_planned_exits_with_2(stage: &Stage) -> anyhow
         (&["plan", "-f", "/nowhere.yaml"], "", "/nowhere.yaml"),
         (&["plan", "web", "-o", "name"], "", "invalid value 'name'"),
     ] {
-        let output = run(&scene, arguments, input).await?;
+        let output = run(&ns, arguments, input).await?;
         ensure!(
             output.code == Some(2) && output.stderr.contains(error),
             "{arguments:?}: {output:?}"
@@ -79,7 +77,7 @@ pub(super) async fn what_cannot_be_planned_exits_with_2(stage: &Stage) -> anyhow
         ensure!(output.stdout.is_empty(), "{arguments:?}: {output:?}");
     }
     let both = format!("{}---\n{service}\n", manifest(3, "1Gi"));
-    let output = run(&scene, &["plan", "-f", "-"], &both).await?;
+    let output = run(&ns, &["plan", "-f", "-"], &both).await?;
     ensure!(
         output.code == Some(0) && output.stderr == "not planned: Service web\n",
         "{output:?}"

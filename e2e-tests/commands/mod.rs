@@ -1,52 +1,52 @@
-//! The commands of `claim-rollout` against a real cluster: what they say is compared with what happens. All plays stand side
-//! by side in one cluster; `SCENARIO=plans cargo test -p e2e-tests --test e2e commands` runs those with `plans` in their names.
+//! The commands of `claim-rollout` against a real cluster: their output is compared with what happens. All scenarios
+//! run side by side in one cluster; `SCENARIO=plans cargo test -p e2e-tests --test e2e commands` runs those with `plans` in their
+//! names.
 
 mod documented;
 mod files;
-mod going_back;
 mod plans;
 mod shown;
 mod watching;
+mod withdrawal;
 
 use serde_json::Value;
 
 use crate::cluster::{Options, Output};
+use crate::environment::Environment;
 use crate::installation::binary;
-use crate::play::{Report, scenarios};
-use crate::scenarios::scene::{Scene, manifest};
-use crate::stage::Stage;
+use crate::runner::{Report, scenarios};
+use crate::scenarios::namespace::{TestNamespace, manifest};
 
-scenarios![Stage;
-    documented::the_document_shows_what_the_commands_print,
-    plans::what_is_planned_is_what_happens,
-    plans::with_a_new_image_each_pod_is_replaced_after_its_claim_as_planned,
-    plans::a_quota_that_is_too_small_is_named_in_the_words_that_the_controller_uses_then,
-    plans::a_limit_range_is_named_in_the_words_that_the_api_server_uses_then,
-    plans::who_may_not_change_claims_reads_so_before_trying,
-    files::a_plan_from_files_is_the_plan_from_the_cluster,
-    files::what_cannot_be_planned_exits_with_2,
-    going_back::a_withdrawal_in_the_middle_names_what_stays,
-    going_back::history_shows_each_wish_and_undo_goes_back_to_it,
-    watching::status_shows_claims_and_the_pods_that_wait_for_them_until_all_is_done,
-    watching::several_sets_are_shown_and_one_that_is_not_there_is_an_error,
-    shown::the_document_shows_what_drift_and_watch_print,
-    shown::document_shows_what_review_prints,
-    going_back::a_smaller_wish_is_refused_and_explained,
+scenarios![Environment;
+    documented::document_shows_command_output,
+    plans::rollout_follows_the_plan,
+    plans::new_image_pods_replaced_after_their_claims_as_planned,
+    plans::plan_names_too_small_quota_as_the_controller_does,
+    plans::plan_names_limit_range_as_the_api_server_does,
+    plans::plan_reports_missing_right_on_claims,
+    files::plan_from_files_equals_plan_from_cluster,
+    files::impossible_plan_exits_with_2,
+    withdrawal::withdrawal_during_rollout_names_updated_claims,
+    withdrawal::history_shows_every_target_and_undo_returns_to_it,
+    watching::status_shows_claims_and_waiting_pods_until_complete,
+    watching::status_shows_several_sets_and_fails_for_a_missing_one,
+    shown::document_shows_drift_and_watch_output,
+    shown::document_shows_review_output,
+    withdrawal::smaller_target_is_denied_with_a_reason,
 ];
 
-/// A fresh namespace with a controller, and in it a set of three replicas of 1Gi, all Ready.
-async fn scene<'a>(stage: &'a Stage, namespace: &str) -> anyhow::Result<Scene<'a>> {
-    let scene = stage.scene(namespace).await?;
-    scene.done(&["apply", "-f", "-"], &manifest(3, "1Gi")).await?;
-    scene.until_ready(3).await?;
-    Ok(scene)
+/// Creates a namespace with a controller and a StatefulSet of three replicas of 1Gi, all Ready.
+async fn prepare<'a>(env: &'a Environment, namespace: &str) -> anyhow::Result<TestNamespace<'a>> {
+    let ns = env.namespace(namespace).await?;
+    ns.done(&["apply", "-f", "-"], &manifest(3, "1Gi")).await?;
+    ns.until_ready(3).await?;
+    Ok(ns)
 }
 
-/// `claim-rollout` in the namespace of the scene, as the administrator.
-pub(crate) async fn run(scene: &Scene<'_>, arguments: &[&str], input: &str) -> anyhow::Result<Output> {
-    let arguments = [arguments, &["--namespace", &scene.namespace]].concat();
-    scene
-        .cluster
+/// `claim-rollout` in this namespace, as the administrator.
+pub(crate) async fn run(ns: &TestNamespace<'_>, arguments: &[&str], input: &str) -> anyhow::Result<Output> {
+    let arguments = [arguments, &["--namespace", &ns.namespace]].concat();
+    ns.cluster
         .run(&binary()?.to_string_lossy(), &arguments, &[], input)
         .await
 }
@@ -58,11 +58,11 @@ fn items(output: &Output) -> anyhow::Result<Vec<Value>> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn the_commands_tell_the_truth() -> anyhow::Result<()> {
+async fn command_output_matches_what_happens() -> anyhow::Result<()> {
     let mut report = Report::new();
-    let stage = Stage::build(Options::expanding_in(300)).await?;
-    report.say("the cluster is up");
-    report.play(&stage, SCENARIOS).await;
+    let env = Environment::build(Options::expanding_in(300)).await?;
+    report.print("the cluster is up");
+    report.run(&env, SCENARIOS).await;
     report.end()?;
-    stage.strike().await
+    env.stop().await
 }

@@ -1,22 +1,22 @@
-//! `plan`, and then what it is about.
+//! The output of `plan`, compared with the rollout that follows.
 
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
-use super::{Stage, items, run, scene};
+use super::{Environment, items, prepare, run};
 use crate::cluster::{Output, eventually};
 use crate::installation::USER;
-use crate::scenarios::scene::{PATIENCE, Scene, manifest};
+use crate::scenarios::namespace::{PATIENCE, TestNamespace, manifest};
 
-/// The plan of this manifest, as data.
-pub(super) async fn plan(scene: &Scene<'_>, manifest: &str) -> anyhow::Result<(Output, Value)> {
-    let output = run(scene, &["plan", "-f", "-", "-o", "json"], manifest).await?;
+/// The plan of this manifest, as JSON.
+pub(super) async fn plan(ns: &TestNamespace<'_>, manifest: &str) -> anyhow::Result<(Output, Value)> {
+    let output = run(ns, &["plan", "-f", "-", "-o", "json"], manifest).await?;
     let mut plans = items(&output).with_context(|| format!("{output:?}"))?;
     ensure!(plans.len() == 1, "{output:?}");
     Ok((output, plans.remove(0)))
 }
 
-/// Names of claims in the order in which they would be written, with the sizes that they would get.
+/// The names and new sizes of PVCs, in the planned order.
 fn steps(plan: &Value) -> Vec<(String, String)> {
     let claims = plan["claims"].as_array().map_or(&[][..], Vec::as_slice);
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -34,27 +34,27 @@ fn steps(plan: &Value) -> Vec<(String, String)> {
     steps.into_iter().map(|(_, name, size)| (name, size)).collect()
 }
 
-/// Names of claims in the order in which the controller wrote them.
-async fn written(scene: &Scene<'_>) -> anyhow::Result<Vec<String>> {
-    let mut writes = scene.writes_of(USER).await?;
+/// The names of PVCs, in the order in which the controller wrote them.
+async fn written(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<String>> {
+    let mut writes = ns.writes_of(USER).await?;
     writes.retain(|entry| entry.resource == "persistentvolumeclaims" && entry.succeeded());
     Ok(writes.into_iter().map(|entry| entry.name).collect())
 }
 
-pub(super) async fn what_is_planned_is_what_happens(stage: &Stage) -> anyhow::Result<()> {
-    let scene = scene(stage, "planned").await?;
-    let before = (scene.set().await?, scene.claims().await?);
-    let (output, planned) = plan(&scene, &manifest(3, "2Gi")).await?;
+pub(super) async fn rollout_follows_the_plan(env: &Environment) -> anyhow::Result<()> {
+    let ns = prepare(env, "planned").await?;
+    let before = (ns.set().await?, ns.claims().await?);
+    let (output, planned) = plan(&ns, &manifest(3, "2Gi")).await?;
     ensure!(output.code == Some(0), "{output:?}");
     ensure!(
-        (scene.set().await?, scene.claims().await?) == before,
+        (ns.set().await?, ns.claims().await?) == before,
         "a plan changes nothing"
     );
 
     let expected = ["data-web-2", "data-web-1", "data-web-0"].map(|name| (name.to_owned(), "2Gi".to_owned()));
     ensure!(steps(&planned) == expected, "{planned:#}");
-    let text = run(&scene, &["plan", "-f", "-"], &manifest(3, "2Gi")).await?;
-    let revision = planned["wish"]["revision"].as_str().context("a revision")?;
+    let text = run(&ns, &["plan", "-f", "-"], &manifest(3, "2Gi")).await?;
+    let revision = planned["wish"]["revision"].as_str().context("a revision")?; // words: allowed
     let shown = format!(
         "\
 StatefulSet planned/web: the change would be staged, revision {revision} (InPlace, LockStep)
@@ -70,21 +70,21 @@ STEP   CLAIM        STORAGE      POD       PLAN
     );
     ensure!(text.stdout == shown, "expected\n{shown}but found\n{}", text.stdout);
 
-    let pods = scene.pods().await?;
-    let applied = scene.apply(3, "2Gi").await?;
+    let pods = ns.pods().await?;
+    let applied = ns.apply(3, "2Gi").await?;
     let warning = planned["verdict"]["warnings"][0].as_str().context("a warning")?;
     ensure!(applied.stderr == format!("Warning: {warning}\n"), "{applied:?}");
-    scene.until_complete(3, "2Gi").await?;
+    ns.until_complete(3, "2Gi").await?;
     ensure!(
-        scene.staged_change().await?["revision"] == revision,
+        ns.staged_change().await?["revision"] == revision,
         "another revision was staged"
     );
     let order: Vec<String> = expected.into_iter().map(|(name, _)| name).collect();
-    ensure!(written(&scene).await? == order, "{:?}", written(&scene).await?);
-    ensure!(scene.pods().await? == pods, "no Pod was to be restarted");
+    ensure!(written(&ns).await? == order, "{:?}", written(&ns).await?);
+    ensure!(ns.pods().await? == pods, "no Pod was to be restarted");
 
     for arguments in [&["plan", "-f", "-"][..], &["plan", "web"]] {
-        let again = run(&scene, arguments, &manifest(3, "2Gi")).await?;
+        let again = run(&ns, arguments, &manifest(3, "2Gi")).await?;
         ensure!(
             again.code == Some(0) && again.stdout.ends_with("\nNothing to do.\n"),
             "{again:?}"
@@ -93,22 +93,20 @@ STEP   CLAIM        STORAGE      POD       PLAN
     Ok(())
 }
 
-pub(super) async fn with_a_new_image_each_pod_is_replaced_after_its_claim_as_planned(
-    stage: &Stage,
-) -> anyhow::Result<()> {
-    let scene = scene(stage, "planned-pods").await?;
+pub(super) async fn new_image_pods_replaced_after_their_claims_as_planned(env: &Environment) -> anyhow::Result<()> {
+    let ns = prepare(env, "planned-pods").await?;
     let new = manifest(3, "2Gi").replace("example/main:1", "example/main:2");
     let new = new.replace(
         "spec:\n  replicas",
         "spec:\n  updateStrategy: {rollingUpdate: {partition: 1}}\n  replicas",
     );
-    let (_, planned) = plan(&scene, &new).await?;
+    let (_, planned) = plan(&ns, &new).await?;
     ensure!(
         planned["pods"] == "AfterTheirClaims" && planned["goesThrough"] == true,
         "{planned:#}"
     );
     let claims = planned["claims"].as_array().context("claims")?;
-    let told: Vec<Value> = claims
+    let reported: Vec<Value> = claims
         .iter()
         .map(|claim| json!([claim["name"], claim["action"], claim["podReplaced"]]))
         .collect();
@@ -117,41 +115,41 @@ pub(super) async fn with_a_new_image_each_pod_is_replaced_after_its_claim_as_pla
         json!(["data-web-1", "Update", true]),
         json!(["data-web-0", "Held", false]),
     ];
-    ensure!(told == expected, "{planned:#}");
+    ensure!(reported == expected, "{planned:#}");
 
-    let pods = scene.pods().await?;
-    scene.done(&["apply", "-f", "-"], &new).await?;
+    let pods = ns.pods().await?;
+    ns.done(&["apply", "-f", "-"], &new).await?;
     let what = "the two replicas above the partition";
     let changed = eventually(what, PATIENCE, async || {
-        let now = scene.pods().await?;
+        let now = ns.pods().await?;
         let both = now.len() == 3 && now[1] != pods[1] && now[2] != pods[2];
-        let rollout = scene.rollout().await?;
+        let rollout = ns.rollout().await?;
         Ok((both && rollout["status"]["readyReplicas"] == 2).then_some(now))
     });
-    let now = changed.await.with_context(|| scene.log())?;
+    let now = changed.await.with_context(|| ns.log())?;
     ensure!(now[0] == pods[0], "the Pod below the partition was to run on");
     ensure!(
-        written(&scene).await? == ["data-web-2", "data-web-1"],
+        written(&ns).await? == ["data-web-2", "data-web-1"],
         "{:?}",
-        written(&scene).await?
+        written(&ns).await?
     );
     Ok(())
 }
 
-/// Applies a growth that was planned to be blocked at this claim, and waits until the API server has refused it in the
-/// words of the plan.
-async fn refused_as_planned(scene: &Scene<'_>, new: &str, claim: &str) -> anyhow::Result<()> {
-    let (output, planned) = plan(scene, new).await?;
+/// Applies a growth whose plan is blocked at this PVC, and waits until the API server returns the error that the plan
+/// names.
+async fn fails_as_planned(ns: &TestNamespace<'_>, new: &str, claim: &str) -> anyhow::Result<()> {
+    let (output, planned) = plan(ns, new).await?;
     ensure!(output.code == Some(1) && planned["goesThrough"] == false, "{output:?}");
     let claims = planned["claims"].as_array().context("claims")?;
     let blocked: Vec<&Value> = claims.iter().filter(|planned| planned["action"] == "Blocked").collect();
     ensure!(blocked.len() == 1 && blocked[0]["name"] == claim, "{planned:#}");
     let words = blocked[0]["obstacles"][0].as_str().context("an obstacle")?;
 
-    scene.done(&["apply", "-f", "-"], new).await?;
+    ns.done(&["apply", "-f", "-"], new).await?;
     let mut last = Value::Null;
-    let refused = eventually("the refusal", PATIENCE, async || {
-        last = scene.rollout().await?["status"].take();
+    let refused = eventually("the error", PATIENCE, async || {
+        last = ns.rollout().await?["status"].take();
         let listed = last["claims"].as_array().into_iter().flatten();
         let mut refused = listed.filter(|listed| listed["name"] == claim && listed["state"] == "Refused");
         Ok(refused
@@ -163,67 +161,63 @@ async fn refused_as_planned(scene: &Scene<'_>, new: &str, claim: &str) -> anyhow
         .with_context(|| format!("expected {words}; the last status was {last:#}"))?;
     ensure!(
         message.contains(words),
-        "planned was\n{words}\nbut the API server says\n{message}"
+        "planned was\n{words}\nbut the API server returns\n{message}"
     );
     let order: Vec<String> = steps(&planned).into_iter().map(|(name, _)| name).collect();
     ensure!(
-        written(scene).await? == order,
+        written(ns).await? == order,
         "planned {order:?}, written {:?}",
-        written(scene).await?
+        written(ns).await?
     );
     Ok(())
 }
 
-/// A ResourceQuota with room for so much, of which the API server knows that so much is used.
-pub(super) async fn quota(scene: &Scene<'_>, hard: &str, used: &str) -> anyhow::Result<()> {
+/// A ResourceQuota with this limit. The API server reports this usage.
+pub(super) async fn quota(ns: &TestNamespace<'_>, hard: &str, used: &str) -> anyhow::Result<()> {
     let hard = format!("--hard=requests.storage={hard},expandable.storageclass.storage.k8s.io/requests.storage={hard}");
-    scene.done(&["create", "quota", "storage", &hard], "").await?;
-    scene.until_quota("used", used).await
+    ns.done(&["create", "quota", "storage", &hard], "").await?;
+    ns.until_quota("used", used).await
 }
 
-pub(super) async fn a_quota_that_is_too_small_is_named_in_the_words_that_the_controller_uses_then(
-    stage: &Stage,
-) -> anyhow::Result<()> {
-    let scene = scene(stage, "planned-quota").await?;
-    quota(&scene, "4Gi", "3Gi").await?;
-    let (output, planned) = plan(&scene, &manifest(3, "2Gi")).await?;
+pub(super) async fn plan_names_too_small_quota_as_the_controller_does(env: &Environment) -> anyhow::Result<()> {
+    let ns = prepare(env, "planned-quota").await?;
+    quota(&ns, "4Gi", "3Gi").await?;
+    let (output, planned) = plan(&ns, &manifest(3, "2Gi")).await?;
     ensure!(output.code == Some(1) && planned["goesThrough"] == false, "{output:?}");
     ensure!(steps(&planned).is_empty(), "{planned:#}");
-    scene.apply(3, "2Gi").await?;
-    let told = scene.until_reported("a quota", |rollout| {
+    ns.apply(3, "2Gi").await?;
+    let reported = ns.until_reported("a quota", |rollout| {
         rollout["status"]["conditions"][2]["reason"] == "WouldExceedQuota"
     });
-    let told = told.await?["status"]["conditions"][2]["message"].take();
+    let message = reported.await?["status"]["conditions"][2]["message"].take();
     ensure!(
-        planned["obstacles"] == json!([told]),
-        "{planned:#}\nbut the controller says {told}"
+        planned["obstacles"] == json!([message]),
+        "{planned:#}\nbut the controller reports {message}"
     );
-    ensure!(written(&scene).await?.is_empty(), "{:?}", written(&scene).await?);
+    ensure!(written(&ns).await?.is_empty(), "{:?}", written(&ns).await?);
     Ok(())
 }
 
-pub(super) async fn a_limit_range_is_named_in_the_words_that_the_api_server_uses_then(
-    stage: &Stage,
-) -> anyhow::Result<()> {
-    let scene = scene(stage, "planned-limit").await?;
+pub(super) async fn plan_names_limit_range_as_the_api_server_does(env: &Environment) -> anyhow::Result<()> {
+    let ns = prepare(env, "planned-limit").await?;
     let limit = "{apiVersion: v1, kind: LimitRange, metadata: {name: claims}, \
                  spec: {limits: [{type: PersistentVolumeClaim, max: {storage: 1536Mi}}]}}";
-    scene.done(&["create", "-f", "-"], limit).await?;
-    refused_as_planned(&scene, &manifest(3, "2Gi"), "data-web-2").await
+    ns.done(&["create", "-f", "-"], limit).await?;
+    fails_as_planned(&ns, &manifest(3, "2Gi"), "data-web-2").await
 }
 
-pub(super) async fn who_may_not_change_claims_reads_so_before_trying(stage: &Stage) -> anyhow::Result<()> {
-    let scene = scene(stage, "planned-rights").await?;
-    scene.give_rights_to_alice_and_bob().await?;
+pub(super) async fn plan_reports_missing_right_on_claims(env: &Environment) -> anyhow::Result<()> {
+    let ns = prepare(env, "planned-rights").await?;
+    ns.give_rights_to_alice_and_bob().await?;
     let view = ["create", "rolebinding", "bob-views", "--user=bob", "--clusterrole=view"];
-    scene.done(&view, "").await?;
-    let kubeconfig = scene.cluster.kubeconfig_for("bob", &[])?;
+    ns.done(&view, "").await?;
+    let kubeconfig = ns.cluster.kubeconfig_for("bob", &[])?;
     let kubeconfig = kubeconfig.to_string_lossy();
     let new = manifest(3, "2Gi");
     let arguments = ["plan", "-f", "-", "--kubeconfig", &*kubeconfig];
-    let planned = run(&scene, &arguments, &new).await?;
+    let planned = run(&ns, &arguments, &new).await?;
     ensure!(planned.code == Some(1), "{planned:?}");
-    let tried = scene
+    let tried = ns
         .kubectl(&["apply", "-f", "-", "--kubeconfig", &*kubeconfig], &new)
         .await?;
     let (_, words) = tried
@@ -232,10 +226,10 @@ pub(super) async fn who_may_not_change_claims_reads_so_before_trying(stage: &Sta
         .with_context(|| tried.stderr.clone())?;
     ensure!(
         planned.stdout.contains(words.trim()),
-        "planned\n{}\nbut was told\n{words}",
+        "planned\n{}\nbut kubectl prints\n{words}",
         planned.stdout
     );
-    // Cluster-wide classes are not his to read either: what is not known is said.
+    // The user cannot read cluster-scoped classes either. The plan states what it could not read.
     ensure!(
         planned.stdout.contains("Note: StorageClass: not checked ("),
         "{}",

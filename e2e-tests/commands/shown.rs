@@ -1,50 +1,50 @@
-//! What `docs/commands.md` shows of the commands that are no part of its story.
+//! `docs/commands.md`: the commands that the scenario in `documented` does not run.
 
 use anyhow::Context as _;
 
-use super::{Stage, run, scene};
+use super::{Environment, prepare, run};
 use crate::book::Book;
 use crate::cluster::eventually;
-use crate::scenarios::scene::{PATIENCE, Scene};
+use crate::scenarios::namespace::{PATIENCE, TestNamespace};
 
 const DOCUMENT: &str = "docs/commands.md";
 const REVIEW: &str = include_str!("../reviews/a-template-shrinks.json");
 
-/// Types the next command, which must be this one, and compares what it prints.
-async fn types(book: &mut Book, scene: &Scene<'_>, command: &str) -> anyhow::Result<()> {
+/// Runs the next command, which must be this one, and compares its output.
+async fn types(book: &mut Book, ns: &TestNamespace<'_>, command: &str) -> anyhow::Result<()> {
     let documented = book.expect(command)?;
     let words: Vec<&str> = command.split(' ').map(|word| word.trim_matches('\'')).collect();
     let output = match words[0] {
-        "kubectl" => scene.kubectl(&words[1..], "").await?,
-        _ => run(scene, &words[1..], "").await?,
+        "kubectl" => ns.kubectl(&words[1..], "").await?,
+        _ => run(ns, &words[1..], "").await?,
     };
     book.compare(&documented, &(output.stdout + &output.stderr));
     Ok(())
 }
 
-pub(super) async fn the_document_shows_what_drift_and_watch_print(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn document_shows_drift_and_watch_output(env: &Environment) -> anyhow::Result<()> {
     let sections = ["## drift: what differs", "## watch: every change until all is done"];
     let mut book = Book::under(&sections, DOCUMENT)?;
-    let scene = scene(stage, "mail").await?;
-    types(&mut book, &scene, "claim-rollout drift").await?;
+    let ns = prepare(env, "mail").await?;
+    types(&mut book, &ns, "claim-rollout drift").await?;
     let by_hand = r#"kubectl patch pvc data-web-0 -p '{"spec":{"resources":{"requests":{"storage":"2Gi"}}}}'"#;
-    types(&mut book, &scene, by_hand).await?;
+    types(&mut book, &ns, by_hand).await?;
     let grown = eventually("the volume to grow", PATIENCE, async || {
-        let claims = scene.claims().await?;
+        let claims = ns.claims().await?;
         Ok((claims[0]["status"]["capacity"]["storage"] == "2Gi").then_some(()))
     });
     grown.await?;
-    types(&mut book, &scene, "claim-rollout drift").await?;
+    types(&mut book, &ns, "claim-rollout drift").await?;
 
-    scene.apply(3, "2Gi").await?;
-    types(&mut book, &scene, "claim-rollout watch web").await?;
+    ns.apply(3, "2Gi").await?;
+    types(&mut book, &ns, "claim-rollout watch web").await?;
     book.end()
 }
 
-pub(super) async fn document_shows_what_review_prints(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn document_shows_review_output(env: &Environment) -> anyhow::Result<()> {
     let mut book = Book::under(&["## review: one request, without a cluster"], DOCUMENT)?;
-    let scene = stage.scene("no-cluster").await.context("a place to type")?;
-    std::fs::write(scene.cluster.folder().join("review.json"), REVIEW)?;
-    types(&mut book, &scene, "claim-rollout review review.json").await?;
+    let ns = env.namespace("no-cluster").await.context("a place to type")?;
+    std::fs::write(ns.cluster.folder().join("review.json"), REVIEW)?;
+    types(&mut book, &ns, "claim-rollout review review.json").await?;
     book.end()
 }

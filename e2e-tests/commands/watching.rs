@@ -2,20 +2,18 @@
 
 use anyhow::ensure;
 
-use super::{Stage, items, run, scene};
-use crate::scenarios::scene::manifest;
+use super::{Environment, items, prepare, run};
+use crate::scenarios::namespace::manifest;
 
-pub(super) async fn status_shows_claims_and_the_pods_that_wait_for_them_until_all_is_done(
-    stage: &Stage,
-) -> anyhow::Result<()> {
-    let scene = scene(stage, "watched").await?;
+pub(super) async fn status_shows_claims_and_waiting_pods_until_complete(env: &Environment) -> anyhow::Result<()> {
+    let ns = prepare(env, "watched").await?;
     let new = manifest(3, "2Gi").replace("example/main:1", "example/main:2");
-    scene.done(&["apply", "-f", "-"], &new).await?;
-    let output = run(&scene, &["watch", "web"], "").await?;
+    ns.done(&["apply", "-f", "-"], &new).await?;
+    let output = run(&ns, &["watch", "web"], "").await?;
     ensure!(output.code == Some(0) && output.stderr.is_empty(), "{output:?}");
     let lines: Vec<&str> = output.stdout.lines().collect();
-    // The highest ordinal first. What is said of claims is collected for a moment, what is said of Pods is not: which of the
-    // two came first is for the audit log to say.
+    // The highest ordinal first. Changes of PVCs are collected for a moment, changes of Pods are not, so the audit log
+    // decides which came first.
     let of_claims = [2, 1, 0].map(|ordinal| format!("watched/web data-web-{ordinal}: 2Gi -> 2Gi Done"));
     let of_pods =
         ["web-2: Pod waiting", "web-2: Pod updated", "web-1: Pod updated"].map(|line| format!("watched/web {line}"));
@@ -35,28 +33,28 @@ pub(super) async fn status_shows_claims_and_the_pods_that_wait_for_them_until_al
     Ok(())
 }
 
-pub(super) async fn several_sets_are_shown_and_one_that_is_not_there_is_an_error(stage: &Stage) -> anyhow::Result<()> {
-    let scene = scene(stage, "several").await?;
-    scene.apply(3, "2Gi").await?;
-    scene.until_complete(3, "2Gi").await?;
+pub(super) async fn status_shows_several_sets_and_fails_for_a_missing_one(env: &Environment) -> anyhow::Result<()> {
+    let ns = prepare(env, "several").await?;
+    ns.apply(3, "2Gi").await?;
+    ns.until_complete(3, "2Gi").await?;
     let other = manifest(1, "1Gi").replace("web", "other");
-    scene.done(&["apply", "-f", "-"], &other).await?;
-    let names = run(&scene, &["status", "web", "other", "-o", "name"], "").await?;
+    ns.done(&["apply", "-f", "-"], &other).await?;
+    let names = run(&ns, &["status", "web", "other", "-o", "name"], "").await?;
     ensure!(
         names.stdout == "statefulset.apps/other\nclaimrollout.claim-rollout.io/web\n",
         "{names:?}"
     );
-    let all = run(&scene, &["status", "-o", "name"], "").await?;
+    let all = run(&ns, &["status", "-o", "name"], "").await?;
     ensure!(
         all.stdout == "claimrollout.claim-rollout.io/web\n",
         "only what is rolled out: {all:?}"
     );
-    let document = items(&run(&scene, &["status", "web", "-o", "json"], "").await?)?;
+    let document = items(&run(&ns, &["status", "web", "-o", "json"], "").await?)?;
     ensure!(
         document[0]["complete"] == true && document[0]["claims"][0]["name"] == "data-web-2",
         "{document:#?}"
     );
-    let missing = run(&scene, &["status", "web", "nobody"], "").await?;
+    let missing = run(&ns, &["status", "web", "nobody"], "").await?;
     let expected = "error: expected a StatefulSet \"nobody\", but found none\n";
     ensure!(
         (missing.code, missing.stderr.as_str()) == (Some(1), expected),

@@ -1,15 +1,16 @@
-//! The history of wishes, in ControllerRevisions.
+//! The history of targets, in ControllerRevisions.
 
 use std::collections::BTreeMap;
 
 use anyhow::ensure;
 use serde_json::{Value, json};
 
-use super::Stage;
+use super::Environment;
 use crate::cluster::eventually;
-use crate::scenarios::scene::{PATIENCE, Scene, manifest, text};
+use crate::scenarios::namespace::{PATIENCE, TestNamespace, manifest, text};
 
-/// A set whose selector matches whatever lacks a label, as our ControllerRevisions do, and which keeps three.
+/// A StatefulSet that keeps three revisions, and whose selector matches all objects without a certain label: our
+/// ControllerRevisions too.
 fn greedy(size: &str) -> String {
     let greedy = "selector:
     matchExpressions:
@@ -19,11 +20,12 @@ fn greedy(size: &str) -> String {
         .replace("spec:\n  replicas", "spec:\n  revisionHistoryLimit: 3\n  replicas")
 }
 
-/// Who a ControllerRevision belongs to, its number, and the storage in its templates; of the set's own the template's image.
+/// The owner of a ControllerRevision, its number, and the storage in its templates; for revisions of the StatefulSet
+/// the image of its Pod template.
 type Kept = (String, i64, Value);
 
-async fn kept(scene: &Scene<'_>) -> anyhow::Result<BTreeMap<String, Kept>> {
-    let list = scene.done(&["get", "controllerrevisions", "-o", "json"], "").await?;
+async fn kept(ns: &TestNamespace<'_>) -> anyhow::Result<BTreeMap<String, Kept>> {
+    let list = ns.done(&["get", "controllerrevisions", "-o", "json"], "").await?;
     let list: Value = serde_json::from_str(&list.stdout)?;
     let items = list["items"].as_array().into_iter().flatten();
     let kept = items.map(|item| {
@@ -40,36 +42,33 @@ async fn kept(scene: &Scene<'_>) -> anyhow::Result<BTreeMap<String, Kept>> {
     kept.collect()
 }
 
-pub(super) async fn each_wish_is_kept_and_no_statefulset_takes_it_for_its_own(stage: &Stage) -> anyhow::Result<()> {
-    let scene = stage.scene("history").await?;
-    scene.done(&["apply", "-f", "-"], &greedy("1Gi")).await?;
-    scene.until_ready(1).await?;
-    let own = kept(&scene).await?;
+pub(super) async fn every_target_is_kept_and_not_adopted_by_a_statefulset(env: &Environment) -> anyhow::Result<()> {
+    let ns = env.namespace("history").await?;
+    ns.done(&["apply", "-f", "-"], &greedy("1Gi")).await?;
+    ns.until_ready(1).await?;
+    let own = kept(&ns).await?;
     ensure!(own.len() == 1, "{own:?}");
     let revisions = |set: &Value| json!([set["status"]["currentRevision"], set["status"]["updateRevision"]]);
-    let (before, pods) = (revisions(&scene.set().await?), scene.pods().await?);
+    let (before, pods) = (revisions(&ns.set().await?), ns.pods().await?);
 
     let mut names = Vec::new();
     let sizes = ["2Gi", "3Gi", "4Gi", "5Gi"];
     for size in sizes {
-        scene.done(&["apply", "-f", "-"], &greedy(size)).await?;
-        scene.until_complete(1, size).await?;
-        names.push(format!(
-            "web-claims-{}",
-            text(&scene.staged_change().await?["revision"])
-        ));
+        ns.done(&["apply", "-f", "-"], &greedy(size)).await?;
+        ns.until_complete(1, size).await?;
+        names.push(format!("web-claims-{}", text(&ns.staged_change().await?["revision"])));
     }
     let target = |number: usize| ("ClaimRollout".to_owned(), number as i64 + 1, json!(sizes[number]));
     let mut expected = own.clone();
     expected.extend((1..4).map(|number| (names[number].clone(), target(number))));
-    let found = kept(&scene).await?;
+    let found = kept(&ns).await?;
     ensure!(
         found == expected,
         "expected the last three, but found {found:#?}\n{}",
-        scene.log()
+        ns.log()
     );
 
-    let latest = scene
+    let latest = ns
         .done(&["get", "controllerrevision", &names[3], "-o", "json"], "")
         .await?;
     let latest: Value = serde_json::from_str(&latest.stdout)?;
@@ -80,13 +79,13 @@ pub(super) async fn each_wish_is_kept_and_no_statefulset_takes_it_for_its_own(st
         "{annotations}"
     );
 
-    // A wish that was there before is the latest again, under a new number.
+    // A target that comes again gets a new number and is the latest.
     let tier = greedy("5Gi").replace("metadata: {name: data}", "metadata: {name: data, labels: {tier: a}}");
     for (manifest, number) in [(tier, 5), (greedy("5Gi"), 6)] {
-        scene.done(&["apply", "-f", "-"], &manifest).await?;
-        scene.until_complete(1, "5Gi").await?;
-        let name = format!("web-claims-{}", text(&scene.staged_change().await?["revision"]));
-        let found = kept(&scene).await?;
+        ns.done(&["apply", "-f", "-"], &manifest).await?;
+        ns.until_complete(1, "5Gi").await?;
+        let name = format!("web-claims-{}", text(&ns.staged_change().await?["revision"]));
+        let found = kept(&ns).await?;
         ensure!(
             found.get(&name).is_some_and(|kept| kept.1 == number),
             "{name}: {found:#?}"
@@ -95,13 +94,13 @@ pub(super) async fn each_wish_is_kept_and_no_statefulset_takes_it_for_its_own(st
         ensure!(targets == 3, "{found:#?}");
     }
 
-    let set = scene.settled().await?;
+    let set = ns.settled().await?;
     ensure!(revisions(&set) == before, "the set has other revisions: {set:#}");
-    ensure!(scene.pods().await? == pods, "a Pod was replaced");
+    ensure!(ns.pods().await? == pods, "a Pod was replaced");
 
-    scene.done(&["delete", "statefulset", "web"], "").await?;
-    eventually("the history to go with the set", PATIENCE, async || {
-        Ok(kept(&scene).await?.is_empty().then_some(()))
+    ns.done(&["delete", "statefulset", "web"], "").await?;
+    eventually("the history to be deleted with the set", PATIENCE, async || {
+        Ok(kept(&ns).await?.is_empty().then_some(()))
     })
     .await
 }

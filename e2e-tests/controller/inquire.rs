@@ -1,38 +1,39 @@
-//! Why a claim takes long.
+//! Why a PVC takes long.
 
 use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
-use super::Stage;
+use super::Environment;
 use crate::cluster::{Driver, eventually};
-use crate::scenarios::scene::{PATIENCE, condition, manifest, text};
+use crate::scenarios::namespace::{PATIENCE, condition, manifest, text};
 
-/// The driver is of all claims: this play stands alone.
-pub(super) async fn what_the_driver_says_of_a_claim_that_takes_long_is_in_the_rollout(
-    stage: &Stage,
-) -> anyhow::Result<()> {
-    let scene = stage.scene("inquire").await?;
-    scene.done(&["apply", "-f", "-"], &manifest(1, "1Gi")).await?;
-    scene.until_ready(1).await?;
-    // It may pass: the resizer puts no condition on the claim.
+/// Changes the driver of all PVCs, so this scenario runs alone.
+pub(super) async fn driver_error_of_slow_claim_is_in_the_claimrollout(env: &Environment) -> anyhow::Result<()> {
+    let ns = env.namespace("inquire").await?;
+    ns.done(&["apply", "-f", "-"], &manifest(1, "1Gi")).await?;
+    ns.until_ready(1).await?;
+    // The resizer sets no condition on the PVC for an error that may pass.
     let driver = Driver {
         expand_error: Some("UNAVAILABLE"),
         ..Driver::default()
     };
-    stage.cluster.set_driver(&driver)?;
-    scene.done(&["apply", "-f", "-"], &manifest(1, "2Gi")).await?;
+    env.cluster.set_driver(&driver)?;
+    ns.done(&["apply", "-f", "-"], &manifest(1, "2Gi")).await?;
     let mut rollout = Value::Null;
-    let said = eventually("the rollout to say why", PATIENCE, async || {
-        rollout = scene.rollout().await?;
+    let message = eventually("the rollout to report the cause", PATIENCE, async || {
+        rollout = ns.rollout().await?;
         let message = text(&rollout["status"]["claims"][0]["message"]);
         Ok(message
             .contains("the test wants the expansion to fail with Unavailable")
             .then_some(message))
     });
-    let said = said.await.with_context(|| format!("{rollout:#}\n{}", scene.log()))?;
-    ensure!(said.starts_with("capacity 1Gi of 2Gi; VolumeResizeFailed: "), "{said}");
+    let message = message.await.with_context(|| format!("{rollout:#}\n{}", ns.log()))?;
+    ensure!(
+        message.starts_with("capacity 1Gi of 2Gi; VolumeResizeFailed: "),
+        "{message}"
+    );
     ensure!(rollout["status"]["claims"][0]["state"] == "Expanding", "{rollout:#}");
     ensure!(condition(&rollout, "Stalled") == "False", "{rollout:#}");
-    stage.cluster.set_driver(&Driver::default())?;
-    scene.until_complete(1, "2Gi").await
+    env.cluster.set_driver(&Driver::default())?;
+    ns.until_complete(1, "2Gi").await
 }

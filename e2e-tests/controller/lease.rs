@@ -4,13 +4,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
 
-use super::Stage;
+use super::Environment;
 use crate::cluster::eventually;
 use crate::installation::{Controller, NAMESPACE};
-use crate::scenarios::scene::{PATIENCE, Scene, manifest};
+use crate::scenarios::namespace::{PATIENCE, TestNamespace, manifest};
 
 const LEASE: &str = "claim-rollout-controller";
-/// What a Lease that nobody renews keeps others waiting.
+/// The time for which a Lease that nobody renews keeps other controllers waiting.
 const DURATION: Duration = Duration::from_secs(15);
 
 fn leads(controller: &Controller) -> anyhow::Result<bool> {
@@ -19,7 +19,7 @@ fn leads(controller: &Controller) -> anyhow::Result<bool> {
     Ok(metrics.lines().any(|line| line == "claim_rollout_leader 1"))
 }
 
-/// Waits until this one leads, and says for how long.
+/// Waits until this controller leads, and returns how long that took.
 async fn until_it_leads(controller: &Controller) -> anyhow::Result<Duration> {
     let begun = Instant::now();
     let leading = eventually("a controller to lead", PATIENCE, async || {
@@ -29,42 +29,40 @@ async fn until_it_leads(controller: &Controller) -> anyhow::Result<Duration> {
     Ok(begun.elapsed())
 }
 
-async fn grow(scene: &Scene<'_>, size: &str) -> anyhow::Result<()> {
-    scene.done(&["apply", "-f", "-"], &manifest(1, size)).await?;
-    scene.until_complete(1, size).await
+async fn grow(ns: &TestNamespace<'_>, size: &str) -> anyhow::Result<()> {
+    ns.done(&["apply", "-f", "-"], &manifest(1, size)).await?;
+    ns.until_complete(1, size).await
 }
 
-pub(super) async fn one_of_two_works_and_the_other_takes_over_however_the_first_ends(
-    stage: &Stage,
-) -> anyhow::Result<()> {
-    let scene = Scene::new(&stage.cluster, &stage.client, "lease").await?;
+pub(super) async fn one_of_two_leads_and_the_other_takes_over(env: &Environment) -> anyhow::Result<()> {
+    let ns = TestNamespace::new(&env.cluster, &env.client, "lease").await?;
     let elected = ["--namespace", "lease", "--leader-elect", "--lease-namespace", NAMESPACE];
-    let start = async || stage.installation.start_controller(&elected).await;
+    let start = async || env.installation.start_controller(&elected).await;
     let mut first = start().await?;
     until_it_leads(&first).await?;
-    // It is ready, although it only waits: it can take over.
+    // A waiting controller is ready too: it can take over.
     let mut second = start().await?;
     ensure!(!leads(&second)?, "two lead");
     ensure!(!second.log().contains("the first lists"), "{}", second.log());
-    scene.done(&["apply", "-f", "-"], &manifest(1, "1Gi")).await?;
-    scene.until_ready(1).await?;
-    grow(&scene, "2Gi").await?;
+    ns.done(&["apply", "-f", "-"], &manifest(1, "1Gi")).await?;
+    ns.until_ready(1).await?;
+    grow(&ns, "2Gi").await?;
     ensure!(!second.log().contains("apply claim"), "{}", second.log());
 
-    // Asked to end, it gives the Lease back.
+    // A terminated controller releases the Lease.
     let status = first.terminate().await?;
     ensure!(status.success(), "{status}: {}", first.log());
     let waited = until_it_leads(&second).await?;
     ensure!(waited < DURATION / 2, "the next one waited for {waited:?}");
-    grow(&scene, "3Gi").await?;
+    grow(&ns, "3Gi").await?;
 
-    // Killed, it keeps the others waiting for as long as the Lease says, and no longer.
+    // A killed controller keeps the others waiting for the duration of the Lease, not longer.
     let third = start().await?;
     second.kill()?;
     until_it_leads(&third).await?;
-    grow(&scene, "4Gi").await?;
+    grow(&ns, "4Gi").await?;
 
-    // Who loses the Lease to somebody else stays up and waits for its turn.
+    // A controller that loses the Lease keeps running and waits for its turn.
     let taken = r#"{"spec":{"holderIdentity":"somebody","leaseDurationSeconds":3}}"#;
     let patch = [
         "patch",
@@ -76,7 +74,7 @@ pub(super) async fn one_of_two_works_and_the_other_takes_over_however_the_first_
         "--patch",
         taken,
     ];
-    let patched = stage.cluster.kubectl(&patch, "").await?;
+    let patched = env.cluster.kubectl(&patch, "").await?;
     ensure!(patched.success, "{}", patched.stderr);
     let stepped_down = eventually("the controller to step down", PATIENCE, async || {
         Ok(third.log().contains("leading no more").then_some(()))
@@ -88,20 +86,20 @@ pub(super) async fn one_of_two_works_and_the_other_takes_over_however_the_first_
         third.log()
     );
     until_it_leads(&third).await?;
-    grow(&scene, "5Gi").await
+    grow(&ns, "5Gi").await
 }
 
-/// Nobody has an API server meanwhile: this play stands alone.
-pub(super) async fn an_api_server_that_is_away_is_waited_for(stage: &Stage) -> anyhow::Result<()> {
-    let scene = Scene::new(&stage.cluster, &stage.client, "away").await?;
+/// Stops the API server of all scenarios, so this scenario runs alone.
+pub(super) async fn absent_api_server_is_waited_for(env: &Environment) -> anyhow::Result<()> {
+    let ns = TestNamespace::new(&env.cluster, &env.client, "away").await?;
     let elected = ["--namespace", "away", "--leader-elect", "--lease-namespace", NAMESPACE];
-    let mut controller = stage.installation.start_controller(&elected).await?;
+    let mut controller = env.installation.start_controller(&elected).await?;
     until_it_leads(&controller).await?;
-    scene.done(&["apply", "-f", "-"], &manifest(1, "1Gi")).await?;
-    scene.until_ready(1).await?;
+    ns.done(&["apply", "-f", "-"], &manifest(1, "1Gi")).await?;
+    ns.until_ready(1).await?;
 
-    stage.cluster.halt("kube-apiserver");
-    // Nobody knows who holds the Lease by then: it begins nothing.
+    env.cluster.halt("kube-apiserver");
+    // The holder of the Lease is unknown by then, so the controller starts nothing.
     let stepped_down = eventually("the controller to step down", PATIENCE, async || {
         ensure!(controller.get("/readyz")?.0 == 200, "{}", controller.log());
         Ok((!leads(&controller)?).then_some(()))
@@ -112,10 +110,10 @@ pub(super) async fn an_api_server_that_is_away_is_waited_for(stage: &Stage) -> a
     let failed = metrics.lines().find_map(|line| line.strip_prefix(unanswered));
     ensure!(failed.is_some_and(|count| count != "0"), "{metrics}");
 
-    stage.cluster.resume("kube-apiserver")?;
-    stage.cluster.wait_for_api_server().await?;
+    env.cluster.resume("kube-apiserver")?;
+    env.cluster.wait_for_api_server().await?;
     until_it_leads(&controller).await?;
-    grow(&scene, "2Gi").await?;
+    grow(&ns, "2Gi").await?;
     ensure!(controller.get("/readyz")?.0 == 200, "{}", controller.log());
     let status = controller.terminate().await?;
     ensure!(status.success(), "{status}: {}", controller.log());

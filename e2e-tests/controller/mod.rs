@@ -1,5 +1,5 @@
-//! The controller as a program in a cluster: what it keeps, what it waits for, who leads. All plays stand side by side in
-//! one cluster; `SCENARIO=history cargo test -p e2e-tests --test e2e controller` runs those with `history` in their names.
+//! The controller as a program in a cluster: what it keeps, what it waits for, who leads. All scenarios run side by
+//! side in one cluster; `SCENARIO=history cargo test -p e2e-tests --test e2e controller` runs those with `history` in their names.
 
 mod history;
 mod inquire;
@@ -9,36 +9,34 @@ mod settings;
 mod unblock;
 
 use crate::cluster::Options;
-use crate::play::{Report, scenarios};
-use crate::stage::Stage;
+use crate::environment::Environment;
+use crate::runner::{Report, scenarios};
 
-scenarios![Stage;
-    history::each_wish_is_kept_and_no_statefulset_takes_it_for_its_own,
-    lease::one_of_two_works_and_the_other_takes_over_however_the_first_ends,
-    settings::a_policy_object_with_another_setting_is_reported,
-    unblock::a_quota_a_limit_or_a_class_that_gives_way_is_used_at_once_although_the_backoff_is_long,
+scenarios![Environment;
+    history::every_target_is_kept_and_not_adopted_by_a_statefulset,
+    lease::one_of_two_leads_and_the_other_takes_over,
+    settings::policy_object_with_other_setting_is_reported,
+    unblock::removed_obstacle_is_used_at_once_despite_long_backoff,
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn the_controller_as_a_program_does_what_its_operators_expect() -> anyhow::Result<()> {
+async fn controller_program_does_what_operators_expect() -> anyhow::Result<()> {
     let mut report = Report::new();
-    let stage = Stage::build(Options::default()).await?;
-    report.say("the cluster is up");
-    report.play(&stage, SCENARIOS).await;
-    let name = "inquire::what_the_driver_says_of_a_claim_that_takes_long_is_in_the_rollout";
-    let play = inquire::what_the_driver_says_of_a_claim_that_takes_long_is_in_the_rollout(&stage);
-    report.play_one(name, play).await;
-    let play = lease::an_api_server_that_is_away_is_waited_for(&stage);
+    let env = Environment::build(Options::default()).await?;
+    report.print("the cluster is up");
+    report.run(&env, SCENARIOS).await;
+    let name = "inquire::driver_error_of_slow_claim_is_in_the_claimrollout";
+    let scenario = inquire::driver_error_of_slow_claim_is_in_the_claimrollout(&env);
+    report.run_one(name, scenario).await;
+    let scenario = lease::absent_api_server_is_waited_for(&env);
+    report.run_one("lease::absent_api_server_is_waited_for", scenario).await;
+    // Runs last: by now the other controllers have used all rights, and their watches have ended.
     report
-        .play_one("lease::an_api_server_that_is_away_is_waited_for", play)
-        .await;
-    // Last: all that the others made the controllers do has been done, and their watches have ended with them.
-    report
-        .play_one(
-            "rights::what_deploy_gives_is_what_is_used",
-            rights::what_deploy_gives_is_what_is_used(&stage),
+        .run_one(
+            "rights::rights_of_deploy_are_the_used_ones",
+            rights::rights_of_deploy_are_the_used_ones(&env),
         )
         .await;
     report.end()?;
-    stage.strike().await
+    env.stop().await
 }

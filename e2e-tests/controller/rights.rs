@@ -1,14 +1,14 @@
-//! What the controller may do, against what it does.
+//! The rights of the controller compared with its requests.
 
-use super::Stage;
+use super::Environment;
 use crate::installation::ACCOUNT;
-use crate::rights::what_is_given_is_what_is_used;
+use crate::rights::granted_rights_are_the_used_rights;
 
-/// Rights that are needed although no request shows them, with the reason.
+/// Rights that no request shows, with the reason.
 const UNSEEN: [(&str, &str); 2] = [
     (
         "create claim-rollout.io/claimrollouts",
-        "an apply to what does not exist is a patch to whoever looks, and needs both rights",
+        "an apply of a missing object is logged as a patch, but needs both rights",
     ),
     (
         "delete claim-rollout.io/claimrollouts",
@@ -16,6 +16,6 @@ const UNSEEN: [(&str, &str); 2] = [
     ),
 ];
 
-pub(super) async fn what_deploy_gives_is_what_is_used(stage: &Stage) -> anyhow::Result<()> {
-    what_is_given_is_what_is_used(&stage.cluster, "controller/rbac.yaml", ACCOUNT, &UNSEEN).await
+pub(super) async fn rights_of_deploy_are_the_used_ones(env: &Environment) -> anyhow::Result<()> {
+    granted_rights_are_the_used_rights(&env.cluster, "controller/rbac.yaml", ACCOUNT, &UNSEEN).await
 }

@@ -1,17 +1,17 @@
-//! Policy objects with other settings than the controller.
+//! Policy objects whose settings differ from those of the controller.
 
 use anyhow::ensure;
 
-use super::Stage;
+use super::Environment;
 use crate::cluster::eventually;
 use crate::installation::manifest_applied;
 use crate::quick_start::kubewarden;
-use crate::scenarios::scene::{PATIENCE, Scene};
+use crate::scenarios::namespace::{PATIENCE, TestNamespace};
 
-pub(super) async fn a_policy_object_with_another_setting_is_reported(stage: &Stage) -> anyhow::Result<()> {
-    kubewarden::define(&stage.cluster).await?;
-    manifest_applied(&stage.cluster, "policy.yaml").await?;
-    let mut scene = Scene::new(&stage.cluster, &stage.client, "settings").await?;
+pub(super) async fn policy_object_with_other_setting_is_reported(env: &Environment) -> anyhow::Result<()> {
+    kubewarden::define(&env.cluster).await?;
+    manifest_applied(&env.cluster, "policy.yaml").await?;
+    let mut ns = TestNamespace::new(&env.cluster, &env.client, "settings").await?;
     let other = r#"{"spec": {"settings": {"shrink": "Recover", "mode": "Stage"}}}"#;
     let patch = [
         "patch",
@@ -21,12 +21,9 @@ pub(super) async fn a_policy_object_with_another_setting_is_reported(stage: &Sta
         "-p",
         other,
     ];
-    scene.done(&patch, "").await?;
+    ns.done(&patch, "").await?;
 
-    let controller = stage
-        .installation
-        .start_controller(&["--namespace", "settings"])
-        .await?;
+    let controller = env.installation.start_controller(&["--namespace", "settings"]).await?;
     let counted = eventually("the difference to be counted", PATIENCE, async || {
         let (_, metrics) = controller.get("/metrics")?;
         Ok(metrics
@@ -35,15 +32,15 @@ pub(super) async fn a_policy_object_with_another_setting_is_reported(stage: &Sta
             .then_some(()))
     });
     let counted = counted.await;
-    scene.controller = Some(controller);
+    ns.controller = Some(controller);
     ensure!(
         counted.is_ok()
-            && scene
+            && ns
                 .log()
                 .contains("claim-rollout: shrink: expected Deny, but found Recover"),
         "{}",
-        scene.log()
+        ns.log()
     );
-    scene.done(&["delete", "clusteradmissionpolicies", "--all"], "").await?;
+    ns.done(&["delete", "clusteradmissionpolicies", "--all"], "").await?;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What was refused is tried again when what stood in the way gives way.
+//! A PVC write that failed is retried when its obstacle is removed.
 
 use std::time::{Duration, Instant};
 
@@ -6,19 +6,19 @@ use anyhow::ensure;
 use kube::api::{Api, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 
-use super::Stage;
+use super::Environment;
 use crate::cluster::{DRIVER, eventually};
 use crate::installation::USER;
-use crate::scenarios::scene::{PATIENCE, Scene, manifest};
+use crate::scenarios::namespace::{PATIENCE, TestNamespace, manifest};
 
-/// So many refusals make the next attempt wait for 16 seconds.
-const REFUSALS: usize = 5;
-/// What "at once" means on a machine that does all plays at the same time.
+/// After this many failures the next attempt waits for 16 seconds.
+const FAILURES: usize = 5;
+/// The limit for "at once", on a machine that runs all scenarios at the same time.
 const AT_ONCE: Duration = Duration::from_secs(8);
 
-/// How often an apply on a claim was refused.
-async fn refusals(scene: &Scene<'_>) -> anyhow::Result<usize> {
-    let writes = scene.writes_of(USER).await?;
+/// The number of failed applies of a PVC.
+async fn failures(ns: &TestNamespace<'_>) -> anyhow::Result<usize> {
+    let writes = ns.writes_of(USER).await?;
     let refused = |resource: &str, code| resource == "persistentvolumeclaims" && code == 403;
     Ok(writes
         .iter()
@@ -26,9 +26,9 @@ async fn refusals(scene: &Scene<'_>) -> anyhow::Result<usize> {
         .count())
 }
 
-/// The watches of the controller that are open, on these resources.
-fn watches(scene: &Scene<'_>) -> anyhow::Result<Vec<String>> {
-    let controller = scene.controller.as_ref();
+/// The open watches of the controller on these resources.
+fn watches(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<String>> {
+    let controller = ns.controller.as_ref();
     let metrics = controller.map_or(Ok((0, String::new())), |controller| controller.get("/metrics"))?;
     let open = metrics
         .1
@@ -46,51 +46,51 @@ fn watches(scene: &Scene<'_>) -> anyhow::Result<Vec<String>> {
         .collect())
 }
 
-/// Waits for the backoff to be long, lifts the obstacle, and waits for the claim.
-async fn lift(scene: &Scene<'_>, size: &str, obstacle: impl AsyncFnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {
-    let before = refusals(scene).await?;
-    eventually("the apply to be refused again and again", PATIENCE, async || {
-        Ok((refusals(scene).await? >= before + REFUSALS).then_some(()))
+/// Waits for a long backoff, removes the obstacle, and waits for the PVC.
+async fn unblock(
+    ns: &TestNamespace<'_>,
+    size: &str,
+    obstacle: impl AsyncFnOnce() -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let before = failures(ns).await?;
+    eventually("the apply to fail repeatedly", PATIENCE, async || {
+        Ok((failures(ns).await? >= before + FAILURES).then_some(()))
     })
     .await?;
-    ensure!(watches(scene)?.len() == 1, "only what was named: {:?}", watches(scene)?);
+    ensure!(watches(ns)?.len() == 1, "only what was named: {:?}", watches(ns)?);
     obstacle().await?;
-    let lifted = Instant::now();
-    scene.until_complete(2, size).await?;
-    let waited = lifted.elapsed();
-    ensure!(waited < AT_ONCE, "it took {waited:?}\n{}", scene.log());
-    ensure!(watches(scene)?.is_empty(), "{:?}", watches(scene)?);
+    let removed = Instant::now();
+    ns.until_complete(2, size).await?;
+    let waited = removed.elapsed();
+    ensure!(waited < AT_ONCE, "it took {waited:?}\n{}", ns.log());
+    ensure!(watches(ns)?.is_empty(), "{:?}", watches(ns)?);
     Ok(())
 }
 
-pub(super) async fn a_quota_a_limit_or_a_class_that_gives_way_is_used_at_once_although_the_backoff_is_long(
-    stage: &Stage,
-) -> anyhow::Result<()> {
-    let scene = stage.scene("unblock").await?;
-    let classes: Api<k8s_openapi::api::storage::v1::StorageClass> = Api::all(stage.client.clone());
+pub(super) async fn removed_obstacle_is_used_at_once_despite_long_backoff(env: &Environment) -> anyhow::Result<()> {
+    let ns = env.namespace("unblock").await?;
+    let classes: Api<k8s_openapi::api::storage::v1::StorageClass> = Api::all(env.client.clone());
     let class = json!({"metadata": {"name": "unblock"}, "provisioner": DRIVER, "allowVolumeExpansion": true});
     classes
         .create(&PostParams::default(), &serde_json::from_value(class)?)
         .await?;
     let web = |size| manifest(2, size).replace("storageClassName: expandable", "storageClassName: unblock");
-    scene.done(&["apply", "-f", "-"], &web("1Gi")).await?;
-    scene.until_ready(2).await?;
-    ensure!(watches(&scene)?.is_empty(), "{:?}", watches(&scene)?);
+    ns.done(&["apply", "-f", "-"], &web("1Gi")).await?;
+    ns.until_ready(2).await?;
+    ensure!(watches(&ns)?.is_empty(), "{:?}", watches(&ns)?);
 
-    // There is room when it begins, and none when the second claim is to follow.
-    scene.partition(1).await?;
-    scene.done(&["apply", "-f", "-"], &web("2Gi")).await?;
+    // The quota has room at the start, and none when the second PVC is due.
+    ns.partition(1).await?;
+    ns.done(&["apply", "-f", "-"], &web("2Gi")).await?;
     let first = |rollout: &Value| rollout["status"]["readyReplicas"] == 1;
-    scene.until_reported("the first claim to be ready", first).await?;
-    scene
-        .done(&["create", "quota", "storage", "--hard=requests.storage=3Gi"], "")
+    ns.until_reported("the first claim to be ready", first).await?;
+    ns.done(&["create", "quota", "storage", "--hard=requests.storage=3Gi"], "")
         .await?;
-    scene.until_quota("used", "3Gi").await?;
-    scene.partition(0).await?;
-    lift(&scene, "2Gi", async || {
+    ns.until_quota("used", "3Gi").await?;
+    ns.partition(0).await?;
+    unblock(&ns, "2Gi", async || {
         let raised = r#"{"spec":{"hard":{"requests.storage":"20Gi"}}}"#;
-        scene
-            .done(&["patch", "quota", "storage", "--patch", raised], "")
+        ns.done(&["patch", "quota", "storage", "--patch", raised], "")
             .await
             .map(drop)
     })
@@ -103,27 +103,24 @@ pub(super) async fn a_quota_a_limit_or_a_class_that_gives_way_is_used_at_once_al
         Ok(())
     };
     expansion(false).await?;
-    scene.done(&["apply", "-f", "-"], &web("3Gi")).await?;
-    lift(&scene, "3Gi", async || expansion(true).await).await?;
+    ns.done(&["apply", "-f", "-"], &web("3Gi")).await?;
+    unblock(&ns, "3Gi", async || expansion(true).await).await?;
 
     let limits = |most: &str| {
         let limits = json!([{"type": "PersistentVolumeClaim", "max": {"storage": most}}]);
         json!({"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "claims"}, "spec": {"limits": limits}})
     };
     let limit = async |most: &str| {
-        scene
-            .done(&["apply", "-f", "-"], &limits(most).to_string())
+        ns.done(&["apply", "-f", "-"], &limits(most).to_string())
             .await
             .map(drop)
     };
-    // The policy asks a dry run of the claim: the limit comes after it.
-    scene
-        .done(&["annotate", "statefulset", "web", "claim-rollout.io/paused=true"], "")
+    // The policy dry-runs an apply of the PVC at admission, so the limit comes later.
+    ns.done(&["annotate", "statefulset", "web", "claim-rollout.io/paused=true"], "")
         .await?;
-    scene.done(&["apply", "-f", "-"], &web("5Gi")).await?;
+    ns.done(&["apply", "-f", "-"], &web("5Gi")).await?;
     limit("4Gi").await?;
-    scene
-        .done(&["annotate", "statefulset", "web", "claim-rollout.io/paused-"], "")
+    ns.done(&["annotate", "statefulset", "web", "claim-rollout.io/paused-"], "")
         .await?;
-    lift(&scene, "5Gi", async || limit("5Gi").await).await
+    unblock(&ns, "5Gi", async || limit("5Gi").await).await
 }

@@ -1,4 +1,4 @@
-//! Whether what was to be seen really happened.
+//! Checks that what the demo shows really happened.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,10 +15,10 @@ use super::{LARGE, PATIENCE, Screen};
 use crate::cluster::{Cluster, eventually};
 use crate::installation::USER;
 
-/// The claims in the order of a rollout.
+/// The PVCs in the order of a rollout.
 const CLAIMS: [&str; 3] = ["data-web-2", "data-web-1", "data-web-0"];
 
-/// The Pods, before anything happened: their uids by name.
+/// The uids of the Pods by name, before the change.
 pub(super) struct Before(BTreeMap<String, String>);
 
 impl Before {
@@ -32,23 +32,23 @@ impl Before {
     }
 }
 
-/// What happened to a claim.
+/// An event of a PVC.
 #[derive(Clone, Debug, PartialEq)]
 enum Happened {
-    /// The larger size was asked for.
+    /// The spec asks for the larger size.
     Asked(String),
-    /// The larger size was there.
+    /// The capacity is the larger size.
     Grown(String),
 }
 
-/// Sees in which order claims are written and grow.
+/// Observes in which order PVCs are written and grow.
 pub(super) struct Watch {
     seen: Arc<Mutex<Vec<Happened>>>,
     task: JoinHandle<()>,
 }
 
 impl Watch {
-    /// Begins, and returns when everything that happens from now on will be seen.
+    /// Starts the watch, and returns when it will see all later changes.
     pub(super) async fn begin(client: &kube::Client) -> anyhow::Result<Self> {
         let claims: Api<PersistentVolumeClaim> = Api::default_namespaced(client.clone());
         let mut events = watcher(claims, watcher::Config::default()).boxed();
@@ -101,7 +101,7 @@ fn capacity(claim: &PersistentVolumeClaim) -> Option<&str> {
     Some(&claim.status.as_ref()?.capacity.as_ref()?.get("storage")?.0)
 }
 
-/// Checks it all, and says so line by line.
+/// Checks everything, and prints one line per check.
 pub(super) async fn check(
     cluster: &Cluster,
     client: &kube::Client,
@@ -110,22 +110,22 @@ pub(super) async fn check(
     screen: &mut Screen,
 ) -> anyhow::Result<()> {
     let mut wrong = 0;
-    let mut tell = |right: bool, what: String| {
+    let mut check = |right: bool, what: String| {
         wrong += usize::from(!right);
-        screen.say(&format!("  {} {what}", if right { "ok" } else { "NOT TRUE:" }));
+        screen.wrapped(&format!("  {} {what}", if right { "ok" } else { "NOT TRUE:" }));
     };
 
     let claims: Api<PersistentVolumeClaim> = Api::default_namespaced(client.clone());
     let claims = claims.list(&ListParams::default()).await?.items;
     let large = claims.iter().filter(|claim| capacity(claim) == Some(LARGE)).count();
-    tell(
+    check(
         large == 3 && claims.len() == 3,
-        format!("{large} of {} claims have status.capacity {LARGE}", claims.len()),
+        format!("{large} of {} PVCs have status.capacity {LARGE}", claims.len()),
     );
 
     let expected = CLAIMS.map(|name| [Happened::Asked(name.to_owned()), Happened::Grown(name.to_owned())]);
     let seen = in_full(&watch).await;
-    tell(
+    check(
         seen == expected.concat(),
         match seen == expected.concat() {
             true => "in order 2, 1, 0; none was touched before the one above had grown".to_owned(),
@@ -134,7 +134,7 @@ pub(super) async fn check(
     );
 
     let after = Before::see(client).await?;
-    tell(
+    check(
         after.0 == before.0 && after.0.len() == 3,
         "no Pod was restarted: three Pods with the uids they had before".to_owned(),
     );
@@ -143,10 +143,10 @@ pub(super) async fn check(
     let by_controller = entries.iter().filter(|entry| entry.user == USER && entry.succeeded());
     let of_claims = by_controller.filter(|entry| entry.resource == "persistentvolumeclaims");
     let written: Vec<&str> = of_claims.map(|entry| entry.name.as_str()).collect();
-    tell(
+    check(
         written == CLAIMS,
         format!(
-            "{} writes to claims by the controller: {}",
+            "{} writes to PVCs by the controller: {}",
             written.len(),
             written.join(", ")
         ),
@@ -155,7 +155,7 @@ pub(super) async fn check(
     Ok(())
 }
 
-/// What the watch saw; it may be a moment behind.
+/// The events of the watch, which may lag a moment.
 async fn in_full(watch: &Watch) -> Vec<Happened> {
     let all = eventually("the watch to see it all", PATIENCE / 10, async || {
         Ok(Some(watch.seen()).filter(|seen| seen.len() >= 2 * CLAIMS.len()))

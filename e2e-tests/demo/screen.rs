@@ -1,4 +1,4 @@
-//! Where the demo is shown.
+//! The output of the demo.
 
 use std::io::{IsTerminal as _, stdout};
 
@@ -10,7 +10,7 @@ use crate::installation::binary;
 
 const COLUMNS: usize = 80;
 
-/// The standard output, or paper: what is kept to be read later.
+/// Standard output, or a buffer to read later.
 #[allow(dead_code, reason = "the playground has the one, a test the other")]
 pub(crate) enum Screen {
     Standard,
@@ -18,7 +18,7 @@ pub(crate) enum Screen {
 }
 
 impl Screen {
-    /// Prints text as it is.
+    /// Prints text unchanged.
     pub(super) fn print(&mut self, text: &str) {
         match self {
             Self::Standard => print!("{text}"),
@@ -43,14 +43,14 @@ impl Screen {
         }
     }
 
-    /// Prints text, broken between words where a line would be too long.
-    pub(super) fn say(&mut self, text: &str) {
+    /// Prints text and breaks long lines between words.
+    pub(super) fn wrapped(&mut self, text: &str) {
         for line in text.lines() {
             self.print(&format!("{}\n", fold(line)));
         }
     }
 
-    /// Runs claim-rollout to its end, which must be a good one. On a terminal it may draw.
+    /// Runs claim-rollout to its end, which must be a success. On a terminal it may draw.
     pub(super) async fn run(&mut self, cluster: &Cluster, arguments: &[&str]) -> anyhow::Result<()> {
         let binary = binary()?;
         match self {
@@ -70,8 +70,8 @@ impl Screen {
     }
 }
 
-/// Breaks a line between words; what follows is indented as the line is. A word that is longer than a line (the API server
-/// prints whole objects) is shortened.
+/// Breaks a line between words and keeps its indentation. Shortens a word that is longer than a line (the API server
+/// prints whole objects).
 fn fold(line: &str) -> String {
     let text = line.trim_start();
     let indent = line.len() - text.len();

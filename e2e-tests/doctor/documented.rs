@@ -1,28 +1,28 @@
-//! What `docs/commands.md` shows of the doctor.
+//! `docs/commands.md` shows what the doctor prints.
 
-use super::stage::Stage;
+use super::environment::Environment;
 use crate::book::Book;
 
-/// Types the next command, which must be this one, and compares what it prints.
-async fn types(book: &mut Book, stage: &Stage, command: &str) -> anyhow::Result<()> {
+/// Runs the next command, which must be this one, and compares its output.
+async fn types(book: &mut Book, env: &Environment, command: &str) -> anyhow::Result<()> {
     let documented = book.expect(command)?;
     let words: Vec<&str> = command.split(' ').skip(1).collect();
     let output = match command.split_once(' ') {
-        Some(("kubectl", _)) => stage.done(&words, "").await?,
-        _ => stage.run(&words).await?,
+        Some(("kubectl", _)) => env.done(&words, "").await?,
+        _ => env.run(&words).await?,
     };
     book.compare(&documented, &(output.stdout + &output.stderr));
     Ok(())
 }
 
-pub(super) async fn the_document_shows_what_the_doctor_says(stage: &mut Stage) -> anyhow::Result<()> {
+pub(super) async fn document_shows_doctor_output(env: &mut Environment) -> anyhow::Result<()> {
     let mut book = Book::under(&["## doctor: what is wrong with the installation"], "docs/commands.md")?;
-    types(&mut book, stage, "claim-rollout doctor").await?;
+    types(&mut book, env, "claim-rollout doctor").await?;
     let unknown = ["annotate", "statefulset/web", "claim-rollout.io/sync=Sometimes"];
-    stage.faults(&unknown, "").await?;
-    types(&mut book, stage, "claim-rollout doctor").await?;
-    let heal = "kubectl annotate -n faults statefulset.apps/web claim-rollout.io/sync-";
-    types(&mut book, stage, heal).await?;
-    types(&mut book, stage, "claim-rollout doctor").await?;
+    env.faults(&unknown, "").await?;
+    types(&mut book, env, "claim-rollout doctor").await?;
+    let fix = "kubectl annotate -n faults statefulset.apps/web claim-rollout.io/sync-";
+    types(&mut book, env, fix).await?;
+    types(&mut book, env, "claim-rollout doctor").await?;
     book.end()
 }

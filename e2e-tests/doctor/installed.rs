@@ -1,24 +1,24 @@
-//! What the doctor finds wrong with an installation.
+//! Faults of an installation that the doctor finds.
 
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
-use super::stage::{CONFIGURATION, Stage};
+use super::environment::{CONFIGURATION, Environment};
 use crate::built_in::Server;
 
 const SETS: &str = "mutatingwebhookconfiguration/claim-rollout-webhook[claim-rollout.claim-rollout.io]";
 const ASKED: &str = "admission of StatefulSets";
 
-pub(super) async fn the_definition(stage: &mut Stage) -> anyhow::Result<()> {
+pub(super) async fn missing_definition_is_found(env: &mut Environment) -> anyhow::Result<()> {
     let definition = "customresourcedefinition/claimrollouts.claim-rollout.io";
     let older = json!([{"op": "remove", "path": "/spec/versions/0/additionalPrinterColumns/0"}]);
-    stage.edit(definition, &older).await?;
-    stage.healed(("Error", definition)).await
+    env.edit(definition, &older).await?;
+    env.fixed(("Error", definition)).await
 }
 
-pub(super) async fn how_the_policy_is_asked(stage: &mut Stage) -> anyhow::Result<()> {
-    let saved = stage.saved(CONFIGURATION).await?;
-    // What the command says is done here with the address in place of the Service.
+pub(super) async fn wrong_webhook_is_found(env: &mut Environment) -> anyhow::Result<()> {
+    let saved = env.saved(CONFIGURATION).await?;
+    // Does what the command of the finding does, with an address in place of the Service.
     for (operations, finding) in [
         (
             json!([{"op": "remove", "path": "/webhooks/0/matchConditions"}]),
@@ -37,48 +37,47 @@ pub(super) async fn how_the_policy_is_asked(stage: &mut Stage) -> anyhow::Result
             ("Error", ASKED),
         ),
     ] {
-        stage.edit(CONFIGURATION, &operations).await?;
-        stage.diagnosed(finding).await?;
-        stage.done(&["replace", "-f", "-"], &saved).await?;
-        stage.until_healthy().await?;
+        env.edit(CONFIGURATION, &operations).await?;
+        env.diagnosed(finding).await?;
+        env.done(&["replace", "-f", "-"], &saved).await?;
+        env.until_healthy().await?;
     }
     let open = json!([{"op": "replace", "path": "/webhooks/0/failurePolicy", "value": "Ignore"}]);
-    stage.edit(CONFIGURATION, &open).await?;
-    stage.healed(("Error", SETS)).await?;
+    env.edit(CONFIGURATION, &open).await?;
+    env.fixed(("Error", SETS)).await?;
 
     let others = "validatingwebhookconfiguration/claim-rollout-webhook";
-    let retention = stage.saved(others).await?;
-    stage.done(&["delete", CONFIGURATION, others], "").await?;
-    stage.diagnosed(("Error", ASKED)).await?;
+    let retention = env.saved(others).await?;
+    env.done(&["delete", CONFIGURATION, others], "").await?;
+    env.diagnosed(("Error", ASKED)).await?;
     for configuration in [&saved, &retention] {
-        stage.done(&["create", "-f", "-"], configuration).await?;
+        env.done(&["create", "-f", "-"], configuration).await?;
     }
-    stage.until_healthy().await?;
+    env.until_healthy().await?;
 
     let mut second: Value = serde_json::from_str(&saved)?;
     second["metadata"] = json!({"name": "clusterwide-claim-rollout"});
     let webhooks = second["webhooks"].as_array_mut().context("webhooks")?;
     webhooks.truncate(1);
     webhooks[0]["name"] = json!("clusterwide-claim-rollout.kubewarden.admission");
-    stage.done(&["create", "-f", "-"], &second.to_string()).await?;
-    stage.diagnosed(("Error", SETS)).await?;
-    stage
-        .done(
-            &["delete", "mutatingwebhookconfiguration/clusterwide-claim-rollout"],
-            "",
-        )
-        .await?;
-    stage.until_healthy().await?;
+    env.done(&["create", "-f", "-"], &second.to_string()).await?;
+    env.diagnosed(("Error", SETS)).await?;
+    env.done(
+        &["delete", "mutatingwebhookconfiguration/clusterwide-claim-rollout"],
+        "",
+    )
+    .await?;
+    env.until_healthy().await?;
 
     let untrusted = json!([{"op": "remove", "path": "/webhooks/0/clientConfig/caBundle"}]);
-    stage.edit(CONFIGURATION, &untrusted).await?;
-    stage.diagnosed(("Error", SETS)).await?;
-    // As a restart does.
-    Server::begin(&stage.cluster).await?.terminate().await?;
-    stage.until_healthy().await
+    env.edit(CONFIGURATION, &untrusted).await?;
+    env.diagnosed(("Error", SETS)).await?;
+    // What a restart does.
+    Server::begin(&env.cluster).await?.terminate().await?;
+    env.until_healthy().await
 }
 
-pub(super) async fn the_guard(stage: &mut Stage) -> anyhow::Result<()> {
+pub(super) async fn missing_guard_is_found(env: &mut Environment) -> anyhow::Result<()> {
     let policy = "validatingadmissionpolicy/claim-rollout-staged";
     let binding = "validatingadmissionpolicybinding/claim-rollout-staged";
     let other = "!(request.userInfo.username in [\"system:serviceaccount:other:claim-rollout-controller\"])";
@@ -99,48 +98,46 @@ pub(super) async fn the_guard(stage: &mut Stage) -> anyhow::Result<()> {
             binding,
         ),
     ] {
-        stage.edit(object, &operations).await?;
-        stage.healed(("Error", subject)).await?;
+        env.edit(object, &operations).await?;
+        env.fixed(("Error", subject)).await?;
     }
     for object in [binding, policy] {
-        stage.done(&["delete", object], "").await?;
-        stage.healed(("Error", object)).await?;
+        env.done(&["delete", object], "").await?;
+        env.fixed(("Error", object)).await?;
     }
     let all = "validatingadmissionpolicies,validatingadmissionpolicybindings";
-    stage.done(&["delete", all, "--all"], "").await?;
-    stage.healed(("Warning", "validatingadmissionpolicies")).await
+    env.done(&["delete", all, "--all"], "").await?;
+    env.fixed(("Warning", "validatingadmissionpolicies")).await
 }
 
-pub(super) async fn the_rights_of_the_controller(stage: &mut Stage) -> anyhow::Result<()> {
+pub(super) async fn missing_controller_rights_are_found(env: &mut Environment) -> anyhow::Result<()> {
     let role = "clusterrole/claim-rollout-controller";
-    let saved: Value = serde_json::from_str(&stage.saved(role).await?)?;
+    let saved: Value = serde_json::from_str(&env.saved(role).await?)?;
     let rules = saved["rules"].as_array().context("rules")?;
     let events = rules
         .iter()
         .position(|rule| rule["resources"] == json!(["events"]))
         .context("events")?;
     let without = json!([{"op": "remove", "path": format!("/rules/{events}")}]);
-    stage.edit(role, &without).await?;
-    stage
-        .healed(("Error", "serviceaccount/claim-rollout/claim-rollout-controller"))
+    env.edit(role, &without).await?;
+    env.fixed(("Error", "serviceaccount/claim-rollout/claim-rollout-controller"))
         .await
 }
 
-pub(super) async fn who_leads(stage: &mut Stage) -> anyhow::Result<()> {
+pub(super) async fn missing_leader_is_found(env: &mut Environment) -> anyhow::Result<()> {
     let lease = ("Error", "lease/claim-rollout/claim-rollout-controller");
-    let mut controller = stage.controller.take().context("a controller")?;
+    let mut controller = env.controller.take().context("a controller")?;
     controller.terminate().await?;
-    stage.diagnosed(lease).await?;
-    stage
-        .done(&["delete", "-n", "claim-rollout", "lease/claim-rollout-controller"], "")
+    env.diagnosed(lease).await?;
+    env.done(&["delete", "-n", "claim-rollout", "lease/claim-rollout-controller"], "")
         .await?;
-    stage.diagnosed(lease).await?;
-    stage.lead().await?;
-    stage.until_healthy().await
+    env.diagnosed(lease).await?;
+    env.lead().await?;
+    env.until_healthy().await
 }
 
-pub(super) async fn who_may_not_look_is_told(stage: &mut Stage) -> anyhow::Result<()> {
-    let blind = stage.run(&["doctor", "--kubeconfig", &kubeconfig(stage)?]).await?;
+pub(super) async fn user_without_rights_gets_an_error(env: &mut Environment) -> anyhow::Result<()> {
+    let blind = env.run(&["doctor", "--kubeconfig", &kubeconfig(env)?]).await?;
     ensure!(blind.code == Some(2) && blind.stdout.is_empty(), "{blind:?}");
     ensure!(
         blind.stderr.starts_with("error: statefulsets.apps is forbidden: "),
@@ -154,22 +151,21 @@ pub(super) async fn who_may_not_look_is_told(stage: &mut Stage) -> anyhow::Resul
         "--verb=list",
         "--resource=statefulsets.apps,persistentvolumeclaims",
     ];
-    stage.done(&sets, "").await?;
-    stage
-        .done(
-            &[
-                "create",
-                "clusterrolebinding",
-                "bob",
-                "--clusterrole=sets",
-                "--user=bob",
-            ],
-            "",
-        )
-        .await?;
+    env.done(&sets, "").await?;
+    env.done(
+        &[
+            "create",
+            "clusterrolebinding",
+            "bob",
+            "--clusterrole=sets",
+            "--user=bob",
+        ],
+        "",
+    )
+    .await?;
     let output = crate::cluster::eventually("bob to see sets", std::time::Duration::from_secs(30), async || {
-        let output = stage
-            .run(&["doctor", "-o", "json", "--kubeconfig", &kubeconfig(stage)?])
+        let output = env
+            .run(&["doctor", "-o", "json", "--kubeconfig", &kubeconfig(env)?])
             .await?;
         Ok((output.code == Some(0)).then_some(output))
     });
@@ -191,7 +187,7 @@ pub(super) async fn who_may_not_look_is_told(stage: &mut Stage) -> anyhow::Resul
     Ok(())
 }
 
-/// That of somebody without rights.
-fn kubeconfig(stage: &Stage) -> anyhow::Result<String> {
-    Ok(stage.cluster.kubeconfig_for("bob", &[])?.display().to_string())
+/// The kubeconfig of a user without rights.
+fn kubeconfig(env: &Environment) -> anyhow::Result<String> {
+    Ok(env.cluster.kubeconfig_for("bob", &[])?.display().to_string())
 }

@@ -1,45 +1,46 @@
-//! `claim-rollout doctor` and `drift` on an installation: silent while all is well, and with one finding for each fault that
-//! is planted, which goes away with what the finding says. They look at the whole cluster, so one fault comes after the other.
+//! `claim-rollout doctor` and `drift` on an installation: no finding while all is well, and one finding for each
+//! planted fault, which disappears after its fix. Both commands read the whole cluster, so the faults come one after
+//! the other.
 
 mod documented;
 mod drifts;
+mod environment;
 mod installed;
 mod sets;
-mod stage;
 
-use stage::Stage;
+use environment::Environment;
 
-use crate::play::Report;
+use crate::runner::Report;
 
-/// Plays these in their order.
-macro_rules! play {
-    ($report:ident, $stage:ident; $($file:ident :: $name:ident),* $(,)?) => {
-        $($report.play_one(concat!(stringify!($file), "::", stringify!($name)), $file::$name(&mut $stage)).await;)*
+/// Runs these scenarios in order.
+macro_rules! run_in_order {
+    ($report:ident, $env:ident; $($file:ident :: $name:ident),* $(,)?) => {
+        $($report.run_one(concat!(stringify!($file), "::", stringify!($name)), $file::$name(&mut $env)).await;)*
     };
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn each_fault_is_one_finding_and_heals() -> anyhow::Result<()> {
+async fn each_fault_has_one_finding_and_a_fix() -> anyhow::Result<()> {
     let mut report = Report::new();
-    let mut stage = Stage::build().await?;
-    report.say("the cluster is up");
-    play![report, stage;
-        drifts::claims_that_differ_are_found,
-        drifts::claims_that_are_not_there_or_anothers_are_found,
-        drifts::what_is_staged_is_found,
-        installed::the_definition,
-        installed::how_the_policy_is_asked,
-        installed::the_guard,
-        installed::the_rights_of_the_controller,
-        installed::who_leads,
+    let mut env = Environment::build().await?;
+    report.print("the cluster is up");
+    run_in_order![report, env;
+        drifts::drift_finds_differing_claims,
+        drifts::drift_finds_missing_and_foreign_claims,
+        drifts::drift_finds_staged_changes,
+        installed::missing_definition_is_found,
+        installed::wrong_webhook_is_found,
+        installed::missing_guard_is_found,
+        installed::missing_controller_rights_are_found,
+        installed::missing_leader_is_found,
         sets::annotations,
-        sets::a_storage_class_that_cannot_expand,
-        sets::a_claim_that_lags,
-        sets::a_rollout_that_is_stalled,
-        documented::the_document_shows_what_the_doctor_says,
-        installed::who_may_not_look_is_told,
+        sets::unexpandable_storage_class_is_found,
+        sets::lagging_claim_is_found,
+        sets::stalled_rollout_is_found,
+        documented::document_shows_doctor_output,
+        installed::user_without_rights_gets_an_error,
     ];
     report.end()?;
-    stage.strike();
+    env.stop();
     Ok(())
 }

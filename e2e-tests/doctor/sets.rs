@@ -1,53 +1,49 @@
-//! What the doctor finds wrong with sets, their claims and their rollouts.
+//! Faults of StatefulSets, PVCs and rollouts that the doctor finds.
 
 use serde_json::json;
 
-use super::stage::{FAULTS, Stage, faulty};
+use super::environment::{Environment, FAULTS, faulty};
 
 const SET: &str = "statefulset.apps/faults/web";
 
-pub(super) async fn annotations(stage: &mut Stage) -> anyhow::Result<()> {
+pub(super) async fn annotations(env: &mut Environment) -> anyhow::Result<()> {
     for annotation in [
         "claim-rollout.io/sync=Sometimes",
         "claim-rollout.io/paused=yes",
         "claim-rollout.io/staged={}",
     ] {
-        stage.faults(&["annotate", "statefulset/web", annotation], "").await?;
-        stage.healed(("Error", SET)).await?;
+        env.faults(&["annotate", "statefulset/web", annotation], "").await?;
+        env.fixed(("Error", SET)).await?;
     }
     let unknown = "claim-rollout.io/update-policy=Inplace";
-    stage
-        .faults(&["annotate", "--overwrite", "statefulset/web", unknown], "")
+    env.faults(&["annotate", "--overwrite", "statefulset/web", unknown], "")
         .await?;
-    stage.healed(("Error", SET)).await?;
+    env.fixed(("Error", SET)).await?;
     let in_place = "claim-rollout.io/update-policy=InPlace";
-    stage
-        .faults(&["annotate", "statefulset/web", in_place], "")
+    env.faults(&["annotate", "statefulset/web", in_place], "")
         .await
         .map(drop)
 }
 
-pub(super) async fn a_storage_class_that_cannot_expand(stage: &mut Stage) -> anyhow::Result<()> {
+pub(super) async fn unexpandable_storage_class_is_found(env: &mut Environment) -> anyhow::Result<()> {
     let fixed = faulty("1Gi")
         .replace("web", "fixed")
         .replace("storageClassName: expandable", "storageClassName: fixed");
-    stage.faults(&["apply", "-f", "-"], &fixed).await?;
-    stage.healed(("Warning", "storageclass/fixed")).await?;
-    stage.faults(&["delete", "statefulset/fixed"], "").await.map(drop)
+    env.faults(&["apply", "-f", "-"], &fixed).await?;
+    env.fixed(("Warning", "storageclass/fixed")).await?;
+    env.faults(&["delete", "statefulset/fixed"], "").await.map(drop)
 }
 
-pub(super) async fn a_claim_that_lags(stage: &mut Stage) -> anyhow::Result<()> {
-    stage.make_anew(FAULTS, &faulty("5Gi")).await?;
-    stage
-        .faults(&["label", "persistentvolumeclaim/data-web-0", "tier-"], "")
+pub(super) async fn lagging_claim_is_found(env: &mut Environment) -> anyhow::Result<()> {
+    env.recreate(FAULTS, &faulty("5Gi")).await?;
+    env.faults(&["label", "persistentvolumeclaim/data-web-0", "tier-"], "")
         .await?;
-    stage
-        .healed(("Warning", "persistentvolumeclaim/faults/data-web-0"))
+    env.fixed(("Warning", "persistentvolumeclaim/faults/data-web-0"))
         .await?;
-    stage.until_even(&["-n", FAULTS]).await
+    env.until_no_drift(&["-n", FAULTS]).await
 }
 
-pub(super) async fn a_rollout_that_is_stalled(stage: &mut Stage) -> anyhow::Result<()> {
+pub(super) async fn stalled_rollout_is_found(env: &mut Environment) -> anyhow::Result<()> {
     let rollout = json!({
         "apiVersion": "claim-rollout.io/v1alpha1", "kind": "ClaimRollout", "metadata": {"name": "web"},
         "spec": {
@@ -55,7 +51,7 @@ pub(super) async fn a_rollout_that_is_stalled(stage: &mut Stage) -> anyhow::Resu
             "revision": "r", "templates": [], "updatePolicy": "InPlace", "sync": "LockStep", "replaceSet": "Never",
         },
     });
-    stage.faults(&["create", "-f", "-"], &rollout.to_string()).await?;
+    env.faults(&["create", "-f", "-"], &rollout.to_string()).await?;
     let stalled = json!({"status": {"conditions": [{
         "type": "Stalled", "status": "True", "reason": "ClaimRefused", "message": "exceeded quota",
         "lastTransitionTime": "2026-01-01T00:00:00Z",
@@ -69,10 +65,9 @@ pub(super) async fn a_rollout_that_is_stalled(stage: &mut Stage) -> anyhow::Resu
         "-p",
         &stalled,
     ];
-    stage.faults(&patch, "").await?;
-    stage
-        .diagnosed(("Error", "claimrollout.claim-rollout.io/faults/web"))
+    env.faults(&patch, "").await?;
+    env.diagnosed(("Error", "claimrollout.claim-rollout.io/faults/web"))
         .await?;
-    stage.faults(&["delete", "claimrollout/web"], "").await?;
-    stage.until_healthy().await
+    env.faults(&["delete", "claimrollout/web"], "").await?;
+    env.until_healthy().await
 }

@@ -1,8 +1,8 @@
-//! What a generator asks for: choices. From a seed in the tests, from the fuzzer's bytes in `fuzz/`.
+//! The choices of a generator: from a seed in the tests, from the fuzzer's bytes in `fuzz/`.
 
 /// A source of choices.
 ///
-/// Choice 0 is always the plainest one: a source that has run dry gives only that, and so ends every list.
+/// Choice 0 is always the plainest one. An exhausted source returns only 0, and so ends every list.
 pub(crate) trait Choices {
     /// A number below `end`, which is not 0.
     fn below(&mut self, end: usize) -> usize;
@@ -19,7 +19,7 @@ impl dyn Choices + '_ {
         words[self.below(words.len())]
     }
 
-    /// True once in `number` times, never from a source that has run dry.
+    /// True once in `number` times; never from an exhausted source.
     pub(crate) fn one_in(&mut self, number: usize) -> bool {
         self.below(number) + 1 == number
     }

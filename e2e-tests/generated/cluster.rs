@@ -1,23 +1,23 @@
-//! What the cluster answers when the policy asks. The one place here that knows how the native code puts its questions.
+//! The cluster that answers the lookups of the policy. Only this file knows the lookups of the native code.
 
 use claim_rollout::admission::{CanI, CannotAsk, Get, Lookups};
 use serde_json::{Value, json};
 
 use super::choices::Choices;
 use super::set::{TEMPLATES, put, retention};
-use super::words::{KEYS, NAMESPACE, SET, STATEFUL_SET_CONTROLLER, TEXTS, UID, size, trouble};
+use super::values::{KEYS, NAMESPACE, SET, STATEFUL_SET_CONTROLLER, TEXTS, UID, size, trouble};
 
-/// The answers of one cluster: the same to the same question, always.
+/// The answers of one cluster: the same answer to the same lookup, always.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cluster {
     may: May,
-    /// Objects by kind and name; what is not among them does not exist.
+    /// Objects by kind and name; all others do not exist.
     objects: Vec<(String, String, Value)>,
-    /// Nothing can be looked up, as in a policy without the capability.
-    refuses: bool,
+    /// No lookup works, as for a policy without the capability.
+    denies_lookups: bool,
 }
 
-/// The answer to a question of authority.
+/// The answer to a SubjectAccessReview.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum May {
     #[default]
@@ -27,12 +27,12 @@ pub(crate) enum May {
 }
 
 impl Cluster {
-    /// A cluster with some of the claims of a set, their classes and the set itself.
+    /// A cluster with some of the PVCs of a StatefulSet, their classes and the StatefulSet itself.
     pub(crate) fn around(set: &Value, choices: &mut dyn Choices) -> Self {
         let mut cluster = Self {
             may: *choices.pick(&[May::Yes, May::Yes, May::No, May::CannotBeAsked]),
             objects: Vec::new(),
-            refuses: choices.one_in(8),
+            denies_lookups: choices.one_in(8),
         };
         let revision = staged_revision(set);
         for template in TEMPLATES {
@@ -81,9 +81,9 @@ impl Cluster {
         self.objects.push((kind.to_owned(), name.to_owned(), object));
     }
 
-    /// The object, or why there is none.
+    /// The object, or the error.
     pub(crate) fn get(&self, kind: &str, name: &str) -> Result<Value, String> {
-        if self.refuses {
+        if self.denies_lookups {
             return Err("forbidden".to_owned());
         }
         let found = self.objects.iter().find(|(of, named, _)| of == kind && named == name);
@@ -91,7 +91,7 @@ impl Cluster {
         found.ok_or_else(|| format!("Cannot find {kind} named '{name}'"))
     }
 
-    /// Whether the requester may.
+    /// Whether the requester may patch PVCs.
     pub(crate) fn may(&self) -> Result<bool, String> {
         match self.may {
             May::Yes => Ok(true),
@@ -115,19 +115,19 @@ impl Lookups for Cluster {
     }
 }
 
-/// In the words in which a guest hears of it: then the answers can be compared byte for byte.
+/// The error text as a guest gets it, so that the answers can be compared byte for byte.
 fn heard(error: impl std::fmt::Display) -> CannotAsk {
     CannotAsk(format!("Host error: Callback evaluation failure: {error}"))
 }
 
-/// The revision that a set says is staged.
+/// The staged revision of a StatefulSet.
 fn staged_revision(set: &Value) -> Option<String> {
     let staged = set["metadata"]["annotations"]["claim-rollout.io/staged"].as_str()?;
     let change: Value = serde_json::from_str(staged).ok()?;
     Some(change["revision"].as_str()?.to_owned())
 }
 
-/// A claim as the API server has it.
+/// A PVC as the API server stores it.
 pub(crate) fn claim(name: &str, choices: &mut dyn Choices) -> Value {
     let mut claim = json!({
         "apiVersion": "v1", "kind": "PersistentVolumeClaim",
@@ -176,7 +176,7 @@ pub(crate) fn claim(name: &str, choices: &mut dyn Choices) -> Value {
     claim
 }
 
-/// A request about a claim: its birth in most cases, by the StatefulSet controller in most.
+/// A request about a PVC: mostly its creation, mostly by the StatefulSet controller.
 pub(crate) fn claim_request(choices: &mut dyn Choices) -> Value {
     let names = ["data-web-0", "logs-web-1", "data-1-web-0", "data-web-01", "other"];
     let name = *choices.pick(&names);
@@ -194,7 +194,7 @@ pub(crate) fn claim_request(choices: &mut dyn Choices) -> Value {
     })
 }
 
-/// A request to delete a Pod: by the StatefulSet controller in most cases.
+/// A request to delete a Pod: mostly by the StatefulSet controller.
 pub(crate) fn pod_request(choices: &mut dyn Choices) -> Value {
     let ordinal = choices.below(4);
     let volumes = TEMPLATES
@@ -236,7 +236,7 @@ pub(crate) fn pod_request(choices: &mut dyn Choices) -> Value {
     })
 }
 
-/// A request to scale a set by its subresource.
+/// A request to scale a StatefulSet by its subresource.
 pub(crate) fn scale_request(choices: &mut dyn Choices) -> Value {
     let scale = |replicas: usize| {
         json!({"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": SET, "namespace": NAMESPACE, "uid": UID},
@@ -254,7 +254,7 @@ pub(crate) fn scale_request(choices: &mut dyn Choices) -> Value {
     })
 }
 
-/// The same set under a retention policy that deletes.
+/// The same StatefulSet with a retention policy that deletes.
 pub(crate) fn with_retention(set: &Value, choices: &mut dyn Choices) -> Value {
     let mut set = set.clone();
     put(

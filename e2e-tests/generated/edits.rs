@@ -1,28 +1,28 @@
-//! What an UPDATE may do to a set, from nothing to nonsense.
+//! The edits of an UPDATE of a StatefulSet, from none to nonsense.
 
 use serde_json::{Value, json};
 
 use super::choices::Choices;
 use super::set::{TEMPLATES, annotate, put, retention, serve, strategy, templates_mut};
 use super::staged::forged;
-use super::words::{TEXTS, key, odd_size, size, trouble};
+use super::values::{TEXTS, key, odd_size, size, trouble};
 
-/// What the edits of one review go by.
-pub(crate) struct Scene {
-    /// The wish that the old set has staged: its templates and its record.
+/// The inputs of the edits of one review.
+pub(crate) struct EditContext {
+    /// The staged change of the old StatefulSet: its templates and its annotation.
     pub(crate) staged: Option<(Value, String)>,
     /// `options.fieldManager`
     pub(crate) manager: &'static str,
 }
 
-/// One edit of the new set.
-pub(crate) fn edit(set: &mut Value, scene: &mut Scene, choices: &mut dyn Choices) {
+/// Makes one edit of the new StatefulSet.
+pub(crate) fn edit(set: &mut Value, context: &mut EditContext, choices: &mut dyn Choices) {
     match choices.below(24) {
         1..=7 => of_templates(set, choices),
-        8..=9 => of_our_keys(set, scene, choices),
-        10..=11 => ask_for_the_staged(set, scene),
-        12 => go_back(set, scene, choices),
-        13..=14 => of_the_staged_change(set, scene, choices),
+        8..=9 => of_our_keys(set, context, choices),
+        10..=11 => ask_for_the_staged(set, context),
+        12 => withdraw(set, context, choices),
+        13..=14 => of_the_staged_change(set, context, choices),
         15..=18 => of_the_rest(set, choices),
         19 => of_the_shape(set, choices),
         20..=21 => of_the_strategy(set, choices),
@@ -30,7 +30,7 @@ pub(crate) fn edit(set: &mut Value, scene: &mut Scene, choices: &mut dyn Choices
     }
 }
 
-/// Templates that change, come, go and change places.
+/// Templates are changed, added, removed and reordered.
 fn of_templates(set: &mut Value, choices: &mut dyn Choices) {
     let Some(templates) = templates_mut(set) else {
         put(
@@ -61,7 +61,7 @@ fn of_templates(set: &mut Value, choices: &mut dyn Choices) {
     }
 }
 
-/// One template changes; mostly in what may change.
+/// One template changes, mostly in fields that may change.
 pub(crate) fn of_template(templates: &mut [Value], choices: &mut dyn Choices) {
     if templates.is_empty() {
         return;
@@ -97,7 +97,7 @@ pub(crate) fn of_template(templates: &mut [Value], choices: &mut dyn Choices) {
             json!({"long": "y".repeat(choices.below(10_000))}),
         ),
         13 => {
-            // Absent, null and empty are the same, but for strings.
+            // Absent, null and empty are equal, except for strings.
             let part = *choices.pick(&["labels", "annotations", "finalizers"]);
             put(
                 template,
@@ -121,7 +121,7 @@ pub(crate) fn of_template(templates: &mut [Value], choices: &mut dyn Choices) {
     }
 }
 
-/// What may not change.
+/// Fields that may not change.
 fn frozen(template: &mut Value, choices: &mut dyn Choices) {
     match choices.below(8) {
         0 => put(
@@ -147,9 +147,9 @@ fn frozen(template: &mut Value, choices: &mut dyn Choices) {
     }
 }
 
-/// The keys that users set, and those that they should not.
-fn of_our_keys(set: &mut Value, scene: &Scene, choices: &mut dyn Choices) {
-    let revision = scene.staged.as_ref().and_then(|(_, change)| {
+/// The annotations of users, and those that users should not write.
+fn of_our_keys(set: &mut Value, context: &EditContext, choices: &mut dyn Choices) {
+    let revision = context.staged.as_ref().and_then(|(_, change)| {
         let change: Value = serde_json::from_str(change).ok()?;
         Some(change["revision"].as_str()?.to_owned())
     });
@@ -170,22 +170,22 @@ fn of_our_keys(set: &mut Value, scene: &Scene, choices: &mut dyn Choices) {
     annotate(set, &format!("claim-rollout.io/{key}"), value);
 }
 
-/// The same wish again.
-fn ask_for_the_staged(set: &mut Value, scene: &Scene) {
-    if let Some((templates, _)) = &scene.staged {
+/// The request asks for the staged templates again.
+fn ask_for_the_staged(set: &mut Value, context: &EditContext) {
+    if let Some((templates, _)) = &context.staged {
         put(set, &["spec", "volumeClaimTemplates"], templates.clone());
     }
 }
 
-/// The request goes back on purpose: by client-side apply, or by server-side apply.
-fn go_back(set: &mut Value, scene: &mut Scene, choices: &mut dyn Choices) {
+/// The request withdraws: by client-side apply, or by server-side apply.
+fn withdraw(set: &mut Value, context: &mut EditContext, choices: &mut dyn Choices) {
     let templates = &set["spec"]["volumeClaimTemplates"];
     if choices.one_in(2) {
         let last = json!({"spec": {"volumeClaimTemplates": templates}}).to_string();
         annotate(set, "kubectl.kubernetes.io/last-applied-configuration", &last);
         return;
     }
-    scene.manager = "helm";
+    context.manager = "helm";
     let owned = if choices.one_in(3) {
         json!({"f:spec": {"f:replicas": {}}})
     } else {
@@ -199,9 +199,9 @@ fn go_back(set: &mut Value, scene: &mut Scene, choices: &mut dyn Choices) {
     put(set, &["metadata", "managedFields"], entry);
 }
 
-/// The record is dropped, or somebody writes one.
-fn of_the_staged_change(set: &mut Value, scene: &Scene, choices: &mut dyn Choices) {
-    let change = scene.staged.as_ref().map_or("{}", |(_, change)| change);
+/// The staged change is removed, or a user writes one.
+fn of_the_staged_change(set: &mut Value, context: &EditContext, choices: &mut dyn Choices) {
+    let change = context.staged.as_ref().map_or("{}", |(_, change)| change);
     if choices.one_in(3) {
         if let Some(Value::Object(annotations)) = set.pointer_mut("/metadata/annotations") {
             annotations.remove("claim-rollout.io/staged");
@@ -211,7 +211,7 @@ fn of_the_staged_change(set: &mut Value, scene: &Scene, choices: &mut dyn Choice
     annotate(set, "claim-rollout.io/staged", &forged(change, choices));
 }
 
-/// What has nothing to do with claims.
+/// Fields that do not concern PVCs.
 fn of_the_rest(set: &mut Value, choices: &mut dyn Choices) {
     match choices.below(8) {
         0..=1 => put(
@@ -236,7 +236,7 @@ fn of_the_rest(set: &mut Value, choices: &mut dyn Choices) {
     }
 }
 
-/// How Pods are rolled.
+/// The update strategy.
 fn of_the_strategy(set: &mut Value, choices: &mut dyn Choices) {
     if choices.one_in(2) {
         put(set, &["spec", "updateStrategy"], strategy(choices));
@@ -250,7 +250,7 @@ fn of_the_strategy(set: &mut Value, choices: &mut dyn Choices) {
     }
 }
 
-/// The object is not what the request says, or is broken.
+/// The object does not match the request, or is broken.
 fn of_the_shape(set: &mut Value, choices: &mut dyn Choices) {
     let paths = [
         "/metadata/name",

@@ -1,6 +1,6 @@
-//! Reviews that nobody wrote: whole ones, made of parts that belong together, with what belongs elsewhere mixed in.
+//! Generated reviews: whole ones, made of parts that belong together, with some parts that do not.
 //!
-//! Whatever makes the choices decides the review: a seed in `reviews_generated.rs`, a coverage-guided fuzzer in `fuzz/`,
+//! The source of choices decides the review: a seed in `reviews_generated.rs`, or a coverage-guided fuzzer in `fuzz/`,
 //! which compiles this folder too.
 
 pub(crate) mod choices;
@@ -10,17 +10,17 @@ mod set;
 mod settings;
 pub(crate) mod spelling;
 mod staged;
-mod words;
+mod values;
 
 use serde_json::{Value, json};
 
 use choices::Choices;
 use cluster::Cluster;
-use edits::Scene;
+use edits::EditContext;
 use set::{annotate, put};
-use words::{CONTROLLER, NAMESPACE, SET, TEXTS};
+use values::{CONTROLLER, NAMESPACE, SET, TEXTS};
 
-/// A review, and what the cluster answers meanwhile.
+/// A review, and the cluster that answers its lookups.
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
     pub(crate) request: Value,
@@ -29,17 +29,17 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// What `validate` is called with.
+    /// The payload of `validate`.
     pub(crate) fn payload(&self) -> Value {
         json!({"request": self.request, "settings": self.settings})
     }
 }
 
-/// Any review. From a source that has run dry: an UPDATE that changes nothing.
+/// Any review. From an exhausted source: an UPDATE that changes nothing.
 pub(crate) fn case(choices: &mut dyn Choices) -> Case {
     let settings = settings::settings(choices);
     let mut old = set::set(choices);
-    let scene = Scene {
+    let context = EditContext {
         staged: staged(&mut old, choices),
         manager: choices.word(&["kubectl", "helm", ""]),
     };
@@ -51,10 +51,10 @@ pub(crate) fn case(choices: &mut dyn Choices) -> Case {
         16..=17 => create(&old, choices),
         18..=19 => cluster::claim_request(choices),
         20 => cluster::scale_request(choices),
-        21..=22 => kruise(&old, scene, choices),
+        21..=22 => kruise(&old, context, choices),
         23 => other(&old, choices),
         24..=26 => cluster::pod_request(choices),
-        _ => update(&old, scene, choices),
+        _ => update(&old, context, choices),
     };
     put(&mut request, &["uid"], json!("0c1f6d2e-6f0a-4a55-9d0e-3f8b1a1c2d4e"));
     put(&mut request, &["dryRun"], json!(choices.one_in(4)));
@@ -69,7 +69,7 @@ pub(crate) fn case(choices: &mut dyn Choices) -> Case {
             "object",
             "oldObject",
         ]);
-        put(&mut request, &[part], words::trouble(choices));
+        put(&mut request, &[part], values::trouble(choices));
     }
     Case {
         request,
@@ -78,7 +78,7 @@ pub(crate) fn case(choices: &mut dyn Choices) -> Case {
     }
 }
 
-/// Puts a wish into the set, sometimes a forged one, sometimes with what is written beside it.
+/// Adds a staged change to the StatefulSet, sometimes a forged one, sometimes with the annotations beside it.
 fn staged(set: &mut Value, choices: &mut dyn Choices) -> Option<(Value, String)> {
     if choices.one_in(3) {
         annotate(set, "claim-rollout.io/update-policy", "InPlace");
@@ -101,38 +101,38 @@ fn staged(set: &mut Value, choices: &mut dyn Choices) -> Option<(Value, String)>
     Some((templates, change))
 }
 
-/// Whose claims became ready: of the staged change, or of nothing.
+/// The annotation `ready`: of the staged change, or of another revision.
 fn ready(change: &str, choices: &mut dyn Choices) -> String {
     let change: Value = serde_json::from_str(change).unwrap_or_default();
     let revision = change["revision"].as_str().unwrap_or_default();
     (*choices.pick(&[&*format!("{revision}.0"), &*format!("{revision}.2"), "x.1", "x"])).to_owned()
 }
 
-fn update(old: &Value, mut scene: Scene, choices: &mut dyn Choices) -> Value {
+fn update(old: &Value, mut context: EditContext, choices: &mut dyn Choices) -> Value {
     let mut object = old.clone();
     for _ in 0..choices.below(5) {
-        edits::edit(&mut object, &mut scene, choices);
+        edits::edit(&mut object, &mut context, choices);
     }
     let mut request = about_set("UPDATE", choices);
     put(
         &mut request,
         &["options"],
-        json!({"kind": "UpdateOptions", "fieldManager": scene.manager}),
+        json!({"kind": "UpdateOptions", "fieldManager": context.manager}),
     );
     put(&mut request, &["object"], object);
     put(&mut request, &["oldObject"], old.clone());
     request
 }
 
-/// The birth of a set, or the audit scanner looking at one that lives: nobody asks, nothing was there before.
+/// The creation of a StatefulSet, or an audit scan: without an old object.
 fn create(old: &Value, choices: &mut dyn Choices) -> Value {
-    let mut scene = Scene {
+    let mut context = EditContext {
         staged: None,
         manager: "kubectl",
     };
     let mut object = old.clone();
     for _ in 0..choices.below(3) {
-        edits::edit(&mut object, &mut scene, choices);
+        edits::edit(&mut object, &mut context, choices);
     }
     let mut request = about_set("CREATE", choices);
     put(&mut request, &["object"], object);
@@ -142,9 +142,9 @@ fn create(old: &Value, choices: &mut dyn Choices) -> Value {
     request
 }
 
-/// OpenKruise's kind.
-fn kruise(old: &Value, scene: Scene, choices: &mut dyn Choices) -> Value {
-    let mut request = update(old, scene, choices);
+/// A StatefulSet of OpenKruise.
+fn kruise(old: &Value, context: EditContext, choices: &mut dyn Choices) -> Value {
+    let mut request = update(old, context, choices);
     put(&mut request, &["kind", "group"], json!("apps.kruise.io"));
     put(&mut request, &["kind", "version"], json!("v1beta1"));
     for part in ["object", "oldObject"] {
@@ -160,7 +160,7 @@ fn kruise(old: &Value, scene: Scene, choices: &mut dyn Choices) -> Value {
     request
 }
 
-/// Operations and kinds that are somebody else's.
+/// Operations and kinds that do not concern the policy.
 fn other(old: &Value, choices: &mut dyn Choices) -> Value {
     let operation = *choices.pick(&["DELETE", "CONNECT", "PATCH", "UPDATE"]);
     let mut request = about_set(operation, choices);
@@ -169,12 +169,12 @@ fn other(old: &Value, choices: &mut dyn Choices) -> Value {
         0 => {}
         1 => put(&mut request, &["subResource"], json!("status")),
         2 => put(&mut request, &["kind", "kind"], json!("Deployment")),
-        _ => put(&mut request, &["object"], words::trouble(choices)),
+        _ => put(&mut request, &["object"], values::trouble(choices)),
     }
     request
 }
 
-/// A request about the set, without objects.
+/// A request about the StatefulSet, without objects.
 fn about_set(operation: &str, choices: &mut dyn Choices) -> Value {
     let kind = json!({"group": "apps", "version": "v1", "kind": "StatefulSet"});
     let users = ["alice", "alice", "alice", CONTROLLER, "robot", ""];

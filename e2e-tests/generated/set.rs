@@ -1,14 +1,14 @@
-//! A StatefulSet as the API server sends it: valid, in many shapes.
+//! A valid StatefulSet in many shapes, as the API server sends it.
 
 use serde_json::{Map, Value, json};
 
 use super::choices::Choices;
-use super::words::{NAMESPACE, SET, TEXTS, UID, key, small_size};
+use super::values::{NAMESPACE, SET, TEXTS, UID, key, small_size};
 
 /// The names of templates.
 pub(crate) const TEMPLATES: [&str; 4] = ["data", "logs", "wal.v2", "data-1"];
 
-/// A set without anything of ours.
+/// A StatefulSet without annotations of ours.
 pub(crate) fn set(choices: &mut dyn Choices) -> Value {
     let mut metadata = json!({
         "name": SET, "namespace": NAMESPACE, "uid": UID, "resourceVersion": "812345", "generation": 7,
@@ -91,7 +91,7 @@ pub(crate) fn retention(choices: &mut dyn Choices) -> Value {
     json!({"whenScaled": choices.pick(&values), "whenDeleted": choices.pick(&values)})
 }
 
-/// One claim template, with or without what the API server adds.
+/// One claim template, with or without the fields that the API server adds.
 fn template(name: &str, choices: &mut dyn Choices) -> Value {
     let mut metadata = json!({"name": name});
     if choices.one_in(4) {
@@ -121,7 +121,7 @@ fn template(name: &str, choices: &mut dyn Choices) -> Value {
     template
 }
 
-/// Adds what the API server adds to a template; none of it is a change.
+/// Adds the fields that the API server adds to a template; none of them is a change.
 pub(crate) fn serve(template: &mut Value) {
     put(template, &["apiVersion"], json!("v1"));
     put(template, &["kind"], json!("PersistentVolumeClaim"));
@@ -139,18 +139,18 @@ fn strings(choices: &mut dyn Choices) -> Value {
     Value::Object(strings)
 }
 
-/// The templates of a set, if it has a list of them.
+/// The templates of a StatefulSet, if they are a list.
 pub(crate) fn templates_mut(set: &mut Value) -> Option<&mut Vec<Value>> {
     set.get_mut("spec")?.get_mut("volumeClaimTemplates")?.as_array_mut()
 }
 
-/// Sets an annotation, also where there is no map yet.
+/// Sets an annotation; creates the map if there is none.
 pub(crate) fn annotate(set: &mut Value, key: &str, value: &str) {
     let at = ["metadata", "annotations", key];
     put(set, &at, json!(value));
 }
 
-/// Puts a value where a path leads, if it leads anywhere: `null` on the way becomes an object, anything else stays.
+/// Sets the value at a path: `null` on the path becomes an object; any other value that is no object stops it.
 pub(crate) fn put(value: &mut Value, path: &[&str], new: Value) {
     let mut here = value;
     for key in path {

@@ -1,12 +1,13 @@
-//! Settings of the policy, each in every position.
+//! Settings of the policy, with every value.
 
 use claim_rollout::wire::validate_settings;
 use serde_json::{Map, Value, json};
 
 use super::choices::Choices;
-use super::words::trouble;
+use super::values::trouble;
 
-/// Every setting of the design with its values, the default first. One that this version does not have is left out.
+/// Every setting of the design with its values, the default first. A setting that this version does not have is left
+/// out.
 fn known() -> Vec<(&'static str, Vec<Value>)> {
     let words = |words: &[&str]| words.iter().map(|word| json!(word)).collect::<Vec<Value>>();
     vec![
@@ -32,7 +33,7 @@ fn known() -> Vec<(&'static str, Vec<Value>)> {
     ]
 }
 
-/// Settings; seldom with a fault.
+/// Settings; rarely with an error.
 pub(crate) fn settings(choices: &mut dyn Choices) -> Value {
     if choices.one_in(64) {
         return trouble(choices);

@@ -1,10 +1,10 @@
-//! The same JSON in other words: blanks, escapes, orders and unknown members that a re-serialised text would lose.
+//! Other spellings of the same JSON: blanks, escapes, orders and unknown members that a re-serialised text would lose.
 
 use serde_json::Value;
 
 use super::choices::Choices;
 
-/// Values of unknown members, in spellings that no library would give back as they are.
+/// Values of unknown members, in spellings that no library keeps.
 const UNKNOWN: [&str; 10] = [
     "1.50",
     "1e2",
@@ -18,7 +18,7 @@ const UNKNOWN: [&str; 10] = [
     "\"\\ud83d\\ude00]}\"",
 ];
 
-/// Writes a value in one of its many spellings. With a source that has run dry: as short as can be.
+/// Writes a value in one of its many spellings. With an exhausted source: the shortest.
 pub(crate) fn spelt(value: &Value, choices: &mut dyn Choices) -> String {
     let mut writer = Writer {
         text: String::new(),
@@ -32,14 +32,14 @@ pub(crate) fn spelt(value: &Value, choices: &mut dyn Choices) -> String {
 
 struct Writer {
     text: String,
-    /// Whether anything odd is written at all.
+    /// Whether any odd spelling is written.
     loose: bool,
-    /// So many places pass before the next one is odd. To choose anew at each would take most of the time of a test.
+    /// The number of places until the next odd one. A choice at each place would take most of the time of a test.
     until_odd: usize,
 }
 
 impl Writer {
-    /// Whether something odd is due here.
+    /// Whether this place is odd.
     fn is_odd(&mut self, choices: &mut dyn Choices) -> bool {
         if !self.loose {
             return false;
@@ -49,7 +49,7 @@ impl Writer {
             return false;
         }
         self.until_odd = choices.below(64);
-        // A source that has run dry must not make every place odd.
+        // An exhausted source must not make every place odd.
         self.loose = self.until_odd > 0;
         self.loose
     }

@@ -1,4 +1,4 @@
-//! The record of a staged change, as the policy wrote it or as somebody else did.
+//! The annotation with the staged change, as written by the policy or forged.
 
 use claim_rollout::templates::{ClaimTemplate, Phase, StagedChange, UpdatePolicy};
 use serde_json::{Value, json};
@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 use super::choices::Choices;
 use super::edits;
 use super::set::templates_mut;
-use super::words::UID;
+use super::values::UID;
 
-/// A wish for a set: its templates after some edits, and the valid record of them. Nothing where the edits left no valid
-/// templates.
+/// A target of a StatefulSet: its templates after some edits, and the valid annotation for them. None if the edits make
+/// the templates invalid.
 pub(crate) fn target(set: &Value, choices: &mut dyn Choices) -> Option<(Value, String)> {
     let mut desired = set.clone();
     for _ in 0..=choices.below(2) {
@@ -31,7 +31,7 @@ pub(crate) fn target(set: &Value, choices: &mut dyn Choices) -> Option<(Value, S
     Some((templates, change.write().ok()?))
 }
 
-/// The record after somebody laid hands on it: no longer valid, or not the one that was there.
+/// The annotation after a user changed it: invalid, or not the one that was there.
 pub(crate) fn forged(change: &str, choices: &mut dyn Choices) -> String {
     let Ok(mut value) = serde_json::from_str::<Value>(change) else {
         return change.to_owned();
@@ -47,7 +47,7 @@ pub(crate) fn forged(change: &str, choices: &mut dyn Choices) -> String {
         4 => value["phase"] = json!("Complete"),
         5 => return String::new(),
         6 => return "{".to_owned(),
-        // The same record in other words: valid, but not the bytes that the policy wrote.
+        // The same staged change in another spelling: valid, but not the bytes of the policy.
         7 => return serde_json::to_string_pretty(&value).unwrap_or_default(),
         _ => value["extra"] = json!(1),
     }

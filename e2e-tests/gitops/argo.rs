@@ -1,4 +1,4 @@
-//! How Argo CD compares: gitops-engine, `pkg/diff/diff.go`, now `gitops-engine/pkg/diff/diff.go` of argo-cd.
+//! The comparison of Argo CD: gitops-engine, `pkg/diff/diff.go`, now `gitops-engine/pkg/diff/diff.go` of argo-cd.
 //!
 //! `status` is left out, as Argo CD leaves it out by default (`ignoreResourceStatusField: all`).
 
@@ -9,14 +9,15 @@ use serde_json::{Map, Value, json};
 
 use super::paths::{differences, without};
 
-/// The templates, as a JSON pointer: what `jqPathExpressions: [.spec.volumeClaimTemplates]` leaves out.
+/// The templates, as a JSON pointer: the fields that `jqPathExpressions: [.spec.volumeClaimTemplates]` ignores.
 pub(super) const TEMPLATES: &str = "/spec/volumeClaimTemplates";
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
-/// The lists of the manifests here that are merged by a key; all others are replaced (`patchMergeKey` in the API's types).
+/// The lists in the manifests here that are merged by a key; all others are replaced (`patchMergeKey` in the API's
+/// types).
 const MERGED: [(&str, &str); 2] = [("containers", "name"), ("volumeMounts", "mountPath")];
 
-/// `ThreeWayDiff`: lays over the live object what differs from the manifest, and takes away what was applied last and is
-/// not in the manifest; then compares that with the live object. Before, `Normalize` takes the ignored fields out of all
+/// `ThreeWayDiff`: adds to the live object what differs from the manifest, removes what was applied last and is not in
+/// the manifest, and compares the result with the live object. First, `Normalize` removes the ignored fields from all
 /// three.
 pub(super) fn three_way_diff(config: &Value, live: &Value, ignored: &[&str]) -> anyhow::Result<BTreeSet<String>> {
     let last = live["metadata"]["annotations"][LAST_APPLIED]
@@ -32,8 +33,8 @@ pub(super) fn three_way_diff(config: &Value, live: &Value, ignored: &[&str]) -> 
     Ok(differences(&predicted, &live))
 }
 
-/// `statefulSetWorkaround`: in the templates of the live object only what was applied last has is compared, for the API
-/// server adds to them.
+/// `statefulSetWorkaround`: in the templates of the live object, only the fields of the last applied ones are compared,
+/// because the API server adds fields.
 fn stateful_set_workaround(last: &Value, live: &Value) -> Value {
     let mut compared = live.clone();
     if let (Some(last), Some(templates)) = (last.pointer(TEMPLATES), compared.pointer_mut(TEMPLATES)) {
@@ -63,8 +64,8 @@ fn removed(config: &Value, live: &Value) -> Value {
     }
 }
 
-/// What `strategicpatch.CreateThreeWayMergePatch` and `StrategicMergePatch` make of a live object, of which `compared` is
-/// compared.
+/// The result of `strategicpatch.CreateThreeWayMergePatch` and `StrategicMergePatch` on a live object. `compared` is
+/// the part that is compared.
 fn patched(field: &str, live: &Value, compared: &Value, config: &Value, last: Option<&Value>) -> Value {
     match (live, compared, config) {
         (Value::Object(live), Value::Object(compared), Value::Object(config)) => {
@@ -76,8 +77,8 @@ fn patched(field: &str, live: &Value, compared: &Value, config: &Value, last: Op
                 let last = last.and_then(|last| last.get(key));
                 result.insert(key.clone(), patched(key, live, compared, value, last));
             }
-            let gone = last.and_then(Value::as_object).into_iter().flatten();
-            for (key, _) in gone.filter(|(key, _)| !config.contains_key(*key)) {
+            let applied = last.and_then(Value::as_object).into_iter().flatten();
+            for (key, _) in applied.filter(|(key, _)| !config.contains_key(*key)) {
                 result.remove(key);
             }
             Value::Object(result)
@@ -117,7 +118,8 @@ pub(super) fn server_side_diff(predicted: &Value, live: &Value, manager: &str, w
     differences(&without(&predicted, &left_out), &without(live, &left_out))
 }
 
-/// `removeWebhookMutation`: what the manager does not own is as in the live object, and what is not predicted is gone.
+/// `removeWebhookMutation`: fields that the manager does not own are taken from the live object, and fields that are
+/// not predicted are removed.
 fn remove_webhook_mutation(predicted: &Value, live: &Value, manager: &str) -> Value {
     let mut fields = json!({});
     for entry in predicted["metadata"]["managedFields"].as_array().into_iter().flatten() {
@@ -126,7 +128,7 @@ fn remove_webhook_mutation(predicted: &Value, live: &Value, manager: &str) -> Va
         }
     }
     let mut result = owned(predicted, live, &fields);
-    remove_gone(&mut result, predicted, live);
+    remove_missing(&mut result, predicted, live);
     result
 }
 
@@ -139,7 +141,7 @@ fn unite(fields: &mut Value, more: &Value) {
     }
 }
 
-/// The live object with those fields of the predicted one that are owned.
+/// The live object with the owned fields of the predicted one.
 fn owned(predicted: &Value, live: &Value, fields: &Value) -> Value {
     let fields = fields.as_object().cloned().unwrap_or_default();
     let is_leaf = fields.keys().all(|key| key == ".");
@@ -170,7 +172,7 @@ fn owned(predicted: &Value, live: &Value, fields: &Value) -> Value {
     }
 }
 
-/// The fields of the item of a list: those under `k:{"name":"main"}`.
+/// The fields of an item of a list: those under `k:{"name":"main"}`.
 fn of_item<'a>(fields: &'a Map<String, Value>, item: &Value) -> Option<&'a Value> {
     let is_it = |key: &str| {
         let key: Option<Value> = key.strip_prefix("k:").and_then(|key| serde_json::from_str(key).ok());
@@ -183,22 +185,22 @@ fn of_item<'a>(fields: &'a Map<String, Value>, item: &Value) -> Option<&'a Value
         .map(|(_, fields)| fields)
 }
 
-/// `comparison.Removed`, of maps.
-fn remove_gone(result: &mut Value, predicted: &Value, live: &Value) {
+/// `comparison.Removed`, for maps.
+fn remove_missing(result: &mut Value, predicted: &Value, live: &Value) {
     if let (Some(result), Some(predicted), Some(live)) =
         (result.as_object_mut(), predicted.as_object(), live.as_object())
     {
         result.retain(|key, _| predicted.contains_key(key) || !live.contains_key(key));
         for (key, value) in result {
             if let (Some(predicted), Some(live)) = (predicted.get(key), live.get(key)) {
-                remove_gone(value, predicted, live);
+                remove_missing(value, predicted, live);
             }
         }
     }
 }
 
-/// `normalizeTargetResources` of argo-cd's `controller/sync.go`, which `RespectIgnoreDifferences=true` asks for: what is
-/// applied has in the ignored field what the live object has.
+/// `normalizeTargetResources` of argo-cd's `controller/sync.go`, for `RespectIgnoreDifferences=true`: the applied
+/// object gets the ignored field of the live object.
 pub(super) fn respecting_ignored_differences(config: &Value, live: &Value) -> Value {
     let mut config = config.clone();
     if let (Some(ours), Some(theirs)) = (config.pointer_mut(TEMPLATES), live.pointer(TEMPLATES)) {

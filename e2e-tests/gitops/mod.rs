@@ -1,12 +1,13 @@
-//! What GitOps tools make of a change of templates. They are not run: here is sent what they send, to the real API server
-//! through the policy, and compared what they compare, by functions that are named after theirs. The table in `docs/gitops.md`
-//! is what comes of it. `SCENARIO=flux cargo test -p e2e-tests --test e2e gitops` plays the rows with `flux` in their names.
+//! GitOps tools and a change of templates. The tools do not run here: the tests send their requests to the real API
+//! server through the policy, and compare objects as the tools do, by functions that are named after those of the
+//! tools. The table in `docs/gitops.md` is the result. `SCENARIO=flux cargo test -p e2e-tests --test e2e gitops` runs the rows with
+//! `flux` in their names.
 
 mod argo;
 mod beside;
+mod cycle;
 mod others;
 mod paths;
-mod story;
 mod tools;
 mod waiting;
 
@@ -14,37 +15,37 @@ use anyhow::{Context as _, ensure};
 use futures::FutureExt as _;
 
 use crate::cluster::{Driver, Options};
-use crate::play::{Report, scenarios};
-use crate::stage::Stage;
+use crate::environment::Environment;
+use crate::runner::{Report, scenarios};
 use tools::{TOOLS, Tool};
 
 const DOCUMENT: &str = include_str!("../../docs/gitops.md");
 
-scenarios![Stage;
-    beside::argo_that_respects_ignored_differences_sends_the_old_templates,
-    beside::argo_that_replaces_keeps_the_set_unless_it_is_forced,
-    beside::a_forced_apply_that_is_denied_keeps_the_set,
-    beside::terraform_is_answered_something_else_than_it_planned,
-    beside::terraform_that_has_the_templates_computed_takes_back_what_is_staged,
-    beside::terraform_with_its_own_resource_sends_no_templates_or_deletes_the_set,
-    beside::pulumi_that_ignores_the_templates_leaves_what_somebody_else_staged,
+scenarios![Environment;
+    beside::argo_respecting_ignored_differences_sends_old_templates,
+    beside::argo_replace_keeps_the_set_unless_forced,
+    beside::denied_forced_apply_keeps_the_set,
+    beside::terraform_gets_another_answer_than_planned,
+    beside::terraform_with_computed_templates_withdraws_staged_change,
+    beside::terraform_resource_sends_no_templates_or_deletes_the_set,
+    beside::pulumi_ignoring_templates_keeps_staged_change_of_others,
 ];
 
-/// The rows of the table of the document.
+/// The rows of the table in the document.
 fn rows() -> impl Iterator<Item = &'static str> {
     let table = DOCUMENT.lines().skip_while(|line| !line.starts_with("| tool |"));
     table.skip(2).take_while(|line| line.starts_with('|'))
 }
 
-/// The row of a tool in the document is what comes of its stories.
-async fn row_is_documented(stage: &Stage, tool: &Tool) -> anyhow::Result<()> {
-    let [more, after, back] = story::cells(stage, tool).await?;
+/// Checks that the row of a tool in the document is the result of its scenario.
+async fn row_is_documented(env: &Environment, tool: &Tool) -> anyhow::Result<()> {
+    let [more, after, back] = cycle::cells(env, tool).await?;
     let row = format!("| {} | {more} | {after} | {back} |", tool.name);
     ensure!(
         rows().any(|documented| documented == row),
-        "docs/gitops.md should say\n{row}"
+        "docs/gitops.md should contain\n{row}"
     );
-    let shown = waiting::shows(stage, tool).await.context("while Pods wait")?;
+    let shown = waiting::shows(env, tool).await.context("while Pods wait")?;
     ensure!(
         shown == [after.clone(), after],
         "while Pods wait, and at the end: {shown:?}"
@@ -53,7 +54,7 @@ async fn row_is_documented(stage: &Stage, tool: &Tool) -> anyhow::Result<()> {
 }
 
 #[test]
-fn every_row_of_the_document_is_played() {
+fn every_row_of_the_document_is_run() {
     let names: Vec<String> = TOOLS.iter().map(|tool| format!("| {} |", tool.name)).collect();
     let documented: Vec<&str> = rows().collect();
     assert_eq!(documented.len(), names.len(), "{documented:#?}");
@@ -63,7 +64,7 @@ fn every_row_of_the_document_is_played() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn the_document_says_what_the_tools_show() -> anyhow::Result<()> {
+async fn document_shows_what_the_tools_show() -> anyhow::Result<()> {
     let mut report = Report::new();
     let driver = Driver {
         expand_delay_millis: 300,
@@ -73,14 +74,14 @@ async fn the_document_says_what_the_tools_show() -> anyhow::Result<()> {
         driver,
         ..Options::default()
     };
-    let stage = Stage::build(options).await?;
-    report.say("the cluster is up");
-    let plays = TOOLS.iter().map(|tool| {
-        let play = row_is_documented(&stage, tool).boxed_local();
-        (format!("row::{}", tool.namespace), play)
+    let env = Environment::build(options).await?;
+    report.print("the cluster is up");
+    let scenarios = TOOLS.iter().map(|tool| {
+        let scenario = row_is_documented(&env, tool).boxed_local();
+        (format!("row::{}", tool.namespace), scenario)
     });
-    report.play_all(plays.collect()).await;
-    report.play(&stage, SCENARIOS).await;
+    report.run_all(scenarios.collect()).await;
+    report.run(&env, SCENARIOS).await;
     report.end()?;
-    stage.strike().await
+    env.stop().await
 }

@@ -1,4 +1,4 @@
-//! How Flux, Terraform and Pulumi compare.
+//! The comparisons of Flux, Terraform and Pulumi.
 
 use std::collections::BTreeSet;
 
@@ -6,14 +6,15 @@ use serde_json::{Value, json};
 
 use super::paths::{differences, without};
 
-/// kustomize-controller: `hasDrifted` of fluxcd/pkg, `ssa/manager_diff.go`, which says whether the set is applied at all. Labels,
-/// annotations, and everything but metadata and status of the dry run and of the live object.
+/// kustomize-controller: `hasDrifted` of fluxcd/pkg, `ssa/manager_diff.go`, which decides whether the StatefulSet is
+/// applied at all. It compares labels, annotations, and all fields but metadata and status of the dry run and of the
+/// live object.
 pub(super) fn has_drifted(dry_run: &Value, live: &Value) -> BTreeSet<String> {
     differences(&compared_by_flux(dry_run), &compared_by_flux(live))
 }
 
-/// helm-controller's drift detection: `Unstructured` of fluxcd/pkg, `ssa/jsondiff/unstructured.go`. The same, but labels and
-/// annotations that are gone in the dry run do not count.
+/// helm-controller's drift detection: `Unstructured` of fluxcd/pkg, `ssa/jsondiff/unstructured.go`. The same, but
+/// labels and annotations that are missing in the dry run do not count.
 pub(super) fn json_diff(dry_run: &Value, live: &Value) -> BTreeSet<String> {
     let (dry_run, mut live) = (compared_by_flux(dry_run), compared_by_flux(live));
     for part in ["labels", "annotations"] {
@@ -35,9 +36,10 @@ fn compared_by_flux(object: &Value) -> Value {
     rest
 }
 
-/// Terraform's `kubernetes_manifest`: `PlanResourceChange` of terraform-provider-kubernetes, `manifest/provider/plan.go`. No request is
-/// sent: it is planned that the object becomes what the manifest says, and where that says nothing it is what was read.
-/// A manifest that is not the one of the state is a change of its own. Labels and annotations are `computed_fields`.
+/// Terraform's `kubernetes_manifest`: `PlanResourceChange` of terraform-provider-kubernetes,
+/// `manifest/provider/plan.go`. It sends no request. It plans that the object becomes the manifest; fields that the
+/// manifest lacks stay as they were read. A manifest that differs from the one in the state is a change of its own.
+/// Labels and annotations are `computed_fields`.
 pub(super) fn plan(state: &Value, manifest: &Value, live: &Value) -> BTreeSet<String> {
     let computed = ["/metadata/labels", "/metadata/annotations"];
     let planned = planned(&without(manifest, &computed), live);
@@ -48,7 +50,7 @@ pub(super) fn plan(state: &Value, manifest: &Value, live: &Value) -> BTreeSet<St
     all
 }
 
-/// The object that is planned. Terraform fails if the answer to the apply is another.
+/// The planned object. Terraform fails if the answer to the apply differs.
 pub(super) fn planned(manifest: &Value, live: &Value) -> Value {
     match (manifest, live) {
         (Value::Object(manifest), Value::Object(live)) => {
@@ -66,8 +68,8 @@ pub(super) fn planned(manifest: &Value, live: &Value) -> Value {
     }
 }
 
-/// Pulumi: `Diff` of pulumi-kubernetes, `provider/pkg/provider/provider.go`. Of what was read, what the program said the last time
-/// (`oldLivePruned`) is compared with what it says now.
+/// Pulumi: `Diff` of pulumi-kubernetes, `provider/pkg/provider/provider.go`. In the live object, the fields of the
+/// previous program (`oldLivePruned`) are compared with those of the current one.
 pub(super) fn diff_of_inputs(old: &Value, new: &Value, live: &Value) -> BTreeSet<String> {
     differences(&pruned(old, live), new)
 }

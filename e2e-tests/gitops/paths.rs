@@ -1,10 +1,10 @@
-//! Where two objects differ.
+//! Paths at which two objects differ.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-/// The paths at which two objects differ. What differs within the templates is one path, for a table has no room for more.
+/// The paths at which two objects differ. All differences within the templates are one path, to keep the table small.
 pub(super) fn differences(one: &Value, other: &Value) -> BTreeSet<String> {
     let mut all = BTreeSet::new();
     compare("", one, other, &mut all);

@@ -1,4 +1,4 @@
-//! What each tool sends, and what it shows: the rows of the table in `docs/gitops.md`.
+//! The requests and comparisons of each tool: the rows of the table in `docs/gitops.md`.
 
 use std::collections::BTreeSet;
 use std::fs::Permissions;
@@ -12,9 +12,9 @@ use serde_json::Value;
 use super::argo::{TEMPLATES, server_side_diff, three_way_diff};
 use super::others::{diff_of_inputs, has_drifted, json_diff, plan};
 use super::paths::{differences, without};
-use crate::scenarios::scene::Scene;
+use crate::scenarios::namespace::TestNamespace;
 
-/// A row: the tool, where it is tried, and what it does.
+/// A row: the tool, its namespace in the test, and its methods.
 pub(super) struct Tool {
     /// The first cell.
     pub(super) name: &'static str,
@@ -23,16 +23,16 @@ pub(super) struct Tool {
     compare: Compare,
 }
 
-/// The request by which the cluster becomes what the manifest says, with its field manager.
+/// The request that applies the manifest, with its field manager.
 #[derive(Clone, Copy)]
 pub(super) enum Sync {
-    /// `kubectl apply`, which is also what Argo CD calls.
+    /// `kubectl apply`, which Argo CD also calls.
     ClientSide(&'static str),
-    /// Server-side apply; others' fields are taken over iff it is forced.
+    /// Server-side apply; `force` takes over fields of other managers.
     ServerSide { manager: &'static str, force: bool },
 }
 
-/// What is compared.
+/// The comparison of the tool.
 enum Compare {
     KubectlDiff,
     ThreeWay { ignored: &'static [&'static str] },
@@ -142,30 +142,30 @@ impl Sync {
         }
     }
 
-    /// Sends it; what the set is then.
-    pub(super) async fn send(self, scene: &Scene<'_>, manifest: &Value) -> anyhow::Result<Value> {
+    /// Sends the request, and returns the StatefulSet.
+    pub(super) async fn send(self, ns: &TestNamespace<'_>, manifest: &Value) -> anyhow::Result<Value> {
         match self {
             Self::ClientSide(manager) => {
                 let manager = format!("--field-manager={manager}");
                 let arguments = ["apply", &manager, "-o", "json", "-f", "-"];
-                let output = scene.done(&arguments, &manifest.to_string()).await?;
+                let output = ns.done(&arguments, &manifest.to_string()).await?;
                 Ok(serde_json::from_str(&output.stdout)?)
             }
-            Self::ServerSide { manager, force } => apply(scene, manifest, manager, force, false).await,
+            Self::ServerSide { manager, force } => apply(ns, manifest, manager, force, false).await,
         }
     }
 }
 
 /// Server-side apply, or the answer to a dry run of it.
 async fn apply(
-    scene: &Scene<'_>,
+    ns: &TestNamespace<'_>,
     manifest: &Value,
     manager: &str,
     force: bool,
     dry_run: bool,
 ) -> anyhow::Result<Value> {
     let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("apps", "v1", "StatefulSet"));
-    let api: Api<DynamicObject> = Api::namespaced_with(scene.client.clone(), &scene.namespace, &resource);
+    let api: Api<DynamicObject> = Api::namespaced_with(ns.client.clone(), &ns.namespace, &resource);
     let params = PatchParams {
         dry_run,
         force,
@@ -176,18 +176,18 @@ async fn apply(
 }
 
 impl Tool {
-    /// The paths at which it shows a difference between this manifest and the cluster; `last` is the manifest that was
-    /// synced last.
+    /// The paths at which the tool shows a difference between this manifest and the cluster. `last` is the manifest of
+    /// the last sync.
     pub(super) async fn shows(
         &self,
-        scene: &Scene<'_>,
+        ns: &TestNamespace<'_>,
         last: &Value,
         manifest: &Value,
     ) -> anyhow::Result<BTreeSet<String>> {
-        let live = scene.set().await?;
-        let dry_run = || apply(scene, manifest, self.sync.manager(), true, true);
+        let live = ns.set().await?;
+        let dry_run = || apply(ns, manifest, self.sync.manager(), true, true);
         Ok(match self.compare {
-            Compare::KubectlDiff => self.kubectl_diff(scene, manifest).await?,
+            Compare::KubectlDiff => self.kubectl_diff(ns, manifest).await?,
             Compare::ThreeWay { ignored } => three_way_diff(manifest, &live, ignored)?,
             Compare::ServerSideDiff { webhooks } => {
                 server_side_diff(&dry_run().await?, &live, self.sync.manager(), webhooks)
@@ -199,14 +199,15 @@ impl Tool {
         })
     }
 
-    /// What the program says itself, of the two objects that it writes into folders for `diff`: here they are printed.
-    async fn kubectl_diff(&self, scene: &Scene<'_>, manifest: &Value) -> anyhow::Result<BTreeSet<String>> {
+    /// The difference between the two objects that `kubectl diff` writes into folders for `diff`; here they are
+    /// printed.
+    async fn kubectl_diff(&self, ns: &TestNamespace<'_>, manifest: &Value) -> anyhow::Result<BTreeSet<String>> {
         let way = match self.sync {
             Sync::ClientSide(_) => &["--server-side=false"][..],
             Sync::ServerSide { .. } => &["--server-side", "--force-conflicts"],
         };
-        let arguments = [&["diff", "-f", "-", "--namespace", &scene.namespace], way].concat();
-        let print = scene.cluster.folder().join(format!("print-{}", scene.namespace));
+        let arguments = [&["diff", "-f", "-", "--namespace", &ns.namespace], way].concat();
+        let print = ns.cluster.folder().join(format!("print-{}", ns.namespace));
         std::fs::write(
             &print,
             "#!/bin/sh\ncmp -s \"$1\"/* \"$2\"/* && exit 0\ncat \"$1\"/*\necho ---\ncat \"$2\"/*\nexit 1\n",
@@ -214,7 +215,7 @@ impl Tool {
         std::fs::set_permissions(&print, Permissions::from_mode(0o755))?;
         let print = print.to_string_lossy();
         let environment = [("KUBECTL_EXTERNAL_DIFF", &*print)];
-        let output = scene
+        let output = ns
             .cluster
             .run("kubectl", &arguments, &environment, &manifest.to_string())
             .await?;

@@ -1,13 +1,13 @@
-//! A size and an image in one commit, and a partition that stands in Git: while Pods wait for their claims the tool shows what
-//! it shows otherwise, and can sync.
+//! A size and an image in one commit, and a partition in Git. While Pods wait for their PVCs the tool shows nothing
+//! special, and can sync.
 
 use anyhow::Context as _;
 use serde_json::{Value, json};
 
-use super::story::{cell, in_git, with_image};
+use super::cycle::{cell, in_git, with_image};
 use super::tools::Tool;
-use crate::scenarios::scene::Scene;
-use crate::stage::Stage;
+use crate::environment::Environment;
+use crate::scenarios::namespace::TestNamespace;
 
 fn with_partition(mut manifest: Value) -> Value {
     manifest["spec"]["updateStrategy"] = json!({"rollingUpdate": {"partition": 0}});
@@ -19,40 +19,39 @@ fn quota(storage: &str) -> String {
     json!({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "storage"}, "spec": spec}).to_string()
 }
 
-/// What the tool shows in the middle of the rollout, and at its end; a sync is no conflict.
-pub(super) async fn shows(stage: &Stage, tool: &Tool) -> anyhow::Result<[String; 2]> {
+/// The differences that the tool shows in the middle of the rollout and at its end. A sync is no conflict.
+pub(super) async fn shows(env: &Environment, tool: &Tool) -> anyhow::Result<[String; 2]> {
     let namespace = format!("{}-waiting", tool.namespace);
-    let mut scene = Scene::new(&stage.cluster, &stage.client, &namespace).await?;
+    let mut ns = TestNamespace::new(&env.cluster, &env.client, &namespace).await?;
     let small = with_partition(in_git("1Gi")?);
-    tool.sync.send(&scene, &small).await?;
-    scene.settled().await?;
+    tool.sync.send(&ns, &small).await?;
+    ns.settled().await?;
     let both = with_image(with_partition(in_git("2Gi")?), 2);
-    tool.sync.send(&scene, &both).await?;
-    // A controller was here before, and wrote the first of the two claims when there was room. Now there is none.
-    let revision = scene.staged_change().await?["revision"].take();
+    tool.sync.send(&ns, &both).await?;
+    // A previous controller wrote the first of the two PVCs when the quota had room. Now the quota has none.
+    let revision = ns.staged_change().await?["revision"].take();
     let first = json!({
         "metadata": {"labels": {"claim-rollout.io/revision": revision}},
         "spec": {"resources": {"requests": {"storage": "2Gi"}}},
     });
-    scene
-        .done(&["patch", "pvc", "data-web-1", "-p", &first.to_string()], "")
+    ns.done(&["patch", "pvc", "data-web-1", "-p", &first.to_string()], "")
         .await?;
-    scene.target(&quota("3Gi")).await?;
-    scene.until_quota("used", "3Gi").await?;
+    ns.target(&quota("3Gi")).await?;
+    ns.until_quota("used", "3Gi").await?;
     let arguments = ["--namespace", &namespace];
-    scene.controller = Some(stage.installation.start_controller(&arguments).await?);
+    ns.controller = Some(env.installation.start_controller(&arguments).await?);
     let refused = |rollout: &Value| rollout["status"]["claims"][0]["state"] == "Refused";
-    scene.until_reported("the second claim to be refused", refused).await?;
-    scene.until_updated(1).await?;
-    scene.until_denied("web-0").await?;
+    ns.until_reported("the second claim to be refused", refused).await?;
+    ns.until_updated(1).await?;
+    ns.until_denied("web-0").await?;
 
-    let waiting = cell(&tool.shows(&scene, &both, &both).await?);
-    tool.sync.send(&scene, &both).await.context("while Pods wait")?;
+    let waiting = cell(&tool.shows(&ns, &both, &both).await?);
+    tool.sync.send(&ns, &both).await.context("while Pods wait")?;
 
-    scene.target(&quota("4Gi")).await?;
-    scene.until_complete(2, "2Gi").await?;
-    scene.until_updated(2).await?;
-    let end = cell(&tool.shows(&scene, &both, &both).await?);
-    tool.sync.send(&scene, &both).await.context("at the end")?;
+    ns.target(&quota("4Gi")).await?;
+    ns.until_complete(2, "2Gi").await?;
+    ns.until_updated(2).await?;
+    let end = cell(&tool.shows(&ns, &both, &both).await?);
+    tool.sync.send(&ns, &both).await.context("at the end")?;
     Ok([waiting, end])
 }

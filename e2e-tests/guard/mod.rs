@@ -1,7 +1,7 @@
-//! The guard of `deploy/guard` on a real API server: for each of its rules, requests that are allowed and requests that are
-//! denied.
+//! The guard of `deploy/guard` on a real API server: for each of its rules, requests that are allowed and requests that
+//! are denied.
 
-mod stage;
+mod environment;
 // A row is a line.
 #[rustfmt::skip]
 mod table;
@@ -13,16 +13,16 @@ use serde_json::Value;
 
 use crate::cluster::eventually;
 use crate::installation::USER;
-use stage::{GUARDED, Stage};
+use environment::{Environment, GUARDED};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What the API server has found in the types of the expressions.
-async fn no_expression_is_warned_of(stage: &Stage) -> anyhow::Result<()> {
+/// The warnings of the API server about the types in the expressions.
+async fn expressions_have_no_type_warning(env: &Environment) -> anyhow::Result<()> {
     let get = ["get", "validatingadmissionpolicies", "-o", "json"];
     let mut last = Value::Null;
     let checked = eventually("the types to be checked", PATIENCE, async || {
-        last = serde_json::from_str(&stage.done(&get, "").await?.stdout)?;
+        last = serde_json::from_str(&env.done(&get, "").await?.stdout)?;
         let policies = last["items"].as_array().context("items")?;
         ensure!(policies.len() == 4, "{last:#}");
         let is_checked = |policy: &Value| policy["status"]["observedGeneration"] == policy["metadata"]["generation"];
@@ -36,10 +36,10 @@ async fn no_expression_is_warned_of(stage: &Stage) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Every answer that says no has the code 403: clients delete and re-create a StatefulSet on other codes.
-async fn every_denial_is_403(stage: &Stage, denials: usize) -> anyhow::Result<()> {
+/// Every denial has the code 403: on other codes, clients delete and re-create a StatefulSet.
+async fn every_denial_is_403(env: &Environment, denials: usize) -> anyhow::Result<()> {
     let asked = ["admin", "alice", "bob", USER];
-    let mut entries = stage.cluster.audit().await?;
+    let mut entries = env.cluster.audit().await?;
     entries.retain(|entry| entry.namespace == GUARDED && asked.contains(&entry.user.as_str()));
     entries.retain(|entry| !entry.dry_run() && entry.code >= 300);
     let answers: Vec<u16> = entries.iter().map(|entry| entry.code).collect();
@@ -47,11 +47,11 @@ async fn every_denial_is_403(stage: &Stage, denials: usize) -> anyhow::Result<()
     Ok(())
 }
 
-/// Annotations of ours that are of other kinds.
+/// Annotations of ours on other kinds.
 const ELSEWHERE: [&str; 5] = ["revision", "by", "manager", "modified", "rollout-uid"];
 
 #[test]
-fn guard_of_the_status_names_every_annotation_of_ours() {
+fn status_guard_names_every_annotation_of_ours() {
     let keys = include_str!("../../src/templates/keys.rs");
     let guard = include_str!("../../deploy/guard/staged.yaml");
     let keys = keys
@@ -63,21 +63,21 @@ fn guard_of_the_status_names_every_annotation_of_ours() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn guard_on_a_real_api_server_allows_and_denies_as_tabled() -> anyhow::Result<()> {
-    let stage = Stage::build().await?;
-    no_expression_is_warned_of(&stage).await?;
-    let before = stage.stored().await?;
+async fn guard_on_real_api_server_matches_the_table() -> anyhow::Result<()> {
+    let env = Environment::build().await?;
+    expressions_have_no_type_warning(&env).await?;
+    let before = env.stored().await?;
     let mut rows: Vec<_> = [table::STAGED, table::OURS, table::CONTROLLER].concat();
-    if stage.cluster.minor() >= 37 {
+    if env.cluster.minor() >= 37 {
         rows.extend(table::SINCE_37);
     }
     let mut wrong = Vec::new();
     for row in &rows {
-        wrong.extend(stage.play(row, &before).await.err().map(|error| error.to_string()));
+        wrong.extend(env.run(row, &before).await.err().map(|error| error.to_string()));
     }
     ensure!(wrong.is_empty(), "{}", wrong.join("\n"));
     let denials = rows.iter().filter(|(.., expected)| !expected.is_empty()).count();
-    every_denial_is_403(&stage, denials).await?;
-    stage.cluster.stop();
+    every_denial_is_403(&env, denials).await?;
+    env.cluster.stop();
     Ok(())
 }

@@ -1,11 +1,12 @@
-//! Who asks for what, and what the guard says. The policy itself is not there: the guard stands alone.
+//! The requests of users, and the answers of the guard. The policy is not installed: the guard is alone.
 //!
-//! The StatefulSets: `plain`; `staged` and `rolling`, with a staged change under OnClaimDelete and InPlace; `owned`, as `staged`
-//! but with a ConfigMap as its controller; `left`, with a phase that nothing belongs to; `replacing`, with our finalizer; `large`,
-//! with thousands of annotations and with 101 finalizers; `crowded`, as
-//! `staged` but with 101 owners. The PVCs: `data`, bound, and `waiting`, for a class that is not there.
+//! The StatefulSets: `plain`; `staged` and `rolling`, with a staged change under OnClaimDelete and InPlace; `owned`, as
+//! `staged` but with a ConfigMap as its controller; `left`, with a phase and no staged change; `replacing`, with our
+//! finalizer; `large`, with thousands of annotations and with 101 finalizers; `crowded`, as `staged` but with 101
+//! owners. The PVCs: `data`, bound, and `waiting`, for a class that does not exist.
 
-/// Who asks. All may do everything with StatefulSets; PVCs may be patched by alice, and written in every way by the controller.
+/// The user of a request. All have all rights on StatefulSets; alice may patch PVCs, and the controller may write them
+/// in every way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Who {
     Alice,
@@ -17,9 +18,9 @@ pub(super) enum Who {
 
 use Who::{Admin, Alice, Bob, Controller};
 
-/// Who types what into kubectl, and what is denied with: what stands behind the name of the user, or nothing where it is
-/// allowed. UID is that of the ConfigMap,
-/// MANY are 101 owners. What is created is the last word: an object, or the metadata of a StatefulSet.
+/// The user, the arguments of kubectl, and the message of the denial after the name of the user; empty if the request
+/// is allowed. UID is that of the ConfigMap, MANY are 101 owners. The last argument is what is created: an object, or
+/// the metadata of a StatefulSet.
 pub(super) type Row = (Who, &'static str, &'static str);
 
 const YES: &str = "";
@@ -41,7 +42,7 @@ const CLAIM_LABELS: &str =
 const CLAIM_SPEC: &str =
     "may change nothing in the spec of a PVC but the requested storage and the volumeAttributesClassName";
 
-/// One request that each policy denies: when all are, the guard is in force.
+/// One request that each policy denies: when all are denied, the guard is in force.
 pub(super) const IN_FORCE: &[Row] = &[
     (Bob, r#"create -f - {"annotations":{"claim-rollout.io/staged":"{}"}}"#, RIGHT),
     (Bob, r#"create -f - {"finalizers":["claim-rollout.io/replacing"]}"#, FINALIZER),
@@ -50,16 +51,16 @@ pub(super) const IN_FORCE: &[Row] = &[
     (Alice, r#"create -f - {"annotations":{"claim-rollout.io/staged":"{}"}}"#, YES),
 ];
 
-/// Who may bring or change a staged change, or have one rolled out.
+/// Requests that bring or change a staged change, or roll it out.
 pub(super) const STAGED: &[Row] = &[
-    // Nothing of ours through the status.
+    // Annotations of ours cannot be written through the status.
     (Bob, r#"patch statefulset/plain --subresource=status --type=merge -p {"metadata":{"annotations":{"claim-rollout.io/staged":"{}"}}}"#, STATUS),
     (Alice, r#"patch statefulset/staged --subresource=status --type=merge -p {"metadata":{"annotations":{"claim-rollout.io/update-policy":"InPlace"}}}"#, STATUS),
     (Admin, r#"patch statefulset/staged --subresource=status --type=merge -p {"metadata":{"annotations":{"claim-rollout.io/staged":null}}}"#, STATUS),
     (Bob, r#"patch statefulset/plain --subresource=status --type=merge -p {"metadata":{"annotations":{"claim-rollout.io/paused":"true"}}}"#, STATUS),
     (Bob, r#"patch statefulset/staged --subresource=status --type=merge -p {"metadata":{"annotations":{"example.com/note":"a"}}}"#, YES),
     (Bob, r#"patch statefulset/staged --subresource=status --type=merge -p {"status":{"observedGeneration":7}}"#, YES),
-    // A staged change comes, changes, goes.
+    // A staged change is added, changed, removed.
     (Bob, "annotate statefulset/plain claim-rollout.io/staged={}", RIGHT),
     (Alice, "annotate statefulset/plain claim-rollout.io/staged={}", YES),
     (Bob, "annotate --overwrite statefulset/staged claim-rollout.io/staged={}", RIGHT),
@@ -78,14 +79,14 @@ pub(super) const STAGED: &[Row] = &[
     (Bob, "annotate --overwrite statefulset/staged claim-rollout.io/update-policy=OnDelete", YES),
     (Bob, "annotate --overwrite statefulset/rolling claim-rollout.io/update-policy=OnClaimDelete", YES),
     (Bob, "annotate --overwrite statefulset/rolling claim-rollout.io/update-policy=OnClaimDelete claim-rollout.io/phase=Staged", YES),
-    // The other escapes, and what has nothing to do with it.
+    // The other annotations of users, and unrelated changes.
     (Bob, "annotate statefulset/rolling claim-rollout.io/paused=true", YES),
     (Bob, "annotate statefulset/rolling claim-rollout.io/withdraw=1", YES),
     (Bob, "label statefulset/rolling team=a", YES),
     (Bob, "annotate statefulset/rolling example.com/note=a", YES),
     (Bob, "set image statefulset/rolling main=example/main:2", YES),
     (Bob, "scale statefulset/rolling --replicas=0", YES),
-    // The owner that keeps it from being rolled out.
+    // The owner that keeps the staged change from being rolled out.
     (Bob, r#"patch statefulset/owned --type=merge -p {"metadata":{"ownerReferences":null}}"#, RIGHT),
     (Bob, r#"patch statefulset/owned --subresource=status --type=merge -p {"metadata":{"ownerReferences":null}}"#, RIGHT),
     (Bob, r#"patch statefulset/owned --type=merge -p {"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"owner","uid":"UID"}]}}"#, RIGHT),
@@ -96,12 +97,12 @@ pub(super) const STAGED: &[Row] = &[
     (Bob, r#"patch statefulset/owned --type=merge -p {"metadata":{"ownerReferences":null,"annotations":{"claim-rollout.io/staged":null}}}"#, YES),
     (Alice, r#"patch statefulset/owned --type=merge -p {"metadata":{"ownerReferences":null}}"#, YES),
     (Bob, r#"patch statefulset/staged --type=merge -p {"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"owner","uid":"UID","controller":true}]}}"#, YES),
-    // What goes with a staged change.
+    // The annotations beside a staged change.
     (Alice, "annotate --overwrite statefulset/rolling claim-rollout.io/phase=Complete", PHASE),
     (Alice, "annotate statefulset/rolling claim-rollout.io/ready=1.0", PHASE),
     (Alice, "annotate statefulset/rolling claim-rollout.io/phase-", PHASE),
     (Alice, "annotate --overwrite statefulset/rolling claim-rollout.io/staged={} claim-rollout.io/phase=Staged", YES),
-    // What is rolled out of it changes with the update policy, and with it the phase; nobody becomes ready by it.
+    // The update policy decides what is rolled out, and with it the phase; no replica becomes ready by it.
     (Bob, "annotate --overwrite statefulset/rolling claim-rollout.io/update-policy=OnClaimDelete claim-rollout.io/phase=Complete", YES),
     (Bob, "annotate --overwrite statefulset/rolling claim-rollout.io/update-policy=OnClaimDelete claim-rollout.io/phase=Done", PHASE),
     (Bob, "annotate --overwrite statefulset/rolling claim-rollout.io/update-policy=OnClaimDelete claim-rollout.io/phase-", PHASE),
@@ -117,7 +118,7 @@ pub(super) const STAGED: &[Row] = &[
     (Bob, "annotate statefulset/left claim-rollout.io/phase-", YES),
     (Controller, "annotate --overwrite statefulset/rolling claim-rollout.io/ready=1.0", YES),
     (Controller, "annotate --overwrite statefulset/rolling claim-rollout.io/staged={} claim-rollout.io/phase=Complete claim-rollout.io/ready-", YES),
-    // Whoever fills a StatefulSet with annotations makes nobody wait.
+    // A StatefulSet full of annotations slows down nobody.
     (Bob, "annotate statefulset/large example.com/note=a", YES),
     (Bob, r#"patch statefulset/large --subresource=status --type=merge -p {"metadata":{"annotations":{"example.com/note":"a"}}}"#, YES),
     (Bob, "annotate statefulset/large claim-rollout.io/staged={}", RIGHT),
@@ -129,7 +130,7 @@ pub(super) const STAGED: &[Row] = &[
     (Bob, "annotate statefulset/crowded example.com/note=a", YES),
 ];
 
-/// Whose finalizer it is.
+/// The finalizer of claim-rollout.
 pub(super) const OURS: &[Row] = &[
     (Admin, r#"patch statefulset/plain --type=merge -p {"metadata":{"finalizers":["claim-rollout.io/replacing"]}}"#, FINALIZER),
     (Bob, r#"patch statefulset/plain --subresource=status --type=merge -p {"metadata":{"finalizers":["claim-rollout.io/replacing"]}}"#, FINALIZER),
@@ -146,7 +147,7 @@ pub(super) const OURS: &[Row] = &[
     (Controller, r#"patch statefulset/replacing --type=merge -p {"metadata":{"finalizers":null}}"#, YES),
 ];
 
-/// What the account of the controller may change, whatever its roles say.
+/// Requests of the controller, whose roles would allow more.
 pub(super) const CONTROLLER: &[Row] = &[
     (Controller, "set image statefulset/plain main=example/main:2", SPEC),
     (Controller, "scale statefulset/plain --replicas=3", VERBS),
@@ -179,7 +180,7 @@ pub(super) const CONTROLLER: &[Row] = &[
     (Controller, CLAIM, CLAIM_VERBS),
 ];
 
-/// What Kubernetes takes since 1.37.
+/// Fields that Kubernetes accepts since 1.37.
 pub(super) const SINCE_37: &[Row] = &[
     (Controller, r#"patch statefulset/plain --type=merge -p {"spec":{"updateStrategy":{"rollingUpdate":{"maxUnavailable":2}}}}"#, SPEC),
 ];

@@ -1,34 +1,34 @@
-//! What a controller asks of the API server, as far as a network that misbehaves on purpose tells it apart.
+//! The kinds of requests of a controller that a test can disturb.
 
 use axum::body::Bytes;
 use axum::http::Method;
 use axum::http::request::Parts;
 
-/// What a request is about.
+/// The kind of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Asked {
-    /// The apply of a claim.
+    /// An apply of a PVC.
     Claim,
-    /// Whose claims became ready is written.
+    /// A write of the annotation `ready`.
     Ready,
-    /// The record of a set is written.
+    /// A write of the staged change of a StatefulSet.
     StagedChange,
-    /// The ClaimRollout is made, or its `spec` written.
+    /// The creation of the ClaimRollout, or a write of its `spec`.
     Target,
-    /// The status of the ClaimRollout is written.
+    /// A write of the status of the ClaimRollout.
     Status,
-    /// The Lease is made or renewed.
+    /// The creation or renewal of the Lease.
     Lease,
-    /// Anything else is written: Events and history.
+    /// Any other write: Events and history.
     Aside,
-    /// Something is read once.
+    /// A single read.
     Read,
-    /// A watch begins.
+    /// The start of a watch.
     Watch,
 }
 
 impl Asked {
-    /// What this request asks.
+    /// The kind of this request.
     pub(super) fn of(head: &Parts, body: &Bytes) -> Self {
         let path = head.uri.path();
         let query = head.uri.query().unwrap_or_default();
@@ -39,10 +39,10 @@ impl Asked {
                 Self::Read
             };
         }
-        let says = |word: &str| body.windows(word.len()).any(|part| part == word.as_bytes());
+        let contains = |word: &str| body.windows(word.len()).any(|part| part == word.as_bytes());
         if path.contains("/persistentvolumeclaims/") {
             Self::Claim
-        } else if path.contains("/statefulsets/") && says("claim-rollout.io/staged") {
+        } else if path.contains("/statefulsets/") && contains("claim-rollout.io/staged") {
             Self::StagedChange
         } else if path.contains("/statefulsets/") {
             Self::Ready
@@ -57,7 +57,7 @@ impl Asked {
         }
     }
 
-    /// Whether something is to be stored, but for the Lease.
+    /// Whether the request writes something other than the Lease.
     pub(super) fn is_write(self) -> bool {
         !matches!(self, Self::Read | Self::Watch | Self::Lease)
     }

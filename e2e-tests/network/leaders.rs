@@ -1,4 +1,5 @@
-//! Two controllers, and a leader that the network takes its Lease from: it writes nothing any more when the next one begins.
+//! Two controllers, and a leader that loses its Lease by the network: it stops writing before the next controller
+//! starts.
 
 use std::time::Duration;
 
@@ -9,17 +10,17 @@ use super::asked::Asked::{Claim, Lease};
 use super::script::Fault::{Answer, Late, Unheard};
 use super::script::To::Only;
 use super::script::{Fault, Rule};
-use super::trial::{ASKS_NO_MORE, Network, Stage, Trial};
+use super::trial::{ASKS_NO_MORE, Environment, Network, Trial};
 use crate::cluster::{Entry, eventually};
 use crate::installation::{Controller, USER};
-use crate::scenarios::scene::PATIENCE;
+use crate::scenarios::namespace::PATIENCE;
 
-/// The leader may still be at work for so long when its Lease cannot be renewed any more.
+/// A leader that cannot renew its Lease may go on for this long.
 const DEADLINE: Duration = Duration::from_secs(10);
-/// The next one begins after so long.
+/// The next leader starts after this time.
 const DURATION: Duration = Duration::from_secs(15);
 
-/// Something that happens again and again.
+/// A fault that happens again and again.
 const fn always(asked: super::asked::Asked, fault: Fault) -> Rule {
     Rule {
         to: Only(asked),
@@ -34,7 +35,7 @@ fn leads(controller: &Controller) -> anyhow::Result<bool> {
     Ok(metrics.lines().any(|line| line == "claim_rollout_leader 1"))
 }
 
-/// Two controllers, of which the first leads and has a network that misbehaves.
+/// Two controllers; the first leads and has a faulty network.
 struct Pair<'a> {
     trial: Trial<'a>,
     second: Controller,
@@ -42,13 +43,13 @@ struct Pair<'a> {
 }
 
 impl<'a> Pair<'a> {
-    async fn begin(stage: &'a Stage, namespace: &str) -> anyhow::Result<Self> {
+    async fn begin(env: &'a Environment, namespace: &str) -> anyhow::Result<Self> {
         let elected = ["--leader-elect", "--lease-namespace", namespace];
-        let trial = Trial::begin_with(stage, namespace, &elected).await?;
-        let network = Network::start(&stage.house.cluster, "network-second").await?;
+        let trial = Trial::begin_with(env, namespace, &elected).await?;
+        let network = Network::start(&env.shared.cluster, "network-second").await?;
         let arguments = [&["--namespace", namespace, ASKS_NO_MORE], &elected[..]].concat();
-        let second = stage
-            .house
+        let second = env
+            .shared
             .installation
             .start_controller_with(&network.kubeconfig, &arguments)
             .await?;
@@ -63,7 +64,7 @@ impl<'a> Pair<'a> {
         })
     }
 
-    /// Waits until the second one leads.
+    /// Waits until the second controller leads.
     async fn until_the_second_leads(&self) -> anyhow::Result<()> {
         let leading = eventually("the second one to lead", PATIENCE, async || {
             Ok(leads(&self.second)?.then_some(()))
@@ -71,34 +72,30 @@ impl<'a> Pair<'a> {
         leading.await.with_context(|| self.second.log())
     }
 
-    /// The same, and the first one knows that it does not.
-    async fn until_it_is_followed(&self) -> anyhow::Result<()> {
+    /// Waits until the second controller leads, and the first one knows that it does not.
+    async fn until_first_steps_down(&self) -> anyhow::Result<()> {
         let followed = self.until_the_second_leads();
         followed
             .await
-            .with_context(|| format!("{}\n{}", self.trial.scene.log(), self.second.log()))?;
-        ensure!(
-            !leads(self.trial.controller()?)?,
-            "both lead\n{}",
-            self.trial.scene.log()
-        );
+            .with_context(|| format!("{}\n{}", self.trial.ns.log(), self.second.log()))?;
+        ensure!(!leads(self.trial.controller()?)?, "both lead\n{}", self.trial.ns.log());
         Ok(())
     }
 
     fn first(&mut self) -> anyhow::Result<&mut Controller> {
-        self.trial.scene.controller.as_mut().context("a controller")
+        self.trial.ns.controller.as_mut().context("a controller")
     }
 
-    /// The end: what anybody has written, the first one wrote before the second one did.
+    /// Checks the end: the first controller wrote nothing after the second one started.
     async fn ends(self) -> anyhow::Result<()> {
         self.trial.until_done().await?;
-        self.trial.network.heal();
-        // Long enough for what the first one has kept to arrive.
+        self.trial.network.repair();
+        // Long enough for delayed requests of the first controller to arrive.
         sleep(Duration::from_secs(2)).await;
-        let context = || format!("{}\n{}", self.trial.scene.log(), self.second.log());
+        let context = || format!("{}\n{}", self.trial.ns.log(), self.second.log());
         self.trial.ends().await.with_context(context)?;
-        let mut entries = self.trial.scene.cluster.audit().await?;
-        entries.retain(|entry| entry.user == USER && entry.namespace == self.trial.scene.namespace);
+        let mut entries = self.trial.ns.cluster.audit().await?;
+        entries.retain(|entry| entry.user == USER && entry.namespace == self.trial.ns.namespace);
         let by = |name: &str| {
             let theirs = entries.iter().enumerate().filter(|(_, entry)| entry.user_agent == name);
             theirs
@@ -116,7 +113,7 @@ impl<'a> Pair<'a> {
         ensure!(last.0 < begins.0, "{:?} after {:?}\n{}", last.1, begins.1, context());
         println!(
             "{}: {} writes, and then {}",
-            self.trial.scene.namespace,
+            self.trial.ns.namespace,
             first.len(),
             second.len()
         );
@@ -124,45 +121,41 @@ impl<'a> Pair<'a> {
     }
 }
 
-pub(super) async fn a_leader_that_cannot_renew_its_lease_ends_before_the_next_one_begins(
-    stage: &Stage,
-) -> anyhow::Result<()> {
-    let pair = Pair::begin(stage, "network-lease-refused").await?;
-    pair.trial.strike(always(Lease, Answer(503, 0)));
+pub(super) async fn leader_without_renewal_ends_before_its_successor_starts(env: &Environment) -> anyhow::Result<()> {
+    let pair = Pair::begin(env, "network-lease-refused").await?;
+    pair.trial.inject(always(Lease, Answer(503, 0)));
     sleep(DEADLINE / 2).await;
     pair.trial.roll_out().await?;
-    pair.until_it_is_followed().await?;
+    pair.until_first_steps_down().await?;
     pair.ends().await
 }
 
-pub(super) async fn a_leader_that_reaches_nobody_any_more_is_followed_and_what_it_kept_is_lost(
-    stage: &Stage,
-) -> anyhow::Result<()> {
-    let pair = Pair::begin(stage, "network-lease-alone").await?;
+pub(super) async fn disconnected_leader_is_succeeded_and_its_writes_are_lost(env: &Environment) -> anyhow::Result<()> {
+    let pair = Pair::begin(env, "network-lease-alone").await?;
     pair.trial.roll_out().await?;
     pair.trial.until_asked(Claim, 2).await?;
     pair.trial.network.wire.hold();
-    pair.until_it_is_followed().await?;
+    pair.until_first_steps_down().await?;
     pair.trial.network.wire.forget();
     pair.ends().await
 }
 
-/// A write that is under way when the Lease is lost does not arrive when somebody else leads.
-pub(super) async fn a_write_that_is_late_is_given_up_with_the_lease(stage: &Stage) -> anyhow::Result<()> {
-    let pair = Pair::begin(stage, "network-lease-late").await?;
-    pair.trial.strike(always(Lease, Unheard));
+/// A write in progress when the Lease is lost does not arrive while another controller leads.
+pub(super) async fn late_write_is_given_up_with_the_lease(env: &Environment) -> anyhow::Result<()> {
+    let pair = Pair::begin(env, "network-lease-late").await?;
+    pair.trial.inject(always(Lease, Unheard));
     sleep(DEADLINE / 2).await;
     let late = DURATION - Duration::from_secs(1);
-    pair.trial.strike(always(Claim, Late(u64::try_from(late.as_millis())?)));
+    pair.trial.inject(always(Claim, Late(u64::try_from(late.as_millis())?)));
     pair.trial.roll_out().await?;
-    pair.until_it_is_followed().await?;
+    pair.until_first_steps_down().await?;
     pair.ends().await
 }
 
-/// It goes on where it was, with the answer to its last write and with what it was going to write after that.
-pub(super) async fn a_leader_that_was_halted_writes_nothing_when_it_goes_on(stage: &Stage) -> anyhow::Result<()> {
-    let mut pair = Pair::begin(stage, "network-lease-halted").await?;
-    pair.trial.strike(Rule {
+/// The stopped leader continues with the answer to its last write, and with the writes that it planned next.
+pub(super) async fn stopped_leader_writes_nothing_when_continued(env: &Environment) -> anyhow::Result<()> {
+    let mut pair = Pair::begin(env, "network-lease-halted").await?;
+    pair.trial.inject(Rule {
         after: 1,
         times: 1,
         ..always(Claim, Fault::Slow(1500, 1501))
@@ -176,24 +169,22 @@ pub(super) async fn a_leader_that_was_halted_writes_nothing_when_it_goes_on(stag
     pair.ends().await
 }
 
-/// One answer that does not come is no reason to give up a Lease that can be renewed.
-pub(super) async fn a_leader_whose_renewal_is_never_answered_asks_again_and_goes_on(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+/// One missing answer is no reason to give up a Lease that can be renewed.
+pub(super) async fn leader_with_unanswered_renewal_retries_and_continues(env: &Environment) -> anyhow::Result<()> {
     let trial = Trial::begin_with(
-        stage,
+        env,
         "network-lease-kept",
         &["--leader-elect", "--lease-namespace", "network-lease-kept"],
     )
     .await?;
-    trial.strike(Rule {
+    trial.inject(Rule {
         times: 1,
         ..always(Lease, Fault::ReplyUnheard)
     });
     trial.roll_out().await?;
-    trial.until_struck(1).await?;
+    trial.until_injected(1).await?;
     sleep(DURATION).await;
-    trial.heals(DEADLINE).await?;
-    ensure!(!trial.scene.log().contains("leading no more"), "{}", trial.scene.log());
+    trial.recovers(DEADLINE).await?;
+    ensure!(!trial.ns.log().contains("leading no more"), "{}", trial.ns.log());
     Ok(())
 }

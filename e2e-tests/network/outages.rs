@@ -1,4 +1,4 @@
-//! Connections that are refused, reset, held up or forgotten, and watches that end, fall silent or come late.
+//! Connections that are refused, reset, delayed or lost, and watches that end, fall silent or lag.
 
 use std::time::Duration;
 
@@ -7,26 +7,26 @@ use tokio::time::sleep;
 
 use super::asked::Asked;
 use super::script::{Fault, Rule, To};
-use super::trial::{Stage, Trial};
+use super::trial::{Environment, Trial};
 
-/// A request that is not answered is given up after this time.
+/// An unanswered request is given up after this time.
 const CALL: Duration = Duration::from_secs(15);
-/// A watch on which nothing comes is begun again after this time: a minute, and a few seconds.
+/// A silent watch is restarted after this time: a minute, and a few seconds.
 const SILENCE: Duration = Duration::from_secs(70);
-/// How long a look or a watch pauses at most after an outage of ten seconds.
+/// The longest pause of a reconcile or a watch after an outage of ten seconds.
 const PAUSE: Duration = Duration::from_secs(20);
-/// How many requests a second a controller of one set may make while the API server is away.
+/// The most requests per second of a controller of one StatefulSet while the API server is away.
 const RESTLESS: f64 = 5.0;
 
-/// A rollout of which one claim has been written.
-async fn in_the_middle<'a>(stage: &'a Stage, namespace: &str) -> anyhow::Result<Trial<'a>> {
-    let trial = Trial::begin(stage, namespace).await?;
+/// A rollout in which one PVC has been written.
+async fn in_the_middle<'a>(env: &'a Environment, namespace: &str) -> anyhow::Result<Trial<'a>> {
+    let trial = Trial::begin(env, namespace).await?;
     trial.roll_out().await?;
     trial.until_asked(Asked::Claim, 1).await?;
     Ok(trial)
 }
 
-/// How many requests failed without an answer, as the controller itself counts them.
+/// The number of requests without an answer, from the metrics of the controller.
 fn unanswered(trial: &Trial<'_>) -> anyhow::Result<u32> {
     let (_, metrics) = trial.controller()?.get("/metrics")?;
     let count = "claim_rollout_request_failures_total{cause=\"unanswered\"} ";
@@ -34,12 +34,10 @@ fn unanswered(trial: &Trial<'_>) -> anyhow::Result<u32> {
     Ok(count.unwrap_or("0").parse()?)
 }
 
-pub(super) async fn while_connections_are_refused_it_asks_now_and_then_and_goes_on_when_they_are_not(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn controller_retries_slowly_while_connections_are_refused(env: &Environment) -> anyhow::Result<()> {
     const OUTAGE: Duration = Duration::from_secs(10);
-    let trial = in_the_middle(stage, "network-refused").await?;
-    trial.network.wire.refuse();
+    let trial = in_the_middle(env, "network-refused").await?;
+    trial.network.wire.stop_listening();
     let before = unanswered(&trial)?;
     sleep(OUTAGE).await;
     let asked = unanswered(&trial)? - before;
@@ -48,107 +46,103 @@ pub(super) async fn while_connections_are_refused_it_asks_now_and_then_and_goes_
     ensure!(
         (0.1..RESTLESS).contains(&rate),
         "{rate} requests a second\n{}",
-        trial.scene.log()
+        trial.ns.log()
     );
-    trial.heals(PAUSE).await.map(drop)
+    trial.recovers(PAUSE).await.map(drop)
 }
 
-pub(super) async fn connections_that_are_reset_again_and_again_are_made_again(stage: &Stage) -> anyhow::Result<()> {
-    let trial = in_the_middle(stage, "network-reset").await?;
+pub(super) async fn repeatedly_reset_connections_are_reopened(env: &Environment) -> anyhow::Result<()> {
+    let trial = in_the_middle(env, "network-reset").await?;
     for _ in 0..10 {
         trial.network.wire.reset();
         sleep(Duration::from_millis(700)).await;
     }
-    trial.heals(PAUSE).await.map(drop)
+    trial.recovers(PAUSE).await.map(drop)
 }
 
-pub(super) async fn what_was_held_up_for_a_while_comes_and_harms_nothing(stage: &Stage) -> anyhow::Result<()> {
-    let trial = in_the_middle(stage, "network-held").await?;
+pub(super) async fn bytes_delayed_for_a_while_are_harmless(env: &Environment) -> anyhow::Result<()> {
+    let trial = in_the_middle(env, "network-held").await?;
     trial.network.wire.hold();
     sleep(Duration::from_secs(10)).await;
-    trial.heals(PAUSE).await.map(drop)
+    trial.recovers(PAUSE).await.map(drop)
 }
 
-/// By then what is under way has been given up.
-pub(super) async fn what_was_held_up_for_longer_than_anybody_waits_comes_and_harms_nothing(
-    stage: &Stage,
-) -> anyhow::Result<()> {
-    let trial = in_the_middle(stage, "network-held-long").await?;
+/// Requests in progress have been given up by then.
+pub(super) async fn bytes_delayed_beyond_all_timeouts_are_harmless(env: &Environment) -> anyhow::Result<()> {
+    let trial = in_the_middle(env, "network-held-long").await?;
     trial.network.wire.hold();
     sleep(CALL * 2).await;
-    trial.heals(CALL * 2 + PAUSE).await.map(drop)
+    trial.recovers(CALL * 2 + PAUSE).await.map(drop)
 }
 
-pub(super) async fn watches_that_fell_silent_with_their_connections_are_noticed(stage: &Stage) -> anyhow::Result<()> {
-    let trial = in_the_middle(stage, "network-forgotten").await?;
+pub(super) async fn silent_watches_on_dead_connections_are_restarted(env: &Environment) -> anyhow::Result<()> {
+    let trial = in_the_middle(env, "network-forgotten").await?;
     trial.network.wire.forget();
-    // What is asked next may find one forgotten connection after the other.
-    let done = trial.heals(SILENCE).await?;
-    ensure!(done < SILENCE + PAUSE, "it took {done:?}\n{}", trial.scene.log());
+    // The next requests may use one dead connection after the other.
+    let done = trial.recovers(SILENCE).await?;
+    ensure!(done < SILENCE + PAUSE, "it took {done:?}\n{}", trial.ns.log());
     Ok(())
 }
 
-pub(super) async fn a_watch_that_is_cut_off_in_the_middle_of_an_event_is_begun_again(
-    stage: &Stage,
-) -> anyhow::Result<()> {
-    let trial = in_the_middle(stage, "network-cut").await?;
+pub(super) async fn watch_cut_off_within_an_event_is_restarted(env: &Environment) -> anyhow::Result<()> {
+    let trial = in_the_middle(env, "network-cut").await?;
     for _ in 0..6 {
         trial.network.script.streams(|streams| streams.cuts += 1);
         sleep(Duration::from_secs(1)).await;
     }
-    trial.heals(PAUSE).await.map(drop)
+    trial.recovers(PAUSE).await.map(drop)
 }
 
-pub(super) async fn a_watch_that_ends_with_gone_is_begun_with_a_list(stage: &Stage) -> anyhow::Result<()> {
-    let trial = in_the_middle(stage, "network-gone").await?;
+pub(super) async fn watch_ended_by_410_restarts_with_a_list(env: &Environment) -> anyhow::Result<()> {
+    let trial = in_the_middle(env, "network-410").await?;
     let lists = trial.network.script.count(Asked::Read);
     for _ in 0..4 {
-        trial.network.script.streams(|streams| streams.gone += 1);
+        trial.network.script.streams(|streams| streams.expired += 1);
         sleep(Duration::from_secs(2)).await;
     }
     let lists = trial.network.script.count(Asked::Read) - lists;
     ensure!(lists >= 4, "only {lists} lists");
-    trial.heals(PAUSE).await.map(drop)
+    trial.recovers(PAUSE).await.map(drop)
 }
 
-/// Four watches ask for a list after about 1, 2, 4 and 8 seconds, or a little later, and not once a second.
-pub(super) async fn a_list_that_fails_is_asked_for_less_and_less_often(stage: &Stage) -> anyhow::Result<()> {
+/// Four watches retry their list after about 1, 2, 4 and 8 seconds, or a little later, not once a second.
+pub(super) async fn failing_list_is_retried_with_growing_pauses(env: &Environment) -> anyhow::Result<()> {
     const OUTAGE: Duration = Duration::from_secs(15);
-    let trial = in_the_middle(stage, "network-lists").await?;
-    trial.strike(Rule {
+    let trial = in_the_middle(env, "network-lists").await?;
+    trial.inject(Rule {
         to: To::Only(Asked::Read),
         after: 0,
         times: u32::MAX,
         fault: Fault::Answer(503, 0),
     });
     let lists = trial.network.script.count(Asked::Read);
-    trial.network.script.streams(|streams| streams.gone += 1);
+    trial.network.script.streams(|streams| streams.expired += 1);
     sleep(OUTAGE).await;
     let lists = trial.network.script.count(Asked::Read) - lists;
     println!("network-lists: {lists} lists in {OUTAGE:?}");
-    ensure!((4..=24).contains(&lists), "{lists} lists\n{}", trial.scene.log());
-    trial.heals(PAUSE * 2).await.map(drop)
+    ensure!((4..=24).contains(&lists), "{lists} lists\n{}", trial.ns.log());
+    trial.recovers(PAUSE * 2).await.map(drop)
 }
 
-pub(super) async fn without_bookmarks_a_watch_that_ended_goes_on_where_it_was(stage: &Stage) -> anyhow::Result<()> {
-    let trial = Trial::begin(stage, "network-bookmarks").await?;
+pub(super) async fn watch_without_bookmarks_resumes_where_it_ended(env: &Environment) -> anyhow::Result<()> {
+    let trial = Trial::begin(env, "network-bookmarks").await?;
     trial.network.script.streams(|streams| streams.without_bookmarks = true);
     trial.roll_out().await?;
     for claims in 1..=3 {
         trial.until_asked(Asked::Claim, claims).await?;
         trial.network.script.streams(|streams| streams.cuts += 1);
     }
-    trial.heals(PAUSE).await.map(drop)
+    trial.recovers(PAUSE).await.map(drop)
 }
 
-/// What is written passes at once: the controller knows more than it sees.
-pub(super) async fn events_that_come_seconds_late_make_it_slow_and_nothing_else(stage: &Stage) -> anyhow::Result<()> {
-    let trial = Trial::begin(stage, "network-late").await?;
+/// Writes pass at once, so the controller knows more than it sees.
+pub(super) async fn late_events_only_slow_the_rollout_down(env: &Environment) -> anyhow::Result<()> {
+    let trial = Trial::begin(env, "network-late").await?;
     trial
         .network
         .script
         .streams(|streams| streams.delay = Duration::from_secs(4));
     trial.roll_out().await?;
     trial.until_asked(Asked::Claim, 2).await?;
-    trial.heals(PAUSE).await.map(drop)
+    trial.recovers(PAUSE).await.map(drop)
 }

@@ -1,5 +1,5 @@
-//! A proxy between one controller and the real API server. It speaks HTTPS with a certificate that the controller trusts,
-//! hands on who the controller says that it is, and does wrong what its script says.
+//! A proxy between one controller and the real API server. It speaks HTTPS with a certificate that the controller
+//! trusts, passes on the credentials of the controller, and injects the faults of its script.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -21,17 +21,17 @@ use super::script::{Fault, Script};
 use super::stream;
 use crate::cluster::Cluster;
 
-/// From one slow answer to the next the pause changes by so much, round and round.
+/// The delay of slow answers changes by this step, cyclically.
 const STRIDE: u64 = 797;
 
-/// A running proxy; it ends with its handle.
+/// A running proxy; dropping it ends it.
 pub(super) struct Proxy {
     address: SocketAddr,
     handle: Handle<SocketAddr>,
 }
 
 impl Proxy {
-    /// Serves on a free port. In the audit log the client has this name.
+    /// Serves on a free port. The audit log shows this name as the user agent.
     pub(super) fn start(cluster: &Cluster, name: &str, script: Arc<Script>) -> anyhow::Result<Self> {
         let identity = cluster.authority().issue(&["127.0.0.1"])?;
         let identity = claim_rollout::webhook::Identity {
@@ -47,7 +47,7 @@ impl Proxy {
         let server = axum_server::from_tcp_rustls(listener, RustlsConfig::from_config(Arc::new(tls)))?;
         let service = Service {
             script,
-            upstream: cluster.client_of_nobody()?,
+            upstream: cluster.anonymous_client()?,
             name: HeaderValue::from_str(name)?,
         };
         let each = tower::service_fn(move |_: SocketAddr| std::future::ready(io::Result::Ok(service.clone())));
@@ -55,7 +55,7 @@ impl Proxy {
         Ok(Self { address, handle })
     }
 
-    /// Where it listens.
+    /// The address that the proxy listens on.
     pub(super) fn address(&self) -> SocketAddr {
         self.address
     }
@@ -72,7 +72,7 @@ impl Drop for Proxy {
 struct Service {
     script: Arc<Script>,
     upstream: kube::Client,
-    /// What the audit log knows it by.
+    /// The user agent in the audit log.
     name: HeaderValue,
 }
 
@@ -100,7 +100,7 @@ impl Service {
         let (mut head, body) = request.into_parts();
         let body = axum::body::to_bytes(body, usize::MAX).await?;
         let asked = Asked::of(&head, &body);
-        // Those of this connection, and what would hide events from us.
+        // Headers of this connection, and encodings that would hide events from the proxy.
         for name in [header::HOST, header::CONNECTION, header::ACCEPT_ENCODING] {
             head.headers.remove(name);
         }
@@ -113,13 +113,14 @@ impl Service {
             _ => 0,
         };
         match fault {
-            Some(Fault::Answer(code, seconds)) => return refusal(code, seconds),
+            Some(Fault::Answer(code, seconds)) => return api_error(code, seconds),
             Some(Fault::Lost) => anyhow::bail!("lost"),
             Some(Fault::Unheard) => return std::future::pending().await,
             _ => sleep(Duration::from_millis(pause)).await,
         }
-        let said = self.script.watch_streams();
-        // What has been passed on is carried out, whoever has gone meanwhile: then the audit log knows what was stored.
+        let faults = self.script.watch_streams();
+        // A request that was passed on is completed even if the client disconnects: then the audit log shows what was
+        // stored.
         let upstream = self.upstream.clone();
         let carried_out = tokio::spawn(async move { upstream.send(request).await });
         let (head, body) = carried_out.await??.into_parts();
@@ -129,7 +130,7 @@ impl Service {
         }
         if asked == Asked::Watch && head.status.is_success() {
             let body = Body::new(body).into_data_stream();
-            return Ok(answer.body(stream::pass(body, said))?);
+            return Ok(answer.body(stream::pass(body, faults))?);
         }
         let body = axum::body::to_bytes(Body::new(body), usize::MAX).await?;
         let half = body.slice(..body.len() / 2);
@@ -148,7 +149,7 @@ impl Service {
     }
 }
 
-/// The headers of an answer that are not about its connection or the form of its body.
+/// The headers of an answer that do not concern its connection or encoding.
 fn passed_on(mut headers: HeaderMap) -> HeaderMap {
     for name in [header::CONNECTION, header::TRANSFER_ENCODING, header::CONTENT_LENGTH] {
         headers.remove(name);
@@ -156,8 +157,8 @@ fn passed_on(mut headers: HeaderMap) -> HeaderMap {
     headers
 }
 
-/// An answer as the API server gives it that cannot or will not.
-fn refusal(code: u16, seconds: u32) -> anyhow::Result<Response<Body>> {
+/// An error as the API server returns it.
+fn api_error(code: u16, seconds: u32) -> anyhow::Result<Response<Body>> {
     let reason = match code {
         409 => "Conflict",
         410 => "Expired",
@@ -169,7 +170,7 @@ fn refusal(code: u16, seconds: u32) -> anyhow::Result<Response<Body>> {
     };
     let mut status = json!({
         "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
-        "message": format!("{reason}, says the network"), "reason": reason, "code": code,
+        "message": format!("{reason}, injected by the proxy"), "reason": reason, "code": code,
     });
     let mut answer = Response::builder()
         .status(StatusCode::from_u16(code)?)

@@ -1,4 +1,4 @@
-//! Requests that go wrong, one kind of fault after the other. Each row is a rollout of its own.
+//! Requests that fail, one kind of fault after the other. Each row is a rollout of its own.
 
 use std::time::Duration;
 
@@ -6,15 +6,15 @@ use super::asked::Asked::{Claim, Read, Ready, StagedChange, Status, Target, Watc
 use super::script::Fault::{Answer, Lost, ReplyCut, ReplyHalf, ReplyLost, ReplyUnheard, Slow, Unheard};
 use super::script::To::{All, Only, Writes};
 use super::script::{Fault, Rule, To};
-use super::trial::{Stage, Trial};
+use super::trial::{Environment, Trial};
 
-/// What happens to the requests of one rollout.
+/// The faults of one rollout.
 pub(super) struct Row {
     pub(super) name: &'static str,
-    /// Where several concern a request, the first that is not used up happens to it.
+    /// The first rule that matches a request and is not used up applies.
     rules: &'static [Rule],
-    /// So many seconds after the last fault at most the controller has gone on. What nobody answers is given up after
-    /// fifteen, a watch after thirty; what failed is tried again after 1, 2, 4 … seconds.
+    /// The controller continues at most this many seconds after the last fault. It gives up unanswered requests after
+    /// fifteen seconds and watches after thirty, and retries after 1, 2, 4 … seconds.
     within: u64,
 }
 
@@ -51,24 +51,24 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 impl Row {
-    /// A rollout during which it happens.
-    pub(super) async fn play(&self, stage: &Stage) -> anyhow::Result<()> {
-        let trial = Trial::begin(stage, &format!("network-{}", self.name)).await?;
+    /// Runs a rollout with these faults.
+    pub(super) async fn run(&self, env: &Environment) -> anyhow::Result<()> {
+        let trial = Trial::begin(env, &format!("network-{}", self.name)).await?;
         for rule in self.rules {
-            trial.strike(*rule);
+            trial.inject(*rule);
         }
         trial.roll_out().await?;
-        // No watch is begun, and nothing is listed, before one has ended.
+        // A new watch or list needs a watch that ended before.
         for rule in self.rules.iter().filter(|rule| matches!(rule.to, Only(Read | Watch))) {
             trial.until_asked(Claim, 1).await?;
             trial.network.script.streams(|streams| match rule.to {
                 Only(Watch) => streams.cuts += 1,
-                _ => streams.gone += 1,
+                _ => streams.expired += 1,
             });
         }
         trial
-            .until_struck(self.rules.iter().map(|rule| rule.times).sum())
+            .until_injected(self.rules.iter().map(|rule| rule.times).sum())
             .await?;
-        trial.heals(Duration::from_secs(self.within)).await.map(drop)
+        trial.recovers(Duration::from_secs(self.within)).await.map(drop)
     }
 }

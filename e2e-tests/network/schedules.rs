@@ -1,5 +1,5 @@
-//! Faults that nobody chose: a seed says which, when, and for how long. `SEED=7` plays one again, `NETWORK_SCHEDULES=100`
-//! as many as one has time for.
+//! Random faults: the seed decides which, when, and for how long. `SEED=7` repeats one schedule,
+//! `NETWORK_SCHEDULES=100` runs that many.
 
 use std::time::Duration;
 
@@ -8,18 +8,18 @@ use tokio::time::sleep;
 
 use super::asked::Asked;
 use super::script::{Fault, Rule, To};
-use super::trial::{Network, Stage, Trial};
+use super::trial::{Environment, Network, Trial};
 use crate::alike::Random;
 use crate::generated::choices::Choices;
 
-/// How many schedules are played if nobody says otherwise.
+/// The default number of schedules.
 const SCHEDULES: u64 = 4;
-/// How many things go wrong in each.
+/// The number of faults in each schedule.
 const STEPS: usize = 8;
-/// How long it may take until the controller goes on when nothing goes wrong any more: a silent watch and a pause.
+/// The longest time until the controller continues after the last fault: a silent watch and a pause.
 const WITHIN: Duration = Duration::from_secs(90);
 
-/// The seeds to play.
+/// The seeds to run.
 pub(super) fn seeds() -> anyhow::Result<std::ops::Range<u64>> {
     let number = |name: &'static str| {
         let text = std::env::var(name).ok();
@@ -32,32 +32,32 @@ pub(super) fn seeds() -> anyhow::Result<std::ops::Range<u64>> {
     Ok(first..first + count)
 }
 
-/// One thing that goes wrong.
+/// One fault.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Rule(Rule),
-    Refuse,
+    StopListening,
     Hold,
     Mend,
     Reset,
     Forget,
     Cut,
-    Gone,
+    Expired,
     Late(u64),
     Silent(bool),
     Bookmarks,
 }
 
-/// What goes wrong, and how many milliseconds pass after it.
+/// A fault, and the pause after it in milliseconds.
 fn draw(choices: &mut dyn Choices) -> (Step, u64) {
     let step = match choices.below(16) {
-        0 => Step::Refuse,
+        0 => Step::StopListening,
         1 => Step::Hold,
         2 | 3 => Step::Mend,
         4 => Step::Reset,
         5 if choices.one_in(3) => Step::Forget,
         6 => Step::Cut,
-        7 => Step::Gone,
+        7 => Step::Expired,
         8 => Step::Late(500 * choices.below(6) as u64),
         9 => Step::Silent(choices.one_in(2)),
         10 => Step::Bookmarks,
@@ -107,13 +107,13 @@ fn act(network: &Network, step: Step) {
     let streams = |change: fn(&mut super::script::Streams)| network.script.streams(change);
     match step {
         Step::Rule(rule) => network.script.add(rule),
-        Step::Refuse => network.wire.refuse(),
+        Step::StopListening => network.wire.stop_listening(),
         Step::Hold => network.wire.hold(),
         Step::Mend => network.wire.mend(),
         Step::Reset => network.wire.reset(),
         Step::Forget => network.wire.forget(),
         Step::Cut => streams(|streams| streams.cuts += 1),
-        Step::Gone => streams(|streams| streams.gone += 1),
+        Step::Expired => streams(|streams| streams.expired += 1),
         Step::Late(millis) => network
             .script
             .streams(|streams| streams.delay = Duration::from_millis(millis)),
@@ -122,18 +122,18 @@ fn act(network: &Network, step: Step) {
     }
 }
 
-/// A rollout during which this schedule goes on.
-pub(super) async fn play(stage: &Stage, seed: u64) -> anyhow::Result<()> {
+/// Runs a rollout with the faults of this schedule.
+pub(super) async fn run(env: &Environment, seed: u64) -> anyhow::Result<()> {
     let mut random = Random(seed);
     let steps: Vec<_> = (0..STEPS).map(|_| draw(&mut random)).collect();
-    let trial = Trial::begin(stage, &format!("network-seed-{seed}")).await?;
-    let played = async {
+    let trial = Trial::begin(env, &format!("network-seed-{seed}")).await?;
+    let rollout = async {
         trial.roll_out().await?;
         for (step, pause) in &steps {
             act(&trial.network, *step);
             sleep(Duration::from_millis(*pause)).await;
         }
-        trial.heals(WITHIN).await.map(drop)
+        trial.recovers(WITHIN).await.map(drop)
     };
-    played.await.with_context(|| format!("SEED={seed}: {steps:?}"))
+    rollout.await.with_context(|| format!("SEED={seed}: {steps:?}"))
 }

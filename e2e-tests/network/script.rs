@@ -1,4 +1,4 @@
-//! What the network is to do wrong, and how often it has.
+//! The faults that the network is to inject, and how many it has injected.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -7,37 +7,37 @@ use tokio::sync::watch;
 
 use super::asked::Asked;
 
-/// What becomes of one request.
+/// A fault of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
-    /// It is not passed on, and answered by this code; with so many seconds in `Retry-After`, if there are any.
+    /// Not passed on; answered with this code, and with `Retry-After` in seconds unless it is 0.
     Answer(u16, u32),
-    /// It is not passed on, and its connection is closed.
+    /// Not passed on; the connection is closed.
     Lost,
-    /// It is not passed on, and never answered.
+    /// Not passed on, and never answered.
     Unheard,
-    /// It is carried out, and its connection is closed instead of an answer.
+    /// Executed; the connection is closed instead of an answer.
     ReplyLost,
-    /// It is carried out, and never answered.
+    /// Executed, and never answered.
     ReplyUnheard,
-    /// It is carried out, and the answer is half of its JSON.
+    /// Executed; the answer is half of its JSON.
     ReplyHalf,
-    /// It is carried out, and the connection is closed in the middle of the answer.
+    /// Executed; the connection is closed in the middle of the answer.
     ReplyCut,
-    /// It is passed on after between so many and so many milliseconds, and answered after as many again.
+    /// Passed on after a delay between these two numbers of milliseconds, and answered after another one.
     Slow(u64, u64),
-    /// It is passed on after so many milliseconds, if somebody still waits for it.
+    /// Passed on after this many milliseconds, if the client still waits.
     Late(u64),
 }
 
-/// Which requests are meant.
+/// The requests that a rule matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum To {
-    /// Those of one kind.
+    /// Requests of one kind.
     Only(Asked),
-    /// All writes but those of the Lease.
+    /// All writes except those of the Lease.
     Writes,
-    /// All.
+    /// All requests.
     All,
 }
 
@@ -51,33 +51,33 @@ impl To {
     }
 }
 
-/// What is to happen to which requests.
+/// A fault, and the requests that it happens to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Rule {
     pub(super) to: To,
-    /// So many of them pass before.
+    /// The number of matching requests that pass first.
     pub(super) after: u32,
-    /// So many of them are struck.
+    /// The number of matching requests with the fault.
     pub(super) times: u32,
     pub(super) fault: Fault,
 }
 
-/// What happens to the answers of watches, those that are open and those to come.
+/// The faults of watches, both open and future ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Streams {
-    /// Each event comes so much later.
+    /// The delay of each event.
     pub(super) delay: Duration,
-    /// No event comes, and no end.
+    /// No event is sent, and no end.
     pub(super) silent: bool,
-    /// No bookmark comes.
+    /// No bookmark is sent.
     pub(super) without_bookmarks: bool,
-    /// The watches that are open when this is counted up end in the middle of an event.
+    /// Each increment ends the open watches in the middle of an event.
     pub(super) cuts: u32,
-    /// The watches that are open when this is counted up end with an error: 410.
-    pub(super) gone: u32,
+    /// Each increment ends the open watches with the error 410.
+    pub(super) expired: u32,
 }
 
-/// What the network is told to do wrong.
+/// The faults to inject.
 pub(super) struct Script {
     inner: Mutex<Inner>,
     streams: watch::Sender<Streams>,
@@ -86,13 +86,13 @@ pub(super) struct Script {
 #[derive(Default)]
 struct Inner {
     rules: Vec<Rule>,
-    struck: u32,
-    /// What was asked, in this order.
+    injected: u32,
+    /// The kinds of all requests, in order.
     asked: Vec<Asked>,
 }
 
 impl Script {
-    /// Nothing goes wrong.
+    /// A script without faults.
     pub(super) fn new() -> Self {
         Self {
             inner: Mutex::default(),
@@ -100,34 +100,34 @@ impl Script {
         }
     }
 
-    /// From now on this happens as well, to what none of those before happens to.
+    /// Adds a rule. Previous rules take precedence.
     pub(super) fn add(&self, rule: Rule) {
         self.lock().rules.push(rule);
     }
 
-    /// From now on this happens to watches.
+    /// Changes the faults of watches.
     pub(super) fn streams(&self, change: impl FnOnce(&mut Streams)) {
         self.streams.send_modify(change);
     }
 
-    /// What happens to watches, now and later.
+    /// The faults of watches, and their changes.
     pub(super) fn watch_streams(&self) -> watch::Receiver<Streams> {
         self.streams.subscribe()
     }
 
-    /// From now on nothing goes wrong.
+    /// Removes all faults.
     pub(super) fn clear(&self) {
         self.lock().rules.clear();
         self.streams(|streams| {
             *streams = Streams {
                 cuts: streams.cuts,
-                gone: streams.gone,
+                expired: streams.expired,
                 ..Streams::default()
             };
         });
     }
 
-    /// Takes note of a request, and says which one it is and what is to happen to it.
+    /// Counts a request, and returns its number and its fault.
     pub(super) fn on(&self, asked: Asked) -> (u64, Option<Fault>) {
         let mut inner = self.lock();
         inner.asked.push(asked);
@@ -141,16 +141,16 @@ impl Script {
                 fault = Some(rule.fault);
             }
         }
-        inner.struck += u32::from(fault.is_some());
+        inner.injected += u32::from(fault.is_some());
         (number, fault)
     }
 
-    /// How many requests something has happened to.
-    pub(super) fn struck(&self) -> u32 {
-        self.lock().struck
+    /// The number of requests that had a fault.
+    pub(super) fn injected(&self) -> u32 {
+        self.lock().injected
     }
 
-    /// How many requests of this kind there have been.
+    /// The number of requests of this kind.
     pub(super) fn count(&self, asked: Asked) -> usize {
         self.lock().asked.iter().filter(|kind| **kind == asked).count()
     }

@@ -1,4 +1,4 @@
-//! What goes wrong and stays so: it is told, and whatever does not need it goes on.
+//! Faults that stay: the controller reports them, and everything that does not need the failing part goes on.
 
 use std::time::Duration;
 
@@ -6,13 +6,13 @@ use anyhow::{Context as _, ensure};
 
 use super::asked::Asked;
 use super::script::{Fault, Rule, To};
-use super::trial::{CLAIMS, Stage, Trial};
+use super::trial::{CLAIMS, Environment, Trial};
 use crate::cluster::eventually;
-use crate::scenarios::scene::{condition, manifest, with_spec};
+use crate::scenarios::namespace::{condition, manifest, with_spec};
 
-/// How soon somebody is told of a PVC that is not answered.
-const TOLD: Duration = Duration::from_secs(90);
-/// By then what was refused so often is tried again.
+/// The most time until a PVC whose writes get no answer is reported.
+const REPORTED: Duration = Duration::from_secs(90);
+/// The longest pause before a retry after so many failures.
 const RETRIED: Duration = Duration::from_secs(70);
 
 fn for_ever(asked: Asked, code: u16) -> Rule {
@@ -24,53 +24,53 @@ fn for_ever(asked: Asked, code: u16) -> Rule {
     }
 }
 
-/// The CRD is gone, a quota on ClaimRollouts is used up, a right is missing.
-pub(super) async fn rollout_whose_report_is_denied_for_ever_comes_to_its_end(stage: &Stage) -> anyhow::Result<()> {
-    let trial = Trial::begin(stage, "network-unreported").await?;
-    trial.strike(for_ever(Asked::Target, 403));
-    trial.strike(for_ever(Asked::Status, 403));
+/// The CRD does not exist, a quota on ClaimRollouts is used up, or a right is missing.
+pub(super) async fn rollout_with_denied_report_completes(env: &Environment) -> anyhow::Result<()> {
+    let trial = Trial::begin(env, "network-unreported").await?;
+    trial.inject(for_ever(Asked::Target, 403));
+    trial.inject(for_ever(Asked::Status, 403));
     trial.roll_out().await?;
-    let scene = &trial.scene;
-    let complete = eventually("the rollout to end", TOLD, async || {
-        Ok((scene.staged_change().await?["phase"] == "Complete").then_some(()))
+    let ns = &trial.ns;
+    let complete = eventually("the rollout to end", REPORTED, async || {
+        Ok((ns.staged_change().await?["phase"] == "Complete").then_some(()))
     });
-    complete.await.with_context(|| scene.log())?;
-    scene.until_told("ClaimRolloutNotWritten").await?;
+    complete.await.with_context(|| ns.log())?;
+    ns.until_event("ClaimRolloutNotWritten").await?;
     ensure!(
-        condition(&scene.rollout().await?, "Ready") != "True",
+        condition(&ns.rollout().await?, "Ready") != "True",
         "nothing could be reported"
     );
-    trial.network.heal();
+    trial.network.repair();
     trial.until_done().await
 }
 
-/// Somebody's webhook for PVCs is away: the API server answers 500.
-pub(super) async fn pvcs_that_are_never_answered_are_told_and_each_is_tried(stage: &Stage) -> anyhow::Result<()> {
-    let trial = Trial::begin(stage, "network-unanswered").await?;
-    let scene = &trial.scene;
+/// The webhook of another project for PVCs is away: the API server answers with 500.
+pub(super) async fn pvcs_never_answered_are_reported_and_each_is_tried(env: &Environment) -> anyhow::Result<()> {
+    let trial = Trial::begin(env, "network-unanswered").await?;
+    let ns = &trial.ns;
     let parallel = |size: &str| with_spec(&manifest(3, size), "  podManagementPolicy: Parallel");
-    scene.done(&["delete", "statefulset", "web"], "").await?;
-    scene.target(&parallel("1Gi")).await?;
-    scene.settled().await?;
-    trial.strike(for_ever(Asked::Claim, 500));
-    scene.target(&parallel("2Gi")).await?;
-    let told = eventually("every PVC to be reported as not answered", TOLD, async || {
-        let rollout = scene.rollout().await?;
+    ns.done(&["delete", "statefulset", "web"], "").await?;
+    ns.target(&parallel("1Gi")).await?;
+    ns.settled().await?;
+    trial.inject(for_ever(Asked::Claim, 500));
+    ns.target(&parallel("2Gi")).await?;
+    let reported = eventually("every PVC to be reported as not answered", REPORTED, async || {
+        let rollout = ns.rollout().await?;
         let claims = rollout["status"]["claims"].as_array().cloned().unwrap_or_default();
-        let is_told = |name: &str| {
+        let is_reported = |name: &str| {
             let mut found = claims.iter().filter(|claim| claim["name"] == *name);
             found.any(|claim| claim["state"] == "Refused" && claim["reason"] == "NotAnswered")
         };
-        let all = CLAIMS.iter().all(|name| is_told(name)) && condition(&rollout, "Stalled") == "True";
+        let all = CLAIMS.iter().all(|name| is_reported(name)) && condition(&rollout, "Stalled") == "True";
         Ok(all.then_some(()))
     });
-    told.await.with_context(|| scene.log())?;
-    scene.until_told("FailedToPatchPVC").await?;
+    reported.await.with_context(|| ns.log())?;
+    ns.until_event("FailedToPatchPVC").await?;
     trial.is_well()?;
-    trial.network.heal();
-    let done = eventually("the rollout to end", RETRIED + TOLD, async || {
-        Ok((scene.staged_change().await?["phase"] == "Complete").then_some(()))
+    trial.network.repair();
+    let done = eventually("the rollout to end", RETRIED + REPORTED, async || {
+        Ok((ns.staged_change().await?["phase"] == "Complete").then_some(()))
     });
-    done.await.with_context(|| scene.log())?;
+    done.await.with_context(|| ns.log())?;
     trial.until_done().await
 }

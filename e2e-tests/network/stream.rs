@@ -1,4 +1,4 @@
-//! The answer of a watch, passed on event by event, or wrongly.
+//! Passes on the answer of a watch event by event, with faults.
 
 use std::collections::VecDeque;
 use std::io;
@@ -12,23 +12,23 @@ use tokio::time::{Instant, sleep_until};
 use super::script::Streams;
 
 /// The last event of a watch whose version is too old.
-const GONE: &[u8] = br#"{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"too old resource version: 1 (2)","reason":"Expired","code":410}}
+const EXPIRED: &[u8] = br#"{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"too old resource version: 1 (2)","reason":"Expired","code":410}}
 "#;
 /// The beginning of an event.
 const HALF: &[u8] = br#"{"type":"MODIFIED","object":{"kind":"#;
 /// A day: as good as never.
 const NEVER: Duration = Duration::from_secs(86_400);
 
-/// Passes on the answer of a watch, and does to it what is said.
+/// Passes on the answer of a watch with the faults of the script.
 pub(super) fn pass<E>(
     upstream: impl Stream<Item = Result<Bytes, E>> + Send + 'static,
-    said: watch::Receiver<Streams>,
+    faults: watch::Receiver<Streams>,
 ) -> Body
 where
     E: Send + 'static,
 {
     let (events, mut answer) = mpsc::channel(1);
-    tokio::spawn(pump(Box::pin(upstream), said, events));
+    tokio::spawn(pump(Box::pin(upstream), faults, events));
     Body::from_stream(futures::stream::poll_fn(move |context| answer.poll_recv(context)))
 }
 
@@ -36,19 +36,19 @@ type Events = mpsc::Sender<io::Result<Bytes>>;
 
 async fn pump<E>(
     mut upstream: impl Stream<Item = Result<Bytes, E>> + Unpin,
-    mut said: watch::Receiver<Streams>,
+    mut faults: watch::Receiver<Streams>,
     events: Events,
 ) {
-    let born = *said.borrow_and_update();
+    let initial = *faults.borrow_and_update();
     let mut open = true;
     let mut lines = Lines::default();
     loop {
-        let now = *said.borrow_and_update();
-        if now.gone > born.gone {
-            let _ = events.send(Ok(Bytes::from_static(GONE))).await;
+        let now = *faults.borrow_and_update();
+        if now.expired > initial.expired {
+            let _ = events.send(Ok(Bytes::from_static(EXPIRED))).await;
             return;
         }
-        if now.cuts > born.cuts {
+        if now.cuts > initial.cuts {
             let _ = events.send(Ok(Bytes::from_static(HALF))).await;
             let _ = events.send(Err(io::ErrorKind::ConnectionReset.into())).await;
             return;
@@ -64,7 +64,7 @@ async fn pump<E>(
         tokio::select! {
             read = upstream.next(), if open => match read {
                 Some(Ok(bytes)) => lines.take(&bytes),
-                // What the API server cuts off is cut off here.
+                // A stream that the API server cuts off is cut off here.
                 Some(Err(_)) => return drop(events.send(Err(io::ErrorKind::ConnectionReset.into())).await),
                 None => open = false,
             },
@@ -76,17 +76,17 @@ async fn pump<E>(
                     return;
                 }
             }
-            changed = said.changed() => if changed.is_err() { return },
+            changed = faults.changed() => if changed.is_err() { return },
             () = events.closed() => return,
         }
     }
 }
 
-/// Bytes become lines.
+/// Splits bytes into lines.
 #[derive(Default)]
 struct Lines {
     rest: Vec<u8>,
-    /// With the time at which each came.
+    /// With the time of arrival.
     whole: VecDeque<(Instant, Bytes)>,
 }
 

@@ -1,4 +1,4 @@
-//! A rollout over a network that misbehaves: how it begins, and what has to be true at its end whatever went wrong.
+//! A rollout over a faulty network: its start, and the invariants at its end.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,14 +14,14 @@ use super::script::{Rule, Script};
 use super::wire::Wire;
 use crate::cluster::{Cluster, eventually};
 use crate::installation::{ACCOUNT, Controller, NAMESPACE};
-use crate::scenarios::scene::{PATIENCE, Scene, condition, manifest, with_image};
+use crate::scenarios::namespace::{PATIENCE, TestNamespace, condition, manifest, with_image};
 
-/// The claims of the set, in the order in which they are to grow.
+/// The PVCs of the StatefulSet, in the order of the rollout.
 pub(super) const CLAIMS: [&str; 3] = ["data-web-2", "data-web-1", "data-web-0"];
-/// So many lines a second a controller may log on the average, whatever happens.
+/// The most log lines per second of a controller, on average.
 const TALKATIVE: f64 = 20.0;
 
-/// What is different each time, or no matter.
+/// Fields that differ each time or do not matter.
 const OWN: [&str; 11] = [
     "uid",
     "resourceVersion",
@@ -36,30 +36,30 @@ const OWN: [&str; 11] = [
     "at",
 ];
 
-/// What the plays share.
-pub(super) struct Stage {
-    pub(super) house: crate::stage::Stage,
+/// The shared cluster, and the result of an undisturbed rollout.
+pub(super) struct Environment {
+    pub(super) shared: crate::environment::Environment,
     undisturbed: OnceCell<Value>,
 }
 
-impl Stage {
-    pub(super) fn new(house: crate::stage::Stage) -> Self {
+impl Environment {
+    pub(super) fn new(shared: crate::environment::Environment) -> Self {
         Self {
-            house,
+            shared,
             undisturbed: OnceCell::new(),
         }
     }
 
-    /// What there is at the end of a rollout that nothing happens to.
+    /// The objects at the end of an undisturbed rollout.
     async fn undisturbed(&self) -> anyhow::Result<&Value> {
-        let play = async || {
+        let roll_out = async || {
             let trial = Trial::begin(self, "network-undisturbed").await?;
             trial.roll_out().await?;
             trial.until_done().await?;
-            trial.keeps_its_promises().await?;
+            trial.keeps_invariants().await?;
             trial.essence().await
         };
-        self.undisturbed.get_or_try_init(play).await
+        self.undisturbed.get_or_try_init(roll_out).await
     }
 }
 
@@ -67,13 +67,13 @@ impl Stage {
 pub(super) struct Network {
     pub(super) script: Arc<Script>,
     pub(super) wire: Wire,
-    /// What the controller at this end reads.
+    /// The kubeconfig of the controller at this end.
     pub(super) kubeconfig: PathBuf,
     _proxy: Proxy,
 }
 
 impl Network {
-    /// A network with nothing wrong. In the audit log, who uses it has this name.
+    /// A network without faults. The audit log shows this name as the user agent.
     pub(super) async fn start(cluster: &Cluster, name: &str) -> anyhow::Result<Self> {
         let script = Arc::new(Script::new());
         let proxy = Proxy::start(cluster, name, Arc::clone(&script))?;
@@ -87,54 +87,55 @@ impl Network {
         })
     }
 
-    /// Nothing goes wrong any more.
-    pub(super) fn heal(&self) {
+    /// Removes all faults.
+    pub(super) fn repair(&self) {
         self.script.clear();
         self.wire.mend();
     }
 }
 
-/// What is asked of admission has no rows here: those reads would be struck in place of others.
+/// Without the checks of admission: the rows have no rules for their reads, so the faults of other reads would hit
+/// them.
 pub(super) const ASKS_NO_MORE: &str = "--allow-without-policy";
 
-/// A namespace with a set of three replicas, and a controller at the far end of a network.
+/// A namespace with a StatefulSet of three replicas, and a controller at the far end of a network.
 pub(super) struct Trial<'a> {
-    pub(super) stage: &'a Stage,
-    pub(super) scene: Scene<'a>,
+    pub(super) env: &'a Environment,
+    pub(super) ns: TestNamespace<'a>,
     pub(super) network: Network,
-    /// What was written before does not count.
+    /// Previous writes do not count.
     mark: usize,
     begun: Instant,
 }
 
 impl<'a> Trial<'a> {
-    /// A fresh one, at rest.
-    pub(super) async fn begin(stage: &'a Stage, namespace: &str) -> anyhow::Result<Self> {
-        Self::begin_with(stage, namespace, &[]).await
+    /// A new trial before its rollout.
+    pub(super) async fn begin(env: &'a Environment, namespace: &str) -> anyhow::Result<Self> {
+        Self::begin_with(env, namespace, &[]).await
     }
 
     /// The same with further arguments for the controller.
-    pub(super) async fn begin_with(stage: &'a Stage, namespace: &str, extra: &[&str]) -> anyhow::Result<Self> {
-        let house = &stage.house;
-        let mut scene = Scene::new(&house.cluster, &house.client, namespace).await?;
-        // An answer that was lost is as if somebody else had reported.
-        scene.exceptions.reported_twice = true;
+    pub(super) async fn begin_with(env: &'a Environment, namespace: &str, extra: &[&str]) -> anyhow::Result<Self> {
+        let shared = &env.shared;
+        let mut ns = TestNamespace::new(&shared.cluster, &shared.client, namespace).await?;
+        // After a lost answer, the controller may report the same again.
+        ns.exceptions.reported_twice = true;
         if !extra.is_empty() {
-            may_hold_a_lease(&scene).await?;
+            may_hold_a_lease(&ns).await?;
         }
-        let network = Network::start(&house.cluster, "network-first").await?;
+        let network = Network::start(&shared.cluster, "network-first").await?;
         let begun = Instant::now();
         let arguments = [&["--namespace", namespace, ASKS_NO_MORE], extra].concat();
-        let controller = house
+        let controller = shared
             .installation
             .start_controller_with(&network.kubeconfig, &arguments);
-        scene.controller = Some(controller.await?);
-        scene.target(&manifest(3, "1Gi")).await?;
-        scene.settled().await?;
-        let mark = scene.mark().await?;
+        ns.controller = Some(controller.await?);
+        ns.target(&manifest(3, "1Gi")).await?;
+        ns.settled().await?;
+        let mark = ns.mark().await?;
         Ok(Self {
-            stage,
-            scene,
+            env,
+            ns,
             network,
             mark,
             begun,
@@ -143,65 +144,66 @@ impl<'a> Trial<'a> {
 
     /// The user changes size and image in one apply.
     pub(super) async fn roll_out(&self) -> anyhow::Result<()> {
-        self.scene.target(&with_image(&manifest(3, "2Gi"), "2")).await.map(drop)
+        self.ns.target(&with_image(&manifest(3, "2Gi"), "2")).await.map(drop)
     }
 
-    /// Waits until the controller has asked for so much since its start.
+    /// Waits until the controller has sent this many requests of this kind since its start.
     pub(super) async fn until_asked(&self, asked: Asked, count: usize) -> anyhow::Result<()> {
         let what = format!("{count} requests: {asked:?}");
         let waited = eventually(&what, PATIENCE, async || {
             Ok((self.network.script.count(asked) >= count).then_some(()))
         });
-        waited.await.with_context(|| self.scene.log())
+        waited.await.with_context(|| self.ns.log())
     }
 
-    /// From now on this goes wrong.
-    pub(super) fn strike(&self, rule: Rule) {
+    /// Injects a fault from now on.
+    pub(super) fn inject(&self, rule: Rule) {
         self.network.script.add(rule);
     }
 
-    /// Waits until so many requests have been struck.
-    pub(super) async fn until_struck(&self, times: u32) -> anyhow::Result<()> {
+    /// Waits until this many requests had a fault.
+    pub(super) async fn until_injected(&self, times: u32) -> anyhow::Result<()> {
         let what = format!("{times} faults");
         let waited = eventually(&what, PATIENCE, async || {
-            Ok((self.network.script.struck() >= times).then_some(()))
+            Ok((self.network.script.injected() >= times).then_some(()))
         });
-        waited.await.with_context(|| self.scene.log())
+        waited.await.with_context(|| self.ns.log())
     }
 
     pub(super) fn controller(&self) -> anyhow::Result<&Controller> {
-        self.scene.controller.as_ref().context("a controller")
+        self.ns.controller.as_ref().context("a controller")
     }
 
-    /// Whatever the network does, nothing that a restart would heal is wrong.
+    /// Whatever the network does, the controller is never in a state that needs a restart.
     pub(super) fn is_well(&self) -> anyhow::Result<()> {
         for path in ["/healthz", "/readyz", "/metrics"] {
             let (code, body) = self.controller()?.get(path)?;
-            ensure!(code == 200, "{path} answers {code}: {body}\n{}", self.scene.log());
+            ensure!(code == 200, "{path} answers {code}: {body}\n{}", self.ns.log());
         }
         Ok(())
     }
 
-    /// Takes the faults away, and checks the end: the controller goes on `within` this time. How long it took to be done.
-    pub(super) async fn heals(&self, within: Duration) -> anyhow::Result<Duration> {
+    /// Removes all faults and checks the end: the controller continues within this time. Returns how long the rest of
+    /// the rollout took.
+    pub(super) async fn recovers(&self, within: Duration) -> anyhow::Result<Duration> {
         self.is_well()?;
         let before = self.moves();
-        let healed = Instant::now();
-        self.network.heal();
+        let repaired = Instant::now();
+        self.network.repair();
         let went_on = eventually("the controller to go on", within, async || {
             Ok((self.moves() > before || self.is_done().await?).then_some(()))
         });
-        went_on.await.with_context(|| self.scene.log())?;
-        let went_on = healed.elapsed();
+        went_on.await.with_context(|| self.ns.log())?;
+        let went_on = repaired.elapsed();
         self.until_done().await?;
-        let done = healed.elapsed();
-        let namespace = &self.scene.namespace;
+        let done = repaired.elapsed();
+        let namespace = &self.ns.namespace;
         println!("{namespace}: went on after {went_on:.1?}, done after {done:.1?}");
         self.ends().await?;
         Ok(done)
     }
 
-    /// What the controller has asked the API server to store.
+    /// The number of writes that the controller has sent.
     fn moves(&self) -> usize {
         let moves = [
             Asked::Claim,
@@ -214,24 +216,24 @@ impl<'a> Trial<'a> {
     }
 
     async fn is_done(&self) -> anyhow::Result<bool> {
-        Ok(self.scene.staged_change().await?["phase"] == "Complete"
-            && condition(&self.scene.rollout().await?, "Ready") == "True")
+        Ok(self.ns.staged_change().await?["phase"] == "Complete"
+            && condition(&self.ns.rollout().await?, "Ready") == "True")
     }
 
-    /// Waits until everything is as wished.
+    /// Waits until the rollout is complete.
     pub(super) async fn until_done(&self) -> anyhow::Result<()> {
-        self.scene.until_complete(3, "2Gi").await?;
-        self.scene.settled().await.map(drop)
+        self.ns.until_complete(3, "2Gi").await?;
+        self.ns.settled().await.map(drop)
     }
 
     /// Waits for the end, and checks it.
     pub(super) async fn ends(&self) -> anyhow::Result<()> {
         self.until_done().await?;
-        self.keeps_its_promises().await?;
-        let (expected, found) = (self.stage.undisturbed().await?, self.essence().await?);
+        self.keeps_invariants().await?;
+        let (expected, found) = (self.env.undisturbed().await?, self.essence().await?);
         ensure!(found == *expected, "expected {expected:#}, but found {found:#}");
         self.is_well()?;
-        let log = self.scene.log();
+        let log = self.ns.log();
         ensure!(!log.contains("panicked"), "{log}");
         let lines = f64::from(u32::try_from(log.lines().count())?) / self.begun.elapsed().as_secs_f64();
         ensure!(lines < TALKATIVE, "{lines} lines a second:\n{log}");
@@ -243,19 +245,19 @@ impl<'a> Trial<'a> {
         Ok(())
     }
 
-    /// What was written is what a rollout takes, each in its turn, and every promise was kept.
-    async fn keeps_its_promises(&self) -> anyhow::Result<()> {
-        let written = self.scene.writes_since(self.mark).await?;
+    /// Checks that each write of a rollout happened once and in order, and that every invariant holds.
+    async fn keeps_invariants(&self) -> anyhow::Result<()> {
+        let written = self.ns.writes_since(self.mark).await?;
         written.pods_follow_their_claims("web", &["data"], &[2, 1, 0])?;
-        written.is_a_rollout(&CLAIMS, 3).with_context(|| self.scene.log())
+        written.is_a_rollout(&CLAIMS, 3).with_context(|| self.ns.log())
     }
 
-    /// What there is, but for what is different each time.
+    /// The objects, without fields that differ each time.
     async fn essence(&self) -> anyhow::Result<Value> {
-        let mut set = self.scene.set().await?;
-        let rollout = self.scene.rollout().await?;
-        let mut change = self.scene.staged_change().await?;
-        let claims = self.scene.claims().await?;
+        let mut set = self.ns.set().await?;
+        let rollout = self.ns.rollout().await?;
+        let mut change = self.ns.staged_change().await?;
+        let claims = self.ns.claims().await?;
         set["metadata"]["annotations"]["claim-rollout.io/staged"].take();
         strip(&mut change);
         let part = |object: &Value| {
@@ -266,7 +268,7 @@ impl<'a> Trial<'a> {
             strip(&mut part);
             part
         };
-        // Some conditions of a claim, such as that nobody uses it, come when they come.
+        // Some conditions of a PVC, such as that no Pod uses it, appear at any time.
         let claims = claims.iter().map(|claim| {
             let mut part = part(claim);
             let status = part["status"].take();
@@ -274,13 +276,13 @@ impl<'a> Trial<'a> {
             part
         });
         let claims: Vec<_> = claims.collect();
-        let all = json!({"set": part(&set), "rollout": part(&rollout), "record": change, "claims": claims});
-        let text = all.to_string().replace(&self.scene.namespace, "NAMESPACE");
+        let all = json!({"set": part(&set), "rollout": part(&rollout), "staged": change, "claims": claims});
+        let text = all.to_string().replace(&self.ns.namespace, "NAMESPACE");
         Ok(serde_json::from_str(&text)?)
     }
 }
 
-/// Drops what is different each time.
+/// Removes fields that differ each time.
 fn strip(value: &mut Value) {
     match value {
         Value::Object(fields) => {
@@ -292,8 +294,8 @@ fn strip(value: &mut Value) {
     }
 }
 
-/// Lets controllers agree in this namespace who leads.
-async fn may_hold_a_lease(scene: &Scene<'_>) -> anyhow::Result<()> {
+/// Gives the controllers the right to use a Lease in this namespace.
+async fn may_hold_a_lease(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
     let account = format!("--serviceaccount={NAMESPACE}:{ACCOUNT}");
     for arguments in [
         &[
@@ -305,7 +307,7 @@ async fn may_hold_a_lease(scene: &Scene<'_>) -> anyhow::Result<()> {
         ][..],
         &["create", "rolebinding", "lease", "--role=lease", &account],
     ] {
-        scene.done(arguments, "").await?;
+        ns.done(arguments, "").await?;
     }
     Ok(())
 }

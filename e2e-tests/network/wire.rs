@@ -1,5 +1,5 @@
-//! The wire between a controller and its proxy. It passes on bytes and knows nothing of what they say, so what it does
-//! wrong is what networks do wrong.
+//! The connection between a controller and its proxy. It passes on bytes and does not interpret them, so its faults are
+//! those of networks.
 
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -7,35 +7,36 @@ use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::watch;
 
-/// How many connections may wait to be accepted.
+/// The number of connections that may wait to be accepted.
 const BACKLOG: u32 = 256;
 
-/// What the wire does to all connections.
+/// The state of all connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Mode {
     /// Bytes are passed on.
     #[default]
     Sound,
-    /// Nothing comes through; what was sent meanwhile comes through afterwards.
+    /// Bytes are kept, and passed on afterwards.
     Still,
-    /// Nobody listens, and what was connected is reset.
+    /// Nothing listens, and open connections are reset.
     Refused,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
     mode: Mode,
-    /// Connections that were made before the last of so many resets are reset.
+    /// Each increment resets the open connections.
     resets: u32,
-    /// Connections that were made before nothing comes through any more, however long one waits.
+    /// Each increment silences the open connections for ever.
     forgotten: u32,
 }
 
-/// The near end of a wire; it ends with its handle.
+/// The near end of a wire; dropping it ends the wire.
 pub(super) struct Wire {
     address: SocketAddr,
     state: watch::Sender<State>,
-    /// Keeps the port while nobody listens: bound, so that nobody else gets it, and deaf, so that who connects is refused.
+    /// Keeps the port while nothing listens: bound, so that nothing else gets it, and without a listener, so that
+    /// connections are refused.
     _port: TcpSocket,
 }
 
@@ -53,38 +54,38 @@ impl Wire {
         })
     }
 
-    /// Where the near end is.
+    /// The address of the near end.
     pub(super) fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// From now on bytes are passed on; what was forgotten stays so.
+    /// Passes on bytes from now on; silenced connections stay silent.
     pub(super) fn mend(&self) {
         self.state.send_modify(|state| state.mode = Mode::Sound);
     }
 
-    /// From now on nothing comes through, and what is sent comes through when it is mended.
+    /// Keeps bytes from now on, until the wire is mended.
     pub(super) fn hold(&self) {
         self.state.send_modify(|state| state.mode = Mode::Still);
     }
 
-    /// From now on whoever connects is refused.
-    pub(super) fn refuse(&self) {
+    /// Closes the port and resets the open connections from now on.
+    pub(super) fn stop_listening(&self) {
         self.state.send_modify(|state| state.mode = Mode::Refused);
     }
 
-    /// Resets the connections that there are.
+    /// Resets the open connections.
     pub(super) fn reset(&self) {
         self.state.send_modify(|state| state.resets += 1);
     }
 
-    /// Lets nothing come through the connections that there are ever again, as a router does that has forgotten them.
+    /// Silences the open connections for ever, as a router does that has lost them.
     pub(super) fn forget(&self) {
         self.state.send_modify(|state| state.forgotten += 1);
     }
 }
 
-/// A socket of this address, which another one may have as long as only one of them listens.
+/// A socket of this address. Several may be bound as long as only one listens.
 fn socket(address: SocketAddr) -> std::io::Result<TcpSocket> {
     let socket = TcpSocket::new_v4()?;
     socket.set_reuseaddr(true)?;
@@ -92,7 +93,7 @@ fn socket(address: SocketAddr) -> std::io::Result<TcpSocket> {
     Ok(socket)
 }
 
-/// Listens whenever it may, until the handle is gone.
+/// Listens whenever the mode allows it, until the handle is dropped.
 async fn listen(address: SocketAddr, target: SocketAddr, mut seen: watch::Receiver<State>) -> std::io::Result<()> {
     let each = seen.clone();
     while seen.wait_for(|state| state.mode != Mode::Refused).await.is_ok() {
@@ -112,18 +113,18 @@ async fn listen(address: SocketAddr, target: SocketAddr, mut seen: watch::Receiv
     Ok(())
 }
 
-/// Passes on bytes in both directions, or does not.
+/// Passes on bytes in both directions, as the mode allows.
 async fn relay(mut near: TcpStream, target: SocketAddr, mut seen: watch::Receiver<State>) -> std::io::Result<()> {
-    let born = *seen.borrow_and_update();
+    let initial = *seen.borrow_and_update();
     let mut far = TcpStream::connect(target).await?;
     {
         let mut copied = std::pin::pin!(copy_bidirectional(&mut near, &mut far));
         loop {
             let state = *seen.borrow_and_update();
-            if state.mode == Mode::Refused || state.resets > born.resets {
+            if state.mode == Mode::Refused || state.resets > initial.resets {
                 break;
             }
-            let passes = state.mode == Mode::Sound && state.forgotten == born.forgotten;
+            let passes = state.mode == Mode::Sound && state.forgotten == initial.forgotten;
             tokio::select! {
                 copied = &mut copied, if passes => return copied.map(drop),
                 changed = seen.changed() => changed.map_err(std::io::Error::other)?,

@@ -1,4 +1,4 @@
-//! Who answers what a policy asks: an API server, or nobody.
+//! Answers the lookups of a policy: an API server, or none.
 
 use k8s_openapi::api::authorization::v1::{ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec};
 use kube::api::{Api as KubeResources, ApiResource, DynamicObject, PostParams};
@@ -8,7 +8,7 @@ use tokio::runtime::Handle;
 
 use super::capabilities::{GetResource, Subject};
 
-/// Answers, from a thread that may block. The errors are told to the guest.
+/// Answers lookups on a thread that may block. The guest gets the errors.
 pub(crate) trait Api: Send + Sync {
     /// The whole object.
     fn get_resource(&self, question: &GetResource) -> Result<Value, String>;
@@ -17,7 +17,7 @@ pub(crate) trait Api: Send + Sync {
     fn can_i(&self, question: &Subject) -> Result<Value, String>;
 }
 
-/// Nobody: a policy-server outside of a cluster.
+/// No API server: a policy-server outside of a cluster.
 pub(crate) struct NoApi;
 
 impl Api for NoApi {
@@ -30,14 +30,14 @@ impl Api for NoApi {
     }
 }
 
-/// An API server, asked with the rights of this client.
+/// An API server, called with the rights of this client.
 pub(crate) struct KubeApi {
     client: kube::Client,
     runtime: Handle,
 }
 
 impl KubeApi {
-    /// Answers with this client, on the runtime that this is called on.
+    /// Answers with this client, on the runtime of the caller.
     pub(crate) fn new(client: kube::Client) -> Self {
         Self {
             client,

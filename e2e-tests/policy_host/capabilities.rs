@@ -1,4 +1,4 @@
-//! What a policy may ask its host: the granted part of Kubewarden's host capabilities, in policy-server's words.
+//! The host capabilities of Kubewarden that a policy may be granted, with the error texts of policy-server.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::api::Api;
 
-/// How long policy-server remembers an answer, unless it is told not to.
+/// The time for which policy-server caches an answer by default.
 const CACHE: Duration = Duration::from_secs(5);
 
 /// A kind of resource: an entry of `contextAwareResources`.
@@ -37,7 +37,7 @@ pub(crate) struct CanI {
     disable_cache: bool,
 }
 
-/// Who wants to do what.
+/// The user and the action.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Subject {
     pub(crate) user: String,
@@ -45,7 +45,7 @@ pub(crate) struct Subject {
     pub(crate) resource_attributes: Attributes,
 }
 
-/// What somebody wants to do.
+/// The action.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Attributes {
     pub(crate) group: Option<String>,
@@ -57,10 +57,10 @@ pub(crate) struct Attributes {
     pub(crate) version: Option<String>,
 }
 
-/// When a question was answered, and with what.
+/// Answers and their times, by request.
 type Cache = HashMap<Vec<u8>, (Instant, Vec<u8>)>;
 
-/// What one entry is granted, who answers, and what was answered a moment ago.
+/// The granted capabilities of one entry, the API, and the cache.
 pub(crate) struct Capabilities {
     granted: Vec<String>,
     readable: Vec<Resource>,
@@ -78,12 +78,12 @@ impl Capabilities {
         }
     }
 
-    /// Nothing is granted.
+    /// No capability is granted.
     pub(crate) fn none() -> Self {
         Self::new(Vec::new(), Vec::new(), Arc::new(super::api::NoApi))
     }
 
-    /// Answers a host call; the error is what the guest is told.
+    /// Answers a host call; the guest gets the error.
     pub(crate) fn answer(
         &self,
         binding: &str,
@@ -172,7 +172,7 @@ pub(crate) fn grants(pattern: &str, path: &str) -> bool {
     }
 }
 
-/// Leaves only what a mask names; a mask goes through lists as if they were not there.
+/// Keeps only the masked fields; a mask applies to each item of a list.
 pub(crate) fn prune(value: &mut Value, masks: &[&[&str]]) {
     match value {
         Value::Array(items) => items.iter_mut().for_each(|item| prune(item, masks)),

@@ -1,7 +1,8 @@
-//! Test code, and it says so: hosts compiled policies as policy-server does, so that tests run what a cluster runs.
+//! Test code: hosts compiled policies as policy-server does, so that tests run what a cluster runs.
 //!
-//! The same engine (wasmtime through waPC), the same calls, a fresh instance per request, the same limits, the same
-//! refusals of what an entry does not grant. What it does not do: pull, verify or group policies, monitor, audit.
+//! The same engine (wasmtime through waPC), the same calls, a fresh instance per request, the same limits, and the same
+//! errors for capabilities that an entry does not grant. Not included: pulling, verifying and grouping policies, the
+//! mode `monitor`, audits.
 #![allow(
     dead_code,
     unused_imports,
@@ -33,7 +34,7 @@ pub(crate) use module::{Module, Runtime, policy_bytes};
 pub(crate) use registration::Registration;
 pub(crate) use shipped::{Shipped, deployed, documents};
 
-/// The longest body that policy-server takes: the default of axum.
+/// The longest body that policy-server accepts: the default of axum.
 const BODY_LIMIT: usize = 2_097_152;
 
 /// One entry of policy-server's policies file.
@@ -47,14 +48,14 @@ pub(crate) struct Policy {
     pub(crate) settings: Value,
     /// `hostCapabilities`: paths such as `kubernetes/can_i`, or patterns such as `kubernetes/*`.
     pub(crate) host_capabilities: Vec<String>,
-    /// `contextAwareResources`: what `get_resource` may read.
+    /// `contextAwareResources`: the kinds that `get_resource` may read.
     pub(crate) context_aware_resources: Vec<Resource>,
     /// `allowedToMutate`.
     pub(crate) allowed_to_mutate: bool,
 }
 
 impl Policy {
-    /// An entry that may mutate and is granted no capability.
+    /// An entry that may mutate and has no capability.
     pub(crate) fn new(name: &str, module: &Module, settings: Value) -> Self {
         Self {
             name: name.to_owned(),
@@ -81,7 +82,7 @@ impl Policy {
         self
     }
 
-    /// What the policy may ask, and who answers.
+    /// The capabilities of the entry, with the API that answers.
     fn capabilities(&self, api: Arc<dyn Api>) -> Arc<Capabilities> {
         Arc::new(Capabilities::new(
             self.host_capabilities.clone(),
@@ -100,7 +101,7 @@ struct Hosted {
     asked: Arc<Asked>,
 }
 
-/// What a policy has been asked.
+/// The requests that a policy got.
 #[derive(Default)]
 struct Asked {
     count: AtomicU64,
@@ -115,8 +116,8 @@ pub(crate) struct PolicyHost {
 }
 
 impl PolicyHost {
-    /// Serves the policies; `api` answers what they ask. Fails, as policy-server does, if a policy cannot be initialised
-    /// or finds its settings invalid.
+    /// Serves the policies; `api` answers their lookups. Fails, as policy-server does, if a policy cannot be
+    /// initialised or finds its settings invalid.
     pub(crate) async fn start(policies: Vec<Policy>, api: Arc<dyn Api>) -> anyhow::Result<Self> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let pool = Arc::new(Semaphore::new(cores));
@@ -155,7 +156,7 @@ impl PolicyHost {
         })
     }
 
-    /// Where the API server finds a policy.
+    /// The URL of a policy.
     pub(crate) fn url(&self, policy: &str) -> String {
         format!("https://{}/validate/{policy}", self.running.address())
     }
@@ -165,27 +166,27 @@ impl PolicyHost {
         &self.certificate
     }
 
-    /// How many requests a policy has been asked about since the start.
+    /// The number of requests that a policy got since the start.
     pub(crate) fn requests(&self, policy: &str) -> u64 {
         self.asked
             .get(policy)
             .map_or(0, |asked| asked.count.load(Ordering::SeqCst))
     }
 
-    /// The last AdmissionRequest that a policy was asked about, as the API server wrote it.
+    /// The last AdmissionRequest that a policy got, as the API server wrote it.
     pub(crate) fn last_request(&self, policy: &str) -> Option<Box<RawValue>> {
         let last = &self.asked.get(policy)?.last;
         last.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Answers what is in flight, and ends.
+    /// Answers the requests in flight, and ends.
     pub(crate) async fn stop(self) -> anyhow::Result<()> {
         Ok(self.running.stop().await?)
     }
 }
 
 impl Hosted {
-    /// What policy-server does with a policy before it listens.
+    /// Checks a policy as policy-server does before it listens.
     async fn check(&self) -> anyhow::Result<()> {
         let version = self.call("protocol_version", Vec::new()).await?;
         ensure!(version == br#""v1""#, "expected protocol v1, but found another");
@@ -193,7 +194,7 @@ impl Hosted {
         Ok(())
     }
 
-    /// Calls a fresh instance, on a thread that may block, as soon as one of the pool is free.
+    /// Calls a fresh instance, on a thread that may block, as soon as the pool has a free one.
     async fn call(&self, operation: &'static str, payload: Vec<u8>) -> Result<Vec<u8>, EngineError> {
         let failed = |error: String| EngineError::Failed(error);
         let _permit = self.pool.acquire().await.map_err(|error| failed(error.to_string()))?;
@@ -205,7 +206,7 @@ impl Hosted {
         answer.map_err(|error| failed(error.to_string()))
     }
 
-    /// The answer, or a refusal if it would change the object of an entry that is not allowed to.
+    /// The answer, or a denial if the entry may not mutate and the answer changes the object.
     fn constrain(&self, answer: Vec<u8>, object: Option<&Value>) -> Vec<u8> {
         let mutated = || {
             serde_json::from_slice::<Value>(&answer)
@@ -221,7 +222,7 @@ impl Hosted {
             return answer;
         }
         let message = format!(
-            "Request rejected by policy {}. The policy attempted to mutate the request, but it is currently configured to not allow mutations.",
+            "Request rejected by policy {}. The policy attempted to mutate the request, but it is currently configured to not allow mutations.", // words: allowed
             self.policy.name
         );
         json!({"accepted": false, "message": message}).to_string().into_bytes()
@@ -233,7 +234,8 @@ impl Engine for Hosted {
         self.asked.count.fetch_add(1, Ordering::SeqCst);
         *self.asked.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(request.to_owned());
         Box::pin(async {
-            // policy-server decodes the request and encodes it again: keys get sorted, of equal keys the last stays.
+            // policy-server decodes the request and encodes it again: keys are sorted, and the last of equal keys
+            // stays.
             let again: Value =
                 serde_json::from_str(request.get()).map_err(|error| EngineError::Failed(error.to_string()))?;
             let raw = to_raw_value(&again).map_err(|error| EngineError::Failed(error.to_string()))?;
@@ -243,7 +245,8 @@ impl Engine for Hosted {
     }
 }
 
-/// `kwctl run`: asks one policy about one payload (`{"request": …, "settings": …}`), and gives the answer's bytes.
+/// `kwctl run`: calls one policy with one payload (`{"request": …, "settings": …}`), and returns the bytes of the
+/// answer.
 pub(crate) fn run(module: &Module, payload: &[u8], capabilities: Capabilities) -> Result<Vec<u8>, String> {
     module
         .call("validate", payload, Arc::new(capabilities))

@@ -12,14 +12,15 @@ use wasmtime_provider::{EpochDeadlines, WasmtimeEngineProviderBuilder, WasmtimeE
 
 use super::capabilities::Capabilities;
 
-/// policy-server lets its clock tick once a second …
+/// The clock of policy-server ticks once a second …
 const TICK: Duration = Duration::from_secs(1);
-/// … and interrupts a guest after `--policy-timeout`, by default two of them.
+/// … and interrupts a guest after `--policy-timeout`, by default two ticks.
 const OF_POLICY_SERVER: u64 = 2;
-/// Where time is not what is tested a slow machine may take longer: the clock also runs while others have the processor.
+/// For tests that are not about time: a slow machine may take longer, because the clock also runs while other processes
+/// do.
 const PATIENT: u64 = 25;
 
-/// Compiles modules, and lets the time pass for their instances.
+/// Compiles modules, and runs the clock for their instances.
 pub(crate) struct Runtime {
     engine: Engine,
     ticks: u64,
@@ -43,7 +44,7 @@ impl Runtime {
         Self::with(PATIENT)
     }
 
-    /// A runtime whose clock runs until the last of its modules is gone.
+    /// A runtime whose clock runs until the last of its modules is dropped.
     fn with(ticks: u64) -> anyhow::Result<Self> {
         let mut config = Config::new();
         config.wasm_function_references(true);
@@ -73,7 +74,7 @@ impl Runtime {
         })
     }
 
-    /// Compiles the policy that ships.
+    /// Compiles the shipped policy.
     pub(crate) fn load_policy(&self) -> anyhow::Result<Module> {
         self.compile(&policy_bytes()?)
     }
@@ -86,7 +87,7 @@ impl Runtime {
 }
 
 impl Module {
-    /// Calls a fresh instance. It is gone afterwards: no state outlives a request.
+    /// Calls a fresh instance, so no state outlives a request.
     pub(crate) fn call(
         &self,
         operation: &str,
@@ -107,14 +108,14 @@ impl Module {
     }
 }
 
-/// The policy that ships: the file that `CLAIM_ROLLOUT_POLICY` names, or `policy.wasm`.
+/// The shipped policy: the file that `CLAIM_ROLLOUT_POLICY` names, or `policy.wasm`.
 pub(crate) fn policy_bytes() -> anyhow::Result<Vec<u8>> {
     let path = std::env::var_os("CLAIM_ROLLOUT_POLICY")
         .map_or_else(|| crate::repository::root().join("policy.wasm"), PathBuf::from);
     std::fs::read(&path).with_context(|| format!("{}: expected a policy: `make policy.wasm` makes it", path.display()))
 }
 
-/// wasmtime has an error type of its own.
+/// wasmtime has its own error type.
 fn wrong(error: &wasmtime::Error) -> anyhow::Error {
     anyhow::anyhow!("{error:#}")
 }

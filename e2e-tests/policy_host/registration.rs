@@ -1,4 +1,4 @@
-//! Makes an API server call a policy of this host, as Kubewarden's controller does.
+//! Makes an API server call a policy of this host, as the controller of Kubewarden does.
 
 use std::time::Duration;
 
@@ -11,8 +11,7 @@ use serde_json::{Value, json};
 use super::PolicyHost;
 use crate::cluster::base64;
 
-/// A webhook to be registered, under the name that Kubewarden gives it; the name of the policy is the name of the
-/// configuration, too.
+/// A webhook to be registered under the name that Kubewarden gives it. The configuration has the name of the policy.
 #[derive(Clone, Debug)]
 pub(crate) struct Registration {
     policy: String,
@@ -23,11 +22,11 @@ pub(crate) struct Registration {
     label: Option<(String, String)>,
 }
 
-/// The most that the API server allows: a slow machine is not what is tested.
+/// The most that the API server allows, for slow machines.
 const TIMEOUT: u32 = 30;
 
 impl Registration {
-    /// What the `spec` of a policy object says.
+    /// A registration by the `spec` of a policy object.
     pub(crate) fn new(policy: &str, spec: Value) -> Self {
         Self {
             policy: policy.to_owned(),
@@ -43,37 +42,37 @@ impl Registration {
         &self.policy
     }
 
-    /// The same for a policy of another name.
+    /// The same under another name.
     pub(crate) fn named(mut self, policy: &str) -> Self {
         policy.clone_into(&mut self.policy);
         self
     }
 
-    /// Only in this namespace, and in those named before.
+    /// Limits it to this namespace and those of previous calls.
     pub(crate) fn in_namespace(mut self, namespace: &str) -> Self {
         self.namespaces.push(namespace.to_owned());
         self
     }
 
-    /// In every namespace but these.
+    /// Excludes these namespaces.
     pub(crate) fn but_in(mut self, namespaces: &[&str]) -> Self {
         self.but_in = namespaces.iter().map(|&name| name.to_owned()).collect();
         self
     }
 
-    /// Only in namespaces with this label.
+    /// Limits it to namespaces with this label.
     pub(crate) fn for_label(mut self, key: &str, value: &str) -> Self {
         self.label = Some((key.to_owned(), value.to_owned()));
         self
     }
 
-    /// For every request that the rules match.
+    /// Removes the matchConditions: the policy is called for every request that the rules match.
     pub(crate) fn unconditionally(mut self) -> Self {
         self.spec["matchConditions"] = json!([]);
         self
     }
 
-    /// The kind of the configuration: a policy that mutates is called before the object is validated.
+    /// The kind of the configuration: a mutating policy is called before the object is validated.
     fn kind(&self) -> &'static str {
         if self.spec["mutating"] == true {
             "MutatingWebhookConfiguration"
@@ -122,7 +121,7 @@ impl Registration {
 }
 
 impl PolicyHost {
-    /// Registers a webhook, or changes it.
+    /// Registers or changes a webhook.
     pub(crate) async fn register(&self, client: &kube::Client, registration: &Registration) -> anyhow::Result<()> {
         let apply = PatchParams::apply("policy-host").force();
         let configuration = registration.configuration(self);
@@ -133,8 +132,8 @@ impl PolicyHost {
         Ok(())
     }
 
-    /// Waits until the API server calls a webhook for sets: it learns of a registration a moment later. Asks with a
-    /// dry run in the first namespace of the registration (or in `default`), which must exist.
+    /// Waits until the API server calls a webhook for StatefulSets, because it learns of a registration with a delay.
+    /// Sends dry runs in the first namespace of the registration (or in `default`), which must exist.
     pub(crate) async fn until_called(&self, client: &kube::Client, registration: &Registration) -> anyhow::Result<()> {
         let namespace = registration.namespaces.first().map_or("default", String::as_str);
         let sets: Api<StatefulSet> = Api::namespaced(client.clone(), namespace);
@@ -174,7 +173,7 @@ impl PolicyHost {
         }
     }
 
-    /// Takes a registration back.
+    /// Removes a registration.
     pub(crate) async fn unregister(&self, client: &kube::Client, registration: &Registration) -> anyhow::Result<()> {
         let configurations = registration.configurations(client);
         configurations

@@ -1,4 +1,4 @@
-//! The policy objects of `deploy/`, and what Kubewarden's controller makes of one: a webhook, and an entry of a
+//! The policy objects of `deploy/`, and what Kubewarden's controller makes of each: a webhook, and an entry of a
 //! policy-server.
 
 use std::path::{Path, PathBuf};
@@ -16,12 +16,12 @@ pub(crate) struct Shipped {
 }
 
 impl Shipped {
-    /// For sets that are created or updated.
+    /// For StatefulSets that are created or updated.
     pub(crate) fn sets() -> anyhow::Result<Self> {
         Self::read("policy.yaml", "claim-rollout")
     }
 
-    /// For claims that the StatefulSet controller creates.
+    /// For PVCs that the StatefulSet controller creates.
     pub(crate) fn claims() -> anyhow::Result<Self> {
         Self::read("policy.yaml", "claim-rollout-claims")
     }
@@ -31,7 +31,7 @@ impl Shipped {
         Self::read("policy.yaml", "claim-rollout-pods")
     }
 
-    /// For what a retention policy deletes; optional.
+    /// For PVCs that a retention policy deletes; optional.
     pub(crate) fn retention() -> anyhow::Result<Self> {
         Self::read("policy-retention.yaml", "claim-rollout-retention")
     }
@@ -64,7 +64,7 @@ impl Shipped {
     }
 }
 
-/// What is in `deploy/`.
+/// A file in `deploy/`.
 pub(crate) fn deployed(file: &str) -> PathBuf {
     crate::repository::root().join("deploy").join(file)
 }

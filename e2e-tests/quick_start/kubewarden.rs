@@ -1,5 +1,5 @@
-//! Stands for Kubewarden: its definition of ClusterAdmissionPolicy, and what its controller and a policy-server make of the
-//! objects that are applied.
+//! A stand_in-in for Kubewarden: its definition of ClusterAdmissionPolicy, and the effect of its controller and a
+//! policy-server on the applied objects.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::policy_host::{PolicyHost, Runtime, Shipped};
 const DEFINITION: &str = include_str!("clusteradmissionpolicies.yaml");
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Makes ClusterAdmissionPolicies known.
+/// Creates the definition of ClusterAdmissionPolicies.
 pub(crate) async fn define(cluster: &Cluster) -> anyhow::Result<()> {
     let applied = cluster.kubectl(&["apply", "-f", "-"], DEFINITION).await?;
     ensure!(applied.success, "{}", applied.stderr);
@@ -24,7 +24,7 @@ pub(crate) async fn define(cluster: &Cluster) -> anyhow::Result<()> {
     served.await.map(drop)
 }
 
-/// The objects that were applied.
+/// The applied objects.
 async fn policies(cluster: &Cluster) -> anyhow::Result<Vec<Shipped>> {
     let get = ["get", "clusteradmissionpolicies", "-o", "json"];
     let output = cluster.kubectl(&get, "").await?;
@@ -38,8 +38,8 @@ async fn policies(cluster: &Cluster) -> anyhow::Result<Vec<Shipped>> {
     Ok(shipped.collect())
 }
 
-/// Serves the policy as the objects in the cluster say, leads the API server to it, and says in their status that it is active.
-/// The module is the one of this tree: nothing is pulled.
+/// Serves the policy as the objects in the cluster ask for, leads the API server to it, and reports in their status
+/// that it is active. The module is the one of this tree: nothing is pulled.
 pub(super) async fn serve(cluster: &Cluster) -> anyhow::Result<PolicyHost> {
     let module = Runtime::patient()?.load_policy()?;
     let shipped = policies(cluster).await?;
@@ -47,8 +47,8 @@ pub(super) async fn serve(cluster: &Cluster) -> anyhow::Result<PolicyHost> {
     let api = Arc::new(api_of_policy_server(cluster).await?);
     let host = PolicyHost::start(entries.collect::<anyhow::Result<_>>()?, api).await?;
     let client = cluster.client().await?;
-    // In the order of names, that of sets comes first. The API server learns of them in this one: when it calls the last, it
-    // calls the first.
+    // Sorted by name, the policy for StatefulSets comes first. The API server learns of the registrations in the
+    // reverse order: when it calls the last, it calls the first.
     for policy in shipped.iter().rev() {
         host.register(&client, &policy.registration()).await?;
     }

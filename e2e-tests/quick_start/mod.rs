@@ -1,42 +1,42 @@
-//! `docs/quick-start.md`, typed word for word into a real cluster: each road into one of its own. What cannot be done there as
-//! it is typed stands in [`stands::STANDS`].
+//! `docs/quick-start.md`, typed word for word into a real cluster: a cluster for each way to install.
+//! [`stands::STAND_INS`] lists the commands that cannot be run here as they are.
 
 pub(crate) mod kubewarden;
-mod road;
 mod stands;
+mod walkthrough;
 
 use std::collections::BTreeSet;
 
 use anyhow::{Context as _, ensure};
 
 use crate::book::{Book, section, text};
-use road::{Kubewarden, Road};
-use stands::STANDS;
+use stands::STAND_INS;
+use walkthrough::{Kubewarden, Walkthrough};
 
 const DOCUMENT: &str = "docs/quick-start.md";
 const WAY_BACK: &str = "docs/uninstall.md";
-/// What everybody does first, and last.
+/// The sections that all users follow, first and last.
 const FIRST: &str = "## 1. Build";
 const LAST: &str = "## 3. Make volumes larger";
-/// The roads between them.
+/// The ways to install, in between.
 const WITH_KUBEWARDEN: &str = "## 2. Install, with Kubewarden";
 const WITHOUT_KUBEWARDEN: &str = "## 2. Install, without Kubewarden";
 const WITH_HELM: &str = "## 2. Install, with Helm";
 
-/// Types everything on a road, and what stands at the beginning of the way back.
+/// Runs all commands of a way to install, and the first ones of the uninstall.
 async fn walk(install: &str, kubewarden: Kubewarden) -> anyhow::Result<()> {
     let way = Book::under(&[FIRST, install, LAST], DOCUMENT)?;
     let way_back = Book::under(&["## Uninstall"], WAY_BACK)?;
-    let mut road = Road::begin(kubewarden).await?;
+    let mut walkthrough = Walkthrough::begin(kubewarden).await?;
     for mut book in [way, way_back] {
         while let Some(command) = book.next() {
-            let printed = road.types(&command).await;
+            let printed = walkthrough.types(&command).await;
             let printed = printed.with_context(|| format!("{install}: {}", command.typed))?;
             book.compare(&command, &printed);
         }
         book.end()?;
     }
-    road.end().await
+    walkthrough.end().await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -59,22 +59,22 @@ fn typed(book: Book) -> BTreeSet<String> {
 }
 
 #[test]
-fn every_command_stands_on_a_road_and_what_stands_for_one_is_for_one_of_them() -> anyhow::Result<()> {
+fn every_command_is_run_and_every_stand_in_is_used() -> anyhow::Result<()> {
     let all = typed(Book::read(DOCUMENT)?);
     let roads = [FIRST, WITH_KUBEWARDEN, WITHOUT_KUBEWARDEN, WITH_HELM, LAST];
     assert_eq!(typed(Book::under(&roads, DOCUMENT)?), all);
-    for stand in STANDS {
+    for stand_in in STAND_INS {
         ensure!(
-            all.contains(stand.typed),
+            all.contains(stand_in.typed),
             "{DOCUMENT} has no longer {}, for which something stands because {}",
-            stand.typed,
-            stand.why
+            stand_in.typed,
+            stand_in.why
         );
     }
     Ok(())
 }
 
-/// The sections of README.md that show how it is installed.
+/// The sections of README.md that show the installation.
 const INSTALL: [&str; 3] = [
     "## Install it on your cluster",
     "### With Helm",
@@ -82,7 +82,7 @@ const INSTALL: [&str; 3] = [
 ];
 
 #[test]
-fn the_readme_installs_it_with_the_same_commands() -> anyhow::Result<()> {
+fn readme_installs_with_the_same_commands() -> anyhow::Result<()> {
     let readme = text("README.md")?;
     for heading in INSTALL {
         section(&readme, heading).with_context(|| heading.to_owned())?;

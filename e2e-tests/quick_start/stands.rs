@@ -1,77 +1,78 @@
-//! What cannot be done here as the document says, what is done instead, and why. Everything else is typed as it stands there.
+//! The commands that cannot be run here as the document shows them, what is done instead, and why. All others are typed
+//! word for word.
 
 /// A command of the document, word for word.
-pub(super) struct Stand {
+pub(super) struct StandIn {
     pub(super) typed: &'static str,
-    pub(super) how: How,
+    pub(super) how: Handling,
     pub(super) why: &'static str,
 }
 
-/// How what is typed and what is done are related.
+/// The handling of a command.
 #[derive(Clone, Copy)]
-pub(super) enum How {
-    /// It is not typed. This is done, and nothing is printed.
-    Instead(Deed),
-    /// It is typed, and then this is done.
-    And(Deed),
-    /// It is typed again and again until it prints what the document shows: a moment that passes.
+pub(super) enum Handling {
+    /// Not run. This is done instead, and nothing is printed.
+    Instead(Action),
+    /// Run, and then this is done.
+    And(Action),
+    /// Run again and again until the output is that of the document: a passing state.
     Until,
 }
 
-/// What is done.
+/// The action in place of a command.
 #[derive(Clone, Copy)]
-pub(super) enum Deed {
+pub(super) enum Action {
     Nothing,
-    /// The folder of the user gets what is in this tree.
+    /// Copies this tree into the folder of the user.
     CopyTheTree,
-    /// The binary of this test is where a release build would be.
+    /// Links the binary of this test to the path of a release build.
     LinkTheBinary,
-    /// The controller runs beside the cluster, under the ServiceAccount of its Deployment; what Kubewarden makes of the policy
-    /// objects is made of them here.
+    /// Runs the controller beside the cluster, under the ServiceAccount of its Deployment, and does what Kubewarden
+    /// makes of the policy objects.
     BesideKubewarden,
-    /// The same controller, and the webhook under its own ServiceAccount, with the API server led to it.
+    /// Runs the same controller, and the webhook under its own ServiceAccount, with the API server led to it.
     BesideTheWebhook,
 }
 
-const NO_KUBELET: &str = "nothing pulls an image here: that the Pods of the Deployments run is only said of them";
+const NO_KUBELET: &str = "nothing pulls an image here, so the Pods of the Deployments are only reported as running";
 
 /// The table.
-pub(super) const STANDS: [Stand; 7] = [
-    Stand {
+pub(super) const STAND_INS: [StandIn; 7] = [
+    StandIn {
         typed: "git clone https://github.com/claim-rollout/claim-rollout && cd claim-rollout",
-        how: How::Instead(Deed::CopyTheTree),
+        how: Handling::Instead(Action::CopyTheTree),
         why: "it is this tree that is tried, not the one that was published last",
     },
-    Stand {
+    StandIn {
         typed: "make push REF=registry.example.com/claim-rollout/policy:v0.1.0",
-        how: How::Instead(Deed::Nothing),
+        how: Handling::Instead(Action::Nothing),
         why: "there is no registry here; `make oci-test` pushes the policy to one, and pulls it again",
     },
-    Stand {
+    StandIn {
         typed: "make push-image REF=registry.example.com/claim-rollout/claim-rollout:0.1.0",
-        how: How::Instead(Deed::LinkTheBinary),
+        how: Handling::Instead(Action::LinkTheBinary),
         why: "the same; the binary that it would build first is the one that is tested",
     },
-    Stand {
+    StandIn {
         typed: "kubectl apply -k deploy",
-        how: How::And(Deed::BesideKubewarden),
+        how: Handling::And(Action::BesideKubewarden),
         why: NO_KUBELET,
     },
-    Stand {
+    StandIn {
         typed: "kubectl apply -k deploy/webhook",
-        how: How::And(Deed::BesideTheWebhook),
+        how: Handling::And(Action::BesideTheWebhook),
         why: NO_KUBELET,
     },
-    Stand {
+    StandIn {
         typed: "helm install claim-rollout charts/claim-rollout --namespace claim-rollout --create-namespace \\
     --set image.repository=registry.example.com/claim-rollout/claim-rollout \\
     --set policy.module=registry://registry.example.com/claim-rollout/policy:v0.1.0",
-        how: How::And(Deed::BesideKubewarden),
+        how: Handling::And(Action::BesideKubewarden),
         why: NO_KUBELET,
     },
-    Stand {
+    StandIn {
         typed: "kubectl claim-rollout status web",
-        how: How::Until,
+        how: Handling::Until,
         why: "a user types it in the seconds in which the first volume grows",
     },
 ];

@@ -1,4 +1,4 @@
-//! Many equal sets, and what is wished for them.
+//! Many equal StatefulSets, and changes of all of them.
 
 use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};
@@ -14,18 +14,18 @@ use serde_json::{Value, json};
 
 use super::PATIENCE;
 use crate::cluster::eventually;
-use crate::scenarios::scene::STAGED;
+use crate::scenarios::namespace::STAGED;
 
-/// How many calls are made at the same time. The controller's `--max-concurrent` has this default as well.
+/// The number of concurrent calls. The default of the controller's `--max-concurrent` is the same.
 pub(super) const CONCURRENCY: usize = 16;
-/// Sets in some namespaces.
+/// StatefulSets in some namespaces.
 pub(super) struct Fleet {
     client: Client,
     pub(super) sets: Vec<Member>,
     pub(super) replicas: u32,
 }
 
-/// One of them.
+/// One StatefulSet.
 #[derive(Clone, Debug)]
 pub(super) struct Member {
     pub(super) namespace: String,
@@ -34,7 +34,7 @@ pub(super) struct Member {
 }
 
 impl Fleet {
-    /// Creates them, spread over so many namespaces, and waits until every claim is bound.
+    /// Creates the StatefulSets in this many namespaces, and waits until every PVC is bound.
     pub(super) async fn create(
         client: &Client,
         number: usize,
@@ -72,12 +72,13 @@ impl Fleet {
         Ok(fleet)
     }
 
-    /// How many claims there are.
+    /// The number of PVCs.
     pub(super) fn claims(&self) -> usize {
         self.sets.len() * self.replicas as usize
     }
 
-    /// Wishes this size for all sets at once, and waits until every record says that it is complete: how long that took.
+    /// Stages this size for all StatefulSets at once, and waits until every rollout is complete. Returns how long that
+    /// took.
     pub(super) async fn roll(&self, size: &str) -> anyhow::Result<Duration> {
         let begun = Instant::now();
         self.stage(size, Phase::RollingOut).await?;
@@ -86,13 +87,13 @@ impl Fleet {
         Ok(begun.elapsed())
     }
 
-    /// Writes the record of all sets.
+    /// Writes the staged change of all StatefulSets.
     pub(super) async fn stage(&self, size: &str, phase: Phase) -> anyhow::Result<()> {
         at_once(&self.sets, async |member| member.stage(&self.client, size, phase).await).await?;
         Ok(())
     }
 
-    /// Changes an annotation of all sets; no value takes it away.
+    /// Sets an annotation of all StatefulSets, or removes it.
     pub(super) async fn annotate(&self, key: &str, value: Option<&str>) -> anyhow::Result<()> {
         at_once(&self.sets, async |member| {
             member.annotate(&self.client, key, value).await
@@ -101,7 +102,7 @@ impl Fleet {
         Ok(())
     }
 
-    /// Changes the status of all sets: this number, which only goes up.
+    /// Writes a number into the status of all StatefulSets. The number only grows.
     pub(super) async fn change_status(&self, number: usize) -> anyhow::Result<()> {
         let patch = Patch::Merge(json!({"status": {"collisionCount": number}}));
         at_once(&self.sets, async |member| {
@@ -134,7 +135,7 @@ impl Fleet {
 }
 
 impl Member {
-    /// The record of a wish for this size.
+    /// The staged change for this size.
     pub(super) fn staged_change(&self, size: &str, phase: Phase) -> anyhow::Result<StagedChange> {
         Ok(StagedChange {
             by: "admin".to_owned(),
@@ -146,7 +147,7 @@ impl Member {
         })
     }
 
-    /// Writes the record, as the policy would.
+    /// Writes the staged change, as the policy would.
     pub(super) async fn stage(&self, client: &Client, size: &str, phase: Phase) -> anyhow::Result<()> {
         self.annotate(client, STAGED, Some(&self.staged_change(size, phase)?.write()?))
             .await
@@ -161,7 +162,7 @@ impl Member {
     }
 }
 
-/// Makes so many calls at the same time, and no more.
+/// Makes calls, at most [`CONCURRENCY`] at the same time.
 async fn at_once<I, T>(
     items: impl IntoIterator<Item = I>,
     call: impl AsyncFn(I) -> anyhow::Result<T>,

@@ -1,4 +1,4 @@
-//! What StatefulSets cost for which there is nothing to do.
+//! The cost of StatefulSets that need no action.
 
 use std::time::{Duration, Instant};
 
@@ -10,13 +10,13 @@ use super::{FLAGS, reads, until_reported};
 use crate::cluster::{Cluster, Options, Usage};
 use crate::installation::{Controller, Controllers};
 
-/// The most memory of a controller with nothing to do, in MB.
+/// The most memory of an idle controller, in MB.
 const MOST_MB: f64 = 60.0;
 
-/// How often each status changes.
+/// The number of changes of each status.
 const CHANGES: usize = 5;
 
-/// 3,000 sets that have completed a rollout, each status of which changes five times: no PVC and no Pod is read.
+/// 3,000 StatefulSets with complete rollouts. Each status changes five times; no PVC and no Pod is read.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 #[ignore = "takes minutes: make scale"]
 async fn status_changes_of_3000_completed_sets_read_nothing() -> anyhow::Result<()> {
@@ -48,7 +48,7 @@ async fn status_changes_of_3000_completed_sets_read_nothing() -> anyhow::Result<
     Ok(())
 }
 
-/// 10,000 sets with nothing to do, half of which have completed a rollout.
+/// 10,000 idle StatefulSets, half of them with complete rollouts.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 #[ignore = "takes minutes: make scale"]
 async fn ten_thousand_idle_sets_cost_little() -> anyhow::Result<()> {
@@ -87,16 +87,16 @@ async fn ten_thousand_idle_sets_cost_little() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The programs that are compared.
+/// The compared programs.
 const NAMES: [&str; 2] = ["claim-rollout", "kube-controller-manager"];
 
-/// What each of them has used until now.
+/// The resources that each program has used until now.
 fn usages(controller: &Controller, cluster: &Cluster) -> anyhow::Result<[Usage; 2]> {
     Ok([controller.usage()?, cluster.usage(NAMES[1])?])
 }
 
-/// Says what each of them has used since. Fails if the controller needed more memory than its target,
-/// which does not depend on how fast the machine is.
+/// Prints the resources that each program has used since. Fails if the controller needs more memory than its limit,
+/// which does not depend on the speed of the machine.
 fn compare(controller: &Controller, cluster: &Cluster, before: [Usage; 2]) -> anyhow::Result<()> {
     let after = usages(controller, cluster)?;
     for ((name, before), after) in NAMES.iter().zip(before).zip(after) {

@@ -1,4 +1,4 @@
-//! How long one large StatefulSet takes, several replicas of which are in motion at the same time.
+//! The time for one large StatefulSet with several replicas in motion at the same time.
 
 use std::time::Duration;
 
@@ -9,19 +9,19 @@ use super::target;
 use crate::cluster::{Cluster, Options};
 use crate::installation::Controllers;
 
-/// With the budget of writes that a controller has by default.
+/// With the default budget of writes.
 const FLAGS: [&str; 3] = ["--leader-elect=false", "--allow-without-policy", "--max-in-motion=10"];
 const REPLICAS: u32 = 300;
 const IN_MOTION: u32 = 10;
-/// How long the driver takes for each volume; the resizer waits for ten seconds.
+/// The time of the driver for each volume; the resizer waits for ten seconds.
 const EXPANSION_MILLIS: u64 = 4000;
-/// The most that it should take, in the time that the driver alone needs.
+/// The maximum, relative to the time that the driver alone needs.
 const MOST: f64 = 1.2;
 
-/// 300 replicas, ten of which are in motion: thirty times what the driver needs for one, and little more.
+/// 300 replicas, ten in motion at a time: little more than thirty times the time that the driver needs for one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 #[ignore = "takes minutes: make scale"]
-async fn ten_of_300_replicas_in_motion_take_little_more_than_the_driver() -> anyhow::Result<()> {
+async fn ten_of_300_replicas_in_motion_take_little_over_driver_time() -> anyhow::Result<()> {
     let cluster = Cluster::start(Options::expanding_in(EXPANSION_MILLIS)).await?;
     let controllers = Controllers::install(&cluster).await?;
     let fleet = Fleet::create(&cluster.client().await?, 1, 1, REPLICAS).await?;

@@ -1,5 +1,5 @@
-//! Many sets at once, on a real control plane: what a rollout costs beside the writes that it cannot do without, and what a
-//! controller costs that has nothing to do. `make scale` runs these; they take minutes and want the machine for themselves.
+//! Many StatefulSets on a real control plane: the cost of a rollout compared with its writes alone, and the cost of an
+//! idle controller. `make scale` runs these; they take minutes and need the machine for themselves.
 
 mod fleet;
 mod idle;
@@ -17,23 +17,23 @@ use crate::installation::{Controller, Controllers, USER};
 use fleet::Fleet;
 use requests::Requests;
 
-/// The bare loop keeps to no budget either. No policy is there: the test writes what is staged.
+/// The loop without a controller has no budget either. There is no policy: the test writes the staged changes.
 const FLAGS: [&str; 4] = [
     "--leader-elect=false",
     "--kube-api-qps=10000",
     "--kube-api-burst=10000",
     "--allow-without-policy",
 ];
-/// The most that a rollout should take, in the time that the same writes take in the same order.
+/// The maximum time of a rollout, relative to the same writes in the same order.
 const MOST: f64 = 1.15;
-/// How long a set of processes may take for anything here.
+/// The most time that any step may take.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// 1,000 sets of a replica each are changed at once, by the controller and by a bare loop of kube-rs alternately: the same
+/// 1,000 StatefulSets of one replica change at once, by the controller and by a plain loop of kube-rs in turn: the same
 /// writes to the same objects, with the same concurrency and in the same order.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 #[ignore = "takes minutes: make scale"]
-async fn a_thousand_sets_roll_as_fast_as_the_bare_writes() -> anyhow::Result<()> {
+async fn thousand_sets_roll_as_fast_as_the_bare_writes() -> anyhow::Result<()> {
     let cluster = Cluster::start(Options::default()).await?;
     let controllers = Controllers::install(&cluster).await?;
     let client = cluster.client().await?;
@@ -44,8 +44,8 @@ async fn a_thousand_sets_roll_as_fast_as_the_bare_writes() -> anyhow::Result<()>
     let before = [controller.usage()?, cluster.usage("kube-controller-manager")?];
     let first = fleet.roll("2Gi").await?;
     let after = [controller.usage()?, cluster.usage("kube-controller-manager")?];
-    // A write is seen by others a moment before its reply is counted.
-    let counted = eventually("as many records as sets to be counted", PATIENCE, async || {
+    // Others see a write a moment before its reply is counted.
+    let counted = eventually("one staged change for each set to be counted", PATIENCE, async || {
         let (_, metrics) = controller.get("/metrics")?;
         let writes = Writes::read(&metrics)?;
         Ok((writes.changes >= fleet.sets.len()).then_some(writes))
@@ -80,13 +80,13 @@ async fn a_thousand_sets_roll_as_fast_as_the_bare_writes() -> anyhow::Result<()>
     Ok(())
 }
 
-/// Says whether a target was met. A machine that is not quiet misses it, so it is no error.
+/// Prints whether a target was met. A busy machine misses it, so a miss is no error.
 fn target(what: &str, found: f64, most: f64) {
     let verdict = if found <= most { "met" } else { "MISSED" };
     println!("{what}: {found:.2}, target {most}: {verdict}");
 }
 
-/// How many ClaimRollouts the controller counts in this state.
+/// The number of ClaimRollouts in this state, from the metrics of the controller.
 fn rollouts(controller: &Controller, state: &str) -> anyhow::Result<usize> {
     let (_, metrics) = controller.get("/metrics")?;
     let name = format!("claim_rollout_rollouts{{state=\"{state}\"}} ");
@@ -94,9 +94,9 @@ fn rollouts(controller: &Controller, state: &str) -> anyhow::Result<usize> {
     Ok(number.context("no such state")?.parse()?)
 }
 
-/// Waits until the controller counts so many in this state.
+/// Waits until the controller counts this many in this state.
 async fn until_reported(controller: &Controller, state: &str, number: usize) -> anyhow::Result<()> {
-    let reported = eventually("every ClaimRollout to say so", PATIENCE, async || {
+    let reported = eventually("every ClaimRollout to be counted", PATIENCE, async || {
         tokio::time::sleep(Duration::from_millis(200)).await;
         Ok((rollouts(controller, state)? == number).then_some(()))
     });
@@ -105,9 +105,9 @@ async fn until_reported(controller: &Controller, state: &str, number: usize) -> 
         .with_context(|| format!("{:?} of {number} are {state}", rollouts(controller, state)))
 }
 
-/// How often the controllers listed PVCs or Pods, or watched them until now.
+/// The number of lists and watches of PVCs and Pods by the controllers.
 async fn reads(cluster: &Cluster) -> anyhow::Result<usize> {
-    // A watch is logged when it has ended.
+    // A watch is logged when it ends.
     tokio::time::sleep(Duration::from_secs(2)).await;
     let requests = cluster.requests().await?;
     let ours = requests
@@ -118,7 +118,7 @@ async fn reads(cluster: &Cluster) -> anyhow::Result<usize> {
         .count())
 }
 
-/// How many writes the controller says that it made.
+/// The numbers of writes, from the metrics of the controller.
 #[derive(Clone, Copy, Debug)]
 struct Writes {
     claims: usize,

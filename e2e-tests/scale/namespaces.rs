@@ -1,4 +1,4 @@
-//! How many connections a controller has open where there are many namespaces.
+//! The open connections of a controller in a cluster with many namespaces.
 
 use std::time::Duration;
 
@@ -10,27 +10,27 @@ use super::{FLAGS, PATIENCE, reads, rollouts, until_reported};
 use crate::cluster::{Cluster, Options, eventually};
 use crate::installation::{AS_IN_A_POD, Controller, Controllers};
 
-/// How many namespaces there are, with a set in each.
+/// The number of namespaces, with a StatefulSet in each.
 const NAMESPACES: usize = 1000;
 /// The most connections at a time.
 const MOST: usize = 64;
-/// What keeps a rollout in progress.
+/// The annotation that keeps a rollout in progress.
 const PAUSED: &str = "claim-rollout.io/paused";
 
-/// Waits until the controller leads and this many ClaimRollouts are in this state, and a while longer; the most connections
-/// that it had open until then.
+/// Waits until the controller leads and this many ClaimRollouts are in this state, and a while longer. Returns the
+/// highest number of open connections.
 async fn most_connections(controller: &Controller, state: &str) -> anyhow::Result<usize> {
     const A_WHILE: Duration = Duration::from_secs(10);
     let mut most = 0;
     let count = async {
         loop {
-            // One is the listener's, one may be ours.
+            // One socket is the listener, and one may be a connection of this test.
             most = most.max(controller.sockets()?.saturating_sub(2));
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
     };
     let until_quiet = async {
-        eventually("all to be looked at", PATIENCE, async || {
+        eventually("all to be reconciled", PATIENCE, async || {
             Ok(is_quiet(controller, state)?.then_some(()))
         })
         .await?;
@@ -45,20 +45,20 @@ async fn most_connections(controller: &Controller, state: &str) -> anyhow::Resul
     Ok(most)
 }
 
-/// True iff the controller leads, counts every set in this state, and has looked at each.
+/// True iff the controller leads, counts every StatefulSet in this state, and has reconciled each.
 fn is_quiet(controller: &Controller, state: &str) -> anyhow::Result<bool> {
     let (_, metrics) = controller.get("/metrics")?;
     let looks = metrics
         .lines()
         .find_map(|line| line.strip_prefix("claim_rollout_reconcile_seconds_count "));
-    let looks: usize = looks.context("no looks")?.parse()?;
+    let looks: usize = looks.context("no lookups")?.parse()?;
     Ok(looks >= NAMESPACES && rollouts(controller, state)? == NAMESPACES)
 }
 
-/// 1,000 namespaces with a rollout in progress, and then with one that is complete; each time a start, and a failover.
+/// 1,000 namespaces with a rollout in progress, and then with a complete one; each time a start, and a failover.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 #[ignore = "takes minutes: make scale"]
-async fn starts_and_failovers_with_1000_namespaces_open_few_connections() -> anyhow::Result<()> {
+async fn start_and_failover_with_1000_namespaces_few_connections() -> anyhow::Result<()> {
     let cluster = Cluster::start(Options::default()).await?;
     let controllers = Controllers::install(&cluster).await?;
     let fleet = Fleet::create(&cluster.client().await?, NAMESPACES, NAMESPACES, 0).await?;

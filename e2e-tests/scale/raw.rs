@@ -1,7 +1,7 @@
-//! The writes of a rollout without a controller: what nobody can do without.
+//! The writes of a rollout without a controller.
 //!
-//! It decides nothing, checks nothing and remembers nothing. It knows what to write and in which order, and waits for a
-//! claim as the controller does: by a watch.
+//! The loop decides nothing, checks nothing and remembers nothing. It knows the writes and their order, and waits for a
+//! PVC by a watch, as the controller does.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,33 +23,33 @@ use tokio::sync::{Semaphore, watch};
 use super::fleet::{CONCURRENCY, Fleet, Member};
 use super::{PATIENCE, Writes};
 
-/// The capacities of claims, by namespace and name, and that there are new ones.
+/// The capacities of PVCs by namespace and name, with a notification of changes.
 #[derive(Clone)]
 struct Capacities {
     known: Arc<Mutex<HashMap<String, String>>>,
     changes: watch::Receiver<()>,
 }
 
-/// What every set needs.
+/// The client and the numbers that all StatefulSets share.
 struct Bare<'a> {
     client: &'a Client,
     size: &'a str,
-    /// As many calls at the same time as the controller makes.
+    /// As many concurrent calls as the controller makes.
     calls: Semaphore,
     capacities: Capacities,
-    /// For one set.
+    /// The number of reports for one StatefulSet.
     reports: usize,
     events: usize,
 }
 
-/// Writes this size to all claims, with as many writes of the other kinds as the controller made: how long that took.
+/// Writes this size to all PVCs, with as many other writes as the controller made. Returns how long that took.
 pub(super) async fn roll(client: &Client, fleet: &Fleet, size: &str, writes: &Writes) -> anyhow::Result<Duration> {
-    let (tell, changes) = watch::channel(());
+    let (notify, changes) = watch::channel(());
     let capacities = Capacities {
         known: Arc::default(),
         changes,
     };
-    let following = tokio::spawn(follow(client.clone(), Arc::clone(&capacities.known), tell));
+    let following = tokio::spawn(follow(client.clone(), Arc::clone(&capacities.known), notify));
     let sets = fleet.sets.len();
     ensure!(
         writes.changes == sets && writes.revisions == sets,
@@ -60,7 +60,7 @@ pub(super) async fn roll(client: &Client, fleet: &Fleet, size: &str, writes: &Wr
         size,
         calls: Semaphore::new(CONCURRENCY),
         capacities,
-        // To the nearest: a part of a write cannot be made.
+        // Rounded: a write cannot be divided.
         reports: (writes.reports + sets / 2) / sets,
         events: (writes.events + sets / 2) / sets,
     };
@@ -75,7 +75,7 @@ pub(super) async fn roll(client: &Client, fleet: &Fleet, size: &str, writes: &Wr
     Ok(took)
 }
 
-async fn follow(client: Client, known: Arc<Mutex<HashMap<String, String>>>, tell: watch::Sender<()>) {
+async fn follow(client: Client, known: Arc<Mutex<HashMap<String, String>>>, notify: watch::Sender<()>) {
     let claims: Api<PersistentVolumeClaim> = Api::all(client);
     let mut events = std::pin::pin!(watcher(claims, watcher::Config::default()).applied_objects());
     while let Some(Ok(claim)) = events.next().await {
@@ -84,7 +84,7 @@ async fn follow(client: Client, known: Arc<Mutex<HashMap<String, String>>>, tell
         let key = format!("{}/{}", claim.namespace().unwrap_or_default(), claim.name_any());
         let value = capacity.map(|quantity| quantity.0.clone()).unwrap_or_default();
         known.lock().unwrap_or_else(PoisonError::into_inner).insert(key, value);
-        tell.send_replace(());
+        notify.send_replace(());
     }
 }
 
@@ -100,11 +100,11 @@ impl Bare<'_> {
         for (done, ordinal) in (0..replicas).rev().enumerate() {
             let name = format!("data-{}-{ordinal}", member.name);
             self.apply(member, &name, &revision).await?;
-            // What the controller reports, spread over the replicas.
+            // The reports of the controller, spread over the replicas.
             let share = |all: usize| all * (done + 1) / replicas as usize;
             while events < share(self.events) {
                 events += 1;
-                self.tell(member, &format!("{name}-{revision}-{events}")).await?;
+                self.emit(member, &format!("{name}-{revision}-{events}")).await?;
             }
             self.until_grown(&format!("{}/{name}", member.namespace)).await?;
             while reports < share(self.reports) {
@@ -149,7 +149,7 @@ impl Bare<'_> {
             .with_context(|| format!("waited in vain for {claim}"))?
     }
 
-    /// The ClaimRollout is there since the controller made it.
+    /// The controller has created the ClaimRollout before.
     async fn report(&self, member: &Member, number: usize) -> anyhow::Result<()> {
         let rollouts: Api<ClaimRollout> = Api::namespaced(self.client.clone(), &member.namespace);
         let patch: Patch<Value> =
@@ -169,7 +169,7 @@ impl Bare<'_> {
         Ok(())
     }
 
-    async fn tell(&self, member: &Member, name: &str) -> anyhow::Result<()> {
+    async fn emit(&self, member: &Member, name: &str) -> anyhow::Result<()> {
         let events: Api<Event> = Api::namespaced(self.client.clone(), &member.namespace);
         let event = serde_json::from_value(json!({
             "metadata": {"name": name, "namespace": member.namespace}, "eventTime": "2026-01-01T00:00:00.000000Z",

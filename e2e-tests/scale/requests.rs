@@ -1,15 +1,15 @@
-//! What a controller asks of the API server.
+//! The requests of a controller to the API server.
 
 use std::collections::BTreeMap;
 
 use crate::cluster::Cluster;
 use crate::installation::USER;
 
-/// How many requests of each kind.
+/// The number of requests of each kind.
 pub(super) struct Requests(BTreeMap<String, usize>);
 
 impl Requests {
-    /// All that the controllers have made until now.
+    /// All requests of the controllers until now.
     pub(super) async fn until_now(cluster: &Cluster) -> anyhow::Result<Self> {
         let requests = cluster.requests().await?;
         let mut kinds = BTreeMap::new();
@@ -21,7 +21,7 @@ impl Requests {
         Ok(Self(kinds))
     }
 
-    /// Those that were not counted then.
+    /// The requests since then.
     pub(super) fn since(self, before: &Self) -> Self {
         let Self(mut kinds) = self;
         for (kind, count) in &mut kinds {
@@ -31,7 +31,7 @@ impl Requests {
         Self(kinds)
     }
 
-    /// Says how many for each set.
+    /// Prints how many there are for each StatefulSet.
     #[expect(clippy::cast_precision_loss, reason = "there are not so many")]
     pub(super) fn show(&self, sets: usize) {
         let each = |count: usize| count as f64 / sets as f64;

@@ -1,25 +1,24 @@
-//! The policy is taken away in the middle of a rollout, and comes back.
+//! The policy is removed in the middle of a rollout, and installed again.
 
 use anyhow::{Context as _, ensure};
 use claim_rollout::templates::StagedChange;
 use serde_json::{Value, json};
 
-use super::scene::{PATIENCE, STAGED, Scene, Stage, condition, manifest, text};
+use super::namespace::{Environment, PATIENCE, STAGED, TestNamespace, condition, manifest, text};
 use super::served::Served;
 use crate::cluster::eventually;
 
-/// Writes the record as anybody can who may edit the set.
-async fn forge(scene: &Scene<'_>, change: &str) -> anyhow::Result<()> {
+/// Writes the staged change, as any user can who may edit the StatefulSet.
+async fn forge(ns: &TestNamespace<'_>, change: &str) -> anyhow::Result<()> {
     let annotation = format!("{STAGED}={change}");
-    scene
-        .done(&["annotate", "statefulset", "web", &annotation, "--overwrite"], "")
+    ns.done(&["annotate", "statefulset", "web", &annotation, "--overwrite"], "")
         .await?;
     Ok(())
 }
 
-/// The guard judges every namespace but this one.
-async fn without_the_guard(scene: &Scene<'_>) -> anyhow::Result<()> {
-    let others = json!({"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": [scene.namespace]});
+/// Excludes this namespace from the guard.
+async fn without_the_guard(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
+    let others = json!({"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": [ns.namespace]});
     let spec = json!({"matchResources": {"namespaceSelector": {"matchExpressions": [others]}}});
     let patch = json!({"spec": spec}).to_string();
     let binding = [
@@ -30,107 +29,100 @@ async fn without_the_guard(scene: &Scene<'_>) -> anyhow::Result<()> {
         "-p",
         &patch,
     ];
-    scene.done(&binding, "").await?;
+    ns.done(&binding, "").await?;
     Ok(())
 }
 
-/// Changes something that means nothing until the ClaimRollout has this reason in its condition Stalled.
-async fn until_stalled(scene: &Scene<'_>, reason: &str) -> anyhow::Result<Value> {
+/// Makes unrelated changes until the condition Stalled of the ClaimRollout has this reason.
+async fn until_stalled(ns: &TestNamespace<'_>, reason: &str) -> anyhow::Result<Value> {
     let mut count = 0;
     let stalled = eventually(reason, PATIENCE, async || {
         count += 1;
         let note = format!("note={count}");
-        scene
-            .done(&["label", "statefulset", "web", &note, "--overwrite"], "")
+        ns.done(&["label", "statefulset", "web", &note, "--overwrite"], "")
             .await?;
-        let rollout = scene.rollout().await?;
+        let rollout = ns.rollout().await?;
         Ok((rollout["status"]["conditions"][2]["reason"] == reason).then_some(rollout))
     });
-    stalled.await.with_context(|| scene.log())
+    stalled.await.with_context(|| ns.log())
 }
 
-pub(super) async fn where_nobody_judges_nothing_is_rolled_out_until_the_policy_is_back(
-    stage: &Stage,
-) -> anyhow::Result<()> {
-    let scene = Scene::with_set(stage, "stopped-absent", 3).await?;
-    without_the_guard(&scene).await?;
-    let served = Served::start(stage, &scene, &json!({})).await?;
-    stage.barriers.hold_claim(&scene.namespace, "data-web-1");
-    scene.apply(3, "2Gi").await?;
-    let held = stage.barriers.until_held(&scene.namespace).await;
-    held.with_context(|| scene.log())?;
+pub(super) async fn without_policy_and_guard_no_rollout_until_policy_is_back(env: &Environment) -> anyhow::Result<()> {
+    let ns = TestNamespace::with_set(env, "stopped-absent", 3).await?;
+    without_the_guard(&ns).await?;
+    let served = Served::start(env, &ns, &json!({})).await?;
+    env.barriers.hold_claim(&ns.namespace, "data-web-1");
+    ns.apply(3, "2Gi").await?;
+    let held = env.barriers.until_held(&ns.namespace).await;
+    held.with_context(|| ns.log())?;
     served.go().await?;
 
-    // The same again is what it is on a stock cluster.
-    let again = scene.kubectl(&["apply", "-f", "-"], &manifest(3, "2Gi")).await?;
-    // Which of the two denials it is depends on the minor.
+    // The same apply again has the result of a stock cluster.
+    let again = ns.kubectl(&["apply", "-f", "-"], &manifest(3, "2Gi")).await?;
+    // Which of the two errors it is depends on the minor version.
     ensure!(!again.success && again.stderr.contains("is invalid: spec"), "{again:?}");
-    // It is noticed within some seconds, in which the rest would be done; what is done is not looked at any more.
+    // The controller notices within some seconds, in which it would do the rest. It does not reconcile a complete
+    // rollout any more.
     let paused = "claim-rollout.io/paused";
-    scene
-        .done(&["annotate", "statefulset", "web", &format!("{paused}=true")], "")
+    ns.done(&["annotate", "statefulset", "web", &format!("{paused}=true")], "")
         .await?;
-    stage.barriers.open(&scene.namespace);
-    let rollout = until_stalled(&scene, "PolicyMissing").await?;
-    scene
-        .done(&["annotate", "statefulset", "web", &format!("{paused}-")], "")
+    env.barriers.open(&ns.namespace);
+    let rollout = until_stalled(&ns, "PolicyMissing").await?;
+    ns.done(&["annotate", "statefulset", "web", &format!("{paused}-")], "")
         .await?;
     ensure!(condition(&rollout, "Stalled") == "True", "{rollout:#}");
     let why = text(&rollout["status"]["conditions"][2]["message"]);
     ensure!(why.contains("--allow-without-policy"), "{why}");
 
-    // Whatever anybody writes now: no PVC is touched.
-    let begun = scene.mark().await?;
-    let honest = text(&scene.set().await?["metadata"]["annotations"][STAGED]);
-    let uid = text(&scene.set().await?["metadata"]["uid"]);
+    // Whatever users write now, no PVC is written.
+    let begun = ns.mark().await?;
+    let honest = text(&ns.set().await?["metadata"]["annotations"][STAGED]);
+    let uid = text(&ns.set().await?["metadata"]["uid"]);
     let mut larger = StagedChange::read(&honest, &uid)?;
     larger.templates[0].storage = Some("3Gi".parse()?);
-    forge(&scene, &larger.write()?).await?;
-    scene
-        .until_reported("the forgery", |rollout| {
-            rollout["status"]["updateRevision"] == larger.revision().as_str()
-        })
-        .await?;
-    until_stalled(&scene, "PolicyMissing").await?;
-    let count = scene.writes_since(begun).await?.count();
+    forge(&ns, &larger.write()?).await?;
+    ns.until_reported("the forgery", |rollout| {
+        rollout["status"]["updateRevision"] == larger.revision().as_str()
+    })
+    .await?;
+    until_stalled(&ns, "PolicyMissing").await?;
+    let count = ns.writes_since(begun).await?.count();
     ensure!(count.claims.is_empty() && count.changes == 0, "{count:?}");
 
-    forge(&scene, &honest).await?;
+    forge(&ns, &honest).await?;
     served.come().await?;
-    scene.until_complete(3, "2Gi").await?;
-    let mut claims = scene.writes_since(0).await?.count().claims;
+    ns.until_complete(3, "2Gi").await?;
+    let mut claims = ns.writes_since(0).await?.count().claims;
     claims.sort();
     ensure!(claims == ["data-web-0", "data-web-1", "data-web-2"], "{claims:?}");
     Ok(())
 }
 
-/// The guard alone: what goes on is what somebody with the right has staged, and nobody else makes it anything else.
-pub(super) async fn where_the_guard_judges_the_rollout_goes_on_without_the_policy(stage: &Stage) -> anyhow::Result<()> {
-    let scene = Scene::with_set(stage, "stopped-guarded", 3).await?;
-    let served = Served::start(stage, &scene, &json!({})).await?;
-    stage.barriers.hold_claim(&scene.namespace, "data-web-1");
-    scene.apply(3, "2Gi").await?;
-    let held = stage.barriers.until_held(&scene.namespace).await;
-    held.with_context(|| scene.log())?;
+/// With the guard alone, a change that a user with the right has staged is rolled out, and nobody else can change it.
+pub(super) async fn with_guard_rollout_continues_without_the_policy(env: &Environment) -> anyhow::Result<()> {
+    let ns = TestNamespace::with_set(env, "stopped-guarded", 3).await?;
+    let served = Served::start(env, &ns, &json!({})).await?;
+    env.barriers.hold_claim(&ns.namespace, "data-web-1");
+    ns.apply(3, "2Gi").await?;
+    let held = env.barriers.until_held(&ns.namespace).await;
+    held.with_context(|| ns.log())?;
     served.go().await?;
     let rights = ["--verb=*", "--resource=statefulsets.apps"];
-    scene
-        .done(&[&["create", "role", "sets"][..], &rights].concat(), "")
+    ns.done(&[&["create", "role", "sets"][..], &rights].concat(), "")
         .await?;
-    scene
-        .done(&["create", "rolebinding", "sets", "--role=sets", "--user=bob"], "")
+    ns.done(&["create", "rolebinding", "sets", "--role=sets", "--user=bob"], "")
         .await?;
-    let staged = text(&scene.set().await?["metadata"]["annotations"][STAGED]);
+    let staged = text(&ns.set().await?["metadata"]["annotations"][STAGED]);
     let annotation = format!("{STAGED}={}", staged.replace("2Gi", "3Gi"));
     let forged = ["annotate", "statefulset", "web", &annotation, "--overwrite", "--as=bob"];
-    let forged = scene.kubectl(&forged, "").await?;
+    let forged = ns.kubectl(&forged, "").await?;
     ensure!(
         !forged.success && forged.stderr.contains("user bob may not patch"),
         "{forged:?}"
     );
-    stage.barriers.open(&scene.namespace);
-    scene.until_complete(3, "2Gi").await?;
-    let mut claims = scene.writes_since(0).await?.count().claims;
+    env.barriers.open(&ns.namespace);
+    ns.until_complete(3, "2Gi").await?;
+    let mut claims = ns.writes_since(0).await?.count().claims;
     claims.sort();
     ensure!(claims == ["data-web-0", "data-web-1", "data-web-2"], "{claims:?}");
     Ok(())

@@ -1,15 +1,15 @@
-//! A set to which the same is sent again.
+//! A StatefulSet that gets the same request again.
 
 use std::collections::BTreeMap;
 
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
-use super::scene::text;
+use super::namespace::text;
 
-/// What a set is from now on: nothing of it is stored anew, but that the API server may put the managers in another order,
-/// once. It sorts them by the second in which they wrote, so that comes with the first of the requests that is in a later
-/// second than what somebody else wrote.
+/// The state of a StatefulSet that repeated requests do not change, except that the API server may reorder the managers
+/// once. It sorts them by the second in which they wrote, so that happens with the first request in a later second than
+/// another write.
 pub(crate) struct Unmoved {
     set: Value,
     managers: BTreeMap<String, Value>,
@@ -27,7 +27,7 @@ impl Unmoved {
         })
     }
 
-    /// The set after one more request.
+    /// Checks the StatefulSet after one more request.
     pub(crate) fn still(&mut self, mut set: Value) -> anyhow::Result<()> {
         let (version, managers) = taken(&mut set)?;
         ensure!(set == self.set, "expected {:#}, but found {set:#}", self.set);
@@ -48,7 +48,8 @@ impl Unmoved {
     }
 }
 
-/// Takes out what a write of nothing moves: the version, and of whom each field is, whatever their order and their times.
+/// Removes what a write without changes moves: the version, and the order and the times of the managers. Returns the
+/// version and the owned fields.
 fn taken(set: &mut Value) -> anyhow::Result<(String, BTreeMap<String, Value>)> {
     let metadata = set["metadata"].as_object_mut().context("metadata")?;
     let version = metadata.remove("resourceVersion").context("a version")?;
@@ -61,7 +62,7 @@ fn taken(set: &mut Value) -> anyhow::Result<(String, BTreeMap<String, Value>)> {
 }
 
 #[test]
-fn a_set_is_unmoved_if_its_managers_change_places_once_and_nothing_else_changes() -> anyhow::Result<()> {
+fn set_unmoved_if_managers_are_reordered_once() -> anyhow::Result<()> {
     let set = |version: u32, managers: [&str; 2], owned: &str, replicas: u32| {
         let entry = |name| json!({"manager": name, "operation": "Update", "time": version, "fieldsV1": {owned: {}}});
         let metadata = json!({"resourceVersion": version.to_string(), "managedFields": managers.map(entry)});

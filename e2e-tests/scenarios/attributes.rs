@@ -3,27 +3,27 @@
 use anyhow::ensure;
 use serde_json::json;
 
-use super::scene::{Scene, Stage, manifest};
+use super::namespace::{Environment, TestNamespace, manifest};
 
-pub(super) async fn class_and_size_in_one_apply_reach_each_claim_in_one_patch(stage: &Stage) -> anyhow::Result<()> {
-    if !stage.cluster.modifies_volumes() {
+pub(super) async fn class_and_size_in_one_apply_take_one_patch_per_claim(env: &Environment) -> anyhow::Result<()> {
+    if !env.cluster.modifies_volumes() {
         return Ok(());
     }
-    let scene = Scene::with_set(stage, "attributes", 2).await?;
-    let pods = scene.pods().await?;
+    let ns = TestNamespace::with_set(env, "attributes", 2).await?;
+    let pods = ns.pods().await?;
     let of = |size: &str, class: &str| {
         let line = "      storageClassName: expandable\n";
         manifest(2, size).replace(line, &format!("{line}      volumeAttributesClassName: {class}\n"))
     };
     for (size, class) in [("2Gi", "silver"), ("2Gi", "gold"), ("3Gi", "silver")] {
-        let begun = scene.mark().await?;
-        scene.target(&of(size, class)).await?;
-        scene.until_complete(2, size).await?;
-        for claim in scene.claims().await? {
+        let begun = ns.mark().await?;
+        ns.target(&of(size, class)).await?;
+        ns.until_complete(2, size).await?;
+        for claim in ns.claims().await? {
             let current = &claim["status"]["currentVolumeAttributesClassName"];
             ensure!(*current == class, "{claim:#}");
         }
-        let written = scene.writes_since(begun).await?;
+        let written = ns.writes_since(begun).await?;
         let claims = ["data-web-1", "data-web-0"];
         written.claims_follow_one_another(&claims)?;
         written.is_a_rollout(&claims, 0)?;
@@ -37,6 +37,6 @@ pub(super) async fn class_and_size_in_one_apply_reach_each_claim_in_one_patch(st
             ensure!(entry.request.value()["spec"] == expected, "{:#}", entry.request.value());
         }
     }
-    ensure!(scene.pods().await? == pods, "Pods restarted");
+    ensure!(ns.pods().await? == pods, "Pods restarted");
     Ok(())
 }

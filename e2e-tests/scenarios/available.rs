@@ -1,33 +1,31 @@
-//! `minReadySeconds`: a Pod counts when it has been Ready for so long.
+//! `minReadySeconds`: a Pod is available when it has been Ready for that long.
 
 use anyhow::{Context as _, ensure};
 use jiff::Timestamp;
 
-use super::scene::{Scene, Stage, manifest, with_image, with_spec};
+use super::namespace::{Environment, TestNamespace, manifest, with_image, with_spec};
 
 const SECONDS: i64 = 3;
 
-pub(super) async fn the_next_claims_wait_until_a_new_pod_is_available_and_claims_alone_do_not(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn next_claims_wait_for_new_pod_but_not_for_claims_alone(env: &Environment) -> anyhow::Result<()> {
     let of = |size: &str| with_spec(&manifest(2, size), &format!("  minReadySeconds: {SECONDS}"));
-    let scene = Scene::with(stage, "available", &of("1Gi")).await?;
-    let begun = scene.mark().await?;
-    scene.target(&with_image(&of("2Gi"), "2")).await?;
-    scene.until_complete(2, "2Gi").await?;
-    scene.settled().await?;
-    let written = scene.writes_since(begun).await?;
+    let ns = TestNamespace::with(env, "available", &of("1Gi")).await?;
+    let begun = ns.mark().await?;
+    ns.target(&with_image(&of("2Gi"), "2")).await?;
+    ns.until_complete(2, "2Gi").await?;
+    ns.settled().await?;
+    let written = ns.writes_since(begun).await?;
     written.pods_follow_their_claims("web", &["data"], &[1, 0])?;
     written.is_a_rollout(&["data-web-1", "data-web-0"], 2)?;
     let (_, ran) = written.replaced("web-1", written.applied("data-web-1")?)?;
     let pause = seconds_between(&written, ran, written.applied("data-web-0")?)?;
-    // The time of readiness is known to the second.
+    // The time of readiness has whole seconds.
     ensure!(pause > (SECONDS - 1) as f64, "it waited {pause} s");
 
-    let begun = scene.mark().await?;
-    scene.target(&with_image(&of("3Gi"), "2")).await?;
-    scene.until_complete(2, "3Gi").await?;
-    let written = scene.writes_since(begun).await?;
+    let begun = ns.mark().await?;
+    ns.target(&with_image(&of("3Gi"), "2")).await?;
+    ns.until_complete(2, "3Gi").await?;
+    let written = ns.writes_since(begun).await?;
     written.claims_follow_one_another(&["data-web-1", "data-web-0"])?;
     written.is_a_rollout(&["data-web-1", "data-web-0"], 0)?;
     let pause = seconds_between(&written, written.ready("data-web-1")?, written.applied("data-web-0")?)?;

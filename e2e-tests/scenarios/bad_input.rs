@@ -1,4 +1,4 @@
-//! Whoever reaches the policy's port may post anything.
+//! Anybody who reaches the port of the policy may post anything.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -9,10 +9,10 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
 use serde_json::{Value, json};
 
-use super::scene::Stage;
+use super::namespace::Environment;
 use crate::policy_host::{Capabilities, run};
 
-/// Posts a body over HTTPS: status and answer.
+/// Posts a body over HTTPS. Returns status and answer.
 fn post(address: SocketAddr, certificate: &str, path: &str, body: &[u8]) -> anyhow::Result<(u16, String)> {
     let mut roots = rustls::RootCertStore::empty();
     roots.add(CertificateDer::from_pem_slice(certificate.as_bytes())?)?;
@@ -27,7 +27,8 @@ fn post(address: SocketAddr, certificate: &str, path: &str, body: &[u8]) -> anyh
         body.len()
     );
     stream.write_all(head.as_bytes())?;
-    // Who finds a body too long answers and hangs up before the end of it: what it said is read without sending more.
+    // A server that finds a body too long answers and closes the connection early: read the answer without sending
+    // more.
     let _ = stream.write_all(body);
     let answer = read(stream)?;
     let answer = String::from_utf8(answer)?;
@@ -36,7 +37,7 @@ fn post(address: SocketAddr, certificate: &str, path: &str, body: &[u8]) -> anyh
     Ok((status.context("no status")?, body.to_owned()))
 }
 
-/// What was said until the other side hung up, in an orderly way or not.
+/// The answer until the server closes the connection, in order or not.
 fn read(stream: rustls::StreamOwned<rustls::ClientConnection, TcpStream>) -> anyhow::Result<Vec<u8>> {
     let (mut connection, mut socket) = stream.into_parts();
     let mut answer = Vec::new();
@@ -49,7 +50,7 @@ fn read(stream: rustls::StreamOwned<rustls::ClientConnection, TcpStream>) -> any
     }
 }
 
-/// A review that grows a template, with room for anything in it.
+/// A review that grows a template, with this text in it.
 fn review(ballast: &str) -> Value {
     let set = |size: &str| {
         json!({
@@ -67,8 +68,8 @@ fn review(ballast: &str) -> Value {
     }})
 }
 
-pub(super) async fn whatever_is_posted_is_answered_and_the_next_request_is_served(stage: &Stage) -> anyhow::Result<()> {
-    let (address, certificate, path) = stage.installation.webhook()?;
+pub(super) async fn any_posted_body_is_answered_and_the_next_request_served(env: &Environment) -> anyhow::Result<()> {
+    let (address, certificate, path) = env.installation.webhook()?;
     let post = |body: Vec<u8>| {
         let (certificate, path) = (certificate.clone(), path.clone());
         let exchange = move || post(address, &certificate, &path, &body);
@@ -120,12 +121,12 @@ pub(super) async fn whatever_is_posted_is_answered_and_the_next_request_is_serve
             "after {what}: {status} {answer}"
         );
     }
-    without_the_host(stage)
+    without_the_host(env)
 }
 
-/// The module itself takes what the host would not let through.
-fn without_the_host(stage: &Stage) -> anyhow::Result<()> {
-    let module = stage.installation.module();
+/// The module itself accepts what the host would stop.
+fn without_the_host(env: &Environment) -> anyhow::Result<()> {
+    let module = env.installation.module();
     let settings = json!({"authority": "TrustSetEditors"});
     for (ballast, code) in [(3 << 20, Value::Null), (4 << 20, json!(400))] {
         let review = review(&"x".repeat(ballast / 8 * 7));

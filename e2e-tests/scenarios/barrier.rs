@@ -1,5 +1,6 @@
-//! A webhook between the controllers and the API server's storage, so that a test can stop a controller at exactly one
-//! write, whatever else the machine does. It is asked about every write of a controller in namespaces `stopped-…`.
+//! A webhook between the controllers and the storage of the API server: a test can stop a controller at exactly one
+//! write, however slow the machine is. The API server calls it for every write of a controller in namespaces
+//! `stopped-…`.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,35 +13,35 @@ use serde_json::json;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
-use super::scene::PATIENCE;
+use super::namespace::PATIENCE;
 use crate::cluster::{Cluster, base64, eventually};
 use crate::installation::USER;
 
 /// Less than a controller waits for an answer.
 const HOLD: Duration = Duration::from_secs(12);
-/// Where the barrier is tried.
+/// The namespace that tests whether the webhook is called.
 const PROBE: &str = "stopped-probe";
 
 /// The barriers of all namespaces.
 #[derive(Clone, Default)]
 pub(super) struct Barriers(Arc<Mutex<BTreeMap<String, Barrier>>>);
 
-/// The barrier of one namespace; it stands open.
+/// The barrier of one namespace; open at first.
 #[derive(Clone, Default)]
 struct Barrier {
-    /// It holds a write when so many have passed …
+    /// Holds a write after this many have passed …
     limit: Option<usize>,
-    /// … or the write of this claim.
+    /// … or the write of this PVC.
     claim: Option<String>,
-    /// How many have passed.
+    /// The number of writes that have passed.
     passed: usize,
-    /// A write is being held.
+    /// Whether a write is being held.
     holding: bool,
-    /// What is held is not let through any more.
+    /// The held write does not pass any more.
     dead: bool,
 }
 
-/// The part of an AdmissionRequest that matters here.
+/// The fields of an AdmissionRequest that are needed here.
 #[derive(Deserialize)]
 struct Request {
     namespace: String,
@@ -59,17 +60,17 @@ impl Barriers {
         then(barriers.entry(namespace.to_owned()).or_default())
     }
 
-    /// How many writes have passed.
+    /// The number of writes that have passed.
     pub(super) fn passed(&self, namespace: &str) -> usize {
         self.with(namespace, |barrier| barrier.passed)
     }
 
-    /// From now on, the write after so many is held.
+    /// Holds the write after this many.
     pub(super) fn hold_after(&self, namespace: &str, limit: usize) {
         self.with(namespace, |barrier| barrier.limit = Some(limit));
     }
 
-    /// From now on, a write of this claim is held.
+    /// Holds a write of this PVC.
     pub(super) fn hold_claim(&self, namespace: &str, claim: &str) {
         self.with(namespace, |barrier| barrier.claim = Some(claim.to_owned()));
     }
@@ -87,7 +88,7 @@ impl Barriers {
         held.await
     }
 
-    /// Opens the barrier, and lets through what it held.
+    /// Opens the barrier, and lets the held write pass.
     pub(super) fn open(&self, namespace: &str) {
         self.with(namespace, |barrier| {
             *barrier = Barrier {
@@ -97,7 +98,7 @@ impl Barriers {
         });
     }
 
-    /// Opens the barrier for those who come now. What it held belongs to a controller that is dead, and is refused.
+    /// Opens the barrier for later writes. The held write is denied, because its controller has been killed.
     pub(super) fn open_for_others(&self, namespace: &str) {
         self.with(namespace, |barrier| {
             *barrier = Barrier {
@@ -108,7 +109,7 @@ impl Barriers {
         });
     }
 
-    /// Serves the barriers, and has the API server ask them.
+    /// Serves the barriers, and makes the API server call them.
     pub(super) async fn install(&self, cluster: &Cluster) -> anyhow::Result<Running> {
         let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()])?;
         let identity = Identity {

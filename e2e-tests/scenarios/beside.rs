@@ -1,26 +1,24 @@
-//! Other things that users do to a set while its claims are on their way.
+//! Other requests of users for a StatefulSet during its rollout.
 
 use anyhow::ensure;
 use serde_json::Value;
 
-use super::scene::{PATIENCE, Scene, Stage, condition, staged_change, text};
+use super::namespace::{Environment, PATIENCE, TestNamespace, condition, staged_change, text};
 use crate::cluster::eventually;
 
-/// The record without its phase: what a user wished for.
-async fn target(scene: &Scene<'_>) -> anyhow::Result<Value> {
-    let mut change = staged_change(&scene.set().await?)?;
+/// The staged change without its phase.
+async fn target(ns: &TestNamespace<'_>) -> anyhow::Result<Value> {
+    let mut change = staged_change(&ns.set().await?)?;
     change["phase"].take();
     Ok(change)
 }
 
-pub(super) async fn scale_and_label_during_a_rollout_keep_the_record_and_a_new_replica_follows(
-    stage: &Stage,
-) -> anyhow::Result<()> {
-    let scene = Scene::with_set(stage, "stopped-beside", 2).await?;
-    stage.barriers.hold_claim(&scene.namespace, "data-web-0");
-    scene.apply(2, "2Gi").await?;
-    stage.barriers.until_held(&scene.namespace).await?;
-    let desired = target(&scene).await?;
+pub(super) async fn scale_and_label_during_rollout_keep_the_staged_change(env: &Environment) -> anyhow::Result<()> {
+    let ns = TestNamespace::with_set(env, "stopped-beside", 2).await?;
+    env.barriers.hold_claim(&ns.namespace, "data-web-0");
+    ns.apply(2, "2Gi").await?;
+    env.barriers.until_held(&ns.namespace).await?;
+    let desired = target(&ns).await?;
     ensure!(!desired["revision"].is_null(), "nothing was staged: {desired}");
     for edit in [
         &["scale", "statefulset", "web", "--replicas=3"][..],
@@ -28,51 +26,50 @@ pub(super) async fn scale_and_label_during_a_rollout_keep_the_record_and_a_new_r
         &["annotate", "statefulset", "web", "example.com/note=hello"],
         &["annotate", "statefulset", "web", "claim-rollout.io/staged-"],
     ] {
-        let output = scene.done(edit, "").await?;
+        let output = ns.done(edit, "").await?;
         ensure!(!output.stderr.contains("claim-rollout"), "{output:?}");
         ensure!(
-            target(&scene).await? == desired,
+            target(&ns).await? == desired,
             "{edit:?}: {:#}",
-            scene.staged_change().await?
+            ns.staged_change().await?
         );
     }
     ensure!(
-        scene.staged_change().await?["phase"] == "RollingOut",
+        ns.staged_change().await?["phase"] == "RollingOut",
         "the rollout is still under way"
     );
-    stage.barriers.open(&scene.namespace);
-    scene.until_complete(3, "2Gi").await?;
-    ensure!(target(&scene).await? == desired, "{:#}", scene.staged_change().await?);
+    env.barriers.open(&ns.namespace);
+    ns.until_complete(3, "2Gi").await?;
+    ensure!(target(&ns).await? == desired, "{:#}", ns.staged_change().await?);
 
-    // After the end: the new claim is born as wished, and there is nothing left to do.
-    let before = scene.writes_since(0).await?;
-    scene.done(&["scale", "statefulset", "web", "--replicas=4"], "").await?;
-    scene.until_ready(4).await?;
-    scene.until_complete(4, "2Gi").await?;
-    let after = scene.writes_since(0).await?.count();
+    // After the end: a new PVC is created from the desired template, and nothing is left to do.
+    let before = ns.writes_since(0).await?;
+    ns.done(&["scale", "statefulset", "web", "--replicas=4"], "").await?;
+    ns.until_ready(4).await?;
+    ns.until_complete(4, "2Gi").await?;
+    let after = ns.writes_since(0).await?.count();
     ensure!(
         (&after.claims, after.changes) == (&before.count().claims, 1),
         "{after:?}"
     );
-    // The third was born during the rollout.
+    // The third PVC was created during the rollout.
     before.is_a_rollout(&["data-web-1", "data-web-0"], 0)
 }
 
-/// Somebody gave it more than the wish does.
-pub(super) async fn a_claim_that_is_larger_than_the_wish_keeps_its_size(stage: &Stage) -> anyhow::Result<()> {
-    let scene = Scene::with_set(stage, "larger", 2).await?;
-    let begun = scene.mark().await?;
+/// A user has made the PVC larger than the target.
+pub(super) async fn claim_larger_than_target_keeps_its_size(env: &Environment) -> anyhow::Result<()> {
+    let ns = TestNamespace::with_set(env, "larger", 2).await?;
+    let begun = ns.mark().await?;
     let more = r#"{"spec": {"resources": {"requests": {"storage": "3Gi"}}}}"#;
-    scene.done(&["patch", "pvc", "data-web-1", "--patch", more], "").await?;
+    ns.done(&["patch", "pvc", "data-web-1", "--patch", more], "").await?;
     let grown = eventually("the claim to grow", PATIENCE, async || {
-        Ok((scene.claims().await?[1]["status"]["capacity"]["storage"] == "3Gi").then_some(()))
+        Ok((ns.claims().await?[1]["status"]["capacity"]["storage"] == "3Gi").then_some(()))
     });
     grown.await?;
-    scene.apply(2, "2Gi").await?;
-    scene
-        .until_reported("the end", |rollout| condition(rollout, "Ready") == "True")
+    ns.apply(2, "2Gi").await?;
+    ns.until_reported("the end", |rollout| condition(rollout, "Ready") == "True")
         .await?;
-    let claims = scene.claims().await?;
+    let claims = ns.claims().await?;
     let found: Vec<_> = claims
         .iter()
         .map(|claim| {
@@ -80,10 +77,10 @@ pub(super) async fn a_claim_that_is_larger_than_the_wish_keeps_its_size(stage: &
             (text(&claim["status"]["capacity"]["storage"]), label)
         })
         .collect();
-    let revision = text(&scene.staged_change().await?["revision"]);
+    let revision = text(&ns.staged_change().await?["revision"]);
     let expected = ["2Gi", "3Gi"].map(|size| (size.to_owned(), revision.clone()));
     ensure!(found == expected, "{found:?}");
-    let written = scene.writes_since(begun).await?;
+    let written = ns.writes_since(begun).await?;
     written.claims_follow_one_another(&["data-web-1", "data-web-0"])?;
     written.is_a_rollout(&["data-web-1", "data-web-0"], 0)
 }

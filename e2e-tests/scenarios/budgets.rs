@@ -1,4 +1,4 @@
-//! What storage classes allow: so many PVCs in motion at a time, and so many modifications of each in a day.
+//! Budgets of storage classes: the PVCs in motion at a time, and the modifications of each PVC per day.
 
 use std::time::{Duration, SystemTime};
 
@@ -6,16 +6,13 @@ use anyhow::{Context as _, ensure};
 use k8s_openapi::jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::scene::{Scene, Stage, condition, manifest, text};
+use super::namespace::{Environment, TestNamespace, condition, manifest, text};
 use crate::cluster::eventually;
-use crate::scenarios::scene::PATIENCE;
+use crate::scenarios::namespace::PATIENCE;
 
-pub(super) async fn of_two_sets_no_more_pvcs_are_in_motion_than_their_class_allows(
-    stage: &Stage,
-) -> anyhow::Result<()> {
-    let mut scene = Scene::new(&stage.cluster, &stage.client, "places").await?;
-    scene
-        .start_controller(stage, &["--max-modifications=expandable=2", "--max-in-motion=3"])
+pub(super) async fn pvcs_in_motion_of_two_sets_stay_within_class_budget(env: &Environment) -> anyhow::Result<()> {
+    let mut ns = TestNamespace::new(&env.cluster, &env.client, "places").await?;
+    ns.start_controller(env, &["--max-modifications=expandable=2", "--max-in-motion=3"])
         .await?;
     let other = |size: &str| {
         let other = manifest(3, size)
@@ -23,24 +20,24 @@ pub(super) async fn of_two_sets_no_more_pvcs_are_in_motion_than_their_class_allo
             .replace("app: web", "app: other");
         other.replace("serviceName: web", "serviceName: other")
     };
-    scene.target(&manifest(3, "1Gi")).await?;
-    scene.done(&["apply", "-f", "-"], &other("1Gi")).await?;
-    scene.settled().await?;
+    ns.target(&manifest(3, "1Gi")).await?;
+    ns.done(&["apply", "-f", "-"], &other("1Gi")).await?;
+    ns.settled().await?;
     let ready = ["rollout", "status", "statefulset/other", "--timeout=120s"];
-    scene.done(&ready, "").await?;
-    let begun = scene.mark().await?;
+    ns.done(&ready, "").await?;
+    let begun = ns.mark().await?;
     let both = format!("{}---\n{}", manifest(3, "2Gi"), other("2Gi"));
-    scene.done(&["apply", "-f", "-"], &both).await?;
+    ns.done(&["apply", "-f", "-"], &both).await?;
     let grown = eventually("all PVCs to grow", PATIENCE, async || {
-        let claims = scene.claims().await?;
+        let claims = ns.claims().await?;
         Ok(claims
             .iter()
             .all(|claim| claim["status"]["capacity"]["storage"] == "2Gi")
             .then_some(()))
     });
-    grown.await.with_context(|| scene.log())?;
+    grown.await.with_context(|| ns.log())?;
 
-    let written = scene.writes_since(begun).await?;
+    let written = ns.writes_since(begun).await?;
     let mut times = Vec::new();
     for set in ["web", "other"] {
         for ordinal in 0..3 {
@@ -67,35 +64,32 @@ fn in_words(time: SystemTime) -> anyhow::Result<String> {
     Ok(Timestamp::from_second(i64::try_from(time.as_secs())?)?.to_string())
 }
 
-pub(super) async fn a_pvc_that_was_modified_often_enough_waits_until_a_day_has_passed(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn pvc_with_spent_modifications_waits_until_a_day_has_passed(env: &Environment) -> anyhow::Result<()> {
     const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-    let mut scene = Scene::new(&stage.cluster, &stage.client, "per-day").await?;
-    scene.target(&manifest(2, "1Gi")).await?;
-    scene.settled().await?;
+    let mut ns = TestNamespace::new(&env.cluster, &env.client, "per-day").await?;
+    ns.target(&manifest(2, "1Gi")).await?;
+    ns.settled().await?;
     #[allow(
         clippy::disallowed_methods,
         reason = "what is noted is compared with the time of the controller"
     )]
     let now = SystemTime::now();
-    // One of two modifications is older than a day, the other will be in a while: long enough to be seen to wait.
+    // One of two modifications is more than a day old. The other one will be soon, but late enough that the rollout is
+    // seen to wait.
     let (older, old) = (
         in_words(now - DAY - DAY)?,
         in_words(now - DAY + Duration::from_secs(25))?,
     );
     let noted = json!({"metadata": {"annotations": {"claim-rollout.io/modified": format!("{older},{old}")}}});
-    scene
-        .done(&["patch", "pvc", "data-web-1", "-p", &noted.to_string()], "")
+    ns.done(&["patch", "pvc", "data-web-1", "-p", &noted.to_string()], "")
         .await?;
-    scene
-        .start_controller(stage, &["--modifications-per-24h=expandable=1"])
+    ns.start_controller(env, &["--modifications-per-24h=expandable=1"])
         .await?;
-    let pods = scene.pods().await?;
-    let begun = scene.mark().await?;
-    scene.apply(2, "2Gi").await?;
+    let pods = ns.pods().await?;
+    let begun = ns.mark().await?;
+    ns.apply(2, "2Gi").await?;
     let waits = |rollout: &Value| rollout["status"]["conditions"][0]["reason"] == "WaitsForBudget";
-    let rollout = scene.until_reported("a budget", waits).await?;
+    let rollout = ns.until_reported("a budget", waits).await?;
     let first = &rollout["status"]["claims"][0];
     ensure!(
         first["name"] == "data-web-1" && first["state"] == "Pending",
@@ -108,23 +102,22 @@ pub(super) async fn a_pvc_that_was_modified_often_enough_waits_until_a_day_has_p
         "expected {why}, but found {rollout:#}"
     );
     ensure!(condition(&rollout, "Stalled") == "False", "{rollout:#}");
-    let count = scene.writes_since(begun).await?.count();
+    let count = ns.writes_since(begun).await?.count();
     ensure!(count.claims.is_empty(), "{count:?}");
 
-    scene.until_complete(2, "2Gi").await?;
-    ensure!(scene.pods().await? == pods, "Pods restarted");
-    scene
-        .writes_since(begun)
+    ns.until_complete(2, "2Gi").await?;
+    ensure!(ns.pods().await? == pods, "Pods restarted");
+    ns.writes_since(begun)
         .await?
         .is_a_rollout(&["data-web-1", "data-web-0"], 0)?;
-    for claim in scene.claims().await? {
+    for claim in ns.claims().await? {
         let noted = text(&claim["metadata"]["annotations"]["claim-rollout.io/modified"]);
         ensure!(
             noted.parse::<Timestamp>().is_ok() && noted >= in_words(now)?,
             "{noted} in {claim:#}"
         );
     }
-    let told = scene.events().await?;
-    ensure!(!told.contains_key("ClaimRolloutStalled"), "{told:?}");
+    let events = ns.events().await?;
+    ensure!(!events.contains_key("ClaimRolloutStalled"), "{events:?}");
     Ok(())
 }

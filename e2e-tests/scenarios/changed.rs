@@ -1,5 +1,5 @@
-//! A webhook changes what the controller writes to claims, as one does that knows no label but its own, or an API server in
-//! which a feature is off.
+//! A webhook changes the controller's writes to PVCs: as a webhook does that allows only its own labels, or an API
+//! server without a feature.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,11 +10,11 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::scene::{PATIENCE, Scene, Stage, condition, manifest, text};
+use super::namespace::{Environment, PATIENCE, TestNamespace, condition, manifest, text};
 use crate::cluster::{base64, eventually};
 use crate::installation::USER;
 
-/// What becomes of a claim, given what it was before.
+/// The change of a PVC, given its previous state.
 type Change = fn(&mut Value, &Value);
 
 const REVISION: &str = "claim-rollout.io/revision";
@@ -34,8 +34,8 @@ impl Engine for Meddler {
     }
 }
 
-/// Has the API server show a webhook every update of a claim of `web` in this namespace.
-async fn meddle(scene: &Scene<'_>, change: Change) -> anyhow::Result<Running> {
+/// Makes the API server call a webhook for every update of a PVC of `web` in this namespace.
+async fn meddle(ns: &TestNamespace<'_>, change: Change) -> anyhow::Result<Running> {
     let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()])?;
     let identity = Identity {
         certificates: made.cert.pem(),
@@ -48,14 +48,14 @@ async fn meddle(scene: &Scene<'_>, change: Change) -> anyhow::Result<Running> {
     let configuration = json!({
         "apiVersion": "admissionregistration.k8s.io/v1",
         "kind": "MutatingWebhookConfiguration",
-        "metadata": {"name": scene.namespace},
+        "metadata": {"name": ns.namespace},
         "webhooks": [{
-            "name": format!("{}.scenarios.test", scene.namespace),
+            "name": format!("{}.scenarios.test", ns.namespace),
             "admissionReviewVersions": ["v1"],
             "clientConfig": {"url": url, "caBundle": base64(&identity.certificates)},
             "failurePolicy": "Fail",
             "sideEffects": "None",
-            "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": scene.namespace}},
+            "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": ns.namespace}},
             "matchConditions": [{"name": "web", "expression": "request.name.startsWith('data-web-')"}],
             "rules": [{
                 "apiGroups": [""], "apiVersions": ["v1"], "operations": ["UPDATE"],
@@ -63,23 +63,23 @@ async fn meddle(scene: &Scene<'_>, change: Change) -> anyhow::Result<Running> {
             }],
         }],
     });
-    scene.target(&configuration.to_string()).await?;
-    called(scene, true).await?;
+    ns.target(&configuration.to_string()).await?;
+    called(ns, true).await?;
     Ok(running)
 }
 
-/// The webhook goes.
-async fn leave_alone(scene: &Scene<'_>, running: Running) -> anyhow::Result<()> {
-    let webhook = ["delete", "mutatingwebhookconfiguration", &scene.namespace];
-    scene.done(&webhook, "").await?;
-    called(scene, false).await?;
+/// Removes the webhook.
+async fn leave_alone(ns: &TestNamespace<'_>, running: Running) -> anyhow::Result<()> {
+    let webhook = ["delete", "mutatingwebhookconfiguration", &ns.namespace];
+    ns.done(&webhook, "").await?;
+    called(ns, false).await?;
     running.stop().await?;
     Ok(())
 }
 
-/// Waits until the API server asks the webhook, or asks it no more: it marks what it was asked about.
-async fn called(scene: &Scene<'_>, called: bool) -> anyhow::Result<()> {
-    // What kubectl prints of a label is not what came back.
+/// Waits until the API server calls the webhook, or calls it no more: the webhook marks the PVCs that it sees.
+async fn called(ns: &TestNamespace<'_>, called: bool) -> anyhow::Result<()> {
+    // kubectl prints the label that it sent, not the stored one.
     let probe = r#"{"metadata": {"labels": {"probe": "1"}}}"#;
     let probe = [
         "patch",
@@ -92,14 +92,14 @@ async fn called(scene: &Scene<'_>, called: bool) -> anyhow::Result<()> {
         "json",
     ];
     let noticed = eventually("the API server to notice", PATIENCE, async || {
-        let output = scene.done(&probe, "").await?;
+        let output = ns.done(&probe, "").await?;
         let claim: Value = serde_json::from_str(&output.stdout)?;
         Ok((claim["metadata"]["labels"]["probe"].is_null() == called).then_some(()))
     });
     noticed.await
 }
 
-/// Every webhook takes the mark of [`called`] away.
+/// The labels of a PVC, without the mark of [`called`].
 fn labels(claim: &mut Value) -> Option<&mut serde_json::Map<String, Value>> {
     let labels = claim["metadata"]["labels"].as_object_mut()?;
     labels.remove("probe");
@@ -124,109 +124,103 @@ fn without_a_class(claim: &mut Value, _: &Value) {
     }
 }
 
-/// How often the controller has written this claim.
-async fn patches(scene: &Scene<'_>, claim: &str) -> anyhow::Result<usize> {
-    let writes = scene.writes_of(USER).await?;
+/// The number of writes of the controller to this PVC.
+async fn patches(ns: &TestNamespace<'_>, claim: &str) -> anyhow::Result<usize> {
+    let writes = ns.writes_of(USER).await?;
     let of_claim = |entry: &&crate::cluster::Entry| entry.name == claim && entry.resource == "persistentvolumeclaims";
     Ok(writes.iter().filter(of_claim).count())
 }
 
-/// Waits until the rollout stalls because of what came back, and returns what is said of it.
-async fn until_changed(scene: &Scene<'_>) -> anyhow::Result<String> {
+/// Waits until the rollout stalls because of the changed PVC, and returns the message.
+async fn until_changed(ns: &TestNamespace<'_>) -> anyhow::Result<String> {
     let is_changed = |rollout: &Value| {
         let first = &rollout["status"]["claims"][0];
         first["state"] == "Refused" && first["reason"] == "ChangedByOthers" && condition(rollout, "Stalled") == "True"
     };
-    let rollout = scene.until_reported("what came back", is_changed).await?;
+    let rollout = ns.until_reported("what came back", is_changed).await?;
     let stalled = &rollout["status"]["conditions"][2];
     ensure!(stalled["reason"] == "ClaimRefused", "{rollout:#}");
     Ok(text(&stalled["message"]))
 }
 
-pub(super) async fn a_claim_whose_label_is_taken_away_stalls_and_disturbs_nobody(stage: &Stage) -> anyhow::Result<()> {
-    let mut scene = Scene::with_set(stage, "label-away", 2).await?;
-    scene.exceptions.changed = true;
+pub(super) async fn claim_with_removed_label_stalls_only_itself(env: &Environment) -> anyhow::Result<()> {
+    let mut ns = TestNamespace::with_set(env, "label-away", 2).await?;
+    ns.exceptions.changed = true;
     let other = |size: &str| manifest(2, size).replace("web", "other");
-    scene.target(&other("1Gi")).await?;
-    scene
-        .done(&["rollout", "status", "statefulset/other", "--timeout=120s"], "")
+    ns.target(&other("1Gi")).await?;
+    ns.done(&["rollout", "status", "statefulset/other", "--timeout=120s"], "")
         .await?;
-    let webhook = meddle(&scene, without_our_label).await?;
-    let before = patches(&scene, "data-web-1").await?;
-    scene.apply(2, "2Gi").await?;
-    let why = until_changed(&scene).await?;
+    let webhook = meddle(&ns, without_our_label).await?;
+    let before = patches(&ns, "data-web-1").await?;
+    ns.apply(2, "2Gi").await?;
+    let why = until_changed(&ns).await?;
     let expected = format!("label {REVISION} ");
     ensure!(
         why.starts_with("data-web-1: ") && why.contains(&expected) && why.ends_with("came back empty"),
         "{why}"
     );
     tokio::time::sleep(Duration::from_secs(30)).await;
-    scene.target(&other("2Gi")).await?;
+    ns.target(&other("2Gi")).await?;
     let complete = eventually("the other one to be complete", PATIENCE, async || {
-        let output = scene
-            .kubectl(&["get", "claimrollout", "other", "-o", "json"], "")
-            .await?;
+        let output = ns.kubectl(&["get", "claimrollout", "other", "-o", "json"], "").await?;
         let rollout: Value = serde_json::from_str(&output.stdout).unwrap_or_default();
         Ok((condition(&rollout, "Ready") == "True").then_some(()))
     });
     complete.await?;
     tokio::time::sleep(Duration::from_secs(30)).await;
-    let written = patches(&scene, "data-web-1").await? - before;
-    // In a minute, and in however long the other one took.
+    let written = patches(&ns, "data-web-1").await? - before;
+    // In one minute, plus the time of the other PVC.
     ensure!((1..=12).contains(&written), "{written} writes of data-web-1");
-    let below = patches(&scene, "data-web-0").await?;
+    let below = patches(&ns, "data-web-0").await?;
     ensure!(below == 0, "{below} writes of the claim after it");
 
-    leave_alone(&scene, webhook).await?;
-    scene.start_controller(stage, &[]).await?;
-    scene.until_claims_complete(2, 4, "2Gi").await
+    leave_alone(&ns, webhook).await?;
+    ns.start_controller(env, &[]).await?;
+    ns.until_claims_complete(2, 4, "2Gi").await
 }
 
-/// The label is there and something else of the same apply is not: neither this controller nor the next one takes the claim
-/// for done.
+/// The label is stored but another field of the same apply is not: neither this controller nor the next one counts the
+/// PVC as updated.
 async fn never_done(
-    stage: &Stage,
+    env: &Environment,
     namespace: &str,
     target: &str,
     change: Change,
     expected: &str,
 ) -> anyhow::Result<()> {
-    let mut scene = Scene::with_set(stage, namespace, 2).await?;
-    scene.exceptions.changed = true;
-    let webhook = meddle(&scene, change).await?;
-    scene.target(target).await?;
-    let why = until_changed(&scene).await?;
+    let mut ns = TestNamespace::with_set(env, namespace, 2).await?;
+    ns.exceptions.changed = true;
+    let webhook = meddle(&ns, change).await?;
+    ns.target(target).await?;
+    let why = until_changed(&ns).await?;
     ensure!(why.contains(expected), "{why}");
-    let before = patches(&scene, "data-web-1").await?;
-    scene.start_controller(stage, &[]).await?;
+    let before = patches(&ns, "data-web-1").await?;
+    ns.start_controller(env, &[]).await?;
     let again = eventually("the next controller to write", PATIENCE, async || {
-        Ok((patches(&scene, "data-web-1").await? > before).then_some(()))
+        Ok((patches(&ns, "data-web-1").await? > before).then_some(()))
     });
     again.await?;
-    until_changed(&scene).await?;
-    let label = &scene.claims().await?[1]["metadata"]["labels"][REVISION];
+    until_changed(&ns).await?;
+    let label = &ns.claims().await?[1]["metadata"]["labels"][REVISION];
     ensure!(label.is_string(), "the label was to be there");
-    ensure!(
-        scene.staged_change().await?["phase"] == "RollingOut",
-        "it is not complete"
-    );
-    leave_alone(&scene, webhook).await?;
-    scene.start_controller(stage, &[]).await?;
-    scene.until_complete(2, "2Gi").await
+    ensure!(ns.staged_change().await?["phase"] == "RollingOut", "it is not complete");
+    leave_alone(&ns, webhook).await?;
+    ns.start_controller(env, &[]).await?;
+    ns.until_complete(2, "2Gi").await
 }
 
-pub(super) async fn a_claim_whose_size_is_put_back_is_never_done(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn claim_with_reverted_size_is_never_done(env: &Environment) -> anyhow::Result<()> {
     let expected = "storage 2Gi came back as 1Gi";
-    never_done(stage, "size-back", &manifest(2, "2Gi"), with_its_size, expected).await
+    never_done(env, "size-back", &manifest(2, "2Gi"), with_its_size, expected).await
 }
 
-pub(super) async fn a_claim_whose_class_is_dropped_is_never_done(stage: &Stage) -> anyhow::Result<()> {
-    if !stage.cluster.modifies_volumes() {
+pub(super) async fn claim_with_dropped_class_is_never_done(env: &Environment) -> anyhow::Result<()> {
+    if !env.cluster.modifies_volumes() {
         return Ok(());
     }
     let line = "      storageClassName: expandable\n";
     let classed = format!("{line}      volumeAttributesClassName: silver\n");
     let target = manifest(2, "2Gi").replace(line, &classed);
     let expected = "volumeAttributesClassName silver came back empty";
-    never_done(stage, "class-away", &target, without_a_class, expected).await
+    never_done(env, "class-away", &target, without_a_class, expected).await
 }

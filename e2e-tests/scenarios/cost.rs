@@ -1,30 +1,33 @@
-//! What the gate costs: a look-up for a Pod with claims of a set with nothing staged, and nothing at all for any other Pod.
+//! The cost of the gate: one lookup for a Pod with PVCs of a StatefulSet without a staged change, and no call for any
+//! other Pod.
 
 use anyhow::ensure;
 use serde_json::json;
 
-use super::scene::{Scene, Stage};
+use super::namespace::{Environment, TestNamespace};
 use super::served::Served;
 use crate::cluster::POLICY_SERVER;
 
 const STATEFULSET_CONTROLLER: &str = "system:serviceaccount:kube-system:statefulset-controller";
 
 /// A dry run of the deletion by the StatefulSet controller.
-async fn delete(scene: &Scene<'_>, pod: &str) -> anyhow::Result<()> {
+async fn delete(ns: &TestNamespace<'_>, pod: &str) -> anyhow::Result<()> {
     let account = ["--as", STATEFULSET_CONTROLLER, "--as-group", "system:masters"];
     let arguments = [&["delete", "pod", pod, "--dry-run=server"][..], &account].concat();
-    scene.done(&arguments, "").await.map(drop)
+    ns.done(&arguments, "").await.map(drop)
 }
 
-/// What the policy has looked up here.
-async fn lookups(scene: &Scene<'_>) -> anyhow::Result<Vec<String>> {
-    let requests = scene.cluster.requests().await?.into_iter();
-    let ours = requests.filter(|entry| entry.user == POLICY_SERVER && entry.namespace == scene.namespace);
+/// The lookups of the policy in this namespace.
+async fn lookups(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<String>> {
+    let requests = ns.cluster.requests().await?.into_iter();
+    let ours = requests.filter(|entry| entry.user == POLICY_SERVER && entry.namespace == ns.namespace);
     Ok(ours.map(|entry| format!("{} {}", entry.verb, entry.resource)).collect())
 }
 
-pub(super) async fn one_lookup_where_nothing_is_staged_and_no_call_without_claims(stage: &Stage) -> anyhow::Result<()> {
-    let scene = Scene::with_set(stage, "gate-cost", 1).await?;
+pub(super) async fn one_lookup_without_staged_change_and_no_call_without_claims(
+    env: &Environment,
+) -> anyhow::Result<()> {
+    let ns = TestNamespace::with_set(env, "gate-cost", 1).await?;
     let bare = json!({
         "apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "bare"},
         "spec": {
@@ -35,25 +38,24 @@ pub(super) async fn one_lookup_where_nothing_is_staged_and_no_call_without_claim
             },
         },
     });
-    scene.target(&bare.to_string()).await?;
-    scene
-        .done(&["rollout", "status", "statefulset/bare", "--timeout=120s"], "")
+    ns.target(&bare.to_string()).await?;
+    ns.done(&["rollout", "status", "statefulset/bare", "--timeout=120s"], "")
         .await?;
-    let served = Served::start(stage, &scene, &json!({})).await?;
-    let (asked, seen) = (served.pods(), lookups(&scene).await?.len());
+    let served = Served::start(env, &ns, &json!({})).await?;
+    let (asked, seen) = (served.pods(), lookups(&ns).await?.len());
 
-    delete(&scene, "bare-0").await?;
+    delete(&ns, "bare-0").await?;
     ensure!(
         served.pods() == asked,
         "the policy was asked about a Pod without claims"
     );
-    ensure!(lookups(&scene).await?.len() == seen, "{:?}", lookups(&scene).await?);
+    ensure!(lookups(&ns).await?.len() == seen, "{:?}", lookups(&ns).await?);
 
-    delete(&scene, "web-0").await?;
-    // API servers ask once or twice for one deletion.
+    delete(&ns, "web-0").await?;
+    // An API server calls once or twice for one deletion.
     let calls = served.pods() - asked;
     ensure!((1..=2).contains(&calls), "the policy was asked {calls} times");
-    let found = lookups(&scene).await?;
+    let found = lookups(&ns).await?;
     let of_pods = &found[seen..];
     let expected = vec!["get statefulsets".to_owned(); usize::try_from(calls)?];
     ensure!(of_pods == expected, "{calls} calls: {of_pods:?}");

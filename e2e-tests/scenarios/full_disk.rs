@@ -1,80 +1,80 @@
-//! A Pod that is not Ready because its disk is full, and a size and an image in one apply: the rollout ends.
+//! A Pod is not Ready because its disk is full, and a size and an image change in one apply: the rollout ends.
 
 use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
-use super::scene::{PATIENCE, Scene, Stage, manifest, text, with_image, with_spec};
+use super::namespace::{Environment, PATIENCE, TestNamespace, manifest, text, with_image, with_spec};
 use crate::cluster::eventually;
 
 const NOT_READY: &str = "e2e.claim-rollout.io/ready";
 
-async fn pod(scene: &Scene<'_>, name: &str) -> anyhow::Result<Value> {
-    let output = scene
+async fn pod(ns: &TestNamespace<'_>, name: &str) -> anyhow::Result<Value> {
+    let output = ns
         .kubectl(&["get", "pod", name, "-o", "json", "--ignore-not-found"], "")
         .await?;
     Ok(serde_json::from_str(&output.stdout).unwrap_or_default())
 }
 
-/// There is room again when the claim has grown: the very Pod that is there is Ready then.
-async fn recovers(scene: &Scene<'_>, ordinal: usize, uid: &str) -> anyhow::Result<()> {
+/// The disk has room again when the PVC has grown: the same Pod becomes Ready.
+async fn recovers(ns: &TestNamespace<'_>, ordinal: usize, uid: &str) -> anyhow::Result<()> {
     let what = format!("data-web-{ordinal} to grow");
     let grown = eventually(&what, PATIENCE, async || {
-        Ok((scene.claims().await?[ordinal]["status"]["capacity"]["storage"] == "2Gi").then_some(()))
+        Ok((ns.claims().await?[ordinal]["status"]["capacity"]["storage"] == "2Gi").then_some(()))
     });
-    grown.await.with_context(|| scene.log())?;
+    grown.await.with_context(|| ns.log())?;
     let name = format!("web-{ordinal}");
-    if text(&pod(scene, &name).await?["metadata"]["uid"]) == uid {
+    if text(&pod(ns, &name).await?["metadata"]["uid"]) == uid {
         let annotation = format!("{NOT_READY}-");
-        // The StatefulSet controller may delete it at this very moment.
-        scene.kubectl(&["annotate", "pod", &name, &annotation], "").await?;
+        // The StatefulSet controller may delete the Pod at this moment.
+        ns.kubectl(&["annotate", "pod", &name, &annotation], "").await?;
     }
     Ok(())
 }
 
 /// `management` is OrderedReady or Parallel; the disk of this ordinal is full.
-async fn ends(stage: &Stage, namespace: &str, management: &str, ordinal: usize) -> anyhow::Result<()> {
+async fn ends(env: &Environment, namespace: &str, management: &str, ordinal: usize) -> anyhow::Result<()> {
     let of = |size: &str| with_spec(&manifest(3, size), &format!("  podManagementPolicy: {management}"));
-    let scene = Scene::with(stage, namespace, &of("1Gi")).await?;
-    let (begun, name) = (scene.mark().await?, format!("web-{ordinal}"));
+    let ns = TestNamespace::with(env, namespace, &of("1Gi")).await?;
+    let (begun, name) = (ns.mark().await?, format!("web-{ordinal}"));
     let annotation = format!("{NOT_READY}=false");
-    scene.done(&["annotate", "pod", &name, &annotation], "").await?;
+    ns.done(&["annotate", "pod", &name, &annotation], "").await?;
     let unready = [
         "wait",
         "--for=condition=Ready=false",
         &format!("pod/{name}"),
         "--timeout=60s",
     ];
-    scene.done(&unready, "").await?;
-    let uid = text(&pod(&scene, &name).await?["metadata"]["uid"]);
-    scene.target(&with_image(&of("2Gi"), "2")).await?;
-    recovers(&scene, ordinal, &uid).await?;
-    scene.until_complete(3, "2Gi").await?;
-    scene.until_updated(3).await?;
-    let count = scene.writes_since(begun).await?.count();
+    ns.done(&unready, "").await?;
+    let uid = text(&pod(&ns, &name).await?["metadata"]["uid"]);
+    ns.target(&with_image(&of("2Gi"), "2")).await?;
+    recovers(&ns, ordinal, &uid).await?;
+    ns.until_complete(3, "2Gi").await?;
+    ns.until_updated(3).await?;
+    let count = ns.writes_since(begun).await?.count();
     let first = format!("data-web-{ordinal}");
     ensure!(
         count.claims.first() == Some(&first) && count.claims.len() == 3,
         "{count:?}"
     );
-    // Where one is not Ready its Pod may be asked for beside the highest.
+    // If a Pod is not Ready, the controller may ask for that Pod besides the highest one.
     ensure!(count.changes == 1 && count.nudges <= 6, "{count:?}");
     Ok(())
 }
 
-pub(super) async fn at_any_ordinal_of_ordered_pods_the_rollout_ends(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn ordered_pods_full_disk_at_any_ordinal_rollout_ends(env: &Environment) -> anyhow::Result<()> {
     let names = ["full-disk-0", "full-disk-1", "full-disk-2"];
     let all = names
         .iter()
         .enumerate()
-        .map(|(ordinal, name)| ends(stage, name, "OrderedReady", ordinal));
+        .map(|(ordinal, name)| ends(env, name, "OrderedReady", ordinal));
     futures::future::try_join_all(all).await.map(drop)
 }
 
-/// Since 1.37 a Pod that is not available uses `maxUnavailable` up, so that no other is replaced before it.
-pub(super) async fn of_the_lowest_of_parallel_pods_the_rollout_ends(stage: &Stage) -> anyhow::Result<()> {
-    let rollout = ends(stage, "full-disk-parallel", "Parallel", 0);
+/// Since 1.37 an unavailable Pod uses `maxUnavailable` up, so no other Pod is replaced first.
+pub(super) async fn parallel_pods_full_disk_of_lowest_rollout_ends(env: &Environment) -> anyhow::Result<()> {
+    let rollout = ends(env, "full-disk-parallel", "Parallel", 0);
     let ended = tokio::time::timeout(Duration::from_secs(300), rollout).await;
     ended.context("a full disk of a Parallel StatefulSet")?
 }

@@ -1,24 +1,24 @@
-//! Templates grow, and the claims follow.
+//! Templates grow, and the PVCs follow.
 
 use std::collections::BTreeMap;
 
 use anyhow::{Context as _, ensure};
 use serde_json::json;
 
-use super::scene::{PATIENCE, Scene, Stage};
+use super::namespace::{Environment, PATIENCE, TestNamespace};
 use crate::cluster::eventually;
 
-pub(super) async fn three_claims_grow_highest_ordinal_first_and_no_pod_restarts(stage: &Stage) -> anyhow::Result<()> {
-    let scene = Scene::with_set(stage, "grow", 3).await?;
-    let (pods, set) = (scene.pods().await?, scene.set().await?);
-    let output = scene.apply(3, "2Gi").await?;
+pub(super) async fn three_claims_grow_highest_ordinal_first_without_restart(env: &Environment) -> anyhow::Result<()> {
+    let ns = TestNamespace::with_set(env, "grow", 3).await?;
+    let (pods, set) = (ns.pods().await?, ns.set().await?);
+    let output = ns.apply(3, "2Gi").await?;
     let warning = "Warning: claim-rollout: staged data 1Gi -> 2Gi; 3 claims will be updated in place, highest ordinal first \
                    (kubectl claim-rollout status web)\n";
     ensure!(output.stderr == warning, "{output:?}");
-    scene.until_complete(3, "2Gi").await?;
+    ns.until_complete(3, "2Gi").await?;
 
-    let after = scene.set().await?;
-    ensure!(scene.pods().await? == pods, "Pods restarted");
+    let after = ns.set().await?;
+    ensure!(ns.pods().await? == pods, "Pods restarted");
     ensure!(
         after["metadata"]["generation"] == set["metadata"]["generation"],
         "{after:#}"
@@ -31,12 +31,12 @@ pub(super) async fn three_claims_grow_highest_ordinal_first_and_no_pod_restarts(
         after["status"]["updateRevision"] == set["status"]["updateRevision"],
         "{after:#}"
     );
-    let written = scene.writes_since(0).await?;
+    let written = ns.writes_since(0).await?;
     let claims = ["data-web-2", "data-web-1", "data-web-0"];
     written.claims_follow_one_another(&claims)?;
     written.is_a_rollout(&claims, 0)?;
 
-    let rollout = scene.rollout().await?;
+    let rollout = ns.rollout().await?;
     let status = &rollout["status"];
     let counters = ["replicas", "currentReplicas", "updatedReplicas", "readyReplicas"].map(|key| &status[key]);
     ensure!(counters == [&json!(3), &json!(0), &json!(3), &json!(3)], "{rollout:#}");
@@ -50,54 +50,46 @@ pub(super) async fn three_claims_grow_highest_ordinal_first_and_no_pod_restarts(
     );
     ensure!(status["currentRevision"] == status["updateRevision"], "{rollout:#}");
 
-    let told = [
+    let expected = [
         ("ClaimsStaged", 1),
         ("ClaimUpdated", 3),
         ("ClaimReady", 3),
         ("ClaimRolloutComplete", 1),
     ];
-    let told: BTreeMap<String, usize> = told
+    let expected: BTreeMap<String, usize> = expected
         .into_iter()
         .map(|(reason, count)| (reason.to_owned(), count))
         .collect();
     let mut events = BTreeMap::new();
     let waited = eventually("the Events", PATIENCE / 8, async || {
-        events = scene.events().await?;
-        Ok((events == told).then_some(()))
+        events = ns.events().await?;
+        Ok((events == expected).then_some(()))
     });
     ensure!(waited.await.is_ok(), "{events:?}");
     Ok(())
 }
 
-pub(super) async fn a_second_wish_in_the_middle_of_the_first_is_the_one_that_is_reached(
-    stage: &Stage,
-) -> anyhow::Result<()> {
-    let scene = Scene::with_set(stage, "stopped-again", 3).await?;
-    let (pods, generation) = (
-        scene.pods().await?,
-        scene.set().await?["metadata"]["generation"].clone(),
-    );
-    stage.barriers.hold_claim(&scene.namespace, "data-web-1");
-    scene.apply(3, "2Gi").await?;
-    stage
-        .barriers
-        .until_held(&scene.namespace)
-        .await
-        .with_context(|| scene.log())?;
-    let output = scene.apply(3, "3Gi").await?;
+pub(super) async fn second_target_during_rollout_of_first_is_reached(env: &Environment) -> anyhow::Result<()> {
+    let ns = TestNamespace::with_set(env, "stopped-again", 3).await?;
+    let (pods, generation) = (ns.pods().await?, ns.set().await?["metadata"]["generation"].clone());
+    env.barriers.hold_claim(&ns.namespace, "data-web-1");
+    ns.apply(3, "2Gi").await?;
+    env.barriers.until_held(&ns.namespace).await.with_context(|| ns.log())?;
+    let output = ns.apply(3, "3Gi").await?;
     ensure!(output.stderr.contains("staged data 2Gi -> 3Gi"), "{output:?}");
-    stage.barriers.open(&scene.namespace);
-    scene.until_complete(3, "3Gi").await?;
-    ensure!(scene.pods().await? == pods, "Pods restarted");
+    env.barriers.open(&ns.namespace);
+    ns.until_complete(3, "3Gi").await?;
+    ensure!(ns.pods().await? == pods, "Pods restarted");
     ensure!(
-        scene.set().await?["metadata"]["generation"] == generation,
+        ns.set().await?["metadata"]["generation"] == generation,
         "the generation moved"
     );
 
-    // The second wish came when the first was with the second claim: it begins anew, and the third one never saw the first.
-    let count = scene.writes_since(0).await?.count();
+    // The second target came while the second PVC was written for the first: the rollout starts anew, and the third PVC
+    // never gets the first target.
+    let count = ns.writes_since(0).await?.count();
     let expected = ["data-web-2", "data-web-1", "data-web-2", "data-web-1", "data-web-0"];
     ensure!(count.claims == expected && count.changes == 1, "{count:?}");
-    ensure!(scene.rollout().await?["metadata"]["generation"] == 2, "two wishes");
+    ensure!(ns.rollout().await?["metadata"]["generation"] == 2, "two targets");
     Ok(())
 }

@@ -1,13 +1,13 @@
-//! `claim-rollout.io/max-in-motion`: the claims of several replicas are in motion at the same time.
+//! `claim-rollout.io/max-in-motion`: the PVCs of several replicas are in motion at the same time.
 
 use anyhow::ensure;
 
-use super::scene::{Scene, Stage, manifest};
+use super::namespace::{Environment, TestNamespace, manifest};
 use super::written::Written;
 
 const CLAIMS: [&str; 4] = ["data-web-3", "data-web-2", "data-web-1", "data-web-0"];
 
-/// How many claims were on their way at the same time, at the most: written, and not yet what was asked for.
+/// The highest number of PVCs in motion at the same time: written and not yet ready.
 fn most_in_motion(written: &Written) -> anyhow::Result<usize> {
     let mut steps = Vec::new();
     for claim in CLAIMS {
@@ -23,20 +23,22 @@ fn most_in_motion(written: &Written) -> anyhow::Result<usize> {
     Ok(numbers.max().unwrap_or_default())
 }
 
-pub(super) async fn two_at_a_time_where_the_set_says_so_and_one_where_it_does_not(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn max_in_motion_two_moves_two_replicas_and_default_moves_one(
+    env: &Environment,
+) -> anyhow::Result<()> {
     const POLICY: &str = "claim-rollout.io/update-policy: InPlace\n";
     let two = format!("{POLICY}    claim-rollout.io/max-in-motion: \"2\"\n");
-    let scene = Scene::with_set(stage, "in-motion", 4).await?;
-    let pods = scene.pods().await?;
+    let ns = TestNamespace::with_set(env, "in-motion", 4).await?;
+    let pods = ns.pods().await?;
     for (size, lines, most) in [("2Gi", two.as_str(), 2), ("3Gi", POLICY, 1)] {
-        let begun = scene.mark().await?;
-        scene.target(&manifest(4, size).replace(POLICY, lines)).await?;
-        scene.until_complete(4, size).await?;
-        let written = scene.writes_since(begun).await?;
+        let begun = ns.mark().await?;
+        ns.target(&manifest(4, size).replace(POLICY, lines)).await?;
+        ns.until_complete(4, size).await?;
+        let written = ns.writes_since(begun).await?;
         let found = most_in_motion(&written)?;
         ensure!(found == most, "expected {most} at a time, but found {found}");
         written.is_a_rollout(&CLAIMS, 0)?;
     }
-    ensure!(scene.pods().await? == pods, "Pods restarted");
+    ensure!(ns.pods().await? == pods, "Pods restarted");
     Ok(())
 }

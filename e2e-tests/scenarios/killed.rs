@@ -1,48 +1,49 @@
 //! SIGKILL after each single write of a rollout.
 //!
-//! The gate lets the first k writes pass and holds the next one until the controller is dead, so each k is hit exactly. How often the status is
-//! written depends on what is seen together: a rollout that needs no k + 1 writes is killed at its end.
+//! The barrier lets the first k writes pass and holds the next one until the controller is killed, so each k is hit
+//! exactly. The number of status writes depends on timing: a controller whose rollout needs no write k + 1 is killed at
+//! the end.
 
 use anyhow::{Context as _, ensure};
 
-use super::scene::{PATIENCE, Scene, Stage, condition};
+use super::namespace::{Environment, PATIENCE, TestNamespace, condition};
 use super::written::{Count, Written};
 use crate::cluster::eventually;
 
 const REPLICAS: u32 = 2;
 
-/// A rollout in a namespace of its own; after `limit` writes the controller is killed and another one started. How many
-/// writes passed in all.
-async fn roll_out(stage: &Stage, namespace: &str, limit: Option<usize>) -> anyhow::Result<usize> {
-    let mut scene = Scene::with_set(stage, namespace, REPLICAS).await?;
-    let pods = scene.pods().await?;
+/// A rollout in a namespace of its own. After `limit` writes the controller is killed and another one started. Returns
+/// how many writes passed in all.
+async fn roll_out(env: &Environment, namespace: &str, limit: Option<usize>) -> anyhow::Result<usize> {
+    let mut ns = TestNamespace::with_set(env, namespace, REPLICAS).await?;
+    let pods = ns.pods().await?;
     if let Some(limit) = limit {
-        stage.barriers.hold_after(namespace, limit);
+        env.barriers.hold_after(namespace, limit);
     }
-    scene.apply(REPLICAS, "2Gi").await?;
+    ns.apply(REPLICAS, "2Gi").await?;
     if limit.is_some() {
         let held = eventually("a write to be held", PATIENCE, async || {
-            let at_end = condition(&scene.rollout().await?, "Ready") == "True";
-            Ok((at_end || stage.barriers.is_holding(namespace)).then_some(()))
+            let at_end = condition(&ns.rollout().await?, "Ready") == "True";
+            Ok((at_end || env.barriers.is_holding(namespace)).then_some(()))
         });
-        held.await.with_context(|| scene.log())?;
-        if let Some(controller) = &mut scene.controller {
+        held.await.with_context(|| ns.log())?;
+        if let Some(controller) = &mut ns.controller {
             controller.kill()?;
         }
         ensure!(
-            stage.barriers.passed(namespace) <= limit.unwrap_or_default(),
+            env.barriers.passed(namespace) <= limit.unwrap_or_default(),
             "too many writes"
         );
-        stage.barriers.open_for_others(namespace);
-        scene.controller = Some(stage.installation.start_controller(&["--namespace", namespace]).await?);
+        env.barriers.open_for_others(namespace);
+        ns.controller = Some(env.installation.start_controller(&["--namespace", namespace]).await?);
     }
-    scene.until_complete(REPLICAS as usize, "2Gi").await?;
-    check(&scene.writes_since(0).await?)?;
-    ensure!(scene.pods().await? == pods, "Pods restarted");
-    Ok(stage.barriers.passed(namespace))
+    ns.until_complete(REPLICAS as usize, "2Gi").await?;
+    check(&ns.writes_since(0).await?)?;
+    ensure!(ns.pods().await? == pods, "Pods restarted");
+    Ok(env.barriers.passed(namespace))
 }
 
-/// Each was written once, whoever did it, and nothing else happened.
+/// Checks that each PVC was written once, by either controller, and that nothing else happened.
 fn check(written: &Written) -> anyhow::Result<()> {
     let count = written.count();
     let expected = Count {
@@ -56,15 +57,13 @@ fn check(written: &Written) -> anyhow::Result<()> {
     Ok(())
 }
 
-pub(super) async fn a_controller_killed_after_any_write_is_followed_by_one_that_ends_the_rollout(
-    stage: &Stage,
-) -> anyhow::Result<()> {
-    let writes = roll_out(stage, "stopped-unharmed", None).await?;
-    // The ClaimRollout, two claims, the record, and a status at the beginning, in between and at the end.
+pub(super) async fn controller_killed_after_any_write_successor_completes_it(env: &Environment) -> anyhow::Result<()> {
+    let writes = roll_out(env, "stopped-unharmed", None).await?;
+    // The ClaimRollout, two PVCs, the staged change, and a status at the start, in between and at the end.
     ensure!((7..=12).contains(&writes), "{writes} writes");
     let namespaces: Vec<String> = (0..writes).map(|limit| format!("stopped-killed-{limit}")).collect();
     let all = namespaces.iter().enumerate().map(|(limit, namespace)| async move {
-        let rollout = roll_out(stage, namespace, Some(limit));
+        let rollout = roll_out(env, namespace, Some(limit));
         rollout
             .await
             .with_context(|| format!("killed after write {limit} of {writes}"))

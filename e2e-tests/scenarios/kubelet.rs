@@ -1,12 +1,12 @@
-//! The part of a kubelet that kwok does not play: it expands file systems. What is written, and in which order, is that of
-//! `pkg/volume/util/operationexecutor/node_expander.go` and `pkg/volume/util/resize_util.go` of Kubernetes.
+//! The part of a kubelet that kwok does not simulate: the expansion of file systems. The writes and their order are
+//! those of `pkg/volume/util/operationexecutor/node_expander.go` and `pkg/volume/util/resize_util.go` of Kubernetes.
 
 use anyhow::ensure;
 use serde_json::{Value, json};
 
-use super::scene::Scene;
+use super::namespace::TestNamespace;
 
-/// The conditions that go when a file system has grown; others stay.
+/// The conditions that are removed when a file system has grown; others stay.
 const OF_EXPANSION: [&str; 4] = [
     "Resizing",
     "FileSystemResizePending",
@@ -14,9 +14,9 @@ const OF_EXPANSION: [&str; 4] = [
     "NodeResizeError",
 ];
 
-impl Scene<'_> {
-    /// The driver says that the volume is in use: it expands only what is mounted anew. `MarkNodeExpansionInProgress`, then
-    /// `MarkNodeExpansionFailedCondition`, which keeps the conditions of before.
+impl TestNamespace<'_> {
+    /// The driver reports that the volume is in use: it expands only at a new mount. `MarkNodeExpansionInProgress`,
+    /// then `MarkNodeExpansionFailedCondition`, which keeps the previous conditions.
     pub(super) async fn node_fails(&self, claim: &str) -> anyhow::Result<()> {
         let status = self.status_of(claim).await?;
         let begun = json!({"allocatedResourceStatuses": {"storage": "NodeResizeInProgress"}});
@@ -30,7 +30,7 @@ impl Scene<'_> {
         self.write_status(claim, &json!({"conditions": conditions})).await
     }
 
-    /// It has grown: `MarkNodeExpansionFinishedWithRecovery`.
+    /// The file system has grown: `MarkNodeExpansionFinishedWithRecovery`.
     pub(super) async fn node_grows(&self, claim: &str) -> anyhow::Result<()> {
         let status = self.status_of(claim).await?;
         let conditions = conditions(&status, |kind| !OF_EXPANSION.contains(&kind));
@@ -40,7 +40,7 @@ impl Scene<'_> {
         self.write_status(claim, &grown).await
     }
 
-    /// The status of a claim whose file system a kubelet may expand.
+    /// The status of a PVC whose file system a kubelet may expand.
     async fn status_of(&self, claim: &str) -> anyhow::Result<Value> {
         let output = self.done(&["get", "pvc", claim, "-o", "json"], "").await?;
         let mut claim: Value = serde_json::from_str(&output.stdout)?;

@@ -3,15 +3,14 @@
 use anyhow::ensure;
 use serde_json::{Value, json};
 
-use super::scene::{Scene, Stage, manifest};
+use super::namespace::{Environment, TestNamespace, manifest};
 
-pub(super) async fn labels_and_annotations_come_change_and_go_with_the_wishes(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn labels_and_annotations_follow_the_target(env: &Environment) -> anyhow::Result<()> {
     let of = |keys: &str| manifest(2, "1Gi").replace("{name: data}\n", &format!("{{name: data{keys}}}\n"));
-    let scene = Scene::with(stage, "metadata", &of("")).await?;
-    let pods = scene.pods().await?;
-    // What others put there stays.
-    scene
-        .done(&["label", "pvc", "data-web-1", "data-web-0", "team=storage"], "")
+    let ns = TestNamespace::with(env, "metadata", &of("")).await?;
+    let pods = ns.pods().await?;
+    // Labels and annotations of other writers stay.
+    ns.done(&["label", "pvc", "data-web-1", "data-web-0", "team=storage"], "")
         .await?;
     for (keys, tier, note) in [
         (
@@ -27,11 +26,11 @@ pub(super) async fn labels_and_annotations_come_change_and_go_with_the_wishes(st
         (", labels: {tier: b}", json!("b"), Value::Null),
         (", labels: {other: c}", Value::Null, Value::Null),
     ] {
-        let begun = scene.mark().await?;
-        let output = scene.target(&of(keys)).await?;
+        let begun = ns.mark().await?;
+        let output = ns.target(&of(keys)).await?;
         ensure!(output.stderr.contains("claim-rollout: staged data"), "{output:?}");
-        scene.until_complete(2, "1Gi").await?;
-        for claim in scene.claims().await? {
+        ns.until_complete(2, "1Gi").await?;
+        for claim in ns.claims().await? {
             let metadata = &claim["metadata"];
             let found = (
                 &metadata["labels"]["tier"],
@@ -40,11 +39,11 @@ pub(super) async fn labels_and_annotations_come_change_and_go_with_the_wishes(st
             );
             ensure!(found == (&tier, &note, &json!("storage")), "{keys}: {claim:#}");
         }
-        let written = scene.writes_since(begun).await?;
+        let written = ns.writes_since(begun).await?;
         let claims = ["data-web-1", "data-web-0"];
         written.claims_follow_one_another(&claims)?;
         written.is_a_rollout(&claims, 0)?;
     }
-    ensure!(scene.pods().await? == pods, "Pods restarted");
+    ensure!(ns.pods().await? == pods, "Pods restarted");
     Ok(())
 }

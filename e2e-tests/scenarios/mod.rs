@@ -1,6 +1,6 @@
-//! What a user sees of claim-rollout on a real cluster, one file per subject. All stand side by side in one cluster, each
-//! in a namespace of its own with a controller of its own; `SCENARIO=grow cargo test -p e2e-tests --test e2e scenarios` runs those
-//! with `grow` in their names.
+//! claim-rollout on a real cluster, as users see it: one file per subject. All scenarios run side by side in one
+//! cluster, each in its own namespace with its own controller; `SCENARIO=grow cargo test -p e2e-tests --test e2e scenarios` runs
+//! those with `grow` in their names.
 
 mod absent;
 pub(crate) mod again;
@@ -20,10 +20,13 @@ mod full_disk;
 mod grow;
 mod in_motion;
 mod infeasible;
+mod invariants;
 mod killed;
+mod kubectl;
 mod kubelet;
 mod lockstep;
 mod metadata;
+pub(crate) mod namespace;
 mod node;
 mod obstacles;
 mod on_delete;
@@ -31,14 +34,12 @@ mod ordinals;
 mod paused;
 mod pods;
 mod policy_down;
-mod promises;
 mod quota;
 mod refused;
 mod repeated;
 mod replaced;
 mod rights;
 mod scaled;
-pub(crate) mod scene;
 mod served;
 mod settled;
 mod tools_wait;
@@ -48,7 +49,7 @@ mod unreadable;
 mod unready;
 mod waits;
 mod without;
-mod words;
+
 mod written;
 
 use claim_rollout::webhook::Running;
@@ -56,118 +57,118 @@ use serde_json::json;
 
 use crate::cluster::{Cluster, Options};
 use crate::installation::Installation;
-use crate::play::{Report, scenarios};
+use crate::runner::{Report, scenarios};
 use barrier::Barriers;
-use scene::Stage;
+use namespace::Environment;
 use served::APART;
 
-scenarios![Stage;
-    two::a_leader_that_is_killed_in_the_middle_is_followed_by_the_other,
-    grow::three_claims_grow_highest_ordinal_first_and_no_pod_restarts,
-    grow::a_second_wish_in_the_middle_of_the_first_is_the_one_that_is_reached,
-    refused::what_cannot_change_is_refused_with_its_path,
-    repeated::the_same_manifest_again_writes_nothing,
-    beside::scale_and_label_during_a_rollout_keep_the_record_and_a_new_replica_follows,
-    beside::a_claim_that_is_larger_than_the_wish_keeps_its_size,
-    lockstep::image_and_size_in_one_apply_go_claim_before_pod_replica_by_replica,
-    killed::a_controller_killed_after_any_write_is_followed_by_one_that_ends_the_rollout,
-    deleted::a_claim_that_is_deleted_between_read_and_write_is_never_made_by_us,
-    deleted::an_apply_with_the_uid_of_another_claim_is_refused_by_the_api_server,
-    rights::who_may_not_change_claims_may_not_change_templates,
-    bad_input::whatever_is_posted_is_answered_and_the_next_request_is_served,
-    canary::a_canary_waits_for_its_claim_and_so_does_every_other_pod_when_the_partition_is_lowered,
-    canary::below_a_partition_of_1_replica_0_is_left_alone_until_it_is_lowered,
-    asynchronous::pods_do_not_wait_for_claims_and_claims_not_for_pods,
-    paused::a_paused_rollout_ends_what_is_under_way_and_goes_on_when_it_may,
-    scaled::a_replica_that_is_gone_is_left_alone_until_it_is_back,
-    scaled::without_replicas_it_is_complete_and_the_rest_follows_when_they_are_back,
-    ordinals::ordinals_from_5_two_templates_and_a_selector_of_expressions_are_as_any_other,
-    available::the_next_claims_wait_until_a_new_pod_is_available_and_claims_alone_do_not,
-    metadata::labels_and_annotations_come_change_and_go_with_the_wishes,
-    unready::a_pod_that_never_becomes_ready_keeps_no_claim_from_growing,
-    unready::a_pod_that_keeps_others_from_being_replaced_has_its_claim_grown_first,
-    unready::a_new_pod_that_is_not_ready_keeps_the_next_claim_as_it_is,
-    node::a_claim_whose_file_system_has_not_grown_keeps_the_next_one_waiting,
-    node::where_pods_are_replaced_anyway_the_pod_goes_first_and_the_next_claim_waits_for_the_node,
-    node::a_pod_is_evicted_when_its_node_has_not_grown_the_file_system,
-    node::errors_of_attempts_that_are_repeated_keep_no_pod_and_stall_nothing,
-    changed::a_claim_whose_label_is_taken_away_stalls_and_disturbs_nobody,
-    changed::a_claim_whose_size_is_put_back_is_never_done,
-    changed::a_claim_whose_class_is_dropped_is_never_done,
-    attributes::class_and_size_in_one_apply_reach_each_claim_in_one_patch,
-    obstacles::a_quota_with_room_for_two_of_three_keeps_all_as_they_are_until_it_is_raised,
-    obstacles::a_quota_that_is_used_up_on_the_way_stops_the_rollout_and_one_that_is_raised_lets_it_go_on,
-    budgets::of_two_sets_no_more_pvcs_are_in_motion_than_their_class_allows,
-    budgets::a_pvc_that_was_modified_often_enough_waits_until_a_day_has_passed,
-    quota::use_that_goes_up_and_down_makes_nobody_try_more_often_or_tell_it_again,
-    obstacles::a_class_that_is_made_expandable_later_lets_the_rollout_go_on,
-    obstacles::with_parallel_pods_one_refused_claim_does_not_stop_the_others,
-    obstacles::with_ordered_pods_one_refused_claim_stops_those_below_it,
-    infeasible::when_the_driver_can_after_all_the_rollout_goes_on_and_nothing_is_lowered,
-    escape::a_switch_to_on_claim_delete_opens_the_gate_with_the_controller_stopped,
-    escape::a_withdrawal_in_the_middle_lets_the_pods_go_and_lowers_no_claim,
-    replaced::a_pod_that_is_deleted_in_the_middle_comes_back_and_changes_nothing,
-    replaced::a_set_that_is_deleted_in_the_middle_leaves_its_claims_to_the_next_one_of_its_name,
-    two::two_controllers_at_once_write_what_one_would,
-    infeasible::under_recover_a_smaller_wish_takes_back_a_growth_that_was_never_reached,
-    infeasible::under_recover_a_withdrawal_takes_back_what_was_not_reached,
-    infeasible::a_driver_that_tries_again_and_again_stalls_nothing_and_is_quoted_once,
-    words::kubectl_tells_what_is_going_on_and_waits_for_its_end,
-    on_delete::a_claim_follows_when_its_pod_was_deleted_by_hand_and_not_before,
-    on_delete::what_was_deleted_by_hand_counts_although_nobody_has_seen_it,
-    absent::where_nobody_judges_nothing_is_rolled_out_until_the_policy_is_back,
-    absent::where_the_guard_judges_the_rollout_goes_on_without_the_policy,
-    tools_wait::none_says_done_while_pods_wait_for_their_claims,
-    full_disk::at_any_ordinal_of_ordered_pods_the_rollout_ends,
-    full_disk::of_the_lowest_of_parallel_pods_the_rollout_ends,
-    without::the_controller_no_pod_runs_ahead_and_none_is_lost,
-    without::the_policy_pods_go_on_and_claims_follow,
-    without::both_it_is_a_plain_statefulset,
-    pods::that_are_scaled_away_go_and_newcomers_come,
-    pods::that_failed_or_are_disrupted_go,
-    pods::wait_for_either_account_and_for_nobody_else,
-    cost::one_lookup_where_nothing_is_staged_and_no_call_without_claims,
-    settled::a_status_change_after_the_end_reads_no_claim_and_no_pod,
-    unreadable::what_a_newer_version_staged_is_neither_rolled_out_nor_withdrawn,
-    in_motion::two_at_a_time_where_the_set_says_so_and_one_where_it_does_not,
-    undone::a_controller_whose_account_is_not_named_stalls_and_says_so,
+scenarios![Environment;
+    two::leader_killed_during_rollout_is_succeeded_by_the_other,
+    grow::three_claims_grow_highest_ordinal_first_without_restart,
+    grow::second_target_during_rollout_of_first_is_reached,
+    refused::immutable_field_is_denied_with_its_path,
+    repeated::same_manifest_again_writes_nothing,
+    beside::scale_and_label_during_rollout_keep_the_staged_change,
+    beside::claim_larger_than_target_keeps_its_size,
+    lockstep::image_and_size_in_one_apply_claim_before_pod_per_replica,
+    killed::controller_killed_after_any_write_successor_completes_it,
+    deleted::claim_deleted_between_read_and_write_is_not_recreated_by_us,
+    deleted::apply_with_uid_of_another_claim_fails_in_the_api_server,
+    rights::user_without_claim_rights_may_not_change_templates,
+    bad_input::any_posted_body_is_answered_and_the_next_request_served,
+    canary::canary_and_then_other_pods_wait_for_their_claims,
+    canary::replica_below_partition_is_left_alone_until_lowered,
+    asynchronous::async_pods_and_claims_do_not_wait_for_each_other,
+    paused::paused_rollout_finishes_current_replica_and_resumes,
+    scaled::removed_replica_is_left_alone_until_it_is_back,
+    scaled::without_replicas_complete_and_continued_after_scale_up,
+    ordinals::ordinals_from_5_two_templates_and_expressions_roll_out,
+    available::next_claims_wait_for_new_pod_but_not_for_claims_alone,
+    metadata::labels_and_annotations_follow_the_target,
+    unready::pod_never_ready_keeps_no_claim_from_growing,
+    unready::claim_of_pod_that_blocks_others_grows_first,
+    unready::new_pod_not_ready_keeps_next_claim_waiting,
+    node::claim_with_pending_file_system_keeps_next_one_waiting,
+    node::pod_replaced_before_node_expansion_next_claim_waits,
+    node::pod_is_evicted_if_its_file_system_has_not_grown,
+    node::errors_of_retried_attempts_keep_no_pod_and_stall_nothing,
+    changed::claim_with_removed_label_stalls_only_itself,
+    changed::claim_with_reverted_size_is_never_done,
+    changed::claim_with_dropped_class_is_never_done,
+    attributes::class_and_size_in_one_apply_take_one_patch_per_claim,
+    obstacles::quota_with_room_for_two_of_three_writes_none_until_raised,
+    obstacles::quota_used_up_during_rollout_stops_it_until_raised,
+    budgets::pvcs_in_motion_of_two_sets_stay_within_class_budget,
+    budgets::pvc_with_spent_modifications_waits_until_a_day_has_passed,
+    quota::changing_quota_usage_causes_no_extra_retry_or_event,
+    obstacles::class_made_expandable_later_continues_the_rollout,
+    obstacles::parallel_pods_one_failed_claim_stops_no_other,
+    obstacles::ordered_pods_one_failed_claim_stops_lower_ones,
+    infeasible::driver_recovers_rollout_continues_and_nothing_is_lowered,
+    escape::switch_to_on_claim_delete_opens_gate_without_controller,
+    escape::withdrawal_during_rollout_releases_pods_and_lowers_no_claim,
+    replaced::pod_deleted_during_rollout_comes_back_and_changes_nothing,
+    replaced::set_deleted_during_rollout_leaves_claims_to_its_successor,
+    two::two_controllers_at_once_write_like_one,
+    infeasible::recover_smaller_target_lowers_growth_never_reached,
+    infeasible::recover_withdrawal_lowers_growth_not_reached,
+    infeasible::driver_that_retries_stalls_nothing_and_is_quoted_once,
+    kubectl::kubectl_shows_the_rollout_and_waits_for_its_end,
+    on_delete::claim_follows_only_after_its_pod_is_deleted_by_hand,
+    on_delete::pod_deleted_unseen_by_a_controller_counts,
+    absent::without_policy_and_guard_no_rollout_until_policy_is_back,
+    absent::with_guard_rollout_continues_without_the_policy,
+    tools_wait::no_tool_reports_done_while_pods_wait_for_claims,
+    full_disk::ordered_pods_full_disk_at_any_ordinal_rollout_ends,
+    full_disk::parallel_pods_full_disk_of_lowest_rollout_ends,
+    without::without_controller_no_pod_runs_ahead_or_is_lost,
+    without::without_policy_pods_go_on_and_claims_follow,
+    without::without_both_it_is_a_plain_statefulset,
+    pods::scaled_down_pods_are_deleted_and_new_ones_created,
+    pods::failed_or_disrupted_pods_are_deleted,
+    pods::pods_wait_only_for_the_statefulset_controller_accounts,
+    cost::one_lookup_without_staged_change_and_no_call_without_claims,
+    settled::status_change_after_completion_reads_no_claim_and_no_pod,
+    unreadable::change_of_newer_version_not_rolled_out_and_not_withdrawn,
+    in_motion::max_in_motion_two_moves_two_replicas_and_default_moves_one,
+    undone::controller_with_unknown_account_stalls_with_a_reason,
 ];
 
-/// Long enough that something can happen during a rollout.
+/// Long enough that something else can happen during a rollout.
 const EXPANSION_MILLIS: u64 = 400;
 
 /// A cluster with everything that the scenarios share.
-async fn build() -> anyhow::Result<(Stage, Running)> {
+async fn build() -> anyhow::Result<(Environment, Running)> {
     let cluster = Cluster::start(Options::expanding_in(EXPANSION_MILLIS)).await?;
     let installation = Installation::but_in(&APART, &cluster, json!({})).await?;
     let client = cluster.client().await?;
     let barriers = Barriers::default();
     let served = barriers.install(&cluster).await?;
-    let stage = Stage {
+    let env = Environment {
         cluster,
         installation,
         client,
         barriers,
     };
-    Ok((stage, served))
+    Ok((env, served))
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_users_do_to_sets_goes_as_they_are_told() -> anyhow::Result<()> {
+async fn scenarios_on_a_real_cluster_succeed() -> anyhow::Result<()> {
     let mut report = Report::new();
-    let (stage, served) = build().await?;
-    report.say("the cluster is up");
-    report.play(&stage, SCENARIOS).await;
-    // Alone and last: it takes the policy away from all of them.
-    let Stage {
+    let (env, served) = build().await?;
+    report.print("the cluster is up");
+    report.run(&env, SCENARIOS).await;
+    // Alone and last, because it removes the policy.
+    let Environment {
         cluster,
         installation,
         client,
         ..
-    } = stage;
-    let name = "policy_down::without_the_policy_unrelated_updates_pass_and_template_changes_are_refused";
-    let play = policy_down::without_the_policy_unrelated_updates_pass(&cluster, installation, &client);
-    report.play_one(name, play).await;
+    } = env;
+    let name = "policy_down::without_policy_unrelated_updates_pass_and_template_changes_fail";
+    let scenario = policy_down::without_policy_unrelated_updates_pass(&cluster, installation, &client);
+    report.run_one(name, scenario).await;
     served.stop().await?;
     report.end()?;
     cluster.stop();

@@ -1,33 +1,34 @@
-//! The API server says no: the rollout stops there, says why, and goes on when it may.
+//! The API server returns an error: the rollout stops there, reports why, and goes on when the obstacle is removed.
 
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
-use super::scene::{PATIENCE, Scene, Stage, condition, manifest, text, with_class, with_spec};
+use super::namespace::{Environment, PATIENCE, TestNamespace, condition, manifest, text, with_class, with_spec};
 use crate::cluster::{Driver, FIXED, eventually};
 
-/// The message of `Stalled`, if the API server refused a claim.
-fn refusal(rollout: &Value) -> Option<String> {
+/// The message of `Stalled`, if the API server returned an error for a PVC.
+fn failure(rollout: &Value) -> Option<String> {
     let stalled = &rollout["status"]["conditions"][2];
     (condition(rollout, "Stalled") == "True" && stalled["reason"] == "ClaimRefused").then(|| text(&stalled["message"]))
 }
 
-/// Waits until a claim is refused, which is told once on the set, and returns why.
-async fn until_refused(scene: &Scene<'_>) -> anyhow::Result<String> {
-    let rollout = scene
-        .until_reported("a refusal", |rollout| refusal(rollout).is_some())
+/// Waits until the API server returns an error for a PVC, which the controller reports once on the StatefulSet. Returns
+/// the error.
+async fn until_failed(ns: &TestNamespace<'_>) -> anyhow::Result<String> {
+    let rollout = ns
+        .until_reported("a failed write", |rollout| failure(rollout).is_some())
         .await?;
     ensure!(condition(&rollout, "Ready") == "False", "{rollout:#}");
     ensure!(condition(&rollout, "Reconciling") == "False", "{rollout:#}");
-    scene.until_told("FailedToPatchPVC").await?;
-    refusal(&rollout).context("a refusal")
+    ns.until_event("FailedToPatchPVC").await?;
+    failure(&rollout).context("a failed write")
 }
 
-/// A refusal is repeated with growing pauses, and told once.
-async fn told_once(scene: &Scene<'_>, reason: &str) -> anyhow::Result<()> {
-    let events = scene.events().await?;
+/// A failed write is retried with growing pauses, and reported once.
+async fn reported_once(ns: &TestNamespace<'_>, reason: &str) -> anyhow::Result<()> {
+    let events = ns.events().await?;
     ensure!(events.get(reason) == Some(&1), "{events:?}");
     Ok(())
 }
@@ -40,80 +41,76 @@ fn quota(storage: &str) -> String {
     .to_string()
 }
 
-pub(super) async fn a_quota_with_room_for_two_of_three_keeps_all_as_they_are_until_it_is_raised(
-    stage: &Stage,
-) -> anyhow::Result<()> {
-    let scene = Scene::with_set(stage, "exceeds", 3).await?;
-    scene.target(&quota("5Gi")).await?;
-    scene.until_quota("used", "3Gi").await?;
-    let (begun, pods, claims) = (scene.mark().await?, scene.pods().await?, scene.claims().await?);
-    scene.apply(3, "2Gi").await?;
+pub(super) async fn quota_with_room_for_two_of_three_writes_none_until_raised(env: &Environment) -> anyhow::Result<()> {
+    let ns = TestNamespace::with_set(env, "exceeds", 3).await?;
+    ns.target(&quota("5Gi")).await?;
+    ns.until_quota("used", "3Gi").await?;
+    let (begun, pods, claims) = (ns.mark().await?, ns.pods().await?, ns.claims().await?);
+    ns.apply(3, "2Gi").await?;
     let exceeds = |rollout: &Value| {
         let stalled = &rollout["status"]["conditions"][2];
         stalled["status"] == "True" && stalled["reason"] == "WouldExceedQuota"
     };
-    let rollout = scene.until_reported("a quota that has no room", exceeds).await?;
+    let rollout = ns.until_reported("a quota that has no room", exceeds).await?;
     let why = text(&rollout["status"]["conditions"][2]["message"]);
     let words = "the 3 PVCs that would grow need 3Gi more, and ResourceQuota storage has 2Gi left of 5Gi: ";
     ensure!(why.starts_with(words), "{why}");
     ensure!(condition(&rollout, "Ready") == "False", "{rollout:#}");
-    scene.until_told("ClaimRolloutStalled").await?;
-    told_once(&scene, "ClaimRolloutStalled").await?;
-    let count = scene.writes_since(begun).await?.count();
+    ns.until_event("ClaimRolloutStalled").await?;
+    reported_once(&ns, "ClaimRolloutStalled").await?;
+    let count = ns.writes_since(begun).await?.count();
     ensure!(count.claims.is_empty() && count.changes == 0, "{count:?}");
-    ensure!(scene.claims().await? == claims, "a claim was written");
+    ensure!(ns.claims().await? == claims, "a claim was written");
 
-    scene.target(&quota("6Gi")).await?;
-    scene.until_complete(3, "2Gi").await?;
-    ensure!(scene.pods().await? == pods, "Pods restarted");
-    let written = scene.writes_since(begun).await?;
+    ns.target(&quota("6Gi")).await?;
+    ns.until_complete(3, "2Gi").await?;
+    ensure!(ns.pods().await? == pods, "Pods restarted");
+    let written = ns.writes_since(begun).await?;
     ensure!(written.refused().is_empty(), "{:?}", written.refused());
     written.is_a_rollout(&["data-web-2", "data-web-1", "data-web-0"], 0)
 }
 
-pub(super) async fn a_quota_that_is_used_up_on_the_way_stops_the_rollout_and_one_that_is_raised_lets_it_go_on(
-    stage: &Stage,
-) -> anyhow::Result<()> {
-    let scene = Scene::with_set(stage, "quota", 3).await?;
-    let (begun, pods) = (scene.mark().await?, scene.pods().await?);
-    scene.target(&quota("6Gi")).await?;
-    scene.until_quota("used", "3Gi").await?;
-    // Two of them follow; then the room that the third would need is taken away.
-    scene.partition(1).await?;
-    scene.apply(3, "2Gi").await?;
+pub(super) async fn quota_used_up_during_rollout_stops_it_until_raised(env: &Environment) -> anyhow::Result<()> {
+    let ns = TestNamespace::with_set(env, "quota", 3).await?;
+    let (begun, pods) = (ns.mark().await?, ns.pods().await?);
+    ns.target(&quota("6Gi")).await?;
+    ns.until_quota("used", "3Gi").await?;
+    // Two PVCs follow; then another PVC takes the room that the third would need.
+    ns.partition(1).await?;
+    ns.apply(3, "2Gi").await?;
     let two = |rollout: &Value| rollout["status"]["readyReplicas"] == 2;
-    scene.until_reported("two that are ready", two).await?;
-    scene.target(&quota("5Gi")).await?;
-    scene.until_quota("hard", "5Gi").await?;
-    scene.partition(0).await?;
-    let why = until_refused(&scene).await?;
+    ns.until_reported("two that are ready", two).await?;
+    ns.target(&quota("5Gi")).await?;
+    ns.until_quota("hard", "5Gi").await?;
+    ns.partition(0).await?;
+    let why = until_failed(&ns).await?;
     ensure!(
         why.starts_with("data-web-0: ") && why.contains("exceeded quota: storage"),
         "{why}"
     );
-    let count = scene.writes_since(begun).await?.count();
+    let count = ns.writes_since(begun).await?.count();
     ensure!(
         count.claims == ["data-web-2", "data-web-1"] && count.changes == 0,
         "{count:?}"
     );
-    // After 1, 2, 4 and 8 seconds; the next time would be in 16.
+    // After 1, 2, 4 and 8 seconds; the next retry would come after 16.
     let again = eventually("another try", PATIENCE, async || {
-        let written = scene.writes_since(begun).await?;
+        let written = ns.writes_since(begun).await?;
         Ok((written.refused().len() > 4).then_some(()))
     });
     again.await?;
-    told_once(&scene, "FailedToPatchPVC").await?;
+    reported_once(&ns, "FailedToPatchPVC").await?;
 
     let raised = Instant::now();
-    scene.target(&quota("6Gi")).await?;
-    scene.until_complete(3, "2Gi").await?;
+    ns.target(&quota("6Gi")).await?;
+    ns.until_complete(3, "2Gi").await?;
     ensure!(
         raised.elapsed() < Duration::from_secs(12),
         "it took {:?}",
         raised.elapsed()
     );
-    ensure!(scene.pods().await? == pods, "Pods restarted");
-    let written = scene.writes_since(begun).await?;
+    ensure!(ns.pods().await? == pods, "Pods restarted");
+    let written = ns.writes_since(begun).await?;
     let refused = written.refused();
     ensure!(
         refused.len() > 1 && refused.iter().all(|claim| claim == "data-web-0"),
@@ -124,30 +121,34 @@ pub(super) async fn a_quota_that_is_used_up_on_the_way_stops_the_rollout_and_one
     written.is_a_rollout(&claims, 0)
 }
 
-pub(super) async fn a_class_that_is_made_expandable_later_lets_the_rollout_go_on(stage: &Stage) -> anyhow::Result<()> {
-    let mut scene = Scene::new(&stage.cluster, &stage.client, "class").await?;
-    scene.make_class(&Driver::default(), false).await?;
-    scene.start_controller(stage, &[]).await?;
+pub(super) async fn class_made_expandable_later_continues_the_rollout(env: &Environment) -> anyhow::Result<()> {
+    let mut ns = TestNamespace::new(&env.cluster, &env.client, "class").await?;
+    ns.make_class(&Driver::default(), false).await?;
+    ns.start_controller(env, &[]).await?;
     let of = |size: &str| with_class(&manifest(2, size), "class");
-    scene.target(&of("1Gi")).await?;
-    scene.settled().await?;
-    let begun = scene.mark().await?;
-    scene.target(&of("2Gi")).await?;
-    let why = until_refused(&scene).await?;
+    ns.target(&of("1Gi")).await?;
+    ns.settled().await?;
+    let begun = ns.mark().await?;
+    ns.target(&of("2Gi")).await?;
+    let why = until_failed(&ns).await?;
     ensure!(
         why.starts_with("data-web-1: ") && why.contains("only dynamically provisioned pvc can be resized"),
         "{why}"
     );
-    scene.make_class(&Driver::default(), true).await?;
-    scene.until_complete(2, "2Gi").await?;
-    told_once(&scene, "FailedToPatchPVC").await?;
-    let written = scene.writes_since(begun).await?;
+    ns.make_class(&Driver::default(), true).await?;
+    ns.until_complete(2, "2Gi").await?;
+    reported_once(&ns, "FailedToPatchPVC").await?;
+    let written = ns.writes_since(begun).await?;
     written.is_a_rollout(&["data-web-1", "data-web-0"], 0)
 }
 
-/// A set of three whose second claim somebody has made before, from a class that cannot grow.
-async fn with_a_fixed_claim<'a>(stage: &'a Stage, namespace: &str, manifest: &str) -> anyhow::Result<Scene<'a>> {
-    let mut scene = Scene::new(&stage.cluster, &stage.client, namespace).await?;
+/// A StatefulSet of three whose second PVC existed before, of a class that cannot grow.
+async fn with_a_fixed_claim<'a>(
+    env: &'a Environment,
+    namespace: &str,
+    manifest: &str,
+) -> anyhow::Result<TestNamespace<'a>> {
+    let mut ns = TestNamespace::new(&env.cluster, &env.client, namespace).await?;
     let claim = json!({
         "apiVersion": "v1", "kind": "PersistentVolumeClaim",
         "metadata": {"name": "data-web-1", "labels": {"app": "web"}},
@@ -156,31 +157,31 @@ async fn with_a_fixed_claim<'a>(stage: &'a Stage, namespace: &str, manifest: &st
             "resources": {"requests": {"storage": "1Gi"}},
         },
     });
-    scene.target(&claim.to_string()).await?;
-    scene.start_controller(stage, &[]).await?;
-    scene.target(manifest).await?;
-    scene.settled().await?;
-    Ok(scene)
+    ns.target(&claim.to_string()).await?;
+    ns.start_controller(env, &[]).await?;
+    ns.target(manifest).await?;
+    ns.settled().await?;
+    Ok(ns)
 }
 
-pub(super) async fn with_parallel_pods_one_refused_claim_does_not_stop_the_others(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn parallel_pods_one_failed_claim_stops_no_other(env: &Environment) -> anyhow::Result<()> {
     let of = |size: &str| with_spec(&manifest(3, size), "  podManagementPolicy: Parallel");
-    let scene = with_a_fixed_claim(stage, "parallel", &of("1Gi")).await?;
-    let begun = scene.mark().await?;
-    scene.target(&of("2Gi")).await?;
-    let why = until_refused(&scene).await?;
+    let ns = with_a_fixed_claim(env, "parallel", &of("1Gi")).await?;
+    let begun = ns.mark().await?;
+    ns.target(&of("2Gi")).await?;
+    let why = until_failed(&ns).await?;
     ensure!(why.starts_with("data-web-1: "), "{why}");
-    let rollout = scene
+    let rollout = ns
         .until_reported("the others", |rollout| rollout["status"]["readyReplicas"] == 2)
         .await?;
-    ensure!(refusal(&rollout).is_some(), "{rollout:#}");
+    ensure!(failure(&rollout).is_some(), "{rollout:#}");
     let stuck = &rollout["status"]["claims"];
     ensure!(
         stuck[0]["name"] == "data-web-1" && stuck[0]["state"] == "Refused" && stuck[1].is_null(),
         "{rollout:#}"
     );
-    told_once(&scene, "FailedToPatchPVC").await?;
-    let written = scene.writes_since(begun).await?;
+    reported_once(&ns, "FailedToPatchPVC").await?;
+    let written = ns.writes_since(begun).await?;
     let count = written.count();
     ensure!(
         count.claims == ["data-web-2", "data-web-0"] && count.changes == 0,
@@ -189,13 +190,13 @@ pub(super) async fn with_parallel_pods_one_refused_claim_does_not_stop_the_other
     written.claims_follow_one_another(&["data-web-2", "data-web-0"])
 }
 
-pub(super) async fn with_ordered_pods_one_refused_claim_stops_those_below_it(stage: &Stage) -> anyhow::Result<()> {
-    let scene = with_a_fixed_claim(stage, "ordered", &manifest(3, "1Gi")).await?;
-    let begun = scene.mark().await?;
-    scene.apply(3, "2Gi").await?;
-    let why = until_refused(&scene).await?;
+pub(super) async fn ordered_pods_one_failed_claim_stops_lower_ones(env: &Environment) -> anyhow::Result<()> {
+    let ns = with_a_fixed_claim(env, "ordered", &manifest(3, "1Gi")).await?;
+    let begun = ns.mark().await?;
+    ns.apply(3, "2Gi").await?;
+    let why = until_failed(&ns).await?;
     ensure!(why.starts_with("data-web-1: "), "{why}");
-    let count = scene.writes_since(begun).await?.count();
+    let count = ns.writes_since(begun).await?.count();
     ensure!(count.claims == ["data-web-2"] && count.changes == 0, "{count:?}");
     Ok(())
 }

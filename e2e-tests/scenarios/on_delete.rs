@@ -1,62 +1,58 @@
-//! `updateStrategy: OnDelete`: Pods are deleted by hand, and claims follow them.
+//! `updateStrategy: OnDelete`: Pods are deleted by hand, and their PVCs follow.
 
 use std::time::Duration;
 
 use anyhow::ensure;
 
-use super::scene::{Scene, Stage, manifest, with_image, with_spec};
+use super::namespace::{Environment, TestNamespace, manifest, with_image, with_spec};
 
-pub(super) async fn a_claim_follows_when_its_pod_was_deleted_by_hand_and_not_before(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn claim_follows_only_after_its_pod_is_deleted_by_hand(env: &Environment) -> anyhow::Result<()> {
     let of = |size: &str| with_spec(&manifest(3, size), "  updateStrategy: {type: OnDelete}");
-    let scene = Scene::with(stage, "on-delete", &of("1Gi")).await?;
-    let begun = scene.mark().await?;
-    let output = scene.target(&with_image(&of("2Gi"), "2")).await?;
+    let ns = TestNamespace::with(env, "on-delete", &of("1Gi")).await?;
+    let begun = ns.mark().await?;
+    let output = ns.target(&with_image(&of("2Gi"), "2")).await?;
     ensure!(output.stderr.contains("staged data 1Gi -> 2Gi"), "{output:?}");
     let mut so_far = Vec::new();
     // In any order.
     for ordinal in [1, 2, 0] {
-        scene
-            .until_reported("a Pod to be deleted", |rollout| {
-                let status = &rollout["status"];
-                status["conditions"][1]["reason"] == "OnDelete" && status["readyReplicas"] == so_far.len()
-            })
-            .await?;
-        let count = scene.writes_since(begun).await?.count();
+        ns.until_reported("a Pod to be deleted", |rollout| {
+            let status = &rollout["status"];
+            status["conditions"][1]["reason"] == "OnDelete" && status["readyReplicas"] == so_far.len()
+        })
+        .await?;
+        let count = ns.writes_since(begun).await?.count();
         ensure!(count.claims == so_far && count.changes == 0, "{count:?}");
         if so_far.is_empty() {
-            // A Pod made in the second in which the wish was first seen could be an older one.
+            // A Pod that is created in the second in which the staged change was first seen could be an older one.
             tokio::time::sleep(Duration::from_millis(1100)).await;
         }
-        scene.done(&["delete", "pod", &format!("web-{ordinal}")], "").await?;
+        ns.done(&["delete", "pod", &format!("web-{ordinal}")], "").await?;
         so_far.push(format!("data-web-{ordinal}"));
     }
-    scene.until_complete(3, "2Gi").await?;
-    scene.until_updated(3).await?;
-    let written = scene.writes_since(begun).await?;
+    ns.until_complete(3, "2Gi").await?;
+    ns.until_updated(3).await?;
+    let written = ns.writes_since(begun).await?;
     written.is_a_rollout(&["data-web-1", "data-web-2", "data-web-0"], 0)
 }
 
-pub(super) async fn what_was_deleted_by_hand_counts_although_nobody_has_seen_it(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn pod_deleted_unseen_by_a_controller_counts(env: &Environment) -> anyhow::Result<()> {
     let of = |size: &str| with_spec(&manifest(3, size), "  updateStrategy: {type: OnDelete}");
-    let mut scene = Scene::with(stage, "on-delete-unseen", &of("1Gi")).await?;
-    scene.target(&of("2Gi")).await?;
-    scene
-        .until_reported("a Pod to be deleted", |rollout| {
-            rollout["status"]["conditions"][1]["reason"] == "OnDelete"
-        })
-        .await?;
-    // The report is lost, and the next controller sees the change for the first time when the Pods are there again.
-    scene.controller = None;
+    let mut ns = TestNamespace::with(env, "on-delete-unseen", &of("1Gi")).await?;
+    ns.target(&of("2Gi")).await?;
+    ns.until_reported("a Pod to be deleted", |rollout| {
+        rollout["status"]["conditions"][1]["reason"] == "OnDelete"
+    })
+    .await?;
+    // The ClaimRollout is lost, and the next controller first sees the change when the Pods exist again.
+    ns.controller = None;
     tokio::time::sleep(Duration::from_millis(1100)).await;
-    scene.done(&["delete", "pod", "web-2", "web-0"], "").await?;
-    scene.until_ready(3).await?;
-    scene.done(&["delete", "claimrollout", "web"], "").await?;
+    ns.done(&["delete", "pod", "web-2", "web-0"], "").await?;
+    ns.until_ready(3).await?;
+    ns.done(&["delete", "claimrollout", "web"], "").await?;
     tokio::time::sleep(Duration::from_millis(1100)).await;
-    let begun = scene.mark().await?;
-    scene.start_controller(stage, &[]).await?;
-    let rollout = scene
+    let begun = ns.mark().await?;
+    ns.start_controller(env, &[]).await?;
+    let rollout = ns
         .until_reported("two claims", |rollout| {
             rollout["status"]["conditions"][1]["reason"] == "OnDelete" && rollout["status"]["readyReplicas"] == 2
         })
@@ -66,12 +62,12 @@ pub(super) async fn what_was_deleted_by_hand_counts_although_nobody_has_seen_it(
         message == "2 of 3 replicas are ready; waits for somebody to delete web-1",
         "{message}"
     );
-    let mut count = scene.writes_since(begun).await?.count();
+    let mut count = ns.writes_since(begun).await?.count();
     count.claims.sort_unstable();
     ensure!(
         count.claims == ["data-web-0", "data-web-2"] && count.changes == 0,
         "{count:?}"
     );
-    scene.done(&["delete", "pod", "web-1"], "").await?;
-    scene.until_complete(3, "2Gi").await
+    ns.done(&["delete", "pod", "web-1"], "").await?;
+    ns.until_complete(3, "2Gi").await
 }

@@ -1,10 +1,8 @@
-//! A set that is not like the others: ordinals from 5, two templates, a selector without `matchLabels`.
+//! An unusual StatefulSet: ordinals from 5, two templates, a selector without `matchLabels`.
 
-use super::scene::{Scene, Stage, manifest, with_image, with_spec};
+use super::namespace::{Environment, TestNamespace, manifest, with_image, with_spec};
 
-pub(super) async fn ordinals_from_5_two_templates_and_a_selector_of_expressions_are_as_any_other(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+pub(super) async fn ordinals_from_5_two_templates_and_expressions_roll_out(env: &Environment) -> anyhow::Result<()> {
     let of = |size: &str| {
         let claim = format!(
             "  - metadata: {{name: logs}}
@@ -25,12 +23,12 @@ pub(super) async fn ordinals_from_5_two_templates_and_a_selector_of_expressions_
             );
         format!("{manifest}{claim}")
     };
-    let scene = Scene::with(stage, "ordinals", &of("1Gi")).await?;
-    let begun = scene.mark().await?;
-    scene.target(&with_image(&of("2Gi"), "2")).await?;
-    scene.until_claims_complete(3, 6, "2Gi").await?;
-    scene.settled().await?;
-    let written = scene.writes_since(begun).await?;
+    let ns = TestNamespace::with(env, "ordinals", &of("1Gi")).await?;
+    let begun = ns.mark().await?;
+    ns.target(&with_image(&of("2Gi"), "2")).await?;
+    ns.until_claims_complete(3, 6, "2Gi").await?;
+    ns.settled().await?;
+    let written = ns.writes_since(begun).await?;
     written.pods_follow_their_claims("web", &["data", "logs"], &[7, 6, 5])?;
     let claims = [
         "data-web-7",

@@ -1,24 +1,24 @@
-//! Pods that go for other reasons than to be replaced, while the gate is closed: each goes.
+//! Pods that are deleted for other reasons than replacement, while the gate is closed: each is deleted.
 
 use anyhow::{Context as _, ensure};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::scene::{PATIENCE, Scene, Stage, manifest, text, with_image};
+use super::namespace::{Environment, PATIENCE, TestNamespace, manifest, text, with_image};
 use crate::cluster::eventually;
 
-/// A set of three whose Pods wait: the write of the highest claim is stopped on its way.
-async fn waiting<'a>(stage: &'a Stage, namespace: &str) -> anyhow::Result<Scene<'a>> {
-    let scene = Scene::with_set(stage, namespace, 3).await?;
-    stage.barriers.hold_claim(namespace, "data-web-2");
-    scene.target(&with_image(&manifest(3, "2Gi"), "2")).await?;
-    let held = stage.barriers.until_held(namespace).await;
-    held.with_context(|| scene.log())?;
-    scene.until_denied("web-2").await?;
-    Ok(scene)
+/// A StatefulSet of three whose Pods wait: the write of the highest PVC is held.
+async fn waiting<'a>(env: &'a Environment, namespace: &str) -> anyhow::Result<TestNamespace<'a>> {
+    let ns = TestNamespace::with_set(env, namespace, 3).await?;
+    env.barriers.hold_claim(namespace, "data-web-2");
+    ns.target(&with_image(&manifest(3, "2Gi"), "2")).await?;
+    let held = env.barriers.until_held(namespace).await;
+    held.with_context(|| ns.log())?;
+    ns.until_denied("web-2").await?;
+    Ok(ns)
 }
 
-async fn uid(scene: &Scene<'_>, pod: &str) -> anyhow::Result<String> {
+async fn uid(ns: &TestNamespace<'_>, pod: &str) -> anyhow::Result<String> {
     let arguments = [
         "get",
         "pod",
@@ -27,19 +27,19 @@ async fn uid(scene: &Scene<'_>, pod: &str) -> anyhow::Result<String> {
         "jsonpath={.metadata.uid}",
         "--ignore-not-found",
     ];
-    Ok(scene.done(&arguments, "").await?.stdout)
+    Ok(ns.done(&arguments, "").await?.stdout)
 }
 
-async fn until_another(scene: &Scene<'_>, pod: &str, uid_before: &str) -> anyhow::Result<()> {
+async fn until_another(ns: &TestNamespace<'_>, pod: &str, uid_before: &str) -> anyhow::Result<()> {
     let what = format!("another {pod}");
     let another = eventually(&what, PATIENCE, async || {
-        let uid = uid(scene, pod).await?;
+        let uid = uid(ns, pod).await?;
         Ok((!uid.is_empty() && uid != uid_before).then_some(()))
     });
     another.await
 }
 
-async fn write_status(scene: &Scene<'_>, pod: &str, status: &Value) -> anyhow::Result<()> {
+async fn write_status(ns: &TestNamespace<'_>, pod: &str, status: &Value) -> anyhow::Result<()> {
     let patch = json!({ "status": status }).to_string();
     let arguments = [
         "patch",
@@ -50,18 +50,18 @@ async fn write_status(scene: &Scene<'_>, pod: &str, status: &Value) -> anyhow::R
         "-p",
         &patch,
     ];
-    scene.done(&arguments, "").await.map(drop)
+    ns.done(&arguments, "").await.map(drop)
 }
 
-async fn ends(stage: &Stage, scene: &Scene<'_>, replicas: u32) -> anyhow::Result<()> {
-    stage.barriers.open(&scene.namespace);
+async fn ends(env: &Environment, ns: &TestNamespace<'_>, replicas: u32) -> anyhow::Result<()> {
+    env.barriers.open(&ns.namespace);
     let size = usize::try_from(replicas)?;
-    scene.until_updated(size).await.with_context(|| scene.log())?;
+    ns.until_updated(size).await.with_context(|| ns.log())?;
     let ended = eventually("every claim", PATIENCE, async || {
-        Ok((scene.staged_change().await?["phase"] == "Complete").then_some(()))
+        Ok((ns.staged_change().await?["phase"] == "Complete").then_some(()))
     });
-    ended.await.with_context(|| scene.log())?;
-    let claims = scene.claims().await?;
+    ended.await.with_context(|| ns.log())?;
+    let claims = ns.claims().await?;
     let grown = claims
         .iter()
         .take(size)
@@ -70,44 +70,44 @@ async fn ends(stage: &Stage, scene: &Scene<'_>, replicas: u32) -> anyhow::Result
     Ok(())
 }
 
-pub(super) async fn that_are_scaled_away_go_and_newcomers_come(stage: &Stage) -> anyhow::Result<()> {
-    let scene = waiting(stage, "stopped-scaled").await?;
+pub(super) async fn scaled_down_pods_are_deleted_and_new_ones_created(env: &Environment) -> anyhow::Result<()> {
+    let ns = waiting(env, "stopped-scaled").await?;
     for (replicas, ready) in [("--replicas=5", 5), ("--replicas=2", 2)] {
-        scene.done(&["scale", "statefulset", "web", replicas], "").await?;
-        scene.until_ready(ready).await?;
+        ns.done(&["scale", "statefulset", "web", replicas], "").await?;
+        ns.until_ready(ready).await?;
     }
-    let gone = eventually("web-2 to go", PATIENCE, async || {
-        Ok(uid(&scene, "web-2").await?.is_empty().then_some(()))
+    let deleted = eventually("web-2 to be deleted", PATIENCE, async || {
+        Ok(uid(&ns, "web-2").await?.is_empty().then_some(()))
     });
-    gone.await?;
-    ends(stage, &scene, 2).await
+    deleted.await?;
+    ends(env, &ns, 2).await
 }
 
-pub(super) async fn that_failed_or_are_disrupted_go(stage: &Stage) -> anyhow::Result<()> {
-    let scene = waiting(stage, "stopped-failed").await?;
-    let before = uid(&scene, "web-0").await?;
-    write_status(&scene, "web-0", &json!({"phase": "Failed"})).await?;
-    until_another(&scene, "web-0", &before).await?;
-    scene.until_ready(3).await?;
+pub(super) async fn failed_or_disrupted_pods_are_deleted(env: &Environment) -> anyhow::Result<()> {
+    let ns = waiting(env, "stopped-failed").await?;
+    let before = uid(&ns, "web-0").await?;
+    write_status(&ns, "web-0", &json!({"phase": "Failed"})).await?;
+    until_another(&ns, "web-0", &before).await?;
+    ns.until_ready(3).await?;
 
-    // As the taint manager does before it deletes. Here it is the StatefulSet controller that does, which asks for web-2 whenever
-    // that changes. Without a time the disruption controller takes the condition back at once: as of before two minutes ago.
-    let before = uid(&scene, "web-2").await?;
+    // What the taint manager does before it deletes. Here the StatefulSet controller deletes web-2 at each change of
+    // the Pod. The disruption controller removes a condition without a time at once, so its time is two minutes ago.
+    let before = uid(&ns, "web-2").await?;
     #[allow(clippy::disallowed_methods, reason = "the taint manager has a clock")]
     let now = Timestamp::now();
     let condition = json!({
         "type": "DisruptionTarget", "status": "True", "reason": "DeletionByTaintManager",
         "lastTransitionTime": now.to_string(),
     });
-    write_status(&scene, "web-2", &json!({"conditions": [condition]})).await?;
-    until_another(&scene, "web-2", &before).await?;
-    scene.until_ready(3).await?;
-    ends(stage, &scene, 3).await
+    write_status(&ns, "web-2", &json!({"conditions": [condition]})).await?;
+    until_another(&ns, "web-2", &before).await?;
+    ns.until_ready(3).await?;
+    ends(env, &ns, 3).await
 }
 
-/// Nobody but the StatefulSet controller waits, under whichever account it works.
-pub(super) async fn wait_for_either_account_and_for_nobody_else(stage: &Stage) -> anyhow::Result<()> {
-    let scene = waiting(stage, "stopped-accounts").await?;
+/// Only the StatefulSet controller is denied, under each of its accounts.
+pub(super) async fn pods_wait_only_for_the_statefulset_controller_accounts(env: &Environment) -> anyhow::Result<()> {
+    let ns = waiting(env, "stopped-accounts").await?;
     for (user, denied) in [
         ("system:serviceaccount:kube-system:statefulset-controller", true),
         ("system:kube-controller-manager", true),
@@ -130,7 +130,7 @@ pub(super) async fn wait_for_either_account_and_for_nobody_else(stage: &Stage) -
             group,
         ];
         let arguments = [&arguments[..], &["--as-group", "system:masters"]].concat();
-        let output = scene.kubectl(&arguments, "").await?;
+        let output = ns.kubectl(&arguments, "").await?;
         ensure!(output.success != denied, "{user}: {output:?}");
         if denied {
             ensure!(
@@ -139,12 +139,12 @@ pub(super) async fn wait_for_either_account_and_for_nobody_else(stage: &Stage) -
             );
         }
     }
-    let other = scene.done(&["get", "events", "-o", "json"], "").await?;
+    let other = ns.done(&["get", "events", "-o", "json"], "").await?;
     let events: Value = serde_json::from_str(&other.stdout)?;
     let denied = events["items"].as_array().into_iter().flatten();
     let mut denied = denied
         .filter(|event| event["reason"] == "FailedDelete")
         .map(|event| text(&event["message"]));
     ensure!(denied.all(|message| message.contains("web-2")), "{events:#}");
-    ends(stage, &scene, 3).await
+    ends(env, &ns, 3).await
 }

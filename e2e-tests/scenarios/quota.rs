@@ -1,15 +1,15 @@
-//! A quota is in the way, and somebody else's use of it goes up and down all the time.
+//! A quota blocks the rollout, while the usage of another user goes up and down.
 
 use anyhow::{Context as _, ensure};
 use k8s_openapi::jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::scene::{PATIENCE, Scene, Stage, manifest, with_partition};
+use super::namespace::{Environment, PATIENCE, TestNamespace, manifest, with_partition};
 use crate::cluster::eventually;
 use crate::installation::USER;
 
-/// So many refusals: the pauses between them are 1, 2, 4 and 8 seconds long.
-const REFUSALS: usize = 5;
+/// The number of failed writes: the pauses between them are 1, 2, 4 and 8 seconds.
+const FAILURES: usize = 5;
 
 fn quota(storage: &str) -> String {
     let hard = json!({"requests.storage": storage, "requests.ephemeral-storage": "10Gi"});
@@ -17,7 +17,7 @@ fn quota(storage: &str) -> String {
         .to_string()
 }
 
-/// What somebody else has here: a claim, and a Pod that takes ephemeral storage of its node.
+/// The objects of another user: a PVC, and a Pod with ephemeral storage.
 fn others() -> String {
     let claim = json!({
         "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "other"},
@@ -35,13 +35,11 @@ fn others() -> String {
     json!({"apiVersion": "v1", "kind": "List", "items": [claim, pod]}).to_string()
 }
 
-/// Waits until so much is used.
-async fn until_used(scene: &Scene<'_>, storage: &str, ephemeral: &str) -> anyhow::Result<()> {
+/// Waits until the quota reports this usage.
+async fn until_used(ns: &TestNamespace<'_>, storage: &str, ephemeral: &str) -> anyhow::Result<()> {
     let mut last = Value::Null;
     let used = eventually("the quota to count", PATIENCE, async || {
-        let output = scene
-            .done(&["get", "resourcequota", "storage", "-o", "json"], "")
-            .await?;
+        let output = ns.done(&["get", "resourcequota", "storage", "-o", "json"], "").await?;
         last = serde_json::from_str::<Value>(&output.stdout)?["status"]["used"].take();
         let counted = last["requests.storage"] == storage && last["requests.ephemeral-storage"] == ephemeral;
         Ok(counted.then_some(()))
@@ -49,52 +47,48 @@ async fn until_used(scene: &Scene<'_>, storage: &str, ephemeral: &str) -> anyhow
     used.await.with_context(|| format!("{last} are used"))
 }
 
-/// When applies of the claim were refused.
-async fn refusals(scene: &Scene<'_>, claim: &str) -> anyhow::Result<Vec<Timestamp>> {
-    let writes = scene.writes_of(USER).await?;
+/// The times at which applies of the PVC failed.
+async fn failures(ns: &TestNamespace<'_>, claim: &str) -> anyhow::Result<Vec<Timestamp>> {
+    let writes = ns.writes_of(USER).await?;
     let refused = writes.iter().filter(|entry| entry.name == claim && entry.code == 403);
     let times: Result<Vec<Timestamp>, _> = refused.map(|entry| entry.stage_timestamp.parse()).collect();
     Ok(times?)
 }
 
-pub(super) async fn use_that_goes_up_and_down_makes_nobody_try_more_often_or_tell_it_again(
-    stage: &Stage,
-) -> anyhow::Result<()> {
-    let scene = Scene::with(stage, "quota-dips", &with_partition(&manifest(2, "1Gi"), 1)).await?;
-    scene.target(&with_partition(&manifest(2, "2Gi"), 1)).await?;
-    scene
-        .until_reported("the first claim", |rollout| rollout["status"]["readyReplicas"] == 1)
+pub(super) async fn changing_quota_usage_causes_no_extra_retry_or_event(env: &Environment) -> anyhow::Result<()> {
+    let ns = TestNamespace::with(env, "quota-dips", &with_partition(&manifest(2, "1Gi"), 1)).await?;
+    ns.target(&with_partition(&manifest(2, "2Gi"), 1)).await?;
+    ns.until_reported("the first claim", |rollout| rollout["status"]["readyReplicas"] == 1)
         .await?;
-    // With the claim of somebody else or without it: another 1Gi is too much.
-    scene.target(&quota("3500Mi")).await?;
-    until_used(&scene, "3Gi", "0").await?;
+    // With or without the other PVC, another 1Gi is too much.
+    ns.target(&quota("3500Mi")).await?;
+    until_used(&ns, "3Gi", "0").await?;
     let lowered = r#"{"spec": {"updateStrategy": {"rollingUpdate": {"partition": 0}}}}"#;
-    scene
-        .done(&["patch", "statefulset", "web", "--patch", lowered], "")
+    ns.done(&["patch", "statefulset", "web", "--patch", lowered], "")
         .await?;
     let mut dips = 0;
-    while refusals(&scene, "data-web-0").await?.len() < REFUSALS {
-        scene.done(&["create", "-f", "-"], &others()).await?;
-        until_used(&scene, "3172Mi", "1Gi").await?;
-        scene.done(&["delete", "--wait", "-f", "-"], &others()).await?;
-        until_used(&scene, "3Gi", "0").await?;
+    while failures(&ns, "data-web-0").await?.len() < FAILURES {
+        ns.done(&["create", "-f", "-"], &others()).await?;
+        until_used(&ns, "3172Mi", "1Gi").await?;
+        ns.done(&["delete", "--wait", "-f", "-"], &others()).await?;
+        until_used(&ns, "3Gi", "0").await?;
         dips += 1;
     }
-    println!("{}: {dips} dips between {REFUSALS} refusals", scene.namespace);
-    let times = refusals(&scene, "data-web-0").await?;
+    println!("{}: {dips} dips between {FAILURES} failures", ns.namespace);
+    let times = failures(&ns, "data-web-0").await?;
     for (number, pair) in times.windows(2).enumerate() {
         // The clock of the controller counts whole seconds.
         let least = (1_i64 << number.min(8)) - 1;
         let pause = pair[1].duration_since(pair[0]).as_secs();
         ensure!(
             pause >= least,
-            "the pause after refusal {} took {pause} s: {times:?}",
+            "the pause after failure {} took {pause} s: {times:?}",
             number + 1
         );
     }
-    let events = scene.events().await?;
+    let events = ns.events().await?;
     ensure!(events.get("FailedToPatchPVC") == Some(&1), "{events:?}");
 
-    scene.target(&quota("9Gi")).await?;
-    scene.until_complete(2, "2Gi").await
+    ns.target(&quota("9Gi")).await?;
+    ns.until_complete(2, "2Gi").await
 }

@@ -1,14 +1,14 @@
-//! What cannot change is refused, and nothing happens.
+//! A change of an immutable field is denied, and nothing happens.
 
 use anyhow::ensure;
 use serde_json::{Value, json};
 
-use super::scene::{Scene, Stage, are_as_written, manifest};
+use super::namespace::{Environment, TestNamespace, are_as_written, manifest};
 use crate::installation::USER;
 
-pub(super) async fn what_cannot_change_is_refused_with_its_path(stage: &Stage) -> anyhow::Result<()> {
-    let scene = Scene::with_set(stage, "refused", 1).await?;
-    let (set, claims) = (scene.set().await?, scene.claims().await?);
+pub(super) async fn immutable_field_is_denied_with_its_path(env: &Environment) -> anyhow::Result<()> {
+    let ns = TestNamespace::with_set(env, "refused", 1).await?;
+    let (set, claims) = (ns.set().await?, ns.claims().await?);
     let template = "spec.volumeClaimTemplates[data].spec";
     let added = "  - metadata: {name: more}
     spec:
@@ -49,7 +49,7 @@ pub(super) async fn what_cannot_change_is_refused_with_its_path(stage: &Stage) -
             &["apply", "-f", "-"][..],
             &["apply", "--server-side", "--force-conflicts", "-f", "-"],
         ] {
-            let output = scene.kubectl(way, &changed).await?;
+            let output = ns.kubectl(way, &changed).await?;
             ensure!(!output.success, "{what} {way:?}: {output:?}");
             ensure!(output.stderr.contains(&expected), "{what} {way:?}: {output:?}");
             ensure!(
@@ -59,9 +59,9 @@ pub(super) async fn what_cannot_change_is_refused_with_its_path(stage: &Stage) -
         }
     }
     let metadata = |object: &Value| json!([object["metadata"]["resourceVersion"], object["metadata"]["uid"]]);
-    ensure!(metadata(&scene.set().await?) == metadata(&set), "the set was written");
-    ensure!(are_as_written(&scene.claims().await?, &claims), "a claim was written");
-    let writes = scene.writes_of(USER).await?;
+    ensure!(metadata(&ns.set().await?) == metadata(&set), "the set was written");
+    ensure!(are_as_written(&ns.claims().await?, &claims), "a claim was written");
+    let writes = ns.writes_of(USER).await?;
     ensure!(writes.is_empty(), "{writes:?}");
     Ok(())
 }

@@ -3,29 +3,29 @@
 use anyhow::ensure;
 
 use super::again::Unmoved;
-use super::scene::{Scene, Stage, are_as_written, manifest, staged_change};
+use super::namespace::{Environment, TestNamespace, are_as_written, manifest, staged_change};
 
-pub(super) async fn the_same_manifest_again_writes_nothing(stage: &Stage) -> anyhow::Result<()> {
-    let scene = Scene::with_set(stage, "repeated", 2).await?;
-    scene.apply(2, "2Gi").await?;
-    scene.until_complete(2, "2Gi").await?;
-    let (before, claims, pods) = (scene.set().await?, scene.claims().await?, scene.pods().await?);
-    let written = scene.mark().await?;
+pub(super) async fn same_manifest_again_writes_nothing(env: &Environment) -> anyhow::Result<()> {
+    let ns = TestNamespace::with_set(env, "repeated", 2).await?;
+    ns.apply(2, "2Gi").await?;
+    ns.until_complete(2, "2Gi").await?;
+    let (before, claims, pods) = (ns.set().await?, ns.claims().await?, ns.pods().await?);
+    let written = ns.mark().await?;
 
     let send = async |way: &[&str]| {
-        let output = scene.done(way, &manifest(2, "2Gi")).await?;
+        let output = ns.done(way, &manifest(2, "2Gi")).await?;
         ensure!(
             !output.stderr.contains("claim-rollout"),
             "nothing new is staged: {output:?}"
         );
-        scene.set().await
+        ns.set().await
     };
     let mut unmoved = Unmoved::from(before.clone())?;
     for _ in 0..5 {
         unmoved.still(send(&["apply", "-f", "-"]).await?)?;
     }
     let server_side = &["apply", "--server-side", "--force-conflicts", "-f", "-"];
-    // The first one takes the fields from who had them.
+    // The first request takes the fields over from their managers.
     let taken = send(server_side).await?;
     for path in ["/spec", "/status", "/metadata/generation"] {
         ensure!(taken.pointer(path) == before.pointer(path), "{path}: {taken:#}");
@@ -35,9 +35,9 @@ pub(super) async fn the_same_manifest_again_writes_nothing(stage: &Stage) -> any
     for _ in 0..5 {
         unmoved.still(send(server_side).await?)?;
     }
-    ensure!(are_as_written(&scene.claims().await?, &claims), "a claim was written");
-    ensure!(scene.pods().await? == pods, "Pods restarted");
-    let ours = scene.writes_since(written).await?;
+    ensure!(are_as_written(&ns.claims().await?, &claims), "a claim was written");
+    ensure!(ns.pods().await? == pods, "Pods restarted");
+    let ours = ns.writes_since(written).await?;
     ensure!(ours.ours().next().is_none(), "{:#?}", ours.count());
     Ok(())
 }

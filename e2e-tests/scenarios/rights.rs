@@ -1,21 +1,21 @@
-//! Who may change templates.
+//! The rights that a template change needs.
 
 use anyhow::ensure;
 
-use super::scene::{Scene, Stage, manifest, text};
+use super::namespace::{Environment, TestNamespace, manifest, text};
 use crate::installation::USER;
 
-pub(super) async fn who_may_not_change_claims_may_not_change_templates(stage: &Stage) -> anyhow::Result<()> {
-    let scene = Scene::with_set(stage, "rights", 1).await?;
-    scene.give_rights_to_alice_and_bob().await?;
-    let version = text(&scene.set().await?["metadata"]["resourceVersion"]);
+pub(super) async fn user_without_claim_rights_may_not_change_templates(env: &Environment) -> anyhow::Result<()> {
+    let ns = TestNamespace::with_set(env, "rights", 1).await?;
+    ns.give_rights_to_alice_and_bob().await?;
+    let version = text(&ns.set().await?["metadata"]["resourceVersion"]);
     let grown = manifest(1, "2Gi");
     let apply = ["apply", "-f", "-"];
 
-    carol_may_nothing(&scene, &grown).await?;
+    user_without_rights_is_denied(&ns, &grown).await?;
 
-    // bob may change sets, but not claims.
-    let output = scene.kubectl(&[&apply[..], &["--as=bob"]].concat(), &grown).await?;
+    // bob may change StatefulSets, but not PVCs.
+    let output = ns.kubectl(&[&apply[..], &["--as=bob"]].concat(), &grown).await?;
     let sentence = "user bob cannot patch persistentvolumeclaims in namespace rights, and a change of volumeClaimTemplates \
                     changes them; grant that (ClusterRole edit has it), or set authority: TrustSetEditors in the policy's settings";
     ensure!(!output.success && output.stderr.contains(sentence), "{output:?}");
@@ -24,52 +24,51 @@ pub(super) async fn who_may_not_change_claims_may_not_change_templates(stage: &S
         "{output:?}"
     );
     ensure!(
-        text(&scene.set().await?["metadata"]["resourceVersion"]) == version,
+        text(&ns.set().await?["metadata"]["resourceVersion"]) == version,
         "the set was written"
     );
-    let codes: Vec<u16> = scene.writes_of("bob").await?.iter().map(|entry| entry.code).collect();
+    let codes: Vec<u16> = ns.writes_of("bob").await?.iter().map(|entry| entry.code).collect();
     ensure!(codes == [403], "{codes:?}");
-    ensure!(scene.writes_of(USER).await?.is_empty(), "something was rolled out");
-    // What does not concern claims is his.
-    scene
-        .done(
-            &["annotate", "statefulset", "web", "example.com/by=bob", "--as=bob"],
-            "",
-        )
-        .await?;
+    ensure!(ns.writes_of(USER).await?.is_empty(), "something was rolled out");
+    // bob may change what does not concern PVCs.
+    ns.done(
+        &["annotate", "statefulset", "web", "example.com/by=bob", "--as=bob"],
+        "",
+    )
+    .await?;
 
-    let output = scene.done(&[&apply[..], &["--as=alice"]].concat(), &grown).await?;
+    let output = ns.done(&[&apply[..], &["--as=alice"]].concat(), &grown).await?;
     ensure!(output.stderr.contains("staged data 1Gi -> 2Gi"), "{output:?}");
-    scene.until_complete(1, "2Gi").await?;
+    ns.until_complete(1, "2Gi").await?;
     ensure!(
-        scene.staged_change().await?["by"] == "alice",
+        ns.staged_change().await?["by"] == "alice",
         "{:#}",
-        scene.staged_change().await?
+        ns.staged_change().await?
     );
-    let written = scene.writes_since(0).await?;
+    let written = ns.writes_since(0).await?;
     written.is_a_rollout(&["data-web-0"], 0)
 }
 
-/// The API server says so itself, and the policy is not asked.
-async fn carol_may_nothing(scene: &Scene<'_>, grown: &str) -> anyhow::Result<()> {
-    let asked = scene
+/// The API server itself denies the request, and the policy is not called.
+async fn user_without_rights_is_denied(ns: &TestNamespace<'_>, grown: &str) -> anyhow::Result<()> {
+    let asked = ns
         .kubectl(&["auth", "can-i", "patch", "statefulsets", "--as=carol"], "")
         .await?;
     ensure!(asked.stdout.trim() == "no", "{asked:?}");
-    let output = scene.kubectl(&["apply", "-f", "-", "--as=carol"], grown).await?;
+    let output = ns.kubectl(&["apply", "-f", "-", "--as=carol"], grown).await?;
     ensure!(
         !output.success && output.stderr.contains("User \"carol\" cannot get"),
         "{output:?}"
     );
     ensure!(!output.stderr.contains("claim-rollout:"), "{output:?}");
-    let output = scene
+    let output = ns
         .kubectl(&["apply", "--server-side", "-f", "-", "--as=carol"], grown)
         .await?;
     ensure!(
         !output.success && output.stderr.contains("User \"carol\" cannot patch"),
         "{output:?}"
     );
-    let codes: Vec<u16> = scene.writes_of("carol").await?.iter().map(|entry| entry.code).collect();
+    let codes: Vec<u16> = ns.writes_of("carol").await?.iter().map(|entry| entry.code).collect();
     ensure!(codes == [403], "{codes:?}");
     Ok(())
 }

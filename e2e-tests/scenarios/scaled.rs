@@ -1,41 +1,44 @@
-//! The set is scaled while its claims are on their way; up is in `beside`.
+//! The StatefulSet is scaled during its rollout; for scaling up see `beside`.
 
 use anyhow::{Context as _, ensure};
 
-use super::scene::{Scene, Stage, condition};
+use super::namespace::{Environment, TestNamespace, condition};
 
-/// A set of three, two of which are at the wish, or about to be, when it is scaled to so many.
-async fn scaled_in_the_middle<'a>(stage: &'a Stage, namespace: &str, replicas: &str) -> anyhow::Result<Scene<'a>> {
-    let scene = Scene::with_set(stage, namespace, 3).await?;
-    stage.barriers.hold_claim(namespace, "data-web-1");
-    scene.apply(3, "2Gi").await?;
-    let held = stage.barriers.until_held(namespace).await;
-    held.with_context(|| scene.log())?;
-    scale(&scene, replicas).await?;
-    stage.barriers.open(namespace);
-    Ok(scene)
+/// A StatefulSet of three that is scaled to this number of replicas, when two of them are updated or about to be.
+async fn scaled_in_the_middle<'a>(
+    env: &'a Environment,
+    namespace: &str,
+    replicas: &str,
+) -> anyhow::Result<TestNamespace<'a>> {
+    let ns = TestNamespace::with_set(env, namespace, 3).await?;
+    env.barriers.hold_claim(namespace, "data-web-1");
+    ns.apply(3, "2Gi").await?;
+    let held = env.barriers.until_held(namespace).await;
+    held.with_context(|| ns.log())?;
+    scale(&ns, replicas).await?;
+    env.barriers.open(namespace);
+    Ok(ns)
 }
 
-async fn scale(scene: &Scene<'_>, replicas: &str) -> anyhow::Result<()> {
+async fn scale(ns: &TestNamespace<'_>, replicas: &str) -> anyhow::Result<()> {
     let replicas = format!("--replicas={replicas}");
-    scene.done(&["scale", "statefulset", "web", &replicas], "").await?;
+    ns.done(&["scale", "statefulset", "web", &replicas], "").await?;
     Ok(())
 }
 
-pub(super) async fn a_replica_that_is_gone_is_left_alone_until_it_is_back(stage: &Stage) -> anyhow::Result<()> {
-    let scene = scaled_in_the_middle(stage, "stopped-down", "1").await?;
-    scene
-        .until_reported("one replica", |rollout| {
-            let status = &rollout["status"];
-            condition(rollout, "Ready") == "True" && status["replicas"] == 1 && status["readyReplicas"] == 1
-        })
-        .await?;
-    let written = scene.writes_since(0).await?;
+pub(super) async fn removed_replica_is_left_alone_until_it_is_back(env: &Environment) -> anyhow::Result<()> {
+    let ns = scaled_in_the_middle(env, "stopped-down", "1").await?;
+    ns.until_reported("one replica", |rollout| {
+        let status = &rollout["status"];
+        condition(rollout, "Ready") == "True" && status["replicas"] == 1 && status["readyReplicas"] == 1
+    })
+    .await?;
+    let written = ns.writes_since(0).await?;
     written.is_a_rollout(&["data-web-2", "data-web-1", "data-web-0"], 0)?;
-    scale(&scene, "3").await?;
-    scene.until_ready(3).await?;
-    scene.until_complete(3, "2Gi").await?;
-    let again = scene.writes_since(0).await?.count();
+    scale(&ns, "3").await?;
+    ns.until_ready(3).await?;
+    ns.until_complete(3, "2Gi").await?;
+    let again = ns.writes_since(0).await?.count();
     ensure!(
         again.claims == written.count().claims && again.changes == 1,
         "{again:?}"
@@ -43,21 +46,18 @@ pub(super) async fn a_replica_that_is_gone_is_left_alone_until_it_is_back(stage:
     Ok(())
 }
 
-pub(super) async fn without_replicas_it_is_complete_and_the_rest_follows_when_they_are_back(
-    stage: &Stage,
-) -> anyhow::Result<()> {
-    let scene = scaled_in_the_middle(stage, "stopped-to-zero", "0").await?;
-    scene
-        .until_reported("no replica", |rollout| {
-            condition(rollout, "Ready") == "True" && rollout["status"]["replicas"] == 0
-        })
-        .await?;
-    ensure!(scene.staged_change().await?["phase"] == "Complete", "{}", scene.log());
-    scale(&scene, "3").await?;
-    scene.until_ready(3).await?;
-    scene.until_complete(3, "2Gi").await?;
-    let again = scene.writes_since(0).await?.count();
-    // Of the second and the third a write may have been under way: each was made once, before or after.
+pub(super) async fn without_replicas_complete_and_continued_after_scale_up(env: &Environment) -> anyhow::Result<()> {
+    let ns = scaled_in_the_middle(env, "stopped-to-zero", "0").await?;
+    ns.until_reported("no replica", |rollout| {
+        condition(rollout, "Ready") == "True" && rollout["status"]["replicas"] == 0
+    })
+    .await?;
+    ensure!(ns.staged_change().await?["phase"] == "Complete", "{}", ns.log());
+    scale(&ns, "3").await?;
+    ns.until_ready(3).await?;
+    ns.until_complete(3, "2Gi").await?;
+    let again = ns.writes_since(0).await?.count();
+    // The write of the second and the third PVC may have been in progress: each was made once, before or after.
     let mut claims = again.claims.clone();
     claims.sort();
     let expected = ["data-web-0", "data-web-1", "data-web-2"];

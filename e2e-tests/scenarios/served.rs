@@ -1,16 +1,16 @@
-//! A policy-server of its own for one of the namespaces that the shared one leaves alone.
+//! A policy-server for one of the namespaces that the shared policy-server excludes.
 
 use std::sync::Arc;
 
 use anyhow::ensure;
 use serde_json::Value;
 
-use super::scene::{PATIENCE, Scene, Stage};
+use super::namespace::{Environment, PATIENCE, TestNamespace};
 use crate::cluster::eventually;
 use crate::installation::api_of_policy_server;
 use crate::policy_host::{PolicyHost, Registration, Shipped};
 
-/// The namespaces that the shared policy-server is not called for.
+/// The namespaces for which the shared policy-server is not called.
 pub(super) const APART: [&str; 8] = [
     "recover",
     "stopped-taken-back",
@@ -22,29 +22,29 @@ pub(super) const APART: [&str; 8] = [
     "gate-cost",
 ];
 
-/// It runs.
+/// A running policy-server.
 pub(super) struct Served<'a> {
-    scene: &'a Scene<'a>,
+    ns: &'a TestNamespace<'a>,
     host: PolicyHost,
-    /// That of sets is the last.
+    /// The policy for StatefulSets is the last.
     registrations: Vec<Registration>,
 }
 
 impl<'a> Served<'a> {
-    /// Serves the shipped policies with these settings, for a scene in which there is a set.
-    pub(super) async fn start(stage: &Stage, scene: &'a Scene<'a>, settings: &Value) -> anyhow::Result<Self> {
+    /// Serves the shipped policies with these settings, for a namespace with a StatefulSet.
+    pub(super) async fn start(env: &Environment, ns: &'a TestNamespace<'a>, settings: &Value) -> anyhow::Result<Self> {
         let mut policies = Vec::new();
         let mut registrations = Vec::new();
         for mut shipped in [Shipped::claims()?, Shipped::pods()?, Shipped::sets()?] {
-            shipped.name = format!("{}.{}", shipped.name, scene.namespace);
-            let mut policy = shipped.policy(stage.installation.module())?;
+            shipped.name = format!("{}.{}", shipped.name, ns.namespace);
+            let mut policy = shipped.policy(env.installation.module())?;
             policy.settings = settings.clone();
             policies.push(policy);
-            registrations.push(shipped.registration().in_namespace(&scene.namespace));
+            registrations.push(shipped.registration().in_namespace(&ns.namespace));
         }
-        let host = PolicyHost::start(policies, Arc::new(api_of_policy_server(&stage.cluster).await?)).await?;
+        let host = PolicyHost::start(policies, Arc::new(api_of_policy_server(&env.cluster).await?)).await?;
         let served = Self {
-            scene,
+            ns,
             host,
             registrations,
         };
@@ -52,7 +52,7 @@ impl<'a> Served<'a> {
         Ok(served)
     }
 
-    /// How many deletions of Pods the policy was asked about.
+    /// For how many deletions of Pods the policy was called.
     pub(super) fn pods(&self) -> u64 {
         self.host.requests(self.registrations[1].policy())
     }
@@ -60,20 +60,20 @@ impl<'a> Served<'a> {
     /// Registers the webhooks, and returns when the API server calls them.
     pub(super) async fn come(&self) -> anyhow::Result<()> {
         for registration in &self.registrations {
-            self.host.register(&self.scene.client, registration).await?;
+            self.host.register(&self.ns.client, registration).await?;
         }
         self.until_called(true).await
     }
 
-    /// Takes the webhooks away, as somebody does who uninstalls the policy, and returns when the API server has noticed.
+    /// Removes the webhooks, as an uninstall does, and returns when the API server has noticed.
     pub(super) async fn go(&self) -> anyhow::Result<()> {
         for registration in &self.registrations {
-            self.host.unregister(&self.scene.client, registration).await?;
+            self.host.unregister(&self.ns.client, registration).await?;
         }
         self.until_called(false).await
     }
 
-    /// All were registered at the same time, so what holds of the last holds of all.
+    /// All were registered at the same time, so the state of the last one is the state of all.
     async fn until_called(&self, called: bool) -> anyhow::Result<()> {
         let Some(sets) = self.registrations.last() else {
             return Ok(());
@@ -82,7 +82,7 @@ impl<'a> Served<'a> {
         let arguments = [&probe[..], &["--dry-run=server"]].concat();
         let noticed = eventually("the API server to notice", PATIENCE, async || {
             let before = self.host.requests(sets.policy());
-            let output = self.scene.kubectl(&arguments, "").await?;
+            let output = self.ns.kubectl(&arguments, "").await?;
             ensure!(output.success, "{output:?}");
             Ok(((self.host.requests(sets.policy()) > before) == called).then_some(()))
         });

@@ -1,16 +1,17 @@
-//! Tools that wait, while Pods wait for their claims: none says *done*, and nothing of the user's is borrowed.
+//! Tools that wait, while Pods wait for their PVCs: no tool reports *done*, and no field of the user is changed.
 
 use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
-use super::scene::{Scene, Stage, manifest, with_image, with_partition};
+use super::namespace::{Environment, TestNamespace, manifest, with_image, with_partition};
 
-/// What a number of the status, or of the spec, is.
+/// A number in the status or in the spec.
 fn number(value: &Value) -> i64 {
     value.as_i64().unwrap_or_default()
 }
 
-/// `stsConditions` and the check of the generation before it, of kstatus: sigs.k8s.io/cli-utils v0.37, `pkg/kstatus/status`.
+/// `stsConditions` and the check of the generation before it, of kstatus: sigs.k8s.io/cli-utils v0.37,
+/// `pkg/kstatus/status`.
 fn is_current(set: &Value) -> bool {
     let (spec, status) = (&set["spec"], &set["status"]);
     if number(&status["observedGeneration"]) != number(&set["metadata"]["generation"]) {
@@ -44,25 +45,25 @@ fn is_healthy(set: &Value) -> bool {
 }
 
 /// Size and image in one apply: `kubectl rollout status` waits, and ends with the last Pod.
-pub(super) async fn none_says_done_while_pods_wait_for_their_claims(stage: &Stage) -> anyhow::Result<()> {
+pub(super) async fn no_tool_reports_done_while_pods_wait_for_claims(env: &Environment) -> anyhow::Result<()> {
     let of = |size: &str| with_partition(&manifest(3, size), 0);
-    let scene = Scene::with(stage, "tools-wait", &of("1Gi")).await?;
-    let before = scene.set().await?;
+    let ns = TestNamespace::with(env, "tools-wait", &of("1Gi")).await?;
+    let before = ns.set().await?;
     ensure!(is_current(&before) && is_healthy(&before), "{before:#}");
-    scene.target(&with_image(&of("2Gi"), "2")).await?;
+    ns.target(&with_image(&of("2Gi"), "2")).await?;
     let arguments = ["rollout", "status", "statefulset/web", "--timeout=120s"];
-    let status = scene.done(&arguments, "").await?;
-    let ended = scene.set().await?;
+    let status = ns.done(&arguments, "").await?;
+    let ended = ns.set().await?;
     ensure!(ended["status"]["updatedReplicas"] == 3, "{status:?}\n{ended:#}");
     ensure!(
         status.stdout.contains("0 out of 3 new pods have been updated")
             && !status.stdout.contains("complete: 0 new pods"),
         "{status:?}"
     );
-    scene.until_complete(3, "2Gi").await?;
-    scene.settled().await?;
+    ns.until_complete(3, "2Gi").await?;
+    ns.settled().await?;
 
-    let written = scene.writes_since(0).await?;
+    let written = ns.writes_since(0).await?;
     written.pods_follow_their_claims("web", &["data"], &[2, 1, 0])?;
     let (_, over) = written.replaced("web-0", written.applied("data-web-0")?)?;
     let staged = written.states("statefulsets", "web");

@@ -4,37 +4,35 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context as _, ensure};
 
-use super::scene::{Scene, Stage, manifest, with_image};
+use super::namespace::{Environment, TestNamespace, manifest, with_image};
 use crate::installation::NAMESPACE;
 
-pub(super) async fn two_controllers_at_once_write_what_one_would(stage: &Stage) -> anyhow::Result<()> {
-    let mut scene = Scene::with_set(stage, "two", 3).await?;
-    scene.exceptions.reported_twice = true;
-    let _second = stage.installation.start_controller(&["--namespace", "two"]).await?;
-    let begun = scene.mark().await?;
-    scene.target(&with_image(&manifest(3, "2Gi"), "2")).await?;
-    scene.until_complete(3, "2Gi").await?;
-    scene.settled().await?;
-    let written = scene.writes_since(begun).await?;
+pub(super) async fn two_controllers_at_once_write_like_one(env: &Environment) -> anyhow::Result<()> {
+    let mut ns = TestNamespace::with_set(env, "two", 3).await?;
+    ns.exceptions.reported_twice = true;
+    let _second = env.installation.start_controller(&["--namespace", "two"]).await?;
+    let begun = ns.mark().await?;
+    ns.target(&with_image(&manifest(3, "2Gi"), "2")).await?;
+    ns.until_complete(3, "2Gi").await?;
+    ns.settled().await?;
+    let written = ns.writes_since(begun).await?;
     written.pods_follow_their_claims("web", &["data"], &[2, 1, 0])?;
     written.is_a_rollout(&["data-web-2", "data-web-1", "data-web-0"], 3)?;
-    scene.until_told("ClaimRolloutComplete").await?;
-    let told = [
+    ns.until_event("ClaimRolloutComplete").await?;
+    let expected = [
         ("ClaimsStaged", 1),
         ("ClaimUpdated", 3),
         ("ClaimReady", 3),
         ("ClaimRolloutComplete", 1),
     ];
-    let told: BTreeMap<_, _> = told.map(|(reason, count)| (reason.to_owned(), count)).into();
-    let events = scene.events().await?;
-    ensure!(events == told, "{events:?}");
+    let expected: BTreeMap<_, _> = expected.map(|(reason, count)| (reason.to_owned(), count)).into();
+    let events = ns.events().await?;
+    ensure!(events == expected, "{events:?}");
     Ok(())
 }
 
-/// The Lease keeps the other one waiting for fifteen seconds.
-pub(super) async fn a_leader_that_is_killed_in_the_middle_is_followed_by_the_other(
-    stage: &Stage,
-) -> anyhow::Result<()> {
+/// The Lease keeps the other controller waiting for fifteen seconds.
+pub(super) async fn leader_killed_during_rollout_is_succeeded_by_the_other(env: &Environment) -> anyhow::Result<()> {
     let elected = [
         "--namespace",
         "stopped-leader",
@@ -42,21 +40,21 @@ pub(super) async fn a_leader_that_is_killed_in_the_middle_is_followed_by_the_oth
         "--lease-namespace",
         NAMESPACE,
     ];
-    let mut scene = Scene::new(&stage.cluster, &stage.client, "stopped-leader").await?;
-    let mut leader = stage.installation.start_controller(&elected).await?;
-    scene.target(&manifest(3, "1Gi")).await?;
-    scene.settled().await?;
-    let begun = scene.mark().await?;
-    stage.barriers.hold_claim(&scene.namespace, "data-web-1");
-    scene.target(&with_image(&manifest(3, "2Gi"), "2")).await?;
-    let held = stage.barriers.until_held(&scene.namespace).await;
+    let mut ns = TestNamespace::new(&env.cluster, &env.client, "stopped-leader").await?;
+    let mut leader = env.installation.start_controller(&elected).await?;
+    ns.target(&manifest(3, "1Gi")).await?;
+    ns.settled().await?;
+    let begun = ns.mark().await?;
+    env.barriers.hold_claim(&ns.namespace, "data-web-1");
+    ns.target(&with_image(&manifest(3, "2Gi"), "2")).await?;
+    let held = env.barriers.until_held(&ns.namespace).await;
     held.with_context(|| leader.log())?;
-    scene.controller = Some(stage.installation.start_controller(&elected).await?);
+    ns.controller = Some(env.installation.start_controller(&elected).await?);
     leader.kill()?;
-    stage.barriers.open_for_others(&scene.namespace);
-    scene.until_complete(3, "2Gi").await?;
-    scene.settled().await?;
-    let written = scene.writes_since(begun).await?;
+    env.barriers.open_for_others(&ns.namespace);
+    ns.until_complete(3, "2Gi").await?;
+    ns.settled().await?;
+    let written = ns.writes_since(begun).await?;
     written.pods_follow_their_claims("web", &["data"], &[2, 1, 0])?;
     written.is_a_rollout(&["data-web-2", "data-web-1", "data-web-0"], 3)
 }

@@ -1,18 +1,18 @@
-//! The policy does not know the controller, and puts back what it writes.
+//! The policy does not know the account of the controller, and reverts its writes.
 
 use anyhow::ensure;
 use serde_json::json;
 
-use super::scene::{Scene, Stage, condition, text};
+use super::namespace::{Environment, TestNamespace, condition, text};
 use super::served::Served;
 
-pub(super) async fn a_controller_whose_account_is_not_named_stalls_and_says_so(stage: &Stage) -> anyhow::Result<()> {
-    let mut scene = Scene::with_set(stage, "undone", 2).await?;
-    scene.exceptions.undone = true;
+pub(super) async fn controller_with_unknown_account_stalls_with_a_reason(env: &Environment) -> anyhow::Result<()> {
+    let mut ns = TestNamespace::with_set(env, "undone", 2).await?;
+    ns.exceptions.undone = true;
     let stranger = json!({"controllerAccounts": ["system:serviceaccount:elsewhere:claim-rollout-controller"]});
-    let served = Served::start(stage, &scene, &stranger).await?;
-    scene.apply(2, "2Gi").await?;
-    let rollout = scene
+    let served = Served::start(env, &ns, &stranger).await?;
+    ns.apply(2, "2Gi").await?;
+    let rollout = ns
         .until_reported("the write that was put back", |rollout| {
             rollout["status"]["conditions"][2]["reason"] == "WriteUndone"
         })
@@ -20,21 +20,20 @@ pub(super) async fn a_controller_whose_account_is_not_named_stalls_and_says_so(s
     ensure!(condition(&rollout, "Stalled") == "True", "{rollout:#}");
     let why = text(&rollout["status"]["conditions"][2]["message"]);
     ensure!(why.contains("controllerAccounts"), "{why}");
-    let claims = scene.writes_since(0).await?.count().claims;
+    let claims = ns.writes_since(0).await?.count().claims;
     ensure!(claims == ["data-web-1", "data-web-0"], "{claims:?}");
 
-    // Every change of the StatefulSet is looked at, and none of them makes it write again.
-    let begun = scene.mark().await?;
+    // The controller reconciles after every change of the StatefulSet, and never writes again.
+    let begun = ns.mark().await?;
     for count in 0..20 {
         let note = format!("note={count}");
-        scene
-            .done(&["label", "statefulset", "web", &note, "--overwrite"], "")
+        ns.done(&["label", "statefulset", "web", &note, "--overwrite"], "")
             .await?;
     }
-    let changes = scene.writes_since(begun).await?.count().changes;
+    let changes = ns.writes_since(begun).await?.count().changes;
     ensure!(changes < 10, "{changes} writes for 20 changes");
 
     served.go().await?;
-    let _known = Served::start(stage, &scene, &json!({})).await?;
-    scene.until_complete(2, "2Gi").await
+    let _known = Served::start(env, &ns, &json!({})).await?;
+    ns.until_complete(2, "2Gi").await
 }

@@ -1,4 +1,4 @@
-//! A newer version has staged a change, and an older controller is there still, or again: what cannot be read is not absent.
+//! A newer version has staged a change, and an older controller runs: an unreadable staged change is not an absent one.
 
 use std::time::Duration;
 
@@ -7,63 +7,59 @@ use k8s_openapi::api::apps::v1::StatefulSet;
 use kube::api::{Api, Patch, PatchParams};
 use serde_json::json;
 
-use super::scene::{STAGED, Scene, Stage, condition, manifest, with_partition};
+use super::namespace::{Environment, STAGED, TestNamespace, condition, manifest, with_partition};
 use crate::installation::USER;
 
 /// Long enough for a change to be seen.
 const A_WHILE: Duration = Duration::from_secs(1);
 
 /// Writes the annotation, as the controller of that version would.
-async fn write(scene: &Scene<'_>, staged: &str) -> anyhow::Result<()> {
-    let set = scene.set().await?;
+async fn write(ns: &TestNamespace<'_>, staged: &str) -> anyhow::Result<()> {
+    let set = ns.set().await?;
     let metadata = &set["metadata"];
     let patch = json!({"metadata": {
         "uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"], "annotations": {STAGED: staged},
     }});
-    let sets: Api<StatefulSet> = Api::namespaced(scene.cluster.client_for(USER, &[]).await?, &scene.namespace);
+    let sets: Api<StatefulSet> = Api::namespaced(ns.cluster.client_for(USER, &[]).await?, &ns.namespace);
     sets.patch("web", &PatchParams::default(), &Patch::Merge(patch)).await?;
     Ok(())
 }
 
-pub(super) async fn what_a_newer_version_staged_is_neither_rolled_out_nor_withdrawn(
-    stage: &Stage,
-) -> anyhow::Result<()> {
-    let mut scene = Scene::with(stage, "unreadable", &with_partition(&manifest(2, "1Gi"), 1)).await?;
-    scene.target(&with_partition(&manifest(2, "2Gi"), 1)).await?;
-    scene
-        .until_reported("the first claim", |rollout| rollout["status"]["readyReplicas"] == 1)
+pub(super) async fn change_of_newer_version_not_rolled_out_and_not_withdrawn(env: &Environment) -> anyhow::Result<()> {
+    let mut ns = TestNamespace::with(env, "unreadable", &with_partition(&manifest(2, "1Gi"), 1)).await?;
+    ns.target(&with_partition(&manifest(2, "2Gi"), 1)).await?;
+    ns.until_reported("the first claim", |rollout| rollout["status"]["readyReplicas"] == 1)
         .await?;
-    let set = scene.set().await?;
+    let set = ns.set().await?;
     let staged = set["metadata"]["annotations"][STAGED]
         .as_str()
         .context("a staged change")?;
     let newer = staged.replace("\"version\":1", "\"version\":2");
     ensure!(newer != staged, "{staged}");
-    write(&scene, &newer).await?;
-    let begun = scene.mark().await?;
+    write(&ns, &newer).await?;
+    let begun = ns.mark().await?;
     let stalled = |rollout: &serde_json::Value| {
         rollout["status"]["conditions"][2]["reason"] == "StagedChangeUnreadable"
             && condition(rollout, "Stalled") == "True"
     };
-    let rollout = scene.until_reported("what cannot be read", stalled).await?;
+    let rollout = ns.until_reported("what cannot be read", stalled).await?;
     ensure!(condition(&rollout, "Ready") == "False", "{rollout:#}");
-    scene.until_told("ClaimRolloutStalled").await?;
+    ns.until_event("ClaimRolloutStalled").await?;
 
-    // All that would let the rest follow, and another controller.
+    // Everything that would let the rest follow, and another controller.
     let lowered = r#"{"spec": {"updateStrategy": {"rollingUpdate": {"partition": 0}}}}"#;
-    scene
-        .done(&["patch", "statefulset", "web", "--patch", lowered], "")
+    ns.done(&["patch", "statefulset", "web", "--patch", lowered], "")
         .await?;
-    scene.start_controller(stage, &[]).await?;
+    ns.start_controller(env, &[]).await?;
     tokio::time::sleep(A_WHILE).await;
-    let count = scene.writes_since(begun).await?.count();
+    let count = ns.writes_since(begun).await?.count();
     ensure!(count.claims.is_empty() && count.changes == 0, "{count:?}");
-    let annotations = &scene.set().await?["metadata"]["annotations"];
+    let annotations = &ns.set().await?["metadata"]["annotations"];
     ensure!(annotations[STAGED] == *newer, "{annotations}");
-    ensure!(stalled(&scene.rollout().await?), "{:#}", scene.rollout().await?);
-    let events = scene.events().await?;
+    ensure!(stalled(&ns.rollout().await?), "{:#}", ns.rollout().await?);
+    let events = ns.events().await?;
     ensure!(!events.contains_key("ClaimRolloutWithdrawn"), "{events:?}");
 
-    write(&scene, staged).await?;
-    scene.until_complete(2, "2Gi").await
+    write(&ns, staged).await?;
+    ns.until_complete(2, "2Gi").await
 }

@@ -1,12 +1,12 @@
-//! Waiting for what a [`Scene`] comes to.
+//! Waiting for states of a [`TestNamespace`].
 
 use anyhow::{Context as _, bail, ensure};
 use serde_json::{Value, json};
 
-use super::scene::{PATIENCE, Scene, condition, text};
+use super::namespace::{PATIENCE, TestNamespace, condition, text};
 use crate::cluster::eventually;
 
-impl Scene<'_> {
+impl TestNamespace<'_> {
     pub(crate) async fn until_ready(&self, replicas: u32) -> anyhow::Result<()> {
         let mut last = Value::Null;
         let what = format!("{replicas} Pods of {}", self.namespace);
@@ -19,7 +19,7 @@ impl Scene<'_> {
         ready.await.with_context(|| format!("the last status was {last}"))
     }
 
-    /// Waits until the StatefulSet controller has nothing to do with the set any more, and returns it.
+    /// Waits until the StatefulSet controller has nothing left to do for the StatefulSet, and returns it.
     pub(crate) async fn settled(&self) -> anyhow::Result<Value> {
         let mut last = Value::Null;
         let what = format!("the set of {} to settle", self.namespace);
@@ -38,12 +38,13 @@ impl Scene<'_> {
         settled.await.with_context(|| format!("the last status was {last}"))
     }
 
-    /// Waits until the controller says that all claims of a set with one template have this size, and checks that they have.
+    /// Waits until the controller reports that all PVCs of a StatefulSet with one template have this size, and checks
+    /// the PVCs.
     pub(crate) async fn until_complete(&self, replicas: usize, size: &str) -> anyhow::Result<()> {
         self.until_claims_complete(replicas, replicas, size).await
     }
 
-    /// The same for a set with so many claims.
+    /// The same for a StatefulSet with this many PVCs.
     pub(crate) async fn until_claims_complete(&self, replicas: usize, count: usize, size: &str) -> anyhow::Result<()> {
         let mut seen = Value::Null;
         let what = format!("{} to be complete", self.namespace);
@@ -51,7 +52,7 @@ impl Scene<'_> {
             let change = self.staged_change().await?;
             let wanted = &change["templates"][0]["spec"]["resources"]["requests"]["storage"];
             let rollout = self.rollout().await?;
-            seen = json!({"record": change, "status": rollout["status"]});
+            seen = json!({"staged": change, "status": rollout["status"]});
             let complete = change["phase"] == "Complete" && wanted == size;
             let reported = condition(&rollout, "Ready") == "True" && rollout["status"]["readyReplicas"] == replicas;
             Ok((complete && reported && rollout["spec"]["revision"] == change["revision"]).then_some(change))
@@ -74,19 +75,19 @@ impl Scene<'_> {
         Ok(())
     }
 
-    /// Waits until the ClaimRollout says so, and returns it.
-    pub(crate) async fn until_reported(&self, what: &str, says: impl Fn(&Value) -> bool) -> anyhow::Result<Value> {
+    /// Waits until the ClaimRollout matches, and returns it.
+    pub(crate) async fn until_reported(&self, what: &str, matches: impl Fn(&Value) -> bool) -> anyhow::Result<Value> {
         let mut last = Value::Null;
         let reported = eventually(what, PATIENCE, async || {
             last = self.rollout().await?;
-            Ok(says(&last).then(|| last.clone()))
+            Ok(matches(&last).then(|| last.clone()))
         });
         let reported = reported.await;
         reported.with_context(|| format!("{}: the last was {:#}\n{}", self.namespace, last["status"], self.log()))
     }
 
-    /// Waits until so many Pods are at the set's update revision, and all are Ready. A status from before the last change of
-    /// the set says nothing.
+    /// Waits until this many Pods have the update revision and all Pods are Ready. A status that is older than the last
+    /// change of the StatefulSet does not count.
     pub(crate) async fn until_updated(&self, replicas: usize) -> anyhow::Result<()> {
         let mut last = Value::Null;
         let what = format!("{replicas} updated Pods of {}", self.namespace);
@@ -100,15 +101,15 @@ impl Scene<'_> {
         updated.await.with_context(|| format!("the last status was {last}"))
     }
 
-    /// Waits until an Event with this reason regards the set.
-    pub(crate) async fn until_told(&self, reason: &str) -> anyhow::Result<()> {
-        let told = eventually(reason, PATIENCE / 4, async || {
+    /// Waits until an Event with this reason regards the StatefulSet.
+    pub(crate) async fn until_event(&self, reason: &str) -> anyhow::Result<()> {
+        let emitted = eventually(reason, PATIENCE / 4, async || {
             Ok(self.events().await?.contains_key(reason).then_some(()))
         });
-        told.await.with_context(|| self.log())
+        emitted.await.with_context(|| self.log())
     }
 
-    /// Waits until the StatefulSet controller says that it may not delete this Pod yet, and returns what it was told.
+    /// Waits until the StatefulSet controller reports that it may not delete this Pod yet, and returns the message.
     pub(crate) async fn until_denied(&self, pod: &str) -> anyhow::Result<String> {
         let what = format!("the deletion of {pod} to be denied");
         let denied = eventually(&what, PATIENCE, async || {

@@ -1,35 +1,35 @@
-//! What was written in a namespace, by everybody, as the audit log has it: how often, and in which order it was stored.
+//! All writes in a namespace, from the audit log: their number, and the order in which they were stored.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
-use super::scene::condition;
+use super::namespace::condition;
 use crate::cluster::Entry;
 use crate::installation::USER;
 
-/// Every write in a namespace since it was made.
+/// Every write in a namespace since its creation.
 #[derive(Debug)]
 pub(crate) struct Written {
-    /// In the order in which they were answered.
+    /// In the order of the answers.
     pub(super) all: Vec<Entry>,
-    /// Those before are not counted.
+    /// The index of the first write that counts.
     begun: usize,
 }
 
-/// How many writes of each kind were ours, and succeeded.
+/// The number of our successful writes of each kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Count {
-    /// The names of the claims, in this order.
+    /// The names of the PVCs, in this order.
     pub(crate) claims: Vec<String>,
-    /// A Pod was asked for again, whose claims became ready.
+    /// Writes of `ready`, which make the StatefulSet controller ask for a Pod again.
     pub(crate) nudges: usize,
-    /// The record was written.
+    /// Writes of the staged change.
     pub(crate) changes: usize,
-    /// The ClaimRollout was made, or its `spec` written.
+    /// Creations of the ClaimRollout, and writes of its `spec`.
     pub(crate) targets: usize,
-    /// Its status was written.
+    /// Writes of its status.
     pub(crate) statuses: usize,
 }
 
@@ -38,13 +38,13 @@ impl Written {
         Self { all, begun }
     }
 
-    /// Our writes since the mark that succeeded.
+    /// Our successful writes since the mark.
     pub(crate) fn ours(&self) -> impl Iterator<Item = &Entry> {
         let since = self.all.get(self.begun..).unwrap_or_default();
         since.iter().filter(|entry| entry.user == USER && entry.succeeded())
     }
 
-    /// Our writes since the mark to claims that the API server refused, but for those that lost a race.
+    /// Our writes to PVCs since the mark that the API server denied, except those that lost a race.
     pub(crate) fn refused(&self) -> Vec<String> {
         let since = self.all.get(self.begun..).unwrap_or_default();
         let refused = since.iter().filter(|entry| {
@@ -53,13 +53,13 @@ impl Written {
         refused.map(|entry| entry.name.clone()).collect()
     }
 
-    /// The Pods that were evicted by us.
+    /// The Pods that we evicted.
     pub(crate) fn evictions(&self) -> Vec<String> {
         let evicted = self.ours().filter(|entry| entry.subresource == "eviction");
         evicted.map(|entry| entry.name.clone()).collect()
     }
 
-    /// How many of each kind; those that stored nothing are not counted.
+    /// The number of writes of each kind, without those that stored nothing.
     pub(crate) fn count(&self) -> Count {
         let mut count = Count::default();
         let mut stored = BTreeSet::new();
@@ -78,8 +78,9 @@ impl Written {
         count
     }
 
-    /// It is what a rollout takes: these claims in this order, at most so many nudges (where Kubernetes asks for the Pod first
-    /// there is none), one record, and status writes in proportion to the replicas, which are printed.
+    /// Checks that the writes are those of one rollout: these PVCs in this order, at most this many nudges (none if
+    /// Kubernetes asks for the Pod first), one staged change, and status writes in proportion to the replicas, which
+    /// are printed.
     pub(crate) fn is_a_rollout(&self, claims: &[&str], nudges: usize) -> anyhow::Result<()> {
         let count = self.count();
         let expected = Count {
@@ -104,7 +105,7 @@ impl Written {
         Ok(())
     }
 
-    /// Every state of objects of this kind and name that was stored, in the order of storage.
+    /// Every stored state of objects of this kind and name, in the order of storage.
     pub(crate) fn states(&self, resource: &str, name: &str) -> BTreeMap<u64, &Entry> {
         let about = |entry: &&Entry| entry.resource == resource && entry.name == name;
         let stored = self.all.iter().filter(about).filter(|entry| entry.succeeded());
@@ -114,7 +115,7 @@ impl Written {
             .collect()
     }
 
-    /// When our last apply of the claim was stored.
+    /// The version of our last apply of the PVC.
     pub(crate) fn applied(&self, claim: &str) -> anyhow::Result<u64> {
         let ours = self.ours().filter(|entry| entry.name == claim);
         let applied = ours.filter(|entry| entry.resource == "persistentvolumeclaims");
@@ -122,7 +123,7 @@ impl Written {
         last.with_context(|| format!("expected a write of {claim}, but found none"))
     }
 
-    /// When the claim had become what our last apply of it asked for.
+    /// The version at which the PVC reached our last apply.
     pub(crate) fn ready(&self, claim: &str) -> anyhow::Result<u64> {
         let applied = self.applied(claim)?;
         let states = self.states("persistentvolumeclaims", claim);
@@ -137,7 +138,7 @@ impl Written {
             .with_context(|| format!("expected {claim} to become ready, but it did not"))
     }
 
-    /// When the Pod was deleted and when its successor was Ready, the first time after `version`.
+    /// The versions at which the Pod was deleted and at which its successor was Ready, the first time after `version`.
     pub(crate) fn replaced(&self, pod: &str, version: u64) -> anyhow::Result<(u64, u64)> {
         let states = self.states("pods", pod);
         let mut later = states.range(version..);
@@ -148,7 +149,7 @@ impl Written {
         Ok((*deleted, *ready))
     }
 
-    /// Claims alone change: every one is ready before the next one is written.
+    /// Only PVCs change: each is ready before the next one is written.
     pub(crate) fn claims_follow_one_another(&self, claims: &[&str]) -> anyhow::Result<()> {
         let mut steps = Vec::new();
         for claim in claims {
@@ -158,8 +159,8 @@ impl Written {
         in_order(&steps)
     }
 
-    /// Claims and Pods change: for every replica its claims are ready before its Pod is deleted, and the next
-    /// Pod is Ready before the next replica's claims are written.
+    /// PVCs and Pods change: the PVCs of a replica are ready before its Pod is deleted, and the next Pod is Ready
+    /// before the PVCs of the next replica are written.
     pub(crate) fn pods_follow_their_claims(
         &self,
         set: &str,
@@ -189,7 +190,7 @@ impl Written {
     }
 }
 
-/// Which of our writes to a set this is.
+/// Counts a write of ours to a StatefulSet by its kind.
 fn of_set<'a>(count: &'a mut Count, body: &Value) -> &'a mut usize {
     let annotations = &body["metadata"]["annotations"];
     if annotations.get("claim-rollout.io/staged").is_some() {
@@ -203,7 +204,7 @@ fn is_ready(pod: &Value) -> bool {
     condition(pod, "Ready") == "True"
 }
 
-/// A claim that is as wished from the beginning is ready when it is applied; nothing else happens at once.
+/// Steps in order. A PVC that already is at the target is ready when it is applied; all other steps take time.
 fn in_order(steps: &[(String, u64)]) -> anyhow::Result<()> {
     let wrong = steps
         .windows(2)

@@ -1,8 +1,8 @@
-//! What is not understood is refused with a reason, never guessed at, never a trap.
+//! Input that cannot be read is denied with a reason; the policy neither guesses nor traps.
 
 use serde_json::{Value, json};
 
-use super::case::{Case, birth, create, delete, update};
+use super::case::{Case, creation, create, delete, update};
 use super::objects::{Object, SET_CONTROLLER, claim, web};
 
 pub(super) fn cases() -> Vec<Case> {
@@ -13,11 +13,11 @@ fn growth(sentence: &str) -> Case {
     update("bad input", sentence, &web(), &web().size("20Gi"))
 }
 
-const STAGED: &str = "divert templates staged:OnClaimDelete warns \"staged data 10Gi -> 20Gi\"";
+const STAGED: &str = "mutate templates staged:OnClaimDelete warns \"staged data 10Gi -> 20Gi\"";
 const NO_REQUEST: &str = "claim-rollout: request: expected an AdmissionRequest about a StatefulSet: ";
 
 fn bytes() -> Vec<Case> {
-    let refused = |sentence: &str, payload: &[u8], fault: &str| growth(sentence).payload(payload).expects(format!("refuse 400 \"{fault}\""));
+    let refused = |sentence: &str, payload: &[u8], fault: &str| growth(sentence).payload(payload).expects(format!("deny 400 \"{fault}\""));
     let whole = growth("").bytes();
     let mut cases = vec![
         refused("no bytes", b"", "but found the end (line 1 column 1)"),
@@ -47,11 +47,11 @@ fn bytes() -> Vec<Case> {
 
 fn requests() -> Vec<Case> {
     let refused =
-        |sentence: &str, pointer: &str, value: Value, fault: &str| growth(sentence).asking(pointer, value).expects(format!("refuse 400 \"{fault}\""));
+        |sentence: &str, pointer: &str, value: Value, fault: &str| growth(sentence).asking(pointer, value).expects(format!("deny 400 \"{fault}\""));
     vec![
-        growth("no kind").without("/kind").expects("refuse 400 \"expected request.kind.kind, but found nothing\""),
-        growth("no operation").without("/operation").expects("refuse 400 \"expected request.operation, but found nothing\""),
-        refused("an operation of nobody", "/operation", json!("PATCH"), "request.operation: expected CREATE, UPDATE, DELETE or CONNECT"),
+        growth("no kind").without("/kind").expects("deny 400 \"expected request.kind.kind, but found nothing\""),
+        growth("no operation").without("/operation").expects("deny 400 \"expected request.operation, but found nothing\""),
+        refused("an unknown operation", "/operation", json!("PATCH"), "request.operation: expected CREATE, UPDATE, DELETE or CONNECT"),
         refused("an operation in small letters", "/operation", json!("update"), "request.operation: expected CREATE, UPDATE, DELETE or CONNECT"),
         refused("an operation that is a number", "/operation", json!(1), NO_REQUEST),
         refused("a kind that is a text", "/kind", json!("StatefulSet"), NO_REQUEST),
@@ -69,13 +69,13 @@ fn requests() -> Vec<Case> {
         growth("no user").without("/userInfo").expects(STAGED).asking("/userInfo", json!({"username": ""})),
         growth("null options").asking("/options", Value::Null).expects(STAGED),
         growth("null groups").asking("/userInfo/groups", Value::Null).expects(STAGED),
-        growth("a request with parts of the future").asking("/userOfTheFuture", json!({"a": [1]})).expects(STAGED),
+        growth("a request with unknown future fields").asking("/userOfTheFuture", json!({"a": [1]})).expects(STAGED),
     ]
 }
 
 fn inconsistent() -> Vec<Case> {
     let refused = |sentence: &str, pointer: &str, value: Value, fault: &str| {
-        growth(sentence).asking(pointer, value).expects(format!("refuse 400 \"claim-rollout: request.{fault}\""))
+        growth(sentence).asking(pointer, value).expects(format!("deny 400 \"claim-rollout: request.{fault}\""))
     };
     let kind = |which: &str| format!("{which}: expected an object of the kind that request.kind says");
     let mut cases = Vec::new();
@@ -101,20 +101,20 @@ fn inconsistent() -> Vec<Case> {
             ),
         ]);
         let case = growth(&format!("there is no {which}"));
-        cases.push(case.without(&format!("/{which}")).expects(format!("refuse 400 \"request.{which}: expected a StatefulSet, but found nothing\"")));
+        cases.push(case.without(&format!("/{which}")).expects(format!("deny 400 \"request.{which}: expected a StatefulSet, but found nothing\"")));
     }
     cases.push(
         create("bad input", "nothing is created", &web())
             .asking("/object", Value::Null)
-            .expects("refuse 400 \"request.object: expected a StatefulSet, but found nothing\""),
+            .expects("deny 400 \"request.object: expected a StatefulSet, but found nothing\""),
     );
     cases.push(delete("bad input", "nothing is deleted", &web()).asking("/oldObject", Value::Null).expects("pass"));
     let scale = growth("a scale request without a scale").asking("/subResource", "scale").settings(json!({"retention": "Warn"}));
-    cases.push(scale.expects("refuse 400 \"request.object: expected an object of the kind that request.kind says\""));
+    cases.push(scale.expects("deny 400 \"request.object: expected an object of the kind that request.kind says\""));
     cases
 }
 
-/// Strategies that are none.
+/// Values that are no strategies.
 pub(super) fn strategies() -> [Value; 6] {
     [
         json!("RollingUpdate"),
@@ -126,7 +126,7 @@ pub(super) fn strategies() -> [Value; 6] {
     ]
 }
 
-/// Objects that hold what they cannot hold.
+/// Objects with values of the wrong type.
 fn objects() -> Vec<Case> {
     let mut cases = Vec::new();
     let table: [(&str, Value); 16] = [
@@ -150,9 +150,9 @@ fn objects() -> Vec<Case> {
     for which in ["object", "oldObject"] {
         for (field, value) in &table {
             let case = growth(&format!("{which}/{field} is {value}")).asking(&format!("/{which}/{field}"), value.clone());
-            cases.push(case.expects("refuse 400 \"claim-rollout: request: \""));
+            cases.push(case.expects("deny 400 \"claim-rollout: request: \""));
         }
-        // How Pods are replaced is not read here: the API server denies a strategy that is none.
+        // The policy does not read how Pods are replaced here: the API server denies an invalid strategy.
         for value in strategies() {
             let case = growth(&format!("{which}/spec/updateStrategy is {value}")).asking(&format!("/{which}/spec/updateStrategy"), value);
             cases.push(case.expects(STAGED));
@@ -163,7 +163,7 @@ fn objects() -> Vec<Case> {
             .asking(pointer, value)
             .asking("/object/metadata/annotations/claim-rollout.io~1update-policy", "InPlace")
             .settings(json!({"pvcChecks": "Warn"}))
-            .expects("refuse 400 \"request.object.spec: \"")
+            .expects("deny 400 \"request.object.spec: \"")
     };
     cases.push(checked("a selector that is a list", "/object/spec/selector", json!([])));
     cases.push(checked("labels of a selector that are numbers", "/object/spec/selector/matchLabels", json!({"app": 1})));
@@ -171,34 +171,34 @@ fn objects() -> Vec<Case> {
     let retention = |sentence: &str, value: Value| {
         update("bad input", sentence, &web().with("/spec/persistentVolumeClaimRetentionPolicy", value), &web().replicas(1))
             .settings(json!({"retention": "Warn"}))
-            .expects("refuse 400 \"claim-rollout: request: \"")
+            .expects("deny 400 \"claim-rollout: request: \"")
     };
     cases.push(retention("a retention policy that is a text", json!("Delete")));
     cases.push(retention("a retention policy of numbers", json!({"whenScaled": 1})));
     cases
 }
 
-/// A list in a list in a list.
+/// Nested lists.
 fn nested(depth: usize) -> String {
     format!("{}{}", "[".repeat(depth), "]".repeat(depth))
 }
 
 fn depths() -> Vec<Case> {
-    // Beside what stands around it: the payload, the request, the object, its spec, the field and its list.
+    // Including the levels around it: the payload, the request, the object, its spec, the field and its list.
     let deep = |depth: usize| {
         let case = update("bad input", format!("nested {depth} deep"), &web(), &web().image("2"));
         case.respelt(|text| text.replace("[null,1.5]", &format!("[null,{}]", nested(depth - 6))))
     };
-    let refused = "refuse 400 \"expected JSON nested at most 128 deep, but found it deeper\"";
+    let refused = "deny 400 \"expected JSON nested at most 128 deep, but found it deeper\"";
     let mut cases = vec![
         deep(128).expects("pass"),
         growth("brackets in a text do not nest").asking("/object/spec/fieldOfTheFuture", "[".repeat(1000)).expects(STAGED),
-        growth("an escaped quote ends no text").asking("/object/spec/fieldOfTheFuture", format!("\\\"{}", "{".repeat(1000))).expects(STAGED),
+        growth("an escaped quote does not end a string").asking("/object/spec/fieldOfTheFuture", format!("\\\"{}", "{".repeat(1000))).expects(STAGED),
     ];
     cases.extend([129, 200, 10_000, 200_000].map(|depth| deep(depth).expects(refused)));
-    // In the templates and in the record, which are read by another reader.
+    // In the templates and in the staged change, which different readers read.
     let note = |depth: usize| web().note("staged", &format!("{{\"version\":1,\"x\":{}}}", nested(depth)));
-    cases.push(update("bad input", "a record that is nested too deep is none", &note(10_000), &web().size("20Gi")).expects(STAGED));
+    cases.push(update("bad input", "a staged change that is nested too deep is ignored", &note(10_000), &web().size("20Gi")).expects(STAGED));
     let applied = |depth: usize| {
         web().staged(&web().size("20Gi")).with("/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration", nested(depth))
     };
@@ -209,36 +209,36 @@ fn depths() -> Vec<Case> {
 fn lengths() -> Vec<Case> {
     let long = |bytes: usize| "x".repeat(bytes);
     let padded = |sentence: &str, bytes: usize| growth(sentence).asking("/object/spec/fieldOfTheFuture", long(bytes));
-    let refused = "refuse 400 \"at most 3 MiB for each object; it is larger\"";
+    let refused = "deny 400 \"at most 3 MiB for each object; it is larger\"";
     let mut payload = growth("").bytes();
     payload.extend(vec![b' '; 7 << 20]);
     vec![
         padded("an object of almost 3 MiB", (3 << 20) - 4096).expects(STAGED),
         padded("two objects of almost 3 MiB", (3 << 20) - 4096).asking("/oldObject/spec/fieldOfTheFuture", long((3 << 20) - 4096)).expects(STAGED),
         padded("an object of 7 MiB", 7 << 20).expects(refused),
-        growth("7 MiB of nothing").payload(payload).expects(refused),
-        growth("a name without end")
+        growth("7 MiB of blanks").payload(payload).expects(refused),
+        growth("a very long name")
             .asking("/object/metadata/name", long(100_000))
             .asking("/oldObject/metadata/name", long(100_000))
             .asking("/name", long(100_000))
-            .expects("refuse 403 \"expected a claim name of at most 253 characters\""),
-        growth("a user without end").by(&long(100_000)).expects("refuse 403 \"expected at most 8192 bytes\""),
-        growth("a word without end")
+            .expects("deny 403 \"expected a claim name of at most 253 characters\""),
+        growth("a very long user name").by(&long(100_000)).expects("deny 403 \"expected at most 8192 bytes\""),
+        growth("a very long value")
             .asking("/object/metadata/annotations/claim-rollout.io~1sync", long(100_000))
-            .expects("refuse 403 \"expected one of LockStep, Async\""),
-        growth("a label without end")
+            .expects("deny 403 \"expected one of LockStep, Async\""),
+        growth("a very long label")
             .asking(&format!("/object/spec/volumeClaimTemplates/0/metadata/labels/{}", long(100_000)), "a")
-            .expects("refuse 403 \"expected at most 65536 bytes, but found\""),
-        growth("a frozen field without end")
+            .expects("deny 403 \"expected at most 65536 bytes, but found\""),
+        growth("a very long immutable field")
             .asking("/object/spec/volumeClaimTemplates/0/spec/volumeName", long(100_000))
-            .expects("refuse 403 \"expected at most 65536 bytes, but found\""),
+            .expects("deny 403 \"expected at most 65536 bytes, but found\""),
     ]
 }
 
-/// A key that stands twice has no meaning: whoever reads the first sees another object than whoever reads the second.
+/// A duplicate key has no meaning: readers of the first and of the last one see different objects.
 fn twice() -> Vec<Case> {
     let plain = |text: &str| growth(&format!("{text} stands twice")).respelt(|payload| payload.replacen(text, &format!("{text},{text}"), 1));
-    let refused = "refuse 400 \"expected each key once\"";
+    let refused = "deny 400 \"expected each key once\"";
     let mut cases: Vec<Case> = [
         "\"operation\":\"UPDATE\"",
         "\"namespace\":\"shop\"",
@@ -252,28 +252,28 @@ fn twice() -> Vec<Case> {
     .into_iter()
     .map(|text| plain(text).expects(refused))
     .collect();
-    let escaped = growth("a key stands twice, once in disguise")
+    let escaped = growth("a key is duplicated, once escaped")
         .respelt(|text| text.replacen("\"operation\":\"UPDATE\"", "\"operation\":\"UPDATE\",\"op\\u0065ration\":\"UPDATE\"", 1));
     cases.push(escaped.expects(refused));
     for (sentence, find) in [("in a template", "\"storageClassName\":\"standard\""), ("in the requests", "\"storage\":\"20Gi\"")] {
         let case = growth(&format!("a key stands twice {sentence}")).respelt(|text| text.replacen(find, &format!("{find},{find}"), 1));
-        cases.push(case.expects("refuse 403 \"spec.volumeClaimTemplates: expected each key once\""));
+        cases.push(case.expects("deny 403 \"spec.volumeClaimTemplates: expected each key once\""));
     }
-    let ours = growth("an annotation of ours stands twice").respelt(|text| {
+    let ours = growth("an annotation of ours is duplicated").respelt(|text| {
         text.replacen("\"example.com/note\":\"kept\"", "\"claim-rollout.io/sync\":\"Async\",\"claim-rollout.io/sync\":\"LockStep\"", 1)
     });
     cases.push(ours.expects(refused));
     cases
 }
 
-/// What is about something else may have any shape.
+/// Fields that do not concern the policy may have any shape.
 fn about_others() -> Vec<Case> {
     let odd = || Object(json!({"metadata": 1, "spec": [], "kind": {}}));
     let other = |sentence: &str, kind: &str| update("bad input", sentence, &odd(), &odd()).of_kind("example.com", "v1", kind, "widgets");
     let twice = other("a key stands twice in another kind", "Widget")
         .respelt(|text| text.replacen("\"metadata\":1", "\"spec\":1,\"metadata\":1,\"spec\":2", 1));
-    let born = |sentence: &str, value: Value| {
-        birth("bad input", sentence, SET_CONTROLLER, &claim("data-web-0")).cluster(vec![value]).expects("pass looks=1")
+    let created = |sentence: &str, value: Value| {
+        creation("bad input", sentence, SET_CONTROLLER, &claim("data-web-0")).cluster(vec![value]).expects("pass lookups=1")
     };
     let set = json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "web"}});
     vec![
@@ -282,9 +282,9 @@ fn about_others() -> Vec<Case> {
         twice.expects("pass"),
         other("another kind that is cut off", "Widget")
             .respelt(|text| text[..text.len() - 1].to_owned())
-            .expects("refuse 400 \"claim-rollout: request: expected an AdmissionRequest\""),
-        born("the cluster shows a set without a spec", set.clone()),
-        born(
+            .expects("deny 400 \"claim-rollout: request: expected an AdmissionRequest\""),
+        created("the cluster shows a set without a spec", set.clone()),
+        created(
             "the cluster shows a set whose annotations are a list",
             json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "web", "annotations": []}, "spec": {}}),
         ),

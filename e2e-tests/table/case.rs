@@ -1,4 +1,4 @@
-//! A row of the table: what is asked, under which settings, in which cluster, and what the answer must be.
+//! A row of the table: the request, the settings, the cluster, and the expected answer.
 
 use std::fmt;
 
@@ -14,62 +14,62 @@ use crate::recorded::Recorded;
 /// One case.
 #[derive(Clone, Debug)]
 pub(super) struct Case {
-    /// The row of DESIGN.md, section 4, that it belongs to; or what else it is about.
+    /// The row of DESIGN.md, section 4, that the case belongs to; or another subject.
     pub(super) row: &'static str,
-    /// What happens, in words.
+    /// The case in words.
     pub(super) sentence: String,
     pub(super) settings: Value,
     pub(super) request: Value,
-    /// What the policy is called with in place of the request and the settings.
+    /// The payload that replaces the request and the settings.
     pub(super) payload: Option<Vec<u8>>,
     pub(super) cluster: Cluster,
-    /// What the answer must be; see `notation`.
+    /// The expected answer; see `notation`.
     pub(super) expected: String,
 }
 
-/// How policy.wasm answers a payload in a cluster.
+/// The answer of policy.wasm to a payload in a cluster.
 pub(crate) type Guest<'g> = dyn Fn(&[u8], &Cluster) -> Result<Vec<u8>, String> + Sync + 'g;
 
-/// Who answers the policy's questions.
+/// The cluster that answers lookups.
 #[derive(Clone, Debug)]
 pub(crate) enum Cluster {
-    /// These objects; without any there is nobody to ask.
+    /// These objects; without objects there is no API server.
     Of(Vec<Value>),
-    /// The host, which grants nothing.
+    /// A host that grants no capability.
     NothingGranted,
 }
 
-/// What both said, and what they asked before.
+/// The answer, and the lookups before it.
 #[derive(Debug)]
 pub(super) struct Answer {
-    pub(super) told: Value,
+    pub(super) json: Value,
     pub(super) asked: Vec<String>,
 }
 
-/// A set is changed by alice, with Helm. The settings ask nobody; what `settings` says is added to them.
+/// alice updates a StatefulSet with Helm. The settings ask for no authority; `settings` adds to them.
 pub(super) fn update(row: &'static str, sentence: impl Into<String>, old: &Object, new: &Object) -> Case {
     Case::new(row, sentence, "UPDATE", [Some(old), Some(new)])
 }
 
-/// A set is created.
+/// A StatefulSet is created.
 pub(super) fn create(row: &'static str, sentence: impl Into<String>, new: &Object) -> Case {
     Case::new(row, sentence, "CREATE", [None, Some(new)])
 }
 
-/// A set is deleted.
+/// A StatefulSet is deleted.
 pub(super) fn delete(row: &'static str, sentence: impl Into<String>, old: &Object) -> Case {
     Case::new(row, sentence, "DELETE", [Some(old), None])
 }
 
-/// A claim is created by somebody.
-pub(super) fn birth(row: &'static str, sentence: impl Into<String>, user: &str, claim: &Object) -> Case {
+/// A user creates a PVC.
+pub(super) fn creation(row: &'static str, sentence: impl Into<String>, user: &str, claim: &Object) -> Case {
     create(row, sentence, claim)
         .by(user)
         .of_kind("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims")
         .asking("/name", claim.0["metadata"]["name"].clone())
 }
 
-/// A Pod of `web` is deleted, by the StatefulSet controller.
+/// The StatefulSet controller deletes a Pod of `web`.
 pub(super) fn deletion(row: &'static str, sentence: impl Into<String>, pod: &Object) -> Case {
     delete(row, sentence, pod)
         .by(SET_CONTROLLER)
@@ -101,13 +101,13 @@ impl Case {
         case.of_kind("apps", "v1", "StatefulSet", "statefulsets")
     }
 
-    /// What the answer must be.
+    /// Sets the expected answer.
     pub(super) fn expects(mut self, expected: impl Into<String>) -> Self {
         self.expected = expected.into();
         self
     }
 
-    /// With these settings beside those of the table.
+    /// Adds settings.
     pub(super) fn settings(mut self, settings: Value) -> Self {
         if let Value::Object(settings) = settings {
             settings
@@ -117,60 +117,60 @@ impl Case {
         self
     }
 
-    /// With the settings as they ship.
+    /// Uses the shipped settings.
     pub(super) fn shipped(mut self) -> Self {
         self.settings = json!({});
         self
     }
 
-    /// With these objects in the cluster.
+    /// Uses a cluster with these objects.
     pub(super) fn cluster(mut self, objects: Vec<Value>) -> Self {
         self.cluster = Cluster::Of(objects);
         self
     }
 
-    /// In a host that grants the policy nothing.
+    /// Uses a host that grants no capability.
     pub(super) fn nothing_granted(mut self) -> Self {
         self.cluster = Cluster::NothingGranted;
         self
     }
 
-    /// By somebody else.
+    /// Sends the request as another user.
     pub(super) fn by(self, user: &str) -> Self {
         self.asking("/userInfo", json!({"username": user}))
     }
 
-    /// Under another field manager.
+    /// Uses another field manager.
     pub(super) fn manager(self, manager: &str) -> Self {
         self.asking("/options/fieldManager", manager)
     }
 
-    /// About another kind.
+    /// Sends the request for another kind.
     pub(super) fn of_kind(self, group: &str, version: &str, kind: &str, resource: &str) -> Self {
         let kind = json!({"group": group, "version": version, "kind": kind});
         let resource = json!({"group": group, "version": version, "resource": resource});
         self.asking("/kind", kind).asking("/resource", resource)
     }
 
-    /// With another value in the request.
+    /// Sets a value in the request.
     pub(super) fn asking(mut self, pointer: &str, value: impl Into<Value>) -> Self {
         put(&mut self.request, pointer, value.into());
         self
     }
 
-    /// Without a part of the request.
+    /// Removes a part of the request.
     pub(super) fn without(mut self, pointer: &str) -> Self {
         remove(&mut self.request, pointer);
         self
     }
 
-    /// With these bytes in place of the request and the settings.
+    /// Replaces the request and the settings by these bytes.
     pub(super) fn payload(mut self, payload: impl Into<Vec<u8>>) -> Self {
         self.payload = Some(payload.into());
         self
     }
 
-    /// The same payload, its text changed.
+    /// Changes the text of the payload.
     pub(super) fn respelt(self, change: impl Fn(String) -> String) -> Self {
         let text = String::from_utf8(self.bytes()).expect("UTF-8");
         let changed = change(text.clone());
@@ -178,7 +178,7 @@ impl Case {
         self.payload(changed)
     }
 
-    /// What the policy is called with.
+    /// The payload for the policy.
     pub(super) fn bytes(&self) -> Vec<u8> {
         let whole = || {
             json!({"request": self.request, "settings": self.settings})
@@ -188,13 +188,13 @@ impl Case {
         self.payload.clone().unwrap_or_else(whole)
     }
 
-    /// Asks the native code, and the guest where there is one; both must give the same bytes.
+    /// Calls the native code, and the guest where there is one; both answers must be equal.
     pub(super) fn answer(&self, guest: Option<&Guest<'_>>) -> Result<Answer, String> {
         let payload = self.bytes();
         let mut asked = Vec::new();
         let native = match &self.cluster {
             Cluster::Of(objects) => wire::validate(&payload, &mut Noting(Recorded(objects.clone()), &mut asked)),
-            Cluster::NothingGranted => wire::validate(&payload, &mut Noting(Refusing, &mut asked)),
+            Cluster::NothingGranted => wire::validate(&payload, &mut Noting(NoCapability, &mut asked)),
         };
         if let Some(guest) = guest {
             let wasm = guest(&payload, &self.cluster)?;
@@ -203,11 +203,11 @@ impl Case {
                 return Err(format!("policy.wasm: {wasm}; native: {native}"));
             }
         }
-        let told = serde_json::from_slice(&native).map_err(|error| error.to_string())?;
-        Ok(Answer { told, asked })
+        let json = serde_json::from_slice(&native).map_err(|error| error.to_string())?;
+        Ok(Answer { json, asked })
     }
 
-    /// What was found, or what is wrong with it.
+    /// The answer in words, or the error.
     pub(super) fn check(&self, guest: Option<&Guest<'_>>) -> Result<Found, String> {
         let found = notation::found(self, &self.answer(guest)?)?;
         let fault = notation::compare(&self.expected, &found);
@@ -215,11 +215,11 @@ impl Case {
         Ok(found)
     }
 
-    /// The command that answers this case again; its files are written now.
+    /// The command that repeats this case. Writes its files.
     pub(super) fn replay(&self) -> String {
         let write = |name: &str, bytes: &[u8]| {
             let file = std::env::temp_dir().join(format!("claim-rollout-table-{name}.json"));
-            // Best effort: the row says the same.
+            // Best effort: the row shows the same.
             let _ = std::fs::write(&file, bytes);
             file.display().to_string()
         };
@@ -274,7 +274,7 @@ fn briefly(change: &notation::Change<'_>) -> String {
     format!("{}={}", change.path(), cut(&value, 100))
 }
 
-/// Notes what is asked.
+/// Records the lookups.
 struct Noting<'n, L>(L, &'n mut Vec<String>);
 
 impl<L: Lookups> Lookups for Noting<'_, L> {
@@ -289,10 +289,10 @@ impl<L: Lookups> Lookups for Noting<'_, L> {
     }
 }
 
-/// What a guest hears where nothing is granted.
-struct Refusing;
+/// The error text that a guest gets without a capability.
+struct NoCapability;
 
-impl Refusing {
+impl NoCapability {
     fn refused(what: &str) -> CannotAsk {
         CannotAsk(format!(
             "Host error: Policy has not been granted access to the 'kubernetes/{what}' host capability. The violation has \
@@ -301,7 +301,7 @@ impl Refusing {
     }
 }
 
-impl Lookups for Refusing {
+impl Lookups for NoCapability {
     fn can_i(&mut self, _: &CanI<'_>) -> Result<bool, CannotAsk> {
         Err(Self::refused("can_i"))
     }

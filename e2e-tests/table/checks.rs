@@ -1,5 +1,4 @@
-//! Claim checks: would the claims that exist follow? Each obstacle under each position of the setting, and what is looked
-//! up for it.
+//! Would the existing PVCs follow? Each obstacle with each value of the setting, and the lookups that it takes.
 
 use serde_json::{Value, json};
 
@@ -7,22 +6,22 @@ use super::case::{Case, update};
 use super::objects::{Object, UID, access, attributes_class, claim, claims, storage_class, web};
 
 pub(super) fn cases() -> Vec<Case> {
-    [obstacles(), no_obstacles(), looks(), policies(), silence(), together()].into_iter().flatten().collect()
+    [obstacles(), no_obstacles(), lookups(), policies(), silence(), together()].into_iter().flatten().collect()
 }
 
 const POSITIONS: [&str; 3] = ["Off", "Warn", "Deny"];
 
-/// Grows `data`, and asks for nothing else.
+/// Only `data` grows.
 fn growth() -> (Object, Object) {
     (web().in_place(), web().in_place().size("20Gi"))
 }
 
-/// Asks for the class `gold`, and nothing else.
+/// Only the class changes to `gold`.
 fn gold() -> (Object, Object) {
     (web().in_place(), web().in_place().data("/spec/volumeAttributesClassName", "gold"))
 }
 
-/// Sets a label, and nothing else.
+/// Only a label is added.
 fn label() -> (Object, Object) {
     (web().in_place(), web().in_place().data("/metadata/labels/tier", "a"))
 }
@@ -31,7 +30,7 @@ fn classes() -> Vec<Value> {
     vec![storage_class("standard", true), attributes_class("gold", "csi.example.com")]
 }
 
-/// One claim, `data-web-2`, changed; the others are not there.
+/// One PVC, `data-web-2`, changed; the others do not exist.
 fn one(change: impl Fn(Object) -> Object) -> Vec<Value> {
     vec![change(claim("data-web-2")).0]
 }
@@ -40,19 +39,19 @@ fn owner(kind: &str, name: &str, uid: &str, controller: bool) -> Value {
     json!([{"apiVersion": "v1", "kind": kind, "name": name, "uid": uid, "controller": controller}])
 }
 
-/// A wish, what is in the cluster, how much of it is looked at, and what is said.
+/// The case in words, a change, the cluster, the number of lookups, and the message.
 type Row = (&'static str, (Object, Object), Vec<Value>, usize, &'static str);
 
-fn row((sentence, (old, new), cluster, looks, says): &Row) -> impl Iterator<Item = Case> {
+fn row((sentence, (old, new), cluster, lookups, message): &Row) -> impl Iterator<Item = Case> {
     POSITIONS.into_iter().map(move |position| {
-        let staged = "divert templates staged:InPlace";
-        let expected = match (position, says.is_empty()) {
+        let staged = "mutate templates staged:InPlace";
+        let expected = match (position, message.is_empty()) {
             ("Off", _) => format!("{staged} warns \"staged data\""),
-            (_, true) => format!("{staged} looks={looks} warns \"staged data\""),
+            (_, true) => format!("{staged} lookups={lookups} warns \"staged data\""),
             ("Warn", false) => {
-                format!("{staged} looks={looks} warns \"staged data\" \"claim-rollout: data-web-2: {says}\"")
+                format!("{staged} lookups={lookups} warns \"staged data\" \"claim-rollout: data-web-2: {message}\"")
             }
-            _ => format!("refuse 403 looks={looks} \"claim-rollout: claims would not follow: data-web-2: {says}\""),
+            _ => format!("deny 403 lookups={lookups} \"claim-rollout: claims would not follow: data-web-2: {message}\""),
         };
         let case = update("U3", format!("{sentence} ({position})"), old, new).settings(json!({"pvcChecks": position}));
         case.cluster(cluster.clone()).expects(expected)
@@ -65,10 +64,10 @@ fn obstacles() -> Vec<Case> {
     tables.iter().flatten().flat_map(row).chain(classless()).collect()
 }
 
-/// What keeps a claim from getting as little as a label.
+/// Obstacles to any change, even of a label.
 fn whose() -> Vec<Row> {
-    let has = |sentence, pointer: &str, value: Value, says| (sentence, label(), one(|claim| claim.with(pointer, value.clone())), 3, says);
-    let lacks = |sentence, pointer: &str, says| (sentence, label(), one(|claim| claim.without(pointer)), 3, says);
+    let has = |sentence, pointer: &str, value: Value, message| (sentence, label(), one(|claim| claim.with(pointer, value.clone())), 3, message);
+    let lacks = |sentence, pointer: &str, message| (sentence, label(), one(|claim| claim.without(pointer)), 3, message);
     let owners = "/metadata/ownerReferences";
     vec![
         has("another controller owns a claim", owners, owner("Database", "db", "d", true), "owned by Database db"),
@@ -85,27 +84,27 @@ fn whose() -> Vec<Row> {
     ]
 }
 
-/// What keeps a claim from growing, or from another attributes class.
+/// Obstacles to a growth, or to another attributes class.
 fn volumes() -> Vec<Row> {
     let phase = |phase: &str| [one(|claim| claim.with("/status/phase", phase)), classes()].concat();
     let beside = |classes: Vec<Value>| [one(|claim| claim), classes].concat();
     let new = [one(|claim| claim.without("/status")), classes()].concat();
     let another = attributes_class("gold", "other.example.com");
-    let slow = |says: Value| storage_class("standard", says);
+    let slow = |expansion: Value| storage_class("standard", expansion);
     let (waits, fixed) = ("not bound to a volume yet, so it has to wait", "storage class standard does not have allowVolumeExpansion: true");
     vec![
         ("a claim waits for its volume", growth(), phase("Pending"), 4, waits),
         ("a claim lost its volume", growth(), phase("Lost"), 4, waits),
         ("a claim has no status", gold(), new, 5, waits),
         ("the class does not expand", growth(), beside(vec![slow(false.into())]), 4, fixed),
-        ("the class does not say that it expands", growth(), beside(vec![slow(Value::Null)]), 4, fixed),
-        ("the class is gone", growth(), beside(vec![]), 4, "storage class standard does not exist"),
+        ("the class does not allow expansion", growth(), beside(vec![slow(Value::Null)]), 4, fixed),
+        ("the class does not exist", growth(), beside(vec![]), 4, "storage class standard does not exist"),
         ("the attributes class is not there", gold(), beside(vec![slow(false.into())]), 5, "volume attributes class gold does not exist"),
         ("the attributes class is another driver's", gold(), beside(vec![slow(false.into()), another]), 5, "volume attributes class gold is for driver other.example.com"),
     ]
 }
 
-/// A template without a class: the claim's own counts.
+/// A template without a class: the class of the PVC counts.
 fn classless() -> Vec<Case> {
     let bare = |set: Object| set.data("/spec/storageClassName", Value::Null);
     let (old, new) = growth();
@@ -135,7 +134,7 @@ fn classless() -> Vec<Case> {
     rows.iter().flat_map(row).collect()
 }
 
-/// What looks like an obstacle, and is none.
+/// No obstacles, although they resemble some.
 fn no_obstacles() -> Vec<Case> {
     let with = |claims: Vec<Value>| [claims, classes()].concat();
     let own = |owner: Value| one(|claim| claim.with("/metadata/ownerReferences", owner.clone()));
@@ -186,10 +185,10 @@ fn no_obstacles() -> Vec<Case> {
     table.iter().flat_map(row).collect()
 }
 
-/// What is looked up: the claims of changed templates, the highest ordinal first, each class once, within the bound.
-fn looks() -> Vec<Case> {
+/// The lookups: the PVCs of changed templates, the highest ordinal first, and each class once, within the limit.
+fn lookups() -> Vec<Case> {
     let cluster = || [claims(), classes()].concat();
-    let staged = |looks: &str, unchecked: &str| format!("divert templates staged:InPlace {looks} warns \"staged data\" {unchecked}");
+    let staged = |lookups: &str, unchecked: &str| format!("mutate templates staged:InPlace {lookups} warns \"staged data\" {unchecked}");
     let grow = |sentence: &str, change: fn(Object) -> Object| {
         let (old, new) = growth();
         update("U3", sentence, &change(old), &change(new)).settings(json!({"pvcChecks": "Warn"})).cluster(cluster())
@@ -207,30 +206,30 @@ fn looks() -> Vec<Case> {
     let both = |set: Object| set.with("/spec/volumeClaimTemplates/1/metadata/labels/tier", "b");
     let (old, new) = growth();
     let mut cases = vec![
-        grow("three claims and their class", |set| set).expects(staged("looks=4", "")),
+        grow("three claims and their class", |set| set).expects(staged("lookups=4", "")),
         grow("no replica", |set| set.replicas(0)).expects(staged("", "")),
-        grow("fewer replicas than none", |set| set.replicas(-1)).expects(staged("", "")),
-        grow("one replica", |set| set.replicas(1)).expects(staged("looks=2", "")),
-        grow("ordinals that begin later", |set| set.with("/spec/ordinals/start", 1)).expects(staged("looks=4", "")),
-        grow("ordinals that do not begin", |set| set.with("/spec/ordinals", Value::Null)).expects(staged("looks=4", "")),
-        grow("as many replicas as look-ups", |set| set.replicas(20)).expects(staged("looks=21", "")),
-        grow("one replica more than look-ups", |set| set.replicas(21)).expects(staged("looks=21", &more(1, 20))),
-        grow("replicas without end", |set| set.replicas(i64::from(i32::MAX))).expects(staged("looks=20", &more(2_147_483_627, 20))),
+        grow("a negative number of replicas", |set| set.replicas(-1)).expects(staged("", "")),
+        grow("one replica", |set| set.replicas(1)).expects(staged("lookups=2", "")),
+        grow("ordinals that start later", |set| set.with("/spec/ordinals/start", 1)).expects(staged("lookups=4", "")),
+        grow("ordinals without a start", |set| set.with("/spec/ordinals", Value::Null)).expects(staged("lookups=4", "")),
+        grow("as many replicas as lookups", |set| set.replicas(20)).expects(staged("lookups=21", "")),
+        grow("one replica more than lookups", |set| set.replicas(21)).expects(staged("lookups=21", &more(1, 20))),
+        grow("a huge number of replicas", |set| set.replicas(i64::from(i32::MAX))).expects(staged("lookups=20", &more(2_147_483_627, 20))),
         update("U3", "two templates change", &old, &both(new))
             .settings(json!({"pvcChecks": "Warn"}))
             .cluster(cluster())
-            .expects(staged("looks=7", "")),
+            .expects(staged("lookups=7", "")),
     ];
     for position in ["Warn", "Deny"] {
-        cases.push(bound(1, position).expects(staged("looks=2", &more(2, 1))));
-        cases.push(bound(2, position).expects(staged("looks=3", &more(1, 2))));
-        cases.push(bound(3, position).expects(staged("looks=4", "")));
-        cases.push(bound(1000, position).expects(staged("looks=4", "")));
+        cases.push(bound(1, position).expects(staged("lookups=2", &more(2, 1))));
+        cases.push(bound(2, position).expects(staged("lookups=3", &more(1, 2))));
+        cases.push(bound(3, position).expects(staged("lookups=4", "")));
+        cases.push(bound(1000, position).expects(staged("lookups=4", "")));
     }
     cases
 }
 
-/// Only where claims are to follow in place.
+/// Only under update policies that change PVCs.
 fn policies() -> Vec<Case> {
     let slow = || [claims(), vec![storage_class("standard", false)]].concat();
     let under = |policy: &str, expected: &str| {
@@ -240,31 +239,31 @@ fn policies() -> Vec<Case> {
             .expects(expected)
     };
     vec![
-        under("OnClaimDelete", "divert templates staged:OnClaimDelete warns \"existing claims stay\""),
-        under("ReCreate", "divert templates staged:ReCreate warns \"does not carry out ReCreate\""),
-        under("InPlace", "refuse 403 looks=4 \"data-web-2, data-web-1, data-web-0: storage class standard does not have\""),
+        under("OnClaimDelete", "mutate templates staged:OnClaimDelete warns \"existing claims stay\""),
+        under("ReCreate", "mutate templates staged:ReCreate warns \"does not carry out ReCreate\""),
+        under("InPlace", "deny 403 lookups=4 \"data-web-2, data-web-1, data-web-0: storage class standard does not have\""),
     ]
 }
 
-/// Where nobody answers.
+/// Lookups without an answer.
 fn silence() -> Vec<Case> {
     let (old, new) = growth();
     let ask =
         |sentence: &str, position: &str| update("U3", format!("{sentence} ({position})"), &old, &new).settings(json!({"pvcChecks": position}));
     let grant = "\"grant the policy get on persistentvolumeclaims, storageclasses and volumeattributesclasses, or set pvcChecks: Warn\"";
     let unknown = "\"the claims could not be checked (\"";
-    let staged = "divert templates staged:InPlace";
+    let staged = "mutate templates staged:InPlace";
     vec![
-        ask("there is nobody to ask", "Off").expects(format!("{staged} warns \"staged data\"")),
-        ask("there is nobody to ask", "Warn").expects(format!("{staged} looks=1 warns \"staged data\" {unknown}")),
-        ask("there is nobody to ask", "Deny").expects(format!("refuse 403 looks=1 \"the claims cannot be checked\" {grant}")),
+        ask("there is no API server to ask", "Off").expects(format!("{staged} warns \"staged data\"")),
+        ask("there is no API server to ask", "Warn").expects(format!("{staged} lookups=1 warns \"staged data\" {unknown}")),
+        ask("there is no API server to ask", "Deny").expects(format!("deny 403 lookups=1 \"the claims cannot be checked\" {grant}")),
         ask("the host grants nothing", "Off").nothing_granted().expects(format!("{staged} warns \"staged data\"")),
-        ask("the host grants nothing", "Warn").nothing_granted().expects(format!("{staged} looks=1 warns \"staged data\" {unknown}")),
-        ask("the host grants nothing", "Deny").nothing_granted().expects(format!("refuse 403 looks=1 \"has not been granted access\" {grant}")),
+        ask("the host grants nothing", "Warn").nothing_granted().expects(format!("{staged} lookups=1 warns \"staged data\" {unknown}")),
+        ask("the host grants nothing", "Deny").nothing_granted().expects(format!("deny 403 lookups=1 \"has not been granted access\" {grant}")),
     ]
 }
 
-/// Several causes, the ones with most claims no longer than a line; and as it ships.
+/// Several causes on one line, those with most PVCs first; with the shipped settings.
 fn together() -> Vec<Case> {
     let (old, new) = growth();
     let mut found = [claims(), vec![storage_class("standard", false)]].concat();
@@ -277,18 +276,18 @@ fn together() -> Vec<Case> {
     vec![
         check("two causes", "Warn")
             .cluster(found.clone())
-            .expects(format!("divert templates staged:InPlace looks=4 warns \"staged\" \"{slow}\" \"{dying}\"")),
-        check("two causes", "Deny").cluster(found).expects(format!("refuse 403 looks=4 \"claims would not follow: {slow}; {dying}\"")),
+            .expects(format!("mutate templates staged:InPlace lookups=4 warns \"staged\" \"{slow}\" \"{dying}\"")),
+        check("two causes", "Deny").cluster(found).expects(format!("deny 403 lookups=4 \"claims would not follow: {slow}; {dying}\"")),
         update("U3", "more claims than a line names", &wide(&old), &wide(&new)).settings(json!({"pvcChecks": "Warn"})).cluster(many).expects(
-            "divert templates staged:InPlace looks=21 warns \"20 claims\" \"more: storage class standard does not have allowVolumeExpansion: true\"",
+            "mutate templates staged:InPlace lookups=21 warns \"20 claims\" \"more: storage class standard does not have allowVolumeExpansion: true\"",
         ),
         update("U3", "all is well, with the settings as they ship", &old, &new)
             .shipped()
             .cluster([claims(), classes(), vec![access("alice", true)]].concat())
-            .expects("divert templates staged:InPlace who looks=4 warns \"3 claims will be updated in place\""),
-        update("U3", "who may not is told that first", &old, &new)
+            .expects("mutate templates staged:InPlace who lookups=4 warns \"3 claims will be updated in place\""),
+        update("U3", "a user without the right gets that answer first", &old, &new)
             .shipped()
             .cluster([claims(), vec![access("alice", false)]].concat())
-            .expects("refuse 403 who \"cannot patch\""),
+            .expects("deny 403 who \"cannot patch\""),
     ]
 }

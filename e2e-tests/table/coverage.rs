@@ -1,4 +1,4 @@
-//! What must occur, so that a row, a setting, a field or a reason that is new cannot be forgotten here.
+//! The coverage of the cases, so that a new row, setting, field or reason cannot be forgotten.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -17,7 +17,7 @@ use super::settings::positions;
 const ROWS: [&str; 14] = [
     "C1", "C2", "C3", "S1", "U0", "U1", "U2", "U3", "U5", "P1", "G1", "R1", "K1", "N1",
 ];
-/// What a Pod may wait for.
+/// The states that a Pod may wait for.
 const WAITS: [&str; 8] = [
     "is not yet at revision",
     "is Applied",
@@ -28,12 +28,12 @@ const WAITS: [&str; 8] = [
     "is paused by the annotation",
     "are replaced together",
 ];
-/// Every way to say no, every way to go back, and every way to write.
+/// Every kind of answer.
 const WORDS: [&str; 24] = [
     "pass",
-    "divert",
-    "refuse 400",
-    "refuse 403",
+    "mutate",
+    "deny 400",
+    "deny 403",
     "templates",
     "restored",
     "kept",
@@ -56,18 +56,18 @@ const WORDS: [&str; 24] = [
     "storage=20Gi",
 ];
 
-/// What occurred.
+/// The rows, words, settings and messages of the cases so far.
 #[derive(Default)]
 pub(super) struct Seen {
     rows: BTreeMap<&'static str, usize>,
     words: BTreeSet<String>,
     settings: BTreeMap<String, BTreeSet<String>>,
     sentences: BTreeSet<String>,
-    said: String,
+    messages: String,
 }
 
 impl Seen {
-    /// Notes a case that was answered as expected.
+    /// Notes a case with the expected answer.
     pub(super) fn note(&mut self, case: &Case, found: &Found) {
         *self.rows.entry(case.row).or_default() += 1;
         self.words.extend(found.words.iter().cloned());
@@ -76,13 +76,13 @@ impl Seen {
             self.settings.entry(name.clone()).or_default().insert(value);
         }
         self.sentences.insert(case.sentence.clone());
-        for line in &found.said {
-            self.said.push_str(line);
-            self.said.push('\n');
+        for line in &found.messages {
+            self.messages.push_str(line);
+            self.messages.push('\n');
         }
     }
 
-    /// Fails, naming what is missing.
+    /// Fails with the names of what is missing.
     pub(super) fn ensure_everything(&self) -> anyhow::Result<()> {
         let mut missing: Vec<String> = Vec::new();
         let mut need = |holds: bool, what: &dyn fmt::Display| missing.extend((!holds).then(|| what.to_string()));
@@ -90,7 +90,7 @@ impl Seen {
             need(self.rows.contains_key(row), &row);
         }
         for wait in WAITS {
-            need(self.said.contains(wait), &wait);
+            need(self.messages.contains(wait), &wait);
         }
         for word in WORDS {
             need(self.words.contains(word), &word);
@@ -98,7 +98,7 @@ impl Seen {
         for name in NAMES {
             let found = self.settings.get(name).map_or(0, BTreeSet::len);
             let positions = positions(name);
-            // A setting that takes anything is tried with more than one thing.
+            // A setting that takes any value needs at least two values.
             need(found >= 2 || !positions.is_empty(), &name);
             for position in positions {
                 let seen = self.settings.get(name).is_some_and(|seen| seen.contains(&position));
@@ -109,14 +109,14 @@ impl Seen {
             need(self.sentences.iter().any(|sentence| sentence.starts_with(&path)), &path);
         }
         for reason in reasons() {
-            need(self.said.contains(&reason), &reason);
+            need(self.messages.contains(&reason), &reason);
         }
         ensure!(missing.is_empty(), "no case has: {}", missing.join("; "));
         Ok(())
     }
 }
 
-/// A part of every sentence that gives a reason, and nothing else gives.
+/// A unique part of every message with a reason.
 fn reasons() -> Vec<String> {
     let text = || "x".to_owned();
     let size = Quantity::from_bytes(1);
@@ -175,7 +175,7 @@ fn reasons() -> Vec<String> {
         .collect()
 }
 
-/// Does not compile where a kind is new: then it belongs into `reasons`, too.
+/// Fails to compile for a new kind, which must be added to `reasons` too.
 fn of_fault(fault: &FaultKind) -> String {
     match fault {
         FaultKind::Added => "a template cannot be added".to_owned(),
@@ -193,7 +193,7 @@ fn of_fault(fault: &FaultKind) -> String {
     }
 }
 
-/// Does not compile where a kind is new: then it belongs into `reasons`, too.
+/// Fails to compile for a new kind, which must be added to `reasons` too.
 fn of_obstacle(obstacle: &Obstacle) -> String {
     let part = match obstacle {
         Obstacle::Terminating => "being deleted",

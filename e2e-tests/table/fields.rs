@@ -1,5 +1,5 @@
-//! Every field of a PersistentVolumeClaimSpec and of the ObjectMeta of a template, as the API itself lists them: set,
-//! changed, removed and emptied, under each update policy. A field that a later API brings is in here by itself, as one
+//! Every field of a PersistentVolumeClaimSpec and of the ObjectMeta of a template, from the API's own list: set,
+//! changed, removed and emptied, under each update policy. A field of a later API is included automatically, as one
 //! that may not change.
 
 use k8s_openapi::api::core::v1::PersistentVolumeClaimSpec;
@@ -11,14 +11,14 @@ use serde_json::{Value, json};
 use super::case::{Case, update};
 use super::objects::{Object, web};
 
-/// What KEP-4650 lets change.
+/// The fields that may change by KEP-4650.
 const ALLOWED: [&str; 3] = ["metadata.annotations", "metadata.labels", "spec.volumeAttributesClassName"];
-/// What the API server writes, or nobody compares: no difference. And the name, by which templates are matched.
+/// Fields that the API server writes, or that are not compared; and the name, which matches templates.
 const NO_DIFFERENCE: [&str; 1] = ["metadata.creationTimestamp"];
 const NAME: &str = "metadata.name";
-/// Maps of quantities; of which one amount may grow.
+/// Maps of quantities, one amount of which may grow.
 const AMOUNTS: [&str; 2] = ["spec.resources.limits", "spec.resources.requests"];
-/// Objects that are pointers in the API: an empty one is something.
+/// Objects that are pointers in the API: an empty one is a value.
 pub(super) const POINTERS: [&str; 3] = ["spec.dataSource", "spec.dataSourceRef", "spec.selector"];
 const POLICIES: [&str; 3] = ["OnClaimDelete", "InPlace", "ReCreate"];
 
@@ -48,7 +48,7 @@ pub(super) fn cases() -> Vec<Case> {
     cases
 }
 
-/// The paths of all fields below a template that are no objects of their own, and the types that they hold.
+/// The paths of all fields below a template that are no objects themselves, and their types.
 pub(super) fn leaves() -> Vec<(String, String)> {
     let mut leaves = Vec::new();
     walk("metadata", &schema::<ObjectMeta>(), &mut leaves);
@@ -85,8 +85,8 @@ fn values(path: &str, kind: &str) -> [Value; 2] {
     }
 }
 
-/// One field: from nothing to a value, from one value to another, from a value to nothing; and the values that are as
-/// good as nothing.
+/// One field: from absent to a value, from one value to another, from a value to absent; and values that equal an
+/// absent one.
 fn field(path: &str, [one, other]: &[Value; 2]) -> Vec<Case> {
     let pointer = format!("/{}", path.replace('.', "/"));
     let base = web_around(path);
@@ -101,14 +101,15 @@ fn field(path: &str, [one, other]: &[Value; 2]) -> Vec<Case> {
         for (what, old, new) in [("is set", &without, &with(one)), ("changes", &with(one), &with(other)), ("goes", &with(one), &without)] {
             cases.push(row(what, old, new).expects(expected(path, what, policy)));
         }
-        // `null`, and empty lists and maps, are as good as absent; an empty text is a value, and so is a pointer's object.
+        // `null`, empty lists and empty maps equal an absent field. An empty text is a value, and so is the object of a
+        // pointer.
         let empty = match other {
             Value::Array(_) => Some(json!([])),
             Value::Object(_) if !POINTERS.contains(&path) => Some(json!({})),
             _ => None,
         };
         let empty = empty.map(|empty| with(&empty));
-        cases.extend(empty.map(|empty| row("is emptied where it was nothing", &without, &empty).expects("pass")));
+        cases.extend(empty.map(|empty| row("is set to an empty value", &without, &empty).expects("pass")));
     }
     let absent = base.clone().without(&format!("/spec/volumeClaimTemplates/0{pointer}"));
     if absent != without && base.0.pointer(&format!("/spec/volumeClaimTemplates/0{pointer}")).is_some() {
@@ -117,7 +118,7 @@ fn field(path: &str, [one, other]: &[Value; 2]) -> Vec<Case> {
     cases
 }
 
-/// `web` with what a field needs around it, so that it can come and go by itself.
+/// `web` with the fields that this field needs, so that it can be added and removed alone.
 fn web_around(path: &str) -> Object {
     let around = POINTERS.iter().find(|pointer| path.strip_prefix(**pointer).is_some_and(|rest| rest.starts_with('.')));
     match around {
@@ -133,17 +134,17 @@ fn expected(path: &str, what: &str, policy: &str) -> String {
         return "pass".to_owned();
     }
     if ALLOWED.contains(&path) || policy == "ReCreate" {
-        return format!("divert templates staged:{policy} warns \"claim-rollout: staged data \"");
+        return format!("mutate templates staged:{policy} warns \"claim-rollout: staged data \"");
     }
     let found = match what {
         "goes" => "but found nothing",
         "is set" => "cannot change, expected nothing",
         _ => "cannot change, expected ",
     };
-    format!("refuse 403 \"spec.volumeClaimTemplates[data].{path}\" \"{found}\" \"what can change is spec.resources.requests.storage\"")
+    format!("deny 403 \"spec.volumeClaimTemplates[data].{path}\" \"{found}\" \"what can change is spec.resources.requests.storage\"")
 }
 
-/// `spec.resources.requests`, whose one amount may grow and whose others may not change.
+/// `spec.resources.requests`: one amount may grow, all others may not change.
 fn requests() -> Vec<Case> {
     let other = |value: &str| web().data("/spec/resources/requests/example.com~1iops", value);
     let path = "[data].spec.resources.requests.example.com/iops: cannot change";
@@ -152,10 +153,10 @@ fn requests() -> Vec<Case> {
     for policy in POLICIES {
         let row = |sentence: &str, old: Object, new: Object, refused: &str| {
             let case = update("U3", format!("{sentence} under {policy}"), &old.policy(policy), &new.policy(policy));
-            let staged = format!("divert templates staged:{policy} warns \"claim-rollout: staged data \"");
+            let staged = format!("mutate templates staged:{policy} warns \"claim-rollout: staged data \"");
             let recreated = policy == "ReCreate" && refused.contains("iops");
             let allowed = refused.is_empty() || recreated;
-            case.settings(json!({"allowReCreate": true})).expects(if allowed { staged } else { format!("refuse 403 \"{refused}\"") })
+            case.settings(json!({"allowReCreate": true})).expects(if allowed { staged } else { format!("deny 403 \"{refused}\"") })
         };
         cases.extend([
             row("spec.resources.requests grows", web(), web().size("11Gi"), ""),
@@ -183,7 +184,7 @@ fn requests() -> Vec<Case> {
     cases
 }
 
-/// The template itself: what the API server puts there is no difference, and there is nothing else.
+/// The template itself: fields that the API server adds are no difference; there are no other fields.
 fn tops() -> Vec<Case> {
     let top =
         |sentence: &str, pointer: &str, value: Value, expected: &str| update("U0", sentence, &web(), &web().data(pointer, value)).expects(expected);
@@ -195,41 +196,41 @@ fn tops() -> Vec<Case> {
             "an unknown part of a template",
             "/data",
             json!({}),
-            "refuse 403 \"request.object: spec.volumeClaimTemplates[0].data: expected no such field\"",
+            "deny 403 \"request.object: spec.volumeClaimTemplates[0].data: expected no such field\"",
         ),
-        top("metadata that is none", "/metadata", json!([]), "refuse 403 \"spec.volumeClaimTemplates[0].metadata: expected an object\""),
-        top("a spec that is none", "/spec", json!("x"), "refuse 403 \"spec.volumeClaimTemplates[0].spec: expected an object\""),
+        top("metadata of the wrong type", "/metadata", json!([]), "deny 403 \"spec.volumeClaimTemplates[0].metadata: expected an object\""),
+        top("a spec of the wrong type", "/spec", json!("x"), "deny 403 \"spec.volumeClaimTemplates[0].spec: expected an object\""),
         top(
-            "resources that are none",
+            "resources of the wrong type",
             "/spec/resources",
             json!([]),
-            "refuse 403 \"spec.volumeClaimTemplates[0].spec.resources: expected an object\"",
+            "deny 403 \"spec.volumeClaimTemplates[0].spec.resources: expected an object\"",
         ),
         top(
-            "requests that are none",
+            "requests of the wrong type",
             "/spec/resources/requests",
             json!(["10Gi"]),
-            "refuse 403 \"spec.volumeClaimTemplates[0].spec.resources.requests: expected an object\"",
+            "deny 403 \"spec.volumeClaimTemplates[0].spec.resources.requests: expected an object\"",
         ),
         top(
-            "labels that are none",
+            "labels of the wrong type",
             "/metadata/labels",
             json!({"a": 1}),
-            "refuse 403 \"spec.volumeClaimTemplates[0].metadata.labels: expected strings only\"",
+            "deny 403 \"spec.volumeClaimTemplates[0].metadata.labels: expected strings only\"",
         ),
         top(
-            "annotations that are none",
+            "annotations of the wrong type",
             "/metadata/annotations",
             json!({"a": null}),
-            "refuse 403 \"spec.volumeClaimTemplates[0].metadata.annotations: expected strings only\"",
+            "deny 403 \"spec.volumeClaimTemplates[0].metadata.annotations: expected strings only\"",
         ),
         top(
             "a class that is no text",
             "/spec/volumeAttributesClassName",
             json!(1),
-            "refuse 403 \"spec.volumeAttributesClassName: expected a string\"",
+            "deny 403 \"spec.volumeAttributesClassName: expected a string\"",
         ),
-        top("a name that is no text", "/metadata/name", json!(1), "refuse 403 \"metadata.name: expected a string\""),
+        top("a name that is not a string", "/metadata/name", json!(1), "deny 403 \"metadata.name: expected a string\""),
         top("a volume mode that is the default", "/spec/volumeMode", Value::Null, "pass"),
     ]
 }

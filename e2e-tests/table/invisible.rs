@@ -1,18 +1,17 @@
-//! Whoever does not use this does not see it: a request that changes no template and leaves our annotations alone goes on
-//! as it came, however its JSON is written.
+//! A request that changes no template and leaves our annotations alone passes unchanged, however its JSON is written.
 
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::case::{Case, birth, create, delete, update};
+use super::case::{Case, creation, create, delete, update};
 use super::objects::{Object, claim, web};
 
 pub(super) fn cases() -> Vec<Case> {
     [edits(), spellings(), unread(), others(), operators()].into_iter().flatten().collect()
 }
 
-/// Edits that have nothing to do with claims.
+/// Edits that do not concern PVCs.
 fn plain() -> Vec<(&'static str, &'static str, Value)> {
     vec![
         ("nothing", "/metadata/labels/app", json!("web")),
@@ -31,7 +30,7 @@ fn plain() -> Vec<(&'static str, &'static str, Value)> {
         ),
         ("no managed fields", "/metadata/managedFields", json!([])),
         ("the generation", "/metadata/generation", json!(2)),
-        ("a part of the metadata that nobody knows", "/metadata/partOfTheFuture", json!([{"a": 1e300}])),
+        ("an unknown field of the metadata", "/metadata/partOfTheFuture", json!([{"a": 1e300}])),
         ("the replicas", "/spec/replicas", json!(7)),
         ("no replicas", "/spec/replicas", json!(0)),
         ("the name of the service", "/spec/serviceName", json!("other")),
@@ -42,15 +41,15 @@ fn plain() -> Vec<(&'static str, &'static str, Value)> {
         ("the management of Pods", "/spec/podManagementPolicy", json!("Parallel")),
         ("the retention policy", "/spec/persistentVolumeClaimRetentionPolicy", json!({"whenDeleted": "Delete", "whenScaled": "Delete"})),
         ("a higher partition", "/spec/updateStrategy/rollingUpdate/partition", json!(2)),
-        ("a part of the spec that nobody knows", "/spec/fieldOfTheFuture", json!({"volumeClaimTemplates": [{"metadata": {"name": "x"}}]})),
+        ("an unknown field of the spec", "/spec/fieldOfTheFuture", json!({"volumeClaimTemplates": [{"metadata": {"name": "x"}}]})),
         ("the status", "/status", json!({"replicas": 1, "conditions": [{"type": "x", "status": "True"}]})),
         ("no status", "/status", Value::Null),
-        ("a part of the set that nobody knows", "/partOfTheFuture", json!({"metadata": {"annotations": {"claim-rollout.io/staged": "x"}}})),
+        ("an unknown field of the set", "/partOfTheFuture", json!({"metadata": {"annotations": {"claim-rollout.io/staged": "x"}}})),
         ("numbers of every kind", "/spec/fieldOfTheFuture", json!([0, -1, 1.5, 1e-300, u64::MAX, i64::MIN])),
         ("texts of every kind", "/spec/fieldOfTheFuture", json!(["", "\u{0}\u{1f}\u{7f}", "\u{2028}\u{feff}", "\u{1F600}", "\"\\/"])),
         ("an image", "/spec/template/spec/containers/0/image", json!("example/main:2")),
         ("a restart", "/spec/template/metadata/annotations/kubectl.kubernetes.io~1restartedAt", json!("2026-01-01T00:00:00Z")),
-        ("a part of the Pods that nobody knows", "/spec/template/spec/partOfTheFuture", json!(1)),
+        ("an unknown field of the Pods", "/spec/template/spec/partOfTheFuture", json!(1)),
         ("Pods are replaced by hand", "/spec/updateStrategy", json!({"type": "OnDelete"})),
         ("a strategy of the future", "/spec/updateStrategy", json!({"type": "Recreate"})),
     ]
@@ -61,7 +60,7 @@ fn edits() -> Vec<Case> {
     let mut cases = Vec::new();
     for (what, pointer, value) in plain() {
         for (whose, set) in
-            [("of a set", web()), ("of a set that is looked after", web().in_place()), ("of a set that is being rolled out", rolling.clone())]
+            [("of a set", web()), ("of a set that is managed", web().in_place()), ("of a set that is being rolled out", rolling.clone())]
         {
             let new = set.clone().with(pointer, value.clone());
             cases.push(update("U0", format!("{what}: {whose}"), &set, &new).shipped().expects("pass"));
@@ -71,12 +70,12 @@ fn edits() -> Vec<Case> {
     cases
 }
 
-/// How a value may be written.
+/// The spelling of a value.
 #[derive(Clone, Copy, Debug)]
 enum Spelling {
-    /// Keys in the other order.
+    /// Keys in reverse order.
     Reversed,
-    /// A line for each value.
+    /// One value per line.
     Pretty,
     /// Every character of every text as a number.
     Escaped,
@@ -119,12 +118,12 @@ fn write(value: &Value, spelling: Spelling, text: &mut String) {
     }
 }
 
-/// The same object, or an edited one, in another spelling than the one before.
+/// The same object, or an edited one, in another spelling.
 fn spellings() -> Vec<Case> {
     let rolling = web().in_place().staged(&web().size("20Gi"));
     let mut cases = Vec::new();
     for spelling in [Spelling::Reversed, Spelling::Pretty, Spelling::Escaped] {
-        for (whose, old) in [("a set", web()), ("a set that is looked after", web().in_place()), ("a set that is being rolled out", rolling.clone())]
+        for (whose, old) in [("a set", web()), ("a set that is managed", web().in_place()), ("a set that is being rolled out", rolling.clone())]
         {
             for (what, new) in [("as it is", old.clone()), ("with a label more", old.clone().with("/metadata/labels/a", "b"))] {
                 let mut text = String::new();
@@ -143,25 +142,25 @@ fn spellings() -> Vec<Case> {
     cases
 }
 
-/// Templates that the API server takes and nobody here understands are nobody's business while they stay as they are.
+/// Templates that the API server accepts and the policy cannot read pass while they stay as they are.
 fn unread() -> Vec<Case> {
     let twice = |set: Object| set.with("/spec/volumeClaimTemplates/1/metadata/name", "data");
     let size = |set: Object| set.size("1e30");
     let shape = |set: Object| set.data("/partOfTheFuture", 1);
-    let table: [(&str, &dyn Fn(Object) -> Object); 3] = [("two templates of one name", &twice), ("a size that nobody can count", &size), ("a part of the future", &shape)];
+    let table: [(&str, &dyn Fn(Object) -> Object); 3] = [("two templates of one name", &twice), ("a size beyond all counts", &size), ("a part of the future", &shape)];
     let mut cases = Vec::new();
     for (what, odd) in table {
-        for (whose, set) in [("of a set", odd(web())), ("of a set that is looked after", odd(web().in_place())), ("of a set with a forged record", odd(web().note("staged", "{}")))] {
+        for (whose, set) in [("of a set", odd(web())), ("of a set that is managed", odd(web().in_place())), ("of a set with a forged staged change", odd(web().note("staged", "{}")))] {
             let case = update("U0", format!("{what} {whose}"), &set, &set.clone().replicas(5));
-            cases.push(case.expects(if whose.ends_with("record") { "divert -staged warns \"expected version 1\"" } else { "pass" }));
+            cases.push(case.expects(if whose.ends_with("staged change") { "mutate -staged warns \"expected version 1\"" } else { "pass" }));
         }
         let [old, new] = [odd(web()), odd(web()).with("/spec/volumeClaimTemplates/1/metadata/labels/a", "b")];
-        cases.push(update("U3", format!("{what}, and it changes"), &old, &new).expects("refuse 403 \"request.\""));
+        cases.push(update("U3", format!("{what}, and it changes"), &old, &new).expects("deny 403 \"request.\""));
     }
     cases
 }
 
-/// Everything that is not a set, whatever is done to it.
+/// Kinds other than StatefulSets, with any operation.
 fn others() -> Vec<Case> {
     let mut cases = Vec::new();
     for (group, version, kind, resource) in [
@@ -183,16 +182,16 @@ fn others() -> Vec<Case> {
         cases.push(about(delete("C3", format!("{kind} is connected to"), &object).asking("/operation", "CONNECT")));
     }
     let one = claim("data-web-0");
-    cases.push(birth("C3", "a user makes a claim", "alice", &one).shipped().expects("pass"));
+    cases.push(creation("C3", "a user makes a claim", "alice", &one).shipped().expects("pass"));
     cases.push(
-        birth("C3", "a user makes a claim with our label", "alice", &one.with("/metadata/labels/claim-rollout.io~1revision", "x"))
+        creation("C3", "a user makes a claim with our label", "alice", &one.with("/metadata/labels/claim-rollout.io~1revision", "x"))
             .shipped()
             .expects("pass"),
     );
     cases
 }
 
-/// Sets of operators, whatever becomes of their templates.
+/// StatefulSets of operators, with any change of their templates.
 fn operators() -> Vec<Case> {
     let changes = [
         ("nothing", web()),
@@ -200,11 +199,11 @@ fn operators() -> Vec<Case> {
         ("a shrink", web().size("1Gi")),
         ("another class", web().data("/spec/storageClassName", "x")),
         ("no templates", web().without("/spec/volumeClaimTemplates")),
-        ("a word of nobody", web().policy("x")),
+        ("an unknown value", web().policy("x")),
     ];
     let of = |what: &str, new: Object| update("C3", format!("an operator's set: {what}"), &web().owned(), &new.owned()).shipped();
-    // Nobody smuggles a record in: the operator may go, and then it would be believed.
-    let forged = of("a forged record", web().note("staged", "{}")).expects("divert -staged");
+    // A forged staged change is removed: it would count if the owner reference were removed later.
+    let forged = of("a forged staged change", web().note("staged", "{}")).expects("mutate -staged");
     let unseen = changes.into_iter().map(|(what, new)| of(what, new).expects("pass"));
     unseen.chain([forged]).collect()
 }

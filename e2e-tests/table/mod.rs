@@ -1,12 +1,12 @@
-//! Decision one as a table: every row of DESIGN.md, section 4, every position of every setting, every field of a claim
-//! template. Each case is answered by policy.wasm and by the native code, byte for byte alike, and then compared with what
-//! the rule says. Whatever a case expects is written by hand or by a rule beside it, never taken from an answer.
+//! Decision one as a table: every row of DESIGN.md, section 4, every value of every setting, every field of a claim
+//! template. policy.wasm and the native code answer each case, byte for byte alike, and the answer is compared with the
+//! rule. Every expectation is written by hand or by a rule beside it, never copied from an answer.
 //!
-//! | file | holds |
+//! | file | contains |
 //! |---|---|
-//! | `case`, `objects` | what a case is, and what it is made of |
-//! | `notation`, `change` | the words in which an answer is expected, and what holds for every answer |
-//! | `coverage` | what must occur |
+//! | `case`, `objects` | a case, and its parts |
+//! | `notation`, `change` | the notation of expected answers, and rules for every answer |
+//! | `coverage` | what the cases must cover |
 //! | all others | the cases, by subject |
 
 mod case;
@@ -15,7 +15,7 @@ mod notation;
 mod objects;
 mod staged_change;
 
-// A row is a line, however long: these are tables.
+// A row is a line, however long.
 #[rustfmt::skip]
 mod bad_input;
 #[rustfmt::skip]
@@ -25,7 +25,7 @@ mod checks;
 #[rustfmt::skip]
 mod fields;
 #[rustfmt::skip]
-mod going_back;
+mod withdrawal;
 #[rustfmt::skip]
 mod invisible;
 #[rustfmt::skip]
@@ -54,7 +54,7 @@ pub(crate) use case::{Cluster, Guest};
 use coverage::Seen;
 use notation::Found;
 
-/// As many as have to be there at least.
+/// The minimum number of cases.
 const LEAST: usize = 400;
 
 /// Every case.
@@ -63,7 +63,7 @@ fn cases() -> Vec<Case> {
         rows::cases,
         targets::cases,
         pods::cases,
-        going_back::cases,
+        withdrawal::cases,
         new_claims::cases,
         retention::cases,
         mutable::cases,
@@ -77,7 +77,7 @@ fn cases() -> Vec<Case> {
     subjects.iter().flat_map(|cases| cases()).collect()
 }
 
-/// Every case beside what was found, or what is wrong with it. On all cores: most of the time goes to fresh instances.
+/// Every case with its result or its error. On all cores: fresh instances take most of the time.
 fn answered<'c>(guest: Option<&Guest<'_>>, cases: &'c [Case]) -> Vec<(&'c Case, Result<Found, String>)> {
     let threads = thread::available_parallelism().map_or(1, NonZero::get);
     let part = |offset: usize| {

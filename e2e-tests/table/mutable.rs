@@ -1,4 +1,4 @@
-//! Rows N1 and K1: where templates are mutable, a change is judged and passes as it is.
+//! Rows N1 and K1: where templates are mutable, a change is judged and passes unmodified.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ pub(super) fn cases() -> Vec<Case> {
     [judged(), validate_only(), kruise(), strategies()].into_iter().flatten().collect()
 }
 
-/// A change of a template, and what must be said where it is judged; nothing where it is allowed.
+/// A change of a template, and the message where it is judged; none if it is allowed.
 fn changes() -> Vec<(&'static str, Object, Object, &'static str)> {
     let class = |name: &str| web().data("/spec/volumeAttributesClassName", name);
     let logs = web().0["spec"]["volumeClaimTemplates"][1].clone();
@@ -61,11 +61,11 @@ fn of_kruise(case: Case) -> Case {
     case.of_kind("apps.kruise.io", "v1beta1", "StatefulSet", "statefulsets")
 }
 
-/// Each change under both rows; OpenKruise's where claims follow before or after the request, or neither.
+/// Each change under both rows; OpenKruise's where PVCs follow before or after the request, or neither.
 fn judged() -> Vec<Case> {
     let mut cases = Vec::new();
     for (sentence, old, new, fault) in changes() {
-        let expected = if fault.is_empty() { "pass".to_owned() } else { format!("refuse 403 \"{fault}\"") };
+        let expected = if fault.is_empty() { "pass".to_owned() } else { format!("deny 403 \"{fault}\"") };
         let case = update("N1", sentence, &old, &new).settings(json!({"mode": "ValidateOnly"}));
         cases.push(case.expects(&expected));
         for (before, after) in [
@@ -85,35 +85,35 @@ fn judged() -> Vec<Case> {
 fn validate_only() -> Vec<Case> {
     let only = |case: Case| case.settings(json!({"mode": "ValidateOnly"}));
     let slow = || [claims(), vec![storage_class("standard", false)]].concat();
-    let slow_says = "\"data-web-2, data-web-1, data-web-0: storage class standard does not have allowVolumeExpansion: true\"";
+    let slow_message = "\"data-web-2, data-web-1, data-web-0: storage class standard does not have allowVolumeExpansion: true\"";
     let grown = web().size("20Gi");
     vec![
-        only(create("N1", "a record comes along, and nothing is mutated", &web().staged(&grown))).expects("refuse 403 \"staged: is written by claim-rollout alone\""),
-        only(create("N1", "a word of nobody comes along", &web().policy("Sometimes"))).expects("refuse 403 \"update-policy: expected one of\""),
-        only(update("N1", "a record is forged, and nothing is mutated", &web(), &web().note("staged", "{}"))).expects("refuse 403 \"staged: is written by claim-rollout alone\""),
-        only(update("N1", "a phase is forged", &web(), &web().note("phase", "Complete"))).expects("refuse 403 \"phase: is written by claim-rollout alone\""),
-        only(update("N1", "a ready replica is forged", &web(), &web().note("ready", "x.0"))).expects("refuse 403 \"ready: is written by claim-rollout alone\""),
-        only(update("N1", "a word of nobody is written", &web(), &web().note("sync", "x"))).expects("refuse 403 \"sync: expected one of\""),
+        only(create("N1", "a staged change comes along, and nothing is mutated", &web().staged(&grown))).expects("deny 403 \"staged: is written by claim-rollout alone\""),
+        only(create("N1", "an unknown value comes along", &web().policy("Sometimes"))).expects("deny 403 \"update-policy: expected one of\""),
+        only(update("N1", "a staged change is forged, and nothing is mutated", &web(), &web().note("staged", "{}"))).expects("deny 403 \"staged: is written by claim-rollout alone\""),
+        only(update("N1", "a phase is forged", &web(), &web().note("phase", "Complete"))).expects("deny 403 \"phase: is written by claim-rollout alone\""),
+        only(update("N1", "a ready replica is forged", &web(), &web().note("ready", "x.0"))).expects("deny 403 \"ready: is written by claim-rollout alone\""),
+        only(update("N1", "an unknown value is written", &web(), &web().note("sync", "x"))).expects("deny 403 \"sync: expected one of\""),
         only(update("N1", "the switch to in place", &web(), &web().in_place())).expects("pass"),
         only(update("N1", "an image with a growth", &web().in_place(), &web().in_place().size("20Gi").image("2"))).expects("pass"),
         only(update("N1", "by the controller", &web(), &web().size("5Gi")).by(CONTROLLER)).expects("pass"),
         only(update("N1", "an owned set", &web().owned(), &web().owned().size("5Gi"))).expects("pass"),
-        only(update("N1", "who may patch claims may change templates", &web(), &grown).shipped())
+        only(update("N1", "a user who may patch claims may change templates", &web(), &grown).shipped())
             .cluster(vec![access("alice", true)])
-            .expects("pass who looks=3"),
-        only(update("N1", "who may not, may not", &web(), &grown).shipped())
+            .expects("pass who lookups=3"),
+        only(update("N1", "a user without the right is denied", &web(), &grown).shipped())
             .cluster(vec![access("alice", false)])
-            .expects("refuse 403 who \"cannot patch\""),
-        only(update("N1", "there is nobody to ask", &web(), &grown).shipped()).expects("refuse 403 who \"cannot ask\""),
+            .expects("deny 403 who \"cannot patch\""),
+        only(update("N1", "there is no API server to ask", &web(), &grown).shipped()).expects("deny 403 who \"cannot ask\""),
         only(update("N1", "claims that would not follow are warned of", &web(), &grown))
             .settings(json!({"pvcChecks": "Warn"}))
             .cluster(slow())
-            .expects(format!("pass looks=4 warns {slow_says}")),
+            .expects(format!("pass lookups=4 warns {slow_message}")),
         only(update("N1", "claims that would not follow are refused", &web(), &grown))
             .settings(json!({"pvcChecks": "Deny"}))
             .cluster(slow())
-            .expects(format!("refuse 403 looks=4 {slow_says}")),
-        only(update("N1", "templates that cannot be read", &web(), &web().size("x"))).expects("refuse 403 \"expected a quantity such as 10Gi\""),
+            .expects(format!("deny 403 lookups=4 {slow_message}")),
+        only(update("N1", "templates that cannot be read", &web(), &web().size("x"))).expects("deny 403 \"expected a quantity such as 10Gi\""),
     ]
 }
 
@@ -130,30 +130,30 @@ fn kruise() -> Vec<Case> {
     let nil = || [claims(), vec![storage_class("standard", Value::Null)]].concat();
     let not_expandable = "\"storage class standard does not have allowVolumeExpansion: true\"";
     vec![
-        warned("a growth is applied", web().size("20Gi"), "pass looks=4"),
-        warned("a label reaches new claims only", web().data("/metadata/labels/a", "b"), &format!("pass looks=3 warns {sizes_only}")),
-        warned("a growth and a label", web().size("20Gi").data("/metadata/labels/a", "b"), &format!("pass looks=4 warns {sizes_only}")),
-        // OpenKruise's webhook accepts a class that does not say so; its controller then refuses.
-        missing.clone().settings(json!({"pvcChecks": "Warn"})).cluster(nil()).expects(format!("pass looks=4 warns {not_expandable}")),
-        missing.settings(json!({"pvcChecks": "Deny"})).cluster(nil()).expects(format!("refuse 403 looks=4 {not_expandable}")),
+        warned("a growth is applied", web().size("20Gi"), "pass lookups=4"),
+        warned("a label reaches new claims only", web().data("/metadata/labels/a", "b"), &format!("pass lookups=3 warns {sizes_only}")),
+        warned("a growth and a label", web().size("20Gi").data("/metadata/labels/a", "b"), &format!("pass lookups=4 warns {sizes_only}")),
+        // OpenKruise's webhook accepts a class without allowVolumeExpansion; its controller then fails.
+        missing.clone().settings(json!({"pvcChecks": "Warn"})).cluster(nil()).expects(format!("pass lookups=4 warns {not_expandable}")),
+        missing.settings(json!({"pvcChecks": "Deny"})).cluster(nil()).expects(format!("deny 403 lookups=4 {not_expandable}")),
         of_kruise(update("K1", "who may not patch claims", &follow(web()), &follow(web().size("20Gi"))).shipped())
             .cluster(vec![access("alice", false)])
-            .expects("refuse 403 who \"cannot patch\""),
-        of_kruise(update("K1", "a record is forged, and nothing is mutated", &follow(web()), &follow(web().note("staged", "{}")))).expects("pass"),
+            .expects("deny 403 who \"cannot patch\""),
+        of_kruise(update("K1", "a staged change is forged, and nothing is mutated", &follow(web()), &follow(web().note("staged", "{}")))).expects("pass"),
         of_kruise(update("K1", "a staged set is changed", &follow(web().staged(&web().size("90Gi"))), &follow(web().size("20Gi")))).expects("pass"),
         of_kruise(update("K1", "an owned set", &follow(web().owned()), &follow(web().owned().size("5Gi")))).expects("pass"),
-        of_kruise(update("K1", "an owned set that is looked after", &follow(web().owned()), &follow(web().owned().size("5Gi"))))
+        of_kruise(update("K1", "an owned set that is managed", &follow(web().owned()), &follow(web().owned().size("5Gi"))))
             .settings(json!({"ownedSets": "Stage"}))
-            .expects("refuse 403 \"cannot shrink\""),
+            .expects("deny 403 \"cannot shrink\""),
         of_kruise(update("K1", "where templates are only judged anyway", &follow(web()), &follow(web().size("5Gi"))))
             .settings(json!({"mode": "ValidateOnly"}))
-            .expects("refuse 403 \"cannot shrink\""),
-        of_kruise(update("K1", "its kind is another one than it says", &follow(web()), &web()))
-            .expects("refuse 400 \"request.object: expected an object of the kind\""),
+            .expects("deny 403 \"cannot shrink\""),
+        of_kruise(update("K1", "its kind differs from that of the request", &follow(web()), &web()))
+            .expects("deny 400 \"request.object: expected an object of the kind\""),
     ]
 }
 
-/// Strategies that are none, or nobody's.
+/// Invalid and unknown strategies.
 fn strategies() -> Vec<Case> {
     let with = |set: Object, strategy: Value| set.with("/apiVersion", "apps.kruise.io/v1beta1").with("/spec/volumeClaimUpdateStrategy", strategy);
     let shrink = |sentence: &str, strategy: Value, expected: &str| {
@@ -164,7 +164,7 @@ fn strategies() -> Vec<Case> {
         shrink("a strategy without a type", json!({}), "pass"),
         shrink("a strategy with an empty type", json!({"type": ""}), "pass"),
         shrink("a strategy of the future", json!({"type": "InPlace"}), "pass"),
-        shrink("a type that is no text", json!({"type": 1}), "refuse 400 \"request: spec.volumeClaimUpdateStrategy: \""),
-        shrink("a strategy that is a text", json!("OnPodRollingUpdate"), "refuse 400 \"request: spec.volumeClaimUpdateStrategy: \""),
+        shrink("a type that is no text", json!({"type": 1}), "deny 400 \"request: spec.volumeClaimUpdateStrategy: \""),
+        shrink("a strategy that is a text", json!("OnPodRollingUpdate"), "deny 400 \"request: spec.volumeClaimUpdateStrategy: \""),
     ]
 }

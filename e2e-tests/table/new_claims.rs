@@ -1,16 +1,16 @@
-//! Row P1: claims at birth.
+//! Row P1: the creation of PVCs.
 
 use claim_rollout::templates::{Phase, UpdatePolicy};
 use serde_json::{Value, json};
 
-use super::case::{Case, birth};
+use super::case::{Case, creation};
 use super::objects::{Object, SET_CONTROLLER, UID, claim, web};
 
 pub(super) fn cases() -> Vec<Case> {
     [desired(), fields(), passes(), names(), hosts()].into_iter().flatten().collect()
 }
 
-/// A set of which `data` is wished to be larger.
+/// A StatefulSet with a staged growth of `data`.
 fn growing() -> Object {
     web().staged(&web().size("20Gi"))
 }
@@ -19,11 +19,11 @@ fn cluster(sets: &[&Object]) -> Vec<Value> {
     sets.iter().map(|set| set.0.clone()).collect()
 }
 
-fn born(sentence: &str, claim: &Object, sets: &[&Object], expected: &str) -> Case {
-    birth("P1", sentence, SET_CONTROLLER, claim).shipped().cluster(cluster(sets)).expects(expected)
+fn created(sentence: &str, claim: &Object, sets: &[&Object], expected: &str) -> Case {
+    creation("P1", sentence, SET_CONTROLLER, claim).shipped().cluster(cluster(sets)).expects(expected)
 }
 
-const BORN: &str = "divert storage=20Gi revision looks=1";
+const CREATED: &str = "mutate storage=20Gi revision lookups=1";
 
 fn desired() -> Vec<Case> {
     let one = claim("data-web-3");
@@ -31,46 +31,46 @@ fn desired() -> Vec<Case> {
     let complete = staged_change(UpdatePolicy::InPlace, Phase::Complete);
     let lazy = staged_change(UpdatePolicy::OnClaimDelete, Phase::RollingOut);
     vec![
-        born("a claim is born as wished", &one, &[&growing()], BORN),
-        born("after the wish was reached", &one, &[&complete], BORN),
-        born("where existing claims stay as they are", &one, &[&lazy], BORN),
-        born("by the controller manager's own account", &one, &[&growing()], BORN).by("system:kube-controller-manager"),
-        born("by the account that the setting names", &one, &[&growing()], BORN)
+        created("a claim is created at the target", &one, &[&growing()], CREATED),
+        created("after the target was reached", &one, &[&complete], CREATED),
+        created("where existing claims stay as they are", &one, &[&lazy], CREATED),
+        created("by the controller manager's own account", &one, &[&growing()], CREATED).by("system:kube-controller-manager"),
+        created("by the account that the setting names", &one, &[&growing()], CREATED)
             .by("ssc")
             .settings(json!({"statefulSetControllerAccounts": ["other", "ssc"]})),
-        born("its name is only in the request", &one.clone().without("/metadata/name"), &[&growing()], BORN).asking("/name", "data-web-3"),
-        born("the set has no selector that matches labels", &one, &[&growing().without("/spec/selector")], BORN),
-        born("a template that the wish leaves as it is", &claim("logs-web-0"), &[&growing()], "divert storage=5Gi revision looks=1")
+        created("its name is only in the request", &one.clone().without("/metadata/name"), &[&growing()], CREATED).asking("/name", "data-web-3"),
+        created("the set has no selector that matches labels", &one, &[&growing().without("/spec/selector")], CREATED),
+        created("a template that the target leaves as it is", &claim("logs-web-0"), &[&growing()], "mutate storage=5Gi revision lookups=1")
             .asking("/object/spec/resources/requests/storage", "4Gi"),
-        born("it has the size already", &one.clone().with("/spec/resources/requests/storage", "20480Mi"), &[&growing()], "divert revision looks=1"),
-        born(
-            "it asks for more than is wished",
+        created("it has the size already", &one.clone().with("/spec/resources/requests/storage", "20480Mi"), &[&growing()], "mutate revision lookups=1"),
+        created(
+            "it asks for more than the target",
             &one.clone().with("/spec/resources/requests/storage", "99Gi"),
             &[&growing()],
-            "divert revision looks=1",
+            "mutate revision lookups=1",
         ),
-        born("it asks for nothing", &one.clone().without("/spec/resources"), &[&growing()], BORN),
-        born(
+        created("it asks for nothing", &one.clone().without("/spec/resources"), &[&growing()], CREATED),
+        created(
             "it has no labels, and the set selects by none",
             &one.clone().without("/metadata/labels"),
             &[&growing().with("/spec/selector", json!({}))],
-            BORN,
+            CREATED,
         ),
-        born(
-            "it was born before",
+        created(
+            "it was created before",
             &one.clone()
                 .with("/spec/resources/requests/storage", "20Gi")
                 .with("/metadata/labels/claim-rollout.io~1revision", web().size("20Gi").revision()),
             &[&growing()],
-            "pass looks=1",
+            "pass lookups=1",
         ),
-        born("the switch alone is staged", &one, &[&web().staged(&web())], "divert revision looks=1"),
-        born("in a dry run", &one, &[&growing()], BORN).asking("/dryRun", true),
-        born("where sets of other controllers are looked after", &one, &[&growing().owned()], BORN).settings(json!({"ownedSets": "Stage"})),
+        created("the switch alone is staged", &one, &[&web().staged(&web())], "mutate revision lookups=1"),
+        created("in a dry run", &one, &[&growing()], CREATED).asking("/dryRun", true),
+        created("where sets of other controllers are managed", &one, &[&growing().owned()], CREATED).settings(json!({"ownedSets": "Stage"})),
     ]
 }
 
-/// Each field that a claim is born with.
+/// Each field of a new PVC.
 fn fields() -> Vec<Case> {
     let set = |live: Object, target: Object| live.clone().staged(&target);
     let old = web().data("/metadata/labels", json!({"tier": "bronze", "old": "yes"})).data("/metadata/annotations", json!({"before": "x"}));
@@ -83,59 +83,59 @@ fn fields() -> Vec<Case> {
     let class = |name: &str| web().data("/spec/volumeAttributesClassName", name);
     let was = |name: &str| claim("data-web-0").with("/spec/volumeAttributesClassName", name);
     vec![
-        born(
-            "with the wish's labels and annotations in place of the live template's",
+        created(
+            "with the target's labels and annotations in place of the live template's",
             &one(),
             &[&set(old.clone(), new.clone())],
-            "divert label:tier=gold -label:old annotation:backup=daily -annotation:before revision looks=1",
+            "mutate label:tier=gold -label:old annotation:backup=daily -annotation:before revision lookups=1",
         ),
-        born(
+        created(
             "with labels and annotations where it had none",
             &one().without("/metadata/annotations"),
             &[&set(old.clone(), new.clone())],
-            "divert label:tier=gold -label:old annotation:backup=daily revision looks=1",
+            "mutate label:tier=gold -label:old annotation:backup=daily revision lookups=1",
         ),
-        born("what the wish has no longer was not there", &claim("data-web-0"), &[&set(old.clone(), web())], "divert revision looks=1"),
-        born(
+        created("what the target no longer has was not there", &claim("data-web-0"), &[&set(old.clone(), web())], "mutate revision lookups=1"),
+        created(
             "the selector's labels stay the selector's",
             &claim("data-web-0"),
             &[&set(web(), web().data("/metadata/labels", json!({"app": "x"})))],
-            "divert revision looks=1",
+            "mutate revision lookups=1",
         ),
-        born("with the wished class", &claim("data-web-0"), &[&set(web(), class("gold"))], "divert class=gold revision looks=1"),
-        born(
-            "with the wished class in place of another",
+        created("with the target's class", &claim("data-web-0"), &[&set(web(), class("gold"))], "mutate class=gold revision lookups=1"),
+        created(
+            "with the target's class in place of another",
             &was("silver"),
             &[&set(class("silver"), class("gold"))],
-            "divert class=gold revision looks=1",
+            "mutate class=gold revision lookups=1",
         ),
-        born("it has the class already", &was("gold"), &[&set(web(), class("gold"))], "divert revision looks=1"),
-        // A wish without a class leaves the class of a claim as it is.
-        born("a wish without a class", &was("silver"), &[&set(class("silver"), web())], "divert revision looks=1"),
-        born(
+        created("it has the class already", &was("gold"), &[&set(web(), class("gold"))], "mutate revision lookups=1"),
+        // A target without a class leaves the class of a PVC as it is.
+        created("a target without a class", &was("silver"), &[&set(class("silver"), web())], "mutate revision lookups=1"),
+        created(
             "with all of it",
             &one(),
             &[&set(old, new.size("20Gi").data("/spec/volumeAttributesClassName", "gold"))],
-            "divert storage=20Gi class=gold label:tier=gold -label:old annotation:backup=daily -annotation:before revision looks=1",
+            "mutate storage=20Gi class=gold label:tier=gold -label:old annotation:backup=daily -annotation:before revision lookups=1",
         ),
     ]
 }
 
-/// Claims that are left alone.
+/// PVCs that are left alone.
 fn passes() -> Vec<Case> {
     let one = claim("data-web-3");
-    let pass = |sentence: &str, claim: &Object, sets: &[&Object], looks: &str| born(sentence, claim, sets, &format!("pass {looks}"));
-    let once = "looks=1";
+    let pass = |sentence: &str, claim: &Object, sets: &[&Object], lookups: &str| created(sentence, claim, sets, &format!("pass {lookups}"));
+    let once = "lookups=1";
     vec![
-        pass("somebody else makes it", &one, &[&growing()], "").by("alice"),
-        pass("somebody else makes it, whose name begins alike", &one, &[&growing()], "").by(&format!("{SET_CONTROLLER}2")),
+        pass("another user creates it", &one, &[&growing()], "").by("alice"),
+        pass("another user with a similar name creates it", &one, &[&growing()], "").by(&format!("{SET_CONTROLLER}2")),
         pass("the usual account, where the setting names another", &one, &[&growing()], "")
             .settings(json!({"statefulSetControllerAccounts": ["ssc"]})),
-        pass("nobody may make claims", &one, &[&growing()], "").settings(json!({"statefulSetControllerAccounts": []})),
+        pass("the user may not create claims", &one, &[&growing()], "").settings(json!({"statefulSetControllerAccounts": []})),
         pass("templates are mutable here", &one, &[&growing()], "").settings(json!({"mode": "ValidateOnly"})),
         pass("nothing is staged", &one, &[&web()], once),
-        pass("the record is forged", &one, &[&web().note("staged", "{}")], once),
-        pass("the record is of a set that is gone", &one, &[&growing().with("/metadata/uid", "made-again")], once),
+        pass("the staged change is forged", &one, &[&web().note("staged", "{}")], once),
+        pass("the staged change is of a deleted set", &one, &[&growing().with("/metadata/uid", "made-again")], once),
         pass("another controller owns the set", &one, &[&growing().owned()], once),
         pass("the set has no such template", &claim("cache-web-0"), &[&growing()], once),
         pass("there is no such set", &claim("data-db-0"), &[&growing()], once),
@@ -161,23 +161,23 @@ fn names() -> Vec<Case> {
     let [first, second] = [named("web-1", "data"), named("1", "data-web")];
     let both = claim("data-web-1-0");
     let plain = |set: &Object| set.clone().unnoted("staged");
-    let born_after_two = BORN.replace("looks=1", "looks=2");
-    let odd = |sentence: &str, name: &str| born(sentence, &claim(name), &[&growing()], "pass");
+    let created_after_two = CREATED.replace("lookups=1", "lookups=2");
+    let odd = |sentence: &str, name: &str| created(sentence, &claim(name), &[&growing()], "pass");
     let dashes = format!("data{}-web-0", "-a".repeat(20));
     vec![
-        born("two sets could have given the name, one exists", &both, &[&first], &born_after_two),
-        born("two sets could have given the name, the other exists", &both, &[&second], &born_after_two),
-        born("two sets give the name", &both, &[&first, &second], "pass looks=2"),
-        born("two sets give the name, one without a wish", &both, &[&first, &plain(&second)], "pass looks=2"),
-        born("two sets give the name, one of another controller", &both, &[&first, &second.clone().owned()], "pass looks=2"),
-        born("two sets could, one has no such template", &both, &[&first, &named("1", "log")], &born_after_two),
+        created("two sets could have given the name, one exists", &both, &[&first], &created_after_two),
+        created("two sets could have given the name, the other exists", &both, &[&second], &created_after_two),
+        created("two sets give the name", &both, &[&first, &second], "pass lookups=2"),
+        created("two sets give the name, one without a staged change", &both, &[&first, &plain(&second)], "pass lookups=2"),
+        created("two sets give the name, one of another controller", &both, &[&first, &second.clone().owned()], "pass lookups=2"),
+        created("two sets could, one has no such template", &both, &[&first, &named("1", "log")], &created_after_two),
         odd("a name without a dash", "data"),
         odd("a name without an ordinal", "data-web-x"),
         odd("a name that ends with a dash", "data-web-"),
         odd("a name that is an ordinal", "0"),
         odd("a name without a set", "data-0"),
-        born("a name that could be of too many sets", &claim(&dashes), &[&growing()], "pass warns \"is created from the live template: its name could be of 21 StatefulSets\""),
-        born("with few look-ups of claims", &claim("data-web-0"), &[&growing()], BORN).settings(json!({"maxPVCLookups": 1})),
+        created("a name that could be of too many sets", &claim(&dashes), &[&growing()], "pass warns \"is created from the live template: its name could be of 21 StatefulSets\""),
+        created("with few lookups of claims", &claim("data-web-0"), &[&growing()], CREATED).settings(json!({"maxPVCLookups": 1})),
     ]
 }
 
@@ -185,13 +185,13 @@ fn hosts() -> Vec<Case> {
     let one = claim("data-web-3");
     let from_live = "warns \"claim data-web-3 is made from the live template: its set cannot be read (";
     vec![
-        born("there is nobody to ask", &one, &[], &format!("pass looks=1 {from_live}\"")),
-        born("the host grants nothing", &one, &[], &format!("pass looks=1 {from_live}Host error: Policy has not been granted access\""))
+        created("there is no API server to ask", &one, &[], &format!("pass lookups=1 {from_live}\"")),
+        created("the host grants nothing", &one, &[], &format!("pass lookups=1 {from_live}Host error: Policy has not been granted access\""))
             .nothing_granted(),
-        born("it is no claim", &growing(), &[&growing()], "refuse 400 \"request.object: expected an object of the kind that request.kind says\"")
+        created("it is of another kind", &growing(), &[&growing()], "deny 400 \"request.object: expected an object of the kind that request.kind says\"")
             .asking("/name", "web"),
-        born("there is none", &one, &[&growing()], "refuse 400 \"request.object: expected a PersistentVolumeClaim, but found nothing\"")
+        created("there is none", &one, &[&growing()], "deny 400 \"request.object: expected a PersistentVolumeClaim, but found nothing\"")
             .asking("/object", Value::Null),
-        born("the set's uid is another's", &one, &[&growing().with("/metadata/uid", format!("{UID}0"))], "pass looks=1"),
+        created("the set's uid is another's", &one, &[&growing().with("/metadata/uid", format!("{UID}0"))], "pass lookups=1"),
     ]
 }

@@ -1,21 +1,21 @@
-//! Verdicts in a few words, so that a row can be read:
+//! The notation of expected answers:
 //!
-//! | verdict | means |
+//! | answer | means |
 //! |---|---|
-//! | `pass` | it goes on as it came |
-//! | `divert templates staged:InPlace` | the old templates are put back, and what was asked for is staged under this policy, the phase beside it |
-//! | `divert templates staged:InPlace[data=20Gi,logs=5Gi]` | … and what is staged is not what was asked for, but this |
-//! | `divert restored -staged` | the templates of a record that came along are put in place |
-//! | `divert kept`, `-staged` | the record is put back as it was, or taken away |
-//! | `phase=Staged`, `-phase`, `ready=…`, `-ready`, `-withdraw` | an annotation is written, or taken away |
-//! | `storage=20Gi class=gold label:k=v -label:k annotation:k=v -annotation:k revision` | a claim is written |
-//! | `by:annotation` | why the audit log says that a change was withdrawn |
-//! | `who looks=4` | it was asked who may, and four objects were looked up |
-//! | `warns "…" "…"` | these are the warnings, one for one; a part of each is enough |
-//! | `refuse 403 "…" "…"` | the message has all of these parts |
+//! | `pass` | the request passes unchanged |
+//! | `mutate templates staged:InPlace` | the live templates stay, the requested ones are staged under this policy |
+//! | `mutate templates staged:InPlace[data=20Gi,logs=5Gi]` | … these templates are staged instead |
+//! | `mutate restored -staged` | the templates of a staged change in the request become the live ones |
+//! | `mutate kept`, `-staged` | the staged change is restored, or removed |
+//! | `phase=Staged`, `-phase`, `ready=…`, `-ready`, `-withdraw` | an annotation is written, or removed |
+//! | `storage=20Gi class=gold label:k=v -label:k annotation:k=v -annotation:k revision` | a PVC is changed |
+//! | `by:annotation` | the reason of a withdrawal in the audit log |
+//! | `who lookups=4` | one SubjectAccessReview and four lookups of objects |
+//! | `warns "…" "…"` | these are all warnings; a part of each is enough |
+//! | `deny 403 "…" "…"` | the message has all of these parts |
 //!
-//! Whatever else differs between the object of the request and the one that goes back is written as `!/path`, which no
-//! row expects.
+//! Every other difference between the object of the request and the mutated one is written as `!/path`, which no row
+//! expects.
 
 use std::fmt;
 
@@ -24,14 +24,14 @@ use serde_json::Value;
 use super::case::{Answer, Case};
 use super::staged_change;
 
-/// What was found: the words of the verdict in their order, and what was said.
+/// The answer: its words in order, and its messages.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Found {
     pub(super) words: Vec<String>,
-    pub(super) said: Vec<String>,
+    pub(super) messages: Vec<String>,
 }
 
-/// A place where two values differ.
+/// A difference between two values.
 pub(super) struct Change<'a> {
     pub(super) path: Vec<String>,
     pub(super) before: Option<&'a Value>,
@@ -39,7 +39,7 @@ pub(super) struct Change<'a> {
 }
 
 impl Change<'_> {
-    /// As a JSON pointer.
+    /// The JSON pointer of the difference.
     pub(super) fn path(&self) -> String {
         let escaped = |segment: &String| segment.replace('~', "~0").replace('/', "~1");
         self.path
@@ -49,8 +49,8 @@ impl Change<'_> {
     }
 }
 
-/// Where two values differ, down to what is not an object on both sides; an object beside nothing is compared with an
-/// empty one.
+/// The differences between two values, down to values that are not objects on both sides. An object opposite nothing is
+/// compared with an empty one.
 pub(super) fn changes<'a>(before: &'a Value, after: &'a Value) -> Vec<Change<'a>> {
     let mut changes = Vec::new();
     descend(Some(before), Some(after), &mut Vec::new(), &mut changes);
@@ -92,71 +92,74 @@ fn descend<'a>(
     }
 }
 
-/// The answer in words, if it is one that anybody may get: bounded, on one line, in one piece.
+/// The answer in words, if it keeps the rules for every answer: complete, with short messages of one line each.
 pub(super) fn found(case: &Case, answer: &Answer) -> Result<Found, String> {
-    let told = &answer.told;
+    let json = &answer.json;
     let strings = |value: &Value| -> Vec<String> {
         let items = value.as_array().into_iter().flatten();
         items.filter_map(|item| item.as_str().map(str::to_owned)).collect()
     };
     let mut found = Found::default();
-    if told["accepted"] == false {
-        let keys: Vec<&String> = told.as_object().into_iter().flat_map(|fields| fields.keys()).collect();
+    if json["accepted"] == false {
+        let keys: Vec<&String> = json.as_object().into_iter().flat_map(|fields| fields.keys()).collect();
         ensure(
             keys == ["accepted", "code", "message"],
-            "a refusal has a code and a message, nothing else",
+            "a denial has a code and a message, nothing else",
         )?;
-        found.words.push(format!("refuse {}", told["code"]));
-        found.said = told["message"].as_str().map(str::to_owned).into_iter().collect();
+        found.words.push(format!("deny {}", json["code"]));
+        found.messages = json["message"].as_str().map(str::to_owned).into_iter().collect();
     } else {
-        ensure(told["accepted"] == true, "it is accepted or refused")?;
+        ensure(json["accepted"] == true, "it is accepted or denied")?;
         ensure(
-            told.get("message").is_none() && told.get("code").is_none(),
+            json.get("message").is_none() && json.get("code").is_none(),
             "what is accepted has no message",
         )?;
-        let (object, mutated) = (&case.request["object"], told.get("mutated_object"));
-        ensure(mutated != Some(object), "an object that goes back differs")?;
+        let (object, mutated) = (&case.request["object"], json.get("mutated_object"));
+        ensure(mutated != Some(object), "a mutated object differs")?;
         found
             .words
-            .push(if mutated.is_some() { "divert" } else { "pass" }.to_owned());
+            .push(if mutated.is_some() { "mutate" } else { "pass" }.to_owned());
         let edits = mutated
-            .map(|mutated| staged_change::edits(case, mutated, told))
+            .map(|mutated| staged_change::edits(case, mutated, json))
             .transpose()?;
         found.words.extend(edits.unwrap_or_default());
-        found.words.extend(audit(told)?);
-        found.said = strings(&told["warnings"]);
+        found.words.extend(audit(json)?);
+        found.messages = strings(&json["warnings"]);
     }
     found.words.extend(asked(case, &answer.asked)?);
-    let most = if told["accepted"] == false { 2048 } else { 256 };
-    for line in &found.said {
-        ensure(line.starts_with("claim-rollout: "), "a line says who speaks")?;
+    let most = if json["accepted"] == false { 2048 } else { 256 };
+    for line in &found.messages {
+        ensure(
+            line.starts_with("claim-rollout: "),
+            "a line begins with the name of the program",
+        )?;
         ensure(line.chars().count() <= most, "a line is short")?;
         ensure(!line.chars().any(char::is_control), "a line is a line")?;
     }
-    let warned = strings(&told["warnings"]);
+    let warned = strings(&json["warnings"]);
     let all: usize = warned.iter().map(|line| line.chars().count()).sum();
     ensure(all <= 4096, "all warnings together are short")?;
     Ok(found)
 }
 
-/// What the audit log has beside the revision.
-fn audit(told: &Value) -> Result<Vec<String>, String> {
+/// The audit annotations, except for revisions.
+fn audit(json: &Value) -> Result<Vec<String>, String> {
     let mut words = Vec::new();
-    for (key, value) in told["audit_annotations"].as_object().into_iter().flatten() {
+    for (key, value) in json["audit_annotations"].as_object().into_iter().flatten() {
         let value = value.as_str().unwrap_or_default();
         match key.as_str() {
             "withdrawn-by" => words.push(format!("by:{}", value.replace(' ', "-"))),
             "revision" | "withdrawn" => ensure(value.len() == 10, "a revision has ten characters")?,
-            _ => return Err(format!("nobody expects {key} in the audit log")),
+            _ => return Err(format!("unexpected {key} in the audit log")),
         }
     }
     Ok(words)
 }
 
-/// What was asked, and that it was not more than is allowed.
+/// The lookups. Fails if there are more than the settings allow.
 fn asked(case: &Case, asked: &[String]) -> Result<Vec<String>, String> {
-    let looks: Vec<&String> = asked.iter().filter(|line| line.starts_with("get ")).collect();
-    let claims = looks
+    let lookups: Vec<&String> = asked.iter().filter(|line| line.starts_with("get ")).collect();
+    let claims = lookups
         .iter()
         .filter(|line| line.starts_with("get PersistentVolumeClaim "))
         .count();
@@ -173,16 +176,16 @@ fn asked(case: &Case, asked: &[String]) -> Result<Vec<String>, String> {
         "it is asked once, and about the requester only",
     )?;
     let mut words: Vec<String> = who.iter().map(|_| "who".to_owned()).collect();
-    words.extend((!looks.is_empty()).then(|| format!("looks={}", looks.len())));
+    words.extend((!lookups.is_empty()).then(|| format!("lookups={}", lookups.len())));
     Ok(words)
 }
 
-/// What differs from what was expected, if anything does.
+/// The answer, if it is not the expected one.
 pub(super) fn compare(expected: &str, found: &Found) -> Option<String> {
-    let (mut words, mut said) = (Vec::new(), Vec::new());
+    let (mut words, mut messages) = (Vec::new(), Vec::new());
     for (index, part) in expected.split('"').enumerate() {
         if index % 2 == 1 {
-            said.push(part);
+            messages.push(part);
         } else {
             words.extend(part.split_whitespace().filter(|word| *word != "warns"));
         }
@@ -191,25 +194,29 @@ pub(super) fn compare(expected: &str, found: &Found) -> Option<String> {
     let mut found_words: Vec<&str> = text.split_whitespace().collect();
     words.sort_unstable();
     found_words.sort_unstable();
-    let refused = found_words.contains(&"refuse");
-    let as_said = if refused {
-        !said.is_empty()
-            && said
+    let denied = found_words.contains(&"deny");
+    let same_messages = if denied {
+        !messages.is_empty()
+            && messages
                 .iter()
-                .all(|part| found.said.iter().any(|line| line.contains(part)))
+                .all(|part| found.messages.iter().any(|line| line.contains(part)))
     } else {
-        said.len() == found.said.len() && said.iter().zip(&found.said).all(|(part, line)| line.contains(part))
+        messages.len() == found.messages.len()
+            && messages
+                .iter()
+                .zip(&found.messages)
+                .all(|(part, line)| line.contains(part))
     };
-    (words != found_words || !as_said).then(|| found.to_string())
+    (words != found_words || !same_messages).then(|| found.to_string())
 }
 
 impl fmt::Display for Found {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.words.join(" "))?;
-        if !self.said.is_empty() && self.words.iter().all(|word| !word.starts_with("refuse")) {
+        if !self.messages.is_empty() && self.words.iter().all(|word| !word.starts_with("deny")) {
             f.write_str(" warns")?;
         }
-        self.said.iter().try_for_each(|line| write!(f, " \"{line}\""))
+        self.messages.iter().try_for_each(|line| write!(f, " \"{line}\""))
     }
 }
 

@@ -1,22 +1,22 @@
-//! A small set `web` as the API server would show it, what is staged on it, and what stands around it in the cluster.
+//! A small StatefulSet `web` as the API server stores it, a staged change for it, and other objects of the cluster.
 
 use claim_rollout::templates::{ClaimTemplate, Phase, Revision, StagedChange, UpdatePolicy};
 use serde_json::{Value, json};
 
 /// The uid of `web`.
 pub(super) const UID: &str = "6c4a6a3e-0000-4000-8000-000000000001";
-/// Where the controller runs.
+/// The account of our controller.
 pub(super) const CONTROLLER: &str = "system:serviceaccount:claim-rollout:claim-rollout-controller";
-/// Who makes claims, and replaces Pods.
+/// The account of the StatefulSet controller.
 pub(super) const SET_CONTROLLER: &str = "system:serviceaccount:kube-system:statefulset-controller";
-/// What the annotations of this project begin with, in a JSON pointer.
+/// The prefix of our annotations, in a JSON pointer.
 const OURS: &str = "/metadata/annotations/claim-rollout.io~1";
 
-/// An object, and how to make another out of it.
+/// An object, with methods that return changed copies.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Object(pub(super) Value);
 
-/// `web`: three replicas, `data` of 10Gi and `logs` of 5Gi, with parts that the policy does not know.
+/// `web`: three replicas, `data` of 10Gi and `logs` of 5Gi, with fields that the policy does not know.
 pub(super) fn web() -> Object {
     let claim = |name: &str, size: &str| {
         json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name, "creationTimestamp": null},
@@ -40,89 +40,89 @@ pub(super) fn web() -> Object {
 }
 
 impl Object {
-    /// With this value at this JSON pointer; objects on the way are made.
+    /// Sets the value at this JSON pointer; creates the objects on the way.
     pub(super) fn with(mut self, pointer: &str, value: impl Into<Value>) -> Self {
         put(&mut self.0, pointer, value.into());
         self
     }
 
-    /// Without what is there.
+    /// Removes the value at this JSON pointer.
     pub(super) fn without(mut self, pointer: &str) -> Self {
         remove(&mut self.0, pointer);
         self
     }
 
-    /// With an annotation of this project.
+    /// Sets one of our annotations.
     pub(super) fn note(self, key: &str, value: &str) -> Self {
         self.with(&format!("{OURS}{key}"), value)
     }
 
-    /// Without it.
+    /// Removes one of our annotations.
     pub(super) fn unnoted(self, key: &str) -> Self {
         self.without(&format!("{OURS}{key}"))
     }
 
-    /// With this update policy.
+    /// Sets the update policy.
     pub(super) fn policy(self, policy: &str) -> Self {
         self.note("update-policy", policy)
     }
 
-    /// Under `InPlace`.
+    /// Sets the update policy `InPlace`.
     pub(super) fn in_place(self) -> Self {
         self.policy("InPlace")
     }
 
-    /// With another value in the template `data`.
+    /// Sets a value in the template `data`.
     pub(super) fn data(self, pointer: &str, value: impl Into<Value>) -> Self {
         self.with(&format!("/spec/volumeClaimTemplates/0{pointer}"), value)
     }
 
-    /// With another size of `data`.
+    /// Sets the size of `data`.
     pub(super) fn size(self, size: &str) -> Self {
         self.data("/spec/resources/requests/storage", size)
     }
 
-    /// With another image.
+    /// Sets the image.
     pub(super) fn image(self, tag: &str) -> Self {
         let image = format!("example/main:{tag}");
         self.with("/spec/template/spec/containers/0/image", image)
     }
 
-    /// With another partition.
+    /// Sets the partition.
     pub(super) fn partition(self, partition: i64) -> Self {
         self.with("/spec/updateStrategy/rollingUpdate/partition", partition)
     }
 
-    /// With this number of replicas.
+    /// Sets the number of replicas.
     pub(super) fn replicas(self, replicas: i64) -> Self {
         self.with("/spec/replicas", replicas)
     }
 
-    /// With this retention policy: `whenDeleted`, then `whenScaled`.
+    /// Sets the retention policy: `whenDeleted`, then `whenScaled`.
     pub(super) fn retention(self, when_deleted: &str, when_scaled: &str) -> Self {
         let policy = json!({"whenDeleted": when_deleted, "whenScaled": when_scaled});
         self.with("/spec/persistentVolumeClaimRetentionPolicy", policy)
     }
 
-    /// With a controller of another kind as its owner.
+    /// Adds a controller of another kind as the owner.
     pub(super) fn owned(self) -> Self {
         let owner =
             json!({"apiVersion": "example.com/v1", "kind": "Database", "name": "db", "uid": "d-1", "controller": true});
         self.with("/metadata/ownerReferences", json!([owner]))
     }
 
-    /// With a record of the templates of `target`, still being rolled out in place.
+    /// Stages the templates of `target`, with a rollout in progress under `InPlace`.
     pub(super) fn staged(self, target: &Self) -> Self {
         self.staged_change(target, UpdatePolicy::InPlace, Phase::RollingOut)
     }
 
-    /// With a record of the templates of `target`.
+    /// Stages the templates of `target`.
     pub(super) fn staged_change(self, target: &Self, policy: UpdatePolicy, phase: Phase) -> Self {
         let text = staged_change(target, policy, phase);
         self.note("staged", &text)
     }
 
-    /// With what stands beside a staged change.
+    /// Sets the annotations beside a staged change.
     pub(super) fn beside(self, phase: &str, ready: &str) -> Self {
         self.note("phase", phase).note("ready", ready)
     }
@@ -138,7 +138,7 @@ impl Object {
     }
 }
 
-/// The record of the templates of a set, staged by alice with Helm.
+/// The staged change for the templates of a StatefulSet, staged by alice with Helm.
 pub(super) fn staged_change(target: &Object, update_policy: UpdatePolicy, phase: Phase) -> String {
     let change = StagedChange {
         by: "alice".to_owned(),
@@ -151,7 +151,7 @@ pub(super) fn staged_change(target: &Object, update_policy: UpdatePolicy, phase:
     change.write().expect("a short record")
 }
 
-/// Puts a value where a JSON pointer leads, and makes objects on the way; `-` is the end of a list.
+/// Sets the value at a JSON pointer, and creates objects on the way; `-` is the end of a list.
 pub(super) fn put(root: &mut Value, pointer: &str, value: Value) {
     let mut here = root;
     for segment in pointer.split('/').skip(1) {
@@ -179,7 +179,7 @@ pub(super) fn put(root: &mut Value, pointer: &str, value: Value) {
     *here = value;
 }
 
-/// Takes away what a JSON pointer leads to.
+/// Removes the value at a JSON pointer.
 pub(super) fn remove(root: &mut Value, pointer: &str) {
     let (parent, key) = pointer.rsplit_once('/').expect("a pointer");
     let key = key.replace("~1", "/").replace("~0", "~");
@@ -190,7 +190,7 @@ pub(super) fn remove(root: &mut Value, pointer: &str) {
     }
 }
 
-/// A bound claim of 10Gi in the class `standard`, by name.
+/// A bound PVC of 10Gi in the class `standard`, by name.
 pub(super) fn claim(name: &str) -> Object {
     Object(json!({
         "apiVersion": "v1", "kind": "PersistentVolumeClaim",
@@ -216,12 +216,12 @@ pub(super) fn pod(ordinal: u32) -> Object {
     }))
 }
 
-/// The three claims of `data`.
+/// The three PVCs of `data`.
 pub(super) fn claims() -> Vec<Value> {
     (0..3).map(|ordinal| claim(&format!("data-web-{ordinal}")).0).collect()
 }
 
-/// A storage class that says this about expansion.
+/// A storage class with this value of allowVolumeExpansion.
 pub(super) fn storage_class(name: &str, expansion: impl Into<Value>) -> Value {
     json!({"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": name},
         "provisioner": "csi.example.com", "allowVolumeExpansion": expansion.into()})
@@ -233,7 +233,7 @@ pub(super) fn attributes_class(name: &str, driver: &str) -> Value {
         "driverName": driver})
 }
 
-/// The answer to whether a user may patch claims.
+/// The SubjectAccessReview whether a user may patch PVCs.
 pub(super) fn access(user: &str, allowed: bool) -> Value {
     json!({"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
         "spec": {"user": user, "resourceAttributes": {"namespace": "shop", "verb": "patch", "resource": "persistentvolumeclaims"}},

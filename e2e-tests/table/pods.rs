@@ -1,4 +1,4 @@
-//! Row G1: Pods that wait for their claims; and what is written beside a staged change.
+//! Row G1: Pods that wait for their PVCs; and the annotations beside a staged change.
 
 use claim_rollout::templates::{Phase, UpdatePolicy};
 use serde_json::{Value, json};
@@ -8,13 +8,13 @@ use super::case::{Case, deletion, update};
 use super::objects::{CONTROLLER, Object, SET_CONTROLLER, claim, pod, web};
 
 pub(super) fn cases() -> Vec<Case> {
-    [waits(), goes(), asked(), where_nothing_is_rolled_out(), hosts(), beside(), follows_the_policy(), follows_the_wish()]
+    [waits(), goes(), asked(), where_nothing_is_rolled_out(), hosts(), beside(), follows_the_policy(), follows_the_target()]
         .into_iter()
         .flatten()
         .collect()
 }
 
-/// A set of which `data` is to grow.
+/// A StatefulSet with a staged growth of `data`.
 fn rolling() -> Object {
     web().in_place().staged(&grown())
 }
@@ -23,7 +23,7 @@ fn grown() -> Object {
     web().size("20Gi")
 }
 
-/// A claim that was brought to what is staged, and has become this large.
+/// A PVC at the target revision, with this capacity.
 fn at(name: &str, capacity: &str) -> Object {
     claim(name)
         .with("/metadata/labels/claim-rollout.io~1revision", grown().revision())
@@ -31,7 +31,7 @@ fn at(name: &str, capacity: &str) -> Object {
         .with("/status/capacity/storage", capacity)
 }
 
-/// The claim of `data` of the highest replica.
+/// The PVC of `data` of the highest replica.
 fn data(capacity: &str) -> Object {
     at("data-web-2", capacity)
 }
@@ -48,13 +48,13 @@ fn condition(kind: &str, message: &str) -> Value {
     json!([{"type": "Other", "status": "True"}, {"type": kind, "status": "True", "message": message}])
 }
 
-/// web-2 is deleted; its claim of `data` is this one.
+/// Deletes web-2; its PVC of `data` is this one.
 fn of_data(sentence: &str, data: &Object, expected: &str) -> Case {
     deletion("G1", sentence, &pod(2)).cluster(cluster(&[&rolling(), data, &logs()])).expects(expected)
 }
 
-fn denied(why: &str, looks: u32) -> String {
-    format!("refuse 403 looks={looks} \"claim-rollout: {why}; Pod web-2 is replaced when it is ready\"")
+fn denied(why: &str, lookups: u32) -> String {
+    format!("deny 403 lookups={lookups} \"claim-rollout: {why}; Pod web-2 is replaced when it is ready\"")
 }
 
 fn waits() -> Vec<Case> {
@@ -69,20 +69,20 @@ fn waits() -> Vec<Case> {
     vec![
         waits("its claim was not written yet", claim("data-web-2"), &behind),
         waits("its claim is of another revision", data("20Gi").with("/metadata/labels/claim-rollout.io~1revision", "x"), &behind),
-        waits("its claim is as large as wished, and was not written yet", claim("data-web-2").with("/status/capacity/storage", "20Gi"), &behind),
+        waits("its claim is as large as the target, and was not written yet", claim("data-web-2").with("/status/capacity/storage", "20Gi"), &behind),
         waits("its claim was written", data("10Gi"), &format!("is Applied: {size}")),
-        waits("its claim says nothing of its capacity", data("10Gi").without("/status/capacity"), "is Applied: capacity none of 20Gi"),
+        waits("its claim has no capacity", data("10Gi").without("/status/capacity"), "is Applied: capacity none of 20Gi"),
         waits("its claim is being expanded", resize("ControllerResizeInProgress"), &format!("is Expanding: {size}")),
-        waits("its claim is being expanded, as a condition says", data("10Gi").with("/status/conditions", condition("Resizing", "")), &format!("is Expanding: {size}")),
+        waits("its claim is being expanded, as a condition shows", data("10Gi").with("/status/conditions", condition("Resizing", "")), &format!("is Expanding: {size}")),
         waits("the driver cannot expand its claim", resize("ControllerResizeInfeasible"), "is Infeasible: the driver cannot do it"),
         waits(
-            "the driver cannot expand its claim, and says why",
+            "the driver cannot expand its claim, and reports why",
             resize("ControllerResizeInfeasible").with("/status/conditions", condition("ControllerResizeError", "out of space")),
             "is Infeasible: out of space",
         ),
         waits("its claim waits for another class", gold(data("20Gi")), &format!("is Modifying: {class}")),
         waits("its claim gets another class", gold(data("20Gi")).with("/status/modifyVolumeStatus/status", "InProgress"), &format!("is Modifying: {class}")),
-        waits("a class is not there", gold(data("20Gi")).with("/status/modifyVolumeStatus/status", "Pending"), &format!("is Modifying: {class}: it waits, perhaps for that class to exist")),
+        waits("a class does not exist", gold(data("20Gi")).with("/status/modifyVolumeStatus/status", "Pending"), &format!("is Modifying: {class}: it waits, perhaps for that class to exist")),
         waits("the driver cannot change the class", gold(data("20Gi")).with("/status/modifyVolumeStatus/status", "Infeasible"), "is Infeasible: the driver cannot do it"),
         waits("a node expands its claim, which gets another class", gold(resize("NodeResizePending")), &format!("is NodeExpanding: {size}")),
         second,
@@ -91,29 +91,29 @@ fn waits() -> Vec<Case> {
 
 fn goes() -> Vec<Case> {
     let resize = |status: &str| data("10Gi").with("/status/allocatedResourceStatuses", json!({"storage": status}));
-    let goes = |sentence: &str, data: Object| of_data(sentence, &data, "pass looks=3");
+    let goes = |sentence: &str, data: Object| of_data(sentence, &data, "pass lookups=3");
     let others = deletion("G1", "only the claim of another Pod is not ready", &pod(1))
         .cluster(cluster(&[&rolling(), &data("10Gi"), &at("data-web-1", "20Gi"), &at("logs-web-1", "5Gi")]));
     let alone = |sentence: &str, claims: &[&Object]| deletion("G1", sentence, &pod(2)).cluster(cluster(&[&[&rolling()], claims].concat()));
     vec![
         goes("its claims are ready", data("20Gi")),
-        goes("its claims are larger than wished", data("99Gi")),
+        goes("its claims are larger than the target", data("99Gi")),
         goes("its claim is not bound", data("10Gi").with("/status/phase", "Pending")),
         goes("its claim is not bound, nor written", claim("data-web-2").with("/status/phase", "Pending")),
-        goes("its claim is on its way out", data("10Gi").with("/metadata/deletionTimestamp", "2026-01-01T00:00:00Z")),
+        goes("its claim is terminating", data("10Gi").with("/metadata/deletionTimestamp", "2026-01-01T00:00:00Z")),
         goes("a node expands its claim when a Pod mounts it", resize("NodeResizePending")),
         goes("a node expands its claim", resize("NodeResizeInProgress")),
         goes("a node cannot expand its claim", resize("NodeResizeInfeasible")),
-        goes("a file system is pending, from before there was a status for it", data("10Gi").with("/status/conditions", condition("FileSystemResizePending", ""))),
+        goes("a pending file system without allocatedResourceStatuses", data("10Gi").with("/status/conditions", condition("FileSystemResizePending", ""))),
         goes("its claim cannot be read", data("10Gi").with("/spec/resources/requests/storage", "much")),
-        goes("its claim is no claim", Object(json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data-web-2"}, "spec": "x"}))),
-        others.expects("pass looks=3"),
-        alone("one of its claims is not there", &[&logs()]).expects("pass looks=3"),
-        alone("none of its claims is there", &[]).expects("pass looks=3"),
+        goes("its claim is of another kind", Object(json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data-web-2"}, "spec": "x"}))),
+        others.expects("pass lookups=3"),
+        alone("one of its claims is not there", &[&logs()]).expects("pass lookups=3"),
+        alone("none of its claims is there", &[]).expects("pass lookups=3"),
     ]
 }
 
-/// Who asks, and for which Pod.
+/// The user, and the Pod.
 fn asked() -> Vec<Case> {
     let of = |sentence: &str, pod: &Object| deletion("G1", sentence, pod).cluster(cluster(&[&rolling(), &data("10Gi"), &logs()]));
     let applied = denied("data-web-2 is Applied: capacity 10Gi of 20Gi", 2);
@@ -127,7 +127,7 @@ fn asked() -> Vec<Case> {
     vec![
         by("by the StatefulSet controller", SET_CONTROLLER).expects(&applied),
         by("by the controller manager's own account", "system:kube-controller-manager").expects(&applied),
-        by("by somebody", "alice").expects("pass"),
+        by("by another user", "alice").expects("pass"),
         by("by our controller", CONTROLLER).expects("pass"),
         by("by the garbage collector", "system:serviceaccount:kube-system:generic-garbage-collector").expects("pass"),
         by("by nobody", "").expects("pass"),
@@ -139,115 +139,115 @@ fn asked() -> Vec<Case> {
         of("it is changed", &pod(2)).asking("/operation", "UPDATE").asking("/object", pod(2).0).expects("pass"),
         goes("it has failed", two.clone().with("/status/phase", "Failed")),
         goes("it has succeeded", two.clone().with("/status/phase", "Succeeded")),
-        goes("it is on its way out", two.clone().with("/metadata/deletionTimestamp", "2026-01-01T00:00:00Z")),
-        goes("a drain takes it away", two.clone().with("/status/conditions", drained)),
+        goes("it is terminating", two.clone().with("/metadata/deletionTimestamp", "2026-01-01T00:00:00Z")),
+        goes("a drain deletes it", two.clone().with("/status/conditions", drained)),
         of("a drain took nothing away", &two.clone().with("/status/conditions", not_drained)).expects(&applied),
         goes("it mounts no claim", two.clone().with("/spec/volumes", claimless)),
         goes("it has no volumes", two.clone().without("/spec/volumes")),
         goes("a Job controls it", two.clone().with("/metadata/ownerReferences/0/kind", "Job")),
         goes("a set of OpenKruise controls it", two.clone().with("/metadata/ownerReferences/0/apiVersion", "apps.kruise.io/v1beta1")),
-        goes("a set owns it that is no controller of it", two.clone().without("/metadata/ownerReferences/0/controller")),
-        goes("nobody controls it", two.clone().without("/metadata/ownerReferences")),
-        of("its set was made anew", &two.clone().with("/metadata/ownerReferences/0/uid", "before")).expects("pass looks=1"),
-        of("it is not named after its set", &two.clone().with("/metadata/name", "other-2")).expects("pass looks=1"),
-        of("it has no ordinal", &two.clone().with("/metadata/name", "web-x")).expects("pass looks=1"),
+        goes("a set owns it without being its controller", two.clone().without("/metadata/ownerReferences/0/controller")),
+        goes("it has no controller", two.clone().without("/metadata/ownerReferences")),
+        of("its set was made anew", &two.clone().with("/metadata/ownerReferences/0/uid", "before")).expects("pass lookups=1"),
+        of("it is not named after its set", &two.clone().with("/metadata/name", "other-2")).expects("pass lookups=1"),
+        of("it has no ordinal", &two.clone().with("/metadata/name", "web-x")).expects("pass lookups=1"),
         goes("its status cannot be read", two.with("/status", "x")),
     ]
 }
 
-/// What there is of the set, and its Pod web-2, whose claim of `data` is not ready.
+/// Deletes Pod web-2 of this StatefulSet, whose PVC of `data` is not ready.
 fn of_set(sentence: &str, set: &Object) -> Case {
     deletion("G1", sentence, &pod(2)).cluster(cluster(&[set, &data("10Gi"), &logs()]))
 }
 
 fn where_nothing_is_rolled_out() -> Vec<Case> {
-    let goes = |sentence: &str, set: Object| of_set(sentence, &set).expects("pass looks=1");
+    let goes = |sentence: &str, set: Object| of_set(sentence, &set).expects("pass lookups=1");
     let waits = |sentence: &str, set: Object| of_set(sentence, &set).expects(denied("data-web-2 is Applied", 2).replace("; Pod", "\" \"; Pod"));
     let staged_change = |policy, phase| web().staged_change(&grown(), policy, phase);
     let lazy = staged_change(UpdatePolicy::OnClaimDelete, Phase::RollingOut);
-    let paused = "refuse 403 looks=1 \"the rollout is paused by the annotation claim-rollout.io/paused; Pod web-2 is replaced when it goes on\"";
+    let paused = "deny 403 lookups=1 \"the rollout is paused by the annotation claim-rollout.io/paused; Pod web-2 is replaced when it goes on\"";
     let strategy = |kind: &str| rolling().with("/spec/updateStrategy", json!({"type": kind}));
     let ready = |ready: &str| strategy("Recreate").note("ready", ready);
-    let together = "refuse 403 looks=1 \"the Pods of web are replaced together, when all of its PersistentVolumeClaims are ready\"";
+    let together = "deny 403 lookups=1 \"the Pods of web are replaced together, when all of its PersistentVolumeClaims are ready\"";
     let elsewhere = json!({"ownedSets": "Stage"});
     vec![
         goes("nothing is staged", web().in_place()),
-        goes("the wish was reached", staged_change(UpdatePolicy::InPlace, Phase::Complete)),
-        goes("claims stay as they are, as the record says", lazy.clone()),
-        waits("claims follow, as the set says", lazy.in_place()),
-        goes("claims stay as they are, as the set says", rolling().policy("OnClaimDelete")),
-        goes("the set says what nobody knows", rolling().policy("Sometimes")),
-        goes("the record is forged", rolling().note("staged", "{}")),
-        goes("the record is of another set", rolling().with("/metadata/uid", "made-again")),
-        goes("the record breaks a rule", web().in_place().staged(&web().size("1Gi"))),
-        goes("Pods go their own way", rolling().note("sync", "Async")),
-        waits("Pods wait, as the set says", rolling().note("sync", "LockStep")),
-        waits("nobody knows how Pods wait", rolling().note("sync", "Sometimes")),
+        goes("the target was reached", staged_change(UpdatePolicy::InPlace, Phase::Complete)),
+        goes("claims stay as they are, by the staged change", lazy.clone()),
+        waits("claims follow, by the set", lazy.in_place()),
+        goes("claims stay as they are, by the set", rolling().policy("OnClaimDelete")),
+        goes("the set has an unknown policy", rolling().policy("Sometimes")),
+        goes("the staged change is forged", rolling().note("staged", "{}")),
+        goes("the staged change is of another set", rolling().with("/metadata/uid", "made-again")),
+        goes("the staged change breaks a rule", web().in_place().staged(&web().size("1Gi"))),
+        goes("Pods roll by themselves", rolling().note("sync", "Async")),
+        waits("Pods wait, by the set", rolling().note("sync", "LockStep")),
+        waits("an unknown sync", rolling().note("sync", "Sometimes")),
         goes("it is below the partition", rolling().partition(3)),
         waits("it is at the partition", rolling().partition(2)),
         goes("it is out of range", rolling().replicas(2)),
         goes("it is below the first ordinal", rolling().with("/spec/ordinals", json!({"start": 3}))),
-        goes("its set is on its way out", rolling().with("/metadata/deletionTimestamp", "2026-01-01T00:00:00Z")),
+        goes("its set is terminating", rolling().with("/metadata/deletionTimestamp", "2026-01-01T00:00:00Z")),
         goes("another controller owns its set", rolling().owned()),
-        of_set("another controller owns its set, and is looked after", &rolling().owned()).settings(elsewhere)
-            .expects("refuse 403 looks=2 \"data-web-2 is Applied\""),
-        of_set("the record is beyond what the settings allow", &rolling()).settings(json!({"maxStorage": {"*": "15Gi"}})).expects("pass looks=1"),
-        of_set("templates are mutable here", &rolling()).settings(json!({"mode": "ValidateOnly"})).expects("pass looks=1"),
+        of_set("another controller owns its set, which is managed", &rolling().owned()).settings(elsewhere)
+            .expects("deny 403 lookups=2 \"data-web-2 is Applied\""),
+        of_set("the staged change is beyond what the settings allow", &rolling()).settings(json!({"maxStorage": {"*": "15Gi"}})).expects("pass lookups=1"),
+        of_set("templates are mutable here", &rolling()).settings(json!({"mode": "ValidateOnly"})).expects("pass lookups=1"),
         of_set("the rollout is paused", &rolling().note("paused", "true")).expects(paused),
         waits("the rollout is not paused", rolling().note("paused", "false")),
         waits("Pods are replaced by hand, and the controller deletes one", strategy("OnDelete")),
         of_set("Pods are replaced together", &strategy("Recreate")).expects(together),
-        of_set("Pods are replaced together, when all were ready for another wish", &ready("x.0")).expects(together),
+        of_set("Pods are replaced together, when all were ready for another target", &ready("x.0")).expects(together),
         waits("Pods are replaced together, when all were ready", ready(&format!("{}.0", grown().revision()))),
     ]
 }
 
 fn hosts() -> Vec<Case> {
-    let one = || deletion("G1", "there is nobody to ask", &pod(2));
+    let one = || deletion("G1", "there is no API server to ask", &pod(2));
     let set = deletion("G1", "there is no such set", &pod(2)).cluster(cluster(&[&data("10Gi")]));
     let odd = strategies().into_iter().map(|strategy| {
         let set = rolling().with("/spec/updateStrategy", strategy.clone());
-        of_set(&format!("the strategy is {strategy}"), &set).expects("pass looks=1")
+        of_set(&format!("the strategy is {strategy}"), &set).expects("pass lookups=1")
     });
     let rows = vec![
-        one().expects("pass looks=1"),
-        deletion("G1", "the host grants nothing", &pod(2)).nothing_granted().expects("pass looks=1"),
-        set.expects("pass looks=1"),
-        of_set("the set cannot be read", &rolling().with("/spec", "x")).expects("pass looks=1"),
-        of_set("the set's templates cannot be read", &rolling().with("/spec/volumeClaimTemplates", "x")).expects("pass looks=1"),
-        one().asking("/oldObject", Value::Null).expects("refuse 400 \"request.oldObject: expected a Pod, but found nothing\""),
+        one().expects("pass lookups=1"),
+        deletion("G1", "the host grants nothing", &pod(2)).nothing_granted().expects("pass lookups=1"),
+        set.expects("pass lookups=1"),
+        of_set("the set cannot be read", &rolling().with("/spec", "x")).expects("pass lookups=1"),
+        of_set("the set's templates cannot be read", &rolling().with("/spec/volumeClaimTemplates", "x")).expects("pass lookups=1"),
+        one().asking("/oldObject", Value::Null).expects("deny 400 \"request.oldObject: expected a Pod, but found nothing\""),
         one().asking("/oldObject", web().0).asking("/name", "web")
-            .expects("refuse 400 \"request.oldObject: expected an object of the kind that request.kind says\""),
+            .expects("deny 400 \"request.oldObject: expected an object of the kind that request.kind says\""),
         one().without("/userInfo").expects("pass"),
     ];
     rows.into_iter().chain(odd).collect()
 }
 
-/// What stands beside a staged change stays with it, and only we write it.
+/// The annotations beside a staged change stay with it, and only claim-rollout writes them.
 fn beside() -> Vec<Case> {
     let ready = format!("{}.2", grown().revision());
     let old = rolling().beside("RollingOut", &ready);
-    let put_back = format!("divert phase=RollingOut ready={ready}");
+    let put_back = format!("mutate phase=RollingOut ready={ready}");
     let edit = |sentence: &str, new: Object, expected: &str| update("U1", sentence, &old, &new).expects(expected);
     vec![
-        edit("an unrelated edit leaves what stands beside the record", old.clone().image("2"), "pass"),
+        edit("an unrelated edit leaves the annotations beside the staged change", old.clone().image("2"), "pass"),
         edit("a canary is lowered", old.clone().partition(0), "pass"),
-        edit("Pods are to go their own way", old.clone().note("sync", "Async"), "pass"),
+        edit("Async is asked for", old.clone().note("sync", "Async"), "pass"),
         edit("more replicas", old.clone().replicas(5), "pass"),
-        edit("Pods are to be replaced by hand", old.clone().with("/spec/updateStrategy", json!({"type": "OnDelete"})), "pass"),
-        edit("a replace drops what stands beside the record", rolling(), &put_back),
-        edit("a replace drops all of it", web().in_place(), &put_back.replace("divert", "divert kept")),
-        edit("the waiting is ended by hand", old.clone().beside("Complete", "x.0"), &put_back),
-        edit("the phase goes by hand", old.clone().unnoted("phase"), "divert phase=RollingOut"),
-        edit("all claims are ready, says somebody", old.clone().note("ready", "x.0"), &format!("divert ready={ready}")),
-        update("U1", "a replica is ready, says somebody", &rolling(), &rolling().note("ready", &ready)).expects("divert -ready"),
-        update("U1", "a phase is written by hand", &rolling(), &rolling().note("phase", "Complete")).expects("divert -phase"),
-        edit("a second wish: nobody is ready for it", old.clone().size("30Gi"), "divert templates staged:InPlace -ready warns \"staged data 20Gi -> 30Gi\""),
-        edit("the same wish again: whoever is ready stays so", old.clone().size("20Gi"), "divert templates"),
+        edit("OnDelete is asked for", old.clone().with("/spec/updateStrategy", json!({"type": "OnDelete"})), "pass"),
+        edit("a replace drops the annotations beside the staged change", rolling(), &put_back),
+        edit("a replace drops all of it", web().in_place(), &put_back.replace("mutate", "mutate kept")),
+        edit("the ready replica is written by hand", old.clone().beside("Complete", "x.0"), &put_back),
+        edit("the phase is removed by hand", old.clone().unnoted("phase"), "mutate phase=RollingOut"),
+        edit("all claims are ready, a user claims", old.clone().note("ready", "x.0"), &format!("mutate ready={ready}")),
+        update("U1", "a replica is ready, a user claims", &rolling(), &rolling().note("ready", &ready)).expects("mutate -ready"),
+        update("U1", "a phase is written by hand", &rolling(), &rolling().note("phase", "Complete")).expects("mutate -phase"),
+        edit("a second target: no replica is ready for it", old.clone().size("30Gi"), "mutate templates staged:InPlace -ready warns \"staged data 20Gi -> 30Gi\""),
+        edit("the same target again keeps the ready replica", old.clone().size("20Gi"), "mutate templates"),
     ]
 }
 
-/// The phase says whether anything is rolled out.
+/// The phase shows whether anything is rolled out.
 fn follows_the_policy() -> Vec<Case> {
     let of = |policy, phase| web().staged_change(&grown(), policy, phase);
     let lazy = of(UpdatePolicy::OnClaimDelete, Phase::RollingOut).note("phase", "Staged");
@@ -256,24 +256,24 @@ fn follows_the_policy() -> Vec<Case> {
     let default = |case: Case| case.settings(json!({"defaultUpdatePolicy": "InPlace"}));
     let switched = "warns \"staged data 10Gi -> 20Gi; 3 claims will be updated in place\"";
     vec![
-        update("U1", "claims are to stay as they are", &old, &old.clone().policy("OnClaimDelete")).expects("divert phase=Staged"),
-        update("U1", "by the word of OpenKruise", &old, &old.clone().policy("OnDelete")).expects("divert phase=Staged"),
-        update("U5", "claims are to follow", &lazy, &lazy.clone().in_place()).expects(format!("divert phase=RollingOut {switched}")),
+        update("U1", "claims are to stay as they are", &old, &old.clone().policy("OnClaimDelete")).expects("mutate phase=Staged"),
+        update("U1", "by the word of OpenKruise", &old, &old.clone().policy("OnDelete")).expects("mutate phase=Staged"),
+        update("U5", "claims are to follow", &lazy, &lazy.clone().in_place()).expects(format!("mutate phase=RollingOut {switched}")),
         update("U5", "claims are to follow, and there was no phase", &lazy.clone().unnoted("phase"), &lazy.clone().unnoted("phase").in_place())
             .expects(format!("pass {switched}")),
-        update("U1", "the record's own policy rules", &old, &old.clone().unnoted("update-policy")).expects("pass"),
-        default(update("U1", "the record's own policy rules, whatever the default", &lazy, &lazy.clone().image("2"))).expects("pass"),
+        update("U1", "the policy of the staged change applies", &old, &old.clone().unnoted("update-policy")).expects("pass"),
+        default(update("U1", "the policy of the staged change overrides the default", &lazy, &lazy.clone().image("2"))).expects("pass"),
         update("U1", "what was reached stays so", &complete, &complete.clone().policy("OnClaimDelete")).expects("pass"),
-        update("U1", "what was reached is put back", &complete, &complete.clone().unnoted("phase")).expects("divert phase=Complete"),
-        update("U1", "what was staged lazily is put back", &lazy, &lazy.clone().note("phase", "RollingOut")).expects("divert phase=Staged"),
+        update("U1", "what was reached is put back", &complete, &complete.clone().unnoted("phase")).expects("mutate phase=Complete"),
+        update("U1", "what was staged lazily is put back", &lazy, &lazy.clone().note("phase", "RollingOut")).expects("mutate phase=Staged"),
     ]
 }
 
-/// A wish is staged with its phase, however the set was.
-fn follows_the_wish() -> Vec<Case> {
+/// A target is staged with its phase, whatever the StatefulSet had before.
+fn follows_the_target() -> Vec<Case> {
     let target = |sentence: &str, set: Object, expected: &str| {
         let new = set.clone().size("20Gi").image("2");
-        update("U3", sentence, &set, &new).expects(format!("divert templates staged:{expected}"))
+        update("U3", sentence, &set, &new).expects(format!("mutate templates staged:{expected}"))
     };
     let [in_place, lazy] = [
         "InPlace warns \"staged data 10Gi -> 20Gi; 3 claims will be updated in place\"",
@@ -287,10 +287,10 @@ fn follows_the_wish() -> Vec<Case> {
         target("a growth and an image where Pods go their own way", web().in_place().note("sync", "Async"), in_place),
         target("a growth and an image while it is paused", web().in_place().note("paused", "true"), in_place),
         update("U3", "a growth with a phase of one's own", &web().in_place(), &web().in_place().size("20Gi").note("phase", "Complete"))
-            .expects(format!("divert templates staged:{in_place}")),
+            .expects(format!("mutate templates staged:{in_place}")),
         update("U3", "a growth with a ready replica of one's own", &web().in_place(), &web().in_place().size("20Gi").note("ready", "x.0"))
-            .expects(format!("divert templates -ready staged:{in_place}")),
+            .expects(format!("mutate templates -ready staged:{in_place}")),
         update("U3", "a growth after the last one was reached", &complete, &complete.clone().size("30Gi"))
-            .expects("divert templates -ready staged:InPlace warns \"staged data 20Gi -> 30Gi\""),
+            .expects("mutate templates -ready staged:InPlace warns \"staged data 20Gi -> 30Gi\""),
     ]
 }

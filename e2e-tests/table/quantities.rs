@@ -1,4 +1,4 @@
-//! Sizes as Kubernetes reads them (facts of the quantity table): in other spellings, as wishes, and as none.
+//! Sizes as Kubernetes reads them (facts of the quantity table): other spellings, growths, and invalid sizes.
 
 use serde_json::json;
 
@@ -9,7 +9,7 @@ pub(super) fn cases() -> Vec<Case> {
     [same(), grown(), refused(), elsewhere()].into_iter().flatten().collect()
 }
 
-/// Pairs of one amount.
+/// Pairs of equal amounts.
 const SAME: [(&str, &str); 24] = [
     ("10Gi", "10240Mi"),
     ("10Gi", "10737418240"),
@@ -50,16 +50,16 @@ fn same() -> Vec<Case> {
         if one != "0" {
             let rolling = sized("1n").staged(&sized(one));
             let again = rolling.clone().size(other);
-            cases.push(update("U2", format!("{one} again in another spelling: {other}"), &rolling, &again).expects("divert templates"));
+            cases.push(update("U2", format!("{one} again in another spelling: {other}"), &rolling, &again).expects("mutate templates"));
         }
     }
-    // A number that is no text is what it says.
+    // A number without quotes counts as its text.
     let number = web().in_place().data("/spec/resources/requests/storage", json!(10_737_418_240_u64));
     cases.push(update("U0", "a size that is a number", &sized("10Gi"), &number).expects("pass"));
     cases
 }
 
-/// A size, a larger one, and how the larger is printed.
+/// A size, a larger one, and the printed form of the larger one.
 const GROWN: [(&str, &str, &str); 14] = [
     ("10Gi", "20Gi", "20Gi"),
     ("10Gi", "20480Mi", "20Gi"),
@@ -79,13 +79,13 @@ const GROWN: [(&str, &str, &str); 14] = [
 
 fn grown() -> Vec<Case> {
     let one = |(from, to, printed): (&str, &str, &str)| {
-        let expected = format!("divert templates staged:InPlace warns \"staged data {from} -> {printed}; 3 claims\"");
+        let expected = format!("mutate templates staged:InPlace warns \"staged data {from} -> {printed}; 3 claims\"");
         update("U3", format!("{from} grows to {to}"), &sized(from), &sized(to)).expects(expected)
     };
     GROWN.into_iter().map(one).collect()
 }
 
-/// What is no size, and why.
+/// Values that are no sizes, and the message.
 const REFUSED: [(&str, &str); 28] = [
     ("", "expected a quantity such as 10Gi"),
     (" ", "expected a quantity such as 10Gi"),
@@ -119,31 +119,31 @@ const REFUSED: [(&str, &str); 28] = [
 
 fn refused() -> Vec<Case> {
     let one = |(size, fault): (&str, &str)| {
-        let expected = format!("refuse 403 \"resources.requests.storage: \" \"{fault}\"");
+        let expected = format!("deny 403 \"resources.requests.storage: \" \"{fault}\"");
         update("U3", format!("a size {size:?}"), &sized("10Gi"), &sized(size)).expects(expected)
     };
     let mut cases: Vec<Case> = REFUSED.into_iter().map(one).collect();
     for value in [json!(true), json!(["20Gi"]), json!({"Gi": 20})] {
         let new = web().in_place().data("/spec/resources/requests/storage", value.clone());
-        let expected = "refuse 403 \"resources.requests.storage: expected a quantity as a string, such as\"";
+        let expected = "deny 403 \"resources.requests.storage: expected a quantity as a string, such as\"";
         cases.push(update("U3", format!("a size that is {value}"), &sized("10Gi"), &new).expects(expected));
     }
     let nothing = web().in_place().data("/spec/resources/requests/storage", json!(null));
-    cases.push(update("U3", "a size that is null", &sized("10Gi"), &nothing).expects("refuse 403 \"resources.requests.storage: \""));
+    cases.push(update("U3", "a size that is null", &sized("10Gi"), &nothing).expects("deny 403 \"resources.requests.storage: \""));
     cases
 }
 
-/// Amounts that are no sizes of a volume are compared, too.
+/// Amounts that are not sizes of a volume are compared too.
 fn elsewhere() -> Vec<Case> {
     let limit = |amount: &str| web().data("/spec/resources/limits/storage", amount);
     vec![
         update("U0", "a limit in another spelling", &limit("1Ti"), &limit("1024Gi")).expects("pass"),
-        update("U3", "a limit grows", &limit("1Ti"), &limit("2Ti")).expects("refuse 403 \"spec.resources.limits.storage: cannot change\""),
+        update("U3", "a limit grows", &limit("1Ti"), &limit("2Ti")).expects("deny 403 \"spec.resources.limits.storage: cannot change\""),
         update("U3", "a limit that is no quantity", &limit("1Ti"), &limit("x"))
-            .expects("refuse 403 \"spec.resources.limits.storage: expected a quantity\""),
-        update("U3", "the live size is none, and nothing can be said about it", &sized("x"), &sized("20Gi"))
-            .expects("refuse 403 \"request.oldObject: spec.volumeClaimTemplates[0].spec.resources.requests.storage: expected a quantity\""),
+            .expects("deny 403 \"spec.resources.limits.storage: expected a quantity\""),
+        update("U3", "the live size is none, and cannot be compared", &sized("x"), &sized("20Gi"))
+            .expects("deny 403 \"request.oldObject: spec.volumeClaimTemplates[0].spec.resources.requests.storage: expected a quantity\""),
         update("U3", "the live size is more than a volume can have", &sized("9Ei"), &sized("20Gi"))
-            .expects("refuse 403 \"cannot shrink, expected at least 9Ei\""),
+            .expects("deny 403 \"cannot shrink, expected at least 9Ei\""),
     ]
 }

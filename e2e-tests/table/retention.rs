@@ -1,4 +1,4 @@
-//! Row R1: claims that a request deletes (KEP-1847).
+//! Row R1: PVCs that a request deletes (KEP-1847).
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ pub(super) fn cases() -> Vec<Case> {
 const POLICIES: [[&str; 2]; 4] = [["Retain", "Retain"], ["Retain", "Delete"], ["Delete", "Retain"], ["Delete", "Delete"]];
 const SCALED: &str = "persistentVolumeClaimRetentionPolicy.whenScaled: Delete deletes data-web-2, data-web-1";
 
-/// `web` with one template only, so that the names stay short.
+/// `web` with only one template, to keep the names short.
 fn small(when_deleted: &str, when_scaled: &str) -> Object {
     web().without("/spec/volumeClaimTemplates/1").retention(when_deleted, when_scaled)
 }
@@ -23,7 +23,7 @@ fn owner(kind: &str, name: &str, uid: &str) -> Value {
     json!({"apiVersion": api_version, "kind": kind, "name": name, "uid": uid, "controller": true, "blockOwnerDeletion": true})
 }
 
-/// The claims of `data`, owned like this.
+/// The PVCs of `data` with this owner.
 fn claims(owner: &Value) -> Vec<Value> {
     let one = |ordinal: u32| {
         let one = claim(&format!("data-web-{ordinal}"));
@@ -40,16 +40,16 @@ fn with(case: Case, setting: &str, claims: Vec<Value>) -> Case {
     case.settings(json!({"retention": setting})).cluster(claims)
 }
 
-/// The same under every position of the setting; `looks` are made unless it is off.
-fn everywhere(case: &Case, cluster: &[Value], looks: usize, says: Option<&str>) -> Vec<Case> {
+/// The case with every value of the setting; all but `Off` make this many lookups.
+fn everywhere(case: &Case, cluster: &[Value], lookups: usize, message: Option<&str>) -> Vec<Case> {
     ["Off", "Warn", "Deny"]
         .map(|setting| {
-            let looks = if looks == 0 { String::new() } else { format!("looks={looks}") };
-            let expected = match (setting, says) {
+            let lookups = if lookups == 0 { String::new() } else { format!("lookups={lookups}") };
+            let expected = match (setting, message) {
                 ("Off", _) => "pass".to_owned(),
-                (_, None) => format!("pass {looks}"),
-                ("Warn", Some(says)) => format!("pass {looks} warns \"claim-rollout: {says}\""),
-                (_, Some(says)) => format!("refuse 403 {looks} \"claim-rollout: {says}\" \"Retain first\" \"(setting retention: Deny)\""),
+                (_, None) => format!("pass {lookups}"),
+                ("Warn", Some(message)) => format!("pass {lookups} warns \"claim-rollout: {message}\""),
+                (_, Some(message)) => format!("deny 403 {lookups} \"claim-rollout: {message}\" \"Retain first\" \"(setting retention: Deny)\""),
             };
             let mut case = with(case.clone(), setting, cluster.to_vec()).expects(expected);
             case.sentence = format!("{} ({setting})", case.sentence);
@@ -62,7 +62,7 @@ fn scale_downs() -> Vec<Case> {
     let mut cases = Vec::new();
     for [deleted, scaled] in POLICIES {
         let set = small(deleted, scaled);
-        // What owns claims under each policy while their replicas are wanted.
+        // The owner of PVCs under each policy while their replicas exist.
         let owner = if deleted == "Delete" { of_set() } else { Value::Null };
         let goes = scaled == "Delete";
         let case = update("R1", format!("a scale-down under {deleted}/{scaled}"), &set, &set.clone().replicas(1));
@@ -122,14 +122,14 @@ fn policies() -> Vec<Case> {
     [
         everywhere(&to("Delete and a scale-down at once", &retain, &delete.clone().replicas(1)), &claims(&Value::Null), 2, Some(SCALED)),
         everywhere(&to("Retain and a scale-down at once", &delete, &retain.clone().replicas(1)), &claims(&Value::Null), 2, None),
-        everywhere(&to("Delete and nothing goes", &retain, &delete), &claims(&Value::Null), 0, None),
+        everywhere(&to("Delete without a deletion", &retain, &delete), &claims(&Value::Null), 0, None),
     ]
     .into_iter()
     .flatten()
     .collect()
 }
 
-/// The policy changes while replicas are on their way out.
+/// The policy changes during a scale-down.
 fn in_progress() -> Vec<Case> {
     let old = small("Retain", "Retain").replicas(1);
     let new = small("Retain", "Delete").replicas(1);
@@ -155,7 +155,7 @@ fn in_progress() -> Vec<Case> {
     .collect()
 }
 
-/// Through the subresource, as `kubectl scale` and autoscalers go.
+/// Through the subresource, as `kubectl scale` and autoscalers do.
 fn scales() -> Vec<Case> {
     let scale = |replicas: i64| {
         Object(json!({"apiVersion": "autoscaling/v1", "kind": "Scale",
@@ -187,15 +187,15 @@ fn scales() -> Vec<Case> {
     .collect();
     let unknown = "\"cannot say which claims would be deleted (\" ";
     cases.extend([
-        with(request("nobody can be asked for the set (Warn)", scale(1)), "Warn", vec![]).expects(format!("pass looks=1 warns {unknown}")),
-        with(request("nobody can be asked for the set (Deny)", scale(1)), "Deny", vec![])
-            .expects(format!("refuse 403 looks=1 {unknown} \"grant the policy get on statefulsets and persistentvolumeclaims\"")),
-        with(request("the host grants nothing (Warn)", scale(1)), "Warn", vec![]).nothing_granted().expects(format!("pass looks=1 warns {unknown}")),
+        with(request("no API server to ask for the set (Warn)", scale(1)), "Warn", vec![]).expects(format!("pass lookups=1 warns {unknown}")),
+        with(request("no API server to ask for the set (Deny)", scale(1)), "Deny", vec![])
+            .expects(format!("deny 403 lookups=1 {unknown} \"grant the policy get on statefulsets and persistentvolumeclaims\"")),
+        with(request("the host grants nothing (Warn)", scale(1)), "Warn", vec![]).nothing_granted().expects(format!("pass lookups=1 warns {unknown}")),
         with(request("the host grants nothing (Deny)", scale(1)), "Deny", vec![])
             .nothing_granted()
-            .expects(format!("refuse 403 looks=1 {unknown} \"has not been granted\"")),
+            .expects(format!("deny 403 lookups=1 {unknown} \"has not been granted\"")),
         with(request("a set that cannot be read", scale(1)), "Warn", vec![small("Retain", "Delete").with("/spec", 1).0])
-            .expects("refuse 400 looks=1 \"the set cannot be read\""),
+            .expects("deny 400 lookups=1 \"the set cannot be read\""),
     ]);
     cases
 }
@@ -212,35 +212,36 @@ fn deletions() -> Vec<Case> {
     ];
     let mut cases = Vec::new();
     for [deleted, scaled] in POLICIES {
-        for (how, options, dies) in &options {
+        for (how, options, deletes) in &options {
             let case = delete("R1", format!("a set under {deleted}/{scaled} is deleted, {how}"), &small(deleted, scaled))
                 .asking("/options", options.clone());
-            // Under Retain for scale-downs one more is looked for: claims that one left behind go with the set, too.
-            let (looks, owner) = match (deleted, scaled) {
-                ("Delete", "Retain") => (3 + usize::from(*dies), of_set()),
+            // With Retain for scale-downs there is one more lookup: PVCs that a scale-down left are deleted with the
+            // StatefulSet too.
+            let (lookups, owner) = match (deleted, scaled) {
+                ("Delete", "Retain") => (3 + usize::from(*deletes), of_set()),
                 ("Delete", _) => (3, of_set()),
                 _ => (0, Value::Null),
             };
-            cases.extend(everywhere(&case, &claims(&owner), looks, (*dies && deleted == "Delete").then_some(all)));
+            cases.extend(everywhere(&case, &claims(&owner), lookups, (*deletes && deleted == "Delete").then_some(all)));
         }
     }
-    let gone = delete("R1", "a set is deleted that nobody shows", &web()).asking("/oldObject", Value::Null);
-    cases.push(with(gone.clone(), "Off", vec![]).expects("pass"));
-    cases.push(with(gone, "Warn", vec![]).expects("refuse 400 \"request.oldObject: expected a StatefulSet, but found nothing\""));
-    let by = |who: Case, says: Option<&str>, looks| everywhere(&who, &claims(&of_set()), looks, says);
+    let bare = delete("R1", "a set is deleted without its object", &web()).asking("/oldObject", Value::Null);
+    cases.push(with(bare.clone(), "Off", vec![]).expects("pass"));
+    cases.push(with(bare, "Warn", vec![]).expects("deny 400 \"request.oldObject: expected a StatefulSet, but found nothing\""));
+    let by = |who: Case, message: Option<&str>, lookups| everywhere(&who, &claims(&of_set()), lookups, message);
     cases.extend(by(delete("R1", "the controller deletes a set", &small("Delete", "Retain")).by(CONTROLLER), None, 0));
     cases.extend(by(delete("R1", "an owned set is deleted", &small("Delete", "Retain").owned()), None, 0));
     cases
 }
 
-/// Whose the claims are decides whether they go.
+/// Only PVCs with certain owners are deleted.
 fn owners() -> Vec<Case> {
     let set = small("Delete", "Delete");
     let scale = |sentence: &str| update("R1", format!("{sentence}: a scale-down"), &set, &set.clone().replicas(2));
     let deletion = |sentence: &str| delete("R1", format!("{sentence}: a deletion"), &set.clone().replicas(1));
     let goes = "whenScaled: Delete deletes data-web-2";
-    let dies = "persistentVolumeClaimRetentionPolicy.whenDeleted: Delete deletes data-web-0";
-    let may_die = "persistentVolumeClaimRetentionPolicy.whenDeleted: Delete may delete data-web-0";
+    let deletes = "persistentVolumeClaimRetentionPolicy.whenDeleted: Delete deletes data-web-0";
+    let may_delete = "persistentVolumeClaimRetentionPolicy.whenDeleted: Delete may delete data-web-0";
     let scaled = format!("persistentVolumeClaimRetentionPolicy.{goes}");
     let another = owner("StatefulSet", "web", "made-before");
     let database = json!({"apiVersion": "example.com/v1", "kind": "Database", "name": "db", "uid": "d", "controller": true});
@@ -248,17 +249,17 @@ fn owners() -> Vec<Case> {
     let mut beta = of_set();
     beta["controller"] = false.into();
     [
-        ("owned by the set", of_set(), Some(&*scaled), Some(dies)),
-        ("owned by nobody yet", Value::Null, Some(&*scaled), Some(may_die)),
+        ("owned by the set", of_set(), Some(&*scaled), Some(deletes)),
+        ("not owned yet", Value::Null, Some(&*scaled), Some(may_delete)),
         ("owned by another controller", database, None, None),
         ("owned beside the set by something else", plain, None, None),
-        ("owned by the set as in the first beta", beta, Some(&*scaled), Some(dies)),
-        ("owned by a set of that name that is gone", another, None, None),
+        ("owned by the set as in the first beta", beta, Some(&*scaled), Some(deletes)),
+        ("owned by a deleted set of that name", another, None, None),
     ]
     .into_iter()
-    .flat_map(|(sentence, owner, scaled, dies)| {
+    .flat_map(|(sentence, owner, scaled, deletes)| {
         let mut cases = everywhere(&scale(sentence), &claims(&owner), 1, scaled);
-        cases.extend(everywhere(&deletion(sentence), &claims(&owner), 1, dies));
+        cases.extend(everywhere(&deletion(sentence), &claims(&owner), 1, deletes));
         cases
     })
     .collect()
@@ -273,13 +274,13 @@ fn bounds() -> Vec<Case> {
     let unchecked = "2 more claims were not checked (setting maxPVCLookups: 1)";
     vec![
         with(down("more claims than look-ups (Warn)"), "Warn", claims(&Value::Null))
-            .expects(format!("pass looks=1 warns \"{deletes}\" \"{unchecked}\"")),
+            .expects(format!("pass lookups=1 warns \"{deletes}\" \"{unchecked}\"")),
         with(down("more claims than look-ups (Deny)"), "Deny", claims(&Value::Null))
-            .expects(format!("refuse 403 looks=1 \"{deletes}\" \"{unchecked}\"")),
-        with(endless, "Warn", claims(&Value::Null)).expects("pass looks=20 warns \"2147483627 more claims were not checked\""),
-        with(update("R1", "claims that nobody can be asked for (Warn)", &set, &set.clone().replicas(1)), "Warn", vec![])
-            .expects("pass looks=1 warns \"cannot say which claims would be deleted\""),
-        with(update("R1", "claims that nobody can be asked for (Deny)", &set, &set.clone().replicas(1)), "Deny", vec![])
-            .expects("refuse 403 looks=1 \"cannot say which claims would be deleted\""),
+            .expects(format!("deny 403 lookups=1 \"{deletes}\" \"{unchecked}\"")),
+        with(endless, "Warn", claims(&Value::Null)).expects("pass lookups=20 warns \"2147483627 more claims were not checked\""),
+        with(update("R1", "no API server to ask for the claims (Warn)", &set, &set.clone().replicas(1)), "Warn", vec![])
+            .expects("pass lookups=1 warns \"cannot say which claims would be deleted\""),
+        with(update("R1", "no API server to ask for the claims (Deny)", &set, &set.clone().replicas(1)), "Deny", vec![])
+            .expects("deny 403 lookups=1 \"cannot say which claims would be deleted\""),
     ]
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::case::{Case, create, delete, update};
 use super::objects::{CONTROLLER, Object, UID, access, staged_change, web};
 
-/// What users may write, and who may not write what.
+/// The values that users may write, and those that are denied.
 const KEYS: [(&str, &[&str], &str, &[&str]); 4] = [
     (
         "update-policy",
@@ -19,11 +19,11 @@ const KEYS: [(&str, &[&str], &str, &[&str]); 4] = [
     ("paused", &["true", "false"], "true, false", &["yes", "True", "1", ""]),
 ];
 
-/// What only the policy may write.
+/// The annotations that only the policy may write.
 const POLICYS: [&str; 4] = ["staged", "phase", "ready", "withdraw"];
 
 pub(super) fn cases() -> Vec<Case> {
-    let parts = [births(), user_keys(), audits(), controllers(), others(), owned(), unchanged(), forged(), same_target()];
+    let parts = [creations(), user_keys(), audits(), controllers(), others(), owned(), unchanged(), forged(), same_target()];
     parts.into_iter().flatten().collect()
 }
 
@@ -31,26 +31,26 @@ fn grown() -> Object {
     web().size("20Gi")
 }
 
-fn births() -> Vec<Case> {
+fn creations() -> Vec<Case> {
     let all = POLICYS.iter().fold(web(), |set, key| set.note(key, "x"));
     let stolen = web().staged(&grown());
     let mut cases = vec![
         create("C1", "a set is created", &web()).expects("pass"),
         create("C1", "one without annotations is created", &web().without("/metadata/annotations")).expects("pass"),
         create("C1", "one without templates is created", &web().without("/spec/volumeClaimTemplates")).expects("pass"),
-        create("C1", "all that only the policy writes comes along", &all).expects("divert -staged -phase -ready -withdraw warns \"that came along is removed: \""),
-        create("C1", "a record comes along that was valid elsewhere", &stolen).expects("divert restored -staged warns \"StatefulSet web gets the templates that were staged where it comes from\""),
-        create("C1", "a dry run", &all).asking("/dryRun", true).expects("divert -staged -phase -ready -withdraw warns \"that came along is removed: \""),
+        create("C1", "all that only the policy writes comes along", &all).expects("mutate -staged -phase -ready -withdraw warns \"that came along is removed: \""),
+        create("C1", "the request has a staged change of another set", &stolen).expects("mutate restored -staged warns \"StatefulSet web gets the templates that were staged where it comes from\""),
+        create("C1", "a dry run", &all).asking("/dryRun", true).expects("mutate -staged -phase -ready -withdraw warns \"that came along is removed: \""),
         create("C1", "a name is generated", &web().without("/metadata/name").with("/metadata/generateName", "web-"))
             .asking("/name", "")
             .expects("pass"),
-        create("C1", "the controller makes a set again with its own record", &stolen).by(CONTROLLER).expects("pass"),
+        create("C1", "the controller makes a set again with its own staged change", &stolen).by(CONTROLLER).expects("pass"),
     ];
     for (key, word) in POLICYS.into_iter().zip(["-staged warns \"that came along is removed: \"", "-phase", "-ready", "-withdraw"]) {
         let set = web().note(key, "x");
-        cases.push(create("C1", format!("{key} comes along"), &set).expects(format!("divert {word}")));
+        cases.push(create("C1", format!("{key} comes along"), &set).expects(format!("mutate {word}")));
         let alone = web().without("/metadata/annotations").note(key, "");
-        cases.push(create("C1", format!("{key} is the only annotation, and empty"), &alone).expects(format!("divert {word}")));
+        cases.push(create("C1", format!("{key} is the only annotation, and empty"), &alone).expects(format!("mutate {word}")));
     }
     cases
 }
@@ -65,13 +65,13 @@ fn user_keys() -> Vec<Case> {
         }
         for value in unknown {
             let set = web().note(key, value);
-            let refused = format!("refuse 403 \"annotation claim-rollout.io/{key}: expected one of {allowed}, but found {value}\"");
+            let refused = format!("deny 403 \"annotation claim-rollout.io/{key}: expected one of {allowed}, but found {value}\"");
             cases.push(create("C1", format!("{key}: {value:?} comes along"), &set).expects(&refused));
             cases.push(update("U0", format!("{key}: {value:?} is written"), &web(), &set).expects(&refused));
             let scaled = set.clone().replicas(5);
             cases.push(update("U0", format!("{key}: {value:?} was there before"), &set, &scaled).expects("pass"));
-            let gone = scaled.unnoted(key);
-            cases.push(update("U0", format!("{key}: {value:?} is taken away"), &set, &gone).expects("pass"));
+            let removed = scaled.unnoted(key);
+            cases.push(update("U0", format!("{key}: {value:?} is taken away"), &set, &removed).expects("pass"));
         }
     }
     cases
@@ -84,10 +84,10 @@ fn audits() -> Vec<Case> {
     vec![
         audit("the audit scanner shows a set that is being rolled out", &live).expects("pass"),
         audit("the audit scanner shows a set with names that no claim can have", &web().data("/metadata/name", "A_b")).expects("pass"),
-        audit("what was never stored is judged", &live.clone().without("/metadata/resourceVersion"))
-            .expects("refuse 403 \"update-policy: expected one of\""),
-        audit("another object's uid is no audit", &live).asking("/uid", "another").expects("refuse 403 \"update-policy\""),
-        audit("a user is no audit", &live.unnoted("update-policy")).by("alice").expects("divert restored -staged -phase -ready warns \"StatefulSet web gets the templates that were staged where it comes from\""),
+        audit("an object that was never stored is judged", &live.clone().without("/metadata/resourceVersion"))
+            .expects("deny 403 \"update-policy: expected one of\""),
+        audit("a request with another object's uid is not an audit", &live).asking("/uid", "another").expects("deny 403 \"update-policy\""),
+        audit("a user's request is not an audit", &live.unnoted("update-policy")).by("alice").expects("mutate restored -staged -phase -ready warns \"StatefulSet web gets the templates that were staged where it comes from\""),
     ]
 }
 
@@ -95,14 +95,14 @@ fn controllers() -> Vec<Case> {
     let rolling = web().in_place().staged(&grown());
     let complete = web().in_place().staged_change(&grown(), UpdatePolicy::InPlace, Phase::Complete);
     let elsewhere = json!({"controllerAccounts": ["system:serviceaccount:ops:mover"]});
-    let kept = "divert kept";
+    let kept = "mutate kept";
     vec![
         update("C2", "the controller ends a rollout", &rolling, &complete).by(CONTROLLER).expects("pass"),
-        update("C2", "somebody else ends a rollout", &rolling, &complete).expects(kept),
-        update("C2", "the controller drops a record", &rolling, &web().in_place()).by(CONTROLLER).expects("pass"),
+        update("C2", "another user ends a rollout", &rolling, &complete).expects(kept),
+        update("C2", "the controller drops a staged change", &rolling, &web().in_place()).by(CONTROLLER).expects("pass"),
         update(
             "C2",
-            "the controller says whose claims are ready",
+            "the controller writes the ready replica",
             &rolling.clone().beside("RollingOut", "x.2"),
             &rolling.clone().beside("RollingOut", "x.1"),
         )
@@ -123,7 +123,7 @@ fn others() -> Vec<Case> {
     let mut cases: Vec<Case> = ["status", "scale", "eviction", "ephemeralcontainers"]
         .iter()
         .map(|sub| {
-            let expected = if *sub == "status" { "divert kept" } else { "pass" };
+            let expected = if *sub == "status" { "mutate kept" } else { "pass" };
             let row = if *sub == "status" { "S1" } else { "C3" };
             update(row, format!("the subresource {sub}"), &old, &new).asking("/subResource", *sub).expects(expected)
         })
@@ -131,7 +131,7 @@ fn others() -> Vec<Case> {
     let beside = old.clone().beside("RollingOut", "x.2");
     cases.push(update("S1", "the status ends the waiting", &beside, &beside.clone().beside("Complete", "x.0"))
         .asking("/subResource", "status")
-        .expects("divert phase=RollingOut ready=x.2"));
+        .expects("mutate phase=RollingOut ready=x.2"));
     for (group, version, kind, resource) in [
         ("apps", "v1", "Deployment", "deployments"),
         ("apps", "v1", "DaemonSet", "daemonsets"),
@@ -155,22 +155,22 @@ fn others() -> Vec<Case> {
 }
 
 fn owned() -> Vec<Case> {
-    let staged = "divert templates staged:OnClaimDelete warns \"staged data 10Gi -> 20Gi; existing claims stay\"";
+    let staged = "mutate templates staged:OnClaimDelete warns \"staged data 10Gi -> 20Gi; existing claims stay\"";
     let only_new = update("C3", "a controller comes in the same request", &web(), &grown().owned());
     let only_old = update("C3", "a controller goes in the same request", &web().owned(), &grown());
     let merely = |set: Object| set.owned().without("/metadata/ownerReferences/0/controller");
     let after = json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": "a"},
         {"apiVersion": "example.com/v1", "kind": "Database", "name": "db", "uid": "d", "controller": true}]);
     let second = |set: Object| set.with("/metadata/ownerReferences", after.clone());
-    let divert = || json!({"ownedSets": "Stage"});
+    let managed = || json!({"ownedSets": "Stage"});
     vec![
         update("C3", "another controller owns the set", &web().owned(), &grown().owned()).expects("pass"),
         update("C3", "the second owner is a controller", &second(web()), &second(grown())).expects("pass"),
-        update("C3", "another controller owns the set, as the setting says", &web().owned(), &grown().owned())
+        update("C3", "another controller owns the set, by the setting", &web().owned(), &grown().owned())
             .settings(json!({"ownedSets": "Skip"}))
             .expects("pass"),
-        update("C3", "owned sets are looked after", &web().owned(), &grown().owned()).settings(divert()).expects(staged),
-        update("C3", "owned sets of such an owner are looked after", &web().owned(), &grown().owned())
+        update("C3", "owned sets are managed", &web().owned(), &grown().owned()).settings(managed()).expects(staged),
+        update("C3", "owned sets of such an owner are managed", &web().owned(), &grown().owned())
             .settings(json!({"stageOwnedBy": ["example.com/Database"]}))
             .expects(staged),
         update("C3", "owned sets of such an owner only", &web().owned(), &grown().owned())
@@ -179,14 +179,14 @@ fn owned() -> Vec<Case> {
         update("C3", "an owner that is no controller", &merely(web()), &merely(grown())).expects(staged),
         only_old.expects(staged),
         only_new.expects(staged),
-        create("C3", "an owned set comes with a record", &web().owned().staged(&grown())).expects("divert -staged"),
-        create("C3", "an owned set comes with a record, and is looked after", &web().owned().staged(&grown()))
-            .settings(divert())
-            .expects("divert restored -staged warns \"StatefulSet web gets the templates that were staged where it comes from\""),
-        update("C3", "an owned set keeps its record", &web().owned().staged(&grown()), &web().owned()).expects("divert kept"),
-        update("C3", "an owned set keeps what stands beside its record", &web().owned().staged(&grown()).beside("RollingOut", "x.1"), &web().owned())
-            .expects("divert kept phase=RollingOut ready=x.1"),
-        update("C3", "an owned set gets no phase", &web().owned(), &web().owned().beside("RollingOut", "x.1")).expects("divert -phase -ready"),
+        create("C3", "an owned set comes with a staged change", &web().owned().staged(&grown())).expects("mutate -staged"),
+        create("C3", "an owned set comes with a staged change, and is managed", &web().owned().staged(&grown()))
+            .settings(managed())
+            .expects("mutate restored -staged warns \"StatefulSet web gets the templates that were staged where it comes from\""),
+        update("C3", "an owned set keeps its staged change", &web().owned().staged(&grown()), &web().owned()).expects("mutate kept"),
+        update("C3", "an owned set keeps the annotations beside its staged change", &web().owned().staged(&grown()).beside("RollingOut", "x.1"), &web().owned())
+            .expects("mutate kept phase=RollingOut ready=x.1"),
+        update("C3", "an owned set gets no phase", &web().owned(), &web().owned().beside("RollingOut", "x.1")).expects("mutate -phase -ready"),
     ]
 }
 
@@ -197,7 +197,7 @@ fn unchanged() -> Vec<Case> {
         passes("an image changes", web().image("2")),
         passes("the partition is lowered", web().partition(-1).partition(0)),
         passes("a label changes", web().with("/metadata/labels/team", "storage")),
-        passes("an annotation of somebody else changes", web().with("/metadata/annotations/example.com~1note", "new")),
+        passes("an annotation of another project changes", web().with("/metadata/annotations/example.com~1note", "new")),
         passes("a size in another spelling", web().size("10240Mi")),
         passes(
             "templates without what the API server adds",
@@ -217,7 +217,7 @@ fn unchanged() -> Vec<Case> {
             &web()
                 .with("/spec/volumeClaimTemplates", json!([web().0["spec"]["volumeClaimTemplates"][1], web().0["spec"]["volumeClaimTemplates"][0]])),
         )
-        .expects("divert templates"),
+        .expects("mutate templates"),
         update(
             "U0",
             "a set without templates changes",
@@ -246,33 +246,33 @@ fn forged() -> Vec<Case> {
     let mut cases = Vec::new();
     for (what, forgery, why) in forgeries {
         let forged = web().note("staged", &forgery);
-        cases.push(update("U0", format!("a record {what} is written"), &web(), &forged).expects("divert -staged"));
-        let was_there = update("U0", format!("a record {what} was there before"), &forged, &forged);
-        cases.push(was_there.expects(format!("divert -staged warns \"{why}\"")));
-        let gone = update("U0", format!("a record {what} goes"), &forged, &web());
-        cases.push(gone.expects("pass"));
+        cases.push(update("U0", format!("a staged change {what} is written"), &web(), &forged).expects("mutate -staged"));
+        let was_there = update("U0", format!("a staged change {what} was there before"), &forged, &forged);
+        cases.push(was_there.expects(format!("mutate -staged warns \"{why}\"")));
+        let removed = update("U0", format!("a staged change {what} is removed"), &forged, &web());
+        cases.push(removed.expects("pass"));
     }
     let newer = web().note("staged", &newer);
     let of_newer = |what: &str, new: &Object, expected: &str| update("U1", format!("what a newer version staged {what}"), &newer, new).expects(expected);
     cases.extend([
-        update("U0", "what a newer version would stage is written", &web(), &newer).expects("divert -staged"),
+        update("U0", "what a newer version would stage is written", &web(), &newer).expects("mutate -staged"),
         of_newer("stays", &newer.clone().replicas(5), "pass"),
-        of_newer("goes", &web(), "divert kept"),
-        of_newer("is forged", &web().note("staged", "{}"), "divert kept"),
+        of_newer("goes", &web(), "mutate kept"),
+        of_newer("is forged", &web().note("staged", "{}"), "mutate kept"),
         of_newer("is rolled out", &newer.clone().in_place(), "pass"),
-        of_newer("is replaced", &newer.clone().size("20Gi"), "refuse 403 \"a newer version of claim-rollout has staged a change\""),
+        of_newer("is replaced", &newer.clone().size("20Gi"), "deny 403 \"a newer version of claim-rollout has staged a change\""),
     ]);
     let valid = web().staged(&grown());
-    cases.push(update("U0", "a record that would be valid is written by hand", &web(), &valid).expects("divert -staged"));
+    cases.push(update("U0", "a staged change that would be valid is written by hand", &web(), &valid).expects("mutate -staged"));
     let beside = web().beside("RollingOut", "x.2");
-    cases.push(update("U0", "a phase of nothing is written", &web(), &web().note("phase", "Complete")).expects("divert -phase"));
-    cases.push(update("U0", "a replica of nothing is ready", &web(), &web().note("ready", "x.2")).expects("divert -ready"));
-    cases.push(update("U0", "a phase and a ready replica were left over", &beside, &beside.clone().image("2")).expects("divert -phase -ready"));
+    cases.push(update("U0", "a phase of nothing is written", &web(), &web().note("phase", "Complete")).expects("mutate -phase"));
+    cases.push(update("U0", "a replica of nothing is ready", &web(), &web().note("ready", "x.2")).expects("mutate -ready"));
+    cases.push(update("U0", "a phase and a ready replica were left over", &beside, &beside.clone().image("2")).expects("mutate -phase -ready"));
     let both = beside.clone().note("staged", "{}");
-    cases.push(update("U0", "a forged record goes with all that is beside it", &both, &both.clone().image("2"))
-        .expects("divert -staged -phase -ready warns \"the annotation claim-rollout.io/staged is removed: expected version 1\""));
+    cases.push(update("U0", "a forged staged change is removed with all beside it", &both, &both.clone().image("2"))
+        .expects("mutate -staged -phase -ready warns \"the annotation claim-rollout.io/staged is removed: expected version 1\""));
     let withdraw = web().note("withdraw", "abc");
-    let nothing = "divert -withdraw warns \"nothing was withdrawn: nothing is staged\"";
+    let nothing = "mutate -withdraw warns \"nothing was withdrawn: nothing is staged\"";
     cases.push(update("U0", "a withdrawal of nothing", &web(), &withdraw).expects(nothing));
     cases
 }
@@ -285,26 +285,26 @@ fn same_target() -> Vec<Case> {
     let complete = web().in_place().staged_change(&grown(), UpdatePolicy::InPlace, Phase::Complete);
     let swapped = target.0["spec"]["volumeClaimTemplates"].as_array().map(|list| json!([list[1], list[0]]));
     vec![
-        again("the same wish again asks nobody", &target).expects("divert templates"),
-        again("by another user", &target).by("bob").expects("divert templates"),
-        again("in another spelling", &target.clone().size("20480Mi")).expects("divert templates"),
-        again("in another order", &target.clone().with("/spec/volumeClaimTemplates", swapped)).expects("divert templates"),
-        again("without the record, as a replace has it", &target.clone().unnoted("staged")).expects("divert templates kept"),
-        again("with a record of something else", &target.clone().staged(&web().size("99Gi"))).expects("divert templates kept"),
-        again("with more replicas", &target.clone().replicas(5)).expects("divert templates"),
-        again("in a dry run", &target).asking("/dryRun", true).expects("divert templates"),
-        update("U2", "after it was reached", &complete, &complete.clone().size("20Gi")).shipped().expects("divert templates"),
-        update("U2", "with a phase and a ready replica that nobody wrote", &complete, &complete.clone().size("20Gi").beside("Staged", "x.1"))
-            .expects("divert templates -phase -ready"),
-        update("U2", "without what stands beside the record", &old.clone().beside("RollingOut", "x.1"), &target)
-            .expects("divert templates phase=RollingOut ready=x.1"),
+        again("the same target again takes no lookup", &target).expects("mutate templates"),
+        again("by another user", &target).by("bob").expects("mutate templates"),
+        again("in another spelling", &target.clone().size("20480Mi")).expects("mutate templates"),
+        again("in another order", &target.clone().with("/spec/volumeClaimTemplates", swapped)).expects("mutate templates"),
+        again("without the staged change, as a replace has it", &target.clone().unnoted("staged")).expects("mutate templates kept"),
+        again("with a staged change of something else", &target.clone().staged(&web().size("99Gi"))).expects("mutate templates kept"),
+        again("with more replicas", &target.clone().replicas(5)).expects("mutate templates"),
+        again("in a dry run", &target).asking("/dryRun", true).expects("mutate templates"),
+        update("U2", "after it was reached", &complete, &complete.clone().size("20Gi")).shipped().expects("mutate templates"),
+        update("U2", "with a forged phase and ready replica", &complete, &complete.clone().size("20Gi").beside("Staged", "x.1"))
+            .expects("mutate templates -phase -ready"),
+        update("U2", "without the annotations beside the staged change", &old.clone().beside("RollingOut", "x.1"), &target)
+            .expects("mutate templates phase=RollingOut ready=x.1"),
         update("U2", "and now it is to reach claims, by one who may", &lazy, &lazy.clone().size("20Gi").in_place())
             .shipped()
             .cluster(vec![access("alice", true)])
-            .expects("divert templates who warns \"staged data 10Gi -> 20Gi; 3 claims will be updated in place\""),
+            .expects("mutate templates who warns \"staged data 10Gi -> 20Gi; 3 claims will be updated in place\""),
         update("U2", "and now it is to reach claims, by one who may not", &lazy, &lazy.clone().size("20Gi").in_place())
             .shipped()
             .cluster(vec![access("alice", false)])
-            .expects("refuse 403 who \"user alice cannot patch\""),
+            .expects("deny 403 who \"user alice cannot patch\""),
     ]
 }

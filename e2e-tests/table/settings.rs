@@ -1,4 +1,4 @@
-//! Every setting in every position, and what is said of one that has none.
+//! Every value of every setting, and the messages for invalid ones.
 
 use claim_rollout::admission::settings::NAMES;
 use claim_rollout::wire;
@@ -11,7 +11,7 @@ pub(super) fn cases() -> Vec<Case> {
     [faults(), metadata_only(), shrink(), sizes(), classes(), prefixes(), defaults()].into_iter().flatten().collect()
 }
 
-/// What a setting may be, as the policy itself says: the words that it names, or nothing where it takes anything else.
+/// The values of a setting, as the policy lists them; none if it takes any value.
 pub(super) fn positions(setting: &str) -> Vec<String> {
     let answer = wire::validate_settings(json!({setting: "?"}).to_string().as_bytes());
     let answer: Value = serde_json::from_slice(&answer).expect("an answer");
@@ -22,7 +22,7 @@ pub(super) fn positions(setting: &str) -> Vec<String> {
     words.unwrap_or_else(|| if is_bool { vec!["true".to_owned(), "false".to_owned()] } else { Vec::new() })
 }
 
-/// A value that each setting does not take, and what is said of it.
+/// A value that each setting does not take, and the message.
 const WRONG: [(&str, &str, &str); 33] = [
     ("mode", "\"divert\"", "expected one of Stage, ValidateOnly"),
     ("mode", "null", "expected one of Stage, ValidateOnly"),
@@ -30,7 +30,7 @@ const WRONG: [(&str, &str, &str); 33] = [
     ("defaultUpdatePolicy", "\"OnDelete\"", "expected one of OnClaimDelete, InPlace"),
     ("allowReCreate", "\"true\"", "expected true or false"),
     ("allowReCreate", "1", "expected true or false"),
-    ("metadataOnlyChanges", "\"Refuse\"", "expected one of Rollout, Ignore, Deny"),
+    ("metadataOnlyChanges", "\"Refuse\"", "expected one of Rollout, Ignore, Deny"), // words: allowed
     ("shrink", "true", "expected one of Deny, Recover"),
     ("maxStorage", "\"1Ti\"", "expected a size by storage class"),
     ("maxStorage", "{\"*\":\"x\"}", "expected a size by storage class"),
@@ -49,7 +49,7 @@ const WRONG: [(&str, &str, &str); 33] = [
     ("maxPVCLookups", "0", "expected a whole number from 1 to 1000"),
     ("maxPVCLookups", "1001", "expected a whole number from 1 to 1000"),
     ("maxPVCLookups", "1.5", "expected a whole number from 1 to 1000"),
-    ("retention", "\"Refuse\"", "expected one of Off, Warn, Deny"),
+    ("retention", "\"Refuse\"", "expected one of Off, Warn, Deny"), // words: allowed
     ("ownedSets", "\"Divert\"", "expected one of Skip, Stage"),
     ("stageOwnedBy", "[\"Prometheus\"]", "expected a list of kinds"),
     ("stageOwnedBy", "[\"a/b/C\"]", "expected a list of kinds"),
@@ -59,7 +59,7 @@ const WRONG: [(&str, &str, &str); 33] = [
     ("statefulSetControllerAccounts", "[1]", "expected a list of user names"),
 ];
 
-/// A setting that is not understood refuses the request: nobody knows what its author wanted.
+/// An invalid setting denies the request: the intention of its author is unknown.
 fn faults() -> Vec<Case> {
     let edit = |sentence: String| update("U0", sentence, &web(), &web().image("2"));
     let with = |sentence: &str, settings: &str| {
@@ -70,21 +70,21 @@ fn faults() -> Vec<Case> {
     let mut cases: Vec<Case> = WRONG
         .iter()
         .map(|(name, value, expected)| {
-            let fault = format!("refuse 400 \"claim-rollout: settings: {name}: {expected}\"");
+            let fault = format!("deny 400 \"claim-rollout: settings: {name}: {expected}\"");
             with(&format!("the setting {name}: {value}"), &format!("{{\"{name}\":{value}}}")).expects(fault)
         })
         .collect();
     cases.extend([
         with("no settings", "{}").expects("pass"),
         with("settings that are null", "null").expects("pass"),
-        with("settings that are a list", "[]").expects("refuse 400 \"settings: expected a JSON object without duplicate keys\""),
-        with("a setting stands twice", "{\"mode\":\"Stage\",\"mode\":\"Stage\"}")
-            .expects("refuse 400 \"settings: expected a JSON object without duplicate keys\""),
-        with("a setting of nobody", "{\"modes\":1}").expects("refuse 400 \"settings: modes: no such setting\""),
+        with("settings that are a list", "[]").expects("deny 400 \"settings: expected a JSON object without duplicate keys\""),
+        with("a setting is duplicated", "{\"mode\":\"Stage\",\"mode\":\"Stage\"}")
+            .expects("deny 400 \"settings: expected a JSON object without duplicate keys\""),
+        with("an unknown setting", "{\"modes\":1}").expects("deny 400 \"settings: modes: no such setting\""),
         with("everything is wrong at once", "{\"mode\":1,\"shrink\":2,\"x\":3}").expects(
-            "refuse 400 \"settings: mode: expected one of Stage, ValidateOnly, but found 1; shrink: expected one of Deny, Recover, but found 2; x: no such setting\"",
+            "deny 400 \"settings: mode: expected one of Stage, ValidateOnly, but found 1; shrink: expected one of Deny, Recover, but found 2; x: no such setting\"",
         ),
-        update("U3", "the usual authority", &web(), &web().size("20Gi")).settings(json!({"authority": "RequirePatchOnPVCs"})).expects("refuse 403 who \"cannot ask\""),
+        update("U3", "the usual authority", &web(), &web().size("20Gi")).settings(json!({"authority": "RequirePatchOnPVCs"})).expects("deny 403 who \"cannot ask\""),
         edit("the usual controller".to_owned()).settings(json!({"controllerAccounts": [CONTROLLER]})).expects("pass"),
         edit("the usual mode".to_owned()).settings(json!({"mode": "Stage"})).expects("pass"),
         edit("settings are left out".to_owned()).respelt(|text| text.replacen("\"settings\"", "\"x\"", 1)).expects("pass"),
@@ -102,44 +102,44 @@ fn metadata_only() -> Vec<Case> {
     let (size, both) = (labelled("20Gi", "web-1"), labelled("20Gi", "web-2"));
     let note = labelled("10Gi", "web-1").data("/metadata/annotations", json!({"a": "b"}));
     let ignored = "\"ignored changed labels and annotations of data (setting metadataOnlyChanges: Ignore)\"";
-    let fixed = |path: &str| format!("refuse 403 \"[data].metadata.{path}: cannot change while the policy's setting metadataOnlyChanges is not Rollout; what can change is spec.resources.requests.storage (larger only) and spec.volumeAttributesClassName\"");
-    let staged = "divert templates staged:InPlace warns \"staged data";
+    let fixed = |path: &str| format!("deny 403 \"[data].metadata.{path}: cannot change while the policy's setting metadataOnlyChanges is not Rollout; what can change is spec.resources.requests.storage (larger only) and spec.volumeAttributesClassName\"");
+    let staged = "mutate templates staged:InPlace warns \"staged data";
     let mut cases = Vec::new();
-    let mut row = |sentence: &str, old: &Object, new: &Object, [rollout, ignore, reject]: [&str; 3]| {
-        for (position, expected) in [("Rollout", rollout), ("Ignore", ignore), ("Deny", reject)] {
+    let mut row = |sentence: &str, old: &Object, new: &Object, [rollout, ignore, deny]: [&str; 3]| {
+        for (position, expected) in [("Rollout", rollout), ("Ignore", ignore), ("Deny", deny)] {
             let case = update("U3", format!("{sentence} ({position})"), old, new).settings(json!({"metadataOnlyChanges": position}));
             cases.push(case.expects(expected));
         }
     };
     let grows = format!("{staged} 10Gi -> 20Gi\"");
     let ignored_grows =
-        format!("divert templates staged:InPlace[data=20Gi+helm.sh/chart:web-1,logs=5Gi] warns {ignored} \"staged data 10Gi -> 20Gi;\"");
-    let alone = format!("divert templates warns {ignored}");
-    let rejected = fixed("labels[helm.sh/chart]");
-    row("a label changes", &old, &label, [&format!("{staged} label helm.sh/chart web-1 -> web-2\""), &alone, &rejected]);
+        format!("mutate templates staged:InPlace[data=20Gi+helm.sh/chart:web-1,logs=5Gi] warns {ignored} \"staged data 10Gi -> 20Gi;\"");
+    let alone = format!("mutate templates warns {ignored}");
+    let denied = fixed("labels[helm.sh/chart]");
+    row("a label changes", &old, &label, [&format!("{staged} label helm.sh/chart web-1 -> web-2\""), &alone, &denied]);
     row("an annotation is set", &old, &note, [&format!("{staged} annotation a none -> b\""), &alone, &fixed("annotations[a]")]);
     row("a size grows", &old, &size, [&grows, &grows, &grows]);
     row(
         "a size grows and a label changes",
         &old,
         &both,
-        [&format!("{staged} 10Gi -> 20Gi, data label helm.sh/chart web-1 -> web-2\""), &ignored_grows, &rejected],
+        [&format!("{staged} 10Gi -> 20Gi, data label helm.sh/chart web-1 -> web-2\""), &ignored_grows, &denied],
     );
     let rolling = old.clone().staged(&size);
     row(
-        "the same wish comes with another label",
+        "the same target comes with another label",
         &rolling,
         &both,
-        [&format!("{staged} label helm.sh/chart web-1 -> web-2\""), &format!("divert templates kept warns {ignored}"), &rejected],
+        [&format!("{staged} label helm.sh/chart web-1 -> web-2\""), &format!("mutate templates kept warns {ignored}"), &denied],
     );
     row(
         "a size shrinks and a label changes",
         &size,
         &label,
-        ["refuse 403 \"cannot shrink\"", "refuse 403 \"cannot shrink\"", "refuse 403 \"cannot shrink\" \"is not Rollout\""],
+        ["deny 403 \"cannot shrink\"", "deny 403 \"cannot shrink\"", "deny 403 \"cannot shrink\" \"is not Rollout\""],
     );
     let reserved = labelled("10Gi", "web-1").data("/metadata/labels/k8s.io~1a", "b");
-    row("a reserved label is set", &old, &reserved, ["refuse 403 \"is reserved\"", &alone, "refuse 403 \"is reserved\""]);
+    row("a reserved label is set", &old, &reserved, ["deny 403 \"is reserved\"", &alone, "deny 403 \"is reserved\""]);
     cases
 }
 
@@ -152,41 +152,41 @@ fn shrink() -> Vec<Case> {
     let recover = |sentence: &str, new: &Object, claims: Vec<Value>| {
         update("U3", sentence, &rolling, new).settings(json!({"shrink": "Recover"})).cluster(claims)
     };
-    let staged = "divert templates staged:InPlace warns \"staged data 90Gi -> 20Gi\"";
-    let taken_back = format!("{staged} looks=3");
+    let staged = "mutate templates staged:InPlace warns \"staged data 90Gi -> 20Gi\"";
+    let taken_back = format!("{staged} lookups=3");
     let reached = |has: &str| format!("\"already has {has}, and a volume cannot shrink\"");
     vec![
-        update("U3", "a wish gets smaller (Refuse)", &rolling, &smaller)
+        update("U3", "a target gets smaller (Deny)", &rolling, &smaller)
             .settings(json!({"shrink": "Deny"}))
-            .expects("refuse 403 \"cannot shrink, expected at least 90Gi, but found 20Gi\""),
+            .expects("deny 403 \"cannot shrink, expected at least 90Gi, but found 20Gi\""),
         recover("what no claim has reached", &smaller, vec![sized(2, "90Gi", "10Gi"), sized(1, "10Gi", "10Gi")]).expects(&taken_back),
         recover("what no claim has", &smaller, vec![web().0]).expects(&taken_back),
-        recover("where nobody can be asked", &smaller, vec![]).expects(format!("{staged} looks=1")),
+        recover("without an API server to ask", &smaller, vec![]).expects(format!("{staged} lookups=1")),
         recover("what one claim has reached exactly", &smaller, vec![sized(2, "90Gi", "10Gi"), sized(1, "90Gi", "20Gi")])
-            .expects(format!("refuse 403 looks=3 \"data-web-1: \" {}", reached("20Gi"))),
+            .expects(format!("deny 403 lookups=3 \"data-web-1: \" {}", reached("20Gi"))),
         recover("what two claims are beyond", &smaller, vec![sized(2, "90Gi", "90Gi"), sized(1, "90Gi", "90Gi")])
-            .expects(format!("refuse 403 looks=3 \"data-web-2, data-web-1: \" {}", reached("90Gi"))),
+            .expects(format!("deny 403 lookups=3 \"data-web-2, data-web-1: \" {}", reached("90Gi"))),
         recover("a volume is larger than its claim ever asked for", &smaller, vec![sized(2, "10Gi", "40Gi")]).expects(&taken_back),
         recover("a claim is smaller than it will be", &smaller, vec![sized(2, "15Gi", "15Gi")]).expects(&taken_back),
         recover("below the live template", &smaller.clone().size("5Gi"), vec![])
-            .expects("refuse 403 \"cannot shrink, expected at least 10Gi, but found 5Gi\""),
+            .expects("deny 403 \"cannot shrink, expected at least 10Gi, but found 5Gi\""),
         recover("a frozen field beside it", &smaller.clone().data("/spec/volumeMode", "Block"), vec![])
-            .expects("refuse 403 \"volumeMode: cannot change\""),
-        recover("with claim checks that are enforced, and nobody to ask", &smaller, vec![])
+            .expects("deny 403 \"volumeMode: cannot change\""),
+        recover("with pvcChecks Deny and no API server to ask", &smaller, vec![])
             .settings(json!({"pvcChecks": "Deny"}))
-            .expects("refuse 403 looks=1 \"the claims cannot be checked\""),
+            .expects("deny 403 lookups=1 \"the claims cannot be checked\""),
         recover("a growth is a growth", &smaller.clone().size("95Gi"), vec![])
-            .expects("divert templates staged:InPlace warns \"staged data 90Gi -> 95Gi\""),
+            .expects("mutate templates staged:InPlace warns \"staged data 90Gi -> 95Gi\""),
         update("U3", "nothing was staged: there is nothing to take back", &web(), &web().size("5Gi"))
             .settings(json!({"shrink": "Recover"}))
-            .expects("refuse 403 \"cannot shrink, expected at least 10Gi, but found 5Gi\""),
+            .expects("deny 403 \"cannot shrink, expected at least 10Gi, but found 5Gi\""),
     ]
 }
 
 fn sizes() -> Vec<Case> {
     let of = |class: Value, size: &str| web().data("/spec/storageClassName", class).size(size);
     let limits = || json!({"maxStorage": {"fast": "100Gi", "*": "50Gi"}});
-    let staged = "divert templates staged:OnClaimDelete warns \"staged data 10Gi ->";
+    let staged = "mutate templates staged:OnClaimDelete warns \"staged data 10Gi ->";
     let mut cases = Vec::new();
     for (class, size, most) in [
         (json!("fast"), "100Gi", ""),
@@ -203,7 +203,7 @@ fn sizes() -> Vec<Case> {
         let expected = if most.is_empty() {
             format!("{staged}\"")
         } else {
-            format!("refuse 403 \"requests.storage: is limited, expected at most {most}, but found\"")
+            format!("deny 403 \"requests.storage: is limited, expected at most {most}, but found\"")
         };
         let case = update("U3", format!("at most 100Gi in fast, 50Gi in the rest: {size} in {class}"), &of(class.clone(), "10Gi"), &of(class, size));
         cases.push(case.settings(limits()).expects(expected));
@@ -212,7 +212,7 @@ fn sizes() -> Vec<Case> {
     cases.extend([
         update("U3", "what is larger already may stay", &large, &large.clone().data("/metadata/labels/a", "b"))
             .settings(limits())
-            .expects("divert templates staged:OnClaimDelete warns \"staged data label\""),
+            .expects("mutate templates staged:OnClaimDelete warns \"staged data label\""),
         update("U3", "a class without a limit", &of(json!("slow"), "10Gi"), &of(json!("slow"), "90Ti"))
             .settings(json!({"maxStorage": {"fast": "1Gi"}}))
             .expects(format!("{staged}\"")),
@@ -226,17 +226,17 @@ fn classes() -> Vec<Case> {
     let allowed = |sentence: &str, old: &Object, new: &Object, classes: Value| {
         update("U3", sentence, old, new).settings(json!({"allowedVolumeAttributesClasses": classes}))
     };
-    let staged = "divert templates staged:OnClaimDelete warns \"staged data class\"";
+    let staged = "mutate templates staged:OnClaimDelete warns \"staged data class\"";
     vec![
         allowed("a class that is allowed", &class("gold"), &class("silver"), json!(["silver", "gold"])).expects(staged),
         allowed("a class that is not allowed", &class("gold"), &class("lead"), json!(["silver", "gold"]))
-            .expects("refuse 403 \"[data].spec.volumeAttributesClassName: expected one of silver, gold, but found lead\""),
-        allowed("no class is allowed", &web(), &class("gold"), json!([])).expects("refuse 403 \"expected one of\""),
+            .expects("deny 403 \"[data].spec.volumeAttributesClassName: expected one of silver, gold, but found lead\""),
+        allowed("no class is allowed", &web(), &class("gold"), json!([])).expects("deny 403 \"expected one of\""),
         allowed("any class is allowed", &web(), &class("lead"), Value::Null).expects(staged),
-        allowed("a class may go", &class("lead"), &web(), json!(["gold"])).expects(staged),
-        allowed("a class that is there may stay", &class("lead"), &class("lead").data("/metadata/labels/a", "b"), json!(["gold"]))
-            .expects("divert templates staged:OnClaimDelete warns \"staged data label\""),
-        allowed("an empty class is a class", &class("gold"), &class(""), json!(["gold"])).expects("refuse 403 \"expected one of gold, but found \""),
+        allowed("a class may be removed", &class("lead"), &web(), json!(["gold"])).expects(staged),
+        allowed("an existing class may stay", &class("lead"), &class("lead").data("/metadata/labels/a", "b"), json!(["gold"]))
+            .expects("mutate templates staged:OnClaimDelete warns \"staged data label\""),
+        allowed("an empty class is a class", &class("gold"), &class(""), json!(["gold"])).expects("deny 403 \"expected one of gold, but found \""),
     ]
 }
 
@@ -244,7 +244,7 @@ fn prefixes() -> Vec<Case> {
     let label = |key: &str| web().data(&format!("/metadata/labels/{}", key.replace('/', "~1")), "a");
     let reserved =
         |sentence: &str, key: &str, prefixes: Value| update("U3", sentence, &web(), &label(key)).settings(json!({"reservedKeyPrefixes": prefixes}));
-    let (staged, refused) = ("divert templates staged:OnClaimDelete warns \"staged data label\"", "refuse 403 \"is reserved, expected no change\"");
+    let (staged, refused) = ("mutate templates staged:OnClaimDelete warns \"staged data label\"", "deny 403 \"is reserved, expected no change\"");
     vec![
         reserved("a domain of the administrator's", "example.com/a", json!(["example.com/"])).expects(refused),
         reserved("a domain below it", "x.example.com/a", json!(["example.com/"])).expects(refused),
@@ -271,12 +271,12 @@ fn defaults() -> Vec<Case> {
         .expects(expected)
     };
     vec![
-        by_default("OnClaimDelete").expects("divert templates staged:OnClaimDelete warns \"existing claims stay\""),
-        by_default("InPlace").expects("divert templates staged:InPlace warns \"3 claims will be updated in place\""),
+        by_default("OnClaimDelete").expects("mutate templates staged:OnClaimDelete warns \"existing claims stay\""),
+        by_default("InPlace").expects("mutate templates staged:InPlace warns \"3 claims will be updated in place\""),
         update("U3", "the annotation rules over the default", &web().policy("OnDelete"), &web().policy("OnDelete").size("20Gi"))
             .settings(json!({"defaultUpdatePolicy": "InPlace"}))
-            .expects("divert templates staged:OnClaimDelete warns \"existing claims stay\""),
-        recreate(true, "divert templates staged:ReCreate warns \"staged data spec.storageClassName; existing claims stay as they are: this version does not carry out ReCreate\""),
-        recreate(false, "refuse 403 \"[data].spec.storageClassName: cannot change\""),
+            .expects("mutate templates staged:OnClaimDelete warns \"existing claims stay\""),
+        recreate(true, "mutate templates staged:ReCreate warns \"staged data spec.storageClassName; existing claims stay as they are: this version does not carry out ReCreate\""),
+        recreate(false, "deny 403 \"[data].spec.storageClassName: cannot change\""),
     ]
 }

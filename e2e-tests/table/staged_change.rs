@@ -1,4 +1,4 @@
-//! What was edited, in words; and whether what was written is what the format says (DESIGN.md, sections 3.2 and 3.3).
+//! The edits of an answer in words, and checks of the written formats (DESIGN.md, sections 3.2 and 3.3).
 
 use claim_rollout::templates::{Quantity, StagedChange};
 use serde_json::{Map, Value};
@@ -6,23 +6,23 @@ use serde_json::{Map, Value};
 use super::case::Case;
 use super::notation::{Change, changes, ensure};
 
-/// The edits that lead from the object of the request to the one that goes back.
-pub(super) fn edits(case: &Case, mutated: &Value, told: &Value) -> Result<Vec<String>, String> {
+/// The edits from the object of the request to the mutated one.
+pub(super) fn edits(case: &Case, mutated: &Value, json: &Value) -> Result<Vec<String>, String> {
     let object = &case.request["object"];
     let words = changes(object, mutated)
         .iter()
-        .map(|change| edit(case, change, told))
+        .map(|change| edit(case, change, json))
         .collect::<Result<Vec<String>, String>>()?;
     let Some(staged) = words.iter().find_map(|word| word.strip_prefix("staged:")) else {
         return Ok(words);
     };
     let begins = begins_beside(mutated, staged);
-    ensure(begins, "a new record has its phase beside it, and nobody is ready")?;
+    ensure(begins, "a new staged change has its phase, and no ready replica")?;
     let phase = |word: &String| word.starts_with("phase=");
     Ok(words.into_iter().filter(|word| !phase(word)).collect())
 }
 
-/// Whether what stands beside a record that was written now is what its policy asks for.
+/// Whether the annotations beside a new staged change are those of its policy.
 fn begins_beside(set: &Value, staged: &str) -> bool {
     let annotations = &set["metadata"]["annotations"];
     let phase = if staged.starts_with("OnClaimDelete") {
@@ -33,7 +33,7 @@ fn begins_beside(set: &Value, staged: &str) -> bool {
     annotations["claim-rollout.io/phase"] == phase && annotations["claim-rollout.io/ready"].is_null()
 }
 
-fn edit(case: &Case, change: &Change<'_>, told: &Value) -> Result<String, String> {
+fn edit(case: &Case, change: &Change<'_>, json: &Value) -> Result<String, String> {
     let old = &case.request["oldObject"];
     let path: Vec<&str> = change.path.iter().map(String::as_str).collect();
     let text = change
@@ -62,7 +62,7 @@ fn edit(case: &Case, change: &Change<'_>, told: &Value) -> Result<String, String
             )?;
             "templates".to_owned()
         }
-        (["metadata", "annotations", "claim-rollout.io/staged"], Some(text)) => staged(case, text, told)?,
+        (["metadata", "annotations", "claim-rollout.io/staged"], Some(text)) => staged(case, text, json)?,
         (["metadata", "annotations", "claim-rollout.io/staged"], None) => "-staged".to_owned(),
         (["metadata", "annotations", "claim-rollout.io/withdraw"], None) => "-withdraw".to_owned(),
         (["metadata", "annotations", "claim-rollout.io/phase"], None) => "-phase".to_owned(),
@@ -72,7 +72,7 @@ fn edit(case: &Case, change: &Change<'_>, told: &Value) -> Result<String, String
         (["metadata", "annotations", _], _) => written("annotation:"),
         (["metadata", "labels", "claim-rollout.io/revision"], Some(revision)) => {
             ensure(
-                told["audit_annotations"]["revision"] == **revision,
+                json["audit_annotations"]["revision"] == **revision,
                 "the audit log has the revision",
             )?;
             "revision".to_owned()
@@ -84,8 +84,8 @@ fn edit(case: &Case, change: &Change<'_>, told: &Value) -> Result<String, String
     })
 }
 
-/// A record that was written: as it was before, or of what was asked for.
-fn staged(case: &Case, text: &str, told: &Value) -> Result<String, String> {
+/// A written staged change: the previous one, or one with the requested templates.
+fn staged(case: &Case, text: &str, json: &Value) -> Result<String, String> {
     let old = &case.request["oldObject"];
     if old["metadata"]["annotations"]["claim-rollout.io/staged"] == *text {
         return Ok("kept".to_owned());
@@ -108,25 +108,25 @@ fn staged(case: &Case, text: &str, told: &Value) -> Result<String, String> {
         "updatePolicy",
         "version",
     ];
-    ensure(fields == known, "a record has these fields")?;
+    ensure(fields == known, "a staged change has these fields")?;
     let canonical = change.to_string();
-    ensure(canonical == text, "a record is canonical JSON")?;
-    ensure(text.len() <= 8192, "a record has at most 8 KiB")?;
+    ensure(canonical == text, "a staged change is canonical JSON")?;
+    ensure(text.len() <= 8192, "a staged change has at most 8 KiB")?;
     ensure(
         change["by"] == case.request["userInfo"]["username"],
-        "a record says who",
+        "a staged change names the user",
     )?;
     let manager = case.request["options"].get("fieldManager").and_then(Value::as_str);
     ensure(
         change["manager"] == manager.unwrap_or_default(),
-        "a record says with what",
+        "a staged change names the field manager",
     )?;
     ensure(
         change["phase"] == "RollingOut" && change["version"] == 1,
-        "a record begins",
+        "a new staged change has a phase",
     )?;
     ensure(
-        told["audit_annotations"]["revision"] == read.revision().as_str(),
+        json["audit_annotations"]["revision"] == read.revision().as_str(),
         "the audit log has the revision",
     )?;
     let policy = change["updatePolicy"].as_str().unwrap_or_default();
@@ -164,7 +164,7 @@ fn in_order_of(live: &Value, asked: &Value) -> Value {
     Value::Array(ordered)
 }
 
-/// A template without what the API server adds to it.
+/// A template without the fields that the API server adds.
 fn bare(template: &Value) -> Value {
     let mut bare = template.clone();
     for key in ["apiVersion", "kind", "status"] {
@@ -182,7 +182,7 @@ fn bare(template: &Value) -> Value {
     bare
 }
 
-/// Takes away what is as good as absent: `null`, and empty lists and maps that are no pointers in the API.
+/// Removes values that equal an absent field: `null`, and empty lists and maps that are no pointers in the API.
 fn prune(fields: &mut Map<String, Value>) {
     fields.values_mut().filter_map(Value::as_object_mut).for_each(prune);
     let is_pointer = |key: &str| ["selector", "dataSource", "dataSourceRef"].contains(&key);

@@ -1,4 +1,4 @@
-//! Rows U3 and U5: what is wished, and a switch that is a rollout.
+//! Rows U3 and U5: a new target, and an update policy that starts a rollout.
 
 use claim_rollout::templates::{Phase, UpdatePolicy};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use super::case::{Case, update};
 use super::objects::{Object, access, web};
 
 pub(super) fn cases() -> Vec<Case> {
-    [growth(), whole_lists(), second_targets(), refusals(), reserved(), sentences(), authority(), switches()].into_iter().flatten().collect()
+    [growth(), whole_lists(), second_targets(), denials(), reserved(), sentences(), authority(), switches()].into_iter().flatten().collect()
 }
 
 const STAYS: &str = "existing claims stay as they are (annotation claim-rollout.io/update-policy: InPlace updates them)";
@@ -32,10 +32,10 @@ fn growth() -> Vec<Case> {
         ("an annotation goes", noted, web(), "data annotation team a -> none"),
     ];
     let mut cases = Vec::new();
-    for (sentence, old, new, says) in changes {
-        let lazy = format!("divert templates staged:OnClaimDelete warns \"claim-rollout: staged {says}; {STAYS}\"");
+    for (sentence, old, new, message) in changes {
+        let lazy = format!("mutate templates staged:OnClaimDelete warns \"claim-rollout: staged {message}; {STAYS}\"");
         cases.push(update("U3", sentence, &old, &new).expects(lazy));
-        let follows = format!("divert templates staged:InPlace warns \"claim-rollout: staged {says}; {FOLLOWS}\"");
+        let follows = format!("mutate templates staged:InPlace warns \"claim-rollout: staged {message}; {FOLLOWS}\"");
         cases.push(update("U3", format!("{sentence}, in place"), &old.in_place(), &new.in_place()).expects(follows));
     }
     cases
@@ -64,62 +64,62 @@ fn whole_lists() -> Vec<Case> {
     let allowed = |case: Case| case.settings(json!({"allowReCreate": true}));
     let anew = |set: &Object| set.clone().policy("ReCreate");
     vec![
-        update("U3", "a template is added", &web(), &more).expects(format!("refuse 403 \"{added}\"")),
-        update("U3", "a template is removed", &more, &web()).expects("refuse 403 \"[more]: a template cannot be removed or renamed\""),
-        update("U3", "a template is renamed", &web(), &renamed).expects(format!("refuse 403 \"[store]: a template cannot be added\" \"{data}\"")),
-        update("U3", "all templates go", &web(), &bare).expects(format!("refuse 403 \"{data}\" \"{logs}\"")),
+        update("U3", "a template is added", &web(), &more).expects(format!("deny 403 \"{added}\"")),
+        update("U3", "a template is removed", &more, &web()).expects("deny 403 \"[more]: a template cannot be removed or renamed\""),
+        update("U3", "a template is renamed", &web(), &renamed).expects(format!("deny 403 \"[store]: a template cannot be added\" \"{data}\"")),
+        update("U3", "all templates are removed", &web(), &bare).expects(format!("deny 403 \"{data}\" \"{logs}\"")),
         update("U3", "all templates are null", &web(), &web().with("/spec/volumeClaimTemplates", Value::Null))
-            .expects(format!("refuse 403 \"{data}\" \"{logs}\"")),
-        update("U3", "the first template comes", &bare, &web()).expects("refuse 403 \"[data]: a template cannot be added\""),
+            .expects(format!("deny 403 \"{data}\" \"{logs}\"")),
+        update("U3", "the first template is added", &bare, &web()).expects("deny 403 \"[data]: a template cannot be added\""),
         update("U3", "a size grows in another order", &web(), &swapped)
-            .expects(format!("divert templates staged:OnClaimDelete warns \"staged data 10Gi -> 20Gi; {STAYS}\"")),
+            .expects(format!("mutate templates staged:OnClaimDelete warns \"staged data 10Gi -> 20Gi; {STAYS}\"")),
         update("U3", "two templates grow", &web().in_place(), &both.clone().in_place())
-            .expects("divert templates staged:InPlace warns \"staged data 10Gi -> 20Gi, logs 5Gi -> 6Gi; 6 claims will be updated\""),
-        update("U3", "two templates of one name", &web(), &twice).expects("refuse 403 \"expected each name once, but found\" \"twice\""),
+            .expects("mutate templates staged:InPlace warns \"staged data 10Gi -> 20Gi, logs 5Gi -> 6Gi; 6 claims will be updated\""),
+        update("U3", "two templates of one name", &web(), &twice).expects("deny 403 \"expected each name once, but found\" \"twice\""),
         update("U3", "a list that is none", &web(), &web().with("/spec/volumeClaimTemplates", json!({})))
-            .expects("refuse 403 \"spec.volumeClaimTemplates: expected a list\""),
+            .expects("deny 403 \"spec.volumeClaimTemplates: expected a list\""),
         update(
             "U3",
-            "more templates than anybody has",
+            "more templates than allowed",
             &web(),
             &list(&web(), |templates| {
                 templates.extend((0..999).map(|index| json!({"metadata": {"name": format!("t{index}")}})));
             }),
         )
-        .expects("refuse 403 \"expected at most 1000 templates, but found 1001\""),
-        allowed(update("U3", "claims are made anew: a template is added", &anew(&web()), &anew(&more))).expects(format!("refuse 403 \"{added}\"")),
+        .expects("deny 403 \"expected at most 1000 templates, but found 1001\""),
+        allowed(update("U3", "claims are made anew: a template is added", &anew(&web()), &anew(&more))).expects(format!("deny 403 \"{added}\"")),
         allowed(update("U3", "claims are made anew: a template is removed", &anew(&more), &anew(&web())))
-            .expects("refuse 403 \"[more]: a template cannot be removed\""),
+            .expects("deny 403 \"[more]: a template cannot be removed\""),
     ]
 }
 
 fn second_targets() -> Vec<Case> {
     let rolling = web().in_place().staged(&web().size("20Gi"));
     let complete = web().in_place().staged_change(&web().size("20Gi"), UpdatePolicy::InPlace, Phase::Complete);
-    let staged = |from: &str, to: &str| format!("divert templates staged:InPlace warns \"staged data {from} -> {to}; {FOLLOWS}\"");
+    let staged = |from: &str, to: &str| format!("mutate templates staged:InPlace warns \"staged data {from} -> {to}; {FOLLOWS}\"");
     let other = web().staged_change(&web().size("20Gi"), UpdatePolicy::InPlace, Phase::RollingOut);
     vec![
-        update("U3", "a second wish in the middle", &rolling, &rolling.clone().size("30Gi")).expects(staged("20Gi", "30Gi")),
-        update("U3", "a second wish after the first", &complete, &complete.clone().size("30Gi")).expects(staged("20Gi", "30Gi")),
-        update("U3", "a second wish drops the record, as a replace does", &rolling, &web().in_place().size("30Gi")).expects(staged("20Gi", "30Gi")),
-        update("U3", "a second wish is smaller than the first", &rolling, &rolling.clone().size("15Gi"))
-            .expects("refuse 403 \"cannot shrink, expected at least 20Gi, but found 15Gi\""),
-        update("U3", "a second wish takes back another part of the first", &rolling, &rolling.clone().data("/metadata/labels/tier", "a"))
-            .expects("refuse 403 \"cannot shrink, expected at least 20Gi, but found 10Gi\""),
-        update("U3", "a forged record is nothing to compare with", &web().note("staged", "{}"), &web().size("15Gi"))
-            .expects(format!("divert templates staged:OnClaimDelete warns \"staged data 10Gi -> 15Gi; {STAYS}\"")),
-        // The policy of the record is history: what is in force now is the setting's.
-        update("U3", "the annotation went: the second wish has the default policy", &other, &other.clone().size("30Gi"))
-            .expects(format!("divert templates staged:OnClaimDelete warns \"staged data 20Gi -> 30Gi; {STAYS}\"")),
-        update("U3", "the policy comes with the wish", &web(), &web().in_place().size("30Gi")).expects(staged("10Gi", "30Gi")),
-        update("U3", "the policy goes with the wish", &web().in_place(), &web().size("30Gi"))
-            .expects(format!("divert templates staged:OnClaimDelete warns \"staged data 10Gi -> 30Gi; {STAYS}\"")),
-        update("U3", "a wish withdraws as well, which is nothing", &rolling, &rolling.clone().size("30Gi").note("withdraw", "x"))
-            .expects(format!("{} \"nothing was withdrawn\"", staged("20Gi", "30Gi")).replace("divert", "divert -withdraw")),
+        update("U3", "a second target in the middle", &rolling, &rolling.clone().size("30Gi")).expects(staged("20Gi", "30Gi")),
+        update("U3", "a second target after the first", &complete, &complete.clone().size("30Gi")).expects(staged("20Gi", "30Gi")),
+        update("U3", "a second target drops the staged change, as a replace does", &rolling, &web().in_place().size("30Gi")).expects(staged("20Gi", "30Gi")),
+        update("U3", "a second target is smaller than the first", &rolling, &rolling.clone().size("15Gi"))
+            .expects("deny 403 \"cannot shrink, expected at least 20Gi, but found 15Gi\""),
+        update("U3", "a second target takes back another part of the first", &rolling, &rolling.clone().data("/metadata/labels/tier", "a"))
+            .expects("deny 403 \"cannot shrink, expected at least 20Gi, but found 10Gi\""),
+        update("U3", "a forged staged change is nothing to compare with", &web().note("staged", "{}"), &web().size("15Gi"))
+            .expects(format!("mutate templates staged:OnClaimDelete warns \"staged data 10Gi -> 15Gi; {STAYS}\"")),
+        // The policy in the staged change is history: the setting is in force.
+        update("U3", "without the annotation the second target has the default policy", &other, &other.clone().size("30Gi"))
+            .expects(format!("mutate templates staged:OnClaimDelete warns \"staged data 20Gi -> 30Gi; {STAYS}\"")),
+        update("U3", "the policy comes with the target", &web(), &web().in_place().size("30Gi")).expects(staged("10Gi", "30Gi")),
+        update("U3", "the target removes the policy", &web().in_place(), &web().size("30Gi"))
+            .expects(format!("mutate templates staged:OnClaimDelete warns \"staged data 10Gi -> 30Gi; {STAYS}\"")),
+        update("U3", "a new target withdraws as well, which has no effect", &rolling, &rolling.clone().size("30Gi").note("withdraw", "x"))
+            .expects(format!("{} \"nothing was withdrawn\"", staged("20Gi", "30Gi")).replace("mutate", "mutate -withdraw")),
     ]
 }
 
-fn refusals() -> Vec<Case> {
+fn denials() -> Vec<Case> {
     vec![
         update(
             "U3",
@@ -130,32 +130,32 @@ fn refusals() -> Vec<Case> {
             }),
         )
         .expects(
-            "refuse 403 \"[more]: a template cannot be added\" \"[logs]: a template cannot be removed or renamed\" \
+            "deny 403 \"[more]: a template cannot be added\" \"[logs]: a template cannot be removed or renamed\" \
                 \"[data].spec.accessModes: cannot change, expected [\" \"[data].spec.resources.requests.storage: cannot shrink, \
                 expected at least 10Gi, but found 1Gi\" \"what can change is spec.resources.requests.storage (larger only), \
                 spec.volumeAttributesClassName, metadata.labels and metadata.annotations\"",
         ),
-        update("U3", "more is wrong than a refusal holds", &web(), &list(&web(), |templates| {
+        update("U3", "more is wrong than a denial holds", &web(), &list(&web(), |templates| {
             templates.extend((0..500).map(|index| json!({"metadata": {"name": format!("t{index}")}})));
         }))
-        .expects("refuse 403 \"[t0]: a template cannot be added; \" \"; and \" \" more; what can change is spec.resources.requests.storage\""),
+        .expects("deny 403 \"[t0]: a template cannot be added; \" \"; and \" \" more; what can change is spec.resources.requests.storage\""),
         update("U3", "the size goes", &web(), &web().data("/spec/resources", json!({})))
-            .expects("refuse 403 \"[data].spec.resources.requests.storage: cannot be removed\""),
-        update("U3", "a wish that no record holds", &web(), &web().data("/metadata/annotations/a", "x".repeat(9000)))
-            .expects("refuse 403 \"do not fit the annotation claim-rollout.io/staged: expected at most 8192 bytes\""),
+            .expects("deny 403 \"[data].spec.resources.requests.storage: cannot be removed\""),
+        update("U3", "a target that is too long for the annotation", &web(), &web().data("/metadata/annotations/a", "x".repeat(9000)))
+            .expects("deny 403 \"do not fit the annotation claim-rollout.io/staged: expected at most 8192 bytes\""),
         update("U3", "a name that no claim can have", &web().data("/metadata/name", "Data"), &web().data("/metadata/name", "Data").size("20Gi"))
-            .expects("refuse 403 \"[Data].metadata.name: expected a template name of lower case letters\""),
+            .expects("deny 403 \"[Data].metadata.name: expected a template name of lower case letters\""),
         update(
             "U3",
             "a name that is too long for a claim",
             &web().data("/metadata/name", "d".repeat(248)),
             &web().data("/metadata/name", "d".repeat(248)).size("20Gi"),
         )
-        .expects("refuse 403 \"expected a claim name of at most 253 characters, but found 254\""),
+        .expects("deny 403 \"expected a claim name of at most 253 characters, but found 254\""),
         update("U3", "a template without a name", &web(), &web().data("/metadata/name", Value::Null))
-            .expects("refuse 403 \"metadata.name: expected a name\""),
+            .expects("deny 403 \"metadata.name: expected a name\""),
         update("U3", "a set without a uid", &web().without("/metadata/uid"), &web().without("/metadata/uid").size("20Gi"))
-            .expects("refuse 400 \"request.oldObject: expected metadata.uid\""),
+            .expects("deny 400 \"request.oldObject: expected metadata.uid\""),
     ]
 }
 
@@ -179,77 +179,77 @@ fn reserved() -> Vec<Case> {
         let key = format!("{domain}/x");
         for (kind, pointer) in [("labels", label(&key)), ("annotations", note(&key))] {
             let new = web().data(&pointer, "a");
-            let refused = format!("refuse 403 \"[data].metadata.{kind}[{key}]: is reserved, expected no change\"");
+            let refused = format!("deny 403 \"[data].metadata.{kind}[{key}]: is reserved, expected no change\"");
             cases.push(update("U3", format!("a reserved key is set in {kind}: {key}"), &web(), &new).expects(&refused));
             cases.push(update("U3", format!("a reserved key goes from {kind}: {key}"), &new, &web()).expects(&refused));
         }
     }
     for key in ["app.kubernetes.io/version", "helm.sh/chart", "xclaim-rollout.io/a", "kubernetes.io", "example.com/k8s.io"] {
         let new = web().data(&label(key), "a");
-        let staged = "divert templates staged:OnClaimDelete warns \"staged data label\"";
+        let staged = "mutate templates staged:OnClaimDelete warns \"staged data label\"";
         cases.push(update("U3", format!("a key that charts may set: {key}"), &web(), &new).expects(staged));
     }
     cases
 }
 
-/// What the user reads, where it depends on something else than the change.
+/// Messages to the user that depend on more than the change.
 fn sentences() -> Vec<Case> {
-    let grow = |sentence: &str, set: Object, says: &str| {
+    let grow = |sentence: &str, set: Object, message: &str| {
         update("U3", sentence, &set.clone().in_place(), &set.size("20Gi").in_place())
-            .expects(format!("divert templates staged:InPlace warns \"staged data 10Gi -> 20Gi; {says}\""))
+            .expects(format!("mutate templates staged:InPlace warns \"staged data 10Gi -> 20Gi; {message}\""))
     };
     vec![
         grow("one replica", web().replicas(1), "1 claim will be updated in place"),
         grow("no replica", web().replicas(0), "0 claims will be updated in place"),
         grow("replicas are not named", web().without("/spec/replicas"), "1 claim will be updated in place"),
-        grow("replicas beyond all bounds", web().replicas(i64::MAX), "9223372036854775807 claims will be updated in place"),
-        update("U3", "nobody names a manager", &web(), &web().size("20Gi"))
+        grow("replicas out of range", web().replicas(i64::MAX), "9223372036854775807 claims will be updated in place"),
+        update("U3", "no field manager is named", &web(), &web().size("20Gi"))
             .without("/options")
-            .expects(format!("divert templates staged:OnClaimDelete warns \"{STAYS}\"")),
+            .expects(format!("mutate templates staged:OnClaimDelete warns \"{STAYS}\"")),
         update("U3", "a user with a name beyond ASCII", &web(), &web().size("20Gi"))
             .by("Å\"\\\u{1F600}\n")
-            .expects(format!("divert templates staged:OnClaimDelete warns \"{STAYS}\"")),
+            .expects(format!("mutate templates staged:OnClaimDelete warns \"{STAYS}\"")),
         update("U3", "claims are made anew", &web().policy("ReCreate"), &web().policy("ReCreate").size("20Gi"))
             .settings(json!({"allowReCreate": true}))
-            .expects("divert templates staged:ReCreate warns \"existing claims stay as they are: this version does not carry out ReCreate\""),
+            .expects("mutate templates staged:ReCreate warns \"existing claims stay as they are: this version does not carry out ReCreate\""),
         update("U3", "a set without annotations", &web().without("/metadata/annotations"), &web().without("/metadata/annotations").size("20Gi"))
-            .expects(format!("divert templates staged:OnClaimDelete warns \"{STAYS}\"")),
+            .expects(format!("mutate templates staged:OnClaimDelete warns \"{STAYS}\"")),
         update("U3", "a label with characters that a terminal obeys", &web(), &web().data("/metadata/labels/a", "\u{202e}\u{7}"))
-            .expects("divert templates staged:OnClaimDelete warns \"data label a none -> \\u{202e}\\u{7}\""),
+            .expects("mutate templates staged:OnClaimDelete warns \"data label a none -> \\u{202e}\\u{7}\""),
         update("U3", "a size in another spelling beside a growth elsewhere", &web(), &web().size("10240Mi").data("/metadata/labels/a", "b"))
-            .expects("divert templates staged:OnClaimDelete warns \"staged data label a none -> b\""),
+            .expects("mutate templates staged:OnClaimDelete warns \"staged data label a none -> b\""),
     ]
 }
 
 fn authority() -> Vec<Case> {
     let grow = |sentence: &str| update("U3", sentence, &web(), &web().size("20Gi")).shipped();
-    let staged = "divert templates staged:OnClaimDelete who warns \"existing claims stay\"";
+    let staged = "mutate templates staged:OnClaimDelete who warns \"existing claims stay\"";
     vec![
-        grow("who may patch claims may change templates").cluster(vec![access("alice", true)]).expects(staged),
-        grow("who may not, may not")
+        grow("a user who may patch claims may change templates").cluster(vec![access("alice", true)]).expects(staged),
+        grow("a user without the right is denied")
             .cluster(vec![access("alice", false)])
-            .expects("refuse 403 who \"user alice cannot patch persistentvolumeclaims in namespace shop\" \"ClusterRole edit\" \"TrustSetEditors\""),
-        grow("another's rights are nobody's")
+            .expects("deny 403 who \"user alice cannot patch persistentvolumeclaims in namespace shop\" \"ClusterRole edit\" \"TrustSetEditors\""),
+        grow("the rights of another user do not count")
             .cluster(vec![access("bob", true)])
-            .expects("refuse 403 who \"cannot ask whether user alice may patch\""),
-        grow("there is nobody to ask").expects("refuse 403 who \"cannot ask whether user alice may patch\" \"kubernetes/can_i\" \"TrustSetEditors\""),
-        grow("the host grants nothing").nothing_granted().expects("refuse 403 who \"has not been granted access to the 'kubernetes/can_i'\""),
-        update("U3", "a rule is broken: nobody is asked", &web(), &web().size("1Gi")).shipped().expects("refuse 403 \"cannot shrink\""),
-        update("U0", "nothing is wished: nobody is asked", &web(), &web().image("2")).shipped().expects("pass"),
+            .expects("deny 403 who \"cannot ask whether user alice may patch\""),
+        grow("there is no API server to ask").expects("deny 403 who \"cannot ask whether user alice may patch\" \"kubernetes/can_i\" \"TrustSetEditors\""),
+        grow("the host grants nothing").nothing_granted().expects("deny 403 who \"has not been granted access to the 'kubernetes/can_i'\""),
+        update("U3", "a rule is broken: no lookup", &web(), &web().size("1Gi")).shipped().expects("deny 403 \"cannot shrink\""),
+        update("U0", "nothing changes: no lookup", &web(), &web().image("2")).shipped().expects("pass"),
         update("U5", "a switch by one who may", &web(), &web().in_place())
             .shipped()
             .cluster(vec![access("alice", true)])
-            .expects("divert staged:InPlace who warns \"staged the templates as they are; 6 claims will be updated in place\""),
+            .expects("mutate staged:InPlace who warns \"staged the templates as they are; 6 claims will be updated in place\""),
         update("U5", "a switch by one who may not", &web(), &web().in_place())
             .shipped()
             .cluster(vec![access("alice", false)])
-            .expects("refuse 403 who \"user alice cannot patch\""),
-        update("U5", "a switch where nobody can be asked", &web(), &web().in_place()).shipped().expects("refuse 403 who \"cannot ask\""),
+            .expects("deny 403 who \"user alice cannot patch\""),
+        update("U5", "a switch without an API server to ask", &web(), &web().in_place()).shipped().expects("deny 403 who \"cannot ask\""),
     ]
 }
 
 fn switches() -> Vec<Case> {
-    let staged = "divert staged:InPlace warns \"claim-rollout: staged the templates as they are; 6 claims will be updated in place, \
+    let staged = "mutate staged:InPlace warns \"claim-rollout: staged the templates as they are; 6 claims will be updated in place, \
                   highest ordinal first (kubectl claim-rollout status web)\"";
     let lazy = web().staged_change(&web().size("20Gi"), UpdatePolicy::OnClaimDelete, Phase::RollingOut);
     let recreate = || json!({"allowReCreate": true});
@@ -258,10 +258,10 @@ fn switches() -> Vec<Case> {
     vec![
         update("U5", "the switch to in place is a rollout", &web(), &web().in_place()).expects(staged),
         update("U5", "from the name of the default", &web().policy("OnClaimDelete"), &web().in_place()).expects(staged),
-        update("U5", "from a word that nobody knows", &web().policy("Sometimes"), &web().in_place()).expects(staged),
-        update("U5", "with a forged record", &web().note("staged", "{}"), &web().in_place()).expects(staged),
+        update("U5", "from an unknown value", &web().policy("Sometimes"), &web().in_place()).expects(staged),
+        update("U5", "with a forged staged change", &web().note("staged", "{}"), &web().in_place()).expects(staged),
         update("U5", "with templates in another order", &web(), &list(&web().in_place(), |templates| templates.swap(0, 1)))
-            .expects(staged.replace("divert", "divert templates")),
+            .expects(staged.replace("mutate", "mutate templates")),
         update("U5", "without templates", &bare, &bare.clone().in_place()).expects("pass"),
         update("U5", "it was in place already", &web().in_place(), &web().in_place().replicas(5)).expects("pass"),
         update("U5", "back to the default", &web().in_place(), &web().policy("OnClaimDelete")).expects("pass"),
@@ -269,13 +269,13 @@ fn switches() -> Vec<Case> {
         by_default(update("U5", "a default is written down", &web(), &web().in_place())).expects("pass"),
         by_default(update("U5", "a default comes back", &web().policy("OnClaimDelete"), &web())).expects("pass"),
         by_default(update("U5", "the setting is in place, and nothing is switched", &web(), &web().image("2"))).expects("pass"),
-        update("U5", "a record waits already", &lazy, &lazy.clone().in_place())
+        update("U5", "a staged change waits already", &lazy, &lazy.clone().in_place())
             .expects("pass warns \"staged data 10Gi -> 20Gi; 3 claims will be updated in place\""),
         update("U5", "claims are to be made anew", &web(), &web().policy("ReCreate"))
             .settings(recreate())
-            .expects("divert staged:ReCreate warns \"staged the templates as they are; existing claims stay as they are: this version does not carry out ReCreate\""),
+            .expects("mutate staged:ReCreate warns \"staged the templates as they are; existing claims stay as they are: this version does not carry out ReCreate\""),
         update("U5", "claims are to be made anew, which is not allowed", &web(), &web().policy("ReCreate"))
-            .expects("refuse 403 \"update-policy: expected one of OnClaimDelete, InPlace, but found ReCreate\""),
+            .expects("deny 403 \"update-policy: expected one of OnClaimDelete, InPlace, but found ReCreate\""),
         update("U5", "in place after made anew", &web().policy("ReCreate"), &web().in_place()).settings(recreate()).expects(staged),
         update("U5", "the switch and an image", &web(), &web().in_place().image("2")).expects(staged),
     ]

@@ -1,15 +1,16 @@
-//! What the settings do not allow, whoever asks for it. The policy puts back what alice writes. The guard knows rights and no
-//! ceilings, and she has the right: there it is the controller that does not roll it out, and says why.
+//! Changes that the settings do not allow, whoever asks for them. The policy reverts what alice writes. The guard
+//! checks rights and no ceilings, and alice has the right: there the controller does not roll the change out, and
+//! reports why.
 
 use anyhow::ensure;
 use claim_rollout::templates::UpdatePolicy;
 use serde_json::{Value, json};
 
-use super::{Ground, Judges, PATIENCE};
+use super::{Judges, PATIENCE, TestedNamespace};
 use crate::cluster::eventually;
-use crate::scenarios::scene::STAGED;
+use crate::scenarios::namespace::STAGED;
 
-/// A StatefulSet, and the field of its template that alice has staged beyond what is allowed.
+/// A StatefulSet, and the field of its template that alice stages beyond a ceiling.
 pub(super) const BEYOND: [(&str, &str, &str); 3] = [
     ("beyond-size", "spec/resources/requests/storage", "9Gi"),
     ("beyond-class", "spec/volumeAttributesClassName", "gold"),
@@ -25,26 +26,26 @@ pub(super) fn is_beyond(name: &Value) -> bool {
         .is_some_and(|name| BEYOND.iter().any(|(set, ..)| name == *set))
 }
 
-/// alice writes as if the policy had staged it: to be rolled out, but beyond a ceiling.
-pub(super) async fn alice_goes_beyond(ground: &Ground<'_>) -> anyhow::Result<()> {
+/// alice writes a staged change as the policy would, to be rolled out, but beyond a ceiling.
+pub(super) async fn stage_beyond_ceilings(ns: &TestedNamespace<'_>) -> anyhow::Result<()> {
     for (set, path, value) in BEYOND {
-        let forged = ground.staged_change(set, UpdatePolicy::InPlace, path, value).await?;
+        let forged = ns.staged_change(set, UpdatePolicy::InPlace, path, value).await?;
         let annotation = format!("{STAGED}={forged}");
         let annotate = ["annotate", "--overwrite", &format!("statefulset/{set}"), &annotation];
-        ground.done(Some(&ground.alice), &annotate, "").await?;
-        if ground.judges != Judges::Guard {
+        ns.done(Some(&ns.alice), &annotate, "").await?;
+        if ns.judges != Judges::Guard {
             continue;
         }
-        let stored = ground.get(&format!("statefulset/{set}")).await?;
+        let stored = ns.get(&format!("statefulset/{set}")).await?;
         ensure!(stored["metadata"]["annotations"][STAGED] == *forged, "{stored:#}");
         let rollout = format!("claimrollout/{set}");
-        let said = eventually("the controller to say why", PATIENCE, async || {
-            let rollout = ground.get(&rollout).await?;
+        let reported = eventually("the controller to report the reason", PATIENCE, async || {
+            let rollout = ns.get(&rollout).await?;
             let conditions = rollout["status"]["conditions"].as_array().cloned().unwrap_or_default();
             let is_stalled = |one: &Value| one["type"] == "Stalled" && one["reason"] == "StagedChangeNotAllowed";
             Ok(conditions.iter().any(is_stalled).then_some(()))
         });
-        said.await?;
+        reported.await?;
     }
     Ok(())
 }

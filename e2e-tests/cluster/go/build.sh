@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Builds the control plane of one Kubernetes minor from Go modules and prints the folder that holds the binaries:
+# Builds the control plane of one Kubernetes minor version from Go modules and prints the folder of the binaries:
 #   ./build.sh 1.37
-# Everything built lies outside the tree, in a folder named by what it was built from: a second checkout or another
-# version never builds the same thing again and never overwrites another's. Any number of callers may run this at once.
+# The build lies outside the tree, in a folder that is named after its inputs. A second checkout or another version
+# never builds the same thing again and never overwrites another build. Any number of callers may run this at once.
 set -euo pipefail
 minor=${1:?usage: build.sh MAJOR.MINOR}
 here=$(cd "$(dirname "$0")" && pwd)
@@ -15,17 +15,18 @@ if [ ! -f "$kubernetes/go.mod" ]; then
 fi
 version=$(sed -n 's#^.*k8s.io/kubernetes v\([^ ]*\).*#\1#p' "$kubernetes/go.mod" | head -1)
 
-# Linked into Kubernetes' programs; without these they call themselves, and their clients, v0.0.0.
+# Linked into the programs of Kubernetes. Without these, the programs and their clients call themselves v0.0.0.
 stamp=""
 rest=${version#*.}
 for package in k8s.io/component-base/version k8s.io/client-go/pkg/version; do
   stamp+=" -X $package.gitVersion=v$version -X $package.gitMajor=${version%%.*} -X $package.gitMinor=${rest%%.*}"
 done
 
-# The groups are separate modules because their dependencies disagree. A group's folder is named by all it is built from.
+# The groups are separate modules because their dependencies conflict. The folder of a group is named after all of its
+# inputs.
 groups=("$kubernetes" "$here"/parts/*)
-# The parts that also compile with the very dependencies of this Kubernetes, one a line: what they share with it is then
-# compiled once. Kubernetes itself is built from the same versions either way.
+# The parts that also compile with the dependencies of this Kubernetes version, one per line: shared packages then
+# compile once. Kubernetes itself is built from the same versions either way.
 beside=()
 [ ! -f "$kubernetes/beside" ] || mapfile -t beside <"$kubernetes/beside"
 name() { if [ "$1" = "$kubernetes" ]; then echo "kubernetes-$version"; else basename "$1"; fi; }
@@ -36,10 +37,10 @@ modules() { if is_beside "$1"; then cat "$kubernetes/go.mod" "$kubernetes/beside
 folder() { echo "$cache/$(name "$1")-$({ flags "$1"; modules "$1"; cat "$1"/go.mod "$1"/go.sum "$1"/*.go 2>/dev/null || true; } | fingerprint)"; }
 folders=()
 for group in "${groups[@]}"; do folders+=("$(folder "$group")"); done
-# What is printed: one folder of links to the binaries of this very combination.
+# The output: one folder of links to the binaries of this combination.
 bin=$cache/control-plane-$version-$(printf '%s\n' "${folders[@]}" | fingerprint)
 
-# A folder appears under its name only when it is complete, so its presence is all there is to check.
+# A folder gets its name only when it is complete, so checking for the name is enough.
 if [ ! -d "$bin" ]; then
   if ! command -v go >/dev/null; then
     echo "Go is missing: the control plane is built from Go modules. Install Go 1.26 or newer (https://go.dev/dl) and put it on PATH." >&2
@@ -48,7 +49,7 @@ if [ ! -d "$bin" ]; then
   mkdir -p "$cache"
   exec 9>"$cache/.control-plane.lock"
   flock --nonblock 9 || { echo "another build of a control plane is running; waiting for it" >&2; flock 9; }
-  # Under the lock whatever is half-made belongs to a build that was interrupted.
+  # Under the lock, every unfinished folder is left over from an interrupted build.
   rm -rf "$cache"/.control-plane-*
 fi
 
@@ -59,7 +60,7 @@ work_together() { # a Go workspace of Kubernetes and what is beside it, every de
     printf 'go 1.26.0\nuse (\n\t%s\n' "$kubernetes"
     printf '\t%s\n' "${beside[@]/#/$here/parts/}"
     printf ')\nreplace (\n'
-    # Those that its go.mod replaces already are held by that.
+    # The go.mod pins those that it replaces.
     awk '/^replace \(/ { replaces = 1 } /^\)/ { replaces = 0 } replaces && $2 == "=>" { print $1 }' \
       "$kubernetes/go.mod" >"$workspace/replaced"
     awk 'NR == FNR { replaced[$1]; next } /^require \(/ { requires = 1; next } /^\)/ { requires = 0 }
@@ -77,7 +78,7 @@ build() { # build GROUP FOLDER
   if is_beside "$1"; then
     [ -n "$workspace" ] || work_together
     together=$workspace/go.work
-    # In a workspace "tool" would be the tools of all of its modules.
+    # In a workspace, "tool" means the tools of all of its modules.
     [ "$what" = . ] || what=$(sed -n '/^tool (/,/^)/{s/^\t//p;}; s/^tool \([^(].*\)$/\1/p' "$1/go.mod")
   fi
   work=$(mktemp -d "$cache/.control-plane-XXXXXX")

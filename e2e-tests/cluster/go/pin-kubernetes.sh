@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Pins one Kubernetes version as a Go module whose tools are the control plane:
 #   ./pin-kubernetes.sh 1.37.1   writes kubernetes/1.37/go.mod and go.sum
-# k8s.io/kubernetes names its staging modules at v0.0.0 and replaces them by folders; outside its own tree each of
-# them must be replaced by the published version of the same release.
+# k8s.io/kubernetes requires its staging modules at v0.0.0 and replaces them by folders. Outside of its own tree, each
+# of them must be replaced by the published version of the same release.
 set -euo pipefail
 version=${1:?usage: pin-kubernetes.sh MAJOR.MINOR.PATCH}
 minor=${version%.*}

@@ -1,7 +1,7 @@
-// Command csi-driver is the mock CSI driver of Kubernetes' own storage tests, as a process: volumes are entries in a
-// list, creating, growing and modifying them succeeds at once. What a test wants otherwise it writes into a file, which
-// is read at every call, so that a driver can change its mind while it runs. Volumes of a StorageClass with a parameter
-// `behaviour` go by a file of that name instead, beside the first.
+// Command csi-driver is the mock CSI driver of Kubernetes' own storage tests, as a process. Volumes are entries in a
+// list; creating, growing and modifying them succeeds at once. A test that wants another behaviour writes it into a
+// file, which the driver reads at every call. Volumes of a StorageClass with a parameter `behaviour` use a file of that
+// name beside the first one.
 package main
 
 import (
@@ -25,16 +25,16 @@ import (
 	"k8s.io/kubernetes/test/e2e/storage/drivers/csi-test/mock/service"
 )
 
-// behaviour is what the file holds. Everything left out is the kind driver: no limit, no delay, no error.
+// behaviour is the content of the file. The default has no limit, no delay and no error.
 type behaviour struct {
-	// MaximumBytes: a volume that would be larger is refused with OutOfRange, at creation and at expansion.
+	// MaximumBytes: a larger volume fails with OutOfRange, at creation and at expansion.
 	MaximumBytes int64 `json:"maximumBytes"`
 	// ExpandDelayMillis: how long an expansion takes.
 	ExpandDelayMillis int64 `json:"expandDelayMillis"`
-	// ExpandError and ModifyError: the name of a gRPC status, such as FAILED_PRECONDITION, that every such call answers.
+	// ExpandError and ModifyError: the name of a gRPC status, such as FAILED_PRECONDITION, that every such call returns.
 	ExpandError codes.Code `json:"expandError"`
 	ModifyError codes.Code `json:"modifyError"`
-	// NodeExpansionRequired: after an expansion the file system must be grown by the node as well.
+	// NodeExpansionRequired: after an expansion the node must grow the file system as well.
 	NodeExpansionRequired bool `json:"nodeExpansionRequired"`
 }
 
@@ -44,7 +44,7 @@ func main() {
 	file := flag.String("behaviour", "", "JSON file, read at every call")
 	flag.Parse()
 
-	// A predecessor that was killed has left it behind; an error shows when listening.
+	// A previous driver that was killed leaves the socket behind. An error shows when listening.
 	_ = os.Remove(*endpoint)
 	listener, err := net.Listen("unix", *endpoint)
 	if err != nil {
@@ -69,7 +69,7 @@ func main() {
 // fileOf holds, by the id of the volume, the parameter `behaviour` of its StorageClass.
 var fileOf sync.Map
 
-// choose returns the file that this call goes by.
+// choose returns the file for this call.
 func choose(file string, request any) string {
 	var own any
 	switch request := request.(type) {

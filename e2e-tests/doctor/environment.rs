@@ -1,4 +1,4 @@
-//! The installation, and what is done with it: plant, look, heal.
+//! The installation under test. Scenarios plant a fault, check the finding, and fix it.
 
 use std::path::Path;
 use std::time::Duration;
@@ -9,29 +9,29 @@ use serde_json::{Value, json};
 use crate::built_in::Server;
 use crate::cluster::{Cluster, Options, Output, eventually};
 use crate::installation::{Controller, Controllers, NAMESPACE, binary, manifest_applied};
-use crate::scenarios::scene::manifest;
+use crate::scenarios::namespace::manifest;
 use crate::shell::typed;
 
-/// The webhook configuration of sets and claims, as kubectl names it.
+/// The webhook configuration of StatefulSets and PVCs, as kubectl names it.
 pub(super) const CONFIGURATION: &str = "mutatingwebhookconfiguration/claim-rollout-webhook";
-/// The namespace that the controller looks after.
+/// The namespace that the controller manages.
 pub(super) const KEPT: &str = "kept";
-/// The namespace that neither the controller looks after nor the policy is asked about, so that faults stay.
+/// The namespace that the controller does not manage and the policy is not called for, so that faults stay.
 pub(super) const FAULTS: &str = "faults";
 const PATIENCE: Duration = Duration::from_secs(60);
 
-pub(super) struct Stage {
+pub(super) struct Environment {
     pub(super) cluster: Cluster,
     pub(super) controllers: Controllers,
-    /// The one that leads.
+    /// The leading controller.
     pub(super) controller: Option<Controller>,
     _server: Server,
 }
 
-/// A finding: its severity, and what it is about.
+/// A finding: its severity and its object.
 pub(super) type Expected<'a> = (&'a str, &'a str);
 
-/// The set `web` of one replica in [`FAULTS`], with a label and an annotation in its template.
+/// The StatefulSet `web` of one replica in [`FAULTS`], with a label and an annotation in its template.
 pub(super) fn faulty(size: &str) -> String {
     manifest(1, size).replace(
         "  - metadata: {name: data}\n",
@@ -39,35 +39,34 @@ pub(super) fn faulty(size: &str) -> String {
     )
 }
 
-impl Stage {
-    /// An installation without Kubewarden in which all is well, and a set in each namespace.
+impl Environment {
+    /// An installation without Kubewarden and without faults, and a StatefulSet in each namespace.
     pub(super) async fn build() -> anyhow::Result<Self> {
         let cluster = Cluster::start(Options::default()).await?;
         let controllers = Controllers::install(&cluster).await?;
         manifest_applied(&cluster, "webhook/rbac.yaml").await?;
-        let mut stage = Self {
+        let mut env = Self {
             _server: Server::start(&cluster).await?,
             controllers,
             controller: None,
             cluster,
         };
-        stage.lead().await?;
+        env.lead().await?;
         let but = json!({"matchExpressions": [
             {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": [FAULTS]},
         ]});
         let path = "/webhooks/0/namespaceSelector";
-        stage
-            .edit(CONFIGURATION, &json!([{"op": "add", "path": path, "value": but}]))
+        env.edit(CONFIGURATION, &json!([{"op": "add", "path": path, "value": but}]))
             .await?;
         for (namespace, manifest) in [(KEPT, manifest(2, "1Gi")), (FAULTS, faulty("1Gi"))] {
-            stage.done(&["create", "namespace", namespace], "").await?;
-            stage.done(&["apply", "-n", namespace, "-f", "-"], &manifest).await?;
+            env.done(&["create", "namespace", namespace], "").await?;
+            env.done(&["apply", "-n", namespace, "-f", "-"], &manifest).await?;
         }
-        stage.until_even(&["-n", FAULTS]).await?;
-        stage.until_even(&["-n", KEPT]).await?;
-        stage.until_even(&["-A"]).await?;
-        stage.until_healthy().await?;
-        Ok(stage)
+        env.until_no_drift(&["-n", FAULTS]).await?;
+        env.until_no_drift(&["-n", KEPT]).await?;
+        env.until_no_drift(&["-A"]).await?;
+        env.until_healthy().await?;
+        Ok(env)
     }
 
     /// Starts a controller, which takes the Lease.
@@ -77,25 +76,25 @@ impl Stage {
         Ok(())
     }
 
-    /// Ends it after a success.
-    pub(super) fn strike(self) {
+    /// Stops everything after a success.
+    pub(super) fn stop(self) {
         drop(self.controller);
         self.cluster.stop();
     }
 
-    /// kubectl, which must succeed.
+    /// Runs kubectl, which must succeed.
     pub(super) async fn done(&self, arguments: &[&str], input: &str) -> anyhow::Result<Output> {
         let output = self.cluster.kubectl(arguments, input).await?;
         ensure!(output.success, "kubectl {}: {}", arguments.join(" "), output.stderr);
         Ok(output)
     }
 
-    /// kubectl in [`FAULTS`], which must succeed.
+    /// Runs kubectl in [`FAULTS`], which must succeed.
     pub(super) async fn faults(&self, arguments: &[&str], input: &str) -> anyhow::Result<Output> {
         self.done(&[&["-n", FAULTS], arguments].concat(), input).await
     }
 
-    /// A JSON patch of an object.
+    /// Applies a JSON patch to an object.
     pub(super) async fn edit(&self, object: &str, operations: &Value) -> anyhow::Result<()> {
         let operations = operations.to_string();
         self.done(&["patch", object, "--type=json", "-p", &operations], "")
@@ -103,7 +102,7 @@ impl Stage {
             .map(drop)
     }
 
-    /// A merge patch of the claim of [`FAULTS`].
+    /// Applies a merge patch to the PVC in [`FAULTS`].
     pub(super) async fn edit_claim(&self, patch: &Value) -> anyhow::Result<()> {
         let patch = patch.to_string();
         let arguments = [
@@ -116,7 +115,7 @@ impl Stage {
         self.faults(&arguments, "").await.map(drop)
     }
 
-    /// An object as it is, so that it can be put back.
+    /// The manifest of an object, to restore it later.
     pub(super) async fn saved(&self, object: &str) -> anyhow::Result<String> {
         let output = self.done(&["get", object, "-o", "json"], "").await?;
         let mut saved: Value = serde_json::from_str(&output.stdout)?;
@@ -133,27 +132,27 @@ impl Stage {
         Ok(saved.to_string())
     }
 
-    /// The set of [`FAULTS`] anew, with other templates. Its Pod and its claim stay.
-    pub(super) async fn make_anew(&self, namespace: &str, manifest: &str) -> anyhow::Result<()> {
+    /// Recreates the StatefulSet in [`FAULTS`] with other templates. Its Pod and its PVC stay.
+    pub(super) async fn recreate(&self, namespace: &str, manifest: &str) -> anyhow::Result<()> {
         let delete = ["delete", "-n", namespace, "statefulset/web", "--cascade=orphan"];
         self.done(&delete, "").await?;
         let apply = ["apply", "-n", namespace, "-f", "-"];
         self.done(&apply, manifest).await.map(drop)
     }
 
-    /// A command of a user in the folder of the project.
+    /// Runs a command of a user in the folder of the project.
     async fn typed(&self, line: &str) -> anyhow::Result<()> {
         let output = typed(&self.cluster, crate::repository::root(), line).await?;
         ensure!(output.success, "{line}: {output:?}");
         Ok(())
     }
 
-    /// `claim-rollout` as the administrator.
+    /// Runs `claim-rollout` as the administrator.
     pub(super) async fn run(&self, arguments: &[&str]) -> anyhow::Result<Output> {
         self.cluster.run(&binary()?.to_string_lossy(), arguments, &[], "").await
     }
 
-    /// Waits until the doctor is silent.
+    /// Waits until the doctor has no finding.
     pub(super) async fn until_healthy(&self) -> anyhow::Result<()> {
         let mut last = None;
         let healthy = eventually("the doctor to be silent", PATIENCE, async || {
@@ -166,7 +165,7 @@ impl Stage {
         healthy.await.with_context(|| format!("{last:?}"))
     }
 
-    /// Waits until the doctor has exactly this to say; what heals it.
+    /// Waits until the doctor has exactly this finding, and returns its fix.
     pub(super) async fn diagnosed(&self, expected: Expected<'_>) -> anyhow::Result<String> {
         let mut last = None;
         let found = eventually("the finding", PATIENCE, async || {
@@ -175,27 +174,28 @@ impl Stage {
             let items = document["items"].as_array().cloned().unwrap_or_default();
             let code = if expected.0 == "Error" { 1 } else { 0 };
             let is_it = |item: &Value| item["severity"] == expected.0 && item["subject"] == expected.1;
-            let heal = match &items[..] {
-                [item] if is_it(item) && output.code == Some(code) => item["heal"].as_str().map(str::to_owned),
+            let fix = match &items[..] {
+                [item] if is_it(item) && output.code == Some(code) => item["heal"].as_str().map(str::to_owned), // words: allowed
                 _ => None,
             };
             last = Some(output);
-            Ok(heal)
+            Ok(fix)
         });
         found
             .await
             .with_context(|| format!("expected {expected:?}, but found {last:#?}"))
     }
 
-    /// The same, and that what it says heals it: the command up to the first comma.
-    pub(super) async fn healed(&self, expected: Expected<'_>) -> anyhow::Result<()> {
-        let heal = self.diagnosed(expected).await?;
-        self.typed(heal.split(", ").next().unwrap_or_default()).await?;
-        self.until_healthy().await.with_context(|| heal)
+    /// Waits for the finding, runs its fix (the command up to the first comma), and waits until the doctor has no
+    /// finding.
+    pub(super) async fn fixed(&self, expected: Expected<'_>) -> anyhow::Result<()> {
+        let fix = self.diagnosed(expected).await?;
+        self.typed(fix.split(", ").next().unwrap_or_default()).await?;
+        self.until_healthy().await.with_context(|| fix)
     }
 
-    /// Waits until `drift` is silent.
-    pub(super) async fn until_even(&self, which: &[&str]) -> anyhow::Result<()> {
+    /// Waits until `drift` has no row.
+    pub(super) async fn until_no_drift(&self, which: &[&str]) -> anyhow::Result<()> {
         let mut last = None;
         let even = eventually("drift to be silent", PATIENCE, async || {
             let output = self.run(&[&["drift", "--exit-code"], which].concat()).await?;
@@ -207,8 +207,8 @@ impl Stage {
         even.await.with_context(|| format!("{which:?}: {last:?}"))
     }
 
-    /// Waits until `drift` has exactly these rows for a namespace: claim, field, what is wanted and what was found, and how
-    /// the note begins.
+    /// Waits until `drift` has exactly these rows for a namespace: PVC, field, desired and live value, and the
+    /// beginning of the note.
     pub(super) async fn differs(&self, namespace: &str, expected: &[[&str; 5]]) -> anyhow::Result<()> {
         let mut last = None;
         let found = eventually("the differences", PATIENCE, async || {

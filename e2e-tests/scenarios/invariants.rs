@@ -1,4 +1,4 @@
-//! What the controller never does, whatever happens (S1 to S12): each promise is a function of what was written.
+//! The safety guarantees S1 to S12 of the controller: each is a function over the writes in a namespace.
 
 use std::collections::BTreeMap;
 
@@ -9,17 +9,17 @@ use super::written::Written;
 use crate::cluster::Entry;
 use crate::installation::USER;
 
-/// What the controller may do at all, besides reading.
+/// The only writes that the controller may make.
 const ALLOWED: [(&str, &str, &str); 12] = [
     ("persistentvolumeclaims", "", "patch"),
     ("statefulsets", "", "patch"),
     ("claimrollouts", "", "patch"),
     ("claimrollouts", "status", "patch"),
     ("controllerrevisions", "", "create"),
-    // A wish that comes again is the newest once more.
+    // A target that comes again becomes the newest one.
     ("controllerrevisions", "", "patch"),
     ("controllerrevisions", "", "delete"),
-    // Where the annotation `restart` asks for it.
+    // If the annotation `restart` asks for it.
     ("pods", "eviction", "create"),
     ("events", "", "create"),
     ("leases", "", "create"),
@@ -27,7 +27,7 @@ const ALLOWED: [(&str, &str, &str); 12] = [
     ("leases", "", "patch"),
 ];
 
-/// What an apply on a claim may say.
+/// The fields of an apply of a PVC.
 const OF_CLAIMS: [&str; 9] = [
     "apiVersion",
     "kind",
@@ -40,7 +40,7 @@ const OF_CLAIMS: [&str; 9] = [
     "spec.volumeAttributesClassName",
 ];
 
-/// What a patch of a set may say.
+/// The fields of a patch of a StatefulSet.
 const OF_SETS: [&str; 5] = [
     "metadata.uid",
     "metadata.resourceVersion",
@@ -49,35 +49,35 @@ const OF_SETS: [&str; 5] = [
     "metadata.annotations.claim-rollout.io/ready",
 ];
 
-/// What some scenarios ask for.
+/// Exceptions that some scenarios need.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Exceptions {
-    /// `shrink: Recover`: a growth that was not reached may be taken back.
+    /// `shrink: Recover`: a growth that was not reached may be lowered.
     pub(crate) recovers: bool,
-    /// Two controllers are active: what one has reported, the other may report as well.
+    /// Two controllers are active: both may report the same.
     pub(crate) reported_twice: bool,
-    /// The policy puts back what is written to the StatefulSet.
+    /// The policy reverts writes to the StatefulSet.
     pub(crate) undone: bool,
-    /// A webhook changes what is written to claims.
+    /// A webhook changes writes to PVCs.
     pub(crate) changed: bool,
 }
 
 impl Written {
-    /// All of them, for everything that was ever written in the namespace.
-    pub(crate) fn keeps_every_promise(&self, but: Exceptions) -> anyhow::Result<()> {
+    /// Checks all guarantees for everything that was ever written in the namespace.
+    pub(crate) fn keeps_every_invariant(&self, but: Exceptions) -> anyhow::Result<()> {
         self.nothing_gets_smaller(but.recovers).context("S1")?;
         self.few_fields_are_written().context("S2")?;
-        self.nothing_is_born_or_dies_by_us().context("S3, S4")?;
+        self.no_object_is_created_or_deleted().context("S3, S4")?;
         if !but.changed {
-            self.no_claim_is_written_twice_for_one_wish().context("S8")?;
+            self.no_claim_is_written_twice_per_revision().context("S8")?;
         }
-        self.the_dying_are_left_alone().context("S10")?;
+        self.terminating_objects_are_not_written().context("S10")?;
         self.every_write_changes_something(but).context("S12")
     }
 
-    /// S1: no claim asks for less than before; where growth may be taken back, for no less than it has.
+    /// S1: no PVC asks for less than before. If growth may be lowered, no PVC asks for less than its capacity.
     pub(crate) fn nothing_gets_smaller(&self, recovers: bool) -> anyhow::Result<()> {
-        for (entry, before) in self.with_what_was_before() {
+        for (entry, before) in self.with_previous() {
             let after = entry.response.value();
             let (old, new) = (
                 bytes(&before["spec"]["resources"]["requests"])?,
@@ -89,7 +89,7 @@ impl Written {
         Ok(())
     }
 
-    /// S2: claims get size, class, labels and annotations, sets annotations of ours.
+    /// S2: of PVCs only size, class, labels and annotations are written, of StatefulSets only annotations of ours.
     pub(crate) fn few_fields_are_written(&self) -> anyhow::Result<()> {
         for entry in self.by_us() {
             let allowed: &[&str] = match (entry.resource.as_str(), entry.subresource.as_str()) {
@@ -104,13 +104,14 @@ impl Written {
                 allowed.iter().any(within)
             };
             let other = paths.iter().find(|path| !may(path));
-            ensure!(other.is_none(), "{entry:?} says {other:?}");
+            ensure!(other.is_none(), "{entry:?} contains {other:?}");
         }
         Ok(())
     }
 
-    /// S3 and S4: no verb but those that are allowed, and every write of a claim or a set names what it was decided for.
-    pub(crate) fn nothing_is_born_or_dies_by_us(&self) -> anyhow::Result<()> {
+    /// S3 and S4: only allowed verbs, and every write of a PVC or a StatefulSet names the uid and version that it was
+    /// decided for.
+    pub(crate) fn no_object_is_created_or_deleted(&self) -> anyhow::Result<()> {
         for entry in self.by_us() {
             let done = (entry.resource.as_str(), entry.subresource.as_str(), entry.verb.as_str());
             ensure!(ALLOWED.contains(&done), "{entry:?}");
@@ -128,8 +129,8 @@ impl Written {
         Ok(())
     }
 
-    /// S8: for one revision a claim is written once.
-    pub(crate) fn no_claim_is_written_twice_for_one_wish(&self) -> anyhow::Result<()> {
+    /// S8: a PVC is written once per revision.
+    pub(crate) fn no_claim_is_written_twice_per_revision(&self) -> anyhow::Result<()> {
         let mut written = BTreeMap::new();
         for entry in self.by_us().filter(|entry| is_claim(entry) && entry.succeeded()) {
             let revision = entry.request.value()["metadata"]["labels"]["claim-rollout.io/revision"].to_string();
@@ -139,8 +140,8 @@ impl Written {
         Ok(())
     }
 
-    /// S10: nothing that is being deleted is written.
-    pub(crate) fn the_dying_are_left_alone(&self) -> anyhow::Result<()> {
+    /// S10: no object with a deletionTimestamp is written.
+    pub(crate) fn terminating_objects_are_not_written(&self) -> anyhow::Result<()> {
         for entry in self.by_us().filter(|entry| entry.succeeded()) {
             let metadata = &entry.response.value()["metadata"];
             ensure!(metadata["deletionTimestamp"].is_null(), "{entry:?}");
@@ -148,7 +149,7 @@ impl Written {
         Ok(())
     }
 
-    /// S12: no write whose answer has the resourceVersion that the object had already.
+    /// S12: every write changes the resourceVersion of its object.
     pub(crate) fn every_write_changes_something(&self, but: Exceptions) -> anyhow::Result<()> {
         let mut stored = BTreeMap::new();
         for entry in self.all.iter().filter(|entry| entry.succeeded() && entry.version > 0) {
@@ -164,13 +165,13 @@ impl Written {
         Ok(())
     }
 
-    /// What we asked for. An API server that has just begun forbids for a moment what it allows, and reads nothing of it.
+    /// The requests of our controllers. An API server that has just started forbids for a moment what its rules allow.
     fn by_us(&self) -> impl Iterator<Item = &Entry> {
         self.all.iter().filter(|entry| entry.user == USER && !entry.forbidden)
     }
 
-    /// Our applies of claims that succeeded, each with the claim as it was stored before.
-    fn with_what_was_before(&self) -> impl Iterator<Item = (&Entry, Value)> {
+    /// Our successful applies of PVCs, each with the PVC as it was stored before.
+    fn with_previous(&self) -> impl Iterator<Item = (&Entry, Value)> {
         let ours = self.by_us().filter(|entry| is_claim(entry) && entry.succeeded());
         ours.filter_map(|entry| {
             let previous = self
@@ -194,7 +195,7 @@ fn bytes(sizes: &Value) -> anyhow::Result<claim_rollout::templates::Quantity> {
     Ok(size.parse()?)
 }
 
-/// The paths of everything that is no object.
+/// The paths of all values that are no objects.
 fn leaves(value: &Value, path: &str, paths: &mut Vec<String>) {
     match value {
         Value::Object(fields) => {

@@ -13,21 +13,22 @@ use crate::installation::{ACCOUNT, Controllers, NAMESPACE, USER};
 /// The namespace of the objects.
 pub(super) const GUARDED: &str = "guarded";
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How many annotations `large` has.
+/// The number of annotations of `large`.
 const MANY: usize = 10_000;
-/// The first number of finalizers, and of owners, that are not walked through.
+/// The smallest number of finalizers, and of owners, that the guard does not iterate over.
 const TOO_MANY: usize = 101;
 
-pub(super) struct Stage {
+pub(super) struct Environment {
     pub(super) cluster: Cluster,
     controller: PathBuf,
     alice: PathBuf,
     bob: PathBuf,
-    /// Of the ConfigMap.
+    /// The uid of the ConfigMap.
     uid: String,
 }
 
-/// Who may do what with StatefulSets and PVCs: more than `deploy/` gives to the controller, so that the guard alone denies.
+/// The rights of the users on StatefulSets and PVCs: more than `deploy/` gives to the controller, so that only the
+/// guard denies.
 fn rights() -> Value {
     let role = |name: &str, group: &str, resources: &[&str], verb: &str| {
         json!({
@@ -81,7 +82,7 @@ fn claim(name: &str, class: &str) -> Value {
     })
 }
 
-/// What the table says that is there, but for the finalizer.
+/// The objects that the table names, without the finalizer.
 fn objects(uid: &str) -> Value {
     let staged = |policy: &str, phase: &str| {
         json!({
@@ -109,21 +110,21 @@ fn objects(uid: &str) -> Value {
     ]})
 }
 
-impl Stage {
+impl Environment {
     /// Returns when the guard is in force.
     pub(super) async fn build() -> anyhow::Result<Self> {
         let cluster = Cluster::start(Options::default()).await?;
         Controllers::install(&cluster).await?;
-        let mut stage = Self {
+        let mut env = Self {
             controller: cluster.kubeconfig_of(NAMESPACE, ACCOUNT).await?,
             alice: cluster.kubeconfig_for("alice", &[])?,
             bob: cluster.kubeconfig_for("bob", &[])?,
             uid: String::new(),
             cluster,
         };
-        stage.done(&["create", "namespace", GUARDED], "").await?;
-        stage.done(&["apply", "-f", "-"], &rights().to_string()).await?;
-        stage.done(&["create", "-n", GUARDED, "configmap", "owner"], "").await?;
+        env.done(&["create", "namespace", GUARDED], "").await?;
+        env.done(&["apply", "-f", "-"], &rights().to_string()).await?;
+        env.done(&["create", "-n", GUARDED, "configmap", "owner"], "").await?;
         let uid = [
             "get",
             "-n",
@@ -132,10 +133,9 @@ impl Stage {
             "-o",
             "jsonpath={.metadata.uid}",
         ];
-        stage.uid = stage.done(&uid, "").await?.stdout;
-        stage.until_in_force().await?;
-        stage
-            .done(&["create", "-n", GUARDED, "-f", "-"], &objects(&stage.uid).to_string())
+        env.uid = env.done(&uid, "").await?.stdout;
+        env.until_in_force().await?;
+        env.done(&["create", "-n", GUARDED, "-f", "-"], &objects(&env.uid).to_string())
             .await?;
         let orphaned = [
             "annotate",
@@ -144,10 +144,10 @@ impl Stage {
             "statefulset/left",
             "claim-rollout.io/staged-",
         ];
-        stage.done(&orphaned, "").await?;
+        env.done(&orphaned, "").await?;
         let finalizer =
             r#"patch statefulset/replacing --type=merge -p {"metadata":{"finalizers":["claim-rollout.io/replacing"]}}"#;
-        let added = stage.ask(Who::Controller, finalizer, false).await?;
+        let added = env.ask(Who::Controller, finalizer, false).await?;
         ensure!(added.success, "{added:?}");
         let bound = [
             "wait",
@@ -157,8 +157,8 @@ impl Stage {
             "--timeout=60s",
             "pvc/data",
         ];
-        stage.done(&bound, "").await?;
-        Ok(stage)
+        env.done(&bound, "").await?;
+        Ok(env)
     }
 
     async fn until_in_force(&self) -> anyhow::Result<()> {
@@ -175,14 +175,14 @@ impl Stage {
         Ok(())
     }
 
-    /// kubectl as the administrator, which must succeed.
+    /// Runs kubectl as the administrator, which must succeed.
     pub(super) async fn done(&self, arguments: &[&str], input: &str) -> anyhow::Result<Output> {
         let output = self.cluster.kubectl(arguments, input).await?;
         ensure!(output.success, "kubectl {}: {}", arguments.join(" "), output.stderr);
         Ok(output)
     }
 
-    /// What somebody types, as the table has it.
+    /// Runs the command of a row as its user.
     pub(super) async fn ask(&self, who: Who, typed: &str, dry_run: bool) -> anyhow::Result<Output> {
         let owner = |number: usize| json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": number.to_string()});
         let many: Value = (0..TOO_MANY).map(owner).collect();
@@ -207,7 +207,7 @@ impl Stage {
         self.cluster.kubectl(&arguments, &input).await
     }
 
-    /// What users have written of everything there is.
+    /// All objects that users have written.
     pub(super) async fn stored(&self) -> anyhow::Result<Vec<Value>> {
         let get = ["get", "-n", GUARDED, "statefulsets,pvc", "-o", "json"];
         let list: Value = serde_json::from_str(&self.done(&get, "").await?.stdout)?;
@@ -219,8 +219,8 @@ impl Stage {
         Ok(items)
     }
 
-    /// Plays a row: what is allowed is only tried, what is denied is done, and changes nothing.
-    pub(super) async fn play(&self, row: &Row, before: &[Value]) -> anyhow::Result<()> {
+    /// Runs a row: an allowed request only as a dry run, a denied one for real; it must change nothing.
+    pub(super) async fn run(&self, row: &Row, before: &[Value]) -> anyhow::Result<()> {
         let (who, typed, expected) = row;
         let output = self.ask(*who, typed, expected.is_empty()).await?;
         if expected.is_empty() {
@@ -242,7 +242,7 @@ impl Stage {
     }
 }
 
-/// An object as it is, or a StatefulSet with this metadata.
+/// An object unchanged, or a StatefulSet with this metadata.
 fn created(object: Value) -> Value {
     if object["kind"].is_string() {
         return object;

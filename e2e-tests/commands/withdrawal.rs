@@ -4,81 +4,84 @@ use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
 use super::plans::quota;
-use super::{Stage, items, run, scene};
+use super::{Environment, items, prepare, run};
 use crate::cluster::{Output, eventually};
-use crate::scenarios::scene::{PATIENCE, Scene, manifest};
+use crate::scenarios::namespace::{PATIENCE, TestNamespace, manifest};
 
-async fn succeeds(scene: &Scene<'_>, arguments: &[&str]) -> anyhow::Result<Output> {
-    let output = run(scene, arguments, "").await?;
+async fn succeeds(ns: &TestNamespace<'_>, arguments: &[&str]) -> anyhow::Result<Output> {
+    let output = run(ns, arguments, "").await?;
     ensure!(output.code == Some(0), "{arguments:?}: {output:?}");
     Ok(output)
 }
 
-/// The size that each claim asks for.
-async fn requests(scene: &Scene<'_>) -> anyhow::Result<Vec<Value>> {
-    let claims = scene.claims().await?;
+/// The size that each PVC asks for.
+async fn requests(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<Value>> {
+    let claims = ns.claims().await?;
     let request = |claim: &Value| claim["spec"]["resources"]["requests"]["storage"].clone();
     Ok(claims.iter().map(request).collect())
 }
 
-pub(super) async fn a_withdrawal_in_the_middle_names_what_stays(stage: &Stage) -> anyhow::Result<()> {
-    let scene = scene(stage, "withdrawn").await?;
-    scene.partition(2).await?;
-    scene.apply(3, "2Gi").await?;
+pub(super) async fn withdrawal_during_rollout_names_updated_claims(env: &Environment) -> anyhow::Result<()> {
+    let ns = prepare(env, "withdrawn").await?;
+    ns.partition(2).await?;
+    ns.apply(3, "2Gi").await?;
     let first = |rollout: &Value| rollout["status"]["readyReplicas"] == 1;
-    scene.until_reported("the first claim to be ready", first).await?;
-    quota(&scene, "4Gi", "4Gi").await?;
-    scene.partition(0).await?;
-    let revision = scene.staged_change().await?["revision"]
+    ns.until_reported("the first claim to be ready", first).await?;
+    quota(&ns, "4Gi", "4Gi").await?;
+    ns.partition(0).await?;
+    let revision = ns.staged_change().await?["revision"]
         .as_str()
         .context("a revision")?
         .to_owned();
-    let stuck = eventually("one claim to be refused", PATIENCE, async || {
-        Ok((scene.rollout().await?["status"]["claims"][0]["state"] == "Refused").then_some(()))
+    let stuck = eventually("one claim to fail", PATIENCE, async || {
+        Ok((ns.rollout().await?["status"]["claims"][0]["state"] == "Refused").then_some(()))
     });
-    stuck.await.with_context(|| scene.log())?;
+    stuck.await.with_context(|| ns.log())?;
 
-    let other = run(&scene, &["withdraw", "web", "other"], "").await?;
+    let other = run(&ns, &["withdraw", "web", "other"], "").await?;
     let expected = format!("error: expected the staged revision {revision}, but found other\n");
     ensure!((other.code, &other.stderr) == (Some(1), &expected), "{other:?}");
-    let told = format!("statefulset.apps/web withdrew revision {revision}");
-    let dry = succeeds(&scene, &["withdraw", "web", "--dry-run=server"]).await?;
-    ensure!(dry.stdout.starts_with(&format!("{told} (server dry run)\n")), "{dry:?}");
+    let withdrew = format!("statefulset.apps/web withdrew revision {revision}");
+    let dry = succeeds(&ns, &["withdraw", "web", "--dry-run=server"]).await?;
     ensure!(
-        scene.staged_change().await?["revision"] == revision,
+        dry.stdout.starts_with(&format!("{withdrew} (server dry run)\n")),
+        "{dry:?}"
+    );
+    ensure!(
+        ns.staged_change().await?["revision"] == revision,
         "a dry run stores nothing"
     );
 
-    let output = succeeds(&scene, &["withdraw", "web", &revision]).await?;
+    let output = succeeds(&ns, &["withdraw", "web", &revision]).await?;
     let warning =
         "Warning: claim-rollout: withdrew data 1Gi -> 2Gi; claims that were updated already stay as they are\n";
     ensure!(output.stderr == warning, "{output:?}");
     ensure!(
-        output.stdout == format!("{told}\nupdated already, and staying as they are: data-web-2\n"),
+        output.stdout == format!("{withdrew}\nupdated already, and staying as they are: data-web-2\n"),
         "{output:?}"
     );
-    ensure!(scene.staged_change().await? == Value::Null, "still staged");
+    ensure!(ns.staged_change().await? == Value::Null, "still staged");
     ensure!(
-        requests(&scene).await? == ["1Gi", "1Gi", "2Gi"],
+        requests(&ns).await? == ["1Gi", "1Gi", "2Gi"],
         "{:?}",
-        requests(&scene).await?
+        requests(&ns).await?
     );
-    let again = run(&scene, &["withdraw", "web"], "").await?;
+    let again = run(&ns, &["withdraw", "web"], "").await?;
     let nothing = "error: expected a staged change of StatefulSet web, but found none\n";
     ensure!((again.code, again.stderr.as_str()) == (Some(1), nothing), "{again:?}");
     Ok(())
 }
 
-/// The manifest of 2Gi with a label on its claims.
+/// The manifest of 2Gi with a label on its PVCs.
 fn labelled() -> String {
     manifest(3, "2Gi").replace("metadata: {name: data}", "metadata: {name: data, labels: {tier: a}}")
 }
 
-/// Numbers, users and changes of the history, once there are so many wishes.
-async fn history(scene: &Scene<'_>, targets: usize) -> anyhow::Result<Vec<String>> {
+/// Numbers, users and changes of the history, once it has this many targets.
+async fn history(ns: &TestNamespace<'_>, targets: usize) -> anyhow::Result<Vec<String>> {
     let mut last = Vec::new();
     let known = eventually("the history", PATIENCE, async || {
-        last = items(&succeeds(scene, &["history", "web", "-o", "json"]).await?)?;
+        last = items(&succeeds(ns, &["history", "web", "-o", "json"]).await?)?;
         let numbered = last.iter().all(|item| item["number"].is_i64());
         Ok((last.len() == targets && numbered).then_some(()))
     });
@@ -102,26 +105,26 @@ async fn history(scene: &Scene<'_>, targets: usize) -> anyhow::Result<Vec<String
     Ok(last.iter().map(line).collect())
 }
 
-pub(super) async fn history_shows_each_wish_and_undo_goes_back_to_it(stage: &Stage) -> anyhow::Result<()> {
-    let scene = scene(stage, "history").await?;
-    scene.apply(3, "2Gi").await?;
-    scene.until_complete(3, "2Gi").await?;
-    scene.done(&["apply", "-f", "-"], &labelled()).await?;
-    scene.until_complete(3, "2Gi").await?;
+pub(super) async fn history_shows_every_target_and_undo_returns_to_it(env: &Environment) -> anyhow::Result<()> {
+    let ns = prepare(env, "history").await?;
+    ns.apply(3, "2Gi").await?;
+    ns.until_complete(3, "2Gi").await?;
+    ns.done(&["apply", "-f", "-"], &labelled()).await?;
+    ns.until_complete(3, "2Gi").await?;
     let expected = [
         "0  - data 1Gi",
         "1 admin - data 1Gi -> 2Gi",
         "2 admin Complete data label tier none -> a",
     ];
-    ensure!(history(&scene, 3).await? == expected, "{:?}", history(&scene, 3).await?);
-    let table = succeeds(&scene, &["history", "web"]).await?.stdout;
+    ensure!(history(&ns, 3).await? == expected, "{:?}", history(&ns, 3).await?);
+    let table = succeeds(&ns, &["history", "web"]).await?.stdout;
     ensure!(table.starts_with("REVISION     NUMBER   AGE "), "{table}");
-    let two = succeeds(&scene, &["history", "web", "--revision", "2"]).await?.stdout;
+    let two = succeeds(&ns, &["history", "web", "--revision", "2"]).await?.stdout;
     ensure!(two.contains("tier: a") && two.contains("storage: 2Gi"), "{two}");
 
-    let dry = succeeds(&scene, &["undo", "web", "--dry-run=server"]).await?;
+    let dry = succeeds(&ns, &["undo", "web", "--dry-run=server"]).await?;
     ensure!(dry.stdout.ends_with(" (server dry run)\n"), "{dry:?}");
-    let output = succeeds(&scene, &["undo", "web"]).await?;
+    let output = succeeds(&ns, &["undo", "web"]).await?;
     ensure!(
         output
             .stdout
@@ -134,8 +137,8 @@ pub(super) async fn history_shows_each_wish_and_undo_goes_back_to_it(stage: &Sta
             .contains("Warning: claim-rollout: staged data label tier a -> none"),
         "{output:?}"
     );
-    scene.until_complete(3, "2Gi").await?;
-    let labels: Vec<Value> = scene
+    ns.until_complete(3, "2Gi").await?;
+    let labels: Vec<Value> = ns
         .claims()
         .await?
         .iter()
@@ -147,29 +150,26 @@ pub(super) async fn history_shows_each_wish_and_undo_goes_back_to_it(stage: &Sta
         "2 admin - data 1Gi -> 2Gi, data label tier none -> a",
         "3 admin Complete data label tier a -> none",
     ];
-    ensure!(history(&scene, 3).await? == expected, "{:?}", history(&scene, 3).await?);
+    ensure!(history(&ns, 3).await? == expected, "{:?}", history(&ns, 3).await?);
 
-    // What the set has cannot be asked for again: it is what is left when the staged change is dropped.
-    let output = succeeds(&scene, &["undo", "web", "--to-revision", "0"]).await?;
+    // The live templates cannot be a target of `undo`: dropping the staged change leads back to them.
+    let output = succeeds(&ns, &["undo", "web", "--to-revision", "0"]).await?;
     ensure!(
         output.stdout.starts_with("statefulset.apps/web withdrew revision "),
         "{output:?}"
     );
-    ensure!(
-        requests(&scene).await? == ["2Gi", "2Gi", "2Gi"],
-        "claims stay as they are"
-    );
+    ensure!(requests(&ns).await? == ["2Gi", "2Gi", "2Gi"], "claims stay as they are");
     Ok(())
 }
 
-pub(super) async fn a_smaller_wish_is_refused_and_explained(stage: &Stage) -> anyhow::Result<()> {
-    let scene = scene(stage, "smaller").await?;
+pub(super) async fn smaller_target_is_denied_with_a_reason(env: &Environment) -> anyhow::Result<()> {
+    let ns = prepare(env, "smaller").await?;
     for size in ["2Gi", "3Gi"] {
-        scene.apply(3, size).await?;
-        scene.until_complete(3, size).await?;
+        ns.apply(3, size).await?;
+        ns.until_complete(3, size).await?;
     }
-    history(&scene, 3).await?;
-    let output = run(&scene, &["undo", "web"], "").await?;
+    history(&ns, 3).await?;
+    let output = run(&ns, &["undo", "web"], "").await?;
     ensure!(output.code == Some(1), "{output:?}");
     for words in [
         "asks for less storage, and a claim never gets smaller",
@@ -181,6 +181,6 @@ pub(super) async fn a_smaller_wish_is_refused_and_explained(stage: &Stage) -> an
             output.stderr
         );
     }
-    ensure!(requests(&scene).await? == ["3Gi", "3Gi", "3Gi"], "nothing changed");
+    ensure!(requests(&ns).await? == ["3Gi", "3Gi", "3Gi"], "nothing changed");
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Row U1: an unrelated edit, or one that goes back on purpose.
+//! Row U1: an unrelated edit, or a withdrawal.
 
 use claim_rollout::templates::{Phase, UpdatePolicy};
 use serde_json::{Value, json};
@@ -27,22 +27,22 @@ fn unrelated() -> Vec<Case> {
         edit("the set is scaled", old.clone().replicas(5), "pass"),
         edit("a label changes", old.clone().with("/metadata/labels/a", "b"), "pass"),
         edit("the rollout is paused", old.clone().note("paused", "true"), "pass"),
-        edit("a replace drops the record", old.clone().unnoted("staged"), "divert kept"),
-        edit("a replace drops every annotation", old.clone().without("/metadata/annotations").in_place(), "divert kept"),
-        edit("the record becomes null", old.clone().without("/metadata/annotations").with("/metadata/annotations", Value::Null), "divert kept"),
-        edit("the record is changed by hand", old.clone().staged(&web().size("99Gi")), "divert kept"),
-        edit("the phase is changed by hand", complete.clone(), "divert kept"),
-        edit("the record is emptied", old.clone().note("staged", ""), "divert kept"),
-        edit("the record is spelt otherwise", old.clone().note("staged", &spaced(&old)), "divert kept"),
-        edit("templates are only reordered", old.clone().with("/spec/volumeClaimTemplates", json!([templates[1], templates[0]])), "divert templates"),
+        edit("a replace drops the staged change", old.clone().unnoted("staged"), "mutate kept"),
+        edit("a replace drops every annotation", old.clone().without("/metadata/annotations").in_place(), "mutate kept"),
+        edit("the staged change becomes null", old.clone().without("/metadata/annotations").with("/metadata/annotations", Value::Null), "mutate kept"),
+        edit("the staged change is changed by hand", old.clone().staged(&web().size("99Gi")), "mutate kept"),
+        edit("the phase is changed by hand", complete.clone(), "mutate kept"),
+        edit("the staged change is emptied", old.clone().note("staged", ""), "mutate kept"),
+        edit("the staged change is spelt otherwise", old.clone().note("staged", &spaced(&old)), "mutate kept"),
+        edit("templates are only reordered", old.clone().with("/spec/volumeClaimTemplates", json!([templates[1], templates[0]])), "mutate templates"),
         edit("the live size in another spelling", old.clone().size("10240Mi"), "pass"),
-        update("U1", "after it was reached the record stays", &complete, &complete.clone().unnoted("staged")).expects("divert kept"),
-        update("U1", "a record of another set is none", &old.clone().with("/metadata/uid", "another"), &old.clone().with("/metadata/uid", "another"))
-            .expects("divert -staged warns \"expected the uid of the set\""),
+        update("U1", "after it was reached the staged change stays", &complete, &complete.clone().unnoted("staged")).expects("mutate kept"),
+        update("U1", "a staged change of another set is none", &old.clone().with("/metadata/uid", "another"), &old.clone().with("/metadata/uid", "another"))
+            .expects("mutate -staged warns \"expected the uid of the set\""),
     ]
 }
 
-/// A record with a space more: the same to a reader of JSON.
+/// The staged change with another space: the same JSON.
 fn spaced(set: &Object) -> String {
     let text = set.0["metadata"]["annotations"]["claim-rollout.io/staged"].as_str().unwrap_or_default();
     text.replacen(':', ": ", 1)
@@ -52,57 +52,57 @@ fn by_annotation() -> Vec<Case> {
     let old = rolling();
     let revision = web().size("20Gi").revision();
     let asked = |value: &str| old.clone().note("withdraw", value);
-    let gone = format!("divert -staged -withdraw by:annotation {WITHDREW}");
-    let nothing = |found: &str| format!("divert -withdraw warns \"nothing was withdrawn: expected {revision}, but found {found}\"");
+    let withdrawn = format!("mutate -staged -withdraw by:annotation {WITHDREW}");
+    let nothing = |found: &str| format!("mutate -withdraw warns \"nothing was withdrawn: expected {revision}, but found {found}\"");
     let of_live = web().in_place().staged(&web());
     vec![
-        update("U1", "a withdrawal by its revision", &old, &asked(&revision)).expects(&gone),
-        update("U1", "a withdrawal asks nobody", &old, &asked(&revision)).shipped().expects(&gone),
-        update("U1", "a withdrawal that drops the record as well", &old, &asked(&revision).unnoted("staged"))
-            .expects(format!("divert -withdraw by:annotation {WITHDREW}")),
+        update("U1", "a withdrawal by its revision", &old, &asked(&revision)).expects(&withdrawn),
+        update("U1", "a withdrawal takes no lookup", &old, &asked(&revision)).shipped().expects(&withdrawn),
+        update("U1", "a withdrawal that drops the staged change as well", &old, &asked(&revision).unnoted("staged"))
+            .expects(format!("mutate -withdraw by:annotation {WITHDREW}")),
         update("U1", "a withdrawal of another revision", &old, &asked("another")).expects(nothing("another")),
         update("U1", "a withdrawal of nothing in particular", &old, &asked("")).expects(nothing("")),
         update("U1", "a withdrawal in capital letters", &old, &asked(&revision.to_uppercase())).expects(nothing("")),
         update("U1", "a withdrawal of the live revision", &old, &asked(&web().revision())).expects(nothing("")),
-        update("U1", "a withdrawal that drops the record and names another", &old, &asked("x").unnoted("staged"))
-            .expects(format!("{} ", nothing("x")).replace("divert", "divert kept")),
+        update("U1", "a withdrawal that drops the staged change and names another", &old, &asked("x").unnoted("staged"))
+            .expects(format!("{} ", nothing("x")).replace("mutate", "mutate kept")),
         update("U1", "a withdrawal stood there before", &asked("x"), &asked("x")).expects(nothing("x")),
         update("U1", "a withdrawal of what is live: there is a label less to write", &of_live, &of_live.clone().note("withdraw", &web().revision()))
-            .expects("divert -staged -withdraw by:annotation warns \"withdrew\""),
+            .expects("mutate -staged -withdraw by:annotation warns \"withdrew\""),
         update(
             "U1",
             "a withdrawal with an image that had to wait",
             &old.clone().beside("RollingOut", "x.2"),
             &asked(&revision).beside("RollingOut", "x.2").image("2"),
         )
-        .expects(format!("divert -staged -withdraw -phase -ready by:annotation {WITHDREW}")),
-        update("U2", "a withdrawal beside the wish itself", &old, &asked(&revision).size("20Gi"))
-            .expects(format!("divert templates -withdraw warns \"nothing was withdrawn: the request itself asks for the templates of {revision}\"")),
+        .expects(format!("mutate -staged -withdraw -phase -ready by:annotation {WITHDREW}")),
+        update("U2", "a withdrawal beside the target itself", &old, &asked(&revision).size("20Gi"))
+            .expects(format!("mutate templates -withdraw warns \"nothing was withdrawn: the request itself asks for the templates of {revision}\"")),
     ]
 }
 
-/// With `shrink: Recover` the live templates are staged in place of what is withdrawn.
+/// With `shrink: Recover`, the live templates are staged in place of the withdrawn ones.
 fn taking_back() -> Vec<Case> {
     let old = rolling();
     let revision = web().size("20Gi").revision();
     let recover = |case: Case| case.settings(json!({"shrink": "Recover"}));
     let asked = |old: &Object, revision: &str| update("U1", "", old, &old.clone().note("withdraw", revision));
     let named = |sentence: &str, case: Case| Case { sentence: sentence.to_owned(), ..recover(case) };
-    let by = |how: &str| format!("divert staged:InPlace by:{how} warns \"what claims have not reached of it is taken back\" \"6 claims will be updated in place\"");
+    let by = |how: &str| format!("mutate staged:InPlace by:{how} warns \"what claims have not reached of it is taken back\" \"6 claims will be updated in place\"");
     let live = web().in_place().staged(&web());
     vec![
         named("a withdrawal takes back what was not reached", asked(&old, &revision)).expects(by("annotation").replace(" by:", " -withdraw by:")),
-        named("client-side apply goes back and takes back", update("U1", "", &applied(&old, &web().size("20Gi")), &applied(&old, &web())))
+        named("client-side apply withdraws and recovers", update("U1", "", &applied(&old, &web().size("20Gi")), &applied(&old, &web())))
             .manager("kubectl-client-side-apply")
             .expects(by("client-side-apply")),
-        named("a withdrawal of what takes back", asked(&live, &web().revision())).expects("divert -staged -withdraw by:annotation warns \"withdrew\""),
+        named("a withdrawal of what takes back", asked(&live, &web().revision())).expects("mutate -staged -withdraw by:annotation warns \"withdrew\""),
         named("who may not patch claims takes nothing back", asked(&old, &revision))
             .settings(json!({"authority": "RequirePatchOnPVCs"}))
-            .expects(format!("divert -staged -withdraw by:annotation who {WITHDREW} \"claims keep asking for what they ask for\"")),
+            .expects(format!("mutate -staged -withdraw by:annotation who {WITHDREW} \"claims keep asking for what they ask for\"")),
     ]
 }
 
-/// As `kubectl apply` without `--server-side` leaves a set: with what it applied in an annotation.
+/// A StatefulSet after `kubectl apply` without `--server-side`: an annotation has the applied manifest.
 fn applied(set: &Object, manifest: &Object) -> Object {
     let templates = &manifest.0["spec"]["volumeClaimTemplates"];
     let manifest = json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "web"},
@@ -114,7 +114,7 @@ fn client_side() -> Vec<Case> {
     let old = rolling();
     let target = applied(&old, &web().size("20Gi"));
     let back = applied(&old, &web());
-    let gone = format!("divert -staged by:client-side-apply {WITHDREW}");
+    let withdrawn = format!("mutate -staged by:client-side-apply {WITHDREW}");
     let raw = |text: &str| old.clone().with(LAST_APPLIED, text);
     let swapped = |set: Object| {
         let templates = set.0["spec"]["volumeClaimTemplates"].clone();
@@ -124,24 +124,24 @@ fn client_side() -> Vec<Case> {
         update("U1", sentence, before, after).manager("kubectl-client-side-apply").expects(expected)
     };
     vec![
-        to("client-side apply goes back", &target, &back, &gone),
-        to("client-side apply goes back in another spelling", &target, &applied(&old, &web().size("10240Mi")), &gone),
+        to("client-side apply withdraws", &target, &back, &withdrawn),
+        to("client-side apply withdraws in another spelling", &target, &applied(&old, &web().size("10240Mi")), &withdrawn),
         to(
-            "client-side apply goes back in another order",
+            "client-side apply withdraws in another order",
             &target,
             &applied(&swapped(old.clone()), &swapped(web())),
-            &gone.replace("divert", "divert templates"),
+            &withdrawn.replace("mutate", "mutate templates"),
         ),
-        to("client-side apply goes back with an image", &target, &applied(&old.clone().image("2"), &web()), &gone),
+        to("client-side apply withdraws with an image", &target, &applied(&old.clone().image("2"), &web()), &withdrawn),
         to(
-            "client-side apply goes back and drops the record",
+            "client-side apply withdraws and drops the staged change",
             &target,
             &applied(&old.clone().unnoted("staged"), &web()),
-            &gone.replace("divert -staged", "pass"),
+            &withdrawn.replace("mutate -staged", "pass"),
         ),
-        to("client-side apply goes back from a third wish", &applied(&old, &web().size("15Gi")), &back, &gone),
-        to("client-side apply said live before", &back, &applied(&old, &web()).replicas(5), "pass"),
-        to("client-side apply keeps saying the wish", &target, &target.clone().replicas(5), "pass"),
+        to("client-side apply withdraws from a third target", &applied(&old, &web().size("15Gi")), &back, &withdrawn),
+        to("client-side apply had the live templates before", &back, &applied(&old, &web()).replicas(5), "pass"),
+        to("client-side apply repeats the target", &target, &target.clone().replicas(5), "pass"),
         to("client-side apply never had templates", &raw("{\"metadata\":{},\"spec\":{}}"), &back, "pass"),
         to("client-side apply leaves the templates out now", &target, &raw("{\"metadata\":{},\"spec\":{}}"), "pass"),
         to("there was no client-side apply before", &old, &back, "pass"),
@@ -156,12 +156,12 @@ fn client_side() -> Vec<Case> {
             &back,
             "pass",
         ),
-        update("U2", "client-side apply says the wish again", &back, &applied(&old.clone().size("20Gi"), &web().size("20Gi")))
-            .expects("divert templates"),
+        update("U2", "client-side apply asks for the target again", &back, &applied(&old.clone().size("20Gi"), &web().size("20Gi")))
+            .expects("mutate templates"),
     ]
 }
 
-/// As server-side apply leaves a set.
+/// A StatefulSet after a server-side apply.
 fn managed(set: &Object, manager: &str, operation: &str, fields: &Value, time: &str) -> Object {
     set.clone().with(
         "/metadata/managedFields",
@@ -172,7 +172,7 @@ fn managed(set: &Object, manager: &str, operation: &str, fields: &Value, time: &
     )
 }
 
-/// As a plain update of the replicas under the name `helm` leaves it: what it changed it owns as an update.
+/// A StatefulSet after an update of the replicas under the name `helm`, which owns the changed field as an update.
 fn updated(set: &Object) -> Object {
     let entry = json!({"manager": "helm", "operation": "Update", "fieldsV1": {"f:spec": {"f:replicas": {}}}});
     set.clone().with("/metadata/managedFields/2", entry)
@@ -184,35 +184,35 @@ fn server_side() -> Vec<Case> {
     let less = json!({"f:spec": {"f:replicas": {}}});
     let helm = |set: &Object, fields: &Value, time: &str| managed(set, "helm", "Apply", fields, time);
     let before = helm(&old, &owns, "1");
-    // A manager that updates, too, has an entry for that.
+    // A manager that also updates has another entry.
     let both = |applies: &Value, time: &str| {
         let entry = |operation: &str, fields: &Value| json!({"manager": "helm", "operation": operation, "fieldsV1": fields, "time": time});
         let entries = json!([entry("Apply", applies), entry("Update", &json!({"f:spec": {"f:replicas": {}}}))]);
         old.clone().with("/metadata/managedFields", entries)
     };
-    let gone = format!("divert -staged by:server-side-apply {WITHDREW}");
+    let withdrawn = format!("mutate -staged by:server-side-apply {WITHDREW}");
     let to = |sentence: &str, before: &Object, after: &Object, expected: &str| update("U1", sentence, before, after).expects(expected);
     let nobody = update("U1", "server-side apply of a manager without a name", &before, &before).manager("");
     vec![
-        to("server-side apply goes back, and nothing else changes", &before, &before, &gone),
-        to("server-side apply goes back, and its entry is new", &before, &helm(&old, &owns, "2"), &gone),
-        to("server-side apply goes back with an image", &before, &helm(&old.clone().image("2"), &owns, "2"), &gone),
-        to("server-side apply takes the templates over again", &helm(&old, &less, "1"), &helm(&old, &owns, "2"), &gone),
-        to("server-side apply comes for the first time", &old, &helm(&old, &owns, "1"), &gone),
+        to("server-side apply withdraws, and nothing else changes", &before, &before, &withdrawn),
+        to("server-side apply withdraws, and its entry is new", &before, &helm(&old, &owns, "2"), &withdrawn),
+        to("server-side apply withdraws with an image", &before, &helm(&old.clone().image("2"), &owns, "2"), &withdrawn),
+        to("server-side apply takes the templates over again", &helm(&old, &less, "1"), &helm(&old, &owns, "2"), &withdrawn),
+        to("server-side apply comes for the first time", &old, &helm(&old, &owns, "1"), &withdrawn),
         to(
-            "server-side apply goes back and drops the record",
+            "server-side apply withdraws and drops the staged change",
             &before,
             &helm(&old.clone().unnoted("staged"), &owns, "2"),
-            &gone.replace("divert -staged", "pass"),
+            &withdrawn.replace("mutate -staged", "pass"),
         ),
         to("a plain update under the same name", &before, &updated(&before).replicas(5), "pass"),
-        to("an apply within the second of the one before", &before, &before.clone().replicas(5), &gone),
+        to("an apply within the second of the one before", &before, &before.clone().replicas(5), &withdrawn),
         to("a plain update of what was applied", &before, &both(&less, "2").replicas(5), "pass"),
         to("one more plain update", &both(&owns, "1"), &both(&owns, "2").replicas(5), "pass"),
         to("one more plain update within a second", &both(&owns, "1"), &both(&owns, "1").replicas(5), "pass"),
-        to("server-side apply goes back after an update", &both(&less, "1"), &both(&owns, "1").replicas(5), &gone),
+        to("server-side apply withdraws after an update", &both(&less, "1"), &both(&owns, "1").replicas(5), &withdrawn),
         to("the apply leaves the templates out", &before, &helm(&old, &less, "2"), "pass"),
-        to("its entry goes", &before, &old, "pass"),
+        to("its entry is removed", &before, &old, "pass"),
         to(
             "an entry of an update is none of an apply",
             &managed(&old, "helm", "Update", &owns, "1"),
@@ -224,9 +224,9 @@ fn server_side() -> Vec<Case> {
         to("managed fields are null", &before, &old.clone().with("/metadata/managedFields", Value::Null), "pass"),
         to("managed fields are cleared", &before, &old.clone().with("/metadata/managedFields", json!([{}])), "pass"),
         nobody.expects("pass"),
-        update("U2", "server-side apply says the wish again", &before, &helm(&old.clone().size("20Gi"), &owns, "2")).expects("divert templates"),
-        update("U3", "server-side apply says something new", &before, &helm(&old.clone().size("30Gi"), &owns, "2"))
-            .expects("divert templates staged:InPlace warns \"staged data 20Gi -> 30Gi\""),
+        update("U2", "server-side apply asks for the target again", &before, &helm(&old.clone().size("20Gi"), &owns, "2")).expects("mutate templates"),
+        update("U3", "server-side apply asks for something new", &before, &helm(&old.clone().size("30Gi"), &owns, "2"))
+            .expects("mutate templates staged:InPlace warns \"staged data 20Gi -> 30Gi\""),
     ]
 }
 
@@ -245,13 +245,13 @@ fn entries() -> Vec<Case> {
         to(
             "an entry of an old version beside a subresource's",
             json!([entry(Some("status"), owns()), entry(None, owns())]),
-            &format!("divert -staged by:server-side-apply {WITHDREW}"),
+            &format!("mutate -staged by:server-side-apply {WITHDREW}"),
         ),
         to("an entry whose fields are null", json!([entry(None, Value::Null)]), "pass"),
-        to("an entry whose fields are no object", json!([entry(None, json!([]))]), "pass"),
+        to("an entry with fields of the wrong type", json!([entry(None, json!([]))]), "pass"),
         to("an entry that owns the templates of something else", json!([entry(None, json!({"f:status": {"f:volumeClaimTemplates": {}}}))]), "pass"),
-        to("entries that are no list", json!({}), "pass"),
-        // Where the live templates are what is staged, asking for them takes nothing back.
+        to("entries of the wrong type", json!({}), "pass"),
+        // If the live templates equal the staged ones, asking for them withdraws nothing.
         update(
             "U1",
             "the live templates are what is staged: server-side apply",

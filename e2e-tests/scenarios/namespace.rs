@@ -1,4 +1,4 @@
-//! A namespace with a set `web`, and what can be done with it and seen of it.
+//! A namespace with a StatefulSet `web`, and operations on it.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,18 +9,18 @@ use kube::core::GroupVersionKind;
 use serde_json::{Value, json};
 
 use super::barrier::Barriers;
-use super::promises::Exceptions;
+use super::invariants::Exceptions;
 use super::written::Written;
 use crate::cluster::{Cluster, DRIVER, Driver, Entry, Output};
 use crate::installation::{Controller, Installation};
 
-/// How long anything may take on a machine that does all scenarios at once.
+/// The most time that any step may take on a machine that runs all scenarios at once.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
-/// The annotation that holds the record.
+/// The annotation with the staged change.
 pub(crate) const STAGED: &str = "claim-rollout.io/staged";
 
-/// What all scenarios share.
-pub(super) struct Stage {
+/// The cluster, the policy and the barriers of all scenarios.
+pub(super) struct Environment {
     pub(super) cluster: Cluster,
     pub(super) installation: Installation,
     pub(super) client: kube::Client,
@@ -28,16 +28,16 @@ pub(super) struct Stage {
 }
 
 /// A namespace of the cluster.
-pub(crate) struct Scene<'a> {
+pub(crate) struct TestNamespace<'a> {
     pub(crate) cluster: &'a Cluster,
     pub(crate) client: kube::Client,
     pub(crate) namespace: String,
     pub(crate) controller: Option<Controller>,
-    /// What is not promised here.
+    /// The guarantees that do not apply here.
     pub(crate) exceptions: Exceptions,
 }
 
-/// The manifest of a set `web`, in YAML as users write it.
+/// The manifest of a StatefulSet `web`, in YAML as users write it.
 pub(crate) fn manifest(replicas: u32, size: &str) -> String {
     format!(
         "apiVersion: apps/v1
@@ -71,7 +71,7 @@ spec:
     )
 }
 
-/// The same without any annotation: nobody but Kubernetes has to do with it.
+/// The same without annotations, so that only Kubernetes acts on it.
 pub(crate) fn plain_manifest(replicas: u32, size: &str) -> String {
     manifest(replicas, size).replace("  annotations:\n    claim-rollout.io/update-policy: InPlace\n", "")
 }
@@ -97,43 +97,44 @@ pub(crate) fn with_image(manifest: &str, tag: &str) -> String {
     manifest.replace("example/main:1", &format!("example/main:{tag}"))
 }
 
-impl<'a> Scene<'a> {
-    /// A fresh namespace, without a controller.
+impl<'a> TestNamespace<'a> {
+    /// Creates a namespace, without a controller.
     pub(crate) async fn new(cluster: &'a Cluster, client: &kube::Client, namespace: &str) -> anyhow::Result<Self> {
-        let scene = Self {
+        let ns = Self {
             cluster,
             client: client.clone(),
             namespace: namespace.to_owned(),
             controller: None,
             exceptions: Exceptions::default(),
         };
-        scene.done(&["create", "namespace", namespace], "").await?;
-        Ok(scene)
+        ns.done(&["create", "namespace", namespace], "").await?;
+        Ok(ns)
     }
 
-    /// A fresh namespace with a controller, and in it a set of so many replicas of 1Gi, all Ready.
-    pub(super) async fn with_set(stage: &'a Stage, namespace: &str, replicas: u32) -> anyhow::Result<Self> {
-        Self::with(stage, namespace, &manifest(replicas, "1Gi")).await
+    /// Creates a namespace with a controller and a StatefulSet of this many replicas of 1Gi, all Ready.
+    pub(super) async fn with_set(env: &'a Environment, namespace: &str, replicas: u32) -> anyhow::Result<Self> {
+        Self::with(env, namespace, &manifest(replicas, "1Gi")).await
     }
 
-    /// A fresh namespace with a controller, and in it the set of this manifest, all Ready.
-    pub(super) async fn with(stage: &'a Stage, namespace: &str, manifest: &str) -> anyhow::Result<Self> {
-        let mut scene = Self::new(&stage.cluster, &stage.client, namespace).await?;
-        scene.start_controller(stage, &[]).await?;
-        scene.target(manifest).await?;
-        scene.settled().await?;
-        Ok(scene)
+    /// Creates a namespace with a controller and the StatefulSet of this manifest, all Ready.
+    pub(super) async fn with(env: &'a Environment, namespace: &str, manifest: &str) -> anyhow::Result<Self> {
+        let mut ns = Self::new(&env.cluster, &env.client, namespace).await?;
+        ns.start_controller(env, &[]).await?;
+        ns.target(manifest).await?;
+        ns.settled().await?;
+        Ok(ns)
     }
 
-    /// Starts a controller for this namespace, with these further arguments; one that ran before is killed.
-    pub(super) async fn start_controller(&mut self, stage: &Stage, extra: &[&str]) -> anyhow::Result<()> {
+    /// Starts a controller for this namespace with these further arguments; kills a previous one.
+    pub(super) async fn start_controller(&mut self, env: &Environment, extra: &[&str]) -> anyhow::Result<()> {
         self.controller = None;
         let arguments = [&["--namespace", &self.namespace], extra].concat();
-        self.controller = Some(stage.installation.start_controller(&arguments).await?);
+        self.controller = Some(env.installation.start_controller(&arguments).await?);
         Ok(())
     }
 
-    /// Makes a StorageClass of the name of the namespace whose volumes behave like this, whatever others do.
+    /// Creates a StorageClass with the name of the namespace, whose volumes have this behaviour independent of other
+    /// scenarios.
     pub(super) async fn make_class(&self, driver: &Driver, expandable: bool) -> anyhow::Result<()> {
         self.cluster.set_driver_of(&self.namespace, driver)?;
         let class = json!({
@@ -143,20 +144,20 @@ impl<'a> Scene<'a> {
         self.target(&class.to_string()).await.map(drop)
     }
 
-    /// kubectl in this namespace.
+    /// Runs kubectl in this namespace.
     pub(crate) async fn kubectl(&self, arguments: &[&str], input: &str) -> anyhow::Result<Output> {
         let arguments = [arguments, &["--namespace", &self.namespace]].concat();
         self.cluster.kubectl(&arguments, input).await
     }
 
-    /// kubectl, which must succeed.
+    /// Runs kubectl, which must succeed.
     pub(crate) async fn done(&self, arguments: &[&str], input: &str) -> anyhow::Result<Output> {
         let output = self.kubectl(arguments, input).await?;
         ensure!(output.success, "kubectl {}: {}", arguments.join(" "), output.stderr);
         Ok(output)
     }
 
-    /// Both may change sets here, alice claims as well.
+    /// Both may change StatefulSets here, alice also PVCs.
     pub(crate) async fn give_rights_to_alice_and_bob(&self) -> anyhow::Result<()> {
         let verbs = "--verb=get,list,patch,update";
         for arguments in [
@@ -169,7 +170,7 @@ impl<'a> Scene<'a> {
         Ok(())
     }
 
-    /// `kubectl apply` of the set with another size.
+    /// `kubectl apply` of the StatefulSet with another size.
     pub(crate) async fn apply(&self, replicas: u32, size: &str) -> anyhow::Result<Output> {
         self.target(&manifest(replicas, size)).await
     }
@@ -191,7 +192,7 @@ impl<'a> Scene<'a> {
         Ok(items)
     }
 
-    /// From this index on replicas follow, as somebody says by hand.
+    /// Sets the partition.
     pub(crate) async fn partition(&self, partition: u32) -> anyhow::Result<()> {
         let patch = json!({"spec": {"updateStrategy": {"rollingUpdate": {"partition": partition}}}}).to_string();
         self.done(&["patch", "statefulset", "web", "-p", &patch], "")
@@ -199,7 +200,7 @@ impl<'a> Scene<'a> {
             .map(drop)
     }
 
-    /// Waits until the ResourceQuota `storage` is known to have so much `hard` or `used`.
+    /// Waits until the ResourceQuota `storage` reports this amount in its field `hard` or `used`.
     pub(crate) async fn until_quota(&self, of: &str, amount: &str) -> anyhow::Result<()> {
         let counted = format!("--for=jsonpath={{.status.{of}.requests\\.storage}}={amount}");
         let arguments = ["wait", "--timeout=120s", &counted, "quota/storage"];
@@ -212,12 +213,12 @@ impl<'a> Scene<'a> {
         )?)
     }
 
-    /// In the order of their names.
+    /// The PVCs, sorted by name.
     pub(crate) async fn claims(&self) -> anyhow::Result<Vec<Value>> {
         self.all("", "v1", "PersistentVolumeClaim").await
     }
 
-    /// The uids of the Pods, in the order of their names.
+    /// The uids of the Pods, sorted by name.
     pub(crate) async fn pods(&self) -> anyhow::Result<Vec<Value>> {
         let pods = self.all("", "v1", "Pod").await?;
         Ok(pods.into_iter().map(|mut pod| pod["metadata"]["uid"].take()).collect())
@@ -231,7 +232,7 @@ impl<'a> Scene<'a> {
         Ok(serde_json::to_value(found)?)
     }
 
-    /// Reasons of the Events that regard the set, with how often each was said.
+    /// The reasons of the Events on the StatefulSet, with their counts.
     pub(crate) async fn events(&self) -> anyhow::Result<BTreeMap<String, usize>> {
         let mut counts = BTreeMap::new();
         for event in self.all("events.k8s.io", "v1", "Event").await? {
@@ -243,26 +244,26 @@ impl<'a> Scene<'a> {
         Ok(counts)
     }
 
-    /// The record, or null.
+    /// The staged change, or null.
     pub(crate) async fn staged_change(&self) -> anyhow::Result<Value> {
         staged_change(&self.set().await?)
     }
 
-    /// What the controller logged.
+    /// The log of the controller.
     pub(crate) fn log(&self) -> String {
         self.controller.as_ref().map(Controller::log).unwrap_or_default()
     }
 
-    /// What was written in this namespace so far; see [`Scene::writes_since`].
+    /// The number of writes in this namespace so far; see [`TestNamespace::writes_since`].
     pub(crate) async fn mark(&self) -> anyhow::Result<usize> {
         Ok(self.writes().await?.len())
     }
 
-    /// Everything that was written in this namespace, of which what came after the mark counts. Fails if the controller
-    /// has ever broken one of its promises.
+    /// All writes in this namespace; only those after the mark count. Fails if the controller has ever broken a
+    /// guarantee.
     pub(crate) async fn writes_since(&self, mark: usize) -> anyhow::Result<Written> {
         let written = Written::new(self.writes().await?, mark);
-        let kept = written.keeps_every_promise(self.exceptions);
+        let kept = written.keeps_every_invariant(self.exceptions);
         kept.with_context(|| format!("in {}", self.namespace))?;
         Ok(written)
     }
@@ -273,7 +274,7 @@ impl<'a> Scene<'a> {
         Ok(entries)
     }
 
-    /// What was asked of the API server in this namespace by this user and concerns claims, sets, Pods or ClaimRollouts.
+    /// The writes of this user in this namespace to PVCs, StatefulSets, Pods or ClaimRollouts.
     pub(crate) async fn writes_of(&self, user: &str) -> anyhow::Result<Vec<Entry>> {
         let mut entries = self.writes().await?;
         entries.retain(|entry| entry.user == user && entry.resource != "events");
@@ -281,7 +282,7 @@ impl<'a> Scene<'a> {
     }
 }
 
-/// The record of a set, or null.
+/// The staged change of a StatefulSet, or null.
 pub(crate) fn staged_change(set: &Value) -> anyhow::Result<Value> {
     match set["metadata"]["annotations"][STAGED].as_str() {
         Some(text) => Ok(serde_json::from_str(text)?),
@@ -301,7 +302,7 @@ pub(crate) fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-/// Whether PVCs are as they were, but for what Kubernetes keeps in them itself: its annotations and the status.
+/// Whether PVCs are unchanged, except for the annotations of Kubernetes and the status.
 pub(crate) fn are_as_written(claims: &[Value], before: &[Value]) -> bool {
     let written = |claim: &Value| {
         let metadata = &claim["metadata"];

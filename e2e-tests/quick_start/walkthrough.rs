@@ -1,4 +1,4 @@
-//! A user on the way through the document.
+//! A user who follows the document.
 
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::ensure;
 
 use super::kubewarden;
-use super::stands::{Deed, How, STANDS};
+use super::stands::{Action, Handling, STAND_INS};
 use crate::book::Command;
 use crate::built_in::Server;
 use crate::cluster::{Cluster, Options, eventually};
@@ -16,15 +16,16 @@ use crate::installation::{ACCOUNT, AS_IN_A_POD, Controller, Controllers, NAMESPA
 use crate::policy_host::{PolicyHost, deployed};
 use crate::shell::typed;
 
-/// How long a volume takes to grow: long enough that somebody can look meanwhile.
+/// The duration of an expansion: long enough to watch it.
 const EXPANSION_MILLIS: u64 = 3000;
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How long it takes at most until a moment has come that is shown.
+/// The most time until a passing state of the document appears.
 const MOMENT: Duration = Duration::from_secs(20);
 const RECHECK: Duration = Duration::from_millis(100);
 
-/// A cluster with nothing of ours in it, the clone of the user, and what runs beside the cluster in place of Pods.
-pub(super) struct Road {
+/// A cluster without claim-rollout, the clone of the user, and the programs that run beside the cluster in place of
+/// Pods.
+pub(super) struct Walkthrough {
     cluster: Cluster,
     clone: PathBuf,
     controller: Option<Controller>,
@@ -32,8 +33,8 @@ pub(super) struct Road {
     kubewarden: Option<PolicyHost>,
 }
 
-impl Road {
-    /// In a cluster in which Kubewarden is installed, or not.
+impl Walkthrough {
+    /// A new cluster, with or without Kubewarden.
     pub(super) async fn begin(with_kubewarden: Kubewarden) -> anyhow::Result<Self> {
         let cluster = Cluster::start(Options::expanding_in(EXPANSION_MILLIS)).await?;
         if let Kubewarden::IsThere = with_kubewarden {
@@ -48,23 +49,23 @@ impl Road {
         })
     }
 
-    /// Types a command, or does what [`STANDS`] says of it. What is printed.
+    /// Runs a command, or does what [`STAND_INS`] lists for it. Returns the output.
     pub(super) async fn types(&mut self, command: &Command) -> anyhow::Result<String> {
-        match STANDS
+        match STAND_INS
             .iter()
-            .find(|stand| stand.typed == command.typed)
+            .find(|stand_in| stand_in.typed == command.typed)
             .map(|it| it.how)
         {
-            Some(How::Instead(deed)) => {
-                self.does(deed).await?;
+            Some(Handling::Instead(action)) => {
+                self.does(action).await?;
                 Ok(String::new())
             }
-            Some(How::And(deed)) => {
+            Some(Handling::And(action)) => {
                 let printed = self.run(command).await?;
-                self.does(deed).await?;
+                self.does(action).await?;
                 Ok(printed)
             }
-            Some(How::Until) => self.until_shown(command).await,
+            Some(Handling::Until) => self.until_shown(command).await,
             None => self.run(command).await,
         }
     }
@@ -86,10 +87,10 @@ impl Road {
         }
     }
 
-    async fn does(&mut self, deed: Deed) -> anyhow::Result<()> {
-        match deed {
-            Deed::Nothing => {}
-            Deed::CopyTheTree => {
+    async fn does(&mut self, action: Action) -> anyhow::Result<()> {
+        match action {
+            Action::Nothing => {}
+            Action::CopyTheTree => {
                 std::fs::create_dir(&self.clone)?;
                 for folder in ["deploy", "charts"] {
                     let from = deployed("..").join(folder);
@@ -97,16 +98,16 @@ impl Road {
                     ensure!(copied.success(), "copying {folder}: {copied}");
                 }
             }
-            Deed::LinkTheBinary => {
+            Action::LinkTheBinary => {
                 let folder = self.clone.join("target/release");
                 std::fs::create_dir_all(&folder)?;
                 symlink(binary()?, folder.join("claim-rollout"))?;
             }
-            Deed::BesideKubewarden => {
+            Action::BesideKubewarden => {
                 self.lead().await?;
                 self.kubewarden = Some(kubewarden::serve(&self.cluster).await?);
             }
-            Deed::BesideTheWebhook => {
+            Action::BesideTheWebhook => {
                 self.lead().await?;
                 let server = Server::begin(&self.cluster).await?;
                 server.stand_for_the_service(&self.cluster).await?;
@@ -129,7 +130,7 @@ impl Road {
         leads.await
     }
 
-    /// Ends it after a success.
+    /// Stops everything after a success.
     pub(super) async fn end(mut self) -> anyhow::Result<()> {
         drop(self.controller.take());
         drop(self.webhook.take());
@@ -141,7 +142,7 @@ impl Road {
     }
 }
 
-/// Whether the cluster has it.
+/// Whether the cluster has Kubewarden.
 #[derive(Clone, Copy)]
 pub(super) enum Kubewarden {
     IsThere,

@@ -1,10 +1,10 @@
-//! What reviews are made of: usual values first, then those that have meant trouble somewhere.
+//! The values in reviews: usual ones first, then values that have caused trouble somewhere.
 
 use serde_json::{Value, json};
 
 use super::choices::Choices;
 
-/// Sizes that a volume can have. Some are equal.
+/// Valid sizes of volumes. Some are equal.
 const SIZES: [&str; 12] = [
     "10Gi",
     "20Gi",
@@ -20,7 +20,7 @@ const SIZES: [&str; 12] = [
     "100G",
 ];
 
-/// Sizes that a volume cannot have, or that are no quantities.
+/// Invalid sizes and texts that are no quantities.
 const ODD_SIZES: [&str; 20] = [
     "0",
     "-1Gi",
@@ -44,18 +44,18 @@ const ODD_SIZES: [&str; 20] = [
     "00000000000000000000000000000000000000000000000001Gi",
 ];
 
-/// The name of the set in almost every review.
+/// The name of the StatefulSet in almost every review.
 pub(crate) const SET: &str = "web";
-/// Its namespace.
+/// The namespace of the StatefulSet.
 pub(crate) const NAMESPACE: &str = "shop";
-/// Its uid.
+/// The uid of the StatefulSet.
 pub(crate) const UID: &str = "5b6c1e1a-7d0b-4b0e-9d3f-2a4c6e8f0a1b";
-/// The account that the controller runs as by default.
+/// The default account of the controller.
 pub(crate) const CONTROLLER: &str = "system:serviceaccount:claim-rollout:claim-rollout-controller";
 /// The account of the StatefulSet controller.
 pub(crate) const STATEFUL_SET_CONTROLLER: &str = "system:serviceaccount:kube-system:statefulset-controller";
 
-/// Keys of labels and annotations: usual, reserved, ours, impossible.
+/// Keys of labels and annotations: usual, reserved, ours, invalid.
 pub(crate) const KEYS: [&str; 12] = [
     "tier",
     "app.kubernetes.io/name",
@@ -71,7 +71,7 @@ pub(crate) const KEYS: [&str; 12] = [
     "x.kubernetes.io/é",
 ];
 
-/// Texts for anything.
+/// Texts for any field.
 pub(crate) const TEXTS: [&str; 12] = [
     "a",
     "gold",
@@ -87,7 +87,7 @@ pub(crate) const TEXTS: [&str; 12] = [
     "0",
 ];
 
-/// A size, seldom an odd one.
+/// A size, rarely an invalid one.
 pub(crate) fn size(choices: &mut dyn Choices) -> Value {
     if choices.one_in(12) {
         return odd_size(choices);
@@ -95,7 +95,7 @@ pub(crate) fn size(choices: &mut dyn Choices) -> Value {
     json!(*choices.pick(&SIZES))
 }
 
-/// A size that most others are larger than; seldom an odd one.
+/// A size that is smaller than most others; rarely an invalid one.
 pub(crate) fn small_size(choices: &mut dyn Choices) -> Value {
     if choices.one_in(48) {
         return odd_size(choices);
@@ -103,7 +103,7 @@ pub(crate) fn small_size(choices: &mut dyn Choices) -> Value {
     json!(*choices.pick(&["10Gi", "10Gi", "5Gi", "1.5Gi", "10240Mi", "1"]))
 }
 
-/// A key of a label or an annotation, mostly one that anybody may set.
+/// A key of a label or an annotation, mostly one that any user may set.
 pub(crate) fn key(choices: &mut dyn Choices) -> &'static str {
     if choices.one_in(4) {
         return choices.word(&KEYS);
@@ -111,7 +111,7 @@ pub(crate) fn key(choices: &mut dyn Choices) -> &'static str {
     choices.word(&KEYS[..4])
 }
 
-/// Something else where a size should be.
+/// A value that is no size.
 pub(crate) fn odd_size(choices: &mut dyn Choices) -> Value {
     match choices.below(8) {
         0 => json!(10),
@@ -122,7 +122,7 @@ pub(crate) fn odd_size(choices: &mut dyn Choices) -> Value {
     }
 }
 
-/// Values that do not belong where they are put.
+/// Values of the wrong type.
 pub(crate) fn trouble(choices: &mut dyn Choices) -> Value {
     match choices.below(10) {
         0 => Value::Null,

@@ -1,0 +1,53 @@
+//! A server-side apply of the live templates withdraws the staged change; an update by the same field manager does not.
+
+use anyhow::ensure;
+
+use super::Environment;
+use super::served::Policies;
+use crate::cluster::Output;
+use crate::scenarios::namespace::{TestNamespace, plain_manifest};
+
+/// Applies a StatefulSet of this size and image as the field manager `ops`.
+async fn apply(ns: &TestNamespace<'_>, size: &str, image: u32) -> anyhow::Result<Output> {
+    let set = plain_manifest(0, size).replace("example/main:1", &format!("example/main:{image}"));
+    let arguments = [
+        "apply",
+        "--server-side",
+        "--field-manager=ops",
+        "--force-conflicts",
+        "-f",
+        "-",
+    ];
+    ns.done(&arguments, &set).await
+}
+
+pub(super) async fn apply_of_live_templates_withdraws_and_update_does_not(env: &Environment) -> anyhow::Result<()> {
+    let ns = &env.namespace("going-back").await?;
+    let _served = Policies::of_sets(&[ns])?.serve(env).await?;
+    apply(ns, "1Gi", 1).await?;
+    // Managed fields have times in whole seconds, and most of these requests fall into one second.
+    for image in 2..7 {
+        apply(ns, "2Gi", image).await?;
+        ensure!(!ns.staged_change().await?.is_null(), "nothing was staged");
+        let output = apply(ns, "1Gi", image + 1).await?;
+        ensure!(
+            output.stderr.contains("withdrew data 1Gi -> 2Gi"),
+            "{image}: {output:?}"
+        );
+        ensure!(
+            ns.staged_change().await?.is_null(),
+            "{image}: the staged change is still there"
+        );
+    }
+
+    apply(ns, "2Gi", 7).await?;
+    let change = ns.staged_change().await?;
+    for image in 8..10 {
+        let image = format!("main=example/main:{image}");
+        let arguments = ["set", "image", "statefulset/web", &image, "--field-manager=ops"];
+        let output = ns.done(&arguments, "").await?;
+        ensure!(output.stderr.is_empty(), "{output:?}");
+        ensure!(ns.staged_change().await? == change, "an update by the manager withdrew");
+    }
+    Ok(())
+}

@@ -1,0 +1,40 @@
+//! A cluster with claim-rollout for several scenarios: each has its own namespace and controller.
+
+use serde_json::json;
+
+use crate::cluster::{Cluster, Options};
+use crate::installation::Installation;
+use crate::scenarios::namespace::TestNamespace;
+
+/// A cluster, the policy in it, and a client.
+pub(crate) struct Environment {
+    pub(crate) cluster: Cluster,
+    pub(crate) installation: Installation,
+    pub(crate) client: kube::Client,
+}
+
+impl Environment {
+    /// Starts the cluster, with the policy and without a controller.
+    pub(crate) async fn build(options: Options) -> anyhow::Result<Self> {
+        let cluster = Cluster::start(options).await?;
+        Ok(Self {
+            installation: Installation::new(&cluster, json!({})).await?,
+            client: cluster.client().await?,
+            cluster,
+        })
+    }
+
+    /// Creates a namespace with a controller.
+    pub(crate) async fn namespace(&self, namespace: &str) -> anyhow::Result<TestNamespace<'_>> {
+        let mut ns = TestNamespace::new(&self.cluster, &self.client, namespace).await?;
+        ns.controller = Some(self.installation.start_controller(&["--namespace", namespace]).await?);
+        Ok(ns)
+    }
+
+    /// Stops everything after a success.
+    pub(crate) async fn stop(self) -> anyhow::Result<()> {
+        self.installation.stop().await?;
+        self.cluster.stop();
+        Ok(())
+    }
+}

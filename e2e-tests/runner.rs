@@ -1,0 +1,101 @@
+//! Runs scenarios that share a cluster side by side, and prints each result at once.
+
+use std::panic::AssertUnwindSafe;
+use std::time::Instant;
+
+use anyhow::ensure;
+use futures::FutureExt as _;
+use futures::StreamExt as _;
+use futures::future::LocalBoxFuture;
+use futures::stream;
+
+/// The number of concurrent scenarios: enough that the cluster is busy, and so few that webhooks answer in time.
+const SIDE_BY_SIDE: usize = 10;
+
+/// The name of a scenario, and its function.
+pub(crate) type Scenario<S> = (
+    &'static str,
+    for<'a> fn(&'a S) -> LocalBoxFuture<'a, anyhow::Result<()>>,
+);
+
+/// The list of scenarios of a cluster.
+macro_rules! scenarios {
+    ($env:ty; $($file:ident :: $name:ident),* $(,)?) => {
+        const SCENARIOS: &[crate::runner::Scenario<$env>] = &[$((
+            concat!(stringify!($file), "::", stringify!($name)),
+            |env| futures::FutureExt::boxed_local($file::$name(env)),
+        )),*];
+    };
+}
+pub(crate) use scenarios;
+
+/// The results of scenarios.
+pub(crate) struct Report {
+    begun: Instant,
+    /// Only scenarios with this in their names run.
+    only: String,
+    failures: String,
+}
+
+impl Report {
+    /// Starts the clock.
+    pub(crate) fn new() -> Self {
+        Self {
+            begun: Instant::now(),
+            only: std::env::var("SCENARIO").unwrap_or_default(),
+            failures: String::new(),
+        }
+    }
+
+    /// Prints a line with the time.
+    pub(crate) fn print(&self, what: &str) {
+        println!("{:6.1} s  {what}", self.begun.elapsed().as_secs_f64());
+    }
+
+    /// Runs the scenarios side by side.
+    pub(crate) async fn run<S>(&mut self, env: &S, scenarios: &[Scenario<S>]) {
+        let futures = scenarios
+            .iter()
+            .map(|(name, scenario)| ((*name).to_owned(), scenario(env)));
+        self.run_all(futures.collect()).await;
+    }
+
+    /// The same for futures, by their names.
+    pub(crate) async fn run_all(&mut self, futures: Vec<(String, LocalBoxFuture<'_, anyhow::Result<()>>)>) {
+        let chosen = futures.into_iter().filter(|(name, _)| name.contains(&self.only));
+        let futures: Vec<_> = chosen
+            .map(|(name, future)| async move { (name, AssertUnwindSafe(future).catch_unwind().await) })
+            .collect();
+        let mut running = stream::iter(futures).buffer_unordered(SIDE_BY_SIDE);
+        while let Some((name, result)) = running.next().await {
+            self.add(&name, result);
+        }
+    }
+
+    /// Runs one scenario alone.
+    pub(crate) async fn run_one(&mut self, name: &str, scenario: impl Future<Output = anyhow::Result<()>>) {
+        if name.contains(&self.only) {
+            let result = AssertUnwindSafe(scenario).catch_unwind().await;
+            self.add(name, result);
+        }
+    }
+
+    /// Prints the result of one scenario, and remembers a failure.
+    fn add(&mut self, name: &str, result: std::thread::Result<anyhow::Result<()>>) {
+        let failure = match result {
+            Ok(Ok(())) => return self.print(&format!("ok      {name}")),
+            Ok(Err(error)) => format!("{error:#}"),
+            Err(_) => "it panicked, see above".to_owned(),
+        };
+        self.print(&format!("FAILED  {name}"));
+        let again = format!("SCENARIO={name} cargo test -p e2e-tests --test e2e");
+        self.failures
+            .push_str(&format!("\n{name}: {failure}\nto run it again: {again}\n"));
+    }
+
+    /// Fails if a scenario failed.
+    pub(crate) fn end(self) -> anyhow::Result<()> {
+        ensure!(self.failures.is_empty(), "\n{}", self.failures);
+        Ok(())
+    }
+}
