@@ -80,7 +80,7 @@ fn apart(text: &str) -> (Vec<&str>, String) {
 fn split_at_controller_start<'a>(lines: &'a [&'a str]) -> (&'a [&'a str], &'a [&'a str]) {
     let last = lines
         .iter()
-        .position(|line| line.ends_with("the controller has not begun"));
+        .position(|line| line.ends_with("the controller has not started"));
     lines.split_at(last.map_or(0, |last| last + 1))
 }
 

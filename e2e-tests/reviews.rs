@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, ensure};
 use base64::Engine as _;
-use claim_rollout::webhook::Review;
+use claim_rollout::webhook::AdmissionReview;
 use claim_rollout::webhook::engine::payload;
 use claim_rollout::wire;
 use serde::{Deserialize, Serialize};
@@ -79,7 +79,7 @@ pub(crate) fn fixtures() -> anyhow::Result<Vec<Fixture>> {
 impl Fixture {
     /// The payload for the policy, if the body is a review at all.
     pub(crate) fn payload(&self) -> Option<Vec<u8>> {
-        let review = Review::read(&self.body).ok()?;
+        let review = AdmissionReview::read(&self.body).ok()?;
         let settings = to_raw_value(&self.expected.settings).ok()?;
         Some(payload(review.request, &settings))
     }

@@ -186,7 +186,7 @@ impl TestedNamespace<'_> {
             let mut arguments = vec!["patch", &*set, "--type=merge", "-p", &*patch];
             arguments.extend((!subresource.is_empty()).then_some(&*of));
             let output = self.kubectl(Some(&self.bob), &arguments, "").await?;
-            let why = ["bob", "is written by claim-rollout alone"];
+            let why = ["bob", "only claim-rollout may change it"];
             let is_denial =
                 output.stderr.contains("claim-rollout: ") && why.iter().any(|why| output.stderr.contains(why));
             ensure!(output.success || is_denial, "{set} {patch}: {output:?}");

@@ -49,12 +49,7 @@ pub(super) async fn image_and_size_in_one_apply_keep_every_pod_until_released(en
     let before = ns.settled().await?;
     let (pods, claims) = (ns.pods().await?, ns.claims().await?);
     let asked = served.pods();
-    apply_both(
-        ns,
-        &manifest,
-        "staged data 1Gi -> 2Gi; 2 claims will be updated in place",
-    )
-    .await?;
+    apply_both(ns, &manifest, "staged data 1Gi -> 2Gi; 2 PVCs will be updated in place").await?;
 
     let why = ns.until_denied("web-1").await?;
     let set = ns.set().await?;
@@ -132,12 +127,12 @@ pub(super) async fn pods_that_need_not_wait_are_replaced_at_once(env: &Environme
         (
             &all[0],
             manifest(2, "1Gi").replace(annotation, &asynchronous),
-            ("2 claims will be updated in place", "RollingOut"),
+            ("2 PVCs will be updated in place", "RollingOut"),
         ),
         (
             &all[1],
             manifest(2, "1Gi").replace(annotation, lazy),
-            ("existing claims stay as they are", "Staged"),
+            ("existing PVCs stay as they are", "Staged"),
         ),
     ] {
         ns.done(&["apply", "-f", "-"], &annotation).await?;

@@ -104,7 +104,7 @@ async fn grows(release: &Release<'_>) -> anyhow::Result<()> {
     let before = release.install().await?;
     let output = release.upgrade(VERSION, "size=2Gi").await?;
     ensure!(
-        warns(&output, "staged data 1Gi -> 2Gi; 2 claims will be updated in place"),
+        warns(&output, "staged data 1Gi -> 2Gi; 2 PVCs will be updated in place"),
         "{output:?}"
     );
     let grown = release.ns.set().await?;

@@ -59,7 +59,7 @@ pub(super) async fn claim_that_cannot_follow_is_warned_about_or_denied(env: &Env
 
     let before = enforces.set().await?;
     let output = enforces.kubectl(&["apply", "-f", "-"], &grown).await?;
-    let sentence = format!("claim-rollout: claims would not follow: {cause}");
+    let sentence = format!("claim-rollout: PVCs cannot be updated: {cause}");
     ensure!(!output.success && output.stderr.contains(&sentence), "{output:?}");
     ensure!(enforces.set().await? == before, "the set was written");
     Ok(())

@@ -176,7 +176,7 @@ async fn refused(ns: &TestNamespace<'_>, served: &Served<'_>, arguments: &[&str]
     let (set, stored, asked) = (ns.set().await?, ns.claims().await?, served.retention());
     for dry in [&["--dry-run=server"][..], &[]] {
         let output: Output = ns.kubectl(&[arguments, dry].concat(), "").await?;
-        let sentence = format!("Delete deletes {claims}; to keep them set ");
+        let sentence = format!("Delete deletes {claims}; set ");
         ensure!(
             !output.success && output.stderr.contains(&sentence),
             "{arguments:?}: {output:?}"

@@ -63,7 +63,7 @@ pub(super) async fn user_without_claim_rights_may_withdraw_but_not_switch(env: &
         "alice",
         &SWITCH,
         "",
-        "staged the templates as they are; 1 claim will be updated",
+        "staged the live templates; 1 PVC will be updated",
     )
     .await?;
     ensure!(
@@ -100,7 +100,7 @@ pub(super) async fn user_without_claim_rights_may_withdraw_but_not_switch(env: &
     // A change that was staged without reaching PVCs reaches them by the new update policy.
     let later = plain_manifest(1, "3Gi");
     denied(ns, &apply, &later).await?;
-    let change = warned(ns, "alice", &apply, &later, "existing claims stay as they are").await?;
+    let change = warned(ns, "alice", &apply, &later, "existing PVCs stay as they are").await?;
     ensure!(change["updatePolicy"] == "OnClaimDelete", "{change:#}");
     denied(ns, &SWITCH, "").await?;
     let kept = warned(ns, "alice", &SWITCH, "", "").await?;

@@ -96,7 +96,7 @@ impl Server {
 
     /// The number of certificates that the replica has made.
     pub(super) fn made(&self) -> usize {
-        self.process.log().matches("made a certificate").count()
+        self.process.log().matches("created a certificate").count()
     }
 
     /// Sends SIGTERM and waits for the end, as the kubelet does.

@@ -36,7 +36,7 @@ pub(super) async fn plan_from_files_equals_plan_from_cluster(env: &Environment) 
     let output = run(&ns, &arguments, &new).await?;
     ensure!(output.code == Some(1), "{output:?}");
     let mut from_files = super::items(&output)?.remove(0);
-    let note = "whether the requester may change claims is not checked: no SubjectAccessReview says so";
+    let note = "not checked whether the requester may change PVCs: no SubjectAccessReview was given";
     ensure!(from_files["notes"][0] == note, "{from_files:#}");
     from_files["notes"] = from_cluster["notes"].clone();
     ensure!(
@@ -53,12 +53,12 @@ pub(super) async fn impossible_plan_exits_with_2(env: &Environment) -> anyhow::R
         (
             &["plan"][..],
             "",
-            "expected a manifest (-f web.yaml) or the name of a StatefulSet",
+            "specify a manifest (-f web.yaml) or the name of a StatefulSet",
         ),
         (
             &["plan", "other"],
             "",
-            "expected a StatefulSet other in namespace not-planned, but found none",
+            "StatefulSet other not found in namespace not-planned",
         ),
         (&["plan", "-f", "-"], "a: b: c", "-: expected JSON or YAML"),
         (

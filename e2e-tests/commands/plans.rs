@@ -58,14 +58,14 @@ pub(super) async fn rollout_follows_the_plan(env: &Environment) -> anyhow::Resul
     let shown = format!(
         "\
 StatefulSet planned/web: the change would be staged, revision {revision} (InPlace, LockStep)
-  claim-rollout: staged data 1Gi -> 2Gi; 3 claims will be updated in place, highest ordinal first (kubectl claim-rollout status web)
+  claim-rollout: staged data 1Gi -> 2Gi; 3 PVCs will be updated in place, highest ordinal first (kubectl claim-rollout status web)
 
-STEP   CLAIM        STORAGE      POD       PLAN
-1      data-web-2   1Gi -> 2Gi   runs on   update
-2      data-web-1   1Gi -> 2Gi   runs on   update
-3      data-web-0   1Gi -> 2Gi   runs on   update
+STEP   PVC          STORAGE      POD       PLAN
+1      data-web-2   1Gi -> 2Gi   running   update
+2      data-web-1   1Gi -> 2Gi   running   update
+3      data-web-0   1Gi -> 2Gi   running   update
 
-3 claims to update, one replica after the other; no Pod is restarted.
+3 PVCs to update, one replica after the other; no Pod is restarted.
 "
     );
     ensure!(text.stdout == shown, "expected\n{shown}but found\n{}", text.stdout);

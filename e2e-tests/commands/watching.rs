@@ -55,7 +55,7 @@ pub(super) async fn status_shows_several_sets_and_fails_for_a_missing_one(env: &
         "{document:#?}"
     );
     let missing = run(&ns, &["status", "web", "nobody"], "").await?;
-    let expected = "error: expected a StatefulSet \"nobody\", but found none\n";
+    let expected = "error: StatefulSet \"nobody\" not found\n";
     ensure!(
         (missing.code, missing.stderr.as_str()) == (Some(1), expected),
         "{missing:?}"

@@ -39,7 +39,7 @@ pub(super) async fn withdrawal_during_rollout_names_updated_claims(env: &Environ
     stuck.await.with_context(|| ns.log())?;
 
     let other = run(&ns, &["withdraw", "web", "other"], "").await?;
-    let expected = format!("error: expected the staged revision {revision}, but found other\n");
+    let expected = format!("error: revision other is not staged: the staged one is {revision}\n");
     ensure!((other.code, &other.stderr) == (Some(1), &expected), "{other:?}");
     let withdrew = format!("statefulset.apps/web withdrew revision {revision}");
     let dry = succeeds(&ns, &["withdraw", "web", "--dry-run=server"]).await?;
@@ -53,11 +53,10 @@ pub(super) async fn withdrawal_during_rollout_names_updated_claims(env: &Environ
     );
 
     let output = succeeds(&ns, &["withdraw", "web", &revision]).await?;
-    let warning =
-        "Warning: claim-rollout: withdrew data 1Gi -> 2Gi; claims that were updated already stay as they are\n";
+    let warning = "Warning: claim-rollout: withdrew data 1Gi -> 2Gi; updated PVCs stay as they are\n";
     ensure!(output.stderr == warning, "{output:?}");
     ensure!(
-        output.stdout == format!("{withdrew}\nupdated already, and staying as they are: data-web-2\n"),
+        output.stdout == format!("{withdrew}\nupdated PVCs stay as they are: data-web-2\n"),
         "{output:?}"
     );
     ensure!(ns.staged_change().await? == Value::Null, "still staged");
@@ -67,7 +66,7 @@ pub(super) async fn withdrawal_during_rollout_names_updated_claims(env: &Environ
         requests(&ns).await?
     );
     let again = run(&ns, &["withdraw", "web"], "").await?;
-    let nothing = "error: expected a staged change of StatefulSet web, but found none\n";
+    let nothing = "error: StatefulSet web has no staged change\n";
     ensure!((again.code, again.stderr.as_str()) == (Some(1), nothing), "{again:?}");
     Ok(())
 }
@@ -172,7 +171,7 @@ pub(super) async fn smaller_target_is_denied_with_a_reason(env: &Environment) ->
     let output = run(&ns, &["undo", "web"], "").await?;
     ensure!(output.code == Some(1), "{output:?}");
     for words in [
-        "asks for less storage, and a claim never gets smaller",
+        "asks for less storage, and a PVC never gets smaller",
         "claim-rollout: spec.volumeClaimTemplates[data]",
     ] {
         ensure!(

@@ -47,7 +47,7 @@ pub(super) async fn one_of_two_leads_and_the_other_takes_over(env: &Environment)
     ns.done(&["apply", "-f", "-"], &manifest(1, "1Gi")).await?;
     ns.until_ready(1).await?;
     grow(&ns, "2Gi").await?;
-    ensure!(!second.log().contains("apply claim"), "{}", second.log());
+    ensure!(!second.log().contains("apply PVC"), "{}", second.log());
 
     // A terminated controller releases the Lease.
     let status = first.terminate().await?;
@@ -77,7 +77,10 @@ pub(super) async fn one_of_two_leads_and_the_other_takes_over(env: &Environment)
     let patched = env.cluster.kubectl(&patch, "").await?;
     ensure!(patched.success, "{}", patched.stderr);
     let stepped_down = eventually("the controller to step down", PATIENCE, async || {
-        Ok(third.log().contains("leading no more").then_some(()))
+        Ok(third
+            .log()
+            .contains("lost leader election; stopping writes")
+            .then_some(()))
     });
     stepped_down.await.with_context(|| third.log())?;
     ensure!(

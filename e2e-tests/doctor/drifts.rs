@@ -25,7 +25,7 @@ async fn even(env: &Environment) -> anyhow::Result<()> {
 pub(super) async fn drift_finds_differing_claims(env: &mut Environment) -> anyhow::Result<()> {
     // A smaller size, a larger size, and a volume that lags.
     env.recreate(FAULTS, &faulty("2Gi")).await?;
-    one(env, SIZE, "2Gi", "1Gi", "no rollout brings it up").await?;
+    one(env, SIZE, "2Gi", "1Gi", "no rollout will update it").await?;
     env.edit_claim(&of_size("2Gi")).await?;
     even(env).await?;
     env.edit_claim(&of_size("3Gi")).await?;
@@ -79,7 +79,7 @@ pub(super) async fn drift_finds_differing_claims(env: &mut Environment) -> anyho
 
 pub(super) async fn drift_finds_missing_and_foreign_claims(env: &mut Environment) -> anyhow::Result<()> {
     let claim = "persistentvolumeclaim/data-web-0";
-    let selector = "label app is not the selector's";
+    let selector = "label app does not match the selector";
     env.faults(&["label", claim, "app-"], "").await?;
     one(env, "metadata.labels[app]", "web", "-", selector).await?;
     env.faults(&["label", claim, "app=web"], "").await?;
@@ -119,7 +119,7 @@ pub(super) async fn drift_finds_missing_and_foreign_claims(env: &mut Environment
     )
     .await?;
     env.faults(&["scale", "statefulset/web", "--replicas=2"], "").await?;
-    let missing = ["data-web-1", "metadata.name", "data-web-1", "-", "is made with the Pod"];
+    let missing = ["data-web-1", "metadata.name", "data-web-1", "-", "created with the Pod"];
     env.differs(FAULTS, &[missing]).await?;
     env.faults(&["delete", "quota/claims"], "").await?;
     even(env).await?;
@@ -138,7 +138,7 @@ pub(super) async fn drift_finds_staged_changes(env: &mut Environment) -> anyhow:
         "-",
         "metadata.annotations[claim-rollout.io/staged]",
         "a staged change",
-        "something else",
+        "an invalid value",
         "expected ",
     ];
     env.differs(FAULTS, &[change]).await?;
@@ -156,16 +156,13 @@ pub(super) async fn drift_finds_staged_changes(env: &mut Environment) -> anyhow:
         rows.len() == 2 && rows[1].starts_with("kept ") && all.code == Some(0),
         "{all:?}"
     );
-    ensure!(
-        all.stderr == "looked at 2 StatefulSets: 1 with differences\n",
-        "{all:?}"
-    );
+    ensure!(all.stderr == "compared 2 StatefulSets: 1 with differences\n", "{all:?}");
     // A staged change that is reached is no fault.
     env.until_healthy().await?;
     env.recreate(KEPT, &manifest(2, "2Gi")).await?;
     env.until_no_drift(&["-n", KEPT, "web"]).await?;
     let nobody = env.run(&["drift", "-n", KEPT, "nobody"]).await?;
-    let expected = "error: expected a StatefulSet \"nobody\", but found none\n";
+    let expected = "error: StatefulSet \"nobody\" not found\n";
     ensure!(
         (nobody.code, nobody.stderr.as_str()) == (Some(1), expected),
         "{nobody:?}"

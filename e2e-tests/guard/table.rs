@@ -25,8 +25,8 @@ pub(super) type Row = (Who, &'static str, &'static str);
 
 const YES: &str = "";
 const STATUS: &str = "may not change annotations of claim-rollout.io through the status of a StatefulSet";
-const RIGHT: &str = "may not patch persistentvolumeclaims in namespace guarded, which is needed to bring or change a staged change, \
-                     or to have one rolled out";
+const RIGHT: &str = "may not patch persistentvolumeclaims in namespace guarded, which is needed to add or modify a staged change, \
+                     or to roll one out";
 const PHASE: &str =
     "may not change claim-rollout.io/phase or claim-rollout.io/ready: they change with the staged change";
 const FINALIZER: &str = "may not add or remove the finalizer claim-rollout.io/replacing: only the controller may";

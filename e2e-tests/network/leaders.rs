@@ -185,6 +185,10 @@ pub(super) async fn leader_with_unanswered_renewal_retries_and_continues(env: &E
     trial.until_injected(1).await?;
     sleep(DURATION).await;
     trial.recovers(DEADLINE).await?;
-    ensure!(!trial.ns.log().contains("leading no more"), "{}", trial.ns.log());
+    ensure!(
+        !trial.ns.log().contains("lost leader election; stopping writes"),
+        "{}",
+        trial.ns.log()
+    );
     Ok(())
 }

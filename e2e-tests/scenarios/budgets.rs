@@ -96,7 +96,7 @@ pub(super) async fn pvc_with_spent_modifications_waits_until_a_day_has_passed(en
         "{rollout:#}"
     );
     let until = in_words(now + Duration::from_secs(25))?;
-    let why = format!("which is all that storage class expandable allows: goes on at {until}");
+    let why = format!("the limit of storage class expandable; continues at {until}");
     ensure!(
         text(&first["message"]).contains(&why),
         "expected {why}, but found {rollout:#}"

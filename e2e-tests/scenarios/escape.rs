@@ -29,7 +29,7 @@ fn lags(rollout: &Value, [replicas, updated]: [i64; 2], lag: &str) -> bool {
     let counted = status["replicas"] == replicas && status["updatedReplicas"] == updated;
     let by_template = status["volumeClaimTemplates"][0]["updatedReplicas"] == updated;
     let message = text(&status["conditions"][0]["message"]);
-    counted && by_template && message.ends_with(&format!("; {lag} have older templates"))
+    counted && by_template && message.ends_with(&format!("; {lag} are outdated"))
 }
 
 pub(super) async fn switch_to_on_claim_delete_opens_gate_without_controller(env: &Environment) -> anyhow::Result<()> {

@@ -132,7 +132,7 @@ pub(super) async fn recover_withdrawal_lowers_growth_not_reached(env: &Environme
     let revision = text(&ns.staged_change().await?["revision"]);
     let withdraw = format!("claim-rollout.io/withdraw={revision}");
     let output = ns.done(&["annotate", "statefulset", "web", &withdraw], "").await?;
-    let warning = "withdrew data 1Gi -> 5Gi; what claims have not reached of it is taken back";
+    let warning = "withdrew data 1Gi -> 5Gi; sizes that PVCs have not reached are taken back";
     ensure!(output.stderr.contains(warning), "{output:?}");
     let end = |rollout: &Value| rollout["status"]["conditions"][0]["reason"] == "NothingStaged";
     ns.until_reported("the end", end).await?;

@@ -70,11 +70,13 @@ pub(super) async fn kubectl_shows_the_rollout_and_waits_for_its_end(env: &Enviro
         ready("data-web-0"),
         ready("data-web-1"),
         ready("data-web-2"),
-        format!("Normal ClaimRolloutComplete: revision {revision}: every claim is at the wish and ready"),
+        format!("Normal ClaimRolloutComplete: revision {revision}: All PVCs are updated and ready"),
         updated("data-web-0"),
         updated("data-web-1"),
         updated("data-web-2"),
-        format!("Normal ClaimsStaged: revision {revision}: 3 claims of data follow, highest ordinal first"),
+        format!(
+            "Normal ClaimsStaged: Updating 3 PVCs of template \"data\" to revision {revision}, highest ordinal first"
+        ),
     ];
     // Events of the same second are in any order; the barrier held for longer.
     let place = |line: &String| of_set.iter().position(|event| event == line);

@@ -87,7 +87,7 @@ async fn quotes(ns: &TestNamespace<'_>, is_so: impl Fn(&Value) -> bool, words: &
     let (claim, ready) = (&status["claims"][0]["message"], &status["conditions"][0]["message"]);
     let (claim, ready) = (text(claim), text(ready));
     ensure!(
-        claim.contains(words) && (ready.contains(words) || ready.contains("waits for Pod")),
+        claim.contains(words) && (ready.contains(words) || ready.contains("waiting for Pod")),
         "{status:#}"
     );
     Ok(())
@@ -149,13 +149,13 @@ pub(super) async fn pod_is_evicted_if_its_file_system_has_not_grown(env: &Enviro
 
     let denied =
         |words: &'static str| move |rollout: &Value| text(&rollout["status"]["claims"][0]["message"]).contains(words);
-    let without_right = denied("its Pod is not evicted: pods \"web-1\" is forbidden");
+    let without_right = denied("failed to evict its Pod: pods \"web-1\" is forbidden");
     ns.until_reported("no right to evict", without_right).await?;
     for right in &rights {
         ns.target(&right.to_string()).await?;
     }
     let by_budget =
-        denied("its Pod is not evicted: 429 Cannot evict pod as it would violate the pod's disruption budget");
+        denied("failed to evict its Pod: 429 Cannot evict pod as it would violate the pod's disruption budget");
     ns.until_reported("a budget that allows none", by_budget).await?;
     ensure!(ns.pods().await? == pods, "Pods were evicted");
     ns.done(&["delete", "pdb", "web"], "").await?;

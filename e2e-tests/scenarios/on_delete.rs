@@ -59,7 +59,7 @@ pub(super) async fn pod_deleted_unseen_by_a_controller_counts(env: &Environment)
         .await?;
     let message = &rollout["status"]["conditions"][1]["message"];
     ensure!(
-        message == "2 of 3 replicas are ready; waits for somebody to delete web-1",
+        message == "2 of 3 replicas are ready; delete these Pods to continue: web-1",
         "{message}"
     );
     let mut count = ns.writes_since(begun).await?.count();

@@ -16,8 +16,8 @@ pub(super) async fn user_without_claim_rights_may_not_change_templates(env: &Env
 
     // bob may change StatefulSets, but not PVCs.
     let output = ns.kubectl(&[&apply[..], &["--as=bob"]].concat(), &grown).await?;
-    let sentence = "user bob cannot patch persistentvolumeclaims in namespace rights, and a change of volumeClaimTemplates \
-                    changes them; grant that (ClusterRole edit has it), or set authority: TrustSetEditors in the policy's settings";
+    let sentence = "user bob cannot patch persistentvolumeclaims in namespace rights, which a change of volumeClaimTemplates \
+                    needs; grant that (ClusterRole edit has it), or set authority: TrustSetEditors in the policy's settings";
     ensure!(!output.success && output.stderr.contains(sentence), "{output:?}");
     ensure!(
         output.stderr.contains("Forbidden") || output.stderr.contains("denied the request"),

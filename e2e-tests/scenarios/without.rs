@@ -92,7 +92,7 @@ async fn nothing_is_withdrawn(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
         Ok((!output.stderr.contains("has been modified")).then_some(output))
     });
     let output = answered.await?;
-    let message = "error: nothing was withdrawn: expected the policy to take the annotation claim-rollout.io/withdraw";
+    let message = "error: nothing was withdrawn: the policy did not consume the annotation claim-rollout.io/withdraw";
     ensure!(
         output.code == Some(1) && output.stderr.starts_with(message),
         "{output:?}"

@@ -77,7 +77,7 @@ fn inconsistent() -> Vec<Case> {
     let refused = |sentence: &str, pointer: &str, value: Value, fault: &str| {
         growth(sentence).asking(pointer, value).expects(format!("deny 400 \"claim-rollout: request.{fault}\""))
     };
-    let kind = |which: &str| format!("{which}: expected an object of the kind that request.kind says");
+    let kind = |which: &str| format!("{which}: expected an object of request.kind");
     let mut cases = Vec::new();
     for which in ["object", "oldObject"] {
         let at = |field: &str| format!("/{which}/{field}");
@@ -91,13 +91,13 @@ fn inconsistent() -> Vec<Case> {
                 &format!("{which} has another name"),
                 &at("metadata/name"),
                 json!("db"),
-                &format!("{which}: expected the name that request.name says"),
+                &format!("{which}: expected the name in request.name"),
             ),
             refused(
                 &format!("{which} is in another namespace"),
                 &at("metadata/namespace"),
                 json!("bank"),
-                &format!("{which}: expected the namespace that request.namespace says"),
+                &format!("{which}: expected the namespace in request.namespace"),
             ),
         ]);
         let case = growth(&format!("there is no {which}"));
@@ -110,7 +110,7 @@ fn inconsistent() -> Vec<Case> {
     );
     cases.push(delete("bad input", "nothing is deleted", &web()).asking("/oldObject", Value::Null).expects("pass"));
     let scale = growth("a scale request without a scale").asking("/subResource", "scale").settings(json!({"retention": "Warn"}));
-    cases.push(scale.expects("deny 400 \"request.object: expected an object of the kind that request.kind says\""));
+    cases.push(scale.expects("deny 400 \"request.object: expected an object of request.kind\""));
     cases
 }
 
@@ -221,7 +221,7 @@ fn lengths() -> Vec<Case> {
             .asking("/object/metadata/name", long(100_000))
             .asking("/oldObject/metadata/name", long(100_000))
             .asking("/name", long(100_000))
-            .expects("deny 403 \"expected a claim name of at most 253 characters\""),
+            .expects("deny 403 \"expected a PVC name of at most 253 characters\""),
         growth("a very long user name").by(&long(100_000)).expects("deny 403 \"expected at most 8192 bytes\""),
         growth("a very long value")
             .asking("/object/metadata/annotations/claim-rollout.io~1sync", long(100_000))

@@ -51,7 +51,7 @@ fn row((sentence, (old, new), cluster, lookups, message): &Row) -> impl Iterator
             ("Warn", false) => {
                 format!("{staged} lookups={lookups} warns \"staged data\" \"claim-rollout: data-web-2: {message}\"")
             }
-            _ => format!("deny 403 lookups={lookups} \"claim-rollout: claims would not follow: data-web-2: {message}\""),
+            _ => format!("deny 403 lookups={lookups} \"claim-rollout: PVCs cannot be updated: data-web-2: {message}\""),
         };
         let case = update("U3", format!("{sentence} ({position})"), old, new).settings(json!({"pvcChecks": position}));
         case.cluster(cluster.clone()).expects(expected)
@@ -74,8 +74,8 @@ fn whose() -> Vec<Row> {
         has("another set owns a claim", owners, owner("StatefulSet", "web", "old", true), "owned by StatefulSet web"),
         has("another Pod owns a claim", owners, owner("Pod", "web-1", "p", true), "owned by Pod web-1"),
         has("a claim is being deleted", "/metadata/deletionTimestamp", json!("2026-01-01T00:00:00Z"), "being deleted"),
-        has("a claim is not the selector's", "/metadata/labels/app", json!("db"), "label app is not the selector's"),
-        lacks("a claim has no labels", "/metadata/labels", "label app is not the selector's"),
+        has("a claim does not match the selector", "/metadata/labels/app", json!("db"), "label app does not match the selector"),
+        lacks("a claim has no labels", "/metadata/labels", "label app does not match the selector"),
         has("a claim has other access modes", "/spec/accessModes", json!(["ReadWriteMany"]), "spec.accessModes differs from the template's"),
         has("a claim has another class", "/spec/storageClassName", json!("fast"), "spec.storageClassName differs from the template's"),
         lacks("a claim has no class", "/spec/storageClassName", "spec.storageClassName differs from the template's"),
@@ -114,14 +114,14 @@ fn classless() -> Vec<Case> {
             (bare(old.clone()), bare(new.clone())),
             one(|claim| claim.without("/spec/storageClassName")),
             3,
-            "without a storage class a claim cannot grow",
+            "a PVC without a storage class cannot grow",
         ),
         (
             "a claim of no class cannot grow",
             (bare(old.clone()), bare(new.clone())),
             one(|claim| claim.with("/spec/storageClassName", "")),
             3,
-            "without a storage class a claim cannot grow",
+            "a PVC without a storage class cannot grow",
         ),
         (
             "the default class of its day counts",
@@ -240,7 +240,7 @@ fn policies() -> Vec<Case> {
     };
     vec![
         under("OnClaimDelete", "mutate templates staged:OnClaimDelete warns \"existing claims stay\""),
-        under("ReCreate", "mutate templates staged:ReCreate warns \"does not carry out ReCreate\""),
+        under("ReCreate", "mutate templates staged:ReCreate warns \"does not support ReCreate\""),
         under("InPlace", "deny 403 lookups=4 \"data-web-2, data-web-1, data-web-0: storage class standard does not have\""),
     ]
 }
@@ -251,12 +251,12 @@ fn silence() -> Vec<Case> {
     let ask =
         |sentence: &str, position: &str| update("U3", format!("{sentence} ({position})"), &old, &new).settings(json!({"pvcChecks": position}));
     let grant = "\"grant the policy get on persistentvolumeclaims, storageclasses and volumeattributesclasses, or set pvcChecks: Warn\"";
-    let unknown = "\"the claims could not be checked (\"";
+    let unknown = "\"failed to check the PVCs (\"";
     let staged = "mutate templates staged:InPlace";
     vec![
         ask("there is no API server to ask", "Off").expects(format!("{staged} warns \"staged data\"")),
         ask("there is no API server to ask", "Warn").expects(format!("{staged} lookups=1 warns \"staged data\" {unknown}")),
-        ask("there is no API server to ask", "Deny").expects(format!("deny 403 lookups=1 \"the claims cannot be checked\" {grant}")),
+        ask("there is no API server to ask", "Deny").expects(format!("deny 403 lookups=1 \"failed to check the PVCs\" {grant}")),
         ask("the host grants nothing", "Off").nothing_granted().expects(format!("{staged} warns \"staged data\"")),
         ask("the host grants nothing", "Warn").nothing_granted().expects(format!("{staged} lookups=1 warns \"staged data\" {unknown}")),
         ask("the host grants nothing", "Deny").nothing_granted().expects(format!("deny 403 lookups=1 \"has not been granted access\" {grant}")),
@@ -277,14 +277,14 @@ fn together() -> Vec<Case> {
         check("two causes", "Warn")
             .cluster(found.clone())
             .expects(format!("mutate templates staged:InPlace lookups=4 warns \"staged\" \"{slow}\" \"{dying}\"")),
-        check("two causes", "Deny").cluster(found).expects(format!("deny 403 lookups=4 \"claims would not follow: {slow}; {dying}\"")),
+        check("two causes", "Deny").cluster(found).expects(format!("deny 403 lookups=4 \"PVCs cannot be updated: {slow}; {dying}\"")),
         update("U3", "more claims than a line names", &wide(&old), &wide(&new)).settings(json!({"pvcChecks": "Warn"})).cluster(many).expects(
             "mutate templates staged:InPlace lookups=21 warns \"20 claims\" \"more: storage class standard does not have allowVolumeExpansion: true\"",
         ),
         update("U3", "all is well, with the settings as they ship", &old, &new)
             .shipped()
             .cluster([claims(), classes(), vec![access("alice", true)]].concat())
-            .expects("mutate templates staged:InPlace who lookups=4 warns \"3 claims will be updated in place\""),
+            .expects("mutate templates staged:InPlace who lookups=4 warns \"3 PVCs will be updated in place\""),
         update("U3", "a user without the right gets that answer first", &old, &new)
             .shipped()
             .cluster([claims(), vec![access("alice", false)]].concat())

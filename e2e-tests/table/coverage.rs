@@ -197,11 +197,11 @@ fn of_fault(fault: &FaultKind) -> String {
 fn of_obstacle(obstacle: &Obstacle) -> String {
     let part = match obstacle {
         Obstacle::Terminating => "being deleted",
-        Obstacle::Foreign(Foreign::Selector { .. }) => "is not the selector's",
+        Obstacle::Foreign(Foreign::Selector { .. }) => "does not match the selector",
         Obstacle::Foreign(_) => "owned by",
         Obstacle::Differs { .. } => "differs from the template's",
         Obstacle::NotBound => "not bound to a volume yet",
-        Obstacle::NoStorageClass => "without a storage class a claim cannot grow",
+        Obstacle::NoStorageClass => "a PVC without a storage class cannot grow",
         Obstacle::StorageClassMissing { .. } => "storage class standard does not exist",
         Obstacle::NotExpandable { .. } => "does not have allowVolumeExpansion: true",
         Obstacle::AttributesClassMissing { .. } => "volume attributes class gold does not exist",

@@ -141,7 +141,7 @@ fn expected(path: &str, what: &str, policy: &str) -> String {
         "is set" => "cannot change, expected nothing",
         _ => "cannot change, expected ",
     };
-    format!("deny 403 \"spec.volumeClaimTemplates[data].{path}\" \"{found}\" \"what can change is spec.resources.requests.storage\"")
+    format!("deny 403 \"spec.volumeClaimTemplates[data].{path}\" \"{found}\" \"allowed changes: spec.resources.requests.storage\"")
 }
 
 /// `spec.resources.requests`: one amount may grow, all others may not change.

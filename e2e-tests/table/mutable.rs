@@ -88,11 +88,11 @@ fn validate_only() -> Vec<Case> {
     let slow_message = "\"data-web-2, data-web-1, data-web-0: storage class standard does not have allowVolumeExpansion: true\"";
     let grown = web().size("20Gi");
     vec![
-        only(create("N1", "a staged change comes along, and nothing is mutated", &web().staged(&grown))).expects("deny 403 \"staged: is written by claim-rollout alone\""),
+        only(create("N1", "a staged change comes along, and nothing is mutated", &web().staged(&grown))).expects("deny 403 \"staged: only claim-rollout may change it\""),
         only(create("N1", "an unknown value comes along", &web().policy("Sometimes"))).expects("deny 403 \"update-policy: expected one of\""),
-        only(update("N1", "a staged change is forged, and nothing is mutated", &web(), &web().note("staged", "{}"))).expects("deny 403 \"staged: is written by claim-rollout alone\""),
-        only(update("N1", "a phase is forged", &web(), &web().note("phase", "Complete"))).expects("deny 403 \"phase: is written by claim-rollout alone\""),
-        only(update("N1", "a ready replica is forged", &web(), &web().note("ready", "x.0"))).expects("deny 403 \"ready: is written by claim-rollout alone\""),
+        only(update("N1", "a staged change is forged, and nothing is mutated", &web(), &web().note("staged", "{}"))).expects("deny 403 \"staged: only claim-rollout may change it\""),
+        only(update("N1", "a phase is forged", &web(), &web().note("phase", "Complete"))).expects("deny 403 \"phase: only claim-rollout may change it\""),
+        only(update("N1", "a ready replica is forged", &web(), &web().note("ready", "x.0"))).expects("deny 403 \"ready: only claim-rollout may change it\""),
         only(update("N1", "an unknown value is written", &web(), &web().note("sync", "x"))).expects("deny 403 \"sync: expected one of\""),
         only(update("N1", "the switch to in place", &web(), &web().in_place())).expects("pass"),
         only(update("N1", "an image with a growth", &web().in_place(), &web().in_place().size("20Gi").image("2"))).expects("pass"),
@@ -119,7 +119,7 @@ fn validate_only() -> Vec<Case> {
 
 fn kruise() -> Vec<Case> {
     let follow = |set: Object| asts(set, "OnPodRollingUpdate");
-    let sizes_only = "\"OpenKruise applies only spec.resources.requests.storage to existing claims; the rest reaches new ones\"";
+    let sizes_only = "\"OpenKruise applies only spec.resources.requests.storage to existing PVCs; new PVCs get the rest\"";
     let warned = |sentence: &str, new: Object, expected: &str| {
         of_kruise(update("K1", sentence, &follow(web()), &follow(new)))
             .settings(json!({"pvcChecks": "Warn"}))

@@ -33,7 +33,7 @@ fn desired() -> Vec<Case> {
     vec![
         created("a claim is created at the target", &one, &[&growing()], CREATED),
         created("after the target was reached", &one, &[&complete], CREATED),
-        created("where existing claims stay as they are", &one, &[&lazy], CREATED),
+        created("where existing PVCs stay as they are", &one, &[&lazy], CREATED),
         created("by the controller manager's own account", &one, &[&growing()], CREATED).by("system:kube-controller-manager"),
         created("by the account that the setting names", &one, &[&growing()], CREATED)
             .by("ssc")
@@ -176,19 +176,19 @@ fn names() -> Vec<Case> {
         odd("a name that ends with a dash", "data-web-"),
         odd("a name that is an ordinal", "0"),
         odd("a name without a set", "data-0"),
-        created("a name that could be of too many sets", &claim(&dashes), &[&growing()], "pass warns \"is created from the live template: its name could be of 21 StatefulSets\""),
+        created("a name that could be of too many sets", &claim(&dashes), &[&growing()], "pass warns \"is created from the live template: its name fits 21 StatefulSets\""),
         created("with few lookups of claims", &claim("data-web-0"), &[&growing()], CREATED).settings(json!({"maxPVCLookups": 1})),
     ]
 }
 
 fn hosts() -> Vec<Case> {
     let one = claim("data-web-3");
-    let from_live = "warns \"claim data-web-3 is made from the live template: its set cannot be read (";
+    let from_live = "warns \"data-web-3 is created from the live template: failed to read its StatefulSet (";
     vec![
         created("there is no API server to ask", &one, &[], &format!("pass lookups=1 {from_live}\"")),
         created("the host grants nothing", &one, &[], &format!("pass lookups=1 {from_live}Host error: Policy has not been granted access\""))
             .nothing_granted(),
-        created("it is of another kind", &growing(), &[&growing()], "deny 400 \"request.object: expected an object of the kind that request.kind says\"")
+        created("it is of another kind", &growing(), &[&growing()], "deny 400 \"request.object: expected an object of request.kind\"")
             .asking("/name", "web"),
         created("there is none", &one, &[&growing()], "deny 400 \"request.object: expected a PersistentVolumeClaim, but found nothing\"")
             .asking("/object", Value::Null),

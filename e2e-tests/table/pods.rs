@@ -74,7 +74,7 @@ fn waits() -> Vec<Case> {
         waits("its claim has no capacity", data("10Gi").without("/status/capacity"), "is Applied: capacity none of 20Gi"),
         waits("its claim is being expanded", resize("ControllerResizeInProgress"), &format!("is Expanding: {size}")),
         waits("its claim is being expanded, as a condition shows", data("10Gi").with("/status/conditions", condition("Resizing", "")), &format!("is Expanding: {size}")),
-        waits("the driver cannot expand its claim", resize("ControllerResizeInfeasible"), "is Infeasible: the driver cannot do it"),
+        waits("the driver cannot expand its claim", resize("ControllerResizeInfeasible"), "is Infeasible: not possible for the driver"),
         waits(
             "the driver cannot expand its claim, and reports why",
             resize("ControllerResizeInfeasible").with("/status/conditions", condition("ControllerResizeError", "out of space")),
@@ -82,8 +82,8 @@ fn waits() -> Vec<Case> {
         ),
         waits("its claim waits for another class", gold(data("20Gi")), &format!("is Modifying: {class}")),
         waits("its claim gets another class", gold(data("20Gi")).with("/status/modifyVolumeStatus/status", "InProgress"), &format!("is Modifying: {class}")),
-        waits("a class does not exist", gold(data("20Gi")).with("/status/modifyVolumeStatus/status", "Pending"), &format!("is Modifying: {class}: it waits, perhaps for that class to exist")),
-        waits("the driver cannot change the class", gold(data("20Gi")).with("/status/modifyVolumeStatus/status", "Infeasible"), "is Infeasible: the driver cannot do it"),
+        waits("a class does not exist", gold(data("20Gi")).with("/status/modifyVolumeStatus/status", "Pending"), &format!("is Modifying: {class}: the class may not exist")),
+        waits("the driver cannot change the class", gold(data("20Gi")).with("/status/modifyVolumeStatus/status", "Infeasible"), "is Infeasible: not possible for the driver"),
         waits("a node expands its claim, which gets another class", gold(resize("NodeResizePending")), &format!("is NodeExpanding: {size}")),
         second,
     ]
@@ -165,10 +165,10 @@ fn where_nothing_is_rolled_out() -> Vec<Case> {
     let waits = |sentence: &str, set: Object| of_set(sentence, &set).expects(denied("data-web-2 is Applied", 2).replace("; Pod", "\" \"; Pod"));
     let staged_change = |policy, phase| web().staged_change(&grown(), policy, phase);
     let lazy = staged_change(UpdatePolicy::OnClaimDelete, Phase::RollingOut);
-    let paused = "deny 403 lookups=1 \"the rollout is paused by the annotation claim-rollout.io/paused; Pod web-2 is replaced when it goes on\"";
+    let paused = "deny 403 lookups=1 \"the rollout is paused by the annotation claim-rollout.io/paused; Pod web-2 is replaced after the pause\"";
     let strategy = |kind: &str| rolling().with("/spec/updateStrategy", json!({"type": kind}));
     let ready = |ready: &str| strategy("Recreate").note("ready", ready);
-    let together = "deny 403 lookups=1 \"the Pods of web are replaced together, when all of its PersistentVolumeClaims are ready\"";
+    let together = "deny 403 lookups=1 \"the Pods of web are replaced together, when all its PVCs are ready\"";
     let elsewhere = json!({"ownedSets": "Stage"});
     vec![
         goes("nothing is staged", web().in_place()),
@@ -217,7 +217,7 @@ fn hosts() -> Vec<Case> {
         of_set("the set's templates cannot be read", &rolling().with("/spec/volumeClaimTemplates", "x")).expects("pass lookups=1"),
         one().asking("/oldObject", Value::Null).expects("deny 400 \"request.oldObject: expected a Pod, but found nothing\""),
         one().asking("/oldObject", web().0).asking("/name", "web")
-            .expects("deny 400 \"request.oldObject: expected an object of the kind that request.kind says\""),
+            .expects("deny 400 \"request.oldObject: expected an object of request.kind\""),
         one().without("/userInfo").expects("pass"),
     ];
     rows.into_iter().chain(odd).collect()
@@ -254,7 +254,7 @@ fn follows_the_policy() -> Vec<Case> {
     let complete = of(UpdatePolicy::InPlace, Phase::Complete).note("phase", "Complete");
     let old = rolling().note("phase", "RollingOut");
     let default = |case: Case| case.settings(json!({"defaultUpdatePolicy": "InPlace"}));
-    let switched = "warns \"staged data 10Gi -> 20Gi; 3 claims will be updated in place\"";
+    let switched = "warns \"staged data 10Gi -> 20Gi; 3 PVCs will be updated in place\"";
     vec![
         update("U1", "claims are to stay as they are", &old, &old.clone().policy("OnClaimDelete")).expects("mutate phase=Staged"),
         update("U1", "by the word of OpenKruise", &old, &old.clone().policy("OnDelete")).expects("mutate phase=Staged"),
@@ -276,7 +276,7 @@ fn follows_the_target() -> Vec<Case> {
         update("U3", sentence, &set, &new).expects(format!("mutate templates staged:{expected}"))
     };
     let [in_place, lazy] = [
-        "InPlace warns \"staged data 10Gi -> 20Gi; 3 claims will be updated in place\"",
+        "InPlace warns \"staged data 10Gi -> 20Gi; 3 PVCs will be updated in place\"",
         "OnClaimDelete warns \"staged data 10Gi -> 20Gi; existing claims stay\"",
     ];
     let complete = web().in_place().staged_change(&grown(), UpdatePolicy::InPlace, Phase::Complete).beside("Complete", "x.0");

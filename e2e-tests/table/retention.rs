@@ -185,7 +185,7 @@ fn scales() -> Vec<Case> {
     .into_iter()
     .flatten()
     .collect();
-    let unknown = "\"cannot say which claims would be deleted (\" ";
+    let unknown = "\"failed to find the PVCs to be deleted (\" ";
     cases.extend([
         with(request("no API server to ask for the set (Warn)", scale(1)), "Warn", vec![]).expects(format!("pass lookups=1 warns {unknown}")),
         with(request("no API server to ask for the set (Deny)", scale(1)), "Deny", vec![])
@@ -195,7 +195,7 @@ fn scales() -> Vec<Case> {
             .nothing_granted()
             .expects(format!("deny 403 lookups=1 {unknown} \"has not been granted\"")),
         with(request("a set that cannot be read", scale(1)), "Warn", vec![small("Retain", "Delete").with("/spec", 1).0])
-            .expects("deny 400 lookups=1 \"the set cannot be read\""),
+            .expects("deny 400 lookups=1 \"the StatefulSet cannot be read\""),
     ]);
     cases
 }
@@ -271,16 +271,16 @@ fn bounds() -> Vec<Case> {
     let most = i64::from(i32::MAX);
     let endless = update("R1", "as many replicas as there can be", &set.clone().replicas(most), &set.clone().replicas(0));
     let deletes = "persistentVolumeClaimRetentionPolicy.whenScaled: Delete deletes data-web-2";
-    let unchecked = "2 more claims were not checked (setting maxPVCLookups: 1)";
+    let unchecked = "2 more PVCs were not checked (setting maxPVCLookups: 1)";
     vec![
         with(down("more claims than look-ups (Warn)"), "Warn", claims(&Value::Null))
             .expects(format!("pass lookups=1 warns \"{deletes}\" \"{unchecked}\"")),
         with(down("more claims than look-ups (Deny)"), "Deny", claims(&Value::Null))
             .expects(format!("deny 403 lookups=1 \"{deletes}\" \"{unchecked}\"")),
-        with(endless, "Warn", claims(&Value::Null)).expects("pass lookups=20 warns \"2147483627 more claims were not checked\""),
+        with(endless, "Warn", claims(&Value::Null)).expects("pass lookups=20 warns \"2147483627 more PVCs were not checked\""),
         with(update("R1", "no API server to ask for the claims (Warn)", &set, &set.clone().replicas(1)), "Warn", vec![])
-            .expects("pass lookups=1 warns \"cannot say which claims would be deleted\""),
+            .expects("pass lookups=1 warns \"failed to find the PVCs to be deleted\""),
         with(update("R1", "no API server to ask for the claims (Deny)", &set, &set.clone().replicas(1)), "Deny", vec![])
-            .expects("deny 403 lookups=1 \"cannot say which claims would be deleted\""),
+            .expects("deny 403 lookups=1 \"failed to find the PVCs to be deleted\""),
     ]
 }

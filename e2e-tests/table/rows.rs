@@ -38,15 +38,15 @@ fn creations() -> Vec<Case> {
         create("C1", "a set is created", &web()).expects("pass"),
         create("C1", "one without annotations is created", &web().without("/metadata/annotations")).expects("pass"),
         create("C1", "one without templates is created", &web().without("/spec/volumeClaimTemplates")).expects("pass"),
-        create("C1", "all that only the policy writes comes along", &all).expects("mutate -staged -phase -ready -withdraw warns \"that came along is removed: \""),
-        create("C1", "the request has a staged change of another set", &stolen).expects("mutate restored -staged warns \"StatefulSet web gets the templates that were staged where it comes from\""),
-        create("C1", "a dry run", &all).asking("/dryRun", true).expects("mutate -staged -phase -ready -withdraw warns \"that came along is removed: \""),
+        create("C1", "all that only the policy writes comes along", &all).expects("mutate -staged -phase -ready -withdraw warns \"is removed: \""),
+        create("C1", "the request has a staged change of another set", &stolen).expects("mutate restored -staged warns \"StatefulSet web gets the staged templates it was created with\""),
+        create("C1", "a dry run", &all).asking("/dryRun", true).expects("mutate -staged -phase -ready -withdraw warns \"is removed: \""),
         create("C1", "a name is generated", &web().without("/metadata/name").with("/metadata/generateName", "web-"))
             .asking("/name", "")
             .expects("pass"),
         create("C1", "the controller makes a set again with its own staged change", &stolen).by(CONTROLLER).expects("pass"),
     ];
-    for (key, word) in POLICYS.into_iter().zip(["-staged warns \"that came along is removed: \"", "-phase", "-ready", "-withdraw"]) {
+    for (key, word) in POLICYS.into_iter().zip(["-staged warns \"is removed: \"", "-phase", "-ready", "-withdraw"]) {
         let set = web().note(key, "x");
         cases.push(create("C1", format!("{key} comes along"), &set).expects(format!("mutate {word}")));
         let alone = web().without("/metadata/annotations").note(key, "");
@@ -87,7 +87,7 @@ fn audits() -> Vec<Case> {
         audit("an object that was never stored is judged", &live.clone().without("/metadata/resourceVersion"))
             .expects("deny 403 \"update-policy: expected one of\""),
         audit("a request with another object's uid is not an audit", &live).asking("/uid", "another").expects("deny 403 \"update-policy\""),
-        audit("a user's request is not an audit", &live.unnoted("update-policy")).by("alice").expects("mutate restored -staged -phase -ready warns \"StatefulSet web gets the templates that were staged where it comes from\""),
+        audit("a user's request is not an audit", &live.unnoted("update-policy")).by("alice").expects("mutate restored -staged -phase -ready warns \"StatefulSet web gets the staged templates it was created with\""),
     ]
 }
 
@@ -182,7 +182,7 @@ fn owned() -> Vec<Case> {
         create("C3", "an owned set comes with a staged change", &web().owned().staged(&grown())).expects("mutate -staged"),
         create("C3", "an owned set comes with a staged change, and is managed", &web().owned().staged(&grown()))
             .settings(managed())
-            .expects("mutate restored -staged warns \"StatefulSet web gets the templates that were staged where it comes from\""),
+            .expects("mutate restored -staged warns \"StatefulSet web gets the staged templates it was created with\""),
         update("C3", "an owned set keeps its staged change", &web().owned().staged(&grown()), &web().owned()).expects("mutate kept"),
         update("C3", "an owned set keeps the annotations beside its staged change", &web().owned().staged(&grown()).beside("RollingOut", "x.1"), &web().owned())
             .expects("mutate kept phase=RollingOut ready=x.1"),
@@ -232,9 +232,9 @@ fn forged() -> Vec<Case> {
     let text = staged_change(&grown(), UpdatePolicy::InPlace, Phase::RollingOut);
     let newer = text.replace("\"version\":1", "\"version\":2");
     let forgeries = [
-        ("of another set", text.replace(UID, "another-uid"), "expected the uid of the set, but found another"),
+        ("of another set", text.replace(UID, "another-uid"), "the uid is of another StatefulSet"),
         ("of an older version", text.replace("\"version\":1", "\"version\":0"), "expected version 1"),
-        ("whose templates were changed", text.replace("20Gi", "99Gi"), "expected the revision of its templates, but found another"),
+        ("whose templates were changed", text.replace("20Gi", "99Gi"), "the revision is not of these templates"),
         ("with a field more", text.replace("\"version\":1", "\"version\":1,\"x\":1"), "found an unknown field"),
         ("of another phase", text.replace("RollingOut", "Done"), "found an unknown phase"),
         ("with a key twice", text.replace("\"version\":1", "\"version\":1,\"version\":1"), "found no JSON object"),
@@ -301,7 +301,7 @@ fn same_target() -> Vec<Case> {
         update("U2", "and now it is to reach claims, by one who may", &lazy, &lazy.clone().size("20Gi").in_place())
             .shipped()
             .cluster(vec![access("alice", true)])
-            .expects("mutate templates who warns \"staged data 10Gi -> 20Gi; 3 claims will be updated in place\""),
+            .expects("mutate templates who warns \"staged data 10Gi -> 20Gi; 3 PVCs will be updated in place\""),
         update("U2", "and now it is to reach claims, by one who may not", &lazy, &lazy.clone().size("20Gi").in_place())
             .shipped()
             .cluster(vec![access("alice", false)])

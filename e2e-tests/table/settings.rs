@@ -102,7 +102,7 @@ fn metadata_only() -> Vec<Case> {
     let (size, both) = (labelled("20Gi", "web-1"), labelled("20Gi", "web-2"));
     let note = labelled("10Gi", "web-1").data("/metadata/annotations", json!({"a": "b"}));
     let ignored = "\"ignored changed labels and annotations of data (setting metadataOnlyChanges: Ignore)\"";
-    let fixed = |path: &str| format!("deny 403 \"[data].metadata.{path}: cannot change while the policy's setting metadataOnlyChanges is not Rollout; what can change is spec.resources.requests.storage (larger only) and spec.volumeAttributesClassName\"");
+    let fixed = |path: &str| format!("deny 403 \"[data].metadata.{path}: cannot change while the policy's setting metadataOnlyChanges is not Rollout; allowed changes: spec.resources.requests.storage (larger only) and spec.volumeAttributesClassName\"");
     let staged = "mutate templates staged:InPlace warns \"staged data";
     let mut cases = Vec::new();
     let mut row = |sentence: &str, old: &Object, new: &Object, [rollout, ignore, deny]: [&str; 3]| {
@@ -174,7 +174,7 @@ fn shrink() -> Vec<Case> {
             .expects("deny 403 \"volumeMode: cannot change\""),
         recover("with pvcChecks Deny and no API server to ask", &smaller, vec![])
             .settings(json!({"pvcChecks": "Deny"}))
-            .expects("deny 403 lookups=1 \"the claims cannot be checked\""),
+            .expects("deny 403 lookups=1 \"failed to check the PVCs\""),
         recover("a growth is a growth", &smaller.clone().size("95Gi"), vec![])
             .expects("mutate templates staged:InPlace warns \"staged data 90Gi -> 95Gi\""),
         update("U3", "nothing was staged: there is nothing to take back", &web(), &web().size("5Gi"))
@@ -272,11 +272,11 @@ fn defaults() -> Vec<Case> {
     };
     vec![
         by_default("OnClaimDelete").expects("mutate templates staged:OnClaimDelete warns \"existing claims stay\""),
-        by_default("InPlace").expects("mutate templates staged:InPlace warns \"3 claims will be updated in place\""),
+        by_default("InPlace").expects("mutate templates staged:InPlace warns \"3 PVCs will be updated in place\""),
         update("U3", "the annotation rules over the default", &web().policy("OnDelete"), &web().policy("OnDelete").size("20Gi"))
             .settings(json!({"defaultUpdatePolicy": "InPlace"}))
             .expects("mutate templates staged:OnClaimDelete warns \"existing claims stay\""),
-        recreate(true, "mutate templates staged:ReCreate warns \"staged data spec.storageClassName; existing claims stay as they are: this version does not carry out ReCreate\""),
+        recreate(true, "mutate templates staged:ReCreate warns \"staged data spec.storageClassName; existing PVCs stay as they are: this version does not support ReCreate\""),
         recreate(false, "deny 403 \"[data].spec.storageClassName: cannot change\""),
     ]
 }

@@ -10,8 +10,8 @@ pub(super) fn cases() -> Vec<Case> {
     [growth(), whole_lists(), second_targets(), denials(), reserved(), sentences(), authority(), switches()].into_iter().flatten().collect()
 }
 
-const STAYS: &str = "existing claims stay as they are (annotation claim-rollout.io/update-policy: InPlace updates them)";
-const FOLLOWS: &str = "3 claims will be updated in place, highest ordinal first (kubectl claim-rollout status web)";
+const STAYS: &str = "existing PVCs stay as they are (annotation claim-rollout.io/update-policy: InPlace updates them)";
+const FOLLOWS: &str = "3 PVCs will be updated in place, highest ordinal first (kubectl claim-rollout status web)";
 
 /// Every kind of allowed change, under both update policies.
 fn growth() -> Vec<Case> {
@@ -132,13 +132,13 @@ fn denials() -> Vec<Case> {
         .expects(
             "deny 403 \"[more]: a template cannot be added\" \"[logs]: a template cannot be removed or renamed\" \
                 \"[data].spec.accessModes: cannot change, expected [\" \"[data].spec.resources.requests.storage: cannot shrink, \
-                expected at least 10Gi, but found 1Gi\" \"what can change is spec.resources.requests.storage (larger only), \
+                expected at least 10Gi, but found 1Gi\" \"allowed changes: spec.resources.requests.storage (larger only), \
                 spec.volumeAttributesClassName, metadata.labels and metadata.annotations\"",
         ),
         update("U3", "more is wrong than a denial holds", &web(), &list(&web(), |templates| {
             templates.extend((0..500).map(|index| json!({"metadata": {"name": format!("t{index}")}})));
         }))
-        .expects("deny 403 \"[t0]: a template cannot be added; \" \"; and \" \" more; what can change is spec.resources.requests.storage\""),
+        .expects("deny 403 \"[t0]: a template cannot be added; \" \"; and \" \" more; allowed changes: spec.resources.requests.storage\""),
         update("U3", "the size goes", &web(), &web().data("/spec/resources", json!({})))
             .expects("deny 403 \"[data].spec.resources.requests.storage: cannot be removed\""),
         update("U3", "a target that is too long for the annotation", &web(), &web().data("/metadata/annotations/a", "x".repeat(9000)))
@@ -151,7 +151,7 @@ fn denials() -> Vec<Case> {
             &web().data("/metadata/name", "d".repeat(248)),
             &web().data("/metadata/name", "d".repeat(248)).size("20Gi"),
         )
-        .expects("deny 403 \"expected a claim name of at most 253 characters, but found 254\""),
+        .expects("deny 403 \"expected a PVC name of at most 253 characters, but found 254\""),
         update("U3", "a template without a name", &web(), &web().data("/metadata/name", Value::Null))
             .expects("deny 403 \"metadata.name: expected a name\""),
         update("U3", "a set without a uid", &web().without("/metadata/uid"), &web().without("/metadata/uid").size("20Gi"))
@@ -199,10 +199,10 @@ fn sentences() -> Vec<Case> {
             .expects(format!("mutate templates staged:InPlace warns \"staged data 10Gi -> 20Gi; {message}\""))
     };
     vec![
-        grow("one replica", web().replicas(1), "1 claim will be updated in place"),
-        grow("no replica", web().replicas(0), "0 claims will be updated in place"),
-        grow("replicas are not named", web().without("/spec/replicas"), "1 claim will be updated in place"),
-        grow("replicas out of range", web().replicas(i64::MAX), "9223372036854775807 claims will be updated in place"),
+        grow("one replica", web().replicas(1), "1 PVC will be updated in place"),
+        grow("no replica", web().replicas(0), "0 PVCs will be updated in place"),
+        grow("replicas are not named", web().without("/spec/replicas"), "1 PVC will be updated in place"),
+        grow("replicas out of range", web().replicas(i64::MAX), "9223372036854775807 PVCs will be updated in place"),
         update("U3", "no field manager is named", &web(), &web().size("20Gi"))
             .without("/options")
             .expects(format!("mutate templates staged:OnClaimDelete warns \"{STAYS}\"")),
@@ -211,7 +211,7 @@ fn sentences() -> Vec<Case> {
             .expects(format!("mutate templates staged:OnClaimDelete warns \"{STAYS}\"")),
         update("U3", "claims are made anew", &web().policy("ReCreate"), &web().policy("ReCreate").size("20Gi"))
             .settings(json!({"allowReCreate": true}))
-            .expects("mutate templates staged:ReCreate warns \"existing claims stay as they are: this version does not carry out ReCreate\""),
+            .expects("mutate templates staged:ReCreate warns \"existing PVCs stay as they are: this version does not support ReCreate\""),
         update("U3", "a set without annotations", &web().without("/metadata/annotations"), &web().without("/metadata/annotations").size("20Gi"))
             .expects(format!("mutate templates staged:OnClaimDelete warns \"{STAYS}\"")),
         update("U3", "a label with characters that a terminal obeys", &web(), &web().data("/metadata/labels/a", "\u{202e}\u{7}"))
@@ -231,15 +231,15 @@ fn authority() -> Vec<Case> {
             .expects("deny 403 who \"user alice cannot patch persistentvolumeclaims in namespace shop\" \"ClusterRole edit\" \"TrustSetEditors\""),
         grow("the rights of another user do not count")
             .cluster(vec![access("bob", true)])
-            .expects("deny 403 who \"cannot ask whether user alice may patch\""),
-        grow("there is no API server to ask").expects("deny 403 who \"cannot ask whether user alice may patch\" \"kubernetes/can_i\" \"TrustSetEditors\""),
+            .expects("deny 403 who \"failed to check whether user alice may patch\""),
+        grow("there is no API server to ask").expects("deny 403 who \"failed to check whether user alice may patch\" \"kubernetes/can_i\" \"TrustSetEditors\""),
         grow("the host grants nothing").nothing_granted().expects("deny 403 who \"has not been granted access to the 'kubernetes/can_i'\""),
         update("U3", "a rule is broken: no lookup", &web(), &web().size("1Gi")).shipped().expects("deny 403 \"cannot shrink\""),
         update("U0", "nothing changes: no lookup", &web(), &web().image("2")).shipped().expects("pass"),
         update("U5", "a switch by one who may", &web(), &web().in_place())
             .shipped()
             .cluster(vec![access("alice", true)])
-            .expects("mutate staged:InPlace who warns \"staged the templates as they are; 6 claims will be updated in place\""),
+            .expects("mutate staged:InPlace who warns \"staged the live templates; 6 PVCs will be updated in place\""),
         update("U5", "a switch by one who may not", &web(), &web().in_place())
             .shipped()
             .cluster(vec![access("alice", false)])
@@ -249,7 +249,7 @@ fn authority() -> Vec<Case> {
 }
 
 fn switches() -> Vec<Case> {
-    let staged = "mutate staged:InPlace warns \"claim-rollout: staged the templates as they are; 6 claims will be updated in place, \
+    let staged = "mutate staged:InPlace warns \"claim-rollout: staged the live templates; 6 PVCs will be updated in place, \
                   highest ordinal first (kubectl claim-rollout status web)\"";
     let lazy = web().staged_change(&web().size("20Gi"), UpdatePolicy::OnClaimDelete, Phase::RollingOut);
     let recreate = || json!({"allowReCreate": true});
@@ -270,10 +270,10 @@ fn switches() -> Vec<Case> {
         by_default(update("U5", "a default comes back", &web().policy("OnClaimDelete"), &web())).expects("pass"),
         by_default(update("U5", "the setting is in place, and nothing is switched", &web(), &web().image("2"))).expects("pass"),
         update("U5", "a staged change waits already", &lazy, &lazy.clone().in_place())
-            .expects("pass warns \"staged data 10Gi -> 20Gi; 3 claims will be updated in place\""),
+            .expects("pass warns \"staged data 10Gi -> 20Gi; 3 PVCs will be updated in place\""),
         update("U5", "claims are to be made anew", &web(), &web().policy("ReCreate"))
             .settings(recreate())
-            .expects("mutate staged:ReCreate warns \"staged the templates as they are; existing claims stay as they are: this version does not carry out ReCreate\""),
+            .expects("mutate staged:ReCreate warns \"staged the live templates; existing PVCs stay as they are: this version does not support ReCreate\""),
         update("U5", "claims are to be made anew, which is not allowed", &web(), &web().policy("ReCreate"))
             .expects("deny 403 \"update-policy: expected one of OnClaimDelete, InPlace, but found ReCreate\""),
         update("U5", "in place after made anew", &web().policy("ReCreate"), &web().in_place()).settings(recreate()).expects(staged),

@@ -7,7 +7,7 @@ use super::case::{Case, update};
 use super::objects::{Object, web};
 
 const LAST_APPLIED: &str = "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration";
-const WITHDREW: &str = "warns \"claim-rollout: withdrew data 10Gi -> 20Gi; claims that were updated already stay as they are\"";
+const WITHDREW: &str = "warns \"claim-rollout: withdrew data 10Gi -> 20Gi; updated PVCs stay as they are\"";
 
 pub(super) fn cases() -> Vec<Case> {
     [unrelated(), by_annotation(), taking_back(), client_side(), server_side(), entries()].into_iter().flatten().collect()
@@ -38,7 +38,7 @@ fn unrelated() -> Vec<Case> {
         edit("the live size in another spelling", old.clone().size("10240Mi"), "pass"),
         update("U1", "after it was reached the staged change stays", &complete, &complete.clone().unnoted("staged")).expects("mutate kept"),
         update("U1", "a staged change of another set is none", &old.clone().with("/metadata/uid", "another"), &old.clone().with("/metadata/uid", "another"))
-            .expects("mutate -staged warns \"expected the uid of the set\""),
+            .expects("mutate -staged warns \"the uid is of another StatefulSet\""),
     ]
 }
 
@@ -88,7 +88,7 @@ fn taking_back() -> Vec<Case> {
     let recover = |case: Case| case.settings(json!({"shrink": "Recover"}));
     let asked = |old: &Object, revision: &str| update("U1", "", old, &old.clone().note("withdraw", revision));
     let named = |sentence: &str, case: Case| Case { sentence: sentence.to_owned(), ..recover(case) };
-    let by = |how: &str| format!("mutate staged:InPlace by:{how} warns \"what claims have not reached of it is taken back\" \"6 claims will be updated in place\"");
+    let by = |how: &str| format!("mutate staged:InPlace by:{how} warns \"sizes that PVCs have not reached are taken back\" \"6 PVCs will be updated in place\"");
     let live = web().in_place().staged(&web());
     vec![
         named("a withdrawal takes back what was not reached", asked(&old, &revision)).expects(by("annotation").replace(" by:", " -withdraw by:")),
@@ -98,7 +98,7 @@ fn taking_back() -> Vec<Case> {
         named("a withdrawal of what takes back", asked(&live, &web().revision())).expects("mutate -staged -withdraw by:annotation warns \"withdrew\""),
         named("who may not patch claims takes nothing back", asked(&old, &revision))
             .settings(json!({"authority": "RequirePatchOnPVCs"}))
-            .expects(format!("mutate -staged -withdraw by:annotation who {WITHDREW} \"claims keep asking for what they ask for\"")),
+            .expects(format!("mutate -staged -withdraw by:annotation who {WITHDREW} \"PVC requests stay as they are\"")),
     ]
 }
 

@@ -2,7 +2,7 @@
 
 use super::object::Read;
 use super::review::{Object, Text};
-use crate::json::{Fault, Map, Once, Reader};
+use crate::json::{ErrorKind, Map, Once, Reader};
 
 /// `spec.updateStrategy` of a set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -61,7 +61,7 @@ impl PodStrategy {
                         if (0..=MAX_PARTITION).contains(&strategy.partition) {
                             return Ok(());
                         }
-                        Err(reader.error(Fault::Expected("a partition from 0 to 2147483647")))
+                        Err(reader.error(ErrorKind::Expected("a partition from 0 to 2147483647")))
                     })?;
                 }
                 _ => reader.skip()?,
@@ -151,7 +151,7 @@ pub(super) fn strings(text: Option<&str>) -> Read<Strings<'_>> {
         members.push((key.into_owned(), reader.string()?));
         Ok(())
     })?;
-    Map::from_unsorted(members).ok_or_else(|| reader.error(Fault::Duplicate))
+    Map::from_unsorted(members).ok_or_else(|| reader.error(ErrorKind::Duplicate))
 }
 
 /// Calls `member` for each member of an object; for none if absent or `null`.

@@ -1,7 +1,7 @@
 //! Decodes an object of a request or a lookup in one pass, and skips all fields that are not needed.
 
 use super::review::{Annotations, Object, ObjectMeta, OwnerRef, Spec};
-use crate::json::{Error, Fault, Once, Reader};
+use crate::json::{Error, ErrorKind, Once, Reader};
 use crate::templates::keys;
 
 /// A bound for annotations of our domain. Each is compared with all before it.
@@ -44,10 +44,10 @@ pub(crate) fn object<'a>(reader: &mut Reader<'a>, other: Option<&Object<'_>>) ->
     })?;
     // The API server always writes both, and the edits need them.
     if object.metadata.text.is_empty() {
-        return Err(reader.error(Fault::Missing("metadata")));
+        return Err(reader.error(ErrorKind::Missing("metadata")));
     }
     if object.spec.text.is_empty() {
-        return Err(reader.error(Fault::Missing("spec")));
+        return Err(reader.error(ErrorKind::Missing("spec")));
     }
     object.text = reader.since(place);
     Ok(Some(object))
@@ -93,10 +93,10 @@ fn annotations<'a>(reader: &mut Reader<'a>, metadata: &mut ObjectMeta<'a>) -> Re
     reader.object(|reader, key| {
         if key.starts_with(keys::PREFIX) {
             if ours.0.len() == MAX_OURS {
-                return Err(reader.error(Fault::Expected("at most 64 annotations of claim-rollout.io")));
+                return Err(reader.error(ErrorKind::Expected("at most 64 annotations of claim-rollout.io")));
             }
             if ours.get(&key).is_some() {
-                return Err(reader.error(Fault::Duplicate));
+                return Err(reader.error(ErrorKind::Duplicate));
             }
             ours.0.push((key, reader.string()?));
         } else if key == LAST_APPLIED {

@@ -14,7 +14,7 @@ use super::object::read;
 use super::review::{Object, Review};
 use super::settings::{Retention, Settings};
 use super::verdict::Denial;
-use crate::claims::retention::{Event, Fate, Ordinal, Ownership, Pod, PodUid, RetentionPolicy, Set};
+use crate::claims::retention::{Event, Fate, Ordinal, Ownership, PodUid, ReplicaPod, RetentionPolicy, Set};
 use crate::claims::{Claim, retention};
 use crate::json::Error;
 use crate::templates::{ClaimName, ClaimTemplate};
@@ -41,7 +41,7 @@ pub(super) fn update(
     if policy != self::policy(old)? {
         scaled_down.extend(removed(&ordinals(old, existing)?, &before));
     }
-    if policy.when_scaled == retention::Retention::Retain && policy == self::policy(old)? {
+    if policy.when_scaled == retention::RetentionType::Retain && policy == self::policy(old)? {
         return Ok(Vec::new());
     }
     Question::of_scale_down(review, settings, old, policy).answer(&scaled_down, lookups)
@@ -67,7 +67,7 @@ pub(super) fn scale(
         return Ok(Vec::new());
     }
     let policy = policy(&set)?;
-    if policy.when_scaled == retention::Retention::Retain {
+    if policy.when_scaled == retention::RetentionType::Retain {
         return Ok(Vec::new());
     }
     let before = ordinals(&set, old.spec.replicas.unwrap_or(0))?;
@@ -84,7 +84,7 @@ pub(super) fn delete(
     lookups: &mut dyn Lookups,
 ) -> Result<Vec<String>, Denial> {
     let policy = policy(old)?;
-    if policy.when_deleted == retention::Retention::Retain {
+    if policy.when_deleted == retention::RetentionType::Retain {
         return Ok(Vec::new());
     }
     let orphan = review.options.propagation_policy == "Orphan" || review.options.orphan_dependents;
@@ -244,7 +244,7 @@ impl<'q> Question<'q> {
         lookups: &mut dyn Lookups,
         deleted: &mut Deleted,
     ) -> Result<(), CannotAsk> {
-        let are_left = self.policy.when_scaled == retention::Retention::Retain;
+        let are_left = self.policy.when_scaled == retention::RetentionType::Retain;
         if self.event != Event::DeleteSet || !are_left {
             return Ok(());
         }
@@ -292,7 +292,7 @@ impl<'q> Question<'q> {
                 name: &self.set.metadata.name,
                 uid: &self.set.metadata.uid,
             },
-            pod: Pod {
+            pod: ReplicaPod {
                 name: &pod,
                 uid: match position {
                     Ordinal::InRange => PodUid::NotAsked,

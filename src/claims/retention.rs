@@ -6,9 +6,6 @@
 
 use super::claim::Owner;
 
-pub use ReplicaPod as Pod;
-pub use RetentionType as Retention;
-
 /// A value of the retention policy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RetentionType {

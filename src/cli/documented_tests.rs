@@ -149,8 +149,8 @@ fn template_change(section: &str, words: &str) -> Option<DocumentedRequest> {
 fn taken_back(words: &str) -> Option<DocumentedRequest> {
     let (size, capacities) = match words {
         "storage 20Gi" => ("20Gi", &[][..]),
-        "storage 20Gi, all claims have 10Gi" => ("20Gi", &["10Gi", "10Gi", "10Gi"][..]),
-        "storage 20Gi, one claim has 1Ti" => ("20Gi", &["10Gi", "10Gi", "1Ti"][..]),
+        "storage 20Gi, all PVCs have 10Gi" => ("20Gi", &["10Gi", "10Gi", "10Gi"][..]),
+        "storage 20Gi, one PVC has 1Ti" => ("20Gi", &["10Gi", "10Gi", "1Ti"][..]),
         "storage 5Gi" => ("5Gi", &[][..]),
         _ => return None,
     };
@@ -169,7 +169,7 @@ fn taken_back(words: &str) -> Option<DocumentedRequest> {
 fn checked(words: &str) -> Option<DocumentedRequest> {
     let (replicas, expands) = match words {
         "growth, and the class does not expand" => (3, false),
-        "growth of a set with 30 claims" => (30, true),
+        "growth of a StatefulSet with 30 PVCs" => (30, true),
         "growth, and one of the 20 would not follow, with `pvcChecks: Deny`" => (30, true),
         _ => return None,
     };
@@ -231,8 +231,8 @@ fn by_account(words: &str) -> Option<DocumentedRequest> {
     Some(match words {
         "that account marks a staged change as complete" => completed(CONTROLLER),
         "anybody else does" => completed("alice"),
-        "that account creates a claim" => creation(SET_CONTROLLER),
-        "a user creates a claim of the same name" => creation("alice"),
+        "that account creates a PVC" => creation(SET_CONTROLLER),
+        "a user creates a PVC of the same name" => creation("alice"),
         "the annotation is set to `ReCreate`" => {
             let mut request = from_10(&sized("10Gi"));
             request.new["metadata"]["annotations"][keys::UPDATE_POLICY] = "ReCreate".into();
@@ -319,8 +319,8 @@ fn agrees(verdict: &Verdict, answer: &str) -> bool {
         "refused" => matches!(verdict, Verdict::Deny(_)),
         "accepted" => !matches!(verdict, Verdict::Deny(_)),
         "accepted: staged" => change.is_some() && edits.contains(&Edit::RestoreTemplates),
-        "accepted: for claims to come" => policy == Some(UpdatePolicy::OnClaimDelete),
-        "accepted: existing claims follow" => policy == Some(UpdatePolicy::InPlace),
+        "accepted: for new PVCs" => policy == Some(UpdatePolicy::OnClaimDelete),
+        "accepted: existing PVCs follow" => policy == Some(UpdatePolicy::InPlace),
         "accepted: nothing is staged" => *edits == [Edit::RestoreTemplates],
         "accepted: only the size is staged" => change.is_some_and(|change| {
             let target = &change.templates[0];
@@ -328,7 +328,7 @@ fn agrees(verdict: &Verdict, answer: &str) -> bool {
                 && target.labels.get("version").is_some_and(|version| version == "1.0")
         }),
         "accepted: unchanged"
-        | "accepted: no claim is deleted"
+        | "accepted: no PVC is deleted"
         | "refused, by the API server: the policy does nothing" => is_unchanged(verdict),
         "accepted: unchanged, and then up to the API server" => matches!(verdict, Verdict::Pass(_)),
         "accepted, with a warning" => warned("data-web-"),

@@ -55,7 +55,7 @@ fn pod_waits_for_claim_that_is_not_ready() {
         (
             "infeasible for the driver",
             |web, _| web.applied("data-web-2").resize = Some(Resize::ControllerInfeasible),
-            Some("data-web-2 is Infeasible: the driver cannot do it; Pod web-2 is replaced when it is ready"),
+            Some("data-web-2 is Infeasible: not possible for the driver; Pod web-2 is replaced when it is ready"),
         ),
         (
             "large enough, while the class changes",

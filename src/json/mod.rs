@@ -18,7 +18,7 @@ mod value;
 mod write;
 
 pub use edit::with_member;
-pub use error::{Error, ErrorKind, ErrorKind as Fault};
+pub use error::{Error, ErrorKind};
 pub use like::same;
 pub use map::Map;
 pub use read::{Once, Reader};

@@ -8,8 +8,8 @@ use super::objects::{
 use super::write::{ApiAnswer, DenialCause, Write};
 use crate::rollout::invariants::{
     Broken, ClaimFacts, Id, Ledger, PodFacts, Request, Scene, SetFacts, StatusFacts, Wanted, What, s1_never_smaller,
-    s2_four_fields, s3_nothing_is_born, s4_nothing_dies, s5_only_ours, s6_in_turn, s7_gate, s7_keeps_no_other, s8_once,
-    s9_not_stale, s10_not_the_dying, s12_no_write_for_nothing, s13_fits, s19_borrows_nothing, s19_waits,
+    s2_four_fields, s3_nothing_is_created, s4_nothing_is_deleted, s5_only_ours, s6_in_turn, s7_gate, s7_keeps_no_other,
+    s8_once, s9_not_stale, s10_not_terminating, s12_no_write_for_nothing, s13_fits, s19_borrows_nothing, s19_waits,
 };
 use crate::templates::UpdatePolicy;
 
@@ -252,10 +252,10 @@ pub(crate) fn request(
         set: Some(set.uid.into()),
         ..request_of(before, after, write)
     };
-    s4_nothing_dies(&request)?;
-    s3_nothing_is_born(&request)?;
+    s4_nothing_is_deleted(&request)?;
+    s3_nothing_is_created(&request)?;
     s2_four_fields(&request, &was, &is)?;
-    s10_not_the_dying(&request, &was)?;
+    s10_not_terminating(&request, &was)?;
     s1_never_smaller(&request, &was, recover)?;
     s5_only_ours(&request, &was)?;
     ledger.s5_around(&request, &was)?;

@@ -13,7 +13,7 @@ use super::step::{INSTANCES, RequestFate, SimStep};
 use super::watch::Views;
 use super::write::{ApiAnswer, Apply, DenialCause, Write};
 use crate::rollout::Reason;
-use crate::rollout::invariants::{Attempt, Told};
+use crate::rollout::invariants::{Attempt, EmittedEvent};
 
 /// The log.
 #[derive(Debug, Default)]
@@ -34,7 +34,7 @@ pub(crate) struct Log {
     /// controller reconciles meanwhile, `ready` is not written again.
     pub(crate) crossed: bool,
     /// Events about stuck claims of a single controller without a restart.
-    pub(crate) events: Vec<Told>,
+    pub(crate) events: Vec<EmittedEvent>,
     /// Faults by the number of the request.
     pub(crate) faults: Vec<(u32, RequestFate)>,
     /// Events of the last decision of each controller, not yet emitted.
@@ -228,7 +228,7 @@ impl Log {
                 let claim = u64::from(slot) << 32 | u64::from(version);
                 // An Event may be emitted again for another target.
                 let cause = self.target[who].wrapping_mul(31).wrapping_add(text.into());
-                self.events.push(Told { claim, cause });
+                self.events.push(EmittedEvent { claim, cause });
             }
         }
     }

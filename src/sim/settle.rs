@@ -10,7 +10,7 @@ use super::objects::{ClaimOwner, ORDINALS, ResizeState, SLOTS, place};
 use super::step::{INSTANCES, SimStep};
 use super::watch::WatchKind;
 use super::world::SimWorld;
-use crate::rollout::invariants::{Broken, Rule, l1_reached, l5_stops_no_other, s13_backs_off, s13_says_once};
+use crate::rollout::invariants::{Broken, Rule, l1_reached, l5_stops_no_other, s13_backs_off, s13_reports_once};
 
 /// Longer than any backoff.
 const LONG: i16 = 301;
@@ -226,7 +226,7 @@ impl SimWorld {
             return Ok(());
         }
         s13_backs_off(&log.attempts)?;
-        s13_says_once(&log.events)
+        s13_reports_once(&log.events)
     }
 
     /// L1: the ClaimRollout reports a completed rollout.

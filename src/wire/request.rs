@@ -3,7 +3,7 @@
 use crate::admission::object::{Read, object};
 use crate::admission::review::{About, GroupVersionKind, Options, Resource, Text};
 use crate::admission::{Denial, Review};
-use crate::json::{Error, Fault, Once, Reader};
+use crate::json::{Error, ErrorKind, Once, Reader};
 
 /// A bound on memory; real users are in fewer groups.
 const MAX_GROUPS: usize = 4096;
@@ -36,7 +36,7 @@ fn whole(payload: &str) -> Read<(Review<'_>, &str)> {
         _ => reader.skip(),
     })?;
     reader.end()?;
-    let review = review.ok_or_else(|| reader.error(Fault::Missing("request")))?;
+    let review = review.ok_or_else(|| reader.error(ErrorKind::Missing("request")))?;
     Ok((review, settings))
 }
 
@@ -67,10 +67,10 @@ fn request<'a>(reader: &mut Reader<'a>) -> Read<Review<'a>> {
         Ok(())
     })?;
     if review.kind.kind.is_empty() {
-        return Err(reader.error(Fault::Missing("request.kind.kind")));
+        return Err(reader.error(ErrorKind::Missing("request.kind.kind")));
     }
     if review.operation.is_empty() {
-        return Err(reader.error(Fault::Missing("request.operation")));
+        return Err(reader.error(ErrorKind::Missing("request.operation")));
     }
     Ok(review)
 }
@@ -121,7 +121,7 @@ fn user_info<'a>(reader: &mut Reader<'a>, review: &mut Review<'a>) -> Read<()> {
                 if !reader.null()? {
                     reader.list(|reader| {
                         if groups.len() == MAX_GROUPS {
-                            return Err(reader.error(Fault::Expected("at most 4096 groups")));
+                            return Err(reader.error(ErrorKind::Expected("at most 4096 groups")));
                         }
                         groups.push(reader.string()?);
                         Ok(())

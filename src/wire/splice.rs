@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::admission::review::Object;
 use crate::admission::{Edit, Review};
-use crate::json::{Error, Fault, Map, Reader, with_member, write_string};
+use crate::json::{Error, ErrorKind, Map, Reader, with_member, write_string};
 
 /// One replacement of bytes.
 struct Splice {
@@ -186,7 +186,7 @@ fn map(
         .iter()
         .enumerate()
         .map(|(place, (key, _))| ((*key).to_owned(), place));
-    let places = Map::from_unsorted(places.collect()).ok_or_else(|| reader.error(Fault::Duplicate))?;
+    let places = Map::from_unsorted(places.collect()).ok_or_else(|| reader.error(ErrorKind::Duplicate))?;
     if !reader.null()? {
         reader.object(|reader, key| {
             let value = reader.raw()?;

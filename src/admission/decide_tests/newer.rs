@@ -25,12 +25,12 @@ fn unreadable_staged_change_is_removed_with_warning() {
         (
             "a foreign uid",
             text.replace(super::UID, "another"),
-            "expected the uid of the set",
+            "the uid is of another StatefulSet",
         ),
         (
             "another hash",
             text.replace("20Gi", "99Gi"),
-            "expected the revision of its templates",
+            "the revision is not of these templates",
         ),
         (
             "an older version",

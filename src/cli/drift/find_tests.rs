@@ -172,7 +172,7 @@ const CLAIMS: [Row; 16] = [
     (
         "a claim without a label of the selector",
         |seen| drop(one(seen).view.labels.remove("app")),
-        &["Foreign data-web-1 metadata.labels[app] web - | label app is not the selector's"],
+        &["Foreign data-web-1 metadata.labels[app] web - | label app does not match the selector"],
     ),
 ];
 
@@ -223,7 +223,7 @@ const SETS: [Row; 9] = [
         },
         &[
             "Staged - spec.volumeClaimTemplates[data].spec.resources.requests.storage 2Gi 1Gi | staged, RollingOut",
-            "Smaller data-web-0 spec.resources.requests.storage 2Gi 1Gi | the set is owned by Operator boss",
+            "Smaller data-web-0 spec.resources.requests.storage 2Gi 1Gi | The StatefulSet is owned by Operator boss",
         ],
     ),
     (

@@ -18,7 +18,7 @@ pub(crate) struct PlanReport {
     pub(crate) target: Option<TargetReport>,
     /// The outcome for the Pods.
     pub(crate) pods: PodOutcome,
-    /// The claims in the order of the rollout; empty if existing claims stay as they are.
+    /// The claims in the order of the rollout; empty if existing PVCs stay as they are.
     pub(crate) claims: Vec<ClaimReport>,
     /// Obstacles that do not concern a single claim.
     pub(crate) obstacles: Vec<String>,

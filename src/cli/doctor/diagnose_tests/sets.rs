@@ -32,7 +32,7 @@ pub(super) const ROWS: &[Row] = &[
     (
         "a staged change that cannot be read",
         |seen| annotate(seen, keys::STAGED, "[]"),
-        "Error statefulset.apps/default/web | an invalid value: expected a record, but found no JSON object",
+        "Error statefulset.apps/default/web | an invalid value: not a staged change: no JSON object",
         "kubectl annotate -n default statefulset.apps/web claim-rollout.io/staged-",
     ),
     (

@@ -14,7 +14,7 @@ fn plan_growth_updates_highest_ordinal_first() {
     assert_eq!(
         verdict.warnings,
         [
-            "claim-rollout: staged data 1Gi -> 2Gi; 3 claims will be updated in place, highest ordinal first (kubectl claim-rollout status web)"
+            "claim-rollout: staged data 1Gi -> 2Gi; 3 PVCs will be updated in place, highest ordinal first (kubectl claim-rollout status web)"
         ]
     );
     assert_eq!(
@@ -182,7 +182,7 @@ fn plan_on_claim_delete_lists_no_claims() {
         ),
         (
             "OnClaimDelete",
-            Some("only claims created from now on get the new templates"),
+            Some("Only PVCs created from now on get the new templates"),
             0,
             true
         )

@@ -87,7 +87,7 @@ fn plan_used_up_budget_is_noted_with_the_time() {
         at_once: None,
     };
     world.limits.insert("fast".to_owned(), limits);
-    let words = "data-web-2 has been modified 2 times in 24 h, which is all that storage class fast allows: goes on at \
+    let words = "data-web-2 has been modified 2 times in 24 h, the limit of storage class fast; continues at \
                  2026-11-23T14:00:00Z";
     assert_eq!(noted(&world), [words]);
     // A label is no modification.
@@ -112,22 +112,22 @@ fn plan_names_each_obstacle_of_a_claim() {
             CLAIM,
             "/status/phase",
             json!("Pending"),
-            "- data-web-2 1Gi>2Gi Blocked !waits for a volume !not bound to a volume yet, so it has to wait",
+            "- data-web-2 1Gi>2Gi Blocked !waiting for a volume !not bound to a volume yet, so it has to wait",
         ),
         (
             "another's claim",
             CLAIM,
             "/metadata/labels",
             json!({}),
-            "- data-web-2 1Gi>- Blocked !label app is not the selector's",
+            "- data-web-2 1Gi>- Blocked !label app does not match the selector",
         ),
         (
             "another access mode",
             CLAIM,
             "/spec/accessModes",
             json!(["ReadWriteMany"]),
-            "- data-web-2 1Gi>2Gi Blocked !expected spec.accessModes [\"ReadWriteOnce\"] as in the template, \
-             but found [\"ReadWriteMany\"], which cannot change in place",
+            "- data-web-2 1Gi>2Gi Blocked !the template has spec.accessModes [\"ReadWriteOnce\"], \
+             but the PVC has [\"ReadWriteMany\"], which cannot change in place",
         ),
         (
             "a claim that is being deleted",
