@@ -48,7 +48,7 @@ fn s1_removal_of_owner_in_status_update_needs_right() {
     let stopped = annotated(rolling.clone(), keys::UPDATE_POLICY, "OnClaimDelete");
     for (sentence, settings, old, new, is_asked) in [
         (
-            "the staged update policy rolls out",
+            "the staged policy rolls out",
             "{}",
             owned(rolling.clone()),
             rolling.clone(),
@@ -70,13 +70,7 @@ fn s1_removal_of_owner_in_status_update_needs_right() {
             owned(switched.clone()),
             false,
         ),
-        (
-            "an owner is added",
-            "{}",
-            rolling.clone(),
-            owned(rolling.clone()),
-            false,
-        ),
+        ("an owner comes", "{}", rolling.clone(), owned(rolling.clone()), false),
         (
             "owned sets are staged",
             r#"{"ownedSets":"Stage"}"#,
