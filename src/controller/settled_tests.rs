@@ -28,14 +28,11 @@ fn set(edit: SetEdit) -> SlimSet {
 
 #[test]
 fn basis_depends_on_spec_and_report_but_not_on_status() {
-    let report = fixtures::rollout(
-        &json!({"name": "web", "uid": "a", "resourceVersion": "5"}),
-        &Value::Null,
-    );
-    let newer = fixtures::rollout(
-        &json!({"name": "web", "uid": "a", "resourceVersion": "6"}),
-        &Value::Null,
-    );
+    let report = |version: &str| {
+        let metadata = json!({"name": "web", "uid": "a", "resourceVersion": version});
+        fixtures::rollout(&metadata, &Value::Null)
+    };
+    let (report, newer) = (report("5"), report("6"));
     let before = Basis::of(&set(|_| {}), Some(&report));
     let rows: [(&str, SetEdit, bool); 11] = [
         ("nothing", |_| {}, true),
@@ -51,7 +48,7 @@ fn basis_depends_on_spec_and_report_but_not_on_status() {
         ),
         ("a label", |set| set["metadata"]["labels"] = json!({"team": "b"}), true),
         (
-            "a foreign annotation",
+            "any other annotation",
             |set| set["metadata"]["annotations"]["example.com/note"] = json!("b"),
             true,
         ),

@@ -38,7 +38,7 @@ fn idle_set_has_no_actions_and_is_settled() {
         }),
         ("TooManyClaims", |web| web.set.replicas = u32::MAX),
         ("StagedChangeNotAllowed", |web| {
-            web.set.live = vec![template("data", "3Gi")]
+            web.set.live = vec![template("data", "3Gi")];
         }),
     ];
     for (reason, change) in rows {
