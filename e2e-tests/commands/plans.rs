@@ -54,7 +54,7 @@ pub(super) async fn rollout_follows_the_plan(env: &Environment) -> anyhow::Resul
     let expected = ["data-web-2", "data-web-1", "data-web-0"].map(|name| (name.to_owned(), "2Gi".to_owned()));
     ensure!(steps(&planned) == expected, "{planned:#}");
     let text = run(&ns, &["plan", "-f", "-"], &manifest(3, "2Gi")).await?;
-    let revision = planned["wish"]["revision"].as_str().context("a revision")?; // words: allowed
+    let revision = planned["target"]["revision"].as_str().context("a revision")?;
     let shown = format!(
         "\
 StatefulSet planned/web: the change would be staged, revision {revision} (InPlace, LockStep)

@@ -175,7 +175,7 @@ impl Environment {
             let code = if expected.0 == "Error" { 1 } else { 0 };
             let is_it = |item: &Value| item["severity"] == expected.0 && item["subject"] == expected.1;
             let fix = match &items[..] {
-                [item] if is_it(item) && output.code == Some(code) => item["heal"].as_str().map(str::to_owned), // words: allowed
+                [item] if is_it(item) && output.code == Some(code) => item["fix"].as_str().map(str::to_owned),
                 _ => None,
             };
             last = Some(output);

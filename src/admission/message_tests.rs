@@ -63,7 +63,7 @@ fn long_denial_counts_rest_and_keeps_advice() {
         assert!(line.chars().count() <= MAX_DENIAL, "{line}");
         assert!(line.ends_with("metadata.labels and metadata.annotations"), "{line}");
         let named = line.matches("a template cannot be added").count();
-        let rest = format!("; and {} more; what can change", count - named);
+        let rest = format!("; and {} more; allowed changes", count - named);
         assert_eq!(line.contains(&rest), named < count, "{line}");
     }
     let cause = |index| Cause {

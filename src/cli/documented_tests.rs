@@ -332,7 +332,7 @@ fn agrees(verdict: &Verdict, answer: &str) -> bool {
         | "refused, by the API server: the policy does nothing" => is_unchanged(verdict),
         "accepted: unchanged, and then up to the API server" => matches!(verdict, Verdict::Pass(_)),
         "accepted, with a warning" => warned("data-web-"),
-        "accepted, with a warning that 10 are unchecked" => warned("10 more claims"),
+        "accepted, with a warning that 10 are unchecked" => warned("10 more PVCs"),
         "accepted: but what was staged stays as it was" => {
             change.is_some_and(|change| change.phase == Phase::RollingOut)
         }

@@ -11,7 +11,7 @@ use super::slim_claim::Applied;
 use super::slim_set::Patched;
 use super::{FIELD_MANAGER, undone};
 use crate::claims;
-use crate::rollout::Refusal as Denial; // words: allowed
+use crate::rollout::Refusal;
 use crate::rollout::{ApplyClaim, SetReady, SetStaged};
 use crate::templates::{StagedChange, StagedError, UpdatePolicy, keys};
 
@@ -55,7 +55,7 @@ impl<T> ApiOutcome<T> {
         match self {
             Self::Done(_) => "done",
             Self::Conflict => "conflict",
-            Self::NotFound => "gone", // words: allowed
+            Self::NotFound => "not_found",
             Self::Denied { .. } => "refused",
             Self::Unsure { .. } => "unsure",
         }
@@ -167,7 +167,7 @@ pub(super) async fn apply_claim(claims: &Api<Applied>, apply: &ApplyClaim) -> Ap
     outcome.and_then(|reply| match reply.read {
         Ok(claim) => match undone::of_claim(&body, apply, &reply.metadata, &claim) {
             Some(message) => ApiOutcome::Denied {
-                cause: Denial::CHANGED_BY_OTHERS.to_owned(),
+                cause: Refusal::CHANGED_BY_OTHERS.to_owned(),
                 message: shorten(&message),
                 stored: Some(claim.resource_version),
             },

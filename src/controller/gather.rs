@@ -85,7 +85,7 @@ impl Context {
             claims,
             pods,
             siblings,
-            refusals: denials, // words: allowed
+            refusals: denials,
             quotas: self.quotas(set, view),
             budgets: Budgets {
                 modified,

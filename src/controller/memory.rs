@@ -14,7 +14,7 @@ use super::known_quotas::QuotaRead;
 use super::settled::Settled;
 use super::undone::Undone;
 use crate::claims::Claim;
-use crate::rollout::Refusal as Denial; // words: allowed
+use crate::rollout::Refusal;
 use crate::rollout::{ApplyClaim, ClaimProgress, Seconds};
 
 /// The state of one set.
@@ -37,7 +37,7 @@ pub(super) struct SetMemory {
     /// The resourceVersion of the set before the completion was written to it, and the time of the write.
     pub(super) ended: Option<(String, Seconds)>,
     /// Denied applies, by uid of the PVC.
-    pub(super) denials: BTreeMap<String, Denial>,
+    pub(super) denials: BTreeMap<String, Refusal>,
     /// When PVCs were modified, by uid. The watch may not show these writes yet.
     pub(super) modified: BTreeMap<String, Vec<Seconds>>,
     /// The quotas of the namespace, before the first write of a rollout. Boxed, because few sets have them.
@@ -73,7 +73,7 @@ impl SetMemory {
             .denials
             .get(&apply.uid)
             .filter(|denial| denial.revision == apply.revision);
-        let denial = Denial {
+        let denial = Refusal {
             revision: apply.revision.clone(),
             resource_version: stored.unwrap_or_else(|| apply.resource_version.clone()),
             cause,
@@ -85,7 +85,7 @@ impl SetMemory {
     }
 
     /// Retries at once the denied applies that pass now. The backoff continues if one is denied again.
-    pub(super) fn retry_now(&mut self, passes: impl Fn(&str, &Denial) -> bool) {
+    pub(super) fn retry_now(&mut self, passes: impl Fn(&str, &Refusal) -> bool) {
         let due = self.denials.iter_mut().filter(|(claim, denial)| passes(claim, denial));
         due.for_each(|(_, denial)| denial.last = 0);
     }

@@ -7,7 +7,7 @@ use crate::controller::fixtures;
 use crate::controller::slim_claim::SlimClaim;
 use crate::controller::views;
 use crate::rollout::ApplyClaim;
-use crate::rollout::Refusal as Denial; // words: allowed
+use crate::rollout::Refusal;
 use crate::templates::{ClaimName, Quantity, Revision};
 
 fn claim(uid: &str, resource_version: &str) -> claims::Claim {
@@ -65,7 +65,7 @@ fn denials_count_per_revision_and_end_with_the_claim() {
     memory.note_denied(&apply, ("Forbidden".to_owned(), "quota".to_owned()), None, 5);
     let denial = &memory.denials["a"];
     assert_eq!((denial.attempts, &*denial.resource_version), (1, "9"));
-    let changed = Denial::CHANGED_BY_OTHERS.to_owned();
+    let changed = Refusal::CHANGED_BY_OTHERS.to_owned();
     memory.note_denied(&apply, (changed, "label".to_owned()), Some("10".to_owned()), 5);
     // Only an apply that passes now is due; its backoff continues if it is denied again.
     memory.retry_now(|_, denial| denial.cause == "Forbidden");

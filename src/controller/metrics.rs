@@ -19,7 +19,7 @@ type Gauge = AnyGauge<i64, AtomicI64>;
 type Histograms = Family<Label, Histogram, fn() -> Histogram>;
 
 /// The outcomes of a write.
-const OUTCOMES: [&str; 5] = ["done", "conflict", "gone", "refused", "unsure"]; // words: allowed
+const OUTCOMES: [&str; 5] = ["done", "conflict", "not_found", "refused", "unsure"];
 const RESOURCES: [&str; 7] = [
     "statefulsets",
     "claimrollouts",

@@ -29,7 +29,7 @@ pub(super) type Labels = BTreeMap<String, String>;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Registered {
     pub(super) configurations: Vec<Configuration>,
-    pub(super) guards: Vec<GuardPolicy>,
+    pub(super) guards: Vec<RegisteredGuardPolicy>,
     pub(super) bindings: Vec<Binding>,
     /// The policy objects of Kubewarden, of the cluster and of namespaces.
     pub(super) policies: Vec<KubewardenPolicy>,
@@ -65,7 +65,7 @@ struct AdmissionRule {
 /// A ValidatingAdmissionPolicy.
 #[derive(Clone, Debug, Deserialize, Resource)]
 #[resource(inherit = "ValidatingAdmissionPolicy")]
-pub(super) struct GuardPolicy {
+pub(super) struct RegisteredGuardPolicy {
     metadata: ObjectMeta,
     #[serde(default)]
     spec: GuardSpec,
@@ -143,7 +143,7 @@ impl Registered {
         first.contains(OURS) || by_kubewarden()
     }
 
-    fn guards(&self, guard: &GuardPolicy, namespace: &Labels) -> bool {
+    fn guards(&self, guard: &RegisteredGuardPolicy, namespace: &Labels) -> bool {
         let name = guard.metadata.name.as_deref().unwrap_or_default();
         let constraints = &guard.spec.match_constraints;
         let is_whole = name.starts_with(GUARD)

@@ -15,7 +15,7 @@ use crate::api::Settings;
 use crate::claims;
 use crate::claims::quota::Quota;
 use crate::json::{Map, Value};
-use crate::rollout::Refusal as DeniedWrite; // words: allowed
+use crate::rollout::Refusal;
 use crate::rollout::snapshot::{self, PodManagement, Strategy, Trouble};
 use crate::rollout::{Budgets, PodView, Quotas, SetView, Sibling, Snapshot};
 use crate::templates::rules::Shrink;
@@ -62,7 +62,7 @@ pub(crate) fn snapshot(texts: &mut Texts, seen: &ControllerView) -> Snapshot {
         claims: BTreeMap::new(),
         pods: BTreeMap::new(),
         siblings: Vec::new(),
-        refusals: BTreeMap::new(), // words: allowed
+        refusals: BTreeMap::new(),
         quotas: quotas(seen.room),
         budgets: Budgets::default(),
         previous: seen.previous.and_then(|content| texts.previous(content)),
@@ -84,7 +84,7 @@ pub(crate) fn snapshot(texts: &mut Texts, seen: &ControllerView) -> Snapshot {
         let view = claim_view(texts, slot, &claim);
         if let (Some(denial), Some(target)) = (seen.denials[slot], staged) {
             let denial = denial_of(&denial, texts.names.revision(&target));
-            snapshot.refusals.insert(view.uid.clone(), denial); // words: allowed
+            snapshot.refusals.insert(view.uid.clone(), denial);
         }
         snapshot.claims.insert(view.name.clone(), view);
     }
@@ -118,13 +118,13 @@ fn quotas(room: Option<u8>) -> Quotas {
     Quotas::Known(quota.into_iter().collect())
 }
 
-fn denial_of(denial: &SeenDenial, revision: Revision) -> DeniedWrite {
+fn denial_of(denial: &SeenDenial, revision: Revision) -> Refusal {
     let last = i64::try_from(NOW).unwrap_or(0) - i64::from(denial.age);
-    DeniedWrite {
+    Refusal {
         revision,
         resource_version: if denial.same { VERSION } else { 0 }.to_string(),
         cause: match denial.cause {
-            DenialCause::Changed => DeniedWrite::CHANGED_BY_OTHERS.to_owned(),
+            DenialCause::Changed => Refusal::CHANGED_BY_OTHERS.to_owned(),
             cause => format!("{cause:?}"),
         },
         message: format!("because of {:?}", denial.cause),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::facts::InstallationFacts;
 use super::finding::{Finding, Severity};
-use crate::cli::drift::find::ObservedSet;
+use crate::cli::drift::find::DriftSet;
 use crate::json::Value;
 use crate::rollout::target::update_policy;
 use crate::templates::{Change, Diff, Phase, UpdatePolicy};
@@ -46,7 +46,7 @@ pub(super) fn judge(facts: &InstallationFacts) -> Vec<Finding> {
 }
 
 /// True iff a growth is staged and not complete.
-fn grows(seen: &ObservedSet) -> bool {
+fn grows(seen: &DriftSet) -> bool {
     let Some(change) = seen
         .set
         .staged
@@ -61,7 +61,7 @@ fn grows(seen: &ObservedSet) -> bool {
 }
 
 /// The classes of the claims and of the templates.
-fn classes(seen: &ObservedSet) -> BTreeSet<&str> {
+fn classes(seen: &DriftSet) -> BTreeSet<&str> {
     let of_claims = seen.claims.values().map(|claim| &*claim.view.spec);
     let specs = seen.desired().iter().map(|template| &template.spec).chain(of_claims);
     specs

@@ -9,7 +9,7 @@ use super::admission::{InstalledWebhook, Probe};
 use super::guard::GuardPolicy;
 use super::rights::{Account, RbacRight};
 use crate::claims::class::Known;
-use crate::cli::drift::find::ObservedSet;
+use crate::cli::drift::find::DriftSet;
 
 /// The facts about an installation.
 #[derive(Clone, Debug)]
@@ -32,7 +32,7 @@ pub(crate) struct InstallationFacts {
     pub(crate) lease: Known<Lease>,
     /// StorageClasses, and whether they allow expansion.
     pub(crate) classes: BTreeMap<String, bool>,
-    pub(crate) sets: Vec<ObservedSet>,
+    pub(crate) sets: Vec<DriftSet>,
     /// ClaimRollouts that are stalled.
     pub(crate) stalled: Vec<Stalled>,
     /// Kinds that could not be read, and why.

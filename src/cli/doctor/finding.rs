@@ -15,7 +15,6 @@ pub(crate) struct Finding {
     pub(crate) expected: String,
     pub(crate) found: String,
     /// The command or the edit that fixes the fault.
-    #[serde(rename = "heal")] // words: allowed: a field of `doctor -o json`
     pub(crate) fix: String,
 }
 

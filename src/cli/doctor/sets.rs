@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::facts::{InstallationFacts, Stalled};
 use super::finding::Finding;
 use crate::cli::drift::difference::{Drift, DriftKind};
-use crate::cli::drift::find::{ObservedSet, find};
+use crate::cli::drift::find::{DriftSet, find};
 use crate::cli::drift::outlook::Outlook;
 use crate::rollout::target::update_policy;
 use crate::templates::show::shown;
@@ -20,19 +20,19 @@ pub(super) fn judge(facts: &InstallationFacts) -> Vec<Finding> {
     found
 }
 
-fn of_set(seen: &ObservedSet) -> Vec<Finding> {
+fn of_set(seen: &DriftSet) -> Vec<Finding> {
     let mut found = unknown_values(seen);
     found.extend(of_staged(seen));
     found.extend(of_claims(seen));
     found
 }
 
-fn subject(seen: &ObservedSet) -> String {
+fn subject(seen: &DriftSet) -> String {
     format!("statefulset.apps/{}/{}", seen.set.namespace, seen.set.name)
 }
 
 /// The command that removes an annotation.
-fn without(seen: &ObservedSet, key: &str) -> String {
+fn without(seen: &DriftSet, key: &str) -> String {
     format!(
         "kubectl annotate -n {} statefulset.apps/{} {key}-",
         seen.set.namespace, seen.set.name
@@ -40,7 +40,7 @@ fn without(seen: &ObservedSet, key: &str) -> String {
 }
 
 /// Values that the policy would have denied.
-fn unknown_values(seen: &ObservedSet) -> Vec<Finding> {
+fn unknown_values(seen: &DriftSet) -> Vec<Finding> {
     let found = USER_KEYS.into_iter().filter_map(|UserKey { key, values }| {
         let value = seen.annotations.get(key).filter(|value| !values.allow(value))?;
         let fix = format!("{}, or set one of these values", without(seen, key));
@@ -50,7 +50,7 @@ fn unknown_values(seen: &ObservedSet) -> Vec<Finding> {
     found.collect()
 }
 
-fn of_staged(seen: &ObservedSet) -> Option<Finding> {
+fn of_staged(seen: &DriftSet) -> Option<Finding> {
     let error = seen.unreadable()?;
     let fix = format!("{}, and apply the manifest again", without(seen, keys::STAGED));
     let expected = format!("a staged change in the annotation {}", keys::STAGED);
@@ -59,7 +59,7 @@ fn of_staged(seen: &ObservedSet) -> Option<Finding> {
 }
 
 /// Outdated claims of sets with the update policy InPlace that no rollout will update.
-fn of_claims(seen: &ObservedSet) -> Vec<Finding> {
+fn of_claims(seen: &DriftSet) -> Vec<Finding> {
     if update_policy(&seen.set) != UpdatePolicy::InPlace {
         return Vec::new();
     }
@@ -73,7 +73,7 @@ fn of_claims(seen: &ObservedSet) -> Vec<Finding> {
     of_claim.map(|lags| of_claim_that_lags(seen, lags)).collect()
 }
 
-fn of_claim_that_lags(seen: &ObservedSet, lags: &[Drift]) -> Finding {
+fn of_claim_that_lags(seen: &DriftSet, lags: &[Drift]) -> Finding {
     let namespace = &seen.set.namespace;
     let name = lags.first().and_then(|lag| lag.claim.as_deref()).unwrap_or_default();
     let or_none = |text: &Option<String>| text.as_deref().map_or_else(|| "none".to_owned(), shown);

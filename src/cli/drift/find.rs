@@ -17,22 +17,22 @@ use crate::templates::{Change, ClaimName, ClaimTemplate, Diff, Quantity, StagedC
 
 /// A set and its claims.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct ObservedSet {
+pub(crate) struct DriftSet {
     pub(crate) set: SetView,
     /// The annotations in the domain claim-rollout.io.
     pub(crate) annotations: Map<String>,
     /// The claims with the names that replicas of the set have.
-    pub(crate) claims: BTreeMap<String, ObservedClaim>,
+    pub(crate) claims: BTreeMap<String, DriftClaim>,
 }
 
 /// A claim, and its annotations, which the decisions do not read.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct ObservedClaim {
+pub(crate) struct DriftClaim {
     pub(crate) view: claims::Claim,
     pub(crate) annotations: Map<String>,
 }
 
-impl ObservedSet {
+impl DriftSet {
     /// The desired templates: the staged ones, or else the live ones.
     pub(crate) fn desired(&self) -> &[ClaimTemplate] {
         let staged = self.set.staged.as_ref();
@@ -65,7 +65,7 @@ pub(crate) fn named<'a>(
 ///
 /// A claim that belongs to somebody else, or is being deleted, is one difference: its fields are not compared. A set
 /// that is being deleted has no differences.
-pub(crate) fn find(seen: &ObservedSet) -> Vec<Drift> {
+pub(crate) fn find(seen: &DriftSet) -> Vec<Drift> {
     if seen.set.terminating {
         return Vec::new();
     }
@@ -105,7 +105,7 @@ fn blank(claim: &str, kind: DriftKind, field: &str) -> Drift {
     }
 }
 
-fn of_unreadable(seen: &ObservedSet) -> Option<Drift> {
+fn of_unreadable(seen: &DriftSet) -> Option<Drift> {
     let error = seen.unreadable()?;
     Some(Drift {
         claim: None,
@@ -158,7 +158,7 @@ fn values(change: &Change) -> (Option<String>, Option<String>) {
     }
 }
 
-fn of_claim(seen: &ObservedSet, ordinal: u32, template: &ClaimTemplate, claim: &ObservedClaim) -> Vec<Drift> {
+fn of_claim(seen: &DriftSet, ordinal: u32, template: &ClaimTemplate, claim: &DriftClaim) -> Vec<Drift> {
     let view = &claim.view;
     if view.terminating {
         return vec![Drift {
@@ -285,7 +285,7 @@ fn of_class(template: &ClaimTemplate, claim: &claims::Claim, outlook: &str) -> O
 
 /// The differences of labels and annotations. Keys of the selector have the values of the selector, not those of the
 /// template, as when the StatefulSet controller creates the claim. Keys that only the claim has do not count.
-fn of_keys(seen: &ObservedSet, template: &ClaimTemplate, claim: &ObservedClaim, outlook: &str) -> Vec<Drift> {
+fn of_keys(seen: &DriftSet, template: &ClaimTemplate, claim: &DriftClaim, outlook: &str) -> Vec<Drift> {
     let rows = |kind, map: &str, wanted: &Map<String>, found: &Map<String>| {
         let differing = wanted.iter().filter(|(key, value)| found.get(key) != Some(*value));
         let differing =

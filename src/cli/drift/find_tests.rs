@@ -1,21 +1,21 @@
 use std::sync::Arc;
 
-use super::{ObservedClaim, ObservedSet, find};
+use super::{DriftClaim, DriftSet, find};
 use crate::json::{Map, Value};
 use crate::rollout::fixtures::{gi, owner, staged_change, template, web};
 use crate::rollout::snapshot::Trouble;
 use crate::templates::{Phase, UpdatePolicy, keys};
 
 /// A set of three replicas and their claims, all of 1Gi, and nothing staged.
-pub(crate) fn even() -> ObservedSet {
+pub(crate) fn even() -> DriftSet {
     let mut web = web();
     web.set.staged = None;
     web.set.update_policy = Some(UpdatePolicy::InPlace);
     let claims = web.claims.into_iter().map(|(name, view)| {
         let annotations = Map::new();
-        (name, ObservedClaim { view, annotations })
+        (name, DriftClaim { view, annotations })
     });
-    ObservedSet {
+    DriftSet {
         annotations: Map::new(),
         claims: claims.collect(),
         set: web.set,
@@ -23,19 +23,19 @@ pub(crate) fn even() -> ObservedSet {
 }
 
 /// The same set with a change.
-pub(crate) fn changed(change: impl FnOnce(&mut ObservedSet)) -> ObservedSet {
+pub(crate) fn changed(change: impl FnOnce(&mut DriftSet)) -> DriftSet {
     let mut seen = even();
     change(&mut seen);
     seen
 }
 
 /// The claim of replica 1.
-pub(crate) fn one(seen: &mut ObservedSet) -> &mut ObservedClaim {
+pub(crate) fn one(seen: &mut DriftSet) -> &mut DriftClaim {
     seen.claims.get_mut("data-web-1").expect("a claim of the fixture")
 }
 
 /// Each difference as one line, with the cells of the table.
-fn lines(seen: &ObservedSet) -> Vec<String> {
+fn lines(seen: &DriftSet) -> Vec<String> {
     let or_none = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
     let line = |found: &super::Drift| {
         format!(
@@ -52,7 +52,7 @@ fn lines(seen: &ObservedSet) -> Vec<String> {
 }
 
 /// The change, and the lines for it.
-type Row = (&'static str, fn(&mut ObservedSet), &'static [&'static str]);
+type Row = (&'static str, fn(&mut DriftSet), &'static [&'static str]);
 
 const CLAIMS: [Row; 16] = [
     ("nothing", |_| {}, &[]),

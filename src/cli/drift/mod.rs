@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use clap::Args;
 
 use self::difference::Drift;
-use self::find::{ObservedSet, find};
+use self::find::{DriftSet, find};
 use super::ClusterArguments;
 use super::output::{OutputFormat, print};
 
@@ -54,7 +54,7 @@ async fn show(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Resu
     let (client, namespace) = cluster.connect().await?;
     let namespace = (!arguments.all_namespaces).then_some(namespace);
     let seen = read::read(&client, namespace.as_deref(), &arguments.names).await?;
-    let found: Vec<(&ObservedSet, Vec<Drift>)> = seen.iter().map(|seen| (seen, find(seen))).collect();
+    let found: Vec<(&DriftSet, Vec<Drift>)> = seen.iter().map(|seen| (seen, find(seen))).collect();
     print(&render::text(&found, arguments.output)?)?;
     eprintln!("{}", render::summary(&found));
     Ok(found.iter().any(|(_, differences)| !differences.is_empty()))

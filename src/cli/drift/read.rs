@@ -7,7 +7,7 @@ use kube::Client;
 use kube::api::ListParams;
 use serde_json::Value;
 
-use super::find::{ObservedClaim, ObservedSet, named};
+use super::find::{DriftClaim, DriftSet, named};
 use crate::cli::cluster;
 use crate::controller::objects;
 use crate::json::Map;
@@ -21,11 +21,7 @@ type ClaimsByName = BTreeMap<(String, String), Value>;
 ///
 /// # Errors
 /// If a named set is not found, or sets or claims cannot be read.
-pub(crate) async fn read(
-    client: &Client,
-    namespace: Option<&str>,
-    names: &[String],
-) -> anyhow::Result<Vec<ObservedSet>> {
+pub(crate) async fn read(client: &Client, namespace: Option<&str>, names: &[String]) -> anyhow::Result<Vec<DriftSet>> {
     let mut sets = list(client, namespace, "apps", "StatefulSet").await?;
     if !names.is_empty() {
         sets.retain(|set| names.iter().any(|name| set["metadata"]["name"] == name.as_str()));
@@ -53,12 +49,12 @@ fn path(object: &Value) -> (String, String) {
     (text("namespace"), text("name"))
 }
 
-fn seen(object: &Value, claims: &ClaimsByName) -> anyhow::Result<ObservedSet> {
+fn seen(object: &Value, claims: &ClaimsByName) -> anyhow::Result<DriftSet> {
     let (namespace, name) = path(object);
     let set = objects::set(object).with_context(|| format!("{namespace}/{name}"))?;
     let mut annotations = annotations(object);
     annotations.retain(|key, _| key.starts_with(keys::PREFIX));
-    let mut seen = ObservedSet {
+    let mut seen = DriftSet {
         set,
         annotations,
         claims: BTreeMap::new(),
@@ -71,7 +67,7 @@ fn seen(object: &Value, claims: &ClaimsByName) -> anyhow::Result<ObservedSet> {
         if let Some(object) = claims.get(&place) {
             let view = objects::claim(object).with_context(|| namespace.clone())?;
             let annotations = self::annotations(object);
-            seen.claims.insert(place.1, ObservedClaim { view, annotations });
+            seen.claims.insert(place.1, DriftClaim { view, annotations });
         }
     }
     Ok(seen)

@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 
 use super::difference::Drift;
-use super::find::ObservedSet;
+use super::find::DriftSet;
 use crate::cli::output::{self, OutputFormat, table};
 use crate::templates::show::shown;
 
 /// The text for standard output: a table, empty without differences. JSON and YAML are complete documents even then.
-pub(super) fn text(found: &[(&ObservedSet, Vec<Drift>)], format: Option<OutputFormat>) -> anyhow::Result<String> {
+pub(super) fn text(found: &[(&DriftSet, Vec<Drift>)], format: Option<OutputFormat>) -> anyhow::Result<String> {
     let document =
         || json!({"apiVersion": "cli.claim-rollout.io/v1alpha1", "kind": "DriftList", "items": items(found)});
     match format {
@@ -20,7 +20,7 @@ pub(super) fn text(found: &[(&ObservedSet, Vec<Drift>)], format: Option<OutputFo
 }
 
 /// The summary in one line.
-pub(super) fn summary(found: &[(&ObservedSet, Vec<Drift>)]) -> String {
+pub(super) fn summary(found: &[(&DriftSet, Vec<Drift>)]) -> String {
     let differing = found.iter().filter(|(_, differences)| !differences.is_empty()).count();
     let sets = if found.len() == 1 {
         "StatefulSet"
@@ -33,7 +33,7 @@ pub(super) fn summary(found: &[(&ObservedSet, Vec<Drift>)]) -> String {
     }
 }
 
-fn rows(found: &[(&ObservedSet, Vec<Drift>)], value: fn(&str) -> String) -> String {
+fn rows(found: &[(&DriftSet, Vec<Drift>)], value: fn(&str) -> String) -> String {
     let headings = ["NAMESPACE", "STATEFULSET", "PVC", "FIELD", "WANTED", "FOUND", "NOTE"];
     let or_none = |text: &Option<String>| text.as_deref().map_or_else(|| "<none>".to_owned(), value);
     let rows: Vec<Vec<String>> = found
@@ -58,8 +58,8 @@ fn rows(found: &[(&ObservedSet, Vec<Drift>)], value: fn(&str) -> String) -> Stri
     table(&headings, &rows)
 }
 
-fn items(found: &[(&ObservedSet, Vec<Drift>)]) -> Vec<Value> {
-    let of_set = |(seen, differences): &(&ObservedSet, Vec<Drift>)| {
+fn items(found: &[(&DriftSet, Vec<Drift>)]) -> Vec<Value> {
+    let of_set = |(seen, differences): &(&DriftSet, Vec<Drift>)| {
         let items = differences.iter().map(|difference| {
             let mut item = json!(difference);
             item["namespace"] = json!(seen.set.namespace);

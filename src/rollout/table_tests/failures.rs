@@ -170,7 +170,7 @@ fn denied_write_to_the_set_stalls_and_stops_no_pvc() {
         ("grow 2, ClaimRolloutStalled", Some(30))
     );
     let stalled = found.progress.stalled;
-    let message = "Failed to update the StatefulSet:  denied by a policy";
+    let message = "Failed to update the StatefulSet: denied by a policy";
     assert_eq!((stalled.reason, stalled.message.as_str()), ("WriteRefused", message));
     for ordinal in 0..3 {
         web.done(&format!("data-web-{ordinal}"));

@@ -150,7 +150,7 @@ fn message_names_the_pods_to_delete() {
         (progress.ready.holds, progress.reconciling.holds, progress.ready.reason),
         (false, true, "OnDelete")
     );
-    let message = "1 of 3 replicas are ready; delete these Pods to continue:  web-1, web-0";
+    let message = "1 of 3 replicas are ready; delete these Pods to continue: web-1, web-0";
     assert_eq!(progress.ready.message, message);
     let listed = &progress.claims[0];
     assert_eq!(
@@ -183,6 +183,6 @@ fn message_cuts_a_long_list_of_pods() {
         web.add_claim("data", ordinal);
         web.add_pod(ordinal);
     }
-    let message = "0 of 5 replicas are ready; delete these Pods to continue:  web-4, web-3, web-2 and 2 more";
+    let message = "0 of 5 replicas are ready; delete these Pods to continue: web-4, web-3, web-2 and 2 more";
     assert_eq!(plan(&web).progress.reconciling.message, message);
 }

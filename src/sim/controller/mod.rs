@@ -50,7 +50,7 @@ pub(crate) enum NextReconcile {
 
 /// The outcome of the requests of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum RoundOutcome {
+pub(crate) enum ModelRound {
     Nothing,
     Requeue,
     Overtaken,
@@ -63,7 +63,7 @@ pub(crate) struct Reconcile {
     pub(crate) set: SetObject,
     pub(crate) queue: [Option<Write>; REQUESTS],
     pub(crate) next: u8,
-    pub(crate) acted: RoundOutcome,
+    pub(crate) acted: ModelRound,
     pub(crate) rounds: u8,
     /// Only the report is left.
     pub(crate) reporting: bool,
@@ -223,7 +223,7 @@ impl Instance {
             set,
             queue,
             next: 0,
-            acted: RoundOutcome::Nothing,
+            acted: ModelRound::Nothing,
             rounds,
             reporting: false,
             content,

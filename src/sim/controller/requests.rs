@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Instance, NextReconcile, RoundOutcome};
+use super::{Instance, ModelRound, NextReconcile};
 use crate::rollout::invariants::Broken;
 use crate::sim::decisions::Decisions;
 use crate::sim::invariant_adapter;
@@ -100,11 +100,11 @@ impl SimWorld {
                     }
                     None => {}
                 }
-                RoundOutcome::Requeue
+                ModelRound::Requeue
             }
             (Write::Apply(apply), ApiAnswer::Refused(cause)) => {
                 Arc::make_mut(&mut instance.memory).refused(apply, cause, None);
-                RoundOutcome::Requeue
+                ModelRound::Requeue
             }
             (
                 Write::Apply(_) | Write::StagedChange { .. } | Write::Ready { .. },
@@ -114,14 +114,14 @@ impl SimWorld {
                     instance.give_up();
                     return Ok(());
                 }
-                RoundOutcome::Overtaken
+                ModelRound::Overtaken
             }
             (Write::Delete { .. } | Write::Partition { .. }, _)
-            | (Write::StagedChange { .. } | Write::Ready { .. }, ApiAnswer::Done) => RoundOutcome::Nothing,
+            | (Write::StagedChange { .. } | Write::Ready { .. }, ApiAnswer::Done) => ModelRound::Nothing,
             (Write::Report { .. }, ApiAnswer::Done) => {
                 Arc::make_mut(&mut instance.memory).report = self.api.report;
                 log.emitted(place);
-                RoundOutcome::Nothing
+                ModelRound::Nothing
             }
             _ => {
                 instance.fail();
@@ -136,7 +136,7 @@ impl Instance {
     /// Continues with the next request, the next round, the report, or the end.
     fn proceed(
         &mut self,
-        acted: RoundOutcome,
+        acted: ModelRound,
         place: usize,
         decisions: &mut Decisions,
         log: &mut Log,
@@ -158,10 +158,10 @@ impl Instance {
         let (set, rounds, content) = (reconcile.set, reconcile.rounds, reconcile.content);
         match (reconcile.acted, reconcile.reporting) {
             (_, true) => self.settle(),
-            (RoundOutcome::Overtaken, _) => self.end(NextReconcile::After(1)),
+            (ModelRound::Overtaken, _) => self.end(NextReconcile::After(1)),
             // The next reconcile reports the completion.
-            (RoundOutcome::Nothing, _) if reconcile.ends() => self.settle(),
-            (RoundOutcome::Nothing, _) => {
+            (ModelRound::Nothing, _) if reconcile.ends() => self.settle(),
+            (ModelRound::Nothing, _) => {
                 let report = self.memory.report.or(self.views.report);
                 let known = report.is_some_and(|report| report.set == set.uid && report.content == content);
                 self.report(known || decisions.silent);
@@ -169,7 +169,7 @@ impl Instance {
                     log.emitted(place);
                 }
             }
-            (RoundOutcome::Requeue, _) => {
+            (ModelRound::Requeue, _) => {
                 self.reconcile = None;
                 if let Some(decision) = self.round(decisions, set, rounds + 1, recover) {
                     log.decided(

@@ -28,7 +28,7 @@ fn transcript_round_trips() {
     let again: String = parts.iter().map(TranscriptPart::to_string).collect();
     let without_remarks = TRANSCRIPT.lines().filter(|line| !line.starts_with('#'));
     assert!(without_remarks.eq(again.lines()));
-    let error = TranscriptPart::read_all("seed 1 \"Away\"\n{\"Observe\"} => Done").expect_err("no request");
+    let error = TranscriptPart::read_all("seed 1 \"Absent\"\n{\"Observe\"} => Done").expect_err("no request");
     assert_eq!(error.to_string(), "line 2: expected a request");
 }
 

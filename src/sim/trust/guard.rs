@@ -23,13 +23,13 @@ pub(super) const MANIFESTS: [(&str, &str); 3] = [
 /// The policies of the guard.
 pub(crate) struct CelGuard {
     env: Arc<Env>,
-    policies: Vec<GuardPolicy>,
+    policies: Vec<EvaluatedPolicy>,
     /// Answers by a fingerprint of all inputs: most questions come more than once.
     answers: Mutex<FxHashMap<u64, Option<String>>>,
 }
 
 /// A ValidatingAdmissionPolicy.
-struct GuardPolicy {
+struct EvaluatedPolicy {
     name: String,
     rules: Value,
     conditions: Vec<Program>,
@@ -65,7 +65,7 @@ impl CelGuard {
     /// The first invalid expression, or a `failurePolicy` other than `Fail`.
     pub(super) fn of(manifests: &[Value]) -> Result<Self, String> {
         let env = environment().map_err(|error| error.to_string())?;
-        let policies = manifests.iter().map(|manifest| GuardPolicy::of(manifest, &env));
+        let policies = manifests.iter().map(|manifest| EvaluatedPolicy::of(manifest, &env));
         Ok(Self {
             policies: policies.collect::<Result<_, _>>()?,
             env: Arc::new(env),
@@ -98,7 +98,7 @@ impl CelGuard {
     }
 }
 
-impl GuardPolicy {
+impl EvaluatedPolicy {
     fn of(manifest: &Value, env: &Env) -> Result<Self, String> {
         let name = manifest["metadata"]["name"].as_str().unwrap_or_default();
         let spec = &manifest["spec"];

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::cli::drift::find::ObservedSet;
+use crate::cli::drift::find::DriftSet;
 use crate::cli::drift::find::tests::one;
 use crate::rollout::fixtures::{gi, staged_change, template};
 use crate::templates::{Phase, keys};
 
 /// The fault, the finding as `severity subject | found`, and the beginning of its fix.
-pub(super) type Row = (&'static str, fn(&mut ObservedSet), &'static str, &'static str);
+pub(super) type Row = (&'static str, fn(&mut DriftSet), &'static str, &'static str);
 
 pub(super) const ROWS: &[Row] = &[
     (
@@ -71,11 +71,11 @@ pub(super) const ROWS: &[Row] = &[
     ),
 ];
 
-fn annotate(seen: &mut ObservedSet, key: &str, value: &str) {
+fn annotate(seen: &mut DriftSet, key: &str, value: &str) {
     seen.annotations.insert(key.to_owned(), value.to_owned());
 }
 
-pub(super) fn stage(seen: &mut ObservedSet, size: &str, phase: Phase) {
+pub(super) fn stage(seen: &mut DriftSet, size: &str, phase: Phase) {
     let mut change = staged_change(vec![template("data", size)]);
     change.phase = phase;
     // As in the API: the class of the template is that of the live one.
@@ -83,7 +83,7 @@ pub(super) fn stage(seen: &mut ObservedSet, size: &str, phase: Phase) {
     seen.set.staged = Some(change);
 }
 
-pub(super) fn of_class(seen: &mut ObservedSet, class: &str) {
+pub(super) fn of_class(seen: &mut DriftSet, class: &str) {
     let claims = seen
         .claims
         .values_mut()
