@@ -3,7 +3,7 @@
 
 use anyhow::{Context as _, ensure};
 
-use crate::repository::root;
+use crate::document::text;
 
 /// A command, and the output in the document.
 #[derive(Clone, Debug)]
@@ -95,12 +95,6 @@ impl Command {
         shown.sort();
         printed == shown
     }
-}
-
-/// A document of the repository.
-pub(crate) fn text(file: &str) -> anyhow::Result<String> {
-    let path = root().join(file);
-    std::fs::read_to_string(path).with_context(|| file.to_owned())
 }
 
 /// The text under a heading, up to the next heading.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
-use crate::book::text;
+use crate::document::text;
 use crate::repository::root;
 
 /// README.md, CONTRIBUTING.md, CHANGELOG.md, the files in docs/ and examples/README.md.

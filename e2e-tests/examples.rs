@@ -1,6 +1,5 @@
 //! Every file in `examples/` does what its comments promise.
 
-use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, ensure};

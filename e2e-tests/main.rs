@@ -12,6 +12,7 @@ mod control_plane;
 mod controller;
 mod demo;
 mod doctor;
+mod document;
 mod environment;
 mod examples;
 mod generated;

@@ -1,6 +1,6 @@
 //! The tests that need neither a control plane nor a wasm engine: `make check` runs them.
 
-mod book;
+mod document;
 mod documents;
 mod recorded;
 mod repository;

@@ -4,9 +4,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail, ensure};
 
-use crate::book::{Book, blocks, section, text};
+use crate::book::{Book, blocks, section};
 use crate::cluster::{Cluster, Options, eventually};
 use crate::demo::{self, FAREWELL, Screen};
+use crate::document::text;
 use crate::shell::typed;
 
 const DOCUMENT: &str = "README.md";

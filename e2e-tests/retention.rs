@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context as _, ensure};
 use claim_rollout::claims::Owner;
 use claim_rollout::claims::retention::{
-    Event, Fate, Ordinal, Ownership, Pod as Replica, PodUid, RetentionPolicy, Set, Standing,
+    Event, Fate, Ordinal, Ownership, PodUid, ReplicaPod as Replica, RetentionPolicy, Set, Standing,
 };
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Pod};

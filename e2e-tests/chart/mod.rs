@@ -4,7 +4,7 @@ mod installed;
 mod rendered;
 mod settings;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Context as _;
 use serde_json::Value;

@@ -1,6 +1,5 @@
 //! The installation under test. Scenarios plant a fault, check the finding, and fix it.
 
-use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, ensure};

@@ -13,7 +13,6 @@ mod real;
 mod requests;
 mod surroundings;
 
-use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context as _, ensure};

@@ -9,7 +9,8 @@ use std::collections::BTreeSet;
 
 use anyhow::{Context as _, ensure};
 
-use crate::book::{Book, section, text};
+use crate::book::{Book, section};
+use crate::document::text;
 use stands::STAND_INS;
 use walkthrough::{Kubewarden, Walkthrough};
 

@@ -27,12 +27,12 @@ pub(super) struct Case {
     pub(super) expected: String,
 }
 
-/// The answer of policy.wasm to a payload in a cluster.
-pub(crate) type Guest<'g> = dyn Fn(&[u8], &Cluster) -> Result<Vec<u8>, String> + Sync + 'g;
+/// The answer of policy.wasm to a payload in a cluster of these objects, or in a host that grants no capability.
+pub(crate) type Guest<'g> = dyn Fn(&[u8], Option<&[Value]>) -> Result<Vec<u8>, String> + Sync + 'g;
 
 /// The cluster that answers lookups.
 #[derive(Clone, Debug)]
-pub(crate) enum Cluster {
+pub(super) enum Cluster {
     /// These objects; without objects there is no API server.
     Of(Vec<Value>),
     /// A host that grants no capability.
@@ -197,7 +197,11 @@ impl Case {
             Cluster::NothingGranted => wire::validate(&payload, &mut Noting(NoCapability, &mut asked)),
         };
         if let Some(guest) = guest {
-            let wasm = guest(&payload, &self.cluster)?;
+            let objects = match &self.cluster {
+                Cluster::Of(objects) => Some(objects.as_slice()),
+                Cluster::NothingGranted => None,
+            };
+            let wasm = guest(&payload, objects)?;
             if wasm != native {
                 let [wasm, native] = [wasm, native].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
                 return Err(format!("policy.wasm: {wasm}; native: {native}"));

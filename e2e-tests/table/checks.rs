@@ -200,7 +200,7 @@ fn lookups() -> Vec<Case> {
             .cluster(cluster())
     };
     let more = |count: u64, most: u32| {
-        let claims = if count == 1 { "claim was" } else { "claims were" };
+        let claims = if count == 1 { "PVC was" } else { "PVCs were" };
         format!("\"{count} more {claims} not checked (setting maxPVCLookups: {most})\"")
     };
     let both = |set: Object| set.with("/spec/volumeClaimTemplates/1/metadata/labels/tier", "b");
@@ -239,7 +239,7 @@ fn policies() -> Vec<Case> {
             .expects(expected)
     };
     vec![
-        under("OnClaimDelete", "mutate templates staged:OnClaimDelete warns \"existing claims stay\""),
+        under("OnClaimDelete", "mutate templates staged:OnClaimDelete warns \"existing PVCs stay\""),
         under("ReCreate", "mutate templates staged:ReCreate warns \"does not support ReCreate\""),
         under("InPlace", "deny 403 lookups=4 \"data-web-2, data-web-1, data-web-0: storage class standard does not have\""),
     ]
@@ -279,7 +279,7 @@ fn together() -> Vec<Case> {
             .expects(format!("mutate templates staged:InPlace lookups=4 warns \"staged\" \"{slow}\" \"{dying}\"")),
         check("two causes", "Deny").cluster(found).expects(format!("deny 403 lookups=4 \"PVCs cannot be updated: {slow}; {dying}\"")),
         update("U3", "more claims than a line names", &wide(&old), &wide(&new)).settings(json!({"pvcChecks": "Warn"})).cluster(many).expects(
-            "mutate templates staged:InPlace lookups=21 warns \"20 claims\" \"more: storage class standard does not have allowVolumeExpansion: true\"",
+            "mutate templates staged:InPlace lookups=21 warns \"20 PVCs\" \"more: storage class standard does not have allowVolumeExpansion: true\"",
         ),
         update("U3", "all is well, with the settings as they ship", &old, &new)
             .shipped()

@@ -49,8 +49,7 @@ use std::thread;
 
 use anyhow::ensure;
 
-use case::Case;
-pub(crate) use case::{Cluster, Guest};
+use case::{Case, Guest};
 use coverage::Seen;
 use notation::Found;
 

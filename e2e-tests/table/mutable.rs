@@ -104,7 +104,7 @@ fn validate_only() -> Vec<Case> {
         only(update("N1", "a user without the right is denied", &web(), &grown).shipped())
             .cluster(vec![access("alice", false)])
             .expects("deny 403 who \"cannot patch\""),
-        only(update("N1", "there is no API server to ask", &web(), &grown).shipped()).expects("deny 403 who \"cannot ask\""),
+        only(update("N1", "there is no API server to ask", &web(), &grown).shipped()).expects("deny 403 who \"failed to check whether user\""),
         only(update("N1", "claims that would not follow are warned of", &web(), &grown))
             .settings(json!({"pvcChecks": "Warn"}))
             .cluster(slow())
@@ -149,7 +149,7 @@ fn kruise() -> Vec<Case> {
             .settings(json!({"mode": "ValidateOnly"}))
             .expects("deny 403 \"cannot shrink\""),
         of_kruise(update("K1", "its kind differs from that of the request", &follow(web()), &web()))
-            .expects("deny 400 \"request.object: expected an object of the kind\""),
+            .expects("deny 400 \"request.object: expected an object of request.kind\""),
     ]
 }
 

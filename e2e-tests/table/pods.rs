@@ -277,7 +277,7 @@ fn follows_the_target() -> Vec<Case> {
     };
     let [in_place, lazy] = [
         "InPlace warns \"staged data 10Gi -> 20Gi; 3 PVCs will be updated in place\"",
-        "OnClaimDelete warns \"staged data 10Gi -> 20Gi; existing claims stay\"",
+        "OnClaimDelete warns \"staged data 10Gi -> 20Gi; existing PVCs stay\"",
     ];
     let complete = web().in_place().staged_change(&grown(), UpdatePolicy::InPlace, Phase::Complete).beside("Complete", "x.0");
     vec![

@@ -79,7 +79,7 @@ const GROWN: [(&str, &str, &str); 14] = [
 
 fn grown() -> Vec<Case> {
     let one = |(from, to, printed): (&str, &str, &str)| {
-        let expected = format!("mutate templates staged:InPlace warns \"staged data {from} -> {printed}; 3 claims\"");
+        let expected = format!("mutate templates staged:InPlace warns \"staged data {from} -> {printed}; 3 PVCs\"");
         update("U3", format!("{from} grows to {to}"), &sized(from), &sized(to)).expects(expected)
     };
     GROWN.into_iter().map(one).collect()

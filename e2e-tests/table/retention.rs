@@ -49,7 +49,7 @@ fn everywhere(case: &Case, cluster: &[Value], lookups: usize, message: Option<&s
                 ("Off", _) => "pass".to_owned(),
                 (_, None) => format!("pass {lookups}"),
                 ("Warn", Some(message)) => format!("pass {lookups} warns \"claim-rollout: {message}\""),
-                (_, Some(message)) => format!("deny 403 {lookups} \"claim-rollout: {message}\" \"Retain first\" \"(setting retention: Deny)\""),
+                (_, Some(message)) => format!("deny 403 {lookups} \"claim-rollout: {message}\" \"Retain to keep them\" \"(setting retention: Deny)\""),
             };
             let mut case = with(case.clone(), setting, cluster.to_vec()).expects(expected);
             case.sentence = format!("{} ({setting})", case.sentence);

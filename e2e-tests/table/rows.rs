@@ -155,7 +155,7 @@ fn others() -> Vec<Case> {
 }
 
 fn owned() -> Vec<Case> {
-    let staged = "mutate templates staged:OnClaimDelete warns \"staged data 10Gi -> 20Gi; existing claims stay\"";
+    let staged = "mutate templates staged:OnClaimDelete warns \"staged data 10Gi -> 20Gi; existing PVCs stay\"";
     let only_new = update("C3", "a controller comes in the same request", &web(), &grown().owned());
     let only_old = update("C3", "a controller goes in the same request", &web().owned(), &grown());
     let merely = |set: Object| set.owned().without("/metadata/ownerReferences/0/controller");
@@ -235,12 +235,12 @@ fn forged() -> Vec<Case> {
         ("of another set", text.replace(UID, "another-uid"), "the uid is of another StatefulSet"),
         ("of an older version", text.replace("\"version\":1", "\"version\":0"), "expected version 1"),
         ("whose templates were changed", text.replace("20Gi", "99Gi"), "the revision is not of these templates"),
-        ("with a field more", text.replace("\"version\":1", "\"version\":1,\"x\":1"), "found an unknown field"),
-        ("of another phase", text.replace("RollingOut", "Done"), "found an unknown phase"),
-        ("with a key twice", text.replace("\"version\":1", "\"version\":1,\"version\":1"), "found no JSON object"),
-        ("that is no JSON", "{".to_owned(), "found no JSON object"),
-        ("that is a list", "[]".to_owned(), "found no JSON object"),
-        ("that is empty", String::new(), "found no JSON object"),
+        ("with a field more", text.replace("\"version\":1", "\"version\":1,\"x\":1"), "not a staged change: an unknown field"),
+        ("of another phase", text.replace("RollingOut", "Done"), "not a staged change: an unknown phase"),
+        ("with a key twice", text.replace("\"version\":1", "\"version\":1,\"version\":1"), "not a staged change: no JSON object"),
+        ("that is no JSON", "{".to_owned(), "not a staged change: no JSON object"),
+        ("that is a list", "[]".to_owned(), "not a staged change: no JSON object"),
+        ("that is empty", String::new(), "not a staged change: no JSON object"),
         ("that is longer than any", format!("{text}{}", " ".repeat(8192)), "expected at most 8192 bytes"),
     ];
     let mut cases = Vec::new();

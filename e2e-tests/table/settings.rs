@@ -84,7 +84,7 @@ fn faults() -> Vec<Case> {
         with("everything is wrong at once", "{\"mode\":1,\"shrink\":2,\"x\":3}").expects(
             "deny 400 \"settings: mode: expected one of Stage, ValidateOnly, but found 1; shrink: expected one of Deny, Recover, but found 2; x: no such setting\"",
         ),
-        update("U3", "the usual authority", &web(), &web().size("20Gi")).settings(json!({"authority": "RequirePatchOnPVCs"})).expects("deny 403 who \"cannot ask\""),
+        update("U3", "the usual authority", &web(), &web().size("20Gi")).settings(json!({"authority": "RequirePatchOnPVCs"})).expects("deny 403 who \"failed to check whether user\""),
         edit("the usual controller".to_owned()).settings(json!({"controllerAccounts": [CONTROLLER]})).expects("pass"),
         edit("the usual mode".to_owned()).settings(json!({"mode": "Stage"})).expects("pass"),
         edit("settings are left out".to_owned()).respelt(|text| text.replacen("\"settings\"", "\"x\"", 1)).expects("pass"),
@@ -271,11 +271,11 @@ fn defaults() -> Vec<Case> {
         .expects(expected)
     };
     vec![
-        by_default("OnClaimDelete").expects("mutate templates staged:OnClaimDelete warns \"existing claims stay\""),
+        by_default("OnClaimDelete").expects("mutate templates staged:OnClaimDelete warns \"existing PVCs stay\""),
         by_default("InPlace").expects("mutate templates staged:InPlace warns \"3 PVCs will be updated in place\""),
         update("U3", "the annotation rules over the default", &web().policy("OnDelete"), &web().policy("OnDelete").size("20Gi"))
             .settings(json!({"defaultUpdatePolicy": "InPlace"}))
-            .expects("mutate templates staged:OnClaimDelete warns \"existing claims stay\""),
+            .expects("mutate templates staged:OnClaimDelete warns \"existing PVCs stay\""),
         recreate(true, "mutate templates staged:ReCreate warns \"staged data spec.storageClassName; existing PVCs stay as they are: this version does not support ReCreate\""),
         recreate(false, "deny 403 \"[data].spec.storageClassName: cannot change\""),
     ]

@@ -74,7 +74,7 @@ fn whole_lists() -> Vec<Case> {
         update("U3", "a size grows in another order", &web(), &swapped)
             .expects(format!("mutate templates staged:OnClaimDelete warns \"staged data 10Gi -> 20Gi; {STAYS}\"")),
         update("U3", "two templates grow", &web().in_place(), &both.clone().in_place())
-            .expects("mutate templates staged:InPlace warns \"staged data 10Gi -> 20Gi, logs 5Gi -> 6Gi; 6 claims will be updated\""),
+            .expects("mutate templates staged:InPlace warns \"staged data 10Gi -> 20Gi, logs 5Gi -> 6Gi; 6 PVCs will be updated\""),
         update("U3", "two templates of one name", &web(), &twice).expects("deny 403 \"expected each name once, but found\" \"twice\""),
         update("U3", "a list that is none", &web(), &web().with("/spec/volumeClaimTemplates", json!({})))
             .expects("deny 403 \"spec.volumeClaimTemplates: expected a list\""),
@@ -223,7 +223,7 @@ fn sentences() -> Vec<Case> {
 
 fn authority() -> Vec<Case> {
     let grow = |sentence: &str| update("U3", sentence, &web(), &web().size("20Gi")).shipped();
-    let staged = "mutate templates staged:OnClaimDelete who warns \"existing claims stay\"";
+    let staged = "mutate templates staged:OnClaimDelete who warns \"existing PVCs stay\"";
     vec![
         grow("a user who may patch claims may change templates").cluster(vec![access("alice", true)]).expects(staged),
         grow("a user without the right is denied")
@@ -244,7 +244,7 @@ fn authority() -> Vec<Case> {
             .shipped()
             .cluster(vec![access("alice", false)])
             .expects("deny 403 who \"user alice cannot patch\""),
-        update("U5", "a switch without an API server to ask", &web(), &web().in_place()).shipped().expects("deny 403 who \"cannot ask\""),
+        update("U5", "a switch without an API server to ask", &web(), &web().in_place()).shipped().expects("deny 403 who \"failed to check whether user\""),
     ]
 }
 
