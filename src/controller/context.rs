@@ -12,7 +12,7 @@ use super::admission::Admission;
 use super::claim_events::Pace;
 use super::crd::ClaimRollout;
 use super::known_quotas::SharedQuotas;
-use super::memory::SetMemory;
+use super::memory::{Remembered, SetMemory};
 use super::metrics::ControllerMetrics;
 use super::namespaces::Namespaces;
 use super::places::ClassPlaces;
@@ -43,7 +43,7 @@ pub(super) struct Context {
 }
 
 /// The memory of each set, by uid.
-pub(super) type Memories = std::sync::Mutex<HashMap<String, SetMemory>>;
+pub(super) type Memories = std::sync::Mutex<HashMap<String, Remembered>>;
 
 impl Context {
     /// Forgets sets that do not exist any more. Some may have been deleted while the watch was broken.
@@ -58,12 +58,15 @@ impl Context {
 
     /// Reads or changes the memory of the set, if it has one.
     pub(super) fn remembered<T>(&self, set: &SlimSet, then: impl FnOnce(&mut SetMemory) -> T) -> Option<T> {
-        lock(&self.memories).get_mut(&set.uid().unwrap_or_default()).map(then)
+        let mut memories = lock(&self.memories);
+        let memory = memories.get_mut(&set.uid().unwrap_or_default())?;
+        Some(memory.with(then))
     }
 
     /// Reads or changes the memory of the set; creates it if necessary.
     pub(super) fn remember<T>(&self, set: &SlimSet, then: impl FnOnce(&mut SetMemory) -> T) -> T {
-        then(lock(&self.memories).entry(set.uid().unwrap_or_default()).or_default())
+        let mut memories = lock(&self.memories);
+        memories.entry(set.uid().unwrap_or_default()).or_default().with(then)
     }
 
     /// The newest known ClaimRollout of the set.

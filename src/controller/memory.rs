@@ -14,8 +14,50 @@ use super::known_quotas::QuotaRead;
 use super::settled::Settled;
 use super::undone::Undone;
 use crate::claims::Claim;
-use crate::rollout::Refusal;
-use crate::rollout::{ApplyClaim, ClaimProgress, Seconds};
+use crate::rollout::{ApplyClaim, ClaimProgress, Refusal, Seconds};
+
+/// The memory of one set, small while it is settled: most sets are, and there are thousands.
+#[derive(Debug)]
+pub(super) enum Remembered {
+    /// Nothing is left to do. The uid is that of the last ClaimRollout that the watch has shown.
+    Settled(Settled, Option<String>),
+    /// Everything else.
+    Whole(Box<SetMemory>),
+}
+
+impl Default for Remembered {
+    fn default() -> Self {
+        Self::Whole(Box::default())
+    }
+}
+
+impl Remembered {
+    /// Reads or changes the memory.
+    pub(super) fn with<T>(&mut self, then: impl FnOnce(&mut SetMemory) -> T) -> T {
+        match self {
+            Self::Whole(memory) => {
+                let result = then(memory);
+                if let Some(settled) = memory.settled.filter(|_| memory.is_empty()) {
+                    *self = Self::Settled(settled, memory.shown.take());
+                }
+                result
+            }
+            Self::Settled(settled, shown) => {
+                let mut memory = SetMemory {
+                    settled: Some(*settled),
+                    shown: shown.take(),
+                    ..SetMemory::default()
+                };
+                let result = then(&mut memory);
+                *self = match memory.settled.filter(|_| memory.is_empty()) {
+                    Some(settled) => Self::Settled(settled, memory.shown),
+                    None => Self::Whole(Box::new(memory)),
+                };
+                result
+            }
+        }
+    }
+}
 
 /// The state of one set.
 #[derive(Debug, Default)]
@@ -119,6 +161,35 @@ impl SetMemory {
         self.modified.clear();
         self.claim_events.clear();
         self.unlisted.clear();
+        self.reported_at = None;
+        self.ended = None;
+    }
+
+    /// True iff there is nothing to remember but that the set is settled.
+    fn is_empty(&self) -> bool {
+        // Every field, so that a new one is not dropped.
+        let Self {
+            written,
+            rollout,
+            reported_at,
+            unlisted,
+            unkept,
+            shown: _,
+            settled: _,
+            ended,
+            denials,
+            modified,
+            quotas,
+            claim_events,
+            failures,
+            undone,
+            write_denied,
+            not_evicted,
+        } = self;
+        let maps = written.is_empty() && unlisted.is_empty() && denials.is_empty() && modified.is_empty();
+        let writes = rollout.is_none() && reported_at.is_none() && ended.is_none() && quotas.is_none();
+        let faults = undone.is_none() && write_denied.is_none() && not_evicted.is_none();
+        maps && writes && faults && claim_events.is_empty() && (*unkept, *failures) == (0, 0)
     }
 
     /// Replaces PVCs that are older than our last write with its reply, and forgets replies that the watch has caught

@@ -1,13 +1,14 @@
 use std::collections::BTreeMap;
 
-use super::SetMemory;
+use super::{Remembered, SetMemory};
 use crate::claims;
 use crate::controller::crd::ClaimRollout;
 use crate::controller::fixtures;
+use crate::controller::settled::{Basis, Settled};
 use crate::controller::slim_claim::SlimClaim;
+use crate::controller::slim_set::SlimSet;
 use crate::controller::views;
-use crate::rollout::ApplyClaim;
-use crate::rollout::Refusal;
+use crate::rollout::{ApplyClaim, Refusal};
 use crate::templates::{ClaimName, Quantity, Revision};
 
 fn claim(uid: &str, resource_version: &str) -> claims::Claim {
@@ -135,4 +136,23 @@ fn failed_report_falls_back_to_the_watch() {
     memory.reported(report("a", "10").into(), 5);
     memory.report_failed();
     assert_eq!(memory.latest(None), None);
+}
+
+#[test]
+fn settled_memory_is_small_and_keeps_what_was_shown() {
+    assert!(size_of::<Remembered>() <= 56, "{} bytes", size_of::<Remembered>());
+    let web: SlimSet = serde_json::from_value(serde_json::json!({ "metadata": { "name": "web" } })).unwrap();
+    let settled = Settled::since(5, "default", Basis::of(&web, None));
+    let mut known = Remembered::default();
+    known.with(|memory| memory.latest(Some(report("a", "9").into())));
+    assert!(matches!(known, Remembered::Whole(_)), "it is not settled");
+    known.with(|memory| memory.settle(settled));
+    assert!(matches!(known, Remembered::Settled(..)), "{known:?}");
+    known.with(|memory| memory.failures = 1);
+    assert!(matches!(known, Remembered::Whole(_)), "a failure is remembered");
+    known.with(|memory| memory.failures = 0);
+    assert!(matches!(known, Remembered::Settled(..)), "{known:?}");
+    known.with(|memory| memory.reported(report("a", "10").into(), 6));
+    let latest = known.with(|memory| memory.latest(None));
+    assert_eq!(latest, None, "it was shown before, so it was deleted");
 }

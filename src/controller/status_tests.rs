@@ -1,4 +1,7 @@
-use super::{ClaimRolloutStatus, essence, status, time};
+use kube::CustomResourceExt as _;
+use serde_json::{Value, json};
+
+use super::{ClaimRollout, ClaimRolloutStatus, essence, status, time, whole};
 use crate::rollout::fixtures::web;
 use crate::rollout::snapshot::{Resize, Snapshot};
 use crate::rollout::{Progress, plan};
@@ -146,4 +149,21 @@ fn only_intermediate_steps_can_wait() {
         let of_another_target = status(&plan(&web).progress, Some(&before), 2, 20);
         assert_ne!(essence(&before), essence(&of_another_target), "{why}");
     }
+}
+
+#[test]
+fn patch_of_the_status_names_every_optional_field() {
+    let empty = ClaimRolloutStatus::default();
+    let patch = whole(&empty);
+    let fields: Vec<&String> = patch.as_object().unwrap().keys().collect();
+    let schema = json!(ClaimRollout::crd());
+    let status = &schema["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["status"];
+    let known: Vec<&String> = status["properties"].as_object().unwrap().keys().collect();
+    assert_eq!(fields, known);
+    assert_eq!(patch["replicas"], Value::Null);
+    let counted = ClaimRolloutStatus {
+        replicas: Some(3),
+        ..empty
+    };
+    assert_eq!(whole(&counted)["replicas"], 3);
 }
