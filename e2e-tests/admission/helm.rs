@@ -179,7 +179,7 @@ pub(super) async fn helm_upgrade_is_staged_pods_wait_and_rollback_withdraws(env:
     ensure!(
         warns(
             &output,
-            "staged data label helm.sh/chart web-1.0.0 -> web-1.0.1; 2 claims"
+            "staged data label helm.sh/chart web-1.0.0 -> web-1.0.1; 2 PVCs"
         ),
         "{output:?}"
     );
@@ -243,7 +243,7 @@ pub(super) async fn chart_version_in_template_is_ignored_if_so_set(env: &Environ
 
     let output = release.upgrade("1.0.2", "size=2Gi").await?;
     ensure!(
-        warns(&output, ignored) && warns(&output, "staged data 1Gi -> 2Gi; 2 claims"),
+        warns(&output, ignored) && warns(&output, "staged data 1Gi -> 2Gi; 2 PVCs"),
         "{output:?}"
     );
     let target = staged_change(&ns.set().await?)?["templates"][0].clone();

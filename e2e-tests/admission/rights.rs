@@ -83,7 +83,7 @@ pub(super) async fn user_without_claim_rights_may_withdraw_but_not_switch(env: &
         "alice",
         &apply,
         &manifest(1, "2Gi"),
-        "staged data 1Gi -> 2Gi; 1 claim",
+        "staged data 1Gi -> 2Gi; 1 PVC",
     )
     .await?;
     let back = withdraw(&change);

@@ -171,7 +171,7 @@ pub(super) async fn smaller_target_is_denied_with_a_reason(env: &Environment) ->
     let output = run(&ns, &["undo", "web"], "").await?;
     ensure!(output.code == Some(1), "{output:?}");
     for words in [
-        "asks for less storage, and a PVC never gets smaller",
+        "has less storage, and a PVC never gets smaller",
         "claim-rollout: spec.volumeClaimTemplates[data]",
     ] {
         ensure!(

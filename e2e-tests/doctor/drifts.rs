@@ -29,7 +29,7 @@ pub(super) async fn drift_finds_differing_claims(env: &mut Environment) -> anyho
     env.edit_claim(&of_size("2Gi")).await?;
     even(env).await?;
     env.edit_claim(&of_size("3Gi")).await?;
-    one(env, SIZE, "2Gi", "3Gi", "grown by another user").await?;
+    one(env, SIZE, "2Gi", "3Gi", "grown by somebody else").await?;
     env.recreate(FAULTS, &faulty("3Gi")).await?;
     even(env).await?;
     env.recreate(FAULTS, &faulty("4Gi")).await?;

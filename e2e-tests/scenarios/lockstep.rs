@@ -9,7 +9,7 @@ pub(super) async fn image_and_size_in_one_apply_claim_before_pod_per_replica(env
     let begun = ns.mark().await?;
     let both = manifest(3, "2Gi").replace("example/main:1", "example/main:2");
     let output = ns.target(&both).await?;
-    ensure!(output.stderr.contains("staged data 1Gi -> 2Gi; 3 claims"), "{output:?}");
+    ensure!(output.stderr.contains("staged data 1Gi -> 2Gi; 3 PVCs"), "{output:?}");
     ns.until_complete(3, "2Gi").await?;
     let set = ns.settled().await?;
     ensure!(
