@@ -187,7 +187,17 @@ impl Tool {
         let live = ns.set().await?;
         let dry_run = || apply(ns, manifest, self.sync.manager(), true, true);
         Ok(match self.compare {
-            Compare::KubectlDiff => self.kubectl_diff(ns, manifest).await?,
+            Compare::KubectlDiff => {
+                // kubectl reads the object and sends the dry run. Controllers may write the status between the two.
+                let mut shown = self.kubectl_diff(ns, manifest).await?;
+                for _ in 0..5 {
+                    if !shown.iter().any(|path| path.starts_with("status.")) {
+                        break;
+                    }
+                    shown = self.kubectl_diff(ns, manifest).await?;
+                }
+                shown
+            }
             Compare::ThreeWay { ignored } => three_way_diff(manifest, &live, ignored)?,
             Compare::ServerSideDiff { webhooks } => {
                 server_side_diff(&dry_run().await?, &live, self.sync.manager(), webhooks)
