@@ -107,19 +107,14 @@ pub struct ClaimRolloutStatus {
     /// The target revision.
     pub update_revision: String,
     /// When the controller first saw the target revision.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Time>,
     /// The number of replicas of the StatefulSet.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub replicas: Option<i64>,
     /// The number of replicas without an updated PVC.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub current_replicas: Option<i64>,
     /// The number of replicas whose PVCs are all updated.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub updated_replicas: Option<i64>,
     /// The number of replicas whose PVCs are all ready.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub ready_replicas: Option<i64>,
     /// The progress by template.
     pub volume_claim_templates: Vec<TemplateStatus>,

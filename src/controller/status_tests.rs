@@ -1,7 +1,7 @@
 use kube::CustomResourceExt as _;
 use serde_json::{Value, json};
 
-use super::{ClaimRollout, ClaimRolloutStatus, essence, status, time, whole};
+use super::{ClaimRollout, ClaimRolloutStatus, essence, status, time};
 use crate::rollout::fixtures::web;
 use crate::rollout::snapshot::{Resize, Snapshot};
 use crate::rollout::{Progress, plan};
@@ -154,7 +154,7 @@ fn only_intermediate_steps_can_wait() {
 #[test]
 fn patch_of_the_status_names_every_optional_field() {
     let empty = ClaimRolloutStatus::default();
-    let patch = whole(&empty);
+    let patch = json!(empty);
     let fields: Vec<&String> = patch.as_object().unwrap().keys().collect();
     let schema = json!(ClaimRollout::crd());
     let status = &schema["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["status"];
@@ -165,5 +165,5 @@ fn patch_of_the_status_names_every_optional_field() {
         replicas: Some(3),
         ..empty
     };
-    assert_eq!(whole(&counted)["replicas"], 3);
+    assert_eq!(json!(counted)["replicas"], 3);
 }
