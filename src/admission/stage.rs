@@ -17,13 +17,7 @@ pub(super) fn stage(
     remarks: &mut Remarks,
 ) -> Result<(StagedChange, String), Denial> {
     judge(&change, diff)?;
-    check_names(&change)?;
-    authority::check(
-        change.review,
-        change.settings,
-        authority::rollout(change.policy),
-        lookups,
-    )?;
+    check(&change, lookups)?;
     let checked = checks::of(&change, diff, lookups)?;
     let set = &change.new.metadata.name;
     remarks
@@ -39,13 +33,7 @@ pub(super) fn switch(
     lookups: &mut dyn Lookups,
     remarks: &mut Remarks,
 ) -> Result<(StagedChange, String), Denial> {
-    check_names(&change)?;
-    authority::check(
-        change.review,
-        change.settings,
-        authority::rollout(change.policy),
-        lookups,
-    )?;
+    check(&change, lookups)?;
     let claims = change.new.replicas().saturating_mul(count(change.live));
     remarks
         .warnings
@@ -67,8 +55,9 @@ pub(super) fn judge(change: &AskedChange<'_>, diff: &Diff) -> Result<(), Denial>
     Err(Denial::forbidden(message::faults(&faults, rules.metadata)))
 }
 
-/// Each claim of a replica must have a valid name, or the target revision could never be reached.
-fn check_names(change: &AskedChange<'_>) -> Result<(), Denial> {
+/// Checks the names of the claims, without which the target revision could never be reached, and the rights of the
+/// requester.
+fn check(change: &AskedChange<'_>, lookups: &mut dyn Lookups) -> Result<(), Denial> {
     let set = &change.new.metadata.name;
     for template in &change.asked {
         if let Err(error) = ClaimName::new(&template.name, set, 0) {
@@ -76,7 +65,12 @@ fn check_names(change: &AskedChange<'_>) -> Result<(), Denial> {
             return Err(Denial::forbidden(message::denial(&format!("{path}: {error}"))));
         }
     }
-    Ok(())
+    authority::check(
+        change.review,
+        change.settings,
+        authority::rollout(change.policy),
+        lookups,
+    )
 }
 
 fn staged_change(asked: AskedChange<'_>, remarks: &mut Remarks) -> Result<(StagedChange, String), Denial> {

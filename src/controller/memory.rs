@@ -37,7 +37,7 @@ impl Remembered {
         match self {
             Self::Whole(memory) => {
                 let result = then(memory);
-                if let Some(settled) = memory.settled.filter(|_| memory.is_empty()) {
+                if let Some(settled) = memory.only_settled() {
                     *self = Self::Settled(settled, memory.shown.take());
                 }
                 result
@@ -49,7 +49,7 @@ impl Remembered {
                     ..SetMemory::default()
                 };
                 let result = then(&mut memory);
-                *self = match memory.settled.filter(|_| memory.is_empty()) {
+                *self = match memory.only_settled() {
                     Some(settled) => Self::Settled(settled, memory.shown),
                     None => Self::Whole(Box::new(memory)),
                 };
@@ -165,8 +165,8 @@ impl SetMemory {
         self.ended = None;
     }
 
-    /// True iff there is nothing to remember but that the set is settled.
-    fn is_empty(&self) -> bool {
+    /// The settled state, if there is nothing else to remember.
+    fn only_settled(&self) -> Option<Settled> {
         // Every field, so that a new one is not dropped.
         let Self {
             written,
@@ -175,7 +175,7 @@ impl SetMemory {
             unlisted,
             unkept,
             shown: _,
-            settled: _,
+            settled,
             ended,
             denials,
             modified,
@@ -189,7 +189,8 @@ impl SetMemory {
         let maps = written.is_empty() && unlisted.is_empty() && denials.is_empty() && modified.is_empty();
         let writes = rollout.is_none() && reported_at.is_none() && ended.is_none() && quotas.is_none();
         let faults = undone.is_none() && write_denied.is_none() && not_evicted.is_none();
-        maps && writes && faults && claim_events.is_empty() && (*unkept, *failures) == (0, 0)
+        let is_empty = maps && writes && faults && claim_events.is_empty() && (*unkept, *failures) == (0, 0);
+        settled.filter(|_| is_empty)
     }
 
     /// Replaces PVCs that are older than our last write with its reply, and forgets replies that the watch has caught

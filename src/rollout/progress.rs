@@ -154,7 +154,7 @@ pub fn of(
         .iter()
         .flat_map(|replica| replica.claims.iter().map(move |claim| (replica, claim)));
     let not_done = claims.filter(|(_, claim)| claim.state != ClaimState::Done);
-    let (listed, unlisted) = listed(not_done, |(_, claim)| claim.state.is_stuck());
+    let (listed, unlisted) = listed(not_done, |(_, claim)| claim.state.is_stalled());
     let of_claims = |claims: Vec<(&Replica<'_>, &ClaimAssessment<'_>)>| {
         let claims = claims.into_iter();
         claims

@@ -95,12 +95,6 @@ impl ClaimState {
             Self::Applied | Self::Expanding | Self::NodeExpanding | Self::Modifying
         )
     }
-
-    /// True iff the claim is preferred in the status, because users must know of it.
-    #[must_use]
-    pub const fn is_stuck(self) -> bool {
-        matches!(self, Self::Refused | Self::Infeasible | Self::Foreign)
-    }
 }
 
 impl fmt::Display for ClaimState {
