@@ -14,7 +14,7 @@ use super::class_limits::{self, ClassNumber};
 use super::files::{self, read_settings};
 use super::service::{self, LogFormat};
 use crate::api::Settings;
-use crate::controller::{self, Budget, Config, Election, WithoutPolicy};
+use crate::controller::{self, Config, Election, WithoutPolicy, WriteBudget};
 use crate::templates::MaxInMotion;
 
 /// Roll out staged changes of volumeClaimTemplates to PVCs, in all namespaces or in that of --namespace
@@ -37,10 +37,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_delimiter = ',', value_name = "CLASS=NUMBER")]
     max_modifications: Vec<ClassNumber>,
     /// Maximum number of writes to the API server per second
-    #[arg(long, default_value_t = Budget::DEFAULT.per_second, value_name = "NUMBER")]
+    #[arg(long, default_value_t = WriteBudget::DEFAULT.per_second, value_name = "NUMBER")]
     kube_api_qps: NonZeroU32,
     /// Maximum number of writes at once after a quiet time
-    #[arg(long, default_value_t = Budget::DEFAULT.burst, value_name = "NUMBER")]
+    #[arg(long, default_value_t = WriteBudget::DEFAULT.burst, value_name = "NUMBER")]
     kube_api_burst: NonZeroU32,
     /// Policy settings file (JSON or YAML); built-in defaults if omitted. Before each rollout, the controller checks
     /// again every rule in it that does not depend on the requester
@@ -86,7 +86,7 @@ pub(crate) async fn run(cluster: &ClusterArguments, args: Arguments) -> anyhow::
             WithoutPolicy::Stall
         },
         election: election(&args)?,
-        budget: Budget {
+        budget: WriteBudget {
             per_second: args.kube_api_qps,
             burst: args.kube_api_burst,
         },

@@ -87,7 +87,7 @@ use crate::rollout::Seconds;
 use crate::templates::MaxInMotion;
 
 pub use admission::WithoutPolicy;
-pub use client::WriteBudget as Budget;
+pub use client::WriteBudget;
 pub use lease::Election;
 pub(crate) use lease::NAME as LEASE;
 pub use places::ClassLimits;
@@ -119,7 +119,7 @@ pub struct Config {
     /// Leader election; without it this controller leads.
     pub election: Option<Election>,
     /// The rate limit of writes.
-    pub budget: Budget,
+    pub budget: WriteBudget,
 }
 
 impl Default for Config {
@@ -132,7 +132,7 @@ impl Default for Config {
             settings: Settings::default(),
             without_policy: WithoutPolicy::default(),
             election: None,
-            budget: Budget::DEFAULT,
+            budget: WriteBudget::DEFAULT,
         }
     }
 }

@@ -33,20 +33,19 @@ fn class(class: u8) -> Option<Id> {
 }
 
 /// The target that is rolled out: staged for this set, in force, and allowed by the policy.
-pub(crate) fn target_in_force(set: &SetObject, recover: bool) -> Option<ModelTarget> {
+pub(crate) fn target_in_force(set: &SetObject) -> Option<ModelTarget> {
     let change = set.staged_change()?;
     let live = set.spec.live.wants();
     let smaller = |(target, live): (&Want, &Want)| target.size < live.size;
     let sound = change.target.wants().len() == live.len() && !change.target.wants().iter().zip(live).any(smaller);
     let in_force = set.policy() == UpdatePolicy::InPlace && !set.owned && !set.terminating;
-    let _ = recover;
     (sound && in_force).then_some(change.target)
 }
 
 impl SceneFacts {
     /// Facts about the stored objects.
     pub(crate) fn of(api: &Api, refused: &dyn Fn(usize) -> bool) -> Self {
-        let target = api.set.and_then(|set| target_in_force(&set, false));
+        let target = api.set.and_then(|set| target_in_force(&set));
         let wanted = target.or(api.set.map(|set| set.spec.live)).unwrap_or_default();
         let number = |number: usize| u32::try_from(number).unwrap_or(0);
         let claims = (0..SLOTS).filter_map(|slot| {
@@ -134,7 +133,7 @@ fn set_facts(set: &SetObject) -> SetFacts {
         terminating: set.terminating,
         first_ordinal: 0,
         replicas: set.spec.replicas.into(),
-        target: target_in_force(set, false).as_ref().map(id),
+        target: target_in_force(set).as_ref().map(id),
         complete: change.is_some_and(|change| change.complete),
         lock_step: !set.spec.asynchronous && !set.spec.on_delete,
         paused: set.spec.paused,

@@ -172,7 +172,7 @@ impl SimWorld {
     fn manual_fix(&self, ordinal: usize) -> Option<UserAction> {
         let (pod, set) = (self.api.pods[ordinal]?, self.api.set?);
         let ordinal_byte = u8::try_from(ordinal).ok()?;
-        let target = invariant_adapter::target_in_force(&set, self.recover);
+        let target = invariant_adapter::target_in_force(&set);
         let stays = ordinal < usize::from(set.spec.partition) || set.spec.paused || set.spec.on_delete;
         let claim = self.api.claims[ordinal]?;
         // The claim has grown, and the disk is still full.
@@ -234,7 +234,7 @@ impl SimWorld {
         let Some(set) = self.api.set else {
             return Ok(());
         };
-        let complete = invariant_adapter::target_in_force(&set, self.recover).is_some()
+        let complete = invariant_adapter::target_in_force(&set).is_some()
             && set.staged_change().is_some_and(|change| change.complete)
             && !set.spec.paused
             && !set.spec.on_delete

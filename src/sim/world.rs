@@ -152,7 +152,7 @@ impl SimWorld {
     /// Facts about the stored objects.
     pub(crate) fn facts(&self) -> SceneFacts {
         let refused = |slot: usize| {
-            let target = self.api.set.and_then(|set| target_in_force(&set, false));
+            let target = self.api.set.and_then(|set| target_in_force(&set));
             let uid = self.api.claims[slot].map(|claim| claim.uid);
             self.instances.iter().any(|instance| {
                 let denial = instance.memory.denials[slot];
