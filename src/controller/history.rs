@@ -55,6 +55,9 @@ pub(super) fn unkept(outcomes: &[ApiOutcome<()>], before: u32) -> u32 {
 /// in order, or the failure to read the history.
 ///
 /// It writes nothing if the revision is the latest already. Nothing depends on a write that is denied.
+///
+/// While there were no more targets than revisions may be kept, the target is created without a read: nothing is to be
+/// deleted, and a name that is taken tells that the target was kept before.
 pub(super) async fn keep(
     client: &Client,
     set: &SlimSet,
@@ -64,20 +67,27 @@ pub(super) async fn keep(
 ) -> ApiOutcome<Vec<ApiOutcome<()>>> {
     let namespace = set.namespace().unwrap_or_default();
     let stored: Api<Stored> = Api::namespaced(client.clone(), &namespace);
+    let create = async |number| {
+        let revisions: Api<ControllerRevision> = Api::namespaced(client.clone(), &namespace);
+        let revision = controller_revision(set, rollout, change, number);
+        done(call(revisions.create(&PostParams::default(), &revision)).await)
+    };
+    let limit = set.spec.revision_history_limit.unwrap_or(DEFAULT_LIMIT);
+    if let Some(number) = number_of(rollout, limit) {
+        let created = create(number).await;
+        if created != ApiOutcome::Conflict {
+            return ApiOutcome::Done(vec![created]);
+        }
+    }
     let kept = match known(&stored, rollout).await {
         ApiOutcome::Done(kept) => kept,
         other => return other.and_then(|_| ApiOutcome::Done(Vec::new())),
     };
-    let limit = set.spec.revision_history_limit.unwrap_or(DEFAULT_LIMIT);
     let limit = usize::try_from(limit).unwrap_or(0);
     let mut outcomes = Vec::new();
     for step in steps(&kept, &change.revision(), current, limit) {
         outcomes.push(match step {
-            Step::Add { number } => {
-                let revisions: Api<ControllerRevision> = Api::namespaced(client.clone(), &namespace);
-                let revision = controller_revision(set, rollout, change, number);
-                done(call(revisions.create(&PostParams::default(), &revision)).await)
-            }
+            Step::Add { number } => create(number).await,
             Step::Renumber { name, uid, number } => {
                 let body = json!({
                     "metadata": {"uid": uid, "annotations": staged_by(change)},
@@ -99,9 +109,6 @@ pub(super) async fn keep(
 
 /// The history of the ClaimRollout.
 async fn known(stored: &Api<Stored>, rollout: &ClaimRollout) -> ApiOutcome<Vec<Kept>> {
-    if is_new(rollout) {
-        return ApiOutcome::Done(Vec::new());
-    }
     let uid = rollout.uid().unwrap_or_default();
     let of_rollout = ListParams::default().labels(&format!("{}={uid}", keys::ROLLOUT));
     call(stored.list(&of_rollout)).await.and_then(|listed| {
@@ -110,10 +117,10 @@ async fn known(stored: &Api<Stored>, rollout: &ClaimRollout) -> ApiOutcome<Vec<K
     })
 }
 
-/// True iff the history of the ClaimRollout must be empty. The exception is a revision of a controller that ended
-/// before it wrote the status: its name is taken, and the retry reads the history.
-fn is_new(rollout: &ClaimRollout) -> bool {
-    rollout.metadata.generation == Some(1) && rollout.status.is_none()
+/// The number of the target if it is higher than all others and none of them is to be deleted: each target is a
+/// generation of the ClaimRollout, and gets its number or a lower one.
+fn number_of(rollout: &ClaimRollout, limit: i32) -> Option<i64> {
+    rollout.metadata.generation.filter(|number| *number <= i64::from(limit))
 }
 
 fn done<T>(outcome: ApiOutcome<T>) -> ApiOutcome<()> {
@@ -170,14 +177,14 @@ fn controller_revision(
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{ApiOutcome, Revision, TRIES, is_due, is_new, unkept};
+    use super::{ApiOutcome, Revision, TRIES, is_due, number_of, unkept};
     use crate::controller::fixtures;
 
     #[test]
-    fn history_of_a_new_rollout_is_not_read() {
-        for (generation, status, expected) in [(1, Value::Null, true), (2, Value::Null, false), (1, json!({}), false)] {
-            let rollout = fixtures::rollout(&json!({"name": "web", "generation": generation}), &status);
-            assert_eq!(is_new(&rollout), expected, "{generation} {status}");
+    fn number_of_a_target_is_its_generation_up_to_the_limit() {
+        for (generation, limit, expected) in [(1, 10, Some(1)), (10, 10, Some(10)), (11, 10, None), (1, 0, None)] {
+            let rollout = fixtures::rollout(&json!({"name": "web", "generation": generation}), &Value::Null);
+            assert_eq!(number_of(&rollout, limit), expected, "{generation} of {limit}");
         }
     }
 

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition as ApiCondition, OwnerReference, Time};
 use kube::ResourceExt;
-use kube::api::{Api, Patch, PatchParams};
+use kube::api::{Api, Patch, PostParams};
 use serde_json::{Value, json};
 
-use super::api_calls::{ApiOutcome, call};
+use super::api_calls::{ApiOutcome, call, merge};
 use super::crd::{ClaimRollout, ClaimRolloutSpec, ClaimRolloutStatus, PvcStatus, StatefulSetRef, TemplateStatus};
 use super::slim_set::SlimSet;
 use super::{FIELD_MANAGER, timestamp};
@@ -27,10 +27,11 @@ pub(super) async fn ensure(
 ) -> ApiOutcome<(Arc<ClaimRollout>, ReportWrite)> {
     let spec = spec(set, progress);
     let owners = vec![owner(set)];
+    let exists = seen.is_some();
     let current = seen.filter(|seen| seen.spec == spec && seen.metadata.owner_references.as_ref() == Some(&owners));
     match current {
         Some(seen) => ApiOutcome::Done((seen, ReportWrite::Nothing)),
-        None => write_spec(api, set, &spec, &owners)
+        None => write_spec(api, set, &spec, &owners, exists)
             .await
             .and_then(|rollout| ApiOutcome::Done((Arc::new(rollout), ReportWrite::Something))),
     }
@@ -64,11 +65,7 @@ pub(super) async fn write(
     // A field that is absent is null in the patch, so nothing of the previous status is left. A server-side apply of the
     // same costs the API server about twice as much.
     let body = json!({ "metadata": { "uid": rollout.uid() }, "status": status });
-    let params = PatchParams {
-        field_manager: Some(FIELD_MANAGER.to_owned()),
-        ..PatchParams::default()
-    };
-    let reply = call(api.patch_status(&name, &params, &Patch::Merge(&body))).await;
+    let reply = call(api.patch_status(&name, &merge(), &Patch::Merge(&body))).await;
     reply.and_then(|rollout| ApiOutcome::Done((Arc::new(rollout), ReportWrite::Something)))
 }
 
@@ -83,22 +80,29 @@ pub(super) enum ReportWrite {
     Later,
 }
 
-/// Applies the `spec` without the uid of the ClaimRollout, so that a missing or deleted one is created.
+/// Creates the ClaimRollout, or patches the known one. A server-side apply of the same costs the API server about twice
+/// as much.
 async fn write_spec(
     api: &Api<ClaimRollout>,
     set: &SlimSet,
     spec: &ClaimRolloutSpec,
     owners: &[OwnerReference],
+    exists: bool,
 ) -> ApiOutcome<ClaimRollout> {
-    let name = set.name_any();
-    let body = json!({
-        "apiVersion": "claim-rollout.io/v1alpha1",
-        "kind": "ClaimRollout",
-        "metadata": { "name": name, "ownerReferences": owners },
-        "spec": spec,
-    });
-    let params = PatchParams::apply(FIELD_MANAGER).force();
-    call(api.patch(&name, &params, &Patch::Apply(&body))).await
+    let mut rollout = ClaimRollout::new(&set.name_any(), spec.clone());
+    rollout.metadata.owner_references = Some(owners.to_vec());
+    if !exists {
+        let params = PostParams {
+            field_manager: Some(FIELD_MANAGER.to_owned()),
+            ..PostParams::default()
+        };
+        let created = call(api.create(&params, &rollout)).await;
+        if created != ApiOutcome::Conflict {
+            return created;
+        }
+    }
+    let body = json!({ "metadata": { "ownerReferences": owners }, "spec": spec });
+    call(api.patch(&set.name_any(), &merge(), &Patch::Merge(&body))).await
 }
 
 /// The owner reference to the set, with which the ClaimRollout is deleted. It is no controller reference and blocks
