@@ -12,17 +12,21 @@ use syn::{Attribute, Item, ItemMod, ItemUse, UseTree, Visibility};
 mod names;
 
 /// The folders that each folder may import. A folder that is not listed imports nothing.
-const PLAN: [(&str, &[&str]); 11] = [
+const PLAN: [(&str, &[&str]); 12] = [
     ("templates", &["json"]),
     ("api", &["json", "templates"]),
     ("claims", &["json", "templates"]),
     ("rollout", &["api", "claims", "json", "templates"]),
+    ("replace", &["api", "claims", "json", "templates"]),
     ("gate", &["api", "claims", "rollout", "templates"]),
     ("admission", &["api", "claims", "gate", "json", "rollout", "templates"]),
     ("wire", &["admission", "json"]),
     ("policy", &["admission", "json", "wire"]),
     ("webhook", &["admission", "wire"]),
-    ("controller", &["api", "claims", "json", "rollout", "templates"]),
+    (
+        "controller",
+        &["api", "claims", "json", "replace", "rollout", "templates"],
+    ),
     (
         "sim",
         &["admission", "api", "claims", "json", "rollout", "templates", "wire"],

@@ -1,12 +1,13 @@
 //! Change `volumeClaimTemplates` of a StatefulSet on a stock Kubernetes cluster.
 //!
-//! Three pure decisions, and four front ends over them.
+//! Four pure decisions, and four front ends over them.
 //!
 //! | decision | where | returns |
 //! |---|---|---|
 //! | `admit` | [`admission`] | the verdict on a request: pass, stage or deny |
 //! | `plan` | [`rollout`] | what to do next to bring the PVCs of a StatefulSet to its target revision |
 //! | `gate` | [`gate`] | whether a Pod may be deleted now |
+//! | `next` | `replace` | the next step of replacing a StatefulSet by one with the desired templates |
 //!
 //! | front end | where | feature |
 //! |---|---|---|
@@ -35,6 +36,8 @@ pub mod gate;
 pub mod json;
 #[cfg(target_family = "wasm")]
 mod policy;
+#[cfg(not(target_family = "wasm"))]
+pub mod replace;
 pub mod rollout;
 #[cfg(all(feature = "sim", not(target_family = "wasm")))]
 pub mod sim;

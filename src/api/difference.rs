@@ -41,6 +41,7 @@ impl Settings {
         match setting {
             "mode" => format!("{:?}", self.mode),
             "defaultUpdatePolicy" => self.default_update_policy.as_str().to_owned(),
+            "defaultReplaceSet" => self.default_replace_set.as_str().to_owned(),
             "allowReCreate" => (self.recreate == ReCreate::Allowed).to_string(),
             "metadataOnlyChanges" => format!("{:?}", self.metadata_only_changes),
             "shrink" => format!("{:?}", self.shrink),
@@ -106,12 +107,17 @@ mod tests {
     }
 
     /// A value other than the default, and the message for it.
-    const OTHERS: [(&str, &str, &str); 16] = [
+    const OTHERS: [(&str, &str, &str); 17] = [
         ("mode", r#""ValidateOnly""#, "expected Stage, but found ValidateOnly"),
         (
             "defaultUpdatePolicy",
             r#""InPlace""#,
             "expected OnClaimDelete, but found InPlace",
+        ),
+        (
+            "defaultReplaceSet",
+            r#""WhenComplete""#,
+            "expected Never, but found WhenComplete",
         ),
         ("allowReCreate", "true", "expected false, but found true"),
         ("metadataOnlyChanges", r#""Deny""#, "expected Rollout, but found Deny"),

@@ -4,13 +4,18 @@
 //! |---|---|
 //! | [`settings`] | the settings of the policy, the webhook and the controller |
 //! | [`reasons`] | the reasons of the condition `Ready` |
+//! | `replacement` | why a StatefulSet is not replaced, or not yet |
 //! | [`difference`] | the differences between two settings documents |
 
 pub mod difference;
 pub mod reasons;
+#[cfg(not(target_family = "wasm"))]
+pub mod replacement;
 pub mod settings;
 
 pub use reasons::ReadyReason;
+#[cfg(not(target_family = "wasm"))]
+pub use replacement::ReplacementReason;
 pub use settings::Settings;
 
 #[cfg(test)]

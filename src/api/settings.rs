@@ -6,7 +6,7 @@ use crate::json::{Error, Reader};
 pub use crate::templates::rules::OwnedSets;
 use crate::templates::rules::{Frozen, Metadata, Shrink};
 use crate::templates::show::{cut, shown};
-use crate::templates::{Quantity, Rules, UpdatePolicy, keys};
+use crate::templates::{Quantity, ReplaceSet, Rules, UpdatePolicy, keys};
 
 /// The settings of an administrator. The first value is the default; an empty document is valid.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,6 +15,8 @@ pub struct Settings {
     pub mode: Mode,
     /// `defaultUpdatePolicy`: the update policy of a StatefulSet without the annotation.
     pub default_update_policy: UpdatePolicy,
+    /// `defaultReplaceSet`: whether a complete rollout replaces a StatefulSet without the annotation.
+    pub default_replace_set: ReplaceSet,
     /// `allowReCreate`: whether `ReCreate`, which deletes PVCs, is allowed.
     pub recreate: ReCreate,
     /// `metadataOnlyChanges`: how to handle changes of labels and annotations.
@@ -46,9 +48,10 @@ pub struct Settings {
 }
 
 /// The names of all settings, in the order in which documents list them.
-pub const NAMES: [&str; 16] = [
+pub const NAMES: [&str; 17] = [
     "mode",
     "defaultUpdatePolicy",
+    "defaultReplaceSet",
     "allowReCreate",
     "metadataOnlyChanges",
     "shrink",
@@ -155,6 +158,7 @@ impl Default for Settings {
         Self {
             mode: Mode::default(),
             default_update_policy: UpdatePolicy::default(),
+            default_replace_set: ReplaceSet::default(),
             recreate: ReCreate::default(),
             metadata_only_changes: MetadataOnlyChanges::default(),
             shrink: Shrink::default(),
@@ -263,6 +267,7 @@ impl Settings {
         match key {
             "mode" => choose(&mut self.mode, value, &MODES),
             "defaultUpdatePolicy" => choose(&mut self.default_update_policy, value, &DEFAULT_UPDATE_POLICIES),
+            "defaultReplaceSet" => choose(&mut self.default_replace_set, value, &REPLACE_SETS),
             "allowReCreate" => match value {
                 "true" => put(&mut self.recreate, ReCreate::Allowed),
                 "false" => put(&mut self.recreate, ReCreate::Denied),
@@ -292,6 +297,8 @@ type Choices<T, const N: usize> = [(&'static str, T); N];
 
 const MODES: Choices<Mode, 2> = [("Stage", Mode::Stage), ("ValidateOnly", Mode::ValidateOnly)];
 /// `ReCreate` deletes PVCs, so it cannot be the default.
+const REPLACE_SETS: Choices<ReplaceSet, 2> = [("Never", ReplaceSet::Never), ("WhenComplete", ReplaceSet::WhenComplete)];
+
 const DEFAULT_UPDATE_POLICIES: Choices<UpdatePolicy, 2> = [
     ("OnClaimDelete", UpdatePolicy::OnClaimDelete),
     ("InPlace", UpdatePolicy::InPlace),

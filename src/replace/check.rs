@@ -1,0 +1,233 @@
+//! The preconditions: when a set may be replaced.
+
+use super::journal::{self, Journal};
+use super::live::LiveSet;
+use super::step::Fault;
+use super::world::{Dependents, DryRuns, Millis, Part, PodFacts, World};
+use crate::api::ReplacementReason as Reason;
+use crate::json;
+use crate::templates::{ClaimTemplate, Diff, Phase, ReplaceSet, UpdatePolicy, keys};
+
+/// The age from which a set may be replaced. The garbage collector may not know the references to a younger one
+/// (kubernetes#131284).
+const LEAST_AGE: Millis = 60_000;
+
+/// The result of a check.
+pub(super) enum Check {
+    /// The set may be replaced.
+    Allowed,
+    /// Nothing asks for a replacement.
+    NotAsked,
+    /// The set must not be replaced.
+    Refused(Fault),
+    /// This part of the world must be read first.
+    Unread(Part),
+}
+
+/// Checks the preconditions, the cheapest first.
+pub(super) fn check(world: &World<'_>, set: &LiveSet) -> Check {
+    if !is_asked(world, set) {
+        return Check::NotAsked;
+    }
+    if let Some(fault) = by_set(world, set) {
+        return Check::Refused(fault);
+    }
+    // A scale since then does no harm: the new set has the replicas of the last version of the old one.
+    if world.checked.as_deref() == Some(&basis(set)) {
+        return Check::Allowed;
+    }
+    if let Some(fault) = by_status(set).or_else(|| by_age(world, set)) {
+        return Check::Refused(fault);
+    }
+    match world.guarded {
+        None => return Check::Unread(Part::Guard),
+        Some(false) => {
+            let message = "the guard is not installed: it denies that others delete the StatefulSet meanwhile; apply \
+                           deploy/guard, or set guard.enabled in the chart";
+            return Check::Refused(Fault::new(Reason::GuardMissing, message));
+        }
+        Some(true) => {}
+    }
+    let Some(dependents) = &world.dependents else {
+        return Check::Unread(Part::Dependents);
+    };
+    if let Some(fault) = by_dependents(set, dependents) {
+        return Check::Refused(fault);
+    }
+    let Some(quotas) = &world.quotas else {
+        return Check::Unread(Part::Quotas);
+    };
+    if let Some(full) = quotas.iter().find(|quota| quota.used >= quota.hard) {
+        let message = format!(
+            "ResourceQuota {} allows {} StatefulSets and {} exist: raise it by one, because the old one may count for \
+             a moment after it is gone",
+            full.name, full.hard, full.used
+        );
+        return Check::Refused(Fault::new(Reason::QuotaFull, message));
+    }
+    match world.dry_runs.as_ref().filter(|runs| runs.basis == basis(set)) {
+        None => Check::Unread(Part::DryRuns),
+        Some(runs) => by_dry_runs(set, runs).map_or(Check::Allowed, Check::Refused),
+    }
+}
+
+/// True iff the set has desired templates that are not live, and its user wants them live.
+fn is_asked(world: &World<'_>, set: &LiveSet) -> bool {
+    let wants = world.forced || set.replace_set(world.settings.default_replace_set) == ReplaceSet::WhenComplete;
+    let paused = !world.forced && set.annotation(keys::PAUSED) == Some("true");
+    let Some(change) = set.staged().filter(|_| wants && !paused) else {
+        return false;
+    };
+    let live = set.object().pointer("/spec/volumeClaimTemplates");
+    let live = json::read(&live.map(ToString::to_string).unwrap_or_default());
+    let live = live.map(ClaimTemplate::list_from_value);
+    matches!(live, Ok(Ok(live)) if !Diff::between(&live, &change.templates).is_empty())
+}
+
+fn by_set(world: &World<'_>, set: &LiveSet) -> Option<Fault> {
+    if let Err(why) = &world.allowed {
+        return Some(Fault::new(Reason::StagedChangeNotAllowed, why));
+    }
+    if let Some(finalizer) = set.foreign_finalizer() {
+        let message =
+            format!("the StatefulSet has the finalizer {finalizer}: who set it would clean up when it is deleted");
+        return Some(Fault::new(Reason::ForeignFinalizer, message));
+    }
+    let change = set.staged()?;
+    let policy = set.annotation(keys::UPDATE_POLICY).and_then(|text| text.parse().ok());
+    let rolls_out = policy.unwrap_or(change.update_policy) != UpdatePolicy::OnClaimDelete;
+    if rolls_out && change.phase != Phase::Complete {
+        return Some(Fault::new(
+            Reason::RolloutNotComplete,
+            "not every PVC is updated and ready",
+        ));
+    }
+    if set.has_partition() && set.partition() > 0 {
+        let message = format!(
+            "the partition is {}: set it to 0, so that every Pod has one revision",
+            set.partition()
+        );
+        return Some(Fault::new(Reason::PartitionSet, message));
+    }
+    let fits = Journal::begin(set, Vec::new(), world.now).and_then(|journal| journal.write().ok());
+    let bytes = fits.map_or(usize::MAX, |text| text.len());
+    (bytes > journal::MAX_BYTES).then(|| {
+        let message = format!(
+            "the StatefulSet takes {bytes} bytes, but the journal holds {}",
+            journal::MAX_BYTES
+        );
+        Fault::new(Reason::TooLarge, message)
+    })
+}
+
+fn by_status(set: &LiveSet) -> Option<Fault> {
+    (!set.status_is_current()).then(|| {
+        let message = "the StatefulSet controller has not seen the last change of the StatefulSet";
+        Fault::new(Reason::StatusOutdated, message)
+    })
+}
+
+fn by_age(world: &World<'_>, set: &LiveSet) -> Option<Fault> {
+    let created: jiff::Timestamp = set.created().parse().ok()?;
+    let created = Millis::try_from(created.as_millisecond()).unwrap_or_default();
+    let age = world.now.saturating_sub(created);
+    (age < LEAST_AGE).then(|| {
+        let message = "the StatefulSet is younger than a minute; it is replaced after that";
+        Fault::new(Reason::TooYoung, message)
+    })
+}
+
+fn by_dependents(set: &LiveSet, dependents: &Dependents) -> Option<Fault> {
+    if let Some(other) = dependents.unknown.first() {
+        let message = format!("{other} is owned by the StatefulSet and would lose its owner for ever");
+        return Some(Fault::new(Reason::OtherDependents, message));
+    }
+    let controls = |pod: &&PodFacts| pod.controller.as_ref().is_some_and(|owner| owner.uid == set.uid());
+    let pods: Vec<&PodFacts> = dependents.pods.iter().filter(controls).collect();
+    let names = (set.first_ordinal()..set.first_ordinal().saturating_add(set.replicas()))
+        .map(|ordinal| format!("{}-{ordinal}", set.name()));
+    let missing = { names }.find(|name| !pods.iter().any(|pod| pod.name == *name));
+    let count = i64::try_from(pods.len()).unwrap_or(i64::MAX);
+    pods.iter().find_map(|pod| by_pod(set, pod)).or_else(|| {
+        let message = missing.map(|name| format!("Pod {name} is missing"));
+        let missing = message.map(|message| Fault::new(Reason::PodNotReady, message));
+        missing.or_else(|| {
+            (count > set.replicas()).then(|| {
+                let message = format!(
+                    "{count} Pods exist, but the StatefulSet has {} replicas",
+                    set.replicas()
+                );
+                Fault::new(Reason::ScalingDown, message)
+            })
+        })
+    })
+}
+
+fn by_pod(set: &LiveSet, pod: &PodFacts) -> Option<Fault> {
+    let name = &pod.name;
+    let fault = |reason, message| Some(Fault::new(reason, message));
+    if pod.terminating {
+        return fault(Reason::PodTerminating, format!("Pod {name} is being deleted"));
+    }
+    if !pod.selected {
+        let message = format!("the selector does not match the labels of Pod {name}, so that it would not be adopted");
+        return fault(Reason::PodNotSelected, message);
+    }
+    if pod.revision != set.update_revision() {
+        let message = format!(
+            "Pod {name} has revision {}, not {}",
+            pod.revision,
+            set.update_revision()
+        );
+        return fault(Reason::PodNotUpdated, message);
+    }
+    if pod.ready {
+        return None;
+    }
+    fault(Reason::PodNotReady, format!("Pod {name} is not Ready"))
+}
+
+fn by_dry_runs(set: &LiveSet, runs: &DryRuns) -> Option<Fault> {
+    let denied = |reason, verb: &str, why: &String| Some(Fault::new(reason, format!("{verb} would be denied: {why}")));
+    if let Err(why) = &runs.delete {
+        return denied(Reason::DeleteDenied, "DELETE", why);
+    }
+    if let Err(why) = runs.create.as_ref().and(runs.created.as_ref()) {
+        return denied(Reason::CreateDenied, "CREATE", why);
+    }
+    let created = runs.created.as_ref().ok()?;
+    let field = changed_field(set, created)?;
+    let message = format!("a webhook changes spec.{field} of a new StatefulSet, so that its Pods would restart");
+    Some(Fault::new(Reason::CreateChanges, message))
+}
+
+/// The first field of the spec that differs from the old set, except those that are meant to.
+fn changed_field(set: &LiveSet, created: &LiveSet) -> Option<String> {
+    let journal = Journal::begin(set, Vec::new(), 0)?;
+    let sent = journal.recreated();
+    let fields = |object: &serde_json::Value| object["spec"].as_object().cloned().unwrap_or_default();
+    let (sent, created) = (fields(&sent), fields(created.object()));
+    let mut keys = sent
+        .keys()
+        .chain(created.keys())
+        .filter(|key| *key != "volumeClaimTemplates");
+    keys.find(|key| sent.get(*key) != created.get(*key)).cloned()
+}
+
+/// The part of a set that the dry runs depend on: everything that a user may change but `replicas`, which others may
+/// change many times a second.
+#[must_use]
+pub fn basis(set: &LiveSet) -> String {
+    let mut object = set.recreated(&[], None);
+    if let Some(spec) = object["spec"].as_object_mut() {
+        spec.remove("replicas");
+        spec.remove("persistentVolumeClaimRetentionPolicy");
+    }
+    object["spec"]["updateStrategy"]["rollingUpdate"]["partition"] = serde_json::Value::Null;
+    object["metadata"]["annotations"] = serde_json::Value::Null;
+    format!(
+        "{} {} {object}",
+        set.uid(),
+        set.annotation(keys::STAGED).unwrap_or_default()
+    )
+}

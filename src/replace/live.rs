@@ -1,0 +1,263 @@
+//! A StatefulSet as the API server returned it.
+//!
+//! It is kept as JSON, because the new StatefulSet must have every field of the old one, also those of newer releases.
+
+use serde_json::{Value, json};
+
+use crate::claims::Owner;
+use crate::templates::{ReplaceSet, StagedChange, keys};
+
+/// The finalizer of a StatefulSet that is being replaced. It keeps the object while the garbage collector removes the
+/// references to it, and while others may still write to it.
+pub const FINALIZER: &str = "claim-rollout.io/replacing";
+
+/// The finalizer that the API server adds to a StatefulSet that is deleted without its dependents.
+const ORPHAN: &str = "orphan";
+
+/// The fields of metadata that the API server writes.
+const OF_SERVER: [&str; 8] = [
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "managedFields",
+    "selfLink",
+];
+
+/// The annotations of a staged change. A StatefulSet with the desired templates has none of them.
+const OF_STAGED_CHANGE: [&str; 4] = [keys::STAGED, keys::PHASE, keys::READY, keys::WITHDRAW];
+
+/// A StatefulSet as the API server returned it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LiveSet(Value);
+
+impl LiveSet {
+    /// The object.
+    #[must_use]
+    pub const fn new(object: Value) -> Self {
+        Self(object)
+    }
+
+    /// The object as JSON.
+    #[must_use]
+    pub const fn object(&self) -> &Value {
+        &self.0
+    }
+
+    fn text(&self, pointer: &str) -> &str {
+        self.0.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    fn number(&self, pointer: &str) -> Option<i64> {
+        self.0.pointer(pointer).and_then(Value::as_i64)
+    }
+
+    /// `metadata.namespace`
+    #[must_use]
+    pub fn namespace(&self) -> &str {
+        self.text("/metadata/namespace")
+    }
+
+    /// `metadata.name`
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.text("/metadata/name")
+    }
+
+    /// `metadata.uid`
+    #[must_use]
+    pub fn uid(&self) -> &str {
+        self.text("/metadata/uid")
+    }
+
+    /// `metadata.resourceVersion`
+    #[must_use]
+    pub fn resource_version(&self) -> &str {
+        self.text("/metadata/resourceVersion")
+    }
+
+    /// `metadata.creationTimestamp`, in RFC 3339.
+    #[must_use]
+    pub fn created(&self) -> &str {
+        self.text("/metadata/creationTimestamp")
+    }
+
+    /// True iff the object is being deleted.
+    #[must_use]
+    pub fn terminating(&self) -> bool {
+        self.0
+            .pointer("/metadata/deletionTimestamp")
+            .is_some_and(Value::is_string)
+    }
+
+    /// `metadata.finalizers`
+    pub fn finalizers(&self) -> impl Iterator<Item = &str> {
+        let finalizers = self.0.pointer("/metadata/finalizers").and_then(Value::as_array);
+        finalizers.into_iter().flatten().filter_map(Value::as_str)
+    }
+
+    /// True iff the object has our finalizer.
+    #[must_use]
+    pub fn is_marked(&self) -> bool {
+        self.finalizers().any(|finalizer| finalizer == FINALIZER)
+    }
+
+    /// True iff the garbage collector has yet to remove the references to the object.
+    #[must_use]
+    pub fn is_orphaning(&self) -> bool {
+        self.finalizers().any(|finalizer| finalizer == ORPHAN)
+    }
+
+    /// The first finalizer of somebody else.
+    #[must_use]
+    pub fn foreign_finalizer(&self) -> Option<&str> {
+        self.finalizers()
+            .find(|finalizer| ![FINALIZER, ORPHAN].contains(finalizer))
+    }
+
+    /// The owner that controls the StatefulSet.
+    #[must_use]
+    pub fn controller(&self) -> Option<Owner> {
+        let owners = self.0.pointer("/metadata/ownerReferences").and_then(Value::as_array);
+        let mut owners = owners.into_iter().flatten();
+        let owner = owners.find(|owner| owner["controller"] == true)?;
+        let text = |key: &str| owner[key].as_str().unwrap_or_default().to_owned();
+        Some(Owner {
+            api_version: text("apiVersion"),
+            kind: text("kind"),
+            name: text("name"),
+            uid: text("uid"),
+            controller: true,
+            block_owner_deletion: owner["blockOwnerDeletion"] == true,
+        })
+    }
+
+    /// The value of an annotation.
+    #[must_use]
+    pub fn annotation(&self, key: &str) -> Option<&str> {
+        self.0.pointer("/metadata/annotations")?.get(key)?.as_str()
+    }
+
+    /// The staged change; none if there is none or it cannot be read.
+    #[must_use]
+    pub fn staged(&self) -> Option<StagedChange> {
+        StagedChange::read(self.annotation(keys::STAGED)?, self.uid()).ok()
+    }
+
+    /// The annotation `replace-set`, or the default.
+    #[must_use]
+    pub fn replace_set(&self, default: ReplaceSet) -> ReplaceSet {
+        let value = self.annotation(keys::REPLACE_SET).and_then(|text| text.parse().ok());
+        value.unwrap_or(default)
+    }
+
+    /// `spec.replicas`
+    #[must_use]
+    pub fn replicas(&self) -> i64 {
+        self.number("/spec/replicas").unwrap_or(1)
+    }
+
+    /// The first ordinal.
+    #[must_use]
+    pub fn first_ordinal(&self) -> i64 {
+        self.number("/spec/ordinals/start").unwrap_or(0)
+    }
+
+    /// True iff the update strategy has a partition.
+    #[must_use]
+    pub fn has_partition(&self) -> bool {
+        matches!(self.text("/spec/updateStrategy/type"), "" | "RollingUpdate")
+    }
+
+    /// `spec.updateStrategy.rollingUpdate.partition`
+    #[must_use]
+    pub fn partition(&self) -> i64 {
+        self.number("/spec/updateStrategy/rollingUpdate/partition").unwrap_or(0)
+    }
+
+    /// `spec.persistentVolumeClaimRetentionPolicy.whenDeleted`
+    #[must_use]
+    pub fn when_deleted(&self) -> Option<&str> {
+        self.0
+            .pointer("/spec/persistentVolumeClaimRetentionPolicy/whenDeleted")?
+            .as_str()
+    }
+
+    /// `spec.selector`
+    #[must_use]
+    pub fn selector(&self) -> &Value {
+        &self.0["spec"]["selector"]
+    }
+
+    /// True iff the status describes this generation.
+    #[must_use]
+    pub fn status_is_current(&self) -> bool {
+        self.number("/status/observedGeneration") == self.number("/metadata/generation")
+    }
+
+    /// `status.updateRevision`
+    #[must_use]
+    pub fn update_revision(&self) -> &str {
+        self.text("/status/updateRevision")
+    }
+
+    /// True iff a manager other than the users' owns the fields of the spec: the field manager of the create.
+    #[must_use]
+    pub fn is_owned_by(&self, manager: &str) -> bool {
+        let entries = self.0.pointer("/metadata/managedFields").and_then(Value::as_array);
+        let mut entries = entries.into_iter().flatten();
+        entries.any(|entry| entry["manager"] == manager && entry.pointer("/fieldsV1/f:spec").is_some())
+    }
+
+    /// `metadata.managedFields` without the entries of a manager.
+    #[must_use]
+    pub fn managed_fields_without(&self, manager: &str) -> Value {
+        let entries = self.0.pointer("/metadata/managedFields").and_then(Value::as_array);
+        let others = entries
+            .into_iter()
+            .flatten()
+            .filter(|entry| entry["manager"] != manager);
+        others.cloned().collect()
+    }
+
+    /// The object without our finalizer, for the update that lets it go.
+    #[must_use]
+    pub fn unmarked(&self) -> Value {
+        let mut object = self.0.clone();
+        let others: Vec<&str> = self.finalizers().filter(|finalizer| *finalizer != FINALIZER).collect();
+        object["metadata"]["finalizers"] = json!(others);
+        object
+    }
+
+    /// The StatefulSet to create in its place: every field that a user may write, with these templates. It has our
+    /// finalizer, and a partition that keeps every Pod until it is known that the new object has the old revision.
+    #[must_use]
+    pub fn recreated(&self, templates: &[Value], when_deleted: Option<&str>) -> Value {
+        let mut object = self.0.clone();
+        let replicas = self.replicas();
+        let has_partition = self.has_partition();
+        let Some(fields) = object.as_object_mut() else {
+            return object;
+        };
+        fields.remove("status");
+        if let Some(metadata) = fields.get_mut("metadata").and_then(Value::as_object_mut) {
+            metadata.retain(|key, _| !OF_SERVER.contains(&&**key));
+            metadata.insert("finalizers".to_owned(), json!([FINALIZER]));
+            if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
+                annotations.retain(|key, _| !OF_STAGED_CHANGE.contains(&&**key));
+            }
+        }
+        let spec = &mut object["spec"];
+        spec["volumeClaimTemplates"] = json!(templates);
+        if has_partition {
+            spec["updateStrategy"]["type"] = json!("RollingUpdate");
+            spec["updateStrategy"]["rollingUpdate"]["partition"] = json!(replicas);
+        }
+        if let Some(when_deleted) = when_deleted {
+            spec["persistentVolumeClaimRetentionPolicy"]["whenDeleted"] = json!(when_deleted);
+        }
+        object
+    }
+}

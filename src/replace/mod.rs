@@ -1,0 +1,33 @@
+//! The fourth decision: how a StatefulSet is replaced by one with the desired templates, without its Pods.
+//!
+//! The decision is pure: [`next`](next::next) gets what was read and returns the next [`Step`]. The caller executes the
+//! step, reads again and decides again.
+//!
+//! ```text
+//! check → journal → disown the ClaimRollout → mark → delete (orphan) → wait for the garbage collector and settle
+//!       → journal → let go → create → verify → partition, managed fields, ClaimRollout → delete the journal → unmark
+//! ```
+//!
+//! | file | contains |
+//! |---|---|
+//! | [`live`] | a StatefulSet as JSON, and the one to create in its place |
+//! | [`journal`] | what survives a crash |
+//! | [`world`] | the input of the decision |
+//! | [`check`] | the preconditions |
+//! | [`next`], [`adopt`] | the decision |
+//! | [`step`] | its output |
+
+mod adopt;
+pub mod check;
+pub mod journal;
+pub mod live;
+pub mod next;
+pub mod step;
+pub mod world;
+
+pub use check::basis;
+pub use journal::{Journal, Stage};
+pub use live::{FINALIZER, LiveSet};
+pub use next::next;
+pub use step::{End, Fault, SetVersion, Step, Waits};
+pub use world::{DryRuns, Part, World};

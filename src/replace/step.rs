@@ -1,0 +1,131 @@
+//! The output of the decision: the next step, as a value.
+
+use serde_json::Value;
+
+use super::journal::Journal;
+use super::world::{Millis, Part};
+use crate::api::ReplacementReason;
+
+/// The next step of a replacement. Every write names the uid, and the resourceVersion where it depends on it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// Read this part of the world, and decide again.
+    Read(Part),
+    /// Write the journal.
+    WriteJournal(Box<Journal>),
+    /// Remove the owner of the ClaimRollout, so that the garbage collector cannot delete it.
+    DisownReport,
+    /// Add our finalizer, and set `whenDeleted` to `Retain`.
+    Mark(SetVersion),
+    /// Delete the old set without its dependents.
+    Delete {
+        /// The uid.
+        uid: String,
+        /// The resourceVersion that the preconditions were checked for. None once the set is being deleted.
+        resource_version: Option<String>,
+    },
+    /// Update the old set without our finalizer: it is gone when the API server answers.
+    LetGo(Value),
+    /// Create the new set.
+    Create(Value),
+    /// Give the set that somebody else created the replicas of the old one, and a partition.
+    ScaleUp {
+        /// The set.
+        set: SetVersion,
+        /// The replicas of the old set.
+        replicas: i64,
+    },
+    /// Delete a ControllerRevision that the new set created for the same Pod template.
+    DeleteRevision {
+        /// The name.
+        name: String,
+        /// The uid.
+        uid: String,
+    },
+    /// Give the new set the partition of the old one.
+    RestorePartition {
+        /// The set.
+        set: SetVersion,
+        /// The partition.
+        partition: i64,
+    },
+    /// Give the new set the managed fields of the old one.
+    RestoreManagers {
+        /// The set.
+        set: SetVersion,
+        /// `metadata.managedFields`
+        managed_fields: Value,
+    },
+    /// Make the new set the owner of the ClaimRollout.
+    OwnReport {
+        /// The uid of the set.
+        uid: String,
+    },
+    /// Delete the journal.
+    DeleteJournal,
+    /// Remove our finalizer.
+    Unmark {
+        /// The set.
+        set: SetVersion,
+        /// `whenDeleted`, if [`Step::Mark`] changed it.
+        when_deleted: Option<String>,
+    },
+    /// Decide again after this time.
+    Wait {
+        /// The time.
+        millis: Millis,
+        /// What it waits for.
+        waits: Waits,
+    },
+    /// Nothing is left to do.
+    End(End),
+}
+
+/// A version of a StatefulSet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SetVersion {
+    /// `metadata.uid`
+    pub uid: String,
+    /// `metadata.resourceVersion`
+    pub resource_version: String,
+}
+
+/// What a replacement waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Waits {
+    /// No object refers to the old set. The caches of controllers follow within this time.
+    Settling,
+    /// Something that others do; it takes longer than it should if there is a fault.
+    Others(Fault),
+    /// The same, for so long that somebody should look.
+    Stalled(Fault),
+}
+
+/// The end of a replacement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The set has no staged change that is to be made live, or does not exist.
+    Nothing,
+    /// The set is not replaced. It is as before.
+    Refused(Fault),
+    /// Somebody else created a set of this name.
+    Foreign(Fault),
+}
+
+/// Why a set is not replaced, or not yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The reason.
+    pub reason: ReplacementReason,
+    /// The reason in a sentence, with what to do.
+    pub message: String,
+}
+
+impl Fault {
+    pub(super) fn new(reason: ReplacementReason, message: impl Into<String>) -> Self {
+        Self {
+            reason,
+            message: message.into(),
+        }
+    }
+}

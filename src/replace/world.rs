@@ -1,0 +1,136 @@
+//! The input of the decision: what was read from the API server.
+
+use super::journal::Journal;
+use super::live::LiveSet;
+use crate::api::Settings;
+use crate::claims::Owner;
+
+/// Milliseconds since the Unix epoch.
+pub type Millis = u64;
+
+/// What was read. Parts that the decision does not need are not read: [`Step::Read`](super::Step::Read) asks for them.
+#[derive(Clone, Debug)]
+pub struct World<'a> {
+    /// The time.
+    pub now: Millis,
+    /// The settings of the administrator.
+    pub settings: &'a Settings,
+    /// Whether the staged change obeys the rules of the settings; else the reason.
+    pub allowed: Result<(), String>,
+    /// Whether to replace the set although nothing asks for it: the command `replace`.
+    pub forced: bool,
+    /// The StatefulSet of this namespace and name, by a read of the API server.
+    pub set: Option<LiveSet>,
+    /// The journal.
+    pub journal: Option<Journal>,
+    /// The owner of the ClaimRollout.
+    pub report: ReportOwner,
+    /// Whether the guard denies that others delete the set.
+    pub guarded: Option<bool>,
+    /// Pods, ControllerRevisions and PVCs.
+    pub dependents: Option<Dependents>,
+    /// The quotas of the namespace that count StatefulSets.
+    pub quotas: Option<Vec<CountQuota>>,
+    /// The answers to the dry runs.
+    pub dry_runs: Option<DryRuns>,
+    /// The [`basis`](super::basis) that all preconditions were checked for a moment ago.
+    pub checked: Option<String>,
+    /// Since when no object refers to the old set.
+    pub unreferenced_since: Option<Millis>,
+    /// Since when the present step has waited.
+    pub waits_since: Option<Millis>,
+}
+
+/// The parts of the world that are read only if they are needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// [`World::guarded`]
+    Guard,
+    /// [`World::dependents`], by reads that are not served from a cache.
+    Dependents,
+    /// [`World::quotas`]
+    Quotas,
+    /// [`World::dry_runs`]
+    DryRuns,
+}
+
+/// The owner of the ClaimRollout of the set.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ReportOwner {
+    /// There is no ClaimRollout.
+    #[default]
+    NoReport,
+    /// Nobody owns it.
+    Nobody,
+    /// A StatefulSet with this uid owns it.
+    Set(String),
+}
+
+/// The objects that may refer to the set.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Dependents {
+    /// The Pods of the namespace that a StatefulSet controls, or whose labels match the selector.
+    pub pods: Vec<PodFacts>,
+    /// All other objects that have an owner, as `(kind and name, uid of an owner)`.
+    pub others: Vec<(String, String)>,
+    /// Objects of other kinds that refer to the set, as far as our rights show them.
+    pub unknown: Vec<String>,
+    /// The data of ControllerRevisions, by name.
+    pub revisions: Vec<RevisionFacts>,
+}
+
+/// A ControllerRevision that the set controls.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RevisionFacts {
+    /// `metadata.name`
+    pub name: String,
+    /// `metadata.uid`
+    pub uid: String,
+    /// `data`, as canonical JSON without nulls and empty objects: two releases may write the same template differently.
+    pub data: String,
+}
+
+/// A Pod.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PodFacts {
+    /// `metadata.name`
+    pub name: String,
+    /// `metadata.uid`
+    pub uid: String,
+    /// The owner that controls the Pod.
+    pub controller: Option<Owner>,
+    /// The uids of all owners.
+    pub owners: Vec<String>,
+    /// The label `controller-revision-hash`.
+    pub revision: String,
+    /// True iff the labels match the selector of the set.
+    pub selected: bool,
+    /// True iff the Pod is being deleted.
+    pub terminating: bool,
+    /// True iff the Pod is Ready.
+    pub ready: bool,
+}
+
+/// A quota that counts StatefulSets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CountQuota {
+    /// `metadata.name`
+    pub name: String,
+    /// The number that is allowed.
+    pub hard: u64,
+    /// The number that exists.
+    pub used: u64,
+}
+
+/// The answers to the dry runs. `Err` is the message of the API server.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DryRuns {
+    /// The set that they were made for: everything that a user may change but `replicas`.
+    pub basis: String,
+    /// DELETE.
+    pub delete: Result<(), String>,
+    /// CREATE under the same name. The API server checks everything else before it finds that the name exists.
+    pub create: Result<(), String>,
+    /// CREATE under another name: the object that would be stored.
+    pub created: Result<LiveSet, String>,
+}
