@@ -29,7 +29,7 @@ pub(super) fn check(world: &World<'_>, set: &LiveSet) -> Check {
     if !is_asked(world, set) {
         return Check::NotAsked;
     }
-    if let Some(fault) = by_set(world, set) {
+    if let Some(fault) = world.denied.clone().or_else(|| by_set(world, set)) {
         return Check::Refused(fault);
     }
     // A scale since then does no harm: the new set has the replicas of the last version of the old one.

@@ -2,6 +2,7 @@
 
 use super::journal::Journal;
 use super::live::LiveSet;
+use super::step::Fault;
 use crate::api::Settings;
 use crate::claims::Owner;
 
@@ -35,6 +36,10 @@ pub struct World<'a> {
     pub dry_runs: Option<DryRuns>,
     /// The [`basis`](super::basis) that all preconditions were checked for a moment ago.
     pub checked: Option<String>,
+    /// The write that the API server denied before the set was deleted.
+    pub denied: Option<Fault>,
+    /// True iff the API server denies every create in the namespace, because it is being deleted or gone.
+    pub namespace_ends: bool,
     /// Since when no object refers to the old set.
     pub unreferenced_since: Option<Millis>,
     /// Since when the present step has waited.
