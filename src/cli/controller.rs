@@ -53,8 +53,8 @@ pub(crate) struct Arguments {
     /// Work only while holding a Lease, and wait for it otherwise; on by default in a cluster, off outside of one
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     leader_elect: Option<bool>,
-    /// Namespace of that Lease, `claim-rollout-controller`; by default that of the Pod. Controllers with different
-    /// `--namespace` need different ones
+    /// Namespace of that Lease, `claim-rollout-controller`, and of the journals of replacements; by default that of the
+    /// Pod. Controllers with different `--namespace` need different ones
     #[arg(long, value_name = "NAMESPACE")]
     lease_namespace: Option<String>,
     /// Format of the log on standard error; RUST_LOG filters it
@@ -85,6 +85,7 @@ pub(crate) async fn run(cluster: &ClusterArguments, args: Arguments) -> anyhow::
         } else {
             WithoutPolicy::Stall
         },
+        journals: args.lease_namespace.clone().or_else(own_namespace),
         election: election(&args)?,
         budget: WriteBudget {
             per_second: args.kube_api_qps,
@@ -110,8 +111,7 @@ fn settings(file: Option<&Path>) -> anyhow::Result<Settings> {
 
 /// The leader election, if it is on.
 fn election(args: &Arguments) -> anyhow::Result<Option<Election>> {
-    // The namespace of the Pod; none outside of a cluster.
-    let own = kube::Config::incluster().ok().map(|config| config.default_namespace);
+    let own = own_namespace();
     if !args.leader_elect.unwrap_or(own.is_some()) {
         return Ok(None);
     }
@@ -125,4 +125,10 @@ fn election(args: &Arguments) -> anyhow::Result<Option<Election>> {
     let number = RandomState::new().build_hasher().finish();
     let identity = format!("{host}_{number:016x}");
     Ok(Some(Election { namespace, identity }))
+}
+
+/// The namespace of the Pod; none outside of a cluster.
+fn own_namespace() -> Option<String> {
+    let config = kube::Config::incluster().ok()?;
+    Some(config.default_namespace)
 }

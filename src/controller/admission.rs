@@ -13,6 +13,7 @@ use kube::api::{Api, ApiResource, DynamicObject, ListParams};
 use kube::core::GroupVersionKind;
 use kube::{Client, Resource};
 use serde::de::DeserializeOwned;
+use tokio::sync::MutexGuard;
 use tokio::time::Instant;
 
 use super::error::ReconcileError;
@@ -100,6 +101,24 @@ impl Admission {
         if self.without == WithoutPolicy::RollOut {
             return Ok(None);
         }
+        Ok(self.known(namespace).await?.missing(namespace))
+    }
+
+    /// True iff the guard denies that others delete a StatefulSet of the namespace while it is being replaced.
+    ///
+    /// # Errors
+    /// If the API server does not respond.
+    pub(super) async fn guards_replacing(&self, namespace: &str) -> Result<bool, ReconcileError> {
+        if self.without == WithoutPolicy::RollOut {
+            return Ok(true);
+        }
+        let known = self.known(namespace).await?;
+        let labels = known.labels.get(namespace).and_then(|labels| labels.as_ref().ok());
+        Ok(labels.is_some_and(|labels| known.registered.keeps_replaced(labels)))
+    }
+
+    /// What is registered, and the labels of the namespace.
+    async fn known(&self, namespace: &str) -> Result<MutexGuard<'_, KnownAdmission>, ReconcileError> {
         let mut known = self.known.lock().await;
         if known.read.is_none_or(|read| read.elapsed() >= FRESH) {
             self.read(&mut known).await?;
@@ -111,7 +130,7 @@ impl Admission {
             known = self.known.lock().await;
             known.labels.insert(namespace.to_owned(), labels);
         }
-        Ok(known.missing(namespace))
+        Ok(known)
     }
 
     /// Reads everything again. On an error the known state stays.

@@ -16,6 +16,7 @@ use super::memory::{Remembered, SetMemory};
 use super::metrics::ControllerMetrics;
 use super::namespaces::Namespaces;
 use super::places::ClassPlaces;
+use super::replacing::queue::Replacements;
 use super::slim_set::SlimSet;
 use super::unblock::Unblock;
 use super::watch::lock;
@@ -33,10 +34,11 @@ pub(super) struct Context {
     pub(super) rollouts: Store<ClaimRollout>,
     pub(super) namespaces: Namespaces,
     pub(super) unblock: Unblock,
-    pub(super) admission: Admission,
+    pub(super) admission: Arc<Admission>,
     pub(super) event_reads: Pace,
     pub(super) quota_lists: SharedQuotas,
     pub(super) metrics: Arc<ControllerMetrics>,
+    pub(super) replacements: Replacements,
     pub(super) memories: Memories,
     /// True once the controller stops: it starts no further write.
     pub(super) stopping: Arc<AtomicBool>,
@@ -53,6 +55,7 @@ impl Context {
         let exists = |namespace: &str, set: &str| self.sets.get(&ObjectRef::new(set).within(namespace)).is_some();
         self.namespaces.keep(|uid| existing.contains(uid));
         self.places.retain(|uid| existing.contains(uid));
+        self.replacements.retain(exists);
         self.unblock.retain(|uid| existing.contains(uid), exists);
     }
 

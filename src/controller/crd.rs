@@ -122,6 +122,24 @@ pub struct ClaimRolloutStatus {
     pub claims: Vec<PvcStatus>,
     /// The conditions Ready, Reconciling and Stalled.
     pub conditions: Vec<Condition>,
+    /// The replacement of the StatefulSet by one with the desired templates; absent if none was due.
+    pub replacement: Option<ReplacementStatus>,
+}
+
+/// The replacement of the StatefulSet.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReplacementStatus {
+    /// InProgress, Stalled, Refused or Replaced.
+    pub phase: String,
+    /// The last step that was reported.
+    pub step: Option<String>,
+    /// Why the StatefulSet is not replaced, in one word.
+    pub reason: Option<String>,
+    /// Why the StatefulSet is not replaced, in a sentence.
+    pub message: Option<String>,
+    /// When this was reported.
+    pub since: Time,
 }
 
 /// The progress of the PVCs of one template.

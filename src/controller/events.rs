@@ -34,18 +34,29 @@ pub(super) async fn publish(
     emit: &EventNotice,
 ) {
     let namespace = set.namespace().unwrap_or_default();
-    let on_set = reference("apps/v1", "StatefulSet", &namespace, &set.name_any(), &emit.set_uid);
+    publish_on(client, metrics, clock, (&namespace, &set.name_any()), emit).await;
+}
+
+/// The same for the set of this namespace and name.
+pub(super) async fn publish_on(
+    client: &Client,
+    metrics: &ControllerMetrics,
+    clock: Clock,
+    (namespace, set): (&str, &str),
+    emit: &EventNotice,
+) {
+    let on_set = reference("apps/v1", "StatefulSet", namespace, set, &emit.set_uid);
     let claim = emit
         .claim
         .as_ref()
-        .map(|(name, uid)| reference("v1", "PersistentVolumeClaim", &namespace, name, uid));
-    let api: Api<Event> = Api::namespaced(client.clone(), &namespace);
+        .map(|(name, uid)| reference("v1", "PersistentVolumeClaim", namespace, name, uid));
+    let api: Api<Event> = Api::namespaced(client.clone(), namespace);
     let subjects = [
         Some((on_set.clone(), claim.clone())),
         claim.map(|claim| (claim, Some(on_set))),
     ];
     for (regarding, related) in subjects.into_iter().flatten() {
-        let event = event(emit, &namespace, regarding, related, clock());
+        let event = event(emit, namespace, regarding, related, clock());
         match call(api.create(&PostParams::default(), &event)).await {
             ApiOutcome::Done(_) => metrics.event(emit.reason),
             ApiOutcome::Conflict => {}

@@ -17,13 +17,16 @@ use super::crd::ClaimRollout;
 use super::error::ReconcileError;
 use super::health::Health;
 use super::known_quotas::SharedQuotas;
+use super::metrics::ControllerMetrics;
 use super::namespaces::Namespaces;
 use super::places::ClassPlaces;
 use super::reconcile;
+use super::replacing::cluster::Cluster;
+use super::replacing::queue::Replacements;
 use super::slim_set::SlimSet;
 use super::unblock::Unblock;
 use super::watch::{self, RequeueSender};
-use super::{Config, Error, clock};
+use super::{Config, Error, clock, clock_millis};
 
 /// Leads until `stop`. After that it starts no further reconcile, and waits for pending writes.
 ///
@@ -46,31 +49,16 @@ pub(super) async fn lead(
     let (rollouts, _rollouts_task) = watch::follow(rollouts, trim, Arc::clone(&metrics), changed);
     let _leading = health.leading(rollouts.clone());
 
-    let settings = Arc::new(config.settings.clone());
     let stopping = Arc::new(AtomicBool::new(false));
-    let context = Arc::new(Context {
-        client: client.clone(),
-        clock,
-        settings: Arc::clone(&settings),
-        max_in_motion: config.max_in_motion,
-        places: ClassPlaces::new(config.class_limits.clone()),
-        admission: Admission::new(
-            client.clone(),
-            settings,
-            config.namespace.clone(),
-            config.without_policy,
-            Arc::clone(&metrics),
-        ),
-        sets: sets.clone(),
-        rollouts: rollouts.clone(),
-        namespaces: Namespaces::new(client.clone(), requeue.clone(), clock, Arc::clone(&metrics)),
-        event_reads: Pace::default(),
-        quota_lists: SharedQuotas::default(),
-        unblock: Unblock::new(client.clone(), requeue, Arc::clone(&metrics)),
-        metrics,
-        memories: Memories::default(),
-        stopping: Arc::clone(&stopping),
-    });
+    let watched = (sets.clone(), rollouts.clone());
+    let context = Arc::new(context(
+        config,
+        client,
+        &metrics,
+        watched,
+        requeue,
+        Arc::clone(&stopping),
+    ));
     let _forget_task = watch::Task::spawn(forget_sets(Arc::clone(&context), forgotten));
 
     // Reports are read before the first decision. Otherwise the same Events would be emitted again.
@@ -84,15 +72,72 @@ pub(super) async fn lead(
     let watched = Arc::clone(&context);
     let _admission_task = watch::Task::spawn(async move { watched.admission.begin().await });
 
+    let resumed = Arc::clone(&context).resume_replacements(config.namespace.clone());
+    let _resume_task = watch::Task::spawn(resumed);
+
     let stop = stop.inspect(move |()| stopping.store(true, Ordering::Release));
     let queue = queued
         .map(Ok::<ObjectRef<SlimSet>, std::convert::Infallible>)
         .take_until(stop);
     let concurrency = Concurrency::default().concurrency(config.max_concurrent);
-    applier(run, reconcile::after_failure, context, sets, queue, concurrency)
-        .for_each(async |reconciled| log(reconciled))
-        .await;
+    applier(
+        run,
+        reconcile::after_failure,
+        Arc::clone(&context),
+        sets,
+        queue,
+        concurrency,
+    )
+    .for_each(async |reconciled| log(reconciled))
+    .await;
+    context.replacements.finish().await;
     Ok(())
+}
+
+/// The state that all reconciles share.
+fn context(
+    config: &Config,
+    client: &Client,
+    metrics: &Arc<ControllerMetrics>,
+    (sets, rollouts): (Store<SlimSet>, Store<ClaimRollout>),
+    requeue: RequeueSender,
+    stopping: Arc<AtomicBool>,
+) -> Context {
+    let (client, metrics) = (client.clone(), Arc::clone(metrics));
+    let settings = Arc::new(config.settings.clone());
+    let admission = Arc::new(Admission::new(
+        client.clone(),
+        Arc::clone(&settings),
+        config.namespace.clone(),
+        config.without_policy,
+        Arc::clone(&metrics),
+    ));
+    let journals = config.journals.clone();
+    let cluster = Cluster {
+        client: client.clone(),
+        settings: Arc::clone(&settings),
+        admission: Arc::clone(&admission),
+        journals: journals.unwrap_or_else(|| client.default_namespace().to_owned()),
+        clock: clock_millis,
+    };
+    Context {
+        clock,
+        settings,
+        max_in_motion: config.max_in_motion,
+        places: ClassPlaces::new(config.class_limits.clone()),
+        admission,
+        replacements: Replacements::new(cluster, requeue.clone()),
+        sets,
+        rollouts,
+        namespaces: Namespaces::new(client.clone(), requeue.clone(), clock, Arc::clone(&metrics)),
+        event_reads: Pace::default(),
+        quota_lists: SharedQuotas::default(),
+        unblock: Unblock::new(client.clone(), requeue, Arc::clone(&metrics)),
+        client,
+        metrics,
+        memories: Memories::default(),
+        stopping,
+    }
 }
 
 /// Waits until the first lists are complete.

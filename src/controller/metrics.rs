@@ -11,11 +11,12 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 use tokio::time::Instant;
 
+use super::replacing::metrics::ReplacementMetrics;
 use super::state_metrics::{StateCounts, states};
 use crate::rollout::{ClaimState, Reason};
 
-type Label = [(&'static str, &'static str); 1];
-type Gauge = AnyGauge<i64, AtomicI64>;
+pub(super) type Label = [(&'static str, &'static str); 1];
+pub(super) type Gauge = AnyGauge<i64, AtomicI64>;
 type Histograms = Family<Label, Histogram, fn() -> Histogram>;
 
 /// The outcomes of a write.
@@ -58,6 +59,7 @@ pub(super) struct ControllerMetrics {
     settings_differ: Gauge,
     reconciles: Histogram,
     reconcile_failures: Counter,
+    replacements: ReplacementMetrics,
     requests: Histograms,
     request_failures: Family<Label, Counter>,
 }
@@ -106,12 +108,12 @@ impl Drop for MeasuredRequest<'_> {
     }
 }
 
-fn histogram() -> Histogram {
+pub(super) fn histogram() -> Histogram {
     Histogram::new([0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0])
 }
 
 /// A family with all its members: Prometheus does not see the first increase of a counter that did not exist before.
-fn family<M: Default>(label: &'static str, values: &[&'static str]) -> Family<Label, M> {
+pub(super) fn family<M: Default>(label: &'static str, values: &[&'static str]) -> Family<Label, M> {
     let family = Family::default();
     for value in values {
         drop(family.get_or_create(&[(label, *value)]));
@@ -143,12 +145,14 @@ impl Default for ControllerMetrics {
             settings_differ: Gauge::default(),
             reconciles: histogram(),
             reconcile_failures: Counter::default(),
+            replacements: ReplacementMetrics::default(),
             requests,
             request_failures: family("cause", &FAILURES),
         };
         metrics.register_counters();
         metrics.register_gauges();
         metrics.register_histograms();
+        metrics.replacements.register(&mut metrics.registry);
         metrics
     }
 }
@@ -291,6 +295,10 @@ impl ControllerMetrics {
         self.reconciles.observe(seconds);
     }
 
+    pub(super) const fn replacements(&self) -> &ReplacementMetrics {
+        &self.replacements
+    }
+
     pub(super) fn failure(&self) {
         self.reconcile_failures.inc();
     }
@@ -322,6 +330,7 @@ impl ControllerMetrics {
     /// # Errors
     /// None in practice: writing to a string does not fail.
     pub(super) fn text(&self) -> Result<String, std::fmt::Error> {
+        self.replacements.set_age();
         let mut text = String::new();
         encode(&mut text, &self.registry)?;
         Ok(text)

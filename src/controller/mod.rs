@@ -17,6 +17,7 @@
 //! | `writes`, `evict` | execution of a plan |
 //! | `api_calls`, `undone` | calls of the API, their outcomes, and writes that others changed |
 //! | `admission`, `registered` | whether the policy or the guard is registered, and with which settings |
+//! | `replacing` | replacement of StatefulSets |
 //! | `report`, `status`, `history`, `events` | ClaimRollout, ControllerRevisions, Events |
 //! | `client` | budget, Lease and metrics of every request |
 //! | `metrics`, `state_metrics`, `health` | metrics and health endpoints |
@@ -53,6 +54,7 @@ mod quotas;
 mod read_events;
 mod reconcile;
 mod registered;
+mod replacing;
 mod report;
 mod scopes;
 mod settled;
@@ -116,6 +118,8 @@ pub struct Config {
     pub settings: Settings,
     /// Whether to roll out in namespaces for which neither the policy nor the guard is registered.
     pub without_policy: WithoutPolicy,
+    /// The namespace of the journals of replacements; the default one of the client without it.
+    pub journals: Option<String>,
     /// Leader election; without it this controller leads.
     pub election: Option<Election>,
     /// The rate limit of writes.
@@ -131,6 +135,7 @@ impl Default for Config {
             class_limits: BTreeMap::new(),
             settings: Settings::default(),
             without_policy: WithoutPolicy::default(),
+            journals: None,
             election: None,
             budget: WriteBudget::DEFAULT,
         }
@@ -237,4 +242,11 @@ fn clock() -> Seconds {
         .duration_since(UNIX_EPOCH)
         .unwrap_or(Duration::ZERO)
         .as_secs()
+}
+
+/// Reads the clock in milliseconds, for replacements.
+#[allow(clippy::disallowed_methods, reason = "this is the outermost loop")]
+fn clock_millis() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
+    u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
 }

@@ -32,7 +32,12 @@ const MAX_BACKOFF: u32 = 60;
 /// Reconciles a set, and returns when to reconcile it again.
 pub(super) async fn reconcile(set: Arc<SlimSet>, context: Arc<Context>) -> Result<Next, ReconcileError> {
     let begun = tokio::time::Instant::now();
-    let result = reconcile_set(&set, &context).await;
+    // Nothing else writes to a set that is being replaced, or to its ClaimRollout.
+    let result = if context.is_being_replaced(&set) {
+        Ok(Next::await_change())
+    } else {
+        reconcile_set(&set, &context).await
+    };
     context.metrics.reconciled(begun.elapsed().as_secs_f64());
     if result.is_ok() {
         context.remembered(&set, |memory| memory.failures = 0);
@@ -61,14 +66,14 @@ pub(super) fn after_failure(set: Arc<SlimSet>, error: &ReconcileError, context: 
     Next::requeue(Duration::from_secs(pause.into()))
 }
 
-async fn reconcile_set(set: &SlimSet, context: &Context) -> Result<Next, ReconcileError> {
+async fn reconcile_set(set: &SlimSet, context: &Arc<Context>) -> Result<Next, ReconcileError> {
     if let Some(rests) = context.has_nothing_to_do(set) {
-        return Ok(after(rests));
+        return Ok(context.rest_or_replace(set, rests));
     }
     let view = context.view(set)?;
     let target = Target::of(&view, &context.settings);
     if context.was_reported(set, &view, &target) {
-        return Ok(after(Some(context.settle(set))));
+        return Ok(context.rest_or_replace(set, Some(context.settle(set))));
     }
     let rolls_out = target.is_ok();
     let counts = target.is_err_and(|idle| context.counts(set, &view, idle));
@@ -107,7 +112,13 @@ async fn reconcile_set(set: &SlimSet, context: &Context) -> Result<Next, Reconci
             RoundOutcome::Nothing if context.read_events(set, &plan.progress).await => {}
             RoundOutcome::Nothing => {
                 let written = context.report(set, &view, &plan).await?;
-                return Ok(next(&plan, written, context.rests(set, &plan)));
+                let rests = context.rests(set, &plan);
+                let due = if plan.settled {
+                    context.replace_if_due(set)
+                } else {
+                    None
+                };
+                return Ok(next(&plan, written, rests.into_iter().chain(due).min()));
             }
             RoundOutcome::Overtaken => return Ok(Next::requeue(AFTER_CONFLICT)),
         }
@@ -192,10 +203,19 @@ impl Context {
     }
 
     /// The requeue delay of a set with nothing left to do, except perhaps to write the target to the history.
-    fn rests(&self, set: &SlimSet, plan: &Plan) -> Option<Seconds> {
+    fn rests(self: &Arc<Self>, set: &SlimSet, plan: &Plan) -> Option<Seconds> {
         let unkept = self.remembered(set, |memory| memory.unkept > 0) == Some(true);
-        let unkept = unkept.then_some(history::PAUSE);
-        unkept.or_else(|| plan.settled.then(|| self.settle(set)))
+        if unkept {
+            return Some(history::PAUSE);
+        }
+        let rests = plan.settled.then(|| self.settle(set))?;
+        let due = self.replace_if_due(set);
+        due.into_iter().chain([rests]).min()
+    }
+
+    /// The requeue of a settled set, which may be due for its replacement.
+    fn rest_or_replace(self: &Arc<Self>, set: &SlimSet, rests: Option<Seconds>) -> Next {
+        after(self.replace_if_due(set).into_iter().chain(rests).min())
     }
 
     /// Nothing is left to do for the set. Its PVCs are not watched until it changes, or until these seconds have

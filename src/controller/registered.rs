@@ -21,6 +21,8 @@ use crate::api::difference::differences;
 const OURS: &str = "claim-rollout";
 /// The policy of the guard that checks who may stage a change.
 const GUARD: &str = "claim-rollout-staged";
+/// The policy of the guard that denies the deletion of a StatefulSet that is being replaced.
+const REPLACING: &str = "claim-rollout-replacing";
 
 /// The labels of a namespace.
 pub(super) type Labels = BTreeMap<String, String>;
@@ -130,7 +132,14 @@ impl Registered {
             .iter()
             .flat_map(|configuration| &configuration.webhooks);
         webhooks.any(|webhook| self.is_ours(webhook) && webhook.judges(namespace))
-            || self.guards.iter().any(|guard| self.guards(guard, namespace))
+            || self.guards.iter().any(|guard| self.guards(guard, GUARD, namespace))
+    }
+
+    /// True iff the guard keeps a StatefulSet that is being replaced.
+    #[must_use]
+    pub(super) fn keeps_replaced(&self, namespace: &Labels) -> bool {
+        let mut guards = self.guards.iter();
+        guards.any(|guard| self.guards(guard, REPLACING, namespace))
     }
 
     fn is_ours(&self, webhook: &MutatingWebhook) -> bool {
@@ -143,10 +152,10 @@ impl Registered {
         first.contains(OURS) || by_kubewarden()
     }
 
-    fn guards(&self, guard: &RegisteredGuardPolicy, namespace: &Labels) -> bool {
+    fn guards(&self, guard: &RegisteredGuardPolicy, of: &str, namespace: &Labels) -> bool {
         let name = guard.metadata.name.as_deref().unwrap_or_default();
         let constraints = &guard.spec.match_constraints;
-        let is_whole = name.starts_with(GUARD)
+        let is_whole = name.starts_with(of)
             && constraints.resource_rules.iter().any(AdmissionRule::is_update_of_sets)
             && constraints.exclude_resource_rules.is_empty()
             && constraints.reaches(namespace);

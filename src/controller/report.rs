@@ -46,7 +46,7 @@ impl Context {
     async fn write_report(&self, set: &SlimSet, view: &SetView, plan: &Plan) -> Result<ReportWrite, ReconcileError> {
         let rollouts: Api<ClaimRollout> = Api::namespaced(self.client.clone(), &set.namespace().unwrap_or_default());
         let seen = self.report_of(set);
-        let outcome = status::ensure(&rollouts, set, &plan.progress, seen).await;
+        let outcome = status::ensure(&rollouts, set, &plan.progress, self.settings.default_replace_set, seen).await;
         let (rollout, _) = self.reported(set, outcome)?;
         self.keep(set, view, plan, &rollout).await?;
         let last = self.remembered(set, |memory| memory.reported_at).flatten();

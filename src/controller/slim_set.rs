@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 use super::staged_at::staged_at;
 use crate::claims::Owner;
 use crate::json;
+use crate::replace::FINALIZER;
 use crate::rollout::Seconds;
 use crate::rollout::snapshot::{PodManagement, Strategy};
 use crate::templates::{ClaimTemplate, TemplateError, keys};
@@ -23,6 +24,8 @@ use crate::templates::{ClaimTemplate, TemplateError, keys};
 pub(super) struct SlimSet {
     /// The identity, the generation and the owners.
     pub(super) metadata: ObjectMeta,
+    /// True iff the set is being replaced: it has our finalizer.
+    pub(super) is_marked: bool,
     /// Our annotations, by key.
     annotations: Pairs,
     /// The latest possible time of the staging; only with the update strategy `OnDelete`.
@@ -77,6 +80,7 @@ struct SentMetadata {
     deletion_timestamp: Option<Time>,
     annotations: Option<BTreeMap<String, String>>,
     owner_references: Option<Vec<OwnerReference>>,
+    finalizers: Vec<String>,
     managed_fields: Option<Box<RawValue>>,
 }
 
@@ -190,6 +194,7 @@ impl From<SentSet> for SlimSet {
                 owner_references: metadata.owner_references,
                 ..ObjectMeta::default()
             },
+            is_marked: metadata.finalizers.iter().any(|finalizer| finalizer == FINALIZER),
             annotations: pairs(annotations),
             staged_at,
             spec: SlimSetSpec {

@@ -14,7 +14,7 @@ use super::{FIELD_MANAGER, timestamp};
 use crate::api::ReadyReason;
 use crate::rollout::readiness;
 use crate::rollout::{ClaimProgress, ClaimState, Condition, Progress, Seconds, TemplateProgress};
-use crate::templates::{Sync, keys};
+use crate::templates::{ReplaceSet, Sync, keys};
 
 /// Writes the `spec` of the ClaimRollout of the set if it differs. Returns the object, and whether it was written.
 ///
@@ -23,12 +23,18 @@ pub(super) async fn ensure(
     api: &Api<ClaimRollout>,
     set: &SlimSet,
     progress: &Progress,
+    replace_set: ReplaceSet,
     seen: Option<Arc<ClaimRollout>>,
 ) -> ApiOutcome<(Arc<ClaimRollout>, ReportWrite)> {
-    let spec = spec(set, progress);
-    let owners = vec![owner(set)];
+    let spec = spec(set, progress, replace_set);
+    let owners = match &seen {
+        // The garbage collector may have removed the owner of a set that is being deleted without its dependents. If it
+        // came back, the ClaimRollout would be deleted with the set.
+        Some(seen) if set.metadata.deletion_timestamp.is_some() => seen.owner_references().to_vec(),
+        _ => vec![owner(set)],
+    };
     let exists = seen.is_some();
-    let current = seen.filter(|seen| seen.spec == spec && seen.metadata.owner_references.as_ref() == Some(&owners));
+    let current = seen.filter(|seen| seen.spec == spec && seen.owner_references() == owners);
     match current {
         Some(seen) => ApiOutcome::Done((seen, ReportWrite::Nothing)),
         None => write_spec(api, set, &spec, &owners, exists)
@@ -118,7 +124,7 @@ fn owner(set: &SlimSet) -> OwnerReference {
     }
 }
 
-fn spec(set: &SlimSet, progress: &Progress) -> ClaimRolloutSpec {
+fn spec(set: &SlimSet, progress: &Progress, replace_set: ReplaceSet) -> ClaimRolloutSpec {
     let sync: Sync = set
         .annotation(keys::SYNC)
         .and_then(|sync| sync.parse().ok())
@@ -138,7 +144,11 @@ fn spec(set: &SlimSet, progress: &Progress) -> ClaimRolloutSpec {
             .collect(),
         update_policy: progress.update_policy.to_string(),
         sync: sync.to_string(),
-        replace_set: "Never".to_owned(),
+        replace_set: set
+            .annotation(keys::REPLACE_SET)
+            .and_then(|text| text.parse().ok())
+            .unwrap_or(replace_set)
+            .to_string(),
     }
 }
 
@@ -154,6 +164,7 @@ fn status(
     let counts = progress.counts;
     // Another controller may have seen the target before.
     let known = before.filter(|before| before.update_revision == progress.update_revision.as_str());
+    // Its replacement writes it; a new target has not been replaced.
     let started_at = known.and_then(|known| known.started_at.clone());
     ClaimRolloutStatus {
         observed_generation: generation,
@@ -177,6 +188,7 @@ fn status(
         ]
         .map(|(type_, condition)| api_condition(type_, condition, before, generation, &now))
         .into(),
+        replacement: known.and_then(|known| known.replacement.clone()),
     }
 }
 

@@ -42,7 +42,9 @@ const PATIENCE: Millis = 60_000;
 pub fn next(world: &World<'_>) -> Step {
     match (&world.set, &world.journal) {
         (None, None) => Step::End(End::Nothing),
-        (None, Some(journal)) if journal.stage == Stage::Releasing && !world.namespace_ends => Step::Create(journal.recreated()),
+        (None, Some(journal)) if journal.stage == Stage::Releasing && !world.namespace_ends => {
+            Step::Create(journal.recreated())
+        }
         (None, Some(_)) => Step::DeleteJournal,
         (Some(set), Some(journal)) if journal.uid != set.uid() => adopt::next(world, set, journal),
         (Some(set), journal) if set.terminating() => match set.is_marked() {

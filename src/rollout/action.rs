@@ -1,6 +1,6 @@
 //! The output of the decision: values that the shell executes and tests compare.
 //!
-//! Replacing the set and re-creating claims are not decided yet.
+//! Re-creating claims is not decided yet.
 
 use std::collections::BTreeMap;
 
@@ -138,11 +138,15 @@ pub enum Reason {
     ClaimRolloutComplete,
     /// The staged change was withdrawn.
     ClaimRolloutWithdrawn,
+    /// The StatefulSet was replaced by one with the desired templates.
+    StatefulSetReplaced,
+    /// The StatefulSet is not replaced, or its replacement waits.
+    StatefulSetNotReplaced,
 }
 
 impl Reason {
     /// Every reason.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::ClaimsStaged,
         Self::ClaimUpdated,
         Self::ClaimReady,
@@ -154,6 +158,8 @@ impl Reason {
         Self::ClaimRolloutNotWritten,
         Self::ClaimRolloutComplete,
         Self::ClaimRolloutWithdrawn,
+        Self::StatefulSetReplaced,
+        Self::StatefulSetNotReplaced,
     ];
 
     /// The text of the reason.
@@ -171,6 +177,8 @@ impl Reason {
             Self::ClaimRolloutNotWritten => "ClaimRolloutNotWritten",
             Self::ClaimRolloutComplete => "ClaimRolloutComplete",
             Self::ClaimRolloutWithdrawn => "ClaimRolloutWithdrawn",
+            Self::StatefulSetReplaced => "StatefulSetReplaced",
+            Self::StatefulSetNotReplaced => "StatefulSetNotReplaced",
         }
     }
 
@@ -184,6 +192,7 @@ impl Reason {
                 | Self::ClaimForeign
                 | Self::ClaimRolloutStalled
                 | Self::ClaimRolloutNotWritten
+                | Self::StatefulSetNotReplaced
         )
     }
 }

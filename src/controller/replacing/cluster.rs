@@ -1,0 +1,253 @@
+//! The objects of one replacement, read without caches.
+
+use std::sync::Arc;
+
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::{Api, DeleteParams, GetParams, ListParams, Preconditions, Request};
+use kube::{Client, ResourceExt};
+use serde::Deserialize;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::super::admission::Admission;
+use super::super::api_calls::{ApiOutcome, call};
+use super::super::crd::ClaimRollout;
+use super::super::slim_set::SlimSet;
+use super::super::views;
+use crate::api::Settings;
+use crate::replace::world::Millis;
+use crate::replace::world::ReportOwner;
+use crate::replace::{Journal, LiveSet, World};
+use crate::rollout::Target;
+
+/// The label of the Secrets that are journals.
+pub(super) const JOURNAL_LABEL: &str = "claim-rollout.io/journal";
+
+/// The key of the journal in its Secret.
+const JOURNAL_KEY: &str = "journal";
+
+/// What all replacements share.
+pub(in super::super) struct Cluster {
+    pub(in super::super) client: Client,
+    pub(in super::super) settings: Arc<Settings>,
+    pub(in super::super) admission: Arc<Admission>,
+    /// The namespace of the journals.
+    pub(in super::super) journals: String,
+    pub(in super::super) clock: fn() -> Millis,
+}
+
+/// The namespace and the name of a StatefulSet.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(in super::super) struct SetName {
+    pub(super) namespace: String,
+    pub(super) name: String,
+}
+
+/// What is read before each decision.
+pub(super) struct Sight {
+    pub(super) set: Option<LiveSet>,
+    pub(super) journal: Option<Journal>,
+    /// The resourceVersion of the Secret of the journal.
+    pub(super) journal_version: Option<String>,
+    pub(super) report: Option<ClaimRollout>,
+}
+
+impl Sight {
+    /// The uid of the set.
+    pub(super) fn uid(&self) -> Option<String> {
+        self.set.as_ref().map(|set| set.uid().to_owned())
+    }
+}
+
+impl Cluster {
+    /// Reads the set, the journal and the ClaimRollout.
+    ///
+    /// # Errors
+    /// The message of the first read that failed.
+    pub(super) async fn look(&self, set: &SetName) -> Result<Sight, String> {
+        let reports: Api<ClaimRollout> = Api::namespaced(self.client.clone(), &set.namespace);
+        let (found, secret, report) = tokio::join!(self.read(set), self.secret(set), call(reports.get(&set.name)),);
+        let secret = secret?;
+        let journal = secret.as_ref().map(|secret| journal_of(secret, set)).transpose()?;
+        Ok(Sight {
+            set: found?,
+            journal,
+            journal_version: secret.and_then(|secret| secret.resource_version()),
+            report: found_or("ClaimRollout", report)?,
+        })
+    }
+
+    async fn read(&self, set: &SetName) -> Result<Option<LiveSet>, String> {
+        let request = Request::new(sets_path(&set.namespace)).get(&set.name, &GetParams::default());
+        let request = request.map_err(|error| error.to_string())?;
+        let found = call(self.client.request::<Value>(request)).await;
+        Ok(found_or("StatefulSet", found)?.map(LiveSet::new))
+    }
+
+    async fn secret(&self, set: &SetName) -> Result<Option<Secret>, String> {
+        found_or("Secret", call(self.secrets().get(&secret_name(set))).await)
+    }
+
+    pub(super) fn secrets(&self) -> Api<Secret> {
+        Api::namespaced(self.client.clone(), &self.journals)
+    }
+
+    /// The world that the next decision reads, without the parts that it has to ask for.
+    pub(super) fn world(&self, sight: &Sight, forced: bool) -> World<'_> {
+        let report = sight.report.as_ref();
+        World {
+            now: (self.clock)(),
+            settings: &self.settings,
+            allowed: sight.set.as_ref().map_or(Ok(()), |set| self.allows(set)),
+            forced,
+            set: sight.set.clone(),
+            journal: sight.journal.clone(),
+            report: report.map_or(ReportOwner::NoReport, report_owner),
+            guarded: None,
+            dependents: None,
+            quotas: None,
+            dry_runs: None,
+            checked: None,
+            denied: None,
+            namespace_ends: false,
+            unreferenced_since: None,
+            waits_since: None,
+        }
+    }
+
+    /// Whether the staged change obeys the rules of the settings.
+    fn allows(&self, set: &LiveSet) -> Result<(), String> {
+        let slim = slim(set)?;
+        let view = views::set(&slim).map_err(|error| error.to_string())?;
+        Target::staged(&view, &self.settings)
+            .map(drop)
+            .map_err(|idle| idle.to_string())
+    }
+
+    /// The sets that have a journal.
+    pub(super) async fn journaled(&self) -> ApiOutcome<Vec<SetName>> {
+        let listed = call(self.secrets().list(&ListParams::default().labels(JOURNAL_LABEL))).await;
+        listed.and_then(|listed| {
+            let names = listed.items.iter().filter_map(|secret| match read_journal(secret) {
+                Ok(journal) => Some(SetName::new(journal.namespace, journal.name)),
+                Err(why) => {
+                    tracing::warn!(secret = secret.name_any(), why, "ignored a journal that cannot be read");
+                    None
+                }
+            });
+            ApiOutcome::Done(names.collect())
+        })
+    }
+
+    /// Writes the journal. `version` is the resourceVersion of the one that was read.
+    pub(super) async fn write_journal(
+        &self,
+        set: &SetName,
+        journal: &Journal,
+        version: Option<&str>,
+    ) -> ApiOutcome<Option<String>> {
+        let text = match journal.write() {
+            Ok(text) => text,
+            Err(error) => return denied(error.to_string()),
+        };
+        let mut secret = Secret {
+            data: Some([(JOURNAL_KEY.to_owned(), ByteString(text.into_bytes()))].into()),
+            type_: Some("claim-rollout.io/journal".to_owned()),
+            ..Secret::default()
+        };
+        secret.metadata.name = Some(secret_name(set));
+        secret.metadata.labels = Some([(JOURNAL_LABEL.to_owned(), "true".to_owned())].into());
+        secret.metadata.resource_version = version.map(str::to_owned);
+        let secrets = self.secrets();
+        let params = kube::api::PostParams::default();
+        let written = match version {
+            None => call(secrets.create(&params, &secret)).await,
+            Some(_) => call(secrets.replace(&secret_name(set), &params, &secret)).await,
+        };
+        written.and_then(|secret| ApiOutcome::Done(secret.resource_version()))
+    }
+
+    /// Deletes the journal that was read.
+    pub(super) async fn delete_journal(&self, set: &SetName, version: Option<&str>) -> ApiOutcome<()> {
+        let params = DeleteParams::default().preconditions(Preconditions {
+            uid: None,
+            resource_version: version.map(str::to_owned),
+        });
+        match call(self.secrets().delete(&secret_name(set), &params)).await {
+            ApiOutcome::NotFound => ApiOutcome::Done(()),
+            other => other.and_then(|_| ApiOutcome::Done(())),
+        }
+    }
+}
+
+impl SetName {
+    pub(in super::super) fn new(namespace: impl Into<String>, name: impl Into<String>) -> Self {
+        Self {
+            namespace: namespace.into(),
+            name: name.into(),
+        }
+    }
+}
+
+/// The set with only the fields that the rollout reads.
+pub(super) fn slim(set: &LiveSet) -> Result<SlimSet, String> {
+    let text = set.object().to_string();
+    SlimSet::deserialize(&mut serde_json::Deserializer::from_str(&text)).map_err(|error| error.to_string())
+}
+
+pub(super) fn sets_path(namespace: &str) -> String {
+    format!("/apis/apps/v1/namespaces/{namespace}/statefulsets")
+}
+
+/// The name of the Secret: a hash, because namespace and name together can be too long.
+fn secret_name(set: &SetName) -> String {
+    let hash = Sha256::digest(format!("{}/{}", set.namespace, set.name));
+    let digits: String = hash.iter().take(10).map(|byte| format!("{byte:02x}")).collect();
+    format!("claim-rollout-journal-{digits}")
+}
+
+fn read_journal(secret: &Secret) -> Result<Journal, String> {
+    let data = secret.data.as_ref().and_then(|data| data.get(JOURNAL_KEY));
+    let text = data.map(|bytes| String::from_utf8_lossy(&bytes.0)).unwrap_or_default();
+    Journal::read(&text).map_err(|error| error.to_string())
+}
+
+/// The journal of the set.
+fn journal_of(secret: &Secret, set: &SetName) -> Result<Journal, String> {
+    let named = |why: String| format!("Secret {} is no journal: {why}", secret.name_any());
+    let journal = read_journal(secret).map_err(named)?;
+    if (&*journal.namespace, &*journal.name) == (&*set.namespace, &*set.name) {
+        Ok(journal)
+    } else {
+        Err(named("it is of another StatefulSet".to_owned()))
+    }
+}
+
+fn report_owner(report: &ClaimRollout) -> ReportOwner {
+    let owner = report
+        .owner_references()
+        .iter()
+        .find(|owner| owner.kind == "StatefulSet");
+    owner.map_or(ReportOwner::Nobody, |owner| ReportOwner::Set(owner.uid.clone()))
+}
+
+/// The object, or none if it does not exist.
+pub(super) fn found_or<T>(what: &str, outcome: ApiOutcome<T>) -> Result<Option<T>, String> {
+    match outcome {
+        ApiOutcome::Done(found) => Ok(Some(found)),
+        ApiOutcome::NotFound => Ok(None),
+        ApiOutcome::Conflict => Err(format!("failed to read {what}: conflict")),
+        ApiOutcome::Denied { message: why, .. } | ApiOutcome::Unsure { why, .. } => {
+            Err(format!("failed to read {what}: {why}"))
+        }
+    }
+}
+
+pub(super) fn denied<T>(message: String) -> ApiOutcome<T> {
+    ApiOutcome::Denied {
+        cause: "Invalid".to_owned(),
+        message,
+        stored: None,
+    }
+}

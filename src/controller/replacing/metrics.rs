@@ -1,0 +1,114 @@
+//! The metrics of replacements.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::{Registry, Unit};
+use tokio::time::Instant;
+
+use super::super::metrics::{Gauge, Label, family};
+use super::super::watch::lock;
+
+/// How a replacement can end.
+const OUTCOMES: [&str; 5] = ["replaced", "nothing", "refused", "foreign", "stopped"];
+
+/// When each replacement in progress began.
+type Begun = Arc<Mutex<BTreeMap<u64, Instant>>>;
+
+/// The metrics of replacements.
+#[derive(Debug)]
+pub(in super::super) struct ReplacementMetrics {
+    ended: Family<Label, Counter>,
+    stalled: Counter,
+    absent: Histogram,
+    running: Gauge,
+    oldest: Gauge,
+    begun: Begun,
+}
+
+/// A replacement counts as running until this is dropped.
+pub(super) struct Running {
+    begun: Begun,
+    number: u64,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        lock(&self.begun).remove(&self.number);
+    }
+}
+
+impl Default for ReplacementMetrics {
+    fn default() -> Self {
+        Self {
+            ended: family("outcome", &OUTCOMES),
+            stalled: Counter::default(),
+            absent: Histogram::new([0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 60.0]),
+            running: Gauge::default(),
+            oldest: Gauge::default(),
+            begun: Begun::default(),
+        }
+    }
+}
+
+impl ReplacementMetrics {
+    pub(in super::super) fn register(&self, registry: &mut Registry) {
+        registry.register("replacements", "Ended replacements of StatefulSets", self.ended.clone());
+        registry.register(
+            "replacement_stalls",
+            "Steps of replacements that were denied, or wait for longer than a minute",
+            self.stalled.clone(),
+        );
+        registry.register_with_unit(
+            "set_absent",
+            "Time for which a StatefulSet did not exist while it was replaced",
+            Unit::Seconds,
+            self.absent.clone(),
+        );
+        registry.register(
+            "replacing",
+            "StatefulSets that are being replaced",
+            self.running.clone(),
+        );
+        registry.register_with_unit(
+            "oldest_replacement",
+            "Age of the oldest replacement in progress; 0 without one",
+            Unit::Seconds,
+            self.oldest.clone(),
+        );
+    }
+
+    /// Counts a replacement as running until the return value is dropped.
+    pub(super) fn begin(&self) -> Running {
+        let mut begun = lock(&self.begun);
+        let number = begun.last_key_value().map_or(0, |(number, _)| number + 1);
+        begun.insert(number, Instant::now());
+        Running {
+            begun: Arc::clone(&self.begun),
+            number,
+        }
+    }
+
+    pub(super) fn ended(&self, outcome: &'static str) {
+        self.ended.get_or_create(&[("outcome", outcome)]).inc();
+    }
+
+    pub(super) fn stalled(&self) {
+        self.stalled.inc();
+    }
+
+    pub(super) fn absent(&self, seconds: f64) {
+        self.absent.observe(seconds);
+    }
+
+    /// Sets the gauges to the present state.
+    pub(in super::super) fn set_age(&self) {
+        let begun = lock(&self.begun);
+        self.running.set(i64::try_from(begun.len()).unwrap_or(i64::MAX));
+        let oldest = begun.values().map(Instant::elapsed).max().unwrap_or_default();
+        self.oldest.set(i64::try_from(oldest.as_secs()).unwrap_or(i64::MAX));
+    }
+}

@@ -1,0 +1,19 @@
+//! Replaces StatefulSets: reads the world of a replacement, executes the steps of [`next`](crate::replace::next()), and
+//! tells about them.
+//!
+//! | file | contains |
+//! |---|---|
+//! | `cluster` | reads of the set, the journal, the ClaimRollout |
+//! | `parts` | reads of the parts that a decision asks for |
+//! | `steps` | execution of a step |
+//! | `run` | one replacement, from its first step to its end |
+//! | `tell`, `metrics` | status, Events, log and metrics of replacements |
+//! | `queue` | which sets are to be replaced, and the replacements in progress |
+
+pub(super) mod cluster;
+pub(super) mod metrics;
+mod parts;
+pub(super) mod queue;
+mod run;
+mod steps;
+mod tell;

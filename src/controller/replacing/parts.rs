@@ -1,0 +1,233 @@
+//! Reads the parts of the world that a decision asks for.
+
+use k8s_openapi::api::apps::v1::ControllerRevision;
+use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod as CorePod, ResourceQuota};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
+use kube::api::{Api, DeleteParams, ListParams, PostParams, Preconditions, PropagationPolicy, Request};
+use kube::core::{Selector, SelectorExt as _};
+use kube::{Resource, ResourceExt};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::super::api_calls::{ApiOutcome, call};
+use super::super::slim_pod::{POD_REVISION, PodStatus};
+use super::super::slim_set::owner;
+use super::cluster::{Cluster, SetName, found_or, sets_path};
+use crate::replace::world::{CountQuota, Dependents, DryRuns, Part, PodFacts, RevisionFacts};
+use crate::replace::{Journal, LiveSet, World, basis};
+
+/// The resource of a quota that counts StatefulSets.
+const COUNT: &str = "count/statefulsets.apps";
+
+/// A Pod with its labels.
+#[derive(Clone, Debug, Deserialize, Resource)]
+#[resource(inherit = "CorePod")]
+struct LabeledPod {
+    metadata: ObjectMeta,
+    #[serde(default)]
+    status: PodStatus,
+}
+
+impl Cluster {
+    /// Reads a part of the world.
+    ///
+    /// # Errors
+    /// The message of the read that failed.
+    pub(super) async fn fill(&self, set: &SetName, world: &mut World<'_>, part: Part) -> Result<(), String> {
+        match part {
+            Part::Guard => {
+                let guarded = self.admission.guards_replacing(&set.namespace).await;
+                world.guarded = Some(guarded.map_err(|error| error.to_string())?);
+            }
+            Part::Dependents => {
+                let live = world.set.clone();
+                world.dependents = Some(self.dependents(set, live.as_ref()).await?);
+            }
+            Part::Quotas => world.quotas = Some(self.count_quotas(set).await?),
+            Part::DryRuns => {
+                if let Some(live) = &world.set {
+                    world.dry_runs = Some(self.dry_runs(set, live).await);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Everything in the namespace that may refer to the set. The reads are not served from a cache.
+    async fn dependents(&self, set: &SetName, live: Option<&LiveSet>) -> Result<Dependents, String> {
+        let all = ListParams::default();
+        let pods: Api<LabeledPod> = Api::namespaced(self.client.clone(), &set.namespace);
+        let revisions: Api<ControllerRevision> = Api::namespaced(self.client.clone(), &set.namespace);
+        let claims: Api<PersistentVolumeClaim> = Api::namespaced(self.client.clone(), &set.namespace);
+        let (pods, revisions, claims) = tokio::join!(
+            call(pods.list(&all)),
+            call(revisions.list(&all)),
+            call(claims.list_metadata(&all)),
+        );
+        let pods = found_or("Pods", pods)?.map(|list| list.items).unwrap_or_default();
+        let revisions = found_or("ControllerRevisions", revisions)?.map(|list| list.items);
+        let revisions = revisions.unwrap_or_default();
+        let claims = found_or("PVCs", claims)?.map(|list| list.items).unwrap_or_default();
+        let selector = live.and_then(|live| LabelSelector::deserialize(live.selector()).ok());
+        let selector = selector.and_then(|selector| Selector::try_from(selector).ok());
+        let mut others = Vec::new();
+        for revision in &revisions {
+            others.extend(owners("ControllerRevision", &revision.metadata));
+        }
+        for claim in &claims {
+            others.extend(owners("PersistentVolumeClaim", &claim.metadata));
+        }
+        Ok(Dependents {
+            pods: pods.iter().map(|pod| pod_facts(pod, selector.as_ref())).collect(),
+            others,
+            unknown: Vec::new(),
+            revisions: revisions.iter().map(revision_facts).collect(),
+        })
+    }
+
+    async fn count_quotas(&self, set: &SetName) -> Result<Vec<CountQuota>, String> {
+        let quotas: Api<ResourceQuota> = Api::namespaced(self.client.clone(), &set.namespace);
+        let listed = found_or("ResourceQuotas", call(quotas.list(&ListParams::default())).await)?;
+        let listed = listed.map(|list| list.items).unwrap_or_default();
+        Ok(listed.iter().filter_map(count_quota).collect())
+    }
+
+    /// Asks the API server whether it would delete and create the set.
+    async fn dry_runs(&self, set: &SetName, live: &LiveSet) -> DryRuns {
+        let recreated = Journal::begin(live, Vec::new(), 0).map(|journal| journal.recreated());
+        let recreated = recreated.unwrap_or_default();
+        let mut renamed = recreated.clone();
+        if let Some(metadata) = renamed["metadata"].as_object_mut() {
+            let stem: String = set.name.chars().take(40).collect();
+            metadata.remove("name");
+            metadata.insert("generateName".to_owned(), format!("{stem}-").into());
+        }
+        let (delete, create, created) = tokio::join!(
+            self.would_delete(set, live),
+            self.would_create(set, &recreated),
+            self.would_create(set, &renamed),
+        );
+        DryRuns {
+            basis: basis(live),
+            delete,
+            create: match create {
+                // Everything else was checked before the name.
+                ApiOutcome::Conflict => Ok(()),
+                ApiOutcome::Done(_) => Err("the StatefulSet is gone".to_owned()),
+                other => Err(why(other)),
+            },
+            created: match created {
+                ApiOutcome::Done(created) => Ok(LiveSet::new(created)),
+                other => Err(why(other)),
+            },
+        }
+    }
+
+    async fn would_delete(&self, set: &SetName, live: &LiveSet) -> Result<(), String> {
+        let mut params = orphan(live.uid(), None);
+        params.dry_run = true;
+        let request = Request::new(sets_path(&set.namespace)).delete(&set.name, &params);
+        let request = request.map_err(|error| error.to_string())?;
+        match call(self.client.request::<Value>(request)).await {
+            ApiOutcome::Done(_) => Ok(()),
+            other => Err(why(other)),
+        }
+    }
+
+    async fn would_create(&self, set: &SetName, object: &Value) -> ApiOutcome<Value> {
+        let params = PostParams {
+            dry_run: true,
+            field_manager: Some(super::super::FIELD_MANAGER.to_owned()),
+        };
+        let body = object.to_string().into_bytes();
+        match Request::new(sets_path(&set.namespace)).create(&params, body) {
+            Ok(request) => call(self.client.request::<Value>(request)).await,
+            Err(error) => super::cluster::denied(error.to_string()),
+        }
+    }
+}
+
+/// A DELETE without dependents.
+pub(super) fn orphan(uid: &str, resource_version: Option<&str>) -> DeleteParams {
+    DeleteParams {
+        propagation_policy: Some(PropagationPolicy::Orphan),
+        preconditions: Some(Preconditions {
+            uid: Some(uid.to_owned()),
+            resource_version: resource_version.map(str::to_owned),
+        }),
+        ..DeleteParams::default()
+    }
+}
+
+/// The reason of an outcome other than success.
+fn why<T>(outcome: ApiOutcome<T>) -> String {
+    match outcome {
+        ApiOutcome::Denied { message: why, .. } | ApiOutcome::Unsure { why, .. } => why,
+        other => other.as_str().to_owned(),
+    }
+}
+
+/// The owners of an object, as `(kind and name, uid of the owner)`.
+fn owners(kind: &str, metadata: &ObjectMeta) -> Vec<(String, String)> {
+    let name = format!("{kind} {}", metadata.name.as_deref().unwrap_or_default());
+    let owners = metadata.owner_references.iter().flatten();
+    owners.map(|owner| (name.clone(), owner.uid.clone())).collect()
+}
+
+fn pod_facts(pod: &LabeledPod, selector: Option<&Selector>) -> PodFacts {
+    let references = pod.owner_references();
+    let controller = references.iter().find(|owner| owner.controller == Some(true));
+    let mut conditions = pod.status.conditions.iter();
+    PodFacts {
+        name: pod.name_any(),
+        uid: pod.uid().unwrap_or_default(),
+        controller: controller.cloned().map(owner),
+        owners: references.iter().map(|owner| owner.uid.clone()).collect(),
+        revision: pod.labels().get(POD_REVISION).cloned().unwrap_or_default(),
+        selected: selector.is_some_and(|selector| selector.matches(pod.labels())),
+        terminating: pod.metadata.deletion_timestamp.is_some(),
+        ready: conditions.any(|condition| condition.type_ == "Ready" && condition.status == "True"),
+    }
+}
+
+fn revision_facts(revision: &ControllerRevision) -> RevisionFacts {
+    let data = revision.data.as_ref().map(|data| data.0.clone());
+    RevisionFacts {
+        name: revision.name_any(),
+        uid: revision.uid().unwrap_or_default(),
+        data: data.and_then(essence).unwrap_or_default().to_string(),
+    }
+}
+
+/// The value without nulls and empty objects.
+fn essence(value: Value) -> Option<Value> {
+    match value {
+        Value::Null => None,
+        Value::Object(fields) => {
+            let fields = fields
+                .into_iter()
+                .filter_map(|(key, value)| Some((key, essence(value)?)));
+            let fields: serde_json::Map<String, Value> = fields.collect();
+            (!fields.is_empty()).then_some(Value::Object(fields))
+        }
+        Value::Array(items) => Some(
+            items
+                .into_iter()
+                .map(|item| essence(item).unwrap_or_default())
+                .collect(),
+        ),
+        other => Some(other),
+    }
+}
+
+fn count_quota(quota: &ResourceQuota) -> Option<CountQuota> {
+    let status = quota.status.as_ref()?;
+    let hard = status.hard.as_ref().or_else(|| quota.spec.as_ref()?.hard.as_ref())?;
+    let number = |text: &str| text.parse().ok();
+    let used = status.used.as_ref().and_then(|used| used.get(COUNT));
+    Some(CountQuota {
+        name: quota.name_any(),
+        hard: number(&hard.get(COUNT)?.0)?,
+        used: used.and_then(|used| number(&used.0)).unwrap_or(0),
+    })
+}

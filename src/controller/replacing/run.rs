@@ -1,0 +1,369 @@
+//! One replacement, from its first step to its end.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use futures::channel::mpsc::UnboundedSender;
+use tokio::time::Instant;
+
+use super::super::api_calls::ApiOutcome;
+use super::cluster::{Cluster, SetName, Sight};
+use crate::api::ReplacementReason;
+use crate::replace::world::Millis;
+use crate::replace::world::{CountQuota, Dependents, DryRuns};
+use crate::replace::{End, Fault, Stage, Step, Waits, World, basis, next};
+
+/// For how long the results of the checks before the first write are used.
+const FRESH: Duration = Duration::from_secs(5);
+
+/// The pauses after a failed step in milliseconds: the first while the set does not exist, and otherwise; the longest.
+const PAUSES: [(u64, u64); 2] = [(50, 1_000), (1_000, 60_000)];
+
+/// After this many conflicts in a row, steps pause in between.
+const CONFLICTS: u32 = 50;
+
+/// What a replacement tells while it runs.
+#[derive(Clone, Debug, PartialEq)]
+pub(in super::super) struct Notice {
+    /// The uid of the set, if it exists.
+    pub(super) uid: Option<String>,
+    /// What happened.
+    pub(super) what: Happened,
+}
+
+/// What happened in a replacement.
+#[derive(Clone, Debug, PartialEq)]
+pub(in super::super) enum Happened {
+    /// A step is executed.
+    Step(&'static str),
+    /// It waits for longer than it should.
+    Stalled(Fault),
+    /// The set did not exist for this time.
+    Absent(Duration),
+    /// It has ended.
+    Ended(Ended),
+}
+
+/// How a replacement ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in super::super) enum Ended {
+    /// The set has the desired templates.
+    Replaced,
+    /// Nothing was to be done.
+    Nothing,
+    /// The set is not replaced; it is as before.
+    Refused(Fault),
+    /// Somebody else created a set of the name.
+    Foreign(Fault),
+    /// The controller stops. Another one goes on.
+    Stopped,
+}
+
+/// A replacement in progress.
+pub(super) struct Run<'a> {
+    pub(super) cluster: &'a Cluster,
+    pub(super) set: &'a SetName,
+    pub(super) forced: bool,
+    pub(super) stopping: &'a AtomicBool,
+    pub(super) notices: &'a UnboundedSender<Notice>,
+    pub(super) kept: Kept,
+}
+
+/// What is kept between two decisions. After a crash the decision does without it.
+#[derive(Default)]
+pub(super) struct Kept {
+    /// The results of the checks, and when the first of them was read.
+    checks: Checks,
+    checked_at: Option<Instant>,
+    dependents: Option<Dependents>,
+    denied: Option<Fault>,
+    namespace_ends: bool,
+    unreferenced_since: Option<Millis>,
+    waits: Option<(ReplacementReason, Millis)>,
+    failures: u32,
+    conflicts: u32,
+    /// When the old set was let go.
+    let_go: Option<Instant>,
+    created: bool,
+}
+
+#[derive(Clone, Default)]
+struct Checks {
+    checked: Option<String>,
+    guarded: Option<bool>,
+    quotas: Option<Vec<CountQuota>>,
+    dry_runs: Option<DryRuns>,
+}
+
+impl Run<'_> {
+    /// Runs until the replacement has ended. Returns the uid of the set that exists then.
+    pub(super) async fn run(mut self) -> (Option<String>, Ended) {
+        loop {
+            if self.stopping.load(Ordering::Acquire) {
+                return (None, Ended::Stopped);
+            }
+            match self.round().await {
+                Ok(Some(ended)) => return ended,
+                Ok(None) => {}
+                Err(why) => self.failed(&why).await,
+            }
+        }
+    }
+
+    /// Reads, decides and executes, until something must be read again.
+    async fn round(&mut self) -> Result<Option<(Option<String>, Ended)>, String> {
+        let mut sight = self.cluster.look(self.set).await?;
+        loop {
+            let step = self.decide(&sight).await?;
+            match &step {
+                Step::End(end) => return Ok(Some((sight.uid(), self.ended(end.clone())))),
+                Step::Wait { millis, waits } => {
+                    self.wait(&sight, *millis, waits).await;
+                    return Ok(None);
+                }
+                _ => {}
+            }
+            self.tell(&sight, Happened::Step(name(&step)));
+            let outcome = self.cluster.execute(self.set, &sight, &step).await;
+            if !self.after(&mut sight, &step, outcome).await? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// The next step. Reads what the decision asks for.
+    async fn decide(&mut self, sight: &Sight) -> Result<Step, String> {
+        if self.kept.checked_at.is_some_and(|at| at.elapsed() >= FRESH) {
+            (self.kept.checks, self.kept.checked_at) = (Checks::default(), None);
+        }
+        let cluster = self.cluster;
+        let mut world = cluster.world(sight, self.forced);
+        self.kept.show(&mut world);
+        let step = loop {
+            match next(&world) {
+                Step::Read(part) => cluster.fill(self.set, &mut world, part).await?,
+                step => break step,
+            }
+        };
+        self.kept.keep(&world, &step);
+        Ok(step)
+    }
+
+    /// Notes the outcome of a step. Returns whether the next step can be decided without reading again.
+    async fn after(
+        &mut self,
+        sight: &mut Sight,
+        step: &Step,
+        outcome: ApiOutcome<Option<String>>,
+    ) -> Result<bool, String> {
+        tracing::info!(
+            namespace = self.set.namespace,
+            set = self.set.name,
+            step = name(step),
+            outcome = outcome.as_str(),
+            "replace StatefulSet"
+        );
+        match outcome {
+            ApiOutcome::Done(version) => {
+                (self.kept.failures, self.kept.conflicts) = (0, 0);
+                Ok(self.done(sight, step, version))
+            }
+            ApiOutcome::NotFound if matches!(step, Step::Create(_)) => {
+                self.kept.namespace_ends = true;
+                Ok(false)
+            }
+            ApiOutcome::Conflict | ApiOutcome::NotFound => {
+                self.kept.conflicts += 1;
+                if self.kept.conflicts > CONFLICTS {
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                }
+                Ok(false)
+            }
+            ApiOutcome::Denied { cause, message, .. } => {
+                self.denied(sight, step, &cause, &message);
+                if self.kept.denied.is_some() || self.kept.namespace_ends {
+                    return Ok(false);
+                }
+                Err(String::new())
+            }
+            ApiOutcome::Unsure { why, .. } => Err(why),
+        }
+    }
+
+    fn done(&mut self, sight: &mut Sight, step: &Step, version: Option<String>) -> bool {
+        match step {
+            Step::WriteJournal(journal) => {
+                sight.journal = Some(journal.as_ref().clone());
+                sight.journal_version = version;
+                true
+            }
+            Step::LetGo(_) => {
+                self.kept.let_go = Some(Instant::now());
+                sight.set = None;
+                true
+            }
+            Step::Create(_) => {
+                self.kept.created = true;
+                if let Some(let_go) = self.kept.let_go.take() {
+                    self.tell(sight, Happened::Absent(let_go.elapsed()));
+                }
+                false
+            }
+            // Then the new set, ours or that of somebody else, has all that it should have.
+            Step::DeleteJournal
+                if sight
+                    .journal
+                    .as_ref()
+                    .is_some_and(|journal| journal.stage == Stage::Releasing) =>
+            {
+                self.kept.created = sight.set.is_some();
+                false
+            }
+            _ => false,
+        }
+    }
+
+    /// A denied step is retried, unless the set can still be left as it is.
+    fn denied(&mut self, sight: &Sight, step: &Step, cause: &str, message: &str) {
+        if matches!(step, Step::Create(_)) && message.contains("because it is being terminated") {
+            self.kept.namespace_ends = true;
+            return;
+        }
+        let fault = Fault {
+            reason: ReplacementReason::StepDenied,
+            message: format!("the step {} was denied ({cause}): {message}", name(step)),
+        };
+        let is_begun = sight.set.as_ref().is_none_or(|set| set.terminating());
+        let is_released = sight
+            .journal
+            .as_ref()
+            .is_some_and(|journal| journal.stage == Stage::Releasing);
+        let backs_out = matches!(step, Step::Unmark { .. } | Step::DeleteJournal | Step::OwnReport { .. });
+        if is_begun || is_released || backs_out {
+            self.tell(sight, Happened::Stalled(fault));
+        } else {
+            self.kept.denied = Some(fault);
+        }
+    }
+
+    async fn wait(&mut self, sight: &Sight, millis: Millis, waits: &Waits) {
+        if let Waits::Stalled(fault) = waits {
+            self.tell(sight, Happened::Stalled(fault.clone()));
+        }
+        self.kept.dependents = None;
+        tokio::time::sleep(Duration::from_millis(millis)).await;
+    }
+
+    /// Pauses after a failure.
+    async fn failed(&mut self, why: &str) {
+        let [absent, present] = PAUSES;
+        let (first, longest) = if self.kept.let_go.is_some() { absent } else { present };
+        let pause = (first << self.kept.failures.min(10)).min(longest);
+        self.kept.failures += 1;
+        if !why.is_empty() {
+            tracing::warn!(
+                namespace = self.set.namespace,
+                set = self.set.name,
+                why,
+                pause,
+                "a step of a replacement failed"
+            );
+        }
+        tokio::time::sleep(Duration::from_millis(pause)).await;
+    }
+
+    fn ended(&self, end: End) -> Ended {
+        match end {
+            End::Nothing if self.kept.created => Ended::Replaced,
+            End::Nothing => Ended::Nothing,
+            End::Refused(fault) => Ended::Refused(fault),
+            End::Foreign(fault) => Ended::Foreign(fault),
+        }
+    }
+
+    fn tell(&self, sight: &Sight, what: Happened) {
+        let uid = sight.uid();
+        // Nobody listens any more when the controller stops.
+        let _ = self.notices.unbounded_send(Notice { uid, what });
+    }
+}
+
+impl Kept {
+    /// Shows the decision what is known from before.
+    fn show(&self, world: &mut World<'_>) {
+        let Checks {
+            checked,
+            guarded,
+            quotas,
+            dry_runs,
+        } = self.checks.clone();
+        (world.checked, world.guarded, world.quotas, world.dry_runs) = (checked, guarded, quotas, dry_runs);
+        world.dependents.clone_from(&self.dependents);
+        world.denied.clone_from(&self.denied);
+        world.namespace_ends = self.namespace_ends;
+        world.unreferenced_since = self.unreferenced_since;
+        world.waits_since = self.waits.map(|(_, since)| since);
+    }
+
+    /// Keeps what was read, and for how long the step has waited.
+    fn keep(&mut self, world: &World<'_>, step: &Step) {
+        self.checks = Checks {
+            checked: world.checked.clone(),
+            guarded: world.guarded,
+            quotas: world.quotas.clone(),
+            dry_runs: world.dry_runs.clone(),
+        };
+        if world.guarded.is_some() {
+            self.checked_at.get_or_insert_with(Instant::now);
+        }
+        self.dependents.clone_from(&world.dependents);
+        match step {
+            // Every precondition was checked a moment ago. From now on others may scale the set.
+            Step::Mark(_) | Step::WriteJournal(_) | Step::DisownReport if world.journal.is_none() => {
+                self.checks.checked = world.set.as_ref().map(basis);
+            }
+            Step::Wait {
+                waits: Waits::Settling, ..
+            } => {
+                self.unreferenced_since.get_or_insert(world.now);
+            }
+            Step::Delete { .. } => self.unreferenced_since = None,
+            _ => {}
+        }
+        if !matches!(step, Step::WriteJournal(_) | Step::LetGo(_)) {
+            self.dependents = None;
+        }
+        self.waits = match step {
+            Step::Wait {
+                waits: Waits::Others(fault) | Waits::Stalled(fault),
+                ..
+            } => {
+                let same = self.waits.filter(|(reason, _)| *reason == fault.reason);
+                Some(same.unwrap_or((fault.reason, world.now)))
+            }
+            _ => None,
+        };
+    }
+}
+
+/// The name of a step in status, log and metrics.
+fn name(step: &Step) -> &'static str {
+    match step {
+        Step::Read(_) => "Read",
+        Step::WriteJournal(_) => "WriteJournal",
+        Step::DisownReport => "DisownReport",
+        Step::Mark(_) => "Mark",
+        Step::Delete { .. } => "Delete",
+        Step::LetGo(_) => "LetGo",
+        Step::Create(_) => "Create",
+        Step::ScaleUp { .. } => "ScaleUp",
+        Step::DeleteRevision { .. } => "DeleteRevision",
+        Step::RestorePartition { .. } => "RestorePartition",
+        Step::RestoreManagers { .. } => "RestoreManagers",
+        Step::OwnReport { .. } => "OwnReport",
+        Step::DeleteJournal => "DeleteJournal",
+        Step::Unmark { .. } => "Unmark",
+        Step::Wait { .. } => "Wait",
+        Step::End(_) => "End",
+    }
+}

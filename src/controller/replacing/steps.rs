@@ -1,0 +1,149 @@
+//! Executes the steps of a replacement.
+
+use k8s_openapi::api::apps::v1::ControllerRevision;
+use std::collections::BTreeSet;
+
+use kube::api::{Api, DeleteParams, Patch, PostParams, Preconditions, Request};
+use serde_json::{Value, json};
+
+use super::super::FIELD_MANAGER;
+use super::super::api_calls::{ApiOutcome, call, merge};
+use super::super::crd::ClaimRollout;
+use super::cluster::{Cluster, SetName, Sight, denied, sets_path};
+use super::parts::orphan;
+use crate::replace::{FINALIZER, LiveSet, SetVersion, Step};
+
+impl Cluster {
+    /// Executes a step that writes. Returns the resourceVersion of the Secret if the step wrote the journal.
+    pub(super) async fn execute(&self, set: &SetName, sight: &Sight, step: &Step) -> ApiOutcome<Option<String>> {
+        let none = |_| ApiOutcome::Done(None);
+        let version = sight.journal_version.as_deref();
+        match step {
+            Step::WriteJournal(journal) => self.write_journal(set, journal, version).await,
+            Step::DeleteJournal => self
+                .delete_journal(set, version)
+                .await
+                .and_then(|()| ApiOutcome::Done(None)),
+            Step::DisownReport => {
+                self.patch_report(set, &json!({"metadata": {"ownerReferences": null}}))
+                    .await
+            }
+            Step::OwnReport { uid } => self.patch_report(set, &owned(set, uid)).await,
+            Step::Mark(seen)
+            | Step::Unmark { set: seen, .. }
+            | Step::RestorePartition { set: seen, .. }
+            | Step::RestoreManagers { set: seen, .. }
+            | Step::ScaleUp { set: seen, .. } => self.patch(set, seen, patch_of(sight, step)).await,
+            Step::Delete { uid, resource_version } => {
+                let params = orphan(uid, resource_version.as_deref());
+                let request = Request::new(sets_path(&set.namespace)).delete(&set.name, &params);
+                self.send(request).await.and_then(none)
+            }
+            Step::LetGo(object) => {
+                let request = Request::new(sets_path(&set.namespace)).replace(&set.name, &params(), bytes(object));
+                self.send(request).await.and_then(none)
+            }
+            Step::Create(object) => {
+                let request = Request::new(sets_path(&set.namespace)).create(&params(), bytes(object));
+                self.send(request).await.and_then(none)
+            }
+            Step::DeleteRevision { name, uid } => self.delete_revision(set, name, uid).await.and_then(none),
+            Step::Read(_) | Step::Wait { .. } | Step::End(_) => ApiOutcome::Done(None),
+        }
+    }
+
+    /// Patches the version of the set that was read.
+    async fn patch(&self, set: &SetName, seen: &SetVersion, mut body: Value) -> ApiOutcome<Option<String>> {
+        body["metadata"]["uid"] = json!(seen.uid);
+        body["metadata"]["resourceVersion"] = json!(seen.resource_version);
+        let request = Request::new(sets_path(&set.namespace)).patch(&set.name, &merge(), &Patch::Merge(body));
+        self.send(request).await.and_then(|_| ApiOutcome::Done(None))
+    }
+
+    async fn patch_report(&self, set: &SetName, body: &Value) -> ApiOutcome<Option<String>> {
+        let reports: Api<ClaimRollout> = Api::namespaced(self.client.clone(), &set.namespace);
+        let patched = call(reports.patch_metadata(&set.name, &merge(), &Patch::Merge(body))).await;
+        patched.and_then(|_| ApiOutcome::Done(None))
+    }
+
+    async fn delete_revision(&self, set: &SetName, name: &str, uid: &str) -> ApiOutcome<Value> {
+        let revisions: Api<ControllerRevision> = Api::namespaced(self.client.clone(), &set.namespace);
+        let params = DeleteParams::default().preconditions(Preconditions {
+            uid: Some(uid.to_owned()),
+            resource_version: None,
+        });
+        let deleted = call(revisions.delete(name, &params)).await;
+        deleted.and_then(|_| ApiOutcome::Done(Value::Null))
+    }
+
+    async fn send(
+        &self,
+        request: Result<axum::http::Request<Vec<u8>>, kube::core::request::Error>,
+    ) -> ApiOutcome<Value> {
+        match request {
+            Ok(request) => call(self.client.request::<Value>(request)).await,
+            Err(error) => denied(error.to_string()),
+        }
+    }
+}
+
+fn params() -> PostParams {
+    PostParams {
+        field_manager: Some(FIELD_MANAGER.to_owned()),
+        ..PostParams::default()
+    }
+}
+
+fn bytes(object: &Value) -> Vec<u8> {
+    object.to_string().into_bytes()
+}
+
+fn finalizers(sight: &Sight, keep: impl Fn(&str) -> bool) -> impl Iterator<Item = &str> {
+    let finalizers = sight.set.iter().flat_map(LiveSet::finalizers);
+    finalizers.filter(move |finalizer| keep(finalizer))
+}
+
+/// The owner reference and the `setRef` of the new set.
+fn owned(set: &SetName, uid: &str) -> Value {
+    let owner = json!([{"apiVersion": "apps/v1", "kind": "StatefulSet", "name": set.name, "uid": uid}]);
+    json!({"metadata": {"ownerReferences": owner}, "spec": {"setRef": {"uid": uid}}})
+}
+
+/// The patch of a set, without its version.
+fn patch_of(sight: &Sight, step: &Step) -> Value {
+    let retention = |when: &str| json!({"persistentVolumeClaimRetentionPolicy": {"whenDeleted": when}});
+    match step {
+        Step::Mark(_) => {
+            let finalizers = finalizers(sight, |_| true).chain([FINALIZER]);
+            let mut body = json!({"metadata": {"finalizers": finalizers.collect::<BTreeSet<_>>()}});
+            if sight.set.as_ref().and_then(LiveSet::when_deleted) == Some("Delete") {
+                body["spec"] = retention("Retain");
+            }
+            body
+        }
+        Step::Unmark { when_deleted, .. } => {
+            let others = finalizers(sight, |finalizer| finalizer != FINALIZER);
+            let mut body = json!({"metadata": {"finalizers": others.collect::<Vec<_>>()}});
+            if let Some(when_deleted) = when_deleted {
+                body["spec"] = retention(when_deleted);
+            }
+            body
+        }
+        Step::RestorePartition { partition, .. } => {
+            json!({"spec": {"updateStrategy": {"rollingUpdate": {"partition": partition}}}})
+        }
+        Step::RestoreManagers { managed_fields, .. } => json!({"metadata": {"managedFields": managed_fields}}),
+        Step::ScaleUp { replicas, .. } => scaled_up(sight, *replicas),
+        _ => Value::Null,
+    }
+}
+
+/// The replicas of the old set, and a partition that keeps its Pods.
+fn scaled_up(sight: &Sight, replicas: i64) -> Value {
+    let has_partition = sight.set.as_ref().is_some_and(LiveSet::has_partition);
+    let mut body = json!({"spec": {"replicas": replicas}});
+    if has_partition {
+        body["spec"]["updateStrategy"] = json!({"type": "RollingUpdate", "rollingUpdate": {"partition": replicas}});
+    }
+    body
+}
