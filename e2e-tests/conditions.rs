@@ -82,6 +82,12 @@ const TABLE: &[(&str, &[&str])] = &[
         "    ",
         &["patch", "statefulset", "keeps", STATUS, "--type=merge", "-p", OWNED],
     ),
+    // A StatefulSet that is deleted to be replaced: only a change of its templates, which the guard then denies.
+    (
+        "s   ",
+        &["patch", "statefulset", "replacing", "--type=json", "-p", LARGER],
+    ),
+    ("    ", &["label", "statefulset", "replacing", "team=storage"]),
     // A StatefulSet full of annotations calls the policy, and the request is answered.
     ("s   ", &["label", "statefulset", "full", "team=storage"]),
     (
@@ -301,7 +307,10 @@ async fn make(cluster: &Cluster) -> anyhow::Result<()> {
     let deletes = json!({"whenDeleted": "Delete", "whenScaled": "Delete"});
     let ours = json!({"claim-rollout.io/update-policy": "OnClaimDelete"});
     let claimed = json!({"persistentVolumeClaim": {"claimName": "data-keeps-0"}});
+    let mut replacing = set("replacing", &ours, &Value::Null);
+    replacing["metadata"]["finalizers"] = json!(["claim-rollout.io/replacing"]);
     for object in [
+        replacing,
         set("full", &many(), &Value::Null),
         set("keeps", &json!({}), &Value::Null),
         set("deletes", &json!({}), &deletes),
@@ -314,6 +323,9 @@ async fn make(cluster: &Cluster) -> anyhow::Result<()> {
         let made = cluster.kubectl(&["create", "-f", "-"], &object.to_string()).await?;
         ensure!(made.success, "{made:?}");
     }
+    let delete = ["delete", "statefulset", "replacing", "--cascade=orphan", "--wait=false"];
+    let deleted = cluster.kubectl(&delete, "").await?;
+    ensure!(deleted.success, "{deleted:?}");
     Ok(())
 }
 

@@ -29,7 +29,16 @@ const PLAN: [(&str, &[&str]); 12] = [
     ),
     (
         "sim",
-        &["admission", "api", "claims", "json", "rollout", "templates", "wire"],
+        &[
+            "admission",
+            "api",
+            "claims",
+            "json",
+            "replace",
+            "rollout",
+            "templates",
+            "wire",
+        ],
     ),
 ];
 /// The front end that runs all parts may import all of them.

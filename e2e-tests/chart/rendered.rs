@@ -163,13 +163,10 @@ async fn chart_renders_the_objects_of_deploy() -> anyhow::Result<()> {
     equals_deployed(&cluster, &[WARN], &kubewarden).await?;
     equals_deployed(&cluster, &[WARN, "admission=builtin"], &builtin).await?;
     equals_deployed(&cluster, &["admission=none"], &both).await?;
-    let with_evictions = [&both[..], &["evict-pods.yaml"]].concat();
-    equals_deployed(
-        &cluster,
-        &["admission=none", "controller.evictPods=true"],
-        &with_evictions,
-    )
-    .await?;
+    for (right, file) in [("evictPods", "evict-pods.yaml"), ("replaceSets", "replace-sets.yaml")] {
+        let values = ["admission=none", &format!("controller.{right}=true")];
+        equals_deployed(&cluster, &values, &[&both[..], &[file]].concat()).await?;
+    }
     check_settings(&cluster).await?;
     is_clean(&cluster, &["onlyNamespace=default"]).await?;
     is_clean(&cluster, &["admission=builtin", "gate.enabled=false"]).await?;

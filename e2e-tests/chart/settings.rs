@@ -122,14 +122,20 @@ async fn without_gate_no_object_for_pods(cluster: &Cluster) -> anyhow::Result<()
 async fn one_namespace_limits_policy_and_controller(cluster: &Cluster) -> anyhow::Result<()> {
     let selector = json!({"matchLabels": {"kubernetes.io/metadata.name": "team-a"}});
     let values = [WARN, "onlyNamespace=team-a"];
-    let objects = by_name(render(cluster, &values).await?)?;
+    let optional = ["controller.evictPods=true", "controller.replaceSets=true"];
+    let objects = by_name(render(cluster, &[&values[..], &optional].concat()).await?)?;
     for policy in ["", "-claims", "-pods", "-retention"] {
         let policy = &objects[&format!("ClusterAdmissionPolicy claim-rollout{policy}-team-a")];
         assert_eq!(policy["spec"]["namespaceSelector"], selector);
     }
     for kind in ["Role", "RoleBinding"] {
-        let object = &objects[&format!("{kind} claim-rollout-controller")];
-        assert_eq!(object["metadata"]["namespace"], "team-a");
+        let namespace =
+            |part: &str| &objects[&format!("{kind} claim-rollout-controller{part}")]["metadata"]["namespace"];
+        for part in ["", "-evict-pods", "-replace-sets"] {
+            assert_eq!(*namespace(part), "team-a", "{kind} {part}");
+        }
+        // The journals are where the controller is.
+        assert_eq!(namespace("-journals"), namespace("-lease"));
     }
     let deployment = &objects["Deployment claim-rollout-controller"];
     let arguments = &deployment["spec"]["template"]["spec"]["containers"][0]["args"];

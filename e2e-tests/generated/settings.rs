@@ -17,6 +17,7 @@ fn known() -> Vec<(&'static str, Vec<Value>)> {
         ("stageOwnedBy", vec![json!([]), json!(["apps/ReplicaSet"])]),
         ("mode", words(&["Stage", "ValidateOnly"])),
         ("allowReCreate", vec![json!(false), json!(true)]),
+        ("defaultReplaceSet", words(&["Never", "WhenComplete"])),
         ("metadataOnlyChanges", words(&["Rollout", "Ignore", "Deny"])),
         ("shrink", words(&["Deny", "Recover"])),
         (

@@ -96,7 +96,11 @@ fn objects(uid: &str) -> Value {
         .map(|_| json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": uid}))
         .collect();
     let finalizers: Vec<String> = (0..TOO_MANY).map(|number| format!("example.com/{number}")).collect();
+    let mut canary = set(&json!({"name": "canary"}));
+    canary["spec"]["updateStrategy"] = json!({"type": "RollingUpdate", "rollingUpdate": {"partition": 1}});
+    canary["spec"]["replicas"] = 2.into();
     json!({"apiVersion": "v1", "kind": "List", "items": [
+        canary,
         set(&json!({"name": "plain"})),
         set(&json!({"name": "replacing"})),
         set(&json!({"name": "staged", "annotations": staged("OnClaimDelete", "Staged")})),

@@ -2,7 +2,7 @@
 //!
 //! The StatefulSets: `plain`; `staged` and `rolling`, with a staged change under OnClaimDelete and InPlace; `owned`, as
 //! `staged` but with a ConfigMap as its controller; `left`, with a phase and no staged change; `replacing`, with our
-//! finalizer; `large`, with thousands of annotations and with 101 finalizers; `crowded`, as `staged` but with 101
+//! finalizer; `canary`, with a partition; `large`, with thousands of annotations and with 101 finalizers; `crowded`, as `staged` but with 101
 //! owners. The PVCs: `data`, bound, and `waiting`, for a class that does not exist.
 
 /// The user of a request. All have all rights on StatefulSets; alice may patch PVCs, and the controller may write them
@@ -31,10 +31,12 @@ const PHASE: &str =
     "may not change claim-rollout.io/phase or claim-rollout.io/ready: they change with the staged change";
 const FINALIZER: &str = "may not add or remove the finalizer claim-rollout.io/replacing: only the controller may";
 const REPLACING: &str = "may not delete StatefulSet replacing now: it is being replaced, try again in a moment";
-const VERBS: &str = "may not create, delete or scale a StatefulSet, nor write its status";
-const METADATA: &str = "may change no metadata of a StatefulSet but annotations (if there are at most 1000) and the finalizer of \
-                        claim-rollout.io";
-const SPEC: &str = "may change nothing in the spec of a StatefulSet";
+const STAYS: &str = "may not change what is staged for StatefulSet replacing now: it is being replaced, try again in a moment";
+const VERBS: &str = "may create and delete a StatefulSet only to replace it, and may not write its scale or status";
+const METADATA: &str = "may change no metadata of a StatefulSet but annotations (if there are at most 1000) and, without a \
+                        partition, the finalizer of claim-rollout.io";
+const SPEC: &str = "may change nothing in the spec of a StatefulSet but what a replacement needs: partition, whenDeleted, more \
+                    replicas";
 const CLAIM_VERBS: &str = "may not create or delete a PVC, nor write its status";
 const CLAIM_METADATA: &str = "may change no metadata of a PVC but labels and annotations";
 const CLAIM_LABELS: &str =
@@ -139,6 +141,10 @@ pub(super) const OURS: &[Row] = &[
     (Admin, r#"patch statefulset/replacing --subresource=status --type=merge -p {"metadata":{"finalizers":null}}"#, FINALIZER),
     (Bob, "delete statefulset/replacing --wait=false", REPLACING),
     (Admin, "delete statefulset/replacing --cascade=orphan --wait=false", REPLACING),
+    (Alice, "annotate statefulset/replacing claim-rollout.io/staged={}", STAYS),
+    (Alice, "annotate statefulset/replacing claim-rollout.io/withdraw=1", STAYS),
+    (Bob, "annotate statefulset/replacing claim-rollout.io/paused=true", YES),
+    (Bob, "scale statefulset/replacing --replicas=3", YES),
     (Bob, "delete statefulset/plain --wait=false", YES),
     (Bob, r#"patch statefulset/plain --type=merge -p {"metadata":{"finalizers":["example.com/mine"]}}"#, YES),
     (Bob, r#"patch statefulset/replacing --type=merge -p {"metadata":{"finalizers":["claim-rollout.io/replacing","example.com/mine"]}}"#, YES),
@@ -151,7 +157,6 @@ pub(super) const OURS: &[Row] = &[
 pub(super) const CONTROLLER: &[Row] = &[
     (Controller, "set image statefulset/plain main=example/main:2", SPEC),
     (Controller, "scale statefulset/plain --replicas=3", VERBS),
-    (Controller, r#"patch statefulset/plain --type=merge -p {"spec":{"replicas":3}}"#, SPEC),
     (Controller, r#"patch statefulset/plain --type=merge -p {"spec":{"minReadySeconds":3}}"#, SPEC),
     (Controller, r#"patch statefulset/plain --type=merge -p {"spec":{"updateStrategy":{"type":"OnDelete","rollingUpdate":null}}}"#, SPEC),
     (Controller, r#"patch statefulset/plain --type=merge -p {"spec":{"updateStrategy":{"rollingUpdate":{"partition":3}}}}"#, SPEC),
@@ -166,6 +171,28 @@ pub(super) const CONTROLLER: &[Row] = &[
     (Controller, "delete statefulset/plain --wait=false", VERBS),
     (Controller, "delete statefulset/plain --cascade=orphan --wait=false", VERBS),
     (Controller, "create -f - {}", VERBS),
+    // A replacement: the dry run of the DELETE, the finalizer, the DELETE.
+    (Controller, "delete statefulset/replacing --wait=false", VERBS),
+    (Controller, "delete statefulset/replacing --cascade=foreground --wait=false", VERBS),
+    (Controller, "delete statefulset/replacing --cascade=orphan --wait=false", YES),
+    (Controller, r#"patch statefulset/canary --type=merge -p {"metadata":{"finalizers":["claim-rollout.io/replacing"]}}"#, METADATA),
+    // PVCs are retained meanwhile.
+    (Controller, r#"patch statefulset/plain --type=merge -p {"spec":{"persistentVolumeClaimRetentionPolicy":{"whenDeleted":"Delete"}}}"#, SPEC),
+    (Controller, r#"patch statefulset/replacing --type=merge -p {"spec":{"persistentVolumeClaimRetentionPolicy":{"whenDeleted":"Delete"}}}"#, SPEC),
+    (Controller, r#"patch statefulset/replacing --type=merge -p {"spec":{"persistentVolumeClaimRetentionPolicy":{"whenScaled":"Delete"}}}"#, SPEC),
+    (Controller, r#"patch statefulset/replacing --type=merge -p {"metadata":{"finalizers":null},"spec":{"persistentVolumeClaimRetentionPolicy":{"whenDeleted":"Delete"}}}"#, YES),
+    // The new StatefulSet, and its partition.
+    (Controller, r#"create -f - {"finalizers":["claim-rollout.io/replacing"]}"#, YES),
+    (Controller, r#"create -f - {"finalizers":["claim-rollout.io/replacing","example.com/mine"]}"#, VERBS),
+    (Controller, r#"patch statefulset/replacing --type=merge -p {"spec":{"updateStrategy":{"rollingUpdate":{"partition":3}}}}"#, YES),
+    (Controller, r#"patch statefulset/canary --type=merge -p {"spec":{"updateStrategy":{"rollingUpdate":{"partition":0}}}}"#, SPEC),
+    (Controller, "set image statefulset/replacing main=example/main:2", SPEC),
+    (Controller, "label statefulset/replacing team=a", METADATA),
+    // The StatefulSet of somebody else with fewer replicas.
+    (Controller, r#"patch statefulset/plain --type=merge -p {"spec":{"replicas":3,"updateStrategy":{"rollingUpdate":{"partition":3}}}}"#, YES),
+    (Controller, r#"patch statefulset/canary --type=merge -p {"spec":{"replicas":3,"updateStrategy":{"rollingUpdate":{"partition":0}}}}"#, SPEC),
+    (Controller, r#"patch statefulset/canary --type=merge -p {"spec":{"replicas":1}}"#, SPEC),
+    (Controller, r#"patch statefulset/replacing --type=merge -p {"spec":{"replicas":3}}"#, SPEC),
     (Controller, r#"patch pvc/data --type=merge -p {"spec":{"resources":{"requests":{"storage":"2Gi"}}}}"#, YES),
     (Controller, r#"patch pvc/data --type=merge -p {"spec":{"volumeAttributesClassName":"silver"}}"#, YES),
     (Controller, r#"patch pvc/data --type=merge -p {"metadata":{"labels":{"claim-rollout.io/revision":"2","tier":"a"},"annotations":{"example.com/note":"a"}}}"#, YES),

@@ -10,7 +10,7 @@
 //! | `phase=Staged`, `-phase`, `ready=…`, `-ready`, `-withdraw` | an annotation is written, or removed |
 //! | `storage=20Gi class=gold label:k=v -label:k annotation:k=v -annotation:k revision` | a PVC is changed |
 //! | `by:annotation` | the reason of a withdrawal in the audit log |
-//! | `who lookups=4` | one SubjectAccessReview and four lookups of objects |
+//! | `who lookups=4` | one SubjectAccessReview (`who who`: two) and four lookups of objects |
 //! | `warns "…" "…"` | these are all warnings; a part of each is enough |
 //! | `deny 403 "…" "…"` | the message has all of these parts |
 //!
@@ -170,10 +170,15 @@ fn asked(case: &Case, asked: &[String]) -> Result<Vec<String>, String> {
     )?;
     let who: Vec<&String> = asked.iter().filter(|line| line.starts_with("can ")).collect();
     let user = case.request["userInfo"]["username"].as_str().unwrap_or_default();
-    let about_requester = who.iter().all(|line| **line == format!("can {user} patch"));
+    let about = |verb: &str| {
+        who.iter()
+            .filter(|line| ***line == format!("can {user} {verb}"))
+            .count()
+    };
+    let verbs = ["patch", "delete", "create"].map(about);
     ensure(
-        who.len() <= 1 && about_requester,
-        "it is asked once, and about the requester only",
+        verbs.iter().all(|count| *count <= 1) && verbs.iter().sum::<usize>() == who.len(),
+        "each right is asked for once, and about the requester only",
     )?;
     let mut words: Vec<String> = who.iter().map(|_| "who".to_owned()).collect();
     words.extend((!lookups.is_empty()).then(|| format!("lookups={}", lookups.len())));

@@ -5,7 +5,7 @@ use claim_rollout::wire;
 use serde_json::{Value, json};
 
 use super::case::{Case, update};
-use super::objects::{CONTROLLER, Object, claim, web};
+use super::objects::{CONTROLLER, Object, access, claim, web};
 
 pub(super) fn cases() -> Vec<Case> {
     [faults(), metadata_only(), shrink(), sizes(), classes(), prefixes(), defaults()].into_iter().flatten().collect()
@@ -23,11 +23,13 @@ pub(super) fn positions(setting: &str) -> Vec<String> {
 }
 
 /// A value that each setting does not take, and the message.
-const WRONG: [(&str, &str, &str); 33] = [
+const WRONG: [(&str, &str, &str); 35] = [
     ("mode", "\"divert\"", "expected one of Stage, ValidateOnly"),
     ("mode", "null", "expected one of Stage, ValidateOnly"),
     ("defaultUpdatePolicy", "\"ReCreate\"", "expected one of OnClaimDelete, InPlace"),
     ("defaultUpdatePolicy", "\"OnDelete\"", "expected one of OnClaimDelete, InPlace"),
+    ("defaultReplaceSet", "\"Always\"", "expected one of Never, WhenComplete"),
+    ("defaultReplaceSet", "true", "expected one of Never, WhenComplete"),
     ("allowReCreate", "\"true\"", "expected true or false"),
     ("allowReCreate", "1", "expected true or false"),
     ("metadataOnlyChanges", "\"Refuse\"", "expected one of Rollout, Ignore, Deny"), // words: allowed
@@ -256,10 +258,16 @@ fn prefixes() -> Vec<Case> {
     ]
 }
 
-/// `defaultUpdatePolicy` and `allowReCreate`.
+/// `defaultUpdatePolicy`, `defaultReplaceSet` and `allowReCreate`.
 fn defaults() -> Vec<Case> {
     let by_default =
         |policy: &str| update("U3", format!("{policy} by default"), &web(), &web().size("20Gi")).settings(json!({"defaultUpdatePolicy": policy}));
+    // A default needs no right besides the usual one.
+    let replaced = |value: &str| {
+        update("U3", format!("{value} is the default of replace-set"), &web(), &web().size("20Gi"))
+            .settings(json!({"defaultReplaceSet": value, "authority": "RequirePatchOnPVCs"}))
+            .cluster(vec![access("alice", true)])
+    };
     let recreate = |allowed: bool, expected: &str| {
         update(
             "U3",
@@ -276,6 +284,8 @@ fn defaults() -> Vec<Case> {
         update("U3", "the annotation rules over the default", &web().policy("OnDelete"), &web().policy("OnDelete").size("20Gi"))
             .settings(json!({"defaultUpdatePolicy": "InPlace"}))
             .expects("mutate templates staged:OnClaimDelete warns \"existing PVCs stay\""),
+        replaced("Never").expects("mutate templates staged:OnClaimDelete who warns \"staged data 10Gi -> 20Gi;\""),
+        replaced("WhenComplete").expects("mutate templates staged:OnClaimDelete who warns \"staged data 10Gi -> 20Gi;\""),
         recreate(true, "mutate templates staged:ReCreate warns \"staged data spec.storageClassName; existing PVCs stay as they are: this version does not support ReCreate\""),
         recreate(false, "deny 403 \"[data].spec.storageClassName: cannot change\""),
     ]

@@ -50,11 +50,6 @@ pub(super) fn unknown_key(key: &str) -> String {
     warning(&format!("annotation {} is not known and has no effect", shown(key)))
 }
 
-/// The warning about a replacement that does not happen.
-pub(super) fn not_replaced() -> String {
-    warning("annotation claim-rollout.io/replace-set: this version does not replace StatefulSets")
-}
-
 /// The warning that a new StatefulSet gets the templates of the staged change that it was created with.
 pub(super) fn restored(set: &str, diff: &Diff) -> String {
     warning(&format!(

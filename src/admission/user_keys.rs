@@ -1,5 +1,6 @@
 //! The annotations that users write, and their allowed values.
 
+use super::judged::is_skipped;
 use super::lookups::Lookups;
 use super::review::{Object, Review};
 use super::settings::{ReCreate, Settings};
@@ -40,7 +41,8 @@ fn is_written(old: Option<&Object<'_>>, new: &Object<'_>, key: &str) -> bool {
     now.is_some() && now != before
 }
 
-/// Denies `replace-set: WhenComplete` unless the requester has the rights to replace the set.
+/// Denies `replace-set: WhenComplete` unless the requester has the rights to replace the set. Who removes the owner that
+/// kept the set from being managed has to have them like the one who writes the annotation.
 pub(super) fn check_authority(
     review: &Review<'_>,
     old: Option<&Object<'_>>,
@@ -48,14 +50,21 @@ pub(super) fn check_authority(
     settings: &Settings,
     lookups: &mut dyn Lookups,
 ) -> Result<(), Denial> {
+    let before = old.filter(|old| !is_skipped(old, settings));
     let replaces = new.metadata.annotations.get(keys::REPLACE_SET) == Some(ReplaceSet::WhenComplete.as_str());
-    if replaces && is_written(old, new, keys::REPLACE_SET) {
-        return authority::check(review, settings, authority::REPLACE, lookups);
+    if replaces && is_written(before, new, keys::REPLACE_SET) {
+        // Whoever creates a set may create sets.
+        let rights = if old.is_some() {
+            authority::REPLACE
+        } else {
+            &authority::REPLACE[..1]
+        };
+        return authority::check(review, settings, rights, lookups);
     }
     Ok(())
 }
 
-/// Warnings about annotations that the request writes and that are unknown or not implemented.
+/// Warnings about annotations that the request writes and that are unknown.
 pub(super) fn warnings(old: Option<&Object<'_>>, new: &Object<'_>) -> Vec<String> {
     let is_known = |key: &str| {
         key == keys::WITHDRAW || USER_KEYS.iter().any(|known| known.key == key) || ours::OURS.contains(&key)
@@ -63,10 +72,7 @@ pub(super) fn warnings(old: Option<&Object<'_>>, new: &Object<'_>) -> Vec<String
     let written = new.metadata.annotations.0.iter();
     let written = written.filter(|(key, _)| is_written(old, new, key));
     written
-        .filter_map(|(key, value)| match &**key {
-            keys::REPLACE_SET if value == ReplaceSet::WhenComplete.as_str() => Some(message::not_replaced()),
-            key if is_known(key) => None,
-            key => Some(message::unknown_key(key)),
-        })
+        .filter(|(key, _)| !is_known(key))
+        .map(|(key, _)| message::unknown_key(key))
         .collect()
 }

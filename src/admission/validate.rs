@@ -26,6 +26,7 @@ pub(super) fn update(
 ) -> Result<Verdict, Denial> {
     ours::restore_annotations(settings, Some(old), new, &|key, _| ours::OURS.contains(&key))?;
     user_keys::check(Some(old), new, settings)?;
+    user_keys::check_authority(review, Some(old), new, settings, lookups)?;
     judge(review, settings, [old, new], lookups).map(|(_, remarks)| Verdict::Pass(remarks))
 }
 

@@ -77,3 +77,23 @@ impl std::fmt::Display for ReplacementReason {
         f.write_str(self.as_str())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::ReplacementReason;
+
+    const DOCUMENT: &str = include_str!("../../docs/replacing.md");
+
+    #[test]
+    fn document_lists_every_reason_in_order() {
+        let rows = DOCUMENT.lines().skip_while(|line| !line.starts_with("| reason |"));
+        let rows = rows.skip(2).take_while(|line| line.starts_with('|'));
+        let mut listed = Vec::new();
+        for row in rows {
+            let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
+            assert!(cells.len() == 3 && cells.iter().all(|cell| !cell.is_empty()), "{row}");
+            listed.push(cells[0].trim_matches('`'));
+        }
+        assert_eq!(listed, ReplacementReason::ALL.map(ReplacementReason::as_str));
+    }
+}

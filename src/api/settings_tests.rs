@@ -1,5 +1,5 @@
 use super::{Authority, MetadataOnlyChanges, Mode, NAMES, OwnedSets, PvcChecks, ReCreate, Retention, Settings, Shrink};
-use crate::templates::UpdatePolicy;
+use crate::templates::{ReplaceSet, UpdatePolicy};
 
 #[test]
 fn settings_empty_are_the_defaults() {
@@ -11,7 +11,7 @@ fn settings_empty_are_the_defaults() {
 /// A setting, a value of it as JSON, and what the value changes in the defaults.
 type SettingValue = (&'static str, &'static str, fn(&mut Settings));
 
-const VALUES: [SettingValue; 34] = [
+const VALUES: [SettingValue; 36] = [
     ("mode", r#""Stage""#, |s| s.mode = Mode::Stage),
     ("mode", r#""ValidateOnly""#, |s| s.mode = Mode::ValidateOnly),
     ("defaultUpdatePolicy", r#""OnClaimDelete""#, |s| {
@@ -19,6 +19,12 @@ const VALUES: [SettingValue; 34] = [
     }),
     ("defaultUpdatePolicy", r#""InPlace""#, |s| {
         s.default_update_policy = UpdatePolicy::InPlace;
+    }),
+    ("defaultReplaceSet", r#""Never""#, |s| {
+        s.default_replace_set = ReplaceSet::Never;
+    }),
+    ("defaultReplaceSet", r#""WhenComplete""#, |s| {
+        s.default_replace_set = ReplaceSet::WhenComplete;
     }),
     ("allowReCreate", "false", |s| s.recreate = ReCreate::Denied),
     ("allowReCreate", "true", |s| s.recreate = ReCreate::Allowed),

@@ -210,6 +210,18 @@ fn retained(words: &str) -> Option<DocumentedRequest> {
     Some(request)
 }
 
+/// A user who has all rights, or none, sets an annotation.
+fn annotation_set(key: &str, value: &str, may_do_all: bool) -> DocumentedRequest {
+    let mut request = from_10(&sized("10Gi"));
+    request.new["metadata"]["annotations"][key] = value.into();
+    let mut rights = may_patch("alice", may_do_all);
+    for part in ["verb", "group", "resource", "subresource"] {
+        rights["spec"]["resourceAttributes"][part] = "*".into();
+    }
+    request.exists = vec![rights];
+    request
+}
+
 /// A request that depends on who makes it.
 fn by_account(words: &str) -> Option<DocumentedRequest> {
     let [rolling, complete] =
@@ -233,15 +245,12 @@ fn by_account(words: &str) -> Option<DocumentedRequest> {
         "anybody else does" => completed("alice"),
         "that account creates a PVC" => creation(SET_CONTROLLER),
         "a user creates a PVC of the same name" => creation("alice"),
-        "the annotation is set to `ReCreate`" => {
-            let mut request = from_10(&sized("10Gi"));
-            request.new["metadata"]["annotations"][keys::UPDATE_POLICY] = "ReCreate".into();
-            let mut may_do_all = may_patch("alice", true);
-            for part in ["verb", "resource", "subresource"] {
-                may_do_all["spec"]["resourceAttributes"][part] = "*".into();
-            }
-            request.exists = vec![may_do_all];
-            request
+        "the annotation is set to `ReCreate`" => annotation_set(keys::UPDATE_POLICY, "ReCreate", true),
+        "the annotation `replace-set` is set to `WhenComplete`" => {
+            annotation_set(keys::REPLACE_SET, "WhenComplete", true)
+        }
+        "the same, by a user who may not delete StatefulSets" => {
+            annotation_set(keys::REPLACE_SET, "WhenComplete", false)
         }
         _ => return None,
     })

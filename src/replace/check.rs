@@ -60,7 +60,7 @@ pub(super) fn check(world: &World<'_>, set: &LiveSet) -> Check {
     if let Some(full) = quotas.iter().find(|quota| quota.used >= quota.hard) {
         let message = format!(
             "ResourceQuota {} allows {} StatefulSets and {} exist: raise it by one, because the old one may count for \
-             a moment after it is gone",
+             a moment after it was deleted",
             full.name, full.hard, full.used
         );
         return Check::Refused(Fault::new(Reason::QuotaFull, message));

@@ -24,7 +24,7 @@ pub enum Step {
         /// The resourceVersion that the preconditions were checked for. None once the set is being deleted.
         resource_version: Option<String>,
     },
-    /// Update the old set without our finalizer: it is gone when the API server answers.
+    /// Update the old set without our finalizer: it does not exist any more when the API server answers.
     LetGo(Value),
     /// Create the new set.
     Create(Value),

@@ -7,6 +7,7 @@ mod metadata_only;
 mod new_claims;
 mod newer;
 mod pods;
+mod replacing;
 mod retention;
 mod settings;
 mod status;

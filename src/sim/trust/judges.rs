@@ -12,6 +12,8 @@ pub(crate) enum Hole {
     /// The policy restores only the staged change of a StatefulSet that another controller owns. The guard ignores
     /// the removal of an owner.
     Owner,
+    /// The guard lets others delete a StatefulSet that is being replaced, or change what is staged for it.
+    Replacing,
 }
 
 /// The admission of bob's requests.
@@ -37,16 +39,20 @@ impl Judges {
     /// If the deployed manifests cannot be read.
     pub(crate) fn guard(hole: Option<Hole>) -> Result<Self, String> {
         let mut manifests = guard::manifests()?;
-        let staged = |policy: &&mut Value| policy["metadata"]["name"] == "claim-rollout-staged";
-        let staged = &mut manifests
+        let name = match hole {
+            Some(Hole::Replacing) => "claim-rollout-replacing",
+            _ => "claim-rollout-staged",
+        };
+        let spec = &mut manifests
             .iter_mut()
-            .find(staged)
-            .ok_or("expected the policy of staged changes")?["spec"];
+            .find(|policy| policy["metadata"]["name"] == name)
+            .ok_or("expected the policy with the hole")?["spec"];
         match hole {
             None => {}
-            Some(Hole::Status) => staged["matchConstraints"]["resourceRules"][0]["resources"] = "statefulsets".into(),
+            Some(Hole::Status) => spec["matchConstraints"]["resourceRules"][0]["resources"] = "statefulsets".into(),
+            Some(Hole::Replacing) => spec["validations"] = Value::Null,
             Some(Hole::Owner) => {
-                let variables = staged["variables"].as_array_mut().into_iter().flatten();
+                let variables = spec["variables"].as_array_mut().into_iter().flatten();
                 for variable in variables.filter(|variable| variable["name"] == "losesOwner") {
                     variable["expression"] = "false".into();
                 }

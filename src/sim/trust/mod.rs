@@ -3,7 +3,8 @@
 //! bob may do everything with StatefulSets and their status, and nothing with PVCs. Each of his requests goes through
 //! the real decision as bytes, through the deployed expressions of the guard, or through both, and is stored as an
 //! API server does. After each request, the search checks what the controller would roll out and what new PVCs would
-//! be created from: only the change of alice, who has the right.
+//! be created from: only the change of alice, who has the right. With the guard, a StatefulSet that is being replaced
+//! exists, with the change that was staged for it.
 
 mod guard;
 mod judges;
@@ -44,8 +45,7 @@ pub(crate) struct TrustTally {
 /// # Errors
 /// The trace, if a PVC would change.
 pub(crate) fn play(seed: u64, judges: &Judges, tried: &mut TrustTally) -> Result<(), String> {
-    let mut random = Random::new(seed);
-    let mut store = Store::random(&mut random);
+    let (mut random, mut store) = store_of(seed);
     let mut trace = Vec::new();
     tried.sequences += 1;
     for _ in 0..=random.below(MOST - 1) {
@@ -55,11 +55,19 @@ pub(crate) fn play(seed: u64, judges: &Judges, tried: &mut TrustTally) -> Result
         tried.stored += u64::from(outcome == RequestOutcome::Stored);
         tried.guarded += u64::from(matches!(&outcome, RequestOutcome::Denied(by) if by.starts_with("claim-rollout")));
         trace.push((request, outcome));
-        if let Some(broken) = store.broken() {
+        let disturbed = store.disturbed().filter(|_| judges.guard.is_some());
+        if let Some(broken) = store.broken().or(disturbed) {
             return Err(trace_text(seed, judges, &trace, &store, &broken));
         }
     }
     Ok(())
+}
+
+/// The StatefulSet at the beginning. Every fourth is being replaced.
+fn store_of(seed: u64) -> (Random, Store) {
+    let mut random = Random::new(seed);
+    let store = Store::random(&mut random);
+    (random, if seed % 4 == 3 { store.marked() } else { store })
 }
 
 fn trace_text(
@@ -69,7 +77,7 @@ fn trace_text(
     store: &Store,
     broken: &str,
 ) -> String {
-    let before = Store::random(&mut Random::new(seed));
+    let (_, before) = store_of(seed);
     let (settings, before) = (before.settings_text(), before.text());
     let trace: String = trace
         .iter()

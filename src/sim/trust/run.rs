@@ -25,8 +25,9 @@ pub fn prove(effort: &Effort, report: ReportProgress<'_>) -> Result<TrustNumbers
     if effort.first > 0 {
         return Ok(numbers);
     }
-    for hole in [Hole::Status, Hole::Owner] {
-        for judges in [Judges::policy(Some(hole)), Judges::guard(Some(hole))?] {
+    for hole in [Hole::Status, Hole::Owner, Hole::Replacing] {
+        let of_policy = (hole != Hole::Replacing).then(|| Judges::policy(Some(hole)));
+        for judges in of_policy.into_iter().chain([Judges::guard(Some(hole))?]) {
             let found = |seed: &u64| play(*seed, &judges, &mut TrustTally::default()).is_err();
             let seed = (0..PLANTED_SCHEDULES).find(found);
             let seed = seed.ok_or_else(|| format!("{hole:?} of the {} was not found", judges.name))?;

@@ -9,6 +9,7 @@ use super::requests::BobRequest;
 use crate::admission::{CanI, CannotAsk, Get, Lookups};
 use crate::api::Settings;
 use crate::claims::Owner;
+use crate::replace::FINALIZER;
 use crate::rollout::SetView;
 use crate::rollout::target::Target;
 use crate::templates::{ClaimTemplate, Phase, Revision, StagedChange, UpdatePolicy, keys};
@@ -30,6 +31,8 @@ pub(super) struct Store {
     made: u32,
     /// alice's staged change is rolled out to existing PVCs.
     rolls_out: bool,
+    /// What was staged when the replacement of the StatefulSet began.
+    replaced: Option<Value>,
     settings: Settings,
     text: &'static str,
 }
@@ -66,6 +69,7 @@ impl Store {
             set: None,
             made: 1,
             rolls_out: false,
+            replaced: None,
             settings: Settings::read(text).unwrap_or_default(),
             text,
         };
@@ -100,6 +104,26 @@ impl Store {
         }));
         store.rolls_out = store.desired().is_some();
         store
+    }
+
+    /// The controller replaces the StatefulSet.
+    pub(super) fn marked(mut self) -> Self {
+        if let Some(set) = &mut self.set {
+            set["metadata"]["finalizers"] = json!([FINALIZER]);
+            self.replaced = Some(set["metadata"]["annotations"][keys::STAGED].clone());
+        }
+        self
+    }
+
+    /// What happened to the StatefulSet that is being replaced, if anything did.
+    pub(super) fn disturbed(&self) -> Option<String> {
+        let staged = self.replaced.as_ref()?;
+        let Some(set) = &self.set else {
+            return Some("the StatefulSet was deleted while it is being replaced".to_owned());
+        };
+        let is_kept = set["metadata"]["annotations"][keys::STAGED] == *staged
+            && set["metadata"]["finalizers"] == json!([FINALIZER]);
+        (!is_kept).then(|| "what is staged changed while the StatefulSet is being replaced".to_owned())
     }
 
     pub(super) fn uid(&self) -> String {

@@ -44,6 +44,13 @@ fn s18_open_hole_is_found() {
 }
 
 #[test]
+fn replaced_set_is_disturbed_through_a_hole_of_the_guard() {
+    let guard = Judges::guard(Some(Hole::Replacing)).expect("the guard");
+    let trace = found(&guard).expect("a sequence");
+    assert!(trace.contains("being replaced"), "{trace}");
+}
+
+#[test]
 fn s18_hole_in_one_is_closed_by_the_other() {
     for hole in [Hole::Status, Hole::Owner] {
         for (of_policy, of_guard) in [(Some(hole), None), (None, Some(hole))] {
@@ -65,7 +72,16 @@ fn guard_in_model_denies_as_api_server() {
         Some("validation 2"),
     );
     let finalizer = json!({"metadata": {"name": "web", "finalizers": ["claim-rollout.io/replacing"]}});
-    let rows: [Row; 9] = [
+    let replacing = |note: &str, withdraw: &str| {
+        let mut set = finalizer.clone();
+        set["metadata"]["annotations"] = json!({"a": note});
+        if !withdraw.is_empty() {
+            set["metadata"]["annotations"]["claim-rollout.io/withdraw"] = withdraw.into();
+        }
+        set
+    };
+    let right_now = Some("claim-rollout-replacing: validation 2");
+    let rows: [Row; 12] = [
         ("UPDATE", "", with(json!({"a": "1"})), with(json!({"a": "2"})), None),
         (
             "UPDATE",
@@ -87,6 +103,9 @@ fn guard_in_model_denies_as_api_server() {
         ("CREATE", "", Value::Null, with(json!({})), None),
         ("DELETE", "", finalizer.clone(), Value::Null, Some("validation 0")),
         ("DELETE", "", with(json!({})), Value::Null, None),
+        ("UPDATE", "", replacing("1", ""), replacing("2", ""), None),
+        ("UPDATE", "", replacing("1", ""), replacing("1", "x"), right_now),
+        ("UPDATE", "", replacing("1", "x"), replacing("1", ""), right_now),
     ];
     let guard = CelGuard::of(&guard::manifests().expect("manifests")).expect("the guard");
     for (operation, subresource, old, object, expected) in rows {
@@ -100,6 +119,130 @@ fn guard_in_model_denies_as_api_server() {
             (denial, expected) => denial.is_none() && expected.is_none(),
         };
         assert!(is_expected, "{operation} {subresource} {old} {object}: {denial:?}");
+    }
+}
+
+/// A request of the account of the controller: the operation, the options, the StatefulSet before and after, and the
+/// number of the validation that denies it.
+type ControllerRow = (
+    &'static str,
+    &'static str,
+    Option<&'static str>,
+    Option<&'static str>,
+    Option<u8>,
+);
+
+/// A StatefulSet: `marked` has our finalizer, `partition=1` a partition, and so on.
+fn written(words: &str) -> Value {
+    let mut set = json!({"metadata": {"name": "web", "uid": "u"}, "spec": {
+        "replicas": 2, "template": {}, "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}},
+        "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Delete", "whenScaled": "Retain"},
+    }});
+    for word in words.split(' ').filter(|word| *word != "plain") {
+        let (key, value) = word.split_once('=').unwrap_or((word, ""));
+        let finalizer = if key == "marked" {
+            "claim-rollout.io/replacing"
+        } else {
+            "example.com/other"
+        };
+        let (place, value) = match key {
+            "marked" | "other" => {
+                let mut finalizers = set["metadata"]["finalizers"]
+                    .take()
+                    .as_array()
+                    .cloned()
+                    .unwrap_or_default();
+                finalizers.push(json!(finalizer));
+                (
+                    "/metadata",
+                    json!({"name": "web", "uid": "u", "finalizers": finalizers}),
+                )
+            }
+            "retain" => (
+                "/spec/persistentVolumeClaimRetentionPolicy/whenDeleted",
+                json!("Retain"),
+            ),
+            "scaled" => ("/spec/persistentVolumeClaimRetentionPolicy/whenScaled", json!("Delete")),
+            "image" => ("/spec/template", json!({"spec": {}})),
+            "on-delete" => ("/spec/updateStrategy", json!({"type": "OnDelete"})),
+            "replicas" => ("/spec/replicas", json!(value.parse::<i64>().expect(word))),
+            "partition" => (
+                "/spec/updateStrategy/rollingUpdate/partition",
+                json!(value.parse::<i64>().expect(word)),
+            ),
+            _ => panic!("{word}"),
+        };
+        *set.pointer_mut(place).expect(place) = value;
+    }
+    set
+}
+
+const CONTROLLER_ROWS: [ControllerRow; 38] = [
+    // CREATE, of the new StatefulSet only.
+    ("CREATE", "", None, Some("marked"), None),
+    ("CREATE", "", None, Some("marked partition=2"), None),
+    ("CREATE", "", None, Some("plain"), Some(0)),
+    ("CREATE", "", None, Some("other"), Some(0)),
+    ("CREATE", "", None, Some("marked other"), Some(0)),
+    ("CREATE", "dry", None, Some("plain"), Some(0)),
+    // DELETE, of a marked StatefulSet and never with its Pods.
+    ("DELETE", "Orphan", Some("marked"), None, None),
+    ("DELETE", "Background", Some("marked"), None, Some(0)),
+    ("DELETE", "", Some("marked"), None, Some(0)),
+    ("DELETE", "Orphan", Some("plain"), None, Some(0)),
+    ("DELETE", "Orphan dry", Some("plain"), None, None),
+    ("DELETE", "Background dry", Some("plain"), None, Some(0)),
+    // The finalizer.
+    ("UPDATE", "", Some("plain"), Some("marked"), None),
+    ("UPDATE", "", Some("marked"), Some("plain"), None),
+    ("UPDATE", "", Some("marked other"), Some("marked"), Some(1)),
+    ("UPDATE", "", Some("partition=1"), Some("marked partition=1"), Some(1)),
+    ("UPDATE", "", Some("marked partition=1"), Some("partition=1"), None),
+    // PVCs are retained meanwhile.
+    ("UPDATE", "", Some("plain"), Some("marked retain"), None),
+    ("UPDATE", "", Some("marked"), Some("marked retain"), None),
+    ("UPDATE", "", Some("marked retain"), Some("plain"), None),
+    ("UPDATE", "", Some("marked retain"), Some("marked"), Some(2)),
+    ("UPDATE", "", Some("plain"), Some("retain"), Some(2)),
+    ("UPDATE", "", Some("retain"), Some("plain"), Some(2)),
+    ("UPDATE", "", Some("retain"), Some("marked"), Some(2)),
+    ("UPDATE", "", Some("marked"), Some("marked scaled"), Some(2)),
+    // The partition of the new StatefulSet.
+    ("UPDATE", "", Some("marked partition=2"), Some("marked"), None),
+    ("UPDATE", "", Some("marked"), Some("marked partition=2"), None),
+    ("UPDATE", "", Some("partition=2"), Some("plain"), Some(2)),
+    ("UPDATE", "", Some("marked partition=2"), Some("plain"), Some(2)),
+    ("UPDATE", "", Some("marked"), Some("marked on-delete"), Some(2)),
+    // The replicas of a StatefulSet that somebody else created.
+    ("UPDATE", "", Some("plain"), Some("replicas=3 partition=3"), None),
+    ("UPDATE", "", Some("on-delete"), Some("replicas=3 on-delete"), None),
+    ("UPDATE", "", Some("partition=2"), Some("replicas=3"), Some(2)),
+    ("UPDATE", "", Some("plain"), Some("replicas=1"), Some(2)),
+    ("UPDATE", "", Some("marked"), Some("marked replicas=3"), Some(2)),
+    ("UPDATE", "", Some("plain"), Some("replicas=3 image"), Some(2)),
+    ("UPDATE", "", Some("marked"), Some("marked image"), Some(2)),
+    ("UPDATE", "status", Some("marked"), Some("plain"), Some(0)),
+];
+
+#[test]
+fn guard_in_model_allows_a_replacement_and_no_more() {
+    let guard = CelGuard::of(&guard::manifests().expect("manifests")).expect("the guard");
+    for (operation, options, old, object, expected) in CONTROLLER_ROWS {
+        let subresource = if options == "status" { options } else { "" };
+        let policy = options
+            .split(' ')
+            .next()
+            .filter(|policy| !["", "dry", "status"].contains(policy));
+        let request = json!({
+            "resource": {"group": "apps", "version": "v1", "resource": "statefulsets"}, "subResource": subresource,
+            "namespace": "shop", "operation": operation, "dryRun": options.ends_with("dry"),
+            "options": policy.map_or(json!({}), |policy| json!({"propagationPolicy": policy})),
+            "userInfo": {"username": crate::api::settings::DEFAULT_CONTROLLER_ACCOUNT},
+        });
+        let [old_set, new_set] = [old, object].map(|words| words.map_or(Value::Null, written));
+        let denial = guard.denial(&request, &new_set, &old_set);
+        let expected = expected.map(|number| format!("claim-rollout-controller-statefulsets: validation {number}"));
+        assert_eq!(denial, expected, "{operation} {options}: {old:?} to {object:?}");
     }
 }
 
