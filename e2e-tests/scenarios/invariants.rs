@@ -10,9 +10,10 @@ use crate::cluster::Entry;
 use crate::installation::USER;
 
 /// The only writes that the controller may make.
-const ALLOWED: [(&str, &str, &str); 12] = [
+const ALLOWED: [(&str, &str, &str); 13] = [
     ("persistentvolumeclaims", "", "patch"),
     ("statefulsets", "", "patch"),
+    ("claimrollouts", "", "create"),
     ("claimrollouts", "", "patch"),
     ("claimrollouts", "status", "patch"),
     ("controllerrevisions", "", "create"),

@@ -72,6 +72,14 @@ reasons! {
     StepDenied,
 }
 
+impl ReplacementReason {
+    /// True iff the reason ends by itself within a minute.
+    #[must_use]
+    pub const fn is_brief(self) -> bool {
+        matches!(self, Self::TooYoung | Self::StatusOutdated)
+    }
+}
+
 impl std::fmt::Display for ReplacementReason {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.as_str())

@@ -70,7 +70,18 @@ pub(super) async fn write(
     let name = rollout.name_any();
     // A field that is absent is null in the patch, so nothing of the previous status is left. A server-side apply of the
     // same costs the API server about twice as much.
-    let body = json!({ "metadata": { "uid": rollout.uid() }, "status": status });
+    let mut body = json!({ "metadata": { "uid": rollout.uid() }, "status": status });
+    // The replacement of the set writes this field. Here it only ends with its target.
+    if status.replacement.is_some()
+        || rollout
+            .status
+            .as_ref()
+            .is_none_or(|before| before.replacement.is_none())
+    {
+        body["status"]
+            .as_object_mut()
+            .map(|fields| fields.remove("replacement"));
+    }
     let reply = call(api.patch_status(&name, &merge(), &Patch::Merge(&body))).await;
     reply.and_then(|rollout| ApiOutcome::Done((Arc::new(rollout), ReportWrite::Something)))
 }

@@ -216,7 +216,10 @@ impl Context {
             .get(&kube::runtime::reflector::ObjectRef::new(&set.name).within(&set.namespace));
         let rest = Rest {
             resource_version: seen.and_then(|seen| seen.resource_version()).unwrap_or_default(),
-            attempts: attempts.saturating_add(1),
+            attempts: match ended {
+                Ended::Refused(fault) if fault.reason.is_brief() => 0,
+                _ => attempts.saturating_add(1),
+            },
             tried: (self.clock)(),
             told,
         };

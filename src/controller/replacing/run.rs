@@ -19,6 +19,9 @@ const FRESH: Duration = Duration::from_secs(5);
 /// The pauses after a failed step in milliseconds: the first while the set does not exist, and otherwise; the longest.
 const PAUSES: [(u64, u64); 2] = [(50, 1_000), (1_000, 60_000)];
 
+/// After this many failures before the first write, the set is not replaced for now.
+const TRIES: u32 = 2;
+
 /// After this many conflicts in a row, steps pause in between.
 const CONFLICTS: u32 = 50;
 
@@ -85,6 +88,8 @@ pub(super) struct Kept {
     /// When the old set was let go.
     let_go: Option<Instant>,
     created: bool,
+    /// True iff a step that writes was executed.
+    begun: bool,
 }
 
 #[derive(Clone, Default)]
@@ -105,6 +110,10 @@ impl Run<'_> {
             match self.round().await {
                 Ok(Some(ended)) => return ended,
                 Ok(None) => {}
+                // The set is rolled out again meanwhile.
+                Err(why) if !self.kept.begun && self.kept.failures >= TRIES => {
+                    return (None, Ended::Refused(step_denied(why)));
+                }
                 Err(why) => self.failed(&why).await,
             }
         }
@@ -123,6 +132,7 @@ impl Run<'_> {
                 }
                 _ => {}
             }
+            self.kept.begun = true;
             self.tell(&sight, Happened::Step(name(&step)));
             let outcome = self.cluster.execute(self.set, &sight, &step).await;
             if !self.after(&mut sight, &step, outcome).await? {
@@ -229,10 +239,7 @@ impl Run<'_> {
             self.kept.namespace_ends = true;
             return;
         }
-        let fault = Fault {
-            reason: ReplacementReason::StepDenied,
-            message: format!("the step {} was denied ({cause}): {message}", name(step)),
-        };
+        let fault = step_denied(format!("the step {} was denied ({cause}): {message}", name(step)));
         let is_begun = sight.set.as_ref().is_none_or(|set| set.terminating());
         let is_released = sight
             .journal
@@ -268,6 +275,10 @@ impl Run<'_> {
                 pause,
                 "a step of a replacement failed"
             );
+        }
+        if self.kept.failures > TRIES && !why.is_empty() {
+            let what = Happened::Stalled(step_denied(why.to_owned()));
+            let _ = self.notices.unbounded_send(Notice { uid: None, what });
         }
         tokio::time::sleep(Duration::from_millis(pause)).await;
     }
@@ -343,6 +354,13 @@ impl Kept {
             }
             _ => None,
         };
+    }
+}
+
+fn step_denied(message: String) -> Fault {
+    Fault {
+        reason: ReplacementReason::StepDenied,
+        message,
     }
 }
 
