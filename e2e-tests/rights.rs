@@ -29,9 +29,12 @@ fn allowed(role: &Value) -> BTreeSet<String> {
     allowed
 }
 
-/// All rights of this account in this file of `deploy/`.
-fn granted(file: &str, account: &str) -> anyhow::Result<BTreeSet<String>> {
-    let objects = documents(file)?;
+/// All rights of this account in these files of `deploy/`.
+fn granted(files: &[&str], account: &str) -> anyhow::Result<BTreeSet<String>> {
+    let mut objects = Vec::new();
+    for file in files {
+        objects.extend(documents(file)?);
+    }
     let bound = objects.iter().filter(|object| {
         let subjects = object["subjects"].as_array();
         subjects.is_some_and(|subjects| subjects.iter().any(|subject| subject["name"] == account))
@@ -60,13 +63,13 @@ fn right(entry: &Entry) -> String {
 /// each with the reason.
 pub(crate) async fn granted_rights_are_the_used_rights(
     cluster: &Cluster,
-    file: &str,
+    files: &[&str],
     account: &str,
     unseen: &[(&str, &str)],
 ) -> anyhow::Result<()> {
     let user = format!("system:serviceaccount:claim-rollout:{account}");
     let unseen: BTreeSet<&str> = unseen.iter().map(|(right, _)| *right).collect();
-    let granted = granted(file, account)?.into_iter();
+    let granted = granted(files, account)?.into_iter();
     let expected: BTreeSet<String> = granted.filter(|right| !unseen.contains(right.as_str())).collect();
     let mut used = BTreeSet::new();
     let same = eventually("the used rights to equal the granted rights", PATIENCE, async || {
@@ -92,4 +95,20 @@ pub(crate) async fn granted_rights_are_the_used_rights(
         let ungiven: Vec<_> = used.difference(&expected).collect();
         format!("given but not used: {unused:?}; used but not given: {ungiven:?}")
     })
+}
+
+/// No installation replaces a StatefulSet unless its administrator asked for that.
+#[test]
+fn rights_to_replace_are_in_their_own_file_only() -> anyhow::Result<()> {
+    let (base, replacing) = (&["controller/rbac.yaml"][..], &["replace-sets.yaml"][..]);
+    let of = |files| granted(files, crate::installation::ACCOUNT);
+    let expected = ["create", "delete", "get", "update"].map(|verb| format!("{verb} apps/statefulsets"));
+    let secrets = ["create", "delete", "get", "list", "update"].map(|verb| format!("{verb} /secrets"));
+    let report = ["get claim-rollout.io/claimrollouts".to_owned()];
+    let expected: BTreeSet<String> = expected.into_iter().chain(secrets).chain(report).collect();
+    assert_eq!(of(replacing)?, expected);
+    assert!(of(base)?.is_disjoint(&expected));
+    let kustomization = include_str!("../deploy/kustomization.yaml");
+    assert!(!kustomization.contains("replace-sets"), "{kustomization}");
+    Ok(())
 }

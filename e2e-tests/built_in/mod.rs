@@ -67,7 +67,7 @@ async fn without_kubewarden_api_server_calls_the_webhook() -> anyhow::Result<()>
     report
         .run_one(
             "rights::rights_of_deploy_are_the_used_ones",
-            granted_rights_are_the_used_rights(&env.cluster, "webhook/rbac.yaml", ACCOUNT, &[]),
+            granted_rights_are_the_used_rights(&env.cluster, &["webhook/rbac.yaml"], ACCOUNT, &[]),
         )
         .await;
     report.end()?;

@@ -17,5 +17,5 @@ const UNSEEN: [(&str, &str); 2] = [
 ];
 
 pub(super) async fn rights_of_deploy_are_the_used_ones(env: &Environment) -> anyhow::Result<()> {
-    granted_rights_are_the_used_rights(&env.cluster, "controller/rbac.yaml", ACCOUNT, &UNSEEN).await
+    granted_rights_are_the_used_rights(&env.cluster, &["controller/rbac.yaml"], ACCOUNT, &UNSEEN).await
 }

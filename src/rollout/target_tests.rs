@@ -309,6 +309,8 @@ fn settings_that_need_no_requester_each_have_a_rule() {
     let elsewhere = [
         // The staged change contains the policy in force.
         "defaultUpdatePolicy",
+        // What happens after the rollout.
+        "defaultReplaceSet",
         // The controller never re-creates claims.
         "allowReCreate",
         // About the requester and the request.
