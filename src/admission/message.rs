@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::cause::Cause;
 use super::lookups::CannotAsk;
 use crate::templates::show::{cut, in_short, printable, shown};
-use crate::templates::{Diff, Fault, Revision, UpdatePolicy, keys, rules};
+use crate::templates::{Diff, Revision, RuleFault, UpdatePolicy, keys, rules};
 
 /// The API server cuts longer warnings.
 pub(super) const MAX_WARNING: usize = 256;
@@ -100,8 +100,8 @@ pub(super) fn bound(warnings: &mut Vec<String>) {
 }
 
 /// The denial of templates, with all faults in one line.
-pub(super) fn faults(faults: &[Fault], metadata: rules::Metadata) -> String {
-    let faults: Vec<String> = faults.iter().map(Fault::to_string).collect();
+pub(super) fn faults(faults: &[RuleFault], metadata: rules::Metadata) -> String {
+    let faults: Vec<String> = faults.iter().map(RuleFault::to_string).collect();
     let allowed = match metadata {
         rules::Metadata::MayChange => ALLOWED,
         rules::Metadata::Fixed => ALLOWED_IN_SPEC,

@@ -3,7 +3,7 @@ use super::{
 };
 use crate::admission::cause::Cause;
 use crate::templates::rules::Metadata;
-use crate::templates::{Change, Diff, Fault, FaultKind, TemplateChange, UpdatePolicy};
+use crate::templates::{Change, Diff, FaultKind, RuleFault, TemplateChange, UpdatePolicy};
 
 fn growth(template: &str) -> TemplateChange {
     let quantity = |text: &str| Some(text.parse().expect("a quantity"));
@@ -53,12 +53,12 @@ fn warning_is_cut_to_api_server_limit() {
 
 #[test]
 fn long_denial_counts_rest_and_keeps_advice() {
-    let fault = |index| Fault {
+    let fault = |index| RuleFault {
         template: format!("a-template-with-a-long-name-{index}"),
         kind: FaultKind::Added,
     };
     for count in [1, 5, 15, 100, 10_000] {
-        let all: Vec<Fault> = (0..count).map(fault).collect();
+        let all: Vec<RuleFault> = (0..count).map(fault).collect();
         let line = faults(&all, Metadata::MayChange);
         assert!(line.chars().count() <= MAX_DENIAL, "{line}");
         assert!(line.ends_with("metadata.labels and metadata.annotations"), "{line}");
@@ -121,7 +121,7 @@ fn denial_of_any_length_ends_with_count() {
             .collect();
         let line = claims_denied(&causes);
         assert!(line.chars().count() <= MAX_DENIAL && line.ends_with(" more"), "{line}");
-        let fault = |_| Fault {
+        let fault = |_| RuleFault {
             template: "data".to_owned(),
             kind: FaultKind::Metadata("x".repeat(length)),
         };

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::api_calls::{ApiOutcome, call, merge};
 use super::crd::ClaimRollout;
 use super::slim_set::SlimSet;
-use crate::rollout::history::{Kept, Step, data, steps};
+use crate::rollout::history::{HistoryStep, Kept, data, steps};
 use crate::rollout::{Idle, Seconds};
 use crate::templates::{Revision, StagedChange, keys};
 
@@ -87,15 +87,15 @@ pub(super) async fn keep(
     let mut outcomes = Vec::new();
     for step in steps(&kept, &change.revision(), current, limit) {
         outcomes.push(match step {
-            Step::Add { number } => create(number).await,
-            Step::Renumber { name, uid, number } => {
+            HistoryStep::Add { number } => create(number).await,
+            HistoryStep::Renumber { name, uid, number } => {
                 let body = json!({
                     "metadata": {"uid": uid, "annotations": staged_by(change)},
                     "revision": number,
                 });
                 done(call(stored.patch(&name, &merge(), &Patch::Merge(&body))).await)
             }
-            Step::Drop { name, uid } => {
+            HistoryStep::Drop { name, uid } => {
                 let params = DeleteParams::default().preconditions(Preconditions {
                     uid: Some(uid),
                     resource_version: None,

@@ -26,7 +26,7 @@ pub struct Kept {
 
 /// One write to the history.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum HistoryStep {
     /// Add the target revision.
     Add {
         /// The number of the new ControllerRevision.
@@ -65,15 +65,15 @@ pub fn target<'a>(set: &'a SetView, settings: &Settings) -> Option<&'a StagedCha
 /// `target`, and the revision `current` of the outdated claims, are kept whatever the limit is. Of the others, the
 /// oldest are deleted first.
 #[must_use]
-pub fn steps(kept: &[Kept], target: &Revision, current: &Revision, limit: usize) -> Vec<Step> {
+pub fn steps(kept: &[Kept], target: &Revision, current: &Revision, limit: usize) -> Vec<HistoryStep> {
     let last = kept.iter().map(|kept| kept.number).max().unwrap_or(0);
     let known = kept.iter().find(|kept| kept.revision == *target);
     let mut steps = Vec::new();
     match known {
-        None => steps.push(Step::Add {
+        None => steps.push(HistoryStep::Add {
             number: last.saturating_add(1),
         }),
-        Some(known) if known.number < last => steps.push(Step::Renumber {
+        Some(known) if known.number < last => steps.push(HistoryStep::Renumber {
             name: known.name.clone(),
             uid: known.uid.clone(),
             number: last.saturating_add(1),
@@ -87,7 +87,7 @@ pub fn steps(kept: &[Kept], target: &Revision, current: &Revision, limit: usize)
         .collect();
     others.sort_by_key(|kept| (kept.number, &kept.name));
     let surplus = others.into_iter().take(total.saturating_sub(limit));
-    steps.extend(surplus.map(|kept| Step::Drop {
+    steps.extend(surplus.map(|kept| HistoryStep::Drop {
         name: kept.name.clone(),
         uid: kept.uid.clone(),
     }));

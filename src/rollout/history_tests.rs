@@ -1,4 +1,4 @@
-use super::{Kept, Step, data, steps, target};
+use super::{HistoryStep, Kept, data, steps, target};
 use crate::api::Settings;
 use crate::json;
 use crate::rollout::fixtures::{owner, template, web};
@@ -19,16 +19,16 @@ fn kept(text: &str) -> Vec<Kept> {
 }
 
 /// `+4`: added as number 4. `b=4`: b gets number 4. `-a`: a is deleted.
-fn show(step: &Step) -> String {
+fn show(step: &HistoryStep) -> String {
     let letter = |name: &str, uid: &str| {
         let letter = name.strip_prefix("web-claims-").unwrap().to_owned();
         assert_eq!(uid, format!("{letter}-uid"));
         letter
     };
     match step {
-        Step::Add { number } => format!("+{number}"),
-        Step::Renumber { name, uid, number } => format!("{}={number}", letter(name, uid)),
-        Step::Drop { name, uid } => format!("-{}", letter(name, uid)),
+        HistoryStep::Add { number } => format!("+{number}"),
+        HistoryStep::Renumber { name, uid, number } => format!("{}={number}", letter(name, uid)),
+        HistoryStep::Drop { name, uid } => format!("-{}", letter(name, uid)),
     }
 }
 

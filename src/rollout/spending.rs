@@ -23,7 +23,7 @@ pub const RECHECK: Seconds = 5;
 
 /// Why a PVC whose turn it is must wait.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Waits {
+pub struct BudgetWait {
     /// When the PVC may continue, if known.
     pub until: Option<Seconds>,
     /// The message for users.
@@ -34,7 +34,7 @@ pub struct Waits {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Spending {
     /// The names of the PVCs that wait, in the order of the rollout.
-    pub waits: Vec<(String, Waits)>,
+    pub waits: Vec<(String, BudgetWait)>,
     /// For each class, how many PVCs are in motion, including those that are written now.
     pub places: BTreeMap<String, u32>,
     /// How many PVCs are written now.
@@ -73,7 +73,12 @@ impl Spending {
     }
 
     /// Why this PVC must wait; if it need not, its place is taken.
-    fn spend(&mut self, snapshot: &Snapshot, target: &Target<'_>, assessment: &ClaimAssessment<'_>) -> Option<Waits> {
+    fn spend(
+        &mut self,
+        snapshot: &Snapshot,
+        target: &Target<'_>,
+        assessment: &ClaimAssessment<'_>,
+    ) -> Option<BudgetWait> {
         let claim = assessment.claim?;
         let class = claim.storage_class_name()?;
         let budget = snapshot.budgets.classes.get(class)?;
@@ -82,7 +87,7 @@ impl Spending {
         }
         let times = snapshot.budgets.modified.get(&claim.uid);
         if let (Some(most), Some(times)) = (budget.per_day, times)
-            && let Some(waits) = Waits::used_up(times, class, most, snapshot.now)
+            && let Some(waits) = BudgetWait::used_up(times, class, most, snapshot.now)
         {
             return Some(waits);
         }
@@ -98,21 +103,21 @@ impl Spending {
                     return None;
                 }
             };
-            return Some(Waits { until: None, message });
+            return Some(BudgetWait { until: None, message });
         }
         *ours += 1;
         None
     }
 
     /// Why this PVC must wait, if so.
-    pub fn waits(&self, claim: &str) -> Option<&Waits> {
+    pub fn waits(&self, claim: &str) -> Option<&BudgetWait> {
         let mut waits = self.waits.iter();
         waits.find(|(name, _)| name == claim).map(|(_, waits)| waits)
     }
 
     /// The first PVC that waits, if the rollout waits for nothing else: no PVC is in motion or written, and no Pod
     /// comes first.
-    pub(super) fn only(&self, replicas: &[Replica<'_>], order: &Order<'_>) -> Option<&(String, Waits)> {
+    pub(super) fn only(&self, replicas: &[Replica<'_>], order: &Order<'_>) -> Option<&(String, BudgetWait)> {
         let mut claims = replicas.iter().flat_map(|replica| &replica.claims);
         let is_moving = self.written > 0 || claims.any(|claim| claim.state.is_in_motion());
         let is_for_a_pod = matches!(order.waits_for, Some(WaitsFor::Pod(_)));
@@ -143,7 +148,7 @@ fn recent(times: &[Seconds], now: Seconds) -> Vec<Seconds> {
     times
 }
 
-impl Waits {
+impl BudgetWait {
     /// Why and until when a PVC that was modified at these times must wait, if so; `most` is the budget of its class
     /// for 24 hours.
     #[must_use]

@@ -22,6 +22,6 @@ pub use names::ClaimName;
 pub use quantity::Quantity;
 pub use ready::Ready;
 pub use revision::Revision;
-pub use rules::{Fault, FaultKind, Rules};
+pub use rules::{FaultKind, RuleFault, Rules};
 pub use staged_change::{Phase, StagedChange, StagedError};
 pub use template::{ClaimTemplate, TemplateError};

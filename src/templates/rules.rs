@@ -71,7 +71,7 @@ pub enum OwnedSets {
 
 /// One reason why a change is denied.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Fault {
+pub struct RuleFault {
     /// The name of the template.
     pub template: String,
     /// The fault.
@@ -134,10 +134,10 @@ impl Default for Rules<'_> {
 impl Rules<'_> {
     /// Every fault of a change to `wanted`; empty iff it is allowed. `live` are the live templates.
     #[must_use]
-    pub fn faults(&self, diff: &Diff, wanted: &[ClaimTemplate], live: &[ClaimTemplate]) -> Vec<Fault> {
+    pub fn faults(&self, diff: &Diff, wanted: &[ClaimTemplate], live: &[ClaimTemplate]) -> Vec<RuleFault> {
         let mut faults = Vec::new();
         let mut push = |template: &str, kind| {
-            faults.push(Fault {
+            faults.push(RuleFault {
                 template: template.to_owned(),
                 kind,
             });
@@ -244,7 +244,7 @@ impl Rules<'_> {
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for RuleFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let storage = || path(&self.template, "spec.resources.requests.storage");
         match &self.kind {

@@ -13,7 +13,7 @@ const SLOW: Duration = Duration::from_secs(1);
 
 /// The stage of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stage {
+pub(super) enum GuestStage {
     /// It has not had a request under a valid path yet.
     Stranger,
     /// Its last request is answered.
@@ -26,7 +26,7 @@ pub(super) enum Stage {
 
 /// The handle of one connection.
 #[derive(Clone, Debug)]
-pub(super) struct Guest(Arc<Mutex<(Stage, Instant)>>);
+pub(super) struct Guest(Arc<Mutex<(GuestStage, Instant)>>);
 
 /// All connections.
 #[derive(Debug)]
@@ -49,21 +49,21 @@ pub(super) enum Seated {
 
 impl Guest {
     fn new() -> Self {
-        Self(Arc::new(Mutex::new((Stage::Stranger, Instant::now()))))
+        Self(Arc::new(Mutex::new((GuestStage::Stranger, Instant::now()))))
     }
 
     /// Enters a stage.
-    pub(super) fn enters(&self, stage: Stage) {
+    pub(super) fn enters(&self, stage: GuestStage) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = (stage, Instant::now());
     }
 
-    fn standing(&self) -> (Stage, Instant) {
+    fn standing(&self) -> (GuestStage, Instant) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// True iff the connection has had a request under a valid path.
     pub(super) fn is_known(&self) -> bool {
-        self.standing().0 != Stage::Stranger
+        self.standing().0 != GuestStage::Stranger
     }
 }
 
@@ -131,18 +131,20 @@ impl Guests {
 /// else among those that send a body slowly, then those that are idle, then those that send a body. So a new connection
 /// has some time to become known, whoever has the other places, and an API server finds the connection open that it
 /// keeps for its next request. A connection that is being answered is never closed.
-fn first_to_go<T: Copy>(standings: &[(T, (Stage, Instant))], strangers: usize, now: Instant) -> Option<T> {
-    let oldest = |stage: Stage| {
+fn first_to_go<T: Copy>(standings: &[(T, (GuestStage, Instant))], strangers: usize, now: Instant) -> Option<T> {
+    let oldest = |stage: GuestStage| {
         let standings = standings.iter().filter(|(_, standing)| standing.0 == stage);
         standings.min_by_key(|(_, standing)| standing.1)
     };
-    let of_strangers = standings.iter().filter(|(_, standing)| standing.0 == Stage::Stranger);
-    let reading = oldest(Stage::Reading);
+    let of_strangers = standings
+        .iter()
+        .filter(|(_, standing)| standing.0 == GuestStage::Stranger);
+    let reading = oldest(GuestStage::Reading);
     let slow = reading.filter(|(_, (_, since))| now.duration_since(*since) >= SLOW);
-    let known = || slow.or_else(|| oldest(Stage::Idle)).or(reading);
+    let known = || slow.or_else(|| oldest(GuestStage::Idle)).or(reading);
     let first = match of_strangers.count() {
-        count if count > strangers => oldest(Stage::Stranger),
-        _ => known().or_else(|| oldest(Stage::Stranger)),
+        count if count > strangers => oldest(GuestStage::Stranger),
+        _ => known().or_else(|| oldest(GuestStage::Stranger)),
     };
     first.map(|(guest, _)| *guest)
 }
@@ -153,13 +155,13 @@ mod tests {
 
     use tokio::time::Instant;
 
-    use super::{Guests, Seated, Stage, first_to_go};
+    use super::{GuestStage, Guests, Seated, first_to_go};
 
     #[tokio::test]
     async fn first_to_go_kept_the_server_waiting_for_longest() {
-        use Stage::{Deciding, Idle, Reading, Stranger};
+        use GuestStage::{Deciding, Idle, Reading, Stranger};
         let begin = Instant::now();
-        let goes = |standings: &[(Stage, u64)]| {
+        let goes = |standings: &[(GuestStage, u64)]| {
             let standings = standings.iter().enumerate();
             let standings =
                 standings.map(|(index, (stage, since))| (index, (*stage, begin + Duration::from_secs(*since))));
@@ -186,7 +188,7 @@ mod tests {
     async fn seat_when_all_are_taken_is_that_of_a_stranger() {
         let mut guests = Guests::new(2);
         let known = |guest: super::Guest| async move {
-            guest.enters(Stage::Deciding);
+            guest.enters(GuestStage::Deciding);
             std::future::pending::<()>().await;
         };
         let stranger = |_| std::future::pending();

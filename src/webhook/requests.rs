@@ -14,7 +14,7 @@ use tokio::time::{Instant, timeout_at};
 use super::body::{Unread, drain, read};
 use super::engine::{Engine, EngineError};
 use super::envelope::{self, AdmissionReview};
-use super::guests::{Guest, Stage};
+use super::guests::{Guest, GuestStage};
 use super::limits::Limits;
 use super::metrics::{Bound, ReviewOutcome, WebhookMetrics};
 use super::path::{Destination, SecretPath, asked};
@@ -90,11 +90,11 @@ impl Requests {
             Destination::Policy(policy) => match self.engines.get(policy) {
                 None => Err(line(StatusCode::NOT_FOUND, "no policy of this name")),
                 Some(engine) => {
-                    guest.enters(Stage::Reading);
+                    guest.enters(GuestStage::Reading);
                     let now = Instant::now();
                     let deadline = self.limits.deadline(head.uri.query(), now);
                     let answer = self.review(engine, guest, &mut body, now, deadline).await;
-                    guest.enters(Stage::Idle);
+                    guest.enters(GuestStage::Idle);
                     answer
                 }
             },
@@ -132,7 +132,7 @@ impl Requests {
         if reservation.grow(bytes.len().max(self.room.decision())).is_err() {
             return Err(self.unread(Unread::NoRoom));
         }
-        guest.enters(Stage::Deciding);
+        guest.enters(GuestStage::Deciding);
         let (sender, receiver) = oneshot::channel();
         let decision = PendingReview {
             engine: Arc::clone(engine),

@@ -2,7 +2,7 @@
 
 use super::forecast::ForecastClaim;
 use super::inputs::Inputs;
-use crate::rollout::spending::{self, Waits};
+use crate::rollout::spending::{self, BudgetWait};
 use crate::rollout::{ClaimState, Snapshot};
 use crate::templates::keys;
 
@@ -21,7 +21,7 @@ pub(super) fn waits(inputs: &Inputs<'_>, snapshot: &Snapshot, claims_of: &[Forec
             .one("v1", "PersistentVolumeClaim", inputs.namespace, &standing.name)
             .filter(|_| modifies)?;
         let times = object["metadata"]["annotations"][keys::MODIFIED].as_str()?;
-        let waits = Waits::used_up(&spending::read(times), class, most, inputs.now)?;
+        let waits = BudgetWait::used_up(&spending::read(times), class, most, inputs.now)?;
         Some(format!("{} {}", standing.name, waits.message))
     });
     waits.collect()
