@@ -96,7 +96,7 @@ fn goes() -> Vec<Case> {
         .cluster(cluster(&[&rolling(), &data("10Gi"), &at("data-web-1", "20Gi"), &at("logs-web-1", "5Gi")]));
     let alone = |sentence: &str, claims: &[&Object]| deletion("G1", sentence, &pod(2)).cluster(cluster(&[&[&rolling()], claims].concat()));
     vec![
-        goes("its claims are ready", data("20Gi")),
+        of_data("its claims are ready", &data("20Gi"), "pass lookups=3 order:web,data-web-2,logs-web-2"),
         goes("its claims are larger than the target", data("99Gi")),
         goes("its claim is not bound", data("10Gi").with("/status/phase", "Pending")),
         goes("its claim is not bound, nor written", claim("data-web-2").with("/status/phase", "Pending")),

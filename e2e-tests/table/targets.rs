@@ -182,9 +182,12 @@ fn reserved() -> Vec<Case> {
             let refused = format!("deny 403 \"[data].metadata.{kind}[{key}]: is reserved, expected no change\"");
             cases.push(update("U3", format!("a reserved key is set in {kind}: {key}"), &web(), &new).expects(&refused));
             cases.push(update("U3", format!("a reserved key goes from {kind}: {key}"), &new, &web()).expects(&refused));
+            cases.push(update("U3", format!("a reserved key changes in {kind}: {key}"), &new, &web().data(&pointer, "b")).expects(&refused));
+            let grows = "mutate templates staged:OnClaimDelete warns \"staged data 10Gi -> 20Gi\"";
+            cases.push(update("U3", format!("a reserved key stays in {kind}: {key}"), &new, &new.clone().size("20Gi")).expects(grows));
         }
     }
-    for key in ["app.kubernetes.io/version", "helm.sh/chart", "xclaim-rollout.io/a", "kubernetes.io", "example.com/k8s.io"] {
+    for key in ["app.kubernetes.io/version", "helm.sh/chart", "xclaim-rollout.io/a", "mykubernetes.io/x", "kubernetes.io", "example.com/k8s.io"] {
         let new = web().data(&label(key), "a");
         let staged = "mutate templates staged:OnClaimDelete warns \"staged data label\"";
         cases.push(update("U3", format!("a key that charts may set: {key}"), &web(), &new).expects(staged));
