@@ -5,7 +5,7 @@
 //! | file | contains |
 //! |---|---|
 //! | `case`, `objects` | a case, and its parts |
-//! | `notation`, `change` | the notation of expected answers, and rules for every answer |
+//! | `notation`, `staged_change` | the notation of expected answers, and rules for every answer |
 //! | `coverage` | what the cases must cover |
 //! | all others | the cases, by subject |
 
