@@ -145,7 +145,11 @@ fn kruise() -> Vec<Case> {
     let missing = of_kruise(update("K1", "an expandable class is not named", &follow(web()), &follow(web().size("20Gi"))));
     let nil = || [claims(), vec![storage_class("standard", Value::Null)]].concat();
     let not_expandable = "\"storage class standard does not have allowVolumeExpansion: true\"";
+    let created = |sentence: &str, set: Object| of_kruise(create("K1", sentence, &follow(set.policy("Sometimes"))));
     vec![
+        created("an unknown value comes along", web()).expects("deny 403 \"update-policy: expected one of\""),
+        created("an unknown value comes along with an owned set", web().owned()).expects("pass"),
+        created("an unknown value comes along by the controller", web()).by(CONTROLLER).expects("pass"),
         warned("a growth is applied", web().size("20Gi"), "pass lookups=4"),
         warned("a label reaches new claims only", web().data("/metadata/labels/a", "b"), &format!("pass lookups=3 warns {sizes_only}")),
         warned("a growth and a label", web().size("20Gi").data("/metadata/labels/a", "b"), &format!("pass lookups=4 warns {sizes_only}")),

@@ -183,6 +183,7 @@ fn scales() -> Vec<Case> {
         everywhere(&request("a scale request", scale(1)), &set(small("Retain", "Delete")), 3, Some(SCALED)),
         everywhere(&request("a scale request to nothing", scale(0)), &set(small("Retain", "Delete")), 4, Some(all)),
         everywhere(&request("a scale request that leaves out a zero", none), &set(small("Retain", "Delete")), 4, Some(all)),
+        everywhere(&request("a scale request to the same number", scale(3)), &set(small("Retain", "Delete")), 0, None),
         everywhere(&request("a scale request upwards", scale(5)), &set(small("Retain", "Delete")), 0, None),
         everywhere(&request("a scale request under Retain", scale(1)), &set(small("Delete", "Retain")), 1, None),
         everywhere(&request("a scale request for an owned set", scale(1)), &set(small("Retain", "Delete").owned()), 1, None),

@@ -1,7 +1,7 @@
 //! Rows C1 to C3, U0 and U2.
 
 use claim_rollout::templates::{Phase, UpdatePolicy};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::case::{Case, create, delete, update};
 use super::objects::{CONTROLLER, Object, UID, access, staged_change, web};
@@ -121,6 +121,8 @@ fn audits() -> Vec<Case> {
         audit("an object that was never stored is judged", &live.clone().without("/metadata/resourceVersion"))
             .expects("deny 403 \"update-policy: expected one of\""),
         audit("a request with another object's uid is not an audit", &live).asking("/uid", "another").expects("deny 403 \"update-policy\""),
+        audit("an object without a uid was never stored", &live.clone().without("/metadata/uid")).asking("/uid", "")
+            .expects("deny 403 \"update-policy: expected one of\""),
         audit("a user's request is not an audit", &live.unnoted("update-policy")).by("alice").expects("mutate restored -staged -phase -ready warns \"StatefulSet web gets the staged templates it was created with\""),
     ]
 }
@@ -185,6 +187,7 @@ fn owned() -> Vec<Case> {
     let only_new = update("C3", "a controller comes in the same request", &web(), &grown().owned());
     let only_old = update("C3", "a controller goes in the same request", &web().owned(), &grown());
     let merely = |set: Object| set.owned().without("/metadata/ownerReferences/0/controller");
+    let says = |set: Object, controls: Value| set.owned().with("/metadata/ownerReferences/0/controller", controls);
     let after = json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": "a"},
         {"apiVersion": "example.com/v1", "kind": "Database", "name": "db", "uid": "d", "controller": true}]);
     let second = |set: Object| set.with("/metadata/ownerReferences", after.clone());
@@ -203,6 +206,8 @@ fn owned() -> Vec<Case> {
             .settings(json!({"stageOwnedBy": ["example.com/Other", "other.com/Database"]}))
             .expects("pass"),
         update("C3", "an owner that is no controller", &merely(web()), &merely(grown())).expects(staged),
+        update("C3", "an owner that is no controller, as it says", &says(web(), false.into()), &says(grown(), false.into())).expects(staged),
+        update("C3", "an owner that says nothing of control", &says(web(), Value::Null), &says(grown(), Value::Null)).expects(staged),
         only_old.expects(staged),
         only_new.expects(staged),
         create("C3", "an owned set comes with a staged change", &web().owned().staged(&grown())).expects("mutate -staged"),

@@ -132,6 +132,17 @@ fn metadata_only() -> Vec<Case> {
         &both,
         [&format!("{staged} label helm.sh/chart web-1 -> web-2\""), &format!("mutate templates kept warns {ignored}"), &denied],
     );
+    let (lazy, follows) = (rolling.clone().policy("OnClaimDelete"), both.clone().staged(&size));
+    row(
+        "the same target comes with another label, and claims are to follow",
+        &lazy,
+        &follows,
+        [
+            &format!("{staged} label helm.sh/chart web-1 -> web-2\""),
+            &format!("mutate templates warns {ignored} \"staged data 10Gi -> 20Gi; 3 PVCs will be updated in place\""),
+            &denied,
+        ],
+    );
     row(
         "a size shrinks and a label changes",
         &size,

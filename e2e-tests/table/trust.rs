@@ -3,7 +3,7 @@
 use claim_rollout::templates::{Phase, UpdatePolicy};
 use serde_json::{Value, json};
 
-use super::case::{Case, update};
+use super::case::{Case, create, update};
 use super::objects::{Object, access, web};
 
 pub(super) fn cases() -> Vec<Case> {
@@ -61,6 +61,7 @@ fn starts() -> Vec<Case> {
     let u5 = |sentence: &str, old: &Object, new: &Object| update("U5", sentence, old, new).shipped();
     let mut cases = vec![
         u5("the owner goes, and claims stay as they are", &lazy().owned(), &lazy()).expects("pass"),
+        u5("the owner goes, and nothing is staged", &web().in_place().owned(), &web().in_place()).expects("pass"),
         u5("an owner comes to what is rolled out", &rolling(), &rolling().owned()).expects("pass"),
         u5("a rollout is stopped", &rolling(), &stopped).expects("pass"),
         u5("an unknown value in place of one that stops", &stopped, &rolling().policy("Sometimes")).expects("deny 403 \"update-policy: expected one of\""),
@@ -100,6 +101,8 @@ fn rights() -> Vec<Case> {
             .expects("pass who:delete-statefulsets.apps who:create-statefulsets.apps warns \"does not replace StatefulSets\""),
         may(replace("a replacement is asked for, by one who may not"), false)
             .expects("deny 403 who:delete-statefulsets.apps \"user alice cannot delete statefulsets in namespace shop, which replace-set: WhenComplete needs\""),
+        may(create("C1", "a set is created to be replaced, by one who may not", &replaced), false)
+            .expects("deny 403 who:delete-statefulsets.apps \"user alice cannot delete statefulsets\""),
         may(update("U5", "a replacement was asked for before", &replaced, &replaced.clone().replicas(5)), false).expects("pass"),
         may(update("U5", "a replacement is no longer asked for", &replaced, &web().note("replace-set", "Never")), false).expects("pass"),
     ]

@@ -4,7 +4,7 @@ use claim_rollout::templates::{Phase, UpdatePolicy};
 use serde_json::{Value, json};
 
 use super::case::{Case, update};
-use super::objects::{Object, access, web};
+use super::objects::{Object, access, staged_change, web};
 
 const LAST_APPLIED: &str = "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration";
 const WITHDREW: &str = "warns \"claim-rollout: withdrew data 10Gi -> 20Gi; updated PVCs stay as they are\"";
@@ -101,6 +101,8 @@ fn taking_back() -> Vec<Case> {
         named("client-side apply withdraws and recovers", update("U1", "", &applied(&old, &web().size("20Gi")), &applied(&old, &web())))
             .manager("kubectl-client-side-apply")
             .expects(by("client-side-apply")),
+        named("a withdrawal takes back under the staged policy", asked(&of(UpdatePolicy::InPlace, Phase::RollingOut), &revision))
+            .expects(by("annotation").replace(" by:", " -withdraw by:")),
         named("a withdrawal takes back the second template", asked(&logs, &logs_revision)).expects(by("annotation").replace(" by:", " -withdraw by:")),
         named("a withdrawal takes nothing back after it was reached", asked(&complete, &revision)).expects(&stays),
         named("a withdrawal takes nothing back where claims stay as they are", asked(&lazy, &revision)).expects(&stays),
@@ -217,6 +219,8 @@ fn server_side() -> Vec<Case> {
     };
     let withdrawn = format!("mutate -staged by:server-side-apply {WITHDREW}");
     let to = |sentence: &str, before: &Object, after: &Object, expected: &str| update("U1", sentence, before, after).expects(expected);
+    let text = staged_change(&web().size("20Gi"), UpdatePolicy::InPlace, Phase::RollingOut).replace("\"manager\":\"helm\"", "\"manager\":\"\"");
+    let unnamed = managed(&old, "", "Apply", &owns, "1").note("staged", &text);
     let noted = |value: &str, time: &str| both(&owns, time).with("/metadata/annotations/a", value);
     let nobody = update("U1", "server-side apply of a manager without a name", &before, &before).manager("");
     vec![
@@ -252,6 +256,7 @@ fn server_side() -> Vec<Case> {
         to("managed fields are null", &before, &old.clone().with("/metadata/managedFields", Value::Null), "pass"),
         to("managed fields are cleared", &before, &old.clone().with("/metadata/managedFields", json!([{}])), "pass"),
         nobody.expects("pass"),
+        update("U1", "server-side apply by nobody of what nobody staged", &unnamed, &unnamed).manager("").expects("pass"),
         update("U2", "server-side apply asks for the target again", &before, &helm(&old.clone().size("20Gi"), &owns, "2")).expects("mutate templates"),
         update("U3", "server-side apply asks for something new", &before, &helm(&old.clone().size("30Gi"), &owns, "2"))
             .expects("mutate templates staged:InPlace warns \"staged data 20Gi -> 30Gi\""),
