@@ -187,7 +187,7 @@ fn owned() -> Vec<Case> {
     let only_new = update("C3", "a controller comes in the same request", &web(), &grown().owned());
     let only_old = update("C3", "a controller goes in the same request", &web().owned(), &grown());
     let merely = |set: Object| set.owned().without("/metadata/ownerReferences/0/controller");
-    let says = |set: Object, controls: Value| set.owned().with("/metadata/ownerReferences/0/controller", controls);
+    let marked = |set: Object, controls: Value| set.owned().with("/metadata/ownerReferences/0/controller", controls);
     let after = json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": "a"},
         {"apiVersion": "example.com/v1", "kind": "Database", "name": "db", "uid": "d", "controller": true}]);
     let second = |set: Object| set.with("/metadata/ownerReferences", after.clone());
@@ -206,8 +206,8 @@ fn owned() -> Vec<Case> {
             .settings(json!({"stageOwnedBy": ["example.com/Other", "other.com/Database"]}))
             .expects("pass"),
         update("C3", "an owner that is no controller", &merely(web()), &merely(grown())).expects(staged),
-        update("C3", "an owner that is no controller, as it says", &says(web(), false.into()), &says(grown(), false.into())).expects(staged),
-        update("C3", "an owner that says nothing of control", &says(web(), Value::Null), &says(grown(), Value::Null)).expects(staged),
+        update("C3", "an owner that is marked as no controller", &marked(web(), false.into()), &marked(grown(), false.into())).expects(staged),
+        update("C3", "an owner that is not marked", &marked(web(), Value::Null), &marked(grown(), Value::Null)).expects(staged),
         only_old.expects(staged),
         only_new.expects(staged),
         create("C3", "an owned set comes with a staged change", &web().owned().staged(&grown())).expects("mutate -staged"),
