@@ -167,6 +167,8 @@ fn objects() -> Vec<Case> {
     };
     cases.push(checked("a selector that is a list", "/object/spec/selector", json!([])));
     cases.push(checked("labels of a selector that are numbers", "/object/spec/selector/matchLabels", json!({"app": 1})));
+    let starts = checked("ordinals that start twice", "/object/spec/ordinals/start", json!(7));
+    cases.push(starts.respelt(|text| text.replacen("\"start\":7", "\"start\":7,\"start\":7", 1)));
     cases.push(checked("ordinals that are a number", "/object/spec/ordinals", json!(1)));
     let retention = |sentence: &str, value: Value| {
         update("bad input", sentence, &web().with("/spec/persistentVolumeClaimRetentionPolicy", value), &web().replicas(1))
@@ -258,6 +260,13 @@ fn twice() -> Vec<Case> {
     for (sentence, find) in [("in a template", "\"storageClassName\":\"standard\""), ("in the requests", "\"storage\":\"20Gi\"")] {
         let case = growth(&format!("a key stands twice {sentence}")).respelt(|text| text.replacen(find, &format!("{find},{find}"), 1));
         cases.push(case.expects("deny 403 \"spec.volumeClaimTemplates: expected each key once\""));
+    }
+    let metadata = growth("")
+        .asking("/object/metadata/deletionTimestamp", Value::Null)
+        .asking("/object/metadata/ownerReferences", json!([{"controller": false}]));
+    for text in ["\"deletionTimestamp\":null", "\"controller\":false", "\"annotations\":{\"example.com/note\":\"kept\"}"] {
+        let case = Case { sentence: format!("{text} stands twice"), ..metadata.clone() };
+        cases.push(case.respelt(|payload| payload.replacen(text, &format!("{text},{text}"), 1)).expects(refused));
     }
     let ours = growth("an annotation of ours is duplicated").respelt(|text| {
         text.replacen("\"example.com/note\":\"kept\"", "\"claim-rollout.io/sync\":\"Async\",\"claim-rollout.io/sync\":\"LockStep\"", 1)

@@ -43,7 +43,16 @@ pub(super) enum Cluster {
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) json: Value,
-    pub(super) asked: Vec<String>,
+    pub(super) asked: Vec<Lookup>,
+}
+
+/// A lookup.
+#[derive(Debug)]
+pub(super) enum Lookup {
+    /// A SubjectAccessReview: the right, and whether it is the requester's in the namespace of the request.
+    Right { right: String, of_requester: bool },
+    /// An object.
+    Object { kind: String, name: String },
 }
 
 /// alice updates a StatefulSet with Helm. The settings ask for no authority; `settings` adds to them.
@@ -193,8 +202,8 @@ impl Case {
         let payload = self.bytes();
         let mut asked = Vec::new();
         let native = match &self.cluster {
-            Cluster::Of(objects) => wire::validate(&payload, &mut Noting(Recorded(objects.clone()), &mut asked)),
-            Cluster::NothingGranted => wire::validate(&payload, &mut Noting(NoCapability, &mut asked)),
+            Cluster::Of(objects) => wire::validate(&payload, &mut self.noting(Recorded(objects.clone()), &mut asked)),
+            Cluster::NothingGranted => wire::validate(&payload, &mut self.noting(NoCapability, &mut asked)),
         };
         if let Some(guest) = guest {
             let objects = match &self.cluster {
@@ -209,6 +218,14 @@ impl Case {
         }
         let json = serde_json::from_slice(&native).map_err(|error| error.to_string())?;
         Ok(Answer { json, asked })
+    }
+
+    fn noting<'n, L>(&'n self, lookups: L, asked: &'n mut Vec<Lookup>) -> Noting<'n, L> {
+        Noting {
+            lookups,
+            requester: &self.request["userInfo"],
+            asked,
+        }
     }
 
     /// The answer in words, or the error.
@@ -279,17 +296,34 @@ fn briefly(change: &notation::Change<'_>) -> String {
 }
 
 /// Records the lookups.
-struct Noting<'n, L>(L, &'n mut Vec<String>);
+struct Noting<'n, L> {
+    lookups: L,
+    requester: &'n Value,
+    asked: &'n mut Vec<Lookup>,
+}
 
 impl<L: Lookups> Lookups for Noting<'_, L> {
     fn can_i(&mut self, question: &CanI<'_>) -> Result<bool, CannotAsk> {
-        self.1.push(format!("can {} {}", question.user, question.verb));
-        self.0.can_i(question)
+        let CanI { resource, verb, .. } = question;
+        let text = |name: &str| self.requester[name].as_str().unwrap_or_default();
+        let groups = self.requester["groups"].as_array().into_iter().flatten();
+        let extra = question.extra.and_then(|extra| serde_json::from_str(extra).ok());
+        let of_requester = (question.user, question.uid) == (text("username"), text("uid"))
+            && groups.eq(&question.groups)
+            && self.requester["extra"] == extra.unwrap_or(Value::Null)
+            && question.namespace == "shop";
+        let group = if question.group.is_empty() { "" } else { "." };
+        let slash = if question.subresource.is_empty() { "" } else { "/" };
+        let resource = format!("{resource}{group}{}{slash}{}", question.group, question.subresource);
+        let right = format!("{verb}-{resource}");
+        self.asked.push(Lookup::Right { right, of_requester });
+        self.lookups.can_i(question)
     }
 
     fn get(&mut self, question: &Get<'_>) -> Result<Option<String>, CannotAsk> {
-        self.1.push(format!("get {} {}", question.kind, question.name));
-        self.0.get(question)
+        let [kind, name] = [question.kind, question.name].map(str::to_owned);
+        self.asked.push(Lookup::Object { kind, name });
+        self.lookups.get(question)
     }
 }
 

@@ -6,7 +6,7 @@ use super::case::{Case, update};
 use super::objects::{Object, UID, access, attributes_class, claim, claims, storage_class, web};
 
 pub(super) fn cases() -> Vec<Case> {
-    [obstacles(), no_obstacles(), lookups(), policies(), silence(), together()].into_iter().flatten().collect()
+    [obstacles(), no_obstacles(), lookups(), vec![many()], policies(), silence(), together()].into_iter().flatten().collect()
 }
 
 const POSITIONS: [&str; 3] = ["Off", "Warn", "Deny"];
@@ -206,19 +206,28 @@ fn lookups() -> Vec<Case> {
     let both = |set: Object| set.with("/spec/volumeClaimTemplates/1/metadata/labels/tier", "b");
     let (old, new) = growth();
     let mut cases = vec![
-        grow("three claims and their class", |set| set).expects(staged("lookups=4", "")),
+        grow("three claims and their class", |set| set).expects(staged("lookups=4 order:data-web-2,standard,data-web-1,data-web-0", "")),
         grow("no replica", |set| set.replicas(0)).expects(staged("", "")),
         grow("a negative number of replicas", |set| set.replicas(-1)).expects(staged("", "")),
         grow("one replica", |set| set.replicas(1)).expects(staged("lookups=2", "")),
-        grow("ordinals that start later", |set| set.with("/spec/ordinals/start", 1)).expects(staged("lookups=4", "")),
+        grow("ordinals that start later", |set| set.with("/spec/ordinals/start", 1))
+            .expects(staged("lookups=4 order:data-web-3,data-web-2,standard,data-web-1", "")),
         grow("ordinals without a start", |set| set.with("/spec/ordinals", Value::Null)).expects(staged("lookups=4", "")),
         grow("as many replicas as lookups", |set| set.replicas(20)).expects(staged("lookups=21", "")),
         grow("one replica more than lookups", |set| set.replicas(21)).expects(staged("lookups=21", &more(1, 20))),
         grow("a huge number of replicas", |set| set.replicas(i64::from(i32::MAX))).expects(staged("lookups=20", &more(2_147_483_627, 20))),
+        grow("more replicas than a name can have", |set| set.replicas(i64::MAX)).expects(staged("", &more(9_223_372_036_854_775_787, 20))),
         update("U3", "two templates change", &old, &both(new))
             .settings(json!({"pvcChecks": "Warn"}))
             .cluster(cluster())
-            .expects(staged("lookups=7", "")),
+            .expects(staged("lookups=7 order:data-web-2,standard,logs-web-2,data-web-1,logs-web-1,data-web-0,logs-web-0", "")),
+        update("U3", "an attributes class that is not there is looked up once", &gold().0, &gold().1)
+            .settings(json!({"pvcChecks": "Warn"}))
+            .cluster([claims(), vec![storage_class("standard", true)]].concat())
+            .expects(staged(
+                "lookups=5 order:data-web-2,standard,gold,data-web-1,data-web-0",
+                "\"claim-rollout: data-web-2, data-web-1, data-web-0: volume attributes class gold does not exist\"",
+            )),
     ];
     for position in ["Warn", "Deny"] {
         cases.push(bound(1, position).expects(staged("lookups=2", &more(2, 1))));
@@ -227,6 +236,23 @@ fn lookups() -> Vec<Case> {
         cases.push(bound(1000, position).expects(staged("lookups=4", "")));
     }
     cases
+}
+
+/// More causes than the API server shows warnings: the rest is counted.
+fn many() -> Case {
+    let set = |size: &str| web().in_place().data("/spec/storageClassName", Value::Null).size(size).replicas(200);
+    let class = |ordinal: u32| claim(&format!("data-web-{ordinal}")).with("/spec/storageClassName", format!("missing-{ordinal}")).0;
+    let first = "claim-rollout: staged data 10Gi -> 20Gi; 200 PVCs will be updated in place, highest ordinal first (kubectl claim-rollout status web)";
+    let rest = (0..200).rev().map(|ordinal| format!("claim-rollout: data-web-{ordinal}: storage class missing-{ordinal} does not exist"));
+    // 4,096 characters, and room for the last line.
+    let mut left = 4000 - first.len();
+    let shown: Vec<String> = rest.take_while(|line| left.checked_sub(line.len()).is_some_and(|rest| { left = rest; true })).collect();
+    let left_out = format!("warnings left out: {}", 200 - shown.len());
+    let lines: Vec<String> = shown.iter().chain([&left_out]).map(|line| format!("\"{line}\"")).collect();
+    update("U3", "more causes than warnings", &set("10Gi"), &set("20Gi"))
+        .settings(json!({"pvcChecks": "Warn", "maxPVCLookups": 200}))
+        .cluster((0..200).map(class).collect())
+        .expects(format!("mutate templates staged:InPlace lookups=400 warns \"{first}\" {}", lines.join(" ")))
 }
 
 /// Only under update policies that change PVCs.

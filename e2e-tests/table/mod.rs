@@ -5,7 +5,7 @@
 //! | file | contains |
 //! |---|---|
 //! | `case`, `objects` | a case, and its parts |
-//! | `notation`, `change` | the notation of expected answers, and rules for every answer |
+//! | `notation`, `staged_change` | the notation of expected answers, and rules for every answer |
 //! | `coverage` | what the cases must cover |
 //! | all others | the cases, by subject |
 
@@ -41,6 +41,12 @@ mod rows;
 #[rustfmt::skip]
 mod settings;
 #[rustfmt::skip]
+mod newer;
+#[rustfmt::skip]
+mod status;
+#[rustfmt::skip]
+mod trust;
+#[rustfmt::skip]
 mod targets;
 
 use std::fmt::Write as _;
@@ -60,7 +66,10 @@ const LEAST: usize = 400;
 fn cases() -> Vec<Case> {
     let subjects = [
         rows::cases,
+        status::cases,
         targets::cases,
+        trust::cases,
+        newer::cases,
         pods::cases,
         withdrawal::cases,
         new_claims::cases,

@@ -87,7 +87,7 @@ fn validate_only() -> Vec<Case> {
     let slow = || [claims(), vec![storage_class("standard", false)]].concat();
     let slow_message = "\"data-web-2, data-web-1, data-web-0: storage class standard does not have allowVolumeExpansion: true\"";
     let grown = web().size("20Gi");
-    vec![
+    let mut cases = vec![
         only(create("N1", "a staged change comes along, and nothing is mutated", &web().staged(&grown))).expects("deny 403 \"staged: only claim-rollout may change it\""),
         only(create("N1", "an unknown value comes along", &web().policy("Sometimes"))).expects("deny 403 \"update-policy: expected one of\""),
         only(update("N1", "a staged change is forged, and nothing is mutated", &web(), &web().note("staged", "{}"))).expects("deny 403 \"staged: only claim-rollout may change it\""),
@@ -114,7 +114,23 @@ fn validate_only() -> Vec<Case> {
             .cluster(slow())
             .expects(format!("deny 403 lookups=4 {slow_message}")),
         only(update("N1", "templates that cannot be read", &web(), &web().size("x"))).expects("deny 403 \"expected a quantity such as 10Gi\""),
-    ]
+    ];
+    for key in ["staged", "phase", "ready"] {
+        let [x, y] = ["x", "y"].map(|value| web().note(key, value));
+        let written = [
+            ("is created", create("N1", "", &x)),
+            ("is added", update("N1", "", &web(), &x)),
+            ("changes", update("N1", "", &x, &y)),
+            ("is added in a status", update("N1", "", &web(), &x).asking("/subResource", "status")),
+            ("is added to an owned set", update("N1", "", &web().owned(), &x.clone().owned())),
+            ("is created on an owned set", create("N1", "", &x.clone().owned())),
+        ];
+        let refused = format!("deny 403 \"{key}: only claim-rollout may change it; leave it out\"");
+        let stays = [("goes", update("N1", "", &x, &web())), ("stays", update("N1", "", &x, &x))];
+        let rows = written.map(|row| (row, &*refused)).into_iter().chain(stays.map(|row| (row, "pass")));
+        cases.extend(rows.map(|((what, case), expected)| Case { sentence: format!("{key} {what}"), ..only(case).expects(expected) }));
+    }
+    cases
 }
 
 fn kruise() -> Vec<Case> {
@@ -129,7 +145,11 @@ fn kruise() -> Vec<Case> {
     let missing = of_kruise(update("K1", "an expandable class is not named", &follow(web()), &follow(web().size("20Gi"))));
     let nil = || [claims(), vec![storage_class("standard", Value::Null)]].concat();
     let not_expandable = "\"storage class standard does not have allowVolumeExpansion: true\"";
+    let created = |sentence: &str, set: Object| of_kruise(create("K1", sentence, &follow(set.policy("Sometimes"))));
     vec![
+        created("an unknown value comes along", web()).expects("deny 403 \"update-policy: expected one of\""),
+        created("an unknown value comes along with an owned set", web().owned()).expects("pass"),
+        created("an unknown value comes along by the controller", web()).by(CONTROLLER).expects("pass"),
         warned("a growth is applied", web().size("20Gi"), "pass lookups=4"),
         warned("a label reaches new claims only", web().data("/metadata/labels/a", "b"), &format!("pass lookups=3 warns {sizes_only}")),
         warned("a growth and a label", web().size("20Gi").data("/metadata/labels/a", "b"), &format!("pass lookups=4 warns {sizes_only}")),

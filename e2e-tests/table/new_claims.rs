@@ -7,7 +7,7 @@ use super::case::{Case, creation};
 use super::objects::{Object, SET_CONTROLLER, UID, claim, web};
 
 pub(super) fn cases() -> Vec<Case> {
-    [desired(), fields(), passes(), names(), hosts()].into_iter().flatten().collect()
+    [desired(), fields(), replicas(), settings(), passes(), names(), hosts()].into_iter().flatten().collect()
 }
 
 /// A StatefulSet with a staged growth of `data`.
@@ -113,12 +113,62 @@ fn fields() -> Vec<Case> {
         // A target without a class leaves the class of a PVC as it is.
         created("a target without a class", &was("silver"), &[&set(class("silver"), web())], "mutate revision lookups=1"),
         created(
+            "annotations that the target keeps",
+            &claim("data-web-0").with("/metadata/annotations", json!({"before": "x", "backup": "daily"})),
+            &[&set(old.clone(), old.clone().data("/metadata/annotations/backup", "daily"))],
+            "mutate label:tier=bronze label:old=yes revision lookups=1",
+        ),
+        created(
+            "an empty annotation is no absent one",
+            &claim("data-web-0"),
+            &[&set(web(), web().data("/metadata/annotations/note", ""))],
+            "mutate annotation:note= revision lookups=1",
+        ),
+        created(
             "with all of it",
             &one(),
             &[&set(old, new.size("20Gi").data("/spec/volumeAttributesClassName", "gold"))],
             "mutate storage=20Gi class=gold label:tier=gold -label:old annotation:backup=daily -annotation:before revision lookups=1",
         ),
     ]
+}
+
+/// A replica below the partition gets the live template.
+fn replicas() -> Vec<Case> {
+    let strategy = |kind: &str, partition: u32| growing().with("/spec/updateStrategy", json!({"type": kind, "rollingUpdate": {"partition": partition}}));
+    let start = |set: Object, first: u32| set.with("/spec/ordinals", json!({"start": first}));
+    [
+        ("no strategy", growing().with("/spec/updateStrategy", json!({})), CREATED),
+        ("at the partition", strategy("RollingUpdate", 3), CREATED),
+        ("below the partition", strategy("RollingUpdate", 4), "pass lookups=1"),
+        ("below the partition, whose type is not named", strategy("", 4), "pass lookups=1"),
+        ("below the partition, as ordinals start later", start(strategy("RollingUpdate", 3), 1), "pass lookups=1"),
+        ("ordinals start at it", start(growing(), 3), CREATED),
+        ("ordinals start after it", start(growing(), 4), "pass lookups=1"),
+        ("Pods are replaced by hand", strategy("OnDelete", 9), CREATED),
+        ("Pods are replaced together", strategy("Recreate", 9), CREATED),
+        ("the largest partition", strategy("RollingUpdate", i32::MAX.unsigned_abs()), "pass lookups=1"),
+        ("a partition that is none", strategy("OnDelete", u32::MAX), "pass lookups=1"),
+    ]
+    .into_iter()
+    .map(|(sentence, set, expected)| created(sentence, &claim("data-web-3"), &[&set], expected))
+    .collect()
+}
+
+/// A staged change that the settings no longer allow.
+fn settings() -> Vec<Case> {
+    let set = growing().staged(&web().size("20Gi").data("/metadata/labels/tier", "a").data("/spec/volumeAttributesClassName", "gold"));
+    let all = "mutate storage=20Gi class=gold label:tier=a revision lookups=1";
+    [
+        (json!({}), all),
+        (json!({"maxStorage": {"*": "20Gi"}}), all),
+        (json!({"maxStorage": {"*": "19Gi"}}), "pass lookups=1"),
+        (json!({"allowedVolumeAttributesClasses": ["slow"]}), "pass lookups=1"),
+        (json!({"metadataOnlyChanges": "Deny"}), "pass lookups=1"),
+    ]
+    .into_iter()
+    .map(|(settings, expected)| created(&format!("the settings are {settings}"), &claim("data-web-3"), &[&set], expected).settings(settings))
+    .collect()
 }
 
 /// PVCs that are left alone.
@@ -163,7 +213,9 @@ fn names() -> Vec<Case> {
     let plain = |set: &Object| set.clone().unnoted("staged");
     let created_after_two = CREATED.replace("lookups=1", "lookups=2");
     let odd = |sentence: &str, name: &str| created(sentence, &claim(name), &[&growing()], "pass");
-    let dashes = format!("data{}-web-0", "-a".repeat(20));
+    let dashes = |count: usize| format!("data{}-web-0", "-a".repeat(count));
+    // A template has a name of at most 63 characters.
+    let long = |length: usize| format!("{}-b{}-web-0", "a".repeat(length), "-c".repeat(20));
     vec![
         created("two sets could have given the name, one exists", &both, &[&first], &created_after_two),
         created("two sets could have given the name, the other exists", &both, &[&second], &created_after_two),
@@ -176,7 +228,15 @@ fn names() -> Vec<Case> {
         odd("a name that ends with a dash", "data-web-"),
         odd("a name that is an ordinal", "0"),
         odd("a name without a set", "data-0"),
-        created("a name that could be of too many sets", &claim(&dashes), &[&growing()], "pass warns \"is created from the live template: its name fits 21 StatefulSets\""),
+        odd("an ordinal with a zero before it", "data-web-03"),
+        odd("an ordinal beyond all replicas", "data-web-99999999999999999999"),
+        odd("a name with an empty set", "data--3"),
+        odd("a name with an empty template", "-web-3"),
+        created("two sets are looked up, the shorter template first", &claim("data-one-web-3"), &[&growing()], "pass lookups=2 order:one-web,web"),
+        created("as many sets as are looked up", &claim(&dashes(19)), &[&growing()], "pass lookups=20").settings(json!({"maxPVCLookups": 1})),
+        created("a template with the longest name", &claim(&long(61)), &[&growing()], "pass lookups=2"),
+        created("a template with a name that is longer than any", &claim(&long(62)), &[&growing()], "pass lookups=1"),
+        created("a name that could be of too many sets", &claim(&dashes(20)), &[&growing()], "pass warns \"is created from the live template: its name fits 21 StatefulSets\""),
         created("with few lookups of claims", &claim("data-web-0"), &[&growing()], CREATED).settings(json!({"maxPVCLookups": 1})),
     ]
 }

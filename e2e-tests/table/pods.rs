@@ -96,7 +96,7 @@ fn goes() -> Vec<Case> {
         .cluster(cluster(&[&rolling(), &data("10Gi"), &at("data-web-1", "20Gi"), &at("logs-web-1", "5Gi")]));
     let alone = |sentence: &str, claims: &[&Object]| deletion("G1", sentence, &pod(2)).cluster(cluster(&[&[&rolling()], claims].concat()));
     vec![
-        goes("its claims are ready", data("20Gi")),
+        of_data("its claims are ready", &data("20Gi"), "pass lookups=3 order:web,data-web-2,logs-web-2"),
         goes("its claims are larger than the target", data("99Gi")),
         goes("its claim is not bound", data("10Gi").with("/status/phase", "Pending")),
         goes("its claim is not bound, nor written", claim("data-web-2").with("/status/phase", "Pending")),
@@ -141,9 +141,13 @@ fn asked() -> Vec<Case> {
         goes("it has succeeded", two.clone().with("/status/phase", "Succeeded")),
         goes("it is terminating", two.clone().with("/metadata/deletionTimestamp", "2026-01-01T00:00:00Z")),
         goes("a drain deletes it", two.clone().with("/status/conditions", drained)),
+        of("its conditions are null", &two.clone().with("/status/conditions", Value::Null)).expects(&applied),
+        of("it is not terminating", &two.clone().with("/metadata/deletionTimestamp", Value::Null)).expects(&applied),
         of("a drain took nothing away", &two.clone().with("/status/conditions", not_drained)).expects(&applied),
         goes("it mounts no claim", two.clone().with("/spec/volumes", claimless)),
         goes("it has no volumes", two.clone().without("/spec/volumes")),
+        goes("its volumes are null", two.clone().with("/spec/volumes", Value::Null)),
+        of("its spec has a text", &two.clone().with("/spec/nodeName", "node-1")).expects(&applied),
         goes("a Job controls it", two.clone().with("/metadata/ownerReferences/0/kind", "Job")),
         goes("a set of OpenKruise controls it", two.clone().with("/metadata/ownerReferences/0/apiVersion", "apps.kruise.io/v1beta1")),
         goes("a set owns it without being its controller", two.clone().without("/metadata/ownerReferences/0/controller")),

@@ -6,7 +6,7 @@ use super::case::{Case, delete, update};
 use super::objects::{CONTROLLER, Object, UID, claim, web};
 
 pub(super) fn cases() -> Vec<Case> {
-    [scale_downs(), policies(), in_progress(), scales(), deletions(), owners(), bounds()].into_iter().flatten().collect()
+    [scale_downs(), policies(), in_progress(), scales(), deletions(), leftovers(), owners(), bounds()].into_iter().flatten().collect()
 }
 
 /// `whenDeleted` and `whenScaled` in every combination.
@@ -49,7 +49,13 @@ fn everywhere(case: &Case, cluster: &[Value], lookups: usize, message: Option<&s
                 ("Off", _) => "pass".to_owned(),
                 (_, None) => format!("pass {lookups}"),
                 ("Warn", Some(message)) => format!("pass {lookups} warns \"claim-rollout: {message}\""),
-                (_, Some(message)) => format!("deny 403 {lookups} \"claim-rollout: {message}\" \"Retain to keep them\" \"(setting retention: Deny)\""),
+                (_, Some(message)) => {
+                    let when = if message.contains("whenScaled") { "whenScaled" } else { "whenDeleted" };
+                    format!(
+                        "deny 403 {lookups} \"claim-rollout: {message}; set {when}: Retain to keep them, or delete them by name first \
+                         (setting retention: Deny)\""
+                    )
+                }
             };
             let mut case = with(case.clone(), setting, cluster.to_vec()).expects(expected);
             case.sentence = format!("{} ({setting})", case.sentence);
@@ -171,16 +177,21 @@ fn scales() -> Vec<Case> {
     let none = scale(0).without("/spec/replicas");
     let all = "persistentVolumeClaimRetentionPolicy.whenScaled: Delete deletes data-web-2, data-web-1, data-web-0";
     let deployment = json!({"group": "apps", "version": "v1", "resource": "deployments"});
+    let kruise = json!({"group": "apps.kruise.io", "version": "v1beta1", "resource": "statefulsets"});
+    let any_shape = |kind: &str| request(&format!("a scale request of any shape for {kind}"), scale(1)).asking("/object/spec", "x");
     let mut cases: Vec<Case> = [
         everywhere(&request("a scale request", scale(1)), &set(small("Retain", "Delete")), 3, Some(SCALED)),
         everywhere(&request("a scale request to nothing", scale(0)), &set(small("Retain", "Delete")), 4, Some(all)),
         everywhere(&request("a scale request that leaves out a zero", none), &set(small("Retain", "Delete")), 4, Some(all)),
+        everywhere(&request("a scale request to the same number", scale(3)), &set(small("Retain", "Delete")), 0, None),
         everywhere(&request("a scale request upwards", scale(5)), &set(small("Retain", "Delete")), 0, None),
         everywhere(&request("a scale request under Retain", scale(1)), &set(small("Delete", "Retain")), 1, None),
         everywhere(&request("a scale request for an owned set", scale(1)), &set(small("Retain", "Delete").owned()), 1, None),
         everywhere(&request("a scale request for a set that is not there", scale(1)), &claims(&Value::Null), 1, None),
         everywhere(&request("a scale request by the controller", scale(1)).by(CONTROLLER), &set(small("Retain", "Delete")), 0, None),
-        everywhere(&request("a scale request for a Deployment", scale(1)).asking("/resource", deployment), &set(small("Retain", "Delete")), 0, None),
+        everywhere(&request("a scale request for a Deployment", scale(1)).asking("/resource", deployment.clone()), &set(small("Retain", "Delete")), 0, None),
+        everywhere(&any_shape("a Deployment").asking("/resource", deployment), &[], 0, None),
+        everywhere(&any_shape("a set of OpenKruise").asking("/resource", kruise), &[], 0, None),
     ]
     .into_iter()
     .flatten()
@@ -194,6 +205,7 @@ fn scales() -> Vec<Case> {
         with(request("the host grants nothing (Deny)", scale(1)), "Deny", vec![])
             .nothing_granted()
             .expects(format!("deny 403 lookups=1 {unknown} \"has not been granted\"")),
+        with(request("a scale request without a scale", scale(1)), "Off", vec![]).asking("/object", Value::Null).expects("pass"),
         with(request("a set that cannot be read", scale(1)), "Warn", vec![small("Retain", "Delete").with("/spec", 1).0])
             .expects("deny 400 lookups=1 \"the StatefulSet cannot be read\""),
     ]);
@@ -234,6 +246,31 @@ fn deletions() -> Vec<Case> {
     cases
 }
 
+/// PVCs of previous scale-downs are deleted with the StatefulSet. Their number is unknown.
+fn leftovers() -> Vec<Case> {
+    let of = |sentence: &str, replicas: i64| delete("R1", sentence, &small("Delete", "Retain").replicas(replicas));
+    let goes = |names: &str| format!("persistentVolumeClaimRetentionPolicy.whenDeleted: Delete deletes {names}");
+    let all = goes("data-web-0, data-web-1, data-web-2");
+    let scaled_with = delete("R1", "a set whose scale-downs keep no claims is deleted", &small("Delete", "Delete").replicas(1));
+    let mut cases = [
+        everywhere(&of("a set after a scale-down is deleted", 1), &claims(&of_set()), 4, Some(&all)),
+        everywhere(&of("a set without replicas is deleted", 0), &claims(&of_set()), 4, Some(&all)),
+        everywhere(&scaled_with, &claims(&of_set()), 1, Some(&goes("data-web-0"))),
+    ]
+    .concat();
+    for (most, lookups, names) in [
+        (1, 1, "data-web-0"),
+        (2, 2, "data-web-0, data-web-1"),
+        (3, 3, "data-web-0, data-web-1, data-web-2"),
+        (4, 4, "data-web-0, data-web-1, data-web-2"),
+        (9, 4, "data-web-0, data-web-1, data-web-2"),
+    ] {
+        let case = of(&format!("a set after a scale-down is deleted, with {most} lookups"), 1).settings(json!({"maxPVCLookups": most}));
+        cases.push(with(case, "Warn", claims(&of_set())).expects(format!("pass lookups={lookups} warns \"claim-rollout: {}\"", goes(names))));
+    }
+    cases
+}
+
 /// Only PVCs with certain owners are deleted.
 fn owners() -> Vec<Case> {
     let set = small("Delete", "Delete");
@@ -268,6 +305,8 @@ fn owners() -> Vec<Case> {
 fn bounds() -> Vec<Case> {
     let set = small("Retain", "Delete");
     let down = |sentence: &str| update("R1", sentence, &set, &set.clone().replicas(0)).settings(json!({"maxPVCLookups": 1}));
+    let scale = |sentence: &str, set: &Object| update("R1", sentence, set, &set.clone().replicas(0));
+    let bare = small("Delete", "Delete").with("/spec/volumeClaimTemplates", json!([])).replicas(i64::MAX);
     let most = i64::from(i32::MAX);
     let endless = update("R1", "as many replicas as there can be", &set.clone().replicas(most), &set.clone().replicas(0));
     let deletes = "persistentVolumeClaimRetentionPolicy.whenScaled: Delete deletes data-web-2";
@@ -278,6 +317,12 @@ fn bounds() -> Vec<Case> {
         with(down("more claims than look-ups (Deny)"), "Deny", claims(&Value::Null))
             .expects(format!("deny 403 lookups=1 \"{deletes}\" \"{unchecked}\"")),
         with(endless, "Warn", claims(&Value::Null)).expects("pass lookups=20 warns \"2147483627 more PVCs were not checked\""),
+        with(scale("more replicas than a name can have", &set.clone().replicas(i64::MAX)), "Warn", claims(&Value::Null))
+            .expects("pass warns \"9223372036854775787 more PVCs were not checked\""),
+        with(scale("a set without templates is scaled down", &bare), "Warn", claims(&Value::Null)).expects("pass"),
+        with(delete("R1", "a set without templates is deleted", &bare), "Warn", claims(&of_set())).expects("pass"),
+        with(scale("as many claims as look-ups", &set).settings(json!({"maxPVCLookups": 3})), "Warn", claims(&Value::Null))
+            .expects("pass lookups=3 order:data-web-2,data-web-1,data-web-0 warns \"deletes data-web-2, data-web-1, data-web-0\""),
         with(update("R1", "no API server to ask for the claims (Warn)", &set, &set.clone().replicas(1)), "Warn", vec![])
             .expects("pass lookups=1 warns \"failed to find the PVCs to be deleted\""),
         with(update("R1", "no API server to ask for the claims (Deny)", &set, &set.clone().replicas(1)), "Deny", vec![])

@@ -134,6 +134,17 @@ fn metadata_only() -> Vec<Case> {
         &both,
         [&format!("{staged} label helm.sh/chart web-1 -> web-2\""), &format!("mutate templates kept warns {ignored}"), &denied],
     );
+    let (lazy, follows) = (rolling.clone().policy("OnClaimDelete"), both.clone().staged(&size));
+    row(
+        "the same target comes with another label, and claims are to follow",
+        &lazy,
+        &follows,
+        [
+            &format!("{staged} label helm.sh/chart web-1 -> web-2\""),
+            &format!("mutate templates warns {ignored} \"staged data 10Gi -> 20Gi; 3 PVCs will be updated in place\""),
+            &denied,
+        ],
+    );
     row(
         "a size shrinks and a label changes",
         &size,
@@ -172,6 +183,8 @@ fn shrink() -> Vec<Case> {
         recover("a claim is smaller than it will be", &smaller, vec![sized(2, "15Gi", "15Gi")]).expects(&taken_back),
         recover("below the live template", &smaller.clone().size("5Gi"), vec![])
             .expects("deny 403 \"cannot shrink, expected at least 10Gi, but found 5Gi\""),
+        recover("down to the live size, with a label", &rolling.clone().unnoted("staged").data("/metadata/labels/tier", "gold"), vec![sized(2, "90Gi", "9Gi")])
+            .expects("mutate templates staged:InPlace lookups=3 warns \"staged data 90Gi -> 10Gi, data label tier none -> gold\""),
         recover("a frozen field beside it", &smaller.clone().data("/spec/volumeMode", "Block"), vec![])
             .expects("deny 403 \"volumeMode: cannot change\""),
         recover("with pvcChecks Deny and no API server to ask", &smaller, vec![])
@@ -253,6 +266,9 @@ fn prefixes() -> Vec<Case> {
         reserved("a domain that ends like it", "xexample.com/a", json!(["example.com/"])).expects(staged),
         reserved("what charts put there", "app.kubernetes.io/a", json!(["kubernetes.io/"])).expects(staged),
         reserved("a domain that was reserved by default", "k8s.io/a", json!(["example.com/"])).expects(staged),
+        reserved("a key that is the domain", "example.com", json!(["example.com/"])).expects(staged),
+        reserved("what charts put there, in a wide domain", "app.kubernetes.io/a", json!(["io/"])).expects(staged),
+        reserved("what charts put there, named itself", "app.kubernetes.io/a", json!(["app.kubernetes.io/"])).expects(refused),
         reserved("no domains", "volume.kubernetes.io/a", json!([])).expects(staged),
         reserved("no domains, but ours stays ours", "claim-rollout.io/revision", json!([])).expects(refused),
     ]

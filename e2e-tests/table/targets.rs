@@ -3,7 +3,7 @@
 use claim_rollout::templates::{Phase, UpdatePolicy};
 use serde_json::{Value, json};
 
-use super::case::{Case, create, update};
+use super::case::{Case, update};
 use super::objects::{Object, access, web};
 
 pub(super) fn cases() -> Vec<Case> {
@@ -182,9 +182,12 @@ fn reserved() -> Vec<Case> {
             let refused = format!("deny 403 \"[data].metadata.{kind}[{key}]: is reserved, expected no change\"");
             cases.push(update("U3", format!("a reserved key is set in {kind}: {key}"), &web(), &new).expects(&refused));
             cases.push(update("U3", format!("a reserved key goes from {kind}: {key}"), &new, &web()).expects(&refused));
+            cases.push(update("U3", format!("a reserved key changes in {kind}: {key}"), &new, &web().data(&pointer, "b")).expects(&refused));
+            let grows = "mutate templates staged:OnClaimDelete warns \"staged data 10Gi -> 20Gi\"";
+            cases.push(update("U3", format!("a reserved key stays in {kind}: {key}"), &new, &new.clone().size("20Gi")).expects(grows));
         }
     }
-    for key in ["app.kubernetes.io/version", "helm.sh/chart", "xclaim-rollout.io/a", "kubernetes.io", "example.com/k8s.io"] {
+    for key in ["app.kubernetes.io/version", "helm.sh/chart", "xclaim-rollout.io/a", "mykubernetes.io/x", "kubernetes.io", "example.com/k8s.io"] {
         let new = web().data(&label(key), "a");
         let staged = "mutate templates staged:OnClaimDelete warns \"staged data label\"";
         cases.push(update("U3", format!("a key that charts may set: {key}"), &web(), &new).expects(staged));
@@ -224,9 +227,6 @@ fn sentences() -> Vec<Case> {
 fn authority() -> Vec<Case> {
     let grow = |sentence: &str| update("U3", sentence, &web(), &web().size("20Gi")).shipped();
     let staged = "mutate templates staged:OnClaimDelete who warns \"existing PVCs stay\"";
-    let replace = |sentence: &str| {
-        update("U5", format!("the set is to be replaced, {sentence}"), &web(), &web().note("replace-set", "WhenComplete")).shipped()
-    };
     vec![
         grow("a user who may patch claims may change templates").cluster(vec![access("alice", true)]).expects(staged),
         grow("a user without the right is denied")
@@ -247,12 +247,6 @@ fn authority() -> Vec<Case> {
             .shipped()
             .cluster(vec![access("alice", false)])
             .expects("deny 403 who \"user alice cannot patch\""),
-        replace("by one who may").cluster(vec![access("alice", true)]).expects("pass who who"),
-        replace("by one who may not delete sets").cluster(vec![access("alice", false)]).expects("deny 403 who \"user alice cannot delete statefulsets in namespace shop\" \"replace-set: WhenComplete needs\""),
-        create("C1", "a set that is to be replaced is created, by one who may not delete sets", &web().note("replace-set", "WhenComplete"))
-            .shipped()
-            .cluster(vec![access("alice", false)])
-            .expects("deny 403 who \"user alice cannot delete statefulsets\""),
         update("U5", "a switch without an API server to ask", &web(), &web().in_place()).shipped().expects("deny 403 who \"failed to check whether user\""),
     ]
 }

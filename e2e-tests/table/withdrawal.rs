@@ -4,7 +4,7 @@ use claim_rollout::templates::{Phase, UpdatePolicy};
 use serde_json::{Value, json};
 
 use super::case::{Case, update};
-use super::objects::{Object, web};
+use super::objects::{Object, access, staged_change, web};
 
 const LAST_APPLIED: &str = "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration";
 const WITHDREW: &str = "warns \"claim-rollout: withdrew data 10Gi -> 20Gi; updated PVCs stay as they are\"";
@@ -90,11 +90,28 @@ fn taking_back() -> Vec<Case> {
     let named = |sentence: &str, case: Case| Case { sentence: sentence.to_owned(), ..recover(case) };
     let by = |how: &str| format!("mutate staged:InPlace by:{how} warns \"sizes that PVCs have not reached are taken back\" \"6 PVCs will be updated in place\"");
     let live = web().in_place().staged(&web());
+    let more = web().with("/spec/volumeClaimTemplates/1/spec/resources/requests/storage", "6Gi");
+    let (logs, logs_revision) = (web().in_place().staged(&more), more.revision());
+    let of = |policy, phase| web().staged_change(&web().size("20Gi"), policy, phase);
+    let complete = of(UpdatePolicy::InPlace, Phase::Complete).in_place();
+    let lazy = of(UpdatePolicy::OnClaimDelete, Phase::RollingOut);
+    let stays = format!("mutate -staged -withdraw by:annotation {WITHDREW}");
     vec![
         named("a withdrawal takes back what was not reached", asked(&old, &revision)).expects(by("annotation").replace(" by:", " -withdraw by:")),
         named("client-side apply withdraws and recovers", update("U1", "", &applied(&old, &web().size("20Gi")), &applied(&old, &web())))
             .manager("kubectl-client-side-apply")
             .expects(by("client-side-apply")),
+        named("a withdrawal takes back under the staged policy", asked(&of(UpdatePolicy::InPlace, Phase::RollingOut), &revision))
+            .expects(by("annotation").replace(" by:", " -withdraw by:")),
+        named("a withdrawal takes back the second template", asked(&logs, &logs_revision)).expects(by("annotation").replace(" by:", " -withdraw by:")),
+        named("a withdrawal takes nothing back after it was reached", asked(&complete, &revision)).expects(&stays),
+        named("a withdrawal takes nothing back where claims stay as they are", asked(&lazy, &revision)).expects(&stays),
+        named("a withdrawal that stops as well takes nothing back", update("U1", "", &old, &old.clone().note("withdraw", &revision).policy("OnClaimDelete"))).expects(&stays),
+        named("an unrelated edit of what takes back", update("U1", "", &live, &live.clone().replicas(5))).shipped().settings(json!({"shrink": "Recover"})).expects("pass"),
+        named("who may patch claims takes back", asked(&old, &revision)).settings(json!({"authority": "RequirePatchOnPVCs"})).cluster(vec![access("alice", true)])
+            .expects(by("annotation").replace(" by:", " -withdraw who by:")),
+        named("who is known not to may take nothing back", asked(&old, &revision)).settings(json!({"authority": "RequirePatchOnPVCs"})).cluster(vec![access("alice", false)])
+            .expects(format!("mutate -staged -withdraw by:annotation who {WITHDREW} \"PVC requests stay as they are: user alice cannot patch\"")),
         named("a withdrawal of what takes back", asked(&live, &web().revision())).expects("mutate -staged -withdraw by:annotation warns \"withdrew\""),
         named("who may not patch claims takes nothing back", asked(&old, &revision))
             .settings(json!({"authority": "RequirePatchOnPVCs"}))
@@ -122,6 +139,12 @@ fn client_side() -> Vec<Case> {
     };
     let to = |sentence: &str, before: &Object, after: &Object, expected: &str| {
         update("U1", sentence, before, after).manager("kubectl-client-side-apply").expects(expected)
+    };
+    let labelled = |set: Object, version: &str| set.data("/metadata/labels", json!({"helm.sh/chart": version}));
+    let chart = |size: &str, version: &str| {
+        let live = labelled(web().in_place(), if size == "10Gi" { version } else { "1" });
+        let staged = live.staged(&labelled(web().size("20Gi"), "1"));
+        applied(&staged, &labelled(web().size(size), version))
     };
     vec![
         to("client-side apply withdraws", &target, &back, &withdrawn),
@@ -156,6 +179,10 @@ fn client_side() -> Vec<Case> {
             &back,
             "pass",
         ),
+        // A chart that returns writes another version into its labels.
+        update("U1", "client-side apply withdraws with another label, which is ignored", &chart("20Gi", "2"), &chart("10Gi", "3"))
+            .settings(json!({"metadataOnlyChanges": "Ignore"}))
+            .expects(format!("mutate templates -staged by:client-side-apply {WITHDREW} \"ignored changed labels and annotations of data\"")),
         update("U2", "client-side apply asks for the target again", &back, &applied(&old.clone().size("20Gi"), &web().size("20Gi")))
             .expects("mutate templates"),
     ]
@@ -192,6 +219,9 @@ fn server_side() -> Vec<Case> {
     };
     let withdrawn = format!("mutate -staged by:server-side-apply {WITHDREW}");
     let to = |sentence: &str, before: &Object, after: &Object, expected: &str| update("U1", sentence, before, after).expects(expected);
+    let text = staged_change(&web().size("20Gi"), UpdatePolicy::InPlace, Phase::RollingOut).replace("\"manager\":\"helm\"", "\"manager\":\"\"");
+    let unnamed = managed(&old, "", "Apply", &owns, "1").note("staged", &text);
+    let noted = |value: &str, time: &str| both(&owns, time).with("/metadata/annotations/a", value);
     let nobody = update("U1", "server-side apply of a manager without a name", &before, &before).manager("");
     vec![
         to("server-side apply withdraws, and nothing else changes", &before, &before, &withdrawn),
@@ -210,6 +240,8 @@ fn server_side() -> Vec<Case> {
         to("a plain update of what was applied", &before, &both(&less, "2").replicas(5), "pass"),
         to("one more plain update", &both(&owns, "1"), &both(&owns, "2").replicas(5), "pass"),
         to("one more plain update within a second", &both(&owns, "1"), &both(&owns, "1").replicas(5), "pass"),
+        to("one more plain update, which changes what stands before its entry", &noted("a", "1"), &noted("b", "1"), "pass"),
+        to("only managed fields change", &noted(&"a".repeat(2000), "1"), &noted(&"a".repeat(2000), "2"), &withdrawn),
         to("server-side apply withdraws after an update", &both(&less, "1"), &both(&owns, "1").replicas(5), &withdrawn),
         to("the apply leaves the templates out", &before, &helm(&old, &less, "2"), "pass"),
         to("its entry is removed", &before, &old, "pass"),
@@ -224,6 +256,7 @@ fn server_side() -> Vec<Case> {
         to("managed fields are null", &before, &old.clone().with("/metadata/managedFields", Value::Null), "pass"),
         to("managed fields are cleared", &before, &old.clone().with("/metadata/managedFields", json!([{}])), "pass"),
         nobody.expects("pass"),
+        update("U1", "server-side apply by nobody of what nobody staged", &unnamed, &unnamed).manager("").expects("pass"),
         update("U2", "server-side apply asks for the target again", &before, &helm(&old.clone().size("20Gi"), &owns, "2")).expects("mutate templates"),
         update("U3", "server-side apply asks for something new", &before, &helm(&old.clone().size("30Gi"), &owns, "2"))
             .expects("mutate templates staged:InPlace warns \"staged data 20Gi -> 30Gi\""),

@@ -144,7 +144,3 @@ fn both<'r, 'a>(review: &'r Review<'a>) -> Result<[&'r Object<'a>; 2], Denial> {
     let old = consistent(review, review.old_object.as_ref(), "oldObject")?;
     Ok([old, new])
 }
-
-#[cfg(test)]
-#[path = "decide_tests/mod.rs"]
-mod tests;

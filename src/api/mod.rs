@@ -2,7 +2,7 @@
 //!
 //! | file | contains |
 //! |---|---|
-//! | [`settings`] | the settings of the policy, the webhook and the controller |
+//! | [`settings`], `settings_text` | the settings of the policy, the webhook and the controller; how they are read |
 //! | [`reasons`] | the reasons of the condition `Ready` |
 //! | `replacement` | why a StatefulSet is not replaced, or not yet |
 //! | [`difference`] | the differences between two settings documents |
@@ -12,6 +12,7 @@ pub mod reasons;
 #[cfg(not(target_family = "wasm"))]
 pub mod replacement;
 pub mod settings;
+mod settings_text;
 
 pub use reasons::ReadyReason;
 #[cfg(not(target_family = "wasm"))]

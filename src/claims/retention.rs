@@ -2,7 +2,7 @@
 //!
 //! The StatefulSet controller writes the owner references, and the garbage collector acts on them; claim-rollout writes
 //! none. So these functions model what those two do. They follow `isClaimOwnerUpToDate` and
-//! `updateClaimOwnerRefForSetAndPod`; `retention_tests.rs` compares them with upstream results.
+//! `updateClaimOwnerRefForSetAndPod`; `retention_tests/references.rs` compares them with upstream results.
 
 use super::claim::Owner;
 
@@ -340,5 +340,5 @@ impl Ownership<'_> {
 }
 
 #[cfg(test)]
-#[path = "retention_tests.rs"]
+#[path = "retention_tests/mod.rs"]
 mod tests;

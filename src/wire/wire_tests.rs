@@ -1,5 +1,6 @@
 use serde_json::{Value, json};
 
+use super::request::decode;
 use super::{validate, validate_settings};
 use crate::admission::NoCluster;
 use crate::templates::keys;
@@ -142,6 +143,25 @@ fn other_kind_with_any_object_passes() {
     let scale = payload(SET, r#"{"metadata":{},"spec":{"replicas":"x"}}"#)
         .replace("\"operation\"", "\"subResource\":\"scale\",\"operation\"");
     assert_eq!(answer(&scale), json!({"accepted": true}));
+}
+
+/// Where the answer replaces a field of a PVC, it must not add the field a second time.
+#[test]
+fn claim_fields_to_edit_are_decoded() {
+    let payload = json!({"request": {"operation": "CREATE", "userInfo": {},
+        "kind": {"group": "", "version": "v1", "kind": "PersistentVolumeClaim"},
+        "object": {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data-web-0"},
+            "spec": {"resources": {"requests": {"storage": "10Gi"}}, "volumeAttributesClassName": "gold"}}}});
+    let payload = payload.to_string();
+    let Ok(Some((review, _))) = decode(&payload) else {
+        panic!("a review: {payload}")
+    };
+    let spec = &review.object.as_ref().expect("a claim").spec;
+    let resources = r#"{"requests":{"storage":"10Gi"}}"#;
+    assert_eq!(
+        (spec.resources, spec.attributes_class),
+        (Some(resources), Some("\"gold\""))
+    );
 }
 
 #[test]

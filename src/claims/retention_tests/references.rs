@@ -1,7 +1,8 @@
-use super::{
-    Event, Fate, Ordinal, Ownership, PodUid, ReplicaPod, RetentionPolicy, RetentionType, RightfulOwner, Set, Standing,
-};
+//! The owner references that the StatefulSet controller writes, in every case.
+
+use super::{OTHER, claim, owners_of};
 use crate::claims::Owner;
+use crate::claims::retention::{Ordinal, Ownership, PodUid, RetentionPolicy, RetentionType, RightfulOwner, Standing};
 
 /// The results of `isClaimOwnerUpToDate` and `updateClaimOwnerRefForSetAndPod` of Kubernetes 1.37.1.
 ///
@@ -72,8 +73,6 @@ upstream: a stale reference and another controller, left alone
  stale      stale      controller            | = =     = =      = =     = =
 ";
 
-const OTHER: &str = "other";
-
 /// The policy and the ordinal of each column of [`UPSTREAM`].
 fn columns() -> Vec<(RetentionPolicy, Ordinal)> {
     let values = [RetentionType::Retain, RetentionType::Delete];
@@ -89,15 +88,15 @@ fn columns() -> Vec<(RetentionPolicy, Ordinal)> {
 }
 
 /// One question of the table, and the answer of Kubernetes.
-struct Case {
-    row: String,
-    owners: Vec<Owner>,
-    policy: RetentionPolicy,
-    ordinal: Ordinal,
+pub(super) struct Case {
+    pub(super) row: String,
+    pub(super) owners: Vec<Owner>,
+    pub(super) policy: RetentionPolicy,
+    pub(super) ordinal: Ordinal,
     answer: String,
 }
 
-fn cases() -> Vec<Case> {
+pub(super) fn cases() -> Vec<Case> {
     let rows = UPSTREAM.lines().filter(|line| line.contains(" | "));
     let cases = rows.flat_map(|row| {
         let (owners, answers) = row.split_once('|').expect("two sides");
@@ -118,48 +117,10 @@ fn cases() -> Vec<Case> {
     cases.collect()
 }
 
-/// The references of three words: to the StatefulSet, to the Pod, to another object.
-fn owners_of(words: &str) -> Vec<Owner> {
-    let who = [
-        ("apps/v1", "StatefulSet", "web", "set"),
-        ("v1", "Pod", "web-1", "pod"),
-        ("example.com/v1", "Backup", "nightly", OTHER),
-    ];
-    let words = words.split_whitespace();
-    words
-        .zip(who)
-        .filter(|(word, _)| *word != "none")
-        .map(|(word, (api_version, kind, name, uid))| Owner {
-            api_version: api_version.to_owned(),
-            kind: kind.to_owned(),
-            name: name.to_owned(),
-            uid: if word == "stale" { "previous" } else { uid }.to_owned(),
-            controller: matches!(word, "controller" | "stale"),
-            block_owner_deletion: matches!(word, "controller" | "stale"),
-        })
-        .collect()
-}
-
-fn claim(owners: &[Owner], policy: RetentionPolicy, ordinal: Ordinal) -> Ownership<'_> {
-    Ownership {
-        owners,
-        policy,
-        set: Set {
-            name: "web",
-            uid: "set",
-        },
-        pod: ReplicaPod {
-            name: "web-1",
-            uid: PodUid::Is("pod"),
-        },
-        ordinal,
-    }
-}
-
 impl Ownership<'_> {
     /// The owner references after the StatefulSet controller corrected its own. A reference to a Pod that nobody has
     /// checked has no uid.
-    fn corrected(&self) -> Vec<Owner> {
+    pub(super) fn corrected(&self) -> Vec<Owner> {
         if self.is_up_to_date() {
             return self.owners.to_vec();
         }
@@ -268,151 +229,4 @@ fn two_references_of_one_name_are_removed_first() {
     assert_eq!(scrubbed, []);
     let written = claim(&scrubbed, policy, Ordinal::InRange).corrected();
     assert_eq!(written, owners_of("controller none none"));
-}
-
-#[test]
-fn retention_policy_unknown_value_makes_both_retain() {
-    let delete = RetentionPolicy::read(Some("Delete"), Some("Delete"));
-    assert_eq!(delete.when_deleted, RetentionType::Delete);
-    assert_eq!(delete.when_scaled, RetentionType::Delete);
-    assert_eq!(
-        RetentionPolicy::read(None, Some("Delete")).when_deleted,
-        RetentionType::Retain
-    );
-    for (when_deleted, when_scaled) in [
-        (None, None),
-        (Some(""), Some("Retain")),
-        (Some("Delete"), Some("Recycle")),
-        (Some("delete"), Some("Delete")),
-    ] {
-        assert!(RetentionPolicy::read(when_deleted, when_scaled).retains_all());
-    }
-}
-
-/// What happens to a PVC, most common cases first. `?` depends on the order of events, `!` is happening already.
-const FATES: &str = "
- set        pod        other      whenScaled whenDeleted ordinal    | scale-down delete orphan
-KEP story 0: nothing is deleted
- none       none       none       Retain     Retain      InRange    | stays      stays  stays
-KEP story 1: the claims go with the set
- controller none       none       Retain     Delete      InRange    | stays      goes   stays
- controller none       none       Retain     Delete      ScaledDown | stays      goes   stays
-KEP story 2: the claims go with the replica
- none       none       none       Delete     Retain      InRange    | goes       stays  stays
- none       controller none       Delete     Retain      ScaledDown | goes       goes   stays
-KEP story 3: the claims go with either
- controller none       none       Delete     Delete      InRange    | goes       goes   stays
- none       controller none       Delete     Delete      ScaledDown | goes       goes   stays
-KEP: from a deletion policy to Retain, not yet seen by the controller
- controller none       none       Retain     Retain      InRange    | stays      ?      stays
- none       controller none       Retain     Retain      ScaledDown | ?          ?      stays
-KEP: from Retain to a deletion policy, not yet seen by the controller
- none       none       none       Retain     Delete      InRange    | stays      ?      stays
- none       none       none       Delete     Delete      ScaledDown | goes       ?      stays
-KEP: another controller owns the PVC, the policy is ignored
- none       none       controller Delete     Delete      InRange    | stays      stays  stays
- controller none       controller Delete     Delete      InRange    | stays      stays  stays
-the garbage collector keeps PVCs with another owner
- controller none       owner      Delete     Delete      InRange    | stays      stays  stays
-upstream: a stale reference, the garbage collector deletes the PVC
- stale      none       none       Retain     Retain      InRange    | !          !      !
- none       stale      none       Delete     Delete      InRange    | !          !      !
- none       stale      owner      Delete     Delete      InRange    | stays      stays  stays
-";
-
-#[test]
-fn fate_matches_the_table() {
-    for row in FATES.lines().filter(|line| line.contains(" | ")).skip(1) {
-        let (left, right) = row.split_once('|').expect("two sides");
-        let words: Vec<_> = left.split_whitespace().collect();
-        let owners = owners_of(left);
-        let policy = RetentionPolicy::read(Some(words[4]), Some(words[3]));
-        let ordinal = if words[5] == "InRange" {
-            Ordinal::InRange
-        } else {
-            Ordinal::ScaledDown
-        };
-        let claim = claim(&owners, policy, ordinal);
-        let fates = [Event::ScaleDown, Event::DeleteSet, Event::OrphanSet].map(|event| match claim.fate(event) {
-            Fate::Stays => "stays",
-            Fate::MayGo => "?",
-            Fate::Goes => "goes",
-            Fate::IsGoing => "!",
-        });
-        assert_eq!(
-            fates.as_slice(),
-            right.split_whitespace().collect::<Vec<_>>(),
-            "{}",
-            row.trim_end()
-        );
-    }
-}
-
-/// The garbage collector: true iff it deletes the PVC after this event.
-fn is_collected(owners: &[Owner], event: Event) -> bool {
-    let mut alive = vec!["set", "pod", OTHER];
-    let mut owners = owners.to_vec();
-    match event {
-        Event::ScaleDown => alive.retain(|uid| *uid != "pod"),
-        Event::DeleteSet => alive.retain(|uid| *uid == OTHER),
-        Event::OrphanSet => owners.retain(|owner| owner.uid != "set"),
-    }
-    !owners.is_empty() && owners.iter().all(|owner| !alive.contains(&owner.uid.as_str()))
-}
-
-#[test]
-fn fate_matches_both_controllers_in_either_order() {
-    for case in cases() {
-        for event in [Event::ScaleDown, Event::DeleteSet, Event::OrphanSet] {
-            let claim = claim(&case.owners, case.policy, case.ordinal);
-            let ordinal = match event {
-                Event::ScaleDown => Ordinal::ScaledDown,
-                Event::DeleteSet | Event::OrphanSet => case.ordinal,
-            };
-            let corrected = Ownership { ordinal, ..claim }.corrected();
-            let at_once = is_collected(&case.owners, event);
-            let afterwards = is_collected(&corrected, event);
-            let expected = match (at_once, afterwards) {
-                _ if !case.owners.is_empty() && case.owners.iter().all(|owner| owner.uid == "previous") => {
-                    Fate::IsGoing
-                }
-                (true, true) => Fate::Goes,
-                // The controller removes a Pod only after it corrected the PVCs.
-                (false, true) if event == Event::ScaleDown => Fate::Goes,
-                (false, false) => Fate::Stays,
-                _ => Fate::MayGo,
-            };
-            assert_eq!(claim.fate(event), expected, "{} {event:?}", case.row);
-        }
-    }
-}
-
-#[test]
-fn claim_without_pod_is_not_corrected() {
-    let policy = RetentionPolicy::read(Some("Retain"), Some("Delete"));
-    let left_over = |owners| {
-        let mut claim = claim(owners, policy, Ordinal::ScaledDown);
-        claim.pod.uid = PodUid::NoPod;
-        claim
-    };
-    assert_eq!(left_over(&[]).fate(Event::ScaleDown), Fate::Stays);
-    // Written under a previous policy, and never removed: the PVC is deleted with the StatefulSet.
-    let owners = owners_of("controller none none");
-    assert_eq!(left_over(&owners).fate(Event::DeleteSet), Fate::Goes);
-    assert!(left_over(&owners).is_owned_by_set());
-    // The Pod does not exist, so the PVC is being deleted.
-    let owners = owners_of("none controller none");
-    assert_eq!(left_over(&owners).fate(Event::OrphanSet), Fate::IsGoing);
-}
-
-#[test]
-fn pod_not_checked_is_matched_by_name() {
-    let policy = RetentionPolicy::read(Some("Retain"), Some("Delete"));
-    for owners in ["none none none", "none controller none", "none stale none"] {
-        let owners = owners_of(owners);
-        let mut claim = claim(&owners, policy, Ordinal::ScaledDown);
-        claim.pod.uid = PodUid::NotAsked;
-        assert_eq!(claim.fate(Event::ScaleDown), Fate::Goes, "{owners:?}");
-        assert_eq!(claim.fate(Event::OrphanSet), Fate::Stays, "{owners:?}");
-    }
 }

@@ -1,0 +1,147 @@
+//! Rows C3 and U5: who may make a staged change reach existing PVCs, and the rights that it takes.
+
+use claim_rollout::templates::{Phase, UpdatePolicy};
+use serde_json::{Value, json};
+
+use super::case::{Case, create, update};
+use super::objects::{Object, access, web};
+
+pub(super) fn cases() -> Vec<Case> {
+    [owned(), starts(), rights(), replacements(), requesters()].into_iter().flatten().collect()
+}
+
+fn grown() -> Object {
+    web().size("20Gi")
+}
+
+/// Claims follow by the staged change.
+fn rolling() -> Object {
+    web().staged(&grown())
+}
+
+/// Claims stay as they are by the staged change.
+fn lazy() -> Object {
+    web().staged_change(&grown(), UpdatePolicy::OnClaimDelete, Phase::RollingOut)
+}
+
+/// The StatefulSet of another controller: its annotations may stop a rollout, and start none.
+fn owned() -> Vec<Case> {
+    let old = lazy().owned();
+    let mut cases = Vec::new();
+    for (key, value, expected) in [
+        ("update-policy", "InPlace", "mutate -annotation:claim-rollout.io/update-policy"),
+        ("update-policy", "nonsense", "mutate -annotation:claim-rollout.io/update-policy"),
+        ("update-policy", "OnClaimDelete", "pass"),
+        ("update-policy", "OnDelete", "pass"),
+        ("sync", "Async", "mutate -annotation:claim-rollout.io/sync"),
+        ("replace-set", "WhenComplete", "mutate -annotation:claim-rollout.io/replace-set"),
+        ("paused", "true", "pass"),
+        ("withdraw", "x", "pass"),
+        ("phase", "Complete", "mutate -phase"),
+        ("ready", "x.1", "mutate -ready"),
+    ] {
+        let new = old.clone().note(key, value);
+        cases.push(update("C3", format!("an owned set with a staged change gets {key}: {value}"), &old, &new).shipped().expects(expected));
+    }
+    let c3 = |sentence: &str, old: Object, new: Object, expected: &str| update("C3", sentence, &old.owned(), &new.owned()).shipped().expects(expected);
+    let stopped = rolling().policy("OnClaimDelete");
+    cases.extend([
+        c3("an owned set loses what stops its staged change", stopped, rolling(), "mutate annotation:claim-rollout.io/update-policy=OnClaimDelete"),
+        c3("an owned set goes on after a pause", lazy().note("paused", "true"), lazy(), "pass"),
+        c3("an owned set with nothing staged gets a policy", web(), web().in_place(), "pass"),
+        c3("an owned set gets a staged change", web(), web().staged(&web().size("99Gi")), "mutate -staged"),
+        c3("an owned set gets another staged change", lazy(), web().staged(&web().size("99Gi")), "mutate kept"),
+    ]);
+    cases
+}
+
+/// Each request that could make a staged change reach existing claims.
+fn starts() -> Vec<Case> {
+    let stopped = rolling().policy("OnClaimDelete");
+    let u5 = |sentence: &str, old: &Object, new: &Object| update("U5", sentence, old, new).shipped();
+    let mut cases = vec![
+        u5("the owner goes, and claims stay as they are", &lazy().owned(), &lazy()).expects("pass"),
+        u5("the owner goes, and nothing is staged", &web().in_place().owned(), &web().in_place()).expects("pass"),
+        u5("an owner comes to what is rolled out", &rolling(), &rolling().owned()).expects("pass"),
+        u5("a rollout is stopped", &rolling(), &stopped).expects("pass"),
+        u5("an unknown value in place of one that stops", &stopped, &rolling().policy("Sometimes")).expects("deny 403 \"update-policy: expected one of\""),
+    ];
+    for (sentence, old, new) in [
+        ("the annotation is set", lazy(), lazy().in_place()),
+        ("the annotation goes, and the staged policy applies", stopped, rolling()),
+        ("the annotation becomes valid", rolling().policy("x"), rolling().in_place()),
+        ("the owner goes", rolling().owned(), rolling()),
+        ("the owner goes and the annotation is set", lazy().owned(), lazy().in_place()),
+    ] {
+        for (may, expected) in [
+            (true, "pass who warns \"staged data 10Gi -> 20Gi; 3 PVCs will be updated in place\""),
+            (false, "deny 403 who \"user alice cannot patch persistentvolumeclaims in namespace shop, which a change of volumeClaimTemplates needs\""),
+        ] {
+            let case = u5(&format!("a staged change is rolled out: {sentence} ({may})"), &old, &new);
+            cases.push(case.cluster(vec![access("alice", may)]).expects(expected));
+        }
+    }
+    cases
+}
+
+/// Rights beyond that on claims.
+fn rights() -> Vec<Case> {
+    let may = |case: Case, may: bool| case.shipped().settings(json!({"allowReCreate": true, "pvcChecks": "Off"})).cluster(vec![access("alice", may)]);
+    let all = "who who:delete-persistentvolumeclaims who:create-pods/eviction";
+    let anew = |sentence: &str| update("U3", sentence, &web(), &grown().policy("ReCreate"));
+    vec![
+        may(anew("claims are made anew, by one who may"), true)
+            .expects(format!("mutate templates staged:ReCreate {all} warns \"staged data 10Gi -> 20Gi; existing PVCs stay\"")),
+        may(anew("claims are made anew, by one who may not"), false).expects("deny 403 who \"user alice cannot patch\""),
+        may(update("U5", "the switch to claims made anew", &web(), &web().policy("ReCreate")), true)
+            .expects(format!("mutate staged:ReCreate {all} warns \"staged the live templates\"")),
+    ]
+}
+
+/// Whoever asks for a replacement, or brings one about, may delete and create StatefulSets.
+fn replacements() -> Vec<Case> {
+    let asks = |set: Object| set.note("replace-set", "WhenComplete");
+    let (replaced, never) = (asks(web()), web().note("replace-set", "Never"));
+    let by = |case: Case, may: bool, settings: Value| case.shipped().settings(settings).cluster(vec![access("alice", may)]);
+    let may = |case: Case| by(case, true, json!({}));
+    let may_not = |case: Case| by(case, false, json!({}));
+    let checks = || json!({"mode": "ValidateOnly"});
+    let trusts = || json!({"authority": "TrustSetEditors"});
+    let row = |sentence: &str, old: &Object, new: &Object| update("U5", format!("replace-set: {sentence}"), old, new);
+    let created = |sentence: &str, set: &Object| create("C1", format!("replace-set: {sentence}"), set);
+    let both = "pass who:delete-statefulsets.apps who:create-statefulsets.apps";
+    let denied = "deny 403 who:delete-statefulsets.apps \"user alice cannot delete statefulsets in namespace shop, which replace-set: WhenComplete needs\"";
+    vec![
+        may(row("it is added, by one who may", &web(), &replaced)).expects(both),
+        may_not(row("it is added, by one who may not", &web(), &replaced)).expects(denied),
+        may_not(row("it is changed", &never, &replaced)).expects(denied),
+        may(created("it comes along, by one who may", &replaced)).expects("pass who:delete-statefulsets.apps"),
+        may_not(created("it comes along, by one who may not", &replaced)).expects(denied),
+        may_not(created("Never comes along", &never)).expects("pass"),
+        may_not(row("it was there", &replaced, &replaced.clone().replicas(5))).expects("pass"),
+        may_not(row("it is removed", &replaced, &web())).expects("pass"),
+        may_not(row("it is set to Never", &replaced, &never)).expects("pass"),
+        may_not(row("the owner is removed", &replaced.clone().owned(), &replaced)).expects(denied),
+        may_not(row("the owner of another is removed", &never.clone().owned(), &never)).expects("pass"),
+        may_not(row("an owner is added", &replaced, &replaced.clone().owned())).expects("pass"),
+        by(row("editors are trusted", &web(), &replaced), false, trusts()).expects("pass"),
+        by(created("editors who create are trusted", &replaced), false, trusts()).expects("pass"),
+        by(row("nothing is staged here", &web(), &replaced), false, checks()).expects(denied),
+    ]
+}
+
+/// The right is that of the requester, with all that is known of the user, in the namespace of the set.
+fn requesters() -> Vec<Case> {
+    let staged = "mutate templates staged:OnClaimDelete who warns \"existing PVCs stay\"";
+    let nowhere = |set: Object| set.without("/metadata/namespace");
+    let grow = |sentence: &str, old: &Object, new: &Object| {
+        update("U3", sentence, old, new).shipped().cluster(vec![access("alice", true)]).expects(staged)
+    };
+    vec![
+        grow("a user with a uid and scopes", &web(), &grown())
+            .asking("/userInfo/uid", "u-1")
+            .asking("/userInfo/extra", json!({"scopes.authorization.openshift.io": ["user:info"]})),
+        grow("only the object has a namespace", &web(), &grown()).asking("/namespace", Value::Null),
+        grow("only the request has a namespace", &nowhere(web()), &nowhere(grown())),
+    ]
+}
