@@ -9,11 +9,13 @@
 //! | `run` | one replacement, from its first step to its end |
 //! | `tell`, `metrics` | status, Events, log and metrics of replacements |
 //! | `queue` | which sets are to be replaced, and the replacements in progress |
+//! | `start` | start and resumption of replacements |
 
 pub(super) mod cluster;
 pub(super) mod metrics;
 mod parts;
 pub(super) mod queue;
 mod run;
+mod start;
 mod steps;
 mod tell;

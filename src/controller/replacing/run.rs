@@ -69,14 +69,14 @@ pub(super) struct Run<'a> {
     pub(super) forced: bool,
     pub(super) stopping: &'a AtomicBool,
     pub(super) notices: &'a UnboundedSender<Notice>,
-    pub(super) kept: Kept,
+    pub(super) kept: RunMemory,
 }
 
 /// What is kept between two decisions. After a crash the decision does without it.
 #[derive(Default)]
-pub(super) struct Kept {
+pub(super) struct RunMemory {
     /// The results of the checks, and when the first of them was read.
-    checks: Checks,
+    checks: CheckResults,
     checked_at: Option<Instant>,
     dependents: Option<Dependents>,
     denied: Option<Fault>,
@@ -93,7 +93,7 @@ pub(super) struct Kept {
 }
 
 #[derive(Clone, Default)]
-struct Checks {
+struct CheckResults {
     checked: Option<String>,
     guarded: Option<bool>,
     quotas: Option<Vec<CountQuota>>,
@@ -144,7 +144,7 @@ impl Run<'_> {
     /// The next step. Reads what the decision asks for.
     async fn decide(&mut self, sight: &Sight) -> Result<Step, String> {
         if self.kept.checked_at.is_some_and(|at| at.elapsed() >= FRESH) {
-            (self.kept.checks, self.kept.checked_at) = (Checks::default(), None);
+            (self.kept.checks, self.kept.checked_at) = (CheckResults::default(), None);
         }
         let cluster = self.cluster;
         let mut world = cluster.world(sight, self.forced);
@@ -299,10 +299,10 @@ impl Run<'_> {
     }
 }
 
-impl Kept {
+impl RunMemory {
     /// Shows the decision what is known from before.
     fn show(&self, world: &mut World<'_>) {
-        let Checks {
+        let CheckResults {
             checked,
             guarded,
             quotas,
@@ -318,7 +318,7 @@ impl Kept {
 
     /// Keeps what was read, and for how long the step has waited.
     fn keep(&mut self, world: &World<'_>, step: &Step) {
-        self.checks = Checks {
+        self.checks = CheckResults {
             checked: world.checked.clone(),
             guarded: world.guarded,
             quotas: world.quotas.clone(),

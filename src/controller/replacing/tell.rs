@@ -8,16 +8,10 @@ use super::super::context::Context;
 use super::super::crd::{ClaimRollout, ReplacementStatus};
 use super::super::{events, timestamp};
 use super::cluster::SetName;
+use super::queue::Told;
 use super::run::{Ended, Happened, Notice};
 use crate::replace::Fault;
 use crate::rollout::{EventNotice, Reason};
-
-/// What `status.replacement` and the Events say already.
-#[derive(Default)]
-pub(super) struct Told {
-    phase: &'static str,
-    fault: Option<Fault>,
-}
 
 /// The values of `status.replacement.phase`.
 const IN_PROGRESS: &str = "InProgress";
