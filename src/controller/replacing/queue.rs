@@ -40,12 +40,12 @@ pub(super) struct Rest {
     pub(super) resource_version: String,
     pub(super) attempts: u32,
     pub(super) tried: Seconds,
-    pub(super) told: Told,
+    pub(super) reported: LastReport,
 }
 
-/// What `status.replacement` and the Events say already.
+/// What `status.replacement` and the Events report already.
 #[derive(Default)]
-pub(super) struct Told {
+pub(super) struct LastReport {
     pub(super) phase: &'static str,
     pub(super) fault: Option<Fault>,
 }

@@ -25,7 +25,7 @@ const TRIES: u32 = 2;
 /// After this many conflicts in a row, steps pause in between.
 const CONFLICTS: u32 = 50;
 
-/// What a replacement tells while it runs.
+/// What a replacement reports while it runs.
 #[derive(Clone, Debug, PartialEq)]
 pub(in super::super) struct Notice {
     /// The uid of the set, if it exists.
@@ -133,7 +133,7 @@ impl Run<'_> {
                 _ => {}
             }
             self.kept.begun = true;
-            self.tell(&sight, Happened::Step(name(&step)));
+            self.notify(&sight, Happened::Step(name(&step)));
             let outcome = self.cluster.execute(self.set, &sight, &step).await;
             if !self.after(&mut sight, &step, outcome).await? {
                 return Ok(None);
@@ -215,7 +215,7 @@ impl Run<'_> {
             Step::Create(_) => {
                 self.kept.created = true;
                 if let Some(let_go) = self.kept.let_go.take() {
-                    self.tell(sight, Happened::Absent(let_go.elapsed()));
+                    self.notify(sight, Happened::Absent(let_go.elapsed()));
                 }
                 false
             }
@@ -247,7 +247,7 @@ impl Run<'_> {
             .is_some_and(|journal| journal.stage == Stage::Releasing);
         let backs_out = matches!(step, Step::Unmark { .. } | Step::DeleteJournal | Step::OwnReport { .. });
         if is_begun || is_released || backs_out {
-            self.tell(sight, Happened::Stalled(fault));
+            self.notify(sight, Happened::Stalled(fault));
         } else {
             self.kept.denied = Some(fault);
         }
@@ -255,7 +255,7 @@ impl Run<'_> {
 
     async fn wait(&mut self, sight: &Sight, millis: Millis, waits: &Waits) {
         if let Waits::Stalled(fault) = waits {
-            self.tell(sight, Happened::Stalled(fault.clone()));
+            self.notify(sight, Happened::Stalled(fault.clone()));
         }
         self.kept.dependents = None;
         tokio::time::sleep(Duration::from_millis(millis)).await;
@@ -292,7 +292,7 @@ impl Run<'_> {
         }
     }
 
-    fn tell(&self, sight: &Sight, what: Happened) {
+    fn notify(&self, sight: &Sight, what: Happened) {
         let uid = sight.uid();
         // Nobody listens any more when the controller stops.
         let _ = self.notices.unbounded_send(Notice { uid, what });

@@ -12,7 +12,7 @@ use super::super::context::Context;
 use super::super::slim_set::SlimSet;
 use super::super::watch::{self, lock};
 use super::cluster::SetName;
-use super::queue::{Due, Rest, State, Told, name_of};
+use super::queue::{Due, LastReport, Rest, State, name_of};
 use super::run::{Ended, Happened, Notice, Run, RunMemory};
 use crate::rollout::Seconds;
 
@@ -67,16 +67,16 @@ impl Context {
 
     fn start_replacement(self: &Arc<Self>, set: SetName) {
         let before = lock(&self.replacements.states).insert(set.clone(), State::Running);
-        let (attempts, told) = match before {
+        let (attempts, reported) = match before {
             Some(State::Running) => return,
-            Some(State::Rests(rest)) => (rest.attempts, rest.told),
-            None => (0, Told::default()),
+            Some(State::Rests(rest)) => (rest.attempts, rest.reported),
+            None => (0, LastReport::default()),
         };
         let context = Arc::clone(self);
-        tokio::spawn(async move { context.replace(set, attempts, told).await });
+        tokio::spawn(async move { context.replace(set, attempts, reported).await });
     }
 
-    async fn replace(&self, set: SetName, attempts: u32, mut told: Told) {
+    async fn replace(&self, set: SetName, attempts: u32, mut reported: LastReport) {
         let replacements = &self.replacements;
         let Ok(_place) = replacements.places.acquire().await else {
             return;
@@ -91,10 +91,10 @@ impl Context {
             notices: &notices,
             kept: RunMemory::default(),
         };
-        let telling = async {
+        let notifying = async {
             while let Some(notice) = noticed.next().await {
                 let is_last = matches!(notice.what, Happened::Ended(_));
-                self.tell(&set, &mut told, notice).await;
+                self.notify(&set, &mut reported, notice).await;
                 if is_last {
                     break;
                 }
@@ -108,12 +108,12 @@ impl Context {
             let _ = notices.unbounded_send(Notice { uid, what });
             ended
         };
-        let (ended, ()) = tokio::join!(replacing, telling);
-        self.rest(&set, attempts, told, &ended);
+        let (ended, ()) = tokio::join!(replacing, notifying);
+        self.rest(&set, attempts, reported, &ended);
     }
 
     /// Notes when to try again, and requeues the set.
-    fn rest(&self, set: &SetName, attempts: u32, told: Told, ended: &Ended) {
+    fn rest(&self, set: &SetName, attempts: u32, reported: LastReport, ended: &Ended) {
         let seen = self
             .sets
             .get(&kube::runtime::reflector::ObjectRef::new(&set.name).within(&set.namespace));
@@ -124,7 +124,7 @@ impl Context {
                 _ => attempts.saturating_add(1),
             },
             tried: (self.clock)(),
-            told,
+            reported,
         };
         let mut states = lock(&self.replacements.states);
         match ended {
