@@ -16,7 +16,7 @@ use super::super::crd::ClaimRollout;
 use super::super::slim_set::SlimSet;
 use super::super::views;
 use crate::api::Settings;
-use crate::replace::world::Millis;
+use crate::replace::journal::Millis;
 use crate::replace::world::ReportOwner;
 use crate::replace::{Journal, LiveSet, World};
 use crate::rollout::Target;
@@ -111,6 +111,7 @@ impl Cluster {
             checked: None,
             denied: None,
             namespace_ends: false,
+            managers_restored: false,
             unreferenced_since: None,
             waits_since: None,
         }

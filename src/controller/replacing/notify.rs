@@ -25,7 +25,7 @@ impl Context {
         let uid = notice.uid.unwrap_or_default();
         match notice.what {
             // The step after which a DELETE of others is denied, and the first of the new set.
-            Happened::Step(step) if ["Mark", "RestorePartition"].contains(&step) => {
+            Happened::Step(step) if ["Mark", "RestoreStrategy"].contains(&step) => {
                 reported.phase = IN_PROGRESS;
                 self.write_replacement(set, IN_PROGRESS, Some(step), None).await;
             }

@@ -13,8 +13,8 @@ use super::super::api_calls::{ApiOutcome, call};
 use super::super::slim_pod::{POD_REVISION, PodStatus};
 use super::super::slim_set::owner;
 use super::cluster::{Cluster, SetName, found_or, sets_path};
-use crate::replace::world::{CountQuota, Dependents, DryRuns, Part, PodFacts, RevisionFacts};
-use crate::replace::{Journal, LiveSet, World, basis};
+use crate::replace::world::{CountQuota, DependentPod, DependentRevision, Dependents, DryRuns};
+use crate::replace::{Journal, LiveSet, Part, World, basis};
 
 /// The resource of a quota that counts StatefulSets.
 const COUNT: &str = "count/statefulsets.apps";
@@ -78,10 +78,10 @@ impl Cluster {
             others.extend(owners("PersistentVolumeClaim", &claim.metadata));
         }
         Ok(Dependents {
-            pods: pods.iter().map(|pod| pod_facts(pod, selector.as_ref())).collect(),
+            pods: pods.iter().map(|pod| pod_of(pod, selector.as_ref())).collect(),
             others,
             unknown: Vec::new(),
-            revisions: revisions.iter().map(revision_facts).collect(),
+            revisions: revisions.iter().map(revision_of).collect(),
         })
     }
 
@@ -94,7 +94,7 @@ impl Cluster {
 
     /// Asks the API server whether it would delete and create the set.
     async fn dry_runs(&self, set: &SetName, live: &LiveSet) -> DryRuns {
-        let recreated = Journal::begin(live, Vec::new(), 0).map(|journal| journal.recreated());
+        let recreated = Journal::prepare(live, None, 0).map(|journal| journal.recreated());
         let recreated = recreated.unwrap_or_default();
         let mut renamed = recreated.clone();
         if let Some(metadata) = renamed["metadata"].as_object_mut() {
@@ -174,11 +174,11 @@ fn owners(kind: &str, metadata: &ObjectMeta) -> Vec<(String, String)> {
     owners.map(|owner| (name.clone(), owner.uid.clone())).collect()
 }
 
-fn pod_facts(pod: &LabeledPod, selector: Option<&Selector>) -> PodFacts {
+fn pod_of(pod: &LabeledPod, selector: Option<&Selector>) -> DependentPod {
     let references = pod.owner_references();
     let controller = references.iter().find(|owner| owner.controller == Some(true));
     let mut conditions = pod.status.conditions.iter();
-    PodFacts {
+    DependentPod {
         name: pod.name_any(),
         uid: pod.uid().unwrap_or_default(),
         controller: controller.cloned().map(owner),
@@ -190,9 +190,9 @@ fn pod_facts(pod: &LabeledPod, selector: Option<&Selector>) -> PodFacts {
     }
 }
 
-fn revision_facts(revision: &ControllerRevision) -> RevisionFacts {
+fn revision_of(revision: &ControllerRevision) -> DependentRevision {
     let data = revision.data.as_ref().map(|data| data.0.clone());
-    RevisionFacts {
+    DependentRevision {
         name: revision.name_any(),
         uid: revision.uid().unwrap_or_default(),
         data: data.and_then(essence).unwrap_or_default().to_string(),

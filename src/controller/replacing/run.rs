@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::super::api_calls::ApiOutcome;
 use super::cluster::{Cluster, SetName, Sight};
 use crate::api::ReplacementReason;
-use crate::replace::world::Millis;
+use crate::replace::journal::Millis;
 use crate::replace::world::{CountQuota, Dependents, DryRuns};
 use crate::replace::{End, Fault, Stage, Step, Waits, World, basis, next};
 
@@ -88,6 +88,9 @@ pub(super) struct RunMemory {
     /// When the old set was let go.
     let_go: Option<Instant>,
     created: bool,
+    /// Why the set of somebody else was left as it is.
+    foreign: Option<Fault>,
+    managers_restored: bool,
     /// True iff a step that writes was executed.
     begun: bool,
 }
@@ -224,9 +227,17 @@ impl Run<'_> {
                 if sight
                     .journal
                     .as_ref()
-                    .is_some_and(|journal| journal.stage == Stage::Releasing) =>
+                    .is_some_and(|journal| journal.stage != Stage::Prepared) =>
             {
                 self.kept.created = sight.set.is_some();
+                false
+            }
+            Step::LeaveForeign(fault) => {
+                self.kept.foreign = Some(fault.clone());
+                false
+            }
+            Step::RestoreManagers { .. } => {
+                self.kept.managers_restored = true;
                 false
             }
             _ => false,
@@ -244,7 +255,7 @@ impl Run<'_> {
         let is_released = sight
             .journal
             .as_ref()
-            .is_some_and(|journal| journal.stage == Stage::Releasing);
+            .is_some_and(|journal| journal.stage != Stage::Prepared);
         let backs_out = matches!(step, Step::Unmark { .. } | Step::DeleteJournal | Step::OwnReport { .. });
         if is_begun || is_released || backs_out {
             self.notify(sight, Happened::Stalled(fault));
@@ -285,10 +296,12 @@ impl Run<'_> {
 
     fn ended(&self, end: End) -> Ended {
         match end {
-            End::Nothing if self.kept.created => Ended::Replaced,
-            End::Nothing => Ended::Nothing,
+            End::Nothing => match &self.kept.foreign {
+                Some(fault) => Ended::Foreign(fault.clone()),
+                None if self.kept.created => Ended::Replaced,
+                None => Ended::Nothing,
+            },
             End::Refused(fault) => Ended::Refused(fault),
-            End::Foreign(fault) => Ended::Foreign(fault),
         }
     }
 
@@ -312,6 +325,7 @@ impl RunMemory {
         world.dependents.clone_from(&self.dependents);
         world.denied.clone_from(&self.denied);
         world.namespace_ends = self.namespace_ends;
+        world.managers_restored = self.managers_restored;
         world.unreferenced_since = self.unreferenced_since;
         world.waits_since = self.waits.map(|(_, since)| since);
     }
@@ -376,7 +390,9 @@ fn name(step: &Step) -> &'static str {
         Step::Create(_) => "Create",
         Step::ScaleUp { .. } => "ScaleUp",
         Step::DeleteRevision { .. } => "DeleteRevision",
-        Step::RestorePartition { .. } => "RestorePartition",
+        Step::RestoreStrategy { .. } => "RestoreStrategy",
+        Step::RestoreStaged { .. } => "RestoreStaged",
+        Step::LeaveForeign(_) => "LeaveForeign",
         Step::RestoreManagers { .. } => "RestoreManagers",
         Step::OwnReport { .. } => "OwnReport",
         Step::DeleteJournal => "DeleteJournal",

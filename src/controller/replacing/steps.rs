@@ -12,6 +12,7 @@ use super::super::crd::ClaimRollout;
 use super::cluster::{Cluster, SetName, Sight, denied, sets_path};
 use super::parts::orphan;
 use crate::replace::{FINALIZER, LiveSet, SetVersion, Step};
+use crate::templates::keys;
 
 impl Cluster {
     /// Executes a step that writes. Returns the resourceVersion of the Secret if the step wrote the journal.
@@ -20,7 +21,7 @@ impl Cluster {
         let version = sight.journal_version.as_deref();
         match step {
             Step::WriteJournal(journal) => self.write_journal(set, journal, version).await,
-            Step::DeleteJournal => self
+            Step::DeleteJournal | Step::LeaveForeign(_) => self
                 .delete_journal(set, version)
                 .await
                 .and_then(|()| ApiOutcome::Done(None)),
@@ -31,7 +32,8 @@ impl Cluster {
             Step::OwnReport { uid } => self.patch_report(set, &owned(set, uid)).await,
             Step::Mark(seen)
             | Step::Unmark { set: seen, .. }
-            | Step::RestorePartition { set: seen, .. }
+            | Step::RestoreStrategy { set: seen, .. }
+            | Step::RestoreStaged { set: seen, .. }
             | Step::RestoreManagers { set: seen, .. }
             | Step::ScaleUp { set: seen, .. } => self.patch(set, seen, patch_of(sight, step)).await,
             Step::Delete { uid, resource_version } => {
@@ -129,21 +131,10 @@ fn patch_of(sight: &Sight, step: &Step) -> Value {
             }
             body
         }
-        Step::RestorePartition { partition, .. } => {
-            json!({"spec": {"updateStrategy": {"rollingUpdate": {"partition": partition}}}})
-        }
+        Step::RestoreStrategy { strategy, .. } => json!({"spec": {"updateStrategy": strategy}}),
+        Step::RestoreStaged { staged, .. } => json!({"metadata": {"annotations": {keys::STAGED: staged}}}),
         Step::RestoreManagers { managed_fields, .. } => json!({"metadata": {"managedFields": managed_fields}}),
-        Step::ScaleUp { replicas, .. } => scaled_up(sight, *replicas),
+        Step::ScaleUp { replicas, .. } => json!({"spec": {"replicas": replicas}}),
         _ => Value::Null,
     }
-}
-
-/// The replicas of the old set, and a partition that keeps its Pods.
-fn scaled_up(sight: &Sight, replicas: i64) -> Value {
-    let has_partition = sight.set.as_ref().is_some_and(LiveSet::has_partition);
-    let mut body = json!({"spec": {"replicas": replicas}});
-    if has_partition {
-        body["spec"]["updateStrategy"] = json!({"type": "RollingUpdate", "rollingUpdate": {"partition": replicas}});
-    }
-    body
 }

@@ -137,14 +137,14 @@ fn write_that_was_acknowledged_is_not_lost() {
                 let mut cluster = web();
                 let (is_done, steps) = write_at(&mut cluster, at, crash, *write);
                 let found = state(&cluster);
-                let told = format!("{row} before step {at}, crash {crash}: {steps:?}");
+                let path = format!("{row} before step {at}, crash {crash}: {steps:?}");
                 if !is_done {
-                    assert_eq!(found, "replaced", "{told}");
+                    assert_eq!(found, "replaced", "{path}");
                     continue;
                 }
-                assert!(is_kept(cluster.live().object()), "{told}");
+                assert!(is_kept(cluster.live().object()), "{path}");
                 let index = states.iter().position(|state| *state == found);
-                let index = index.unwrap_or_else(|| panic!("{found}: {told}"));
+                let index = index.unwrap_or_else(|| panic!("{found}: {path}"));
                 seen[index] = true;
             }
         }
@@ -207,11 +207,11 @@ fn change_of_another_object_does_no_harm() {
                     change(cluster);
                 }
             });
-            let told = format!("{row} before step {at}: {steps:?}");
-            assert_eq!(ended, Ended::End(End::Nothing), "{told}");
+            let path = format!("{row} before step {at}: {steps:?}");
+            assert_eq!(ended, Ended::End(End::Nothing), "{path}");
             assert!(
                 states.contains(&state(&cluster).as_str()),
-                "{}: {told}",
+                "{}: {path}",
                 state(&cluster)
             );
         }
