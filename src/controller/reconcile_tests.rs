@@ -16,6 +16,8 @@ use crate::controller::known_quotas::SharedQuotas;
 use crate::controller::metrics::ControllerMetrics;
 use crate::controller::namespaces::Namespaces;
 use crate::controller::places::ClassPlaces;
+use crate::controller::replacing::cluster::Cluster;
+use crate::controller::replacing::queue::Replacements;
 use crate::controller::slim_set::SlimSet;
 use crate::controller::unblock::Unblock;
 use crate::templates::MaxInMotion;
@@ -29,13 +31,29 @@ fn context(sets: Store<SlimSet>) -> Arc<Context> {
     let (metrics, settings) = (Arc::<ControllerMetrics>::default(), Arc::default());
     let without = WithoutPolicy::RollOut;
     let clock = || 1000;
+    let admission = Admission::new(
+        client.clone(),
+        Arc::clone(&settings),
+        None,
+        without,
+        Arc::clone(&metrics),
+    );
+    let admission = Arc::new(admission);
+    let cluster = Cluster {
+        client: client.clone(),
+        settings: Arc::clone(&settings),
+        admission: Arc::clone(&admission),
+        journals: "claim-rollout".to_owned(),
+        clock: || 1_000_000,
+    };
     Arc::new(Context {
         client: client.clone(),
         clock,
-        settings: Arc::clone(&settings),
+        settings,
         max_in_motion: MaxInMotion::default(),
         places: ClassPlaces::default(),
-        admission: Admission::new(client.clone(), settings, None, without, Arc::clone(&metrics)),
+        admission,
+        replacements: Replacements::new(cluster, requeue.clone()),
         sets,
         rollouts: store().0,
         namespaces: Namespaces::new(client.clone(), requeue.clone(), clock, Arc::clone(&metrics)),
