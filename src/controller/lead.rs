@@ -95,7 +95,7 @@ pub(super) async fn lead(
 }
 
 /// The state that all reconciles share.
-fn context(
+pub(super) fn context(
     config: &Config,
     client: &Client,
     metrics: &Arc<ControllerMetrics>,

@@ -1,22 +1,18 @@
 //! The metrics `claim_rollout_*`; `docs/metrics.md` lists them. No label names a StatefulSet or a PVC, so the number
 //! of series is fixed. All series exist from the start.
 
-use std::sync::atomic::AtomicI64;
-
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::Gauge as AnyGauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 use tokio::time::Instant;
 
+use super::families::{Gauge, Label, family};
 use super::replacing::metrics::ReplacementMetrics;
 use super::state_metrics::{StateCounts, states};
 use crate::rollout::{ClaimState, Reason};
 
-pub(super) type Label = [(&'static str, &'static str); 1];
-pub(super) type Gauge = AnyGauge<i64, AtomicI64>;
 type Histograms = Family<Label, Histogram, fn() -> Histogram>;
 
 /// The outcomes of a write.
@@ -108,17 +104,8 @@ impl Drop for MeasuredRequest<'_> {
     }
 }
 
-pub(super) fn histogram() -> Histogram {
+fn histogram() -> Histogram {
     Histogram::new([0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0])
-}
-
-/// A family with all its members: Prometheus does not see the first increase of a counter that did not exist before.
-pub(super) fn family<M: Default>(label: &'static str, values: &[&'static str]) -> Family<Label, M> {
-    let family = Family::default();
-    for value in values {
-        drop(family.get_or_create(&[(label, *value)]));
-    }
-    family
 }
 
 impl Default for ControllerMetrics {

@@ -20,7 +20,7 @@
 //! | `replacing` | replacement of StatefulSets |
 //! | `report`, `status`, `history`, `events` | ClaimRollout, ControllerRevisions, Events |
 //! | `client` | budget, Lease and metrics of every request |
-//! | `metrics`, `state_metrics`, `health` | metrics and health endpoints |
+//! | `metrics`, `state_metrics`, `families`, `health` | metrics and health endpoints |
 
 pub mod crd;
 #[cfg(feature = "cli")]
@@ -37,6 +37,7 @@ mod counted;
 mod error;
 mod events;
 mod evict;
+mod families;
 #[cfg(test)]
 mod fixtures;
 mod gather;

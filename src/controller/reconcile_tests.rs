@@ -1,5 +1,4 @@
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use futures::channel::mpsc;
 use kube::Client;
@@ -9,18 +8,8 @@ use kube::runtime::watcher::Event;
 use serde_json::json;
 
 use super::{Context, ReconcileError, after_failure};
-use crate::controller::admission::{Admission, WithoutPolicy};
-use crate::controller::claim_events::Pace;
-use crate::controller::context::Memories;
-use crate::controller::known_quotas::SharedQuotas;
-use crate::controller::metrics::ControllerMetrics;
-use crate::controller::namespaces::Namespaces;
-use crate::controller::places::ClassPlaces;
-use crate::controller::replacing::cluster::Cluster;
-use crate::controller::replacing::queue::Replacements;
 use crate::controller::slim_set::SlimSet;
-use crate::controller::unblock::Unblock;
-use crate::templates::MaxInMotion;
+use crate::controller::{Config, WithoutPolicy, lead};
 
 /// A context with these sets. The API server never responds.
 fn context(sets: Store<SlimSet>) -> Arc<Context> {
@@ -28,41 +17,15 @@ fn context(sets: Store<SlimSet>) -> Arc<Context> {
         |_: axum::http::Request<Body>| std::future::pending::<Result<axum::http::Response<Body>, kube::Error>>();
     let client = Client::new(tower::service_fn(never), "default");
     let (requeue, _) = mpsc::unbounded();
-    let (metrics, settings) = (Arc::<ControllerMetrics>::default(), Arc::default());
-    let without = WithoutPolicy::RollOut;
-    let clock = || 1000;
-    let admission = Admission::new(
-        client.clone(),
-        Arc::clone(&settings),
-        None,
-        without,
-        Arc::clone(&metrics),
-    );
-    let admission = Arc::new(admission);
-    let cluster = Cluster {
-        client: client.clone(),
-        settings: Arc::clone(&settings),
-        admission: Arc::clone(&admission),
-        journals: "claim-rollout".to_owned(),
-        clock: || 1_000_000,
+    let config = Config {
+        without_policy: WithoutPolicy::RollOut,
+        ..Config::default()
     };
+    let watched = (sets, store().0);
+    let context = lead::context(&config, &client, &Arc::default(), watched, requeue, Arc::default());
     Arc::new(Context {
-        client: client.clone(),
-        clock,
-        settings,
-        max_in_motion: MaxInMotion::default(),
-        places: ClassPlaces::default(),
-        admission,
-        replacements: Replacements::new(cluster, requeue.clone()),
-        sets,
-        rollouts: store().0,
-        namespaces: Namespaces::new(client.clone(), requeue.clone(), clock, Arc::clone(&metrics)),
-        event_reads: Pace::default(),
-        quota_lists: SharedQuotas::default(),
-        unblock: Unblock::new(client, requeue, Arc::clone(&metrics)),
-        metrics,
-        memories: Memories::default(),
-        stopping: Arc::new(AtomicBool::new(false)),
+        clock: || 1000,
+        ..context
     })
 }
 

@@ -38,7 +38,7 @@ pub struct World<'a> {
     pub checked: Option<String>,
     /// The write that the API server denied before the set was deleted.
     pub denied: Option<Fault>,
-    /// True iff the API server denies every create in the namespace, because it is being deleted or gone.
+    /// True iff the API server denies every create in the namespace, because it is being deleted or does not exist.
     pub namespace_ends: bool,
     /// Since when no object refers to the old set.
     pub unreferenced_since: Option<Millis>,

@@ -1,7 +1,7 @@
 //! The metrics of replacements.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -9,8 +9,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 use tokio::time::Instant;
 
-use super::super::metrics::{Gauge, Label, family};
-use super::super::watch::lock;
+use super::super::families::{Gauge, Label, family};
 
 /// How a replacement can end.
 const OUTCOMES: [&str; 5] = ["replaced", "nothing", "refused", "foreign", "stopped"];
@@ -30,12 +29,12 @@ pub(in super::super) struct ReplacementMetrics {
 }
 
 /// A replacement counts as running until this is dropped.
-pub(super) struct Running {
+pub(super) struct ReplacementTimer {
     begun: Begun,
     number: u64,
 }
 
-impl Drop for Running {
+impl Drop for ReplacementTimer {
     fn drop(&mut self) {
         lock(&self.begun).remove(&self.number);
     }
@@ -82,11 +81,11 @@ impl ReplacementMetrics {
     }
 
     /// Counts a replacement as running until the return value is dropped.
-    pub(super) fn begin(&self) -> Running {
+    pub(super) fn begin(&self) -> ReplacementTimer {
         let mut begun = lock(&self.begun);
         let number = begun.last_key_value().map_or(0, |(number, _)| number + 1);
         begun.insert(number, Instant::now());
-        Running {
+        ReplacementTimer {
             begun: Arc::clone(&self.begun),
             number,
         }
@@ -111,4 +110,8 @@ impl ReplacementMetrics {
         let oldest = begun.values().map(Instant::elapsed).max().unwrap_or_default();
         self.oldest.set(i64::try_from(oldest.as_secs()).unwrap_or(i64::MAX));
     }
+}
+
+fn lock(begun: &Mutex<BTreeMap<u64, Instant>>) -> MutexGuard<'_, BTreeMap<u64, Instant>> {
+    begun.lock().unwrap_or_else(PoisonError::into_inner)
 }

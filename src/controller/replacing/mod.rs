@@ -1,5 +1,5 @@
 //! Replaces StatefulSets: reads the world of a replacement, executes the steps of [`next`](crate::replace::next()), and
-//! tells about them.
+//! reports them.
 //!
 //! | file | contains |
 //! |---|---|
@@ -7,13 +7,15 @@
 //! | `parts` | reads of the parts that a decision asks for |
 //! | `steps` | execution of a step |
 //! | `run` | one replacement, from its first step to its end |
-//! | `tell`, `metrics` | status, Events, log and metrics of replacements |
+//! | `notify`, `metrics` | status, Events, log and metrics of replacements |
 //! | `queue` | which sets are to be replaced, and the replacements in progress |
+//! | `start` | start and resumption of replacements |
 
 pub(super) mod cluster;
 pub(super) mod metrics;
+mod notify;
 mod parts;
 pub(super) mod queue;
 mod run;
+mod start;
 mod steps;
-mod tell;

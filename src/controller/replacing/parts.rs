@@ -113,7 +113,7 @@ impl Cluster {
             create: match create {
                 // Everything else was checked before the name.
                 ApiOutcome::Conflict => Ok(()),
-                ApiOutcome::Done(_) => Err("the StatefulSet is gone".to_owned()),
+                ApiOutcome::Done(_) => Err("the StatefulSet does not exist".to_owned()),
                 other => Err(why(other)),
             },
             created: match created {

@@ -2,20 +2,14 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
-use futures::StreamExt;
-use futures::channel::mpsc;
 use kube::ResourceExt;
 use tokio::sync::Semaphore;
 
-use super::super::api_calls::ApiOutcome;
-use super::super::context::Context;
 use super::super::slim_set::SlimSet;
-use super::super::watch::{self, RequeueSender, lock};
+use super::super::watch::{RequeueSender, lock};
 use super::cluster::{Cluster, SetName};
-use super::run::{Ended, Happened, Kept, Notice, Run};
-use super::tell::Told;
+use crate::replace::Fault;
 use crate::rollout::Seconds;
 use crate::templates::{ReplaceSet, keys};
 
@@ -27,14 +21,14 @@ const PAUSES: (Seconds, Seconds) = (5, 300);
 
 /// The replacements in progress, and those that were refused.
 pub(in super::super) struct Replacements {
-    cluster: Cluster,
-    requeue: RequeueSender,
-    places: Arc<Semaphore>,
-    states: Mutex<HashMap<SetName, State>>,
+    pub(super) cluster: Cluster,
+    pub(super) requeue: RequeueSender,
+    pub(super) places: Arc<Semaphore>,
+    pub(super) states: Mutex<HashMap<SetName, State>>,
 }
 
 /// The state of a set whose replacement was due.
-enum State {
+pub(super) enum State {
     /// It is being replaced.
     Running,
     /// It was not replaced.
@@ -42,16 +36,23 @@ enum State {
 }
 
 /// When to try again.
-struct Rest {
-    resource_version: String,
-    attempts: u32,
-    tried: Seconds,
-    told: Told,
+pub(super) struct Rest {
+    pub(super) resource_version: String,
+    pub(super) attempts: u32,
+    pub(super) tried: Seconds,
+    pub(super) reported: LastReport,
+}
+
+/// What `status.replacement` and the Events report already.
+#[derive(Default)]
+pub(super) struct LastReport {
+    pub(super) phase: &'static str,
+    pub(super) fault: Option<Fault>,
 }
 
 /// Whether a set is to be replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Due {
+pub(super) enum Due {
     No,
     /// It is being replaced already.
     Runs,
@@ -80,7 +81,7 @@ impl Replacements {
         drop(self.places.acquire_many(PLACES).await);
     }
 
-    fn due(&self, set: &SlimSet, now: Seconds) -> Due {
+    pub(super) fn due(&self, set: &SlimSet, now: Seconds) -> Due {
         let states = lock(&self.states);
         let state = states.get(&name_of(set));
         if let Some(State::Running) = state {
@@ -113,128 +114,6 @@ impl Replacements {
     }
 }
 
-impl Context {
-    /// True iff the set is being replaced, so that nothing else must write to it or to its ClaimRollout. Goes on with a
-    /// replacement that another controller began.
-    pub(in super::super) fn is_being_replaced(self: &Arc<Self>, set: &SlimSet) -> bool {
-        match self.replacements.due(set, (self.clock)()) {
-            Due::Runs => true,
-            _ if set.is_marked => {
-                self.start_replacement(name_of(set));
-                true
-            }
-            _ => false,
-        }
-    }
-
-    /// Begins to replace the set if that is due. Returns after how many seconds it is due otherwise.
-    pub(in super::super) fn replace_if_due(self: &Arc<Self>, set: &SlimSet) -> Option<Seconds> {
-        match self.replacements.due(set, (self.clock)()) {
-            Due::No | Due::Runs => None,
-            Due::In(seconds) => Some(seconds),
-            Due::Now => {
-                self.start_replacement(name_of(set));
-                None
-            }
-        }
-    }
-
-    /// Goes on with the replacements whose journals exist. Their sets may be absent.
-    pub(in super::super) async fn resume_replacements(self: Arc<Self>, namespace: Option<String>) {
-        loop {
-            match self.replacements.cluster.journaled().await {
-                ApiOutcome::Done(sets) => {
-                    let ours = |set: &SetName| namespace.as_ref().is_none_or(|namespace| *namespace == set.namespace);
-                    for set in sets.into_iter().filter(ours) {
-                        self.start_replacement(set);
-                    }
-                    return;
-                }
-                ApiOutcome::Denied { message: why, .. } => {
-                    tracing::debug!(why, "journals of replacements cannot be read; none is expected");
-                    return;
-                }
-                other => {
-                    tracing::warn!(outcome = ?other, "failed to list the journals of replacements");
-                    tokio::time::sleep(Duration::from_secs(5)).await;
-                }
-            }
-        }
-    }
-
-    fn start_replacement(self: &Arc<Self>, set: SetName) {
-        let before = lock(&self.replacements.states).insert(set.clone(), State::Running);
-        let (attempts, told) = match before {
-            Some(State::Running) => return,
-            Some(State::Rests(rest)) => (rest.attempts, rest.told),
-            None => (0, Told::default()),
-        };
-        let context = Arc::clone(self);
-        tokio::spawn(async move { context.replace(set, attempts, told).await });
-    }
-
-    async fn replace(&self, set: SetName, attempts: u32, mut told: Told) {
-        let replacements = &self.replacements;
-        let Ok(_place) = replacements.places.acquire().await else {
-            return;
-        };
-        let (notices, mut noticed) = mpsc::unbounded();
-        let running = self.metrics.replacements().begin();
-        let run = Run {
-            cluster: &replacements.cluster,
-            set: &set,
-            forced: false,
-            stopping: &self.stopping,
-            notices: &notices,
-            kept: Kept::default(),
-        };
-        let telling = async {
-            while let Some(notice) = noticed.next().await {
-                let is_last = matches!(notice.what, Happened::Ended(_));
-                self.tell(&set, &mut told, notice).await;
-                if is_last {
-                    break;
-                }
-            }
-        };
-        let replacing = async {
-            let (uid, ended) = run.run().await;
-            drop(running);
-            let what = Happened::Ended(ended.clone());
-            // The receiver is next to it.
-            let _ = notices.unbounded_send(Notice { uid, what });
-            ended
-        };
-        let (ended, ()) = tokio::join!(replacing, telling);
-        self.rest(&set, attempts, told, &ended);
-    }
-
-    /// Notes when to try again, and requeues the set.
-    fn rest(&self, set: &SetName, attempts: u32, told: Told, ended: &Ended) {
-        let seen = self
-            .sets
-            .get(&kube::runtime::reflector::ObjectRef::new(&set.name).within(&set.namespace));
-        let rest = Rest {
-            resource_version: seen.and_then(|seen| seen.resource_version()).unwrap_or_default(),
-            attempts: match ended {
-                Ended::Refused(fault) if fault.reason.is_brief() => 0,
-                _ => attempts.saturating_add(1),
-            },
-            tried: (self.clock)(),
-            told,
-        };
-        let mut states = lock(&self.replacements.states);
-        match ended {
-            Ended::Replaced | Ended::Stopped => drop(states.remove(set)),
-            Ended::Nothing | Ended::Refused(_) | Ended::Foreign(_) => {
-                states.insert(set.clone(), State::Rests(rest));
-            }
-        }
-        drop(states);
-        watch::send(&self.replacements.requeue, &set.namespace, &set.name);
-    }
-}
-
-fn name_of(set: &SlimSet) -> SetName {
+pub(super) fn name_of(set: &SlimSet) -> SetName {
     SetName::new(set.namespace().unwrap_or_default(), set.name_any())
 }

@@ -25,7 +25,7 @@ const TRIES: u32 = 2;
 /// After this many conflicts in a row, steps pause in between.
 const CONFLICTS: u32 = 50;
 
-/// What a replacement tells while it runs.
+/// What a replacement reports while it runs.
 #[derive(Clone, Debug, PartialEq)]
 pub(in super::super) struct Notice {
     /// The uid of the set, if it exists.
@@ -69,14 +69,14 @@ pub(super) struct Run<'a> {
     pub(super) forced: bool,
     pub(super) stopping: &'a AtomicBool,
     pub(super) notices: &'a UnboundedSender<Notice>,
-    pub(super) kept: Kept,
+    pub(super) kept: RunMemory,
 }
 
 /// What is kept between two decisions. After a crash the decision does without it.
 #[derive(Default)]
-pub(super) struct Kept {
+pub(super) struct RunMemory {
     /// The results of the checks, and when the first of them was read.
-    checks: Checks,
+    checks: CheckResults,
     checked_at: Option<Instant>,
     dependents: Option<Dependents>,
     denied: Option<Fault>,
@@ -93,7 +93,7 @@ pub(super) struct Kept {
 }
 
 #[derive(Clone, Default)]
-struct Checks {
+struct CheckResults {
     checked: Option<String>,
     guarded: Option<bool>,
     quotas: Option<Vec<CountQuota>>,
@@ -133,7 +133,7 @@ impl Run<'_> {
                 _ => {}
             }
             self.kept.begun = true;
-            self.tell(&sight, Happened::Step(name(&step)));
+            self.notify(&sight, Happened::Step(name(&step)));
             let outcome = self.cluster.execute(self.set, &sight, &step).await;
             if !self.after(&mut sight, &step, outcome).await? {
                 return Ok(None);
@@ -144,7 +144,7 @@ impl Run<'_> {
     /// The next step. Reads what the decision asks for.
     async fn decide(&mut self, sight: &Sight) -> Result<Step, String> {
         if self.kept.checked_at.is_some_and(|at| at.elapsed() >= FRESH) {
-            (self.kept.checks, self.kept.checked_at) = (Checks::default(), None);
+            (self.kept.checks, self.kept.checked_at) = (CheckResults::default(), None);
         }
         let cluster = self.cluster;
         let mut world = cluster.world(sight, self.forced);
@@ -215,7 +215,7 @@ impl Run<'_> {
             Step::Create(_) => {
                 self.kept.created = true;
                 if let Some(let_go) = self.kept.let_go.take() {
-                    self.tell(sight, Happened::Absent(let_go.elapsed()));
+                    self.notify(sight, Happened::Absent(let_go.elapsed()));
                 }
                 false
             }
@@ -247,7 +247,7 @@ impl Run<'_> {
             .is_some_and(|journal| journal.stage == Stage::Releasing);
         let backs_out = matches!(step, Step::Unmark { .. } | Step::DeleteJournal | Step::OwnReport { .. });
         if is_begun || is_released || backs_out {
-            self.tell(sight, Happened::Stalled(fault));
+            self.notify(sight, Happened::Stalled(fault));
         } else {
             self.kept.denied = Some(fault);
         }
@@ -255,7 +255,7 @@ impl Run<'_> {
 
     async fn wait(&mut self, sight: &Sight, millis: Millis, waits: &Waits) {
         if let Waits::Stalled(fault) = waits {
-            self.tell(sight, Happened::Stalled(fault.clone()));
+            self.notify(sight, Happened::Stalled(fault.clone()));
         }
         self.kept.dependents = None;
         tokio::time::sleep(Duration::from_millis(millis)).await;
@@ -292,17 +292,17 @@ impl Run<'_> {
         }
     }
 
-    fn tell(&self, sight: &Sight, what: Happened) {
+    fn notify(&self, sight: &Sight, what: Happened) {
         let uid = sight.uid();
         // Nobody listens any more when the controller stops.
         let _ = self.notices.unbounded_send(Notice { uid, what });
     }
 }
 
-impl Kept {
+impl RunMemory {
     /// Shows the decision what is known from before.
     fn show(&self, world: &mut World<'_>) {
-        let Checks {
+        let CheckResults {
             checked,
             guarded,
             quotas,
@@ -318,7 +318,7 @@ impl Kept {
 
     /// Keeps what was read, and for how long the step has waited.
     fn keep(&mut self, world: &World<'_>, step: &Step) {
-        self.checks = Checks {
+        self.checks = CheckResults {
             checked: world.checked.clone(),
             guarded: world.guarded,
             quotas: world.quotas.clone(),

@@ -1,4 +1,4 @@
-//! Tells about a replacement: status, Events, metrics.
+//! Reports a replacement: status, Events, metrics.
 
 use kube::api::{Api, Patch};
 use serde_json::{Value, json};
@@ -8,16 +8,10 @@ use super::super::context::Context;
 use super::super::crd::{ClaimRollout, ReplacementStatus};
 use super::super::{events, timestamp};
 use super::cluster::SetName;
+use super::queue::LastReport;
 use super::run::{Ended, Happened, Notice};
 use crate::replace::Fault;
 use crate::rollout::{EventNotice, Reason};
-
-/// What `status.replacement` and the Events say already.
-#[derive(Default)]
-pub(super) struct Told {
-    phase: &'static str,
-    fault: Option<Fault>,
-}
 
 /// The values of `status.replacement.phase`.
 const IN_PROGRESS: &str = "InProgress";
@@ -26,26 +20,26 @@ const REFUSED: &str = "Refused";
 const REPLACED: &str = "Replaced";
 
 impl Context {
-    /// Tells about one notice of a replacement.
-    pub(super) async fn tell(&self, set: &SetName, told: &mut Told, notice: Notice) {
+    /// Reports one notice of a replacement.
+    pub(super) async fn notify(&self, set: &SetName, reported: &mut LastReport, notice: Notice) {
         let uid = notice.uid.unwrap_or_default();
         match notice.what {
             // The step after which a DELETE of others is denied, and the first of the new set.
             Happened::Step(step) if ["Mark", "RestorePartition"].contains(&step) => {
-                told.phase = IN_PROGRESS;
+                reported.phase = IN_PROGRESS;
                 self.write_replacement(set, IN_PROGRESS, Some(step), None).await;
             }
             Happened::Step(_) => {}
             Happened::Absent(time) => self.metrics.replacements().absent(time.as_secs_f64()),
             Happened::Stalled(fault) => {
                 self.metrics.replacements().stalled();
-                self.tell_fault(set, told, STALLED, &uid, fault).await;
+                self.notify_fault(set, reported, STALLED, &uid, fault).await;
             }
-            Happened::Ended(ended) => self.tell_end(set, told, &uid, ended).await,
+            Happened::Ended(ended) => self.notify_end(set, reported, &uid, ended).await,
         }
     }
 
-    async fn tell_end(&self, set: &SetName, told: &mut Told, uid: &str, ended: Ended) {
+    async fn notify_end(&self, set: &SetName, reported: &mut LastReport, uid: &str, ended: Ended) {
         self.metrics.replacements().ended(label(&ended));
         match ended {
             Ended::Nothing | Ended::Stopped => {}
@@ -54,14 +48,21 @@ impl Context {
                 self.write_replacement(set, REPLACED, None, None).await;
                 self.publish(set, uid, Reason::StatefulSetReplaced, message).await;
             }
-            Ended::Refused(fault) => self.tell_fault(set, told, REFUSED, uid, fault).await,
-            Ended::Foreign(fault) => self.tell_fault(set, told, STALLED, uid, fault).await,
+            Ended::Refused(fault) => self.notify_fault(set, reported, REFUSED, uid, fault).await,
+            Ended::Foreign(fault) => self.notify_fault(set, reported, STALLED, uid, fault).await,
         }
     }
 
-    /// Tells about a fault, once.
-    async fn tell_fault(&self, set: &SetName, told: &mut Told, phase: &'static str, uid: &str, fault: Fault) {
-        if told.phase == phase && told.fault.as_ref() == Some(&fault) {
+    /// Reports a fault, once.
+    async fn notify_fault(
+        &self,
+        set: &SetName,
+        reported: &mut LastReport,
+        phase: &'static str,
+        uid: &str,
+        fault: Fault,
+    ) {
+        if reported.phase == phase && reported.fault.as_ref() == Some(&fault) {
             return;
         }
         let message = format!("{}: {}", fault.reason, fault.message);
@@ -73,7 +74,7 @@ impl Context {
         );
         self.write_replacement(set, phase, None, Some(&fault)).await;
         self.publish(set, uid, Reason::StatefulSetNotReplaced, &message).await;
-        (told.phase, told.fault) = (phase, Some(fault));
+        (reported.phase, reported.fault) = (phase, Some(fault));
     }
 
     /// Writes `status.replacement`. It is a report: if it cannot be written, the replacement goes on.

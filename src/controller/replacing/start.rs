@@ -1,0 +1,139 @@
+//! Starts replacements, and goes on with those that another controller began.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt;
+use futures::channel::mpsc;
+use kube::ResourceExt;
+
+use super::super::api_calls::ApiOutcome;
+use super::super::context::Context;
+use super::super::slim_set::SlimSet;
+use super::super::watch::{self, lock};
+use super::cluster::SetName;
+use super::queue::{Due, LastReport, Rest, State, name_of};
+use super::run::{Ended, Happened, Notice, Run, RunMemory};
+use crate::rollout::Seconds;
+
+impl Context {
+    /// True iff the set is being replaced, so that nothing else must write to it or to its ClaimRollout. Goes on with a
+    /// replacement that another controller began.
+    pub(in super::super) fn is_being_replaced(self: &Arc<Self>, set: &SlimSet) -> bool {
+        match self.replacements.due(set, (self.clock)()) {
+            Due::Runs => true,
+            _ if set.is_marked => {
+                self.start_replacement(name_of(set));
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Begins to replace the set if that is due. Returns after how many seconds it is due otherwise.
+    pub(in super::super) fn replace_if_due(self: &Arc<Self>, set: &SlimSet) -> Option<Seconds> {
+        match self.replacements.due(set, (self.clock)()) {
+            Due::No | Due::Runs => None,
+            Due::In(seconds) => Some(seconds),
+            Due::Now => {
+                self.start_replacement(name_of(set));
+                None
+            }
+        }
+    }
+
+    /// Goes on with the replacements whose journals exist. Their sets may be absent.
+    pub(in super::super) async fn resume_replacements(self: Arc<Self>, namespace: Option<String>) {
+        loop {
+            match self.replacements.cluster.journaled().await {
+                ApiOutcome::Done(sets) => {
+                    let ours = |set: &SetName| namespace.as_ref().is_none_or(|namespace| *namespace == set.namespace);
+                    for set in sets.into_iter().filter(ours) {
+                        self.start_replacement(set);
+                    }
+                    return;
+                }
+                ApiOutcome::Denied { message: why, .. } => {
+                    tracing::debug!(why, "journals of replacements cannot be read; none is expected");
+                    return;
+                }
+                other => {
+                    tracing::warn!(outcome = ?other, "failed to list the journals of replacements");
+                    tokio::time::sleep(Duration::from_secs(5)).await;
+                }
+            }
+        }
+    }
+
+    fn start_replacement(self: &Arc<Self>, set: SetName) {
+        let before = lock(&self.replacements.states).insert(set.clone(), State::Running);
+        let (attempts, reported) = match before {
+            Some(State::Running) => return,
+            Some(State::Rests(rest)) => (rest.attempts, rest.reported),
+            None => (0, LastReport::default()),
+        };
+        let context = Arc::clone(self);
+        tokio::spawn(async move { context.replace(set, attempts, reported).await });
+    }
+
+    async fn replace(&self, set: SetName, attempts: u32, mut reported: LastReport) {
+        let replacements = &self.replacements;
+        let Ok(_place) = replacements.places.acquire().await else {
+            return;
+        };
+        let (notices, mut noticed) = mpsc::unbounded();
+        let running = self.metrics.replacements().begin();
+        let run = Run {
+            cluster: &replacements.cluster,
+            set: &set,
+            forced: false,
+            stopping: &self.stopping,
+            notices: &notices,
+            kept: RunMemory::default(),
+        };
+        let notifying = async {
+            while let Some(notice) = noticed.next().await {
+                let is_last = matches!(notice.what, Happened::Ended(_));
+                self.notify(&set, &mut reported, notice).await;
+                if is_last {
+                    break;
+                }
+            }
+        };
+        let replacing = async {
+            let (uid, ended) = run.run().await;
+            drop(running);
+            let what = Happened::Ended(ended.clone());
+            // The receiver is next to it.
+            let _ = notices.unbounded_send(Notice { uid, what });
+            ended
+        };
+        let (ended, ()) = tokio::join!(replacing, notifying);
+        self.rest(&set, attempts, reported, &ended);
+    }
+
+    /// Notes when to try again, and requeues the set.
+    fn rest(&self, set: &SetName, attempts: u32, reported: LastReport, ended: &Ended) {
+        let seen = self
+            .sets
+            .get(&kube::runtime::reflector::ObjectRef::new(&set.name).within(&set.namespace));
+        let rest = Rest {
+            resource_version: seen.and_then(|seen| seen.resource_version()).unwrap_or_default(),
+            attempts: match ended {
+                Ended::Refused(fault) if fault.reason.is_brief() => 0,
+                _ => attempts.saturating_add(1),
+            },
+            tried: (self.clock)(),
+            reported,
+        };
+        let mut states = lock(&self.replacements.states);
+        match ended {
+            Ended::Replaced | Ended::Stopped => drop(states.remove(set)),
+            Ended::Nothing | Ended::Refused(_) | Ended::Foreign(_) => {
+                states.insert(set.clone(), State::Rests(rest));
+            }
+        }
+        drop(states);
+        watch::send(&self.replacements.requeue, &set.namespace, &set.name);
+    }
+}
