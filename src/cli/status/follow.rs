@@ -18,7 +18,7 @@ const TOGETHER: Duration = Duration::from_millis(100);
 const AT_LATEST: Duration = Duration::from_secs(10);
 
 /// Redraws on every change on a terminal, prints a line for each change elsewhere. Ends when everything shown is
-/// complete, or at Ctrl-C. Waits for the rollout of a set that has none.
+/// done, or at Ctrl-C. Waits for the rollout of a set that has none.
 pub(crate) async fn follow(source: &StatusSource, terminal: bool) -> anyhow::Result<()> {
     tokio::select! {
         ended = until_complete(source, terminal) => ended,
@@ -43,7 +43,7 @@ async fn until_complete(source: &StatusSource, terminal: bool) -> anyhow::Result
                 print(&(line + "\n"))?;
             }
         }
-        if !views.is_empty() && views.iter().all(|view| view.complete) {
+        if !views.is_empty() && views.iter().all(StatusView::is_done) {
             return Ok(());
         }
         shown = views;

@@ -6,6 +6,7 @@
 mod follow;
 mod pods;
 mod render;
+mod replacement;
 mod rollout;
 mod source;
 mod view;
@@ -22,6 +23,10 @@ use super::ClusterArguments;
 use super::output::{self, print};
 
 /// Show the progress of rollouts and the state of each PVC
+///
+/// Also shows whether the StatefulSet is being replaced, was replaced, or why not. `--watch` ends when every rollout is
+/// complete. If the annotation replace-set of a StatefulSet is WhenComplete, or its replacement has begun, it ends when
+/// the StatefulSet is replaced, or when that is not possible now.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]

@@ -1,6 +1,7 @@
 //! Renders views as text.
 
 use super::pods::PodState;
+use super::replacement::{ReplacementPhase, ReplacementView};
 use super::rollout::RolloutPhase;
 use super::view::{ClaimView, StatusView, TargetView};
 use crate::templates::UpdatePolicy;
@@ -83,6 +84,11 @@ pub(crate) fn changes(before: &[StatusView], after: &[StatusView]) -> Vec<String
             let parts: Vec<String> = target.into_iter().chain(view.note.clone()).collect();
             lines.push(clean(&format!("{set}: {}", parts.join("; "))));
         }
+        if let Some(replacement) = &view.replacement
+            && old.is_none_or(|old| old.replacement.as_ref() != Some(replacement))
+        {
+            lines.push(clean(&format!("{set}: {}", replacement.text())));
+        }
     }
     lines
 }
@@ -102,6 +108,11 @@ fn block(view: &StatusView, shape: Shape) -> String {
         };
         lines.push(StyledLine(vec![(Ink::Text, "  ".to_owned()), (ink, note.clone())]));
     }
+    lines.extend(
+        view.replacement
+            .as_ref()
+            .map(|replacement| replaced(replacement, shape)),
+    );
     let columns = ColumnWidths::of(&view.claims);
     let replicas = replicas(view);
     let plain = view.pods.is_empty() && replicas.iter().all(|(_, _, claims)| claims.len() == 1);
@@ -123,6 +134,21 @@ fn block(view: &StatusView, shape: Shape) -> String {
         }
     }
     lines.iter().map(|line| line.draw(shape) + "\n").collect()
+}
+
+/// `  not replaced: PodNotReady: Pod web-1 is not Ready`
+fn replaced(replacement: &ReplacementView, shape: Shape) -> StyledLine {
+    let ink = match replacement.phase() {
+        ReplacementPhase::InProgress => Ink::Busy,
+        ReplacementPhase::Stalled | ReplacementPhase::Refused => Ink::Bad,
+        ReplacementPhase::Replaced => Ink::Good,
+        ReplacementPhase::Unknown => Ink::Text,
+    };
+    let mut pieces = vec![(Ink::Text, "  ".to_owned()), (ink, replacement.text())];
+    if let (None, Some(since)) = (shape.width, &replacement.since) {
+        pieces.push((Ink::Quiet, format!("  since {since}")));
+    }
+    StyledLine(pieces)
 }
 
 /// A replica: its name, its Pod where one is shown, and its claims.

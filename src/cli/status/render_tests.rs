@@ -1,3 +1,5 @@
+use serde_json::json;
+
 use super::{Paint, Shape, changes, render};
 use crate::cli::status::pods::{PodState, PodStatusView};
 use crate::cli::status::rollout::RolloutPhase;
@@ -43,6 +45,8 @@ fn web() -> StatusView {
         ],
         pods: Vec::new(),
         complete: false,
+        replacement: None,
+        awaits_replacement: false,
     }
 }
 
@@ -106,6 +110,35 @@ shop/web  6c9f7d5b84  InPlace, LockStep                1/3 replicas, Reconciling
     let mut later = view.clone();
     later.pods[1].state = PodState::Starting;
     assert_eq!(changes(&[view], &[later]), ["shop/web web-1: Pod starting"]);
+}
+
+#[test]
+fn render_replacement_is_a_line_below_the_heading() {
+    let mut view = web();
+    view.claims.clear();
+    let before = view.clone();
+    let replacement = json!({
+        "phase": "Refused", "reason": "PodNotReady", "message": "Pod web-1 is not\tReady", "since": "2026-11-23T12:00:00Z",
+    });
+    view.replacement = Some(serde_json::from_value(replacement).expect("a replacement"));
+    let expected = "\
+shop/web  6c9f7d5b84  InPlace, LockStep                1/3 replicas, Reconciling
+  waiting for data-web-1
+  not replaced: PodNotReady: Pod web-1 is not Ready
+";
+    assert_eq!(render(std::slice::from_ref(&view), PLAIN), expected);
+    let wide = Shape { width: None, ..PLAIN };
+    let text = render(std::slice::from_ref(&view), wide);
+    assert!(
+        text.ends_with("Pod web-1 is not Ready  since 2026-11-23T12:00:00Z\n"),
+        "{text}"
+    );
+    let line = "shop/web: not replaced: PodNotReady: Pod web-1 is not Ready";
+    assert_eq!(changes(&[before], std::slice::from_ref(&view)), [line]);
+    assert_eq!(
+        changes(std::slice::from_ref(&view), std::slice::from_ref(&view)),
+        [""; 0]
+    );
 }
 
 #[test]

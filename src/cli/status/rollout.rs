@@ -7,6 +7,7 @@ use kube::api::{DynamicObject, ObjectMeta};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::replacement::{self, ReplacementView};
 use crate::templates::Quantity;
 
 /// A ClaimRollout. All fields are optional: an older or newer controller may have written it.
@@ -46,6 +47,7 @@ pub(crate) struct RolloutStatus {
     pub(super) ready_replicas: u32,
     pub(super) claims: Vec<ReportedClaim>,
     pub(super) conditions: Vec<RolloutCondition>,
+    pub(super) replacement: Option<ReplacementView>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -98,6 +100,16 @@ impl Rollout {
         self.spec.set_ref.api_version == "apps/v1"
             && self.metadata.namespace == set.metadata.namespace
             && set.metadata.uid.as_deref() == Some(&self.spec.set_ref.uid)
+    }
+
+    /// True iff this is the rollout of this set, also while the set is being replaced: then it has another uid.
+    pub(super) fn shows(&self, set: &StatefulSet) -> bool {
+        let replacing = self.status.replacement.as_ref();
+        self.is_of(set)
+            || replacing.is_some_and(ReplacementView::is_in_progress)
+                && replacement::is_marked(set)
+                && self.metadata.namespace == set.metadata.namespace
+                && set.metadata.name.as_ref() == Some(&self.spec.set_ref.name)
     }
 
     /// The condition of this type, if it is true.

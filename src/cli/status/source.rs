@@ -43,11 +43,11 @@ impl StatusSource {
     pub(crate) async fn load(&self) -> anyhow::Result<Vec<StatusView>> {
         let rollouts = self.rollouts().await?;
         let sets = self.list::<StatefulSet>(&self.only()).await?;
-        let known = |set: &StatefulSet| rollouts.iter().any(|rollout| rollout.is_of(set));
+        let known = |set: &StatefulSet| rollouts.iter().any(|rollout| rollout.shows(set));
         let named = |set: &StatefulSet| self.names.iter().any(|name| Some(name) == set.metadata.name.as_ref());
         let mut shown: Vec<ShownSet<'_>> = Vec::new();
         for rollout in &rollouts {
-            let set = sets.iter().find(|set| rollout.is_of(set));
+            let set = sets.iter().find(|set| rollout.shows(set));
             shown.push((rollout.namespace(), &rollout.spec.set_ref.name, set, Some(rollout)));
         }
         for set in sets.iter().filter(|set| named(set) && !known(set)) {

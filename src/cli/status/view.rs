@@ -8,6 +8,7 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity as ApiQuantity;
 use serde::Serialize;
 
 use super::pods::{self, PodStatusView};
+use super::replacement::{self, ReplacementView};
 use super::rollout::{ReportedClaim, Rollout, RolloutPhase};
 use crate::templates::names::ordinal_of;
 use crate::templates::{Quantity, StagedChange, keys};
@@ -28,6 +29,10 @@ pub(crate) struct StatusView {
     pub(crate) pods: Vec<PodStatusView>,
     /// True iff every replica is at the target revision.
     pub(crate) complete: bool,
+    /// The replacement of the set, if it is of what is staged now.
+    pub(crate) replacement: Option<ReplacementView>,
+    /// True iff a replacement of the set is asked for, or has begun, and has not ended.
+    pub(crate) awaits_replacement: bool,
 }
 
 /// The target and the progress of a rollout.
@@ -60,6 +65,13 @@ pub(crate) struct ClaimView {
     pub(crate) revision: Option<String>,
 }
 
+impl StatusView {
+    /// True iff nothing more happens without the user.
+    pub(super) const fn is_done(&self) -> bool {
+        self.complete && !self.awaits_replacement
+    }
+}
+
 /// The view of the set `name`. At least one of `set` and `rollout` is given.
 pub(crate) fn view(
     namespace: &str,
@@ -83,6 +95,7 @@ pub(crate) fn view(
     rows.sort_by(|a, b| b.ordinal.cmp(&a.ordinal).then_with(|| a.name.cmp(&b.name)));
     let staged = set.and_then(staged_revision);
     let current = rollout.is_some_and(|rollout| staged.as_ref().is_none_or(|staged| *staged == rollout.spec.revision));
+    let replacement = replacement::shown(rollout.and_then(|rollout| rollout.status.replacement.as_ref()), set);
     StatusView {
         namespace: namespace.to_owned(),
         name: name.to_owned(),
@@ -90,6 +103,8 @@ pub(crate) fn view(
         note: note(name, set, rollout, staged.as_deref()),
         claims: rows,
         pods: set.map_or_else(Vec::new, |set| pods::pods(set, all_pods)),
+        awaits_replacement: replacement::is_awaited(replacement.as_ref(), set),
+        replacement,
         complete: current && rollout.is_some_and(|rollout| rollout.state() == RolloutPhase::Complete),
     }
 }
@@ -250,6 +265,10 @@ fn note(name: &str, set: Option<&StatefulSet>, rollout: Option<&Rollout>, staged
         ));
     };
     let Some(set) = set else {
+        let replacing = rollout.status.replacement.as_ref();
+        if replacing.is_some_and(ReplacementView::is_in_progress) {
+            return Some("the StatefulSet does not exist at this moment; its Pods do".to_owned());
+        }
         return Some("the StatefulSet was deleted".to_owned());
     };
     if let Some(newer) = staged.filter(|staged| *staged != rollout.spec.revision) {

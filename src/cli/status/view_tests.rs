@@ -179,3 +179,37 @@ fn view_of_unknown_status_shape_is_partial() {
     let view = of(&rollout("InPlace", &json!({"replicas": "three"})));
     assert_eq!(view.target.expect("a target").replicas, 0);
 }
+
+#[test]
+fn view_follows_a_set_while_it_is_replaced() {
+    let replacing = |phase: &str| rollout("InPlace", &json!({"replacement": {"phase": phase, "step": "Mark"}}));
+    let another = |finalizers: &[&str]| {
+        let mut set = set(&json!({}));
+        set.metadata.uid = Some("u-2".to_owned());
+        set.metadata.finalizers = Some(finalizers.iter().map(|finalizer| (*finalizer).to_owned()).collect());
+        set
+    };
+    let marked = another(&["claim-rollout.io/replacing"]);
+    for (what, phase, set, expected) in [
+        ("the new one", "InProgress", &marked, true),
+        ("the new one, and it waits", "Stalled", &marked, true),
+        ("another one, unmarked", "InProgress", &another(&[]), false),
+        ("the next replacement", "Replaced", &marked, false),
+    ] {
+        assert_eq!(replacing(phase).shows(set), expected, "{what}");
+    }
+    for (phase, expected) in [
+        ("InProgress", "the StatefulSet does not exist at this moment; its Pods do"),
+        ("Replaced", "the StatefulSet was deleted"),
+    ] {
+        let view = view("shop", "web", None, Some(&replacing(phase)), &[]);
+        assert_eq!(view.note.as_deref(), Some(expected), "{phase}");
+        assert_eq!(view.awaits_replacement, phase == "InProgress", "{phase}");
+    }
+    let status = json!({
+        "observedGeneration": 2, "conditions": [{"type": "Ready", "status": "True"}],
+        "replacement": {"phase": "InProgress"},
+    });
+    let view = of(&rollout("InPlace", &status));
+    assert_eq!((view.complete, view.is_done()), (true, false));
+}

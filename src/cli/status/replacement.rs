@@ -1,0 +1,235 @@
+//! The replacement of a StatefulSet, as far as it matters now. Pure.
+
+use k8s_openapi::api::apps::v1::StatefulSet;
+use serde::{Deserialize, Serialize};
+
+use crate::api::ReplacementReason;
+use crate::replace::FINALIZER;
+use crate::templates::{ReplaceSet, keys};
+
+/// `status.replacement` of a ClaimRollout. All fields are optional: an older or newer controller may have written it.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct ReplacementView {
+    pub(super) phase: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) step: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) message: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) since: Option<String>,
+}
+
+/// What a replacement comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ReplacementPhase {
+    InProgress,
+    Stalled,
+    Refused,
+    Replaced,
+    /// A phase of a newer controller.
+    Unknown,
+}
+
+impl ReplacementView {
+    pub(super) fn phase(&self) -> ReplacementPhase {
+        match &*self.phase {
+            "InProgress" => ReplacementPhase::InProgress,
+            "Stalled" => ReplacementPhase::Stalled,
+            "Refused" => ReplacementPhase::Refused,
+            "Replaced" => ReplacementPhase::Replaced,
+            _ => ReplacementPhase::Unknown,
+        }
+    }
+
+    /// True iff the set may be absent, or another one than before.
+    pub(super) fn is_in_progress(&self) -> bool {
+        matches!(self.phase(), ReplacementPhase::InProgress | ReplacementPhase::Stalled)
+    }
+
+    /// The phase, with the step, the reason and the message.
+    pub(super) fn text(&self) -> String {
+        let phase = match self.phase() {
+            ReplacementPhase::InProgress => "being replaced",
+            ReplacementPhase::Stalled => "the replacement is stalled",
+            ReplacementPhase::Refused => "not replaced",
+            ReplacementPhase::Replaced => "replaced: the live templates are the desired ones",
+            ReplacementPhase::Unknown => &self.phase,
+        };
+        let step = self.step.as_ref().map(|step| format!("step {step}"));
+        let details = [step, self.reason.clone(), self.message.clone()];
+        let details = details.into_iter().flatten().filter(|detail| !detail.is_empty());
+        std::iter::once(phase.to_owned())
+            .chain(details)
+            .collect::<Vec<_>>()
+            .join(": ")
+    }
+}
+
+/// The reported replacement, if it is of what is staged now. An earlier one does not matter any more.
+pub(super) fn shown(reported: Option<&ReplacementView>, set: Option<&StatefulSet>) -> Option<ReplacementView> {
+    let staged = set.is_some_and(|set| annotation(set, keys::STAGED).is_some());
+    let reported = reported.filter(|reported| match reported.phase() {
+        ReplacementPhase::Refused => staged,
+        ReplacementPhase::Replaced => set.is_some() && !staged,
+        ReplacementPhase::InProgress | ReplacementPhase::Stalled | ReplacementPhase::Unknown => true,
+    });
+    reported.cloned()
+}
+
+/// True iff a replacement is asked for, or has begun, and has not ended. One that was refused has ended, unless its
+/// reason goes away within a minute.
+pub(super) fn is_awaited(shown: Option<&ReplacementView>, set: Option<&StatefulSet>) -> bool {
+    if set.is_some_and(is_marked) {
+        return true;
+    }
+    match shown.map(|shown| (shown.phase(), shown)) {
+        Some((ReplacementPhase::InProgress | ReplacementPhase::Stalled, _)) => true,
+        Some((ReplacementPhase::Refused, shown)) => is_brief(shown),
+        Some((ReplacementPhase::Replaced | ReplacementPhase::Unknown, _)) => false,
+        None => set.is_some_and(is_asked),
+    }
+}
+
+/// True iff the set has our finalizer.
+pub(super) fn is_marked(set: &StatefulSet) -> bool {
+    let finalizers = set.metadata.finalizers.as_deref().unwrap_or_default();
+    finalizers.iter().any(|finalizer| finalizer == FINALIZER)
+}
+
+fn is_brief(shown: &ReplacementView) -> bool {
+    let mut all = ReplacementReason::ALL.into_iter();
+    let reason = all.find(|reason| shown.reason.as_deref() == Some(reason.as_str()));
+    reason.is_some_and(ReplacementReason::is_brief)
+}
+
+/// True iff the annotation asks for a replacement. The setting of the administrator is not known here.
+fn is_asked(set: &StatefulSet) -> bool {
+    let wants = annotation(set, keys::REPLACE_SET).and_then(|text| text.parse().ok());
+    wants == Some(ReplaceSet::WhenComplete)
+        && annotation(set, keys::STAGED).is_some()
+        && annotation(set, keys::PAUSED) != Some("true")
+}
+
+fn annotation<'a>(set: &'a StatefulSet, key: &str) -> Option<&'a str> {
+    set.metadata.annotations.as_ref()?.get(key).map(String::as_str)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{ReplacementView, StatefulSet, is_awaited, shown};
+
+    fn reported(value: Value) -> ReplacementView {
+        serde_json::from_value(value).expect("a replacement")
+    }
+
+    fn set(annotations: &Value, finalizers: &[&str]) -> StatefulSet {
+        let set = json!({
+            "metadata": {"name": "web", "annotations": annotations, "finalizers": finalizers},
+            "spec": {"selector": {}, "template": {}, "serviceName": "web"},
+        });
+        serde_json::from_value(set).expect("a set")
+    }
+
+    #[test]
+    fn text_has_phase_step_reason_and_message() {
+        for (replacement, expected) in [
+            (
+                json!({"phase": "InProgress", "step": "Mark"}),
+                "being replaced: step Mark",
+            ),
+            (
+                json!({"phase": "Refused", "reason": "PodNotReady", "message": "Pod web-1 is not Ready"}),
+                "not replaced: PodNotReady: Pod web-1 is not Ready",
+            ),
+            (
+                json!({"phase": "Stalled", "reason": "StepDenied", "message": "quota"}),
+                "the replacement is stalled: StepDenied: quota",
+            ),
+            (
+                json!({"phase": "Replaced"}),
+                "replaced: the live templates are the desired ones",
+            ),
+            (json!({"phase": "Newer", "reason": "New"}), "Newer: New"),
+        ] {
+            assert_eq!(reported(replacement).text(), expected);
+        }
+    }
+
+    /// The set: its annotations, its finalizers. The report: its phase and its reason. Whether it is shown, and awaited.
+    #[test]
+    fn replacement_is_shown_and_awaited_as_long_as_it_matters() {
+        let staged = json!({"claim-rollout.io/staged": "{}"});
+        let asked = json!({"claim-rollout.io/staged": "{}", "claim-rollout.io/replace-set": "WhenComplete"});
+        let never = json!({"claim-rollout.io/staged": "{}", "claim-rollout.io/replace-set": "Never"});
+        let paused = json!({"claim-rollout.io/staged": "{}", "claim-rollout.io/replace-set": "WhenComplete",
+            "claim-rollout.io/paused": "true"});
+        let done = json!({"claim-rollout.io/replace-set": "WhenComplete"});
+        let ours = &["claim-rollout.io/replacing"][..];
+        for (what, set, phase, reason, expected) in [
+            ("nothing asked", set(&staged, &[]), "", "", (false, false)),
+            ("asked", set(&asked, &[]), "", "", (false, true)),
+            ("never", set(&never, &[]), "", "", (false, false)),
+            ("paused", set(&paused, &[]), "", "", (false, false)),
+            ("asked before, done", set(&done, &[]), "", "", (false, false)),
+            ("marked, not reported", set(&staged, ours), "", "", (false, true)),
+            ("in progress", set(&asked, ours), "InProgress", "", (true, true)),
+            ("stalled", set(&done, &[]), "Stalled", "ForeignSet", (true, true)),
+            ("refused", set(&asked, &[]), "Refused", "PodNotReady", (true, false)),
+            (
+                "refused for a moment",
+                set(&asked, &[]),
+                "Refused",
+                "TooYoung",
+                (true, true),
+            ),
+            (
+                "refused, then withdrawn",
+                set(&done, &[]),
+                "Refused",
+                "PodNotReady",
+                (false, false),
+            ),
+            (
+                "refused, marked",
+                set(&asked, ours),
+                "Refused",
+                "PodNotReady",
+                (true, true),
+            ),
+            ("replaced", set(&done, &[]), "Replaced", "", (true, false)),
+            (
+                "replaced, and staged again",
+                set(&asked, &[]),
+                "Replaced",
+                "",
+                (false, true),
+            ),
+            (
+                "a phase of a newer controller",
+                set(&asked, &[]),
+                "Newer",
+                "",
+                (true, false),
+            ),
+        ] {
+            let report = (!phase.is_empty()).then(|| reported(json!({"phase": phase, "reason": reason})));
+            let shown = shown(report.as_ref(), Some(&set));
+            let found = (shown.is_some(), is_awaited(shown.as_ref(), Some(&set)));
+            assert_eq!(found, expected, "{what}");
+        }
+        for (phase, expected) in [
+            ("InProgress", (true, true)),
+            ("Refused", (false, false)),
+            ("Replaced", (false, false)),
+        ] {
+            let shown = shown(Some(&reported(json!({ "phase": phase }))), None);
+            let found = (shown.is_some(), is_awaited(shown.as_ref(), None));
+            assert_eq!(found, expected, "{phase}, and the set is absent");
+        }
+    }
+}
