@@ -166,8 +166,8 @@ mod tests {
         let staged = json!({"claim-rollout.io/staged": "{}"});
         let asked = json!({"claim-rollout.io/staged": "{}", "claim-rollout.io/replace-set": "WhenComplete"});
         let never = json!({"claim-rollout.io/staged": "{}", "claim-rollout.io/replace-set": "Never"});
-        let paused = json!({"claim-rollout.io/staged": "{}", "claim-rollout.io/replace-set": "WhenComplete",
-            "claim-rollout.io/paused": "true"});
+        let mut paused = asked.clone();
+        paused["claim-rollout.io/paused"] = json!("true");
         let done = json!({"claim-rollout.io/replace-set": "WhenComplete"});
         let ours = &["claim-rollout.io/replacing"][..];
         for (what, set, phase, reason, expected) in [
@@ -180,13 +180,7 @@ mod tests {
             ("in progress", set(&asked, ours), "InProgress", "", (true, true)),
             ("stalled", set(&done, &[]), "Stalled", "ForeignSet", (true, true)),
             ("refused", set(&asked, &[]), "Refused", "PodNotReady", (true, false)),
-            (
-                "refused for a moment",
-                set(&asked, &[]),
-                "Refused",
-                "TooYoung",
-                (true, true),
-            ),
+            ("refused, young", set(&asked, &[]), "Refused", "TooYoung", (true, true)),
             (
                 "refused, then withdrawn",
                 set(&done, &[]),
@@ -222,6 +216,10 @@ mod tests {
             let found = (shown.is_some(), is_awaited(shown.as_ref(), Some(&set)));
             assert_eq!(found, expected, "{what}");
         }
+    }
+
+    #[test]
+    fn replacement_of_an_absent_set_is_shown_while_it_runs() {
         for (phase, expected) in [
             ("InProgress", (true, true)),
             ("Refused", (false, false)),

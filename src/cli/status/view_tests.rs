@@ -199,7 +199,10 @@ fn view_follows_a_set_while_it_is_replaced() {
         assert_eq!(replacing(phase).shows(set), expected, "{what}");
     }
     for (phase, expected) in [
-        ("InProgress", "the StatefulSet does not exist at this moment; its Pods do"),
+        (
+            "InProgress",
+            "the StatefulSet does not exist at this moment; its Pods do",
+        ),
         ("Replaced", "the StatefulSet was deleted"),
     ] {
         let view = view("shop", "web", None, Some(&replacing(phase)), &[]);
