@@ -35,7 +35,10 @@ pub(super) fn check(world: &World<'_>, set: &LiveSet) -> Check {
     if world.checked.as_deref() == Some(&basis(set)) {
         return Check::Allowed;
     }
-    if let Some(fault) = by_status(set).or_else(|| by_age(world, set)) {
+    if let Some(fault) = by_status(set)
+        .or_else(|| by_age(world, set))
+        .or_else(|| by_size(world, set))
+    {
         return Check::Refused(fault);
     }
     match world.guarded {
@@ -110,6 +113,11 @@ fn by_set(world: &World<'_>, set: &LiveSet) -> Option<Fault> {
         );
         return Some(Fault::new(Reason::PartitionSet, message));
     }
+    None
+}
+
+/// Set if the set does not fit into the journal.
+fn by_size(world: &World<'_>, set: &LiveSet) -> Option<Fault> {
     let fits = Journal::prepare(set, None, world.now).and_then(|journal| journal.write().ok());
     let bytes = fits.map_or(usize::MAX, |text| text.len());
     (bytes > journal::MAX_BYTES).then(|| {

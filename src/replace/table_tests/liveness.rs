@@ -1,5 +1,7 @@
 //! Every replacement ends: replaced, or as before, or deleted by its user (L7).
 
+use std::thread;
+
 use super::others::POLICIES;
 use super::process::Process;
 use super::{Cluster, End, Ended, STEPS, run_alone, run_to_end, state, web};
@@ -74,27 +76,35 @@ const DISTURBANCES: &[Disturbance] = &[
 /// One disturbance before each step, with and without a crash then or some steps later.
 #[test]
 fn replacement_ends_from_every_world() {
+    let half = DISTURBANCES.len() / 2;
+    let worlds = thread::scope(|scope| {
+        let halves = [&DISTURBANCES[..half], &DISTURBANCES[half..]];
+        let halves = halves.map(|half| scope.spawn(|| half.iter().map(ends_from_every_step).sum::<usize>()));
+        halves.map(|half| half.join().expect("no world that does not end"))
+    });
+    assert!(worlds.iter().sum::<usize>() > 2500, "{worlds:?}");
+}
+
+fn ends_from_every_step((disturbance, disturb): &Disturbance) -> usize {
     let mut worlds = 0;
-    for (disturbance, disturb) in DISTURBANCES {
-        for at in 0..STEPS {
-            for crash in [None, Some(0), Some(1), Some(2), Some(4)] {
-                let mut cluster = web();
-                let (steps, ended) = run_to_end(&mut cluster, |cluster, process, number| {
-                    if number == at {
-                        disturb(cluster);
-                    }
-                    if crash.is_some_and(|after| number == at + after) {
-                        *process = Process::default();
-                    }
-                });
-                worlds += 1;
-                let path = format!("{disturbance} before step {at}, crash {crash:?}: {steps:?}");
-                assert!(matches!(ended, Ended::End(_) | Ended::Foreign(_)), "{ended:?}: {path}");
-                ends_for_good(&mut cluster, &path);
-            }
+    for at in 0..STEPS {
+        for crash in [None, Some(0), Some(1), Some(2), Some(4)] {
+            let mut cluster = web();
+            let (steps, ended) = run_to_end(&mut cluster, |cluster, process, number| {
+                if number == at {
+                    disturb(cluster);
+                }
+                if crash.is_some_and(|after| number == at + after) {
+                    *process = Process::default();
+                }
+            });
+            worlds += 1;
+            let path = format!("{disturbance} before step {at}, crash {crash:?}: {steps:?}");
+            assert!(matches!(ended, Ended::End(_) | Ended::Foreign(_)), "{ended:?}: {path}");
+            ends_for_good(&mut cluster, &path);
         }
     }
-    assert!(worlds > 2500, "{worlds}");
+    worlds
 }
 
 /// No journal, no mark, and nothing is written any more.
