@@ -57,7 +57,7 @@ pub(super) fn unkept(outcomes: &[ApiOutcome<()>], before: u32) -> u32 {
 /// It writes nothing if the revision is the latest already. Nothing depends on a write that is denied.
 ///
 /// While there were no more targets than revisions may be kept, the target is created without a read: nothing is to be
-/// deleted, and a name that is taken tells that the target was kept before.
+/// deleted, and a name that is taken shows that the target was kept before.
 pub(super) async fn keep(
     client: &Client,
     set: &SlimSet,
