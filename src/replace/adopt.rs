@@ -1,67 +1,84 @@
 //! The steps after the create: the new set adopts the Pods, and gets back what is the user's.
 
-use super::journal::{Journal, JournaledPod, Stage};
-use super::live::LiveSet;
-use super::next::{own_report, version, waits};
-use super::step::{End, Fault, Step};
-use super::world::{Dependents, Millis, Part, PodFacts, ReportOwner, RevisionFacts, World};
+use serde_json::json;
+
+use super::journal::{Journal, JournaledPod, Millis, Stage};
+use super::live::{self, LiveSet};
+use super::step::{Fault, Part, SetVersion, Step};
+use super::world::{DependentPod, DependentRevision, Dependents, ReportOwner, World};
 use crate::api::ReplacementReason as Reason;
 use crate::claims::claim::Manager;
-use crate::json;
-use crate::templates::{ClaimTemplate, Diff};
+use crate::templates::{StagedChange, keys};
 
 /// How often the Pods are read while the new set adopts them.
 const POLL: Millis = 200;
 
 /// A set of the name exists, and it is not the old one.
 pub(super) fn next(world: &World<'_>, set: &LiveSet, journal: &Journal) -> Step {
-    // The old one was not let go by us, or somebody deletes the new one.
-    if journal.stage != Stage::Releasing || set.terminating() {
+    // Somebody deletes the new one, and the ClaimRollout is to follow it.
+    if set.terminating() && world.report == ReportOwner::Nobody {
+        return Step::own_report(set);
+    }
+    // The old one was not let go by us.
+    if journal.stage == Stage::Prepared || set.terminating() {
         return Step::DeleteJournal;
     }
     if !set.is_marked() {
         return foreign(world, set, journal);
     }
     let old = journal.old();
-    verify(world, set, journal).unwrap_or_else(|| restore(world, set, &old))
+    restage(set, journal)
+        .or_else(|| verify(world, set, journal))
+        .or_else(|| hold_of_recreate(set, &old))
+        .or_else(|| partition(set, &old))
+        .or_else(|| managers(world, set, &old))
+        .or_else(|| own_report(world, set))
+        .unwrap_or(Step::DeleteJournal)
 }
 
 /// Somebody else created the set: GitOps, Helm or an operator.
 fn foreign(world: &World<'_>, set: &LiveSet, journal: &Journal) -> Step {
     let old = journal.old();
-    if set.replicas() < old.replicas() {
-        return Step::ScaleUp {
-            set: version(set),
-            replicas: old.replicas(),
-        };
+    // Once only: fewer replicas after that, or a DELETE, are what somebody wants.
+    if journal.stage == Stage::Releasing {
+        // With the partition of ours, somebody scaled it down after that.
+        if set.replicas() < old.replicas() && partition(set, &old).is_none() {
+            return Step::ScaleUp {
+                set: SetVersion::of(set),
+                replicas: old.replicas(),
+            };
+        }
+        return Step::WriteJournal(Box::new(journal.created()));
     }
-    if !has_templates(set, journal) {
-        let message = "somebody else created the StatefulSet with other volumeClaimTemplates while it was replaced; its \
-                       Pods and PVCs are as before";
-        return match world.report {
-            ReportOwner::Nobody => own_report(set),
-            _ => Step::End(End::Foreign(Fault::new(Reason::ForeignSet, message))),
-        };
-    }
-    verify(world, set, journal).unwrap_or_else(|| match &world.report {
-        ReportOwner::Set(uid) if uid == set.uid() => Step::DeleteJournal,
-        ReportOwner::NoReport => Step::DeleteJournal,
-        _ => own_report(set),
+    let step = verify(world, set, journal)
+        .or_else(|| partition(set, &old))
+        .or_else(|| own_report(world, set));
+    step.unwrap_or_else(|| {
+        let live = live::read_templates(set.templates());
+        if live.is_some_and(|live| journal.has_templates(&live)) {
+            return Step::DeleteJournal;
+        }
+        let message = "somebody else created the StatefulSet with other volumeClaimTemplates while it was replaced; \
+                       its Pods and PVCs are as before";
+        Step::LeaveForeign(Fault::new(Reason::ForeignSet, message))
     })
 }
 
-/// True iff the set has the templates of the journal.
-fn has_templates(set: &LiveSet, journal: &Journal) -> bool {
-    let read = |text: String| ClaimTemplate::list_from_value(json::read(&text).unwrap_or_default());
-    let live = set.object().pointer("/spec/volumeClaimTemplates");
-    let live = read(live.map(ToString::to_string).unwrap_or_default());
-    let wanted = read(serde_json::Value::from(journal.templates.clone()).to_string());
-    matches!((live, wanted), (Ok(live), Ok(wanted)) if Diff::between(&live, &wanted).is_empty())
+/// What somebody staged while the old set was deleted names the old set.
+fn restage(set: &LiveSet, journal: &Journal) -> Option<Step> {
+    let change = StagedChange::read_of_any(set.annotation(keys::STAGED)?).ok()?;
+    let is_old = change.uid == journal.uid;
+    let uid = set.uid().to_owned();
+    let staged = StagedChange { uid, ..change }.write().ok().filter(|_| is_old)?;
+    Some(Step::RestoreStaged {
+        set: SetVersion::of(set),
+        staged,
+    })
 }
 
 /// What is yet to happen until the new set has every Pod at the old revision.
 fn verify(world: &World<'_>, set: &LiveSet, journal: &Journal) -> Option<Step> {
-    let wait = |reason, message| Some(waits(world, POLL, Fault::new(reason, message)));
+    let wait = |reason, message| Some(world.waits(POLL, Fault::new(reason, message)));
     if set.update_revision().is_empty() || !set.status_is_current() {
         let message = "the StatefulSet controller has not seen the new StatefulSet".to_owned();
         return wait(Reason::StatusOutdated, message);
@@ -70,25 +87,45 @@ fn verify(world: &World<'_>, set: &LiveSet, journal: &Journal) -> Option<Step> {
     let Some(dependents) = &world.dependents else {
         return Some(Step::Read(Part::Dependents));
     };
-    if set.update_revision() != old.update_revision() && set.has_partition() && set.partition() > 0 {
-        return Some(other_revision(world, set, &old, dependents));
+    if set.update_revision() != old.update_revision()
+        && !is_of_user(set, journal, &old)
+        && let Some(hold) = hold(set, &old)
+    {
+        return Some(other_revision(world, set, &old, dependents, &hold));
     }
     let pod = journal.pods.iter().find(|pod| is_left(pod, set, dependents))?;
     let message = format!("the new StatefulSet has not adopted Pod {}", pod.name);
     wait(Reason::PodNotAdopted, message)
 }
 
+/// True iff a user changed the Pod template after the old set was deleted, so that another revision is what they want.
+/// What a webhook changes in the create has the manager of the create.
+fn is_of_user(set: &LiveSet, journal: &Journal, old: &LiveSet) -> bool {
+    let is_changed =
+        set.is_marked() && set.pod_template() != old.pod_template() && set.has_pod_template_of_others(Manager::OURS);
+    journal.has_new_pod_template || is_changed
+}
+
 /// True iff the Pod exists, and the set does not control it.
 fn is_left(pod: &JournaledPod, set: &LiveSet, dependents: &Dependents) -> bool {
-    let is_it = |other: &&PodFacts| other.uid == pod.uid && !other.terminating;
+    let is_it = |other: &&DependentPod| other.uid == pod.uid && !other.terminating;
     let found = dependents.pods.iter().find(is_it);
     found.is_some_and(|found| found.controller.as_ref().is_none_or(|owner| owner.uid != set.uid()))
 }
 
+/// What keeps the Pods at the old revision, and how to end it.
+fn hold(set: &LiveSet, old: &LiveSet) -> Option<String> {
+    if set.has_partition() && set.partition() > 0 {
+        return Some(format!("The partition {} keeps the Pods. Set it to 0", set.partition()));
+    }
+    let keeps = old.recreates_pods() && set.is_on_delete();
+    keeps.then(|| "The update strategy OnDelete keeps the Pods. Set it to Recreate".to_owned())
+}
+
 /// The new set has another revision: the same template in other bytes, or a template that a webhook changed.
-fn other_revision(world: &World<'_>, set: &LiveSet, old: &LiveSet, dependents: &Dependents) -> Step {
+fn other_revision(world: &World<'_>, set: &LiveSet, old: &LiveSet, dependents: &Dependents, hold: &str) -> Step {
     let find = |name: &str| dependents.revisions.iter().find(|revision| revision.name == name);
-    let same = |(new, old): &(&RevisionFacts, &RevisionFacts)| new.data == old.data;
+    let same = |(new, old): &(&DependentRevision, &DependentRevision)| new.data == old.data;
     let both = find(set.update_revision()).zip(find(old.update_revision()));
     if let Some((new, _)) = both.filter(same) {
         return Step::DeleteRevision {
@@ -97,34 +134,46 @@ fn other_revision(world: &World<'_>, set: &LiveSet, old: &LiveSet, dependents: &
         };
     }
     let message = format!(
-        "the new StatefulSet has revision {}, not {}: something changed its Pod template. The partition {} keeps the \
-         Pods. Set it to 0 to restart them with the new template",
+        "the new StatefulSet has revision {}, not {}: something changed its Pod template. {hold} to restart them with \
+         the new template",
         set.update_revision(),
         old.update_revision(),
-        set.partition()
     );
-    waits(world, 5_000, Fault::new(Reason::RevisionChanged, message))
+    world.waits(5_000, Fault::new(Reason::RevisionChanged, message))
 }
 
-/// The new set gets back what is the user's, and loses our mark.
-fn restore(world: &World<'_>, set: &LiveSet, old: &LiveSet) -> Step {
-    // Any other partition is a change of the user.
-    if set.has_partition() && set.partition() == old.replicas() && set.partition() != old.partition() {
-        return Step::RestorePartition {
-            set: version(set),
-            partition: old.partition(),
-        };
-    }
+/// `Recreate`, which waited as `OnDelete`.
+fn hold_of_recreate(set: &LiveSet, old: &LiveSet) -> Option<Step> {
+    (old.recreates_pods() && set.is_on_delete()).then(|| Step::RestoreStrategy {
+        set: SetVersion::of(set),
+        strategy: json!({"type": "Recreate"}),
+    })
+}
+
+/// The partition of the old set. Any other partition than ours is a change of the user.
+fn partition(set: &LiveSet, old: &LiveSet) -> Option<Step> {
+    let is_ours = set.has_partition() && set.partition() == old.replicas() && set.partition() != old.partition();
+    is_ours.then(|| Step::RestoreStrategy {
+        set: SetVersion::of(set),
+        strategy: json!({"rollingUpdate": {"partition": old.partition()}}),
+    })
+}
+
+/// The managed fields of the old set, once: the API server may keep an entry of ours.
+fn managers(world: &World<'_>, set: &LiveSet, old: &LiveSet) -> Option<Step> {
     let managed_fields = old.managed_fields_without(Manager::OURS);
-    if set.is_owned_by(Manager::OURS) && managed_fields.as_array().is_some_and(|entries| !entries.is_empty()) {
-        return Step::RestoreManagers {
-            set: version(set),
-            managed_fields,
-        };
-    }
+    let has_others = managed_fields.as_array().is_some_and(|entries| !entries.is_empty());
+    (has_others && !world.managers_restored && set.is_owned_by(Manager::OURS)).then(|| Step::RestoreManagers {
+        set: SetVersion::of(set),
+        managed_fields,
+    })
+}
+
+/// The ClaimRollout gets the new set as its owner.
+fn own_report(world: &World<'_>, set: &LiveSet) -> Option<Step> {
     match &world.report {
-        ReportOwner::Set(uid) if uid == set.uid() => Step::DeleteJournal,
-        ReportOwner::NoReport => Step::DeleteJournal,
-        _ => own_report(set),
+        ReportOwner::NoReport => None,
+        ReportOwner::Set(uid) if uid == set.uid() => None,
+        ReportOwner::Set(_) | ReportOwner::Nobody => Some(Step::own_report(set)),
     }
 }

@@ -1,12 +1,11 @@
 //! The preconditions: when a set may be replaced.
 
-use super::journal::{self, Journal};
-use super::live::LiveSet;
-use super::step::Fault;
-use super::world::{Dependents, DryRuns, Millis, Part, PodFacts, World};
+use super::journal::{self, Journal, Millis};
+use super::live::{self, LiveSet};
+use super::step::{Fault, Part};
+use super::world::{DependentPod, Dependents, DryRuns, World};
 use crate::api::ReplacementReason as Reason;
-use crate::json;
-use crate::templates::{ClaimTemplate, Diff, Phase, ReplaceSet, UpdatePolicy, keys};
+use crate::templates::{Diff, Phase, ReplaceSet, StagedChange, UpdatePolicy, keys};
 
 /// The age from which a set may be replaced. The garbage collector may not know the references to a younger one
 /// (kubernetes#131284).
@@ -60,7 +59,7 @@ pub(super) fn check(world: &World<'_>, set: &LiveSet) -> Check {
     if let Some(full) = quotas.iter().find(|quota| quota.used >= quota.hard) {
         let message = format!(
             "ResourceQuota {} allows {} StatefulSets and {} exist: raise it by one, because the old one may count for \
-             a moment after it is gone",
+             a moment after it is deleted",
             full.name, full.hard, full.used
         );
         return Check::Refused(Fault::new(Reason::QuotaFull, message));
@@ -78,10 +77,14 @@ fn is_asked(world: &World<'_>, set: &LiveSet) -> bool {
     let Some(change) = set.staged().filter(|_| wants && !paused) else {
         return false;
     };
-    let live = set.object().pointer("/spec/volumeClaimTemplates");
-    let live = json::read(&live.map(ToString::to_string).unwrap_or_default());
-    let live = live.map(ClaimTemplate::list_from_value);
-    matches!(live, Ok(Ok(live)) if !Diff::between(&live, &change.templates).is_empty())
+    let live = live::read_templates(set.templates());
+    live.is_some_and(|live| !Diff::between(&live, &change.templates).is_empty())
+}
+
+/// True iff the rollout of the change has nothing left to do.
+pub(super) fn is_rolled_out(set: &LiveSet, change: &StagedChange) -> bool {
+    let policy = set.annotation(keys::UPDATE_POLICY).and_then(|text| text.parse().ok());
+    policy.unwrap_or(change.update_policy) == UpdatePolicy::OnClaimDelete || change.phase == Phase::Complete
 }
 
 fn by_set(world: &World<'_>, set: &LiveSet) -> Option<Fault> {
@@ -94,9 +97,7 @@ fn by_set(world: &World<'_>, set: &LiveSet) -> Option<Fault> {
         return Some(Fault::new(Reason::ForeignFinalizer, message));
     }
     let change = set.staged()?;
-    let policy = set.annotation(keys::UPDATE_POLICY).and_then(|text| text.parse().ok());
-    let rolls_out = policy.unwrap_or(change.update_policy) != UpdatePolicy::OnClaimDelete;
-    if rolls_out && change.phase != Phase::Complete {
+    if !is_rolled_out(set, &change) {
         return Some(Fault::new(
             Reason::RolloutNotComplete,
             "not every PVC is updated and ready",
@@ -109,7 +110,7 @@ fn by_set(world: &World<'_>, set: &LiveSet) -> Option<Fault> {
         );
         return Some(Fault::new(Reason::PartitionSet, message));
     }
-    let fits = Journal::begin(set, Vec::new(), world.now).and_then(|journal| journal.write().ok());
+    let fits = Journal::prepare(set, None, world.now).and_then(|journal| journal.write().ok());
     let bytes = fits.map_or(usize::MAX, |text| text.len());
     (bytes > journal::MAX_BYTES).then(|| {
         let message = format!(
@@ -142,8 +143,8 @@ fn by_dependents(set: &LiveSet, dependents: &Dependents) -> Option<Fault> {
         let message = format!("{other} is owned by the StatefulSet and would lose its owner for ever");
         return Some(Fault::new(Reason::OtherDependents, message));
     }
-    let controls = |pod: &&PodFacts| pod.controller.as_ref().is_some_and(|owner| owner.uid == set.uid());
-    let pods: Vec<&PodFacts> = dependents.pods.iter().filter(controls).collect();
+    let controls = |pod: &&DependentPod| pod.controller.as_ref().is_some_and(|owner| owner.uid == set.uid());
+    let pods: Vec<&DependentPod> = dependents.pods.iter().filter(controls).collect();
     let names = (set.first_ordinal()..set.first_ordinal().saturating_add(set.replicas()))
         .map(|ordinal| format!("{}-{ordinal}", set.name()));
     let missing = { names }.find(|name| !pods.iter().any(|pod| pod.name == *name));
@@ -163,7 +164,7 @@ fn by_dependents(set: &LiveSet, dependents: &Dependents) -> Option<Fault> {
     })
 }
 
-fn by_pod(set: &LiveSet, pod: &PodFacts) -> Option<Fault> {
+fn by_pod(set: &LiveSet, pod: &DependentPod) -> Option<Fault> {
     let name = &pod.name;
     let fault = |reason, message| Some(Fault::new(reason, message));
     if pod.terminating {
@@ -203,7 +204,7 @@ fn by_dry_runs(set: &LiveSet, runs: &DryRuns) -> Option<Fault> {
 
 /// The first field of the spec that differs from the old set, except those that are meant to.
 fn changed_field(set: &LiveSet, created: &LiveSet) -> Option<String> {
-    let journal = Journal::begin(set, Vec::new(), 0)?;
+    let journal = Journal::prepare(set, None, 0)?;
     let sent = journal.recreated();
     let fields = |object: &serde_json::Value| object["spec"].as_object().cloned().unwrap_or_default();
     let (sent, created) = (fields(&sent), fields(created.object()));

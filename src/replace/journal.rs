@@ -7,8 +7,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::live::LiveSet;
-use super::world::Millis;
+use super::live::{self, DELETE, LiveSet};
+use crate::templates::{ClaimTemplate, Diff, StagedChange, keys};
+
+/// Milliseconds since the Unix epoch.
+pub type Millis = u64;
 
 /// The only version of the format.
 const VERSION: u32 = 1;
@@ -24,6 +27,8 @@ pub enum Stage {
     /// Our finalizer is the last one, and `set` is the object as it was read last. If it does not exist any more, we
     /// let it go, and it is to be created.
     Releasing,
+    /// Somebody else created a set of this name. It is not created if somebody deletes it.
+    Created,
 }
 
 /// A Pod of the old StatefulSet.
@@ -50,11 +55,13 @@ pub struct Journal {
     pub stage: Stage,
     /// When it began.
     pub began: Millis,
-    /// `whenDeleted` of the old StatefulSet before we changed it to `Retain`.
+    /// `whenDeleted` of the old StatefulSet, if we change it to `Retain`.
     pub when_deleted: Option<String>,
     /// The templates of the new StatefulSet.
     pub templates: Vec<Value>,
-    /// The Pods of the old StatefulSet.
+    /// Somebody changed the Pod template after we deleted the StatefulSet: the new one has another revision.
+    pub has_new_pod_template: bool,
+    /// The Pods that the new StatefulSet is to adopt.
     pub pods: Vec<JournaledPod>,
     /// The old StatefulSet.
     pub set: Value,
@@ -77,10 +84,18 @@ pub enum JournalError {
 }
 
 impl Journal {
-    /// The journal of a replacement that begins. None if the set has no readable staged change.
+    /// The journal of a replacement that begins, or that began with another version of the set. None if the set has no
+    /// readable staged change.
     #[must_use]
-    pub fn begin(set: &LiveSet, pods: Vec<JournaledPod>, now: Millis) -> Option<Self> {
+    pub fn prepare(set: &LiveSet, before: Option<&Self>, now: Millis) -> Option<Self> {
         let templates = set.staged()?.templates;
+        // The set has `Retain` because of us.
+        let is_ours = set.is_marked() && set.when_deleted() != Some(DELETE);
+        let before = before.filter(|before| before.uid == set.uid());
+        let when_deleted = match before.filter(|_| is_ours) {
+            Some(before) => before.when_deleted.clone(),
+            None => set.when_deleted().filter(|value| *value == DELETE).map(str::to_owned),
+        };
         let templates = templates
             .iter()
             .filter_map(|template| serde_json::from_str(&template.text()).ok());
@@ -90,10 +105,11 @@ impl Journal {
             name: set.name().to_owned(),
             uid: set.uid().to_owned(),
             stage: Stage::Prepared,
-            began: now,
-            when_deleted: set.when_deleted().map(str::to_owned),
+            began: before.map_or(now, |before| before.began),
+            when_deleted,
             templates: templates.collect(),
-            pods,
+            has_new_pod_template: false,
+            pods: Vec::new(),
             set: set.object().clone(),
             hash: String::new(),
         };
@@ -103,10 +119,27 @@ impl Journal {
     /// The journal before the old object is let go: the object as it was just read.
     #[must_use]
     pub fn release(&self, set: &LiveSet, pods: Vec<JournaledPod>) -> Self {
+        // A user who withdraws the change keeps the live templates.
+        let templates = match set.staged() {
+            Some(_) => self.templates.clone(),
+            None => set.templates().as_array().cloned().unwrap_or_default(),
+        };
         let journal = Self {
             stage: Stage::Releasing,
+            templates,
+            has_new_pod_template: self.has_new_pod_template || self.old().pod_template() != set.pod_template(),
             pods,
             set: set.object().clone(),
+            ..self.clone()
+        };
+        journal.hashed()
+    }
+
+    /// The journal once somebody else created the set.
+    #[must_use]
+    pub fn created(&self) -> Self {
+        let journal = Self {
+            stage: Stage::Created,
             ..self.clone()
         };
         journal.hashed()
@@ -121,7 +154,23 @@ impl Journal {
     /// The StatefulSet to create.
     #[must_use]
     pub fn recreated(&self) -> Value {
-        self.old().recreated(&self.templates, self.when_deleted.as_deref())
+        let old = self.old();
+        let mut object = old.recreated(&self.templates, self.when_deleted.as_deref());
+        // Somebody staged another change meanwhile. It gets the uid of the new set as soon as that is known.
+        let is_other = |change: &StagedChange| !self.has_templates(&change.templates);
+        if old.staged().as_ref().is_some_and(is_other) {
+            for key in [keys::STAGED, keys::PHASE] {
+                object["metadata"]["annotations"][key] = old.annotation(key).into();
+            }
+        }
+        object
+    }
+
+    /// True iff these are the templates of the new StatefulSet.
+    #[must_use]
+    pub fn has_templates(&self, others: &[ClaimTemplate]) -> bool {
+        let ours = live::read_templates(&self.templates.clone().into());
+        ours.is_some_and(|ours| Diff::between(&ours, others).is_empty())
     }
 
     /// True iff the old object may be let go: the journal has exactly this version of it.

@@ -5,7 +5,8 @@
 use serde_json::{Value, json};
 
 use crate::claims::Owner;
-use crate::templates::{ReplaceSet, StagedChange, keys};
+use crate::json;
+use crate::templates::{ClaimTemplate, ReplaceSet, StagedChange, keys};
 
 /// The finalizer of a StatefulSet that is being replaced. It keeps the object while the garbage collector removes the
 /// references to it, and while others may still write to it.
@@ -13,6 +14,12 @@ pub const FINALIZER: &str = "claim-rollout.io/replacing";
 
 /// The finalizer that the API server adds to a StatefulSet that is deleted without its dependents.
 const ORPHAN: &str = "orphan";
+
+/// The finalizer that the API server adds to a StatefulSet that is deleted after its dependents.
+const FOREGROUND: &str = "foregroundDeletion";
+
+/// The value of `whenDeleted` that lets PVCs depend on the StatefulSet.
+pub(super) const DELETE: &str = "Delete";
 
 /// The fields of metadata that the API server writes.
 const OF_SERVER: [&str; 8] = [
@@ -110,6 +117,12 @@ impl LiveSet {
         self.finalizers().any(|finalizer| finalizer == ORPHAN)
     }
 
+    /// True iff somebody else deleted the object with its dependents: we never do.
+    #[must_use]
+    pub fn is_deleted_in_foreground(&self) -> bool {
+        self.terminating() && self.finalizers().any(|finalizer| finalizer == FOREGROUND)
+    }
+
     /// The first finalizer of somebody else.
     #[must_use]
     pub fn foreign_finalizer(&self) -> Option<&str> {
@@ -153,6 +166,18 @@ impl LiveSet {
         value.unwrap_or(default)
     }
 
+    /// `spec.volumeClaimTemplates`
+    #[must_use]
+    pub fn templates(&self) -> &Value {
+        &self.0["spec"]["volumeClaimTemplates"]
+    }
+
+    /// `spec.template`
+    #[must_use]
+    pub fn pod_template(&self) -> &Value {
+        &self.0["spec"]["template"]
+    }
+
     /// `spec.replicas`
     #[must_use]
     pub fn replicas(&self) -> i64 {
@@ -163,6 +188,18 @@ impl LiveSet {
     #[must_use]
     pub fn first_ordinal(&self) -> i64 {
         self.number("/spec/ordinals/start").unwrap_or(0)
+    }
+
+    /// True iff the update strategy is `Recreate`: another revision would delete all Pods at once.
+    #[must_use]
+    pub fn recreates_pods(&self) -> bool {
+        self.text("/spec/updateStrategy/type") == "Recreate"
+    }
+
+    /// True iff the update strategy is `OnDelete`.
+    #[must_use]
+    pub fn is_on_delete(&self) -> bool {
+        self.text("/spec/updateStrategy/type") == "OnDelete"
     }
 
     /// True iff the update strategy has a partition.
@@ -211,6 +248,14 @@ impl LiveSet {
         entries.any(|entry| entry["manager"] == manager && entry.pointer("/fieldsV1/f:spec").is_some())
     }
 
+    /// True iff somebody else than this manager wrote to the Pod template.
+    #[must_use]
+    pub fn has_pod_template_of_others(&self, manager: &str) -> bool {
+        let entries = self.0.pointer("/metadata/managedFields").and_then(Value::as_array);
+        let mut entries = entries.into_iter().flatten();
+        entries.any(|entry| entry["manager"] != manager && entry.pointer("/fieldsV1/f:spec/f:template").is_some())
+    }
+
     /// `metadata.managedFields` without the entries of a manager.
     #[must_use]
     pub fn managed_fields_without(&self, manager: &str) -> Value {
@@ -232,12 +277,13 @@ impl LiveSet {
     }
 
     /// The StatefulSet to create in its place: every field that a user may write, with these templates. It has our
-    /// finalizer, and a partition that keeps every Pod until it is known that the new object has the old revision.
+    /// finalizer, and an update strategy that keeps every Pod until it is known that the new object has the old
+    /// revision.
     #[must_use]
     pub fn recreated(&self, templates: &[Value], when_deleted: Option<&str>) -> Value {
         let mut object = self.0.clone();
         let replicas = self.replicas();
-        let has_partition = self.has_partition();
+        let (has_partition, recreates_pods) = (self.has_partition(), self.recreates_pods());
         let Some(fields) = object.as_object_mut() else {
             return object;
         };
@@ -254,10 +300,18 @@ impl LiveSet {
         if has_partition {
             spec["updateStrategy"]["type"] = json!("RollingUpdate");
             spec["updateStrategy"]["rollingUpdate"]["partition"] = json!(replicas);
+        } else if recreates_pods {
+            spec["updateStrategy"]["type"] = json!("OnDelete");
         }
         if let Some(when_deleted) = when_deleted {
             spec["persistentVolumeClaimRetentionPolicy"]["whenDeleted"] = json!(when_deleted);
         }
         object
     }
+}
+
+/// The templates in a list of JSON values. None if they cannot be read.
+pub(super) fn read_templates(list: &Value) -> Option<Vec<ClaimTemplate>> {
+    let list = json::read(&list.to_string()).ok()?;
+    ClaimTemplate::list_from_value(list).ok()
 }

@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! check → journal → disown the ClaimRollout → mark → delete (orphan) → wait for the garbage collector and settle
-//!       → journal → let go → create → verify → partition, managed fields, ClaimRollout → delete the journal → unmark
+//!       → journal → let go → create → verify → strategy, managed fields, ClaimRollout → delete the journal → unmark
 //! ```
 //!
 //! | file | contains |
@@ -26,8 +26,15 @@ pub mod step;
 pub mod world;
 
 pub use check::basis;
-pub use journal::{Journal, Stage};
+pub use journal::{Journal, Millis, Stage};
 pub use live::{FINALIZER, LiveSet};
 pub use next::next;
-pub use step::{End, Fault, SetVersion, Step, Waits};
-pub use world::{DryRuns, Part, World};
+pub use step::{End, Fault, Part, SetVersion, Step, Waits};
+pub use world::{DryRuns, World};
+
+#[cfg(test)]
+mod journal_tests;
+#[cfg(test)]
+mod live_tests;
+#[cfg(test)]
+mod table_tests;

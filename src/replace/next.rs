@@ -4,19 +4,19 @@
 //! |---|---|---|
 //! | the old one, unmarked | any | check, journal, mark, delete |
 //! | the old one, marked, being deleted | any | wait for the garbage collector, journal, let go |
+//! | the old one, marked, being deleted in foreground | any | a user did that: unmark |
 //! | absent | `Releasing` | create |
 //! | the new one, marked | `Releasing` | verify, restore |
-//! | the new one, unmarked | `Releasing` | somebody else created it: compare |
+//! | another one, unmarked | `Releasing`, `Created` | somebody else created it: compare |
 //! | any other, marked | absent | unmark |
 
 use super::adopt;
 use super::check::{self, Check};
-use super::journal::{Journal, JournaledPod, Stage};
+use super::journal::{Journal, JournaledPod, Millis, Stage};
 use super::live::LiveSet;
-use super::step::{End, Fault, SetVersion, Step, Waits};
-use super::world::{Dependents, Millis, Part, PodFacts, ReportOwner, World};
+use super::step::{End, Fault, Part, SetVersion, Step, Waits};
+use super::world::{DependentPod, Dependents, ReportOwner, World};
 use crate::api::ReplacementReason as Reason;
-use crate::templates::keys;
 
 /// How long no object must have referred to the old set before it is let go. The caches of the controllers follow
 /// within this time; a StatefulSet controller that does not see the old ControllerRevisions would create new ones.
@@ -25,29 +25,36 @@ pub const SETTLING: Millis = 2_000;
 /// How often the references are read while the garbage collector removes them.
 const POLL: Millis = 200;
 
-/// After this time, what others should have done counts as stalled.
-const PATIENCE: Millis = 60_000;
-
 /// The next step.
 ///
 /// The function is total and deterministic, and needs nothing but the objects: so a replacement goes on after a crash
 /// at any step, and two controllers do not disturb each other.
 ///
 /// # Guarantees
-/// * A set is created only after its old object was let go by us, exactly as it was at that moment.
-/// * A set that a user deleted before that is not created again.
-/// * No Pod is deleted or restarted: the new set keeps them with a partition until it has adopted them at the old
-///   revision.
+/// The tests are in `table_tests`.
+/// * A set is created only after its old object was let go by us, as it was at that moment: no write that was
+///   acknowledged is lost (`write_that_was_acknowledged_is_not_lost`).
+/// * A set that a user deleted before we marked it is not created again. After that, the guard denies a DELETE. Without
+///   the guard, the user wins who deletes the set in foreground; any other DELETE leaves no trace that is not also of
+///   ours (`set_deleted_by_a_user_is_not_created_again`).
+/// * No Pod is deleted or restarted: nothing is let go that an object refers to
+///   (`set_is_let_go_only_without_references`), and the new set keeps the Pods with a partition until it has adopted
+///   them at the old revision (`new_set_adopts_the_pods_or_stalls`).
+/// * Every replacement ends (`replacement_ends_from_every_world`), also after a crash at any step
+///   (`crash_before_each_step_changes_nothing`).
 #[must_use]
 pub fn next(world: &World<'_>) -> Step {
     match (&world.set, &world.journal) {
         (None, None) => Step::End(End::Nothing),
-        (None, Some(journal)) if journal.stage == Stage::Releasing && !world.namespace_ends => Step::Create(journal.recreated()),
+        (None, Some(journal)) if journal.stage == Stage::Releasing && !world.namespace_ends => {
+            Step::Create(journal.recreated())
+        }
         (None, Some(_)) => Step::DeleteJournal,
         (Some(set), Some(journal)) if journal.uid != set.uid() => adopt::next(world, set, journal),
         (Some(set), journal) if set.terminating() => match set.is_marked() {
             true => release(world, set, journal.as_ref()),
-            // A user deleted it.
+            // A user deleted it, and the ClaimRollout is to follow it.
+            false if journal.is_some() && world.report == ReportOwner::Nobody => Step::own_report(set),
             false if journal.is_some() => Step::DeleteJournal,
             false => Step::End(End::Nothing),
         },
@@ -70,22 +77,24 @@ fn begin(world: &World<'_>, set: &LiveSet, journal: Option<&Journal>) -> Step {
     match (journal, &world.report) {
         (Some(_), _) => Step::DeleteJournal,
         // The ClaimRollout has lost its owner.
-        (None, ReportOwner::Nobody) => own_report(set),
+        (None, ReportOwner::Nobody) => Step::own_report(set),
         (None, _) => Step::End(end),
     }
 }
 
 /// The set may be replaced.
 fn prepare(world: &World<'_>, set: &LiveSet, journal: Option<&Journal>) -> Step {
-    let Some(_) = journal.filter(|journal| journal.stage == Stage::Prepared) else {
-        let journal = Journal::begin(set, Vec::new(), world.now).map(Box::new);
-        return journal.map_or(Step::End(End::Nothing), Step::WriteJournal);
+    let Some(prepared) = Journal::prepare(set, journal, world.now) else {
+        return Step::End(End::Nothing);
     };
+    if !journal.is_some_and(|journal| is_current(journal, &prepared)) {
+        return Step::WriteJournal(Box::new(prepared));
+    }
     if let ReportOwner::Set(_) = world.report {
         return Step::DisownReport;
     }
     if !set.is_marked() || set.when_deleted() == Some("Delete") {
-        return Step::Mark(version(set));
+        return Step::Mark(SetVersion::of(set));
     }
     Step::Delete {
         uid: set.uid().to_owned(),
@@ -93,15 +102,26 @@ fn prepare(world: &World<'_>, set: &LiveSet, journal: Option<&Journal>) -> Step 
     }
 }
 
+/// True iff the journal needs no change: a mark and a scale do not matter.
+fn is_current(journal: &Journal, prepared: &Journal) -> bool {
+    (journal.stage, &journal.when_deleted, &journal.templates)
+        == (prepared.stage, &prepared.when_deleted, &prepared.templates)
+        && check::basis(&journal.old()) == check::basis(&prepared.old())
+}
+
 /// The old set is being deleted, and our finalizer keeps it.
 fn release(world: &World<'_>, set: &LiveSet, journal: Option<&Journal>) -> Step {
+    if set.is_deleted_in_foreground() {
+        return let_user_delete(world, set, journal);
+    }
     let Some(journal) = journal else {
-        // Without a staged change it is a new set that somebody deletes: the replacement had come to its last step.
-        if set.annotation(keys::STAGED).is_none() {
-            return unmark(set, None);
-        }
-        let journal = Journal::begin(set, Vec::new(), world.now).map(Box::new);
-        return journal.map_or_else(|| unmark(set, None), Step::WriteJournal);
+        // Without a complete change it is a new set that somebody deletes: the replacement had come to its last step.
+        let is_old = set.staged().is_some_and(|change| check::is_rolled_out(set, &change));
+        let journal = Journal::prepare(set, None, world.now).filter(|_| is_old);
+        return journal.map_or_else(
+            || let_user_delete(world, set, None),
+            |journal| Step::WriteJournal(Box::new(journal)),
+        );
     };
     if let ReportOwner::Set(_) = world.report {
         return Step::DisownReport;
@@ -116,10 +136,6 @@ fn release(world: &World<'_>, set: &LiveSet, journal: Option<&Journal>) -> Step 
         return Step::LetGo(set.unmarked());
     }
     if let Some(finalizer) = set.foreign_finalizer() {
-        // A foreground deletion replaces the finalizer of ours; deleting again brings it back.
-        if finalizer == "foregroundDeletion" {
-            return delete_again(set);
-        }
         return collector(world, format!("the StatefulSet has the finalizer {finalizer}"));
     }
     let Some(dependents) = &world.dependents else {
@@ -140,6 +156,15 @@ fn release(world: &World<'_>, set: &LiveSet, journal: Option<&Journal>) -> Step 
     }
 }
 
+/// A user deleted the set, and the ClaimRollout is to follow it. The journal goes first: it must not create the set.
+fn let_user_delete(world: &World<'_>, set: &LiveSet, journal: Option<&Journal>) -> Step {
+    match (journal, &world.report) {
+        (Some(_), _) => Step::DeleteJournal,
+        (None, ReportOwner::Nobody) => Step::own_report(set),
+        (None, _) => unmark(set, None),
+    }
+}
+
 /// Deletes again: the garbage collector makes another pass.
 fn delete_again(set: &LiveSet) -> Step {
     Step::Delete {
@@ -149,26 +174,12 @@ fn delete_again(set: &LiveSet) -> Step {
 }
 
 fn collector(world: &World<'_>, message: String) -> Step {
-    waits(world, POLL, Fault::new(Reason::WaitsForGarbageCollector, message))
-}
-
-/// Waits for others.
-pub(super) fn waits(world: &World<'_>, millis: Millis, fault: Fault) -> Step {
-    let since = world.waits_since.unwrap_or(world.now);
-    let is_long = world.now.saturating_sub(since) >= PATIENCE;
-    Step::Wait {
-        millis: if is_long { millis.max(5_000) } else { millis },
-        waits: if is_long {
-            Waits::Stalled(fault)
-        } else {
-            Waits::Others(fault)
-        },
-    }
+    world.waits(POLL, Fault::new(Reason::WaitsForGarbageCollector, message))
 }
 
 /// The Pods that the new set is to adopt.
 fn orphans(dependents: &Dependents) -> Vec<JournaledPod> {
-    let orphan = |pod: &&PodFacts| pod.selected && !pod.terminating && pod.controller.is_none();
+    let orphan = |pod: &&DependentPod| pod.selected && !pod.terminating && pod.controller.is_none();
     let pods = dependents.pods.iter().filter(orphan);
     pods.map(|pod| JournaledPod {
         name: pod.name.clone(),
@@ -177,22 +188,9 @@ fn orphans(dependents: &Dependents) -> Vec<JournaledPod> {
     .collect()
 }
 
-pub(super) fn version(set: &LiveSet) -> SetVersion {
-    SetVersion {
-        uid: set.uid().to_owned(),
-        resource_version: set.resource_version().to_owned(),
-    }
-}
-
-pub(super) fn own_report(set: &LiveSet) -> Step {
-    Step::OwnReport {
-        uid: set.uid().to_owned(),
-    }
-}
-
-pub(super) fn unmark(set: &LiveSet, when_deleted: Option<String>) -> Step {
+fn unmark(set: &LiveSet, when_deleted: Option<String>) -> Step {
     Step::Unmark {
-        set: version(set),
+        set: SetVersion::of(set),
         when_deleted,
     }
 }

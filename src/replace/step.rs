@@ -2,16 +2,29 @@
 
 use serde_json::Value;
 
-use super::journal::Journal;
-use super::world::{Millis, Part};
+use super::journal::{Journal, Millis};
+use super::live::LiveSet;
 use crate::api::ReplacementReason;
+
+/// The parts of the world that are read only if they are needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// [`World::guarded`](super::World::guarded)
+    Guard,
+    /// [`World::dependents`](super::World::dependents), by reads that are not served from a cache.
+    Dependents,
+    /// [`World::quotas`](super::World::quotas)
+    Quotas,
+    /// [`World::dry_runs`](super::World::dry_runs)
+    DryRuns,
+}
 
 /// The next step of a replacement. Every write names the uid, and the resourceVersion where it depends on it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
     /// Read this part of the world, and decide again.
     Read(Part),
-    /// Write the journal.
+    /// Write the journal, if it still is as it was read.
     WriteJournal(Box<Journal>),
     /// Remove the owner of the ClaimRollout, so that the garbage collector cannot delete it.
     DisownReport,
@@ -24,7 +37,7 @@ pub enum Step {
         /// The resourceVersion that the preconditions were checked for. None once the set is being deleted.
         resource_version: Option<String>,
     },
-    /// Update the old set without our finalizer: it is gone when the API server answers.
+    /// Update the old set without our finalizer: it does not exist any more when the API server answers.
     LetGo(Value),
     /// Create the new set.
     Create(Value),
@@ -42,12 +55,19 @@ pub enum Step {
         /// The uid.
         uid: String,
     },
-    /// Give the new set the partition of the old one.
-    RestorePartition {
+    /// Give the change that somebody staged meanwhile the uid of the new set.
+    RestoreStaged {
         /// The set.
         set: SetVersion,
-        /// The partition.
-        partition: i64,
+        /// The value of the annotation.
+        staged: String,
+    },
+    /// Give the new set the update strategy of the old one.
+    RestoreStrategy {
+        /// The set.
+        set: SetVersion,
+        /// The fields of `spec.updateStrategy` to change.
+        strategy: Value,
     },
     /// Give the new set the managed fields of the old one.
     RestoreManagers {
@@ -61,8 +81,10 @@ pub enum Step {
         /// The uid of the set.
         uid: String,
     },
-    /// Delete the journal.
+    /// Delete the journal, if it still is as it was read.
     DeleteJournal,
+    /// Delete the journal, and leave the set that somebody else created. This ends the replacement.
+    LeaveForeign(Fault),
     /// Remove our finalizer.
     Unmark {
         /// The set.
@@ -108,8 +130,6 @@ pub enum End {
     Nothing,
     /// The set is not replaced. It is as before.
     Refused(Fault),
-    /// Somebody else created a set of this name.
-    Foreign(Fault),
 }
 
 /// Why a set is not replaced, or not yet.
@@ -119,6 +139,23 @@ pub struct Fault {
     pub reason: ReplacementReason,
     /// The reason in a sentence, with what to do.
     pub message: String,
+}
+
+impl SetVersion {
+    pub(super) fn of(set: &LiveSet) -> Self {
+        Self {
+            uid: set.uid().to_owned(),
+            resource_version: set.resource_version().to_owned(),
+        }
+    }
+}
+
+impl Step {
+    pub(super) fn own_report(set: &LiveSet) -> Self {
+        Self::OwnReport {
+            uid: set.uid().to_owned(),
+        }
+    }
 }
 
 impl Fault {

@@ -1,13 +1,13 @@
 //! The input of the decision: what was read from the API server.
 
-use super::journal::Journal;
+use super::journal::{Journal, Millis};
 use super::live::LiveSet;
-use super::step::Fault;
+use super::step::{Fault, Step, Waits};
 use crate::api::Settings;
 use crate::claims::Owner;
 
-/// Milliseconds since the Unix epoch.
-pub type Millis = u64;
+/// After this time, what others should have done counts as stalled.
+const PATIENCE: Millis = 60_000;
 
 /// What was read. Parts that the decision does not need are not read: [`Step::Read`](super::Step::Read) asks for them.
 #[derive(Clone, Debug)]
@@ -38,25 +38,14 @@ pub struct World<'a> {
     pub checked: Option<String>,
     /// The write that the API server denied before the set was deleted.
     pub denied: Option<Fault>,
-    /// True iff the API server denies every create in the namespace, because it is being deleted or gone.
+    /// True iff the API server denies every create in the namespace, because it is being deleted or does not exist.
     pub namespace_ends: bool,
+    /// True iff this process gave the new set its managed fields back. The API server may keep an entry of ours.
+    pub managers_restored: bool,
     /// Since when no object refers to the old set.
     pub unreferenced_since: Option<Millis>,
     /// Since when the present step has waited.
     pub waits_since: Option<Millis>,
-}
-
-/// The parts of the world that are read only if they are needed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
-    /// [`World::guarded`]
-    Guard,
-    /// [`World::dependents`], by reads that are not served from a cache.
-    Dependents,
-    /// [`World::quotas`]
-    Quotas,
-    /// [`World::dry_runs`]
-    DryRuns,
 }
 
 /// The owner of the ClaimRollout of the set.
@@ -75,18 +64,18 @@ pub enum ReportOwner {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dependents {
     /// The Pods of the namespace that a StatefulSet controls, or whose labels match the selector.
-    pub pods: Vec<PodFacts>,
+    pub pods: Vec<DependentPod>,
     /// All other objects that have an owner, as `(kind and name, uid of an owner)`.
     pub others: Vec<(String, String)>,
     /// Objects of other kinds that refer to the set, as far as our rights show them.
     pub unknown: Vec<String>,
     /// The data of ControllerRevisions, by name.
-    pub revisions: Vec<RevisionFacts>,
+    pub revisions: Vec<DependentRevision>,
 }
 
 /// A ControllerRevision that the set controls.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RevisionFacts {
+pub struct DependentRevision {
     /// `metadata.name`
     pub name: String,
     /// `metadata.uid`
@@ -97,7 +86,7 @@ pub struct RevisionFacts {
 
 /// A Pod.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PodFacts {
+pub struct DependentPod {
     /// `metadata.name`
     pub name: String,
     /// `metadata.uid`
@@ -138,4 +127,20 @@ pub struct DryRuns {
     pub create: Result<(), String>,
     /// CREATE under another name: the object that would be stored.
     pub created: Result<LiveSet, String>,
+}
+
+impl World<'_> {
+    /// Waits for others.
+    pub(super) fn waits(&self, millis: Millis, fault: Fault) -> Step {
+        let since = self.waits_since.unwrap_or(self.now);
+        let is_long = self.now.saturating_sub(since) >= PATIENCE;
+        Step::Wait {
+            millis: if is_long { millis.max(5_000) } else { millis },
+            waits: if is_long {
+                Waits::Stalled(fault)
+            } else {
+                Waits::Others(fault)
+            },
+        }
+    }
 }
