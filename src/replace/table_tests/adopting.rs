@@ -1,0 +1,153 @@
+//! After the create: the new set adopts the Pods at their revision, or somebody is called.
+
+use super::process::{Process, run};
+use super::{Change, Cluster, Ended, Run, run_alone, state, web, writes};
+
+fn other_template(set: &mut serde_json::Value) {
+    set["spec"]["template"]["spec"]["priority"] = 1.into();
+    set["spec"]["template"]["spec"]["containers"][0]["image"] = "b".into();
+}
+
+/// Whether the new set exists.
+fn is_created(cluster: &Cluster) -> bool {
+    cluster.set.as_ref().is_some_and(|set| set.uid() != "uid-1")
+}
+
+/// Runs, with a change as soon as the new set exists.
+fn run_with(cluster: &mut Cluster, change: Change) -> Run {
+    let mut is_done = false;
+    run(cluster, &mut Process::default(), |cluster, _, _| {
+        if is_created(cluster) && !is_done {
+            is_done = true;
+            change(cluster);
+        }
+    })
+}
+
+/// How it ends.
+fn ended(run: &Run) -> String {
+    match &run.ended {
+        Ended::Stalled(fault) => format!("{}: {}", fault.reason, fault.message),
+        other => format!("{other:?}"),
+    }
+}
+
+/// A change of the fixture, a change of the new set, how it ends, and the state afterwards.
+type Row = (&'static str, Change, Change, &'static str, &'static str);
+
+const ROWS: &[Row] = &[
+    (
+        "a Pod is not adopted",
+        |cluster| cluster.not_adopted.push("web-1"),
+        |_| {},
+        "PodNotAdopted: the new StatefulSet has not adopted Pod web-1",
+        "replaced, a journal (Releasing), the finalizer claim-rollout.io/replacing, partition 3, fields of ours, \
+         ClaimRollout of Nobody, web-1 is an orphan",
+    ),
+    (
+        "a Pod is not adopted, and being deleted",
+        |cluster| cluster.not_adopted.push("web-1"),
+        |cluster| cluster.pods[1].terminating = true,
+        "End(Nothing)",
+        "replaced, web-1 is an orphan",
+    ),
+    (
+        "a Pod is deleted",
+        |cluster| cluster.not_adopted.push("web-1"),
+        |cluster| drop(cluster.pods.remove(1)),
+        "End(Nothing)",
+        "replaced",
+    ),
+    (
+        "a Pod is created again by the new set",
+        |cluster| cluster.not_adopted.push("web-1"),
+        |cluster| {
+            cluster.pods.remove(1);
+            cluster.control();
+        },
+        "End(Nothing)",
+        "replaced",
+    ),
+    (
+        "another controller has the Pod",
+        |_| {},
+        |cluster| {
+            let owner = crate::rollout::fixtures::owner("Other", "o", "other");
+            cluster.pods[1].controller = Some(owner);
+            cluster.not_adopted.push("web-1");
+        },
+        "PodNotAdopted: the new StatefulSet has not adopted Pod web-1",
+        "replaced, a journal (Releasing), the finalizer claim-rollout.io/replacing, partition 3, fields of ours, \
+         ClaimRollout of Nobody, web-1 is an orphan",
+    ),
+    (
+        "the Pod template is the same in other bytes",
+        |cluster| cluster.writes_other_bytes = true,
+        |_| {},
+        "End(Nothing)",
+        "replaced",
+    ),
+    (
+        "something changes the Pod template of the new set",
+        |cluster| cluster.late_webhook = Some(other_template),
+        |_| {},
+        "RevisionChanged: the new StatefulSet has revision web-b, not web-a: something changed its Pod template. The \
+         partition 3 keeps the Pods. Set it to 0 to restart them with the new template",
+        "replaced, a journal (Releasing), the finalizer claim-rollout.io/replacing, partition 3, fields of ours, \
+         ClaimRollout of Nobody",
+    ),
+    (
+        "something changes it, and the user agrees",
+        |cluster| cluster.late_webhook = Some(other_template),
+        |cluster| {
+            cluster.control();
+            cluster.change(|set| set["spec"]["updateStrategy"]["rollingUpdate"]["partition"] = 0.into());
+        },
+        "End(Nothing)",
+        "replaced, web-0 restarted, web-1 restarted, web-2 restarted",
+    ),
+];
+
+#[test]
+fn new_set_adopts_the_pods_or_stalls() {
+    for (row, before, change, end, expected) in ROWS {
+        let mut cluster = web();
+        before(&mut cluster);
+        let run = run_with(&mut cluster, *change);
+        assert_eq!(ended(&run), *end, "{row}: {:?}", run.steps);
+        assert_eq!(state(&cluster), *expected, "{row}: {:?}", run.steps);
+    }
+}
+
+/// What made it stall ends, and so does the replacement.
+#[test]
+fn stalled_replacement_goes_on() {
+    let mut cluster = web();
+    cluster.not_adopted.push("web-1");
+    assert!(matches!(run_alone(&mut cluster).ended, Ended::Stalled(_)));
+    cluster.not_adopted.clear();
+    cluster.settle();
+    let run = run_alone(&mut cluster);
+    assert_eq!(
+        writes(&run.steps),
+        "RestoreStrategy, Wait, RestoreManagers, OwnReport, DeleteJournal, Unmark"
+    );
+    assert_eq!(state(&cluster), "replaced");
+}
+
+/// The revision of ours goes; the Pods keep theirs.
+#[test]
+fn revision_of_the_same_template_is_deleted() {
+    let mut cluster = web();
+    cluster.writes_other_bytes = true;
+    let run = run_alone(&mut cluster);
+    assert_eq!(
+        run.steps.iter().filter(|step| *step == "DeleteRevision").count(),
+        1,
+        "{:?}",
+        run.steps
+    );
+    let revisions: Vec<String> = cluster.revisions().into_iter().map(|revision| revision.name).collect();
+    assert_eq!(revisions, ["web-a"]);
+    assert_eq!(cluster.live().update_revision(), "web-a");
+}

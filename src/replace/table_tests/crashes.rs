@@ -1,0 +1,123 @@
+//! Crashes, conflicts, and two controllers: the replacement ends in the same state.
+
+use super::cluster::{Answer, Cluster};
+use super::process::Process;
+use super::{End, Ended, STEPS, run, run_alone, run_to_end, state, web};
+use crate::replace::Step;
+
+/// With PVCs that depend on the set, so that the mark changes the spec.
+fn dependent() -> Cluster {
+    let mut cluster = web();
+    cluster.change(|object| {
+        object["spec"]["persistentVolumeClaimRetentionPolicy"]["whenDeleted"] = "Delete".into();
+    });
+    cluster.control();
+    cluster
+}
+
+type World = fn() -> Cluster;
+
+/// The fixtures, with the state after their replacement.
+const WORLDS: [(World, &str); 2] = [(web, "replaced"), (dependent, "replaced, whenDeleted Delete")];
+
+#[test]
+fn crash_before_each_step_changes_nothing() {
+    for (world, expected) in WORLDS {
+        for at in 0..STEPS {
+            let mut cluster = world();
+            let (steps, ended) = run_to_end(&mut cluster, |_, process, number| {
+                if number == at {
+                    *process = Process::default();
+                }
+            });
+            assert_eq!(ended, Ended::End(End::Nothing), "{at}: {steps:?}");
+            assert_eq!(state(&cluster), expected, "{at}: {steps:?}");
+        }
+    }
+}
+
+/// A process keeps nothing but the time since when it has waited.
+#[test]
+fn crash_before_all_steps_changes_nothing() {
+    let mut cluster = web();
+    let run = run(&mut cluster, &mut Process::default(), |_, process, _| {
+        *process = process.crashed_while_waiting();
+    });
+    assert_eq!(run.ended, Ended::End(End::Nothing), "{:?}", run.steps);
+    assert_eq!(state(&cluster), "replaced", "{:?}", run.steps);
+}
+
+#[test]
+fn conflict_at_each_write_is_answered_by_a_retry() {
+    let mut conflicts = 0;
+    for at in 0..STEPS {
+        for writes in [1, 3] {
+            let mut cluster = web();
+            let mut process = Process::default();
+            let (mut number, mut reads) = (0, Vec::new());
+            // A write of somebody else between the decision and its execution.
+            for _ in 0..at {
+                let decision = process.decide(&cluster, &mut reads);
+                if matches!(decision.step, Step::End(_)) {
+                    break;
+                }
+                number += 1;
+                if let Step::Wait { millis, .. } = decision.step {
+                    cluster.now += millis;
+                    cluster.settle();
+                    continue;
+                }
+                if number + writes > at {
+                    cluster.change(|object| object["metadata"]["labels"]["n"] = number.to_string().into());
+                }
+                let answer = process.execute(&mut cluster, &decision);
+                conflicts += u32::from(answer != Answer::Done);
+            }
+            let (steps, ended) = run_to_end(&mut cluster, |_, _, _| {});
+            assert_eq!(ended, Ended::End(End::Nothing), "{at} {writes}: {steps:?}");
+            assert_eq!(state(&cluster), "replaced", "{at} {writes}: {steps:?}");
+        }
+    }
+    assert!(conflicts > 10, "only {conflicts} conflicts");
+}
+
+/// One controller decides a step, another one takes some steps, and then the first one executes its step.
+#[test]
+fn late_step_of_another_controller_does_no_harm() {
+    for decided in 0..STEPS {
+        for taken in 1..STEPS {
+            let mut cluster = web();
+            let mut late = None;
+            let mut first = Process::default();
+            let run = run(&mut cluster, &mut Process::default(), |cluster, process, number| {
+                if number == decided {
+                    first = process.clone();
+                    late = Some(first.decide(cluster, &mut Vec::new()));
+                }
+                if let Some(decision) = late.take_if(|_| number == decided + taken)
+                    && !matches!(decision.step, Step::Wait { .. } | Step::End(_))
+                {
+                    first.execute(cluster, &decision);
+                }
+            });
+            let row = format!("{decided} {taken}: {:?}", run.steps);
+            assert_eq!(run.ended, Ended::End(End::Nothing), "{row}");
+            run_alone(&mut cluster);
+            assert_eq!(state(&cluster), "replaced", "{row}");
+        }
+    }
+}
+
+/// Two controllers in turn, each of which has its own memory.
+#[test]
+fn controllers_in_turn_replace_the_set_once() {
+    let mut cluster = web();
+    let mut other = Process::default();
+    let run = run(&mut cluster, &mut Process::default(), |_, process, _| {
+        std::mem::swap(process, &mut other);
+    });
+    assert_eq!(run.ended, Ended::End(End::Nothing), "{:?}", run.steps);
+    assert_eq!(state(&cluster), "replaced", "{:?}", run.steps);
+    let creates = run.steps.iter().filter(|step| *step == "Create").count();
+    assert_eq!(creates, 1, "{:?}", run.steps);
+}

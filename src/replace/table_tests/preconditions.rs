@@ -1,0 +1,322 @@
+//! The preconditions: one world for each, with the reason, the message, and what was read.
+
+use serde_json::json;
+
+use super::cluster::{Cluster, NOW, staged, web};
+use super::process::{Process, world};
+use super::{Change, End, Ended, run, run_alone};
+use crate::api::{ReplacementReason, Settings};
+use crate::replace::live::{FINALIZER, LiveSet};
+use crate::replace::next;
+use crate::replace::step::{Fault, Part, Step};
+use crate::replace::world::{CountQuota, ReportOwner, World};
+use crate::templates::{Phase, ReplaceSet, keys};
+
+/// A change of the fixture, the parts that are read, the reason and the message.
+type Row = (fn(&mut Cluster), &'static [Part], &'static str);
+
+const NONE: &[Part] = &[];
+const GUARD: &[Part] = &[Part::Guard];
+const PODS: &[Part] = &[Part::Guard, Part::Dependents];
+const QUOTAS: &[Part] = &[Part::Guard, Part::Dependents, Part::Quotas];
+const ALL: &[Part] = &[Part::Guard, Part::Dependents, Part::Quotas, Part::DryRuns];
+
+fn partition(cluster: &mut Cluster, partition: i64) {
+    cluster.change(|object| object["spec"]["updateStrategy"]["rollingUpdate"]["partition"] = partition.into());
+    cluster.control();
+}
+
+fn created(cluster: &mut Cluster, time: &str) {
+    cluster.change(|object| object["metadata"]["creationTimestamp"] = time.into());
+}
+
+fn quota(used: u64) -> CountQuota {
+    CountQuota {
+        name: "sets".to_owned(),
+        hard: 3,
+        used,
+    }
+}
+
+const ROWS: &[Row] = &[
+    (
+        |cluster| _ = cluster.change(|object| object["metadata"]["finalizers"] = json!(["example.com/clean"])),
+        NONE,
+        "ForeignFinalizer: the StatefulSet has the finalizer example.com/clean: who set it would clean up when it is \
+         deleted",
+    ),
+    (
+        |cluster| {
+            cluster.change(|object| {
+                object["metadata"]["annotations"][keys::STAGED] = staged("2Gi", Phase::RollingOut, "uid-1").into();
+            });
+        },
+        NONE,
+        "RolloutNotComplete: not every PVC is updated and ready",
+    ),
+    (
+        |cluster| partition(cluster, 1),
+        NONE,
+        "PartitionSet: the partition is 1: set it to 0, so that every Pod has one revision",
+    ),
+    (
+        |cluster| _ = cluster.change(|object| object["metadata"]["annotations"]["big"] = "x".repeat(900 * 1024).into()),
+        NONE,
+        "TooLarge: the StatefulSet takes 923293 bytes, but the journal holds 921600",
+    ),
+    (
+        |cluster| _ = cluster.change(|object| object["spec"]["minReadySeconds"] = 1.into()),
+        NONE,
+        "StatusOutdated: the StatefulSet controller has not seen the last change of the StatefulSet",
+    ),
+    (
+        |cluster| created(cluster, "2026-01-01T00:59:01Z"),
+        NONE,
+        "TooYoung: the StatefulSet is younger than a minute; it is replaced after that",
+    ),
+    (
+        |cluster| cluster.guard = false,
+        GUARD,
+        "GuardMissing: the guard is not installed: it denies that others delete the StatefulSet meanwhile; apply \
+         deploy/guard, or set guard.enabled in the chart",
+    ),
+    (
+        |cluster| cluster.unknown.push("Widget w".to_owned()),
+        PODS,
+        "OtherDependents: Widget w is owned by the StatefulSet and would lose its owner for ever",
+    ),
+    (
+        |cluster| cluster.pods[1].terminating = true,
+        PODS,
+        "PodTerminating: Pod web-1 is being deleted",
+    ),
+    (
+        |cluster| cluster.pods[1].selected = false,
+        PODS,
+        "PodNotSelected: the selector does not match the labels of Pod web-1, so that it would not be adopted",
+    ),
+    (
+        |cluster| cluster.pods[1].revision = "web-0".to_owned(),
+        PODS,
+        "PodNotUpdated: Pod web-1 has revision web-0, not web-a",
+    ),
+    (
+        |cluster| cluster.pods[1].ready = false,
+        PODS,
+        "PodNotReady: Pod web-1 is not Ready",
+    ),
+    (
+        |cluster| drop(cluster.pods.remove(1)),
+        PODS,
+        "PodNotReady: Pod web-1 is missing",
+    ),
+    (
+        |cluster| cluster.pods[2].controller = None,
+        PODS,
+        "PodNotReady: Pod web-2 is missing",
+    ),
+    (
+        |cluster| {
+            cluster.change(|object| object["spec"]["ordinals"]["start"] = 5.into());
+            cluster.change(|object| object["status"]["observedGeneration"] = 2.into());
+        },
+        PODS,
+        "PodNotReady: Pod web-5 is missing",
+    ),
+    (
+        |cluster| {
+            let mut more = cluster.pods[0].clone();
+            more.name = "web-3".to_owned();
+            cluster.pods.push(more);
+        },
+        PODS,
+        "ScalingDown: 4 Pods exist, but the StatefulSet has 3 replicas",
+    ),
+    (
+        |cluster| cluster.quotas = vec![quota(2), quota(3)],
+        QUOTAS,
+        "QuotaFull: ResourceQuota sets allows 3 StatefulSets and 3 exist: raise it by one, because the old one may \
+         count for a moment after it is deleted",
+    ),
+    (
+        |cluster| cluster.denies = [Some("protected"), Some("and more")],
+        ALL,
+        "DeleteDenied: DELETE would be denied: protected",
+    ),
+    (
+        |cluster| cluster.denies = [None, Some("too long")],
+        ALL,
+        "CreateDenied: CREATE would be denied: too long",
+    ),
+    (
+        |cluster| {
+            cluster.webhook = Some(|object| object["spec"]["template"]["spec"]["priority"] = 1.into());
+        },
+        ALL,
+        "CreateChanges: a webhook changes spec.template of a new StatefulSet, so that its Pods would restart",
+    ),
+    (
+        |cluster| cluster.webhook = Some(|object| object["spec"]["updateStrategy"]["type"] = "OnDelete".into()),
+        ALL,
+        "CreateChanges: a webhook changes spec.updateStrategy of a new StatefulSet, so that its Pods would restart",
+    ),
+    (
+        |cluster| cluster.webhook = Some(|object| object["spec"]["added"] = 1.into()),
+        ALL,
+        "CreateChanges: a webhook changes spec.added of a new StatefulSet, so that its Pods would restart",
+    ),
+];
+
+fn text(fault: &Fault) -> String {
+    format!("{}: {}", fault.reason, fault.message)
+}
+
+/// Nothing is written.
+#[test]
+fn precondition_not_met_writes_nothing() {
+    for (change, parts, expected) in ROWS {
+        let mut cluster = web();
+        change(&mut cluster);
+        let before = format!("{cluster:?}");
+        let run = run_alone(&mut cluster);
+        let reads: Vec<String> = parts.iter().map(|part| format!("read {part:?}")).collect();
+        assert_eq!(run.steps, reads, "{expected}");
+        let Ended::End(End::Refused(fault)) = run.ended else {
+            panic!("{expected}: {:?}", run.ended);
+        };
+        assert_eq!(text(&fault), *expected);
+        assert_eq!(format!("{cluster:?}"), before, "{expected}");
+    }
+}
+
+/// With the mark, a journal and a ClaimRollout without an owner: all of it is undone, the set first.
+#[test]
+fn precondition_lost_after_the_mark_undoes_it() {
+    for (change, _, expected) in ROWS {
+        let mut cluster = web();
+        cluster.change(|object| {
+            object["spec"]["persistentVolumeClaimRetentionPolicy"]["whenDeleted"] = "Delete".into();
+        });
+        cluster.control();
+        let mut process = Process::default();
+        for _ in 0..3 {
+            let decision = process.decide(&cluster, &mut Vec::new());
+            process.execute(&mut cluster, &decision);
+        }
+        cluster.control();
+        assert!(cluster.is_marked() && cluster.live().when_deleted() == Some("Retain"));
+        change(&mut cluster);
+        cluster.change(|object| {
+            let finalizers = object["metadata"]["finalizers"].as_array_mut().expect("a list");
+            if !finalizers.iter().any(|one| one == FINALIZER) {
+                finalizers.push(FINALIZER.into());
+            }
+        });
+        let run = run_alone(&mut cluster);
+        let steps = run.steps.iter().filter(|step| !step.starts_with("read"));
+        let steps: Vec<&str> = steps.map(String::as_str).collect();
+        assert_eq!(steps, ["Unmark", "DeleteJournal", "OwnReport"], "{expected}");
+        let Ended::End(End::Refused(fault)) = run.ended else {
+            panic!("{expected}: {:?}", run.ended);
+        };
+        // The undoing is a change that the StatefulSet controller has yet to see.
+        let reason = expected.split(':').next().expect("a reason");
+        let reasons = [reason, "StatusOutdated"];
+        assert!(reasons.contains(&fault.reason.as_str()), "{expected}: {fault:?}");
+        assert!(!cluster.is_marked(), "{expected}");
+        assert_eq!(cluster.live().when_deleted(), Some("Delete"), "{expected}");
+        assert_eq!(cluster.journal, None, "{expected}");
+        assert_eq!(cluster.report, ReportOwner::Set("uid-1".to_owned()), "{expected}");
+    }
+}
+
+/// The settings, and a write that the API server denied.
+#[test]
+fn precondition_of_the_caller_is_a_refusal() {
+    let cluster = web();
+    let mut denied = world(&cluster, &Process::default());
+    let fault = Fault::new(ReplacementReason::StepDenied, "the step Mark was denied");
+    denied.denied = Some(fault.clone());
+    assert_eq!(next(&denied), Step::End(End::Refused(fault)));
+    let mut allowed = world(&cluster, &Process::default());
+    allowed.allowed = Err("shrink".to_owned());
+    let fault = Fault::new(ReplacementReason::StagedChangeNotAllowed, "shrink");
+    assert_eq!(next(&allowed), Step::End(End::Refused(fault)));
+}
+
+/// An age of a minute is enough, and an unreadable time is none.
+#[test]
+fn set_of_a_minute_is_old_enough() {
+    for time in ["2026-01-01T00:59:00Z", "2026-01-01T00:00:00Z", "no time"] {
+        let mut cluster = web();
+        created(&mut cluster, time);
+        assert_eq!(cluster.now, NOW);
+        let step = next(&world(&cluster, &Process::default()));
+        assert_eq!(step, Step::Read(Part::Guard), "{time}");
+    }
+}
+
+fn annotate(cluster: &mut Cluster, key: &str, value: &str) {
+    cluster.change(|object| object["metadata"]["annotations"][key] = value.into());
+}
+
+/// Who asks for nothing gets nothing, and nothing is read.
+#[test]
+fn set_without_a_request_is_left_alone() {
+    let rows: [(&str, Change); 5] = [
+        ("replace-set: Never", |cluster| {
+            annotate(cluster, keys::REPLACE_SET, "Never");
+        }),
+        ("the default is Never", |cluster| {
+            annotate(cluster, keys::REPLACE_SET, "unknown");
+        }),
+        ("paused", |cluster| annotate(cluster, keys::PAUSED, "true")),
+        ("the staged change is of another set", |cluster| {
+            annotate(cluster, keys::STAGED, &staged("2Gi", Phase::Complete, "uid-0"));
+        }),
+        ("the live templates are the desired ones", |cluster| {
+            annotate(cluster, keys::STAGED, &staged("1Gi", Phase::Complete, "uid-1"));
+        }),
+    ];
+    for (row, change) in rows {
+        let mut cluster = web();
+        change(&mut cluster);
+        let run = run_alone(&mut cluster);
+        assert_eq!(run.steps, [""; 0], "{row}");
+        assert_eq!(run.ended, Ended::End(End::Nothing), "{row}");
+    }
+}
+
+/// The setting decides without the annotation.
+#[test]
+fn default_replace_set_asks_for_all_sets() {
+    let mut cluster = web();
+    annotate(&mut cluster, keys::REPLACE_SET, "unknown");
+    let settings = Settings {
+        default_replace_set: ReplaceSet::WhenComplete,
+        ..Settings::default()
+    };
+    let process = Process::default();
+    let asked = World {
+        settings: &settings,
+        ..world(&cluster, &process)
+    };
+    assert_eq!(next(&asked), Step::Read(Part::Guard));
+}
+
+/// The command `replace` needs no annotation, and does not care about a pause. Every other precondition holds.
+#[test]
+fn forced_replacement_needs_no_request() {
+    for (key, value) in [(keys::REPLACE_SET, "Never"), (keys::PAUSED, "true")] {
+        let mut cluster = web();
+        cluster.change(|object| object["metadata"]["annotations"][key] = value.into());
+        let mut process = Process::forced();
+        let run = run(&mut cluster, &mut process, |_, _, _| {});
+        assert_eq!(run.ended, Ended::End(End::Nothing), "{key}");
+        assert_eq!(super::state(&cluster), "replaced", "{key}");
+        assert_eq!(
+            cluster.set.as_ref().and_then(|set: &LiveSet| set.annotation(key)),
+            Some(value)
+        );
+    }
+}

@@ -1,0 +1,91 @@
+//! The steps of a replacement without disturbances, in the order of the design (section 7).
+
+use serde_json::json;
+
+use super::{Cluster, End, Ended, run_alone, state, web, writes};
+
+/// The steps of the design.
+const STEPS: &str = "WriteJournal(Prepared), DisownReport, Mark, Delete, Wait, WriteJournal(Releasing), LetGo, Create, \
+                     Wait, RestoreStrategy, Wait, RestoreManagers, OwnReport, DeleteJournal, Unmark";
+
+/// A change of the fixture, the steps, and the state afterwards.
+type Row = (&'static str, fn(&mut Cluster), &'static str, &'static str);
+
+const ROWS: &[Row] = &[
+    ("as in the design", |_| {}, STEPS, "replaced"),
+    (
+        "PVCs depend on the set until it is marked",
+        |cluster| {
+            cluster.change(|object| {
+                object["spec"]["persistentVolumeClaimRetentionPolicy"]["whenDeleted"] = "Delete".into();
+            });
+            cluster.control();
+        },
+        STEPS,
+        "replaced, whenDeleted Delete",
+    ),
+    (
+        "no ClaimRollout",
+        |cluster| cluster.report = super::ReportOwner::NoReport,
+        "WriteJournal(Prepared), Mark, Delete, Wait, WriteJournal(Releasing), LetGo, Create, Wait, RestoreStrategy, \
+         Wait, RestoreManagers, DeleteJournal, Unmark",
+        "replaced, ClaimRollout of NoReport",
+    ),
+    (
+        "managed fields are not kept: nothing is restored",
+        |cluster| _ = cluster.change(|object| object["metadata"]["managedFields"] = json!([])),
+        "WriteJournal(Prepared), DisownReport, Mark, Delete, Wait, WriteJournal(Releasing), LetGo, Create, Wait, \
+         RestoreStrategy, Wait, OwnReport, DeleteJournal, Unmark",
+        "replaced, fields of ours",
+    ),
+    (
+        "the API server keeps an entry of ours: it is asked once",
+        |cluster| cluster.keeps_managers = true,
+        STEPS,
+        "replaced, fields of ours",
+    ),
+];
+
+#[test]
+fn replacement_takes_the_steps_of_the_design() {
+    for (row, change, steps, expected) in ROWS {
+        let mut cluster = web();
+        change(&mut cluster);
+        let run = run_alone(&mut cluster);
+        assert_eq!(writes(&run.steps), *steps, "{row}");
+        assert_eq!(run.ended, Ended::End(End::Nothing), "{row}");
+        assert_eq!(state(&cluster), *expected, "{row}");
+    }
+}
+
+/// The reads: everything before the first write, then the Pods while they are orphaned and adopted.
+#[test]
+fn replacement_reads_the_preconditions_once() {
+    let mut cluster = web();
+    let run = run_alone(&mut cluster);
+    let first = run
+        .steps
+        .iter()
+        .position(|step| !step.starts_with("read"))
+        .expect("a write");
+    assert_eq!(
+        run.steps[..first],
+        ["read Guard", "read Dependents", "read Quotas", "read DryRuns"]
+    );
+    let later = run.steps[first..].iter().filter(|step| step.starts_with("read"));
+    assert!({ later }.all(|step| step == "read Dependents"), "{:?}", run.steps);
+}
+
+/// After the end nothing is left to do, and a set that is deleted then stays deleted.
+#[test]
+fn set_deleted_after_the_end_stays_deleted() {
+    for (policy, finalizer) in super::others::POLICIES {
+        let mut cluster = web();
+        run_alone(&mut cluster);
+        assert!(cluster.user_deletes(finalizer), "{policy}");
+        cluster.settle();
+        let run = run_alone(&mut cluster);
+        assert_eq!(run.steps, [""; 0], "{policy}");
+        assert_eq!(cluster.set, None, "{policy}");
+    }
+}
