@@ -58,8 +58,8 @@ fn foreign(world: &World<'_>, set: &LiveSet, journal: &Journal) -> Step {
         if live.is_some_and(|live| journal.has_templates(&live)) {
             return Step::DeleteJournal;
         }
-        let message = "somebody else created the StatefulSet with other volumeClaimTemplates while it was replaced; its \
-                       Pods and PVCs are as before";
+        let message = "somebody else created the StatefulSet with other volumeClaimTemplates while it was replaced; \
+                       its Pods and PVCs are as before";
         Step::LeaveForeign(Fault::new(Reason::ForeignSet, message))
     })
 }

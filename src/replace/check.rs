@@ -35,10 +35,7 @@ pub(super) fn check(world: &World<'_>, set: &LiveSet) -> Check {
     if world.checked.as_deref() == Some(&basis(set)) {
         return Check::Allowed;
     }
-    if let Some(fault) = by_status(set)
-        .or_else(|| by_age(world, set))
-        .or_else(|| by_size(world, set))
-    {
+    if let Some(fault) = by_status(set).or_else(|| by_age(world, set)) {
         return Check::Refused(fault);
     }
     match world.guarded {
@@ -62,7 +59,7 @@ pub(super) fn check(world: &World<'_>, set: &LiveSet) -> Check {
     if let Some(full) = quotas.iter().find(|quota| quota.used >= quota.hard) {
         let message = format!(
             "ResourceQuota {} allows {} StatefulSets and {} exist: raise it by one, because the old one may count for \
-             a moment after it was deleted",
+             a moment after it is deleted",
             full.name, full.hard, full.used
         );
         return Check::Refused(Fault::new(Reason::QuotaFull, message));
@@ -113,11 +110,6 @@ fn by_set(world: &World<'_>, set: &LiveSet) -> Option<Fault> {
         );
         return Some(Fault::new(Reason::PartitionSet, message));
     }
-    None
-}
-
-/// Set if the set does not fit into the journal.
-fn by_size(world: &World<'_>, set: &LiveSet) -> Option<Fault> {
     let fits = Journal::prepare(set, None, world.now).and_then(|journal| journal.write().ok());
     let bytes = fits.map_or(usize::MAX, |text| text.len());
     (bytes > journal::MAX_BYTES).then(|| {

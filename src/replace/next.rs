@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | the old one, unmarked | any | check, journal, mark, delete |
 //! | the old one, marked, being deleted | any | wait for the garbage collector, journal, let go |
+//! | the old one, marked, being deleted in foreground | any | a user did that: unmark |
 //! | absent | `Releasing` | create |
 //! | the new one, marked | `Releasing` | verify, restore |
 //! | another one, unmarked | `Releasing`, `Created` | somebody else created it: compare |
@@ -30,11 +31,17 @@ const POLL: Millis = 200;
 /// at any step, and two controllers do not disturb each other.
 ///
 /// # Guarantees
-/// * A set is created only after its old object was let go by us, exactly as it was at that moment.
-/// * A set that a user deleted before we marked it is not created again. Then the guard denies a DELETE. Without the
-///   guard, the user wins who deletes the set in foreground; any other DELETE leaves no trace that is not also ours.
-/// * No Pod is deleted or restarted: the new set keeps them with a partition until it has adopted them at the old
-///   revision.
+/// The tests are in `table_tests`.
+/// * A set is created only after its old object was let go by us, as it was at that moment: no write that was
+///   acknowledged is lost (`write_that_was_acknowledged_is_not_lost`).
+/// * A set that a user deleted before we marked it is not created again. After that, the guard denies a DELETE. Without
+///   the guard, the user wins who deletes the set in foreground; any other DELETE leaves no trace that is not also of
+///   ours (`set_deleted_by_a_user_is_not_created_again`).
+/// * No Pod is deleted or restarted: nothing is let go that an object refers to
+///   (`set_is_let_go_only_without_references`), and the new set keeps the Pods with a partition until it has adopted
+///   them at the old revision (`new_set_adopts_the_pods_or_stalls`).
+/// * Every replacement ends (`replacement_ends_from_every_world`), also after a crash at any step
+///   (`crash_before_each_step_changes_nothing`).
 #[must_use]
 pub fn next(world: &World<'_>) -> Step {
     match (&world.set, &world.journal) {

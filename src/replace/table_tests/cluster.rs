@@ -29,8 +29,8 @@ pub(super) struct Object {
 pub(super) struct Cluster {
     pub(super) now: Millis,
     pub(super) set: Option<LiveSet>,
-    /// The resourceVersion and the text of the journal.
-    pub(super) journal: Option<(u64, String)>,
+    /// The journal, and its resourceVersion.
+    pub(super) journal: Option<(u64, Journal)>,
     pub(super) report: ReportOwner,
     pub(super) pods: Vec<DependentPod>,
     pub(super) others: Vec<Object>,
@@ -88,7 +88,9 @@ pub(super) fn manifest(size: &str) -> Value {
         "spec": {
             "replicas": 3, "serviceName": "web", "podManagementPolicy": "OrderedReady",
             "selector": {"matchLabels": {"app": "web"}},
-            "template": {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "web", "image": "a"}]}},
+            "template": {
+                "metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "web", "image": "a"}]}
+            },
             "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}},
             "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain", "whenScaled": "Retain"},
             "volumeClaimTemplates": templates(size)
@@ -155,12 +157,6 @@ impl Cluster {
 
     pub(super) fn is_marked(&self) -> bool {
         self.set.as_ref().is_some_and(LiveSet::is_marked)
-    }
-
-    /// The journal, as a controller reads it.
-    pub(super) fn journal(&self) -> Option<Journal> {
-        let (_, text) = self.journal.as_ref()?;
-        Some(Journal::read(text).expect("a journal"))
     }
 
     pub(super) fn dependents(&self) -> Dependents {
@@ -240,7 +236,7 @@ impl Cluster {
             return Answer::Conflict;
         }
         let number = self.number();
-        self.journal = journal.map(|journal| (number, journal.write().expect("JSON")));
+        self.journal = journal.map(|journal| (number, journal.clone()));
         Answer::Done
     }
 

@@ -175,7 +175,10 @@ fn foreign_set_deleted_is_not_created_again() {
                 let mut cluster = let_go("2Gi", one_replica);
                 let mut is_deleted = false;
                 let run = run(&mut cluster, &mut Process::default(), |cluster, process, number| {
-                    let is_known = cluster.journal().is_none_or(|journal| journal.stage == Stage::Created);
+                    let is_known = cluster
+                        .journal
+                        .as_ref()
+                        .is_none_or(|(_, journal)| journal.stage == Stage::Created);
                     if number >= at && !is_deleted && is_known {
                         is_deleted = cluster.user_deletes(finalizer);
                         cluster.settle();

@@ -14,7 +14,7 @@ use crate::templates::{Phase, keys};
 fn journal(cluster: &mut Cluster, change: fn(Journal, &Cluster) -> Journal) {
     let prepared = Journal::prepare(cluster.live(), None, 0).expect("a staged change");
     let journal = change(prepared, cluster);
-    cluster.journal = Some((1, journal.write().expect("JSON")));
+    cluster.journal = Some((1, journal));
 }
 
 fn prepared(cluster: &mut Cluster) {

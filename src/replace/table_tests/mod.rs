@@ -1,5 +1,5 @@
-//! Replacements in a model of a namespace: what [`next`](super::next::next) does, as tables. The model applies each step
-//! as an API server does; the garbage collector, the StatefulSet controller and users act in between.
+//! Replacements in a model of a namespace: what [`next`](super::next::next) does, as tables. The model applies each
+//! step as an API server does; the garbage collector, the StatefulSet controller and users act in between.
 
 mod adopting;
 mod cluster;
@@ -37,14 +37,20 @@ fn run_alone(cluster: &mut Cluster) -> Run {
 }
 
 /// Runs processes until one has nothing left to do: what was denied is tried again later.
-fn run_to_end(
+fn run_to_end(cluster: &mut Cluster, meanwhile: impl FnMut(&mut Cluster, &mut Process, usize)) -> (Vec<String>, Ended) {
+    run_on(cluster, Process::default(), meanwhile)
+}
+
+/// As [`run_to_end`], from this process.
+fn run_on(
     cluster: &mut Cluster,
+    mut process: Process,
     mut meanwhile: impl FnMut(&mut Cluster, &mut Process, usize),
 ) -> (Vec<String>, Ended) {
     let (mut steps, mut before) = (Vec::new(), 0);
     let mut ended = Ended::Never;
     for _ in 0..4 {
-        let more = run(cluster, &mut Process::default(), |cluster, process, number| {
+        let more = run(cluster, &mut process, |cluster, process, number| {
             meanwhile(cluster, process, before + number);
         });
         before += 1000;
@@ -54,6 +60,7 @@ fn run_to_end(
             break;
         }
         steps.push("later".to_owned());
+        process = Process::default();
         cluster.now += 61_000;
         cluster.settle();
     }
@@ -67,7 +74,7 @@ fn run_to_end(
 /// user. Everything that should not be so is added.
 fn state(cluster: &Cluster) -> String {
     let mut found = Vec::new();
-    if let Some(journal) = cluster.journal() {
+    if let Some((_, journal)) = &cluster.journal {
         found.push(format!("a journal ({:?})", journal.stage));
     }
     let set = match &cluster.set {

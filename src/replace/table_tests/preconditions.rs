@@ -135,8 +135,8 @@ const ROWS: &[Row] = &[
     (
         |cluster| cluster.quotas = vec![quota(2), quota(3)],
         QUOTAS,
-        "QuotaFull: ResourceQuota sets allows 3 StatefulSets and 3 exist: raise it by one, because the old one may count \
-         for a moment after it was deleted",
+        "QuotaFull: ResourceQuota sets allows 3 StatefulSets and 3 exist: raise it by one, because the old one may \
+         count for a moment after it is deleted",
     ),
     (
         |cluster| cluster.denies = [Some("protected"), Some("and more")],

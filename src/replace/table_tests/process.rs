@@ -61,7 +61,7 @@ pub(super) fn world(cluster: &Cluster, process: &Process) -> World<'static> {
         allowed: Ok(()),
         forced: process.forced,
         set: cluster.set.clone(),
-        journal: cluster.journal(),
+        journal: cluster.journal.as_ref().map(|(_, journal)| journal.clone()),
         report: cluster.report.clone(),
         guarded: process.guarded,
         dependents: process.dependents.clone(),

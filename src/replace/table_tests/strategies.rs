@@ -8,8 +8,8 @@ use super::{Change, End, Ended, run_alone, state, web, writes};
 use crate::templates::{Phase, keys};
 
 /// The steps before those of the new set.
-const BEFORE: &str = "WriteJournal(Prepared), DisownReport, Mark, Delete, Wait, WriteJournal(Releasing), LetGo, Create, \
-                      Wait, ";
+const BEFORE: &str = "WriteJournal(Prepared), DisownReport, Mark, Delete, Wait, WriteJournal(Releasing), LetGo, \
+                      Create, Wait, ";
 /// The steps after the update strategy was restored.
 const AFTER: &str = "RestoreManagers, OwnReport, DeleteJournal, Unmark";
 

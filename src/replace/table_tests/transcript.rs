@@ -27,8 +27,8 @@ const ROWS: &[Row] = &[
     (
         "no ClaimRollout",
         |cluster| cluster.report = super::ReportOwner::NoReport,
-        "WriteJournal(Prepared), Mark, Delete, Wait, WriteJournal(Releasing), LetGo, Create, Wait, RestoreStrategy, Wait, \
-         RestoreManagers, DeleteJournal, Unmark",
+        "WriteJournal(Prepared), Mark, Delete, Wait, WriteJournal(Releasing), LetGo, Create, Wait, RestoreStrategy, \
+         Wait, RestoreManagers, DeleteJournal, Unmark",
         "replaced, ClaimRollout of NoReport",
     ),
     (
