@@ -41,7 +41,7 @@ pub enum Step {
     LetGo(Value),
     /// Create the new set.
     Create(Value),
-    /// Give the set that somebody else created the replicas of the old one, and a partition.
+    /// Give the set that somebody else created the replicas of the old one.
     ScaleUp {
         /// The set.
         set: SetVersion,

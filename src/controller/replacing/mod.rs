@@ -4,7 +4,7 @@
 //! | file | contains |
 //! |---|---|
 //! | `cluster` | reads of the set, the journal, the ClaimRollout |
-//! | `parts` | reads of the parts that a decision asks for |
+//! | `parts`, `others` | reads of the parts that a decision asks for |
 //! | `steps` | execution of a step |
 //! | `run` | one replacement, from its first step to its end |
 //! | `notify`, `metrics` | status, Events, log and metrics of replacements |
@@ -14,6 +14,7 @@
 pub(super) mod cluster;
 pub(super) mod metrics;
 mod notify;
+mod others;
 mod parts;
 pub(super) mod queue;
 mod run;

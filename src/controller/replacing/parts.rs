@@ -13,6 +13,7 @@ use super::super::api_calls::{ApiOutcome, call};
 use super::super::slim_pod::{POD_REVISION, PodStatus};
 use super::super::slim_set::owner;
 use super::cluster::{Cluster, SetName, found_or, sets_path};
+use super::others::owned_by;
 use crate::replace::world::{CountQuota, DependentPod, DependentRevision, Dependents, DryRuns};
 use crate::replace::{Journal, LiveSet, Part, World, basis};
 
@@ -40,8 +41,13 @@ impl Cluster {
                 world.guarded = Some(guarded.map_err(|error| error.to_string())?);
             }
             Part::Dependents => {
-                let live = world.set.clone();
-                world.dependents = Some(self.dependents(set, live.as_ref()).await?);
+                let live = world.set.as_ref();
+                let mut dependents = self.dependents(set, live).await?;
+                // Before the set is marked. After that nothing can be done about them.
+                if let Some(live) = live.filter(|live| !live.is_marked()) {
+                    dependents.unknown = owned_by(&self.client, set, live.uid()).await;
+                }
+                world.dependents = Some(dependents);
             }
             Part::Quotas => world.quotas = Some(self.count_quotas(set).await?),
             Part::DryRuns => {

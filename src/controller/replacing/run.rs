@@ -19,6 +19,9 @@ const FRESH: Duration = Duration::from_secs(5);
 /// The pauses after a failed step in milliseconds: the first while the set does not exist, and otherwise; the longest.
 const PAUSES: [(u64, u64); 2] = [(50, 1_000), (1_000, 60_000)];
 
+/// How often a pause checks whether the controller stops, in milliseconds.
+const POLL: Millis = 200;
+
 /// After this many failures before the first write, the set is not replaced for now.
 const TRIES: u32 = 2;
 
@@ -269,7 +272,17 @@ impl Run<'_> {
             self.notify(sight, Happened::Stalled(fault.clone()));
         }
         self.kept.dependents = None;
-        tokio::time::sleep(Duration::from_millis(millis)).await;
+        self.pause(millis).await;
+    }
+
+    /// Sleeps, unless the controller stops.
+    async fn pause(&self, millis: Millis) {
+        let mut left = millis;
+        while left > 0 && !self.stopping.load(Ordering::Acquire) {
+            let step = left.min(POLL);
+            tokio::time::sleep(Duration::from_millis(step)).await;
+            left -= step;
+        }
     }
 
     /// Pauses after a failure.
@@ -291,7 +304,7 @@ impl Run<'_> {
             let what = Happened::Stalled(step_denied(why.to_owned()));
             let _ = self.notices.unbounded_send(Notice { uid: None, what });
         }
-        tokio::time::sleep(Duration::from_millis(pause)).await;
+        self.pause(pause).await;
     }
 
     fn ended(&self, end: End) -> Ended {

@@ -1,0 +1,127 @@
+//! Objects of other kinds that a StatefulSet owns, as far as our rights show them.
+
+use k8s_openapi::api::authorization::v1::{ResourceRule, SelfSubjectRulesReview, SelfSubjectRulesReviewSpec};
+use kube::api::{Api, ApiResource, DynamicObject, ListParams, PostParams};
+use kube::discovery::{Discovery, Scope, verbs};
+use kube::{Client, ResourceExt};
+
+use super::super::api_calls::{ApiOutcome, call};
+use super::cluster::SetName;
+
+/// The kinds whose references a replacement handles, and those that have no such owner.
+const KNOWN: [&str; 7] = [
+    "pods",
+    "persistentvolumeclaims",
+    "controllerrevisions",
+    "claimrollouts",
+    "events",
+    "limitranges",
+    "resourcequotas",
+];
+
+/// The objects of the namespace that this set owns, besides those that a replacement handles, each as kind and name.
+///
+/// It is as good as our rights: a kind that we may not list is not looked at, and a request that fails finds nothing.
+pub(super) async fn owned_by(client: &Client, set: &SetName, uid: &str) -> Vec<String> {
+    let rules = rules(client, &set.namespace).await;
+    let mut found = Vec::new();
+    if rules.iter().all(|rule| !lists_others(rule)) {
+        return found;
+    }
+    let Ok(discovered) = Discovery::new(client.clone()).run_aggregated().await else {
+        return found;
+    };
+    for group in discovered.groups() {
+        for (resource, capabilities) in group.recommended_resources() {
+            let is_listed = capabilities.scope == Scope::Namespaced
+                && capabilities.supports_operation(verbs::LIST)
+                && !KNOWN.contains(&&*resource.plural)
+                && rules.iter().any(|rule| allows(rule, &resource));
+            if is_listed {
+                found.extend(owned(client, set, uid, &resource).await);
+            }
+        }
+    }
+    found
+}
+
+/// What we may do in the namespace.
+async fn rules(client: &Client, namespace: &str) -> Vec<ResourceRule> {
+    let review = SelfSubjectRulesReview {
+        spec: SelfSubjectRulesReviewSpec {
+            namespace: Some(namespace.to_owned()),
+        },
+        ..SelfSubjectRulesReview::default()
+    };
+    let reviews: Api<SelfSubjectRulesReview> = Api::all(client.clone());
+    match call(reviews.create(&PostParams::default(), &review)).await {
+        ApiOutcome::Done(review) => review.status.map(|status| status.resource_rules).unwrap_or_default(),
+        _ => Vec::new(),
+    }
+}
+
+fn lists(rule: &ResourceRule) -> bool {
+    let mut verbs = rule.verbs.iter();
+    verbs.any(|verb| verb == "list" || verb == "*") && rule.resource_names.as_ref().is_none_or(Vec::is_empty)
+}
+
+/// True iff the rule lists a kind that a replacement does not handle.
+fn lists_others(rule: &ResourceRule) -> bool {
+    let mut resources = rule.resources.iter().flatten();
+    lists(rule) && resources.any(|resource| !KNOWN.contains(&&**resource))
+}
+
+fn allows(rule: &ResourceRule, resource: &ApiResource) -> bool {
+    let has = |list: &Option<Vec<String>>, word: &str| {
+        let mut items = list.iter().flatten();
+        items.any(|item| item == word || item == "*")
+    };
+    lists(rule) && has(&rule.api_groups, &resource.group) && has(&rule.resources, &resource.plural)
+}
+
+async fn owned(client: &Client, set: &SetName, uid: &str, resource: &ApiResource) -> Vec<String> {
+    let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), &set.namespace, resource);
+    let ApiOutcome::Done(listed) = call(api.list_metadata(&ListParams::default())).await else {
+        return Vec::new();
+    };
+    let owned = listed.items.iter().filter(|object| {
+        let mut owners = object.owner_references().iter();
+        owners.any(|owner| owner.uid == uid)
+    });
+    owned
+        .map(|object| format!("{} {}", resource.kind, object.name_any()))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ApiResource, ResourceRule, allows, lists_others};
+
+    #[test]
+    fn rule_allows_a_list_of_its_kinds() {
+        let rule = |group: &str, resource: &str, verb: &str, names: &[&str]| ResourceRule {
+            api_groups: Some(vec![group.to_owned()]),
+            resources: Some(vec![resource.to_owned()]),
+            verbs: vec![verb.to_owned()],
+            resource_names: Some(names.iter().map(|name| (*name).to_owned()).collect()),
+        };
+        let jobs = ApiResource {
+            group: "batch".to_owned(),
+            version: "v1".to_owned(),
+            api_version: "batch/v1".to_owned(),
+            kind: "Job".to_owned(),
+            plural: "jobs".to_owned(),
+        };
+        for (rule, expected) in [
+            (rule("batch", "jobs", "list", &[]), (true, true)),
+            (rule("*", "*", "*", &[]), (true, true)),
+            (rule("batch", "jobs", "get", &[]), (false, false)),
+            (rule("batch", "jobs", "list", &["one"]), (false, false)),
+            (rule("batch", "cronjobs", "list", &[]), (false, true)),
+            (rule("apps", "jobs", "list", &[]), (false, true)),
+            (rule("", "pods", "list", &[]), (false, false)),
+        ] {
+            assert_eq!((allows(&rule, &jobs), lists_others(&rule)), expected, "{rule:?}");
+        }
+    }
+}
