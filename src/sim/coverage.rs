@@ -6,8 +6,14 @@ use crate::rollout::replica::{self, At, Replica};
 use crate::rollout::snapshot::Strategy;
 use crate::rollout::{Action, ClaimState, Plan, Reason, Snapshot, Target};
 
-/// Reasons that no decision emits.
-const OF_THE_SHELL: [Reason; 3] = [Reason::ClaimUpdated, Reason::PodEvicted, Reason::ClaimRolloutNotWritten];
+/// Reasons that no decision of the rollout emits.
+const OF_THE_SHELL: [Reason; 5] = [
+    Reason::ClaimUpdated,
+    Reason::PodEvicted,
+    Reason::ClaimRolloutNotWritten,
+    Reason::StatefulSetReplaced,
+    Reason::StatefulSetNotReplaced,
+];
 
 /// Bit sets of what was reached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
