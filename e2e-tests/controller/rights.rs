@@ -5,16 +5,10 @@ use crate::installation::ACCOUNT;
 use crate::rights::granted_rights_are_the_used_rights;
 
 /// Rights that no request shows, with the reason.
-const UNSEEN: [(&str, &str); 2] = [
-    (
-        "create claim-rollout.io/claimrollouts",
-        "an apply of a missing object is logged as a patch, but needs both rights",
-    ),
-    (
-        "delete claim-rollout.io/claimrollouts",
-        "the admission plugin OwnerReferencesPermissionEnforcement (OpenShift) asks for it where a ClaimRollout gets a new owner",
-    ),
-];
+const UNSEEN: [(&str, &str); 1] = [(
+    "delete claim-rollout.io/claimrollouts",
+    "the admission plugin OwnerReferencesPermissionEnforcement (OpenShift) asks for it where a ClaimRollout gets a new owner",
+)];
 
 pub(super) async fn rights_of_deploy_are_the_used_ones(env: &Environment) -> anyhow::Result<()> {
     granted_rights_are_the_used_rights(&env.cluster, &["controller/rbac.yaml"], ACCOUNT, &UNSEEN).await

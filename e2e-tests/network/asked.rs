@@ -48,7 +48,7 @@ impl Asked {
             Self::Ready
         } else if path.contains("/claimrollouts/") && path.ends_with("/status") {
             Self::Status
-        } else if path.contains("/claimrollouts/") {
+        } else if path.contains("/claimrollouts") {
             Self::Target
         } else if path.contains("/leases") {
             Self::Lease

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use k8s_openapi::ByteString;
+use k8s_openapi::api::authorization::v1::{ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec};
 use k8s_openapi::api::core::v1::Secret;
-use kube::api::{Api, DeleteParams, GetParams, ListParams, Preconditions, Request};
+use kube::api::{Api, DeleteParams, GetParams, ListParams, PostParams, Preconditions, Request};
 use kube::{Client, ResourceExt};
 use serde::Deserialize;
 use serde_json::Value;
@@ -126,8 +127,31 @@ impl Cluster {
             .map_err(|idle| idle.to_string())
     }
 
-    /// The sets that have a journal.
+    /// Whether we may list the journals. Without the rights to replace sets there are none, and a LIST would be denied.
+    async fn may_list(&self) -> ApiOutcome<bool> {
+        let review = SelfSubjectAccessReview {
+            spec: SelfSubjectAccessReviewSpec {
+                resource_attributes: Some(ResourceAttributes {
+                    namespace: Some(self.journals.clone()),
+                    verb: Some("list".to_owned()),
+                    resource: Some("secrets".to_owned()),
+                    ..ResourceAttributes::default()
+                }),
+                ..SelfSubjectAccessReviewSpec::default()
+            },
+            ..SelfSubjectAccessReview::default()
+        };
+        let reviews: Api<SelfSubjectAccessReview> = Api::all(self.client.clone());
+        let reviewed = call(reviews.create(&PostParams::default(), &review)).await;
+        reviewed.and_then(|review| ApiOutcome::Done(review.status.is_some_and(|status| status.allowed)))
+    }
+
+    /// The sets that have a journal; none if we may not list them.
     pub(super) async fn journaled(&self) -> ApiOutcome<Vec<SetName>> {
+        match self.may_list().await {
+            ApiOutcome::Done(true) => {}
+            other => return other.and_then(|_| ApiOutcome::Done(Vec::new())),
+        }
         let listed = call(self.secrets().list(&ListParams::default().labels(JOURNAL_LABEL))).await;
         listed.and_then(|listed| {
             let names = listed.items.iter().filter_map(|secret| match read_journal(secret) {
@@ -161,7 +185,7 @@ impl Cluster {
         secret.metadata.labels = Some([(JOURNAL_LABEL.to_owned(), "true".to_owned())].into());
         secret.metadata.resource_version = version.map(str::to_owned);
         let secrets = self.secrets();
-        let params = kube::api::PostParams::default();
+        let params = PostParams::default();
         let written = match version {
             None => call(secrets.create(&params, &secret)).await,
             Some(_) => call(secrets.replace(&secret_name(set), &params, &secret)).await,
