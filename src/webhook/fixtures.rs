@@ -184,12 +184,15 @@ impl Served {
     }
 }
 
-/// Reads the answer until the server closes the connection.
+/// Reads the answer. It is empty if the server closes the connection without one.
 pub(super) async fn answer(stream: &mut TlsStream<TcpStream>) -> HttpAnswer {
     let mut bytes = Vec::new();
-    // A server may close without close_notify; only the bytes before that count.
-    let read = timeout(PATIENCE, stream.read_to_end(&mut bytes)).await;
-    assert!(read.is_ok(), "the server did not close the connection");
+    let read = async {
+        // A server may close without close_notify; only the bytes before that count.
+        while !is_complete(&bytes) && matches!(stream.read_buf(&mut bytes).await, Ok(1..)) {}
+    };
+    let read = timeout(PATIENCE, read).await;
+    assert!(read.is_ok(), "the server did not answer, nor close the connection");
     let text = String::from_utf8(bytes).expect("text");
     let (head, body) = text.split_once("\r\n\r\n").unwrap_or_default();
     let status = head.split(' ').nth(1).and_then(|code| code.parse().ok());
@@ -200,6 +203,17 @@ pub(super) async fn answer(stream: &mut TlsStream<TcpStream>) -> HttpAnswer {
     }
 }
 
+/// Whether these bytes have a head and a body of the length that the head announces. The server may leave the
+/// connection open for a while after that, so that a client that still sends can read the answer.
+fn is_complete(bytes: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(bytes);
+    let Some((head, body)) = text.split_once("\r\n\r\n") else {
+        return false;
+    };
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+    length.and_then(|length| length.parse().ok()) == Some(body.len())
+}
+
 /// One request on a connection of its own.
 pub(super) async fn call(served: &Served, head: &str, body: &str) -> HttpAnswer {
     let (method, path) = head.split_once(' ').expect("a method");
@@ -207,7 +221,7 @@ pub(super) async fn call(served: &Served, head: &str, body: &str) -> HttpAnswer 
     send(served, &(head + body)).await
 }
 
-/// Sends this text, and reads until the server closes the connection.
+/// Sends this text, and reads the answer.
 pub(super) async fn send(served: &Served, text: &str) -> HttpAnswer {
     let mut stream = served.connect().await;
     stream.write_all(text.as_bytes()).await.expect("sent");
