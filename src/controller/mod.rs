@@ -94,6 +94,8 @@ pub use client::WriteBudget;
 pub use lease::Election;
 pub(crate) use lease::NAME as LEASE;
 pub use places::ClassLimits;
+#[cfg(feature = "cli")]
+pub(crate) use replacing::by_hand;
 
 /// The field manager of every write.
 pub const FIELD_MANAGER: &str = crate::claims::claim::Manager::OURS;

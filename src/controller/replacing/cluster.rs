@@ -19,11 +19,11 @@ use super::super::views;
 use crate::api::Settings;
 use crate::replace::journal::Millis;
 use crate::replace::world::ReportOwner;
-use crate::replace::{Journal, LiveSet, World};
+use crate::replace::{Journal, LiveSet, Stage, World};
 use crate::rollout::Target;
 
 /// The label of the Secrets that are journals.
-pub(super) const JOURNAL_LABEL: &str = "claim-rollout.io/journal";
+pub(crate) const JOURNAL_LABEL: &str = "claim-rollout.io/journal";
 
 /// The key of the journal in its Secret.
 const JOURNAL_KEY: &str = "journal";
@@ -58,6 +58,12 @@ impl Sight {
     /// The uid of the set.
     pub(super) fn uid(&self) -> Option<String> {
         self.set.as_ref().map(|set| set.uid().to_owned())
+    }
+
+    /// True iff we let the set go, and it does not exist yet again.
+    pub(super) fn is_let_go(&self) -> bool {
+        let journal = self.journal.as_ref();
+        self.set.is_none() && journal.is_some_and(|journal| journal.stage == Stage::Releasing)
     }
 }
 
@@ -96,35 +102,7 @@ impl Cluster {
 
     /// The world that the next decision reads, without the parts that it has to ask for.
     pub(super) fn world(&self, sight: &Sight, forced: bool) -> World<'_> {
-        let report = sight.report.as_ref();
-        World {
-            now: (self.clock)(),
-            settings: &self.settings,
-            allowed: sight.set.as_ref().map_or(Ok(()), |set| self.allows(set)),
-            forced,
-            set: sight.set.clone(),
-            journal: sight.journal.clone(),
-            report: report.map_or(ReportOwner::NoReport, report_owner),
-            guarded: None,
-            dependents: None,
-            quotas: None,
-            dry_runs: None,
-            checked: None,
-            denied: None,
-            namespace_ends: false,
-            managers_restored: false,
-            unreferenced_since: None,
-            waits_since: None,
-        }
-    }
-
-    /// Whether the staged change obeys the rules of the settings.
-    fn allows(&self, set: &LiveSet) -> Result<(), String> {
-        let slim = slim(set)?;
-        let view = views::set(&slim).map_err(|error| error.to_string())?;
-        Target::staged(&view, &self.settings)
-            .map(drop)
-            .map_err(|idle| idle.to_string())
+        world(&self.settings, (self.clock)(), sight, forced)
     }
 
     /// Whether we may list the journals. Without the rights to replace sets there are none, and a LIST would be denied.
@@ -206,6 +184,39 @@ impl Cluster {
     }
 }
 
+/// The world of a sight at this time.
+pub(super) fn world<'a>(settings: &'a Settings, now: Millis, sight: &Sight, forced: bool) -> World<'a> {
+    let report = sight.report.as_ref();
+    World {
+        now,
+        settings,
+        allowed: sight.set.as_ref().map_or(Ok(()), |set| allows(settings, set)),
+        forced,
+        set: sight.set.clone(),
+        journal: sight.journal.clone(),
+        report: report.map_or(ReportOwner::NoReport, report_owner),
+        guarded: None,
+        dependents: None,
+        quotas: None,
+        dry_runs: None,
+        checked: None,
+        denied: None,
+        namespace_ends: false,
+        managers_restored: false,
+        unreferenced_since: None,
+        waits_since: None,
+    }
+}
+
+/// Whether the staged change obeys the rules of the settings.
+fn allows(settings: &Settings, set: &LiveSet) -> Result<(), String> {
+    let slim = slim(set)?;
+    let view = views::set(&slim).map_err(|error| error.to_string())?;
+    Target::staged(&view, settings)
+        .map(drop)
+        .map_err(|idle| idle.to_string())
+}
+
 impl SetName {
     pub(in super::super) fn new(namespace: impl Into<String>, name: impl Into<String>) -> Self {
         Self {
@@ -232,7 +243,11 @@ fn secret_name(set: &SetName) -> String {
     format!("claim-rollout-journal-{digits}")
 }
 
-fn read_journal(secret: &Secret) -> Result<Journal, String> {
+/// Reads a journal from its Secret.
+///
+/// # Errors
+/// Why it cannot be read.
+pub(crate) fn read_journal(secret: &Secret) -> Result<Journal, String> {
     let data = secret.data.as_ref().and_then(|data| data.get(JOURNAL_KEY));
     let text = data.map(|bytes| String::from_utf8_lossy(&bytes.0)).unwrap_or_default();
     Journal::read(&text).map_err(|error| error.to_string())

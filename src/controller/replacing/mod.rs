@@ -10,7 +10,10 @@
 //! | `notify`, `metrics` | status, Events, log and metrics of replacements |
 //! | `queue` | which sets are to be replaced, and the replacements in progress |
 //! | `start` | start and resumption of replacements |
+//! | `by_hand` | replacements without a controller, for the commands |
 
+#[cfg(feature = "cli")]
+pub(crate) mod by_hand;
 pub(super) mod cluster;
 pub(super) mod metrics;
 mod notify;

@@ -23,7 +23,7 @@ const COUNT: &str = "count/statefulsets.apps";
 /// A Pod with its labels.
 #[derive(Clone, Debug, Deserialize, Resource)]
 #[resource(inherit = "CorePod")]
-struct LabeledPod {
+pub(super) struct LabeledPod {
     metadata: ObjectMeta,
     #[serde(default)]
     status: PodStatus,
@@ -74,8 +74,7 @@ impl Cluster {
         let revisions = found_or("ControllerRevisions", revisions)?.map(|list| list.items);
         let revisions = revisions.unwrap_or_default();
         let claims = found_or("PVCs", claims)?.map(|list| list.items).unwrap_or_default();
-        let selector = live.and_then(|live| LabelSelector::deserialize(live.selector()).ok());
-        let selector = selector.and_then(|selector| Selector::try_from(selector).ok());
+        let selector = live.and_then(selector);
         let mut others = Vec::new();
         for revision in &revisions {
             others.extend(owners("ControllerRevision", &revision.metadata));
@@ -173,6 +172,11 @@ fn why<T>(outcome: ApiOutcome<T>) -> String {
     }
 }
 
+/// The selector of the set, if it is valid.
+pub(super) fn selector(set: &LiveSet) -> Option<Selector> {
+    Selector::try_from(LabelSelector::deserialize(set.selector()).ok()?).ok()
+}
+
 /// The owners of an object, as `(kind and name, uid of the owner)`.
 fn owners(kind: &str, metadata: &ObjectMeta) -> Vec<(String, String)> {
     let name = format!("{kind} {}", metadata.name.as_deref().unwrap_or_default());
@@ -180,7 +184,7 @@ fn owners(kind: &str, metadata: &ObjectMeta) -> Vec<(String, String)> {
     owners.map(|owner| (name.clone(), owner.uid.clone())).collect()
 }
 
-fn pod_of(pod: &LabeledPod, selector: Option<&Selector>) -> DependentPod {
+pub(super) fn pod_of(pod: &LabeledPod, selector: Option<&Selector>) -> DependentPod {
     let references = pod.owner_references();
     let controller = references.iter().find(|owner| owner.controller == Some(true));
     let mut conditions = pod.status.conditions.iter();
@@ -226,7 +230,7 @@ fn essence(value: Value) -> Option<Value> {
     }
 }
 
-fn count_quota(quota: &ResourceQuota) -> Option<CountQuota> {
+pub(super) fn count_quota(quota: &ResourceQuota) -> Option<CountQuota> {
     let status = quota.status.as_ref()?;
     let hard = status.hard.as_ref().or_else(|| quota.spec.as_ref()?.hard.as_ref())?;
     let number = |text: &str| text.parse().ok();

@@ -8,10 +8,10 @@ use tokio::time::Instant;
 
 use super::super::api_calls::ApiOutcome;
 use super::cluster::{Cluster, SetName, Sight};
+use super::steps::name;
 use crate::api::ReplacementReason;
-use crate::replace::journal::Millis;
 use crate::replace::world::{CountQuota, Dependents, DryRuns};
-use crate::replace::{End, Fault, Stage, Step, Waits, World, basis, next};
+use crate::replace::{End, Fault, Millis, Stage, Step, Waits, World, basis, next};
 
 /// For how long the results of the checks before the first write are used.
 const FRESH: Duration = Duration::from_secs(5);
@@ -39,7 +39,7 @@ pub(in super::super) struct Notice {
 
 /// What happened in a replacement.
 #[derive(Clone, Debug, PartialEq)]
-pub(in super::super) enum Happened {
+pub(crate) enum Happened {
     /// A step is executed.
     Step(&'static str),
     /// It waits for longer than it should.
@@ -52,7 +52,7 @@ pub(in super::super) enum Happened {
 
 /// How a replacement ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in super::super) enum Ended {
+pub(crate) enum Ended {
     /// The set has the desired templates.
     Replaced,
     /// Nothing was to be done.
@@ -91,6 +91,8 @@ pub(super) struct RunMemory {
     /// When the old set was let go.
     let_go: Option<Instant>,
     created: bool,
+    /// True iff the set was let go and is yet to be created.
+    is_absent: bool,
     /// Why the set of somebody else was left as it is.
     foreign: Option<Fault>,
     managers_restored: bool,
@@ -110,7 +112,7 @@ impl Run<'_> {
     /// Runs until the replacement has ended. Returns the uid of the set that exists then.
     pub(super) async fn run(mut self) -> (Option<String>, Ended) {
         loop {
-            if self.stopping.load(Ordering::Acquire) {
+            if self.stops() {
                 return (None, Ended::Stopped);
             }
             match self.round().await {
@@ -128,6 +130,7 @@ impl Run<'_> {
     /// Reads, decides and executes, until something must be read again.
     async fn round(&mut self) -> Result<Option<(Option<String>, Ended)>, String> {
         let mut sight = self.cluster.look(self.set).await?;
+        self.kept.is_absent = sight.is_let_go();
         loop {
             let step = self.decide(&sight).await?;
             match &step {
@@ -148,7 +151,7 @@ impl Run<'_> {
     }
 
     /// The next step. Reads what the decision asks for.
-    async fn decide(&mut self, sight: &Sight) -> Result<Step, String> {
+    pub(super) async fn decide(&mut self, sight: &Sight) -> Result<Step, String> {
         if self.kept.checked_at.is_some_and(|at| at.elapsed() >= FRESH) {
             (self.kept.checks, self.kept.checked_at) = (CheckResults::default(), None);
         }
@@ -216,6 +219,7 @@ impl Run<'_> {
             Step::LetGo(_) => {
                 self.kept.let_go = Some(Instant::now());
                 sight.set = None;
+                self.kept.is_absent = true;
                 true
             }
             Step::Create(_) => {
@@ -275,10 +279,15 @@ impl Run<'_> {
         self.pause(millis).await;
     }
 
-    /// Sleeps, unless the controller stops.
+    /// A user who stops while the set is absent means after its creation.
+    fn stops(&self) -> bool {
+        self.stopping.load(Ordering::Acquire) && !(self.forced && self.kept.is_absent)
+    }
+
+    /// Sleeps, unless it is to stop.
     async fn pause(&self, millis: Millis) {
         let mut left = millis;
-        while left > 0 && !self.stopping.load(Ordering::Acquire) {
+        while left > 0 && !self.stops() {
             let step = left.min(POLL);
             tokio::time::sleep(Duration::from_millis(step)).await;
             left -= step;
@@ -388,29 +397,5 @@ fn step_denied(message: String) -> Fault {
     Fault {
         reason: ReplacementReason::StepDenied,
         message,
-    }
-}
-
-/// The name of a step in status, log and metrics.
-fn name(step: &Step) -> &'static str {
-    match step {
-        Step::Read(_) => "Read",
-        Step::WriteJournal(_) => "WriteJournal",
-        Step::DisownReport => "DisownReport",
-        Step::Mark(_) => "Mark",
-        Step::Delete { .. } => "Delete",
-        Step::LetGo(_) => "LetGo",
-        Step::Create(_) => "Create",
-        Step::ScaleUp { .. } => "ScaleUp",
-        Step::DeleteRevision { .. } => "DeleteRevision",
-        Step::RestoreStrategy { .. } => "RestoreStrategy",
-        Step::RestoreStaged { .. } => "RestoreStaged",
-        Step::LeaveForeign(_) => "LeaveForeign",
-        Step::RestoreManagers { .. } => "RestoreManagers",
-        Step::OwnReport { .. } => "OwnReport",
-        Step::DeleteJournal => "DeleteJournal",
-        Step::Unmark { .. } => "Unmark",
-        Step::Wait { .. } => "Wait",
-        Step::End(_) => "End",
     }
 }

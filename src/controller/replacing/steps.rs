@@ -138,3 +138,27 @@ fn patch_of(sight: &Sight, step: &Step) -> Value {
         _ => Value::Null,
     }
 }
+
+/// The name of a step in status, log and metrics.
+pub(super) fn name(step: &Step) -> &'static str {
+    match step {
+        Step::Read(_) => "Read",
+        Step::WriteJournal(_) => "WriteJournal",
+        Step::DisownReport => "DisownReport",
+        Step::Mark(_) => "Mark",
+        Step::Delete { .. } => "Delete",
+        Step::LetGo(_) => "LetGo",
+        Step::Create(_) => "Create",
+        Step::ScaleUp { .. } => "ScaleUp",
+        Step::DeleteRevision { .. } => "DeleteRevision",
+        Step::RestoreStrategy { .. } => "RestoreStrategy",
+        Step::RestoreStaged { .. } => "RestoreStaged",
+        Step::LeaveForeign(_) => "LeaveForeign",
+        Step::RestoreManagers { .. } => "RestoreManagers",
+        Step::OwnReport { .. } => "OwnReport",
+        Step::DeleteJournal => "DeleteJournal",
+        Step::Unmark { .. } => "Unmark",
+        Step::Wait { .. } => "Wait",
+        Step::End(_) => "End",
+    }
+}

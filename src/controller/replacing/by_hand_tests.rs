@@ -1,0 +1,125 @@
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use kube::Client;
+use kube::client::Body;
+use serde_json::{Value, json};
+
+use super::{ByHand, Ended, Happened, LiveSet, Step};
+use crate::controller::watch::lock;
+use crate::replace::{FINALIZER, Journal};
+use crate::rollout::fixtures::{staged_change, template};
+use crate::templates::keys;
+
+/// An API server with one StatefulSet, if it exists, and one journal.
+struct OneSet {
+    set: Option<Value>,
+    journal: String,
+    /// The requests that write.
+    writes: Vec<String>,
+    /// How many CREATEs get 409.
+    conflicts: usize,
+}
+
+impl OneSet {
+    fn answer(&mut self, method: &str, path: &str) -> (u16, Value) {
+        let missing = (
+            404,
+            json!({"status": "Failure", "code": 404, "reason": "NotFound", "message": "not found"}),
+        );
+        if method != "GET" {
+            self.writes.push(format!("{method} {path}"));
+        }
+        if path.contains("/secrets/") {
+            let data = json!({"journal": k8s_openapi::ByteString(self.journal.clone().into_bytes())});
+            return (
+                200,
+                json!({"metadata": {"name": "j", "resourceVersion": "9"}, "data": data}),
+            );
+        }
+        match (method, path.contains("/statefulsets")) {
+            ("GET", true) => self.set.clone().map_or(missing, |set| (200, set)),
+            ("POST", true) if self.conflicts > 0 => {
+                self.conflicts -= 1;
+                (
+                    409,
+                    json!({"status": "Failure", "code": 409, "reason": "AlreadyExists", "message": "exists"}),
+                )
+            }
+            ("POST", true) => {
+                // The StatefulSet controller has not seen it, so that the replacement waits.
+                let set = json!({
+                    "metadata": {"namespace": "shop", "name": "web", "uid": "new", "resourceVersion": "8",
+                        "generation": 1, "finalizers": [FINALIZER]},
+                    "spec": {"replicas": 1},
+                });
+                self.set = Some(set.clone());
+                (201, set)
+            }
+            _ => missing,
+        }
+    }
+}
+
+/// The journal of a set that was let go.
+fn journal() -> String {
+    let change = staged_change(vec![template("data", "2Gi")])
+        .write()
+        .expect("a short text");
+    let old = LiveSet::new(json!({
+        "metadata": {"namespace": "shop", "name": "web", "uid": "set-uid", "resourceVersion": "7",
+            "annotations": {(keys::STAGED): change}},
+        "spec": {"replicas": 1, "volumeClaimTemplates": []},
+    }));
+    let journal = Journal::prepare(&old, None, 0).expect("a staged change");
+    journal.release(&old, Vec::new()).write().expect("JSON")
+}
+
+fn by_hand(server: &Arc<Mutex<OneSet>>) -> ByHand {
+    let server = Arc::clone(server);
+    let answer = move |request: axum::http::Request<Body>| {
+        let (code, body) = lock(&server).answer(request.method().as_str(), request.uri().path());
+        let response = axum::http::Response::builder().status(code);
+        let response = response.body(Body::from(body.to_string().into_bytes()));
+        std::future::ready(Ok::<_, kube::Error>(response.expect("a response")))
+    };
+    let client = Client::new(tower::service_fn(answer), "default");
+    ByHand::new(
+        client,
+        crate::api::Settings::default(),
+        "claim-rollout".to_owned(),
+        ("shop", "web"),
+    )
+}
+
+#[tokio::test]
+async fn stop_waits_until_the_set_is_created() {
+    let server = Arc::new(Mutex::new(OneSet {
+        set: None,
+        journal: journal(),
+        writes: Vec::new(),
+        conflicts: 2,
+    }));
+    let by_hand = by_hand(&server);
+    let check = by_hand.check().await.expect("a decision");
+    assert!(
+        matches!(
+            (&check.set, check.has_begun, &check.step),
+            (None, true, Step::Create(_))
+        ),
+        "{check:?}"
+    );
+    assert_eq!(lock(&server).writes, [""; 0], "a check writes nothing");
+
+    let stopping = AtomicBool::new(false);
+    let mut happened = Vec::new();
+    let ended = by_hand.run(&stopping, |what| {
+        // The user presses Ctrl-C before the first CREATE is answered.
+        stopping.store(true, Ordering::Release);
+        happened.push(what);
+    });
+    assert_eq!(ended.await, Ended::Stopped);
+    assert_eq!(happened, vec![Happened::Step("Create"); 3]);
+    let create = "POST /apis/apps/v1/namespaces/shop/statefulsets";
+    assert_eq!(lock(&server).writes, [create; 3], "nothing is written after the CREATE");
+}
