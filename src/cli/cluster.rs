@@ -38,6 +38,9 @@ pub(crate) struct ClusterArguments {
     /// Namespace scope; the namespace of the context if omitted
     #[arg(short, long, global = true)]
     pub(crate) namespace: Option<String>,
+    /// User to act as, such as system:serviceaccount:NAMESPACE:NAME
+    #[arg(long = "as", global = true, value_name = "USER")]
+    pub(crate) impersonate: Option<String>,
 }
 
 impl ClusterArguments {
@@ -76,13 +79,17 @@ impl ClusterArguments {
             context: self.context.clone(),
             ..KubeConfigOptions::default()
         };
-        Ok(match (&self.kubeconfig, &self.context) {
+        let mut config = match (&self.kubeconfig, &self.context) {
             (Some(path), _) => {
                 let kubeconfig = Kubeconfig::read_from(path)?;
                 Config::from_custom_kubeconfig(kubeconfig, &options).await?
             }
             (None, Some(_)) => Config::from_kubeconfig(&options).await?,
             (None, None) => Config::infer().await?,
-        })
+        };
+        if let Some(user) = &self.impersonate {
+            config.auth_info.impersonate = Some(user.clone());
+        }
+        Ok(config)
     }
 }

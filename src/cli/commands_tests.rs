@@ -83,7 +83,7 @@ fn document_sections_list_exactly_their_options() {
             .iter()
             .filter(|command| names.contains(&command.get_name()))
             .collect();
-        let mut known: BTreeSet<String> = ["--kubeconfig", "--context", "--namespace", "-n"]
+        let mut known: BTreeSet<String> = ["--kubeconfig", "--context", "--namespace", "-n", "--as"]
             .map(str::to_owned)
             .into();
         for command in of_section {
