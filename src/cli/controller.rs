@@ -101,7 +101,7 @@ pub(crate) async fn run(cluster: &ClusterArguments, args: Arguments) -> anyhow::
 /// # Errors
 /// If the file cannot be read, or with every fault in it: a controller with other settings than the policy could roll
 /// out what the policy denies.
-fn settings(file: Option<&Path>) -> anyhow::Result<Settings> {
+pub(super) fn settings(file: Option<&Path>) -> anyhow::Result<Settings> {
     let Some(path) = file else {
         return Ok(Settings::default());
     };

@@ -20,6 +20,7 @@ mod man;
 mod output;
 mod plan;
 mod recorded;
+mod replace;
 mod review;
 mod revisions;
 mod service;
@@ -64,6 +65,7 @@ enum Command {
     #[command(hide = true)]
     Man(man::Arguments),
     Plan(plan::Arguments),
+    Replace(replace::Arguments),
     Review(review::Arguments),
     Status(status::Arguments),
     Undo(undo::Arguments),
@@ -104,6 +106,7 @@ fn dispatch(arguments: Arguments, parser: &clap::Command) -> ExitCode {
         Command::History(history) => wait_for(history::run(&arguments.cluster, &history)),
         Command::Man(man) => wait_for(async { man::run(&man, parser.clone()) }),
         Command::Plan(plan) => plan::run(&arguments.cluster, &plan),
+        Command::Replace(replace) => replace::run(&arguments.cluster, &replace),
         Command::Review(review) => review::run(&review),
         Command::Status(status) => wait_for(status::run(&arguments.cluster, &status)),
         Command::Undo(undo) => wait_for(undo::run(&arguments.cluster, &undo)),

@@ -1,0 +1,313 @@
+//! `claim-rollout replace`: replaces a StatefulSet without a controller.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::bail;
+use clap::Args;
+
+use super::ClusterArguments;
+use super::controller::settings;
+use super::output::print;
+use super::withdraw::DryRun;
+use crate::api::ReplacementReason as Reason;
+use crate::controller::by_hand::{ByHand, Ended, HandCheck, Happened};
+use crate::replace::{End, Fault, LiveSet, Step};
+use crate::templates::keys;
+use crate::templates::show::printable;
+
+/// The namespace of the journals, unless the controller is installed elsewhere.
+const JOURNALS: &str = "claim-rollout";
+
+/// Replace a StatefulSet by one with the desired templates, without restarting its Pods
+///
+/// Does what the annotation `claim-rollout.io/replace-set: WhenComplete` lets the controller do, once, with the rights
+/// of the user and without a controller: deletes the StatefulSet without its Pods and creates it with the staged
+/// volumeClaimTemplates. It also finishes a replacement that a controller or a previous run began. Two at the same time
+/// do no harm: each step names the version of the object that it was decided for.
+///
+/// The guard allows these steps to the account of the controller only, so use
+/// `--as=system:serviceaccount:claim-rollout:claim-rollout-controller` where it is installed. That account needs the
+/// rights in deploy/replace-sets.yaml.
+///
+/// Ctrl-C stops it after the present step, never while the StatefulSet does not exist. Run it again to go on.
+///
+/// Exits with 0 if the StatefulSet is replaced, or needs no replacement; with 1 if it is not replaced, with the reason;
+/// and with 2 on an error or after Ctrl-C.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// Name of the StatefulSet
+    name: String,
+    /// Namespace of the journals: that of the controller
+    #[arg(long, value_name = "NAMESPACE", default_value = JOURNALS)]
+    journal_namespace: String,
+    /// Policy settings file (JSON or YAML), as the controller has it; built-in defaults if omitted
+    #[arg(long, value_name = "FILE")]
+    settings: Option<PathBuf>,
+    /// `none`, or `server` to check whether the StatefulSet can be replaced, without a change; `server` if the mode is
+    /// omitted
+    #[arg(
+        long,
+        value_name = "MODE",
+        default_value = "none",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "server"
+    )]
+    dry_run: DryRun,
+}
+
+/// How the command ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum HandResult {
+    /// The StatefulSet is replaced, or would be; or nothing is to be done.
+    Done(String),
+    /// The StatefulSet is not replaced.
+    NotReplaced(String),
+}
+
+pub(crate) fn run(cluster: &ClusterArguments, arguments: &Arguments) -> ExitCode {
+    let result = super::runtime().and_then(|runtime| runtime.block_on(replace(cluster, arguments)));
+    match result {
+        Ok(HandResult::Done(text)) if print(&text).is_ok() => ExitCode::SUCCESS,
+        Ok(HandResult::Done(_)) => ExitCode::from(2),
+        Ok(HandResult::NotReplaced(text)) => {
+            eprint!("{text}");
+            ExitCode::FAILURE
+        }
+        Err(error) => {
+            eprintln!("error: {}", super::in_words(&error));
+            ExitCode::from(2)
+        }
+    }
+}
+
+async fn replace(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Result<HandResult> {
+    let settings = settings(arguments.settings.as_deref())?;
+    // A step that failed is decided anew, not sent again.
+    let client = cluster.connect_quietly().await?;
+    let own = client.default_namespace().to_owned();
+    let namespace = cluster.namespace.clone().unwrap_or(own);
+    let place = SetPlace {
+        namespace: &namespace,
+        name: &arguments.name,
+        journals: &arguments.journal_namespace,
+    };
+    let by_hand = ByHand::new(
+        client,
+        settings,
+        arguments.journal_namespace.clone(),
+        (&namespace, &arguments.name),
+    );
+    let check = by_hand.check().await.map_err(anyhow::Error::msg)?;
+    if let Some(result) = before(&place, &check, arguments.dry_run)? {
+        return Ok(result);
+    }
+    let stopping = AtomicBool::new(false);
+    let mut progress = ShownSteps::default();
+    let ended = tokio::select! {
+        ended = by_hand.run(&stopping, |happened| progress.on(&place, happened, &stopping)) => ended,
+        error = interrupted(&stopping, &place) => return Err(error),
+    };
+    after(&place, ended, progress)
+}
+
+/// Stops the replacement at the first Ctrl-C. Returns at the second one.
+async fn interrupted(stopping: &AtomicBool, place: &SetPlace<'_>) -> anyhow::Error {
+    let first = tokio::signal::ctrl_c().await;
+    stopping.store(true, Ordering::Release);
+    if first.is_ok() {
+        eprintln!("stopping after this step; press Ctrl-C again to stop at once");
+        drop(tokio::signal::ctrl_c().await);
+    }
+    anyhow::anyhow!("stopped in the middle of a step; to go on: {}", place.command())
+}
+
+/// The StatefulSet, and the namespace of its journal.
+struct SetPlace<'a> {
+    namespace: &'a str,
+    name: &'a str,
+    journals: &'a str,
+}
+
+impl SetPlace<'_> {
+    /// The command that goes on.
+    fn command(&self) -> String {
+        command(self.namespace, self.name, self.journals)
+    }
+
+    fn line(&self, text: &str) -> String {
+        format!("statefulset.apps/{} {}\n", self.name, printable(text))
+    }
+}
+
+/// The command that replaces a StatefulSet, or finishes its replacement.
+pub(super) fn command(namespace: &str, name: &str, journals: &str) -> String {
+    let elsewhere = match journals {
+        JOURNALS => String::new(),
+        other => format!(" --journal-namespace {other}"),
+    };
+    format!("claim-rollout replace -n {namespace} {name}{elsewhere}")
+}
+
+/// The result of the checks alone. None if the steps are to be executed.
+fn before(place: &SetPlace<'_>, check: &HandCheck, dry_run: DryRun) -> anyhow::Result<Option<HandResult>> {
+    let Some(set) = &check.set else {
+        if !check.has_begun {
+            bail!(
+                "StatefulSet {:?} not found in namespace {}",
+                place.name,
+                place.namespace
+            );
+        }
+        return Ok(dry(place, check, dry_run));
+    };
+    Ok(match &check.step {
+        Step::End(End::Refused(fault)) => Some(HandResult::NotReplaced(not_replaced(place, fault))),
+        Step::End(End::Nothing) => Some(HandResult::Done(place.line(nothing(set)?))),
+        _ => dry(place, check, dry_run),
+    })
+}
+
+/// Why nothing is to be done.
+fn nothing(set: &LiveSet) -> anyhow::Result<&'static str> {
+    if set.terminating() {
+        bail!("StatefulSet {} is being deleted", set.name());
+    }
+    if set.annotation(keys::STAGED).is_some() && set.staged().is_none() {
+        bail!(
+            "the staged change of StatefulSet {} cannot be read: claim-rollout doctor shows why",
+            set.name()
+        );
+    }
+    Ok("needs no replacement: nothing is staged that is not live")
+}
+
+/// The result of a dry run.
+fn dry(place: &SetPlace<'_>, check: &HandCheck, dry_run: DryRun) -> Option<HandResult> {
+    let text = match (&check.step, check.has_begun) {
+        (_, false) => "would be replaced (server dry run)",
+        (Step::Unmark { .. } | Step::DeleteJournal, true) => {
+            "is being replaced, and the last steps would be made (server dry run)"
+        }
+        (_, true) => "is being replaced, and the replacement would go on (server dry run)",
+    };
+    (dry_run == DryRun::Server).then(|| HandResult::Done(place.line(text)))
+}
+
+/// What was printed, and why the run was stopped.
+#[derive(Default)]
+struct ShownSteps {
+    /// The step or the fault that was printed last.
+    printed: String,
+    /// The denial because of which the run stops.
+    denied: Option<Fault>,
+    absent_millis: Option<u128>,
+}
+
+impl ShownSteps {
+    fn on(&mut self, place: &SetPlace<'_>, happened: Happened, stopping: &AtomicBool) {
+        let text = match happened {
+            Happened::Step(step) => format!("{step}: {}", in_words(step)),
+            Happened::Stalled(fault) => {
+                let text = format!("waits: {}: {}", fault.reason, fault.message);
+                // The rights of the user do not change while they wait.
+                if fault.reason == Reason::StepDenied {
+                    self.denied = Some(fault);
+                    stopping.store(true, Ordering::Release);
+                }
+                text
+            }
+            Happened::Absent(time) => {
+                self.absent_millis = Some(time.as_millis());
+                return;
+            }
+            Happened::Ended(_) => return,
+        };
+        if self.printed != text {
+            // A closed pipe does not stop a replacement.
+            print(&place.line(&text)).ok();
+            self.printed = text;
+        }
+    }
+}
+
+/// What a step does.
+fn in_words(step: &'static str) -> &'static str {
+    match step {
+        "WriteJournal" => "writes the StatefulSet into the journal",
+        "DisownReport" => "removes the owner of the ClaimRollout",
+        "Mark" => "adds the finalizer",
+        "Delete" => "deletes the StatefulSet without its Pods, and waits for the garbage collector",
+        "LetGo" => "removes the finalizer: the StatefulSet does not exist any more",
+        "Create" => "creates the StatefulSet with the desired templates",
+        "ScaleUp" => "gives the StatefulSet of somebody else the previous replicas",
+        "DeleteRevision" => "deletes a ControllerRevision with the same Pod template",
+        "RestoreStrategy" => "restores the update strategy",
+        "RestoreStaged" => "restores what was staged meanwhile",
+        "RestoreManagers" => "restores the field managers",
+        "OwnReport" => "makes the StatefulSet the owner of the ClaimRollout",
+        "LeaveForeign" => "leaves the StatefulSet of somebody else as it is",
+        "DeleteJournal" => "deletes the journal",
+        "Unmark" => "removes the finalizer",
+        // Of a newer version of the decision.
+        _ => "executes the step",
+    }
+}
+
+/// The result of a run.
+fn after(place: &SetPlace<'_>, ended: Ended, progress: ShownSteps) -> anyhow::Result<HandResult> {
+    Ok(match ended {
+        Ended::Replaced => {
+            let absent = progress.absent_millis;
+            let absent = absent.map_or_else(String::new, |millis| format!("; it did not exist for {millis}ms"));
+            HandResult::Done(place.line(&format!("replaced{absent}")))
+        }
+        Ended::Nothing => HandResult::Done(place.line("needs no replacement any more")),
+        Ended::Refused(fault) | Ended::Foreign(fault) => HandResult::NotReplaced(not_replaced(place, &fault)),
+        Ended::Stopped => match progress.denied {
+            Some(fault) => {
+                let text = not_replaced(place, &fault);
+                HandResult::NotReplaced(format!("{text}  it is in progress; to go on: {}\n", place.command()))
+            }
+            None => bail!("stopped; to go on: {}", place.command()),
+        },
+    })
+}
+
+/// The reason, and what to do.
+fn not_replaced(place: &SetPlace<'_>, fault: &Fault) -> String {
+    let reason = place.line(&format!("not replaced: {}: {}", fault.reason, fault.message));
+    format!("{reason}  what to do: {}\n", advice(place, fault))
+}
+
+fn advice(place: &SetPlace<'_>, fault: &Fault) -> String {
+    let account = format!("system:serviceaccount:{}:claim-rollout-controller", place.journals);
+    // The message of the guard.
+    if fault.message.contains("only the controller may") || fault.message.contains("it is being replaced") {
+        return format!(
+            "the guard allows a replacement to the controller only: repeat the command with --as={account}, or let the \
+             controller do it: kubectl annotate -n {} statefulset.apps/{} {}=WhenComplete",
+            place.namespace,
+            place.name,
+            keys::REPLACE_SET
+        );
+    }
+    match fault.reason {
+        Reason::DeleteDenied | Reason::CreateDenied | Reason::StepDenied => {
+            "read the message; the rights that are needed are in deploy/replace-sets.yaml".to_owned()
+        }
+        Reason::GuardMissing => {
+            "kubectl apply -k deploy/guard. If it is installed, you may not read it: you need to list \
+                                 validatingadmissionpolicies and their bindings"
+                .to_owned()
+        }
+        reason if reason.is_brief() => format!("wait, and repeat the command: {}", place.command()),
+        _ => "see the reason in docs/replacing.md, and repeat the command".to_owned(),
+    }
+}
+
+#[cfg(test)]
+#[path = "replace_tests.rs"]
+mod tests;
