@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::budgets;
 use super::forecast::{AT_LAST, claims_of, forecast};
 use super::inputs::Inputs;
+use super::replacement::replacement;
 use super::report::{PlanOutcome, PlanReport, PlanVerdict, PodOutcome, TargetReport};
 use super::request;
 use super::rows;
@@ -37,6 +38,7 @@ pub(crate) fn report(inputs: &Inputs<'_>) -> anyhow::Result<PlanReport> {
         target: None,
         pods: PodOutcome::KeepRunning,
         claims: Vec::new(),
+        replacement: None,
         obstacles: Vec::new(),
         notes: Vec::new(),
     };
@@ -175,6 +177,7 @@ fn roll_out(inputs: &Inputs<'_>, report: &mut PlanReport, live: &Value, stored: 
         sync: snapshot.set.sync.to_string(),
         idle: target.as_ref().err().map(ToString::to_string),
     });
+    report.replacement = replacement(inputs, stored, &snapshot.settings);
     match target {
         Err(idle) => {
             if idle.is_stalled() {

@@ -8,6 +8,7 @@
 //! | [`decide`] | makes the report from these |
 //! | [`forecast`] | the order of the rollout, from the decision of the controller |
 //! | [`rows`], [`ceilings`], [`budgets`] | the obstacles of each PVC |
+//! | [`replacement`] | whether the set would be replaced after the rollout |
 //! | [`report`], [`render`] | the report as data and as text |
 
 mod budgets;
@@ -19,6 +20,7 @@ mod inputs;
 mod manifest;
 mod overlay;
 mod render;
+mod replacement;
 mod report;
 mod request;
 mod rows;
@@ -51,8 +53,11 @@ use crate::webhook::engine::check_settings;
 /// and changes by other webhooks are not included. Without a manifest, plans the staged changes of the named
 /// StatefulSets. Writes nothing.
 ///
+/// If the annotation or the setting asks to replace the StatefulSet after the rollout, lists what would prevent that now.
+/// The guard and the dry runs of a replacement are not checked: `replace --dry-run` does that.
+///
 /// Exits with 0 if everything would go through, with 1 if the change would be denied or a PVC has an obstacle, and with
-/// 2 if no plan could be made.
+/// 2 if no plan could be made. What prevents a replacement now does not count, because it may end by itself.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// Names of StatefulSets: those in the manifest, or those with a staged change

@@ -1,9 +1,11 @@
 //! Renders a plan as text.
 
 use super::report::{
-    ClaimReport, ClaimValues, PlanOutcome, PlanReport, PlanVerdict, PlannedAction, PodOutcome, TargetReport,
+    ClaimReport, ClaimValues, PlanOutcome, PlanReport, PlanVerdict, PlannedAction, PodOutcome, ReplacementFault,
+    ReplacementOrigin, ReplacementReport, TargetReport,
 };
 use crate::cli::output::table;
+use crate::templates::UpdatePolicy;
 use crate::templates::show::printable;
 
 /// The columns of the table.
@@ -45,10 +47,34 @@ fn block(report: &PlanReport, columns: TableColumns) -> String {
     for obstacle in &report.obstacles {
         text += &format!("Obstacle: {}\n", printable(obstacle));
     }
+    if let Some(replacement) = &report.replacement {
+        text += &replaced(report, replacement);
+    }
     for note in &report.notes {
         text += &format!("Note: {}\n", printable(note));
     }
     text + &summary(report) + "\n"
+}
+
+/// What happens to the set after the rollout, and what would prevent it now.
+fn replaced(report: &PlanReport, replacement: &ReplacementReport) -> String {
+    let on_delete =
+        report.target.as_ref().map(|target| &*target.update_policy) == Some(UpdatePolicy::OnClaimDelete.as_str());
+    let when = if on_delete {
+        "at once"
+    } else {
+        "when the rollout is complete"
+    };
+    let origin = match replacement.asked_by {
+        ReplacementOrigin::Annotation => "the annotation replace-set",
+        ReplacementOrigin::Setting => "the setting defaultReplaceSet",
+    };
+    let mut text =
+        format!("Replacement: {when}, the StatefulSet gets these templates without a restart of its Pods ({origin})\n");
+    for ReplacementFault { reason, message } in &replacement.prevented_by {
+        text += &format!("  not now: {reason}: {}\n", printable(message));
+    }
+    text + "  not checked: the guard, and whether the API server would accept it (a dry run of claim-rollout replace does)\n"
 }
 
 fn headline(report: &PlanReport) -> String {

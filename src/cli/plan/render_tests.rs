@@ -1,6 +1,7 @@
 use super::{TableColumns, render};
 use crate::cli::plan::report::{
-    ClaimReport, ClaimValues, PlanOutcome, PlanReport, PlanVerdict, PlannedAction, PodOutcome, TargetReport,
+    ClaimReport, ClaimValues, PlanOutcome, PlanReport, PlanVerdict, PlannedAction, PodOutcome, ReplacementFault,
+    ReplacementOrigin, ReplacementReport, TargetReport,
 };
 
 fn state(storage: &str) -> ClaimValues {
@@ -48,6 +49,7 @@ fn web() -> PlanReport {
             claim(1, PlannedAction::Update, Some(1)),
             claim(0, PlannedAction::Update, Some(2)),
         ],
+        replacement: None,
         obstacles: Vec::new(),
         notes: Vec::new(),
     }
@@ -127,4 +129,34 @@ fn render_denial_and_no_change_have_no_table() {
     report.claims = vec![claim(0, PlannedAction::UpToDate, None)];
     let nothing = "StatefulSet shop/web: revision 6c9f7d5b84 (InPlace, LockStep) is staged\n\nNothing to do.\n";
     assert_eq!(render(&[report], TableColumns::Usual), nothing);
+}
+
+#[test]
+fn render_replacement_is_below_the_table() {
+    let fault = |reason: &str, message: &str| ReplacementFault {
+        reason: reason.to_owned(),
+        message: message.to_owned(),
+    };
+    let mut report = web();
+    report.claims.clear();
+    report.replacement = Some(ReplacementReport {
+        asked_by: ReplacementOrigin::Annotation,
+        prevented_by: vec![
+            fault("PartitionSet", "the partition is 1"),
+            fault("PodNotReady", "Pod web-1\u{1b}"),
+        ],
+    });
+    let text = render(&[report.clone()], TableColumns::Usual);
+    let expected = "\
+Replacement: when the rollout is complete, the StatefulSet gets these templates without a restart of its Pods (the annotation replace-set)
+  not now: PartitionSet: the partition is 1
+  not now: PodNotReady: Pod web-1\\u{1b}
+  not checked: the guard, and whether the API server would accept it (a dry run of claim-rollout replace does)
+";
+    assert!(text.contains(expected), "{text}");
+    report.target.as_mut().expect("a target").update_policy = "OnClaimDelete".to_owned();
+    report.replacement.as_mut().expect("a replacement").asked_by = ReplacementOrigin::Setting;
+    let text = render(&[report], TableColumns::Usual);
+    let line = "Replacement: at once, the StatefulSet gets these templates without a restart of its Pods (the setting defaultReplaceSet)\n";
+    assert!(text.contains(line), "{text}");
 }

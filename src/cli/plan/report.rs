@@ -20,10 +20,38 @@ pub(crate) struct PlanReport {
     pub(crate) pods: PodOutcome,
     /// The claims in the order of the rollout; empty if existing PVCs stay as they are.
     pub(crate) claims: Vec<ClaimReport>,
+    /// The replacement of the set after the rollout; none if nothing asks for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) replacement: Option<ReplacementReport>,
     /// Obstacles that do not concern a single claim.
     pub(crate) obstacles: Vec<String>,
     /// Notes, for example on checks that were not made.
     pub(crate) notes: Vec<String>,
+}
+
+/// The replacement of the set.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ReplacementReport {
+    pub(crate) asked_by: ReplacementOrigin,
+    /// Why the set would not be replaced now, if its rollout were complete.
+    pub(crate) prevented_by: Vec<ReplacementFault>,
+}
+
+/// What asks for a replacement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(crate) enum ReplacementOrigin {
+    /// The annotation `replace-set`.
+    Annotation,
+    /// The setting `defaultReplaceSet`.
+    Setting,
+}
+
+/// A reason of `docs/replacing.md`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct ReplacementFault {
+    pub(crate) reason: String,
+    pub(crate) message: String,
 }
 
 /// The verdict of the policy.
@@ -155,6 +183,10 @@ impl PlanReport {
             .verdict
             .as_ref()
             .is_none_or(|verdict| matches!(verdict.outcome, PlanOutcome::Unchanged | PlanOutcome::AlreadyStaged));
-        unchanged && self.goes_through && self.pods == PodOutcome::KeepRunning && self.claims.iter().all(quiet)
+        unchanged
+            && self.goes_through
+            && self.replacement.is_none()
+            && self.pods == PodOutcome::KeepRunning
+            && self.claims.iter().all(quiet)
     }
 }

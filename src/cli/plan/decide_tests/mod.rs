@@ -1,4 +1,5 @@
 mod obstacles;
+mod replacing;
 mod world;
 
 use serde_json::json;

@@ -1,0 +1,36 @@
+//! Whether the set would be replaced after the rollout, and what would prevent it now. Pure.
+
+use serde_json::Value;
+
+use super::inputs::Inputs;
+use super::report::{ReplacementFault, ReplacementOrigin, ReplacementReport};
+use crate::admission::Settings;
+use crate::controller::by_hand::{KnownSet, foreseen};
+use crate::templates::keys;
+
+/// The replacement of the stored set. None if nothing asks for it.
+pub(super) fn replacement(inputs: &Inputs<'_>, stored: &Value, settings: &Settings) -> Option<ReplacementReport> {
+    let all = |kind| inputs.state.all("v1", kind, inputs.namespace);
+    let is_read = |kind: &str| inputs.state.unreadable().iter().all(|(unread, _)| *unread != kind);
+    let known = KnownSet {
+        set: stored,
+        pods: is_read("Pod").then(|| all("Pod").collect()),
+        quotas: all("ResourceQuota").collect(),
+    };
+    let faults = foreseen(&known, settings, inputs.now.saturating_mul(1_000))?;
+    let annotation = &stored["metadata"]["annotations"][keys::REPLACE_SET];
+    Some(ReplacementReport {
+        asked_by: if annotation.is_string() {
+            ReplacementOrigin::Annotation
+        } else {
+            ReplacementOrigin::Setting
+        },
+        prevented_by: faults
+            .into_iter()
+            .map(|fault| ReplacementFault {
+                reason: fault.reason.to_string(),
+                message: fault.message,
+            })
+            .collect(),
+    })
+}
