@@ -3,13 +3,16 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;
 
 use super::admission::{InstalledWebhook, Probe};
 use super::guard::GuardPolicy;
 use super::rights::{Account, RbacRight};
+use crate::claims::claim::Manager;
 use crate::claims::class::Known;
 use crate::cli::drift::find::DriftSet;
+use crate::replace::FINALIZER;
 
 /// The facts about an installation.
 #[derive(Clone, Debug)]
@@ -35,6 +38,10 @@ pub(crate) struct InstallationFacts {
     pub(crate) sets: Vec<DriftSet>,
     /// ClaimRollouts that are stalled.
     pub(crate) stalled: Vec<Stalled>,
+    /// Sets that are being replaced.
+    pub(crate) marked: Vec<MarkedSet>,
+    /// The journals of replacements.
+    pub(crate) journals: Vec<FoundJournal>,
     /// Kinds that could not be read, and why.
     pub(crate) unread: Vec<(String, String)>,
 }
@@ -45,6 +52,50 @@ pub(crate) struct Lease {
     /// Empty if nobody holds the Lease.
     pub(crate) holder: String,
     pub(crate) renewed: Option<Timestamp>,
+}
+
+/// A set with our finalizer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct MarkedSet {
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+    /// The time of the last step that the object shows.
+    pub(crate) since: Timestamp,
+}
+
+/// A Secret with the label of journals.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FoundJournal {
+    /// The name of the Secret.
+    pub(crate) secret: String,
+    /// What it contains, or why it cannot be read.
+    pub(crate) content: Result<JournaledSet, String>,
+}
+
+/// The set of a journal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct JournaledSet {
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+    pub(crate) began: Timestamp,
+}
+
+impl MarkedSet {
+    /// The set, if it has our finalizer.
+    pub(crate) fn of(metadata: &ObjectMeta) -> Option<Self> {
+        let finalizers = metadata.finalizers.as_deref().unwrap_or_default();
+        finalizers.iter().find(|finalizer| *finalizer == FINALIZER)?;
+        let entries = metadata.managed_fields.iter().flatten();
+        let ours = entries.filter(|entry| entry.manager.as_deref() == Some(Manager::OURS));
+        let written = ours.filter_map(|entry| entry.time.as_ref());
+        let times = [&metadata.creation_timestamp, &metadata.deletion_timestamp];
+        let times = times.into_iter().flatten().chain(written).map(|time| time.0);
+        Some(Self {
+            namespace: metadata.namespace.clone().unwrap_or_default(),
+            name: metadata.name.clone().unwrap_or_default(),
+            since: times.max().unwrap_or_default(),
+        })
+    }
 }
 
 /// A rollout that waits for a user.

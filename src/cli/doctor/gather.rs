@@ -4,23 +4,27 @@ use std::collections::BTreeMap;
 
 use anyhow::Context as _;
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
+use jiff::Timestamp;
 use k8s_openapi::api::authorization::v1::{ResourceAttributes, SubjectAccessReviewSpec};
 use k8s_openapi::api::coordination::v1;
+use k8s_openapi::api::core::v1::Secret;
 use kube::api::{Api, DynamicObject, ListParams, PostParams};
 use kube::{Client, CustomResourceExt as _};
 use serde_json::{Value, json};
 
 use super::admission::{By, InstalledWebhook, Probe};
-use super::facts::{InstallationFacts, Lease, Stalled};
+use super::facts::{FoundJournal, InstallationFacts, JournaledSet, Lease, MarkedSet, Stalled};
 use super::guard::GuardPolicy;
 use super::rights::{Account, RbacRight};
 use crate::claims::class::Known;
 use crate::cli::cluster;
+use crate::cli::drift::find::DriftSet;
 use crate::cli::drift::read::read;
 use crate::cli::output::now;
 use crate::controller::LEASE;
+use crate::controller::by_hand::{JOURNAL_LABEL, read_journal};
 use crate::controller::crd::ClaimRollout;
-use crate::templates::keys;
+use crate::templates::{ReplaceSet, keys};
 use crate::webhook::cluster::may;
 
 /// The number of SubjectAccessReviews at the same time.
@@ -38,6 +42,19 @@ pub(super) struct Installation {
 /// The result of a read that may be forbidden, not served or not found.
 type Fetched<T> = Result<T, kube::Error>;
 
+/// True iff the annotation asks to replace the set.
+fn asks(seen: &DriftSet) -> bool {
+    let wants = seen.annotations.get(keys::REPLACE_SET);
+    wants.and_then(|text| text.parse().ok()) == Some(ReplaceSet::WhenComplete)
+}
+
+fn milliseconds(millis: u64) -> Timestamp {
+    let millis = i64::try_from(millis).ok();
+    millis
+        .and_then(|millis| Timestamp::from_millisecond(millis).ok())
+        .unwrap_or_default()
+}
+
 impl Installation {
     /// Gathers all facts.
     ///
@@ -51,6 +68,7 @@ impl Installation {
         let webhooks = self.webhooks().await;
         let is_built_in = |webhooks: &Vec<InstalledWebhook>| webhooks.iter().any(|webhook| webhook.by == By::BuiltIn);
         let mut accounts = vec![Account::Controller];
+        accounts.extend(sets.iter().any(asks).then_some(Account::Replacing));
         accounts.extend(webhooks.as_ref().is_ok_and(is_built_in).then_some(Account::Webhook));
         let mut lacking = Vec::new();
         for account in accounts {
@@ -60,6 +78,8 @@ impl Installation {
         let guard = readable("validatingadmissionpolicies", self.guard().await, &mut unread)?;
         let classes = readable("storageclasses", self.classes().await, &mut unread)?;
         let stalled = absent(self.stalled().await);
+        let marked = self.marked().await?;
+        let journals = self.journals().await;
         Ok(InstallationFacts {
             now: now(),
             namespace: self.home.clone(),
@@ -75,6 +95,8 @@ impl Installation {
             stalled: readable("claimrollouts", stalled, &mut unread)?
                 .flatten()
                 .unwrap_or_default(),
+            marked,
+            journals: readable("secrets", journals, &mut unread)?.unwrap_or_default(),
             unread,
         })
     }
@@ -141,6 +163,30 @@ impl Installation {
             });
         }
         Ok(stalled)
+    }
+
+    async fn marked(&self) -> Fetched<Vec<MarkedSet>> {
+        let sets = self.api("apps", "v1", "StatefulSet", self.sets.as_deref());
+        let listed = sets.list_metadata(&ListParams::default()).await?.into_iter();
+        Ok(listed.filter_map(|set| MarkedSet::of(&set.metadata)).collect())
+    }
+
+    async fn journals(&self) -> Fetched<Vec<FoundJournal>> {
+        let secrets: Api<Secret> = Api::namespaced(self.client.clone(), &self.home);
+        let listed = secrets.list(&ListParams::default().labels(JOURNAL_LABEL)).await?;
+        let found = listed.items.iter().map(|secret| FoundJournal {
+            secret: secret.metadata.name.clone().unwrap_or_default(),
+            content: read_journal(secret).map(|journal| JournaledSet {
+                began: milliseconds(journal.began),
+                namespace: journal.namespace,
+                name: journal.name,
+            }),
+        });
+        let ours = |journal: &FoundJournal| match &journal.content {
+            Ok(set) => self.sets.as_ref().is_none_or(|namespace| *namespace == set.namespace),
+            Err(_) => true,
+        };
+        Ok(found.filter(ours).collect())
     }
 
     async fn lease(&self) -> Fetched<Lease> {

@@ -8,6 +8,11 @@ use crate::controller::LEASE;
 /// The age in seconds at which a Lease is abandoned: four times the age at which others take it.
 const ABANDONED: i64 = 60;
 
+/// True iff a controller holds the Lease.
+pub(super) fn leads(facts: &InstallationFacts) -> bool {
+    matches!(facts.lease, Known::Found(_)) && judge(facts).is_none()
+}
+
 /// The fault of the Lease. The local clock and that of the controller are assumed to agree.
 pub(super) fn judge(facts: &InstallationFacts) -> Option<Finding> {
     let found = match &facts.lease {

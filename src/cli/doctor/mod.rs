@@ -9,6 +9,7 @@
 //! | [`guard`] | checks the guard |
 //! | [`rights`] | checks the rights of the accounts |
 //! | [`leader`] | checks the Lease of the controller |
+//! | [`replacing`] | checks replacements of StatefulSets in progress |
 //! | [`classes`], [`sets`] | check StorageClasses and StatefulSets |
 
 mod admission;
@@ -19,6 +20,7 @@ mod finding;
 mod gather;
 mod guard;
 mod leader;
+mod replacing;
 mod rights;
 mod sets;
 
@@ -39,8 +41,8 @@ const NAMESPACE: &str = "claim-rollout";
 /// Diagnose an installation and show how to fix it
 ///
 /// `--namespace` is the namespace of the installation, claim-rollout if omitted. Checks the definition of ClaimRollout,
-/// the webhooks of the policy, the guard, the rights of the accounts, the Lease of the controller, storage classes, and
-/// every StatefulSet. Writes nothing: a dry run checks that the API server calls the policy.
+/// the webhooks of the policy, the guard, the rights of the accounts, the Lease of the controller, storage classes,
+/// replacements in progress, and every StatefulSet. Writes nothing: a dry run checks that the API server calls the policy.
 ///
 /// Exits with 0 if there is no error, with 1 if there is one, and with 2 if the checks failed.
 #[derive(Debug, Args)]
@@ -100,6 +102,7 @@ fn diagnose(facts: &InstallationFacts) -> Vec<Finding> {
     findings.extend(guard::judge(&facts.namespace, &facts.guard));
     findings.extend(rights::judge(&facts.namespace, &facts.lacking));
     findings.extend(leader::judge(facts));
+    findings.extend(replacing::judge(facts));
     findings.extend(classes::judge(facts));
     findings.extend(sets::judge(facts));
     findings.extend(unread);

@@ -12,6 +12,8 @@ use super::finding::Finding;
 pub(crate) enum Account {
     /// The account of `claim-rollout controller`.
     Controller,
+    /// The same, where it replaces StatefulSets.
+    Replacing,
     /// The account of `claim-rollout webhook`.
     Webhook,
 }
@@ -33,7 +35,7 @@ impl Account {
     /// The name of the account.
     pub(crate) const fn name(self) -> &'static str {
         match self {
-            Self::Controller => "claim-rollout-controller",
+            Self::Controller | Self::Replacing => "claim-rollout-controller",
             Self::Webhook => "claim-rollout-webhook",
         }
     }
@@ -46,13 +48,23 @@ impl Account {
     const fn file(self) -> &'static str {
         match self {
             Self::Controller => "deploy/controller/rbac.yaml",
+            Self::Replacing => "deploy/replace-sets.yaml",
             Self::Webhook => "deploy/webhook/rbac.yaml",
+        }
+    }
+
+    /// The value of the chart that does the same.
+    const fn value(self) -> &'static str {
+        match self {
+            Self::Replacing => ", or controller.replaceSets=true in the chart",
+            Self::Controller | Self::Webhook => "",
         }
     }
 
     const fn manifest(self) -> &'static str {
         match self {
             Self::Controller => include_str!("../../../deploy/controller/rbac.yaml"),
+            Self::Replacing => include_str!("../../../deploy/replace-sets.yaml"),
             Self::Webhook => include_str!("../../../deploy/webhook/rbac.yaml"),
         }
     }
@@ -194,8 +206,9 @@ pub(super) fn judge(namespace: &str, lacking: &[(Account, Vec<RbacRight>)]) -> V
                 format!("no right to {}", rights.join(", ")),
             )
             .fix(format!(
-                "kubectl apply --server-side --force-conflicts -f {}",
-                account.file()
+                "kubectl apply --server-side --force-conflicts -f {}{}",
+                account.file(),
+                account.value()
             ))
     };
     lacking.map(finding).collect()
@@ -227,6 +240,14 @@ mod tests {
         }
         let of_viewers = ("get claimrollouts.claim-rollout.io".to_owned(), false);
         assert!(!controller.contains(&of_viewers), "a role that is not bound to it");
+        let replacing = rights(Account::Replacing);
+        for (right, at_home) in [
+            ("delete statefulsets.apps", false),
+            ("get claimrollouts.claim-rollout.io", false),
+            ("list secrets", true),
+        ] {
+            assert!(replacing.contains(&(right.to_owned(), at_home)), "{right}");
+        }
         let webhook = rights(Account::Webhook);
         assert!(webhook.contains(&("get secrets/claim-rollout-webhook".to_owned(), true)));
         assert!(webhook.contains(&("create subjectaccessreviews.authorization.k8s.io".to_owned(), false)));

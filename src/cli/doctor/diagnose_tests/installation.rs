@@ -5,8 +5,8 @@ use serde_json::json;
 use super::{definition, policies, time, webhook, webhooks};
 use crate::claims::class::Known;
 use crate::cli::doctor::admission::{By, Probe, WebhookPart};
-use crate::cli::doctor::facts::{InstallationFacts, Lease, Stalled};
-use crate::cli::doctor::rights::RbacRight;
+use crate::cli::doctor::facts::{FoundJournal, InstallationFacts, JournaledSet, Lease, MarkedSet, Stalled};
+use crate::cli::doctor::rights::{Account, RbacRight};
 
 /// The fault, the finding as `severity subject | found`, and the beginning of its fix.
 pub(super) type Row = (&'static str, fn(&mut InstallationFacts), &'static str, &'static str);
@@ -177,4 +177,82 @@ pub(super) const ROWS: &[Row] = &[
         "Error claimrollout.claim-rollout.io/default/web | that it is stalled (ClaimRefused): exceeded quota",
         "claim-rollout status -n default web",
     ),
+    (
+        "no right to replace",
+        |facts| {
+            let right = RbacRight {
+                verb: "delete".to_owned(),
+                resource: "statefulsets".to_owned(),
+                group: "apps".to_owned(),
+                ..RbacRight::default()
+            };
+            facts.lacking.push((Account::Replacing, vec![right]));
+        },
+        "Error serviceaccount/claim-rollout/claim-rollout-controller | no right to delete statefulsets.apps",
+        "kubectl apply --server-side --force-conflicts -f deploy/replace-sets.yaml, or controller.replaceSets=true",
+    ),
+    (
+        "a replacement that waits",
+        |facts| facts.marked = vec![marked(940)],
+        "Warning statefulset.apps/default/web | that its last step was 60 s ago",
+        "claim-rollout status -n default web",
+    ),
+    (
+        "a replacement that waits, and its journal",
+        |facts| {
+            facts.marked = vec![marked(900)];
+            facts.journals = vec![journal(Ok(("web", 900)))];
+        },
+        "Warning statefulset.apps/default/web | that its last step was 100 s ago",
+        "claim-rollout status -n default web",
+    ),
+    (
+        "a replacement without a controller",
+        |facts| {
+            facts.marked = vec![marked(900)];
+            facts.lease = Known::Unknown;
+        },
+        "Error statefulset.apps/default/web | that its last step was 100 s ago, and no controller leads",
+        "claim-rollout replace -n default web --as=system:serviceaccount:claim-rollout:claim-rollout-controller",
+    ),
+    (
+        "a set that only its journal has",
+        |facts| facts.journals = vec![journal(Ok(("db", 900)))],
+        "Error statefulset.apps/default/db | none: its replacement began 100 s ago, and stopped",
+        "claim-rollout replace -n default db --as=",
+    ),
+    (
+        "the journal of a set that is not marked",
+        |facts| facts.journals = vec![journal(Ok(("web", 900)))],
+        "Warning secret/claim-rollout/j | that replacing StatefulSet default/web began 100 s ago, and stopped",
+        "claim-rollout replace -n default web",
+    ),
+    (
+        "a journal that cannot be read",
+        |facts| facts.journals = vec![journal(Err("the hash does not fit"))],
+        "Error secret/claim-rollout/j | the hash does not fit",
+        "if kubectl get -n claim-rollout secret j -o yaml shows a StatefulSet ",
+    ),
 ];
+
+/// The set `web`, with the finalizer since this second.
+pub(super) fn marked(since: i64) -> MarkedSet {
+    MarkedSet {
+        namespace: "default".to_owned(),
+        name: "web".to_owned(),
+        since: time(since),
+    }
+}
+
+/// A journal: the name of its set and when it began, or why it cannot be read.
+pub(super) fn journal(content: Result<(&str, i64), &str>) -> FoundJournal {
+    let set = content.map(|(name, began)| JournaledSet {
+        namespace: "default".to_owned(),
+        name: name.to_owned(),
+        began: time(began),
+    });
+    FoundJournal {
+        secret: "j".to_owned(),
+        content: set.map_err(str::to_owned),
+    }
+}

@@ -89,6 +89,8 @@ fn healthy() -> InstallationFacts {
         classes: [("fixed".to_owned(), false), ("expandable".to_owned(), true)].into(),
         sets: vec![even()],
         stalled: Vec::new(),
+        marked: Vec::new(),
+        journals: Vec::new(),
         unread: Vec::new(),
     }
 }
@@ -148,8 +150,15 @@ type Harmless = (&'static str, fn(&mut InstallationFacts));
 
 #[test]
 fn diagnose_healthy_state_is_no_finding() {
-    let rows: [Harmless; 9] = [
+    let rows: [Harmless; 10] = [
         ("a healthy installation", |_| {}),
+        ("a replacement that began a moment ago", |facts| {
+            facts.marked = vec![installation::marked(941)];
+            facts.journals = vec![
+                installation::journal(Ok(("web", 900))),
+                installation::journal(Ok(("db", 941))),
+            ];
+        }),
         ("another account in the conditions", |facts| {
             policies(facts)[0].conditions.insert_str(1, "'somebody', ");
         }),

@@ -1,0 +1,145 @@
+//! Checks replacements of StatefulSets in progress.
+
+use jiff::Timestamp;
+
+use super::facts::{FoundJournal, InstallationFacts, JournaledSet, MarkedSet};
+use super::finding::Finding;
+use super::leader;
+use crate::cli::replace::command;
+
+/// The age in seconds from which a replacement should have ended. It takes about three.
+const LONG: i64 = 60;
+
+/// Replacements that should have ended: those of sets that exist, then those that only a journal shows.
+pub(super) fn judge(facts: &InstallationFacts) -> Vec<Finding> {
+    let mut found: Vec<Finding> = facts.marked.iter().filter_map(|set| of_marked(facts, set)).collect();
+    found.extend(facts.journals.iter().filter_map(|journal| of_journal(facts, journal)));
+    found
+}
+
+/// The time since then in seconds, if it is long.
+fn long(facts: &InstallationFacts, since: Timestamp) -> Option<i64> {
+    let age = facts.now.as_second().saturating_sub(since.as_second());
+    (age >= LONG).then_some(age)
+}
+
+fn subject(namespace: &str, name: &str) -> String {
+    format!("statefulset.apps/{namespace}/{name}")
+}
+
+fn of_marked(facts: &InstallationFacts, set: &MarkedSet) -> Option<Finding> {
+    let age = long(facts, set.since)?;
+    let (namespace, name) = (&set.namespace, &set.name);
+    let expected = "a replacement that takes some seconds";
+    Some(if leader::leads(facts) {
+        Finding::warning(subject(namespace, name))
+            .but(expected, format!("that its last step was {age} s ago"))
+            .fix(format!(
+                "claim-rollout status -n {namespace} {name} shows what it waits for"
+            ))
+    } else {
+        Finding::error(subject(namespace, name))
+            .but(
+                expected,
+                format!("that its last step was {age} s ago, and no controller leads"),
+            )
+            .fix(finish(facts, namespace, name))
+    })
+}
+
+fn of_journal(facts: &InstallationFacts, journal: &FoundJournal) -> Option<Finding> {
+    let secret = format!("secret/{}/{}", facts.namespace, journal.secret);
+    let JournaledSet { namespace, name, began } = match &journal.content {
+        Ok(set) => set,
+        Err(why) => {
+            let fix = format!(
+                "if kubectl get -n {} secret {} -o yaml shows a StatefulSet that does not exist, create it; then delete \
+                 the Secret",
+                facts.namespace, journal.secret
+            );
+            return Some(Finding::error(secret).but("the journal of a replacement", why).fix(fix));
+        }
+    };
+    let age = long(facts, *began)?;
+    let fix = finish(facts, namespace, name);
+    if facts
+        .marked
+        .iter()
+        .any(|set| (&set.namespace, &set.name) == (namespace, name))
+    {
+        return None;
+    }
+    let mut sets = facts.sets.iter().map(|seen| &seen.set);
+    if sets.any(|set| (&*set.namespace, &*set.name) == (&**namespace, &**name)) {
+        let found = format!("that replacing StatefulSet {namespace}/{name} began {age} s ago, and stopped");
+        return Some(
+            Finding::warning(secret)
+                .but("a journal only while a StatefulSet is replaced", found)
+                .fix(fix),
+        );
+    }
+    let found = format!("none: its replacement began {age} s ago, and stopped");
+    Some(
+        Finding::error(subject(namespace, name))
+            .but("a StatefulSet", found)
+            .fix(fix),
+    )
+}
+
+/// The command that finishes the replacement, as the account that the guard allows to do so.
+fn finish(facts: &InstallationFacts, namespace: &str, name: &str) -> String {
+    let home = &facts.namespace;
+    format!(
+        "{} --as=system:serviceaccount:{home}:claim-rollout-controller",
+        command(namespace, name, home)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+    use serde_json::json;
+
+    use super::MarkedSet;
+
+    #[test]
+    fn marked_set_has_the_time_of_its_last_step() {
+        let ours = json!(["claim-rollout.io/replacing", "orphan"]);
+        let entry = |manager: &str, time: &str| json!({"manager": manager, "time": time, "operation": "Update"});
+        for (what, finalizers, deleted, entries, expected) in [
+            ("no finalizer", json!([]), json!(null), json!([]), None),
+            ("a foreign one", json!(["orphan"]), json!(null), json!([]), None),
+            ("created", ours.clone(), json!(null), json!([]), Some(10)),
+            (
+                "deleted",
+                ours.clone(),
+                json!("1970-01-01T00:00:30Z"),
+                json!([]),
+                Some(30),
+            ),
+            (
+                "marked by us",
+                ours.clone(),
+                json!(null),
+                json!([
+                    entry("claim-rollout", "1970-01-01T00:00:20Z"),
+                    entry("helm", "1970-01-01T00:00:50Z")
+                ]),
+                Some(20),
+            ),
+        ] {
+            let metadata = json!({
+                "namespace": "shop", "name": "web", "finalizers": finalizers, "managedFields": entries,
+                "creationTimestamp": "1970-01-01T00:00:10Z", "deletionTimestamp": deleted,
+            });
+            let metadata: ObjectMeta = serde_json::from_value(metadata).expect("metadata");
+            let expected = expected.map(|second| MarkedSet {
+                namespace: "shop".to_owned(),
+                name: "web".to_owned(),
+                since: Timestamp::from_second(second).expect("a time"),
+            });
+            assert_eq!(MarkedSet::of(&metadata), expected, "{what}");
+        }
+    }
+}
