@@ -5,6 +5,7 @@
 mod documented;
 mod files;
 mod plans;
+mod replacing;
 mod shown;
 mod watching;
 mod withdrawal;
@@ -30,6 +31,9 @@ scenarios![Environment;
     withdrawal::history_shows_every_target_and_undo_returns_to_it,
     watching::status_shows_claims_and_waiting_pods_until_complete,
     watching::status_shows_several_sets_and_fails_for_a_missing_one,
+    replacing::plan_shows_what_prevents_a_replacement,
+    replacing::replace_without_a_controller_keeps_pods_and_claims,
+    replacing::replace_beside_a_controller_replaces_once,
     shown::document_shows_drift_and_watch_output,
     shown::document_shows_review_output,
     withdrawal::smaller_target_is_denied_with_a_reason,

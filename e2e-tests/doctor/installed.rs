@@ -181,6 +181,7 @@ pub(super) async fn user_without_rights_gets_an_error(env: &mut Environment) -> 
         "webhook configurations",
         "leases",
         "claimrollouts",
+        "secrets",
     ];
     ensure!(subjects == expected, "{document:#}");
     ensure!(items.iter().all(|item| item["severity"] == "Warning"), "{document:#}");

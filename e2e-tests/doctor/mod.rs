@@ -6,6 +6,7 @@ mod documented;
 mod drifts;
 mod environment;
 mod installed;
+mod replacing;
 mod sets;
 
 use environment::Environment;
@@ -37,6 +38,7 @@ async fn each_fault_has_one_finding_and_a_fix() -> anyhow::Result<()> {
         sets::unexpandable_storage_class_is_found,
         sets::lagging_claim_is_found,
         sets::stalled_rollout_is_found,
+        replacing::journal_left_behind_is_found,
         documented::document_shows_doctor_output,
         installed::user_without_rights_gets_an_error,
     ];
