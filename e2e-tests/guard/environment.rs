@@ -99,8 +99,11 @@ fn objects(uid: &str) -> Value {
     let mut canary = set(&json!({"name": "canary"}));
     canary["spec"]["updateStrategy"] = json!({"type": "RollingUpdate", "rollingUpdate": {"partition": 1}});
     canary["spec"]["replicas"] = 2.into();
+    let mut held = set(&json!({"name": "held"}));
+    held["spec"]["updateStrategy"] = json!({"type": "RollingUpdate", "rollingUpdate": {"partition": 1_000_000_000}});
     json!({"apiVersion": "v1", "kind": "List", "items": [
         canary,
+        held,
         set(&json!({"name": "plain"})),
         set(&json!({"name": "replacing"})),
         set(&json!({"name": "staged", "annotations": staged("OnClaimDelete", "Staged")})),

@@ -2,8 +2,8 @@
 //!
 //! The StatefulSets: `plain`; `staged` and `rolling`, with a staged change under OnClaimDelete and InPlace; `owned`, as
 //! `staged` but with a ConfigMap as its controller; `left`, with a phase and no staged change; `replacing`, with our
-//! finalizer; `canary`, with a partition; `large`, with thousands of annotations and with 101 finalizers; `crowded`, as `staged` but with 101
-//! owners. The PVCs: `data`, bound, and `waiting`, for a class that does not exist.
+//! finalizer; `canary`, with a partition; `held`, with the partition of a replacement; `large`, with thousands of
+//! annotations and with 101 finalizers; `crowded`, as `staged` but with 101 owners. The PVCs: `data`, bound, and `waiting`, for a class that does not exist.
 
 /// The user of a request. All have all rights on StatefulSets; alice may patch PVCs, and the controller may write them
 /// in every way.
@@ -184,12 +184,17 @@ pub(super) const CONTROLLER: &[Row] = &[
     // The new StatefulSet, and its partition.
     (Controller, r#"create -f - {"finalizers":["claim-rollout.io/replacing"]}"#, YES),
     (Controller, r#"create -f - {"finalizers":["claim-rollout.io/replacing","example.com/mine"]}"#, VERBS),
-    (Controller, r#"patch statefulset/replacing --type=merge -p {"spec":{"updateStrategy":{"rollingUpdate":{"partition":3}}}}"#, YES),
+    (Controller, r#"patch statefulset/replacing --type=merge -p {"spec":{"updateStrategy":{"rollingUpdate":{"partition":3}}}}"#, SPEC),
+    (Controller, r#"patch statefulset/replacing --type=merge -p {"spec":{"updateStrategy":{"rollingUpdate":{"partition":1000000000}}}}"#, SPEC),
+    (Controller, r#"patch statefulset/held --type=merge -p {"spec":{"updateStrategy":{"rollingUpdate":{"partition":0}}}}"#, YES),
+    (Controller, r#"patch statefulset/held --type=merge -p {"spec":{"updateStrategy":{"rollingUpdate":{"partition":2}}}}"#, YES),
     (Controller, r#"patch statefulset/canary --type=merge -p {"spec":{"updateStrategy":{"rollingUpdate":{"partition":0}}}}"#, SPEC),
     (Controller, "set image statefulset/replacing main=example/main:2", SPEC),
     (Controller, "label statefulset/replacing team=a", METADATA),
     // The StatefulSet of somebody else with fewer replicas.
-    (Controller, r#"patch statefulset/plain --type=merge -p {"spec":{"replicas":3,"updateStrategy":{"rollingUpdate":{"partition":3}}}}"#, YES),
+    (Controller, r#"patch statefulset/plain --type=merge -p {"spec":{"replicas":3}}"#, YES),
+    (Controller, r#"patch statefulset/plain --type=merge -p {"spec":{"replicas":3,"updateStrategy":{"rollingUpdate":{"partition":1000000000}}}}"#, YES),
+    (Controller, r#"patch statefulset/plain --type=merge -p {"spec":{"replicas":3,"updateStrategy":{"rollingUpdate":{"partition":3}}}}"#, SPEC),
     (Controller, r#"patch statefulset/canary --type=merge -p {"spec":{"replicas":3,"updateStrategy":{"rollingUpdate":{"partition":0}}}}"#, SPEC),
     (Controller, r#"patch statefulset/canary --type=merge -p {"spec":{"replicas":1}}"#, SPEC),
     (Controller, r#"patch statefulset/replacing --type=merge -p {"spec":{"replicas":3}}"#, SPEC),

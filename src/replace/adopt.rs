@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::journal::{Journal, JournaledPod, Millis, Stage};
-use super::live::{self, LiveSet};
+use super::live::{self, HOLD, LiveSet};
 use super::step::{Fault, Part, SetVersion, Step};
 use super::world::{DependentPod, DependentRevision, Dependents, ReportOwner, World};
 use crate::api::ReplacementReason as Reason;
@@ -152,7 +152,7 @@ fn hold_of_recreate(set: &LiveSet, old: &LiveSet) -> Option<Step> {
 
 /// The partition of the old set. Any other partition than ours is a change of the user.
 fn partition(set: &LiveSet, old: &LiveSet) -> Option<Step> {
-    let is_ours = set.has_partition() && set.partition() == old.replicas() && set.partition() != old.partition();
+    let is_ours = set.has_partition() && set.partition() == HOLD && set.partition() != old.partition();
     is_ours.then(|| Step::RestoreStrategy {
         set: SetVersion::of(set),
         strategy: json!({"rollingUpdate": {"partition": old.partition()}}),

@@ -47,6 +47,8 @@ pub struct Journal {
     version: u32,
     /// The namespace of the StatefulSet.
     pub namespace: String,
+    /// The uid of the namespace. Empty until the old StatefulSet is let go.
+    pub namespace_uid: String,
     /// The name of the StatefulSet.
     pub name: String,
     /// The uid of the old StatefulSet.
@@ -90,7 +92,7 @@ impl Journal {
     pub fn prepare(set: &LiveSet, before: Option<&Self>, now: Millis) -> Option<Self> {
         let templates = set.staged()?.templates;
         // The set has `Retain` because of us.
-        let is_ours = set.is_marked() && set.when_deleted() != Some(DELETE);
+        let is_ours = set.retains();
         let before = before.filter(|before| before.uid == set.uid());
         let when_deleted = match before.filter(|_| is_ours) {
             Some(before) => before.when_deleted.clone(),
@@ -102,6 +104,7 @@ impl Journal {
         let journal = Self {
             version: VERSION,
             namespace: set.namespace().to_owned(),
+            namespace_uid: String::new(),
             name: set.name().to_owned(),
             uid: set.uid().to_owned(),
             stage: Stage::Prepared,
@@ -116,9 +119,9 @@ impl Journal {
         Some(journal.hashed())
     }
 
-    /// The journal before the old object is let go: the object as it was just read.
+    /// The journal before the old object is let go: the object as it was just read, in the namespace with this uid.
     #[must_use]
-    pub fn release(&self, set: &LiveSet, pods: Vec<JournaledPod>) -> Self {
+    pub fn release(&self, set: &LiveSet, pods: Vec<JournaledPod>, namespace: &str) -> Self {
         // A user who withdraws the change keeps the live templates.
         let templates = match set.staged() {
             Some(_) => self.templates.clone(),
@@ -126,6 +129,7 @@ impl Journal {
         };
         let journal = Self {
             stage: Stage::Releasing,
+            namespace_uid: namespace.to_owned(),
             templates,
             has_new_pod_template: self.has_new_pod_template || self.old().pod_template() != set.pod_template(),
             pods,
@@ -177,6 +181,13 @@ impl Journal {
     #[must_use]
     pub fn is_of(&self, set: &LiveSet) -> bool {
         self.stage == Stage::Releasing && self.old().resource_version() == set.resource_version()
+    }
+
+    /// True iff the StatefulSet may be created in the namespace with this uid. One that was deleted with its namespace
+    /// does not come back with a namespace of the same name.
+    #[must_use]
+    pub fn is_in(&self, namespace: &str) -> bool {
+        !namespace.is_empty() && self.namespace_uid == namespace
     }
 
     /// The text of the journal.

@@ -49,7 +49,7 @@ fn pods() -> Vec<JournaledPod> {
 
 #[test]
 fn journal_written_and_read_is_equal() {
-    let released = journal().release(&with(|_| {}), pods());
+    let released = journal().release(&with(|_| {}), pods(), "ns");
     let rows = [
         (journal(), Stage::Prepared),
         (released.clone(), Stage::Releasing),
@@ -66,7 +66,7 @@ fn journal_written_and_read_is_equal() {
 /// Every byte counts: a Secret that somebody edited creates nothing.
 #[test]
 fn journal_with_a_changed_byte_is_not_read() {
-    let text = journal().release(&with(|_| {}), pods()).write().expect("JSON");
+    let text = journal().release(&with(|_| {}), pods(), "ns").write().expect("JSON");
     let mut accepted = Vec::new();
     for at in 0..text.len() {
         let mut bytes = text.clone().into_bytes();
@@ -182,7 +182,7 @@ fn journal_released_has_what_users_wrote_meanwhile() {
         ),
     ];
     for (row, change, live, other, has_new_pod_template) in rows {
-        let released = journal().release(&with(change), pods());
+        let released = journal().release(&with(change), pods(), "ns");
         let recreated = released.recreated();
         assert_eq!(recreated["spec"]["volumeClaimTemplates"], json!([size(live)]), "{row}");
         let annotations = &recreated["metadata"]["annotations"];
@@ -190,7 +190,7 @@ fn journal_released_has_what_users_wrote_meanwhile() {
         assert_eq!(annotations[keys::PHASE], json!(other.map(|_| "Complete")), "{row}");
         assert_eq!(released.has_new_pod_template, has_new_pod_template, "{row}");
         // A second release must not forget the first one.
-        let again = released.release(&with(change), pods());
+        let again = released.release(&with(change), pods(), "ns");
         assert_eq!(again.has_new_pod_template, has_new_pod_template, "{row}");
     }
 }
@@ -199,9 +199,24 @@ fn journal_released_has_what_users_wrote_meanwhile() {
 fn journal_is_of_exactly_one_version() {
     let set = with(|_| {});
     let later = with(|object| object["metadata"]["resourceVersion"] = "8".into());
-    let released = journal().release(&set, pods());
+    let released = journal().release(&set, pods(), "ns");
     assert!(released.is_of(&set) && !released.is_of(&later));
     assert!(!journal().is_of(&set) && !released.created().is_of(&set));
+}
+
+/// The stage, the namespace with the name of the journal, and whether the set may be created there.
+#[test]
+fn journal_is_in_exactly_one_namespace() {
+    let released = journal().release(&with(|_| {}), pods(), "ns");
+    for (journal, namespace, expected) in [
+        (released.clone(), "ns", true),
+        (released.clone(), "another", false),
+        (released, "", false),
+        (journal(), "ns", false),
+        (journal(), "", false),
+    ] {
+        assert_eq!(journal.is_in(namespace), expected, "{:?} {namespace:?}", journal.stage);
+    }
 }
 
 #[test]

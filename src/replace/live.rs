@@ -18,6 +18,9 @@ const ORPHAN: &str = "orphan";
 /// The finalizer that the API server adds to a StatefulSet that is deleted after its dependents.
 const FOREGROUND: &str = "foregroundDeletion";
 
+/// The partition of a new StatefulSet: above every ordinal, also above those of a scale-up that comes meanwhile.
+pub const HOLD: i64 = 1_000_000_000;
+
 /// The value of `whenDeleted` that lets PVCs depend on the StatefulSet.
 pub(super) const DELETE: &str = "Delete";
 
@@ -234,6 +237,24 @@ impl LiveSet {
         self.number("/status/observedGeneration") == self.number("/metadata/generation")
     }
 
+    /// `metadata.generation`
+    #[must_use]
+    pub fn generation(&self) -> i64 {
+        self.number("/metadata/generation").unwrap_or(0)
+    }
+
+    /// `status.observedGeneration`: the last generation that the StatefulSet controller has seen.
+    #[must_use]
+    pub fn observed_generation(&self) -> i64 {
+        self.number("/status/observedGeneration").unwrap_or(0)
+    }
+
+    /// True iff the set is to be replaced, and its PVCs do not depend on it.
+    #[must_use]
+    pub fn retains(&self) -> bool {
+        self.is_marked() && self.when_deleted() != Some(DELETE)
+    }
+
     /// `status.updateRevision`
     #[must_use]
     pub fn update_revision(&self) -> &str {
@@ -282,7 +303,6 @@ impl LiveSet {
     #[must_use]
     pub fn recreated(&self, templates: &[Value], when_deleted: Option<&str>) -> Value {
         let mut object = self.0.clone();
-        let replicas = self.replicas();
         let (has_partition, recreates_pods) = (self.has_partition(), self.recreates_pods());
         let Some(fields) = object.as_object_mut() else {
             return object;
@@ -299,7 +319,7 @@ impl LiveSet {
         spec["volumeClaimTemplates"] = json!(templates);
         if has_partition {
             spec["updateStrategy"]["type"] = json!("RollingUpdate");
-            spec["updateStrategy"]["rollingUpdate"]["partition"] = json!(replicas);
+            spec["updateStrategy"]["rollingUpdate"]["partition"] = json!(HOLD);
         } else if recreates_pods {
             spec["updateStrategy"]["type"] = json!("OnDelete");
         }

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::journal::Journal;
-use super::live::{FINALIZER, LiveSet};
+use super::live::{FINALIZER, HOLD, LiveSet};
 use crate::templates::keys;
 
 /// With every kind of field, also one that this release does not know.
@@ -47,7 +47,7 @@ fn recreated_set_has_every_field_of_the_user() {
         },
         "spec": {
             "replicas": 3, "serviceName": "web", "ofNewerRelease": {"deep": [1, null]},
-            "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 3, "maxUnavailable": "30%"}},
+            "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": HOLD, "maxUnavailable": "30%"}},
             "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Delete", "whenScaled": "Delete"},
             "volumeClaimTemplates": [{"metadata": {"name": "new"}}]
         }
@@ -77,15 +77,15 @@ fn recreated_set_keeps_its_pods() {
     let rows = [
         (
             json!(null),
-            json!({"type": "RollingUpdate", "rollingUpdate": {"partition": 3}}),
+            json!({"type": "RollingUpdate", "rollingUpdate": {"partition": HOLD}}),
         ),
         (
             json!({"type": "RollingUpdate", "rollingUpdate": null}),
-            json!({"type": "RollingUpdate", "rollingUpdate": {"partition": 3}}),
+            json!({"type": "RollingUpdate", "rollingUpdate": {"partition": HOLD}}),
         ),
         (
             json!({"type": "RollingUpdate", "rollingUpdate": {"partition": 2}}),
-            json!({"type": "RollingUpdate", "rollingUpdate": {"partition": 3}}),
+            json!({"type": "RollingUpdate", "rollingUpdate": {"partition": HOLD}}),
         ),
         (json!({"type": "OnDelete"}), json!({"type": "OnDelete"})),
         (json!({"type": "Recreate"}), json!({"type": "OnDelete"})),

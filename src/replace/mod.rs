@@ -27,7 +27,7 @@ pub mod world;
 
 pub use check::basis;
 pub use journal::{Journal, Millis, Stage};
-pub use live::{FINALIZER, LiveSet};
+pub use live::{FINALIZER, HOLD, LiveSet};
 pub use next::next;
 pub use step::{End, Fault, Part, SetVersion, Step, Waits};
 pub use world::{DryRuns, World};

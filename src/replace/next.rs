@@ -5,7 +5,7 @@
 //! | the old one, unmarked | any | check, journal, mark, delete |
 //! | the old one, marked, being deleted | any | wait for the garbage collector, journal, let go |
 //! | the old one, marked, being deleted in foreground | any | a user did that: unmark |
-//! | absent | `Releasing` | create |
+//! | absent | `Releasing` | create, in the same namespace |
 //! | the new one, marked | `Releasing` | verify, restore |
 //! | another one, unmarked | `Releasing`, `Created` | somebody else created it: compare |
 //! | any other, marked | absent | unmark |
@@ -34,6 +34,8 @@ const POLL: Millis = 200;
 /// The tests are in `table_tests`.
 /// * A set is created only after its old object was let go by us, as it was at that moment: no write that was
 ///   acknowledged is lost (`write_that_was_acknowledged_is_not_lost`).
+/// * A set that was deleted with its namespace is not created in the next one of that name
+///   (`set_is_created_only_in_its_namespace`).
 /// * A set that a user deleted before we marked it is not created again. After that, the guard denies a DELETE. Without
 ///   the guard, the user wins who deletes the set in foreground; any other DELETE leaves no trace that is not also of
 ///   ours (`set_deleted_by_a_user_is_not_created_again`).
@@ -46,9 +48,7 @@ const POLL: Millis = 200;
 pub fn next(world: &World<'_>) -> Step {
     match (&world.set, &world.journal) {
         (None, None) => Step::End(End::Nothing),
-        (None, Some(journal)) if journal.stage == Stage::Releasing && !world.namespace_ends => {
-            Step::Create(journal.recreated())
-        }
+        (None, Some(journal)) if journal.stage == Stage::Releasing && !world.namespace_ends => create(world, journal),
         (None, Some(_)) => Step::DeleteJournal,
         (Some(set), Some(journal)) if journal.uid != set.uid() => adopt::next(world, set, journal),
         (Some(set), journal) if set.terminating() => match set.is_marked() {
@@ -59,6 +59,15 @@ pub fn next(world: &World<'_>) -> Step {
             false => Step::End(End::Nothing),
         },
         (Some(set), journal) => begin(world, set, journal.as_ref()),
+    }
+}
+
+/// We let the set go. Whoever deleted its namespace after that deleted it too.
+fn create(world: &World<'_>, journal: &Journal) -> Step {
+    match &world.namespace {
+        None => Step::Read(Part::Namespace),
+        Some(namespace) if journal.is_in(namespace) => Step::Create(journal.recreated()),
+        Some(_) => Step::DeleteJournal,
     }
 }
 
@@ -93,8 +102,13 @@ fn prepare(world: &World<'_>, set: &LiveSet, journal: Option<&Journal>) -> Step 
     if let ReportOwner::Set(_) = world.report {
         return Step::DisownReport;
     }
-    if !set.is_marked() || set.when_deleted() == Some("Delete") {
+    if !set.retains() {
         return Step::Mark(SetVersion::of(set));
+    }
+    // With an older version in its cache, it could give the PVCs the owner back after the garbage collector's pass.
+    if set.observed_generation() < world.retained_at.unwrap_or_else(|| set.generation()) {
+        let message = "the StatefulSet controller has not seen that whenDeleted is Retain";
+        return world.waits(POLL, Fault::new(Reason::StatusOutdated, message));
     }
     Step::Delete {
         uid: set.uid().to_owned(),
@@ -133,7 +147,11 @@ fn release(world: &World<'_>, set: &LiveSet, journal: Option<&Journal>) -> Step 
         );
     }
     if journal.is_of(set) {
-        return Step::LetGo(set.unmarked());
+        // Before the set is absent: a read takes as long as a write.
+        return match world.namespace {
+            None => Step::Read(Part::Namespace),
+            Some(_) => Step::LetGo(set.unmarked()),
+        };
     }
     if let Some(finalizer) = set.foreign_finalizer() {
         return collector(world, format!("the StatefulSet has the finalizer {finalizer}"));
@@ -148,7 +166,11 @@ fn release(world: &World<'_>, set: &LiveSet, journal: Option<&Journal>) -> Step 
         .unreferenced_since
         .is_some_and(|since| world.now.saturating_sub(since) >= SETTLING);
     if settled {
-        return Step::WriteJournal(Box::new(journal.release(set, orphans(dependents))));
+        let Some(namespace) = &world.namespace else {
+            return Step::Read(Part::Namespace);
+        };
+        let journal = journal.release(set, orphans(dependents), namespace);
+        return Step::WriteJournal(Box::new(journal));
     }
     Step::Wait {
         millis: POLL,

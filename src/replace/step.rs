@@ -17,6 +17,8 @@ pub enum Part {
     Quotas,
     /// [`World::dry_runs`](super::World::dry_runs)
     DryRuns,
+    /// [`World::namespace`](super::World::namespace)
+    Namespace,
 }
 
 /// The next step of a replacement. Every write names the uid, and the resourceVersion where it depends on it.

@@ -38,10 +38,14 @@ pub struct World<'a> {
     pub checked: Option<String>,
     /// The write that the API server denied before the set was deleted.
     pub denied: Option<Fault>,
+    /// The uid of the namespace; empty if there is none.
+    pub namespace: Option<String>,
     /// True iff the API server denies every create in the namespace, because it is being deleted or does not exist.
     pub namespace_ends: bool,
     /// True iff this process gave the new set its managed fields back. The API server may keep an entry of ours.
     pub managers_restored: bool,
+    /// The generation of the marked set when this process first saw that its PVCs do not depend on it.
+    pub retained_at: Option<i64>,
     /// Since when no object refers to the old set.
     pub unreferenced_since: Option<Millis>,
     /// Since when the present step has waited.

@@ -13,8 +13,10 @@ use crate::templates::keys;
 
 /// An API server with one StatefulSet, if it exists, and one journal.
 struct OneSet {
+    /// The uid of the namespace.
+    namespace: &'static str,
     set: Option<Value>,
-    journal: String,
+    journal: Option<String>,
     /// The requests that write.
     writes: Vec<String>,
     /// How many CREATEs get 409.
@@ -30,8 +32,14 @@ impl OneSet {
         if method != "GET" {
             self.writes.push(format!("{method} {path}"));
         }
+        if path == "/api/v1/namespaces/shop" {
+            return (200, json!({"metadata": {"name": "shop", "uid": self.namespace}}));
+        }
         if path.contains("/secrets/") {
-            let data = json!({"journal": k8s_openapi::ByteString(self.journal.clone().into_bytes())});
+            let Some(journal) = self.journal.take_if(|_| method == "DELETE").or(self.journal.clone()) else {
+                return missing;
+            };
+            let data = json!({"journal": k8s_openapi::ByteString(journal.into_bytes())});
             return (
                 200,
                 json!({"metadata": {"name": "j", "resourceVersion": "9"}, "data": data}),
@@ -72,7 +80,7 @@ fn journal() -> String {
         "spec": {"replicas": 1, "volumeClaimTemplates": []},
     }));
     let journal = Journal::prepare(&old, None, 0).expect("a staged change");
-    journal.release(&old, Vec::new()).write().expect("JSON")
+    journal.release(&old, Vec::new(), "ns-1").write().expect("JSON")
 }
 
 fn by_hand(server: &Arc<Mutex<OneSet>>) -> ByHand {
@@ -95,8 +103,9 @@ fn by_hand(server: &Arc<Mutex<OneSet>>) -> ByHand {
 #[tokio::test]
 async fn stop_waits_until_the_set_is_created() {
     let server = Arc::new(Mutex::new(OneSet {
+        namespace: "ns-1",
         set: None,
-        journal: journal(),
+        journal: Some(journal()),
         writes: Vec::new(),
         conflicts: 2,
     }));
@@ -122,4 +131,23 @@ async fn stop_waits_until_the_set_is_created() {
     assert_eq!(happened, vec![Happened::Step("Create"); 3]);
     let create = "POST /apis/apps/v1/namespaces/shop/statefulsets";
     assert_eq!(lock(&server).writes, [create; 3], "nothing is written after the CREATE");
+}
+
+/// The namespace was deleted, and created again.
+#[tokio::test]
+async fn set_of_a_deleted_namespace_is_not_created() {
+    let server = Arc::new(Mutex::new(OneSet {
+        namespace: "ns-2",
+        set: None,
+        journal: Some(journal()),
+        writes: Vec::new(),
+        conflicts: 0,
+    }));
+    let ended = by_hand(&server).run(&AtomicBool::new(false), |_| {}).await;
+    assert_eq!(ended, Ended::Nothing);
+    let writes = &lock(&server).writes;
+    assert!(
+        matches!(&writes[..], [write] if write.starts_with("DELETE /api/v1/namespaces/claim-rollout/secrets/")),
+        "{writes:?}"
+    );
 }

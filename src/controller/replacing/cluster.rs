@@ -201,8 +201,10 @@ pub(super) fn world<'a>(settings: &'a Settings, now: Millis, sight: &Sight, forc
         dry_runs: None,
         checked: None,
         denied: None,
+        namespace: None,
         namespace_ends: false,
         managers_restored: false,
+        retained_at: None,
         unreferenced_since: None,
         waits_since: None,
     }

@@ -6,7 +6,7 @@
 //! | `cluster` | reads of the set, the journal, the ClaimRollout |
 //! | `parts`, `others` | reads of the parts that a decision asks for |
 //! | `steps` | execution of a step |
-//! | `run` | one replacement, from its first step to its end |
+//! | `run`, `memory` | one replacement, from its first step to its end, and what it keeps |
 //! | `notify`, `metrics` | status, Events, log and metrics of replacements |
 //! | `queue` | which sets are to be replaced, and the replacements in progress |
 //! | `start` | start and resumption of replacements |
@@ -15,6 +15,7 @@
 #[cfg(feature = "cli")]
 pub(crate) mod by_hand;
 pub(super) mod cluster;
+mod memory;
 pub(super) mod metrics;
 mod notify;
 mod others;

@@ -1,7 +1,7 @@
 //! Reads the parts of the world that a decision asks for.
 
 use k8s_openapi::api::apps::v1::ControllerRevision;
-use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod as CorePod, ResourceQuota};
+use k8s_openapi::api::core::v1::{Namespace, PersistentVolumeClaim, Pod as CorePod, ResourceQuota};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use kube::api::{Api, DeleteParams, ListParams, PostParams, Preconditions, PropagationPolicy, Request};
 use kube::core::{Selector, SelectorExt as _};
@@ -50,6 +50,11 @@ impl Cluster {
                 world.dependents = Some(dependents);
             }
             Part::Quotas => world.quotas = Some(self.count_quotas(set).await?),
+            Part::Namespace => {
+                let namespaces: Api<Namespace> = Api::all(self.client.clone());
+                let found = found_or("Namespace", call(namespaces.get_metadata(&set.namespace)).await)?;
+                world.namespace = Some(found.and_then(|found| found.uid()).unwrap_or_default());
+            }
             Part::DryRuns => {
                 if let Some(live) = &world.set {
                     world.dry_runs = Some(self.dry_runs(set, live).await);

@@ -8,13 +8,10 @@ use tokio::time::Instant;
 
 use super::super::api_calls::ApiOutcome;
 use super::cluster::{Cluster, SetName, Sight};
+use super::memory::RunMemory;
 use super::steps::name;
 use crate::api::ReplacementReason;
-use crate::replace::world::{CountQuota, Dependents, DryRuns};
-use crate::replace::{End, Fault, Millis, Stage, Step, Waits, World, basis, next};
-
-/// For how long the results of the checks before the first write are used.
-const FRESH: Duration = Duration::from_secs(5);
+use crate::replace::{End, Fault, Millis, Stage, Step, Waits, next};
 
 /// The pauses after a failed step in milliseconds: the first while the set does not exist, and otherwise; the longest.
 const PAUSES: [(u64, u64); 2] = [(50, 1_000), (1_000, 60_000)];
@@ -75,39 +72,6 @@ pub(super) struct Run<'a> {
     pub(super) kept: RunMemory,
 }
 
-/// What is kept between two decisions. After a crash the decision does without it.
-#[derive(Default)]
-pub(super) struct RunMemory {
-    /// The results of the checks, and when the first of them was read.
-    checks: CheckResults,
-    checked_at: Option<Instant>,
-    dependents: Option<Dependents>,
-    denied: Option<Fault>,
-    namespace_ends: bool,
-    unreferenced_since: Option<Millis>,
-    waits: Option<(ReplacementReason, Millis)>,
-    failures: u32,
-    conflicts: u32,
-    /// When the old set was let go.
-    let_go: Option<Instant>,
-    created: bool,
-    /// True iff the set was let go and is yet to be created.
-    is_absent: bool,
-    /// Why the set of somebody else was left as it is.
-    foreign: Option<Fault>,
-    managers_restored: bool,
-    /// True iff a step that writes was executed.
-    begun: bool,
-}
-
-#[derive(Clone, Default)]
-struct CheckResults {
-    checked: Option<String>,
-    guarded: Option<bool>,
-    quotas: Option<Vec<CountQuota>>,
-    dry_runs: Option<DryRuns>,
-}
-
 impl Run<'_> {
     /// Runs until the replacement has ended. Returns the uid of the set that exists then.
     pub(super) async fn run(mut self) -> (Option<String>, Ended) {
@@ -131,6 +95,7 @@ impl Run<'_> {
     async fn round(&mut self) -> Result<Option<(Option<String>, Ended)>, String> {
         let mut sight = self.cluster.look(self.set).await?;
         self.kept.is_absent = sight.is_let_go();
+        self.kept.namespace = None;
         loop {
             let step = self.decide(&sight).await?;
             match &step {
@@ -152,9 +117,7 @@ impl Run<'_> {
 
     /// The next step. Reads what the decision asks for.
     pub(super) async fn decide(&mut self, sight: &Sight) -> Result<Step, String> {
-        if self.kept.checked_at.is_some_and(|at| at.elapsed() >= FRESH) {
-            (self.kept.checks, self.kept.checked_at) = (CheckResults::default(), None);
-        }
+        self.kept.forget_old_checks();
         let cluster = self.cluster;
         let mut world = cluster.world(sight, self.forced);
         self.kept.show(&mut world);
@@ -331,65 +294,6 @@ impl Run<'_> {
         let uid = sight.uid();
         // Nobody listens any more when the controller stops.
         let _ = self.notices.unbounded_send(Notice { uid, what });
-    }
-}
-
-impl RunMemory {
-    /// Shows the decision what is known from before.
-    fn show(&self, world: &mut World<'_>) {
-        let CheckResults {
-            checked,
-            guarded,
-            quotas,
-            dry_runs,
-        } = self.checks.clone();
-        (world.checked, world.guarded, world.quotas, world.dry_runs) = (checked, guarded, quotas, dry_runs);
-        world.dependents.clone_from(&self.dependents);
-        world.denied.clone_from(&self.denied);
-        world.namespace_ends = self.namespace_ends;
-        world.managers_restored = self.managers_restored;
-        world.unreferenced_since = self.unreferenced_since;
-        world.waits_since = self.waits.map(|(_, since)| since);
-    }
-
-    /// Keeps what was read, and for how long the step has waited.
-    fn keep(&mut self, world: &World<'_>, step: &Step) {
-        self.checks = CheckResults {
-            checked: world.checked.clone(),
-            guarded: world.guarded,
-            quotas: world.quotas.clone(),
-            dry_runs: world.dry_runs.clone(),
-        };
-        if world.guarded.is_some() {
-            self.checked_at.get_or_insert_with(Instant::now);
-        }
-        self.dependents.clone_from(&world.dependents);
-        match step {
-            // Every precondition was checked a moment ago. From now on others may scale the set.
-            Step::Mark(_) | Step::WriteJournal(_) | Step::DisownReport if world.journal.is_none() => {
-                self.checks.checked = world.set.as_ref().map(basis);
-            }
-            Step::Wait {
-                waits: Waits::Settling, ..
-            } => {
-                self.unreferenced_since.get_or_insert(world.now);
-            }
-            Step::Delete { .. } => self.unreferenced_since = None,
-            _ => {}
-        }
-        if !matches!(step, Step::WriteJournal(_) | Step::LetGo(_)) {
-            self.dependents = None;
-        }
-        self.waits = match step {
-            Step::Wait {
-                waits: Waits::Others(fault) | Waits::Stalled(fault),
-                ..
-            } => {
-                let same = self.waits.filter(|(reason, _)| *reason == fault.reason);
-                Some(same.unwrap_or((fault.reason, world.now)))
-            }
-            _ => None,
-        };
     }
 }
 

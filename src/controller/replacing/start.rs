@@ -12,8 +12,9 @@ use super::super::context::Context;
 use super::super::slim_set::SlimSet;
 use super::super::watch::{self, lock};
 use super::cluster::SetName;
+use super::memory::RunMemory;
 use super::queue::{Due, LastReport, Rest, State, name_of};
-use super::run::{Ended, Happened, Notice, Run, RunMemory};
+use super::run::{Ended, Happened, Notice, Run};
 use crate::rollout::Seconds;
 
 impl Context {

@@ -11,7 +11,7 @@ use super::super::api_calls::{ApiOutcome, call, merge};
 use super::super::crd::ClaimRollout;
 use super::cluster::{Cluster, SetName, Sight, denied, sets_path};
 use super::parts::orphan;
-use crate::replace::{FINALIZER, LiveSet, SetVersion, Step};
+use crate::replace::{FINALIZER, HOLD, LiveSet, SetVersion, Step};
 use crate::templates::keys;
 
 impl Cluster {
@@ -134,9 +134,19 @@ fn patch_of(sight: &Sight, step: &Step) -> Value {
         Step::RestoreStrategy { strategy, .. } => json!({"spec": {"updateStrategy": strategy}}),
         Step::RestoreStaged { staged, .. } => json!({"metadata": {"annotations": {keys::STAGED: staged}}}),
         Step::RestoreManagers { managed_fields, .. } => json!({"metadata": {"managedFields": managed_fields}}),
-        Step::ScaleUp { replicas, .. } => json!({"spec": {"replicas": replicas}}),
+        Step::ScaleUp { replicas, .. } => scaled_up(sight, *replicas),
         _ => Value::Null,
     }
+}
+
+/// The replicas of the old set, and a partition that keeps its Pods.
+fn scaled_up(sight: &Sight, replicas: i64) -> Value {
+    let has_partition = sight.set.as_ref().is_some_and(LiveSet::has_partition);
+    let mut body = json!({"spec": {"replicas": replicas}});
+    if has_partition {
+        body["spec"]["updateStrategy"] = json!({"type": "RollingUpdate", "rollingUpdate": {"partition": HOLD}});
+    }
+    body
 }
 
 /// The name of a step in status, log and metrics.

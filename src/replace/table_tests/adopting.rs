@@ -1,7 +1,7 @@
 //! After the create: the new set adopts the Pods at their revision, or somebody is called.
 
 use super::process::{Process, run};
-use super::{Change, Cluster, Ended, Run, run_alone, state, web, writes};
+use super::{Change, Cluster, Ended, LiveSet, Run, run_alone, state, web, writes};
 
 fn other_template(set: &mut serde_json::Value) {
     set["spec"]["template"]["spec"]["priority"] = 1.into();
@@ -41,7 +41,7 @@ const ROWS: &[Row] = &[
         |cluster| cluster.not_adopted.push("web-1"),
         |_| {},
         "PodNotAdopted: the new StatefulSet has not adopted Pod web-1",
-        "replaced, a journal (Releasing), the finalizer claim-rollout.io/replacing, partition 3, fields of ours, \
+        "replaced, a journal (Releasing), the finalizer claim-rollout.io/replacing, partition 1000000000, fields of ours, \
          ClaimRollout of Nobody, web-1 is an orphan",
     ),
     (
@@ -77,7 +77,7 @@ const ROWS: &[Row] = &[
             cluster.not_adopted.push("web-1");
         },
         "PodNotAdopted: the new StatefulSet has not adopted Pod web-1",
-        "replaced, a journal (Releasing), the finalizer claim-rollout.io/replacing, partition 3, fields of ours, \
+        "replaced, a journal (Releasing), the finalizer claim-rollout.io/replacing, partition 1000000000, fields of ours, \
          ClaimRollout of Nobody, web-1 is an orphan",
     ),
     (
@@ -92,8 +92,8 @@ const ROWS: &[Row] = &[
         |cluster| cluster.late_webhook = Some(other_template),
         |_| {},
         "RevisionChanged: the new StatefulSet has revision web-b, not web-a: something changed its Pod template. The \
-         partition 3 keeps the Pods. Set it to 0 to restart them with the new template",
-        "replaced, a journal (Releasing), the finalizer claim-rollout.io/replacing, partition 3, fields of ours, \
+         partition 1000000000 keeps the Pods. Set it to 0 to restart them with the new template",
+        "replaced, a journal (Releasing), the finalizer claim-rollout.io/replacing, partition 1000000000, fields of ours, \
          ClaimRollout of Nobody",
     ),
     (
@@ -117,6 +117,26 @@ fn new_set_adopts_the_pods_or_stalls() {
         assert_eq!(ended(&run), *end, "{row}: {:?}", run.steps);
         assert_eq!(state(&cluster), *expected, "{row}: {:?}", run.steps);
     }
+}
+
+/// Pods above the replicas, which another revision would restart: the set was scaled down before it was let go, and is
+/// scaled up before the new one has deleted them.
+#[test]
+fn hold_keeps_pods_above_the_replicas() {
+    let mut cluster = web();
+    cluster.late_webhook = Some(other_template);
+    let (mut is_down, mut is_up) = (false, false);
+    let run = run(&mut cluster, &mut Process::default(), |cluster, _, _| {
+        if !is_down && cluster.set.as_ref().is_some_and(LiveSet::terminating) {
+            is_down = cluster.change(|set| set["spec"]["replicas"] = 1.into());
+        }
+        if !is_up && is_created(cluster) {
+            assert_eq!(cluster.live().replicas(), 1);
+            is_up = cluster.change(|set| set["spec"]["replicas"] = 3.into());
+        }
+    });
+    assert!(ended(&run).starts_with("RevisionChanged"), "{:?}", run.steps);
+    assert_eq!(cluster.lost, [""; 0], "{:?}", run.steps);
 }
 
 /// What made it stall ends, and so does the replacement.

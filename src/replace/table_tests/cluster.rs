@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::claims::Owner;
 use crate::replace::journal::{Journal, Millis};
-use crate::replace::live::{FINALIZER, LiveSet};
+use crate::replace::live::{FINALIZER, HOLD, LiveSet};
 use crate::replace::step::{SetVersion, Step};
 use crate::replace::world::{CountQuota, DependentPod, Dependents, ReportOwner};
 use crate::rollout::fixtures::{staged_change, template};
@@ -41,6 +41,8 @@ pub(super) struct Cluster {
     /// The answer to the dry run of the DELETE, and of the CREATE.
     pub(super) denies: [Option<&'static str>; 2],
     pub(super) namespace_ends: bool,
+    /// The uid of the namespace.
+    pub(super) namespace: &'static str,
     /// Changes every new set.
     pub(super) webhook: Option<fn(&mut Value)>,
     /// As `webhook`, but not in a dry run.
@@ -123,6 +125,7 @@ pub(super) fn web() -> Cluster {
         quotas: Vec::new(),
         denies: [None; 2],
         namespace_ends: false,
+        namespace: "ns-1",
         webhook: None,
         late_webhook: None,
         missed: Vec::new(),
@@ -296,7 +299,7 @@ impl Cluster {
             Step::Create(object) => self.create(object),
             Step::ScaleUp { set, replicas } => self.change_version(set, |object| {
                 object["spec"]["replicas"] = (*replicas).into();
-                object["spec"]["updateStrategy"]["rollingUpdate"]["partition"] = (*replicas).into();
+                object["spec"]["updateStrategy"]["rollingUpdate"]["partition"] = HOLD.into();
             }),
             Step::DeleteRevision { uid, .. } => {
                 self.others.retain(|object| object.uid != *uid);

@@ -7,18 +7,11 @@ use crate::replace::next::SETTLING;
 use crate::replace::step::{Part, Step, Waits};
 use crate::replace::world::ReportOwner;
 
-/// An object whose reference the first pass misses, and the state afterwards.
+/// Objects whose references the first pass misses. PVCs have none any more: `whenDeleted` is `Retain`.
 const MISSED: &[&[&str]] = &[
     &["web-1"],
     &["ControllerRevision web-a"],
-    &["PersistentVolumeClaim data-web-1"],
-    &[
-        "web-0",
-        "web-1",
-        "web-2",
-        "ControllerRevision web-a",
-        "PersistentVolumeClaim data-web-1",
-    ],
+    &["web-0", "web-1", "web-2", "ControllerRevision web-a"],
 ];
 
 /// The PVCs depend on the set.
@@ -29,6 +22,41 @@ fn dependent() -> Cluster {
     cluster
 }
 
+/// The generation at which this process saw that PVCs are retained, the present one, the one that the StatefulSet
+/// controller has seen, and whether the set is deleted. A scale after that is not waited for.
+#[test]
+fn set_is_deleted_after_its_controller_has_seen_retain() {
+    for (retained_at, generation, observed, expected) in [
+        (None, 3, Some(2), false),
+        (None, 3, Some(3), true),
+        (None, 3, None, false),
+        (Some(3), 3, Some(2), false),
+        (Some(3), 3, Some(3), true),
+        (Some(3), 9, Some(2), false),
+        (Some(3), 9, Some(3), true),
+    ] {
+        let mut cluster = dependent();
+        let mut process = Process::default();
+        let mut decision = process.decide(&cluster, &mut Vec::new());
+        while !cluster.is_marked() {
+            process.execute(&mut cluster, &decision);
+            decision = process.decide(&cluster, &mut Vec::new());
+        }
+        cluster.change(|set| {
+            set["status"]["observedGeneration"] = observed.into();
+            set["metadata"]["generation"] = generation.into();
+        });
+        let mut world = world(&cluster, &process);
+        world.retained_at = retained_at;
+        let step = next(&world);
+        let row = format!("{retained_at:?} {generation} {observed:?}: {step:?}");
+        assert_eq!(matches!(step, Step::Delete { .. }), expected, "{row}");
+        if !expected {
+            assert!(row.contains("StatusOutdated"), "{row}");
+        }
+    }
+}
+
 #[test]
 fn missed_reference_is_answered_by_another_pass() {
     for missed in MISSED {
@@ -37,7 +65,7 @@ fn missed_reference_is_answered_by_another_pass() {
         let run = run_alone(&mut cluster);
         assert_eq!(
             writes(&run.steps),
-            "WriteJournal(Prepared), DisownReport, Mark, Delete, Wait, Delete, Wait, WriteJournal(Releasing), LetGo, \
+            "WriteJournal(Prepared), DisownReport, Mark, Wait, Delete, Wait, Delete, Wait, WriteJournal(Releasing), LetGo, \
              Create, Wait, RestoreStrategy, Wait, RestoreManagers, OwnReport, DeleteJournal, Unmark",
             "{missed:?}"
         );
@@ -135,7 +163,9 @@ fn set_is_let_go_after_the_caches_have_settled() {
     ];
     for (ago, expected) in rows {
         let mut world = world(&cluster, &process);
-        fill(&cluster, &mut world, Part::Dependents);
+        for part in [Part::Dependents, Part::Namespace] {
+            fill(&cluster, &mut world, part);
+        }
         world.unreferenced_since = ago.map(|ago| world.now - ago);
         let step = next(&world);
         assert_eq!(matches!(step, Step::WriteJournal(_)), expected, "{ago:?}: {step:?}");

@@ -106,8 +106,8 @@ const ROWS: &[Row] = &[
         },
         "ScaleUp, WriteJournal(Created), Wait",
         "RevisionChanged: the new StatefulSet has revision web-b, not web-a: something changed its Pod template. The \
-         partition 3 keeps the Pods. Set it to 0 to restart them with the new template",
-        "replaced, a journal (Created), partition 3, ClaimRollout of Nobody",
+         partition 1000000000 keeps the Pods. Set it to 0 to restart them with the new template",
+        "replaced, a journal (Created), partition 1000000000, ClaimRollout of Nobody",
     ),
 ];
 

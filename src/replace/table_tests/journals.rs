@@ -3,11 +3,12 @@
 use serde_json::{Value, json};
 
 use super::cluster::{Cluster, manifest, staged, web};
-use super::process::{Process, name, world};
+use super::process::{Process, fill, name, world};
 use super::{Change, run_alone};
 use crate::replace::journal::Journal;
 use crate::replace::live::FINALIZER;
 use crate::replace::next;
+use crate::replace::step::{Part, Step};
 use crate::replace::world::ReportOwner;
 use crate::templates::{Phase, keys};
 
@@ -22,12 +23,14 @@ fn prepared(cluster: &mut Cluster) {
 }
 
 fn releasing(cluster: &mut Cluster) {
-    journal(cluster, |journal, cluster| journal.release(cluster.live(), Vec::new()));
+    journal(cluster, |journal, cluster| {
+        journal.release(cluster.live(), Vec::new(), cluster.namespace)
+    });
 }
 
 fn created(cluster: &mut Cluster) {
     journal(cluster, |journal, cluster| {
-        journal.release(cluster.live(), Vec::new()).created()
+        journal.release(cluster.live(), Vec::new(), cluster.namespace).created()
     });
 }
 
@@ -245,8 +248,32 @@ fn set_and_journal_decide_the_step() {
     for (row, change, expected) in ROWS {
         let mut cluster = web();
         change(&mut cluster);
-        let step = next(&world(&cluster, &Process::default()));
+        let process = Process::default();
+        let mut world = world(&cluster, &process);
+        let mut step = next(&world);
+        if step == Step::Read(Part::Namespace) {
+            fill(&cluster, &mut world, Part::Namespace);
+            step = next(&world);
+        }
         assert_eq!(name(&step), *expected, "{row}: {step:?}");
+    }
+}
+
+/// The namespace that has the name now, and the steps after the set was let go.
+#[test]
+fn set_is_created_only_in_its_namespace() {
+    for (namespace, steps) in [
+        ("ns-1", vec!["read Namespace", "Create"]),
+        ("ns-2", vec!["read Namespace", "DeleteJournal"]),
+        ("", vec!["read Namespace", "DeleteJournal"]),
+    ] {
+        let mut cluster = web();
+        releasing(&mut cluster);
+        (cluster.set, cluster.namespace) = (None, namespace);
+        let run = run_alone(&mut cluster);
+        assert_eq!(run.steps[..2], steps, "{namespace:?}: {:?}", run.steps);
+        assert_eq!(cluster.set.is_some(), namespace == "ns-1", "{namespace:?}");
+        assert!(cluster.journal.is_none(), "{namespace:?}");
     }
 }
 
@@ -257,7 +284,10 @@ fn set_is_not_created_in_a_namespace_that_ends() {
     releasing(&mut cluster);
     cluster.set = None;
     cluster.namespace_ends = true;
-    assert_eq!(run_alone(&mut cluster).steps, ["Create!", "DeleteJournal"]);
+    assert_eq!(
+        run_alone(&mut cluster).steps,
+        ["read Namespace", "Create!", "DeleteJournal"]
+    );
 }
 
 /// A journal that is out of date is written again before the set is marked: the new set gets what is desired now.

@@ -50,6 +50,11 @@ const DISTURBANCES: &[Disturbance] = &[
         cluster.report = ReportOwner::Nobody;
     }),
     ("the namespace ends", |cluster| cluster.namespace_ends = true),
+    ("the namespace is created again", |cluster| {
+        (cluster.set, cluster.namespace) = (None, "ns-2");
+        (cluster.pods, cluster.others) = (Vec::new(), Vec::new());
+        cluster.report = ReportOwner::NoReport;
+    }),
     ("the guard is removed", |cluster| cluster.guard = false),
     ("DELETE in background", |cluster| without_guard(cluster, 0)),
     ("DELETE in foreground", |cluster| without_guard(cluster, 1)),

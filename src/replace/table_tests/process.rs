@@ -21,8 +21,11 @@ pub(super) struct Process {
     dependents: Option<Dependents>,
     quotas: Option<Vec<CountQuota>>,
     dry_runs: Option<DryRuns>,
+    /// The uid of the namespace, until somebody else may have acted.
+    namespace: Option<String>,
     namespace_ends: bool,
     managers_restored: bool,
+    retained_at: Option<i64>,
     unreferenced_since: Option<Millis>,
     waits: Option<(ReplacementReason, Millis)>,
 }
@@ -69,8 +72,10 @@ pub(super) fn world(cluster: &Cluster, process: &Process) -> World<'static> {
         dry_runs: process.dry_runs.clone(),
         checked: process.checked.clone(),
         denied: None,
+        namespace: process.namespace.clone(),
         namespace_ends: process.namespace_ends,
         managers_restored: process.managers_restored,
+        retained_at: process.retained_at,
         unreferenced_since: process.unreferenced_since,
         waits_since: process.waits.map(|(_, since)| since),
     }
@@ -81,6 +86,7 @@ pub(super) fn fill(cluster: &Cluster, world: &mut World<'_>, part: Part) {
     match part {
         Part::Guard => world.guarded = Some(cluster.guard),
         Part::Dependents => world.dependents = Some(cluster.dependents()),
+        Part::Namespace => world.namespace = Some(cluster.namespace.to_owned()),
         Part::Quotas => world.quotas = Some(cluster.quotas.clone()),
         Part::DryRuns => world.dry_runs = Some(dry_runs(cluster)),
     }
@@ -133,6 +139,9 @@ impl Process {
         };
         (self.guarded, self.quotas, self.dry_runs) = (world.guarded, world.quotas.clone(), world.dry_runs.clone());
         self.dependents.clone_from(&world.dependents);
+        self.namespace.clone_from(&world.namespace);
+        let retaining = world.set.as_ref().filter(|set| set.retains());
+        self.retained_at = retaining.map(|set| self.retained_at.unwrap_or_else(|| set.generation()));
         self.note(&world, &step);
         let journal = cluster.journal.as_ref().map(|(version, _)| *version);
         Decision { step, journal }
@@ -152,7 +161,7 @@ impl Process {
             _ => {}
         }
         if !matches!(step, Step::WriteJournal(_) | Step::LetGo(_)) {
-            self.dependents = None;
+            (self.dependents, self.namespace) = (None, None);
         }
         self.waits = match step {
             Step::Wait {

@@ -40,7 +40,7 @@ const ROWS: &[(&str, Change, &str)] = &[
     (
         "no replicas",
         |cluster| _ = cluster.change(|set| set["spec"]["replicas"] = 0.into()),
-        "",
+        "RestoreStrategy, Wait, ",
     ),
 ];
 

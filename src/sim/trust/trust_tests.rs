@@ -165,6 +165,11 @@ fn written(words: &str) -> Value {
             "scaled" => ("/spec/persistentVolumeClaimRetentionPolicy/whenScaled", json!("Delete")),
             "image" => ("/spec/template", json!({"spec": {}})),
             "on-delete" => ("/spec/updateStrategy", json!({"type": "OnDelete"})),
+            "recreate" => ("/spec/updateStrategy", json!({"type": "Recreate"})),
+            "hold" => (
+                "/spec/updateStrategy/rollingUpdate/partition",
+                json!(crate::replace::HOLD),
+            ),
             "replicas" => ("/spec/replicas", json!(value.parse::<i64>().expect(word))),
             "partition" => (
                 "/spec/updateStrategy/rollingUpdate/partition",
@@ -177,7 +182,7 @@ fn written(words: &str) -> Value {
     set
 }
 
-const CONTROLLER_ROWS: [ControllerRow; 38] = [
+const CONTROLLER_ROWS: [ControllerRow; 47] = [
     // CREATE, of the new StatefulSet only.
     ("CREATE", "", None, Some("marked"), None),
     ("CREATE", "", None, Some("marked partition=2"), None),
@@ -208,13 +213,22 @@ const CONTROLLER_ROWS: [ControllerRow; 38] = [
     ("UPDATE", "", Some("retain"), Some("marked"), Some(2)),
     ("UPDATE", "", Some("marked"), Some("marked scaled"), Some(2)),
     // The partition of the new StatefulSet.
-    ("UPDATE", "", Some("marked partition=2"), Some("marked"), None),
-    ("UPDATE", "", Some("marked"), Some("marked partition=2"), None),
+    ("UPDATE", "", Some("marked hold"), Some("marked"), None),
+    ("UPDATE", "", Some("marked hold"), Some("marked partition=2"), None),
+    ("UPDATE", "", Some("marked partition=2"), Some("marked"), Some(2)),
+    ("UPDATE", "", Some("marked"), Some("marked hold"), Some(2)),
+    ("UPDATE", "", Some("hold"), Some("plain"), None),
     ("UPDATE", "", Some("partition=2"), Some("plain"), Some(2)),
     ("UPDATE", "", Some("marked partition=2"), Some("plain"), Some(2)),
     ("UPDATE", "", Some("marked"), Some("marked on-delete"), Some(2)),
+    ("UPDATE", "", Some("marked on-delete"), Some("marked recreate"), None),
+    ("UPDATE", "", Some("marked"), Some("marked recreate"), Some(2)),
+    ("UPDATE", "", Some("on-delete"), Some("recreate"), Some(2)),
     // The replicas of a StatefulSet that somebody else created.
-    ("UPDATE", "", Some("plain"), Some("replicas=3 partition=3"), None),
+    ("UPDATE", "", Some("plain"), Some("replicas=3 hold"), None),
+    ("UPDATE", "", Some("plain"), Some("replicas=3"), None),
+    ("UPDATE", "", Some("plain"), Some("replicas=3 partition=3"), Some(2)),
+    ("UPDATE", "", Some("plain"), Some("hold"), Some(2)),
     ("UPDATE", "", Some("on-delete"), Some("replicas=3 on-delete"), None),
     ("UPDATE", "", Some("partition=2"), Some("replicas=3"), Some(2)),
     ("UPDATE", "", Some("plain"), Some("replicas=1"), Some(2)),
