@@ -7,7 +7,7 @@
 //! | file | contains |
 //! |---|---|
 //! | [`review`], `object`, `fields` | the request, and how it is decoded |
-//! | [`settings`](crate::api::settings) | the settings of the administrator |
+//! | [`settings`] | the settings of the administrator |
 //! | [`decide`] | the table: finds the row of a request |
 //! | `judged` | whether a request is judged: its sender, the owner of the StatefulSet |
 //! | `asked`, `asked_change` | the templates and the update policy that a request asks for |

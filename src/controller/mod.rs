@@ -92,6 +92,7 @@ use crate::templates::MaxInMotion;
 pub use admission::WithoutPolicy;
 pub use client::WriteBudget;
 pub use lease::Election;
+#[cfg(feature = "cli")]
 pub(crate) use lease::NAME as LEASE;
 pub use places::ClassLimits;
 #[cfg(feature = "cli")]

@@ -14,7 +14,7 @@
 //! | [`journal`] | what survives a crash |
 //! | [`world`] | the input of the decision |
 //! | [`check`] | the preconditions |
-//! | [`next`], [`adopt`] | the decision |
+//! | [`mod@next`], `adopt` | the decision |
 //! | [`step`] | its output |
 
 mod adopt;

@@ -9,7 +9,7 @@ use crate::claims::Owner;
 /// After this time, what others should have done counts as stalled.
 const PATIENCE: Millis = 60_000;
 
-/// What was read. Parts that the decision does not need are not read: [`Step::Read`](super::Step::Read) asks for them.
+/// What was read. Parts that the decision does not need are not read: [`Step::Read`] asks for them.
 #[derive(Clone, Debug)]
 pub struct World<'a> {
     /// The time.

@@ -48,13 +48,13 @@ pub enum TemplateError {
         /// Why it is not a quantity.
         source: QuantityError,
     },
-    /// More than [`MAX_TEMPLATES`] templates.
+    /// More than `MAX_TEMPLATES` templates.
     #[error("spec.volumeClaimTemplates: expected at most 1000 templates, but found {found}")]
     TooMany {
         /// The number of templates.
         found: usize,
     },
-    /// A text of more than [`MAX_TEXT`] bytes.
+    /// A text of more than `MAX_TEXT` bytes.
     #[error("spec.volumeClaimTemplates: expected at most 65536 bytes, but found {found}")]
     TooLong {
         /// The length in bytes.
