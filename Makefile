@@ -111,6 +111,12 @@ e2e: policy.wasm control-plane ## The end-to-end tests against a real control pl
 	$(LINTED) build --bin claim-rollout
 	$(LINTED) test -p e2e-tests --test e2e
 
+ENGINES = argo-cd flux kube-state-metrics
+
+.PHONY: engines
+engines: ## Run the examples for Argo CD, Flux and kube-state-metrics in the engines of these tools (minutes the first time)
+	for engine in $(ENGINES); do (cd e2e-tests/engines/$$engine && go test ./...) || exit; done
+
 .PHONY: scale
 scale: policy.wasm control-plane ## 1,000 StatefulSets at once compared with the bare writes, 10,000 idle ones, 1,000 namespaces: 15 minutes on an idle machine
 	$(CARGO) build --profile bench --bin claim-rollout
@@ -181,6 +187,11 @@ crd: needs-cargo ## Generate deploy/crd.yaml, after a change of ClaimRollout
 	$(CARGO) run --quiet -- crd > deploy/crd.yaml.new
 	mv deploy/crd.yaml.new deploy/crd.yaml
 	cp deploy/crd.yaml charts/claim-rollout/files/crd.yaml
+
+.PHONY: reference
+reference: needs-cargo ## Generate docs/reference.md, after a change of annotations, reasons, Events or ClaimRollout
+	$(CARGO) run --quiet -- reference > docs/reference.md.new
+	mv docs/reference.md.new docs/reference.md
 
 .PHONY: artifacthub
 artifacthub: needs-cargo ## Generate artifacthub-pkg.yml, after a change of policy-metadata.yml or questions-ui.yml

@@ -1,16 +1,17 @@
-//! README.md shows what is printed: the demo, the live tree, and the commands of "See how far it is".
+//! docs/demo.md shows what the demo and the live tree print, README.md what the commands of "See how far it is" do.
 
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail, ensure};
 
-use crate::book::{Book, blocks, section};
+use crate::book::{Book, blocks};
 use crate::cluster::{Cluster, Options, eventually};
 use crate::demo::{self, FAREWELL, Screen};
 use crate::document::text;
 use crate::shell::typed;
 
-const DOCUMENT: &str = "README.md";
+const README: &str = "README.md";
+const DOCUMENT: &str = "docs/demo.md";
 /// The minor version whose messages are shown.
 const MINOR: u32 = 37;
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -29,10 +30,11 @@ const PRINTED: [(&str, &str); 8] = [
     ("kubectl wait --for=condition=Ready claimrollout/web", "condition met\n"),
 ];
 
-/// The block of "See it" that begins with this text.
-fn shown<'a>(readme: &'a str, begin: &str) -> anyhow::Result<&'a str> {
-    let see = section(readme, "## See it").context("expected a heading, but found none")?;
-    let found = blocks(see, "text").into_iter().find(|block| block.starts_with(begin));
+/// The block of the document that begins with this text.
+fn shown<'a>(document: &'a str, begin: &str) -> anyhow::Result<&'a str> {
+    let found = blocks(document, "text")
+        .into_iter()
+        .find(|block| block.starts_with(begin));
     found.with_context(|| format!("expected a block that begins with {begin:?}, but found none"))
 }
 
@@ -135,7 +137,7 @@ async fn every_command_prints_its_part(cluster: &Cluster) -> anyhow::Result<()> 
         "    - metadata:\n        name: data\n        labels: {tier: gold}\n",
     );
     std::fs::write(&file, labelled)?;
-    let mut book = Book::under(&["## See how far it is"], DOCUMENT)?;
+    let mut book = Book::under(&["## See how far it is"], README)?;
     for (command, part) in PRINTED {
         let documented = book.next().with_context(|| format!("expected {command}"))?;
         let (line, _) = documented.typed.split_once('#').unwrap_or((&documented.typed, ""));
@@ -156,8 +158,8 @@ async fn every_command_prints_its_part(cluster: &Cluster) -> anyhow::Result<()> 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn demo_live_tree_and_commands_match_the_readme() -> anyhow::Result<()> {
-    let readme = text(DOCUMENT)?;
+async fn demo_live_tree_and_commands_match_the_documents() -> anyhow::Result<()> {
+    let document = text(DOCUMENT)?;
     let begin = Instant::now();
     let cluster = Cluster::start(demo::options(Options::default().minor)).await?;
     let mut screen = Screen::Paper(String::new());
@@ -167,7 +169,7 @@ async fn demo_live_tree_and_commands_match_the_readme() -> anyhow::Result<()> {
     };
 
     let printed = as_begun(&(paper + FAREWELL + "\n"));
-    let ((lines, rest), (shown_lines, shown_rest)) = (apart(&printed), apart(shown(&readme, "Kubernetes v")?));
+    let ((lines, rest), (shown_lines, shown_rest)) = (apart(&printed), apart(shown(&document, "Kubernetes v")?));
     ensure!(
         is_printed(&shown_lines, &lines),
         "{DOCUMENT} should show:\n{}",
@@ -177,14 +179,14 @@ async fn demo_live_tree_and_commands_match_the_readme() -> anyhow::Result<()> {
     if cluster.minor() == MINOR {
         ensure!(words(&rest) == words(&shown_rest), "{DOCUMENT} should show:\n{printed}");
         ensure!(
-            is_refused(&readme, &rest),
-            "{DOCUMENT} should show the error of the API server:\n{rest}"
+            is_refused(&text(README)?, &rest),
+            "{README} should show the error of the API server:\n{rest}"
         );
     } else {
         println!("the rest of the demo is not compared: {DOCUMENT} shows what 1.{MINOR} prints");
     }
 
-    let (frames, frame) = (frames(&drawn), shown(&readme, "default/web")?);
+    let (frames, frame) = (frames(&drawn), shown(&document, "default/web")?);
     // The width of the drawing depends on the state.
     let begun = |drawn: &str| as_begun(&words(drawn).join(" "));
     let is_shown =
@@ -205,8 +207,8 @@ async fn demo_live_tree_and_commands_match_the_readme() -> anyhow::Result<()> {
 
 #[test]
 fn differing_rollout_output_is_noticed() -> anyhow::Result<()> {
-    let readme = text(DOCUMENT)?;
-    let (shown, _) = apart(shown(&readme, "Kubernetes v")?);
+    let document = text(DOCUMENT)?;
+    let (shown, _) = apart(shown(&document, "Kubernetes v")?);
     assert!(is_printed(&shown, &shown));
     let (before, rest) = split_at_controller_start(&shown);
     assert!(before.len() > 1 && is_printed(&shown, rest), "{before:?}");

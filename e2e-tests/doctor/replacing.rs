@@ -36,7 +36,8 @@ async fn write_journal(env: &Environment, is_let_go: bool) -> anyhow::Result<()>
     let set = LiveSet::new(serde_json::from_str(&env.done(&get, "").await?.stdout)?);
     let journal = Journal::prepare(&set, None, 0).context("a staged change")?;
     let journal = if is_let_go {
-        journal.release(&set, Vec::new())
+        let uid = ["get", "namespace", KEPT, "-o", "jsonpath={.metadata.uid}"];
+        journal.release(&set, Vec::new(), &env.done(&uid, "").await?.stdout)
     } else {
         journal
     };

@@ -9,8 +9,7 @@ use std::collections::BTreeSet;
 
 use anyhow::{Context as _, ensure};
 
-use crate::book::{Book, section};
-use crate::document::text;
+use crate::book::Book;
 use stands::STAND_INS;
 use walkthrough::{Kubewarden, Walkthrough};
 
@@ -72,24 +71,5 @@ fn every_command_is_run_and_every_stand_in_is_used() -> anyhow::Result<()> {
             stand_in.why
         );
     }
-    Ok(())
-}
-
-/// The sections of README.md that show the installation.
-const INSTALL: [&str; 3] = [
-    "## Install it on your cluster",
-    "### With Helm",
-    "### Without Kubewarden",
-];
-
-#[test]
-fn readme_installs_with_the_same_commands() -> anyhow::Result<()> {
-    let readme = text("README.md")?;
-    for heading in INSTALL {
-        section(&readme, heading).with_context(|| heading.to_owned())?;
-    }
-    let (all, shown) = (typed(Book::read(DOCUMENT)?), typed(Book::under(&INSTALL, "README.md")?));
-    assert!(!shown.is_empty());
-    assert_eq!(shown.difference(&all).collect::<Vec<_>>(), Vec::<&String>::new());
     Ok(())
 }

@@ -33,6 +33,14 @@ macro_rules! reasons {
                 }
             }
 
+            /// What the reason stands for, in a sentence.
+            #[must_use]
+            pub fn meaning(self) -> &'static str {
+                match self {
+                    $(Self::$name => concat!($($doc),*).trim(),)*
+                }
+            }
+
             /// What the reason implies for a rollout.
             #[must_use]
             pub const fn kind(self) -> Kind {

@@ -20,6 +20,7 @@ mod man;
 mod output;
 mod plan;
 mod recorded;
+mod reference;
 mod replace;
 mod review;
 mod revisions;
@@ -65,6 +66,9 @@ enum Command {
     #[command(hide = true)]
     Man(man::Arguments),
     Plan(plan::Arguments),
+    // For the documentation.
+    #[command(hide = true)]
+    Reference(reference::Arguments),
     Replace(replace::Arguments),
     Review(review::Arguments),
     Status(status::Arguments),
@@ -106,6 +110,7 @@ fn dispatch(arguments: Arguments, parser: &clap::Command) -> ExitCode {
         Command::History(history) => wait_for(history::run(&arguments.cluster, &history)),
         Command::Man(man) => wait_for(async { man::run(&man, parser.clone()) }),
         Command::Plan(plan) => plan::run(&arguments.cluster, &plan),
+        Command::Reference(reference) => wait_for(async { reference::run(&reference) }),
         Command::Replace(replace) => replace::run(&arguments.cluster, &replace),
         Command::Review(review) => review::run(&review),
         Command::Status(status) => wait_for(status::run(&arguments.cluster, &status)),
