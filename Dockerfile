@@ -1,5 +1,5 @@
 # The controller and the commands, for deploy/controller/deployment.yaml: docker build -t
-# registry.example.com/claim-rollout/claim-rollout:0.1.0 .
+# ghcr.io/claim-rollout/claim-rollout:0.1.0 .
 FROM rust:1.95-bookworm AS build
 WORKDIR /src
 COPY . .

@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 use anyhow::ensure;
 use k8s_openapi::api::apps::v1::StatefulSet;
 use kube::api::Api;
-use serde_json::json;
 
 use crate::cluster::{Cluster, Options, Output, eventually};
 use crate::installation::{AS_IN_A_POD, Controller, Installation};
@@ -68,7 +67,7 @@ pub(crate) async fn show(
 
     screen.title("3. With claim-rollout: the policy, and the controller");
     let start = Instant::now();
-    let installation = Installation::new(cluster, json!({})).await?;
+    let installation = Installation::shipped(cluster).await?;
     let controller = installation.start_controller(&AS_IN_A_POD).await?;
     screen.wrapped(&format!(
         "Installed after {:.1} s: what deploy/ holds, with the same rights. Now the very same command again:",

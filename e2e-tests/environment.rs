@@ -17,8 +17,20 @@ impl Environment {
     /// Starts the cluster, with the policy and without a controller.
     pub(crate) async fn build(options: Options) -> anyhow::Result<Self> {
         let cluster = Cluster::start(options).await?;
+        let installation = Installation::new(&cluster, json!({})).await?;
+        Self::of(cluster, installation).await
+    }
+
+    /// The same with the settings of `deploy/`.
+    pub(crate) async fn shipped(options: Options) -> anyhow::Result<Self> {
+        let cluster = Cluster::start(options).await?;
+        let installation = Installation::shipped(&cluster).await?;
+        Self::of(cluster, installation).await
+    }
+
+    async fn of(cluster: Cluster, installation: Installation) -> anyhow::Result<Self> {
         Ok(Self {
-            installation: Installation::new(&cluster, json!({})).await?,
+            installation,
             client: cluster.client().await?,
             cluster,
         })

@@ -230,7 +230,7 @@ fn every_example_is_listed_and_run() -> anyhow::Result<()> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn each_example_does_what_its_comments_promise() -> anyhow::Result<()> {
     let mut report = Report::new();
-    let env = Environment::build(Options::default()).await?;
+    let env = Environment::shipped(Options::default()).await?;
     report.print("the cluster is up");
     report.run(&env, SCENARIOS).await;
     report.end()?;

@@ -69,6 +69,11 @@ impl Installation {
         Self::but_in(&[], cluster, settings).await
     }
 
+    /// The same with the settings of `deploy/`.
+    pub(crate) async fn shipped(cluster: &Cluster) -> anyhow::Result<Self> {
+        Self::new(cluster, Shipped::sets()?.spec["settings"].clone()).await
+    }
+
     /// The same, but the policy is not called for these namespaces.
     pub(crate) async fn but_in(namespaces: &[&str], cluster: &Cluster, settings: Value) -> anyhow::Result<Self> {
         let module = Runtime::patient()?.load_policy()?;
@@ -170,6 +175,13 @@ impl Controllers {
         self.start_with(&self.kubeconfig, extra).await
     }
 
+    /// The same with the settings in the cluster, as the Deployment of the controller gets them.
+    pub(crate) async fn start_configured(&self, cluster: &Cluster, extra: &[&str]) -> anyhow::Result<Controller> {
+        let settings = settings_of(cluster).await?.context("a ConfigMap")?;
+        let settings = settings.to_str().context("a path in UTF-8")?;
+        self.start(&[&["--settings", settings][..], extra].concat()).await
+    }
+
     /// The same with another kubeconfig.
     pub(crate) async fn start_with(&self, kubeconfig: &Path, extra: &[&str]) -> anyhow::Result<Controller> {
         let name = format!("controller-{}", self.count.fetch_add(1, Ordering::Relaxed) + 1);
@@ -252,6 +264,29 @@ impl Controller {
         self.process.signal("TERM")?;
         eventually("the controller to end", PATIENCE, async || Ok(self.process.status()?)).await
     }
+}
+
+/// A file with the settings in the cluster, if they are there.
+pub(crate) async fn settings_of(cluster: &Cluster) -> anyhow::Result<Option<PathBuf>> {
+    let get = [
+        "get",
+        "configmap",
+        "claim-rollout-settings",
+        "-n",
+        NAMESPACE,
+        "--ignore-not-found",
+        "-o",
+        "json",
+    ];
+    let found = cluster.kubectl(&get, "").await?;
+    ensure!(found.success, "{}", found.stderr);
+    if found.stdout.is_empty() {
+        return Ok(None);
+    }
+    let map: Value = serde_json::from_str(&found.stdout)?;
+    let file = cluster.folder().join("settings.yaml");
+    std::fs::write(&file, map["data"]["settings.yaml"].as_str().context("settings")?)?;
+    Ok(Some(file))
 }
 
 /// Answers the lookups of a policy with the rights that `deploy/` gives to the policy-server.

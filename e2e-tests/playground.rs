@@ -20,7 +20,6 @@ use std::time::Instant;
 
 use anyhow::bail;
 use clap::{Parser, Subcommand};
-use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
@@ -83,7 +82,7 @@ async fn up(minor: String) -> anyhow::Result<()> {
         ..Options::default()
     })
     .await?;
-    let installation = Installation::new(&cluster, json!({})).await?;
+    let installation = Installation::shipped(&cluster).await?;
     let _controller = installation.start_controller(&AS_IN_A_POD).await?;
     let seconds = start.elapsed().as_secs_f64();
     let how = format!("up after {seconds:.1} s, with claim-rollout installed; Ctrl-C ends it");

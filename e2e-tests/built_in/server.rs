@@ -10,7 +10,7 @@ use k8s_openapi::api::core::v1::Secret;
 use serde_json::{Value, json};
 
 use crate::cluster::{Cluster, Process, eventually};
-use crate::installation::{NAMESPACE, binary};
+use crate::installation::{NAMESPACE, binary, settings_of};
 use crate::policy_host::documents;
 
 /// The ServiceAccount of the webhook; also the name of its Secret and of its webhook configurations.
@@ -53,7 +53,11 @@ impl Server {
             "--host",
             "127.0.0.1",
         ];
-        let arguments = [&arguments[..], &["--address", &address_text]].concat();
+        let mut arguments = [&arguments[..], &["--address", &address_text]].concat();
+        let settings = settings_of(cluster).await?;
+        if let Some(settings) = &settings {
+            arguments.extend(["--settings", settings.to_str().context("a path in UTF-8")?]);
+        }
         let arguments: Vec<String> = arguments.into_iter().map(str::to_owned).collect();
         let name = format!("webhook-{}", address.port());
         let mut process = Process::start(&name, &binary()?, &arguments, cluster.folder())?;

@@ -30,8 +30,8 @@ async fn settings_reach_the_policy_and_the_controller(cluster: &Cluster) -> anyh
         WARN,
     ];
     let settings = json!({
-        "ownedSets": "Stage", "reservedKeyPrefixes": ["example.com/", "example.org/"], "retention": "Warn",
-        "shrink": "Recover",
+        "defaultUpdatePolicy": "InPlace", "ownedSets": "Stage",
+        "reservedKeyPrefixes": ["example.com/", "example.org/"], "retention": "Warn", "shrink": "Recover",
     });
     let objects = by_name(render(cluster, &values).await?)?;
     for policy in ["", "-claims", "-pods"] {
@@ -47,8 +47,10 @@ async fn settings_reach_the_policy_and_the_controller(cluster: &Cluster) -> anyh
     let values = [&values[..], &["admission=builtin"]].concat();
     let builtin = by_name(render(cluster, &values).await?)?;
     for (objects, readers) in [(&objects, &["controller"][..]), (&builtin, &["controller", "webhook"])] {
-        let file = objects["ConfigMap claim-rollout-settings"]["data"]["settings.yaml"].as_str();
-        assert_eq!(serde_json::from_str::<Value>(file.context("a file")?)?, settings);
+        assert_eq!(
+            objects["ConfigMap claim-rollout-settings"]["data"]["settings.yaml"],
+            settings
+        );
         for reader in readers {
             let pod = &objects[&format!("Deployment claim-rollout-{reader}")]["spec"]["template"]["spec"];
             let arguments = [reader, "--log-format=json", "--settings=/settings/settings.yaml"];
@@ -66,9 +68,8 @@ async fn empty_list_is_not_a_missing_list(cluster: &Cluster) -> anyhow::Result<(
     let objects = by_name(render(cluster, &["policy.settings.reservedKeyPrefixes=[]"]).await?)?;
     let settings = json!({"reservedKeyPrefixes": []});
     let of_policy = &objects["ClusterAdmissionPolicy claim-rollout"]["spec"]["settings"];
-    let file = objects["ConfigMap claim-rollout-settings"]["data"]["settings.yaml"].as_str();
-    let of_controller: Value = serde_json::from_str(file.context("a file")?)?;
-    for found in [of_policy, &of_controller] {
+    let of_controller = &objects["ConfigMap claim-rollout-settings"]["data"]["settings.yaml"];
+    for found in [of_policy, of_controller] {
         let found = json!({"reservedKeyPrefixes": found["reservedKeyPrefixes"]});
         assert_eq!(found, settings);
     }
@@ -231,7 +232,8 @@ async fn other_namespace_reaches_the_policy(cluster: &Cluster) -> anyhow::Result
     let policy = objects
         .remove("ClusterAdmissionPolicy claim-rollout")
         .context("the policy")?;
-    assert_eq!(policy["spec"]["settings"], json!({"controllerAccounts": [account]}));
+    let settings = json!({"controllerAccounts": [account], "defaultUpdatePolicy": "InPlace"});
+    assert_eq!(policy["spec"]["settings"], settings);
     Ok(())
 }
 

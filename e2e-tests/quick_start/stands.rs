@@ -44,12 +44,12 @@ pub(super) const STAND_INS: [StandIn; 7] = [
         why: "it is this tree that is tried, not the one that was published last",
     },
     StandIn {
-        typed: "make push REF=registry.example.com/claim-rollout/policy:v0.1.0",
+        typed: "make push REF=ghcr.io/claim-rollout/policy:v0.1.0",
         how: Handling::Instead(Action::Nothing),
         why: "there is no registry here; `make oci-test` pushes the policy to one, and pulls it again",
     },
     StandIn {
-        typed: "make push-image REF=registry.example.com/claim-rollout/claim-rollout:0.1.0",
+        typed: "make push-image REF=ghcr.io/claim-rollout/claim-rollout:0.1.0",
         how: Handling::Instead(Action::LinkTheBinary),
         why: "the same; the binary that it would build first is the one that is tested",
     },
@@ -65,8 +65,8 @@ pub(super) const STAND_INS: [StandIn; 7] = [
     },
     StandIn {
         typed: "helm install claim-rollout charts/claim-rollout --namespace claim-rollout --create-namespace \\
-    --set image.repository=registry.example.com/claim-rollout/claim-rollout \\
-    --set policy.module=registry://registry.example.com/claim-rollout/policy:v0.1.0",
+    --set image.repository=ghcr.io/claim-rollout/claim-rollout \\
+    --set policy.module=registry://ghcr.io/claim-rollout/policy:v0.1.0",
         how: Handling::And(Action::BesideKubewarden),
         why: NO_KUBELET,
     },

@@ -119,7 +119,8 @@ impl Walkthrough {
 
     /// Starts the controller, which leads before any Pod would be Ready.
     async fn lead(&mut self) -> anyhow::Result<()> {
-        self.controller = Some(Controllers::of(&self.cluster).await?.start(&AS_IN_A_POD).await?);
+        let controllers = Controllers::of(&self.cluster).await?;
+        self.controller = Some(controllers.start_configured(&self.cluster, &AS_IN_A_POD).await?);
         let lease = format!("lease/{ACCOUNT}");
         let holder = "jsonpath={.spec.holderIdentity}";
         let leads = eventually("the controller to lead", PATIENCE, async || {

@@ -13,7 +13,11 @@ const HEADER: &str =
     "# The package on Artifact Hub. `make artifacthub` makes it from policy-metadata.yml and questions-ui.yml.";
 /// The day of this version, which neither file contains.
 const CREATED_AT: &str = "2026-11-21T00:00:00Z";
-const CONTROLLER: &str = "https://artifacthub.io/packages/helm/kubewarden/kubewarden-controller";
+/// The command that installs everything.
+const INSTALL: &str = "helm install claim-rollout oci://ghcr.io/claim-rollout/charts/claim-rollout \\
+    --namespace claim-rollout --create-namespace";
+/// The chart of Kubewarden.
+const CONTROLLER: &str = "https://artifacthub.io/packages/helm/kubewarden/admission-controller";
 
 /// Print the Artifact Hub package of the policy as YAML
 #[derive(Args, Clone, Copy, Debug)]
@@ -112,6 +116,8 @@ struct PackageAnnotations<'a> {
     context_aware_resources: String,
     #[serde(rename = "kubewarden/questions-ui")]
     questions: String,
+    #[serde(rename = "kubewarden/hidden-ui")]
+    hidden_ui: &'a str,
 }
 
 /// The package as YAML, with a first line that names its sources.
@@ -155,6 +161,7 @@ impl PolicyMetadata {
                 rules: serde_saphyr::to_string(&self.rules)?,
                 context_aware_resources: serde_saphyr::to_string(&self.context_aware_resources)?,
                 questions: without_comments(QUESTIONS),
+                hidden_ui: self.annotation("io.kubewarden.hidden-ui")?,
             },
         })
     }
@@ -167,13 +174,15 @@ impl PolicyMetadata {
 
 fn install(image: &str) -> String {
     format!(
-        "The policy is one half of claim-rollout; the controller is the other. Pull the policy with
-[`kwctl`](https://github.com/kubewarden/kwctl):
+        "The policy is one half of claim-rollout; the controller is the other. Install both, the policy objects with their
+conditions and the rights that the policy-server needs:
+```console
+{INSTALL}
+```
+To pull only the policy, use [`kwctl`](https://github.com/kubewarden/kwctl):
 ```console
 kwctl pull {image}
 ```
-Apply what is in [`deploy/`](https://github.com/claim-rollout/claim-rollout/tree/main/deploy): the policy objects with
-their conditions, the rights that the policy-server needs, and the controller.
 "
     )
 }
@@ -214,6 +223,15 @@ mod tests {
             serde_saphyr::from_str::<Value>(QUESTIONS).expect("questions")
         );
         assert_eq!(inner("kubewarden/mutation"), "true");
+        assert_eq!(inner("kubewarden/hidden-ui"), "true");
+    }
+
+    #[test]
+    fn release_tag_matches_the_version() {
+        let metadata: PolicyMetadata = serde_saphyr::from_str(METADATA).expect("metadata");
+        let version = metadata.annotation("io.kubewarden.policy.version").expect("a version");
+        let tag = metadata.annotation("com.github.release.tag").expect("a tag");
+        assert_eq!(tag, format!("v{version}"));
     }
 }
 
