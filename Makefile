@@ -198,6 +198,15 @@ artifacthub: needs-cargo ## Generate artifacthub-pkg.yml, after a change of poli
 	$(CARGO) run --quiet -- artifacthub > artifacthub-pkg.yml.new
 	mv artifacthub-pkg.yml.new artifacthub-pkg.yml
 
+.PHONY: manifests
+manifests: ## Render install-kubewarden.yaml and install-builtin.yaml to dist/, for kubectl apply
+	HELM=$$(command -v helm || echo "$$(e2e-tests/cluster/go/build.sh $(K8S))/helm") hack/manifests dist
+
+.PHONY: chart-docs
+chart-docs: needs-cargo ## Generate the README of the chart and the settings in its schema, after a change of values.yaml or questions-ui.yml
+	hack/chart-docs
+	CLAIM_ROLLOUT_WRITE=1 $(CARGO) test --quiet -p claim-rollout --lib chart_schema_has_the_type_of_each_setting
+
 .PHONY: fmt
 fmt: needs-cargo ## Format the code
 	$(CARGO) fmt --all

@@ -1,7 +1,11 @@
 //! `charts/claim-rollout`, rendered and installed by the real Helm.
 
+mod foreign;
 mod installed;
+pub(crate) mod manifests;
+mod objects;
 mod rendered;
+mod security;
 mod settings;
 
 use std::path::PathBuf;
@@ -25,9 +29,13 @@ async fn helm(cluster: &Cluster, command: &[&str], values: &[&str]) -> anyhow::R
     cluster.run("helm", &[command, &place, &set].concat(), &[], "").await
 }
 
-/// The flag for a value: `--set` reads an empty list as one empty text.
+/// The flag for a value: `--set` reads an empty list as one empty text, and no maps.
 fn flag(value: &str) -> &'static str {
-    if value.ends_with("=[]") { "--set-json" } else { "--set" }
+    if value.contains("=[") || value.contains("={\"") {
+        "--set-json"
+    } else {
+        "--set"
+    }
 }
 
 /// Every object of the chart with these values.

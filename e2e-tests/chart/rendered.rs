@@ -5,8 +5,11 @@ use std::collections::BTreeMap;
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
+use super::foreign::{self, missing_api_fails_with_a_cure};
+use super::objects::check_objects;
+use super::security::restricted_level_admits_the_pods;
 use super::settings::check_settings;
-use super::{folder, render};
+use super::{flag, folder, render};
 use crate::cluster::{Cluster, Options};
 use crate::policy_host::documents;
 
@@ -17,7 +20,10 @@ pub(super) type Objects = BTreeMap<String, Value>;
 pub(super) const WARN: &str = "policy.settings.retention=Warn";
 
 /// Every switch that adds objects.
-const EVERYTHING: [&str; 4] = [
+pub(super) const EVERYTHING: [&str; 7] = [
+    "controller.evictPods=true",
+    "controller.replaceSets=true",
+    "controller.networkPolicy.enabled=true",
     "policy.settings.retention=Deny",
     "serviceMonitor.enabled=true",
     "prometheusRule.enabled=true",
@@ -28,6 +34,23 @@ const EVERYTHING: [&str; 4] = [
 pub(super) const NETWORK: [&str; 2] = [
     "webhook.networkPolicy.enabled=true",
     "webhook.networkPolicy.from[0].ipBlock.cidr=10.0.0.0/28",
+];
+
+/// The files of `deploy/` for both ways to be called, and those for each.
+pub(super) const BOTH: [&str; 7] = [
+    "crd.yaml",
+    "controller/rbac.yaml",
+    "controller/settings.yaml",
+    "controller/deployment.yaml",
+    "guard/staged.yaml",
+    "guard/replacing.yaml",
+    "guard/controller.yaml",
+];
+pub(super) const KUBEWARDEN: [&str; 2] = ["policy-server-rbac.yaml", "policy.yaml"];
+pub(super) const BUILTIN: [&str; 3] = [
+    "webhook/rbac.yaml",
+    "webhook/deployment.yaml",
+    "webhook/configuration.yaml",
 ];
 
 pub(super) fn by_name(objects: Vec<Value>) -> anyhow::Result<Objects> {
@@ -41,16 +64,29 @@ pub(super) fn by_name(objects: Vec<Value>) -> anyhow::Result<Objects> {
     Ok(by_name)
 }
 
+/// The labels of a release. The first one is also in selectors.
+const OF_RELEASE: [&str; 4] = [
+    "app.kubernetes.io/instance",
+    "app.kubernetes.io/version",
+    "app.kubernetes.io/managed-by",
+    "helm.sh/chart",
+];
+
+/// Removes these keys from all maps in it.
+fn remove_everywhere(value: &mut Value, keys: &[&str]) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|key, _| !keys.contains(&key.as_str()));
+            fields.values_mut().for_each(|value| remove_everywhere(value, keys));
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| remove_everywhere(item, keys)),
+        _ => {}
+    }
+}
+
 /// Removes what a release adds and what values fill in.
 fn plain(object: &mut Value) {
-    for label in [
-        "app.kubernetes.io/instance",
-        "app.kubernetes.io/version",
-        "app.kubernetes.io/managed-by",
-        "helm.sh/chart",
-    ] {
-        remove(&mut object["metadata"]["labels"], label);
-    }
+    remove_everywhere(object, &OF_RELEASE);
     match object["kind"].as_str() {
         Some("CustomResourceDefinition") => {
             remove(&mut object["metadata"], "labels");
@@ -78,7 +114,7 @@ fn remove(object: &mut Value, key: &str) {
     }
 }
 
-fn deployed(files: &[&str]) -> anyhow::Result<Objects> {
+pub(super) fn deployed(files: &[&str]) -> anyhow::Result<Objects> {
     let mut all = Vec::new();
     for file in files {
         all.extend(documents(file)?);
@@ -116,18 +152,13 @@ async fn equals_deployed(cluster: &Cluster, values: &[&str], files: &[&str]) -> 
 async fn is_clean(cluster: &Cluster, values: &[&str]) -> anyhow::Result<()> {
     let path = folder();
     let path = path.to_str().context("a path in UTF-8")?;
-    let set: Vec<&str> = values.iter().flat_map(|value| ["--set", value]).collect();
+    let set: Vec<&str> = values.iter().flat_map(|value| [flag(value), value]).collect();
     let output = cluster
         .run("helm", &[&["lint", "--strict", path], &set[..]].concat(), &[], "")
         .await?;
     assert!(output.success, "{values:?}: {output:?}");
 
-    // The API server does not know the kinds of other operators.
-    let known = |object: &Value| {
-        let group = object["apiVersion"].as_str().unwrap_or_default();
-        !group.starts_with("policies.kubewarden.io/") && !group.starts_with("monitoring.coreos.com/")
-    };
-    let objects: Vec<Value> = render(cluster, values).await?.into_iter().filter(known).collect();
+    let objects = render(cluster, values).await?;
     let list = json!({"apiVersion": "v1", "kind": "List", "items": objects});
     let apply = ["apply", "--server-side", "--dry-run=server", "-f", "-"];
     let applied = cluster.kubectl(&apply, &list.to_string()).await?;
@@ -140,30 +171,9 @@ async fn chart_renders_the_objects_of_deploy() -> anyhow::Result<()> {
     let cluster = Cluster::start(Options::default()).await?;
     let namespace = cluster.kubectl(&["create", "namespace", "claim-rollout"], "").await?;
     ensure!(namespace.success, "{namespace:?}");
-    let both = [
-        "crd.yaml",
-        "controller/rbac.yaml",
-        "controller/settings.yaml",
-        "controller/deployment.yaml",
-        "guard/staged.yaml",
-        "guard/replacing.yaml",
-        "guard/controller.yaml",
-    ];
-    let kubewarden = [
-        &both[..],
-        &["policy-server-rbac.yaml", "policy.yaml", "policy-retention.yaml"],
-    ]
-    .concat();
-    let builtin = [
-        &both[..],
-        &[
-            "webhook/rbac.yaml",
-            "webhook/deployment.yaml",
-            "webhook/configuration.yaml",
-            "webhook/retention.yaml",
-        ],
-    ]
-    .concat();
+    let both = BOTH;
+    let kubewarden = [&both[..], &KUBEWARDEN, &["policy-retention.yaml"]].concat();
+    let builtin = [&both[..], &BUILTIN, &["webhook/retention.yaml"]].concat();
     equals_deployed(&cluster, &[WARN], &kubewarden).await?;
     equals_deployed(&cluster, &[WARN, "admission=builtin"], &builtin).await?;
     equals_deployed(&cluster, &["admission=none"], &both).await?;
@@ -172,12 +182,26 @@ async fn chart_renders_the_objects_of_deploy() -> anyhow::Result<()> {
         equals_deployed(&cluster, &values, &[&both[..], &[file]].concat()).await?;
     }
     check_settings(&cluster).await?;
+    check_objects(&cluster).await?;
+    cluster.stop();
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn helm_and_api_server_accept_each_mode() -> anyhow::Result<()> {
+    let cluster = Cluster::start(Options::default()).await?;
+    let namespace = cluster.kubectl(&["create", "namespace", "claim-rollout"], "").await?;
+    ensure!(namespace.success, "{namespace:?}");
+    missing_api_fails_with_a_cure(&cluster).await?;
+    foreign::define(&cluster).await?;
     is_clean(&cluster, &["onlyNamespace=default"]).await?;
     is_clean(&cluster, &["admission=builtin", "gate.enabled=false"]).await?;
+    is_clean(&cluster, &["admission=builtin", "webhook.certManager.enabled=true"]).await?;
     for admission in ["admission=kubewarden", "admission=builtin", "admission=none"] {
         is_clean(&cluster, &[&EVERYTHING[..], &NETWORK[..], &[admission]].concat()).await?;
         is_clean(&cluster, &[admission]).await?;
     }
+    restricted_level_admits_the_pods(&cluster).await?;
     cluster.stop();
     Ok(())
 }

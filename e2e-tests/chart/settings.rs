@@ -260,7 +260,7 @@ async fn settings_reach_the_guard(cluster: &Cluster) -> anyhow::Result<()> {
     ];
     let objects = by_name(render(cluster, &accounts).await?)?;
     // JSON within JSON.
-    let both = r#"request.userInfo.username in [\"system:serviceaccount:claim-rollout:claim-rollout-controller\",\"system:serviceaccount:storage:rollouts\"]"#;
+    let both = r#"request.userInfo.username in [\"system:serviceaccount:claim-rollout:claim-rollout-controller\", \"system:serviceaccount:storage:rollouts\"]"#;
     assert_eq!(guards_with(&objects, both), guard);
     let right = "!variables.isStaged ||";
     assert_eq!(guards_with(&objects, right), ["claim-rollout-staged"]);
@@ -283,7 +283,7 @@ async fn settings_reach_the_guard(cluster: &Cluster) -> anyhow::Result<()> {
 }
 
 /// A wrong value, and the error of Helm.
-const WRONG: [(&str, &str); 16] = [
+const WRONG: [(&str, &str); 19] = [
     ("gate.enabled=maybe", "at '/gate/enabled': got string, want boolean"),
     ("guard.enabled=maybe", "at '/guard/enabled': got string, want boolean"),
     (
@@ -323,6 +323,12 @@ const WRONG: [(&str, &str); 16] = [
         "policy.module=policy.wasm",
         "at '/policy/module': 'policy.wasm' does not match pattern",
     ),
+    (
+        "pullSecrets[0].name=registry",
+        "at '': additional properties 'pullSecrets' not allowed",
+    ),
+    ("image.digest=0123", "at '/image/digest': '0123' does not match pattern"),
+    ("webhook.port=https", "at '/webhook/port': got string, want integer"),
     (
         "webhook.path=0123456789abcdef0123456789abcdef",
         "at '/webhook/certificateSecret': minLength: got 0, want 1",

@@ -126,3 +126,61 @@ fn document_examples_are_settings_unless_invalid() {
         assert!(answers.iter().all(known), "{name}: {answers:?}");
     }
 }
+
+const SCHEMA: &str = "charts/claim-rollout/values.schema.json";
+
+/// The text of each item of a list must match this.
+fn pattern(name: &str) -> Value {
+    match name {
+        "reservedKeyPrefixes" => json!({"type": "string", "pattern": "^[^/]+/$"}),
+        "stageOwnedBy" => json!({"type": "string", "pattern": "^[^/]+/[^/]+$"}),
+        _ => json!({"type": "string", "minLength": 1}),
+    }
+}
+
+/// The type of a setting as JSON Schema.
+fn schema(question: &Value) -> Value {
+    let name = text(question, "variable");
+    match text(question, "type") {
+        "enum" => json!({"enum": question["options"]}),
+        "boolean" => json!({"type": "boolean"}),
+        "int" => json!({"type": "integer", "minimum": question["min"], "maximum": question["max"]}),
+        "map[" => json!({"type": "object", "additionalProperties": pattern(name)}),
+        "array[" if read(name, &json!([])).is_ok() => json!({"type": "array", "items": pattern(name)}),
+        "array[" => json!({"type": "array", "items": pattern(name), "minItems": 1}),
+        other => panic!("no schema for {other}"),
+    }
+}
+
+/// `CLAIM_ROLLOUT_WRITE=1` writes the types into the file, in place of the ones there.
+#[test]
+fn chart_schema_has_the_type_of_each_setting() {
+    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(SCHEMA);
+    let mut committed: Value = serde_json::from_str(&std::fs::read_to_string(&file).expect(SCHEMA)).expect(SCHEMA);
+    let types: Map<String, Value> = questions()
+        .iter()
+        .map(|question| (text(question, "variable").to_owned(), schema(question)))
+        .collect();
+    let expected = json!({"type": "object", "additionalProperties": false, "properties": types});
+    let settings = &mut committed["properties"]["policy"]["properties"]["settings"];
+    if std::env::var_os("CLAIM_ROLLOUT_WRITE").is_some() {
+        *settings = expected;
+        let text = serde_json::to_string_pretty(&committed).expect("JSON");
+        std::fs::write(&file, text + "\n").expect(SCHEMA);
+        return;
+    }
+    assert_eq!(*settings, expected, "{SCHEMA} is outdated: run `make chart-docs`");
+}
+
+#[test]
+fn chart_schema_patterns_match_the_code() {
+    for (name, item, valid) in [
+        ("reservedKeyPrefixes", "example.com/", true),
+        ("reservedKeyPrefixes", "example.com", false),
+        ("stageOwnedBy", "monitoring.coreos.com/Prometheus", true),
+        ("stageOwnedBy", "Prometheus", false),
+        ("controllerAccounts", "", false),
+    ] {
+        assert_eq!(read(name, &json!([item])).is_ok(), valid, "{name}: {item}");
+    }
+}

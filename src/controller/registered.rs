@@ -19,10 +19,12 @@ use crate::api::difference::differences;
 
 /// The part that the names of our objects contain.
 const OURS: &str = "claim-rollout";
+/// The label of a policy of the guard, whose name differs in a release with `fullnameOverride`.
+const PART: &str = "claim-rollout.io/guard";
 /// The policy of the guard that checks who may stage a change.
-const GUARD: &str = "claim-rollout-staged";
+const STAGED: &str = "staged";
 /// The policy of the guard that denies the deletion of a StatefulSet that is being replaced.
-const REPLACING: &str = "claim-rollout-replacing";
+const REPLACING: &str = "replacing";
 
 /// The labels of a namespace.
 pub(super) type Labels = BTreeMap<String, String>;
@@ -132,7 +134,7 @@ impl Registered {
             .iter()
             .flat_map(|configuration| &configuration.webhooks);
         webhooks.any(|webhook| self.is_ours(webhook) && webhook.judges(namespace))
-            || self.guards.iter().any(|guard| self.guards(guard, GUARD, namespace))
+            || self.guards.iter().any(|guard| self.guards(guard, STAGED, namespace))
     }
 
     /// True iff the guard keeps a StatefulSet that is being replaced.
@@ -152,10 +154,12 @@ impl Registered {
         first.contains(OURS) || by_kubewarden()
     }
 
-    fn guards(&self, guard: &RegisteredGuardPolicy, of: &str, namespace: &Labels) -> bool {
+    fn guards(&self, guard: &RegisteredGuardPolicy, part: &str, namespace: &Labels) -> bool {
         let name = guard.metadata.name.as_deref().unwrap_or_default();
+        let labelled = guard.metadata.labels.as_ref().and_then(|labels| labels.get(PART));
+        let is_part = labelled.is_some_and(|label| label == part) || name.starts_with(&format!("{OURS}-{part}"));
         let constraints = &guard.spec.match_constraints;
-        let is_whole = name.starts_with(of)
+        let is_whole = is_part
             && constraints.resource_rules.iter().any(AdmissionRule::is_update_of_sets)
             && constraints.exclude_resource_rules.is_empty()
             && constraints.reaches(namespace);

@@ -84,10 +84,12 @@ const WEBHOOKS: [WebhookRow; 13] = [
 
 /// A change of the guard and its binding, and whether they then judge the namespace `a`.
 #[rustfmt::skip]
-const GUARDS: [GuardRow; 12] = [
+const GUARDS: [GuardRow; 14] = [
     ("bound", |_, _| {}, true),
     ("of one installation", |guard, binding| (guard["metadata"]["name"], binding["spec"]["policyName"]) = (json!("claim-rollout-staged-a"), json!("claim-rollout-staged-a")), true),
     ("another policy", |guard, binding| (guard["metadata"]["name"], binding["spec"]["policyName"]) = (json!("claim-rollout-controller"), json!("claim-rollout-controller")), false),
+    ("of another name", |guard, binding| (guard["metadata"], binding["spec"]["policyName"]) = (json!({"name": "volumes", "labels": {"claim-rollout.io/guard": "staged"}}), json!("volumes")), true),
+    ("another part of another name", |guard, binding| (guard["metadata"], binding["spec"]["policyName"]) = (json!({"name": "volumes", "labels": {"claim-rollout.io/guard": "replacing"}}), json!("volumes")), false),
     ("not bound", |_, binding| binding["spec"]["policyName"] = json!("other"), false),
     ("bound to warn", |_, binding| binding["spec"]["validationActions"] = json!(["Warn", "Audit"]), false),
     ("bound here", |_, binding| binding["spec"]["matchResources"] = json!({"namespaceSelector": {"matchLabels": {"tenant": "yes"}}}), true),
