@@ -15,6 +15,8 @@ pub(super) enum Handling {
     Instead(Action),
     /// Run, and then this is done.
     And(Action),
+    /// This command is run instead, and then this is done.
+    As(&'static str, Action),
     /// Run again and again until the output is that of the document: a passing state.
     Until,
 }
@@ -23,6 +25,8 @@ pub(super) enum Handling {
 #[derive(Clone, Copy)]
 pub(super) enum Action {
     Nothing,
+    /// Links the binary of this test to the path of the plugin.
+    LinkThePlugin,
     /// Copies this tree into the folder of the user.
     CopyTheTree,
     /// Links the binary of this test to the path of a release build.
@@ -36,37 +40,53 @@ pub(super) enum Action {
 
 const NO_KUBELET: &str = "nothing pulls an image here, so the Pods of the Deployments are only reported as running";
 
-/// The table.
-pub(super) const STAND_INS: [StandIn; 7] = [
+/// The table. `TREE` is this tree, and `DIST` the folder with the manifests that are made from it.
+pub(super) const STAND_INS: [StandIn; 9] = [
+    StandIn {
+        typed: "curl -fsSL https://github.com/claim-rollout/claim-rollout/releases/latest/download/claim-rollout-linux-amd64.tar.gz | \\
+    tar -xz -C ~/.local/bin kubectl-claim_rollout",
+        how: Handling::Instead(Action::LinkThePlugin),
+        why: "the binary of this tree is tried, not the one that was published last",
+    },
+    StandIn {
+        typed: "helm install claim-rollout oci://ghcr.io/claim-rollout/charts/claim-rollout \\
+    --namespace claim-rollout --create-namespace",
+        how: Handling::As(
+            "helm install claim-rollout TREE/charts/claim-rollout --namespace claim-rollout --create-namespace",
+            Action::BesideKubewarden,
+        ),
+        why: "the chart of this tree is tried; `make release-dry-run` installs it from a registry",
+    },
+    StandIn {
+        typed: "kubectl apply -f https://github.com/claim-rollout/claim-rollout/releases/latest/download/install-kubewarden.yaml",
+        how: Handling::As(
+            "kubectl apply -f DIST/install-kubewarden.yaml",
+            Action::BesideKubewarden,
+        ),
+        why: "the same",
+    },
+    StandIn {
+        typed: "kubectl apply -f https://github.com/claim-rollout/claim-rollout/releases/latest/download/install-builtin.yaml",
+        how: Handling::As("kubectl apply -f DIST/install-builtin.yaml", Action::BesideTheWebhook),
+        why: "the same",
+    },
     StandIn {
         typed: "git clone https://github.com/claim-rollout/claim-rollout && cd claim-rollout",
         how: Handling::Instead(Action::CopyTheTree),
         why: "it is this tree that is tried, not the one that was published last",
     },
     StandIn {
-        typed: "make push REF=ghcr.io/claim-rollout/policy:v0.1.0",
+        typed: "make push REF=registry.example.com/team/policy:v0.1.0",
         how: Handling::Instead(Action::Nothing),
         why: "there is no registry here; `make oci-test` pushes the policy to one, and pulls it again",
     },
     StandIn {
-        typed: "make push-image REF=ghcr.io/claim-rollout/claim-rollout:0.1.0",
+        typed: "make push-image REF=registry.example.com/team/claim-rollout:0.1.0",
         how: Handling::Instead(Action::LinkTheBinary),
         why: "the same; the binary that it would build first is the one that is tested",
     },
     StandIn {
         typed: "kubectl apply -k deploy",
-        how: Handling::And(Action::BesideKubewarden),
-        why: NO_KUBELET,
-    },
-    StandIn {
-        typed: "kubectl apply -k deploy/webhook",
-        how: Handling::And(Action::BesideTheWebhook),
-        why: NO_KUBELET,
-    },
-    StandIn {
-        typed: "helm install claim-rollout charts/claim-rollout --namespace claim-rollout --create-namespace \\
-    --set image.repository=ghcr.io/claim-rollout/claim-rollout \\
-    --set policy.module=registry://ghcr.io/claim-rollout/policy:v0.1.0",
         how: Handling::And(Action::BesideKubewarden),
         why: NO_KUBELET,
     },

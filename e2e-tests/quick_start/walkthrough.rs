@@ -11,9 +11,11 @@ use super::kubewarden;
 use super::stands::{Action, Handling, STAND_INS};
 use crate::book::Command;
 use crate::built_in::Server;
+use crate::chart::manifests;
 use crate::cluster::{Cluster, Options, eventually};
 use crate::installation::{ACCOUNT, AS_IN_A_POD, Controller, Controllers, NAMESPACE, binary};
 use crate::policy_host::{PolicyHost, deployed};
+use crate::repository::root;
 use crate::shell::typed;
 
 /// The duration of an expansion: long enough to watch it.
@@ -40,8 +42,10 @@ impl Walkthrough {
         if let Kubewarden::IsThere = with_kubewarden {
             kubewarden::define(&cluster).await?;
         }
+        let clone = cluster.folder().join("claim-rollout");
+        std::fs::create_dir(&clone)?;
         Ok(Self {
-            clone: cluster.folder().join("claim-rollout"),
+            clone,
             cluster,
             controller: None,
             webhook: None,
@@ -65,15 +69,34 @@ impl Walkthrough {
                 self.does(action).await?;
                 Ok(printed)
             }
+            Some(Handling::As(typed, action)) => {
+                let printed = self.run_typed(&self.of_this_tree(typed)?).await?;
+                self.does(action).await?;
+                Ok(printed)
+            }
             Some(Handling::Until) => self.until_shown(command).await,
             None => self.run(command).await,
         }
     }
 
     async fn run(&self, command: &Command) -> anyhow::Result<String> {
-        let output = typed(&self.cluster, &self.clone, &command.typed).await?;
-        ensure!(output.success, "$ {}\n{}", command.typed, output.stdout);
+        self.run_typed(&command.typed).await
+    }
+
+    async fn run_typed(&self, command: &str) -> anyhow::Result<String> {
+        let output = typed(&self.cluster, &self.clone, command).await?;
+        ensure!(output.success, "$ {command}\n{}", output.stdout);
         Ok(output.stdout)
+    }
+
+    /// A command with the paths of this tree, and of the manifests that are made from it.
+    fn of_this_tree(&self, command: &str) -> anyhow::Result<String> {
+        let folder = self.cluster.folder().join("dist");
+        if command.contains("DIST") {
+            manifests::make(&self.cluster, &folder)?;
+        }
+        let [tree, folder] = [root(), &folder].map(|path| path.display().to_string());
+        Ok(command.replace("TREE", &tree).replace("DIST", &folder))
     }
 
     async fn until_shown(&self, command: &Command) -> anyhow::Result<String> {
@@ -90,8 +113,13 @@ impl Walkthrough {
     async fn does(&mut self, action: Action) -> anyhow::Result<()> {
         match action {
             Action::Nothing => {}
+            Action::LinkThePlugin => {
+                symlink(
+                    binary()?,
+                    self.cluster.folder().join(".local/bin/kubectl-claim_rollout"),
+                )?;
+            }
             Action::CopyTheTree => {
-                std::fs::create_dir(&self.clone)?;
                 for folder in ["deploy", "charts"] {
                     let from = deployed("..").join(folder);
                     let copied = Program::new("cp").arg("-r").arg(from).arg(&self.clone).status()?;
