@@ -188,6 +188,14 @@ crd: needs-cargo ## Generate deploy/crd.yaml, after a change of ClaimRollout
 	mv deploy/crd.yaml.new deploy/crd.yaml
 	cp deploy/crd.yaml charts/claim-rollout/files/crd.yaml
 
+MDBOOK_ROOT = $(or $(CLAIM_ROLLOUT_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/claim-rollout)/mdbook
+
+.PHONY: docs
+docs: needs-cargo ## Build the documentation as a site in target/docs/book, with mdBook (installed the first time)
+	hack/docs
+	@PATH="$(MDBOOK_ROOT)/bin:$$PATH"; command -v mdbook >/dev/null || $(CARGO) install --locked --root "$(MDBOOK_ROOT)" mdbook; \
+	  mdbook build
+
 .PHONY: reference
 reference: needs-cargo ## Generate docs/reference.md, after a change of annotations, reasons, Events or ClaimRollout
 	$(CARGO) run --quiet -- reference > docs/reference.md.new
