@@ -142,6 +142,34 @@ fn other_revision(world: &World<'_>, set: &LiveSet, old: &LiveSet, dependents: &
     world.waits(5_000, Fault::new(Reason::RevisionChanged, message))
 }
 
+/// A new set whose journal does not exist any more: somebody deleted it, or the CREATE came late. Before it was
+/// replaced, the set had no partition.
+pub(super) fn without_journal(world: &World<'_>, set: &LiveSet) -> Option<Step> {
+    if !set.is_marked() || !set.has_partition() || set.partition() != HOLD {
+        return None;
+    }
+    let wait = |reason, message: &str| Some(world.waits(POLL, Fault::new(reason, message)));
+    if set.update_revision().is_empty() || !set.status_is_current() {
+        return wait(
+            Reason::StatusOutdated,
+            "the StatefulSet controller has not seen the new StatefulSet",
+        );
+    }
+    let Some(dependents) = &world.dependents else {
+        return Some(Step::Read(Part::Dependents));
+    };
+    let mut selected = dependents.pods.iter().filter(|pod| pod.selected && !pod.terminating);
+    if selected.any(|pod| pod.controller.is_none() || pod.revision != set.update_revision()) {
+        let message = "a Pod has no owner or another revision, and the journal does not exist any more. The partition \
+                       keeps the Pods. Set it to 0 to restart them";
+        return wait(Reason::RevisionChanged, message);
+    }
+    Some(Step::RestoreStrategy {
+        set: SetVersion::of(set),
+        strategy: json!({"rollingUpdate": {"partition": 0}}),
+    })
+}
+
 /// `Recreate`, which waited as `OnDelete`.
 fn hold_of_recreate(set: &LiveSet, old: &LiveSet) -> Option<Step> {
     (old.recreates_pods() && set.is_on_delete()).then(|| Step::RestoreStrategy {

@@ -79,6 +79,9 @@ fn begin(world: &World<'_>, set: &LiveSet, journal: Option<&Journal>) -> Step {
         Check::NotAsked => End::Nothing,
         Check::Allowed => return prepare(world, set, journal),
     };
+    if let Some(step) = adopt::without_journal(world, set).filter(|_| journal.is_none()) {
+        return step;
+    }
     if set.is_marked() {
         let when_deleted = journal.and_then(|journal| journal.when_deleted.clone());
         return unmark(set, when_deleted);

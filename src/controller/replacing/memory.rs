@@ -90,9 +90,10 @@ impl RunMemory {
         let retaining = world.set.as_ref().filter(|set| set.retains());
         self.retained_at = retaining.map(|set| self.retained_at.unwrap_or_else(|| set.generation()));
         match step {
-            // Every precondition was checked a moment ago. From now on others may scale the set.
-            Step::Mark(_) | Step::WriteJournal(_) | Step::DisownReport if world.journal.is_none() => {
-                self.checks.checked = world.set.as_ref().map(basis);
+            // Every precondition was checked a moment ago. From now on others may scale the set, and its status may be
+            // outdated because of the mark.
+            Step::Mark(_) | Step::WriteJournal(_) | Step::DisownReport => {
+                self.checks.checked = world.set.as_ref().filter(|set| !set.terminating()).map(basis);
             }
             Step::Wait {
                 waits: Waits::Settling, ..

@@ -139,6 +139,38 @@ fn hold_keeps_pods_above_the_replicas() {
     assert_eq!(cluster.lost, [""; 0], "{:?}", run.steps);
 }
 
+/// The journal is lost after the CREATE: the hold ends all the same, unless it would restart Pods.
+#[test]
+fn hold_without_a_journal_ends_if_no_pod_restarts() {
+    type Row = (&'static str, Change, &'static str, &'static str);
+    let rows: [Row; 3] = [
+        ("nothing else", |_| {}, "End(Nothing)", "replaced, fields of ours"),
+        (
+            "something changes the Pod template of the new set",
+            |cluster| cluster.late_webhook = Some(other_template),
+            "RevisionChanged: a Pod has no owner or another revision, and the journal does not exist any more. The \
+             partition keeps the Pods. Set it to 0 to restart them",
+            "replaced, the finalizer claim-rollout.io/replacing, partition 1000000000, fields of ours, ClaimRollout of \
+             Nobody",
+        ),
+        (
+            "a Pod is not adopted",
+            |cluster| cluster.not_adopted.push("web-1"),
+            "RevisionChanged: a Pod has no owner or another revision, and the journal does not exist any more. The \
+             partition keeps the Pods. Set it to 0 to restart them",
+            "replaced, the finalizer claim-rollout.io/replacing, partition 1000000000, fields of ours, ClaimRollout of \
+             Nobody, web-1 is an orphan",
+        ),
+    ];
+    for (row, before, end, expected) in rows {
+        let mut cluster = web();
+        before(&mut cluster);
+        let run = run_with(&mut cluster, |cluster| cluster.journal = None);
+        assert_eq!(ended(&run), end, "{row}: {:?}", run.steps);
+        assert_eq!(state(&cluster), expected, "{row}: {:?}", run.steps);
+    }
+}
+
 /// What made it stall ends, and so does the replacement.
 #[test]
 fn stalled_replacement_goes_on() {

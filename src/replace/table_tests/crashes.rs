@@ -36,6 +36,25 @@ fn crash_before_each_step_changes_nothing() {
     }
 }
 
+/// The mark changes the spec, and with it the status is outdated. A process that finds the journal of another one must
+/// not take its own mark back because of that.
+#[test]
+fn status_outdated_by_the_mark_is_awaited() {
+    let mut cluster = dependent();
+    let mut is_crashed = false;
+    let run = run(&mut cluster, &mut Process::default(), |cluster, process, _| {
+        if cluster.is_marked() && !std::mem::replace(&mut is_crashed, true) {
+            *process = Process::default();
+        }
+        // The StatefulSet controller is as fast as we are, but when it would help.
+        if !cluster.is_marked() {
+            cluster.control();
+        }
+    });
+    assert_eq!(run.ended, Ended::End(End::Nothing), "{:?}", run.steps);
+    assert_eq!(state(&cluster), "replaced, whenDeleted Delete", "{:?}", run.steps);
+}
+
 /// A process keeps nothing but the time since when it has waited.
 #[test]
 fn crash_before_all_steps_changes_nothing() {

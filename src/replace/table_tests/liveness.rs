@@ -108,7 +108,13 @@ fn replacement_ends_from_every_world() {
 /// No journal, no mark, and nothing is written any more.
 fn ends_for_good(cluster: &mut Cluster, path: &str) {
     let found = state(cluster);
-    for word in ["journal", "finalizer", "terminating", "a reference"] {
+    for word in [
+        "journal",
+        "finalizer",
+        "terminating",
+        "a reference",
+        "partition 1000000000",
+    ] {
         assert!(!found.contains(word), "{found}: {path}");
     }
     let set = cluster.set.clone();

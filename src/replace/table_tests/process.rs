@@ -149,8 +149,8 @@ impl Process {
 
     fn note(&mut self, world: &World<'_>, step: &Step) {
         match step {
-            Step::WriteJournal(journal) if journal.stage == Stage::Prepared => {
-                self.checked = world.set.as_ref().map(basis);
+            Step::Mark(_) | Step::WriteJournal(_) | Step::DisownReport => {
+                self.checked = world.set.as_ref().filter(|set| !set.terminating()).map(basis);
             }
             Step::Wait {
                 waits: Waits::Settling, ..
