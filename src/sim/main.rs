@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use claim_rollout::sim::{self, Effort, prove, trust};
+use claim_rollout::sim::{self, Effort, prove, replace, trust};
 use clap::Parser;
 
 /// Test the decisions in a model of a cluster, with every known fault
@@ -60,12 +60,17 @@ fn run(arguments: &Arguments) -> ExitCode {
         ..Effort::times(arguments.times)
     };
     let report = |line: &str| eprintln!("{line}");
-    match trust::prove(&effort, &report).and_then(|tried| Ok((tried, prove(&effort, &report)?))) {
-        Ok((tried, numbers)) => {
-            println!("{tried}\n{numbers}");
+    let all = || {
+        let tried = trust::prove(&effort, &report)?;
+        let replaced = replace::prove(&effort, &report)?;
+        Ok((tried, replaced, prove(&effort, &report)?))
+    };
+    match all() {
+        Ok((tried, replaced, numbers)) => {
+            println!("{tried}\n{replaced}\n{numbers}");
             ExitCode::SUCCESS
         }
-        Err(trace) => {
+        Err::<_, String>(trace) => {
             eprintln!("{trace}");
             ExitCode::FAILURE
         }

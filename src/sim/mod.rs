@@ -24,6 +24,7 @@
 //! | `planted` | known bugs, to check that each is found |
 //! | `coverage`, `log` | coverage, and the log of a run |
 //! | [`dialogue`] | the model beside a real API server |
+//! | [`replace`] | replacing a StatefulSet, in a model of its own (S17, L7) |
 //! | `trust` | requests of a user without rights on PVCs (S18) |
 //! | `run`, `trace` | the run that is part of the tests, and the trace of one schedule |
 
@@ -45,6 +46,7 @@ mod names;
 mod objects;
 mod plan_decision;
 mod planted;
+pub mod replace;
 mod rollout_adapter;
 mod run;
 mod schedule;

@@ -1,0 +1,131 @@
+//! Known bugs of this kind of software, planted around the decision: each must break a guarantee.
+
+use super::memory::{Quiet, ReadParts, SmallMemory, SmallSight, SmallStep};
+use super::objects::{HELD, SmallJournal, SmallSet, SmallStage};
+use super::world::ReplaceWorld;
+
+macro_rules! bugs {
+    ($($name:ident: $rule:literal in $scope:literal, $effect:literal;)+) => {
+        /// A planted bug.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+        pub(crate) enum ReplaceBug {
+            /// None.
+            #[default]
+            None,
+            $(#[doc = $effect] $name,)+
+        }
+
+        impl ReplaceBug {
+            /// All bugs.
+            pub(crate) const ALL: &[Self] = &[$(Self::$name,)+];
+
+            /// The guarantee that it breaks.
+            pub(crate) const fn breaks(self) -> &'static str {
+                match self { Self::None => "", $(Self::$name => $rule,)+ }
+            }
+
+            /// The scope in which it does.
+            pub(crate) const fn scope(self) -> &'static str {
+                match self { Self::None => "", $(Self::$name => $scope,)+ }
+            }
+
+            /// The effect, and who had it first.
+            pub(crate) const fn effect(self) -> &'static str {
+                match self { Self::None => "", $(Self::$name => $effect,)+ }
+            }
+        }
+    };
+}
+
+bugs! {
+    NoFinalizer: "S17" in "crashes", "kubernetes#131284, redpanda-operator#1795, MOCO: deletes and creates without a finalizer";
+    NoSecondPass: "S17" in "crashes", "lets the set go although an object refers to it";
+    NoVersionAtRelease: "S17" in "an owner operator", "removes the finalizer from any version: a write that came between is lost";
+    JournalOfBefore: "S17" in "an owner operator", "ECK, redpanda: creates what was journaled before the DELETE";
+    PartitionIsReplicas: "S17" in "a webhook changes the Pod template", "ours, once: a scale-up lets Pods above the partition restart";
+    NoPartition: "S17" in "a webhook changes the Pod template", "all others: the new set restarts every Pod if its revision differs";
+    PartitionTooEarly: "S17" in "a webhook changes the Pod template", "restores the partition before the revision is known";
+    KeepsDelete: "S17" in "PVCs follow", "leaves whenDeleted: Delete";
+    RetainNotAwaited: "S17" in "PVCs follow", "ours, once: a StatefulSet controller that has not seen Retain gives PVCs the old owner";
+    RetentionForgotten: "L7" in "PVCs follow", "whenDeleted is not restored when a replacement is taken back";
+    NamespaceByName: "S17" in "the namespace", "ours, once: creates the set in another namespace of the name";
+    CreatesWhatUsersDelete: "S17" in "a user deletes", "redpanda, ECK: creates whenever a journal exists and the set does not";
+    IgnoresForeground: "S17" in "the guard is removed", "goes on although a user deleted the set with its Pods";
+    ReportKeepsOwner: "S17" in "crashes", "redpanda-operator#1795: an object of ours refers to the set that is deleted";
+    JournalWithoutVersion: "S17" in "two controllers and a user who deletes", "of two controllers, the late one writes a journal that was deleted";
+    ForgetsAfterCrash: "L7" in "crashes", "MOCO, RabbitMQ: does not create the set after a crash";
+    KeepsFinalizer: "L7" in "crashes", "the finalizer of ours stays";
+    LeavesFewerReplicas: "L7" in "GitOps without replicas", "the set that GitOps created without replicas stays as it is";
+    NotAdopted: "L7" in "crashes", "ends before the ClaimRollout has the new owner";
+}
+
+impl ReplaceBug {
+    /// What the decision sees of the objects.
+    pub(super) fn show(self, sight: &mut SmallSight, memory: &mut SmallMemory, world: &ReplaceWorld) {
+        match (self, &mut sight.set, &mut sight.journal) {
+            (Self::NoFinalizer, Some(set), _) => set.ours = true,
+            (Self::NoFinalizer | Self::CreatesWhatUsersDelete, None, Some(journal)) => {
+                journal.stage = SmallStage::Releasing;
+                journal.namespace = world.namespace;
+            }
+            (Self::ForgetsAfterCrash, None, journal) => {
+                journal.take_if(|_| memory.checked.is_none());
+            }
+            (Self::KeepsDelete, Some(set), _) if set.ours => set.deletes_claims = false,
+            (Self::RetainNotAwaited, Some(set), _) => set.observed = set.generation,
+            (Self::NamespaceByName, None, Some(journal)) => memory.namespace = Some(journal.namespace),
+            (Self::PartitionTooEarly, Some(set), Some(journal)) if set.uid != journal.set.uid => {
+                (set.observed, set.revision) = (set.generation, journal.set.revision);
+            }
+            (Self::IgnoresForeground, Some(set), _) => set.foreground = false,
+            (Self::ReportKeepsOwner, Some(_), _) => sight.report = None,
+            _ => {}
+        }
+        if self == Self::NoSecondPass {
+            memory.quiet = Quiet::Settled;
+        }
+    }
+
+    /// What the decision sees of the other parts.
+    pub(super) fn show_parts(self, parts: &mut ReadParts, sight: &SmallSight) {
+        let is_old = sight.set.is_some_and(|set| set.terminating);
+        if self == Self::NoSecondPass && is_old {
+            for one in parts.dependents.iter_mut().flatten().flatten().flatten() {
+                one.owner = 0;
+            }
+        }
+    }
+
+    /// What is sent instead of a step.
+    pub(super) fn sent(self, step: SmallStep, sight: &SmallSight, world: &ReplaceWorld) -> SmallStep {
+        let live = |(uid, version): (u8, u8)| world.set.map_or((uid, version), |set| (set.uid, set.version));
+        match (self, step) {
+            (Self::NoFinalizer, SmallStep::LetGo(set)) => SmallStep::LetGo(SmallSet { ours: false, ..set }),
+            (Self::NoVersionAtRelease, SmallStep::LetGo(set)) => {
+                let (uid, version) = live((set.uid, set.version));
+                SmallStep::LetGo(SmallSet { uid, version, ..set })
+            }
+            (Self::JournalOfBefore, SmallStep::WriteJournal(journal)) => match sight.journal {
+                Some(before) if journal.stage == SmallStage::Releasing => {
+                    let mut set = before.set;
+                    set.version = journal.set.version;
+                    SmallStep::WriteJournal(SmallJournal { set, ..journal })
+                }
+                _ => step,
+            },
+            (Self::PartitionIsReplicas, SmallStep::Create(set)) if set.partition == HELD => {
+                SmallStep::Create(SmallSet {
+                    partition: set.replicas,
+                    ..set
+                })
+            }
+            (Self::NoPartition, SmallStep::Create(set)) => SmallStep::Create(SmallSet { partition: 0, ..set }),
+            (Self::KeepsDelete, SmallStep::Mark(seen, _)) => SmallStep::Mark(seen, false),
+            (Self::RetentionForgotten, SmallStep::Unmark(seen, _)) => SmallStep::Unmark(seen, false),
+            (Self::KeepsFinalizer, SmallStep::Unmark(..))
+            | (Self::LeavesFewerReplicas, SmallStep::ScaleUp(..))
+            | (Self::NotAdopted, SmallStep::OwnReport(_)) => SmallStep::End,
+            _ => step,
+        }
+    }
+}

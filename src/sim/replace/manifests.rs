@@ -1,0 +1,217 @@
+//! Small objects as those of the API server, and back.
+
+use serde_json::{Value, json};
+
+use super::objects::{
+    AllDependents, CLAIM, Dependent, HELD, PLACES, POD, REVISION, SmallJournal, SmallSet, SmallStage,
+};
+use crate::claims::Owner;
+use crate::replace::journal::JournaledPod;
+use crate::replace::world::{DependentPod, DependentRevision, Dependents};
+use crate::replace::{FINALIZER, HOLD, Journal, LiveSet, Stage};
+use crate::templates::{ClaimTemplate, Phase, StagedChange, UpdatePolicy, keys};
+
+fn template(grown: bool) -> Value {
+    json!({"metadata": {"name": "data"}, "spec": {
+        "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": if grown { "2Gi" } else { "1Gi" }}},
+    }})
+}
+
+fn staged(uid: &str) -> String {
+    let change = StagedChange {
+        by: "alice".to_owned(),
+        manager: "kubectl".to_owned(),
+        phase: Phase::Complete,
+        templates: ClaimTemplate::read_list(&json!([template(true)]).to_string()).unwrap_or_default(),
+        uid: uid.to_owned(),
+        update_policy: UpdatePolicy::InPlace,
+    };
+    change.write().unwrap_or_default()
+}
+
+fn uid(prefix: char, number: u8) -> Option<String> {
+    (number != 0).then(|| format!("{prefix}{number}"))
+}
+
+/// The set as the API server returns it.
+pub(super) fn live(set: &SmallSet) -> LiveSet {
+    let mut annotations = json!({(keys::REPLACE_SET): "WhenComplete"});
+    let uid = uid('u', set.uid);
+    if set.staged {
+        annotations[keys::STAGED] = staged(uid.as_deref().unwrap_or_default()).into();
+    }
+    let finalizers = [
+        (set.ours, FINALIZER),
+        (set.orphan, "orphan"),
+        (set.foreground, "foregroundDeletion"),
+    ];
+    let finalizers: Vec<&str> = finalizers
+        .iter()
+        .filter(|(has, _)| *has)
+        .map(|(_, name)| *name)
+        .collect();
+    let manager = if set.managed_by_us { "claim-rollout" } else { "kubectl" };
+    let mut managers = vec![json!({"manager": manager, "fieldsV1": {"f:spec": {}}})];
+    if set.image_of_user {
+        managers.push(json!({"manager": "kubectl-set", "fieldsV1": {"f:spec": {"f:template": {}}}}));
+    }
+    let partition = if set.partition == HELD {
+        HOLD
+    } else {
+        set.partition.into()
+    };
+    LiveSet::new(json!({
+        "metadata": {
+            "namespace": "default", "name": "web", "uid": uid, "resourceVersion": set.version.to_string(),
+            "generation": set.generation, "creationTimestamp": "2026-01-01T00:00:00Z",
+            "deletionTimestamp": set.terminating.then_some("2026-01-01T01:00:00Z"), "finalizers": finalizers,
+            "labels": {"n": set.label.to_string()}, "annotations": annotations, "managedFields": managers,
+        },
+        "spec": {
+            "replicas": set.replicas, "selector": {"matchLabels": {"app": "web"}},
+            "template": {"image": set.image},
+            "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": partition}},
+            "persistentVolumeClaimRetentionPolicy": {"whenDeleted": if set.deletes_claims { "Delete" } else { "Retain" }},
+            "volumeClaimTemplates": [template(set.grown)],
+        },
+        "status": {
+            "observedGeneration": set.observed, "updateRevision": revision_name(set.revision).unwrap_or_default(),
+        },
+    }))
+}
+
+fn revision_name(number: u8) -> Option<String> {
+    (number != 0).then(|| format!("web{number}"))
+}
+
+fn byte(value: &Value) -> u8 {
+    value
+        .as_u64()
+        .and_then(|number| u8::try_from(number).ok())
+        .unwrap_or(HELD)
+}
+
+/// The number in a resourceVersion.
+pub(super) fn version_of(text: &str) -> u8 {
+    text.parse().unwrap_or(0)
+}
+
+/// The set that a request contains. The API server sets the rest.
+pub(super) fn small_set(object: &Value) -> SmallSet {
+    let set = LiveSet::new(object.clone());
+    let has = |name: &str| set.finalizers().any(|finalizer| finalizer == name);
+    SmallSet {
+        uid: set.uid().get(1..).map_or(0, version_of),
+        version: version_of(set.resource_version()),
+        generation: u8::try_from(set.generation()).unwrap_or(0),
+        terminating: set.terminating(),
+        ours: set.is_marked(),
+        orphan: has("orphan"),
+        foreground: has("foregroundDeletion"),
+        replicas: byte(&object["spec"]["replicas"]),
+        image: byte(&object["spec"]["template"]["image"]),
+        image_of_user: set.has_pod_template_of_others("claim-rollout"),
+        label: object["metadata"]["labels"]["n"].as_str().map_or(0, version_of),
+        partition: u8::try_from(set.partition()).unwrap_or(HELD),
+        deletes_claims: set.when_deleted() == Some("Delete"),
+        grown: *set.templates() == json!([template(true)]),
+        staged: set.annotation(keys::STAGED).is_some(),
+        managed_by_us: set.is_owned_by("claim-rollout"),
+        observed: u8::try_from(set.observed_generation()).unwrap_or(0),
+        revision: set.update_revision().get(3..).map_or(0, version_of),
+    }
+}
+
+/// The journal as the controller reads it.
+pub(super) fn journal_of(journal: &SmallJournal) -> Journal {
+    let with_change = SmallSet {
+        staged: true,
+        ..journal.set
+    };
+    // Its fields follow below.
+    let mut read = Journal::prepare(&live(&with_change), None, 0).unwrap_or_else(|| unreachable!("a staged change"));
+    read.stage = match journal.stage {
+        SmallStage::Prepared => Stage::Prepared,
+        SmallStage::Releasing => Stage::Releasing,
+        SmallStage::Created => Stage::Created,
+    };
+    read.set = live(&journal.set).object().clone();
+    read.when_deleted = journal.deletes_claims.then(|| "Delete".to_owned());
+    read.templates = vec![template(journal.grown)];
+    read.has_new_pod_template = journal.new_image;
+    let places = (0..PLACES).filter(|place| journal.pods & 1 << place != 0);
+    read.pods = places
+        .map(|place| JournaledPod {
+            name: format!("web-{place}"),
+            uid: pod_uid(place, true),
+        })
+        .collect();
+    read.namespace_uid = uid('n', journal.namespace).unwrap_or_default();
+    read
+}
+
+/// The journal that a step writes.
+pub(super) fn small_journal(journal: &Journal) -> SmallJournal {
+    let places = (0..PLACES).filter(|place| journal.pods.iter().any(|pod| pod.uid == pod_uid(*place, true)));
+    SmallJournal {
+        version: 0,
+        stage: match journal.stage {
+            Stage::Prepared => SmallStage::Prepared,
+            Stage::Releasing => SmallStage::Releasing,
+            Stage::Created => SmallStage::Created,
+        },
+        set: small_set(&journal.set),
+        deletes_claims: journal.when_deleted.is_some(),
+        grown: journal.templates == [template(true)],
+        new_image: journal.has_new_pod_template,
+        pods: places.fold(0, |bits, place| bits | 1 << place),
+        namespace: journal.namespace_uid.get(1..).map_or(0, version_of),
+    }
+}
+
+fn pod_uid(place: usize, is_first: bool) -> String {
+    format!("{}-{place}", if is_first { "first" } else { "later" })
+}
+
+fn pod_of(place: usize, pod: &Dependent) -> DependentPod {
+    let owner = uid('u', pod.owner);
+    DependentPod {
+        name: format!("web-{place}"),
+        uid: pod_uid(place, pod.first),
+        controller: owner.clone().map(|uid| Owner {
+            api_version: "apps/v1".to_owned(),
+            kind: "StatefulSet".to_owned(),
+            name: "web".to_owned(),
+            uid,
+            controller: true,
+            block_owner_deletion: true,
+        }),
+        owners: owner.into_iter().collect(),
+        revision: revision_name(pod.revision).unwrap_or_default(),
+        selected: true,
+        terminating: false,
+        ready: true,
+    }
+}
+
+/// The dependents as a LIST returns them.
+pub(super) fn dependents_of(all: &AllDependents) -> Dependents {
+    let existing = |kind: usize| {
+        let places = all[kind].iter().enumerate();
+        places.filter_map(|(place, one)| one.as_ref().map(|one| (place, one)))
+    };
+    let others = existing(CLAIM).chain(existing(REVISION));
+    let revision = |(place, _): (usize, &Dependent)| DependentRevision {
+        name: format!("web{}", place + 1),
+        uid: format!("revision-{place}"),
+        data: if place == 1 { "b" } else { "a" }.to_owned(),
+    };
+    Dependents {
+        pods: existing(POD).map(|(place, pod)| pod_of(place, pod)).collect(),
+        others: others
+            .filter_map(|(place, one)| Some((format!("object {place}"), uid('u', one.owner)?)))
+            .collect(),
+        unknown: Vec::new(),
+        revisions: existing(REVISION).map(revision).collect(),
+    }
+}

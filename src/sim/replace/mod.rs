@@ -1,0 +1,35 @@
+//! Replacing a StatefulSet, in all states of small scopes: S17 (nothing is lost) and L7 (every replacement ends).
+//!
+//! The decision is the real one. Objects are small: states that a decision cannot distinguish are one.
+//!
+//! | file | contains |
+//! |---|---|
+//! | `objects`, `world` | objects, the API server, and the guarantees |
+//! | `memory`, `process` | a controller of ours: reads, decides, executes, crashes |
+//! | `decision`, `manifests` | calls of the real decision, with objects as an API server returns them |
+//! | `collector` | the garbage collector, which may miss late references |
+//! | `statefulset` | the StatefulSet controller, with old views |
+//! | `users` | users, scalers, GitOps tools, namespaces, quotas |
+//! | `event`, `search`, `scopes` | what may happen, all states, and the scopes |
+//! | `bugs` | known bugs, to check that each is found |
+//! | `run` | the run in CI |
+
+mod bugs;
+mod collector;
+mod decision;
+mod event;
+mod manifests;
+mod memory;
+mod objects;
+mod process;
+mod run;
+mod scopes;
+mod search;
+mod statefulset;
+mod users;
+mod world;
+
+pub use run::{ReplaceNumbers, prove};
+
+#[cfg(test)]
+mod tests;

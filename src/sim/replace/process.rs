@@ -1,0 +1,195 @@
+//! A controller: it reads, decides and executes, as `controller::replacing::run` does.
+
+use super::bugs::ReplaceBug;
+use super::decision::{Answered, ReplaceDecisions};
+use super::memory::{Quiet, ReadParts, SmallProcess, SmallSight, SmallStep};
+use super::objects::{HELD, REVISION, SmallJournal, SmallSet};
+use super::world::{Propagation, ReplaceWorld, SmallAnswer};
+use crate::replace::Part;
+
+impl SmallProcess {
+    /// Reads if it has to, and decides.
+    pub(super) fn decide(&mut self, world: &ReplaceWorld, decisions: &mut ReplaceDecisions) {
+        let mut sight = self.sight.unwrap_or_else(|| {
+            self.memory.namespace = None;
+            SmallSight::of(world)
+        });
+        let bug = decisions.bug;
+        let mut parts = ReadParts::default();
+        let mut shown = self.memory;
+        bug.show(&mut sight, &mut shown, world);
+        let step = loop {
+            match decisions.next(&sight, &shown, &parts) {
+                Answered::Step(step) => break step,
+                Answered::Read(part) => {
+                    parts.fill(part, world);
+                    bug.show_parts(&mut parts, &sight);
+                    if let Some(namespace) = parts.namespace {
+                        (self.memory.namespace, shown.namespace) = (Some(namespace), Some(namespace));
+                    }
+                }
+            }
+        };
+        self.keep(&sight, step);
+        match step {
+            SmallStep::End => *self = Self::default(),
+            SmallStep::Wait(_) => (self.sight, self.step) = (None, None),
+            _ => (self.sight, self.step) = (Some(sight), Some(step)),
+        }
+    }
+
+    fn keep(&mut self, sight: &SmallSight, step: SmallStep) {
+        let memory = &mut self.memory;
+        let retaining = sight.set.filter(SmallSet::retains);
+        memory.retained_at = retaining.map(|set| memory.retained_at.unwrap_or(set.generation));
+        match step {
+            SmallStep::Mark(..) | SmallStep::WriteJournal(_) | SmallStep::DisownReport => {
+                memory.checked = sight.set.filter(|set| !set.terminating).map(|set| set.checked());
+            }
+            SmallStep::Wait(true) if memory.quiet == Quiet::No => memory.quiet = Quiet::Since,
+            SmallStep::Delete { .. } => memory.quiet = Quiet::No,
+            _ => {}
+        }
+    }
+
+    /// Executes the step. The reply can be lost.
+    pub(super) fn execute(
+        &mut self,
+        place: usize,
+        world: &mut ReplaceWorld,
+        bug: ReplaceBug,
+        is_lost: bool,
+    ) -> Option<&'static str> {
+        let (Some(step), Some(sight)) = (self.step.take(), &mut self.sight) else {
+            return None;
+        };
+        let answer = step.execute(world, sight, bug);
+        if let (SmallStep::Create(_), SmallAnswer::Done, true) = (step, answer, world.truth.deleted) {
+            if world.truth.creating & 1 << place == 0 {
+                return Some("S17: a StatefulSet that a user deleted comes back");
+            }
+            world.truth.deleted = false;
+        }
+        if is_lost {
+            self.sight = None;
+            return None;
+        }
+        match (step, answer) {
+            (SmallStep::WriteJournal(_), SmallAnswer::Done) => sight.journal = world.journal,
+            (SmallStep::LetGo(_), SmallAnswer::Done) => sight.set = None,
+            _ => self.sight = None,
+        }
+        match (step, answer) {
+            (SmallStep::Create(_), SmallAnswer::NotFound) => self.memory.namespace_ends = true,
+            (SmallStep::Create(_), SmallAnswer::Denied) => self.memory.namespace_ends |= world.namespace_ends,
+            (SmallStep::RestoreManagers(_), SmallAnswer::Done) => self.memory.managers_restored = true,
+            _ => {}
+        }
+        None
+    }
+}
+
+impl SmallSight {
+    fn of(world: &ReplaceWorld) -> Self {
+        Self {
+            set: world.set,
+            journal: world.journal,
+            report: world.report.map(|report| report.owner),
+        }
+    }
+}
+
+impl SmallStep {
+    fn execute(self, world: &mut ReplaceWorld, sight: &SmallSight, bug: ReplaceBug) -> SmallAnswer {
+        let step = bug.sent(self, sight, world);
+        match step {
+            Self::WriteJournal(journal) => write_journal(world, sight, bug, Some(journal)),
+            Self::DeleteJournal => write_journal(world, sight, bug, None),
+            Self::DisownReport => own_report(world, 0),
+            Self::OwnReport(uid) => own_report(world, uid),
+            // The API server adds no finalizer to an object that is being deleted.
+            Self::Mark(..) if world.set.is_some_and(|set| set.terminating && !set.ours) => SmallAnswer::Denied,
+            Self::Mark(seen, retains) => world.change_version(seen, |set| {
+                set.ours = true;
+                set.deletes_claims &= !retains;
+            }),
+            Self::Unmark(seen, deletes_claims) => world.change_version(seen, |set| {
+                set.ours = false;
+                set.deletes_claims |= deletes_claims;
+            }),
+            Self::Delete { uid, version } => match world.set {
+                Some(set) if set.uid != uid || version.is_some_and(|version| version != set.version) => {
+                    SmallAnswer::Conflict
+                }
+                _ => world.delete(Propagation::Orphan),
+            },
+            Self::LetGo(object) => world.change_version((object.uid, object.version), |set| {
+                *set = SmallSet {
+                    orphan: set.orphan,
+                    foreground: set.foreground,
+                    ..object
+                };
+            }),
+            Self::Create(mut set) => {
+                if world.surroundings.mutates {
+                    set.image = 1;
+                }
+                world.create(set)
+            }
+            Self::ScaleUp(seen, replicas) => world.change_version(seen, |set| {
+                (set.replicas, set.partition) = (replicas, HELD);
+            }),
+            Self::RestorePartition(seen, partition) => world.change_version(seen, |set| set.partition = partition),
+            Self::RestoreManagers(seen) => world.change_version(seen, |set| set.managed_by_us = false),
+            Self::DeleteRevision(number) => {
+                world.dependents[REVISION][usize::from(number)] = None;
+                SmallAnswer::Done
+            }
+            Self::Wait(_) | Self::End => SmallAnswer::Done,
+        }
+    }
+}
+
+fn write_journal(
+    world: &mut ReplaceWorld,
+    sight: &SmallSight,
+    bug: ReplaceBug,
+    journal: Option<SmallJournal>,
+) -> SmallAnswer {
+    let version = |journal: Option<SmallJournal>| journal.map(|journal| journal.version);
+    if version(world.journal) != version(sight.journal) && bug != ReplaceBug::JournalWithoutVersion {
+        return SmallAnswer::Conflict;
+    }
+    let version = world.next_version();
+    world.journal = journal.map(|journal| SmallJournal { version, ..journal });
+    SmallAnswer::Done
+}
+
+fn own_report(world: &mut ReplaceWorld, owner: u8) -> SmallAnswer {
+    let Some(report) = &mut world.report else {
+        return SmallAnswer::NotFound;
+    };
+    match owner {
+        0 => report.orphan(),
+        owner => report.own(owner),
+    }
+    SmallAnswer::Done
+}
+
+impl ReadParts {
+    /// Reads a part.
+    fn fill(&mut self, part: Part, world: &ReplaceWorld) {
+        match part {
+            Part::Guard => self.guard = Some(world.guard),
+            Part::Quotas => self.room = Some(world.room),
+            Part::Namespace => self.namespace = Some(world.namespace),
+            Part::DryRuns => self.dry_runs = true,
+            Part::Dependents => {
+                let mut read = world.dependents;
+                // What the garbage collector knows is not to be seen.
+                read.iter_mut().flatten().flatten().for_each(|one| one.known = true);
+                self.dependents = Some(read);
+            }
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! The search in CI: every scope to its end, and each planted bug.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Instant;
+
+use super::super::run::{Effort, ReportProgress, in_threads};
+use super::bugs::ReplaceBug;
+use super::decision::ReplaceDecisions;
+use super::scopes::SCOPES;
+use super::search::{ReplaceExplored, ReplacePath, explore};
+
+/// The most states of a scope in which a planted bug is looked for.
+pub(super) const PLANTED_STATES: usize = 1_000_000;
+
+/// The numbers of a run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ReplaceNumbers {
+    scopes: usize,
+    exhausted: usize,
+    states: usize,
+    transitions: usize,
+    bugs: usize,
+    seconds: u64,
+}
+
+/// Visits all states of every scope, and looks for each planted bug.
+///
+/// # Errors
+/// The path to the first state that breaks a guarantee, or the bug that was not found.
+pub fn prove(effort: &Effort, report: ReportProgress<'_>) -> Result<ReplaceNumbers, String> {
+    let started = Instant::now();
+    let mut numbers = ReplaceNumbers::default();
+    if effort.first > 0 {
+        return Ok(numbers);
+    }
+    let begun = AtomicUsize::new(0);
+    for explored in in_threads(|_, found| scopes(effort, &begun, found, report))?
+        .into_iter()
+        .flatten()
+    {
+        numbers.scopes += 1;
+        numbers.exhausted += usize::from(explored.exhausted);
+        numbers.states += explored.states;
+        numbers.transitions += explored.transitions;
+    }
+    let begun = AtomicUsize::new(0);
+    let found = in_threads(|_, found| bugs(&begun, found, report))?;
+    numbers.bugs = found.into_iter().sum();
+    numbers.seconds = started.elapsed().as_secs();
+    Ok(numbers)
+}
+
+/// Explores the next scopes, until any thread finds a broken guarantee.
+fn scopes(
+    effort: &Effort,
+    begun: &AtomicUsize,
+    found: &AtomicBool,
+    report: ReportProgress<'_>,
+) -> Result<Vec<ReplaceExplored>, String> {
+    let mut all = Vec::new();
+    while !found.load(Ordering::Relaxed) {
+        let Some(scope) = SCOPES.get(begun.fetch_add(1, Ordering::Relaxed)) else {
+            break;
+        };
+        let explored =
+            explore(*scope, effort.states, &mut ReplaceDecisions::default()).map_err(|path| path.to_string())?;
+        report(&explored.to_string());
+        all.push(explored);
+    }
+    Ok(all)
+}
+
+fn bugs(begun: &AtomicUsize, found: &AtomicBool, report: ReportProgress<'_>) -> Result<usize, String> {
+    let mut count = 0;
+    while !found.load(Ordering::Relaxed) {
+        let Some(bug) = ReplaceBug::ALL.get(begun.fetch_add(1, Ordering::Relaxed)) else {
+            break;
+        };
+        let path = find(*bug).ok_or_else(|| format!("{bug:?} was not found: {}", bug.effect()))?;
+        let (name, steps, broken) = (path.scope_name(), path.events.len(), path.broken);
+        report(&format!("{bug:?}: {name}, {steps} steps: {broken} ({})", bug.effect()));
+        count += 1;
+    }
+    Ok(count)
+}
+
+/// The first path on which the planted bug breaks its guarantee.
+pub(super) fn find(bug: ReplaceBug) -> Option<Box<ReplacePath>> {
+    let scope = SCOPES.iter().find(|scope| scope.name == bug.scope())?;
+    let path = explore(*scope, PLANTED_STATES, &mut ReplaceDecisions::with(bug)).err()?;
+    path.broken.starts_with(bug.breaks()).then_some(path)
+}
+
+impl fmt::Display for ReplaceNumbers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "replacing: {} states, {} transitions, {} of {} scopes exhausted, {} planted bugs, each found; in {} s",
+            self.states, self.transitions, self.exhausted, self.scopes, self.bugs, self.seconds
+        )
+    }
+}

@@ -1,0 +1,201 @@
+//! All states of a scope, breadth first. S17 is checked in each; L7 on the whole graph: from every state the replacement
+//! ends without any further action of a user or fault.
+
+use std::fmt;
+use std::hash::{Hash as _, Hasher as _};
+
+use rustc_hash::{FxHashMap, FxHasher};
+
+use super::bugs::ReplaceBug;
+use super::decision::ReplaceDecisions;
+use super::event::{ReplaceEvent, ReplaceScope};
+use super::world::ReplaceWorld;
+
+/// The numbers of a search.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReplaceExplored {
+    pub(crate) name: &'static str,
+    pub(crate) states: usize,
+    pub(crate) transitions: usize,
+    /// Whether all states were visited, so that L7 was checked.
+    pub(crate) exhausted: bool,
+}
+
+/// A path to a state that breaks a guarantee.
+#[derive(Clone, Debug)]
+pub(crate) struct ReplacePath {
+    scope: ReplaceScope,
+    bug: ReplaceBug,
+    pub(crate) events: Vec<ReplaceEvent>,
+    pub(crate) broken: &'static str,
+}
+
+struct ReplaceSearch<'d> {
+    scope: ReplaceScope,
+    decisions: &'d mut ReplaceDecisions,
+    /// The parent of each state, the event from there, and whether the replacement has ended.
+    nodes: Vec<(u32, ReplaceEvent, bool)>,
+    known: FxHashMap<u64, u32>,
+    /// Steps without users and faults, backwards: to, from.
+    edges: Vec<(u32, u32)>,
+    transitions: usize,
+}
+
+/// Visits at most `most` states.
+///
+/// # Errors
+/// The path to the first state that breaks a guarantee.
+pub(super) fn explore(
+    scope: ReplaceScope,
+    most: usize,
+    decisions: &mut ReplaceDecisions,
+) -> Result<ReplaceExplored, Box<ReplacePath>> {
+    let search = ReplaceSearch {
+        scope,
+        decisions,
+        nodes: Vec::new(),
+        known: FxHashMap::default(),
+        edges: Vec::new(),
+        transitions: 0,
+    };
+    search.run(most)
+}
+
+impl ReplaceSearch<'_> {
+    fn run(mut self, most: usize) -> Result<ReplaceExplored, Box<ReplacePath>> {
+        let scope = self.scope;
+        let start = scope.start();
+        self.meet(&start, 0, ReplaceEvent::Start);
+        let mut frontier = vec![(0, start)];
+        while !frontier.is_empty() && self.nodes.len() < most {
+            let mut next = Vec::new();
+            for (from, world) in frontier {
+                self.visit(from, &world, &mut next)?;
+            }
+            frontier = next;
+        }
+        let exhausted = frontier.is_empty();
+        if exhausted {
+            self.check_end()?;
+        }
+        Ok(ReplaceExplored {
+            name: scope.name,
+            states: self.nodes.len(),
+            transitions: self.transitions,
+            exhausted,
+        })
+    }
+
+    fn visit(
+        &mut self,
+        from: u32,
+        world: &ReplaceWorld,
+        next: &mut Vec<(u32, ReplaceWorld)>,
+    ) -> Result<(), Box<ReplacePath>> {
+        for event in world.events(&self.scope) {
+            let mut after = *world;
+            let seen = after.happen(event, &self.scope, self.decisions);
+            let after = after.canonical();
+            if let Some(broken) = seen.or_else(|| after.broken()) {
+                return Err(self.path(from, Some(event), broken));
+            }
+            self.transitions += 1;
+            let (to, is_new) = self.meet(&after, from, event);
+            if to != from && (after.actions, after.faults) == (world.actions, world.faults) {
+                self.edges.push((to, from));
+            }
+            if is_new {
+                next.push((to, after));
+            }
+        }
+        Ok(())
+    }
+
+    /// The number of a state, and whether it is new.
+    fn meet(&mut self, world: &ReplaceWorld, parent: u32, event: ReplaceEvent) -> (u32, bool) {
+        let mut hasher = FxHasher::default();
+        world.hash(&mut hasher);
+        let number = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
+        let known = *self.known.entry(hasher.finish()).or_insert(number);
+        if known == number {
+            self.nodes.push((parent, event, world.is_ended()));
+        }
+        (known, known == number)
+    }
+
+    fn path(&self, mut at: u32, last: Option<ReplaceEvent>, broken: &'static str) -> Box<ReplacePath> {
+        let mut events: Vec<ReplaceEvent> = last.into_iter().collect();
+        while at != 0 {
+            let (parent, event, _) = self.nodes[at as usize];
+            events.push(event);
+            at = parent;
+        }
+        events.reverse();
+        Box::new(ReplacePath {
+            scope: self.scope,
+            bug: self.decisions.bug,
+            events,
+            broken,
+        })
+    }
+
+    /// L7.
+    fn check_end(&mut self) -> Result<(), Box<ReplacePath>> {
+        self.edges.sort_unstable();
+        let mut ends: Vec<bool> = self.nodes.iter().map(|(_, _, is_ended)| *is_ended).collect();
+        let mut stack: Vec<u32> = (0_u32..)
+            .zip(&ends)
+            .filter(|(_, is_ended)| **is_ended)
+            .map(|(at, _)| at)
+            .collect();
+        while let Some(at) = stack.pop() {
+            let first = self.edges.partition_point(|(to, _)| *to < at);
+            for (_, from) in self.edges[first..].iter().take_while(|(to, _)| *to == at) {
+                if !std::mem::replace(&mut ends[*from as usize], true) {
+                    stack.push(*from);
+                }
+            }
+        }
+        match (0_u32..).zip(&ends).find(|(_, ends)| !**ends) {
+            None => Ok(()),
+            Some((at, _)) => Err(self.path(at, None, "L7: the replacement does not end from here")),
+        }
+    }
+}
+
+impl ReplacePath {
+    pub(super) const fn scope_name(&self) -> &'static str {
+        self.scope.name
+    }
+}
+
+impl fmt::Display for ReplacePath {
+    /// The events, with what the controllers decided.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "replacing, {}:", self.scope.name)?;
+        let mut decisions = ReplaceDecisions::with(self.bug);
+        let mut world = self.scope.start();
+        for event in &self.events {
+            world.happen(*event, &self.scope, &mut decisions);
+            world = world.canonical();
+            write!(f, "  {event:?}")?;
+            if let ReplaceEvent::Decide(place) = event {
+                write!(f, ": {:?}", world.processes[*place].and_then(|process| process.step))?;
+            }
+            writeln!(f)?;
+        }
+        writeln!(f, "{world:?}")?;
+        write!(f, "BROKEN {}", self.broken)
+    }
+}
+
+impl fmt::Display for ReplaceExplored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let which = if self.exhausted { "every one of" } else { "the first" };
+        write!(
+            f,
+            "replacing, {}: {which} {} states, {} transitions",
+            self.name, self.states, self.transitions
+        )
+    }
+}

@@ -1,0 +1,297 @@
+//! The state of the model, and the API server.
+
+use super::memory::SmallProcess;
+use super::objects::{
+    AllDependents, CLAIM, Dependent, HELD, OTHER_BYTES, PLACES, POD, REVISION, SmallJournal, SmallSet, Surroundings,
+    Truth,
+};
+
+/// A namespace with a StatefulSet, the journal, and everybody who acts on them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct ReplaceWorld {
+    pub(super) surroundings: Surroundings,
+    pub(super) set: Option<SmallSet>,
+    pub(super) journal: Option<SmallJournal>,
+    /// The ClaimRollout.
+    pub(super) report: Option<Dependent>,
+    pub(super) dependents: AllDependents,
+    /// The uid of the namespace; 0 if there is none.
+    pub(super) namespace: u8,
+    pub(super) namespace_ends: bool,
+    pub(super) guard: bool,
+    /// Whether the quota has room for one more StatefulSet.
+    pub(super) room: bool,
+    /// What the StatefulSet controller sees: the StatefulSet, and the owners of the ControllerRevisions.
+    pub(super) seen: Option<SmallSet>,
+    pub(super) seen_revisions: [Option<u8>; PLACES],
+    /// Our controllers.
+    pub(super) processes: [Option<SmallProcess>; 2],
+    pub(super) truth: Truth,
+    /// The user actions that are left, as bits, and the faults.
+    pub(super) actions: u8,
+    pub(super) faults: u8,
+    /// The last version, and the last uid of a StatefulSet.
+    versions: u8,
+    uids: u8,
+}
+
+/// The answer to a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SmallAnswer {
+    Done,
+    Conflict,
+    NotFound,
+    /// By a quota, or because the namespace is being deleted.
+    Denied,
+}
+
+/// The propagation policy of a DELETE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Propagation {
+    Background,
+    Foreground,
+    Orphan,
+}
+
+impl ReplaceWorld {
+    /// A StatefulSet of two with a complete change, and a PVC of a third replica that was scaled down.
+    pub(super) fn start(surroundings: Surroundings, processes: usize, actions: u8, faults: u8) -> Self {
+        let known = !surroundings.unknown;
+        let deletes_claims = surroundings.deletes_claims;
+        let set = SmallSet {
+            uid: 1,
+            version: 1,
+            generation: 1,
+            replicas: 2,
+            deletes_claims,
+            staged: true,
+            observed: 1,
+            revision: 1,
+            ..SmallSet::default()
+        };
+        let owned = Some(Dependent::first(1, known));
+        let claim = Some(Dependent::first(u8::from(deletes_claims), known || !deletes_claims));
+        let mut dependents = [[None; PLACES]; 3];
+        dependents[POD][..2].fill(owned);
+        dependents[CLAIM].fill(claim);
+        dependents[REVISION][0] = owned;
+        Self {
+            surroundings,
+            set: Some(set),
+            journal: None,
+            report: owned,
+            dependents,
+            namespace: 1,
+            namespace_ends: false,
+            guard: !surroundings.unguarded,
+            room: true,
+            seen: Some(set),
+            seen_revisions: [Some(1), None, None],
+            processes: [0, 1].map(|place| (place < processes).then(SmallProcess::default)),
+            truth: Truth {
+                replicas: 2,
+                image: 0,
+                label: 0,
+                deletes_claims,
+                excused: 0b100,
+                restarted: false,
+                foreign: false,
+                deleted: false,
+                creating: 0,
+                over: false,
+            },
+            actions,
+            faults,
+            versions: 1,
+            uids: 1,
+        }
+    }
+
+    pub(super) fn next_version(&mut self) -> u8 {
+        self.versions += 1;
+        self.versions
+    }
+
+    /// A user deleted the StatefulSet.
+    pub(super) fn note_delete(&mut self) {
+        let creates = |process: &SmallProcess| process.sight.is_some_and(|sight| sight.set.is_none());
+        let creating = [0, 1].map(|place| u8::from(self.processes[place].as_ref().is_some_and(creates)) << place);
+        (self.truth.deleted, self.truth.over) = (true, true);
+        self.truth.creating = creating[0] | creating[1];
+    }
+
+    /// Changes the StatefulSet, if it exists.
+    pub(super) fn change(&mut self, change: impl FnOnce(&mut SmallSet)) -> SmallAnswer {
+        let Some(before) = self.set else {
+            return SmallAnswer::NotFound;
+        };
+        let mut set = before;
+        change(&mut set);
+        if set != before {
+            set.version = self.next_version();
+            set.generation = before.generation + u8::from(set.has_another_spec(&before));
+        }
+        let is_deleted = set.terminating && !(set.ours || set.orphan || set.foreground);
+        self.set = (!is_deleted).then_some(set);
+        SmallAnswer::Done
+    }
+
+    /// Changes the StatefulSet, if it has this uid and version.
+    pub(super) fn change_version(&mut self, seen: (u8, u8), change: impl FnOnce(&mut SmallSet)) -> SmallAnswer {
+        match self.set {
+            Some(set) if (set.uid, set.version) != seen => SmallAnswer::Conflict,
+            _ => self.change(change),
+        }
+    }
+
+    pub(super) fn delete(&mut self, propagation: Propagation) -> SmallAnswer {
+        self.change(|set| {
+            let was_orphaning = set.orphan && propagation == Propagation::Orphan;
+            set.terminating = true;
+            set.orphan = was_orphaning || propagation == Propagation::Orphan;
+            set.foreground = propagation == Propagation::Foreground;
+        })
+    }
+
+    /// Creates a StatefulSet.
+    pub(super) fn create(&mut self, set: SmallSet) -> SmallAnswer {
+        if self.namespace == 0 {
+            return SmallAnswer::NotFound;
+        }
+        if self.namespace_ends || (self.set.is_none() && !self.room) {
+            return SmallAnswer::Denied;
+        }
+        if self.set.is_some() {
+            return SmallAnswer::Conflict;
+        }
+        self.uids += 1;
+        self.set = Some(SmallSet {
+            uid: self.uids,
+            version: self.next_version(),
+            generation: 1,
+            terminating: false,
+            observed: 0,
+            revision: 0,
+            ..set
+        });
+        SmallAnswer::Done
+    }
+
+    /// Numbers versions and generations anew: only whether two are equal, or which is larger, matters.
+    pub(super) fn canonical(mut self) -> Self {
+        self.rank_generations();
+        let mut known = [0_u8; u8::MAX as usize + 1];
+        let mut last = 0;
+        let mut renumber = |version: &mut u8| {
+            if *version != 0 {
+                let number = &mut known[usize::from(*version)];
+                if *number == 0 {
+                    last += 1;
+                    *number = last;
+                }
+                *version = *number;
+            }
+        };
+        self.set.iter_mut().for_each(|set| set.versions(&mut renumber));
+        self.seen.iter_mut().for_each(|set| set.versions(&mut renumber));
+        self.journal
+            .iter_mut()
+            .for_each(|journal| journal.versions(&mut renumber));
+        for process in self.processes.iter_mut().flatten() {
+            process.versions(&mut renumber);
+        }
+        self.versions = last;
+        self
+    }
+
+    fn rank_generations(&mut self) {
+        let mut exists = [false; u8::MAX as usize + 1];
+        self.generations(&mut |generation| exists[usize::from(*generation)] = true);
+        exists[0] = false;
+        let mut ranks = [0_u8; u8::MAX as usize + 1];
+        let mut last = 0;
+        for (rank, exists) in ranks.iter_mut().zip(exists) {
+            last += u8::from(exists);
+            *rank = last;
+        }
+        self.generations(&mut |generation| *generation = ranks[usize::from(*generation)]);
+    }
+
+    fn generations(&mut self, visit: &mut impl FnMut(&mut u8)) {
+        let sets = self.set.iter_mut().chain(&mut self.seen);
+        sets.chain(self.journal.iter_mut().map(|journal| &mut journal.set))
+            .for_each(|set| set.generations(visit));
+        for process in self.processes.iter_mut().flatten() {
+            process.generations(visit);
+        }
+    }
+
+    /// The dependents that exist, with the ClaimRollout.
+    pub(super) fn all_dependents(&mut self) -> impl Iterator<Item = &mut Option<Dependent>> {
+        let report = std::iter::once(&mut self.report);
+        let others = self.dependents.iter_mut().flatten();
+        report.chain(others).filter(|dependent| dependent.is_some())
+    }
+
+    /// Why a guarantee does not hold in this state.
+    pub(super) fn broken(&self) -> Option<&'static str> {
+        let is_lost = |kind: usize, place: usize| !self.dependents[kind][place].is_some_and(|one| one.first);
+        let is_excused = |place: usize| self.truth.image != 0 || self.truth.excused & 1 << place != 0;
+        if self.truth.over {
+            return None;
+        }
+        let is_pod_lost = (0..PLACES).any(|place| is_lost(POD, place) && !is_excused(place));
+        if is_pod_lost || self.truth.restarted {
+            return Some("S17: a Pod was deleted or restarted");
+        }
+        if (0..PLACES).any(|place| is_lost(CLAIM, place)) {
+            return Some("S17: a PVC was deleted");
+        }
+        if is_lost(REVISION, 0) {
+            return Some("S17: the ControllerRevision of the Pods was deleted");
+        }
+        if self.report.is_none() {
+            return Some("S17: the ClaimRollout was deleted");
+        }
+        let set = self.set.filter(|_| !self.truth.foreign)?;
+        let image = if self.surroundings.mutates {
+            set.image
+        } else {
+            self.truth.image
+        };
+        let wanted = (self.truth.replicas, image, self.truth.label);
+        ((set.replicas, set.image, set.label) != wanted).then_some("S17: an acknowledged write is lost")
+    }
+
+    /// True iff the replacement has ended.
+    pub(super) fn is_ended(&self) -> bool {
+        let Some(set) = self.set else {
+            return self.truth.deleted && self.journal.is_none();
+        };
+        let is_held = self.surroundings.mutates && set.ours && set.partition == HELD && !set.terminating;
+        if is_held && self.truth.image != set.image {
+            return true;
+        }
+        let is_refused = set.staged && (!self.guard || !self.room || set.partition != 0);
+        let is_replaced = set.grown || self.truth.foreign || is_refused || self.namespace_ends;
+        let is_restored = (!set.managed_by_us || self.truth.over)
+            && set.partition != HELD
+            && set.deletes_claims == self.truth.deletes_claims;
+        let pods = &self.dependents[POD][..usize::from(set.replicas).min(PLACES)];
+        let has_pods = pods.iter().all(|pod| pod.is_some_and(|pod| pod.owner == set.uid));
+        let is_scaled = self.truth.over || set.replicas >= self.truth.replicas;
+        let has_report = self.report.is_none_or(|report| report.owner == set.uid);
+        let has_revision = self.truth.image != 0 || self.surroundings.mutates || set.revision == 1;
+        self.journal.is_none()
+            && !set.ours
+            && !set.terminating
+            && set.observed == set.generation
+            && is_replaced
+            && is_restored
+            && has_pods
+            && is_scaled
+            && has_report
+            && has_revision
+            && self.dependents[REVISION][OTHER_BYTES].is_none()
+    }
+}
