@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::render;
 use super::rendered::{EVERYTHING, NETWORK, Objects, by_name};
 use crate::cluster::Cluster;
+use crate::document::text;
 
 const BUILTIN: &str = "admission=builtin";
 const CERT_MANAGER: [&str; 2] = [BUILTIN, "webhook.certManager.enabled=true"];
@@ -188,13 +189,15 @@ const IMAGES: [(&[&str], &str, &str); 5] = [
 ];
 
 async fn images_follow_registry_tag_and_digest(cluster: &Cluster) -> anyhow::Result<()> {
+    let chart: Value = serde_saphyr::from_str(&text("charts/claim-rollout/Chart.yaml")?)?;
+    let version = chart["appVersion"].as_str().context("a version")?;
     for (values, image, module) in IMAGES {
-        let expected = |text: &str| text.replace("VERSION", env!("CARGO_PKG_VERSION"));
+        let expected = |text: &str| text.replace("VERSION", version);
         let (mut images, mut modules) = (BTreeSet::new(), BTreeSet::new());
         for object in all_objects(cluster, values).await? {
-            let text = |value: &Value| value.as_str().map(str::to_owned);
-            images.extend(text(&object["spec"]["template"]["spec"]["containers"][0]["image"]));
-            modules.extend(text(&object["spec"]["module"]));
+            let named = |value: &Value| value.as_str().map(str::to_owned);
+            images.extend(named(&object["spec"]["template"]["spec"]["containers"][0]["image"]));
+            modules.extend(named(&object["spec"]["module"]));
         }
         assert_eq!(images, [expected(image)].into(), "{values:?}");
         assert_eq!(modules, [expected(module)].into(), "{values:?}");
