@@ -38,7 +38,12 @@ SDK_GUEST := benches/sdk-guest
 OTHER_PACKAGES := benches/Cargo.toml $(SDK_GUEST)/Cargo.toml fuzz/Cargo.toml hack/oci/Cargo.toml
 # The target folder of cargo, which is a setting of the user
 TARGET_FOLDER = $(shell $(CARGO) metadata --format-version 1 --no-deps | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
-PLATFORM ?= linux-amd64
+# The platforms of a release. Those of Linux are also those of the image, and are built here; hack/binary builds the rest.
+PLATFORMS ?= linux-amd64,linux-arm64
+LINUX = $(filter linux-%,$(subst $(comma), ,$(PLATFORMS)))
+comma := ,
+# The plugin that runs here writes completion and manual pages.
+HERE := linux-$(if $(filter aarch64 arm64,$(shell uname -m)),arm64,amd64)
 OCI := $(CARGO) run --quiet --manifest-path hack/oci/Cargo.toml --
 
 .PHONY: help
@@ -138,28 +143,32 @@ push: policy.wasm ## Push the policy as Kubewarden pulls it, REF=registry.exampl
 .PHONY: push-image
 push-image: needs-cargo ## Push the image of the controller, without a container engine, REF=registry.example.com/claim-rollout/claim-rollout:0.1.0
 	@[ -n "$(REF)" ] || { echo 'expected REF=, such as REF=registry.example.com/claim-rollout/claim-rollout:0.1.0' >&2; exit 2; }
-	$(CARGO) build --locked --release --bin claim-rollout
-	@$(OCI) image "$(TARGET_FOLDER)/release/claim-rollout" $(REF)
+	@for platform in $(LINUX); do hack/binary $$platform >/dev/null || exit; done
+	@$(OCI) image $(REF) $(LINUX:%=dist/bin/%/claim-rollout)
+
+.PHONY: check-version
+check-version: needs-cargo ## Check that all files state the same version, and TAG=v0.1.0 too
+	@$(OCI) check-version $(if $(TAG),--tag $(TAG))
+
+.PHONY: release-files
+release-files: policy.wasm ## Write what a release consists of to dist/release and dist/oci, from the binaries in dist/bin
+	helm=$$(command -v helm || echo "$$(e2e-tests/cluster/go/build.sh $(K8S))/helm"); \
+	  $(OCI) build --platforms $(PLATFORMS) --plugin dist/bin/$(HERE)/claim-rollout --helm "$$helm"
+
+.PHONY: release
+release: needs-cargo ## Build a release in dist/ and push nothing, PLATFORMS=linux-amd64,linux-arm64; PROFILE=dev is quick
+	@for platform in $(LINUX); do hack/binary $$platform || exit; done
+	@$(MAKE) --no-print-directory release-files
+
+.PHONY: release-dry-run
+release-dry-run: control-plane release ## Build a release, push it to a registry on this machine, and install it from there
+	hack/release-dry-run
 
 .PHONY: oci-test
-oci-test: policy.wasm ## Push policy and image to a local registry, and pull them again
+oci-test: policy.wasm control-plane ## The tests of hack/oci: a small release, pushed to a registry on this machine
 	$(LINTED) build --quiet --bin claim-rollout
-	hack/oci/test policy.wasm "$(TARGET_FOLDER)/debug/claim-rollout"
-
-.PHONY: dist
-dist: needs-cargo ## Pack the kubectl plugin in dist/, PLATFORM=linux-amd64
-	$(CARGO) build --locked --release --bin claim-rollout
-	hack/dist "$(TARGET_FOLDER)/release/claim-rollout" $(PLATFORM)
-
-.PHONY: krew
-krew: ## Write the krew manifest for the archives in dist/, VERSION=v0.1.0
-	hack/krew $(VERSION)
-
-.PHONY: sbom
-sbom: needs-cargo ## Write the contents of the binary as CycloneDX to dist/
-	@$(CARGO) cyclonedx --version >/dev/null 2>&1 || { echo 'cargo-cyclonedx is missing: cargo install --locked cargo-cyclonedx' >&2; exit 2; }
-	$(CARGO) cyclonedx --format json --describe binaries
-	mkdir -p dist && mv claim-rollout_bin.cdx.json dist/claim-rollout.cdx.json && rm -f sim_bin.cdx.json claim_rollout_*.cdx.json
+	CRANE="$$(hack/crane/build.sh)" HELM="$$(e2e-tests/cluster/go/build.sh $(K8S))/helm" PLUGIN="$(TARGET_FOLDER)/debug/claim-rollout" \
+	  $(CARGO) test --quiet --manifest-path hack/oci/Cargo.toml
 
 .PHONY: playground
 playground: policy.wasm control-plane
@@ -244,4 +253,4 @@ deny: needs-cargo ## Licences, advisories and sources of all dependencies
 
 .PHONY: clean
 clean: ## Remove all build output; the cache of the control plane outside of the tree stays
-	rm -rf target hack/oci/target benches/target $(SDK_GUEST)/target fuzz/target fuzz/corpus policy.wasm annotated-policy.wasm
+	rm -rf target dist hack/oci/target benches/target $(SDK_GUEST)/target fuzz/target fuzz/corpus policy.wasm annotated-policy.wasm

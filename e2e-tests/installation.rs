@@ -316,8 +316,12 @@ async fn succeed(cluster: &Cluster, arguments: &[&str]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The built binary. Cargo puts it beside the playground, and one folder above a test.
+/// The built binary. Cargo puts it beside the playground, and one folder above a test. `CLAIM_ROLLOUT_BINARY` names
+/// another one, such as that of a released image.
 pub(crate) fn binary() -> anyhow::Result<PathBuf> {
+    if let Some(path) = std::env::var_os("CLAIM_ROLLOUT_BINARY") {
+        return Ok(path.into());
+    }
     let this = std::env::current_exe()?;
     let folder = this.parent().context("a folder")?;
     let folder = folder.parent().filter(|_| folder.ends_with("deps")).unwrap_or(folder);

@@ -2,6 +2,7 @@
 //! [`stands::STAND_INS`] lists the commands that cannot be run here as they are.
 
 pub(crate) mod kubewarden;
+mod release;
 mod stands;
 mod walkthrough;
 

@@ -29,7 +29,7 @@ pub(super) enum Action {
     LinkThePlugin,
     /// Copies this tree into the folder of the user.
     CopyTheTree,
-    /// Links the binary of this test to the path of a release build.
+    /// Links the binary of this test to the path where `make push-image` builds it.
     LinkTheBinary,
     /// Runs the controller beside the cluster, under the ServiceAccount of its Deployment, and does what Kubewarden
     /// makes of the policy objects.

@@ -110,7 +110,8 @@ impl Walkthrough {
         }
     }
 
-    async fn does(&mut self, action: Action) -> anyhow::Result<()> {
+    /// Does what stands for a command.
+    pub(super) async fn does(&mut self, action: Action) -> anyhow::Result<()> {
         match action {
             Action::Nothing => {}
             Action::LinkThePlugin => {
@@ -127,7 +128,7 @@ impl Walkthrough {
                 }
             }
             Action::LinkTheBinary => {
-                let folder = self.clone.join("target/release");
+                let folder = self.clone.join("dist/bin/linux-amd64");
                 std::fs::create_dir_all(&folder)?;
                 symlink(binary()?, folder.join("claim-rollout"))?;
             }

@@ -3,6 +3,7 @@
 use std::io::IsTerminal as _;
 
 use clap::ValueEnum;
+#[cfg(unix)]
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
@@ -29,6 +30,7 @@ pub(crate) fn log(format: LogFormat) {
 }
 
 /// Completes at the first SIGTERM or SIGINT.
+#[cfg(unix)]
 pub(crate) fn stop_signal() -> anyhow::Result<impl Future<Output = ()> + Send + 'static> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -36,6 +38,18 @@ pub(crate) fn stop_signal() -> anyhow::Result<impl Future<Output = ()> + Send + 
         tokio::select! {
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
+        }
+        tracing::info!("stopping: finishing work in progress");
+    })
+}
+
+/// Completes at the first Ctrl-C.
+#[cfg(not(unix))]
+pub(crate) fn stop_signal() -> anyhow::Result<impl Future<Output = ()> + Send + 'static> {
+    Ok(async {
+        // Without a handler, Ctrl-C ends the process by itself.
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
         }
         tracing::info!("stopping: finishing work in progress");
     })

@@ -1,32 +1,63 @@
-//! Pushes the released artifacts without a container engine: the policy as Kubewarden pulls it, and the image of the
-//! controller.
+//! Builds a release of claim-rollout, pushes it and checks it, without a container engine.
 
+mod about;
+mod archive;
+mod artifact;
+mod chart;
+mod elf;
 mod image;
+mod layout;
+mod manifests;
+mod plugin;
 mod policy;
+mod registry;
+mod release;
+mod sbom;
+mod version;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::{Parser, Subcommand};
-use docker_credential::{CredentialRetrievalError, DockerCredential};
-use oci_client::Reference;
-use oci_client::client::{Client, ClientConfig, ClientProtocol, Config, ImageLayer};
-use oci_client::manifest::OciImageManifest;
-use oci_client::secrets::RegistryAuth;
 
-/// Push the policy or the image to a registry; prints what was pushed, with its digest
+use about::About;
+use layout::Named;
+use registry::Registry;
+
+/// Build, push and check what a release consists of
 #[derive(Debug, Parser)]
 struct Arguments {
     /// Use HTTP, for a registry on this machine
-    #[arg(long)]
+    #[arg(long, global = true)]
     plain_http: bool,
+    /// Use this host instead of the one in references, such as 127.0.0.1:5000
+    #[arg(long, global = true)]
+    registry: Option<String>,
     #[command(subcommand)]
     what: What,
 }
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// The policy, in the format of kwctl
+    /// Check that all files state the same version, which is printed
+    CheckVersion {
+        /// The tag to release: it must be that of the version, and the change log must have a section for it
+        #[arg(long)]
+        tag: Option<String>,
+    },
+    /// Write the files of a release, and the layout to push; push nothing
+    Build(release::Sources),
+    /// Push a layout: everything under its digest, and then the tags
+    Push {
+        /// dist/oci
+        layout: PathBuf,
+    },
+    /// Pull everything of a layout again, and compare
+    Verify {
+        /// dist/oci
+        layout: PathBuf,
+    },
+    /// Push the policy, in the format of kwctl
     Policy {
         /// policy.wasm
         file: PathBuf,
@@ -34,85 +65,53 @@ enum What {
         #[arg(long)]
         metadata: PathBuf,
         /// The reference to push to
-        reference: Reference,
+        reference: String,
     },
-    /// The image, with the binary and the C library of this machine
+    /// Push an image with these static binaries, one for each processor
     Image {
-        /// target/release/claim-rollout
-        binary: PathBuf,
         /// The reference to push to
-        reference: Reference,
+        reference: String,
+        /// From hack/binary
+        #[arg(required = true)]
+        binaries: Vec<PathBuf>,
     },
-}
-
-/// An artifact to push.
-struct Artifact {
-    layer: ImageLayer,
-    config: Config,
-    manifest: OciImageManifest,
-}
-
-impl Artifact {
-    fn new(layer: ImageLayer, config: Config, annotations: std::collections::BTreeMap<String, String>) -> Self {
-        let manifest = OciImageManifest::build(std::slice::from_ref(&layer), &config, Some(annotations));
-        Self {
-            layer,
-            config,
-            manifest,
-        }
-    }
 }
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> anyhow::Result<()> {
+    // One provider for TLS: ring, as in claim-rollout itself.
+    rustls::crypto::ring::default_provider().install_default().ok();
     let arguments = Arguments::parse();
-    let (artifact, reference) = match &arguments.what {
+    let root = Path::new(".");
+    let registry = Registry::new(arguments.plain_http, arguments.registry);
+    let pushed = match arguments.what {
+        What::CheckVersion { tag } => {
+            println!("{}", version::check(root, tag.as_deref())?);
+            return Ok(());
+        }
+        What::Build(sources) => return release::build(&sources),
+        What::Verify { layout } => return registry.verify(&layout::read(&layout)?, true).await,
+        What::Push { layout } => registry.release(&layout::read(&layout)?).await?,
         What::Policy {
             file,
             metadata,
             reference,
-        } => (policy::artifact(file, metadata)?, reference),
-        What::Image { binary, reference } => (image::artifact(binary)?, reference),
+        } => {
+            let artifact = policy::artifact(&read(&file)?, &metadata, &About::tree(root)?)?;
+            registry.replace(Named { reference, artifact }).await?
+        }
+        What::Image { binaries, reference } => {
+            let binaries = binaries.iter().map(|path| read(path));
+            let artifact = image::artifact(&binaries.collect::<anyhow::Result<Vec<_>>>()?, &About::tree(root)?)?;
+            registry.replace(Named { reference, artifact }).await?
+        }
     };
-    let protocol = if arguments.plain_http {
-        ClientProtocol::Http
-    } else {
-        ClientProtocol::Https
-    };
-    let client = Client::new(ClientConfig {
-        protocol,
-        ..ClientConfig::default()
-    });
-    // Without TLS, others could read the login.
-    let authority = if arguments.plain_http {
-        RegistryAuth::Anonymous
-    } else {
-        login(reference)?
-    };
-    let Artifact {
-        layer,
-        config,
-        manifest,
-    } = artifact;
-    client
-        .push(reference, &[layer], config, &authority, Some(manifest))
-        .await
-        .with_context(|| format!("failed to push {reference}"))?;
-    let digest = client.fetch_manifest_digest(reference, &authority).await?;
-    println!("{}/{}@{digest}", reference.registry(), reference.repository());
+    for reference in pushed {
+        println!("{reference}");
+    }
     Ok(())
 }
 
-/// The login of docker, podman or kwctl for the registry; anonymous without one.
-fn login(reference: &Reference) -> anyhow::Result<RegistryAuth> {
-    match docker_credential::get_credential(reference.resolve_registry()) {
-        Ok(DockerCredential::UsernamePassword(user, password)) => Ok(RegistryAuth::Basic(user, password)),
-        Ok(DockerCredential::IdentityToken(token)) => Ok(RegistryAuth::Bearer(token)),
-        Err(
-            CredentialRetrievalError::ConfigNotFound
-            | CredentialRetrievalError::ConfigReadError
-            | CredentialRetrievalError::NoCredentialConfigured,
-        ) => Ok(RegistryAuth::Anonymous),
-        Err(error) => Err(error).context("failed to read the login in ~/.docker/config.json"),
-    }
+fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
+    std::fs::read(path).with_context(|| path.display().to_string())
 }
