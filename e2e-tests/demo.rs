@@ -2,6 +2,7 @@
 //! against the API server.
 
 mod checks;
+pub(crate) mod picture;
 mod screen;
 
 use std::time::{Duration, Instant};

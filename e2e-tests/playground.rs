@@ -11,6 +11,7 @@ mod installation;
 mod policy_host;
 mod repository;
 mod reviews_capture;
+mod shell;
 
 use std::io::{IsTerminal as _, Read as _, stdin};
 use std::os::unix::fs::symlink;
@@ -24,7 +25,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
 use cluster::{Cluster, Options};
-use demo::Screen;
+use demo::{Screen, picture};
 use installation::{AS_IN_A_POD, Installation, binary};
 
 /// A real Kubernetes control plane with claim-rollout in it; everything is removed afterwards.
@@ -99,13 +100,14 @@ async fn show(minor: String, keep: bool) -> anyhow::Result<()> {
     let cluster = Cluster::start(demo::options(minor)).await?;
     let mut screen = Screen::Standard;
     let shown = tokio::select! {
-        shown = demo::show(&cluster, begin, &mut screen) => Some(shown?),
+        shown = async { tokio::try_join!(demo::show(&cluster, begin, &mut screen), picture::drawn(&cluster)) } => Some(shown?),
         () = &mut end => None,
     };
-    let Some((installation, controller)) = shown else {
+    let Some(((installation, controller), drawn)) = shown else {
         cluster.stop();
         bail!("interrupted; nothing is left running");
     };
+    picture::write(&drawn)?;
     if keep {
         println!("\nThe cluster is yours; in another shell:\n");
         wait_in(&cluster, "\nCtrl-C ends it.", end).await?;

@@ -6,7 +6,7 @@ use anyhow::{Context as _, bail, ensure};
 
 use crate::book::{Book, blocks};
 use crate::cluster::{Cluster, Options, eventually};
-use crate::demo::{self, FAREWELL, Screen};
+use crate::demo::{self, FAREWELL, Screen, picture};
 use crate::document::text;
 use crate::shell::typed;
 
@@ -15,8 +15,6 @@ const DOCUMENT: &str = "docs/demo.md";
 /// The minor version whose messages are shown.
 const MINOR: u32 = 37;
 const PATIENCE: Duration = Duration::from_secs(60);
-/// The live tree, on a terminal.
-const WATCH: &str = "COLUMNS=80 script --quiet --return --command 'claim-rollout status web --watch' /dev/null";
 /// The commands of "See how far it is", and a part of what each prints in the demo cluster after another change was
 /// applied.
 const PRINTED: [(&str, &str); 8] = [
@@ -36,19 +34,6 @@ fn shown<'a>(document: &'a str, begin: &str) -> anyhow::Result<&'a str> {
         .into_iter()
         .find(|block| block.starts_with(begin));
     found.with_context(|| format!("expected a block that begins with {begin:?}, but found none"))
-}
-
-/// All bytes that the terminal got while the tree was drawn.
-async fn drawn(cluster: &Cluster) -> anyhow::Result<String> {
-    let staged = "jsonpath={.metadata.annotations.claim-rollout\\.io/staged}";
-    let desired = eventually("the change to be staged", PATIENCE, async || {
-        let get = ["get", "statefulset", "web", "-o", staged];
-        Ok((!cluster.kubectl(&get, "").await?.stdout.is_empty()).then_some(()))
-    });
-    desired.await?;
-    let output = typed(cluster, cluster.folder(), WATCH).await?;
-    ensure!(output.success, "{output:?}");
-    Ok(output.stdout)
 }
 
 /// The content of each drawn frame, without colours. The terminal is cleared before each frame.
@@ -163,7 +148,7 @@ async fn demo_live_tree_and_commands_match_the_documents() -> anyhow::Result<()>
     let begin = Instant::now();
     let cluster = Cluster::start(demo::options(Options::default().minor)).await?;
     let mut screen = Screen::Paper(String::new());
-    let (kept, drawn) = tokio::try_join!(demo::show(&cluster, begin, &mut screen), drawn(&cluster))?;
+    let (kept, drawn) = tokio::try_join!(demo::show(&cluster, begin, &mut screen), picture::drawn(&cluster))?;
     let Screen::Paper(paper) = screen else {
         bail!("expected paper, but found another screen")
     };
