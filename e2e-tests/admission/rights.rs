@@ -1,7 +1,7 @@
 //! Two users: both may change StatefulSets, only alice may change PVCs.
 
 use anyhow::ensure;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Environment;
 use super::served::Policies;
@@ -49,7 +49,9 @@ async fn warned(
 
 pub(super) async fn user_without_claim_rights_may_withdraw_but_not_switch(env: &Environment) -> anyhow::Result<()> {
     let ns = &env.namespace("two-users").await?;
-    let _served = Policies::of_sets(&[ns])?.serve(env).await?;
+    // By default existing PVCs stay as they are, so that the annotation is a switch.
+    let policies = Policies::of_sets(&[ns])?.with("defaultUpdatePolicy", &json!("OnClaimDelete"));
+    let _served = policies.serve(env).await?;
     ns.give_rights_to_alice_and_bob().await?;
     ns.done(&["apply", "-f", "-"], &plain_manifest(1, "1Gi")).await?;
     ns.settled().await?;

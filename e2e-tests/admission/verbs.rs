@@ -32,8 +32,8 @@ const VERBS: [(Verb, &str, &str); 7] = [
     (Verb::Edit, "verbs-edit", "kubectl-edit"),
 ];
 
-const GROWN: &str = "Warning: claim-rollout: staged data 1Gi -> 2Gi; existing PVCs stay as they are (annotation \
-                     claim-rollout.io/update-policy: InPlace updates them)\n";
+const GROWN: &str = "Warning: claim-rollout: staged data 1Gi -> 2Gi; 1 PVC will be updated in place, highest ordinal first \
+                     (kubectl claim-rollout status web)\n";
 const WITHDRAWN: &str = "Warning: claim-rollout: withdrew data 1Gi -> 2Gi; updated PVCs stay as they are\n";
 
 /// The content of a request: the size, if it changes the template, and the value of a label.
