@@ -1,16 +1,18 @@
-//! The StatefulSet is replaced by one with the desired templates (DESIGN.md, section 7).
+//! A StatefulSet that is to be replaced, and what must be the same afterwards.
 
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
-use super::namespace::{Environment, PATIENCE, TestNamespace, manifest, text};
 use crate::cluster::eventually;
+use crate::environment::Environment;
+use crate::installation::Controller;
+use crate::scenarios::namespace::{PATIENCE, TestNamespace, manifest};
 
 /// The namespace of the journals.
-const JOURNALS: &str = "--lease-namespace=claim-rollout";
+pub(super) const JOURNALS: &str = "--lease-namespace=claim-rollout";
 
 /// The manifest of a StatefulSet that is to be replaced.
-fn replaced(replicas: u32, size: &str) -> String {
+pub(super) fn replaced(replicas: u32, size: &str) -> String {
     let policy = "update-policy: InPlace";
     manifest(replicas, size).replace(
         policy,
@@ -19,24 +21,44 @@ fn replaced(replicas: u32, size: &str) -> String {
 }
 
 /// A namespace with a StatefulSet, and a controller that may replace it.
-async fn prepare<'a>(env: &'a Environment, namespace: &str, replicas: u32) -> anyhow::Result<TestNamespace<'a>> {
+pub(super) async fn prepare<'a>(
+    env: &'a Environment,
+    namespace: &str,
+    replicas: u32,
+) -> anyhow::Result<TestNamespace<'a>> {
     let mut ns = TestNamespace::new(&env.cluster, &env.client, namespace).await?;
-    for right in crate::policy_host::documents("replace-sets.yaml")? {
-        env.cluster.kubectl(&["apply", "-f", "-"], &right.to_string()).await?;
-    }
-    ns.start_controller(env, &[JOURNALS]).await?;
+    ns.controller = Some(start_controller(env, namespace).await?);
     ns.target(&replaced(replicas, "1Gi")).await?;
     ns.settled().await?;
     Ok(ns)
 }
 
+/// Starts a controller for a namespace that keeps its journals where the shipped one does.
+pub(super) async fn start_controller(env: &Environment, namespace: &str) -> anyhow::Result<Controller> {
+    env.installation
+        .start_controller(&["--namespace", namespace, JOURNALS])
+        .await
+}
+
+/// The names of the journals that exist.
+pub(super) async fn journals(env: &Environment) -> anyhow::Result<String> {
+    let get = [
+        "get",
+        "secrets",
+        "--namespace=claim-rollout",
+        "--selector=claim-rollout.io/journal",
+        "-o=name",
+    ];
+    Ok(env.cluster.kubectl(&get, "").await?.stdout)
+}
+
 /// The PVCs without what the controllers of Kubernetes write.
-fn uids(objects: &[Value]) -> Vec<&Value> {
+pub(super) fn uids(objects: &[Value]) -> Vec<&Value> {
     objects.iter().map(|object| &object["metadata"]["uid"]).collect()
 }
 
 /// The field managers, with what they own, without times and our own.
-fn managers(set: &Value) -> Vec<Value> {
+pub(super) fn managers(set: &Value) -> Vec<Value> {
     let entries = set["metadata"]["managedFields"].as_array().cloned().unwrap_or_default();
     let entries = entries.into_iter().filter(|entry| entry["subresource"] != "status");
     let mut entries: Vec<Value> = entries
@@ -47,7 +69,7 @@ fn managers(set: &Value) -> Vec<Value> {
 }
 
 /// Waits until the set is replaced, and checks that nothing else has changed.
-async fn until_replaced(ns: &TestNamespace<'_>, before: &Value, size: &str) -> anyhow::Result<Value> {
+pub(super) async fn until_replaced(ns: &TestNamespace<'_>, before: &Value, size: &str) -> anyhow::Result<Value> {
     let mut last = Value::Null;
     let replaced = eventually("the set to be replaced", PATIENCE, async || {
         let rollout = ns.rollout().await?;
@@ -84,45 +106,4 @@ async fn until_replaced(ns: &TestNamespace<'_>, before: &Value, size: &str) -> a
     let (now, then) = (managers(&set), managers(before));
     ensure!(now == then, "field managers: {now:#?}, before {then:#?}");
     Ok(set)
-}
-
-pub(super) async fn complete_set_is_replaced_and_nothing_else_changes(env: &Environment) -> anyhow::Result<()> {
-    let ns = prepare(env, "replacing", 3).await?;
-    let (pods, claims) = (ns.pods().await?, ns.claims().await?);
-    let grown = replaced(3, "2Gi");
-    ns.target(&grown).await?;
-    let before = ns.set().await?;
-    until_replaced(&ns, &before, "2Gi").await?;
-    ensure!(ns.pods().await? == pods, "Pods restarted");
-    ensure!(uids(&ns.claims().await?) == uids(&claims), "PVCs were created");
-    let events = ns.events().await?;
-    ensure!(events.get("StatefulSetReplaced") == Some(&1), "{events:?}");
-    let journals = env
-        .cluster
-        .kubectl(
-            &[
-                "get",
-                "secrets",
-                "--namespace=claim-rollout",
-                "--selector=claim-rollout.io/journal",
-                "-o=name",
-            ],
-            "",
-        )
-        .await?;
-    ensure!(journals.stdout.is_empty(), "{}", journals.stdout);
-
-    // What every tool asks next.
-    let diff = ns.kubectl(&["diff", "-f", "-"], &grown).await?;
-    ensure!(
-        diff.success && diff.stdout.is_empty(),
-        "{} {}",
-        diff.stdout,
-        diff.stderr
-    );
-    let version = text(&ns.set().await?["metadata"]["resourceVersion"]);
-    ns.target(&grown).await?;
-    let now = text(&ns.set().await?["metadata"]["resourceVersion"]);
-    ensure!(now == version, "an apply wrote");
-    Ok(())
 }

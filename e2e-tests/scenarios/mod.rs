@@ -38,7 +38,6 @@ mod quota;
 mod refused;
 mod repeated;
 mod replaced;
-mod replacing;
 mod rights;
 mod scaled;
 mod served;
@@ -64,7 +63,6 @@ use namespace::Environment;
 use served::APART;
 
 scenarios![Environment;
-    replacing::complete_set_is_replaced_and_nothing_else_changes,
     two::leader_killed_during_rollout_is_succeeded_by_the_other,
     grow::three_claims_grow_highest_ordinal_first_without_restart,
     grow::second_target_during_rollout_of_first_is_reached,
