@@ -23,7 +23,10 @@ fn all(minor: u32) -> Vec<Value> {
         json!({
             "apiVersion": "v1",
             "kind": "Node",
-            "metadata": {"name": NODE, "annotations": {NODE_ANNOTATION: "fake"}, "labels": {"kubernetes.io/hostname": NODE}},
+            "metadata": {"name": NODE, "annotations": {NODE_ANNOTATION: "fake"}, "labels": {
+                // As a kubelet sets them; the shipped Deployments select a system.
+                "kubernetes.io/hostname": NODE, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64",
+            }},
         }),
         json!({
             "apiVersion": "storage.k8s.io/v1",

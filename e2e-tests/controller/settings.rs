@@ -12,7 +12,8 @@ pub(super) async fn policy_object_with_other_setting_is_reported(env: &Environme
     kubewarden::define(&env.cluster).await?;
     manifest_applied(&env.cluster, "policy.yaml").await?;
     let mut ns = TestNamespace::new(&env.cluster, &env.client, "settings").await?;
-    let other = r#"{"spec": {"settings": {"shrink": "Recover", "mode": "Stage"}}}"#;
+    // The controllers of these tests run without settings, so the object is to differ in one only.
+    let other = r#"{"spec": {"settings": {"defaultUpdatePolicy": null, "shrink": "Recover", "mode": "Stage"}}}"#;
     let patch = [
         "patch",
         "clusteradmissionpolicy",
