@@ -35,6 +35,32 @@ pub(crate) struct Usage {
     pub(crate) cpu: Duration,
 }
 
+impl Usage {
+    /// The use by the process with this number.
+    pub(crate) fn of(process: u32) -> anyhow::Result<Self> {
+        let read = |file: &str| std::fs::read_to_string(format!("/proc/{}/{file}", process));
+        let status = read("status")?;
+        let kib = |what: &'static str| -> anyhow::Result<u64> {
+            let size = status.lines().find_map(|line| line.strip_prefix(what)).context(what)?;
+            Ok(size.trim().trim_end_matches(" kB").trim().parse()?)
+        };
+        // The name, in parentheses, may contain spaces; user and system time are the 12th and 13th fields after it.
+        let stat = read("stat")?;
+        let (_, fields) = stat.rsplit_once(')').context("a name")?;
+        let ticks: Vec<u64> = fields
+            .split_whitespace()
+            .skip(11)
+            .take(2)
+            .map(str::parse)
+            .collect::<Result<_, _>>()?;
+        Ok(Self {
+            resident_kib: kib("VmRSS:")?,
+            peak_kib: kib("VmHWM:")?,
+            cpu: Duration::from_millis(ticks.iter().sum::<u64>() * MILLIS_PER_TICK),
+        })
+    }
+}
+
 /// Linux counts a hundred ticks a second, whatever the frequency of its own clock.
 const MILLIS_PER_TICK: u64 = 10;
 
@@ -88,26 +114,7 @@ impl Process {
 
     /// The resources that the process has used so far.
     pub(crate) fn usage(&self) -> anyhow::Result<Usage> {
-        let read = |file: &str| std::fs::read_to_string(format!("/proc/{}/{file}", self.child.id()));
-        let status = read("status")?;
-        let kib = |what: &'static str| -> anyhow::Result<u64> {
-            let size = status.lines().find_map(|line| line.strip_prefix(what)).context(what)?;
-            Ok(size.trim().trim_end_matches(" kB").trim().parse()?)
-        };
-        // The name, in parentheses, may contain spaces; user and system time are the 12th and 13th fields after it.
-        let stat = read("stat")?;
-        let (_, fields) = stat.rsplit_once(')').context("a name")?;
-        let ticks: Vec<u64> = fields
-            .split_whitespace()
-            .skip(11)
-            .take(2)
-            .map(str::parse)
-            .collect::<Result<_, _>>()?;
-        Ok(Usage {
-            resident_kib: kib("VmRSS:")?,
-            peak_kib: kib("VmHWM:")?,
-            cpu: Duration::from_millis(ticks.iter().sum::<u64>() * MILLIS_PER_TICK),
-        })
+        Usage::of(self.child.id())
     }
 
     /// The number of open sockets.

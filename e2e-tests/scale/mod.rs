@@ -1,6 +1,7 @@
 //! Many StatefulSets on a real control plane: the cost of a rollout compared with its writes alone, and the cost of an
 //! idle controller. `make scale` runs these; they take minutes and need the machine for themselves.
 
+mod costs;
 mod fleet;
 mod idle;
 mod in_motion;
@@ -14,6 +15,7 @@ use anyhow::{Context as _, ensure};
 
 use crate::cluster::{Cluster, Options, eventually};
 use crate::installation::{Controller, Controllers, USER};
+use costs::Costs;
 use fleet::Fleet;
 use requests::Requests;
 
@@ -41,9 +43,9 @@ async fn thousand_sets_roll_as_fast_as_the_bare_writes() -> anyhow::Result<()> {
     println!("{} sets with {} claims are there", fleet.sets.len(), fleet.claims());
 
     let mut controller = controllers.start(&FLAGS).await?;
-    let before = [controller.usage()?, cluster.usage("kube-controller-manager")?];
+    let before = Costs::now(&cluster, Some(&controller))?;
     let first = fleet.roll("2Gi").await?;
-    let after = [controller.usage()?, cluster.usage("kube-controller-manager")?];
+    let after = Costs::now(&cluster, Some(&controller))?;
     // Others see a write a moment before its reply is counted.
     let counted = eventually("one staged change for each set to be counted", PATIENCE, async || {
         let (_, metrics) = controller.get("/metrics")?;
@@ -55,23 +57,27 @@ async fn thousand_sets_roll_as_fast_as_the_bare_writes() -> anyhow::Result<()> {
     println!("by the controller: {:.1} s; {writes:?}", first.as_secs_f64());
     let asked = Requests::until_now(&cluster).await?;
     asked.show(fleet.sets.len());
-    let names = ["claim-rollout", "kube-controller-manager"];
-    for ((name, before), after) in names.iter().zip(before).zip(after) {
-        let cpu = (after.cpu.saturating_sub(before.cpu)).as_secs_f64();
-        println!(
-            "  {name}: {:.1} s of CPU, {} MB resident",
-            cpu,
-            after.resident_kib / 1024
-        );
-    }
+    println!("  {}", after.since(&before));
     ensure!(writes.claims == fleet.claims(), "one write for each claim: {writes:?}");
 
+    let before = Costs::now(&cluster, None)?;
     let bare = raw::roll(&client, &fleet, "3Gi", &writes).await?;
-    println!("by a bare loop: {:.1} s", bare.as_secs_f64());
+    let after = Costs::now(&cluster, None)?;
+    println!(
+        "by a bare loop: {:.1} s\n  {}",
+        bare.as_secs_f64(),
+        after.since(&before)
+    );
     let mut controller = controllers.start(&FLAGS).await?;
+    let before = Costs::now(&cluster, Some(&controller))?;
     let second = fleet.roll("4Gi").await?;
+    let after = Costs::now(&cluster, Some(&controller))?;
     controller.terminate().await?;
-    println!("by the controller again: {:.1} s", second.as_secs_f64());
+    println!(
+        "by the controller again: {:.1} s\n  {}",
+        second.as_secs_f64(),
+        after.since(&before)
+    );
     let again = Requests::until_now(&cluster).await?.since(&asked);
     again.show(fleet.sets.len());
     let ratio = (first + second).as_secs_f64() / 2.0 / bare.as_secs_f64();
