@@ -8,10 +8,12 @@ use kube::api::{Api, Patch, PostParams};
 use serde_json::{Value, json};
 
 use super::api_calls::{ApiOutcome, call, merge};
-use super::crd::{ClaimRollout, ClaimRolloutSpec, ClaimRolloutStatus, PvcStatus, StatefulSetRef, TemplateStatus};
+use super::crd::{
+    ClaimRollout, ClaimRolloutSpec, ClaimRolloutStatus, PvcStatus, ReplacementStatus, StatefulSetRef, TemplateStatus,
+};
 use super::slim_set::SlimSet;
 use super::{FIELD_MANAGER, timestamp};
-use crate::api::ReadyReason;
+use crate::api::{ReadyReason, ReplacementReason};
 use crate::rollout::readiness;
 use crate::rollout::{ClaimProgress, ClaimState, Condition, Progress, Seconds, TemplateProgress};
 use crate::templates::{ReplaceSet, Sync, keys};
@@ -72,17 +74,20 @@ pub(super) async fn write(
     // same costs the API server about twice as much.
     let mut body = json!({ "metadata": { "uid": rollout.uid() }, "status": status });
     // The replacement of the set writes this field. Here it only ends with its target.
-    if status.replacement.is_some()
-        || rollout
-            .status
-            .as_ref()
-            .is_none_or(|before| before.replacement.is_none())
-    {
+    let before = rollout.status.as_ref().and_then(|before| before.replacement.as_ref());
+    let ends = status.replacement.is_none() && before.is_some();
+    if ends {
+        // The replacement may have reported something that the watch does not show yet.
+        body["metadata"]["resourceVersion"] = json!(rollout.resource_version());
+    } else {
         body["status"]
             .as_object_mut()
             .map(|fields| fields.remove("replacement"));
     }
     let reply = call(api.patch_status(&name, &merge(), &Patch::Merge(&body))).await;
+    if ends && reply == ApiOutcome::Conflict {
+        return ApiOutcome::Done((rollout, ReportWrite::Later));
+    }
     reply.and_then(|rollout| ApiOutcome::Done((Arc::new(rollout), ReportWrite::Something)))
 }
 
@@ -175,7 +180,15 @@ fn status(
     let counts = progress.counts;
     // Another controller may have seen the target before.
     let known = before.filter(|before| before.update_revision == progress.update_revision.as_str());
+    // The set that somebody else created has templates of its own. That is reported until something else is staged.
+    let is_foreign = |replacement: &&ReplacementStatus| {
+        let reason = replacement.reason.as_deref();
+        reason == Some(ReplacementReason::ForeignSet.as_str())
+            && progress.ready.reason == ReadyReason::Withdrawn.as_str()
+    };
     // Its replacement writes it; a new target has not been replaced.
+    let replacement = before.and_then(|before| before.replacement.as_ref());
+    let replacement = replacement.filter(|replacement| known.is_some() || is_foreign(replacement));
     let started_at = known.and_then(|known| known.started_at.clone());
     ClaimRolloutStatus {
         observed_generation: generation,
@@ -199,7 +212,7 @@ fn status(
         ]
         .map(|(type_, condition)| api_condition(type_, condition, before, generation, &now))
         .into(),
-        replacement: known.and_then(|known| known.replacement.clone()),
+        replacement: replacement.cloned(),
     }
 }
 

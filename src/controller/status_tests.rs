@@ -1,7 +1,7 @@
 use kube::CustomResourceExt as _;
 use serde_json::{Value, json};
 
-use super::{ClaimRollout, ClaimRolloutStatus, essence, status, time};
+use super::{ClaimRollout, ClaimRolloutStatus, ReplacementStatus, essence, status, time};
 use crate::rollout::fixtures::web;
 use crate::rollout::snapshot::{Resize, Snapshot};
 use crate::rollout::{Progress, plan};
@@ -90,6 +90,43 @@ fn unchanged_parts_keep_their_times() {
         ..third
     };
     assert_eq!(started(&another), Some(time(999)));
+}
+
+/// A set that somebody else created has another target than the one whose replacement it ended.
+#[test]
+fn replacement_is_reported_until_the_next_target() {
+    let reported = |reason: &str| {
+        Some(ReplacementStatus {
+            phase: "Stalled".to_owned(),
+            step: None,
+            reason: Some(reason.to_owned()),
+            message: None,
+            since: time(10),
+        })
+    };
+    let mut withdrawn = complete();
+    withdrawn.ready.reason = "Withdrawn";
+    let target = complete().update_revision.to_string();
+    for (progress, before, reason, stays) in [
+        (complete(), &*target, "ForeignSet", true),
+        (complete(), &*target, "StepDenied", true),
+        (complete(), "another", "ForeignSet", false),
+        (withdrawn.clone(), "another", "ForeignSet", true),
+        (withdrawn, "another", "StepDenied", false),
+    ] {
+        let before = ClaimRolloutStatus {
+            update_revision: before.to_owned(),
+            replacement: reported(reason),
+            ..ClaimRolloutStatus::default()
+        };
+        let expected = before.replacement.clone().filter(|_| stays);
+        let after = status(&progress, Some(&before), 2, 20);
+        assert_eq!(
+            after.replacement, expected,
+            "{reason} {} {}",
+            before.update_revision, progress.ready.reason
+        );
+    }
 }
 
 #[test]
