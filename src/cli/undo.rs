@@ -21,7 +21,7 @@ use crate::templates::{Diff, Revision};
 pub(crate) struct Arguments {
     /// Name of the StatefulSet
     name: String,
-    /// Revision to roll back to, by name or number as in `history`; the one before the staged revision if omitted
+    /// Revision to roll back to, by name or number as in `history`; the one before the staged revision, or the live one, if omitted
     #[arg(long, value_name = "REVISION")]
     to_revision: Option<String>,
     /// `none`, or `server` to submit a server-side request without persisting it
@@ -68,14 +68,18 @@ fn way<'a>(history: &'a RevisionHistory, asked: Option<&str>) -> anyhow::Result<
     let target = match asked {
         Some(asked) => history.find(asked).with_context(|| unknown(history, asked))?,
         None => {
-            let mut before = history
-                .entries
-                .iter()
-                .rev()
-                .skip_while(|entry| Some(&entry.revision) != staged.as_ref());
-            before
-                .nth(1)
-                .with_context(|| format!("StatefulSet {} has no revision before the staged one", history.set.name))?
+            // After a replacement, nothing is staged and the live revision is one of the history.
+            let (place, is_it): (&str, &dyn Fn(&HistoryEntry) -> bool) = match &staged {
+                Some(staged) => ("staged", &|entry| entry.revision == *staged),
+                None => ("live", &|entry| entry.place == TemplateOrigin::Live),
+            };
+            let mut before = history.entries.iter().rev().skip_while(|entry| !is_it(entry));
+            before.nth(1).with_context(|| {
+                format!(
+                    "StatefulSet {} has no revision before the {place} one",
+                    history.set.name
+                )
+            })?
         }
     };
     ensure!(
@@ -113,10 +117,10 @@ fn explain(history: &RevisionHistory, entry: &HistoryEntry) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
+    use serde_json::{Value, json};
 
-    use super::{Way, explain, way};
-    use crate::cli::revisions::tests::{history, revision, stored};
+    use super::{RevisionHistory, Way, explain, way};
+    use crate::cli::revisions::tests::{history, revision, set, stored, template};
     use crate::templates::Revision;
 
     fn kept() -> [Value; 2] {
@@ -134,7 +138,7 @@ mod tests {
             (None, Some("2"), Ok(("ask", revised("3Gi")))),
             (Some("3Gi"), Some("2"), Err("is staged already")),
             (None, Some("0"), Err("is live already, and nothing is staged")),
-            (None, None, Err("StatefulSet web has no revision before the staged one")),
+            (None, None, Err("StatefulSet web has no revision before the live one")),
             (Some("3Gi"), Some("x"), Err("expected one of the revisions")),
         ] {
             let history = history(staged, &kept());
@@ -149,6 +153,11 @@ mod tests {
                 (found, expected) => panic!("{staged:?} {asked:?}: expected {expected:?}, but found {found:?}"),
             }
         }
+        // The history as it is after a replacement.
+        let mut live = set(None);
+        live["spec"]["volumeClaimTemplates"] = json!([template("3Gi")]);
+        let replaced = RevisionHistory::of(&live, &kept()).expect("a history");
+        assert_eq!(way(&replaced, None).ok(), replaced.find("1").map(Way::Ask));
         let first = history(Some("2Gi"), &[]);
         assert_eq!(
             way(&first, None).expect("a way"),
