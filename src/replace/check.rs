@@ -150,9 +150,7 @@ fn by_dependents(set: &LiveSet, dependents: &Dependents) -> Option<Fault> {
     let missing = { names }.find(|name| !pods.iter().any(|pod| pod.name == *name));
     let count = i64::try_from(pods.len()).unwrap_or(i64::MAX);
     pods.iter().find_map(|pod| by_pod(set, pod)).or_else(|| {
-        let message = missing.map(|name| format!("Pod {name} is missing"));
-        let missing = message.map(|message| Fault::new(Reason::PodNotReady, message));
-        missing.or_else(|| {
+        missing.map(|name| by_missing_pod(&name, dependents)).or_else(|| {
             (count > set.replicas()).then(|| {
                 let message = format!(
                     "{count} Pods exist, but the StatefulSet has {} replicas",
@@ -164,6 +162,20 @@ fn by_dependents(set: &LiveSet, dependents: &Dependents) -> Option<Fault> {
     })
 }
 
+/// The set controls no Pod of this name. The StatefulSet controller removes the owner of a Pod whose labels changed.
+fn by_missing_pod(name: &str, dependents: &Dependents) -> Fault {
+    let is_it = |pod: &&DependentPod| pod.name == name && !pod.selected;
+    match dependents.pods.iter().find(is_it) {
+        Some(_) => not_selected(name),
+        None => Fault::new(Reason::PodNotReady, format!("Pod {name} is missing")),
+    }
+}
+
+fn not_selected(name: &str) -> Fault {
+    let message = format!("the selector does not match the labels of Pod {name}, so that it would not be adopted");
+    Fault::new(Reason::PodNotSelected, message)
+}
+
 fn by_pod(set: &LiveSet, pod: &DependentPod) -> Option<Fault> {
     let name = &pod.name;
     let fault = |reason, message| Some(Fault::new(reason, message));
@@ -171,8 +183,7 @@ fn by_pod(set: &LiveSet, pod: &DependentPod) -> Option<Fault> {
         return fault(Reason::PodTerminating, format!("Pod {name} is being deleted"));
     }
     if !pod.selected {
-        let message = format!("the selector does not match the labels of Pod {name}, so that it would not be adopted");
-        return fault(Reason::PodNotSelected, message);
+        return Some(not_selected(name));
     }
     if pod.revision != set.update_revision() {
         let message = format!(

@@ -96,6 +96,11 @@ const ROWS: &[Row] = &[
         "PodNotSelected: the selector does not match the labels of Pod web-1, so that it would not be adopted",
     ),
     (
+        |cluster| (cluster.pods[1].selected, cluster.pods[1].controller) = (false, None),
+        PODS,
+        "PodNotSelected: the selector does not match the labels of Pod web-1, so that it would not be adopted",
+    ),
+    (
         |cluster| cluster.pods[1].revision = "web-0".to_owned(),
         PODS,
         "PodNotUpdated: Pod web-1 has revision web-0, not web-a",
