@@ -31,7 +31,7 @@ pub(super) fn next(world: &World<'_>, set: &LiveSet, journal: &Journal) -> Step 
         .or_else(|| verify(world, set, journal))
         .or_else(|| hold_of_recreate(set, &old))
         .or_else(|| partition(set, &old))
-        .or_else(|| managers(world, set, &old))
+        .or_else(|| managers(world, set, journal))
         .or_else(|| own_report(world, set))
         .unwrap_or(Step::DeleteJournal)
 }
@@ -188,8 +188,8 @@ fn partition(set: &LiveSet, old: &LiveSet) -> Option<Step> {
 }
 
 /// The managed fields of the old set, once: the API server may keep an entry of ours.
-fn managers(world: &World<'_>, set: &LiveSet, old: &LiveSet) -> Option<Step> {
-    let managed_fields = old.managed_fields_without(Manager::OURS);
+fn managers(world: &World<'_>, set: &LiveSet, journal: &Journal) -> Option<Step> {
+    let managed_fields = journal.managed_fields();
     let has_others = managed_fields.as_array().is_some_and(|entries| !entries.is_empty());
     (has_others && !world.managers_restored && set.is_owned_by(Manager::OURS)).then(|| Step::RestoreManagers {
         set: SetVersion::of(set),

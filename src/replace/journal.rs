@@ -8,6 +8,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::live::{self, DELETE, LiveSet};
+use crate::claims::claim::Manager;
 use crate::templates::{ClaimTemplate, Diff, StagedChange, keys};
 
 /// Milliseconds since the Unix epoch.
@@ -59,6 +60,8 @@ pub struct Journal {
     pub began: Millis,
     /// `whenDeleted` of the old StatefulSet, if we change it to `Retain`.
     pub when_deleted: Option<String>,
+    /// Who owned it then, as entries of `metadata.managedFields` with this field alone: our change takes it away.
+    pub when_deleted_managers: Vec<Value>,
     /// The templates of the new StatefulSet.
     pub templates: Vec<Value>,
     /// Somebody changed the Pod template after we deleted the StatefulSet: the new one has another revision.
@@ -94,9 +97,10 @@ impl Journal {
         // The set has `Retain` because of us.
         let is_ours = set.retains();
         let before = before.filter(|before| before.uid == set.uid());
-        let when_deleted = match before.filter(|_| is_ours) {
-            Some(before) => before.when_deleted.clone(),
-            None => set.when_deleted().filter(|value| *value == DELETE).map(str::to_owned),
+        let (when_deleted, when_deleted_managers) = match before.filter(|_| is_ours) {
+            Some(before) => (before.when_deleted.clone(), before.when_deleted_managers.clone()),
+            None if set.when_deleted() == Some(DELETE) => (Some(DELETE.to_owned()), set.managers_of_when_deleted()),
+            None => (None, Vec::new()),
         };
         let templates = templates
             .iter()
@@ -110,6 +114,7 @@ impl Journal {
             stage: Stage::Prepared,
             began: before.map_or(now, |before| before.began),
             when_deleted,
+            when_deleted_managers,
             templates: templates.collect(),
             has_new_pod_template: false,
             pods: Vec::new(),
@@ -168,6 +173,14 @@ impl Journal {
             }
         }
         object
+    }
+
+    /// `metadata.managedFields` of the new StatefulSet: those of the old one without ours, and `whenDeleted` with the
+    /// managers that it had before we changed it.
+    #[must_use]
+    pub fn managed_fields(&self) -> Value {
+        let fields = self.old().managed_fields_without(Manager::OURS);
+        live::with_managers(fields, &self.when_deleted_managers)
     }
 
     /// True iff these are the templates of the new StatefulSet.

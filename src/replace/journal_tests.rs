@@ -99,6 +99,35 @@ fn journal_of_another_format_is_not_read() {
     }
 }
 
+/// The mark takes the field from its managers, and the new set gives it back to them.
+#[test]
+fn managed_fields_give_when_deleted_back() {
+    let entry = |manager: &str, policy: Value| {
+        json!({"manager": manager, "operation": "Apply", "apiVersion": "apps/v1",
+            "fieldsV1": {"f:spec": {"f:replicas": {}, "f:persistentVolumeClaimRetentionPolicy": policy}}})
+    };
+    let both = json!({"f:whenDeleted": {}, "f:whenScaled": {}});
+    let set_with = |finalizers: Value, when_deleted: &str, managed_fields: &Value| {
+        with(|object| {
+            object["metadata"]["finalizers"] = finalizers;
+            object["metadata"]["managedFields"] = managed_fields.clone();
+            object["spec"]["persistentVolumeClaimRetentionPolicy"]["whenDeleted"] = when_deleted.into();
+        })
+    };
+    let only = json!({"manager": "helm", "operation": "Update",
+        "fieldsV1": {"f:spec": {"f:persistentVolumeClaimRetentionPolicy": {"f:whenDeleted": {}}}}});
+    let user = json!([entry("kubectl", both), only.clone()]);
+    let first = set_with(json!([]), "Delete", &user);
+    let journal = Journal::prepare(&first, None, 1).expect("a journal");
+    let ours = json!({"manager": "claim-rollout", "operation": "Update",
+        "fieldsV1": {"f:spec": {"f:persistentVolumeClaimRetentionPolicy": {"f:whenDeleted": {}}}}});
+    let taken = json!([entry("kubectl", json!({"f:whenScaled": {}})), ours]);
+    let marked = set_with(json!([FINALIZER]), "Retain", &taken);
+    let journal = Journal::prepare(&marked, Some(&journal), 2).expect("a journal");
+    assert_eq!(journal.managed_fields(), user);
+    assert_eq!(journal.release(&marked, Vec::new(), "uid").managed_fields(), user);
+}
+
 /// `whenDeleted` is journaled only if we change it, and is kept while the set is marked.
 #[test]
 fn journal_has_when_deleted_only_if_we_change_it() {
