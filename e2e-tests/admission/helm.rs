@@ -18,13 +18,13 @@ const CHART: [(&str, &str); 3] = [
     ("templates/web.yaml", include_str!("chart/templates/web.yaml")),
 ];
 /// The version of the chart in the repository.
-pub(super) const VERSION: &str = "1.0.0";
+pub(crate) const VERSION: &str = "1.0.0";
 
 /// A release `web` in a namespace of its own.
-pub(super) struct Release<'a> {
-    pub(super) ns: &'a TestNamespace<'a>,
+pub(crate) struct Release<'a> {
+    pub(crate) ns: &'a TestNamespace<'a>,
     /// The flags that choose server-side or client-side apply.
-    pub(super) way: &'static [&'static str],
+    pub(crate) way: &'static [&'static str],
 }
 
 impl Release<'_> {
@@ -34,7 +34,8 @@ impl Release<'_> {
         Ok(output)
     }
 
-    async fn answered(&self, arguments: &[&str]) -> anyhow::Result<Output> {
+    /// Runs Helm. Returns the output also if Helm fails.
+    pub(crate) async fn answered(&self, arguments: &[&str]) -> anyhow::Result<Output> {
         let arguments = [arguments, &["--namespace", &self.ns.namespace]].concat();
         self.ns.cluster.run("helm", &arguments, &[], "").await
     }
@@ -47,7 +48,7 @@ impl Release<'_> {
     }
 
     /// The same with further arguments. Returns the output also if Helm fails.
-    pub(super) async fn upgraded(&self, version: &str, values: &str, further: &[&str]) -> anyhow::Result<Output> {
+    pub(crate) async fn upgraded(&self, version: &str, values: &str, further: &[&str]) -> anyhow::Result<Output> {
         let folder = self
             .ns
             .cluster

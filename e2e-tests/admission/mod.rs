@@ -5,7 +5,7 @@
 //! names.
 
 mod gate;
-mod helm;
+pub(crate) mod helm;
 mod helm_denied;
 mod invisible;
 mod new_claims;

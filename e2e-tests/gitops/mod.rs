@@ -8,7 +8,7 @@ mod beside;
 mod cycle;
 mod others;
 mod paths;
-mod tools;
+pub(crate) mod tools;
 mod waiting;
 
 use anyhow::{Context as _, ensure};

@@ -15,17 +15,17 @@ use super::paths::{differences, without};
 use crate::scenarios::namespace::TestNamespace;
 
 /// A row: the tool, its namespace in the test, and its methods.
-pub(super) struct Tool {
+pub(crate) struct Tool {
     /// The first cell.
-    pub(super) name: &'static str,
-    pub(super) namespace: &'static str,
-    pub(super) sync: Sync,
+    pub(crate) name: &'static str,
+    pub(crate) namespace: &'static str,
+    pub(crate) sync: Sync,
     compare: Compare,
 }
 
 /// The request that applies the manifest, with its field manager.
 #[derive(Clone, Copy)]
-pub(super) enum Sync {
+pub(crate) enum Sync {
     /// `kubectl apply`, which Argo CD also calls.
     ClientSide(&'static str),
     /// Server-side apply; `force` takes over fields of other managers.
@@ -54,7 +54,7 @@ pub(super) const TERRAFORM: Sync = Sync::ServerSide {
     force: false,
 };
 
-pub(super) const TOOLS: [Tool; 11] = [
+pub(crate) const TOOLS: [Tool; 11] = [
     Tool {
         name: "`kubectl diff`, `kubectl apply`",
         namespace: "kubectl",
@@ -143,7 +143,7 @@ impl Sync {
     }
 
     /// Sends the request, and returns the StatefulSet.
-    pub(super) async fn send(self, ns: &TestNamespace<'_>, manifest: &Value) -> anyhow::Result<Value> {
+    pub(crate) async fn send(self, ns: &TestNamespace<'_>, manifest: &Value) -> anyhow::Result<Value> {
         match self {
             Self::ClientSide(manager) => {
                 let manager = format!("--field-manager={manager}");
@@ -178,7 +178,7 @@ async fn apply(
 impl Tool {
     /// The paths at which the tool shows a difference between this manifest and the cluster. `last` is the manifest of
     /// the last sync.
-    pub(super) async fn shows(
+    pub(crate) async fn shows(
         &self,
         ns: &TestNamespace<'_>,
         last: &Value,

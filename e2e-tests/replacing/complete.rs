@@ -17,8 +17,8 @@ pub(super) async fn complete_set_is_replaced_and_nothing_else_changes(env: &Envi
     ensure!(uids(&ns.claims().await?) == uids(&claims), "PVCs were created");
     let events = ns.events().await?;
     ensure!(events.get("StatefulSetReplaced") == Some(&1), "{events:?}");
-    let journals = journals(env).await?;
-    ensure!(journals.is_empty(), "{journals}");
+    let journals = journals(&ns).await?;
+    ensure!(journals.is_empty(), "{journals:#?}");
 
     // What every tool asks next.
     let diff = ns.kubectl(&["diff", "-f", "-"], &grown).await?;

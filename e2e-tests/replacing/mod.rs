@@ -2,7 +2,16 @@
 //! its own namespace; `SCENARIO=complete cargo test -p e2e-tests --test e2e replacing` runs those with `complete` in their names.
 
 mod complete;
+mod denying;
+mod foreign;
+mod intruder;
+mod kept;
+mod refused;
+mod retained;
+mod tools;
 mod trial;
+mod undo;
+mod webhook;
 
 use crate::cluster::Options;
 use crate::environment::Environment;
@@ -11,6 +20,25 @@ use crate::runner::{Report, scenarios};
 
 scenarios![Environment;
     complete::complete_set_is_replaced_and_nothing_else_changes,
+    foreign::changed_template_of_the_new_set_restarts_no_pod,
+    foreign::pods_that_were_scaled_away_come_back_with_their_claims,
+    foreign::set_of_somebody_else_with_fewer_replicas_gets_the_old_ones,
+    foreign::set_of_somebody_else_with_other_templates_is_left,
+    foreign::set_of_somebody_else_with_the_same_templates_is_as_good,
+    refused::denied_delete_and_create_prevent_a_replacement,
+    refused::dependent_of_another_kind_prevents_a_replacement,
+    refused::full_quota_prevents_a_replacement,
+    refused::owner_finalizer_and_partition_prevent_a_replacement,
+    refused::pod_with_another_label_prevents_a_replacement,
+    refused::webhook_that_changes_new_sets_prevents_a_replacement,
+    retained::retention_is_guarded_and_claims_without_pods_stay,
+    tools::argo_cd_finds_nothing_to_do,
+    tools::flux_finds_nothing_to_do,
+    tools::helm_3_and_4_find_nothing_to_do,
+    tools::kubectl_finds_nothing_to_do,
+    tools::rollout_history_and_undo_work_as_before,
+    tools::terraform_and_pulumi_find_nothing_to_do,
+    undo::sizes_stay_and_labels_go_back_after_a_replacement,
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

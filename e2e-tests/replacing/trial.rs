@@ -1,6 +1,7 @@
 //! A StatefulSet that is to be replaced, and what must be the same afterwards.
 
 use anyhow::{Context as _, ensure};
+use base64::Engine as _;
 use serde_json::{Value, json};
 
 use crate::cluster::eventually;
@@ -26,9 +27,18 @@ pub(super) async fn prepare<'a>(
     namespace: &str,
     replicas: u32,
 ) -> anyhow::Result<TestNamespace<'a>> {
+    prepare_with(env, namespace, &replaced(replicas, "1Gi")).await
+}
+
+/// The same for the StatefulSet of this manifest.
+pub(super) async fn prepare_with<'a>(
+    env: &'a Environment,
+    namespace: &str,
+    manifest: &str,
+) -> anyhow::Result<TestNamespace<'a>> {
     let mut ns = TestNamespace::new(&env.cluster, &env.client, namespace).await?;
     ns.controller = Some(start_controller(env, namespace).await?);
-    ns.target(&replaced(replicas, "1Gi")).await?;
+    ns.target(manifest).await?;
     ns.settled().await?;
     Ok(ns)
 }
@@ -40,16 +50,25 @@ pub(super) async fn start_controller(env: &Environment, namespace: &str) -> anyh
         .await
 }
 
-/// The names of the journals that exist.
-pub(super) async fn journals(env: &Environment) -> anyhow::Result<String> {
+/// The journals of the StatefulSets of this namespace. Other scenarios have theirs beside them.
+pub(super) async fn journals(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<Value>> {
     let get = [
         "get",
         "secrets",
         "--namespace=claim-rollout",
         "--selector=claim-rollout.io/journal",
-        "-o=name",
+        "-o=json",
     ];
-    Ok(env.cluster.kubectl(&get, "").await?.stdout)
+    let secrets: Value = serde_json::from_str(&ns.cluster.kubectl(&get, "").await?.stdout)?;
+    let mut found = Vec::new();
+    for secret in secrets["items"].as_array().context("items")? {
+        let data = secret["data"]["journal"].as_str().context("a journal")?;
+        let journal: Value = serde_json::from_slice(&base64::engine::general_purpose::STANDARD.decode(data)?)?;
+        if journal["namespace"] == ns.namespace.as_str() {
+            found.push(journal);
+        }
+    }
+    Ok(found)
 }
 
 /// The PVCs without what the controllers of Kubernetes write.
@@ -60,7 +79,8 @@ pub(super) fn uids(objects: &[Value]) -> Vec<&Value> {
 /// The field managers, with what they own, without times and our own.
 pub(super) fn managers(set: &Value) -> Vec<Value> {
     let entries = set["metadata"]["managedFields"].as_array().cloned().unwrap_or_default();
-    let entries = entries.into_iter().filter(|entry| entry["subresource"] != "status");
+    let is_users = |entry: &Value| entry["subresource"] != "status" && entry["manager"] != "claim-rollout";
+    let entries = entries.into_iter().filter(is_users);
     let mut entries: Vec<Value> = entries
         .map(|entry| json!([entry["manager"], entry["operation"], entry["fieldsV1"]["f:spec"]]))
         .collect();

@@ -1,12 +1,14 @@
 //! Many StatefulSets on a real control plane: the cost of a rollout compared with its writes alone, and the cost of an
 //! idle controller. `make scale` runs these; they take minutes and need the machine for themselves.
 
+mod bare_replacing;
 mod costs;
 mod fleet;
 mod idle;
 mod in_motion;
 mod namespaces;
 mod raw;
+mod replacing;
 mod requests;
 
 use std::time::Duration;

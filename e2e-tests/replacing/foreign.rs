@@ -1,0 +1,175 @@
+//! Somebody else creates the StatefulSet while it is absent. The CREATE of the controller is denied until then, so that
+//! it is absent for long enough.
+
+use anyhow::{Context as _, ensure};
+use serde_json::Value;
+
+use super::denying::Denial;
+use super::intruder;
+use super::kept::{Before, until_another, until_reported};
+use super::trial::{journals, prepare, replaced, until_replaced};
+use super::webhook::{INJECTED, Webhook};
+use crate::cluster::eventually;
+use crate::environment::Environment;
+use crate::scenarios::namespace::{PATIENCE, TestNamespace};
+
+/// A StatefulSet of three replicas that the controller has deleted and may not create.
+struct Absent<'a> {
+    ns: TestNamespace<'a>,
+    before: Before,
+    denial: Denial,
+}
+
+impl<'a> Absent<'a> {
+    async fn prepare(env: &'a Environment, namespace: &str) -> anyhow::Result<Self> {
+        let ns = prepare(env, namespace, 3).await?;
+        let denial = Denial::of_the_create(&ns).await?;
+        ns.target(&replaced(3, "2Gi")).await?;
+        let set = ns.set().await?;
+        let absent = eventually("the StatefulSet to be absent", PATIENCE, async || {
+            let get = ["get", "statefulset", "web", "--ignore-not-found", "-o=name"];
+            Ok(ns.done(&get, "").await?.stdout.is_empty().then_some(()))
+        });
+        absent.await.with_context(|| ns.log())?;
+        until_reported(&ns, "Stalled", "StepDenied").await?;
+        let before = Before::with(&ns, set).await?;
+        Ok(Self { ns, before, denial })
+    }
+
+    /// Somebody creates the StatefulSet by server-side apply, as GitOps tools do.
+    async fn create(&self, manifest: &str) -> anyhow::Result<()> {
+        let arguments = ["apply", "--server-side", "--field-manager=gitops", "-f", "-"];
+        self.ns.done(&arguments, manifest).await.map(drop)
+    }
+
+    /// The replacement has ended: the StatefulSet of somebody else is there with three replicas and its own strategy,
+    /// and owns the Pods and the ClaimRollout.
+    async fn has_ended(&self) -> anyhow::Result<Value> {
+        let set = self.ns.settled().await?;
+        self.before.keeps_pods_and_claims(&self.ns).await?;
+        let uid = &set["metadata"]["uid"];
+        ensure!(*uid != self.before.set["metadata"]["uid"], "the same set");
+        ensure!(set["metadata"]["finalizers"].is_null(), "{set:#}");
+        let (spec, then) = (&set["spec"], &self.before.set["spec"]);
+        for key in ["replicas", "updateStrategy", "template"] {
+            ensure!(spec[key] == then[key], "{key}: {}, before {}", spec[key], then[key]);
+        }
+        let revision = &set["status"]["updateRevision"];
+        let then = &self.before.set["status"]["updateRevision"];
+        ensure!(revision == then, "revision {revision}, before {then}");
+        let rollout = self.ns.rollout().await?;
+        let owner = &rollout["metadata"]["ownerReferences"][0]["uid"];
+        ensure!(owner == uid, "owner of the ClaimRollout: {owner}, not {uid}");
+        Ok(set)
+    }
+}
+
+/// Waits until the replacement has ended as complete.
+async fn until_complete(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
+    let is_replaced = |rollout: &Value| rollout["status"]["replacement"]["phase"] == "Replaced";
+    ns.until_reported("the replacement to be complete", is_replaced)
+        .await
+        .map(drop)
+}
+
+pub(super) async fn set_of_somebody_else_with_the_same_templates_is_as_good(env: &Environment) -> anyhow::Result<()> {
+    let absent = Absent::prepare(env, "foreign-same").await?;
+    absent.create(&replaced(3, "2Gi")).await?;
+    until_complete(&absent.ns).await?;
+    let set = absent.has_ended().await?;
+    let size = &set["spec"]["volumeClaimTemplates"][0]["spec"]["resources"]["requests"]["storage"];
+    ensure!(size == "2Gi", "{size}");
+    absent.denial.end(&absent.ns).await
+}
+
+pub(super) async fn set_of_somebody_else_with_other_templates_is_left(env: &Environment) -> anyhow::Result<()> {
+    let absent = Absent::prepare(env, "foreign-other").await?;
+    absent.create(&replaced(3, "1Gi")).await?;
+    until_reported(&absent.ns, "Stalled", "ForeignSet").await?;
+    let set = absent.has_ended().await?;
+    let size = &set["spec"]["volumeClaimTemplates"][0]["spec"]["resources"]["requests"]["storage"];
+    ensure!(size == "1Gi", "{size}");
+
+    // What the document says to do.
+    let Absent { ns, before, denial } = absent;
+    denial.end(&ns).await?;
+    let arguments = ["apply", "--server-side", "--field-manager=gitops", "-f", "-"];
+    ns.done(&arguments, &replaced(3, "2Gi")).await?;
+    let staged = ns.set().await?;
+    until_another(&ns, &staged).await?;
+    until_replaced(&ns, &staged, "2Gi").await?;
+    before.keeps_pods_and_claims(&ns).await?;
+    let journals = journals(&ns).await?;
+    ensure!(journals.is_empty(), "{journals:#?}");
+    Ok(())
+}
+
+pub(super) async fn set_of_somebody_else_with_fewer_replicas_gets_the_old_ones(
+    env: &Environment,
+) -> anyhow::Result<()> {
+    let absent = Absent::prepare(env, "foreign-fewer").await?;
+    // The StatefulSet controller deletes Pods as soon as it can. Here it is slower than our controller.
+    let slow = Denial::of_pod_deletes(&absent.ns).await?;
+    absent
+        .create(&replaced(3, "2Gi").replace("  replicas: 3\n", ""))
+        .await?;
+    until_complete(&absent.ns).await?;
+    slow.end(&absent.ns).await?;
+    absent.has_ended().await?;
+    absent.denial.end(&absent.ns).await
+}
+
+/// The StatefulSet controller may be faster than ours: then it has deleted Pods of the highest ordinals already.
+pub(super) async fn pods_that_were_scaled_away_come_back_with_their_claims(env: &Environment) -> anyhow::Result<()> {
+    let ns = prepare(env, "foreign-sudden", 3).await?;
+    let fewer = replaced(3, "2Gi").replace("  replicas: 3\n", "");
+    let _intruder = intruder::creates(&ns, &fewer).await?;
+    ns.target(&replaced(3, "2Gi")).await?;
+    let old = ns.set().await?;
+    ns.until_complete(3, "2Gi").await?;
+    let before = Before::of(&ns).await?;
+    until_another(&ns, &old).await?;
+    until_complete(&ns).await?;
+    let set = ns.settled().await?;
+    ensure!(set["spec"]["replicas"] == 3, "{set:#}");
+    let strategy = &set["spec"]["updateStrategy"];
+    ensure!(*strategy == old["spec"]["updateStrategy"], "{strategy}");
+    before.keeps_claims(&ns).await?;
+    let pods = ns.pods().await?;
+    let same = pods.iter().filter(|pod| before.pods.contains(pod)).count();
+    println!("{same} of {} Pods are the same", pods.len());
+    ensure!(
+        pods.len() == 3 && pods[0] == before.pods[0],
+        "{pods:?}, before {:?}",
+        before.pods
+    );
+    Ok(())
+}
+
+/// A webhook that acts on the name of the new StatefulSet: no dry run shows what it changes.
+pub(super) async fn changed_template_of_the_new_set_restarts_no_pod(env: &Environment) -> anyhow::Result<()> {
+    let ns = prepare(env, "foreign-webhook", 3).await?;
+    let webhook = Webhook::on_create(&ns, "object.metadata.?name.orValue('') == 'web'").await?;
+    ns.target(&replaced(3, "2Gi")).await?;
+    let old = ns.set().await?;
+    until_another(&ns, &old).await?;
+    let message = until_reported(&ns, "Stalled", "RevisionChanged").await?;
+    ensure!(message.contains("The partition 1000000000 keeps the Pods"), "{message}");
+    let before = Before::with(&ns, old).await?;
+    ns.until_ready(3).await?;
+    before.keeps_pods_and_claims(&ns).await?;
+    webhook.end(&ns).await?;
+
+    // The user puts the Pod template back: no Pod restarts.
+    let annotation = INJECTED.replace('/', "~1");
+    let patch = format!(r#"[{{"op": "remove", "path": "/spec/template/metadata/annotations/{annotation}"}}]"#);
+    let arguments = ["patch", "statefulset", "web", "--type=json", "-p", &patch];
+    ns.done(&arguments, "").await?;
+    until_complete(&ns).await?;
+    let set = ns.settled().await?;
+    ensure!(
+        set["spec"]["updateStrategy"] == before.set["spec"]["updateStrategy"],
+        "{set:#}"
+    );
+    before.keeps_pods_and_claims(&ns).await
+}

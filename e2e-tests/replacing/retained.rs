@@ -1,0 +1,129 @@
+//! `whenDeleted: Delete`, and PVCs of a scale-down that have no Pod any more.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::{Context as _, ensure};
+use futures::StreamExt as _;
+use kube::api::{Api, ApiResource, DynamicObject, WatchEvent, WatchParams};
+use kube::core::GroupVersionKind;
+use serde_json::Value;
+
+use super::kept::Before;
+use super::trial::{prepare_with, replaced, until_replaced};
+use crate::cluster::eventually;
+use crate::environment::Environment;
+use crate::scenarios::namespace::{PATIENCE, TestNamespace, text, with_spec};
+
+/// Every version of the objects of a kind, in order.
+struct Versions {
+    seen: Arc<Mutex<Vec<Value>>>,
+    task: tokio::task::JoinHandle<()>,
+}
+
+impl Versions {
+    async fn of(ns: &TestNamespace<'_>, group: &str, kind: &str) -> anyhow::Result<Self> {
+        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, "v1", kind));
+        let api: Api<DynamicObject> = Api::namespaced_with(ns.client.clone(), &ns.namespace, &resource);
+        let mut events = api.watch(&WatchParams::default().timeout(290), "0").await?.boxed();
+        let seen: Arc<Mutex<Vec<Value>>> = Arc::default();
+        let noted = Arc::clone(&seen);
+        let task = tokio::spawn(async move {
+            while let Some(Ok(event)) = events.next().await {
+                if let WatchEvent::Added(object) | WatchEvent::Modified(object) | WatchEvent::Deleted(object) = event {
+                    let object = serde_json::to_value(object).unwrap_or_default();
+                    noted.lock().unwrap_or_else(PoisonError::into_inner).push(object);
+                }
+            }
+        });
+        Ok(Self { seen, task })
+    }
+
+    fn so_far(&self) -> Vec<Value> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Drop for Versions {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+fn owner(claim: &Value) -> String {
+    text(&claim["metadata"]["ownerReferences"][0]["uid"])
+}
+
+/// Waits until the PVCs have these owners, `-` for none.
+async fn until_owned_by(ns: &TestNamespace<'_>, owners: &[&str]) -> anyhow::Result<()> {
+    let mut last = Vec::new();
+    let owned = eventually("the owners of the PVCs", PATIENCE, async || {
+        last = ns.claims().await?.iter().map(owner).collect();
+        let expected = owners.iter().map(|owner| if *owner == "-" { "" } else { owner });
+        Ok(last.iter().map(String::as_str).eq(expected).then_some(()))
+    });
+    owned.await.with_context(|| format!("the last were {last:?}"))
+}
+
+pub(super) async fn retention_is_guarded_and_claims_without_pods_stay(env: &Environment) -> anyhow::Result<()> {
+    let retained = |replicas, size: &str| {
+        let policy = "  persistentVolumeClaimRetentionPolicy: {whenDeleted: Delete, whenScaled: Retain}";
+        with_spec(&replaced(replicas, size), policy)
+    };
+    let ns = prepare_with(env, "retained", &retained(3, "1Gi")).await?;
+    let uid = |set: &Value| text(&set["metadata"]["uid"]);
+    let old = uid(&ns.set().await?);
+    ns.target(&retained(2, "1Gi")).await?;
+    ns.settled().await?;
+    // The PVC of the third replica has no Pod any more, and is owned by the StatefulSet.
+    until_owned_by(&ns, &[&old, &old, &old]).await?;
+
+    let (sets, claims) = (
+        Versions::of(&ns, "apps", "StatefulSet").await?,
+        Versions::of(&ns, "", "PersistentVolumeClaim").await?,
+    );
+    ns.target(&retained(2, "2Gi")).await?;
+    let before = ns.set().await?;
+    let pods = ns.pods().await?;
+    let set = until_replaced(&ns, &before, "2Gi").await?;
+    let new = uid(&set);
+    ensure!(ns.pods().await? == pods, "Pods restarted");
+    let policy = "/spec/persistentVolumeClaimRetentionPolicy";
+    ensure!(set.pointer(policy) == before.pointer(policy), "{set:#}");
+    until_owned_by(&ns, &[&new, &new, "-"]).await?;
+
+    // While the old one was deleted, nothing depended on it.
+    let sets = sets.so_far();
+    let deleted: Vec<&Value> = sets
+        .iter()
+        .filter(|set| uid(set) == old && set["metadata"]["deletionTimestamp"].is_string())
+        .collect();
+    ensure!(!deleted.is_empty(), "{sets:#?}");
+    for set in deleted {
+        let policy = &set["spec"]["persistentVolumeClaimRetentionPolicy"]["whenDeleted"];
+        ensure!(policy == "Retain", "{set:#}");
+    }
+    // The old one lost each PVC once, and never got one back.
+    for name in ["data-web-0", "data-web-1", "data-web-2"] {
+        let owners = claims.so_far();
+        let owners = owners
+            .iter()
+            .filter(|claim| claim["metadata"]["name"] == name)
+            .map(owner);
+        let mut owners: Vec<String> = owners.collect();
+        owners.dedup();
+        let expected: &[&str] = match name {
+            "data-web-2" => &[&old, ""],
+            _ => &[&old, "", &new],
+        };
+        ensure!(owners == expected, "{name}: {owners:?}");
+    }
+
+    // A replica that comes back finds its PVC, and the policy holds for all of them.
+    let kept = Before::of(&ns).await?;
+    ns.done(&["scale", "statefulset", "web", "--replicas=3"], "").await?;
+    ns.settled().await?;
+    until_owned_by(&ns, &[&new, &new, &new]).await?;
+    kept.keeps_claims(&ns).await?;
+    ns.done(&["delete", "statefulset", "web"], "").await?;
+    until_owned_by(&ns, &[]).await
+}

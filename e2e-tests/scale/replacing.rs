@@ -1,0 +1,254 @@
+//! Replacements of many StatefulSets: the race with the garbage collector, and the time beside the bare calls.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, ensure};
+use claim_rollout::templates::Phase;
+use k8s_openapi::api::apps::v1::{ControllerRevision, StatefulSet};
+use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::api::{Api, ListParams};
+use kube::{Client, ResourceExt as _};
+
+use super::bare_replacing;
+use super::fleet::{CONCURRENCY, Fleet};
+use super::requests::Requests;
+use super::{FLAGS, PATIENCE, target};
+use crate::cluster::{Cluster, Options, eventually};
+use crate::installation::{Controller, Controllers, manifest_applied};
+use crate::scenarios::namespace::STAGED;
+
+/// Below this age a StatefulSet is not replaced.
+const AGE: Duration = Duration::from_secs(60);
+/// For this time nothing may refer to the old StatefulSet before it is let go.
+pub(super) const SETTLING: Duration = Duration::from_secs(2);
+/// The maximum time of a replacement, relative to the same calls without a controller.
+const MOST: f64 = 1.2;
+/// The race: so many StatefulSets, replaced so many times, each time as soon as they are old enough.
+const RACE: (usize, usize) = (250, 4);
+/// After this time the garbage collector has deleted what it would delete.
+const COLLECTED: Duration = Duration::from_secs(30);
+/// The annotation that asks for a replacement.
+const REPLACE_SET: &str = "claim-rollout.io/replace-set";
+
+/// Many StatefulSets that are replaced as soon as a change is staged.
+struct Stand {
+    cluster: Cluster,
+    controllers: Controllers,
+    client: Client,
+    fleet: Fleet,
+    /// When the youngest StatefulSet existed.
+    youngest: Instant,
+}
+
+/// What a replacement keeps, by namespace, kind and name: the uids. The owner of each is the present StatefulSet.
+type Kept = BTreeMap<String, String>;
+
+impl Stand {
+    async fn build(sets: usize) -> anyhow::Result<Self> {
+        let cluster = Cluster::start(Options::default()).await?;
+        let controllers = Controllers::install(&cluster).await?;
+        manifest_applied(&cluster, "replace-sets.yaml").await?;
+        let client = cluster.client().await?;
+        let fleet = Fleet::create(&client, sets, 10, 1).await?;
+        fleet
+            .annotate("claim-rollout.io/update-policy", Some("OnClaimDelete"))
+            .await?;
+        let stand = Self {
+            cluster,
+            controllers,
+            client,
+            fleet,
+            youngest: Instant::now(),
+        };
+        stand
+            .until_all("all Pods to be ready", |set| {
+                set.status.as_ref().and_then(|status| status.ready_replicas) == Some(1)
+            })
+            .await?;
+        Ok(stand)
+    }
+
+    async fn start_controller(&self) -> anyhow::Result<Controller> {
+        let journals = "--lease-namespace=claim-rollout";
+        self.controllers.start(&[&FLAGS[..], &[journals]].concat()).await
+    }
+
+    async fn sets(&self) -> anyhow::Result<Vec<StatefulSet>> {
+        let sets: Api<StatefulSet> = Api::all(self.client.clone());
+        Ok(sets.list(&ListParams::default()).await?.items)
+    }
+
+    /// Waits until all StatefulSets are there and match.
+    async fn until_all(&self, what: &str, matches: impl Fn(&StatefulSet) -> bool) -> anyhow::Result<()> {
+        let mut left = 0;
+        let waited = eventually(what, PATIENCE, async || {
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            let sets = self.sets().await?;
+            left = self.fleet.sets.len() - sets.iter().filter(|set| matches(set)).count();
+            Ok((left == 0).then_some(()))
+        });
+        let waited = waited.await;
+        waited.with_context(|| format!("{left} of {} are left", self.fleet.sets.len()))
+    }
+
+    /// Stages this size for all StatefulSets when they are old enough, and lets the controller replace them at once.
+    /// Returns how long that took.
+    async fn replace(&mut self, size: &str) -> anyhow::Result<Duration> {
+        self.fleet.annotate(REPLACE_SET, Some("Never")).await?;
+        self.fleet.stage(size, Phase::RollingOut).await?;
+        let least = AGE + Duration::from_secs(1);
+        tokio::time::sleep(least.saturating_sub(self.youngest.elapsed())).await;
+        let begun = Instant::now();
+        self.fleet.annotate(REPLACE_SET, Some("WhenComplete")).await?;
+        self.until_all("all sets to be replaced", |set| is_replaced(set, size))
+            .await?;
+        let took = begun.elapsed();
+        self.learn_uids().await?;
+        Ok(took)
+    }
+
+    /// The StatefulSets are others now.
+    async fn learn_uids(&mut self) -> anyhow::Result<()> {
+        let sets = self.sets().await?;
+        let uids = sets.iter().map(|set| (key("StatefulSet", &set.metadata), set.uid()));
+        let uids: BTreeMap<_, _> = uids.collect();
+        for member in &mut self.fleet.sets {
+            let key = format!("{} StatefulSet {}", member.namespace, member.name);
+            let uid = uids.get(&key).cloned().flatten().context("a set")?;
+            ensure!(uid != member.uid, "{key} is the same");
+            member.uid = uid;
+        }
+        self.youngest = Instant::now();
+        Ok(())
+    }
+
+    /// The Pods, PVCs and ControllerRevisions. Pods and ControllerRevisions belong to the present StatefulSets.
+    async fn kept(&self) -> anyhow::Result<Kept> {
+        let all = ListParams::default();
+        let mut kept = Kept::new();
+        let owners: Vec<&str> = self.fleet.sets.iter().map(|member| &*member.uid).collect();
+        let pods: Api<Pod> = Api::all(self.client.clone());
+        let revisions: Api<ControllerRevision> = Api::all(self.client.clone());
+        let claims: Api<PersistentVolumeClaim> = Api::all(self.client.clone());
+        let pods = pods.list(&all).await?.items.into_iter();
+        let mut found: Vec<_> = pods.map(|pod| ("Pod", pod.metadata)).collect();
+        let revisions = revisions.list(&all).await?.items.into_iter();
+        let of_set = revisions.filter(|revision| !revision.name_any().contains("-claims-"));
+        found.extend(of_set.map(|revision| ("ControllerRevision", revision.metadata)));
+        for (kind, metadata) in &found {
+            let owner = metadata.owner_references.iter().flatten().map(|owner| &*owner.uid);
+            let owner: Vec<&str> = owner.collect();
+            let is_owned = owner.len() == 1 && owner.iter().all(|owner| owners.contains(owner));
+            ensure!(is_owned, "{}: owners {owner:?}", key(kind, metadata));
+        }
+        let claims = claims.list(&all).await?.items.into_iter();
+        found.extend(claims.map(|claim| ("PersistentVolumeClaim", claim.metadata)));
+        for (kind, metadata) in &found {
+            kept.insert(key(kind, metadata), metadata.uid.clone().unwrap_or_default());
+        }
+        Ok(kept)
+    }
+}
+
+fn key(kind: &str, metadata: &ObjectMeta) -> String {
+    let part = |part: &Option<String>| part.clone().unwrap_or_default();
+    format!("{} {kind} {}", part(&metadata.namespace), part(&metadata.name))
+}
+
+/// Whether the set is the new one, and nothing is left to do for it.
+fn is_replaced(set: &StatefulSet, size: &str) -> bool {
+    let template = set.spec.as_ref().and_then(|spec| spec.volume_claim_templates.as_ref());
+    let spec = template.and_then(|templates| templates.first()?.spec.as_ref());
+    let requests = spec.and_then(|spec| spec.resources.as_ref()?.requests.as_ref());
+    let found = requests.and_then(|requests| requests.get("storage"));
+    found.is_some_and(|found| found.0 == size) && set.finalizers().is_empty() && !set.annotations().contains_key(STAGED)
+}
+
+/// kubernetes#131284: the garbage collector strips the references that it knows, in one pass. A Pod whose reference it
+/// sees later is deleted, silently. With our finalizer that does not happen.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+#[ignore = "takes minutes: make scale"]
+async fn thousand_replacements_lose_no_pod() -> anyhow::Result<()> {
+    let (sets, rounds) = RACE;
+    let mut stand = Stand::build(sets).await?;
+    let before = stand.kept().await?;
+    let mut controller = stand.start_controller().await?;
+    for round in 1..=rounds {
+        let took = stand.replace(&format!("{}Gi", round + 1)).await?;
+        println!(
+            "round {round} of {rounds}: {sets} sets replaced in {:.1} s",
+            took.as_secs_f64()
+        );
+        let kept = stand.kept().await?;
+        ensure!(kept == before, "something was lost: {}", lost(&before, &kept));
+    }
+    tokio::time::sleep(COLLECTED).await;
+    let kept = stand.kept().await?;
+    ensure!(kept == before, "something was lost: {}", lost(&before, &kept));
+    println!("{} replacements, no Pod, ControllerRevision or PVC lost", sets * rounds);
+    controller.terminate().await?;
+    stand.cluster.stop();
+    Ok(())
+}
+
+fn lost(before: &Kept, now: &Kept) -> String {
+    let other = before.iter().filter(|(key, uid)| now.get(*key) != Some(uid));
+    let other: Vec<&str> = other.map(|(key, _)| &**key).collect();
+    format!("{other:?}, {} of {}", now.len(), before.len())
+}
+
+/// 100 StatefulSets are replaced at once, by the controller and by a plain loop in turn: the same calls in the same
+/// order, as many at the same time.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+#[ignore = "takes minutes: make scale"]
+async fn hundred_replacements_take_little_over_the_bare_calls() -> anyhow::Result<()> {
+    let sets = 100;
+    let mut stand = Stand::build(sets).await?;
+    let before = stand.kept().await?;
+    let mut controller = stand.start_controller().await?;
+    let usage = controller.usage()?;
+    let first = stand.replace("2Gi").await?;
+    let cpu = controller.usage()?.cpu.saturating_sub(usage.cpu);
+    // The sets are replaced a moment before the last report.
+    let asked = Requests::until_now(&stand.cluster).await?;
+    controller.terminate().await?;
+    asked.show(sets);
+    println!(
+        "by the controller: {}; {:.1} s of CPU",
+        each(first, sets),
+        cpu.as_secs_f64()
+    );
+
+    stand.fleet.stage("3Gi", Phase::RollingOut).await?;
+    let bare = bare_replacing::replace(&stand.cluster, &stand.fleet, "3Gi").await?;
+    println!("by a bare loop: {}", each(bare, sets));
+    stand.learn_uids().await?;
+    let mut controller = stand.start_controller().await?;
+    let second = stand.replace("4Gi").await?;
+    controller.terminate().await?;
+    println!("by the controller again: {}", each(second, sets));
+    ensure!(stand.kept().await? == before, "something was lost");
+    let ours = (one(first, sets) + one(second, sets)) / 2.0;
+    target("controller : bare calls", ours / one(bare, sets), MOST);
+    stand.cluster.stop();
+    Ok(())
+}
+
+/// The time of one replacement without the settling, in seconds.
+#[expect(clippy::cast_precision_loss, reason = "there are not so many")]
+fn one(all: Duration, sets: usize) -> f64 {
+    // So many replacements run one after the other.
+    let waves = (sets as f64 / CONCURRENCY as f64).ceil();
+    all.as_secs_f64() / waves - SETTLING.as_secs_f64()
+}
+
+fn each(all: Duration, sets: usize) -> String {
+    format!(
+        "{sets} sets in {:.1} s, one in {:.2} s beside {} s of settling",
+        all.as_secs_f64(),
+        one(all, sets),
+        SETTLING.as_secs()
+    )
+}
