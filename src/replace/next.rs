@@ -165,18 +165,18 @@ fn release(world: &World<'_>, set: &LiveSet, journal: Option<&Journal>) -> Step 
     if dependents.refer_to(set.uid()) {
         return delete_again(set);
     }
-    let settled = world
-        .unreferenced_since
-        .is_some_and(|since| world.now.saturating_sub(since) >= SETTLING);
-    if settled {
+    let elapsed = world.unreferenced_since.map(|since| world.now.saturating_sub(since));
+    let left = SETTLING.saturating_sub(elapsed.unwrap_or(0));
+    if left == 0 {
         let Some(namespace) = &world.namespace else {
             return Step::Read(Part::Namespace);
         };
         let journal = journal.release(set, orphans(dependents), namespace);
         return Step::WriteJournal(Box::new(journal));
     }
+    // Not in steps: each would read every Pod of the namespace.
     Step::Wait {
-        millis: POLL,
+        millis: left,
         waits: Waits::Settling,
     }
 }

@@ -169,14 +169,11 @@ fn set_is_let_go_after_the_caches_have_settled() {
         world.unreferenced_since = ago.map(|ago| world.now - ago);
         let step = next(&world);
         assert_eq!(matches!(step, Step::WriteJournal(_)), expected, "{ago:?}: {step:?}");
-        let waits = matches!(
-            step,
-            Step::Wait {
-                millis: 200,
-                waits: Waits::Settling
-            }
-        );
-        assert_eq!(waits, !expected, "{ago:?}: {step:?}");
+        let waits = Step::Wait {
+            millis: SETTLING.saturating_sub(ago.unwrap_or(0)),
+            waits: Waits::Settling,
+        };
+        assert_eq!(step == waits, !expected, "{ago:?}: {step:?}");
     }
 }
 
