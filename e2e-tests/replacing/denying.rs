@@ -77,6 +77,23 @@ impl Denial {
         Self::begin(ns, ("CREATE", "apps", "statefulsets"), &condition, probe).await
     }
 
+    /// Denies the mark of the controller. No dry run shows that.
+    pub(super) async fn of_the_mark(ns: &TestNamespace<'_>) -> anyhow::Result<Self> {
+        let condition = format!(
+            "request.userInfo.username == '{USER}' && ('claim-rollout.io/replacing' in \
+             object.metadata.?finalizers.orValue([]) || 'claim-rollout.io/probe' in object.metadata.annotations)"
+        );
+        let probe = [
+            "annotate",
+            "statefulset",
+            "web",
+            "claim-rollout.io/probe=",
+            "--as",
+            USER,
+        ];
+        Self::begin(ns, ("UPDATE", "apps", "statefulsets"), &condition, (&probe, "")).await
+    }
+
     /// The StatefulSet controller deletes no Pod: it is slower than everybody else.
     pub(super) async fn of_pod_deletes(ns: &TestNamespace<'_>) -> anyhow::Result<Self> {
         const CONTROLLER: &str = "system:serviceaccount:kube-system:statefulset-controller";

@@ -26,6 +26,7 @@ scenarios![Environment;
     foreign::set_of_somebody_else_with_other_templates_is_left,
     foreign::set_of_somebody_else_with_the_same_templates_is_as_good,
     refused::denied_delete_and_create_prevent_a_replacement,
+    refused::denied_mark_is_undone,
     refused::dependent_of_another_kind_prevents_a_replacement,
     refused::full_quota_prevents_a_replacement,
     refused::owner_finalizer_and_partition_prevent_a_replacement,

@@ -173,6 +173,20 @@ pub(super) async fn denied_delete_and_create_prevent_a_replacement(env: &Environ
     refused.until_replaced(&before).await
 }
 
+pub(super) async fn denied_mark_is_undone(env: &Environment) -> anyhow::Result<()> {
+    let mut refused = Refused::prepare(env, "refused-mark").await?;
+    let marks = Denial::of_the_mark(&refused.ns).await?;
+    refused.roll_out().await?;
+    refused.for_reason("StepDenied", SAYS).await?;
+    let journals = journals(&refused.ns).await?;
+    ensure!(journals.is_empty(), "{journals:#?}");
+    let (set, rollout) = (refused.ns.set().await?, refused.ns.rollout().await?);
+    let owner = &rollout["metadata"]["ownerReferences"][0]["uid"];
+    ensure!(*owner == set["metadata"]["uid"], "owner of the ClaimRollout: {owner}");
+    marks.end(&refused.ns).await?;
+    refused.until_replaced(&set).await
+}
+
 pub(super) async fn webhook_that_changes_new_sets_prevents_a_replacement(env: &Environment) -> anyhow::Result<()> {
     let mut refused = Refused::prepare(env, "refused-webhook").await?;
     let webhook = Webhook::on_create(&refused.ns, "true").await?;
