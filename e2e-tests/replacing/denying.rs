@@ -7,8 +7,8 @@ use crate::cluster::eventually;
 use crate::installation::USER;
 use crate::scenarios::namespace::{PATIENCE, TestNamespace, plain_manifest};
 
-/// What the policies say.
-pub(super) const SAYS: &str = "somebody protects this namespace";
+/// The message of the policies.
+pub(super) const MESSAGE: &str = "somebody protects this namespace";
 
 /// A ValidatingAdmissionPolicy for one namespace. It stays until [`Denial::end`].
 pub(super) struct Denial {
@@ -35,7 +35,7 @@ impl Denial {
                 "failurePolicy": "Fail",
                 "matchConstraints": {"namespaceSelector": here, "resourceRules": [rule]},
                 "matchConditions": [{"name": "condition", "expression": condition}],
-                "validations": [{"expression": "false", "message": SAYS, "reason": "Forbidden"}],
+                "validations": [{"expression": "false", "message": MESSAGE, "reason": "Forbidden"}],
             },
         });
         let binding = json!({
@@ -47,7 +47,7 @@ impl Denial {
         }
         let denied = eventually("the API server to know the policy", PATIENCE, async || {
             let output = ns.kubectl(&[probe, &["--dry-run=server"]].concat(), input).await?;
-            ensure!(output.success || output.stderr.contains(SAYS), "{output:?}");
+            ensure!(output.success || output.stderr.contains(MESSAGE), "{output:?}");
             Ok((!output.success).then_some(()))
         });
         denied.await?;

@@ -90,7 +90,7 @@ pub(super) async fn set_of_somebody_else_with_other_templates_is_left(env: &Envi
     let size = &set["spec"]["volumeClaimTemplates"][0]["spec"]["resources"]["requests"]["storage"];
     ensure!(size == "1Gi", "{size}");
 
-    // What the document says to do.
+    // As the document recommends.
     let Absent { ns, before, denial } = absent;
     denial.end(&ns).await?;
     let arguments = ["apply", "--server-side", "--field-manager=gitops", "-f", "-"];

@@ -6,7 +6,7 @@ use k8s_openapi::api::apps::v1::StatefulSet;
 use kube::api::{Api, Patch, PatchParams};
 use serde_json::{Value, json};
 
-use super::denying::{Denial, SAYS};
+use super::denying::{Denial, MESSAGE};
 use super::kept::{Before, until_reported};
 use super::trial::{journals, prepare, replaced, until_replaced};
 use super::webhook::Webhook;
@@ -39,8 +39,8 @@ impl<'a> Refused<'a> {
 
     /// The replacement is refused for this reason with this in the message, and everything is as before.
     async fn for_reason(&self, reason: &str, message: &str) -> anyhow::Result<()> {
-        let said = until_reported(&self.ns, "Refused", reason).await?;
-        ensure!(said.contains(message), "{reason}: {said}");
+        let found = until_reported(&self.ns, "Refused", reason).await?;
+        ensure!(found.contains(message), "{reason}: {found}");
         if let Some(before) = &self.before {
             before.keeps_everything(&self.ns).await?;
         }
@@ -165,9 +165,9 @@ pub(super) async fn denied_delete_and_create_prevent_a_replacement(env: &Environ
     let deletes = Denial::of_deletes(&refused.ns).await?;
     let creates = Denial::of_creates(&refused.ns).await?;
     refused.roll_out().await?;
-    refused.for_reason("DeleteDenied", SAYS).await?;
+    refused.for_reason("DeleteDenied", MESSAGE).await?;
     deletes.end(&refused.ns).await?;
-    refused.for_reason("CreateDenied", SAYS).await?;
+    refused.for_reason("CreateDenied", MESSAGE).await?;
     let before = refused.ns.set().await?;
     creates.end(&refused.ns).await?;
     refused.until_replaced(&before).await
@@ -177,7 +177,7 @@ pub(super) async fn denied_mark_is_undone(env: &Environment) -> anyhow::Result<(
     let mut refused = Refused::prepare(env, "refused-mark").await?;
     let marks = Denial::of_the_mark(&refused.ns).await?;
     refused.roll_out().await?;
-    refused.for_reason("StepDenied", SAYS).await?;
+    refused.for_reason("StepDenied", MESSAGE).await?;
     let journals = journals(&refused.ns).await?;
     ensure!(journals.is_empty(), "{journals:#?}");
     let (set, rollout) = (refused.ns.set().await?, refused.ns.rollout().await?);
