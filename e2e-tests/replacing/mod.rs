@@ -8,6 +8,7 @@ mod intruder;
 mod kept;
 mod refused;
 mod retained;
+mod stopped;
 mod tools;
 mod trial;
 mod undo;

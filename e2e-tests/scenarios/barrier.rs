@@ -1,16 +1,17 @@
 //! A webhook between the controllers and the storage of the API server: a test can stop a controller at exactly one
 //! write, however slow the machine is. The API server calls it for every write of a controller in namespaces
-//! `stopped-…`.
+//! `stopped-…`, and for every write of a journal about such a namespace.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::ensure;
+use base64::Engine as _;
 use claim_rollout::webhook::{Engine, Evaluation, Identity, Limits, Running, serve};
 use serde::Deserialize;
-use serde_json::json;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::namespace::PATIENCE;
@@ -21,10 +22,12 @@ use crate::installation::USER;
 const HOLD: Duration = Duration::from_secs(12);
 /// The namespace that tests whether the webhook is called.
 const PROBE: &str = "stopped-probe";
+/// The beginning of the names of namespaces with a barrier.
+const STOPPED: &str = "stopped-";
 
 /// The barriers of all namespaces.
 #[derive(Clone, Default)]
-pub(super) struct Barriers(Arc<Mutex<BTreeMap<String, Barrier>>>);
+pub(crate) struct Barriers(Arc<Mutex<BTreeMap<String, Barrier>>>);
 
 /// The barrier of one namespace; open at first.
 #[derive(Clone, Default)]
@@ -43,15 +46,42 @@ struct Barrier {
 
 /// The fields of an AdmissionRequest that are needed here.
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Request {
     namespace: String,
+    #[serde(default)]
     name: String,
     resource: Resource,
+    #[serde(default)]
+    dry_run: bool,
+    #[serde(default)]
+    object: Value,
+    #[serde(default)]
+    old_object: Value,
 }
 
 #[derive(Deserialize)]
 struct Resource {
     resource: String,
+}
+
+impl Request {
+    /// The namespace that the write is about. Journals are kept in another one.
+    fn subject(&self) -> String {
+        let journal = |secret: &Value| {
+            let data = secret["data"]["journal"].as_str()?;
+            let bytes = base64::engine::general_purpose::STANDARD.decode(data).ok()?;
+            let journal: Value = serde_json::from_slice(&bytes).ok()?;
+            journal["namespace"].as_str().map(str::to_owned)
+        };
+        let of_journal = journal(&self.object).or_else(|| journal(&self.old_object));
+        of_journal.unwrap_or_else(|| self.namespace.clone())
+    }
+
+    /// A dry run changes nothing. Only the probe is one on purpose.
+    fn counts(&self) -> bool {
+        !self.dry_run || self.namespace == PROBE
+    }
 }
 
 impl Barriers {
@@ -61,27 +91,27 @@ impl Barriers {
     }
 
     /// The number of writes that have passed.
-    pub(super) fn passed(&self, namespace: &str) -> usize {
+    pub(crate) fn passed(&self, namespace: &str) -> usize {
         self.with(namespace, |barrier| barrier.passed)
     }
 
     /// Holds the write after this many.
-    pub(super) fn hold_after(&self, namespace: &str, limit: usize) {
+    pub(crate) fn hold_after(&self, namespace: &str, limit: usize) {
         self.with(namespace, |barrier| barrier.limit = Some(limit));
     }
 
     /// Holds a write of this PVC.
-    pub(super) fn hold_claim(&self, namespace: &str, claim: &str) {
+    pub(crate) fn hold_claim(&self, namespace: &str, claim: &str) {
         self.with(namespace, |barrier| barrier.claim = Some(claim.to_owned()));
     }
 
     /// Whether a write is being held.
-    pub(super) fn is_holding(&self, namespace: &str) -> bool {
+    pub(crate) fn is_holding(&self, namespace: &str) -> bool {
         self.with(namespace, |barrier| barrier.holding)
     }
 
     /// Waits until a write is held.
-    pub(super) async fn until_held(&self, namespace: &str) -> anyhow::Result<()> {
+    pub(crate) async fn until_held(&self, namespace: &str) -> anyhow::Result<()> {
         let held = eventually("a write to be held", PATIENCE, async || {
             Ok(self.is_holding(namespace).then_some(()))
         });
@@ -89,7 +119,7 @@ impl Barriers {
     }
 
     /// Opens the barrier, and lets the held write pass.
-    pub(super) fn open(&self, namespace: &str) {
+    pub(crate) fn open(&self, namespace: &str) {
         self.with(namespace, |barrier| {
             *barrier = Barrier {
                 passed: barrier.passed,
@@ -99,7 +129,7 @@ impl Barriers {
     }
 
     /// Opens the barrier for later writes. The held write is denied, because its controller has been killed.
-    pub(super) fn open_for_others(&self, namespace: &str) {
+    pub(crate) fn open_for_others(&self, namespace: &str) {
         self.with(namespace, |barrier| {
             *barrier = Barrier {
                 passed: barrier.passed,
@@ -110,7 +140,7 @@ impl Barriers {
     }
 
     /// Serves the barriers, and makes the API server call them.
-    pub(super) async fn install(&self, cluster: &Cluster) -> anyhow::Result<Running> {
+    pub(crate) async fn install(&self, cluster: &Cluster) -> anyhow::Result<Running> {
         let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()])?;
         let identity = Identity {
             certificates: made.cert.pem(),
@@ -161,17 +191,21 @@ impl Engine for Barriers {
             let Ok(request) = serde_json::from_str::<Request>(request.get()) else {
                 return Ok(NO.to_vec());
             };
+            let subject = request.subject();
+            if !request.counts() || !subject.starts_with(STOPPED) {
+                return Ok(YES.to_vec());
+            }
             let begun = Instant::now();
-            let held = self.with(&request.namespace, |barrier| {
+            let held = self.with(&subject, |barrier| {
                 let named = request.resource.resource == "persistentvolumeclaims"
                     && barrier.claim.as_ref() == Some(&request.name);
                 barrier.holding |= named || barrier.limit.is_some_and(|limit| barrier.passed >= limit);
                 barrier.holding
             });
-            while held && self.with(&request.namespace, |barrier| barrier.holding) && begun.elapsed() < HOLD {
+            while held && self.with(&subject, |barrier| barrier.holding) && begun.elapsed() < HOLD {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
-            let passes = self.with(&request.namespace, |barrier| {
+            let passes = self.with(&subject, |barrier| {
                 let passes = !(held && (barrier.dead || barrier.holding));
                 barrier.passed += usize::from(passes);
                 passes
@@ -181,9 +215,11 @@ impl Engine for Barriers {
     }
 }
 
-fn configuration(url: &str, identity: &Identity) -> serde_json::Value {
-    let rule = |group: &str, version: &str, resources: &[&str]| json!({"apiGroups": [group], "apiVersions": [version], "operations": ["CREATE", "UPDATE"], "resources": resources});
-    let ours = format!("request.userInfo.username == '{USER}' && request.namespace.startsWith('stopped-')");
+fn configuration(url: &str, identity: &Identity) -> Value {
+    let rule = |group: &str, version: &str, resources: &[&str]| json!({"apiGroups": [group], "apiVersions": [version], "operations": ["CREATE", "UPDATE", "DELETE"], "resources": resources});
+    let ours = format!(
+        "request.userInfo.username == '{USER}' && (request.namespace.startsWith('{STOPPED}') || request.resource.resource == 'secrets')"
+    );
     json!({
         "apiVersion": "admissionregistration.k8s.io/v1",
         "kind": "ValidatingWebhookConfiguration",
@@ -197,7 +233,7 @@ fn configuration(url: &str, identity: &Identity) -> serde_json::Value {
             "timeoutSeconds": 20,
             "matchConditions": [{"name": "controller", "expression": ours}],
             "rules": [
-                rule("", "v1", &["persistentvolumeclaims"]),
+                rule("", "v1", &["persistentvolumeclaims", "secrets"]),
                 rule("apps", "v1", &["statefulsets"]),
                 rule("claim-rollout.io", "v1alpha1", &["claimrollouts", "claimrollouts/status"]),
             ],

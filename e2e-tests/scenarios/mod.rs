@@ -8,7 +8,7 @@ mod asynchronous;
 mod attributes;
 mod available;
 mod bad_input;
-mod barrier;
+pub(crate) mod barrier;
 mod beside;
 mod budgets;
 mod canary;

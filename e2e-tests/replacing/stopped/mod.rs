@@ -1,0 +1,54 @@
+//! Replacements that are disturbed at each of their writes: the controller is killed, a user deletes the StatefulSet or
+//! its namespace, another controller works on the same. A [barrier](crate::scenarios::barrier) stops the controller at
+//! exactly one write. `SCENARIO=killed cargo test -p e2e-tests --test e2e replacing::stopped` runs those with `killed` in their
+//! names.
+
+mod deleted;
+mod held;
+mod killed;
+mod two;
+
+use claim_rollout::webhook::Running;
+
+use crate::cluster::Options;
+use crate::policy_host::documents;
+use crate::runner::{Report, scenarios};
+use crate::scenarios::barrier::Barriers;
+
+/// A cluster with barriers.
+struct Environment {
+    shared: crate::environment::Environment,
+    barriers: Barriers,
+    _served: Running,
+}
+
+scenarios![Environment;
+    killed::controller_killed_before_any_write_successor_finishes,
+    deleted::set_deleted_at_any_write_stays_deleted_or_is_denied,
+    deleted::namespace_deleted_at_any_write_stays_deleted,
+    two::two_controllers_at_once_replace_like_one,
+    two::next_leader_finishes_what_the_last_one_began,
+];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn replacement_disturbed_at_any_write_ends() -> anyhow::Result<()> {
+    let mut report = Report::new();
+    let shared = crate::environment::Environment::build(Options::default()).await?;
+    for right in documents("replace-sets.yaml")? {
+        shared
+            .cluster
+            .kubectl(&["apply", "-f", "-"], &right.to_string())
+            .await?;
+    }
+    let barriers = Barriers::default();
+    let served = barriers.install(&shared.cluster).await?;
+    let env = Environment {
+        shared,
+        barriers,
+        _served: served,
+    };
+    report.print("the cluster is up");
+    report.run(&env, SCENARIOS).await;
+    report.end()?;
+    env.shared.stop().await
+}
