@@ -107,6 +107,7 @@ scenarios![Environment;
     infeasible::driver_recovers_rollout_continues_and_nothing_is_lowered,
     escape::switch_to_on_claim_delete_opens_gate_without_controller,
     escape::withdrawal_during_rollout_releases_pods_and_lowers_no_claim,
+    escape::owner_during_rollout_opens_gate_until_its_removal,
     replaced::pod_deleted_during_rollout_comes_back_and_changes_nothing,
     replaced::set_deleted_during_rollout_leaves_claims_to_its_successor,
     two::two_controllers_at_once_write_like_one,
