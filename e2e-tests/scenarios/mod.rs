@@ -44,6 +44,7 @@ mod served;
 mod settled;
 mod tools_wait;
 mod two;
+mod unanswered;
 mod undone;
 mod unreadable;
 mod unready;
@@ -133,6 +134,7 @@ scenarios![Environment;
     unreadable::change_of_newer_version_not_rolled_out_and_not_withdrawn,
     in_motion::max_in_motion_two_moves_two_replicas_and_default_moves_one,
     undone::controller_with_unknown_account_stalls_with_a_reason,
+    unanswered::one_pvc_never_answered_is_reported_and_others_grow,
 ];
 
 /// Long enough that something else can happen during a rollout.
