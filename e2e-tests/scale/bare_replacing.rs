@@ -151,15 +151,18 @@ impl Bare<'_> {
         let mut renamed = created.clone();
         renamed["metadata"]["name"] = format!("{name}-renamed").into();
         let create = format!("/apis/apps/v1/namespaces/{namespace}/statefulsets?dryRun=All");
-        let delete = create.replace('?', &format!("/{name}?"));
+        let delete = format!("/apis/apps/v1/namespaces/{namespace}/statefulsets/{name}");
+        // With a body, the API server does not read the query.
+        let mut dry = orphan.clone();
+        dry["dryRun"] = json!(["All"]);
         let (deleted, conflict, other) = tokio::join!(
-            self.call("DELETE", &delete, orphan),
+            self.call("DELETE", &delete, &dry),
             self.call("POST", &create, created),
             self.call("POST", &create, &renamed),
         );
         ensure!(
             deleted.is_ok() && conflict.is_err() && other.is_ok(),
-            "{deleted:?} {other:?}"
+            "{deleted:?} {conflict:?} {other:?}"
         );
         Ok(())
     }
