@@ -26,7 +26,7 @@ pub(super) async fn plan_from_files_equals_plan_from_cluster(env: &Environment) 
         "plan",
         "-f",
         "-",
-        "--cluster",
+        "--objects",
         &*file,
         "-o",
         "json",

@@ -1,15 +1,23 @@
 //! Flags that choose a cluster, and clients for it.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
+use std::time::Duration;
 
+use anyhow::{Context as _, ensure};
+use axum::http::Uri;
 use clap::Args;
+use jiff::SignedDuration;
 use kube::api::{Api, ApiResource, DynamicObject};
 use kube::client::ClientBuilder;
-use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::core::GroupVersionKind;
 use kube::{Client, Config};
-use tower::util::MapResponseLayer;
+use serde_json::json;
+use tower::BoxError;
+use tower::util::{MapErrLayer, MapResponseLayer};
 
+use super::proxy::ProxyVariables;
 use super::warnings::Warnings;
 use crate::controller::SILENCE;
 
@@ -30,30 +38,67 @@ pub(crate) fn objects(client: &Client, namespace: Option<&str>, kind: &ApiResour
 #[derive(Debug, Args)]
 pub(crate) struct ClusterArguments {
     /// Path to the kubeconfig file
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, value_name = "FILE", help_heading = HEADING)]
     pub(crate) kubeconfig: Option<PathBuf>,
     /// Name of the kubeconfig context
-    #[arg(long, global = true, value_name = "NAME")]
+    #[arg(long, global = true, value_name = "NAME", help_heading = HEADING)]
     pub(crate) context: Option<String>,
+    /// Name of the kubeconfig cluster
+    #[arg(long, global = true, value_name = "NAME", help_heading = HEADING)]
+    cluster: Option<String>,
+    /// Name of the kubeconfig user
+    #[arg(long, global = true, value_name = "NAME", help_heading = HEADING)]
+    user: Option<String>,
+    /// Address of the API server
+    #[arg(short, long, global = true, value_name = "URL", help_heading = HEADING)]
+    server: Option<Uri>,
+    /// Bearer token for the API server
+    #[arg(long, global = true, help_heading = HEADING)]
+    token: Option<String>,
     /// Namespace scope; the namespace of the context if omitted
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, help_heading = HEADING)]
     pub(crate) namespace: Option<String>,
     /// User to act as, such as system:serviceaccount:NAMESPACE:NAME
-    #[arg(long = "as", global = true, value_name = "USER")]
+    #[arg(long = "as", global = true, value_name = "USER", help_heading = HEADING)]
     pub(crate) impersonate: Option<String>,
+    /// Group to act as; may be repeated
+    #[arg(long, global = true, value_name = "GROUP", requires = "impersonate", help_heading = HEADING)]
+    as_group: Vec<String>,
+    /// How long to wait for an answer of the API server, such as 10s; 0 waits for ever
+    #[arg(long, global = true, value_name = "DURATION", value_parser = duration, help_heading = HEADING)]
+    request_timeout: Option<Duration>,
+}
+
+/// The heading of these flags in `--help`.
+const HEADING: &str = "Cluster";
+
+/// Reads a duration as kubectl does: `10s`, `2m30s`, or a number of seconds.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    if let Ok(seconds) = text.parse() {
+        return Ok(Duration::from_secs(seconds));
+    }
+    let expected = || format!("expected a duration such as 10s or 2m30s, but found {text}");
+    let duration: SignedDuration = text.parse().map_err(|_| expected())?;
+    Duration::try_from(duration).map_err(|_| expected())
 }
 
 impl ClusterArguments {
-    /// A client for a person, and the namespace to work in. Prints the warnings of the API server.
+    /// A client for a person, and the namespace to work in. Prints the warnings of the API server. An error without an
+    /// answer names the server.
     pub(crate) async fn connect(&self) -> anyhow::Result<(Client, String)> {
         let config = self.config().await?;
         let namespace = self
             .namespace
             .clone()
             .unwrap_or_else(|| config.default_namespace.clone());
+        let server = Server::of(&config);
         let warnings = Warnings::to_stderr();
         let layer = MapResponseLayer::new(move |response| warnings.show(response));
-        let client = ClientBuilder::try_from(config)?.with_layer(&layer).build();
+        let named = MapErrLayer::new(move |cause| server.clone().unreachable(cause));
+        let client = ClientBuilder::try_from(config)?
+            .with_layer(&layer)
+            .with_layer(&named)
+            .build();
         Ok((client, namespace))
     }
 
@@ -75,21 +120,164 @@ impl ClusterArguments {
     }
 
     async fn config(&self) -> anyhow::Result<Config> {
-        let options = KubeConfigOptions {
-            context: self.context.clone(),
-            ..KubeConfigOptions::default()
+        let mut config = match self.kubeconfig()? {
+            Some(kubeconfig) => self.configured(kubeconfig).await?,
+            None => match &self.server {
+                Some(server) => Config::new(server.clone()),
+                None => Config::incluster().context(
+                    "no cluster is configured: expected a kubeconfig file (--kubeconfig, KUBECONFIG, ~/.kube/config), \
+                     or a Pod with a ServiceAccount",
+                )?,
+            },
         };
-        let mut config = match (&self.kubeconfig, &self.context) {
-            (Some(path), _) => {
-                let kubeconfig = Kubeconfig::read_from(path)?;
-                Config::from_custom_kubeconfig(kubeconfig, &options).await?
-            }
-            (None, Some(_)) => Config::from_kubeconfig(&options).await?,
-            (None, None) => Config::infer().await?,
-        };
+        if let Some(token) = &self.token {
+            // The token is the only credential, as in kubectl.
+            config.auth_info = serde_json::from_value(json!({ "token": token }))?;
+        }
         if let Some(user) = &self.impersonate {
             config.auth_info.impersonate = Some(user.clone());
+            config.auth_info.impersonate_groups = (!self.as_group.is_empty()).then(|| self.as_group.clone());
+        }
+        if let Some(timeout) = self.request_timeout {
+            let timeout = (timeout > Duration::ZERO).then_some(timeout);
+            (config.connect_timeout, config.read_timeout) = (timeout, timeout);
         }
         Ok(config)
+    }
+
+    /// The kubeconfig, with the flags; none if no file is named and there is none.
+    fn kubeconfig(&self) -> anyhow::Result<Option<Kubeconfig>> {
+        if let Some(path) = &self.kubeconfig {
+            return Ok(Some(Kubeconfig::read_from(path)?));
+        }
+        match Kubeconfig::read() {
+            Ok(kubeconfig) if !kubeconfig.clusters.is_empty() => Ok(Some(kubeconfig)),
+            Ok(_) => Ok(None),
+            Err(KubeconfigError::ReadConfig(error, _)) if error.kind() == ErrorKind::NotFound => {
+                let named = [&self.context, &self.cluster, &self.user].into_iter().flatten().next();
+                ensure!(named.is_none(), "no kubeconfig file was found");
+                Ok(None)
+            }
+            Err(KubeconfigError::FindPath) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn configured(&self, mut kubeconfig: Kubeconfig) -> anyhow::Result<Config> {
+        let options = KubeConfigOptions {
+            context: self.context.clone(),
+            cluster: self.cluster.clone(),
+            user: self.user.clone(),
+        };
+        let clusters = kubeconfig
+            .clusters
+            .iter_mut()
+            .filter_map(|named| named.cluster.as_mut());
+        for cluster in clusters {
+            if let Some(server) = &self.server {
+                cluster.server = Some(server.to_string());
+            }
+        }
+        let has_proxy = has_proxy(&kubeconfig, &options);
+        let mut config = Config::from_custom_kubeconfig(kubeconfig, &options).await?;
+        // The client reads the environment in its own way.
+        if !has_proxy {
+            let proxy = from_environment(&config.cluster_url);
+            config.proxy_url = proxy
+                .map(|proxy| proxy.parse())
+                .transpose()
+                .context("failed to read the proxy")?;
+        }
+        Ok(config)
+    }
+}
+
+/// True iff the kubeconfig has a proxy for the cluster of these options.
+fn has_proxy(kubeconfig: &Kubeconfig, options: &KubeConfigOptions) -> bool {
+    let context = options.context.as_ref().or(kubeconfig.current_context.as_ref());
+    let mut contexts = kubeconfig.contexts.iter();
+    let of_context = contexts.find(|named| Some(&named.name) == context);
+    let of_context = of_context.and_then(|named| Some(&named.context.as_ref()?.cluster));
+    let name = options.cluster.as_ref().or(of_context);
+    let mut clusters = kubeconfig.clusters.iter();
+    let cluster = clusters.find(|named| Some(&named.name) == name);
+    let proxy = cluster.and_then(|named| named.cluster.as_ref()?.proxy_url.as_ref());
+    proxy.is_some_and(|proxy| !proxy.is_empty())
+}
+
+/// The proxy for this server in the environment.
+fn from_environment(server: &Uri) -> Option<String> {
+    let read = |names: [&str; 2]| {
+        let mut values = names.into_iter().filter_map(|name| std::env::var(name).ok());
+        values.find(|value| !value.is_empty())
+    };
+    let https = read(["HTTPS_PROXY", "https_proxy"]);
+    let http = read(["HTTP_PROXY", "http_proxy"]);
+    let none = read(["NO_PROXY", "no_proxy"]);
+    let variables = ProxyVariables {
+        https: https.as_deref(),
+        http: http.as_deref(),
+        none: none.as_deref(),
+    };
+    variables.proxy(server)
+}
+
+/// An API server, and the proxy before it.
+#[derive(Clone, Debug)]
+struct Server {
+    address: String,
+    proxy: Option<String>,
+}
+
+/// A request without an answer.
+#[derive(Debug, thiserror::Error)]
+#[error("no answer from the server {}{}", server.address, server.proxy.as_ref().map(|proxy| format!(" through the proxy {proxy}")).unwrap_or_default())]
+pub(super) struct NoAnswer {
+    server: Server,
+    source: BoxError,
+}
+
+impl Server {
+    fn of(config: &Config) -> Self {
+        // Without credentials.
+        let host = |uri: &Uri| {
+            let host = uri.host().unwrap_or_default();
+            let port = uri.port().map(|port| format!(":{port}")).unwrap_or_default();
+            format!("{}://{host}{port}", uri.scheme_str().unwrap_or("https"))
+        };
+        Self {
+            address: host(&config.cluster_url),
+            proxy: config.proxy_url.as_ref().map(host),
+        }
+    }
+
+    /// Errors of the client itself, such as those of credentials, stay as they are.
+    fn unreachable(self, source: BoxError) -> BoxError {
+        if source.is::<kube::Error>() {
+            return source;
+        }
+        NoAnswer { server: self, source }.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::duration;
+
+    #[test]
+    fn duration_as_in_kubectl() {
+        for (text, expected) in [
+            ("0", Some(0)),
+            ("30", Some(30)),
+            ("10s", Some(10)),
+            ("2m30s", Some(150)),
+            ("1h", Some(3600)),
+            ("-1s", None),
+            ("soon", None),
+        ] {
+            assert_eq!(duration(text).ok(), expected.map(Duration::from_secs), "{text}");
+        }
     }
 }

@@ -42,6 +42,13 @@ fn options(command: &clap::Command) -> Vec<&clap::Arg> {
         .collect()
 }
 
+/// The options of all subcommands.
+fn of_all() -> BTreeSet<String> {
+    let all = command(None);
+    let global = all.get_arguments().filter(|option| option.is_global_set());
+    global.flat_map(spellings).collect()
+}
+
 /// The options in the section of these subcommands, without those in command lines of other commands.
 fn written<'a>(names: &[&str], text: &'a str) -> BTreeSet<&'a str> {
     let is_of_others = |line: &&str| {
@@ -83,9 +90,7 @@ fn document_sections_list_exactly_their_options() {
             .iter()
             .filter(|command| names.contains(&command.get_name()))
             .collect();
-        let mut known: BTreeSet<String> = ["--kubeconfig", "--context", "--namespace", "-n", "--as"]
-            .map(str::to_owned)
-            .into();
+        let mut known: BTreeSet<String> = of_all();
         for command in of_section {
             for option in options(command) {
                 let spellings = spellings(option);

@@ -2,6 +2,7 @@
 //!
 //! One file or folder for each subcommand. Errors are for people: `anyhow`, one line on stderr.
 
+mod annotate;
 mod artifacthub;
 mod class_limits;
 mod cluster;
@@ -14,19 +15,23 @@ mod doctor;
 #[cfg(test)]
 mod documented_tests;
 mod drift;
+mod examples;
 mod files;
 mod history;
 mod man;
 mod output;
 mod plan;
+mod proxy;
 mod recorded;
 mod reference;
 mod replace;
 mod review;
 mod revisions;
 mod service;
+mod settings_in_use;
 mod status;
 mod undo;
+mod version;
 mod warnings;
 mod webhook;
 mod withdraw;
@@ -38,6 +43,7 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
+use self::annotate::Annotate;
 pub(crate) use cluster::ClusterArguments;
 
 /// Change volumeClaimTemplates of StatefulSets on a stock Kubernetes cluster
@@ -61,20 +67,27 @@ enum Command {
     Crd(crd::Arguments),
     Doctor(doctor::Arguments),
     Drift(drift::Arguments),
+    /// Let existing PVCs of StatefulSets follow their templates: the annotation update-policy InPlace
+    Enable(annotate::Arguments),
     History(history::Arguments),
     // For packagers.
     #[command(hide = true)]
     Man(man::Arguments),
+    /// Pause the rollouts of StatefulSets: nothing new begins
+    Pause(annotate::Arguments),
     Plan(plan::Arguments),
     // For the documentation.
     #[command(hide = true)]
     Reference(reference::Arguments),
     Replace(replace::Arguments),
+    /// Resume the rollouts of paused StatefulSets
+    Resume(annotate::Arguments),
     Review(review::Arguments),
     Status(status::Arguments),
     Undo(undo::Arguments),
-    /// Show every change of a rollout until it is complete, as `status --watch`
-    Watch(status::Selection),
+    Version(version::Arguments),
+    Wait(status::wait::Arguments),
+    Watch(status::WatchArguments),
     Webhook(webhook::Arguments),
     Withdraw(withdraw::Arguments),
 }
@@ -107,15 +120,20 @@ fn dispatch(arguments: Arguments, parser: &clap::Command) -> ExitCode {
         Command::Crd(crd) => wait_for(async { crd::run(&crd) }),
         Command::Doctor(doctor) => doctor::run(&arguments.cluster, &doctor),
         Command::Drift(drift) => drift::run(&arguments.cluster, &drift),
+        Command::Enable(sets) => wait_for(annotate::run(&arguments.cluster, &sets, Annotate::Enable)),
         Command::History(history) => wait_for(history::run(&arguments.cluster, &history)),
         Command::Man(man) => wait_for(async { man::run(&man, parser.clone()) }),
+        Command::Pause(sets) => wait_for(annotate::run(&arguments.cluster, &sets, Annotate::Pause)),
         Command::Plan(plan) => plan::run(&arguments.cluster, &plan),
         Command::Reference(reference) => wait_for(async { reference::run(&reference) }),
         Command::Replace(replace) => replace::run(&arguments.cluster, &replace),
+        Command::Resume(sets) => wait_for(annotate::run(&arguments.cluster, &sets, Annotate::Resume)),
         Command::Review(review) => review::run(&review),
-        Command::Status(status) => wait_for(status::run(&arguments.cluster, &status)),
+        Command::Status(status) => status::run(&arguments.cluster, &status),
         Command::Undo(undo) => wait_for(undo::run(&arguments.cluster, &undo)),
-        Command::Watch(which) => wait_for(status::watch(&arguments.cluster, &which)),
+        Command::Version(version) => wait_for(version::run(&arguments.cluster, &version)),
+        Command::Wait(wait) => status::wait::run(&arguments.cluster, &wait),
+        Command::Watch(watch) => status::watch(&arguments.cluster, &watch),
         Command::Webhook(webhook) => wait_for(webhook::run(&arguments.cluster, webhook)),
         Command::Withdraw(withdraw) => wait_for(withdraw::run(&arguments.cluster, &withdraw)),
     }
@@ -123,12 +141,29 @@ fn dispatch(arguments: Arguments, parser: &clap::Command) -> ExitCode {
 
 /// The parser, with usage lines for the name that the user typed.
 fn command(called: Option<&OsString>) -> clap::Command {
-    let command = Arguments::command();
-    let name = called.and_then(|path| Path::new(path).file_stem());
-    if name.is_some_and(|name| name == "kubectl-claim_rollout") {
-        command.bin_name("kubectl claim-rollout")
+    let program = program_called(called);
+    let command = examples::add(Arguments::command(), program);
+    if program == PLUGIN {
+        command.bin_name(PLUGIN)
     } else {
         command
+    }
+}
+
+/// The program as a plugin of kubectl.
+const PLUGIN: &str = "kubectl claim-rollout";
+
+/// The command that runs this program, for texts that name a command.
+fn program() -> &'static str {
+    program_called(std::env::args_os().next().as_ref())
+}
+
+fn program_called(path: Option<&OsString>) -> &'static str {
+    let name = path.and_then(|path| Path::new(path).file_stem());
+    if name.is_some_and(|name| name == "kubectl-claim_rollout") {
+        PLUGIN
+    } else {
+        "claim-rollout"
     }
 }
 
@@ -149,6 +184,8 @@ fn in_words(error: &anyhow::Error) -> String {
     for cause in error.chain() {
         let answer = match cause.downcast_ref() {
             Some(kube::Error::Api(status)) => Some(status.message.clone()),
+            // Its text repeats that of its cause.
+            Some(kube::Error::Service(_)) => continue,
             _ => None,
         };
         let text = answer.clone().unwrap_or_else(|| cause.to_string());
@@ -174,7 +211,7 @@ mod tests {
 
     use clap::Parser as _;
 
-    use super::{Arguments, command, in_words};
+    use super::{Arguments, command, in_words, program_called};
 
     #[test]
     fn parser_is_consistent() {
@@ -186,6 +223,11 @@ mod tests {
         let usage = |path: &str| command(Some(&OsString::from(path))).render_usage().to_string();
         assert!(usage("/usr/bin/kubectl-claim_rollout").starts_with("Usage: kubectl claim-rollout "));
         assert!(usage("/usr/bin/claim-rollout").starts_with("Usage: claim-rollout "));
+        assert_eq!(
+            program_called(Some(&OsString::from("/usr/bin/kubectl-claim_rollout"))),
+            "kubectl claim-rollout"
+        );
+        assert_eq!(program_called(None), "claim-rollout");
     }
 
     #[test]

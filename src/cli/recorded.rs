@@ -1,4 +1,4 @@
-//! A cluster as a List of objects: from `--claims` or `--cluster`, or gathered by `plan`.
+//! A cluster as a List of objects: from `--claims` or `--objects`, or gathered by `plan`.
 
 use serde::Deserialize;
 use serde_json::Value;

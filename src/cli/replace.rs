@@ -148,7 +148,7 @@ pub(super) fn command(namespace: &str, name: &str, journals: &str) -> String {
         JOURNALS => String::new(),
         other => format!(" --journal-namespace {other}"),
     };
-    format!("claim-rollout replace -n {namespace} {name}{elsewhere}")
+    format!("{} replace -n {namespace} {name}{elsewhere}", super::program())
 }
 
 /// The result of the checks alone. None if the steps are to be executed.
@@ -177,8 +177,9 @@ fn nothing(set: &LiveSet) -> anyhow::Result<&'static str> {
     }
     if set.annotation(keys::STAGED).is_some() && set.staged().is_none() {
         bail!(
-            "the staged change of StatefulSet {} cannot be read: claim-rollout doctor shows why",
-            set.name()
+            "the staged change of StatefulSet {} cannot be read: {} doctor shows why",
+            set.name(),
+            super::program()
         );
     }
     Ok("needs no replacement: nothing is staged that is not live")

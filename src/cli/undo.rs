@@ -108,8 +108,10 @@ fn explain(history: &RevisionHistory, entry: &HistoryEntry) -> String {
     if diff.changed.iter().flat_map(|change| &change.changes).any(smaller) {
         return format!(
             "revision {} has less storage, and a PVC never gets smaller; to drop the staged change, use \
-             `claim-rollout withdraw {}`",
-            entry.revision, history.set.name
+             `{} withdraw {}`",
+            entry.revision,
+            super::program(),
+            history.set.name
         );
     }
     format!("failed to stage revision {}", entry.revision)

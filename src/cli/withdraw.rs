@@ -7,10 +7,10 @@ use kube::Client;
 use kube::api::{Api, ListParams, Patch, PatchParams};
 use serde_json::Value;
 
-use super::ClusterArguments;
 use super::cluster::{kind, objects as objects_of};
 use super::output::print;
 use super::revisions::{self, RevisionHistory};
+use super::{ClusterArguments, program};
 use crate::controller::objects;
 use crate::rollout::SetView;
 use crate::templates::{Revision, keys};
@@ -84,8 +84,9 @@ pub(super) async fn withdraw(
     }
     if is_taken_back(&objects::set(&stored)?, revision)? {
         return print(&format!(
-            "{}{TAKEN_BACK}{}\n",
+            "{}{TAKEN_BACK}{} status {}\n",
             message(&view.name, revision, &[], dry_run),
+            program(),
             view.name
         ));
     }
@@ -101,7 +102,7 @@ pub(super) async fn withdraw(
 }
 
 /// The message if the live templates are staged in place of the withdrawn ones.
-const TAKEN_BACK: &str = "sizes that PVCs have not reached are taken back: claim-rollout status ";
+const TAKEN_BACK: &str = "sizes that PVCs have not reached are taken back: ";
 
 /// True iff the policy was not called: it always consumes the annotation.
 fn is_left(stored: &Value) -> bool {
@@ -168,7 +169,8 @@ pub(super) async fn patch(client: &Client, set: &SetView, patch: &Value, dry_run
     Ok(serde_json::to_value(stored)?)
 }
 
-fn parameters(dry_run: DryRun) -> PatchParams {
+/// The parameters of a write that a user makes with this program.
+pub(super) fn parameters(dry_run: DryRun) -> PatchParams {
     PatchParams {
         dry_run: dry_run == DryRun::Server,
         field_manager: Some(FIELD_MANAGER.to_owned()),

@@ -35,7 +35,8 @@ fn of_marked(facts: &InstallationFacts, set: &MarkedSet) -> Option<Finding> {
         Finding::warning(subject(namespace, name))
             .but(expected, format!("that its last step was {age} s ago"))
             .fix(format!(
-                "claim-rollout status -n {namespace} {name} shows what it waits for"
+                "{} status -n {namespace} {name} shows what it waits for",
+                crate::cli::program()
             ))
     } else {
         Finding::error(subject(namespace, name))

@@ -119,6 +119,7 @@ fn of_rollout(stalled: &Stalled) -> Finding {
             format!("that it is stalled ({}): {}", stalled.reason, stalled.message),
         )
         .fix(format!(
-            "claim-rollout status -n {namespace} {name} shows what each PVC waits for"
+            "{} status -n {namespace} {name} shows what each PVC waits for",
+            crate::cli::program()
         ))
 }

@@ -1,4 +1,4 @@
-//! Reads the cluster state for a plan, as a List like that of `--cluster`.
+//! Reads the cluster state for a plan, as a List like that of `--objects`.
 
 use anyhow::Context as _;
 use k8s_openapi::api::authentication::v1::SelfSubjectReview;

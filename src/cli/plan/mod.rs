@@ -31,6 +31,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, bail, ensure};
 use clap::Args;
+use kube::Client;
 use serde_json::Value;
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -44,6 +45,7 @@ use super::class_limits::{self, ClassNumber};
 use super::files::{self, read_settings};
 use super::output::{self, OutputFormat, print};
 use super::recorded::Recorded;
+use super::settings_in_use;
 use crate::webhook::engine::check_settings;
 
 /// Show the effects of a change on PVCs and Pods before it is made
@@ -68,8 +70,8 @@ pub(crate) struct Arguments {
     /// File with a List of objects (YAML or JSON) in place of a cluster: StatefulSets, PVCs, Pods, classes, quotas, and
     /// SubjectAccessReviews that state who may change PVCs
     #[arg(long, value_name = "FILE")]
-    cluster: Option<PathBuf>,
-    /// Policy settings file (JSON or YAML); built-in defaults if omitted
+    objects: Option<PathBuf>,
+    /// Policy settings file (JSON or YAML); those of the cluster if omitted, which are named on standard error
     #[arg(long, value_name = "FILE")]
     settings: Option<PathBuf>,
     /// Field manager that would apply the manifest, such as helm
@@ -105,20 +107,17 @@ pub(crate) fn run(cluster: &ClusterArguments, arguments: &Arguments) -> ExitCode
 
 /// Plans and prints.
 async fn plan(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Result<Vec<PlanReport>> {
-    let settings = match &arguments.settings {
-        Some(path) => read_settings(&files::text(path)?).with_context(|| path.display().to_string())?,
-        None => read_settings("{}")?,
-    };
-    check_settings(&settings)?;
-    let (client, default_namespace) = if arguments.cluster.is_some() {
+    let (client, default_namespace) = if arguments.objects.is_some() {
         let named = cluster.namespace.clone();
         (None, named.unwrap_or_else(|| "default".to_owned()))
     } else {
         let (client, namespace) = cluster.connect().await?;
         (Some(client), namespace)
     };
+    let settings = settings(arguments, client.as_ref(), &default_namespace).await?;
+    check_settings(&settings)?;
     let targets = targets(arguments, cluster.namespace.as_deref(), &default_namespace)?;
-    let recorded = match &arguments.cluster {
+    let recorded = match &arguments.objects {
         Some(path) => files::read_list(&files::text(path)?).with_context(|| path.display().to_string())?,
         None => Recorded::default(),
     };
@@ -139,6 +138,19 @@ async fn plan(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Resu
     }
     print(&text(&reports, arguments.output)?)?;
     Ok(reports)
+}
+
+/// The settings: those of the file, or else those of the cluster, whose place is printed to standard error.
+async fn settings(arguments: &Arguments, client: Option<&Client>, namespace: &str) -> anyhow::Result<Box<RawValue>> {
+    match (&arguments.settings, client) {
+        (Some(path), _) => read_settings(&files::text(path)?).with_context(|| path.display().to_string()),
+        (None, None) => read_settings("{}"),
+        (None, Some(client)) => {
+            let found = settings_in_use::read(client, namespace).await?;
+            eprintln!("settings: {}", found.place);
+            Ok(found.settings)
+        }
+    }
 }
 
 fn plan_one(

@@ -1,4 +1,4 @@
-//! Shows every change until the rollout is complete.
+//! Follows rollouts until they are complete or stalled.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use futures::future::FutureExt as _;
 use futures::stream::StreamExt as _;
 use tokio::time::{sleep, timeout};
 
-use super::render::{changes, render};
+use super::render::{changes, fit};
 use super::source::{Changes, StatusSource};
 use super::view::StatusView;
-use super::{Width, shape};
+use super::{shape, terminal};
 use crate::cli::output::print;
 
 /// Changes within this time are shown together.
@@ -17,37 +17,118 @@ const TOGETHER: Duration = Duration::from_millis(100);
 /// The longest time between two reads, in case a watch misses a change.
 const AT_LATEST: Duration = Duration::from_secs(10);
 
-/// Redraws on every change on a terminal, prints a line for each change elsewhere. Ends when everything shown is
-/// done, or at Ctrl-C. Waits for the rollout of a set that has none.
-pub(crate) async fn follow(source: &StatusSource, terminal: bool) -> anyhow::Result<()> {
-    tokio::select! {
-        ended = until_complete(source, terminal) => ended,
-        _ = tokio::signal::ctrl_c() => Ok(()),
+/// How to follow rollouts.
+#[derive(Clone, Debug)]
+pub(super) struct Follow {
+    pub(super) show: Show,
+    /// The longest time; without a limit if none.
+    pub(super) timeout: Option<Duration>,
+    /// Only the rollout of this revision counts.
+    pub(super) revision: Option<String>,
+}
+
+/// What is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Show {
+    /// The state, drawn in place on a terminal.
+    Drawing,
+    /// A line for each change.
+    Lines,
+    Nothing,
+}
+
+/// Why following has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum FollowEnd {
+    Complete,
+    /// A rollout does not continue by itself; its note.
+    Stalled(String),
+    /// Another revision is staged instead, or nothing.
+    Superseded(String),
+    TimedOut,
+    /// Ctrl-C.
+    Interrupted,
+}
+
+impl FollowEnd {
+    /// The exit code of the program.
+    pub(super) const fn code(&self) -> u8 {
+        match self {
+            Self::Complete => 0,
+            Self::Stalled(_) | Self::Superseded(_) => 1,
+            Self::TimedOut => 2,
+            // As of a program that the signal has ended.
+            Self::Interrupted => 130,
+        }
     }
 }
 
-async fn until_complete(source: &StatusSource, terminal: bool) -> anyhow::Result<()> {
-    let mut stream = source.changes();
-    let mut shown: Vec<StatusView> = Vec::new();
-    let mut drawn = String::new();
-    loop {
-        let views = source.load().await?;
-        if terminal {
-            let text = render(&views, shape(Width::OfTerminal));
-            if text != drawn {
-                print(&(over(&drawn) + &text))?;
-                drawn = text;
+/// The end, if these views are the last. Where several sets are shown, the others continue if one is stalled.
+pub(super) fn end(views: &[StatusView], revision: Option<&str>) -> Option<FollowEnd> {
+    if let Some(revision) = revision
+        && let Some(other) = views.iter().find(|view| !view.has(revision))
+    {
+        let instead = other.staged.clone().unwrap_or_else(|| "nothing".to_owned());
+        return Some(FollowEnd::Superseded(instead));
+    }
+    let has_ended = |view: &StatusView| view.is_done() || view.stalled;
+    if views.is_empty() || !views.iter().all(has_ended) {
+        return None;
+    }
+    let stalled = views.iter().find(|view| view.stalled && !view.is_done());
+    Some(stalled.map_or(FollowEnd::Complete, |view| {
+        FollowEnd::Stalled(view.note.clone().unwrap_or_default())
+    }))
+}
+
+impl Follow {
+    /// Follows until the end, the time-out or Ctrl-C. Waits for the rollout of a set that has none.
+    ///
+    /// # Errors
+    /// If something cannot be read.
+    pub(super) async fn run(&self, source: &StatusSource) -> anyhow::Result<FollowEnd> {
+        let limit = async {
+            match self.timeout {
+                Some(timeout) => sleep(timeout).await,
+                None => std::future::pending().await,
             }
-        } else {
-            for line in changes(&shown, &views) {
-                print(&(line + "\n"))?;
+        };
+        tokio::select! {
+            ended = self.until_end(source) => ended,
+            () = limit => Ok(FollowEnd::TimedOut),
+            _ = tokio::signal::ctrl_c() => Ok(FollowEnd::Interrupted),
+        }
+    }
+
+    async fn until_end(&self, source: &StatusSource) -> anyhow::Result<FollowEnd> {
+        let mut stream = source.changes();
+        let mut shown: Vec<StatusView> = Vec::new();
+        let mut drawn = String::new();
+        loop {
+            let views = source.load().await?;
+            match self.show {
+                Show::Drawing => {
+                    let (width, rows) = terminal();
+                    // The last row is for the cursor.
+                    let text = fit(&views, shape(width), rows.saturating_sub(1));
+                    if text != drawn {
+                        print(&(over(&drawn) + &text))?;
+                        drawn = text;
+                    }
+                }
+                Show::Lines => {
+                    for line in changes(&shown, &views) {
+                        print(&(line + "\n"))?;
+                    }
+                }
+                Show::Nothing => {}
             }
+            if let Some(end) = end(&views, self.revision.as_deref()) {
+                return Ok(end);
+            }
+            shown = views;
+            next(&mut stream).await;
         }
-        if !views.is_empty() && views.iter().all(StatusView::is_done) {
-            return Ok(());
-        }
-        shown = views;
-        next(&mut stream).await;
     }
 }
 
@@ -68,7 +149,37 @@ fn over(old: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::over;
+    use super::super::view::tests::shown;
+    use super::{FollowEnd, end, over};
+
+    /// The state of each rollout, the revision that is waited for, and the exit code; none goes on.
+    const ENDS: &[(&[&str], Option<&str>, Option<u8>)] = &[
+        (&[], None, None),
+        (&["complete"], None, Some(0)),
+        (&["complete", "complete"], None, Some(0)),
+        (&["reconciling"], None, None),
+        (&["stalled"], None, Some(1)),
+        (&["stalled", "reconciling"], None, None),
+        (&["stalled", "complete"], None, Some(1)),
+        (&["complete"], Some("r"), Some(0)),
+        (&["reconciling"], Some("r"), None),
+        (&["stalled"], Some("r"), Some(1)),
+        (&["reconciling"], Some("other"), Some(1)),
+        (&["complete"], Some("other"), Some(1)),
+    ];
+
+    #[test]
+    fn end_of_each_combination_has_its_exit_code() {
+        for (states, revision, expected) in ENDS {
+            let views: Vec<_> = states.iter().map(|state| shown(state, "r")).collect();
+            let found = end(&views, *revision).map(|end| end.code());
+            assert_eq!(found, *expected, "{states:?} {revision:?}");
+        }
+        assert_eq!(
+            [FollowEnd::TimedOut, FollowEnd::Interrupted].map(|end| end.code()),
+            [2, 130]
+        );
+    }
 
     #[test]
     fn over_clears_the_old_text() {

@@ -10,33 +10,54 @@ mod replacement;
 mod rollout;
 mod source;
 mod view;
+pub(crate) mod wait;
 
 use std::io::{IsTerminal as _, stdout};
+use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
-use self::render::{Paint, Shape, render};
+use self::follow::{Follow, FollowEnd, Show};
+use self::render::{Paint, Shape, Width, render};
 use self::source::StatusSource;
 use self::view::StatusView;
 use super::ClusterArguments;
+use super::cluster::duration;
 use super::output::{self, print};
 
 /// Show the progress of rollouts and the state of each PVC
 ///
 /// Also shows whether the StatefulSet is being replaced, was replaced, or why not. `--watch` ends when every rollout is
-/// complete. If the annotation replace-set of a StatefulSet is WhenComplete, or its replacement has begun, it ends when
-/// the StatefulSet is replaced, or when that is not possible now.
+/// complete or stalled. If the annotation replace-set of a StatefulSet is WhenComplete, or its replacement has begun, it
+/// ends when the StatefulSet is replaced, or when that is not possible now.
+///
+/// With `--watch`, exits with 0 if every rollout is complete, with 1 if one is stalled, with 2 after the time-out, and
+/// with 3 if the cluster cannot be read.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     which: Selection,
-    /// Show every change until the rollout is complete, or until Ctrl-C
+    /// Show every change until the rollout is complete or stalled, or until Ctrl-C
     #[arg(short, long, conflicts_with = "output")]
     watch: bool,
+    /// How long to watch, such as 10m; without a limit if omitted
+    #[arg(long, value_name = "DURATION", value_parser = duration, requires = "watch")]
+    timeout: Option<Duration>,
     /// Output format
     #[arg(short, long, value_name = "FORMAT")]
     output: Option<StatusFormat>,
+}
+
+/// Show every change of a rollout until it is complete or stalled, as `status --watch`
+#[derive(Debug, Args)]
+pub(crate) struct WatchArguments {
+    #[command(flatten)]
+    which: Selection,
+    /// How long to watch, such as 10m; without a limit if omitted
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    timeout: Option<Duration>,
 }
 
 /// The output formats other than text.
@@ -60,32 +81,71 @@ pub(crate) struct Selection {
     /// Show rollouts across all namespaces
     #[arg(short = 'A', long, conflicts_with = "namespace")]
     all_namespaces: bool,
+    /// Only StatefulSets with these labels, such as app=web,tier!=test
+    #[arg(short = 'l', long, value_name = "LABELS")]
+    selector: Option<String>,
 }
 
-pub(crate) async fn run(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Result<()> {
+pub(crate) fn run(cluster: &ClusterArguments, arguments: &Arguments) -> ExitCode {
     if arguments.watch {
-        return watch(cluster, &arguments.which).await;
+        return exit(watch_all(cluster, &arguments.which, arguments.timeout));
     }
-    let views = source(cluster, &arguments.which).await?.load().await?;
-    print(&text(&views, arguments.output)?)
+    super::wait_for(async {
+        let views = source(cluster, &arguments.which).await?.load().await?;
+        print(&text(&views, arguments.output)?)
+    })
 }
 
-/// Shows every change until the rollout is complete: the subcommand `watch`.
-pub(crate) async fn watch(cluster: &ClusterArguments, which: &Selection) -> anyhow::Result<()> {
-    follow::follow(&source(cluster, which).await?, stdout().is_terminal()).await
+/// Shows every change until the rollout is complete or stalled: the subcommand `watch`.
+pub(crate) fn watch(cluster: &ClusterArguments, arguments: &WatchArguments) -> ExitCode {
+    exit(watch_all(cluster, &arguments.which, arguments.timeout))
+}
+
+async fn watch_all(
+    cluster: &ClusterArguments,
+    which: &Selection,
+    timeout: Option<Duration>,
+) -> anyhow::Result<FollowEnd> {
+    let show = if stdout().is_terminal() {
+        Show::Drawing
+    } else {
+        Show::Lines
+    };
+    let follow = Follow {
+        show,
+        timeout,
+        revision: None,
+    };
+    follow.run(&source(cluster, which).await?).await
+}
+
+/// The exit code of a command that follows a rollout. An error is printed.
+fn exit(task: impl Future<Output = anyhow::Result<FollowEnd>>) -> ExitCode {
+    match super::runtime().and_then(|runtime| runtime.block_on(task)) {
+        Ok(end) => ExitCode::from(end.code()),
+        Err(error) => {
+            eprintln!("error: {}", super::in_words(&error));
+            ExitCode::from(3)
+        }
+    }
 }
 
 async fn source(cluster: &ClusterArguments, which: &Selection) -> anyhow::Result<StatusSource> {
     let (client, namespace) = cluster.connect().await?;
     let namespace = (!which.all_namespaces).then_some(namespace);
-    Ok(StatusSource::new(client, namespace, which.names.clone()))
+    Ok(StatusSource::new(
+        client,
+        namespace,
+        which.names.clone(),
+        which.selector.clone(),
+    ))
 }
 
 fn text(views: &[StatusView], output: Option<StatusFormat>) -> anyhow::Result<String> {
     let document = || json!({"apiVersion": "cli.claim-rollout.io/v1alpha1", "kind": "StatusList", "items": views});
     Ok(match output {
-        None => render(views, shape(Width::OfTerminal)),
-        Some(StatusFormat::Wide) => render(views, shape(Width::Unlimited)),
+        None => render(views, shape(terminal().0)),
+        Some(StatusFormat::Wide) => render(views, shape(Width::Wide)),
         Some(StatusFormat::Json) => output::json(&document())?,
         Some(StatusFormat::Yaml) => output::yaml(&document())?,
         Some(StatusFormat::Name) => views.iter().map(resource_name).collect(),
@@ -102,25 +162,22 @@ fn resource_name(view: &StatusView) -> String {
     format!("{kind}/{}\n", view.name)
 }
 
-/// The maximum width of lines.
-#[derive(Clone, Copy)]
-enum Width {
-    OfTerminal,
-    Unlimited,
+/// The width of lines for standard output, and the rows of the terminal.
+fn terminal() -> (Width, usize) {
+    use terminal_size::{Height, Width as Columns, terminal_size_of};
+    match terminal_size_of(stdout()) {
+        Some((Columns(columns), Height(rows))) => (Width::Terminal(columns.into()), rows.into()),
+        None if stdout().is_terminal() => (Width::Terminal(80), usize::MAX),
+        None => (Width::Pipe, usize::MAX),
+    }
 }
 
 /// The drawing style for standard output.
 fn shape(width: Width) -> Shape {
-    let columns = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
-    Shape {
-        paint: if output::is_coloured() {
-            Paint::Coloured
-        } else {
-            Paint::Plain
-        },
-        width: match width {
-            Width::OfTerminal => Some(columns.unwrap_or(80)),
-            Width::Unlimited => None,
-        },
-    }
+    let paint = if output::is_coloured() {
+        Paint::Coloured
+    } else {
+        Paint::Plain
+    };
+    Shape { paint, width }
 }

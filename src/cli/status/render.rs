@@ -10,8 +10,29 @@ use crate::templates::UpdatePolicy;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
     pub(crate) paint: Paint,
-    /// The maximum width of a line; without one, more values are shown.
-    pub(crate) width: Option<usize>,
+    pub(crate) width: Width,
+}
+
+/// The width of lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Width {
+    /// That of a terminal: lines are cut.
+    Terminal(usize),
+    /// No lines are cut: something else reads them.
+    Pipe,
+    /// No lines are cut, and more values are shown.
+    Wide,
+}
+
+impl Width {
+    /// The column in which a heading ends.
+    const fn heading(self) -> Option<usize> {
+        match self {
+            Self::Terminal(columns) => Some(columns),
+            Self::Pipe => Some(80),
+            Self::Wide => None,
+        }
+    }
 }
 
 /// With colours or without.
@@ -40,10 +61,39 @@ const BAR: usize = 10;
 
 /// All views, one below the other.
 pub(crate) fn render(views: &[StatusView], shape: Shape) -> String {
+    render_rows(views, shape, Rows::All)
+}
+
+/// All views in at most this number of rows: neighbours that are done, or have not begun, are one line; what is left
+/// over is cut.
+pub(crate) fn fit(views: &[StatusView], shape: Shape, rows: usize) -> String {
+    let all = render(views, shape);
+    if all.lines().count() <= rows {
+        return all;
+    }
+    let folded = render_rows(views, shape, Rows::Folded);
+    let lines: Vec<&str> = folded.lines().collect();
+    if lines.len() <= rows {
+        return folded;
+    }
+    let shown = rows.saturating_sub(1);
+    let more = format!("… {} more lines", lines.len() - shown);
+    let kept = lines.iter().take(shown).copied().chain([more.as_str()]);
+    kept.map(|line| line.to_owned() + "\n").collect()
+}
+
+/// Whether neighbours in the same state are one line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rows {
+    All,
+    Folded,
+}
+
+fn render_rows(views: &[StatusView], shape: Shape, rows: Rows) -> String {
     if views.is_empty() {
         return "no rollouts found (-A shows all namespaces)\n".to_owned();
     }
-    let blocks: Vec<String> = views.iter().map(|view| block(view, shape)).collect();
+    let blocks: Vec<String> = views.iter().map(|view| block(view, shape, rows)).collect();
     blocks.join("\n")
 }
 
@@ -60,14 +110,14 @@ pub(crate) fn changes(before: &[StatusView], after: &[StatusView]) -> Vec<String
             if !same {
                 let ClaimView {
                     name,
-                    request,
+                    desired,
                     capacity,
                     state,
                     reason,
                     ..
                 } = claim;
                 lines.push(clean(
-                    format!("{set} {name}: {capacity} -> {request} {state} {reason}").trim_end(),
+                    format!("{set} {name}: {capacity} -> {desired} {state} {reason}").trim_end(),
                 ));
             }
         }
@@ -94,7 +144,7 @@ pub(crate) fn changes(before: &[StatusView], after: &[StatusView]) -> Vec<String
 }
 
 /// A set and its claims.
-fn block(view: &StatusView, shape: Shape) -> String {
+fn block(view: &StatusView, shape: Shape, rows: Rows) -> String {
     let mut lines = vec![heading(view, shape)];
     if let Some(note) = &view.note {
         let ink = if view
@@ -116,8 +166,21 @@ fn block(view: &StatusView, shape: Shape) -> String {
     let columns = ColumnWidths::of(&view.claims);
     let replicas = replicas(view);
     let plain = view.pods.is_empty() && replicas.iter().all(|(_, _, claims)| claims.len() == 1);
-    for (index, (name, pod, claims)) in replicas.iter().enumerate() {
-        let (branch, trunk) = branches(index, replicas.len());
+    let runs: Vec<&[ReplicaLines<'_>]> = match rows {
+        Rows::All => replicas.chunks(1).collect(),
+        Rows::Folded => replicas
+            .chunk_by(|one, next| still(one).is_some() && still(one) == still(next))
+            .collect(),
+    };
+    for (index, run) in runs.iter().enumerate() {
+        let (branch, trunk) = branches(index, runs.len());
+        let (name, pod, claims) = match run {
+            [one] => one,
+            many => {
+                lines.push(folded(branch, many));
+                continue;
+            }
+        };
         if plain {
             let ordinal = format!("{:>1$}  ", claims[0].ordinal, columns.ordinal);
             lines.extend(
@@ -145,7 +208,7 @@ fn replaced(replacement: &ReplacementView, shape: Shape) -> StyledLine {
         ReplacementPhase::Unknown => Ink::Text,
     };
     let mut pieces = vec![(Ink::Text, "  ".to_owned()), (ink, replacement.text())];
-    if let (None, Some(since)) = (shape.width, &replacement.since) {
+    if let (Width::Wide, Some(since)) = (shape.width, &replacement.since) {
         pieces.push((Ink::Quiet, format!("  since {since}")));
     }
     StyledLine(pieces)
@@ -153,6 +216,27 @@ fn replaced(replacement: &ReplacementView, shape: Shape) -> StyledLine {
 
 /// A replica: its name, its Pod where one is shown, and its claims.
 type ReplicaLines<'a> = (String, Option<PodState>, Vec<&'a ClaimView>);
+
+/// The state of the PVCs of a replica, if they are all done or have all not begun.
+fn still<'a>((_, pod, claims): &ReplicaLines<'a>) -> Option<(&'a str, Option<PodState>)> {
+    let state = claims.first()?.state.as_str();
+    let same = claims
+        .iter()
+        .all(|claim| claim.state == state && claim.reason.is_empty());
+    (same && matches!(state, "Done" | "Pending" | "")).then_some((state, *pod))
+}
+
+/// `├─ web-59 to web-41  Done`
+fn folded(branch: &str, run: &[ReplicaLines<'_>]) -> StyledLine {
+    let name = |replica: Option<&ReplicaLines<'_>>| replica.map_or_else(String::new, |(name, ..)| name.clone());
+    let (state, pod) = run.first().and_then(still).unwrap_or_default();
+    let pod = pod.map(|pod| format!("  Pods {}", pod.as_str())).unwrap_or_default();
+    StyledLine(vec![
+        (Ink::Quiet, format!("  {branch} ")),
+        (Ink::Name, format!("{} to {}", name(run.first()), name(run.last()))),
+        (ink(state), format!("  {} replicas  {state}{pod}", run.len())),
+    ])
+}
 
 /// The replicas, highest ordinal first.
 fn replicas(view: &StatusView) -> Vec<ReplicaLines<'_>> {
@@ -208,6 +292,7 @@ fn heading(view: &StatusView, shape: Shape) -> StyledLine {
         let used: usize = pieces.iter().map(|(_, text)| text.chars().count()).sum();
         let gap = shape
             .width
+            .heading()
             .map_or(2, |width| width.saturating_sub(used + end.chars().count()).max(2));
         let ink = match target.state {
             RolloutPhase::Reconciling => Ink::Busy,
@@ -231,7 +316,7 @@ fn progress(target: &TargetView) -> String {
 struct ColumnWidths {
     ordinal: usize,
     name: usize,
-    request: usize,
+    desired: usize,
     capacity: usize,
     state: usize,
 }
@@ -242,7 +327,7 @@ impl ColumnWidths {
         Self {
             ordinal: widest(|claim| claim.ordinal.to_string().len()),
             name: widest(|claim| claim.name.chars().count()),
-            request: widest(|claim| claim.request.chars().count()),
+            desired: widest(|claim| claim.desired.chars().count()),
             capacity: widest(|claim| claim.capacity.chars().count()),
             state: widest(|claim| claim.state.chars().count()),
         }
@@ -252,21 +337,21 @@ impl ColumnWidths {
 /// `├─ 1  data-web-1  10Gi -> 20Gi  █████░░░░░  Expanding  the driver works`
 fn row(claim: &ClaimView, branch: &str, ordinal: &str, columns: &ColumnWidths, shape: Shape) -> StyledLine {
     let ink = ink(&claim.state);
-    let (request, capacity) = (columns.request, columns.capacity);
+    let (desired, capacity) = (columns.desired, columns.capacity);
     let mut pieces = vec![
         (Ink::Quiet, branch.to_owned()),
         (Ink::Text, ordinal.to_owned()),
         (Ink::Name, format!("{:<1$}  ", claim.name, columns.name)),
         (
             Ink::Text,
-            format!("{:>capacity$} -> {:<request$}  ", claim.capacity, claim.request),
+            format!("{:>capacity$} -> {:<desired$}  ", claim.capacity, claim.desired),
         ),
-        (ink, bar(claim.percent)),
+        (ink, bar(if has_begun(claim) { claim.percent } else { 0 })),
     ];
     if columns.state > 0 {
         pieces.push((ink, format!("  {:<1$}", claim.state, columns.state)));
     }
-    if shape.width.is_none() {
+    if shape.width == Width::Wide {
         let class = claim.attributes_class.as_deref().unwrap_or("-");
         let revision = claim.revision.as_deref().unwrap_or("-");
         pieces.push((Ink::Quiet, format!("  class {class}  revision {revision}")));
@@ -275,6 +360,11 @@ fn row(claim: &ClaimView, branch: &str, ordinal: &str, columns: &ColumnWidths, s
         pieces.push((Ink::Quiet, format!("  {}", claim.reason)));
     }
     StyledLine(pieces)
+}
+
+/// False iff the rollout has not changed the PVC yet.
+fn has_begun(claim: &ClaimView) -> bool {
+    claim.state != "Pending"
 }
 
 /// A bar that is full only at 100.
@@ -317,7 +407,10 @@ impl StyledLine {
     /// The line, cut to the width and painted.
     fn draw(&self, shape: Shape) -> String {
         let total: usize = self.0.iter().map(|(_, text)| text.chars().count()).sum();
-        let cut = shape.width.filter(|width| total > *width);
+        let cut = match shape.width {
+            Width::Terminal(width) if total > width => Some(width),
+            _ => None,
+        };
         let mut room = cut.map_or(usize::MAX, |width| width.saturating_sub(1));
         let mut line = String::new();
         for (ink, text) in &self.0 {

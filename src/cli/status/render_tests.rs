@@ -1,13 +1,13 @@
 use serde_json::json;
 
-use super::{Paint, Shape, changes, render};
+use super::{Paint, Shape, Width, changes, fit, render};
 use crate::cli::status::pods::{PodState, PodStatusView};
 use crate::cli::status::rollout::RolloutPhase;
 use crate::cli::status::view::{ClaimView, StatusView, TargetView};
 
 const PLAIN: Shape = Shape {
     paint: Paint::Plain,
-    width: Some(80),
+    width: Width::Terminal(80),
 };
 
 fn claim(ordinal: u32, capacity: &str, percent: u8, state: &str, reason: &str) -> ClaimView {
@@ -15,6 +15,7 @@ fn claim(ordinal: u32, capacity: &str, percent: u8, state: &str, reason: &str) -
         name: format!("data-web-{ordinal}"),
         ordinal,
         request: if state == "Pending" { "10Gi" } else { "20Gi" }.to_owned(),
+        desired: "20Gi".to_owned(),
         capacity: capacity.to_owned(),
         percent,
         state: state.to_owned(),
@@ -45,6 +46,8 @@ fn web() -> StatusView {
         ],
         pods: Vec::new(),
         complete: false,
+        stalled: false,
+        staged: Some("6c9f7d5b84".to_owned()),
         replacement: None,
         awaits_replacement: false,
     }
@@ -57,7 +60,7 @@ shop/web  6c9f7d5b84  InPlace, LockStep                1/3 replicas, Reconciling
   waiting for data-web-1
   ├─ 2  data-web-2  20Gi -> 20Gi  ██████████  Done
   ├─ 1  data-web-1  10Gi -> 20Gi  █████░░░░░  Expanding  the driver works
-  └─ 0  data-web-0  10Gi -> 10Gi  █████░░░░░  Pending
+  └─ 0  data-web-0  10Gi -> 20Gi  ░░░░░░░░░░  Pending
 ";
     assert_eq!(render(&[web()], PLAIN), expected);
 }
@@ -69,6 +72,7 @@ fn render_several_claims_or_pods_add_a_level() {
         name: claim.name.replace("data", "log"),
         capacity: "1Gi".to_owned(),
         request: "1Gi".to_owned(),
+        desired: "1Gi".to_owned(),
         ..claim.clone()
     };
     let logs: Vec<ClaimView> = view.claims.iter().map(log).collect();
@@ -127,7 +131,10 @@ shop/web  6c9f7d5b84  InPlace, LockStep                1/3 replicas, Reconciling
   not replaced: PodNotReady: Pod web-1 is not Ready
 ";
     assert_eq!(render(std::slice::from_ref(&view), PLAIN), expected);
-    let wide = Shape { width: None, ..PLAIN };
+    let wide = Shape {
+        width: Width::Wide,
+        ..PLAIN
+    };
     let text = render(std::slice::from_ref(&view), wide);
     assert!(
         text.ends_with("Pod web-1 is not Ready  since 2026-11-23T12:00:00Z\n"),
@@ -150,7 +157,7 @@ fn render_lines_fit_the_width() {
         for line in render(
             &[view.clone()],
             Shape {
-                width: Some(width),
+                width: Width::Terminal(width),
                 ..PLAIN
             },
         )
@@ -159,10 +166,74 @@ fn render_lines_fit_the_width() {
             assert!(line.chars().count() <= width.max(1), "{width}: {line}");
         }
     }
-    let wide = render(&[view], Shape { width: None, ..PLAIN });
+    let wide = render(
+        &[view],
+        Shape {
+            width: Width::Wide,
+            ..PLAIN
+        },
+    );
     assert!(
         wide.contains(&"x".repeat(300)) && wide.contains("class -  revision -"),
         "{wide}"
+    );
+}
+
+#[test]
+fn render_of_each_width() {
+    let mut view = web();
+    let reason = "exceeded quota: storage-of-team-a, requested: requests.storage=10Gi, used: 95Gi, limited: 100Gi";
+    view.claims[1].reason = reason.to_owned();
+    let widest = |width: Width| {
+        let text = render(std::slice::from_ref(&view), Shape { width, ..PLAIN });
+        let heading = text.lines().next().expect("a heading").chars().count();
+        (heading, text.contains(reason), text.contains('…'))
+    };
+    for (width, expected) in [
+        (Width::Terminal(60), (60, false, true)),
+        (Width::Terminal(80), (80, false, true)),
+        (Width::Terminal(200), (200, true, false)),
+        (Width::Pipe, (80, true, false)),
+    ] {
+        assert_eq!(widest(width), expected, "{width:?}");
+    }
+    let expected = "\
+shop/web  6c9f7d5b84  InPlace, LockStep  1/3 replicas, Reco…
+  waiting for data-web-1
+  ├─ 2  data-web-2  20Gi -> 20Gi  ██████████  Done
+  ├─ 1  data-web-1  10Gi -> 20Gi  █████░░░░░  Expanding  ex…
+  └─ 0  data-web-0  10Gi -> 20Gi  ░░░░░░░░░░  Pending
+";
+    let narrow = Shape {
+        width: Width::Terminal(60),
+        ..PLAIN
+    };
+    assert_eq!(render(&[view], narrow), expected);
+}
+
+#[test]
+fn sixty_replicas_fit_a_small_terminal() {
+    let mut view = web();
+    let of = |ordinal: u32| match ordinal {
+        41.. => claim(ordinal, "20Gi", 100, "Done", ""),
+        40 => claim(ordinal, "10Gi", 50, "Expanding", "the driver works"),
+        _ => claim(ordinal, "10Gi", 50, "Pending", ""),
+    };
+    view.claims = (0..60).rev().map(of).collect();
+    let expected = "\
+shop/web  6c9f7d5b84  InPlace, LockStep                1/3 replicas, Reconciling
+  waiting for data-web-1
+  ├─ web-59 to web-41  19 replicas  Done
+  ├─ 40  data-web-40  10Gi -> 20Gi  █████░░░░░  Expanding  the driver works
+  └─ web-39 to web-0  40 replicas  Pending
+";
+    let views = [view];
+    assert_eq!(fit(&views, PLAIN, 24), expected);
+    assert_eq!(fit(&views, PLAIN, 100), render(&views, PLAIN));
+    let least = fit(&views, PLAIN, 3);
+    assert!(
+        least.lines().count() == 3 && least.ends_with("… 3 more lines\n"),
+        "{least}"
     );
 }
 

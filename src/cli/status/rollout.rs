@@ -120,15 +120,17 @@ impl Rollout {
             .find(|condition| condition.r#type == kind && condition.status == "True")
     }
 
+    /// True iff the status is that of the present spec.
+    pub(super) fn is_seen(&self) -> bool {
+        let generation = self.metadata.generation;
+        generation.is_none_or(|generation| self.status.observed_generation >= generation)
+    }
+
     /// The state of the rollout.
     pub(super) fn state(&self) -> RolloutPhase {
-        let seen = self
-            .metadata
-            .generation
-            .is_none_or(|generation| self.status.observed_generation >= generation);
         if self.condition("Stalled").is_some() {
             RolloutPhase::Stalled
-        } else if seen && self.condition("Ready").is_some() {
+        } else if self.is_seen() && self.condition("Ready").is_some() {
             RolloutPhase::Complete
         } else {
             RolloutPhase::Reconciling

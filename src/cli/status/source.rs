@@ -18,6 +18,8 @@ pub(crate) struct StatusSource {
     client: Client,
     namespace: Option<String>,
     names: Vec<String>,
+    /// Labels of the sets.
+    selector: Option<String>,
 }
 
 /// Namespace and name, and the set and the rollout if they exist.
@@ -28,11 +30,12 @@ pub(crate) type Changes = SelectAll<BoxStream<'static, ()>>;
 
 impl StatusSource {
     /// The sets of these names, or all with a rollout; in `namespace`, or in all.
-    pub(crate) fn new(client: Client, namespace: Option<String>, names: Vec<String>) -> Self {
+    pub(crate) fn new(client: Client, namespace: Option<String>, names: Vec<String>, selector: Option<String>) -> Self {
         Self {
             client,
             namespace,
             names,
+            selector,
         }
     }
 
@@ -41,8 +44,11 @@ impl StatusSource {
     /// # Errors
     /// If a named set is not found, or something cannot be read.
     pub(crate) async fn load(&self) -> anyhow::Result<Vec<StatusView>> {
-        let rollouts = self.rollouts().await?;
+        let mut rollouts = self.rollouts().await?;
         let sets = self.list::<StatefulSet>(&self.only()).await?;
+        if self.selector.is_some() {
+            rollouts.retain(|rollout| sets.iter().any(|set| rollout.shows(set)));
+        }
         let known = |set: &StatefulSet| rollouts.iter().any(|rollout| rollout.shows(set));
         let named = |set: &StatefulSet| self.names.iter().any(|name| Some(name) == set.metadata.name.as_ref());
         let mut shown: Vec<ShownSet<'_>> = Vec::new();
@@ -120,11 +126,13 @@ impl StatusSource {
         }
     }
 
-    /// Selects a single named set, to read less.
+    /// Selects by label, and a single named set, to read less.
     fn only(&self) -> ListParams {
+        let mut parameters = ListParams::default();
+        parameters.label_selector.clone_from(&self.selector);
         match &self.names[..] {
-            [name] => ListParams::default().fields(&format!("metadata.name={name}")),
-            _ => ListParams::default(),
+            [name] => parameters.fields(&format!("metadata.name={name}")),
+            _ => parameters,
         }
     }
 

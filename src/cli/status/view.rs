@@ -29,6 +29,10 @@ pub(crate) struct StatusView {
     pub(crate) pods: Vec<PodStatusView>,
     /// True iff every replica is at the target revision.
     pub(crate) complete: bool,
+    /// True iff the rollout of what is staged now does not continue by itself.
+    pub(crate) stalled: bool,
+    /// The revision that is staged now.
+    pub(crate) staged: Option<String>,
     /// The replacement of the set, if it is of what is staged now.
     pub(crate) replacement: Option<ReplacementView>,
     /// True iff a replacement of the set is asked for, or has begun, and has not ended.
@@ -55,6 +59,8 @@ pub(crate) struct ClaimView {
     pub(crate) name: String,
     pub(crate) ordinal: u32,
     pub(crate) request: String,
+    /// The size that the rollout leads to; the request where it changes nothing.
+    pub(crate) desired: String,
     pub(crate) capacity: String,
     /// The capacity in percent of the desired size.
     pub(crate) percent: u8,
@@ -69,6 +75,14 @@ impl StatusView {
     /// True iff nothing more happens without the user.
     pub(super) const fn is_done(&self) -> bool {
         self.complete && !self.awaits_replacement
+    }
+
+    /// True iff this revision is staged, or is live because the set was replaced.
+    pub(super) fn has(&self, revision: &str) -> bool {
+        match &self.staged {
+            Some(staged) => staged == revision,
+            None => self.complete && self.target.as_ref().is_some_and(|target| target.revision == revision),
+        }
     }
 }
 
@@ -95,6 +109,7 @@ pub(crate) fn view(
     rows.sort_by(|a, b| b.ordinal.cmp(&a.ordinal).then_with(|| a.name.cmp(&b.name)));
     let staged = set.and_then(staged_revision);
     let current = rollout.is_some_and(|rollout| staged.as_ref().is_none_or(|staged| *staged == rollout.spec.revision));
+    let state = rollout.filter(|_| current).map(Rollout::state);
     let replacement = replacement::shown(rollout.and_then(|rollout| rollout.status.replacement.as_ref()), set);
     StatusView {
         namespace: namespace.to_owned(),
@@ -105,7 +120,9 @@ pub(crate) fn view(
         pods: set.map_or_else(Vec::new, |set| pods::pods(set, all_pods)),
         awaits_replacement: replacement::is_awaited(replacement.as_ref(), set),
         replacement,
-        complete: current && rollout.is_some_and(|rollout| rollout.state() == RolloutPhase::Complete),
+        complete: state == Some(RolloutPhase::Complete),
+        stalled: state == Some(RolloutPhase::Stalled) && rollout.is_some_and(Rollout::is_seen),
+        staged,
     }
 }
 
@@ -161,12 +178,14 @@ fn claim_view(claim: &PersistentVolumeClaim, template: &str, ordinal: u32, rollo
         .as_ref()
         .and_then(|labels| labels.get(keys::REVISION))
         .cloned();
-    let sizes = [
-        rollout.and_then(|rollout| rollout.sizes().remove(template)),
-        request.parse().ok(),
-    ];
-    let desired = sizes.into_iter().flatten().max();
+    let target = rollout.and_then(|rollout| rollout.sizes().remove(template));
+    let own: Option<Quantity> = request.parse().ok();
+    // A PVC never gets smaller.
+    let leads = target.as_ref() > own.as_ref();
+    let desired = if leads { target } else { own };
     let percent = percent(capacity.parse().ok().as_ref(), desired.as_ref());
+    let follows = rollout.is_some_and(|rollout| rollout.spec.update_policy != "OnClaimDelete");
+    let size = desired.filter(|_| leads && follows).map(|size| size.to_string());
     let (state, reason) = rollout.map_or((String::new(), String::new()), |rollout| {
         match state(claim, &name, revision.as_deref(), rollout) {
             // The label states what was written, not what the driver has done.
@@ -178,6 +197,7 @@ fn claim_view(claim: &PersistentVolumeClaim, template: &str, ordinal: u32, rollo
     });
     ClaimView {
         percent,
+        desired: size.unwrap_or_else(|| request.clone()),
         attributes_class: spec.and_then(|spec| spec.volume_attributes_class_name.clone()),
         name,
         ordinal,
@@ -219,6 +239,7 @@ fn missing_claim(status: &ReportedClaim) -> ClaimView {
         name: status.name.clone(),
         ordinal: status.ordinal,
         request: "-".to_owned(),
+        desired: "-".to_owned(),
         capacity: "-".to_owned(),
         percent: 0,
         state: status.state.clone(),
@@ -296,4 +317,4 @@ fn note(name: &str, set: Option<&StatefulSet>, rollout: Option<&Rollout>, staged
 
 #[cfg(test)]
 #[path = "view_tests.rs"]
-mod tests;
+pub(super) mod tests;

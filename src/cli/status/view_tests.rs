@@ -15,6 +15,16 @@ fn set(annotations: &Value) -> StatefulSet {
     serde_json::from_value(set).expect("a set")
 }
 
+/// A set whose rollout of what is staged is in this state.
+pub(in crate::cli::status) fn shown(state: &str, revision: &str) -> StatusView {
+    StatusView {
+        complete: state == "complete",
+        stalled: state == "stalled",
+        staged: Some(revision.to_owned()),
+        ..super::view("shop", "web", None, None, &[], &[])
+    }
+}
+
 fn claim(name: &str, revision: Option<&str>, request: &str, capacity: &str) -> PersistentVolumeClaim {
     let labels = revision.map(|revision| json!({"claim-rollout.io/revision": revision}));
     let claim = json!({

@@ -1,0 +1,157 @@
+//! The settings that the cluster uses: those of the policy object of Kubewarden, or else those in the ConfigMap of the
+//! installation.
+
+use anyhow::Context as _;
+use kube::Client;
+use kube::api::{DynamicObject, ListParams};
+use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
+
+use super::cluster::{kind, objects};
+use super::files::read_settings;
+
+/// The label of our objects.
+const OURS: &str = "app.kubernetes.io/name=claim-rollout";
+
+/// Settings, and the object that contains them.
+#[derive(Debug)]
+pub(crate) struct FoundSettings {
+    /// The object as kubectl names it, or why there is none.
+    pub(crate) place: String,
+    pub(crate) settings: Box<RawValue>,
+}
+
+/// Reads the settings of the cluster. Without an object, or without the right to read one, these are the default ones.
+///
+/// # Errors
+/// If the API server does not answer, or the settings cannot be read.
+pub(crate) async fn read(client: &Client, namespace: &str) -> anyhow::Result<FoundSettings> {
+    let kinds = [
+        ("policies.kubewarden.io", "ClusterAdmissionPolicy", None),
+        ("policies.kubewarden.io", "AdmissionPolicy", Some(namespace)),
+        ("", "ConfigMap", None),
+    ];
+    let mut forbidden = Vec::new();
+    for (group, name, namespace) in kinds {
+        let api = objects(client, namespace, &kind(group, "v1", name));
+        let listed = match api.list(&selection(name)).await {
+            Ok(listed) => listed.items,
+            // Kubewarden is not installed.
+            Err(kube::Error::Api(status)) if status.code == 404 => continue,
+            Err(kube::Error::Api(status)) if status.code == 403 => {
+                forbidden.push(format!("{}s", name.to_lowercase()));
+                continue;
+            }
+            Err(error) => return Err(error.into()),
+        };
+        if let Some(found) = listed.iter().find_map(|object| settings(name, object)) {
+            return found;
+        }
+    }
+    let why = if forbidden.is_empty() {
+        "no policy object or ConfigMap with settings found".to_owned()
+    } else {
+        format!("you may not list {}", forbidden.join(", "))
+    };
+    Ok(FoundSettings {
+        place: format!("the default ones: {why}"),
+        settings: read_settings("{}")?,
+    })
+}
+
+/// The policy objects may be somebody's own.
+fn selection(kind: &str) -> ListParams {
+    if kind == "ConfigMap" {
+        ListParams::default().labels(OURS)
+    } else {
+        ListParams::default()
+    }
+}
+
+/// The settings of an object that has ours.
+fn settings(kind: &str, object: &DynamicObject) -> Option<anyhow::Result<FoundSettings>> {
+    let name = object.metadata.name.as_deref().unwrap_or_default();
+    let namespace = object.metadata.namespace.as_deref();
+    let place = match namespace {
+        Some(namespace) => format!("{}/{name} in namespace {namespace}", kind.to_lowercase()),
+        None => format!("{}/{name}", kind.to_lowercase()),
+    };
+    let settings = if kind == "ConfigMap" {
+        read_settings(object.data["data"]["settings.yaml"].as_str()?)
+    } else {
+        policy_settings(&object.data["spec"])?
+    };
+    let settings = settings.with_context(|| place.clone());
+    Some(settings.map(|settings| FoundSettings { place, settings }))
+}
+
+/// The settings of a policy object that judges StatefulSets with our module.
+fn policy_settings(spec: &Value) -> Option<anyhow::Result<Box<RawValue>>> {
+    let is_ours = spec["module"].as_str()?.contains("claim-rollout") && spec["mutating"] == true;
+    let of_sets = |rule: &Value| {
+        rule["resources"]
+            .as_array()
+            .is_some_and(|it| it.contains(&"statefulsets".into()))
+    };
+    let judges = spec["rules"].as_array()?.iter().any(of_sets);
+    let settings = spec.get("settings").filter(|settings| !settings.is_null());
+    let raw = || settings.map_or_else(|| read_settings("{}"), |settings| Ok(to_raw_value(settings)?));
+    (is_ours && judges).then(raw)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::settings;
+
+    fn policy(module: &str, resource: &str, settings: &Value) -> Value {
+        json!({"module": module, "mutating": true, "rules": [{"resources": [resource]}], "settings": settings})
+    }
+
+    #[test]
+    fn settings_are_those_of_our_objects() {
+        let ours = "registry://ghcr.io/claim-rollout/policy:v0.1.0";
+        let follow = json!({"defaultUpdatePolicy": "InPlace"});
+        let expected = r#"clusteradmissionpolicy/x {"defaultUpdatePolicy":"InPlace"}"#;
+        let of_map = r#"configmap/x in namespace ops {"defaultUpdatePolicy":"InPlace"}"#;
+        for (kind, body, expected) in [
+            (
+                "ClusterAdmissionPolicy",
+                json!({"spec": policy(ours, "statefulsets", &follow)}),
+                Some(expected),
+            ),
+            (
+                "ClusterAdmissionPolicy",
+                json!({"spec": policy(ours, "statefulsets", &json!(null))}),
+                Some("clusteradmissionpolicy/x {}"),
+            ),
+            (
+                "ClusterAdmissionPolicy",
+                json!({"spec": policy(ours, "pods", &follow)}),
+                None,
+            ),
+            (
+                "ClusterAdmissionPolicy",
+                json!({"spec": policy("registry://other", "statefulsets", &follow)}),
+                None,
+            ),
+            (
+                "ConfigMap",
+                json!({"data": {"settings.yaml": "defaultUpdatePolicy: InPlace"}}),
+                Some(of_map),
+            ),
+            ("ConfigMap", json!({"data": {"dashboard.json": "{}"}}), None),
+        ] {
+            let mut object = body;
+            object["metadata"] = json!({"name": "x"});
+            if kind == "ConfigMap" {
+                object["metadata"]["namespace"] = json!("ops");
+            }
+            let object = serde_json::from_value(object).expect("an object");
+            let found = settings(kind, &object).map(|found| found.expect("settings"));
+            let found = found.map(|found| format!("{} {}", found.place, found.settings));
+            assert_eq!(found.as_deref(), expected, "{object:?}");
+        }
+    }
+}

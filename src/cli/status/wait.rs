@@ -1,0 +1,100 @@
+//! `claim-rollout wait`: waits for the change that is staged now.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::follow::{Follow, FollowEnd, Show};
+use super::source::StatusSource;
+use crate::cli::ClusterArguments;
+use crate::cli::cluster::duration;
+use crate::cli::output::print;
+
+/// Wait until the staged change of a StatefulSet is rolled out
+///
+/// For scripts, after `kubectl apply`: it waits for the revision that is staged when it starts, not for the result of a
+/// previous change. Prints one line at the end. Pods that waited for their PVCs may still be replaced after it:
+/// `kubectl rollout status` waits for them.
+///
+/// Exits with 0 if the rollout is complete, or nothing is staged; with 1 if it is stalled, or something else is staged
+/// instead; with 2 after the time-out; and with 3 if the cluster cannot be read.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// Name of the StatefulSet
+    name: String,
+    /// How long to wait, such as 10m; without a limit if omitted
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    timeout: Option<Duration>,
+}
+
+pub(crate) fn run(cluster: &ClusterArguments, arguments: &Arguments) -> ExitCode {
+    super::exit(wait(cluster, arguments))
+}
+
+async fn wait(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Result<FollowEnd> {
+    let (client, namespace) = cluster.connect().await?;
+    let source = StatusSource::new(client, Some(namespace), vec![arguments.name.clone()], None);
+    let staged = source.load().await?.into_iter().find_map(|view| view.staged);
+    let end = match &staged {
+        None => FollowEnd::Complete,
+        Some(revision) => {
+            let follow = Follow {
+                show: Show::Nothing,
+                timeout: arguments.timeout,
+                revision: Some(revision.clone()),
+            };
+            follow.run(&source).await?
+        }
+    };
+    let line = message(&arguments.name, staged.as_deref(), &end);
+    if end == FollowEnd::Complete {
+        print(&line)?;
+    } else {
+        eprint!("{line}");
+    }
+    Ok(end)
+}
+
+fn message(name: &str, revision: Option<&str>, end: &FollowEnd) -> String {
+    let Some(revision) = revision else {
+        return format!("statefulset.apps/{name}: nothing is staged\n");
+    };
+    let end = match end {
+        FollowEnd::Complete => "is rolled out".to_owned(),
+        FollowEnd::Stalled(note) => format!("is stalled: {note}"),
+        FollowEnd::Superseded(other) => format!("is not staged any more, but {other}"),
+        FollowEnd::TimedOut => "is not complete after the time-out".to_owned(),
+        FollowEnd::Interrupted => "is not complete".to_owned(),
+    };
+    format!("statefulset.apps/{name}: revision {revision} {end}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::message;
+    use crate::cli::status::follow::FollowEnd;
+
+    #[test]
+    fn message_of_each_end() {
+        let text = |end| message("web", Some("r"), &end);
+        assert_eq!(
+            message("web", None, &FollowEnd::Complete),
+            "statefulset.apps/web: nothing is staged\n"
+        );
+        assert_eq!(
+            text(FollowEnd::Complete),
+            "statefulset.apps/web: revision r is rolled out\n"
+        );
+        let stalled = FollowEnd::Stalled("exceeded quota".to_owned());
+        assert_eq!(
+            text(stalled),
+            "statefulset.apps/web: revision r is stalled: exceeded quota\n"
+        );
+        let other = FollowEnd::Superseded("s".to_owned());
+        assert_eq!(
+            text(other),
+            "statefulset.apps/web: revision r is not staged any more, but s\n"
+        );
+    }
+}
