@@ -5,6 +5,7 @@
 mod documented;
 mod files;
 mod plans;
+mod reaching;
 mod replacing;
 mod shown;
 mod watching;
@@ -31,6 +32,10 @@ scenarios![Environment;
     withdrawal::history_shows_every_target_and_undo_returns_to_it,
     watching::status_shows_claims_and_waiting_pods_until_complete,
     watching::status_shows_several_sets_and_fails_for_a_missing_one,
+    reaching::commands_work_behind_a_proxy,
+    reaching::commands_act_as_others,
+    reaching::exit_codes_follow_the_rollout,
+    reaching::status_is_as_wide_as_the_terminal,
     replacing::plan_shows_what_prevents_a_replacement,
     replacing::replace_without_a_controller_keeps_pods_and_claims,
     replacing::replace_beside_a_controller_replaces_once,

@@ -23,7 +23,12 @@ async fn types(book: &mut Book, ns: &TestNamespace<'_>, command: &str) -> anyhow
 }
 
 pub(super) async fn document_shows_drift_and_watch_output(env: &Environment) -> anyhow::Result<()> {
-    let sections = ["## drift: what differs", "## watch: every change until all is done"];
+    let sections = [
+        "## drift: what differs",
+        "## watch: every change until all is done",
+        "## wait: for this change, in a script",
+        "## enable, pause, resume: one annotation",
+    ];
     let mut book = Book::under(&sections, DOCUMENT)?;
     let ns = prepare(env, "mail").await?;
     types(&mut book, &ns, "claim-rollout drift").await?;
@@ -38,6 +43,10 @@ pub(super) async fn document_shows_drift_and_watch_output(env: &Environment) -> 
 
     ns.apply(3, "2Gi").await?;
     types(&mut book, &ns, "claim-rollout watch web").await?;
+    types(&mut book, &ns, "claim-rollout wait web --timeout 10m").await?;
+    types(&mut book, &ns, "claim-rollout pause web").await?;
+    types(&mut book, &ns, "claim-rollout resume web").await?;
+    types(&mut book, &ns, "claim-rollout enable web --dry-run=server").await?;
     book.end()
 }
 

@@ -69,7 +69,7 @@ fn selection(kind: &str) -> ListParams {
 }
 
 /// The settings of an object that has ours.
-fn settings(kind: &str, object: &DynamicObject) -> Option<anyhow::Result<FoundSettings>> {
+pub(crate) fn settings(kind: &str, object: &DynamicObject) -> Option<anyhow::Result<FoundSettings>> {
     let name = object.metadata.name.as_deref().unwrap_or_default();
     let namespace = object.metadata.namespace.as_deref();
     let place = match namespace {

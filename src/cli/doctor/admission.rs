@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use super::deployed::Deployed;
+use super::facts::InstallationFacts;
 use super::finding::Finding;
 use crate::claims::class::Known;
 use crate::templates::keys;
@@ -144,15 +146,16 @@ impl InstalledWebhook {
 }
 
 /// Faults in how the API server calls the policy of the installation in this namespace.
-pub(super) fn judge(namespace: &str, webhooks: &Known<Vec<InstalledWebhook>>, probe: &Probe) -> Vec<Finding> {
+pub(super) fn judge(facts: &InstallationFacts) -> Vec<Finding> {
+    let (namespace, probe) = (&facts.namespace, &facts.probe);
     let none = Vec::new();
-    let webhooks = match webhooks {
+    let webhooks = match &facts.webhooks {
         Known::Found(webhooks) => webhooks,
         _ => &none,
     };
     let mut found: Vec<Finding> = webhooks
         .iter()
-        .flat_map(|webhook| of_webhook(namespace, webhook))
+        .flat_map(|webhook| of_webhook(namespace, webhook, &facts.deployed))
         .collect();
     found.extend(twice(webhooks));
     found.extend(beside_sets(webhooks));
@@ -196,7 +199,7 @@ fn of_probe(namespace: &str, webhooks: &[InstalledWebhook], probe: &Probe) -> Op
     }
 }
 
-fn of_webhook(namespace: &str, webhook: &InstalledWebhook) -> Vec<Finding> {
+fn of_webhook(namespace: &str, webhook: &InstalledWebhook, deployed: &Deployed) -> Vec<Finding> {
     let mut found = Vec::new();
     let error = || Finding::error(webhook.subject());
     if webhook.part == WebhookPart::Sets && !webhook.fails_closed {
@@ -224,7 +227,10 @@ fn of_webhook(namespace: &str, webhook: &InstalledWebhook) -> Vec<Finding> {
     }
     if !webhook.is_trusted {
         let fix = match webhook.by {
-            By::Kubewarden => "kubectl rollout restart -n kubewarden deployment/kubewarden-controller".to_owned(),
+            By::Kubewarden => match &deployed.kubewarden {
+                Some((namespace, name)) => format!("kubectl rollout restart -n {namespace} deployment/{name}"),
+                None => "restart the Deployment of Kubewarden's controller".to_owned(),
+            },
             By::BuiltIn => format!(
                 "kubectl rollout restart -n {namespace} deployment/claim-rollout-webhook: it writes the caBundle at startup"
             ),

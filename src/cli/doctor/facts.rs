@@ -7,6 +7,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;
 
 use super::admission::{InstalledWebhook, Probe};
+use super::agreement::PlacedSettings;
+use super::deployed::{Deployed, PolicyServer};
 use super::guard::GuardPolicy;
 use super::rights::{Account, RbacRight};
 use crate::claims::claim::Manager;
@@ -42,6 +44,11 @@ pub(crate) struct InstallationFacts {
     pub(crate) marked: Vec<MarkedSet>,
     /// The journals of replacements.
     pub(crate) journals: Vec<FoundJournal>,
+    pub(crate) deployed: Deployed,
+    /// The accounts of policy-servers that run our policy, and the rights that they lack.
+    pub(crate) policy_servers: Vec<(PolicyServer, Vec<RbacRight>)>,
+    /// The settings of the policy objects, and of the ConfigMap as the last; empty if there are not both.
+    pub(crate) settings: Vec<PlacedSettings>,
     /// Kinds that could not be read, and why.
     pub(crate) unread: Vec<(String, String)>,
 }

@@ -13,14 +13,18 @@ use kube::{Client, CustomResourceExt as _};
 use serde_json::{Value, json};
 
 use super::admission::{By, InstalledWebhook, Probe};
+use super::agreement::PlacedSettings;
+use super::deployed::{self, Deployed};
 use super::facts::{FoundJournal, InstallationFacts, JournaledSet, Lease, MarkedSet, Stalled};
 use super::guard::GuardPolicy;
-use super::rights::{Account, RbacRight};
+use super::rights::{self, Account, RbacRight};
+use crate::api::Settings;
 use crate::claims::class::Known;
 use crate::cli::cluster;
 use crate::cli::drift::find::DriftSet;
 use crate::cli::drift::read::read;
 use crate::cli::output::now;
+use crate::cli::settings_in_use;
 use crate::controller::LEASE;
 use crate::controller::by_hand::{JOURNAL_LABEL, read_journal};
 use crate::controller::crd::ClaimRollout;
@@ -72,8 +76,25 @@ impl Installation {
         accounts.extend(webhooks.as_ref().is_ok_and(is_built_in).then_some(Account::Webhook));
         let mut lacking = Vec::new();
         for account in accounts {
-            let answer = self.lacking(account, account.rights()?).await;
+            let answer = self
+                .lacking(&account.user(&self.home), &self.home, account.rights()?)
+                .await;
             lacking.extend(readable("rights", answer, &mut unread)?.map(|rights| (account, rights)));
+        }
+        let deployed = readable("deployments", self.deployments().await, &mut unread)?.unwrap_or_default();
+        let policies = readable("policies of Kubewarden", self.policies().await, &mut unread)?.unwrap_or_default();
+        let servers = deployed::servers_of_ours(&policies);
+        let mut policy_servers = Vec::new();
+        for server in deployed
+            .policy_servers
+            .iter()
+            .filter(|server| servers.contains(&server.name))
+        {
+            let user = format!("system:serviceaccount:{}:{}", server.namespace, server.account);
+            let answer = self
+                .lacking(&user, &server.namespace, rights::of_policy_server()?)
+                .await;
+            policy_servers.extend(readable("rights", answer, &mut unread)?.map(|rights| (server.clone(), rights)));
         }
         let guard = readable("validatingadmissionpolicies", self.guard().await, &mut unread)?;
         let classes = readable("storageclasses", self.classes().await, &mut unread)?;
@@ -96,6 +117,9 @@ impl Installation {
                 .flatten()
                 .unwrap_or_default(),
             marked,
+            deployed,
+            policy_servers,
+            settings: readable("configmaps", self.settings(&policies).await, &mut unread)?.unwrap_or_default(),
             journals: readable("secrets", journals, &mut unread)?.unwrap_or_default(),
             unread,
         })
@@ -198,26 +222,59 @@ impl Installation {
         })
     }
 
-    /// The rights among these that the account does not have.
-    async fn lacking(&self, account: Account, rights: Vec<RbacRight>) -> Fetched<Vec<RbacRight>> {
+    async fn deployments(&self) -> Fetched<Deployed> {
+        let deployments = self.api("apps", "v1", "Deployment", None);
+        Ok(Deployed::read(
+            &deployments.list(&ListParams::default()).await?.items,
+            &self.home,
+        ))
+    }
+
+    /// The policy objects of Kubewarden; none if it is not installed.
+    async fn policies(&self) -> Fetched<Vec<DynamicObject>> {
+        let policies = self.api("policies.kubewarden.io", "v1", "ClusterAdmissionPolicy", None);
+        let listed = absent(policies.list(&ListParams::default()).await)?;
+        Ok(listed.map(|listed| listed.items).unwrap_or_default())
+    }
+
+    /// The settings of the policy objects, and those of the ConfigMap.
+    async fn settings(&self, policies: &[DynamicObject]) -> Fetched<Vec<PlacedSettings>> {
+        let maps = self.api("", "v1", "ConfigMap", Some(&self.home));
+        let maps = maps
+            .list(&ListParams::default().labels("app.kubernetes.io/name=claim-rollout"))
+            .await?;
+        let mut found: Vec<PlacedSettings> = Vec::new();
+        for (kind, objects) in [("ClusterAdmissionPolicy", policies), ("ConfigMap", &maps.items[..])] {
+            let placed = objects
+                .iter()
+                .filter_map(|object| settings_in_use::settings(kind, object));
+            found.extend(placed.flatten().map(|it| PlacedSettings {
+                settings: Settings::read(it.settings.get()),
+                place: it.place,
+            }));
+        }
+        Ok(found)
+    }
+
+    /// The rights among these that the user, an account of this namespace, does not have.
+    async fn lacking(&self, user: &str, home: &str, rights: Vec<RbacRight>) -> Fetched<Vec<RbacRight>> {
         let answers = stream::iter(rights).map(|right| async move {
-            let allowed = self.may(account, &right).await?;
+            let allowed = self.may(user, home, &right).await?;
             Ok::<_, kube::Error>((!allowed).then_some(right))
         });
         let answers: Vec<Option<RbacRight>> = answers.buffered(AT_ONCE).try_collect().await?;
         Ok(answers.into_iter().flatten().collect())
     }
 
-    async fn may(&self, account: Account, right: &RbacRight) -> Fetched<bool> {
+    async fn may(&self, user: &str, home: &str, right: &RbacRight) -> Fetched<bool> {
         let namespace = if right.at_home {
             Some(self.home.clone())
         } else {
             self.sets.clone()
         };
-        let user = account.user(&self.home);
         let groups = vec![
             "system:serviceaccounts".to_owned(),
-            format!("system:serviceaccounts:{}", self.home),
+            format!("system:serviceaccounts:{home}"),
             "system:authenticated".to_owned(),
         ];
         let attributes = ResourceAttributes {
@@ -230,7 +287,7 @@ impl Installation {
             ..ResourceAttributes::default()
         };
         let spec = SubjectAccessReviewSpec {
-            user: Some(user),
+            user: Some(user.to_owned()),
             groups: Some(groups),
             resource_attributes: Some(attributes),
             ..SubjectAccessReviewSpec::default()

@@ -7,14 +7,18 @@
 //! | [`definition`] | checks the CustomResourceDefinition |
 //! | [`admission`] | checks the webhooks of the policy |
 //! | [`guard`] | checks the guard |
+//! | [`agreement`] | checks that the settings of the policy and of the controller agree |
+//! | [`deployed`] | how it was installed, and the command that restores it |
 //! | [`rights`] | checks the rights of the accounts |
 //! | [`leader`] | checks the Lease of the controller |
 //! | [`replacing`] | checks replacements of StatefulSets in progress |
 //! | [`classes`], [`sets`] | check StorageClasses and StatefulSets |
 
 mod admission;
+mod agreement;
 mod classes;
 mod definition;
+mod deployed;
 mod facts;
 mod finding;
 mod gather;
@@ -41,8 +45,9 @@ const NAMESPACE: &str = "claim-rollout";
 /// Diagnose an installation and show how to fix it
 ///
 /// `--namespace` is the namespace of the installation, claim-rollout if omitted. Checks the definition of ClaimRollout,
-/// the webhooks of the policy, the guard, the rights of the accounts, the Lease of the controller, storage classes,
-/// replacements in progress, and every StatefulSet. Writes nothing: a dry run checks that the API server calls the policy.
+/// the webhooks of the policy, the guard, the settings, the rights of the accounts, the Lease of the controller, storage
+/// classes, replacements in progress, and every StatefulSet. The commands that fix something are those of Helm, if the
+/// installation was made by Helm. Writes nothing: a dry run checks that the API server calls the policy.
 ///
 /// Exits with 0 if there is no error, with 1 if there is one, and with 2 if the checks failed.
 #[derive(Debug, Args)]
@@ -98,14 +103,19 @@ fn diagnose(facts: &InstallationFacts) -> Vec<Finding> {
         Finding::warning(what).but("read access", why).fix(fix)
     });
     let mut findings: Vec<Finding> = definition::judge(facts).into_iter().collect();
-    findings.extend(admission::judge(&facts.namespace, &facts.webhooks, &facts.probe));
+    findings.extend(admission::judge(facts));
     findings.extend(guard::judge(&facts.namespace, &facts.guard));
     findings.extend(rights::judge(&facts.namespace, &facts.lacking));
+    findings.extend(rights::judge_policy_servers(&facts.policy_servers));
+    findings.extend(agreement::judge(facts));
     findings.extend(leader::judge(facts));
     findings.extend(replacing::judge(facts));
     findings.extend(classes::judge(facts));
     findings.extend(sets::judge(facts));
     findings.extend(unread);
+    for finding in &mut findings {
+        finding.fix = facts.deployed.fix(std::mem::take(&mut finding.fix));
+    }
     findings.sort_by_key(|finding| finding.severity);
     findings
 }

@@ -5,6 +5,7 @@ use std::fmt;
 use anyhow::Context as _;
 use serde::Deserialize;
 
+use super::deployed::PolicyServer;
 use super::finding::Finding;
 
 /// A service account of claim-rollout.
@@ -214,9 +215,56 @@ pub(super) fn judge(namespace: &str, lacking: &[(Account, Vec<RbacRight>)]) -> V
     lacking.map(finding).collect()
 }
 
+/// The rights that the policy needs on the account of its policy-server.
+///
+/// # Errors
+/// If the manifest is invalid; a test reads it.
+pub(super) fn of_policy_server() -> anyhow::Result<Vec<RbacRight>> {
+    let objects: Vec<RbacObject> =
+        serde_saphyr::from_multiple(include_str!("../../../deploy/policy-server-rbac.yaml"))?;
+    let rules = objects.iter().flat_map(|object| &object.rules);
+    Ok(rules.flat_map(|rule| rule.rights(false)).collect())
+}
+
+/// One finding for each policy-server whose account lacks rights.
+pub(super) fn judge_policy_servers(lacking: &[(PolicyServer, Vec<RbacRight>)]) -> Vec<Finding> {
+    let finding = |(server, rights): &(PolicyServer, Vec<RbacRight>)| {
+        let rights: Vec<String> = rights.iter().map(RbacRight::to_string).collect();
+        let subject = format!("serviceaccount/{}/{}", server.namespace, server.account);
+        let fix = format!(
+            "kubectl create clusterrolebinding claim-rollout-policy-server-{} --clusterrole=claim-rollout-policy-server \
+             --serviceaccount={}:{}, after deploy/policy-server-rbac.yaml; in the chart, policy.policyServerAccount",
+            server.name, server.namespace, server.account
+        );
+        let expected = "the rights in deploy/policy-server-rbac.yaml: the policy runs with this account";
+        Finding::error(subject)
+            .but(expected, format!("no right to {}", rights.join(", ")))
+            .fix(fix)
+    };
+    lacking
+        .iter()
+        .filter(|(_, rights)| !rights.is_empty())
+        .map(finding)
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Account, RbacRight};
+
+    #[test]
+    fn rights_of_the_policy_server_are_in_its_manifest() {
+        let rights = super::of_policy_server().expect("a manifest");
+        let rights: Vec<String> = rights.iter().map(RbacRight::to_string).collect();
+        let expected = [
+            "get persistentvolumeclaims",
+            "get storageclasses.storage.k8s.io",
+            "get volumeattributesclasses.storage.k8s.io",
+            "get statefulsets.apps",
+            "create subjectaccessreviews.authorization.k8s.io",
+        ];
+        assert_eq!(rights, expected);
+    }
 
     #[test]
     fn rights_match_the_bound_roles() {

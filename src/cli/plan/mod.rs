@@ -114,9 +114,9 @@ async fn plan(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Resu
         let (client, namespace) = cluster.connect().await?;
         (Some(client), namespace)
     };
-    let settings = settings(arguments, client.as_ref(), &default_namespace).await?;
-    check_settings(&settings)?;
     let targets = targets(arguments, cluster.namespace.as_deref(), &default_namespace)?;
+    let (settings, place) = settings(arguments, client.as_ref(), &default_namespace).await?;
+    check_settings(&settings)?;
     let recorded = match &arguments.objects {
         Some(path) => files::read_list(&files::text(path)?).with_context(|| path.display().to_string())?,
         None => Recorded::default(),
@@ -136,19 +136,28 @@ async fn plan(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Resu
         };
         reports.push(plan_one(target, state, &settings, arguments)?);
     }
+    if let Some(place) = place {
+        eprintln!("settings: {place}");
+    }
     print(&text(&reports, arguments.output)?)?;
     Ok(reports)
 }
 
-/// The settings: those of the file, or else those of the cluster, whose place is printed to standard error.
-async fn settings(arguments: &Arguments, client: Option<&Client>, namespace: &str) -> anyhow::Result<Box<RawValue>> {
+/// The settings: those of the file, or else those of the cluster, with their place.
+async fn settings(
+    arguments: &Arguments,
+    client: Option<&Client>,
+    namespace: &str,
+) -> anyhow::Result<(Box<RawValue>, Option<String>)> {
     match (&arguments.settings, client) {
-        (Some(path), _) => read_settings(&files::text(path)?).with_context(|| path.display().to_string()),
-        (None, None) => read_settings("{}"),
+        (Some(path), _) => {
+            let settings = read_settings(&files::text(path)?).with_context(|| path.display().to_string())?;
+            Ok((settings, None))
+        }
+        (None, None) => Ok((read_settings("{}")?, None)),
         (None, Some(client)) => {
             let found = settings_in_use::read(client, namespace).await?;
-            eprintln!("settings: {}", found.place);
-            Ok(found.settings)
+            Ok((found.settings, Some(found.place)))
         }
     }
 }

@@ -64,7 +64,7 @@ pub(crate) fn render(views: &[StatusView], shape: Shape) -> String {
     render_rows(views, shape, Rows::All)
 }
 
-/// All views in at most this number of rows: neighbours that are done, or have not begun, are one line; what is left
+/// All views in at most this number of rows: adjacent replicas that are done, or have not begun, are one line; what is left
 /// over is cut.
 pub(crate) fn fit(views: &[StatusView], shape: Shape, rows: usize) -> String {
     let all = render(views, shape);
@@ -82,7 +82,7 @@ pub(crate) fn fit(views: &[StatusView], shape: Shape, rows: usize) -> String {
     kept.map(|line| line.to_owned() + "\n").collect()
 }
 
-/// Whether neighbours in the same state are one line.
+/// Whether adjacent replicas in the same state are one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rows {
     All,

@@ -6,6 +6,7 @@ use kube::CustomResourceExt as _;
 use serde_json::{Value, json};
 
 use super::admission::{By, InstalledWebhook, Probe, WebhookPart};
+use super::deployed::Deployed;
 use super::facts::{InstallationFacts, Lease};
 use super::guard::GuardPolicy;
 use super::rights::Account;
@@ -91,6 +92,9 @@ fn healthy() -> InstallationFacts {
         stalled: Vec::new(),
         marked: Vec::new(),
         journals: Vec::new(),
+        deployed: Deployed::default(),
+        policy_servers: Vec::new(),
+        settings: Vec::new(),
         unread: Vec::new(),
     }
 }

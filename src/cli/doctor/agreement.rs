@@ -1,0 +1,39 @@
+//! Checks that the policy and the controller have the same settings.
+
+use super::facts::InstallationFacts;
+use super::finding::Finding;
+use crate::api::Settings;
+
+/// Settings, and the object that contains them.
+#[derive(Clone, Debug)]
+pub(crate) struct PlacedSettings {
+    /// The object as kubectl names it.
+    pub(crate) place: String,
+    /// The settings, or why they cannot be read.
+    pub(crate) settings: Result<Settings, String>,
+}
+
+/// One finding for each object that cannot be read, or differs from the last one, which is the ConfigMap.
+pub(super) fn judge(facts: &InstallationFacts) -> Vec<Finding> {
+    let Some((last, others)) = facts.settings.split_last() else {
+        return Vec::new();
+    };
+    let unread = facts.settings.iter().filter_map(|it| {
+        let why = it.settings.as_ref().err()?;
+        let finding = Finding::error(it.place.clone()).but("valid settings", why.clone());
+        Some(finding.fix("correct them: docs/settings.md lists them, with examples"))
+    });
+    let differ = others.iter().filter(|it| match (&it.settings, &last.settings) {
+        (Ok(one), Ok(other)) => one != other,
+        _ => false,
+    });
+    let differ = differ.map(|it| {
+        Finding::error(it.place.clone())
+            .but(
+                format!("the settings in {}", last.place),
+                "other settings: what the policy allows, the controller may not do",
+            )
+            .fix("write the same settings into both, and restart the Deployments; with the chart, policy.settings is both")
+    });
+    unread.chain(differ).collect()
+}
