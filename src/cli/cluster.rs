@@ -91,7 +91,7 @@ impl ClusterArguments {
             .namespace
             .clone()
             .unwrap_or_else(|| config.default_namespace.clone());
-        let server = Server::of(&config);
+        let server = NamedServer::of(&config);
         let warnings = Warnings::to_stderr();
         let layer = MapResponseLayer::new(move |response| warnings.show(response));
         let named = MapErrLayer::new(move |cause| server.clone().unreachable(cause));
@@ -224,7 +224,7 @@ fn from_environment(server: &Uri) -> Option<String> {
 
 /// An API server, and the proxy before it.
 #[derive(Clone, Debug)]
-struct Server {
+struct NamedServer {
     address: String,
     proxy: Option<String>,
 }
@@ -233,11 +233,11 @@ struct Server {
 #[derive(Debug, thiserror::Error)]
 #[error("no answer from the server {}{}", server.address, server.proxy.as_ref().map(|proxy| format!(" through the proxy {proxy}")).unwrap_or_default())]
 pub(super) struct NoAnswer {
-    server: Server,
+    server: NamedServer,
     source: BoxError,
 }
 
-impl Server {
+impl NamedServer {
     fn of(config: &Config) -> Self {
         // Without credentials.
         let host = |uri: &Uri| {

@@ -43,7 +43,6 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
-use self::annotate::Annotate;
 pub(crate) use cluster::ClusterArguments;
 
 /// Change volumeClaimTemplates of StatefulSets on a stock Kubernetes cluster
@@ -120,14 +119,14 @@ fn dispatch(arguments: Arguments, parser: &clap::Command) -> ExitCode {
         Command::Crd(crd) => wait_for(async { crd::run(&crd) }),
         Command::Doctor(doctor) => doctor::run(&arguments.cluster, &doctor),
         Command::Drift(drift) => drift::run(&arguments.cluster, &drift),
-        Command::Enable(sets) => wait_for(annotate::run(&arguments.cluster, &sets, Annotate::Enable)),
+        Command::Enable(sets) => wait_for(annotate::run(&arguments.cluster, &sets, annotate::Annotate::Enable)),
         Command::History(history) => wait_for(history::run(&arguments.cluster, &history)),
         Command::Man(man) => wait_for(async { man::run(&man, parser.clone()) }),
-        Command::Pause(sets) => wait_for(annotate::run(&arguments.cluster, &sets, Annotate::Pause)),
+        Command::Pause(sets) => wait_for(annotate::run(&arguments.cluster, &sets, annotate::Annotate::Pause)),
         Command::Plan(plan) => plan::run(&arguments.cluster, &plan),
         Command::Reference(reference) => wait_for(async { reference::run(&reference) }),
         Command::Replace(replace) => replace::run(&arguments.cluster, &replace),
-        Command::Resume(sets) => wait_for(annotate::run(&arguments.cluster, &sets, Annotate::Resume)),
+        Command::Resume(sets) => wait_for(annotate::run(&arguments.cluster, &sets, annotate::Annotate::Resume)),
         Command::Review(review) => review::run(&review),
         Command::Status(status) => status::run(&arguments.cluster, &status),
         Command::Undo(undo) => wait_for(undo::run(&arguments.cluster, &undo)),

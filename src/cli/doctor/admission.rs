@@ -3,7 +3,6 @@
 use serde_json::Value;
 
 use super::deployed::Deployed;
-use super::facts::InstallationFacts;
 use super::finding::Finding;
 use crate::claims::class::Known;
 use crate::templates::keys;
@@ -146,16 +145,20 @@ impl InstalledWebhook {
 }
 
 /// Faults in how the API server calls the policy of the installation in this namespace.
-pub(super) fn judge(facts: &InstallationFacts) -> Vec<Finding> {
-    let (namespace, probe) = (&facts.namespace, &facts.probe);
+pub(super) fn judge(
+    namespace: &str,
+    webhooks: &Known<Vec<InstalledWebhook>>,
+    probe: &Probe,
+    deployed: &Deployed,
+) -> Vec<Finding> {
     let none = Vec::new();
-    let webhooks = match &facts.webhooks {
+    let webhooks = match webhooks {
         Known::Found(webhooks) => webhooks,
         _ => &none,
     };
     let mut found: Vec<Finding> = webhooks
         .iter()
-        .flat_map(|webhook| of_webhook(namespace, webhook, &facts.deployed))
+        .flat_map(|webhook| of_webhook(namespace, webhook, deployed))
         .collect();
     found.extend(twice(webhooks));
     found.extend(beside_sets(webhooks));

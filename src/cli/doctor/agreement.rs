@@ -1,6 +1,5 @@
 //! Checks that the policy and the controller have the same settings.
 
-use super::facts::InstallationFacts;
 use super::finding::Finding;
 use crate::api::Settings;
 
@@ -14,11 +13,11 @@ pub(crate) struct PlacedSettings {
 }
 
 /// One finding for each object that cannot be read, or differs from the last one, which is the ConfigMap.
-pub(super) fn judge(facts: &InstallationFacts) -> Vec<Finding> {
-    let Some((last, others)) = facts.settings.split_last() else {
+pub(super) fn judge(placed: &[PlacedSettings]) -> Vec<Finding> {
+    let Some((last, others)) = placed.split_last() else {
         return Vec::new();
     };
-    let unread = facts.settings.iter().filter_map(|it| {
+    let unread = placed.iter().filter_map(|it| {
         let why = it.settings.as_ref().err()?;
         let finding = Finding::error(it.place.clone()).but("valid settings", why.clone());
         Some(finding.fix("correct them: docs/settings.md lists them, with examples"))

@@ -103,11 +103,16 @@ fn diagnose(facts: &InstallationFacts) -> Vec<Finding> {
         Finding::warning(what).but("read access", why).fix(fix)
     });
     let mut findings: Vec<Finding> = definition::judge(facts).into_iter().collect();
-    findings.extend(admission::judge(facts));
+    findings.extend(admission::judge(
+        &facts.namespace,
+        &facts.webhooks,
+        &facts.probe,
+        &facts.deployed,
+    ));
     findings.extend(guard::judge(&facts.namespace, &facts.guard));
     findings.extend(rights::judge(&facts.namespace, &facts.lacking));
     findings.extend(rights::judge_policy_servers(&facts.policy_servers));
-    findings.extend(agreement::judge(facts));
+    findings.extend(agreement::judge(&facts.settings));
     findings.extend(leader::judge(facts));
     findings.extend(replacing::judge(facts));
     findings.extend(classes::judge(facts));

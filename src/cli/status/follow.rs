@@ -6,7 +6,8 @@ use futures::future::FutureExt as _;
 use futures::stream::StreamExt as _;
 use tokio::time::{sleep, timeout};
 
-use super::render::{changes, fit};
+use super::changes::changes;
+use super::render::fit;
 use super::source::{Changes, StatusSource};
 use super::view::StatusView;
 use super::{shape, terminal};

@@ -3,6 +3,7 @@
 //! [`source`] reads the cluster, [`view`] selects the values to show, [`render`] draws them, [`follow`] repeats this
 //! until the rollout is complete. [`view`] and [`render`] are pure.
 
+mod changes;
 mod follow;
 mod pods;
 mod render;
@@ -19,7 +20,6 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
-use self::follow::{Follow, FollowEnd, Show};
 use self::render::{Paint, Shape, Width, render};
 use self::source::StatusSource;
 use self::view::StatusView;
@@ -105,13 +105,13 @@ async fn watch_all(
     cluster: &ClusterArguments,
     which: &Selection,
     timeout: Option<Duration>,
-) -> anyhow::Result<FollowEnd> {
+) -> anyhow::Result<follow::FollowEnd> {
     let show = if stdout().is_terminal() {
-        Show::Drawing
+        follow::Show::Drawing
     } else {
-        Show::Lines
+        follow::Show::Lines
     };
-    let follow = Follow {
+    let follow = follow::Follow {
         show,
         timeout,
         revision: None,
@@ -120,7 +120,7 @@ async fn watch_all(
 }
 
 /// The exit code of a command that follows a rollout. An error is printed.
-fn exit(task: impl Future<Output = anyhow::Result<FollowEnd>>) -> ExitCode {
+fn exit(task: impl Future<Output = anyhow::Result<follow::FollowEnd>>) -> ExitCode {
     match super::runtime().and_then(|runtime| runtime.block_on(task)) {
         Ok(end) => ExitCode::from(end.code()),
         Err(error) => {

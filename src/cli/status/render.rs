@@ -97,52 +97,6 @@ fn render_rows(views: &[StatusView], shape: Shape, rows: Rows) -> String {
     blocks.join("\n")
 }
 
-/// One line for every claim and every rollout that changed.
-pub(crate) fn changes(before: &[StatusView], after: &[StatusView]) -> Vec<String> {
-    let mut lines = Vec::new();
-    for view in after {
-        let old = before
-            .iter()
-            .find(|old| (&old.namespace, &old.name) == (&view.namespace, &view.name));
-        let set = format!("{}/{}", view.namespace, view.name);
-        for claim in &view.claims {
-            let same = old.is_some_and(|old| old.claims.contains(claim));
-            if !same {
-                let ClaimView {
-                    name,
-                    desired,
-                    capacity,
-                    state,
-                    reason,
-                    ..
-                } = claim;
-                lines.push(clean(
-                    format!("{set} {name}: {capacity} -> {desired} {state} {reason}").trim_end(),
-                ));
-            }
-        }
-        for pod in &view.pods {
-            if !old.is_some_and(|old| old.pods.contains(pod)) {
-                lines.push(clean(&format!("{set} {}: Pod {}", pod.name, pod.state.as_str())));
-            }
-        }
-        if old.is_none_or(|old| (&old.target, &old.note) != (&view.target, &view.note)) {
-            let target = view
-                .target
-                .as_ref()
-                .map(|target| format!("{} {}", target.revision, progress(target)));
-            let parts: Vec<String> = target.into_iter().chain(view.note.clone()).collect();
-            lines.push(clean(&format!("{set}: {}", parts.join("; "))));
-        }
-        if let Some(replacement) = &view.replacement
-            && old.is_none_or(|old| old.replacement.as_ref() != Some(replacement))
-        {
-            lines.push(clean(&format!("{set}: {}", replacement.text())));
-        }
-    }
-    lines
-}
-
 /// A set and its claims.
 fn block(view: &StatusView, shape: Shape, rows: Rows) -> String {
     let mut lines = vec![heading(view, shape)];
@@ -304,7 +258,7 @@ fn heading(view: &StatusView, shape: Shape) -> StyledLine {
     StyledLine(pieces)
 }
 
-fn progress(target: &TargetView) -> String {
+pub(super) fn progress(target: &TargetView) -> String {
     // Without a rollout there is nothing to count.
     if target.policy == UpdatePolicy::OnClaimDelete.as_str() {
         return "existing PVCs stay as they are".to_owned();
@@ -383,7 +337,7 @@ fn ink(state: &str) -> Ink {
 }
 
 /// Replaces control characters: the text of others must not control the terminal.
-fn clean(text: &str) -> String {
+pub(super) fn clean(text: &str) -> String {
     text.chars()
         .map(|character| if character.is_control() { ' ' } else { character })
         .collect()

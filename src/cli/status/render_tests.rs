@@ -1,6 +1,7 @@
 use serde_json::json;
 
-use super::{Paint, Shape, Width, changes, fit, render};
+use super::{Paint, Shape, Width, fit, render};
+use crate::cli::status::changes::changes;
 use crate::cli::status::pods::{PodState, PodStatusView};
 use crate::cli::status::rollout::RolloutPhase;
 use crate::cli::status::view::{ClaimView, StatusView, TargetView};

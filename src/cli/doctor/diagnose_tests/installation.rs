@@ -3,15 +3,66 @@
 use serde_json::json;
 
 use super::{definition, policies, time, webhook, webhooks};
+use crate::api::Settings;
 use crate::claims::class::Known;
 use crate::cli::doctor::admission::{By, Probe, WebhookPart};
+use crate::cli::doctor::agreement::PlacedSettings;
+use crate::cli::doctor::deployed::{HelmRelease, PolicyServer};
 use crate::cli::doctor::facts::{FoundJournal, InstallationFacts, JournaledSet, Lease, MarkedSet, Stalled};
 use crate::cli::doctor::rights::{Account, RbacRight};
 
 /// The fault, the finding as `severity subject | found`, and the beginning of its fix.
 pub(super) type Row = (&'static str, fn(&mut InstallationFacts), &'static str, &'static str);
 
+/// The settings of a policy object and of the ConfigMap.
+fn settings(policy: &str, map: &str) -> Vec<PlacedSettings> {
+    let placed = |place: &str, text: &str| PlacedSettings {
+        place: place.to_owned(),
+        settings: Settings::read(text),
+    };
+    vec![
+        placed("clusteradmissionpolicy/claim-rollout", policy),
+        placed("configmap/s", map),
+    ]
+}
+
+fn policy_server(rights: Vec<RbacRight>) -> Vec<(PolicyServer, Vec<RbacRight>)> {
+    let server = PolicyServer {
+        name: "default".to_owned(),
+        namespace: "kw".to_owned(),
+        account: "ps".to_owned(),
+    };
+    vec![(server, rights)]
+}
+
 pub(super) const ROWS: &[Row] = &[
+    (
+        "a release of Helm without the guard",
+        |facts| {
+            policies(facts).clear();
+            facts.deployed.release = Some(HelmRelease {
+                namespace: "ops".to_owned(),
+                name: "cr".to_owned(),
+                version: "0.1.0".to_owned(),
+            });
+        },
+        "Warning validatingadmissionpolicies | none: only the policy protects staged changes",
+        "helm upgrade cr oci://ghcr.io/claim-rollout/charts/claim-rollout --version 0.1.0 -n ops ",
+    ),
+    (
+        "a policy-server without rights",
+        |facts| {
+            facts.policy_servers = policy_server(crate::cli::doctor::rights::of_policy_server().expect("a manifest"));
+        },
+        "Error serviceaccount/kw/ps | no right to get persistentvolumeclaims, get storageclasses.storage.k8s.io, get volumeattributesclasses.storage.k8s.io, get statefulsets.apps, create subjectaccessreviews.authorization.k8s.io",
+        "kubectl create clusterrolebinding claim-rollout-policy-server-default ",
+    ),
+    (
+        "other settings in the policy",
+        |facts| facts.settings = settings("{}", r#"{"defaultUpdatePolicy":"InPlace"}"#),
+        "Error clusteradmissionpolicy/claim-rollout | other settings: what the policy allows, the controller may not do",
+        "write the same settings into both",
+    ),
     (
         "no definition",
         |facts| facts.definition = Known::Missing,

@@ -1,0 +1,50 @@
+//! What has changed between two views, as lines.
+
+use super::render::{clean, progress};
+use super::view::{ClaimView, StatusView};
+
+/// One line for every claim and every rollout that changed.
+pub(crate) fn changes(before: &[StatusView], after: &[StatusView]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for view in after {
+        let old = before
+            .iter()
+            .find(|old| (&old.namespace, &old.name) == (&view.namespace, &view.name));
+        let set = format!("{}/{}", view.namespace, view.name);
+        for claim in &view.claims {
+            let same = old.is_some_and(|old| old.claims.contains(claim));
+            if !same {
+                let ClaimView {
+                    name,
+                    desired,
+                    capacity,
+                    state,
+                    reason,
+                    ..
+                } = claim;
+                lines.push(clean(
+                    format!("{set} {name}: {capacity} -> {desired} {state} {reason}").trim_end(),
+                ));
+            }
+        }
+        for pod in &view.pods {
+            if !old.is_some_and(|old| old.pods.contains(pod)) {
+                lines.push(clean(&format!("{set} {}: Pod {}", pod.name, pod.state.as_str())));
+            }
+        }
+        if old.is_none_or(|old| (&old.target, &old.note) != (&view.target, &view.note)) {
+            let target = view
+                .target
+                .as_ref()
+                .map(|target| format!("{} {}", target.revision, progress(target)));
+            let parts: Vec<String> = target.into_iter().chain(view.note.clone()).collect();
+            lines.push(clean(&format!("{set}: {}", parts.join("; "))));
+        }
+        if let Some(replacement) = &view.replacement
+            && old.is_none_or(|old| old.replacement.as_ref() != Some(replacement))
+        {
+            lines.push(clean(&format!("{set}: {}", replacement.text())));
+        }
+    }
+    lines
+}
