@@ -4,10 +4,9 @@ use anyhow::{Context as _, ensure};
 use futures::future::try_join_all;
 
 use super::super::trial::journals;
-use super::Environment;
 use super::held::{Held, undisturbed};
+use super::{Environment, PATIENCE};
 use crate::cluster::eventually;
-use crate::scenarios::namespace::PATIENCE;
 
 /// What the guard answers to others while a StatefulSet is being replaced.
 const DENIED: &str = "it is being replaced, try again in a moment";
@@ -104,14 +103,14 @@ async fn namespace_deleted_after(env: &Environment, writes: usize) -> anyhow::Re
         .await?;
     ensure!(deleted.success, "{deleted:?}");
     env.barriers.open(&namespace);
-    let gone = eventually("the namespace to be deleted, with the journal", PATIENCE, async || {
+    let ended = eventually("the namespace to be deleted, with the journal", PATIENCE, async || {
         let found = cluster
             .kubectl(&["get", "namespace", &namespace, "--ignore-not-found", "-o=name"], "")
             .await?;
-        let is_gone = found.success && found.stdout.is_empty();
-        Ok((is_gone && journals(&held.ns).await?.is_empty()).then_some(()))
+        let is_deleted = found.success && found.stdout.is_empty();
+        Ok((is_deleted && journals(&held.ns).await?.is_empty()).then_some(()))
     });
-    gone.await.with_context(|| held.ns.log())?;
+    ended.await.with_context(|| held.ns.log())?;
     let created = cluster.kubectl(&["create", "namespace", &namespace], "").await?;
     ensure!(created.success, "{created:?}");
     let next = super::super::trial::start_controller(&env.shared, &namespace).await?;

@@ -7,9 +7,9 @@ use serde_json::Value;
 
 use super::super::kept::Before;
 use super::super::trial::{journals, start_controller, until_replaced};
-use super::Environment;
+use super::{Environment, PATIENCE};
 use crate::cluster::eventually;
-use crate::scenarios::namespace::{PATIENCE, TestNamespace, manifest};
+use crate::scenarios::namespace::{TestNamespace, manifest};
 
 /// A younger StatefulSet is not replaced. A second more, because its time has no fractions.
 const AGE: Duration = Duration::from_secs(61);
@@ -34,6 +34,8 @@ impl<'a> Held<'a> {
         let aged = tokio::time::Instant::now() + AGE;
         ns.target(&manifest(REPLICAS, "2Gi")).await?;
         ns.until_complete(REPLICAS as usize, "2Gi").await?;
+        // The same field manager asks for the replacement later, so that it is there before.
+        ns.done(&annotate("Never").each_ref().map(String::as_str), "").await?;
         tokio::time::sleep_until(aged).await;
         let before = Before::of(&ns).await?;
         Ok(Self { env, ns, before })
@@ -41,13 +43,9 @@ impl<'a> Held<'a> {
 
     /// Asks for the replacement.
     pub(super) async fn replace(&self) -> anyhow::Result<()> {
-        let annotate = [
-            "annotate",
-            "statefulset",
-            "web",
-            "claim-rollout.io/replace-set=WhenComplete",
-        ];
-        self.ns.done(&annotate, "").await.map(drop)
+        let arguments = annotate("WhenComplete");
+        let arguments = arguments.each_ref().map(String::as_str);
+        self.ns.done(&arguments, "").await.map(drop)
     }
 
     /// Asks for the replacement, and waits until the write after this many is held. False if there is none.
@@ -90,6 +88,12 @@ impl<'a> Held<'a> {
             serde_json::from_str(&output)?
         })
     }
+}
+
+/// The arguments of kubectl that set the annotation `replace-set`.
+fn annotate(value: &str) -> [String; 5] {
+    let annotation = format!("claim-rollout.io/replace-set={value}");
+    ["annotate", "--overwrite", "statefulset", "web", &annotation].map(str::to_owned)
 }
 
 /// The number of writes of an undisturbed replacement.

@@ -8,12 +8,17 @@ mod held;
 mod killed;
 mod two;
 
+use std::time::Duration;
+
 use claim_rollout::webhook::Running;
 
 use crate::cluster::Options;
 use crate::policy_host::documents;
 use crate::runner::{Report, scenarios};
 use crate::scenarios::barrier::Barriers;
+
+/// The most time of a step: hundreds of StatefulSets and controllers share a machine.
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A cluster with barriers.
 struct Environment {
