@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 
 use super::api_calls::{ApiOutcome, call, merge};
 use super::crd::{
-    ClaimRollout, ClaimRolloutSpec, ClaimRolloutStatus, PvcStatus, ReplacementStatus, StatefulSetRef, TemplateStatus,
+    ClaimRollout, ClaimRolloutSpec, ClaimRolloutStatus, IN_PROGRESS, PvcStatus, REPLACED, ReplacementStatus,
+    StatefulSetRef, TemplateStatus,
 };
 use super::slim_set::SlimSet;
 use super::{FIELD_MANAGER, timestamp};
@@ -73,9 +74,9 @@ pub(super) async fn write(
     // A field that is absent is null in the patch, so nothing of the previous status is left. A server-side apply of the
     // same costs the API server about twice as much.
     let mut body = json!({ "metadata": { "uid": rollout.uid() }, "status": status });
-    // The replacement of the set writes this field. Here it only ends with its target.
+    // The replacement of the set writes this field. Here it only ends: with its target, or after a crash.
     let before = rollout.status.as_ref().and_then(|before| before.replacement.as_ref());
-    let ends = status.replacement.is_none() && before.is_some();
+    let ends = status.replacement.as_ref() != before;
     if ends {
         // The replacement may have reported something that the watch does not show yet.
         body["metadata"]["resourceVersion"] = json!(rollout.resource_version());
@@ -212,7 +213,21 @@ fn status(
         ]
         .map(|(type_, condition)| api_condition(type_, condition, before, generation, &now))
         .into(),
-        replacement: replacement.cloned(),
+        replacement: replacement.map(|replacement| ended(replacement, progress, &now)),
+    }
+}
+
+/// The replacement as it is now. Nothing is reported here while it is in progress. So a controller was killed after its
+/// last step and before its last report, if the templates that were staged are live.
+fn ended(replacement: &ReplacementStatus, progress: &Progress, now: &Time) -> ReplacementStatus {
+    if replacement.phase != IN_PROGRESS || progress.ready.reason != ReadyReason::NothingStaged.as_str() {
+        return replacement.clone();
+    }
+    ReplacementStatus {
+        phase: REPLACED.to_owned(),
+        step: None,
+        since: now.clone(),
+        ..replacement.clone()
     }
 }
 

@@ -92,6 +92,36 @@ fn unchanged_parts_keep_their_times() {
     assert_eq!(started(&another), Some(time(999)));
 }
 
+/// A controller was killed after the last step of a replacement and before its last report.
+#[test]
+fn replacement_without_a_last_report_has_ended_when_live() {
+    let mut live = complete();
+    live.ready.reason = "NothingStaged";
+    for (progress, phase, expected) in [
+        (&live, "InProgress", ("Replaced", None, time(20))),
+        (&live, "Replaced", ("Replaced", Some("Mark"), time(10))),
+        (&live, "Refused", ("Refused", Some("Mark"), time(10))),
+        (&complete(), "InProgress", ("InProgress", Some("Mark"), time(10))),
+    ] {
+        let before = ClaimRolloutStatus {
+            update_revision: progress.update_revision.to_string(),
+            replacement: Some(ReplacementStatus {
+                phase: phase.to_owned(),
+                step: Some("Mark".to_owned()),
+                reason: None,
+                message: None,
+                since: time(10),
+            }),
+            ..ClaimRolloutStatus::default()
+        };
+        let after = status(progress, Some(&before), 2, 20)
+            .replacement
+            .expect("a replacement");
+        let found = (&*after.phase, after.step.as_deref(), after.since);
+        assert_eq!(found, expected, "{phase} {}", progress.ready.reason);
+    }
+}
+
 /// A set that somebody else created has another target than the one whose replacement it ended.
 #[test]
 fn replacement_is_reported_until_the_next_target() {

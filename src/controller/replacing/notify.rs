@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::super::api_calls::{ApiOutcome, call, merge};
 use super::super::context::Context;
-use super::super::crd::{ClaimRollout, ReplacementStatus};
+use super::super::crd::{ClaimRollout, IN_PROGRESS, REPLACED, ReplacementStatus};
 use super::super::{events, timestamp};
 use super::cluster::SetName;
 use super::queue::LastReport;
@@ -13,11 +13,9 @@ use super::run::{Ended, Happened, Notice};
 use crate::replace::Fault;
 use crate::rollout::{EventNotice, Reason};
 
-/// The values of `status.replacement.phase`.
-const IN_PROGRESS: &str = "InProgress";
+/// The other values of `status.replacement.phase`.
 const STALLED: &str = "Stalled";
 const REFUSED: &str = "Refused";
-const REPLACED: &str = "Replaced";
 
 impl Context {
     /// Reports one notice of a replacement.
