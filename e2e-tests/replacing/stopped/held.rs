@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 use serde_json::Value;
+use tokio::sync::SemaphorePermit;
 
 use super::super::kept::Before;
 use super::super::trial::{journals, start_controller, until_replaced};
@@ -20,12 +21,15 @@ pub(super) struct Held<'a> {
     pub(super) env: &'a Environment,
     pub(super) ns: TestNamespace<'a>,
     pub(super) before: Before,
+    /// Held until the end of the trial.
+    _turn: SemaphorePermit<'a>,
 }
 
 impl<'a> Held<'a> {
     /// A StatefulSet with a complete rollout, old enough to be replaced.
     pub(super) async fn prepare(env: &'a Environment, namespace: &str) -> anyhow::Result<Self> {
         let shared = &env.shared;
+        let turn = env.turns.acquire().await?;
         let mut ns = TestNamespace::new(&shared.cluster, &shared.client, namespace).await?;
         ns.controller = Some(start_controller(shared, namespace).await?);
         ns.target(&manifest(REPLICAS, "1Gi")).await?;
@@ -36,9 +40,16 @@ impl<'a> Held<'a> {
         ns.until_complete(REPLICAS as usize, "2Gi").await?;
         // The same field manager asks for the replacement later, so that it is there before.
         ns.done(&annotate("Never").each_ref().map(String::as_str), "").await?;
+        drop(turn);
         tokio::time::sleep_until(aged).await;
+        let turn = env.turns.acquire().await?;
         let before = Before::of(&ns).await?;
-        Ok(Self { env, ns, before })
+        Ok(Self {
+            env,
+            ns,
+            before,
+            _turn: turn,
+        })
     }
 
     /// Asks for the replacement.

@@ -11,6 +11,7 @@ mod two;
 use std::time::Duration;
 
 use claim_rollout::webhook::Running;
+use tokio::sync::Semaphore;
 
 use crate::cluster::Options;
 use crate::policy_host::documents;
@@ -20,10 +21,15 @@ use crate::scenarios::barrier::Barriers;
 /// The most time of a step: hundreds of StatefulSets and controllers share a machine.
 const PATIENCE: Duration = Duration::from_secs(300);
 
+/// The number of StatefulSets that are created or replaced at a time.
+const AT_ONCE: usize = 6;
+
 /// A cluster with barriers.
 struct Environment {
     shared: crate::environment::Environment,
     barriers: Barriers,
+    /// Hundreds of StatefulSets wait until they are old enough; so many do something else at a time.
+    turns: Semaphore,
     _served: Running,
 }
 
@@ -50,6 +56,7 @@ async fn replacement_disturbed_at_any_write_ends() -> anyhow::Result<()> {
     let env = Environment {
         shared,
         barriers,
+        turns: Semaphore::new(AT_ONCE),
         _served: served,
     };
     report.print("the cluster is up");
