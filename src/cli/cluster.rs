@@ -123,7 +123,7 @@ impl ClusterArguments {
         let mut config = match self.kubeconfig()? {
             Some(kubeconfig) => self.configured(kubeconfig).await?,
             None => match &self.server {
-                Some(server) => Config::new(server.clone()),
+                Some(server) => proxied(Config::new(server.clone()))?,
                 None => Config::incluster().context(
                     "no cluster is configured: expected a kubeconfig file (--kubeconfig, KUBECONFIG, ~/.kube/config), \
                      or a Pod with a ServiceAccount",
@@ -179,17 +179,16 @@ impl ClusterArguments {
             }
         }
         let has_proxy = has_proxy(&kubeconfig, &options);
-        let mut config = Config::from_custom_kubeconfig(kubeconfig, &options).await?;
-        // The client reads the environment in its own way.
-        if !has_proxy {
-            let proxy = from_environment(&config.cluster_url);
-            config.proxy_url = proxy
-                .map(|proxy| proxy.parse())
-                .transpose()
-                .context("failed to read the proxy")?;
-        }
-        Ok(config)
+        let config = Config::from_custom_kubeconfig(kubeconfig, &options).await?;
+        if has_proxy { Ok(config) } else { proxied(config) }
     }
+}
+
+/// The configuration with the proxy from the environment, which the client reads in its own way.
+fn proxied(mut config: Config) -> anyhow::Result<Config> {
+    let proxy = from_environment(&config.cluster_url).map(|proxy| proxy.parse());
+    config.proxy_url = proxy.transpose().context("failed to read the proxy")?;
+    Ok(config)
 }
 
 /// True iff the kubeconfig has a proxy for the cluster of these options.
