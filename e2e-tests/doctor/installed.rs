@@ -175,12 +175,15 @@ pub(super) async fn user_without_rights_gets_an_error(env: &mut Environment) -> 
     let expected = [
         ASKED,
         "rights",
+        "deployments",
+        "policies of Kubewarden",
         "validatingadmissionpolicies",
         "storageclasses",
         "customresourcedefinitions",
         "webhook configurations",
         "leases",
         "claimrollouts",
+        "configmaps",
         "secrets",
     ];
     ensure!(subjects == expected, "{document:#}");
