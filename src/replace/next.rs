@@ -33,7 +33,8 @@ const POLL: Millis = 200;
 /// # Guarantees
 /// The tests are in `table_tests`.
 /// * A set is created only after its old object was let go by us, as it was at that moment: no write that was
-///   acknowledged is lost (`write_that_was_acknowledged_is_not_lost`).
+///   acknowledged is lost (`write_that_was_acknowledged_is_not_lost`), except in the API server itself, which checks the
+///   resourceVersion and deletes the object in two steps.
 /// * A set that was deleted with its namespace is not created in the next one of that name
 ///   (`set_is_created_only_in_its_namespace`).
 /// * A set that a user deleted before we marked it is not created again. After that, the guard denies a DELETE. Without

@@ -7,7 +7,6 @@ mod deleted;
 mod held;
 mod killed;
 mod two;
-mod writer;
 
 use std::time::Duration;
 
@@ -40,7 +39,6 @@ scenarios![Environment;
     deleted::namespace_deleted_at_any_write_stays_deleted,
     two::two_controllers_at_once_replace_like_one,
     two::next_leader_finishes_what_the_last_one_began,
-    writer::acknowledged_writes_are_kept_by_replacements,
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
