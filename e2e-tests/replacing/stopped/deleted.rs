@@ -3,7 +3,7 @@
 use anyhow::{Context as _, ensure};
 use futures::future::try_join_all;
 
-use super::super::trial::journals;
+use super::super::trial::{journals, start_controller};
 use super::held::{Held, undisturbed};
 use super::{Environment, PATIENCE};
 use crate::cluster::eventually;
@@ -57,8 +57,12 @@ async fn stays_deleted(held: &Held<'_>, orphaned: bool) -> anyhow::Result<()> {
     );
     deleted.await.with_context(|| held.ns.log())?;
     held.before.keeps_claims(&held.ns).await?;
-    // A new controller has nothing to finish either.
-    let next = super::super::trial::start_controller(&held.env.shared, &held.ns.namespace).await?;
+    nothing_comes_back(held).await
+}
+
+/// A new controller has nothing to finish, and creates nothing.
+async fn nothing_comes_back(held: &Held<'_>) -> anyhow::Result<()> {
+    let next = start_controller(&held.env.shared, &held.ns.namespace).await?;
     let set = held.set().await?;
     ensure!(
         set.is_null(),
@@ -113,15 +117,7 @@ async fn namespace_deleted_after(env: &Environment, writes: usize) -> anyhow::Re
     ended.await.with_context(|| held.ns.log())?;
     let created = cluster.kubectl(&["create", "namespace", &namespace], "").await?;
     ensure!(created.success, "{created:?}");
-    let next = super::super::trial::start_controller(&env.shared, &namespace).await?;
-    let set = held.set().await?;
-    ensure!(
-        set.is_null(),
-        "it came back: {set:#}\n{}\n{}",
-        held.ns.log(),
-        next.log()
-    );
-    Ok(())
+    nothing_comes_back(&held).await
 }
 
 pub(super) async fn namespace_deleted_at_any_write_stays_deleted(env: &Environment) -> anyhow::Result<()> {
