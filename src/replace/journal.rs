@@ -196,6 +196,14 @@ impl Journal {
         self.stage == Stage::Releasing && self.old().resource_version() == set.resource_version()
     }
 
+    /// True iff the journal has the object as it was when it was deleted. The event has a resourceVersion of its own.
+    #[must_use]
+    pub fn is_last(&self, last: &LiveSet) -> bool {
+        let mut expected = self.set.clone();
+        expected["metadata"]["resourceVersion"] = last.resource_version().into();
+        expected == *last.object()
+    }
+
     /// True iff the StatefulSet may be created in the namespace with this uid. One that was deleted with its namespace
     /// does not come back with a namespace of the same name.
     #[must_use]

@@ -30,7 +30,7 @@ pub use journal::{Journal, Millis, Stage};
 pub use live::{FINALIZER, HOLD, LiveSet};
 pub use next::next;
 pub use step::{End, Fault, Part, SetVersion, Step, Waits};
-pub use world::{DryRuns, World};
+pub use world::{DryRuns, LastVersion, World};
 
 #[cfg(test)]
 mod journal_tests;

@@ -5,7 +5,7 @@
 //! | the old one, unmarked | any | check, journal, mark, delete |
 //! | the old one, marked, being deleted | any | wait for the garbage collector, journal, let go |
 //! | the old one, marked, being deleted in foreground | any | a user did that: unmark |
-//! | absent | `Releasing` | create, in the same namespace |
+//! | absent | `Releasing` | read the version that was deleted, create, in the same namespace |
 //! | the new one, marked | `Releasing` | verify, restore |
 //! | another one, unmarked | `Releasing`, `Created` | somebody else created it: compare |
 //! | any other, marked | absent | unmark |
@@ -15,7 +15,7 @@ use super::check::{self, Check};
 use super::journal::{Journal, JournaledPod, Millis, Stage};
 use super::live::LiveSet;
 use super::step::{End, Fault, Part, SetVersion, Step, Waits};
-use super::world::{DependentPod, Dependents, ReportOwner, World};
+use super::world::{DependentPod, Dependents, LastVersion, ReportOwner, World};
 use crate::api::ReplacementReason as Reason;
 
 /// How long no object must have referred to the old set before it is let go. The caches of the controllers follow
@@ -33,8 +33,8 @@ const POLL: Millis = 200;
 /// # Guarantees
 /// The tests are in `table_tests`.
 /// * A set is created only after its old object was let go by us, as it was at that moment: no write that was
-///   acknowledged is lost (`write_that_was_acknowledged_is_not_lost`), except in the API server itself, which checks the
-///   resourceVersion and deletes the object in two steps.
+///   acknowledged is lost (`write_that_was_acknowledged_is_not_lost`). What the API server stores between its check of
+///   the resourceVersion and the deletion is in the DELETED event (`write_within_the_deletion_is_not_lost`).
 /// * A set that was deleted with its namespace is not created in the next one of that name
 ///   (`set_is_created_only_in_its_namespace`).
 /// * A set that a user deleted before we marked it is not created again. After that, the guard denies a DELETE. Without
@@ -65,10 +65,21 @@ pub fn next(world: &World<'_>) -> Step {
 
 /// We let the set go. Whoever deleted its namespace after that deleted it too.
 fn create(world: &World<'_>, journal: &Journal) -> Step {
-    match &world.namespace {
-        None => Step::Read(Part::Namespace),
-        Some(namespace) if journal.is_in(namespace) => Step::Create(journal.recreated()),
-        Some(_) => Step::DeleteJournal,
+    let Some(namespace) = &world.namespace else {
+        return Step::Read(Part::Namespace);
+    };
+    if !journal.is_in(namespace) {
+        return Step::DeleteJournal;
+    }
+    match &world.last_version {
+        None => Step::Read(Part::LastVersion),
+        Some(LastVersion::Seen(last)) if last.is_deleted_in_foreground() => Step::DeleteJournal,
+        // The next process must not create the version of before.
+        Some(LastVersion::Seen(last)) if !journal.is_last(last) => {
+            let journal = journal.release(last, journal.pods.clone(), namespace);
+            Step::WriteJournal(Box::new(journal))
+        }
+        Some(_) => Step::Create(journal.recreated()),
     }
 }
 

@@ -19,6 +19,8 @@ pub enum Part {
     DryRuns,
     /// [`World::namespace`](super::World::namespace)
     Namespace,
+    /// [`World::last_version`](super::World::last_version)
+    LastVersion,
 }
 
 /// The next step of a replacement. Every write names the uid, and the resourceVersion where it depends on it.
@@ -153,6 +155,36 @@ impl SetVersion {
 }
 
 impl Step {
+    /// True iff the Pods and the references to the set that were read before this write may be used after it.
+    #[must_use]
+    pub const fn keeps_dependents(&self) -> bool {
+        matches!(
+            self,
+            Self::WriteJournal(_)
+                | Self::LetGo(_)
+                | Self::RestoreStrategy { .. }
+                | Self::RestoreStaged { .. }
+                | Self::RestoreManagers { .. }
+                | Self::OwnReport { .. }
+        )
+    }
+
+    /// True iff this write needs the version of the set that was read.
+    #[must_use]
+    pub const fn is_of_version(&self) -> bool {
+        matches!(
+            self,
+            Self::Mark(_)
+                | Self::Unmark { .. }
+                | Self::Delete { .. }
+                | Self::LetGo(_)
+                | Self::ScaleUp { .. }
+                | Self::RestoreStrategy { .. }
+                | Self::RestoreStaged { .. }
+                | Self::RestoreManagers { .. }
+        )
+    }
+
     pub(super) fn own_report(set: &LiveSet) -> Self {
         Self::OwnReport {
             uid: set.uid().to_owned(),

@@ -9,6 +9,9 @@ use crate::claims::Owner;
 /// After this time, what others should have done counts as stalled.
 const PATIENCE: Millis = 60_000;
 
+/// The longest pause between two reads of what others do, before it counts as stalled.
+const MAX_POLL: Millis = 2_000;
+
 /// What was read. Parts that the decision does not need are not read: [`Step::Read`] asks for them.
 #[derive(Clone, Debug)]
 pub struct World<'a> {
@@ -40,6 +43,8 @@ pub struct World<'a> {
     pub denied: Option<Fault>,
     /// The uid of the namespace; empty if there is none.
     pub namespace: Option<String>,
+    /// The old set as it was when it was deleted.
+    pub last_version: Option<LastVersion>,
     /// True iff the API server denies every create in the namespace, because it is being deleted or does not exist.
     pub namespace_ends: bool,
     /// True iff this process gave the new set its managed fields back. The API server may keep an entry of ours.
@@ -50,6 +55,17 @@ pub struct World<'a> {
     pub unreferenced_since: Option<Millis>,
     /// Since when the present step has waited.
     pub waits_since: Option<Millis>,
+}
+
+/// The old set as it was when the API server deleted it: the object of its DELETED event. An update that removes the last
+/// finalizer is checked against the resourceVersion, and then the object is deleted by its uid, so that a write in
+/// between is stored (`Store.deleteWithoutFinalizers` of the API server).
+#[derive(Clone, Debug, PartialEq)]
+pub enum LastVersion {
+    /// The object of the event.
+    Seen(LiveSet),
+    /// The API server does not have the event any more, or does not send it.
+    Unknown,
 }
 
 /// The owner of the ClaimRollout of the set.
@@ -134,12 +150,17 @@ pub struct DryRuns {
 }
 
 impl World<'_> {
-    /// Waits for others.
+    /// Waits for others, at least so long; the longer it takes, the less often they are asked.
     pub(super) fn waits(&self, millis: Millis, fault: Fault) -> Step {
         let since = self.waits_since.unwrap_or(self.now);
-        let is_long = self.now.saturating_sub(since) >= PATIENCE;
+        let elapsed = self.now.saturating_sub(since);
+        let is_long = elapsed >= PATIENCE;
         Step::Wait {
-            millis: if is_long { millis.max(5_000) } else { millis },
+            millis: if is_long {
+                millis.max(5_000)
+            } else {
+                millis.max(elapsed.min(8 * MAX_POLL) / 8)
+            },
             waits: if is_long {
                 Waits::Stalled(fault)
             } else {

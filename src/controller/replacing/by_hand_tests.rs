@@ -57,6 +57,7 @@ impl OneSet {
             ("POST", true) => {
                 // The StatefulSet controller has not seen it, so that the replacement waits.
                 let set = json!({
+                    "apiVersion": "apps/v1", "kind": "StatefulSet",
                     "metadata": {"namespace": "shop", "name": "web", "uid": "new", "resourceVersion": "8",
                         "generation": 1, "finalizers": [FINALIZER]},
                     "spec": {"replicas": 1},

@@ -60,6 +60,13 @@ impl Sight {
         self.set.as_ref().map(|set| set.uid().to_owned())
     }
 
+    /// True iff the journal has the object that we let go.
+    pub(super) fn is_released(&self) -> bool {
+        self.journal
+            .as_ref()
+            .is_some_and(|journal| journal.stage != Stage::Prepared)
+    }
+
     /// True iff we let the set go, and it does not exist yet again.
     pub(super) fn is_let_go(&self) -> bool {
         let journal = self.journal.as_ref();
@@ -85,7 +92,11 @@ impl Cluster {
         })
     }
 
-    async fn read(&self, set: &SetName) -> Result<Option<LiveSet>, String> {
+    /// Reads the set.
+    ///
+    /// # Errors
+    /// The message of a read that failed.
+    pub(super) async fn read(&self, set: &SetName) -> Result<Option<LiveSet>, String> {
         let request = Request::new(sets_path(&set.namespace)).get(&set.name, &GetParams::default());
         let request = request.map_err(|error| error.to_string())?;
         let found = call(self.client.request::<Value>(request)).await;
@@ -202,6 +213,7 @@ pub(super) fn world<'a>(settings: &'a Settings, now: Millis, sight: &Sight, forc
         checked: None,
         denied: None,
         namespace: None,
+        last_version: None,
         namespace_ends: false,
         managers_restored: false,
         retained_at: None,

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::cluster::Sight;
 use crate::api::ReplacementReason;
-use crate::replace::world::{CountQuota, Dependents, DryRuns};
+use crate::replace::world::{CountQuota, Dependents, DryRuns, LastVersion};
 use crate::replace::{Fault, Millis, Step, Waits, World, basis};
 
 /// For how long the results of the checks before the first write are used.
@@ -18,9 +19,13 @@ pub(super) struct RunMemory {
     checks: CheckResults,
     checked_at: Option<Instant>,
     pub(super) dependents: Option<Dependents>,
+    /// What was read before a wait for others.
+    pub(super) polled: Option<Sight>,
     pub(super) denied: Option<Fault>,
     /// The uid of the namespace, read in this round.
     pub(super) namespace: Option<String>,
+    /// The old set as it was when it was deleted, read in this round.
+    pub(super) last_version: Option<LastVersion>,
     pub(super) namespace_ends: bool,
     retained_at: Option<i64>,
     unreferenced_since: Option<Millis>,
@@ -67,6 +72,7 @@ impl RunMemory {
         world.dependents.clone_from(&self.dependents);
         world.denied.clone_from(&self.denied);
         world.namespace.clone_from(&self.namespace);
+        world.last_version.clone_from(&self.last_version);
         world.namespace_ends = self.namespace_ends;
         world.retained_at = self.retained_at;
         world.managers_restored = self.managers_restored;
@@ -87,6 +93,7 @@ impl RunMemory {
         }
         self.dependents.clone_from(&world.dependents);
         self.namespace.clone_from(&world.namespace);
+        self.last_version.clone_from(&world.last_version);
         let retaining = world.set.as_ref().filter(|set| set.retains());
         self.retained_at = retaining.map(|set| self.retained_at.unwrap_or_else(|| set.generation()));
         match step {
@@ -103,7 +110,7 @@ impl RunMemory {
             Step::Delete { .. } => self.unreferenced_since = None,
             _ => {}
         }
-        if !matches!(step, Step::WriteJournal(_) | Step::LetGo(_)) {
+        if !step.keeps_dependents() {
             self.dependents = None;
         }
         self.waits = match step {

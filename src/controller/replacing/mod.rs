@@ -15,6 +15,7 @@
 #[cfg(feature = "cli")]
 pub(crate) mod by_hand;
 pub(super) mod cluster;
+mod last_version;
 mod memory;
 pub(super) mod metrics;
 mod notify;

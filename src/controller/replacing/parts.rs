@@ -55,6 +55,11 @@ impl Cluster {
                 let found = found_or("Namespace", call(namespaces.get_metadata(&set.namespace)).await)?;
                 world.namespace = Some(found.and_then(|found| found.uid()).unwrap_or_default());
             }
+            Part::LastVersion => {
+                if let Some(journal) = &world.journal {
+                    world.last_version = Some(self.last_version(set, journal).await?);
+                }
+            }
             Part::DryRuns => {
                 if let Some(live) = &world.set {
                     world.dry_runs = Some(self.dry_runs(set, live).await);

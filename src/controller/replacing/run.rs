@@ -9,9 +9,9 @@ use tokio::time::Instant;
 use super::super::api_calls::ApiOutcome;
 use super::cluster::{Cluster, SetName, Sight};
 use super::memory::RunMemory;
-use super::steps::name;
+use super::steps::{Reply, name};
 use crate::api::ReplacementReason;
-use crate::replace::{End, Fault, Millis, Stage, Step, Waits, next};
+use crate::replace::{End, Fault, LastVersion, Millis, Part, Step, Waits, next};
 
 /// The pauses after a failed step in milliseconds: the first while the set does not exist, and otherwise; the longest.
 const PAUSES: [(u64, u64); 2] = [(50, 1_000), (1_000, 60_000)];
@@ -62,6 +62,13 @@ pub(crate) enum Ended {
     Stopped,
 }
 
+/// What comes before the next decision.
+enum Then {
+    Decide,
+    ReadSet,
+    ReadAll,
+}
+
 /// A replacement in progress.
 pub(super) struct Run<'a> {
     pub(super) cluster: &'a Cluster,
@@ -93,15 +100,18 @@ impl Run<'_> {
 
     /// Reads, decides and executes, until something must be read again.
     async fn round(&mut self) -> Result<Option<(Option<String>, Ended)>, String> {
-        let mut sight = self.cluster.look(self.set).await?;
+        let mut sight = self.look().await?;
         self.kept.is_absent = sight.is_let_go();
-        self.kept.namespace = None;
         loop {
+            // The set is created first.
+            if self.stops() && !sight.is_let_go() {
+                return Ok(None);
+            }
             let step = self.decide(&sight).await?;
             match &step {
                 Step::End(end) => return Ok(Some((sight.uid(), self.ended(end.clone())))),
                 Step::Wait { millis, waits } => {
-                    self.wait(&sight, *millis, waits).await;
+                    self.wait(sight, *millis, waits).await;
                     return Ok(None);
                 }
                 _ => {}
@@ -109,8 +119,27 @@ impl Run<'_> {
             self.kept.begun = true;
             self.notify(&sight, Happened::Step(name(&step)));
             let outcome = self.cluster.execute(self.set, &sight, &step).await;
-            if !self.after(&mut sight, &step, outcome).await? {
-                return Ok(None);
+            match self.after(&mut sight, &step, outcome).await? {
+                Then::Decide => {}
+                Then::ReadSet => {
+                    self.kept.polled = Some(sight);
+                    return Ok(None);
+                }
+                Then::ReadAll => return Ok(None),
+            }
+        }
+    }
+
+    /// Reads everything, or only the set while others are at work on it: every write names the version of what it changes.
+    async fn look(&mut self) -> Result<Sight, String> {
+        match self.kept.polled.take() {
+            Some(mut sight) => {
+                sight.set = self.cluster.read(self.set).await?;
+                Ok(sight)
+            }
+            None => {
+                (self.kept.namespace, self.kept.last_version) = (None, None);
+                self.cluster.look(self.set).await
             }
         }
     }
@@ -123,6 +152,10 @@ impl Run<'_> {
         self.kept.show(&mut world);
         let step = loop {
             match next(&world) {
+                // Without the object, nothing is worth waiting longer for.
+                Step::Read(Part::LastVersion) if self.kept.failures > TRIES => {
+                    world.last_version = Some(LastVersion::Unknown);
+                }
                 Step::Read(part) => cluster.fill(self.set, &mut world, part).await?,
                 step => break step,
             }
@@ -131,13 +164,8 @@ impl Run<'_> {
         Ok(step)
     }
 
-    /// Notes the outcome of a step. Returns whether the next step can be decided without reading again.
-    async fn after(
-        &mut self,
-        sight: &mut Sight,
-        step: &Step,
-        outcome: ApiOutcome<Option<String>>,
-    ) -> Result<bool, String> {
+    /// Notes the outcome of a step.
+    async fn after(&mut self, sight: &mut Sight, step: &Step, outcome: ApiOutcome<Reply>) -> Result<Then, String> {
         tracing::info!(
             namespace = self.set.namespace,
             set = self.set.name,
@@ -145,26 +173,36 @@ impl Run<'_> {
             outcome = outcome.as_str(),
             "replace StatefulSet"
         );
+        // A write to the set alone changes nothing about its Pods.
+        if !matches!(outcome, ApiOutcome::Done(_) | ApiOutcome::Conflict) || !step.keeps_dependents() {
+            self.kept.dependents = None;
+        }
         match outcome {
-            ApiOutcome::Done(version) => {
+            ApiOutcome::Done(reply) => {
                 (self.kept.failures, self.kept.conflicts) = (0, 0);
-                Ok(self.done(sight, step, version))
+                Ok(if self.done(sight, step, reply) {
+                    Then::Decide
+                } else {
+                    Then::ReadAll
+                })
             }
             ApiOutcome::NotFound if matches!(step, Step::Create(_)) => {
                 self.kept.namespace_ends = true;
-                Ok(false)
+                Ok(Then::ReadAll)
             }
             ApiOutcome::Conflict | ApiOutcome::NotFound => {
                 self.kept.conflicts += 1;
                 if self.kept.conflicts > CONFLICTS {
                     tokio::time::sleep(Duration::from_millis(100)).await;
                 }
-                Ok(false)
+                // Others may write to the set all the time: the next try comes as soon as possible.
+                let is_of_set = outcome == ApiOutcome::Conflict && step.is_of_version();
+                Ok(if is_of_set { Then::ReadSet } else { Then::ReadAll })
             }
             ApiOutcome::Denied { cause, message, .. } => {
                 self.denied(sight, step, &cause, &message);
                 if self.kept.denied.is_some() || self.kept.namespace_ends {
-                    return Ok(false);
+                    return Ok(Then::ReadAll);
                 }
                 Err(String::new())
             }
@@ -172,45 +210,46 @@ impl Run<'_> {
         }
     }
 
-    fn done(&mut self, sight: &mut Sight, step: &Step, version: Option<String>) -> bool {
-        match step {
-            Step::WriteJournal(journal) => {
+    fn done(&mut self, sight: &mut Sight, step: &Step, reply: Reply) -> bool {
+        self.note(sight, step);
+        match (step, reply) {
+            (Step::WriteJournal(journal), Reply::Journal(version)) => {
                 sight.journal = Some(journal.as_ref().clone());
                 sight.journal_version = version;
-                true
             }
+            (Step::DeleteJournal | Step::LeaveForeign(_), _) => {
+                (sight.journal, sight.journal_version) = (None, None);
+            }
+            (Step::LetGo(_), _) => sight.set = None,
+            (_, Reply::Set(set)) => sight.set = Some(set),
+            (_, Reply::Report(owners)) => match &mut sight.report {
+                Some(report) => report.metadata.owner_references = owners,
+                None => return false,
+            },
+            _ => return false,
+        }
+        true
+    }
+
+    /// Notes what a step has done, before the sight shows it.
+    fn note(&mut self, sight: &Sight, step: &Step) {
+        match step {
             Step::LetGo(_) => {
                 self.kept.let_go = Some(Instant::now());
-                sight.set = None;
                 self.kept.is_absent = true;
-                true
             }
             Step::Create(_) => {
                 self.kept.created = true;
+                self.kept.is_absent = false;
                 if let Some(let_go) = self.kept.let_go.take() {
                     self.notify(sight, Happened::Absent(let_go.elapsed()));
                 }
-                false
             }
             // Then the new set, ours or that of somebody else, has all that it should have.
-            Step::DeleteJournal
-                if sight
-                    .journal
-                    .as_ref()
-                    .is_some_and(|journal| journal.stage != Stage::Prepared) =>
-            {
-                self.kept.created = sight.set.is_some();
-                false
-            }
-            Step::LeaveForeign(fault) => {
-                self.kept.foreign = Some(fault.clone());
-                false
-            }
-            Step::RestoreManagers { .. } => {
-                self.kept.managers_restored = true;
-                false
-            }
-            _ => false,
+            Step::DeleteJournal if sight.is_released() => self.kept.created = sight.set.is_some(),
+            Step::LeaveForeign(fault) => self.kept.foreign = Some(fault.clone()),
+            Step::RestoreManagers { .. } => self.kept.managers_restored = true,
+            _ => {}
         }
     }
 
@@ -222,24 +261,21 @@ impl Run<'_> {
         }
         let fault = step_denied(format!("the step {} was denied ({cause}): {message}", name(step)));
         let is_begun = sight.set.as_ref().is_none_or(|set| set.terminating());
-        let is_released = sight
-            .journal
-            .as_ref()
-            .is_some_and(|journal| journal.stage != Stage::Prepared);
         let backs_out = matches!(step, Step::Unmark { .. } | Step::DeleteJournal | Step::OwnReport { .. });
-        if is_begun || is_released || backs_out {
+        if is_begun || sight.is_released() || backs_out {
             self.notify(sight, Happened::Stalled(fault));
         } else {
             self.kept.denied = Some(fault);
         }
     }
 
-    async fn wait(&mut self, sight: &Sight, millis: Millis, waits: &Waits) {
+    async fn wait(&mut self, sight: Sight, millis: Millis, waits: &Waits) {
         if let Waits::Stalled(fault) = waits {
-            self.notify(sight, Happened::Stalled(fault.clone()));
+            self.notify(&sight, Happened::Stalled(fault.clone()));
         }
         self.kept.dependents = None;
         self.pause(millis).await;
+        self.kept.polled = matches!(waits, Waits::Others(_)).then_some(sight);
     }
 
     /// A user who stops while the set is absent means after its creation.

@@ -1,8 +1,9 @@
 //! Executes the steps of a replacement.
 
-use k8s_openapi::api::apps::v1::ControllerRevision;
 use std::collections::BTreeSet;
 
+use k8s_openapi::api::apps::v1::ControllerRevision;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::api::{Api, DeleteParams, Patch, PostParams, Preconditions, Request};
 use serde_json::{Value, json};
 
@@ -14,17 +15,28 @@ use super::parts::orphan;
 use crate::replace::{FINALIZER, HOLD, LiveSet, SetVersion, Step};
 use crate::templates::keys;
 
+/// The reply to a step, as far as the next decision needs it.
+#[derive(Debug, PartialEq)]
+pub(super) enum Reply {
+    Nothing,
+    /// The resourceVersion of the Secret that is the journal.
+    Journal(Option<String>),
+    /// The set.
+    Set(LiveSet),
+    /// The owners of the ClaimRollout.
+    Report(Option<Vec<OwnerReference>>),
+}
+
 impl Cluster {
-    /// Executes a step that writes. Returns the resourceVersion of the Secret if the step wrote the journal.
-    pub(super) async fn execute(&self, set: &SetName, sight: &Sight, step: &Step) -> ApiOutcome<Option<String>> {
-        let none = |_| ApiOutcome::Done(None);
+    /// Executes a step that writes.
+    pub(super) async fn execute(&self, set: &SetName, sight: &Sight, step: &Step) -> ApiOutcome<Reply> {
         let version = sight.journal_version.as_deref();
         match step {
-            Step::WriteJournal(journal) => self.write_journal(set, journal, version).await,
-            Step::DeleteJournal | Step::LeaveForeign(_) => self
-                .delete_journal(set, version)
-                .await
-                .and_then(|()| ApiOutcome::Done(None)),
+            Step::WriteJournal(journal) => {
+                let written = self.write_journal(set, journal, version).await;
+                written.and_then(|version| ApiOutcome::Done(Reply::Journal(version)))
+            }
+            Step::DeleteJournal | Step::LeaveForeign(_) => self.delete_journal(set, version).await.and_then(nothing),
             Step::DisownReport => {
                 self.patch_report(set, &json!({"metadata": {"ownerReferences": null}}))
                     .await
@@ -39,33 +51,33 @@ impl Cluster {
             Step::Delete { uid, resource_version } => {
                 let params = orphan(uid, resource_version.as_deref());
                 let request = Request::new(sets_path(&set.namespace)).delete(&set.name, &params);
-                self.send(request).await.and_then(none)
+                self.send(request).await.and_then(set_of)
             }
             Step::LetGo(object) => {
                 let request = Request::new(sets_path(&set.namespace)).replace(&set.name, &params(), bytes(object));
-                self.send(request).await.and_then(none)
+                self.send(request).await.and_then(nothing)
             }
             Step::Create(object) => {
                 let request = Request::new(sets_path(&set.namespace)).create(&params(), bytes(object));
-                self.send(request).await.and_then(none)
+                self.send(request).await.and_then(set_of)
             }
-            Step::DeleteRevision { name, uid } => self.delete_revision(set, name, uid).await.and_then(none),
-            Step::Read(_) | Step::Wait { .. } | Step::End(_) => ApiOutcome::Done(None),
+            Step::DeleteRevision { name, uid } => self.delete_revision(set, name, uid).await.and_then(nothing),
+            Step::Read(_) | Step::Wait { .. } | Step::End(_) => nothing(()),
         }
     }
 
     /// Patches the version of the set that was read.
-    async fn patch(&self, set: &SetName, seen: &SetVersion, mut body: Value) -> ApiOutcome<Option<String>> {
+    async fn patch(&self, set: &SetName, seen: &SetVersion, mut body: Value) -> ApiOutcome<Reply> {
         body["metadata"]["uid"] = json!(seen.uid);
         body["metadata"]["resourceVersion"] = json!(seen.resource_version);
         let request = Request::new(sets_path(&set.namespace)).patch(&set.name, &merge(), &Patch::Merge(body));
-        self.send(request).await.and_then(|_| ApiOutcome::Done(None))
+        self.send(request).await.and_then(set_of)
     }
 
-    async fn patch_report(&self, set: &SetName, body: &Value) -> ApiOutcome<Option<String>> {
+    async fn patch_report(&self, set: &SetName, body: &Value) -> ApiOutcome<Reply> {
         let reports: Api<ClaimRollout> = Api::namespaced(self.client.clone(), &set.namespace);
         let patched = call(reports.patch_metadata(&set.name, &merge(), &Patch::Merge(body))).await;
-        patched.and_then(|_| ApiOutcome::Done(None))
+        patched.and_then(|report| ApiOutcome::Done(Reply::Report(report.metadata.owner_references)))
     }
 
     async fn delete_revision(&self, set: &SetName, name: &str, uid: &str) -> ApiOutcome<Value> {
@@ -87,6 +99,17 @@ impl Cluster {
             Err(error) => denied(error.to_string()),
         }
     }
+}
+
+fn nothing<T>(_: T) -> ApiOutcome<Reply> {
+    ApiOutcome::Done(Reply::Nothing)
+}
+
+/// The set in a reply. A DELETE that leaves no object is answered with a status.
+fn set_of(reply: Value) -> ApiOutcome<Reply> {
+    let is_set = reply["kind"] == "StatefulSet";
+    let reply = is_set.then(|| Reply::Set(LiveSet::new(reply)));
+    ApiOutcome::Done(reply.unwrap_or(Reply::Nothing))
 }
 
 fn params() -> PostParams {

@@ -55,6 +55,10 @@ pub(super) struct Cluster {
     pub(super) not_adopted: Vec<&'static str>,
     /// The API server keeps the entry of ours in the managed fields.
     pub(super) keeps_managers: bool,
+    /// What somebody writes between the check of the version and the deletion, once.
+    pub(super) within: Option<fn(&mut Value)>,
+    /// The set as it was when it was deleted.
+    pub(super) last: Option<LiveSet>,
     /// The Pods that were deleted or restarted, and why.
     pub(super) lost: Vec<String>,
     pub(super) numbers: u64,
@@ -132,6 +136,8 @@ pub(super) fn web() -> Cluster {
         writes_other_bytes: false,
         not_adopted: Vec::new(),
         keeps_managers: false,
+        within: None,
+        last: None,
         lost: Vec::new(),
         numbers: 0,
     };
@@ -211,15 +217,37 @@ impl Cluster {
         true
     }
 
-    fn change_version(&mut self, seen: &SetVersion, change: impl FnOnce(&mut Value)) -> Answer {
+    /// The answer to a write of this version.
+    fn check(&self, seen: &SetVersion) -> Answer {
         match &self.set {
             None => Answer::NotFound,
             Some(set) if SetVersion::of(set) != *seen => Answer::Conflict,
-            Some(_) => {
-                self.change(change);
-                Answer::Done
-            }
+            Some(_) => Answer::Done,
         }
+    }
+
+    fn change_version(&mut self, seen: &SetVersion, change: impl FnOnce(&mut Value)) -> Answer {
+        let answer = self.check(seen);
+        if answer == Answer::Done {
+            self.change(change);
+        }
+        answer
+    }
+
+    /// An update that removes the last finalizer: the API server checks the version, and deletes the object by its uid.
+    fn let_go(&mut self, object: &Value) -> Answer {
+        let set = SetVersion::of(&LiveSet::new(object.clone()));
+        if object["metadata"]["finalizers"] != json!([]) {
+            return self.change_version(&set, |live| *live = object.clone());
+        }
+        let answer = self.check(&set);
+        if answer == Answer::Done {
+            if let Some(write) = self.within.take() {
+                self.change(write);
+            }
+            self.last = self.set.take();
+        }
+        answer
     }
 
     /// A DELETE: `add` is the finalizer of its propagation policy.
@@ -292,10 +320,7 @@ impl Cluster {
                     }
                 }
             }
-            Step::LetGo(object) => {
-                let set = SetVersion::of(&LiveSet::new(object.clone()));
-                self.change_version(&set, |live| *live = object.clone())
-            }
+            Step::LetGo(object) => self.let_go(object),
             Step::Create(object) => self.create(object),
             Step::ScaleUp { set, replicas } => self.change_version(set, |object| {
                 object["spec"]["replicas"] = (*replicas).into();

@@ -196,7 +196,12 @@ fn journal_has_the_orphans() {
 #[test]
 fn collector_that_does_not_work_stalls() {
     let (mut cluster, process) = orphaned(|cluster| cluster.delete(Some("orphan")));
-    for (seconds, is_stalled) in [(0, false), (59, false), (60, true)] {
+    for (seconds, is_stalled, pause) in [
+        (0, false, 200),
+        (8, false, 1_000),
+        (59, false, 2_000),
+        (60, true, 5_000),
+    ] {
         let mut world = world(&cluster, &process);
         world.waits_since = Some(world.now - seconds * 1000);
         let Step::Wait { millis, waits } = next(&world) else {
@@ -210,7 +215,7 @@ fn collector_that_does_not_work_stalls() {
             "WaitsForGarbageCollector: the garbage collector has not removed the references to the old StatefulSet"
         );
         assert_eq!(matches!(waits, Waits::Stalled(_)), is_stalled, "{seconds}");
-        assert_eq!(millis, if is_stalled { 5_000 } else { 200 }, "{seconds}");
+        assert_eq!(millis, pause, "{seconds}");
     }
     // It works again.
     cluster.settle();

@@ -7,7 +7,7 @@ use crate::api::{ReplacementReason, Settings};
 use crate::replace::journal::{Journal, Millis, Stage};
 use crate::replace::live::LiveSet;
 use crate::replace::step::{End, Fault, Part, Step, Waits};
-use crate::replace::world::{CountQuota, Dependents, DryRuns, World};
+use crate::replace::world::{CountQuota, Dependents, DryRuns, LastVersion, World};
 use crate::replace::{basis, next};
 
 static SETTINGS: LazyLock<Settings> = LazyLock::new(Settings::default);
@@ -23,6 +23,7 @@ pub(super) struct Process {
     dry_runs: Option<DryRuns>,
     /// The uid of the namespace, until somebody else may have acted.
     namespace: Option<String>,
+    last_version: Option<LastVersion>,
     namespace_ends: bool,
     managers_restored: bool,
     retained_at: Option<i64>,
@@ -73,6 +74,7 @@ pub(super) fn world(cluster: &Cluster, process: &Process) -> World<'static> {
         checked: process.checked.clone(),
         denied: None,
         namespace: process.namespace.clone(),
+        last_version: process.last_version.clone(),
         namespace_ends: process.namespace_ends,
         managers_restored: process.managers_restored,
         retained_at: process.retained_at,
@@ -87,6 +89,10 @@ pub(super) fn fill(cluster: &Cluster, world: &mut World<'_>, part: Part) {
         Part::Guard => world.guarded = Some(cluster.guard),
         Part::Dependents => world.dependents = Some(cluster.dependents()),
         Part::Namespace => world.namespace = Some(cluster.namespace.to_owned()),
+        Part::LastVersion => {
+            let last = cluster.last.clone().map_or(LastVersion::Unknown, LastVersion::Seen);
+            world.last_version = Some(last);
+        }
         Part::Quotas => world.quotas = Some(cluster.quotas.clone()),
         Part::DryRuns => world.dry_runs = Some(dry_runs(cluster)),
     }
@@ -140,6 +146,7 @@ impl Process {
         (self.guarded, self.quotas, self.dry_runs) = (world.guarded, world.quotas.clone(), world.dry_runs.clone());
         self.dependents.clone_from(&world.dependents);
         self.namespace.clone_from(&world.namespace);
+        self.last_version.clone_from(&world.last_version);
         let retaining = world.set.as_ref().filter(|set| set.retains());
         self.retained_at = retaining.map(|set| self.retained_at.unwrap_or_else(|| set.generation()));
         self.note(&world, &step);
@@ -160,8 +167,11 @@ impl Process {
             Step::Delete { .. } => self.unreferenced_since = None,
             _ => {}
         }
+        if !step.keeps_dependents() {
+            self.dependents = None;
+        }
         if !matches!(step, Step::WriteJournal(_) | Step::LetGo(_)) {
-            (self.dependents, self.namespace) = (None, None);
+            (self.namespace, self.last_version) = (None, None);
         }
         self.waits = match step {
             Step::Wait {

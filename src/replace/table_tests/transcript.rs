@@ -60,7 +60,7 @@ fn replacement_takes_the_steps_of_the_design() {
 }
 
 /// The reads: everything before the first write, then the Pods while they are orphaned and adopted. The namespace is
-/// read once, before the set is absent.
+/// read once, before the set is absent, and the version that was deleted once, after that.
 #[test]
 fn replacement_reads_the_preconditions_once() {
     let mut cluster = web();
@@ -76,7 +76,7 @@ fn replacement_reads_the_preconditions_once() {
     );
     let later = run.steps[first..].iter().filter(|step| step.starts_with("read"));
     let others: Vec<&String> = later.filter(|step| *step != "read Dependents").collect();
-    assert_eq!(others, ["read Namespace"], "{:?}", run.steps);
+    assert_eq!(others, ["read Namespace", "read LastVersion"], "{:?}", run.steps);
     let position = |name: &str| run.steps.iter().position(|step| step == name);
     assert!(position("read Namespace") < position("LetGo"), "{:?}", run.steps);
 }

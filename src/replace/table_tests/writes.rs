@@ -152,6 +152,57 @@ fn write_that_was_acknowledged_is_not_lost() {
     }
 }
 
+/// The rows above whose write is stored after the API server has checked that we have the last version.
+#[test]
+fn write_within_the_deletion_is_not_lost() {
+    for (row, write, is_kept, states) in ROWS {
+        // Without a crash, and with one before each step after the deletion.
+        for at in 0..STEPS {
+            let mut cluster = web();
+            let write = *write;
+            cluster.within = Some(write);
+            let (steps, _) = run_to_end(&mut cluster, |cluster, process, number| {
+                if cluster.within.is_none() && number == at {
+                    *process = Process::default();
+                }
+            });
+            let path = format!("{row}, crash before step {at}: {steps:?}");
+            assert!(cluster.within.is_none(), "{path}");
+            assert!(is_kept(cluster.live().object()), "{path}");
+            assert!(
+                states.contains(&state(&cluster).as_str()),
+                "{}: {path}",
+                state(&cluster)
+            );
+            let journals = steps.iter().filter(|step| *step == "WriteJournal(Releasing)");
+            assert_eq!(journals.count(), 2, "{path}");
+        }
+    }
+}
+
+/// An API server that does not have the event any more: the set comes back as it was read last.
+#[test]
+fn set_without_its_deleted_event_is_created_as_read() {
+    let mut cluster = web();
+    cluster.within = Some(|object| object["spec"]["replicas"] = 4.into());
+    let (steps, _) = run_to_end(&mut cluster, |cluster, _, _| cluster.last = None);
+    assert_eq!(cluster.live().replicas(), 3, "{steps:?}");
+    assert_eq!(state(&cluster), "replaced", "{steps:?}");
+}
+
+/// A user who deletes in the same moment wins, if the DELETE leaves a trace.
+#[test]
+fn foreground_delete_within_the_deletion_wins() {
+    let mut cluster = web();
+    cluster.within = Some(|object| {
+        let finalizers = object["metadata"]["finalizers"].as_array_mut().expect("a list");
+        finalizers.push("foregroundDeletion".into());
+    });
+    let (steps, _) = run_to_end(&mut cluster, |_, _, _| {});
+    assert_eq!(state(&cluster), "deleted", "{steps:?}");
+    assert_eq!(steps.last().map(String::as_str), Some("DeleteJournal"), "{steps:?}");
+}
+
 /// Two writes: the second one while the first one is being answered.
 #[test]
 fn writes_in_a_row_are_not_lost() {

@@ -41,6 +41,7 @@ bugs! {
     NoFinalizer: "S17" in "crashes", "kubernetes#131284, redpanda-operator#1795, MOCO: deletes and creates without a finalizer";
     NoSecondPass: "S17" in "crashes", "lets the set go although an object refers to it";
     NoVersionAtRelease: "S17" in "an owner operator", "removes the finalizer from any version: a write that came between is lost";
+    NoLastVersion: "S17" in "writes", "ours, once: creates what it has read last. The API server checks the version, and then deletes";
     JournalOfBefore: "S17" in "an owner operator", "ECK, redpanda: creates what was journaled before the DELETE";
     PartitionIsReplicas: "S17" in "a webhook changes the Pod template", "ours, once: a scale-up lets Pods above the partition restart";
     NoPartition: "S17" in "a webhook changes the Pod template", "all others: the new set restarts every Pod if its revision differs";
@@ -88,6 +89,9 @@ impl ReplaceBug {
 
     /// What the decision sees of the other parts.
     pub(super) fn show_parts(self, parts: &mut ReadParts, sight: &SmallSight) {
+        if self == Self::NoLastVersion {
+            parts.last = parts.last.and(sight.journal).map(|journal| journal.set);
+        }
         let is_old = sight.set.is_some_and(|set| set.terminating);
         if self == Self::NoSecondPass && is_old {
             for one in parts.dependents.iter_mut().flatten().flatten().flatten() {

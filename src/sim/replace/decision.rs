@@ -9,7 +9,7 @@ use super::objects::{HELD, SmallSet};
 use crate::api::Settings;
 use crate::replace::next::SETTLING;
 use crate::replace::world::{CountQuota, DryRuns, ReportOwner};
-use crate::replace::{Journal, LiveSet, Millis, Part, SetVersion, Step, Waits, World, basis, next};
+use crate::replace::{Journal, LastVersion, LiveSet, Millis, Part, SetVersion, Step, Waits, World, basis, next};
 
 /// A time after the set was created.
 const NOW: Millis = 1_767_229_200_000;
@@ -70,6 +70,7 @@ impl ReplaceDecisions {
             checked: memory.checked.map(|set| basis(&live(&set))),
             denied: None,
             namespace: namespace.map(|uid| if uid == 0 { String::new() } else { format!("n{uid}") }),
+            last_version: parts.last.map(|last| LastVersion::Seen(live(&last))),
             namespace_ends: memory.namespace_ends,
             managers_restored: memory.managers_restored,
             retained_at: memory.retained_at.map(i64::from),

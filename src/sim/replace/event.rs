@@ -1,7 +1,7 @@
 //! What may happen in a state, and what it does.
 
 use super::decision::ReplaceDecisions;
-use super::memory::{Quiet, SmallProcess};
+use super::memory::{Quiet, SmallProcess, SmallStep};
 use super::objects::Surroundings;
 use super::users::ReplaceAction;
 use super::world::{ReplaceWorld, SmallAnswer};
@@ -33,6 +33,8 @@ pub(super) enum ReplaceEvent {
     Sync,
     Learn,
     LearnReport,
+    /// The API server deletes a set whose last finalizer an update has removed.
+    DeleteEmptied,
     Orphan,
     Foreground,
     Collect,
@@ -58,11 +60,12 @@ impl ReplaceWorld {
         for (place, process) in self.processes.iter().enumerate() {
             let Some(process) = process else { continue };
             let has_step = process.step.is_some();
-            events.push(if has_step {
+            let waits = matches!(process.step, Some(SmallStep::AwaitDeletion(_))) && self.emptied.is_some();
+            events.extend((!waits).then_some(if has_step {
                 Event::Execute(place)
             } else {
                 Event::Decide(place)
-            });
+            }));
             if self.faults > 0 {
                 events.push(Event::Crash(place));
                 events.extend(has_step.then_some(Event::LoseReply(place)));
@@ -83,6 +86,7 @@ impl ReplaceWorld {
             Event::Collect,
         ]);
         let set = self.set.unwrap_or_default();
+        events.extend(self.emptied.map(|_| Event::DeleteEmptied));
         events.extend(set.orphan.then_some(Event::Orphan));
         events.extend(set.foreground.then_some(Event::Foreground));
         events.extend(self.namespace_ends.then_some(Event::EndNamespace));
@@ -132,6 +136,7 @@ impl ReplaceWorld {
             ReplaceEvent::Sync => self.sync(),
             ReplaceEvent::Learn => self.learn(),
             ReplaceEvent::LearnReport => self.learn_report(),
+            ReplaceEvent::DeleteEmptied => self.delete_emptied(),
             ReplaceEvent::Orphan => self.orphan_dependents(),
             ReplaceEvent::Foreground => self.delete_in_foreground(),
             ReplaceEvent::Collect => self.collect(),

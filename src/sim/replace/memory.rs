@@ -31,6 +31,8 @@ pub(super) struct SmallMemory {
     pub(super) managers_restored: bool,
     pub(super) retained_at: Option<u8>,
     pub(super) quiet: Quiet,
+    /// The journal and the owner of the ClaimRollout, as they were before a wait for others.
+    pub(super) polled: Option<(Option<SmallJournal>, Option<u8>)>,
 }
 
 /// For how long nothing has referred to the old set.
@@ -55,6 +57,8 @@ pub(super) enum SmallStep {
         version: Option<u8>,
     },
     LetGo(SmallSet),
+    /// The API server has accepted the update of the set with this uid, and is about to delete it.
+    AwaitDeletion(u8),
     Create(SmallSet),
     ScaleUp((u8, u8), u8),
     DeleteRevision(u8),
@@ -75,6 +79,8 @@ pub(super) struct ReadParts {
     pub(super) guard: Option<bool>,
     pub(super) room: Option<bool>,
     pub(super) namespace: Option<u8>,
+    /// The set as it was when it was deleted.
+    pub(super) last: Option<SmallSet>,
     pub(super) dry_runs: bool,
 }
 
@@ -83,6 +89,9 @@ impl SmallProcess {
         if let Some(sight) = &mut self.sight {
             sight.set.iter_mut().for_each(|set| set.versions(visit));
             sight.journal.iter_mut().for_each(|journal| journal.versions(visit));
+        }
+        if let Some((Some(journal), _)) = &mut self.memory.polled {
+            journal.versions(visit);
         }
         match &mut self.step {
             Some(SmallStep::WriteJournal(journal)) => journal.versions(visit),
@@ -111,6 +120,9 @@ impl SmallProcess {
         if let Some(sight) = &mut self.sight {
             sight.set.iter_mut().for_each(|set| set.generations(visit));
             journaled(sight.journal.as_mut(), visit);
+        }
+        if let Some((journal, _)) = &mut self.memory.polled {
+            journaled(journal.as_mut(), visit);
         }
         match &mut self.step {
             Some(SmallStep::WriteJournal(journal)) => journaled(Some(journal), visit),

@@ -10,9 +10,10 @@ use crate::replace::Part;
 impl SmallProcess {
     /// Reads if it has to, and decides.
     pub(super) fn decide(&mut self, world: &ReplaceWorld, decisions: &mut ReplaceDecisions) {
+        let polled = self.memory.polled.take();
         let mut sight = self.sight.unwrap_or_else(|| {
-            self.memory.namespace = None;
-            SmallSight::of(world)
+            self.memory.namespace.take_if(|_| polled.is_none());
+            SmallSight::of(world, polled)
         });
         let bug = decisions.bug;
         let mut parts = ReadParts::default();
@@ -33,7 +34,10 @@ impl SmallProcess {
         self.keep(&sight, step);
         match step {
             SmallStep::End => *self = Self::default(),
-            SmallStep::Wait(_) => (self.sight, self.step) = (None, None),
+            SmallStep::Wait(settles) => {
+                (self.sight, self.step) = (None, None);
+                self.memory.polled = (!settles).then_some((sight.journal, sight.report));
+            }
             _ => (self.sight, self.step) = (Some(sight), Some(step)),
         }
     }
@@ -75,8 +79,27 @@ impl SmallProcess {
             return None;
         }
         match (step, answer) {
-            (SmallStep::WriteJournal(_), SmallAnswer::Done) => sight.journal = world.journal,
-            (SmallStep::LetGo(_), SmallAnswer::Done) => sight.set = None,
+            (SmallStep::WriteJournal(_) | SmallStep::DeleteJournal, SmallAnswer::Done) => sight.journal = world.journal,
+            (SmallStep::DisownReport, SmallAnswer::Done) => sight.report = Some(0),
+            (SmallStep::OwnReport(uid), SmallAnswer::Done) => sight.report = Some(uid),
+            (SmallStep::LetGo(set), SmallAnswer::Done) => self.step = Some(SmallStep::AwaitDeletion(set.uid)),
+            (SmallStep::AwaitDeletion(_), SmallAnswer::Done) => sight.set = None,
+            (SmallStep::DeleteRevision(_), _) => self.sight = None,
+            // The reply is the StatefulSet.
+            (_, SmallAnswer::Done) if world.set.is_some() => sight.set = world.set,
+            (
+                SmallStep::Mark(..)
+                | SmallStep::Unmark(..)
+                | SmallStep::Delete { .. }
+                | SmallStep::LetGo(_)
+                | SmallStep::ScaleUp(..)
+                | SmallStep::RestorePartition(..)
+                | SmallStep::RestoreManagers(_),
+                SmallAnswer::Conflict,
+            ) => {
+                self.memory.polled = Some((sight.journal, sight.report));
+                self.sight = None;
+            }
             _ => self.sight = None,
         }
         match (step, answer) {
@@ -90,11 +113,13 @@ impl SmallProcess {
 }
 
 impl SmallSight {
-    fn of(world: &ReplaceWorld) -> Self {
+    /// Everything, or only the set while others are at work on it.
+    fn of(world: &ReplaceWorld, polled: Option<(Option<SmallJournal>, Option<u8>)>) -> Self {
+        let (journal, report) = polled.unwrap_or((world.journal, world.report.map(|report| report.owner)));
         Self {
             set: world.set,
-            journal: world.journal,
-            report: world.report.map(|report| report.owner),
+            journal,
+            report,
         }
     }
 }
@@ -123,13 +148,9 @@ impl SmallStep {
                 }
                 _ => world.delete(Propagation::Orphan),
             },
-            Self::LetGo(object) => world.change_version((object.uid, object.version), |set| {
-                *set = SmallSet {
-                    orphan: set.orphan,
-                    foreground: set.foreground,
-                    ..object
-                };
-            }),
+            Self::LetGo(object) => world.empty((object.uid, object.version)),
+            Self::AwaitDeletion(uid) if world.last.is_some_and(|last| last.uid == uid) => SmallAnswer::Done,
+            Self::AwaitDeletion(_) => SmallAnswer::Conflict,
             Self::Create(mut set) => {
                 if world.surroundings.mutates {
                     set.image = 1;
@@ -183,6 +204,7 @@ impl ReadParts {
             Part::Guard => self.guard = Some(world.guard),
             Part::Quotas => self.room = Some(world.room),
             Part::Namespace => self.namespace = Some(world.namespace),
+            Part::LastVersion => self.last = world.last,
             Part::DryRuns => self.dry_runs = true,
             Part::Dependents => {
                 let mut read = world.dependents;

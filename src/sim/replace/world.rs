@@ -26,6 +26,10 @@ pub(super) struct ReplaceWorld {
     pub(super) seen_revisions: [Option<u8>; PLACES],
     /// Our controllers.
     pub(super) processes: [Option<SmallProcess>; 2],
+    /// The uid of the set that the API server deletes next: an update that removes its last finalizer was accepted.
+    pub(super) emptied: Option<u8>,
+    /// The old set as it was when it was deleted, while there is a journal.
+    pub(super) last: Option<SmallSet>,
     pub(super) truth: Truth,
     /// The user actions that are left, as bits, and the faults.
     pub(super) actions: u8,
@@ -87,6 +91,8 @@ impl ReplaceWorld {
             room: true,
             seen: Some(set),
             seen_revisions: [Some(1), None, None],
+            emptied: None,
+            last: None,
             processes: [0, 1].map(|place| (place < processes).then(SmallProcess::default)),
             truth: Truth {
                 replicas: 2,
@@ -132,8 +138,37 @@ impl ReplaceWorld {
             set.generation = before.generation + u8::from(set.has_another_spec(&before));
         }
         let is_deleted = set.terminating && !(set.ours || set.orphan || set.foreground);
-        self.set = (!is_deleted).then_some(set);
+        self.set = Some(set);
+        if is_deleted {
+            self.remove();
+        }
         SmallAnswer::Done
+    }
+
+    /// The StatefulSet does not exist any more. Watches get its last version.
+    fn remove(&mut self) {
+        let removed = self.set.take();
+        self.last = removed.filter(|set| set.uid == 1).or(self.last);
+    }
+
+    /// Accepts an update of this version that removes its last finalizer. The object is deleted by its uid after that.
+    pub(super) fn empty(&mut self, (uid, version): (u8, u8)) -> SmallAnswer {
+        match self.set {
+            None => SmallAnswer::NotFound,
+            Some(set) if (set.uid, set.version) != (uid, version) => SmallAnswer::Conflict,
+            Some(_) => {
+                self.emptied = Some(uid);
+                SmallAnswer::Done
+            }
+        }
+    }
+
+    /// Deletes the StatefulSet whose last finalizer an update has removed.
+    pub(super) fn delete_emptied(&mut self) {
+        let emptied = self.emptied.take();
+        if self.set.is_some_and(|set| Some(set.uid) == emptied) {
+            self.remove();
+        }
     }
 
     /// Changes the StatefulSet, if it has this uid and version.
@@ -179,6 +214,7 @@ impl ReplaceWorld {
 
     /// Numbers versions and generations anew: only whether two are equal, or which is larger, matters.
     pub(super) fn canonical(mut self) -> Self {
+        self.last = self.last.filter(|_| self.journal.is_some());
         self.rank_generations();
         let mut known = [0_u8; u8::MAX as usize + 1];
         let mut last = 0;
@@ -194,6 +230,7 @@ impl ReplaceWorld {
         };
         self.set.iter_mut().for_each(|set| set.versions(&mut renumber));
         self.seen.iter_mut().for_each(|set| set.versions(&mut renumber));
+        self.last.iter_mut().for_each(|set| set.versions(&mut renumber));
         self.journal
             .iter_mut()
             .for_each(|journal| journal.versions(&mut renumber));
@@ -218,7 +255,7 @@ impl ReplaceWorld {
     }
 
     fn generations(&mut self, visit: &mut impl FnMut(&mut u8)) {
-        let sets = self.set.iter_mut().chain(&mut self.seen);
+        let sets = self.set.iter_mut().chain(&mut self.seen).chain(&mut self.last);
         sets.chain(self.journal.iter_mut().map(|journal| &mut journal.set))
             .for_each(|set| set.generations(visit));
         for process in self.processes.iter_mut().flatten() {
