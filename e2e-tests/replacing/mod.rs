@@ -13,6 +13,7 @@ mod tools;
 mod trial;
 mod undo;
 mod webhook;
+pub(crate) mod writer;
 
 use crate::cluster::Options;
 use crate::environment::Environment;
@@ -41,6 +42,7 @@ scenarios![Environment;
     tools::rollout_history_and_undo_work_as_before,
     tools::terraform_and_pulumi_find_nothing_to_do,
     undo::sizes_stay_and_labels_go_back_after_a_replacement,
+    writer::write_every_20_ms_is_not_lost,
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

@@ -7,7 +7,9 @@ use anyhow::{Context as _, ensure};
 use axum::http::Request;
 use claim_rollout::replace::{FINALIZER, LiveSet};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
+use k8s_openapi::api::apps::v1::StatefulSet;
 use kube::Client;
+use kube::api::{Api, WatchEvent, WatchParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use serde_json::{Value, json};
 
@@ -73,6 +75,19 @@ impl Bare<'_> {
         Ok([pods, claims, revisions])
     }
 
+    /// Waits for the DELETED event.
+    async fn deleted(&self, namespace: &str, name: &str, version: &str) -> anyhow::Result<()> {
+        let sets: Api<StatefulSet> = Api::namespaced(self.client.clone(), namespace);
+        let only = WatchParams::default().fields(&format!("metadata.name={name}"));
+        let mut events = std::pin::pin!(sets.watch_metadata(&only, version).await?);
+        while let Some(event) = events.try_next().await? {
+            if matches!(event, WatchEvent::Deleted(_)) {
+                return Ok(());
+            }
+        }
+        anyhow::bail!("no DELETED event")
+    }
+
     /// Writes into the set.
     async fn patch(&self, path: &str, body: &Value) -> anyhow::Result<Value> {
         self.call("PATCH", path, body).await
@@ -117,7 +132,12 @@ impl Bare<'_> {
         self.get(&format!("/api/v1/namespaces/{namespace}")).await?;
         self.call("PUT", &secret, &journal(&live)).await?;
         let revision = live["status"]["updateRevision"].take();
+        let version = live["metadata"]["resourceVersion"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned();
         self.call("PUT", &set, &LiveSet::new(live).unmarked()).await?;
+        self.deleted(namespace, name, &version).await?;
         let new = self.call("POST", &sets, &created).await?;
         self.until(async || {
             let set = self.get(&set).await?;

@@ -20,7 +20,7 @@ use crate::installation::{Controller, Controllers, manifest_applied};
 use crate::scenarios::namespace::STAGED;
 
 /// Below this age a StatefulSet is not replaced.
-const AGE: Duration = Duration::from_secs(60);
+pub(super) const AGE: Duration = Duration::from_secs(60);
 /// For this time nothing may refer to the old StatefulSet before it is let go.
 pub(super) const SETTLING: Duration = Duration::from_secs(2);
 /// The maximum time of a replacement, relative to the same calls without a controller.
@@ -30,23 +30,23 @@ const RACE: (usize, usize) = (250, 4);
 /// After this time the garbage collector has deleted what it would delete.
 const COLLECTED: Duration = Duration::from_secs(30);
 /// The annotation that asks for a replacement.
-const REPLACE_SET: &str = "claim-rollout.io/replace-set";
+pub(super) const REPLACE_SET: &str = "claim-rollout.io/replace-set";
 
 /// Many StatefulSets that are replaced as soon as a change is staged.
-struct Stand {
-    cluster: Cluster,
+pub(super) struct Stand {
+    pub(super) cluster: Cluster,
     controllers: Controllers,
-    client: Client,
-    fleet: Fleet,
+    pub(super) client: Client,
+    pub(super) fleet: Fleet,
     /// When the youngest StatefulSet existed.
-    youngest: Instant,
+    pub(super) youngest: Instant,
 }
 
 /// What a replacement keeps, by namespace, kind and name: the uids. The owner of each is the present StatefulSet.
 type Kept = BTreeMap<String, String>;
 
 impl Stand {
-    async fn build(sets: usize) -> anyhow::Result<Self> {
+    pub(super) async fn build(sets: usize) -> anyhow::Result<Self> {
         let cluster = Cluster::start(Options::default()).await?;
         let controllers = Controllers::install(&cluster).await?;
         manifest_applied(&cluster, "replace-sets.yaml").await?;
@@ -70,7 +70,7 @@ impl Stand {
         Ok(stand)
     }
 
-    async fn start_controller(&self) -> anyhow::Result<Controller> {
+    pub(super) async fn start_controller(&self) -> anyhow::Result<Controller> {
         let journals = "--lease-namespace=claim-rollout";
         self.controllers.start(&[&FLAGS[..], &[journals]].concat()).await
     }
@@ -158,7 +158,7 @@ fn key(kind: &str, metadata: &ObjectMeta) -> String {
 }
 
 /// Whether the set is the new one, and nothing is left to do for it.
-fn is_replaced(set: &StatefulSet, size: &str) -> bool {
+pub(super) fn is_replaced(set: &StatefulSet, size: &str) -> bool {
     let template = set.spec.as_ref().and_then(|spec| spec.volume_claim_templates.as_ref());
     let spec = template.and_then(|templates| templates.first()?.spec.as_ref());
     let requests = spec.and_then(|spec| spec.resources.as_ref()?.requests.as_ref());
