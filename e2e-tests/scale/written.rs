@@ -10,8 +10,9 @@ use claim_rollout::templates::Phase;
 use futures::StreamExt as _;
 use k8s_openapi::api::apps::v1::StatefulSet;
 use kube::api::{Api, Patch, PatchParams};
-use kube::runtime::watcher::{self, Event};
-use kube::runtime::{WatchStreamExt as _, metadata_watcher};
+use kube::core::PartialObjectMeta;
+use kube::runtime::WatchStreamExt as _;
+use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Client, ResourceExt as _};
 use serde_json::json;
 
@@ -90,8 +91,8 @@ async fn replace_while_written(client: &Client, member: &Member) -> anyhow::Resu
 
 /// Notes for how long each StatefulSet is absent.
 async fn observe(client: Client, absences: Absences) {
-    let sets: Api<StatefulSet> = Api::all(client);
-    let events = metadata_watcher(sets, watcher::Config::default()).default_backoff();
+    let sets: Api<PartialObjectMeta<StatefulSet>> = Api::all(client);
+    let events = watcher(sets, watcher::Config::default()).default_backoff();
     let mut events = std::pin::pin!(events);
     let mut absent = BTreeMap::new();
     while let Some(event) = events.next().await {

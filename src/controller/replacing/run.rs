@@ -130,18 +130,18 @@ impl Run<'_> {
         }
     }
 
-    /// Reads everything, or only the set while others are at work on it: every write names the version of what it changes.
+    /// Reads everything, or only the set while others are at work on it: a write to it names its version.
     async fn look(&mut self) -> Result<Sight, String> {
-        match self.kept.polled.take() {
-            Some(mut sight) => {
-                sight.set = self.cluster.read(self.set).await?;
-                Ok(sight)
-            }
-            None => {
-                (self.kept.namespace, self.kept.last_version) = (None, None);
-                self.cluster.look(self.set).await
+        if let Some(mut sight) = self.kept.polled.take() {
+            let uid = sight.uid();
+            sight.set = self.cluster.read(self.set).await?;
+            // A CREATE names no version of the journal.
+            if sight.set.is_some() && sight.uid() == uid {
+                return Ok(sight);
             }
         }
+        (self.kept.namespace, self.kept.last_version) = (None, None);
+        self.cluster.look(self.set).await
     }
 
     /// The next step. Reads what the decision asks for.

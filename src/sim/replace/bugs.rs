@@ -89,8 +89,8 @@ impl ReplaceBug {
 
     /// What the decision sees of the other parts.
     pub(super) fn show_parts(self, parts: &mut ReadParts, sight: &SmallSight) {
-        if self == Self::NoLastVersion {
-            parts.last = parts.last.and(sight.journal).map(|journal| journal.set);
+        if matches!(self, Self::NoLastVersion | Self::JournalOfBefore) {
+            parts.last = parts.last.and(Some(None));
         }
         let is_old = sight.set.is_some_and(|set| set.terminating);
         if self == Self::NoSecondPass && is_old {

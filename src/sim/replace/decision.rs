@@ -70,7 +70,9 @@ impl ReplaceDecisions {
             checked: memory.checked.map(|set| basis(&live(&set))),
             denied: None,
             namespace: namespace.map(|uid| if uid == 0 { String::new() } else { format!("n{uid}") }),
-            last_version: parts.last.map(|last| LastVersion::Seen(live(&last))),
+            last_version: parts
+                .last
+                .map(|last| last.map_or(LastVersion::Unknown, |last| LastVersion::Seen(live(&last)))),
             namespace_ends: memory.namespace_ends,
             managers_restored: memory.managers_restored,
             retained_at: memory.retained_at.map(i64::from),

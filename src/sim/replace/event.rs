@@ -40,7 +40,8 @@ pub(super) enum ReplaceEvent {
     Collect,
     EndNamespace,
     FreeQuota,
-    /// Two seconds pass, in which the watch of ControllerRevisions catches up, and requests on their way arrive.
+    /// Two seconds pass, in which the watch of ControllerRevisions catches up, requests on their way arrive, and nobody is
+    /// between two steps.
     Settle,
 }
 
@@ -94,7 +95,11 @@ impl ReplaceWorld {
         let mut processes = self.processes.iter().flatten();
         let waits = processes.any(|process| process.memory.quiet == Quiet::Since);
         let has_settled = self.seen_revisions == self.owners_of_revisions()
-            && self.processes.iter().flatten().all(|process| process.step.is_none());
+            && self
+                .processes
+                .iter()
+                .flatten()
+                .all(|process| process.step.is_none() && process.sight.is_none());
         events.extend((waits && has_settled).then_some(Event::Settle));
         events
     }

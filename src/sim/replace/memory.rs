@@ -31,8 +31,15 @@ pub(super) struct SmallMemory {
     pub(super) managers_restored: bool,
     pub(super) retained_at: Option<u8>,
     pub(super) quiet: Quiet,
-    /// The journal and the owner of the ClaimRollout, as they were before a wait for others.
-    pub(super) polled: Option<(Option<SmallJournal>, Option<u8>)>,
+    pub(super) polled: Option<Polled>,
+}
+
+/// What was read before a wait for others, or before a conflict: then only the set is read again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Polled {
+    pub(super) uid: u8,
+    pub(super) journal: Option<SmallJournal>,
+    pub(super) report: Option<u8>,
 }
 
 /// For how long nothing has referred to the old set.
@@ -79,8 +86,8 @@ pub(super) struct ReadParts {
     pub(super) guard: Option<bool>,
     pub(super) room: Option<bool>,
     pub(super) namespace: Option<u8>,
-    /// The set as it was when it was deleted.
-    pub(super) last: Option<SmallSet>,
+    /// The set as it was when it was deleted, if that is known.
+    pub(super) last: Option<Option<SmallSet>>,
     pub(super) dry_runs: bool,
 }
 
@@ -90,9 +97,10 @@ impl SmallProcess {
             sight.set.iter_mut().for_each(|set| set.versions(visit));
             sight.journal.iter_mut().for_each(|journal| journal.versions(visit));
         }
-        if let Some((Some(journal), _)) = &mut self.memory.polled {
-            journal.versions(visit);
-        }
+        let polled = self.memory.polled.iter_mut();
+        polled
+            .flat_map(|polled| &mut polled.journal)
+            .for_each(|journal| journal.versions(visit));
         match &mut self.step {
             Some(SmallStep::WriteJournal(journal)) => journal.versions(visit),
             Some(SmallStep::LetGo(set) | SmallStep::Create(set)) => set.versions(visit),
@@ -121,8 +129,8 @@ impl SmallProcess {
             sight.set.iter_mut().for_each(|set| set.generations(visit));
             journaled(sight.journal.as_mut(), visit);
         }
-        if let Some((journal, _)) = &mut self.memory.polled {
-            journaled(journal.as_mut(), visit);
+        if let Some(polled) = &mut self.memory.polled {
+            journaled(polled.journal.as_mut(), visit);
         }
         match &mut self.step {
             Some(SmallStep::WriteJournal(journal)) => journaled(Some(journal), visit),

@@ -2,7 +2,7 @@
 
 use super::bugs::ReplaceBug;
 use super::decision::{Answered, ReplaceDecisions};
-use super::memory::{Quiet, ReadParts, SmallProcess, SmallSight, SmallStep};
+use super::memory::{Polled, Quiet, ReadParts, SmallProcess, SmallSight, SmallStep};
 use super::objects::{HELD, REVISION, SmallJournal, SmallSet};
 use super::world::{Propagation, ReplaceWorld, SmallAnswer};
 use crate::replace::Part;
@@ -10,7 +10,11 @@ use crate::replace::Part;
 impl SmallProcess {
     /// Reads if it has to, and decides.
     pub(super) fn decide(&mut self, world: &ReplaceWorld, decisions: &mut ReplaceDecisions) {
-        let polled = self.memory.polled.take();
+        let polled = self
+            .memory
+            .polled
+            .take()
+            .filter(|polled| world.set.is_some_and(|set| set.uid == polled.uid));
         let mut sight = self.sight.unwrap_or_else(|| {
             self.memory.namespace.take_if(|_| polled.is_none());
             SmallSight::of(world, polled)
@@ -36,7 +40,7 @@ impl SmallProcess {
             SmallStep::End => *self = Self::default(),
             SmallStep::Wait(settles) => {
                 (self.sight, self.step) = (None, None);
-                self.memory.polled = (!settles).then_some((sight.journal, sight.report));
+                self.memory.polled = (!settles).then(|| sight.polled());
             }
             _ => (self.sight, self.step) = (Some(sight), Some(step)),
         }
@@ -97,7 +101,7 @@ impl SmallProcess {
                 | SmallStep::RestoreManagers(_),
                 SmallAnswer::Conflict,
             ) => {
-                self.memory.polled = Some((sight.journal, sight.report));
+                self.memory.polled = Some(sight.polled());
                 self.sight = None;
             }
             _ => self.sight = None,
@@ -114,12 +118,19 @@ impl SmallProcess {
 
 impl SmallSight {
     /// Everything, or only the set while others are at work on it.
-    fn of(world: &ReplaceWorld, polled: Option<(Option<SmallJournal>, Option<u8>)>) -> Self {
-        let (journal, report) = polled.unwrap_or((world.journal, world.report.map(|report| report.owner)));
+    fn of(world: &ReplaceWorld, polled: Option<Polled>) -> Self {
         Self {
             set: world.set,
-            journal,
-            report,
+            journal: polled.map_or(world.journal, |polled| polled.journal),
+            report: polled.map_or(world.report.map(|report| report.owner), |polled| polled.report),
+        }
+    }
+
+    fn polled(&self) -> Polled {
+        Polled {
+            uid: self.set.map_or(0, |set| set.uid),
+            journal: self.journal,
+            report: self.report,
         }
     }
 }
@@ -204,7 +215,7 @@ impl ReadParts {
             Part::Guard => self.guard = Some(world.guard),
             Part::Quotas => self.room = Some(world.room),
             Part::Namespace => self.namespace = Some(world.namespace),
-            Part::LastVersion => self.last = world.last,
+            Part::LastVersion => self.last = Some(world.last),
             Part::DryRuns => self.dry_runs = true,
             Part::Dependents => {
                 let mut read = world.dependents;

@@ -1,6 +1,6 @@
 //! The state of the model, and the API server.
 
-use super::memory::SmallProcess;
+use super::memory::{SmallProcess, SmallStep};
 use super::objects::{
     AllDependents, CLAIM, Dependent, HELD, OTHER_BYTES, PLACES, POD, REVISION, SmallJournal, SmallSet, Surroundings,
     Truth,
@@ -28,7 +28,7 @@ pub(super) struct ReplaceWorld {
     pub(super) processes: [Option<SmallProcess>; 2],
     /// The uid of the set that the API server deletes next: an update that removes its last finalizer was accepted.
     pub(super) emptied: Option<u8>,
-    /// The old set as it was when it was deleted, while there is a journal.
+    /// The old set as it was when it was deleted.
     pub(super) last: Option<SmallSet>,
     pub(super) truth: Truth,
     /// The user actions that are left, as bits, and the faults.
@@ -120,7 +120,11 @@ impl ReplaceWorld {
 
     /// A user deleted the StatefulSet.
     pub(super) fn note_delete(&mut self) {
-        let creates = |process: &SmallProcess| process.sight.is_some_and(|sight| sight.set.is_none());
+        // It has read the namespace, and reads nothing more of it before its CREATE.
+        let creates = |process: &SmallProcess| {
+            let awaits = matches!(process.step, Some(SmallStep::AwaitDeletion(_)));
+            awaits || process.sight.is_some_and(|sight| sight.set.is_none())
+        };
         let creating = [0, 1].map(|place| u8::from(self.processes[place].as_ref().is_some_and(creates)) << place);
         (self.truth.deleted, self.truth.over) = (true, true);
         self.truth.creating = creating[0] | creating[1];
@@ -214,7 +218,6 @@ impl ReplaceWorld {
 
     /// Numbers versions and generations anew: only whether two are equal, or which is larger, matters.
     pub(super) fn canonical(mut self) -> Self {
-        self.last = self.last.filter(|_| self.journal.is_some());
         self.rank_generations();
         let mut known = [0_u8; u8::MAX as usize + 1];
         let mut last = 0;
@@ -303,7 +306,9 @@ impl ReplaceWorld {
     /// True iff the replacement has ended.
     pub(super) fn is_ended(&self) -> bool {
         let Some(set) = self.set else {
-            return self.truth.deleted && self.journal.is_none();
+            // We may have seen a DELETE whose trace is not there any more.
+            let is_deleted = self.truth.deleted || self.truth.over && !self.truth.foreign;
+            return is_deleted && self.journal.is_none();
         };
         let is_held = self.surroundings.mutates && set.ours && set.partition == HELD && !set.terminating;
         if is_held && self.truth.image != set.image {
