@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::denying::Denial;
 use super::intruder;
-use super::kept::{Before, until_another, until_reported};
+use super::kept::{Before, until_another, until_complete, until_reported};
 use super::trial::{journals, prepare, replaced, until_replaced};
 use super::webhook::{INJECTED, Webhook};
 use crate::cluster::eventually;
@@ -62,14 +62,6 @@ impl<'a> Absent<'a> {
         ensure!(owner == uid, "owner of the ClaimRollout: {owner}, not {uid}");
         Ok(set)
     }
-}
-
-/// Waits until the replacement has ended as complete.
-async fn until_complete(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
-    let is_replaced = |rollout: &Value| rollout["status"]["replacement"]["phase"] == "Replaced";
-    ns.until_reported("the replacement to be complete", is_replaced)
-        .await
-        .map(drop)
 }
 
 pub(super) async fn set_of_somebody_else_with_the_same_templates_is_as_good(env: &Environment) -> anyhow::Result<()> {

@@ -102,3 +102,11 @@ pub(super) async fn until_reported(ns: &TestNamespace<'_>, phase: &str, reason: 
     noted.await.with_context(|| expected.clone())?;
     Ok(message)
 }
+
+/// Waits until the replacement has ended as complete.
+pub(super) async fn until_complete(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
+    let is_replaced = |rollout: &Value| rollout["status"]["replacement"]["phase"] == "Replaced";
+    ns.until_reported("the replacement to be complete", is_replaced)
+        .await
+        .map(drop)
+}

@@ -6,8 +6,9 @@ use std::time::Duration;
 use anyhow::{Context as _, ensure};
 use k8s_openapi::api::apps::v1::StatefulSet;
 use kube::api::{Api, Patch, PatchParams};
-use serde_json::{Value, json};
+use serde_json::json;
 
+use super::kept::until_complete;
 use super::trial::{prepare, replaced};
 use crate::environment::Environment;
 
@@ -98,8 +99,7 @@ pub(super) async fn write_every_20_ms_is_not_lost(env: &Environment) -> anyhow::
     let replace = async {
         let replaced = async {
             ns.target(&replaced(2, "2Gi")).await?;
-            let is_replaced = |rollout: &Value| rollout["status"]["replacement"]["phase"] == "Replaced";
-            ns.until_reported("the replacement to be complete", is_replaced).await
+            until_complete(&ns).await
         };
         let replaced = replaced.await;
         stop.store(true, Ordering::Relaxed);

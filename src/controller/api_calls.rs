@@ -90,7 +90,7 @@ pub(super) async fn call<T>(call: impl Future<Output = kube::Result<T>>) -> ApiO
 }
 
 /// Classifies a failure status of the API server.
-fn outcome_of<T>(status: Status) -> ApiOutcome<T> {
+pub(super) fn outcome_of<T>(status: Status) -> ApiOutcome<T> {
     let is_other_uid = status
         .details
         .iter()

@@ -5,10 +5,9 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use kube::api::{Request, WatchEvent, WatchParams};
-use kube::core::Status;
 use serde_json::Value;
 
-use super::super::api_calls::{ApiOutcome, call};
+use super::super::api_calls::{ApiOutcome, call, outcome_of};
 use super::cluster::{Cluster, SetName, sets_path};
 use crate::replace::{Journal, LastVersion, LiveSet};
 
@@ -26,14 +25,11 @@ impl Cluster {
             .fields(&format!("metadata.name={}", set.name))
             .timeout(PATIENCE);
         let old = journal.old();
-        let request = match Request::new(sets_path(&set.namespace)).watch(&params, old.resource_version()) {
-            Ok(request) => request,
-            Err(error) => return Err(error.to_string()),
-        };
+        let request = Request::new(sets_path(&set.namespace)).watch(&params, old.resource_version());
+        let request = request.map_err(|error| error.to_string())?;
         let events = match call(self.client.request_events::<Value>(request)).await {
             ApiOutcome::Done(events) => events,
-            ApiOutcome::Unsure { why, .. } => return Err(format!("failed to watch the StatefulSet: {why}")),
-            other => return Ok(unknown(set, other.as_str())),
+            other => return failed(set, other),
         };
         let mut events = pin!(events);
         let deleted = async {
@@ -45,7 +41,9 @@ impl Cluster {
                             return Ok(LastVersion::Seen(last));
                         }
                     }
-                    Ok(WatchEvent::Error(status)) | Err(kube::Error::Api(status)) => return failed(set, &status),
+                    Ok(WatchEvent::Error(status)) | Err(kube::Error::Api(status)) => {
+                        return failed(set, outcome_of::<()>(*status));
+                    }
                     Ok(_) => {}
                     Err(error) => return Err(format!("failed to watch the StatefulSet: {error}")),
                 }
@@ -59,11 +57,12 @@ impl Cluster {
     }
 }
 
-/// A server error may end by itself. Without the right to watch, or if the version is too old, the event stays unknown.
-fn failed(set: &SetName, status: &Status) -> Result<LastVersion, String> {
-    match status.code {
-        429 | 500.. => Err(format!("failed to watch the StatefulSet: {}", status.message)),
-        _ => Ok(unknown(set, &status.message)),
+/// What is unsure may end by itself. Without the right to watch, or if the version is too old, the event stays unknown.
+fn failed<T>(set: &SetName, outcome: ApiOutcome<T>) -> Result<LastVersion, String> {
+    match outcome {
+        ApiOutcome::Unsure { why, .. } => Err(format!("failed to watch the StatefulSet: {why}")),
+        ApiOutcome::Denied { message, .. } => Ok(unknown(set, &message)),
+        other => Ok(unknown(set, other.as_str())),
     }
 }
 

@@ -19,7 +19,7 @@ pub(super) struct RunMemory {
     checks: CheckResults,
     checked_at: Option<Instant>,
     pub(super) dependents: Option<Dependents>,
-    /// What was read before a wait for others.
+    /// What was read before a wait for others, or before a conflict: then only the set is read again.
     pub(super) polled: Option<Sight>,
     pub(super) denied: Option<Fault>,
     /// The uid of the namespace, read in this round.

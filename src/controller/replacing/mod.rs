@@ -4,7 +4,7 @@
 //! | file | contains |
 //! |---|---|
 //! | `cluster` | reads of the set, the journal, the ClaimRollout |
-//! | `parts`, `others` | reads of the parts that a decision asks for |
+//! | `parts`, `others`, `last_version` | reads of the parts that a decision asks for |
 //! | `steps` | execution of a step |
 //! | `run`, `memory` | one replacement, from its first step to its end, and what it keeps |
 //! | `notify`, `metrics` | status, Events, log and metrics of replacements |

@@ -180,11 +180,7 @@ impl Run<'_> {
         match outcome {
             ApiOutcome::Done(reply) => {
                 (self.kept.failures, self.kept.conflicts) = (0, 0);
-                Ok(if self.done(sight, step, reply) {
-                    Then::Decide
-                } else {
-                    Then::ReadAll
-                })
+                Ok(self.done(sight, step, reply))
             }
             ApiOutcome::NotFound if matches!(step, Step::Create(_)) => {
                 self.kept.namespace_ends = true;
@@ -210,7 +206,8 @@ impl Run<'_> {
         }
     }
 
-    fn done(&mut self, sight: &mut Sight, step: &Step, reply: Reply) -> bool {
+    /// Shows the reply in the sight.
+    fn done(&mut self, sight: &mut Sight, step: &Step, reply: Reply) -> Then {
         self.note(sight, step);
         match (step, reply) {
             (Step::WriteJournal(journal), Reply::Journal(version)) => {
@@ -224,11 +221,11 @@ impl Run<'_> {
             (_, Reply::Set(set)) => sight.set = Some(set),
             (_, Reply::Report(owners)) => match &mut sight.report {
                 Some(report) => report.metadata.owner_references = owners,
-                None => return false,
+                None => return Then::ReadAll,
             },
-            _ => return false,
+            _ => return Then::ReadAll,
         }
-        true
+        Then::Decide
     }
 
     /// Notes what a step has done, before the sight shows it.

@@ -62,11 +62,12 @@ impl ReplaceWorld {
             let Some(process) = process else { continue };
             let has_step = process.step.is_some();
             let waits = matches!(process.step, Some(SmallStep::AwaitDeletion(_))) && self.emptied.is_some();
-            events.extend((!waits).then_some(if has_step {
+            let next = if has_step {
                 Event::Execute(place)
             } else {
                 Event::Decide(place)
-            }));
+            };
+            events.extend((!waits).then_some(next));
             if self.faults > 0 {
                 events.push(Event::Crash(place));
                 events.extend(has_step.then_some(Event::LoseReply(place)));
