@@ -21,6 +21,8 @@ struct OneSet {
     writes: Vec<String>,
     /// How many CREATEs get 409.
     conflicts: usize,
+    /// Every WATCH of StatefulSets fails.
+    fails_watches: bool,
 }
 
 impl OneSet {
@@ -46,6 +48,10 @@ impl OneSet {
             );
         }
         match (method, path.contains("/statefulsets")) {
+            ("GET", true) if self.fails_watches && path.ends_with("/statefulsets") => (
+                500,
+                json!({"status": "Failure", "code": 500, "reason": "InternalError", "message": "no watch"}),
+            ),
             ("GET", true) => self.set.clone().map_or(missing, |set| (200, set)),
             ("POST", true) if self.conflicts > 0 => {
                 self.conflicts -= 1;
@@ -109,6 +115,7 @@ async fn stop_waits_until_the_set_is_created() {
         journal: Some(journal()),
         writes: Vec::new(),
         conflicts: 2,
+        fails_watches: false,
     }));
     let by_hand = by_hand(&server);
     let check = by_hand.check().await.expect("a decision");
@@ -143,6 +150,7 @@ async fn set_of_a_deleted_namespace_is_not_created() {
         journal: Some(journal()),
         writes: Vec::new(),
         conflicts: 0,
+        fails_watches: false,
     }));
     let ended = by_hand(&server).run(&AtomicBool::new(false), |_| {}).await;
     assert_eq!(ended, Ended::Nothing);
@@ -151,4 +159,26 @@ async fn set_of_a_deleted_namespace_is_not_created() {
         matches!(&writes[..], [write] if write.starts_with("DELETE /api/v1/namespaces/claim-rollout/secrets/")),
         "{writes:?}"
     );
+}
+
+/// The DELETED event cannot be had: the set is created as it was read last.
+#[tokio::test]
+async fn set_is_created_although_no_watch_succeeds() {
+    let server = Arc::new(Mutex::new(OneSet {
+        namespace: "ns-1",
+        set: None,
+        journal: Some(journal()),
+        writes: Vec::new(),
+        conflicts: 0,
+        fails_watches: true,
+    }));
+    let stopping = AtomicBool::new(false);
+    let by_hand = by_hand(&server);
+    let ended = by_hand.run(&stopping, |what| {
+        let is_create = what == Happened::Step("Create");
+        stopping.store(is_create, Ordering::Release);
+    });
+    assert_eq!(ended.await, Ended::Stopped);
+    let create = "POST /apis/apps/v1/namespaces/shop/statefulsets";
+    assert_eq!(lock(&server).writes, [create]);
 }

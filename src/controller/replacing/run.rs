@@ -153,7 +153,7 @@ impl Run<'_> {
         let step = loop {
             match next(&world) {
                 // Without the object, nothing is worth waiting longer for.
-                Step::Read(Part::LastVersion) if self.kept.failures > TRIES => {
+                Step::Read(Part::LastVersion) if self.kept.failures >= TRIES => {
                     world.last_version = Some(LastVersion::Unknown);
                 }
                 Step::Read(part) => cluster.fill(self.set, &mut world, part).await?,
