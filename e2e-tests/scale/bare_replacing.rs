@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::PATIENCE;
 use super::fleet::{CONCURRENCY, Fleet, Member};
-use super::replacing::SETTLING;
+use super::replacing::{REPLACE_SET, SETTLING};
 use crate::cluster::{Cluster, base64};
 use crate::installation::{ACCOUNT, NAMESPACE};
 
@@ -37,6 +37,8 @@ pub(super) async fn replace(cluster: &Cluster, fleet: &Fleet, size: &str) -> any
         size,
     };
     let begun = Instant::now();
+    // Its user asks, too.
+    fleet.annotate(REPLACE_SET, Some("WhenComplete")).await?;
     stream::iter(&fleet.sets)
         .map(|member| bare.replace(member))
         .buffer_unordered(CONCURRENCY)

@@ -1,15 +1,18 @@
 //! Replacements of many StatefulSets: the race with the garbage collector, and the time beside the bare calls.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
 use claim_rollout::templates::Phase;
+use futures::TryStreamExt as _;
 use k8s_openapi::api::apps::v1::{ControllerRevision, StatefulSet};
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Api, ListParams};
+use kube::runtime::{WatchStreamExt as _, watcher};
 use kube::{Client, ResourceExt as _};
+use tokio::time::timeout;
 
 use super::bare_replacing;
 use super::fleet::{CONCURRENCY, Fleet};
@@ -93,20 +96,39 @@ impl Stand {
         waited.with_context(|| format!("{left} of {} are left", self.fleet.sets.len()))
     }
 
-    /// Stages this size for all StatefulSets when they are old enough, and lets the controller replace them at once.
-    /// Returns how long that took.
-    async fn replace(&mut self, size: &str) -> anyhow::Result<Duration> {
+    /// Stages this size for all StatefulSets, and waits until they are old enough.
+    async fn stage(&self, size: &str) -> anyhow::Result<()> {
         self.fleet.annotate(REPLACE_SET, Some("Never")).await?;
         self.fleet.stage(size, Phase::RollingOut).await?;
         let least = AGE + Duration::from_secs(1);
         tokio::time::sleep(least.saturating_sub(self.youngest.elapsed())).await;
+        Ok(())
+    }
+
+    /// Lets the controller replace all StatefulSets at once. Returns how long that took.
+    async fn replace(&mut self, size: &str) -> anyhow::Result<Duration> {
         let begun = Instant::now();
-        self.fleet.annotate(REPLACE_SET, Some("WhenComplete")).await?;
-        self.until_all("all sets to be replaced", |set| is_replaced(set, size))
-            .await?;
+        let asked = self.fleet.annotate(REPLACE_SET, Some("WhenComplete"));
+        let replaced = timeout(PATIENCE, self.until_replaced(size));
+        let ((), replaced) = tokio::try_join!(asked, async { Ok(replaced.await) })?;
+        replaced.context("the sets are not replaced")??;
         let took = begun.elapsed();
         self.learn_uids().await?;
         Ok(took)
+    }
+
+    /// Waits until all sets are replaced, by a watch: LISTs would take time from the controller.
+    async fn until_replaced(&self, size: &str) -> anyhow::Result<()> {
+        let sets: Api<StatefulSet> = Api::all(self.client.clone());
+        let mut applied = std::pin::pin!(watcher(sets, watcher::Config::default()).applied_objects());
+        let mut replaced = BTreeSet::new();
+        while replaced.len() < self.fleet.sets.len() {
+            let set = applied.try_next().await?.context("the watch has ended")?;
+            if is_replaced(&set, size) {
+                replaced.insert((set.namespace(), set.name_any()));
+            }
+        }
+        Ok(())
     }
 
     /// The StatefulSets are others now.
@@ -176,7 +198,9 @@ async fn thousand_replacements_lose_no_pod() -> anyhow::Result<()> {
     let before = stand.kept().await?;
     let mut controller = stand.start_controller().await?;
     for round in 1..=rounds {
-        let took = stand.replace(&format!("{}Gi", round + 1)).await?;
+        let size = format!("{}Gi", round + 1);
+        stand.stage(&size).await?;
+        let took = stand.replace(&size).await?;
         println!(
             "round {round} of {rounds}: {sets} sets replaced in {:.1} s",
             took.as_secs_f64()
@@ -208,13 +232,14 @@ async fn hundred_replacements_take_little_over_the_bare_calls() -> anyhow::Resul
     let mut stand = Stand::build(sets).await?;
     let before = stand.kept().await?;
     let mut controller = stand.start_controller().await?;
-    let usage = controller.usage()?;
+    stand.stage("2Gi").await?;
+    let before_first = (controller.usage()?.cpu, Requests::until_now(&stand.cluster).await?);
     let first = stand.replace("2Gi").await?;
-    let cpu = controller.usage()?.cpu.saturating_sub(usage.cpu);
+    let cpu = controller.usage()?.cpu.saturating_sub(before_first.0);
     // The sets are replaced a moment before the last report.
     let asked = Requests::until_now(&stand.cluster).await?;
     controller.terminate().await?;
-    asked.show(sets);
+    asked.since(&before_first.1).show(sets);
     println!(
         "by the controller: {}; {:.1} s of CPU",
         each(first, sets),
@@ -226,6 +251,7 @@ async fn hundred_replacements_take_little_over_the_bare_calls() -> anyhow::Resul
     println!("by a bare loop: {}", each(bare, sets));
     stand.learn_uids().await?;
     let mut controller = stand.start_controller().await?;
+    stand.stage("4Gi").await?;
     let second = stand.replace("4Gi").await?;
     controller.terminate().await?;
     println!("by the controller again: {}", each(second, sets));

@@ -22,8 +22,8 @@ impl Context {
     pub(super) async fn notify(&self, set: &SetName, reported: &mut LastReport, notice: Notice) {
         let uid = notice.uid.unwrap_or_default();
         match notice.what {
-            // The step after which a DELETE of others is denied, and the first of the new set.
-            Happened::Step(step) if ["Mark", "RestoreStrategy"].contains(&step) => {
+            // The step after which a DELETE of others is denied.
+            Happened::Step(step @ "Mark") => {
                 reported.phase = IN_PROGRESS;
                 self.write_replacement(set, IN_PROGRESS, Some(step), None).await;
             }

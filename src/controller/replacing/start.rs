@@ -79,7 +79,7 @@ impl Context {
 
     async fn replace(&self, set: SetName, attempts: u32, mut reported: LastReport) {
         let replacements = &self.replacements;
-        let Ok(_place) = replacements.places.acquire().await else {
+        let Ok(place) = replacements.places.acquire().await else {
             return;
         };
         let (notices, mut noticed) = mpsc::unbounded();
@@ -103,7 +103,7 @@ impl Context {
         };
         let replacing = async {
             let (uid, ended) = run.run().await;
-            drop(running);
+            drop((running, place));
             let what = Happened::Ended(ended.clone());
             // The receiver is next to it.
             let _ = notices.unbounded_send(Notice { uid, what });
