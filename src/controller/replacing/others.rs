@@ -8,8 +8,9 @@ use kube::{Client, ResourceExt};
 use super::super::api_calls::{ApiOutcome, call};
 use super::cluster::SetName;
 
-/// The kinds whose references a replacement handles, and those that have no such owner.
-const KNOWN: [&str; 7] = [
+/// The kinds that the controller lists with its own rights: a replacement handles their references, or no StatefulSet
+/// owns such an object. So nothing is asked for unless somebody gave it more rights.
+const KNOWN: [&str; 15] = [
     "pods",
     "persistentvolumeclaims",
     "controllerrevisions",
@@ -17,6 +18,15 @@ const KNOWN: [&str; 7] = [
     "events",
     "limitranges",
     "resourcequotas",
+    "statefulsets",
+    "storageclasses",
+    "mutatingwebhookconfigurations",
+    "validatingadmissionpolicies",
+    "validatingadmissionpolicybindings",
+    "clusteradmissionpolicies",
+    "admissionpolicies",
+    // Every service account may list these.
+    "clustertrustbundles",
 ];
 
 /// The objects of the namespace that this set owns, besides those that a replacement handles, each as kind and name.
@@ -95,7 +105,22 @@ async fn owned(client: &Client, set: &SetName, uid: &str, resource: &ApiResource
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::{ApiResource, ResourceRule, allows, lists_others};
+
+    #[test]
+    fn rules_of_the_controller_list_no_others() -> anyhow::Result<()> {
+        let manifest = include_str!("../../../deploy/controller/rbac.yaml");
+        let objects: Vec<Value> = serde_saphyr::from_multiple(manifest)?;
+        let rules = objects.into_iter().filter_map(|object| object.get("rules").cloned());
+        let rules: Vec<Vec<ResourceRule>> = rules.map(serde_json::from_value).collect::<Result<_, _>>()?;
+        assert!(rules.len() > 3, "{rules:?}");
+        for rule in rules.iter().flatten() {
+            assert!(!lists_others(rule), "{rule:?}");
+        }
+        Ok(())
+    }
 
     #[test]
     fn rule_allows_a_list_of_its_kinds() {
