@@ -20,7 +20,7 @@ use crate::cluster::{Cluster, base64};
 use crate::installation::{ACCOUNT, NAMESPACE};
 
 /// The pause between two reads of what somebody else does, as in the controller.
-const POLL: Duration = Duration::from_millis(200);
+const POLL: Duration = Duration::from_millis(50);
 
 /// The client of the account of the controller, and the new size.
 struct Bare<'a> {

@@ -2,16 +2,13 @@
 
 use serde_json::json;
 
-use super::journal::{Journal, JournaledPod, Millis, Stage};
+use super::journal::{Journal, JournaledPod, Stage};
 use super::live::{self, HOLD, LiveSet};
 use super::step::{Fault, Part, SetVersion, Step};
 use super::world::{DependentPod, DependentRevision, Dependents, ReportOwner, World};
 use crate::api::ReplacementReason as Reason;
 use crate::claims::claim::Manager;
 use crate::templates::{StagedChange, keys};
-
-/// How often the Pods are read while the new set adopts them.
-const POLL: Millis = 200;
 
 /// A set of the name exists, and it is not the old one.
 pub(super) fn next(world: &World<'_>, set: &LiveSet, journal: &Journal) -> Step {
@@ -78,7 +75,7 @@ fn restage(set: &LiveSet, journal: &Journal) -> Option<Step> {
 
 /// What is yet to happen until the new set has every Pod at the old revision.
 fn verify(world: &World<'_>, set: &LiveSet, journal: &Journal) -> Option<Step> {
-    let wait = |reason, message| Some(world.waits(POLL, Fault::new(reason, message)));
+    let wait = |reason, message| Some(world.waits(Fault::new(reason, message)));
     if set.update_revision().is_empty() || !set.status_is_current() {
         let message = "the StatefulSet controller has not seen the new StatefulSet".to_owned();
         return wait(Reason::StatusOutdated, message);
@@ -139,7 +136,7 @@ fn other_revision(world: &World<'_>, set: &LiveSet, old: &LiveSet, dependents: &
         set.update_revision(),
         old.update_revision(),
     );
-    world.waits(5_000, Fault::new(Reason::RevisionChanged, message))
+    world.waits(Fault::new(Reason::RevisionChanged, message))
 }
 
 /// A new set whose journal does not exist any more: somebody deleted it, or the CREATE came late. Before it was
@@ -148,7 +145,7 @@ pub(super) fn without_journal(world: &World<'_>, set: &LiveSet) -> Option<Step> 
     if !set.is_marked() || !set.has_partition() || set.partition() != HOLD {
         return None;
     }
-    let wait = |reason, message: &str| Some(world.waits(POLL, Fault::new(reason, message)));
+    let wait = |reason, message: &str| Some(world.waits(Fault::new(reason, message)));
     if set.update_revision().is_empty() || !set.status_is_current() {
         return wait(
             Reason::StatusOutdated,

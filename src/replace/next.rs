@@ -22,9 +22,6 @@ use crate::api::ReplacementReason as Reason;
 /// within this time; a StatefulSet controller that does not see the old ControllerRevisions would create new ones.
 pub const SETTLING: Millis = 2_000;
 
-/// How often the references are read while the garbage collector removes them.
-const POLL: Millis = 200;
-
 /// The next step.
 ///
 /// The function is total and deterministic, and needs nothing but the objects: so a replacement goes on after a crash
@@ -123,7 +120,7 @@ fn prepare(world: &World<'_>, set: &LiveSet, journal: Option<&Journal>) -> Step 
     // With an older version in its cache, it could give the PVCs the owner back after the garbage collector's pass.
     if set.observed_generation() < world.retained_at.unwrap_or_else(|| set.generation()) {
         let message = "the StatefulSet controller has not seen that whenDeleted is Retain";
-        return world.waits(POLL, Fault::new(Reason::StatusOutdated, message));
+        return world.waits(Fault::new(Reason::StatusOutdated, message));
     }
     Step::Delete {
         uid: set.uid().to_owned(),
@@ -211,7 +208,7 @@ fn delete_again(set: &LiveSet) -> Step {
 }
 
 fn collector(world: &World<'_>, message: String) -> Step {
-    world.waits(POLL, Fault::new(Reason::WaitsForGarbageCollector, message))
+    world.waits(Fault::new(Reason::WaitsForGarbageCollector, message))
 }
 
 /// The Pods that the new set is to adopt.

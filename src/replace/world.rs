@@ -9,8 +9,8 @@ use crate::claims::Owner;
 /// After this time, what others should have done counts as stalled.
 const PATIENCE: Millis = 60_000;
 
-/// The longest pause between two reads of what others do, before it counts as stalled.
-const MAX_POLL: Millis = 2_000;
+/// The pauses between two reads of what others do: the shortest, the longest before it counts as stalled, and then.
+const POLLS: [Millis; 3] = [50, 2_000, 5_000];
 
 /// What was read. Parts that the decision does not need are not read: [`Step::Read`] asks for them.
 #[derive(Clone, Debug)]
@@ -150,22 +150,19 @@ pub struct DryRuns {
 }
 
 impl World<'_> {
-    /// Waits for others, at least so long; the longer it takes, the less often they are asked.
-    pub(super) fn waits(&self, millis: Millis, fault: Fault) -> Step {
-        let since = self.waits_since.unwrap_or(self.now);
-        let elapsed = self.now.saturating_sub(since);
-        let is_long = elapsed >= PATIENCE;
+    /// Waits for others. The longer it takes, the less often they are asked.
+    pub(super) fn waits(&self, fault: Fault) -> Step {
+        let [shortest, longest, stalled] = POLLS;
+        let elapsed = self.now.saturating_sub(self.waits_since.unwrap_or(self.now));
+        if elapsed >= PATIENCE {
+            return Step::Wait {
+                millis: stalled,
+                waits: Waits::Stalled(fault),
+            };
+        }
         Step::Wait {
-            millis: if is_long {
-                millis.max(5_000)
-            } else {
-                millis.max(elapsed.min(8 * MAX_POLL) / 8)
-            },
-            waits: if is_long {
-                Waits::Stalled(fault)
-            } else {
-                Waits::Others(fault)
-            },
+            millis: (elapsed / 8).clamp(shortest, longest),
+            waits: Waits::Others(fault),
         }
     }
 }

@@ -42,11 +42,17 @@ impl Cluster {
             }
             Part::Dependents => {
                 let live = world.set.as_ref();
-                let mut dependents = self.dependents(set, live).await?;
                 // Before the set is marked. After that nothing can be done about them.
-                if let Some(live) = live.filter(|live| !live.is_marked()) {
-                    dependents.unknown = owned_by(&self.client, set, live.uid()).await;
-                }
+                let unmarked = live.filter(|live| !live.is_marked());
+                let unknown = async {
+                    match unmarked {
+                        Some(live) => owned_by(&self.client, set, live.uid()).await,
+                        None => Vec::new(),
+                    }
+                };
+                let (dependents, unknown) = tokio::join!(self.dependents(set, live), unknown);
+                let mut dependents = dependents?;
+                dependents.unknown = unknown;
                 world.dependents = Some(dependents);
             }
             Part::Quotas => world.quotas = Some(self.count_quotas(set).await?),

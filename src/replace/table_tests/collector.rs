@@ -196,12 +196,7 @@ fn journal_has_the_orphans() {
 #[test]
 fn collector_that_does_not_work_stalls() {
     let (mut cluster, process) = orphaned(|cluster| cluster.delete(Some("orphan")));
-    for (seconds, is_stalled, pause) in [
-        (0, false, 200),
-        (8, false, 1_000),
-        (59, false, 2_000),
-        (60, true, 5_000),
-    ] {
+    for (seconds, is_stalled, pause) in [(0, false, 50), (8, false, 1_000), (59, false, 2_000), (60, true, 5_000)] {
         let mut world = world(&cluster, &process);
         world.waits_since = Some(world.now - seconds * 1000);
         let Step::Wait { millis, waits } = next(&world) else {
