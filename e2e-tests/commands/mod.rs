@@ -33,6 +33,7 @@ scenarios![Environment;
     watching::status_shows_claims_and_waiting_pods_until_complete,
     watching::status_shows_several_sets_and_fails_for_a_missing_one,
     reaching::commands_work_behind_a_proxy,
+    reaching::watch_continues_after_an_outage,
     reaching::commands_act_as_others,
     reaching::exit_codes_follow_the_rollout,
     reaching::status_is_as_wide_as_the_terminal,

@@ -1,36 +1,62 @@
 //! How the commands reach the API server, on which terminals, and with which exit codes they end.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
 
 use super::{Environment, prepare, run};
-use crate::cluster::{Output, eventually};
+use crate::cluster::{Output, Process, eventually};
 use crate::installation::binary;
 use crate::scenarios::namespace::{PATIENCE, TestNamespace};
 
 /// A host that only the proxy knows.
 const HOST: &str = "api.example.test";
 
-/// An HTTP proxy on this machine, whose every host is this machine. Returns its port, and what it is asked for.
-async fn proxy() -> anyhow::Result<(u16, Arc<Mutex<Vec<String>>>)> {
-    let listener = TcpListener::bind("127.0.0.1:0").await?;
-    let port = listener.local_addr()?.port();
-    let asked = Arc::<Mutex<Vec<String>>>::default();
-    let seen = Arc::clone(&asked);
-    tokio::spawn(async move {
-        while let Ok((client, _)) = listener.accept().await {
-            tokio::spawn(tunnel(client, Arc::clone(&seen)));
-        }
-    });
-    Ok((port, asked))
+/// An HTTP proxy on this machine, whose every host is this machine.
+struct Proxy {
+    port: u16,
+    shared: Arc<Shared>,
+}
+
+/// What the connections of a proxy share.
+#[derive(Default)]
+struct Shared {
+    /// What it was asked for.
+    asked: Mutex<Vec<String>>,
+    /// While it is down, it ends all connections.
+    down: watch::Sender<bool>,
+}
+
+impl Proxy {
+    async fn start() -> anyhow::Result<Self> {
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let port = listener.local_addr()?.port();
+        let shared = Arc::<Shared>::default();
+        let of_all = Arc::clone(&shared);
+        tokio::spawn(async move {
+            while let Ok((client, _)) = listener.accept().await {
+                tokio::spawn(tunnel(client, Arc::clone(&of_all)));
+            }
+        });
+        Ok(Self { port, shared })
+    }
+
+    fn address(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    fn asked(&self) -> Vec<String> {
+        self.shared.asked.lock().expect("no panic").clone()
+    }
 }
 
 /// Answers `CONNECT host:port`.
-async fn tunnel(client: TcpStream, seen: Arc<Mutex<Vec<String>>>) -> anyhow::Result<()> {
+async fn tunnel(client: TcpStream, shared: Arc<Shared>) -> anyhow::Result<()> {
     let mut client = BufReader::new(client);
     let mut first = String::new();
     client.read_line(&mut first).await?;
@@ -40,11 +66,33 @@ async fn tunnel(client: TcpStream, seen: Arc<Mutex<Vec<String>>>) -> anyhow::Res
     while client.read_line(&mut line).await? > 2 {
         line.clear();
     }
-    seen.lock().expect("no panic").push(target);
-    let mut server = TcpStream::connect(("127.0.0.1", port)).await?;
-    client.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await?;
-    copy_bidirectional(&mut client, &mut server).await?;
-    Ok(())
+    shared.asked.lock().expect("no panic").push(target);
+    let mut down = shared.down.subscribe();
+    let through = async {
+        let mut server = TcpStream::connect(("127.0.0.1", port)).await?;
+        client.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await?;
+        copy_bidirectional(&mut client, &mut server).await?;
+        Ok(())
+    };
+    tokio::select! {
+        biased;
+        _ = down.wait_for(|down| *down) => Ok(()),
+        ended = through => ended,
+    }
+}
+
+/// A kubeconfig whose server only the proxy knows, as an object and as a file; and that server.
+fn proxied(ns: &TestNamespace<'_>) -> anyhow::Result<(Value, String, String)> {
+    let mut kubeconfig: Value = serde_json::from_slice(&std::fs::read(ns.cluster.kubeconfig())?)?;
+    let cluster = &mut kubeconfig["clusters"][0]["cluster"];
+    let server = cluster["server"].as_str().context("a server")?.to_owned();
+    let server = server.replace("127.0.0.1", HOST).replace("localhost", HOST);
+    ensure!(server.contains(HOST), "{server}");
+    cluster["server"] = server.clone().into();
+    cluster["tls-server-name"] = "localhost".into();
+    let file = ns.cluster.folder().join(format!("{}.kubeconfig", ns.namespace));
+    std::fs::write(&file, serde_json::to_vec(&kubeconfig)?)?;
+    Ok((kubeconfig, file.to_string_lossy().into_owned(), server))
 }
 
 async fn with(ns: &TestNamespace<'_>, arguments: &[&str], environment: &[(&str, &str)]) -> anyhow::Result<Output> {
@@ -57,19 +105,9 @@ async fn with(ns: &TestNamespace<'_>, arguments: &[&str], environment: &[(&str, 
 
 pub(super) async fn commands_work_behind_a_proxy(env: &Environment) -> anyhow::Result<()> {
     let ns = prepare(env, "proxied").await?;
-    let mut kubeconfig: Value = serde_json::from_slice(&std::fs::read(ns.cluster.kubeconfig())?)?;
-    let cluster = &mut kubeconfig["clusters"][0]["cluster"];
-    let server = cluster["server"].as_str().context("a server")?.to_owned();
-    let server = server.replace("127.0.0.1", HOST).replace("localhost", HOST);
-    ensure!(server.contains(HOST), "{server}");
-    cluster["server"] = server.clone().into();
-    cluster["tls-server-name"] = "localhost".into();
-    let file = ns.cluster.folder().join("proxied.kubeconfig");
-    std::fs::write(&file, serde_json::to_vec(&kubeconfig)?)?;
-    let file = file.to_string_lossy();
-
-    let (port, asked) = proxy().await?;
-    let through = format!("http://127.0.0.1:{port}");
+    let (mut kubeconfig, file, server) = proxied(&ns)?;
+    let proxy = Proxy::start().await?;
+    let through = proxy.address();
     let of = [("HTTPS_PROXY", through.as_str())];
     for command in [
         &["status", "web"][..],
@@ -77,34 +115,26 @@ pub(super) async fn commands_work_behind_a_proxy(env: &Environment) -> anyhow::R
         &["drift", "web"],
         &["wait", "web"],
     ] {
-        let output = with(&ns, &[command, &["--kubeconfig", &*file]].concat(), &of).await?;
+        let output = with(&ns, &[command, &["--kubeconfig", &file]].concat(), &of).await?;
         // Nothing is staged, so there is no plan; but the API server answers.
         ensure!(
             !output.stderr.contains("no answer from the server"),
             "{command:?}: {output:?}"
         );
     }
-    let hosts = asked.lock().expect("no panic").clone();
+    let hosts = proxy.asked();
     ensure!(
         !hosts.is_empty() && hosts.iter().all(|host| host.starts_with(HOST)),
         "{hosts:?}"
     );
 
     // kubectl goes the same way.
-    let arguments = [
-        "get",
-        "sts",
-        "web",
-        "--kubeconfig",
-        &*file,
-        "--namespace",
-        &ns.namespace,
-    ];
+    let arguments = ["get", "sts", "web", "--kubeconfig", &file, "--namespace", &ns.namespace];
     let kubectl = ns.cluster.run("kubectl", &arguments, &of, "").await?;
     ensure!(kubectl.success, "{kubectl:?}");
 
     let direct = [of[0], ("NO_PROXY", "other.test,example.test")];
-    let output = with(&ns, &["status", "web", "--kubeconfig", &*file], &direct).await?;
+    let output = with(&ns, &["status", "web", "--kubeconfig", &file], &direct).await?;
     let expected = format!("error: no answer from the server {server}: ");
     ensure!(
         output.code == Some(1) && output.stderr.starts_with(&expected),
@@ -113,9 +143,46 @@ pub(super) async fn commands_work_behind_a_proxy(env: &Environment) -> anyhow::R
 
     // A proxy in the kubeconfig is before those in the environment.
     kubeconfig["clusters"][0]["cluster"]["proxy-url"] = through.clone().into();
-    std::fs::write(&*file, serde_json::to_vec(&kubeconfig)?)?;
-    let output = with(&ns, &["status", "web", "--kubeconfig", &*file], &direct).await?;
+    std::fs::write(&file, serde_json::to_vec(&kubeconfig)?)?;
+    let output = with(&ns, &["status", "web", "--kubeconfig", &file], &direct).await?;
     ensure!(output.code == Some(0), "{output:?}");
+    Ok(())
+}
+
+/// The API server is upgraded, or a laptop sleeps, while somebody watches.
+pub(super) async fn watch_continues_after_an_outage(env: &Environment) -> anyhow::Result<()> {
+    let ns = prepare(env, "outage").await?;
+    let (mut kubeconfig, file, server) = proxied(&ns)?;
+    let proxy = Proxy::start().await?;
+    kubeconfig["clusters"][0]["cluster"]["proxy-url"] = proxy.address().into();
+    std::fs::write(&file, serde_json::to_vec(&kubeconfig)?)?;
+    ensure!(run(&ns, &["pause", "web"], "").await?.success, "paused");
+    ns.apply(3, "2Gi").await?;
+
+    let arguments = ["watch", "web", "--kubeconfig", &file, "--namespace", &ns.namespace];
+    let arguments = arguments.map(str::to_owned);
+    let mut watching = Process::start("outage-watch", &binary()?, &arguments, ns.cluster.folder())?;
+    let printed = async |text: &str| {
+        let printed = eventually("a line of watch", PATIENCE, async || {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            Ok(watching.log().contains(text).then_some(()))
+        });
+        printed.await.with_context(|| format!("{text}\n{}", watching.log()))
+    };
+    printed("outage/web ").await?;
+    proxy.shared.down.send_replace(true);
+    let through = proxy.address();
+    let warning = format!("warning: no answer from the server {server} through the proxy {through}: ");
+    printed(&warning).await?;
+    proxy.shared.down.send_replace(false);
+    ensure!(run(&ns, &["resume", "web"], "").await?.success, "resumed");
+    let ended = eventually("watch to end", PATIENCE, async || {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        Ok(watching.status()?)
+    });
+    let (ended, log) = (ended.await?, watching.log());
+    ensure!(ended.code() == Some(0), "{ended}\n{log}");
+    ensure!(log.matches("warning: ").count() == 1, "one warning\n{log}");
     Ok(())
 }
 

@@ -236,6 +236,19 @@ pub(super) struct NoAnswer {
     source: BoxError,
 }
 
+/// True iff the same request may succeed later: no answer, or the API server is overloaded or has an error of its own.
+pub(crate) fn is_brief(error: &anyhow::Error) -> bool {
+    let is_brief = |cause: &kube::Error| match cause {
+        kube::Error::Api(status) => status.code == 429 || status.code >= 500,
+        // The answer broke off.
+        kube::Error::HyperError(_) => true,
+        _ => false,
+    };
+    error
+        .chain()
+        .any(|cause| cause.is::<NoAnswer>() || cause.downcast_ref().is_some_and(is_brief))
+}
+
 impl NamedServer {
     fn of(config: &Config) -> Self {
         // Without credentials.
@@ -263,7 +276,34 @@ impl NamedServer {
 mod tests {
     use std::time::Duration;
 
-    use super::duration;
+    use kube::core::Status;
+
+    use super::{NamedServer, NoAnswer, duration, is_brief};
+
+    #[test]
+    fn error_is_brief_if_the_request_may_succeed_later() {
+        let answer = |code| kube::Error::Api(Status::failure("why", "Reason").with_code(code).boxed());
+        let server = NamedServer {
+            address: "https://a".to_owned(),
+            proxy: None,
+        };
+        let source = std::io::Error::other("refused").into();
+        let silent = kube::Error::Service(NoAnswer { server, source }.into());
+        let credentials = kube::Error::Service("no credentials".into());
+        for (error, expected) in [
+            (answer(403), false),
+            (answer(404), false),
+            (answer(429), true),
+            (answer(500), true),
+            (answer(503), true),
+            (silent, true),
+            (credentials, false),
+        ] {
+            let error = anyhow::Error::new(error).context("claims");
+            assert_eq!(is_brief(&error), expected, "{error:#}");
+        }
+        assert!(!is_brief(&anyhow::anyhow!("StatefulSet \"web\" not found")));
+    }
 
     #[test]
     fn duration_as_in_kubectl() {

@@ -44,8 +44,9 @@ pub(crate) async fn read(client: &Client, namespace: &str) -> anyhow::Result<Fou
             }
             Err(error) => return Err(error.into()),
         };
-        if let Some(found) = listed.iter().find_map(|object| settings(name, object)) {
-            return found;
+        if let Some((place, settings)) = listed.iter().find_map(|object| settings(name, object)) {
+            let settings = settings.with_context(|| place.clone())?;
+            return Ok(FoundSettings { place, settings });
         }
     }
     let why = if forbidden.is_empty() {
@@ -68,8 +69,8 @@ fn selection(kind: &str) -> ListParams {
     }
 }
 
-/// The settings of an object that has ours.
-pub(crate) fn settings(kind: &str, object: &DynamicObject) -> Option<anyhow::Result<FoundSettings>> {
+/// The object as kubectl names it, and its settings, if it has ours.
+pub(crate) fn settings(kind: &str, object: &DynamicObject) -> Option<(String, anyhow::Result<Box<RawValue>>)> {
     let name = object.metadata.name.as_deref().unwrap_or_default();
     let namespace = object.metadata.namespace.as_deref();
     let place = match namespace {
@@ -81,13 +82,18 @@ pub(crate) fn settings(kind: &str, object: &DynamicObject) -> Option<anyhow::Res
     } else {
         policy_settings(&object.data["spec"])?
     };
-    let settings = settings.with_context(|| place.clone());
-    Some(settings.map(|settings| FoundSettings { place, settings }))
+    Some((place, settings))
+}
+
+/// True iff a policy object of Kubewarden with this spec runs our module. A mirror may have another registry.
+pub(crate) fn is_our_policy(spec: &Value) -> bool {
+    let module = spec["module"].as_str();
+    module.is_some_and(|module| module.contains("claim-rollout"))
 }
 
 /// The settings of a policy object that judges StatefulSets with our module.
 fn policy_settings(spec: &Value) -> Option<anyhow::Result<Box<RawValue>>> {
-    let is_ours = spec["module"].as_str()?.contains("claim-rollout") && spec["mutating"] == true;
+    let is_ours = is_our_policy(spec) && spec["mutating"] == true;
     let of_sets = |rule: &Value| {
         rule["resources"]
             .as_array()
@@ -149,8 +155,8 @@ mod tests {
                 object["metadata"]["namespace"] = json!("ops");
             }
             let object = serde_json::from_value(object).expect("an object");
-            let found = settings(kind, &object).map(|found| found.expect("settings"));
-            let found = found.map(|found| format!("{} {}", found.place, found.settings));
+            let found = settings(kind, &object);
+            let found = found.map(|(place, settings)| format!("{place} {}", settings.expect("settings")));
             assert_eq!(found.as_deref(), expected, "{object:?}");
         }
     }

@@ -8,13 +8,16 @@ use crate::api::Settings;
 pub(crate) struct PlacedSettings {
     /// The object as kubectl names it.
     pub(crate) place: String,
+    /// It is the ConfigMap that the controller reads.
+    pub(crate) is_of_controller: bool,
     /// The settings, or why they cannot be read.
     pub(crate) settings: Result<Settings, String>,
 }
 
-/// One finding for each object that cannot be read, or differs from the last one, which is the ConfigMap.
+/// One finding for each object that cannot be read, or differs from the ConfigMap; without one, from the first policy.
 pub(super) fn judge(placed: &[PlacedSettings]) -> Vec<Finding> {
-    let Some((last, others)) = placed.split_last() else {
+    let of_controller = placed.iter().find(|it| it.is_of_controller);
+    let Some(reference) = of_controller.or_else(|| placed.first()) else {
         return Vec::new();
     };
     let unread = placed.iter().filter_map(|it| {
@@ -22,14 +25,14 @@ pub(super) fn judge(placed: &[PlacedSettings]) -> Vec<Finding> {
         let finding = Finding::error(it.place.clone()).but("valid settings", why.clone());
         Some(finding.fix("correct them: docs/settings.md lists them, with examples"))
     });
-    let differ = others.iter().filter(|it| match (&it.settings, &last.settings) {
+    let differ = placed.iter().filter(|it| match (&it.settings, &reference.settings) {
         (Ok(one), Ok(other)) => one != other,
         _ => false,
     });
     let differ = differ.map(|it| {
         Finding::error(it.place.clone())
             .but(
-                format!("the settings in {}", last.place),
+                format!("the settings in {}", reference.place),
                 "other settings: what the policy allows, the controller may not do",
             )
             .fix("write the same settings into both, and restart the Deployments; with the chart, policy.settings is both")

@@ -3,6 +3,8 @@
 use kube::api::DynamicObject;
 use serde_json::Value;
 
+use crate::cli::settings_in_use::is_our_policy;
+
 /// The commands with this beginning need the manifests, and conflict with Helm.
 const APPLY: &str = "kubectl apply --server-side --force-conflicts -";
 
@@ -109,12 +111,8 @@ fn release(deployment: &DynamicObject) -> Option<HelmRelease> {
 
 /// The names of the PolicyServers that run our policy objects.
 pub(super) fn servers_of_ours(policies: &[DynamicObject]) -> Vec<String> {
-    let ours = policies.iter().map(|policy| &policy.data["spec"]);
-    let ours = ours.filter(|spec| {
-        spec["module"]
-            .as_str()
-            .is_some_and(|module| module.contains("claim-rollout"))
-    });
+    let specs = policies.iter().map(|policy| &policy.data["spec"]);
+    let ours = specs.filter(|spec| is_our_policy(spec));
     let server = |spec: &Value| spec["policyServer"].as_str().unwrap_or("default").to_owned();
     let mut names: Vec<String> = ours.map(server).collect();
     names.sort_unstable();

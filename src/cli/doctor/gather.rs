@@ -232,9 +232,16 @@ impl Installation {
 
     /// The policy objects of Kubewarden; none if it is not installed.
     async fn policies(&self) -> Fetched<Vec<DynamicObject>> {
-        let policies = self.api("policies.kubewarden.io", "v1", "ClusterAdmissionPolicy", None);
-        let listed = absent(policies.list(&ListParams::default()).await)?;
-        Ok(listed.map(|listed| listed.items).unwrap_or_default())
+        let mut found = Vec::new();
+        for (kind, namespace) in [
+            ("ClusterAdmissionPolicy", None),
+            ("AdmissionPolicy", self.sets.as_deref()),
+        ] {
+            let policies = self.api("policies.kubewarden.io", "v1", kind, namespace);
+            let listed = absent(policies.list(&ListParams::default()).await)?;
+            found.extend(listed.into_iter().flatten());
+        }
+        Ok(found)
     }
 
     /// The settings of the policy objects, and those of the ConfigMap.
@@ -243,17 +250,22 @@ impl Installation {
         let maps = maps
             .list(&ListParams::default().labels("app.kubernetes.io/name=claim-rollout"))
             .await?;
-        let mut found: Vec<PlacedSettings> = Vec::new();
-        for (kind, objects) in [("ClusterAdmissionPolicy", policies), ("ConfigMap", &maps.items[..])] {
-            let placed = objects
-                .iter()
-                .filter_map(|object| settings_in_use::settings(kind, object));
-            found.extend(placed.flatten().map(|it| PlacedSettings {
-                settings: Settings::read(it.settings.get()),
-                place: it.place,
-            }));
-        }
-        Ok(found)
+        let kind_of = |policy: &DynamicObject| match policy.metadata.namespace {
+            Some(_) => "AdmissionPolicy",
+            None => "ClusterAdmissionPolicy",
+        };
+        let policies = policies.iter().map(|policy| (kind_of(policy), policy));
+        let maps = maps.items.iter().map(|map| ("ConfigMap", map));
+        let placed = policies.chain(maps).filter_map(|(kind, object)| {
+            let (place, settings) = settings_in_use::settings(kind, object)?;
+            let settings = settings.map_err(|error| format!("{error:#}"));
+            Some(PlacedSettings {
+                place,
+                is_of_controller: kind == "ConfigMap",
+                settings: settings.and_then(|settings| Settings::read(settings.get())),
+            })
+        });
+        Ok(placed.collect())
     }
 
     /// The rights among these that the user, an account of this namespace, does not have.

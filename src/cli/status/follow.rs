@@ -11,12 +11,17 @@ use super::render::fit;
 use super::source::{Changes, StatusSource};
 use super::view::StatusView;
 use super::{shape, terminal};
+use crate::cli::cluster::is_brief;
+use crate::cli::in_words;
 use crate::cli::output::print;
 
 /// Changes within this time are shown together.
 const TOGETHER: Duration = Duration::from_millis(100);
 /// The longest time between two reads, in case a watch misses a change.
 const AT_LATEST: Duration = Duration::from_secs(10);
+
+/// The pause after a read that failed.
+const AGAIN: Duration = Duration::from_secs(1);
 
 /// How to follow rollouts.
 #[derive(Clone, Debug)]
@@ -83,10 +88,11 @@ pub(super) fn end(views: &[StatusView], revision: Option<&str>) -> Option<Follow
 }
 
 impl Follow {
-    /// Follows until the end, the time-out or Ctrl-C. Waits for the rollout of a set that has none.
+    /// Follows until the end, the time-out or Ctrl-C. Waits for the rollout of a set that has none, and for an API server
+    /// that does not answer any more.
     ///
     /// # Errors
-    /// If something cannot be read.
+    /// If something cannot be read: the first time, or because it is not allowed.
     pub(super) async fn run(&self, source: &StatusSource) -> anyhow::Result<FollowEnd> {
         let limit = async {
             match self.timeout {
@@ -105,8 +111,23 @@ impl Follow {
         let mut stream = source.changes();
         let mut shown: Vec<StatusView> = Vec::new();
         let mut drawn = String::new();
+        let (mut answered, mut warned) = (false, false);
         loop {
-            let views = source.load().await?;
+            let views = match source.load().await {
+                Ok(views) => views,
+                Err(error) if answered && is_brief(&error) => {
+                    if !warned {
+                        eprintln!("warning: {}; trying again", in_words(&error));
+                        // The next drawing is below the warning.
+                        drawn.clear();
+                    }
+                    warned = true;
+                    sleep(AGAIN).await;
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            (answered, warned) = (true, false);
             match self.show {
                 Show::Drawing => {
                     let (width, rows) = terminal();

@@ -18,6 +18,7 @@ pub(super) type Row = (&'static str, fn(&mut InstallationFacts), &'static str, &
 fn settings(policy: &str, map: &str) -> Vec<PlacedSettings> {
     let placed = |place: &str, text: &str| PlacedSettings {
         place: place.to_owned(),
+        is_of_controller: place.starts_with("configmap/"),
         settings: Settings::read(text),
     };
     vec![
@@ -62,6 +63,21 @@ pub(super) const ROWS: &[Row] = &[
         |facts| facts.settings = settings("{}", r#"{"defaultUpdatePolicy":"InPlace"}"#),
         "Error clusteradmissionpolicy/claim-rollout | other settings: what the policy allows, the controller may not do",
         "write the same settings into both",
+    ),
+    (
+        "other settings in a policy after the ConfigMap",
+        |facts| {
+            facts.settings = settings("{}", r#"{"defaultUpdatePolicy":"InPlace"}"#);
+            facts.settings.reverse();
+        },
+        "Error clusteradmissionpolicy/claim-rollout | other settings: what the policy allows, the controller may not do",
+        "write the same settings into both",
+    ),
+    (
+        "settings of the controller that cannot be read",
+        |facts| facts.settings = settings("{}", "["),
+        "Error configmap/s | settings: expected a JSON object without duplicate keys",
+        "correct them: docs/settings.md ",
     ),
     (
         "no definition",
