@@ -25,7 +25,7 @@ pub(super) fn next(world: &World<'_>, set: &LiveSet, journal: &Journal) -> Step 
     }
     let old = journal.old();
     restage(set, journal)
-        .or_else(|| verify(world, set, journal))
+        .or_else(|| verify(world, set, journal).filter(|_| !is_verified(world, set)))
         .or_else(|| hold_of_recreate(set, &old))
         .or_else(|| partition(set, &old))
         .or_else(|| managers(world, set, journal))
@@ -71,6 +71,11 @@ fn restage(set: &LiveSet, journal: &Journal) -> Option<Step> {
         set: SetVersion::of(set),
         staged,
     })
+}
+
+/// True iff this process has already ended the hold of the new set: after that, nothing can be done about its Pods.
+fn is_verified(world: &World<'_>, set: &LiveSet) -> bool {
+    world.verified.as_deref() == Some(set.uid())
 }
 
 /// What is yet to happen until the new set has every Pod at the old revision.

@@ -47,6 +47,8 @@ pub struct World<'a> {
     pub last_version: Option<LastVersion>,
     /// True iff the API server denies every create in the namespace, because it is being deleted or does not exist.
     pub namespace_ends: bool,
+    /// The uid of the new set to which this process gave its update strategy back, after it had adopted every Pod.
+    pub verified: Option<String>,
     /// True iff this process gave the new set its managed fields back. The API server may keep an entry of ours.
     pub managers_restored: bool,
     /// The generation of the marked set when this process first saw that its PVCs do not depend on it.

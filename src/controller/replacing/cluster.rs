@@ -215,6 +215,7 @@ pub(super) fn world<'a>(settings: &'a Settings, now: Millis, sight: &Sight, forc
         namespace: None,
         last_version: None,
         namespace_ends: false,
+        verified: None,
         managers_restored: false,
         retained_at: None,
         unreferenced_since: None,

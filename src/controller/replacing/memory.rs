@@ -39,6 +39,8 @@ pub(super) struct RunMemory {
     pub(super) is_absent: bool,
     /// Why the set of somebody else was left as it is.
     pub(super) foreign: Option<Fault>,
+    /// The uid of the new set whose update strategy was restored.
+    pub(super) verified: Option<String>,
     pub(super) managers_restored: bool,
     /// True iff a step that writes was executed.
     pub(super) begun: bool,
@@ -75,6 +77,7 @@ impl RunMemory {
         world.last_version.clone_from(&self.last_version);
         world.namespace_ends = self.namespace_ends;
         world.retained_at = self.retained_at;
+        world.verified.clone_from(&self.verified);
         world.managers_restored = self.managers_restored;
         world.unreferenced_since = self.unreferenced_since;
         world.waits_since = self.waits.map(|(_, since)| since);

@@ -245,6 +245,7 @@ impl Run<'_> {
             // Then the new set, ours or that of somebody else, has all that it should have.
             Step::DeleteJournal if sight.is_released() => self.kept.created = sight.set.is_some(),
             Step::LeaveForeign(fault) => self.kept.foreign = Some(fault.clone()),
+            Step::RestoreStrategy { set, .. } => self.kept.verified = Some(set.uid.clone()),
             Step::RestoreManagers { .. } => self.kept.managers_restored = true,
             _ => {}
         }

@@ -182,7 +182,7 @@ fn stalled_replacement_goes_on() {
     let run = run_alone(&mut cluster);
     assert_eq!(
         writes(&run.steps),
-        "RestoreStrategy, Wait, RestoreManagers, OwnReport, DeleteJournal, Unmark"
+        "RestoreStrategy, RestoreManagers, OwnReport, DeleteJournal, Unmark"
     );
     assert_eq!(state(&cluster), "replaced");
 }

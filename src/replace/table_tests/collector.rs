@@ -66,7 +66,7 @@ fn missed_reference_is_answered_by_another_pass() {
         assert_eq!(
             writes(&run.steps),
             "WriteJournal(Prepared), DisownReport, Mark, Wait, Delete, Wait, Delete, Wait, WriteJournal(Releasing), LetGo, \
-             Create, Wait, RestoreStrategy, Wait, RestoreManagers, OwnReport, DeleteJournal, Unmark",
+             Create, Wait, RestoreStrategy, RestoreManagers, OwnReport, DeleteJournal, Unmark",
             "{missed:?}"
         );
         assert_eq!(run.ended, Ended::End(End::Nothing), "{missed:?}");

@@ -25,6 +25,7 @@ pub(super) struct Process {
     namespace: Option<String>,
     last_version: Option<LastVersion>,
     namespace_ends: bool,
+    verified: Option<String>,
     managers_restored: bool,
     retained_at: Option<i64>,
     unreferenced_since: Option<Millis>,
@@ -76,6 +77,7 @@ pub(super) fn world(cluster: &Cluster, process: &Process) -> World<'static> {
         namespace: process.namespace.clone(),
         last_version: process.last_version.clone(),
         namespace_ends: process.namespace_ends,
+        verified: process.verified.clone(),
         managers_restored: process.managers_restored,
         retained_at: process.retained_at,
         unreferenced_since: process.unreferenced_since,
@@ -189,6 +191,7 @@ impl Process {
     pub(super) fn execute(&mut self, cluster: &mut Cluster, decision: &Decision) -> Answer {
         let answer = cluster.execute(&decision.step, decision.journal);
         match (&decision.step, answer) {
+            (Step::RestoreStrategy { set, .. }, Answer::Done) => self.verified = Some(set.uid.clone()),
             (Step::RestoreManagers { .. }, Answer::Done) => self.managers_restored = true,
             (Step::Create(_), Answer::NotFound) => self.namespace_ends = true,
             _ => {}

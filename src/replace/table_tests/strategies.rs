@@ -15,7 +15,7 @@ const AFTER: &str = "RestoreManagers, OwnReport, DeleteJournal, Unmark";
 
 /// A change of the fixture, and the steps of the new set before [`AFTER`].
 const ROWS: &[(&str, Change, &str)] = &[
-    ("RollingUpdate", |_| {}, "RestoreStrategy, Wait, "),
+    ("RollingUpdate", |_| {}, "RestoreStrategy, "),
     (
         "OnDelete: nothing keeps the Pods, and nothing has to",
         |cluster| _ = cluster.change(|set| set["spec"]["updateStrategy"] = json!({"type": "OnDelete"})),
@@ -24,7 +24,7 @@ const ROWS: &[(&str, Change, &str)] = &[
     (
         "Recreate: it is OnDelete until the revision is known",
         |cluster| _ = cluster.change(|set| set["spec"]["updateStrategy"] = json!({"type": "Recreate"})),
-        "RestoreStrategy, Wait, ",
+        "RestoreStrategy, ",
     ),
     (
         "OnClaimDelete rolls nothing out",
@@ -35,12 +35,12 @@ const ROWS: &[(&str, Change, &str)] = &[
                 set["metadata"]["annotations"][keys::PHASE] = "Staged".into();
             });
         },
-        "RestoreStrategy, Wait, ",
+        "RestoreStrategy, ",
     ),
     (
         "no replicas",
         |cluster| _ = cluster.change(|set| set["spec"]["replicas"] = 0.into()),
-        "RestoreStrategy, Wait, ",
+        "RestoreStrategy, ",
     ),
 ];
 

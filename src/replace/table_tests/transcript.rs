@@ -6,7 +6,7 @@ use super::{Cluster, End, Ended, run_alone, state, web, writes};
 
 /// The steps of the design.
 const STEPS: &str = "WriteJournal(Prepared), DisownReport, Mark, Delete, Wait, WriteJournal(Releasing), LetGo, Create, \
-                     Wait, RestoreStrategy, Wait, RestoreManagers, OwnReport, DeleteJournal, Unmark";
+                     Wait, RestoreStrategy, RestoreManagers, OwnReport, DeleteJournal, Unmark";
 
 /// A change of the fixture, the steps, and the state afterwards.
 type Row = (&'static str, fn(&mut Cluster), &'static str, &'static str);
@@ -22,21 +22,21 @@ const ROWS: &[Row] = &[
             cluster.control();
         },
         "WriteJournal(Prepared), DisownReport, Mark, Wait, Delete, Wait, WriteJournal(Releasing), LetGo, Create, Wait, \
-         RestoreStrategy, Wait, RestoreManagers, OwnReport, DeleteJournal, Unmark",
+         RestoreStrategy, RestoreManagers, OwnReport, DeleteJournal, Unmark",
         "replaced, whenDeleted Delete",
     ),
     (
         "no ClaimRollout",
         |cluster| cluster.report = super::ReportOwner::NoReport,
         "WriteJournal(Prepared), Mark, Delete, Wait, WriteJournal(Releasing), LetGo, Create, Wait, RestoreStrategy, \
-         Wait, RestoreManagers, DeleteJournal, Unmark",
+         RestoreManagers, DeleteJournal, Unmark",
         "replaced, ClaimRollout of NoReport",
     ),
     (
         "managed fields are not kept: nothing is restored",
         |cluster| _ = cluster.change(|object| object["metadata"]["managedFields"] = json!([])),
         "WriteJournal(Prepared), DisownReport, Mark, Delete, Wait, WriteJournal(Releasing), LetGo, Create, Wait, \
-         RestoreStrategy, Wait, OwnReport, DeleteJournal, Unmark",
+         RestoreStrategy, OwnReport, DeleteJournal, Unmark",
         "replaced, fields of ours",
     ),
     (

@@ -28,6 +28,8 @@ pub(super) struct SmallMemory {
     pub(super) checked: Option<SmallSet>,
     pub(super) namespace: Option<u8>,
     pub(super) namespace_ends: bool,
+    /// The new set whose partition was restored.
+    pub(super) verified: Option<u8>,
     pub(super) managers_restored: bool,
     pub(super) retained_at: Option<u8>,
     pub(super) quiet: Quiet,
