@@ -35,6 +35,7 @@ scenarios![Environment;
     reaching::commands_work_behind_a_proxy,
     reaching::watch_continues_after_an_outage,
     reaching::commands_act_as_others,
+    reaching::kubectl_and_bash_complete_names_of_sets,
     reaching::exit_codes_follow_the_rollout,
     reaching::status_is_as_wide_as_the_terminal,
     replacing::plan_shows_what_prevents_a_replacement,

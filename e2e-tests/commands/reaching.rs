@@ -1,5 +1,6 @@
 //! How the commands reach the API server, on which terminals, and with which exit codes they end.
 
+use std::os::unix::fs::symlink;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -295,5 +296,37 @@ pub(super) async fn status_is_as_wide_as_the_terminal(env: &Environment) -> anyh
             );
         }
     }
+    Ok(())
+}
+
+pub(super) async fn kubectl_and_bash_complete_names_of_sets(env: &Environment) -> anyhow::Result<()> {
+    let ns = prepare(env, "completing").await?;
+    let folder = ns.cluster.folder().join("plugins");
+    std::fs::create_dir(&folder)?;
+    for name in ["kubectl-claim_rollout", "kubectl_complete-claim_rollout"] {
+        symlink(binary()?, folder.join(name))?;
+    }
+    let path = folder.to_string_lossy();
+    for (words, expected) in [
+        (&["status", "--namespace", &ns.namespace, "w"][..], "web\n:4\n"),
+        (&["status", "--namespace", "none", "w"], ":4\n"),
+        (
+            &["withd"],
+            "withdraw\tWithdraw the staged change of a StatefulSet\n:4\n",
+        ),
+    ] {
+        let arguments = [&["__complete", "claim-rollout"][..], words].concat();
+        let output = ns.cluster.run("kubectl", &arguments, &[("PATH", &*path)], "").await?;
+        ensure!(output.stdout == expected, "{words:?}: {output:?}");
+    }
+    // As the script of bash does it.
+    let arguments = ["--", "claim-rollout", "--namespace", &ns.namespace, "status", "w"];
+    let of_bash = [("COMPLETE", "bash"), ("_CLAP_COMPLETE_INDEX", "4"), ("_CLAP_IFS", "\n")];
+    let program = binary()?;
+    let output = ns
+        .cluster
+        .run(&program.to_string_lossy(), &arguments, &of_bash, "")
+        .await?;
+    ensure!(output.stdout.trim() == "web", "{output:?}");
     Ok(())
 }

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::ClusterArguments;
 use super::cluster::{kind, objects};
+use super::completion::sets;
 use super::output::print;
 use super::withdraw::{DryRun, parameters, remark};
 use crate::templates::{UpdatePolicy, keys};
@@ -13,7 +14,7 @@ use crate::templates::{UpdatePolicy, keys};
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// Names of StatefulSets
-    #[arg(required = true)]
+    #[arg(required = true, add = sets())]
     names: Vec<String>,
     /// `none`, or `server` to submit a server-side request without persisting it
     #[arg(long, value_name = "MODE", default_value = "none")]

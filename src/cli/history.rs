@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::ClusterArguments;
+use super::completion::sets;
 use super::output::{self, OutputFormat, age, now, print, table};
 use super::revisions::{self, HistoryEntry, RevisionHistory, TemplateOrigin};
 
@@ -13,6 +14,7 @@ use super::revisions::{self, HistoryEntry, RevisionHistory, TemplateOrigin};
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// Name of the StatefulSet
+    #[arg(add = sets())]
     name: String,
     /// Show the templates of one revision, given by name or number
     #[arg(long, value_name = "REVISION")]

@@ -36,7 +36,7 @@ mod warnings;
 mod webhook;
 mod withdraw;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -94,11 +94,15 @@ enum Command {
 /// Parses the arguments of this process and runs the subcommand.
 #[must_use]
 pub fn main() -> ExitCode {
+    completion::for_shell();
     run(std::env::args_os().collect())
 }
 
 /// Runs the program with these arguments; the first is the name of the program.
 fn run(arguments: Vec<OsString>) -> ExitCode {
+    if stem(arguments.first()) == Some(completion::PLUGIN_COMPLETER.as_ref()) {
+        return completion::for_kubectl(arguments);
+    }
     let parser = command(arguments.first());
     let parsed = parser.clone().try_get_matches_from(arguments);
     match parsed.and_then(|matches| Arguments::from_arg_matches(&matches)) {
@@ -114,7 +118,7 @@ fn run(arguments: Vec<OsString>) -> ExitCode {
 fn dispatch(arguments: Arguments, parser: &clap::Command) -> ExitCode {
     match arguments.command {
         Command::Artifacthub(artifacthub) => wait_for(async { artifacthub::run(&artifacthub) }),
-        Command::Completion(completion) => wait_for(async { completion::run(&completion, parser.clone()) }),
+        Command::Completion(completion) => wait_for(async { completion::run(&completion) }),
         Command::Controller(controller) => wait_for(controller::run(&arguments.cluster, controller)),
         Command::Crd(crd) => wait_for(async { crd::run(&crd) }),
         Command::Doctor(doctor) => doctor::run(&arguments.cluster, &doctor),
@@ -158,12 +162,16 @@ fn program() -> &'static str {
 }
 
 fn program_called(path: Option<&OsString>) -> &'static str {
-    let name = path.and_then(|path| Path::new(path).file_stem());
-    if name.is_some_and(|name| name == "kubectl-claim_rollout") {
+    if stem(path).is_some_and(|name| name == "kubectl-claim_rollout") {
         PLUGIN
     } else {
         "claim-rollout"
     }
+}
+
+/// The name of a program without its folder, and without `.exe`.
+fn stem(path: Option<&OsString>) -> Option<&OsStr> {
+    Path::new(path?).file_stem()
 }
 
 /// Runs a subcommand. Exits with 0, or with 1 and the error in one line.

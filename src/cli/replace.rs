@@ -8,6 +8,7 @@ use anyhow::bail;
 use clap::Args;
 
 use super::ClusterArguments;
+use super::completion::sets;
 use super::controller::settings;
 use super::output::print;
 use super::withdraw::DryRun;
@@ -38,6 +39,7 @@ const JOURNALS: &str = "claim-rollout";
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// Name of the StatefulSet
+    #[arg(add = sets())]
     name: String,
     /// Namespace of the journals: that of the controller
     #[arg(long, value_name = "NAMESPACE", default_value = JOURNALS)]

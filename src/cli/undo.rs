@@ -4,6 +4,7 @@ use anyhow::{Context as _, ensure};
 use clap::Args;
 
 use super::ClusterArguments;
+use super::completion::sets;
 use super::history::unknown;
 use super::output::print;
 use super::revisions::{self, HistoryEntry, RevisionHistory, TemplateOrigin};
@@ -20,6 +21,7 @@ use crate::templates::{Diff, Revision};
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// Name of the StatefulSet
+    #[arg(add = sets())]
     name: String,
     /// Revision to roll back to, by name or number as in `history`; the one before the staged revision, or the live one, if omitted
     #[arg(long, value_name = "REVISION")]

@@ -8,6 +8,7 @@ use kube::api::{Api, ListParams, Patch, PatchParams};
 use serde_json::Value;
 
 use super::cluster::{kind, objects as objects_of};
+use super::completion::sets;
 use super::output::print;
 use super::revisions::{self, RevisionHistory};
 use super::{ClusterArguments, program};
@@ -26,6 +27,7 @@ const FIELD_MANAGER: &str = "kubectl-claim-rollout";
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// Name of the StatefulSet
+    #[arg(add = sets())]
     name: String,
     /// Withdraw only if this revision is staged
     revision: Option<String>,

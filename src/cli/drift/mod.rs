@@ -16,6 +16,7 @@ use clap::Args;
 use self::difference::Drift;
 use self::find::{DriftSet, find};
 use super::ClusterArguments;
+use super::completion::sets;
 use super::output::{OutputFormat, print};
 
 /// Show differences between PVCs, live templates and staged templates
@@ -25,6 +26,7 @@ use super::output::{OutputFormat, print};
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// Names of StatefulSets; all if omitted
+    #[arg(add = sets())]
     names: Vec<String>,
     /// List differences across all namespaces
     #[arg(short = 'A', long, conflicts_with_all = ["names", "namespace"])]

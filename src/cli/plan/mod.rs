@@ -42,6 +42,7 @@ use self::report::PlanReport;
 use self::request::{KUBECTL, Requester};
 use super::ClusterArguments;
 use super::class_limits::{self, ClassNumber};
+use super::completion::sets;
 use super::files::{self, read_settings};
 use super::output::{self, OutputFormat, print};
 use super::recorded::Recorded;
@@ -63,6 +64,7 @@ use crate::webhook::engine::check_settings;
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// Names of StatefulSets: those in the manifest, or those with a staged change
+    #[arg(add = sets())]
     names: Vec<String>,
     /// Manifest file (YAML or JSON); `-` for standard input. May be repeated
     #[arg(short, long, value_name = "FILE")]

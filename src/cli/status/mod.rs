@@ -25,6 +25,7 @@ use self::source::StatusSource;
 use self::view::StatusView;
 use super::ClusterArguments;
 use super::cluster::duration;
+use super::completion::sets;
 use super::output::{self, print};
 
 /// Show the progress of rollouts and the state of each PVC
@@ -77,6 +78,7 @@ enum StatusFormat {
 #[derive(Debug, Args)]
 pub(crate) struct Selection {
     /// Names of StatefulSets; all with a rollout if omitted
+    #[arg(add = sets())]
     names: Vec<String>,
     /// Show rollouts across all namespaces
     #[arg(short = 'A', long, conflicts_with = "namespace")]

@@ -9,6 +9,7 @@ use super::follow::{Follow, FollowEnd, Show};
 use super::source::StatusSource;
 use crate::cli::ClusterArguments;
 use crate::cli::cluster::duration;
+use crate::cli::completion::sets;
 use crate::cli::output::print;
 
 /// Wait until the staged change of a StatefulSet is rolled out
@@ -22,6 +23,7 @@ use crate::cli::output::print;
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// Name of the StatefulSet
+    #[arg(add = sets())]
     name: String,
     /// How long to wait, such as 10m; without a limit if omitted
     #[arg(long, value_name = "DURATION", value_parser = duration)]
