@@ -28,7 +28,7 @@ const SETS: (usize, usize) = (200, 4);
 /// For how long StatefulSets did not exist.
 type Absences = Arc<Mutex<Vec<Duration>>>;
 
-/// 200 replacements, each with a client that annotates the StatefulSet every 20 ms and scales it while it is being
+/// 200 replacements, each with a client that annotates the StatefulSet all the time and scales it while it is being
 /// deleted.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 #[ignore = "takes minutes: make scale"]

@@ -58,7 +58,7 @@ fn script(shell: Shell) -> anyhow::Result<String> {
 
 /// Completes for the script of a shell, and exits. Returns if it is not called by one.
 pub(super) fn for_shell() {
-    CompleteEnv::with_factory(|| command(None)).complete();
+    CompleteEnv::with_factory(|| command(None)).var(VARIABLE).complete();
 }
 
 /// Completes for kubectl.

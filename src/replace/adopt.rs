@@ -25,7 +25,13 @@ pub(super) fn next(world: &World<'_>, set: &LiveSet, journal: &Journal) -> Step 
     }
     let old = journal.old();
     restage(set, journal)
-        .or_else(|| verify(world, set, journal).filter(|_| !is_verified(world, set)))
+        .or_else(|| {
+            if is_verified(world, set) {
+                None
+            } else {
+                verify(world, set, journal)
+            }
+        })
         .or_else(|| hold_of_recreate(set, &old))
         .or_else(|| partition(set, &old))
         .or_else(|| managers(world, set, journal))
