@@ -249,7 +249,7 @@ features: needs-cargo ## Check each feature alone, and the documentation
 .PHONY: deny
 deny: needs-cargo ## Licences, advisories and sources of all dependencies
 	@$(CARGO) deny --version >/dev/null 2>&1 || { echo 'cargo-deny is missing: cargo install --locked cargo-deny' >&2; exit 2; }
-	for manifest in Cargo.toml $(OTHER_PACKAGES); do $(CARGO) deny --manifest-path $$manifest check --config deny.toml || exit; done
+	for manifest in Cargo.toml $(OTHER_PACKAGES); do $(CARGO) deny --config deny.toml --manifest-path $$manifest check || exit; done
 
 .PHONY: clean
 clean: ## Remove all build output; the cache of the control plane outside of the tree stays
