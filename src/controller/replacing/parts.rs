@@ -40,27 +40,9 @@ impl Cluster {
                 let guarded = self.admission.guards_replacing(&set.namespace).await;
                 world.guarded = Some(guarded.map_err(|error| error.to_string())?);
             }
-            Part::Dependents => {
-                let live = world.set.as_ref();
-                // Before the set is marked. After that nothing can be done about them.
-                let unmarked = live.filter(|live| !live.is_marked());
-                let unknown = async {
-                    match unmarked {
-                        Some(live) => owned_by(&self.client, set, live.uid()).await,
-                        None => Vec::new(),
-                    }
-                };
-                let (dependents, unknown) = tokio::join!(self.dependents(set, live), unknown);
-                let mut dependents = dependents?;
-                dependents.unknown = unknown;
-                world.dependents = Some(dependents);
-            }
+            Part::Dependents => return self.fill_dependents(set, world).await,
             Part::Quotas => world.quotas = Some(self.count_quotas(set).await?),
-            Part::Namespace => {
-                let namespaces: Api<Namespace> = Api::all(self.client.clone());
-                let found = found_or("Namespace", call(namespaces.get_metadata(&set.namespace)).await)?;
-                world.namespace = Some(found.and_then(|found| found.uid()).unwrap_or_default());
-            }
+            Part::Namespace => world.namespace = Some(self.namespace_uid(set).await?),
             Part::LastVersion => {
                 if let Some(journal) = &world.journal {
                     world.last_version = Some(self.last_version(set, journal).await?);
@@ -73,6 +55,36 @@ impl Cluster {
             }
         }
         Ok(())
+    }
+
+    /// Reads the dependents, and beside them what is asked for next: each read takes as long as a write.
+    async fn fill_dependents(&self, set: &SetName, world: &mut World<'_>) -> Result<(), String> {
+        let live = world.set.as_ref();
+        let dependents = self.dependents(set, live);
+        let dependents = match live {
+            // After the set is marked, nothing can be done about objects of other kinds.
+            Some(live) if !live.is_marked() => {
+                let unknown = owned_by(&self.client, set, live.uid());
+                let (dependents, unknown, quotas) = tokio::join!(dependents, unknown, self.count_quotas(set));
+                world.quotas = Some(quotas?);
+                Dependents { unknown, ..dependents? }
+            }
+            // While the set exists, its namespace is the same.
+            Some(live) if live.terminating() => {
+                let (dependents, namespace) = tokio::join!(dependents, self.namespace_uid(set));
+                world.namespace = Some(namespace?);
+                dependents?
+            }
+            _ => dependents.await?,
+        };
+        world.dependents = Some(dependents);
+        Ok(())
+    }
+
+    async fn namespace_uid(&self, set: &SetName) -> Result<String, String> {
+        let namespaces: Api<Namespace> = Api::all(self.client.clone());
+        let found = found_or("Namespace", call(namespaces.get_metadata(&set.namespace)).await)?;
+        Ok(found.and_then(|found| found.uid()).unwrap_or_default())
     }
 
     /// Everything in the namespace that may refer to the set. The reads are not served from a cache.
