@@ -16,8 +16,8 @@ use crate::replace::{End, Fault, LastVersion, Millis, Part, Step, Waits, next};
 /// The pauses after a failed step in milliseconds: the first while the set does not exist, and otherwise; the longest.
 const PAUSES: [(u64, u64); 2] = [(50, 1_000), (1_000, 60_000)];
 
-/// How often a pause checks whether the controller stops, in milliseconds.
-const POLL: Millis = 200;
+/// How often a pause checks whether the controller stops.
+const POLL: Duration = Duration::from_millis(200);
 
 /// After this many failures before the first write, the set is not replaced for now.
 const TRIES: u32 = 2;
@@ -283,11 +283,9 @@ impl Run<'_> {
 
     /// Sleeps, unless it is to stop.
     async fn pause(&self, millis: Millis) {
-        let mut left = millis;
-        while left > 0 && !self.stops() {
-            let step = left.min(POLL);
-            tokio::time::sleep(Duration::from_millis(step)).await;
-            left -= step;
+        let end = Instant::now() + Duration::from_millis(millis);
+        while Instant::now() < end && !self.stops() {
+            tokio::time::sleep_until(end.min(Instant::now() + POLL)).await;
         }
     }
 
