@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::objects::{
     Age, ClaimObject, ClaimOwner, ClaimsBySlot, ORDINALS, PodObject, PodsByOrdinal, ReportObject, SLOTS, SetObject,
-    Share, Uid, Version, Want, place,
+    Share, Uid, Version, Want, place, slot,
 };
 use super::write::{ApiAnswer, Apply, DenialCause, Write};
 
@@ -31,6 +31,8 @@ pub(crate) struct Api {
     pub(crate) max_unavailable: bool,
     /// What a webhook changes in an apply on a claim.
     pub(crate) webhook: WebhookEdit,
+    /// Reports can be written.
+    pub(crate) reports: bool,
     /// Claims that a webhook changed during their last write, by slot.
     pub(crate) put_back: u16,
     /// The policy denied a deletion: the StatefulSet controller backs off until its set or a Pod changes, or for a
@@ -52,6 +54,8 @@ pub(crate) enum WebhookEdit {
     Size,
     /// It restores the previous attributes class.
     Class,
+    /// It does not answer for the first claim of ordinal 2.
+    Down,
 }
 
 /// The StatefulSet controller backs off, because the deletion of a Pod was denied.
@@ -61,6 +65,9 @@ pub(crate) struct Backoff {
     /// How long it has waited.
     pub(crate) age: Age,
 }
+
+/// The claim for which a webhook that is down is called.
+const HAS_NO_ANSWER: usize = slot(0, 2);
 
 /// The longest backoff of the StatefulSet controller.
 const LONGEST_PAUSE: Age = 1000;
@@ -80,6 +87,7 @@ impl Api {
             policy: true,
             max_unavailable: false,
             webhook: WebhookEdit::No,
+            reports: true,
             put_back: 0,
             backoff: None,
             last_uid: 0,
@@ -212,6 +220,7 @@ impl Api {
                 (set.spec.staged, set.spec.ready) = (change, None);
             }),
             Write::Ready { uid, version, ready } => self.patch_set(uid, version, |set| set.spec.ready = ready),
+            Write::Report { .. } if !self.reports => ApiAnswer::Unsure,
             Write::Report { set, content, target } => {
                 let before = self.report.filter(|report| report.set == set);
                 if before.is_none_or(|report| report.content != content) {
@@ -286,7 +295,8 @@ impl Api {
         }
         let mut after = applied(&claim, apply);
         match self.webhook {
-            WebhookEdit::No => {}
+            WebhookEdit::Down if slot == HAS_NO_ANSWER => return ApiAnswer::Unsure,
+            WebhookEdit::No | WebhookEdit::Down => {}
             WebhookEdit::Label => after.revision = None,
             WebhookEdit::Size => after.request = claim.request,
             WebhookEdit::Class => after.class = claim.class,

@@ -270,7 +270,7 @@ pub(crate) type ClaimsBySlot = Arc<[Option<ClaimObject>; SLOTS]>;
 pub(crate) type PodsByOrdinal = Arc<[Option<PodObject>; ORDINALS]>;
 
 /// The slot of a claim.
-pub(crate) fn slot(template: usize, ordinal: usize) -> usize {
+pub(crate) const fn slot(template: usize, ordinal: usize) -> usize {
     template * ORDINALS + ordinal
 }
 

@@ -3,6 +3,8 @@
 use super::actors::action::UserAction;
 use super::actors::storage::Resizing;
 use super::api::{Api, WebhookEdit};
+use super::controller::requests::UNANSWERED;
+use super::controller::{Instance, NextReconcile};
 use super::decisions::Decisions;
 use super::invariant_adapter;
 use super::log::Log;
@@ -42,7 +44,7 @@ impl SimWorld {
                 self.step(SimStep::Tick(1), decisions, log)?;
                 continue;
             }
-            quiet += 1;
+            quiet = if self.is_retrying() { 0 } else { quiet + 1 };
             if quiet == 4 && self.is_forgotten(decisions) && (log.doubtful || log.crossed) {
                 // A controller with an older view has written an older `ready`: the StatefulSet controller retries.
                 quiet = 0;
@@ -94,6 +96,14 @@ impl SimWorld {
         self.instances[1].alive && slots.any(refused)
     }
 
+    /// A write has no answer, and does not count as denied yet.
+    fn is_retrying(&self) -> bool {
+        let fails = |one: &Instance| {
+            one.alive && (one.requeue == NextReconcile::Now || (1..=UNANSWERED).contains(&one.memory.failures))
+        };
+        (self.api.webhook == WebhookEdit::Down || !self.api.reports) && self.instances.iter().any(fails)
+    }
+
     /// One turn for each actor; true if a controller saw anything new.
     pub(crate) fn round(&mut self, decisions: &mut Decisions, log: &mut Log) -> Result<bool, Broken> {
         let mut events = false;
@@ -135,6 +145,7 @@ impl SimWorld {
             UserAction::Expandable(true),
             UserAction::Registered(true),
             UserAction::Webhook(WebhookEdit::No),
+            UserAction::Reports(true),
             UserAction::Sibling(false),
             UserAction::Owned(false),
         ];

@@ -97,4 +97,6 @@ pub enum DenialCause {
     Webhook,
     /// Executed, but a webhook changed the result.
     Changed,
+    /// There has been no answer for about a minute.
+    NotAnswered,
 }

@@ -63,6 +63,8 @@ pub(crate) enum UserAction {
     Registered(bool),
     /// Changes what a webhook does to applies on claims.
     Webhook(WebhookEdit),
+    /// Whether reports can be written.
+    Reports(bool),
     /// Writes a staged change. Without the policy, nothing checks it.
     Forge(ModelTarget),
     /// Writes the staged change of a previous set.

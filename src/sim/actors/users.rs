@@ -211,6 +211,7 @@ fn act_on_objects(api: &mut Api, action: UserAction, copied: &mut Option<StagedA
         UserAction::Expandable(expandable) => change(&mut api.expandable, expandable),
         UserAction::Registered(registered) => change(&mut api.policy, registered),
         UserAction::Webhook(webhook) => change(&mut api.webhook, webhook),
+        UserAction::Reports(written) => change(&mut api.reports, written),
         _ => false,
     }
 }

@@ -67,6 +67,8 @@ pub(crate) struct Reconcile {
     pub(crate) rounds: u8,
     /// Only the report is left.
     pub(crate) reporting: bool,
+    /// A write had no answer.
+    pub(crate) failed: bool,
     /// The number of the report.
     pub(crate) content: u32,
     pub(crate) settled: bool,
@@ -226,6 +228,7 @@ impl Instance {
             acted: ModelRound::Nothing,
             rounds,
             reporting: false,
+            failed: false,
             content,
             settled: decision.settled,
             requeue: decision.requeue,
@@ -257,8 +260,12 @@ impl Instance {
         reconcile.reporting = true;
     }
 
-    /// The reconcile succeeded.
+    /// The reconcile succeeded, or a write of it had no answer.
     pub(crate) fn settle(&mut self) {
+        if self.reconcile.as_ref().is_some_and(|reconcile| reconcile.failed) {
+            self.fail();
+            return;
+        }
         let Some(reconcile) = self.reconcile.take() else {
             return;
         };

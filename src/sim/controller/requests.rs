@@ -12,6 +12,9 @@ use crate::sim::step::{RequestFate, SimStep};
 use crate::sim::world::SimWorld;
 use crate::sim::write::{ApiAnswer, DenialCause, Write};
 
+/// As `writes::UNANSWERED` of the controller.
+pub(crate) const UNANSWERED: u8 = 6;
+
 impl SimWorld {
     /// A controller starts a reconcile.
     pub(crate) fn reconcile(&mut self, who: u8, decisions: &mut Decisions, log: &mut Log) -> Result<bool, Broken> {
@@ -116,6 +119,19 @@ impl SimWorld {
                 }
                 ModelRound::Overtaken
             }
+            (Write::Apply(_) | Write::StagedChange { .. } | Write::Ready { .. }, ApiAnswer::Unsure)
+                if planted != Some(Planted::FailureEnds) =>
+            {
+                instance.unanswered(write)
+            }
+            // No write depends on the first report.
+            (Write::Report { .. }, answer)
+                if answer != ApiAnswer::Done
+                    && planted != Some(Planted::NoReportNoWrite)
+                    && !instance.is_reporting() =>
+            {
+                ModelRound::Nothing
+            }
             (Write::Delete { .. } | Write::Partition { .. }, _)
             | (Write::StagedChange { .. } | Write::Ready { .. }, ApiAnswer::Done) => ModelRound::Nothing,
             (Write::Report { .. }, ApiAnswer::Done) => {
@@ -133,6 +149,40 @@ impl SimWorld {
 }
 
 impl Instance {
+    fn is_reporting(&self) -> bool {
+        self.reconcile.as_ref().is_some_and(|reconcile| reconcile.reporting)
+    }
+
+    /// A write without an answer. The others are sent, and then the reconcile fails. After a minute the claim counts as
+    /// denied.
+    fn unanswered(&mut self, write: &Write) -> ModelRound {
+        if let Write::Apply(apply) = write {
+            let slot = usize::from(apply.slot);
+            if self.memory.failures >= UNANSWERED || self.memory.denials[slot].is_some() {
+                Arc::make_mut(&mut self.memory).refused(apply, DenialCause::NotAnswered, None);
+                return ModelRound::Requeue;
+            }
+        }
+        if let Some(reconcile) = &mut self.reconcile {
+            Arc::make_mut(reconcile).failed = true;
+        }
+        ModelRound::Nothing
+    }
+
+    /// Reports, unless the report is known already.
+    fn report_content(&mut self, place: usize, decisions: &Decisions, log: &mut Log) {
+        let Some(reconcile) = &self.reconcile else {
+            return;
+        };
+        let (set, content) = (reconcile.set.uid, reconcile.content);
+        let report = self.memory.report.or(self.views.report);
+        let known = report.is_some_and(|report| report.set == set && report.content == content);
+        self.report(known || decisions.silent);
+        if self.reconcile.is_none() {
+            log.emitted(place);
+        }
+    }
+
     /// Continues with the next request, the next round, the report, or the end.
     fn proceed(
         &mut self,
@@ -155,20 +205,15 @@ impl Instance {
         {
             return Ok(());
         }
-        let (set, rounds, content) = (reconcile.set, reconcile.rounds, reconcile.content);
+        let (set, rounds) = (reconcile.set, reconcile.rounds);
+        let failed = reconcile.failed;
         match (reconcile.acted, reconcile.reporting) {
             (_, true) => self.settle(),
+            (_, false) if failed => self.report_content(place, decisions, log),
             (ModelRound::Overtaken, _) => self.end(NextReconcile::After(1)),
             // The next reconcile reports the completion.
             (ModelRound::Nothing, _) if reconcile.ends() => self.settle(),
-            (ModelRound::Nothing, _) => {
-                let report = self.memory.report.or(self.views.report);
-                let known = report.is_some_and(|report| report.set == set.uid && report.content == content);
-                self.report(known || decisions.silent);
-                if self.reconcile.is_none() {
-                    log.emitted(place);
-                }
-            }
+            (ModelRound::Nothing, _) => self.report_content(place, decisions, log),
             (ModelRound::Requeue, _) => {
                 self.reconcile = None;
                 if let Some(decision) = self.round(decisions, set, rounds + 1, recover) {

@@ -69,6 +69,8 @@ planted! {
     ErrorsBeforeStatuses: "ours, once: an error of the kubelet or the resizer hides that only the Pod is awaited", [Rule::L1, Rule::L5];
     TransientIsStalled: "ours, once: a transient error counts as infeasible, and with Parallel the next replica starts", [Rule::S6];
     ReplyNotCompared: "ours, once: a field that a webhook removes is applied again at once, for ever", [Rule::S13, Rule::L1];
+    FailureEnds: "ours, once: a write without an answer ends the reconcile, so a PVC whose webhook is down stops all others", [Rule::L5, Rule::L1];
+    NoReportNoWrite: "ours, once: PVCs are written only after the first report", [Rule::L5, Rule::L1];
     LabelIsEnough: "ours, once: without the reply, a PVC with only our label counts as updated", [Rule::L1];
     GateSeesOldSet: "the gate reads the StatefulSet from a cache", [Rule::S7];
     GateSeesOldClaims: "the gate reads PVCs from a cache", [Rule::S7];

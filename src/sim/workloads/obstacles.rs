@@ -8,7 +8,7 @@ use crate::sim::workload::{
     workload,
 };
 
-pub(super) const OBSTACLES: [Workload; 31] = [
+pub(super) const OBSTACLES: [Workload; 33] = [
     workload(
         "quota",
         3,
@@ -64,6 +64,27 @@ pub(super) const OBSTACLES: [Workload; 31] = [
             (Now, UserAction::Target(one(3))),
             (Quiet, UserAction::Webhook(WebhookEdit::No)),
         ],
+    ),
+    workload(
+        "webhook-is-down",
+        3,
+        ONE,
+        |world| {
+            parallel(world);
+            two_at_a_time(world);
+        },
+        &[
+            (Now, UserAction::Webhook(WebhookEdit::Down)),
+            (Now, UserAction::Target(one(3))),
+            (Quiet, UserAction::Target(one(4))),
+        ],
+    ),
+    workload(
+        "no-reports",
+        3,
+        ONE,
+        |_| {},
+        &[(Now, UserAction::Reports(false)), (Now, UserAction::Target(one(3)))],
     ),
     workload(
         "size-is-put-back",
