@@ -69,8 +69,8 @@ impl Cluster {
                 world.quotas = Some(quotas?);
                 Dependents { unknown, ..dependents? }
             }
-            // While the set exists, its namespace is the same.
-            Some(live) if live.terminating() => {
+            // After the settling. Before it, what is read here would be read again.
+            Some(live) if live.terminating() && world.unreferenced_since.is_some() => {
                 let (dependents, namespace) = tokio::join!(dependents, self.namespace_uid(set));
                 world.namespace = Some(namespace?);
                 dependents?
