@@ -235,15 +235,12 @@ async fn hundred_replacements_take_little_over_the_bare_calls() -> anyhow::Resul
     for [ours_size, bare_size] in [["2Gi", "3Gi"], ["4Gi", "5Gi"]] {
         let mut controller = stand.start_controller().await?;
         stand.stage(ours_size).await?;
-        let before = (controller.usage()?.cpu, Requests::until_now(&stand.cluster).await?);
+        let (used, asked) = (controller.usage()?.cpu, Requests::until_now(&stand.cluster).await?);
         let took = stand.replace(ours_size).await?;
-        let cpu = controller.usage()?.cpu.saturating_sub(before.0);
+        let cpu = controller.usage()?.cpu.saturating_sub(used);
         // The sets are replaced a moment before the last report.
-        let asked = Requests::until_now(&stand.cluster).await?;
+        Requests::until_now(&stand.cluster).await?.since(&asked).show(sets);
         controller.terminate().await?;
-        if ours == 0.0 {
-            asked.since(&before.1).show(sets);
-        }
         println!(
             "by the controller: {}; {:.1} s of CPU",
             each(took, sets),

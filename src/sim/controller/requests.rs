@@ -124,19 +124,15 @@ impl SimWorld {
             {
                 instance.unanswered(write)
             }
-            // No write depends on the first report.
-            (Write::Report { .. }, answer)
-                if answer != ApiAnswer::Done
-                    && planted != Some(Planted::NoReportNoWrite)
-                    && !instance.is_reporting() =>
-            {
-                ModelRound::Nothing
-            }
             (Write::Delete { .. } | Write::Partition { .. }, _)
             | (Write::StagedChange { .. } | Write::Ready { .. }, ApiAnswer::Done) => ModelRound::Nothing,
             (Write::Report { .. }, ApiAnswer::Done) => {
                 Arc::make_mut(&mut instance.memory).report = self.api.report;
                 log.emitted(place);
+                ModelRound::Nothing
+            }
+            // No write depends on the first report.
+            (Write::Report { .. }, _) if planted != Some(Planted::NoReportNoWrite) && !instance.is_reporting() => {
                 ModelRound::Nothing
             }
             _ => {
