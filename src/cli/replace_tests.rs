@@ -45,6 +45,8 @@ fn unmark() -> Step {
             uid: "u".to_owned(),
             resource_version: "1".to_owned(),
         },
+        generation: 1,
+        finalizers: Vec::new(),
         when_deleted: None,
     }
 }

@@ -225,6 +225,8 @@ fn orphans(dependents: &Dependents) -> Vec<JournaledPod> {
 fn unmark(set: &LiveSet, when_deleted: Option<String>) -> Step {
     Step::Unmark {
         set: SetVersion::of(set),
+        generation: set.generation(),
+        finalizers: set.finalizers().map(str::to_owned).collect(),
         when_deleted,
     }
 }

@@ -89,10 +89,15 @@ pub enum Step {
     DeleteJournal,
     /// Delete the journal, and leave the set that somebody else created. This ends the replacement.
     LeaveForeign(Fault),
-    /// Remove our finalizer.
+    /// Remove our finalizer, if the set still has this generation and these finalizers. A status may be written
+    /// meanwhile; a DELETE changes the generation or the finalizers.
     Unmark {
         /// The set.
         set: SetVersion,
+        /// `metadata.generation`
+        generation: i64,
+        /// `metadata.finalizers`
+        finalizers: Vec<String>,
         /// `whenDeleted`, if [`Step::Mark`] changed it.
         when_deleted: Option<String>,
     },

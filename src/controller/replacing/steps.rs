@@ -43,11 +43,25 @@ impl Cluster {
             }
             Step::OwnReport { uid } => self.patch_report(set, &owned(set, uid)).await,
             Step::Mark(seen)
-            | Step::Unmark { set: seen, .. }
             | Step::RestoreStrategy { set: seen, .. }
             | Step::RestoreStaged { set: seen, .. }
             | Step::RestoreManagers { set: seen, .. }
             | Step::ScaleUp { set: seen, .. } => self.patch(set, seen, patch_of(sight, step)).await,
+            Step::Unmark {
+                set: seen,
+                generation,
+                finalizers,
+                when_deleted,
+            } => {
+                let patch = unmarked(&seen.uid, *generation, finalizers, when_deleted.as_deref());
+                match self.patch_if(set, patch).await {
+                    // The set has changed, unless the API server denies the write itself.
+                    ApiOutcome::Denied { cause, .. } if cause == "Invalid" => {
+                        self.patch(set, seen, patch_of(sight, step)).await
+                    }
+                    outcome => outcome,
+                }
+            }
             Step::Delete { uid, resource_version } => {
                 let params = orphan(uid, resource_version.as_deref());
                 let request = Request::new(sets_path(&set.namespace)).delete(&set.name, &params);
@@ -71,6 +85,16 @@ impl Cluster {
         body["metadata"]["uid"] = json!(seen.uid);
         body["metadata"]["resourceVersion"] = json!(seen.resource_version);
         let request = Request::new(sets_path(&set.namespace)).patch(&set.name, &merge(), &Patch::Merge(body));
+        self.send(request).await.and_then(set_of)
+    }
+
+    /// Patches the set if the tests of the patch hold.
+    async fn patch_if(&self, set: &SetName, patch: Value) -> ApiOutcome<Reply> {
+        let patch = match serde_json::from_value(patch) {
+            Ok(patch) => Patch::Json::<()>(patch),
+            Err(error) => return denied(error.to_string()),
+        };
+        let request = Request::new(sets_path(&set.namespace)).patch(&set.name, &merge(), &patch);
         self.send(request).await.and_then(set_of)
     }
 
@@ -134,6 +158,22 @@ fn owned(set: &SetName, uid: &str) -> Value {
     json!({"metadata": {"ownerReferences": owner}, "spec": {"setRef": {"uid": uid}}})
 }
 
+/// The patch that removes our finalizer, with what must be as it was read.
+fn unmarked(uid: &str, generation: i64, finalizers: &[String], when_deleted: Option<&str>) -> Value {
+    let others: Vec<&String> = finalizers.iter().filter(|one| *one != FINALIZER).collect();
+    let mut patch = vec![
+        json!({"op": "test", "path": "/metadata/uid", "value": uid}),
+        json!({"op": "test", "path": "/metadata/generation", "value": generation}),
+        json!({"op": "test", "path": "/metadata/finalizers", "value": finalizers}),
+        json!({"op": "replace", "path": "/metadata/finalizers", "value": others}),
+    ];
+    if let Some(when_deleted) = when_deleted {
+        let path = "/spec/persistentVolumeClaimRetentionPolicy/whenDeleted";
+        patch.push(json!({"op": "add", "path": path, "value": when_deleted}));
+    }
+    patch.into()
+}
+
 /// The patch of a set, without its version.
 fn patch_of(sight: &Sight, step: &Step) -> Value {
     let retention = |when: &str| json!({"persistentVolumeClaimRetentionPolicy": {"whenDeleted": when}});
@@ -193,5 +233,40 @@ pub(super) fn name(step: &Step) -> &'static str {
         Step::Unmark { .. } => "Unmark",
         Step::Wait { .. } => "Wait",
         Step::End(_) => "End",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{FINALIZER, unmarked};
+
+    #[test]
+    fn unmark_keeps_the_other_finalizers_and_tests_what_was_read() -> anyhow::Result<()> {
+        let retention = |when: &str| json!({"whenDeleted": when, "whenScaled": "Retain"});
+        let set = |generation: u32, finalizers: &[&str], when: &str| {
+            json!({"metadata": {"uid": "u", "generation": generation, "finalizers": finalizers},
+                "spec": {"persistentVolumeClaimRetentionPolicy": retention(when)}})
+        };
+        let seen = [FINALIZER.to_owned(), "other".to_owned()];
+        let both = [FINALIZER, "other"];
+        for (live, when_deleted, expected) in [
+            (set(3, &both, "Retain"), None, Some(set(3, &["other"], "Retain"))),
+            (
+                set(3, &both, "Retain"),
+                Some("Delete"),
+                Some(set(3, &["other"], "Delete")),
+            ),
+            (set(4, &both, "Retain"), None, None),
+            (set(3, &[FINALIZER, "other", "orphan"], "Retain"), None, None),
+            (set(3, &["other"], "Retain"), None, None),
+        ] {
+            let patch: json_patch::Patch = serde_json::from_value(unmarked("u", 3, &seen, when_deleted))?;
+            let mut found: Value = live.clone();
+            let patched = json_patch::patch(&mut found, &patch).ok().map(|()| found);
+            assert_eq!(patched, expected, "{live} {when_deleted:?}");
+        }
+        Ok(())
     }
 }

@@ -234,6 +234,18 @@ impl Cluster {
         answer
     }
 
+    fn unmark(&mut self, uid: &str, generation: i64, finalizers: &[String], when_deleted: Option<&str>) -> Answer {
+        let Some(live) = &self.set else {
+            return Answer::NotFound;
+        };
+        let found: Vec<&str> = live.finalizers().collect();
+        if (live.uid(), live.generation()) != (uid, generation) || found != *finalizers {
+            return Answer::Conflict;
+        }
+        self.change(|object| unmark(object, when_deleted));
+        Answer::Done
+    }
+
     /// An update that removes the last finalizer: the API server checks the version, and deletes the object by its uid.
     fn let_go(&mut self, object: &Value) -> Answer {
         let set = SetVersion::of(&LiveSet::new(object.clone()));
@@ -258,6 +270,11 @@ impl Cluster {
             finalizers.retain(|one| one != "orphan" && one != "foregroundDeletion");
             finalizers.extend(add.map(Value::from));
             object["metadata"]["finalizers"] = finalizers.into();
+            // `markAsDeleting` in k8s.io/apiserver, pkg/registry/generic/registry/store.go.
+            if object["metadata"]["deletionTimestamp"].is_null() {
+                let generation = object["metadata"]["generation"].as_i64().unwrap_or_default();
+                object["metadata"]["generation"] = (generation + 1).into();
+            }
             object["metadata"]["deletionTimestamp"] = "2026-01-01T01:00:00Z".into();
         });
     }
@@ -302,13 +319,12 @@ impl Cluster {
             Step::DisownReport => self.write_report(ReportOwner::Nobody),
             Step::OwnReport { uid } => self.write_report(ReportOwner::Set(uid.clone())),
             Step::Mark(seen) => self.change_version(seen, mark),
-            Step::Unmark { set, when_deleted } => self.change_version(set, |object| {
-                let finalizers = object["metadata"]["finalizers"].as_array_mut().expect("a list");
-                finalizers.retain(|one| one != FINALIZER);
-                if let Some(value) = when_deleted {
-                    object["spec"]["persistentVolumeClaimRetentionPolicy"]["whenDeleted"] = value.as_str().into();
-                }
-            }),
+            Step::Unmark {
+                set,
+                generation,
+                finalizers,
+                when_deleted,
+            } => self.unmark(&set.uid, *generation, finalizers, when_deleted.as_deref()),
             Step::Delete { uid, resource_version } => {
                 let fits = |version: &String| *version == self.live().resource_version();
                 match &self.set {
@@ -361,5 +377,13 @@ fn mark(object: &mut Value) {
     let when_deleted = &mut object["spec"]["persistentVolumeClaimRetentionPolicy"]["whenDeleted"];
     if when_deleted == "Delete" {
         *when_deleted = "Retain".into();
+    }
+}
+
+fn unmark(object: &mut Value, when_deleted: Option<&str>) {
+    let finalizers = object["metadata"]["finalizers"].as_array_mut().expect("a list");
+    finalizers.retain(|one| one != FINALIZER);
+    if let Some(value) = when_deleted {
+        object["spec"]["persistentVolumeClaimRetentionPolicy"]["whenDeleted"] = value.into();
     }
 }

@@ -128,7 +128,7 @@ fn small_step(step: &Step, sight: &SmallSight) -> SmallStep {
         Step::RestoreManagers { set, .. } => SmallStep::RestoreManagers(seen(set)),
         Step::OwnReport { uid } => SmallStep::OwnReport(number(uid)),
         Step::DeleteJournal | Step::LeaveForeign(_) => SmallStep::DeleteJournal,
-        Step::Unmark { set, when_deleted } => SmallStep::Unmark(seen(set), when_deleted.is_some()),
+        Step::Unmark { set, when_deleted, .. } => SmallStep::Unmark(seen(set), when_deleted.is_some()),
         Step::Wait { waits, .. } => SmallStep::Wait(*waits == Waits::Settling),
         // No user of the model stages another change while the set is being replaced: the guard denies it.
         Step::RestoreStaged { .. } | Step::Read(_) => unreachable!("{step:?} for {sight:?}"),

@@ -141,6 +141,12 @@ impl SmallSet {
             != (other.replicas, other.image, other.partition, other.deletes_claims)
     }
 
+    /// True iff the set has the same generation and finalizers.
+    pub(super) fn is_as_marked(&self, other: &Self) -> bool {
+        let of = |set: &Self| (set.uid, set.generation, set.ours, set.orphan, set.foreground);
+        of(self) == of(other)
+    }
+
     pub(super) fn versions(&mut self, visit: &mut impl FnMut(&mut u8)) {
         visit(&mut self.version);
     }

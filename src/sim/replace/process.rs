@@ -150,7 +150,16 @@ impl SmallStep {
                 set.ours = true;
                 set.deletes_claims &= !retains;
             }),
-            Self::Unmark(seen, deletes_claims) => world.change_version(seen, |set| {
+            // A status may have been written meanwhile.
+            Self::Unmark(..)
+                if !world
+                    .set
+                    .zip(sight.set)
+                    .is_none_or(|(set, seen)| set.is_as_marked(&seen)) =>
+            {
+                SmallAnswer::Conflict
+            }
+            Self::Unmark(_, deletes_claims) => world.change(|set| {
                 set.ours = false;
                 set.deletes_claims |= deletes_claims;
             }),

@@ -139,7 +139,9 @@ impl ReplaceWorld {
         change(&mut set);
         if set != before {
             set.version = self.next_version();
-            set.generation = before.generation + u8::from(set.has_another_spec(&before));
+            // `markAsDeleting` in k8s.io/apiserver, pkg/registry/generic/registry/store.go.
+            let is_new = set.has_another_spec(&before) || set.terminating != before.terminating;
+            set.generation = before.generation + u8::from(is_new);
         }
         let is_deleted = set.terminating && !(set.ours || set.orphan || set.foreground);
         self.set = Some(set);
