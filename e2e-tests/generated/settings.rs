@@ -20,6 +20,7 @@ fn known() -> Vec<(&'static str, Vec<Value>)> {
         ("defaultReplaceSet", words(&["Never", "WhenComplete"])),
         ("metadataOnlyChanges", words(&["Rollout", "Ignore", "Deny"])),
         ("shrink", words(&["Deny", "Recover"])),
+        ("immutableFields", words(&["Deny", "NewPVCs"])),
         (
             "maxStorage",
             vec![json!({"*": "15Gi"}), json!({"fast": "1Ti", "slow": "1Gi"}), json!({})],

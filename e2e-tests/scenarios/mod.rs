@@ -18,6 +18,7 @@ mod deleted;
 mod escape;
 mod full_disk;
 mod grow;
+mod immutable;
 mod in_motion;
 mod infeasible;
 mod invariants;
@@ -114,6 +115,7 @@ scenarios![Environment;
     two::two_controllers_at_once_write_like_one,
     infeasible::recover_smaller_target_lowers_growth_never_reached,
     infeasible::recover_withdrawal_lowers_growth_not_reached,
+    immutable::immutable_fields_are_for_new_claims_only,
     infeasible::driver_that_retries_stalls_nothing_and_is_quoted_once,
     kubectl::kubectl_shows_the_rollout_and_waits_for_its_end,
     on_delete::claim_follows_only_after_its_pod_is_deleted_by_hand,

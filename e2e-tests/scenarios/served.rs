@@ -11,7 +11,8 @@ use crate::installation::api_of_policy_server;
 use crate::policy_host::{PolicyHost, Registration, Shipped};
 
 /// The namespaces for which the shared policy-server is not called.
-pub(super) const APART: [&str; 8] = [
+pub(super) const APART: [&str; 9] = [
+    "immutable",
     "recover",
     "stopped-taken-back",
     "stopped-absent",

@@ -20,7 +20,15 @@ const NAME: &str = "metadata.name";
 const AMOUNTS: [&str; 2] = ["spec.resources.limits", "spec.resources.requests"];
 /// Objects that are pointers in the API: an empty one is a value.
 pub(super) const POINTERS: [&str; 3] = ["spec.dataSource", "spec.dataSourceRef", "spec.selector"];
-const POLICIES: [&str; 3] = ["OnClaimDelete", "InPlace", "ReCreate"];
+/// The update policies and the values of the setting `immutableFields`.
+const WAYS: [(&str, &str); 5] =
+    [("OnClaimDelete", "Deny"), ("InPlace", "Deny"), ("ReCreate", "Deny"), ("OnClaimDelete", "NewPVCs"), ("InPlace", "NewPVCs")];
+
+/// True iff the field may change for new PVCs.
+fn is_for_new_claims(path: &str) -> bool {
+    let name = path.strip_prefix("spec.").and_then(|rest| rest.split('.').next()).unwrap_or_default();
+    ["accessModes", "dataSource", "dataSourceRef", "selector", "storageClassName", "volumeMode"].contains(&name)
+}
 
 pub(super) fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
@@ -93,13 +101,14 @@ fn field(path: &str, [one, other]: &[Value; 2]) -> Vec<Case> {
     let with = |value: &Value| base.clone().data(&pointer, value.clone());
     let without = base.clone().data(&pointer, Value::Null);
     let mut cases = Vec::new();
-    for policy in POLICIES {
+    for (policy, immutable) in WAYS {
         let row = |what: &str, old: &Object, new: &Object| {
-            let sentence = format!("{path} {what} under {policy}: {one} {other}");
-            update("U3", sentence, &old.clone().policy(policy), &new.clone().policy(policy)).settings(json!({"allowReCreate": true}))
+            let sentence = format!("{path} {what} under {policy}, immutableFields {immutable}: {one} {other}");
+            let case = update("U3", sentence, &old.clone().policy(policy), &new.clone().policy(policy));
+            case.settings(json!({"allowReCreate": true, "immutableFields": immutable}))
         };
         for (what, old, new) in [("is set", &without, &with(one)), ("changes", &with(one), &with(other)), ("goes", &with(one), &without)] {
-            cases.push(row(what, old, new).expects(expected(path, what, policy)));
+            cases.push(row(what, old, new).expects(expected(path, what, policy, immutable)));
         }
         // `null`, empty lists and empty maps equal an absent field. An empty text is a value, and so is the object of a
         // pointer.
@@ -129,19 +138,25 @@ fn web_around(path: &str) -> Object {
     }
 }
 
-fn expected(path: &str, what: &str, policy: &str) -> String {
+fn expected(path: &str, what: &str, policy: &str, immutable: &str) -> String {
     if NO_DIFFERENCE.contains(&path) {
         return "pass".to_owned();
     }
-    if ALLOWED.contains(&path) || policy == "ReCreate" {
-        return format!("mutate templates staged:{policy} warns \"claim-rollout: staged data \"");
+    let for_new = is_for_new_claims(path);
+    let staged = format!("mutate templates staged:{policy} warns \"claim-rollout: staged data \"");
+    if for_new && immutable == "NewPVCs" {
+        return format!("{staged} \"for new PVCs only: data spec.\"");
     }
+    if ALLOWED.contains(&path) || (for_new && policy == "ReCreate") {
+        return staged;
+    }
+    let setting = if for_new { "\"immutableFields: NewPVCs\"" } else { "" };
     let found = match what {
         "goes" => "but found nothing",
         "is set" => "cannot change, expected nothing",
         _ => "cannot change, expected ",
     };
-    format!("deny 403 \"spec.volumeClaimTemplates[data].{path}\" \"{found}\" \"allowed changes: spec.resources.requests.storage\"")
+    format!("deny 403 \"spec.volumeClaimTemplates[data].{path}\" \"{found}\" \"allowed changes: spec.resources.requests.storage\" {setting}")
 }
 
 /// `spec.resources.requests`: one amount may grow, all others may not change.
@@ -150,13 +165,19 @@ fn requests() -> Vec<Case> {
     let path = "[data].spec.resources.requests.example.com/iops: cannot change";
     let storage = "[data].spec.resources.requests.storage";
     let mut cases = Vec::new();
-    for policy in POLICIES {
+    for (policy, immutable) in WAYS {
         let row = |sentence: &str, old: Object, new: Object, refused: &str| {
-            let case = update("U3", format!("{sentence} under {policy}"), &old.policy(policy), &new.policy(policy));
+            let sentence = format!("{sentence} under {policy}, immutableFields {immutable}");
+            let case = update("U3", sentence, &old.policy(policy), &new.policy(policy));
             let staged = format!("mutate templates staged:{policy} warns \"claim-rollout: staged data \"");
-            let recreated = policy == "ReCreate" && refused.contains("iops");
-            let allowed = refused.is_empty() || recreated;
-            case.settings(json!({"allowReCreate": true})).expects(if allowed { staged } else { format!("deny 403 \"{refused}\"") })
+            let shrinks = refused.contains("shrink");
+            let expected = match refused {
+                "" => staged,
+                _ if shrinks && policy == "ReCreate" => staged,
+                _ if shrinks && immutable == "NewPVCs" => format!("{staged} \"for new PVCs only: data 10Gi -> 9Gi; existing PVCs keep what they have\""),
+                _ => format!("deny 403 \"{refused}\""),
+            };
+            case.settings(json!({"allowReCreate": true, "immutableFields": immutable})).expects(expected)
         };
         cases.extend([
             row("spec.resources.requests grows", web(), web().size("11Gi"), ""),
@@ -175,7 +196,7 @@ fn requests() -> Vec<Case> {
         ]);
         let spelt = update(
             "U0",
-            format!("spec.resources.requests of something else in another spelling under {policy}"),
+            format!("spec.resources.requests of something else in another spelling under {policy}, immutableFields {immutable}"),
             &other("1k").policy(policy),
             &other("1000").policy(policy),
         );

@@ -7,7 +7,7 @@ use super::case::{Case, creation};
 use super::objects::{Object, SET_CONTROLLER, UID, claim, web};
 
 pub(super) fn cases() -> Vec<Case> {
-    [desired(), fields(), replicas(), settings(), passes(), names(), hosts()].into_iter().flatten().collect()
+    [desired(), fields(), immutable(), replicas(), settings(), passes(), names(), hosts()].into_iter().flatten().collect()
 }
 
 /// A StatefulSet with a staged growth of `data`.
@@ -130,6 +130,70 @@ fn fields() -> Vec<Case> {
             &[&set(old, new.size("20Gi").data("/spec/volumeAttributesClassName", "gold"))],
             "mutate storage=20Gi class=gold label:tier=gold -label:old annotation:backup=daily -annotation:before revision lookups=1",
         ),
+    ]
+}
+
+/// Fields that only new PVCs can have (`immutableFields: NewPVCs`).
+fn immutable() -> Vec<Case> {
+    let class = |name: &str| web().data("/spec/storageClassName", name);
+    let mode = |mode: &str| web().data("/spec/volumeMode", mode);
+    let one = || claim("data-web-0");
+    let of_class = |name: &str| one().with("/spec/storageClassName", name);
+    let row = |sentence: &str, claim: &Object, live: Object, target: Object, expected: &str| {
+        created(sentence, claim, &[&live.staged(&target)], expected).settings(json!({"immutableFields": "NewPVCs"}))
+    };
+    vec![
+        row(
+            "another storage class",
+            &of_class("slow"),
+            class("slow"),
+            class("fast"),
+            "mutate spec:storageClassName=fast revision lookups=1",
+        ),
+        row(
+            "a storage class in place of the default",
+            &of_class("default"),
+            web().data("/spec/storageClassName", Value::Null),
+            class("fast"),
+            "mutate spec:storageClassName=fast revision lookups=1",
+        ),
+        row(
+            "a storage class that another webhook has changed",
+            &of_class("encrypted"),
+            class("slow"),
+            class("fast"),
+            "mutate revision lookups=1",
+        ),
+        row(
+            "no storage class",
+            &of_class("slow"),
+            class("slow"),
+            web().data("/spec/storageClassName", Value::Null),
+            "mutate spec:storageClassName=null revision lookups=1",
+        ),
+        row(
+            "another volume mode",
+            &one().with("/spec/volumeMode", "Filesystem"),
+            mode("Filesystem"),
+            mode("Block"),
+            "mutate spec:volumeMode=Block revision lookups=1",
+        ),
+        row("a smaller size", &one(), web(), web().size("5Gi"), "mutate storage=5Gi revision lookups=1"),
+        row(
+            "a smaller size that another webhook has changed",
+            &one().with("/spec/resources/requests/storage", "12Gi"),
+            web(),
+            web().size("5Gi"),
+            "mutate revision lookups=1",
+        ),
+        row(
+            "all at once",
+            &of_class("slow"),
+            class("slow"),
+            class("fast").size("20Gi").data("/spec/volumeAttributesClassName", "gold").data("/metadata/labels/tier", "gold"),
+            "mutate spec:storageClassName=fast storage=20Gi class=gold label:tier=gold revision lookups=1",
+        ),
+        created("another storage class, after the setting was taken away", &of_class("slow"), &[&class("slow").staged(&class("fast"))], "pass lookups=1"),
     ]
 }
 

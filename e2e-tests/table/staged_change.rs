@@ -80,6 +80,7 @@ fn edit(case: &Case, change: &Change<'_>, json: &Value) -> Result<String, String
         (["metadata", "labels", _], _) => written("label:"),
         (["spec", "resources", "requests", "storage"], Some(value)) => format!("storage={value}"),
         (["spec", "volumeAttributesClassName"], Some(value)) => format!("class={value}"),
+        (["spec", "accessModes" | "storageClassName" | "volumeMode"], _) => written("spec:"),
         _ => format!("!{}", change.path()),
     })
 }

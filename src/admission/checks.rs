@@ -7,17 +7,19 @@ use super::lookups::{CannotAsk, Get, Lookups};
 use super::message;
 use super::settings::{PvcChecks, Settings};
 use super::verdict::Denial;
-use crate::claims::compatible::{changes_class, recoverable};
+use crate::claims::compatible::{changes_class, in_place, recoverable};
 use crate::claims::retention::PodUid;
 use crate::claims::{AttributesClass, Belongs, Claim, Classes, Known, StorageClass, compatible};
 use crate::json::Error;
+use crate::templates::rules::Frozen;
 use crate::templates::{Change, ClaimName, ClaimTemplate, Diff, UpdatePolicy};
 
 /// Why claims cannot be updated: one warning for each cause, or a denial.
 pub(super) fn of(change: &AskedChange<'_>, diff: &Diff, lookups: &mut dyn Lookups) -> Result<Vec<String>, Denial> {
     let settings = change.settings;
     let applied = change.policy == UpdatePolicy::InPlace && settings.pvc_checks != PvcChecks::Off;
-    let recovers = takes_back(diff);
+    // A smaller size is for new claims, if these may have one.
+    let recovers = takes_back(diff) && settings.rules(change.policy).frozen == Frozen::Deny;
     if !(applied || recovers) {
         return Ok(Vec::new());
     }
@@ -28,6 +30,7 @@ pub(super) fn of(change: &AskedChange<'_>, diff: &Diff, lookups: &mut dyn Lookup
     let mut checks = Checks {
         change,
         scope: if applied { Scope::Everything } else { Scope::Capacity },
+        recovers,
         match_labels: &labels,
         lookups,
         storage: Cache::default(),
@@ -68,11 +71,10 @@ fn verdict(settings: &Settings, causes: &[Cause], unchecked: Result<i64, CannotA
 
 /// True iff a size decreases.
 pub(super) fn takes_back(diff: &Diff) -> bool {
-    diff.changed.iter().flat_map(|change| &change.changes).any(is_smaller)
-}
-
-fn is_smaller(change: &Change) -> bool {
-    matches!(change, Change::Storage { from: Some(from), to: Some(to) } if to < from)
+    diff.changed
+        .iter()
+        .flat_map(|change| &change.changes)
+        .any(Change::is_smaller)
 }
 
 /// What is checked of each claim.
@@ -90,6 +92,8 @@ type Cache<T> = Vec<(String, Known<T>)>;
 struct Checks<'c, 'w> {
     change: &'c AskedChange<'w>,
     scope: Scope,
+    /// Whether a smaller size undoes a growth.
+    recovers: bool,
     match_labels: &'c [(&'c str, &'c str)],
     lookups: &'c mut dyn Lookups,
     storage: Cache<StorageClass>,
@@ -120,7 +124,8 @@ impl Checks<'_, '_> {
                 let (Some(template), Ok(ordinal)) = (template, u32::try_from(ordinal)) else {
                     continue;
                 };
-                self.check(template, ordinal, change.changes.iter().any(is_smaller))?;
+                let takes_back = self.recovers && change.changes.iter().any(Change::is_smaller);
+                self.check(template, ordinal, takes_back)?;
             }
         }
         Ok(0)
@@ -147,7 +152,8 @@ impl Checks<'_, '_> {
         if self.scope == Scope::Capacity {
             return Ok(());
         }
-        let (storage, attributes) = self.classes(template, &claim)?;
+        let template = in_place(template, &claim, self.change.settings.immutable_fields);
+        let (storage, attributes) = self.classes(&template, &claim)?;
         let belongs = Belongs {
             set_uid: &self.change.old.metadata.uid,
             pod: &format!("{set}-{ordinal}"),
@@ -158,7 +164,7 @@ impl Checks<'_, '_> {
             storage: &storage,
             attributes: &attributes,
         };
-        for obstacle in compatible(template, &claim, &belongs, &classes) {
+        for obstacle in compatible(&template, &claim, &belongs, &classes) {
             add(&mut self.causes, obstacle.to_string(), name.as_str());
         }
         Ok(())

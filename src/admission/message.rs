@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::cause::Cause;
 use super::lookups::CannotAsk;
 use crate::templates::show::{cut, in_short, printable, shown};
-use crate::templates::{Diff, Revision, RuleFault, UpdatePolicy, keys, rules};
+use crate::templates::{Change, Diff, Revision, RuleFault, UpdatePolicy, keys, rules};
 
 /// The API server cuts longer warnings.
 pub(super) const MAX_WARNING: usize = 256;
@@ -33,6 +33,9 @@ const ALLOWED: &str = "allowed changes: spec.resources.requests.storage (larger 
                        metadata.labels and metadata.annotations";
 const ALLOWED_IN_SPEC: &str =
     "allowed changes: spec.resources.requests.storage (larger only) and spec.volumeAttributesClassName";
+
+/// The end of a denial of changes that may be staged for new PVCs.
+const FOR_NEW_PVCS: &str = "; the setting immutableFields: NewPVCs allows other changes of spec for new PVCs";
 
 /// The effect of an update policy that is not implemented.
 const NOT_RECREATED: &str = "; existing PVCs stay as they are: this version does not support ReCreate";
@@ -101,14 +104,16 @@ pub(super) fn bound(warnings: &mut Vec<String>) {
 
 /// The denial of templates, with all faults in one line.
 pub(super) fn faults(faults: &[RuleFault], metadata: rules::Metadata) -> String {
+    let for_new = faults.iter().any(RuleFault::is_for_new_claims);
+    let setting = if for_new { FOR_NEW_PVCS } else { "" };
     let faults: Vec<String> = faults.iter().map(RuleFault::to_string).collect();
     let allowed = match metadata {
         rules::Metadata::MayChange => ALLOWED,
         rules::Metadata::Fixed => ALLOWED_IN_SPEC,
     };
     // Items are left out rather than cut: a name that is cut could be another name.
-    let room = MAX_DENIAL - PREFIX.len() - allowed.len() - ROOM_FOR_COUNT;
-    denial(&format!("{}; {allowed}", some(&faults, room, "; ", "; and ")))
+    let room = MAX_DENIAL - PREFIX.len() - allowed.len() - setting.len() - ROOM_FOR_COUNT;
+    denial(&format!("{}; {allowed}{setting}", some(&faults, room, "; ", "; and ")))
 }
 
 /// The warning with the staged change and its effect.
@@ -126,6 +131,19 @@ pub(super) fn staged(set: &str, diff: &Diff, replicas: i64, policy: UpdatePolicy
         UpdatePolicy::ReCreate => line.push_str(NOT_RECREATED),
     }
     cut(&line, MAX_WARNING)
+}
+
+/// The warning about changes that are for new claims only, if any.
+pub(super) fn for_new_claims(diff: &Diff) -> Option<String> {
+    let mut diff = diff.clone();
+    for change in &mut diff.changed {
+        change.changes.retain(Change::is_smaller);
+    }
+    diff.changed.retain(|change| !change.is_empty());
+    let what = (!diff.changed.is_empty()).then(|| summary(&diff))?;
+    Some(warning(&format!(
+        "for new PVCs only: {what}; existing PVCs keep what they have"
+    )))
 }
 
 /// The warning that existing claims will be updated to the live templates.

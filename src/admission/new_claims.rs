@@ -12,9 +12,10 @@ use super::review::{Object, Review};
 use super::seen;
 use super::settings::Settings;
 use super::verdict::{Edit, Remarks, Verdict};
-use crate::json::Error;
+use crate::json::{self, Error};
 use crate::rollout::{self, SetView};
-use crate::templates::{ClaimTemplate, Revision, keys};
+use crate::templates::rules::FOR_NEW_CLAIMS;
+use crate::templates::{ClaimTemplate, Quantity, Revision, keys};
 
 /// A claim whose name fits more sets is created from the live template. Each set is a lookup, and all lookups must fit
 /// into the two seconds of a policy-server.
@@ -146,15 +147,16 @@ impl NewClaim<'_> {
 }
 
 impl ClaimTarget {
-    /// The edits that bring the claim to its target: the size (never a smaller one), the class, and labels and
-    /// annotations in place of those of the live template.
+    /// The edits that bring the claim to its target: the spec, and labels and annotations in place of those of the live
+    /// template.
     fn edits(&self, claim: &Object<'_>, labels: &Strings<'_>) -> Result<Vec<Edit>, Error> {
         let mut edits = Vec::new();
         // The spec without the metadata: decoding very many labels would take longer than all the rest.
         let asks = format!(r#"{{"metadata":{{"name":"-"}},"spec":{}}}"#, claim.spec.text);
         let asks = ClaimTemplate::read(&asks).ok();
+        edits.extend(self.fields(asks.as_ref()));
         let has = asks.as_ref().and_then(|asks| asks.storage);
-        if let Some(storage) = self.template.storage.filter(|wanted| Some(*wanted) > has) {
+        if let Some(storage) = self.template.storage.filter(|wanted| self.is_new_size(*wanted, has)) {
             edits.push(Edit::SetStorage(storage));
         }
         let class = asks.and_then(|asks| asks.volume_attributes_class_name);
@@ -178,6 +180,25 @@ impl ClaimTarget {
         }
         self.annotate(claim, &mut edits)?;
         Ok(edits)
+    }
+
+    /// True iff the claim gets this size: a larger one, or a smaller one in place of that of the live template.
+    fn is_new_size(&self, wanted: Quantity, has: Option<Quantity>) -> bool {
+        Some(wanted) > has || (Some(wanted) < has && has == self.live.storage)
+    }
+
+    /// The edits of the immutable fields that differ from the live template. A value that the claim does not have from
+    /// the live template stays: another webhook has set it.
+    fn fields(&self, asks: Option<&ClaimTemplate>) -> impl Iterator<Item = Edit> {
+        let changed = FOR_NEW_CLAIMS.into_iter().filter(move |field| {
+            let [old, new] = [&self.live, &self.template].map(|template| template.spec.get(field));
+            let has = asks.and_then(|asks| asks.spec.get(field));
+            old != new && new != has && (old.is_none() || old == has)
+        });
+        changed.map(|field| {
+            let value = self.template.spec.get(field);
+            Edit::SetField(field, value.map_or_else(|| "null".to_owned(), json::canonical))
+        })
     }
 
     fn annotate(&self, claim: &Object<'_>, edits: &mut Vec<Edit>) -> Result<(), Error> {

@@ -6,6 +6,7 @@ use super::lookups::Lookups;
 use super::message::{self, PREFIX};
 use super::verdict::{Denial, Remarks};
 use super::{authority, checks};
+use crate::templates::rules::Frozen;
 use crate::templates::show::path;
 use crate::templates::{ClaimName, ClaimTemplate, Diff, Phase, StagedChange, keys};
 
@@ -23,6 +24,9 @@ pub(super) fn stage(
     remarks
         .warnings
         .push(message::staged(set, diff, change.new.replicas(), change.policy));
+    if change.settings.immutable_fields == Frozen::ForNewClaims {
+        remarks.warnings.extend(message::for_new_claims(diff));
+    }
     remarks.warnings.extend(checked);
     staged_change(change, remarks)
 }

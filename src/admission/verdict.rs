@@ -43,6 +43,8 @@ pub enum Edit {
     SetStorage(Quantity),
     /// `spec.volumeAttributesClassName` of a claim.
     SetAttributesClass(String),
+    /// A field of `spec` of a claim becomes this JSON text; `null` is no value.
+    SetField(&'static str, String),
 }
 
 /// Why a request is denied.

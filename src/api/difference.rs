@@ -45,6 +45,7 @@ impl Settings {
             "allowReCreate" => (self.recreate == ReCreate::Allowed).to_string(),
             "metadataOnlyChanges" => format!("{:?}", self.metadata_only_changes),
             "shrink" => format!("{:?}", self.shrink),
+            "immutableFields" => format!("{:?}", self.immutable_fields),
             "maxStorage" => {
                 let sizes = self.max_storage.iter();
                 list(sizes.map(|(class, size)| format!("{class}: {size}")))
@@ -107,7 +108,7 @@ mod tests {
     }
 
     /// A value other than the default, and the message for it.
-    const OTHERS: [(&str, &str, &str); 17] = [
+    const OTHERS: [(&str, &str, &str); 18] = [
         ("mode", r#""ValidateOnly""#, "expected Stage, but found ValidateOnly"),
         (
             "defaultUpdatePolicy",
@@ -122,6 +123,11 @@ mod tests {
         ("allowReCreate", "true", "expected false, but found true"),
         ("metadataOnlyChanges", r#""Deny""#, "expected Rollout, but found Deny"),
         ("shrink", r#""Recover""#, "expected Deny, but found Recover"),
+        (
+            "immutableFields",
+            r#""NewPVCs""#,
+            "expected Deny, but found ForNewClaims",
+        ),
         ("maxStorage", r#"{"*": "1Ti"}"#, "expected [], but found [*: 1Ti]"),
         ("allowedVolumeAttributesClasses", "[]", "expected any, but found []"),
         (

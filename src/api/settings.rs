@@ -21,6 +21,8 @@ pub struct Settings {
     pub metadata_only_changes: MetadataOnlyChanges,
     /// `shrink`: how to handle a smaller size.
     pub shrink: Shrink,
+    /// `immutableFields`: whether fields may change that no PVC can follow in place.
+    pub immutable_fields: Frozen,
     /// `maxStorage`: the largest size by storage class, inclusive; `*` is for all other classes.
     pub max_storage: Vec<(String, Quantity)>,
     /// `allowedVolumeAttributesClasses`: all, if it is not set.
@@ -46,13 +48,14 @@ pub struct Settings {
 }
 
 /// The names of all settings, in the order in which documents list them.
-pub const NAMES: [&str; 17] = [
+pub const NAMES: [&str; 18] = [
     "mode",
     "defaultUpdatePolicy",
     "defaultReplaceSet",
     "allowReCreate",
     "metadataOnlyChanges",
     "shrink",
+    "immutableFields",
     "maxStorage",
     "allowedVolumeAttributesClasses",
     "reservedKeyPrefixes",
@@ -154,6 +157,7 @@ impl Default for Settings {
             recreate: ReCreate::default(),
             metadata_only_changes: MetadataOnlyChanges::default(),
             shrink: Shrink::default(),
+            immutable_fields: Frozen::default(),
             max_storage: Vec::new(),
             allowed_attributes_classes: None,
             reserved_key_prefixes: keys::RESERVED_KEY_PREFIXES.to_vec(),
@@ -183,7 +187,11 @@ impl Settings {
                 MetadataOnlyChanges::Rollout | MetadataOnlyChanges::Ignore => Metadata::MayChange,
             },
             shrink: self.shrink,
-            frozen: if recreated { Frozen::MayChange } else { Frozen::Deny },
+            frozen: if recreated {
+                Frozen::ForNewClaims
+            } else {
+                self.immutable_fields
+            },
         }
     }
 

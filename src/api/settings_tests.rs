@@ -1,4 +1,6 @@
-use super::{Authority, MetadataOnlyChanges, Mode, NAMES, OwnedSets, PvcChecks, ReCreate, Retention, Settings, Shrink};
+use super::{
+    Authority, Frozen, MetadataOnlyChanges, Mode, NAMES, OwnedSets, PvcChecks, ReCreate, Retention, Settings, Shrink,
+};
 use crate::templates::{ReplaceSet, UpdatePolicy};
 
 #[test]
@@ -11,7 +13,7 @@ fn settings_empty_are_the_defaults() {
 /// A setting, a value of it as JSON, and what the value changes in the defaults.
 type SettingValue = (&'static str, &'static str, fn(&mut Settings));
 
-const VALUES: [SettingValue; 36] = [
+const VALUES: [SettingValue; 38] = [
     ("mode", r#""Stage""#, |s| s.mode = Mode::Stage),
     ("mode", r#""ValidateOnly""#, |s| s.mode = Mode::ValidateOnly),
     ("defaultUpdatePolicy", r#""OnClaimDelete""#, |s| {
@@ -39,6 +41,10 @@ const VALUES: [SettingValue; 36] = [
     }),
     ("shrink", r#""Deny""#, |s| s.shrink = Shrink::Deny),
     ("shrink", r#""Recover""#, |s| s.shrink = Shrink::Recover),
+    ("immutableFields", r#""Deny""#, |s| s.immutable_fields = Frozen::Deny),
+    ("immutableFields", r#""NewPVCs""#, |s| {
+        s.immutable_fields = Frozen::ForNewClaims;
+    }),
     ("maxStorage", "{}", |s| s.max_storage = vec![]),
     ("maxStorage", r#"{"fast":"1Ti","*":"100Gi"}"#, |s| {
         s.max_storage = [("fast", "1Ti"), ("*", "100Gi")]

@@ -6,7 +6,7 @@ use super::settings::{
     Authority, MetadataOnlyChanges, Mode, NAMES, OwnedSets, PvcChecks, ReCreate, Retention, Settings,
 };
 use crate::json::{Error, ErrorKind, Reader};
-use crate::templates::rules::Shrink;
+use crate::templates::rules::{Frozen, Shrink};
 use crate::templates::show::{cut, shown};
 use crate::templates::{Quantity, ReplaceSet, UpdatePolicy};
 
@@ -33,6 +33,7 @@ const METADATA_ONLY_CHANGES: Choices<MetadataOnlyChanges, 3> = [
     ("Deny", MetadataOnlyChanges::Deny),
 ];
 const SHRINKS: Choices<Shrink, 2> = [("Deny", Shrink::Deny), ("Recover", Shrink::Recover)];
+const IMMUTABLE_FIELDS: Choices<Frozen, 2> = [("Deny", Frozen::Deny), ("NewPVCs", Frozen::ForNewClaims)];
 const AUTHORITIES: Choices<Authority, 2> = [
     ("RequirePatchOnPVCs", Authority::RequirePatchOnPVCs),
     ("TrustSetEditors", Authority::TrustSetEditors),
@@ -106,6 +107,7 @@ impl Settings {
             },
             "metadataOnlyChanges" => choose(&mut self.metadata_only_changes, value, &METADATA_ONLY_CHANGES),
             "shrink" => choose(&mut self.shrink, value, &SHRINKS),
+            "immutableFields" => choose(&mut self.immutable_fields, value, &IMMUTABLE_FIELDS),
             "maxStorage" => put(&mut self.max_storage, sizes(value)?),
             "allowedVolumeAttributesClasses" if value == "null" => put(&mut self.allowed_attributes_classes, None),
             "allowedVolumeAttributesClasses" => put(&mut self.allowed_attributes_classes, Some(names(value)?)),

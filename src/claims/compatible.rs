@@ -1,11 +1,13 @@
 //! Whether a PVC can follow its template: one check for the policy, the controller and `plan`.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use super::claim::Claim;
 use super::class::{AttributesClass, Expansion, Known, StorageClass};
 use super::ownership::{Belongs, Foreign, foreign};
 use crate::json::{Map, Value};
+use crate::templates::rules::Frozen;
 use crate::templates::{ClaimTemplate, FrozenChange, Quantity};
 
 /// The classes of a PVC and its template.
@@ -117,6 +119,32 @@ pub fn recoverable(template: &ClaimTemplate, claim: &Claim) -> Option<Obstacle> 
 pub fn differences(template: &ClaimTemplate, spec: &Map<Value>) -> impl Iterator<Item = FrozenChange> + use<> {
     let set = |change: &FrozenChange| change.from.is_some() || change.field == "spec.volumeMode";
     FrozenChange::in_spec(&template.spec, spec).into_iter().filter(set)
+}
+
+/// What an existing PVC can get of a template: all of it, unless its immutable fields are for new PVCs. Then the PVC
+/// keeps its own. A VolumeAttributesClass is for one driver, so a PVC of another StorageClass gets none.
+#[must_use]
+pub fn in_place<'t>(template: &'t ClaimTemplate, claim: &Claim, frozen: Frozen) -> Cow<'t, ClaimTemplate> {
+    if frozen == Frozen::Deny || differences(template, &claim.spec).next().is_none() {
+        return Cow::Borrowed(template);
+    }
+    let class = template.storage_class_name();
+    let is_of_class = class.is_none() || class == claim.storage_class_name();
+    let attributes = template.volume_attributes_class_name.clone();
+    Cow::Owned(ClaimTemplate {
+        spec: Map::clone(&claim.spec),
+        volume_attributes_class_name: attributes.filter(|_| is_of_class),
+        ..template.clone()
+    })
+}
+
+/// The fields in which [`in_place`] differs from the template: the PVC keeps its own.
+#[must_use]
+pub fn kept_fields(template: &ClaimTemplate, claim: &Claim, frozen: Frozen) -> Vec<FrozenChange> {
+    match frozen {
+        Frozen::Deny => Vec::new(),
+        Frozen::ForNewClaims => differences(template, &claim.spec).collect(),
+    }
 }
 
 fn cannot_grow(claim: &Claim, class: &Known<StorageClass>) -> Option<Obstacle> {

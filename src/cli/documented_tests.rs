@@ -139,6 +139,7 @@ fn template_change(section: &str, words: &str) -> Option<DocumentedRequest> {
     let label = |value, size| set(3, &labelled("version", value, size));
     Some(match words {
         "another storage class" => from_10(&classed("storageClassName", "another", "10Gi")),
+        "another volume name" => from_10(&classed("volumeName", "another", "10Gi")),
         "a label from `1.0` to `1.1`" => change(label("1.0", "10Gi"), label("1.1", "10Gi")),
         "the same, and storage from 10Gi to 20Gi" => change(label("1.0", "10Gi"), label("1.1", "20Gi")),
         _ => return None,

@@ -7,9 +7,11 @@
 
 use crate::api::Settings;
 use crate::claims::Claim;
+use crate::claims::compatible::in_place;
 use crate::rollout::readiness;
 use crate::rollout::snapshot::{SetView, Strategy};
 use crate::rollout::target::Target;
+use crate::templates::rules::Frozen;
 use crate::templates::{ClaimName, ClaimTemplate, Phase, Ready, Sync, keys};
 
 /// A Pod that is about to be deleted.
@@ -51,6 +53,7 @@ pub struct Gate<'s> {
     set: &'s SetView,
     target: Target<'s>,
     ordinal: u32,
+    frozen: Frozen,
 }
 
 impl<'s> Gate<'s> {
@@ -68,7 +71,12 @@ impl<'s> Gate<'s> {
             && target.change.phase == Phase::RollingOut
             && set.sync == Sync::LockStep
             && !set.is_below_partition(ordinal);
-        waits.then_some(Self { set, target, ordinal })
+        waits.then_some(Self {
+            set,
+            target,
+            ordinal,
+            frozen: settings.immutable_fields,
+        })
     }
 
     /// The names of the Pod's claims, and their desired templates.
@@ -97,9 +105,12 @@ impl<'s> Gate<'s> {
     /// Why the Pod waits for this claim; `None` if it does not wait, or the claim does not exist.
     #[must_use]
     pub fn waits_for(&self, claim: Option<&Claim>, template: &ClaimTemplate) -> Option<String> {
-        let claim = claim.filter(|claim| readiness::keeps_pod(claim, template, &self.target.revision))?;
-        let is_at = readiness::is_at(claim, template, &self.target.revision);
-        let why = if is_at {
+        let claim = claim?;
+        let template = &*in_place(template, claim, self.frozen);
+        if !readiness::keeps_pod(claim, template, &self.target.revision) {
+            return None;
+        }
+        let why = if readiness::is_at(claim, template, &self.target.revision) {
             let state = readiness::state_at_target(claim, template);
             let (_, why) = readiness::explain(state, claim, template);
             format!("is {state}: {why}")

@@ -12,7 +12,8 @@ use super::snapshot::{PodView, Seconds, SetView, Snapshot};
 use super::target::Target;
 use crate::api::ReadyReason;
 use crate::api::reasons::Kind;
-use crate::templates::{Phase, Sync, keys};
+use crate::claims::compatible::kept_fields;
+use crate::templates::{FrozenChange, Phase, Sync, keys};
 
 /// How long a Pod may take before the condition explains why: while a Pod starts, its message changes often.
 pub const PATIENCE: Seconds = 30;
@@ -82,10 +83,11 @@ impl RolloutState {
         }
         let done = replicas.iter().filter(|replica| replica.is_done()).count();
         if done == replicas.len() && target.change.phase == Phase::Complete {
-            let asking = lag::asking(snapshot).map(|asking| format!("; {asking}"));
+            let more = [keeping(snapshot, target, replicas), lag::asking(snapshot)];
+            let more = more.into_iter().flatten().map(|more| format!("; {more}"));
             return Self {
                 reason: ReadyReason::Complete,
-                message: format!("All PVCs are updated and ready{}", asking.unwrap_or_default()),
+                message: format!("All PVCs are updated and ready{}", more.collect::<String>()),
             };
         }
         let (reason, waits) = match bounds.spending.only(replicas, order) {
@@ -159,6 +161,22 @@ fn stuck<'a>(replicas: &'a [Replica<'a>], order: &Order<'a>) -> Option<&'a Claim
     let written = replicas.iter().flat_map(|replica| &replica.claims);
     let written = written.filter(|claim| claim.at == At::Updated || claim.retry_at.is_some());
     reached.chain(written).find(|claim| claim.state.is_stalled())
+}
+
+/// How many claims keep immutable fields because those of their template are for new claims, if any.
+fn keeping(snapshot: &Snapshot, target: &Target<'_>, replicas: &[Replica<'_>]) -> Option<String> {
+    let frozen = snapshot.settings.immutable_fields;
+    let kept = replicas.iter().flat_map(|replica| &replica.claims).filter_map(|claim| {
+        let mut templates = target.change.templates.iter();
+        let template = templates.find(|template| template.name == claim.template.name)?;
+        kept_fields(template, claim.claim?, frozen).into_iter().next()
+    });
+    let kept: Vec<FrozenChange> = kept.collect();
+    let field = &kept.first()?.field;
+    Some(match kept.len() {
+        1 => format!("1 PVC keeps its {field}: the template's is for new PVCs"),
+        count => format!("{count} PVCs keep their {field}: the template's is for new PVCs"),
+    })
 }
 
 /// The reason why the rollout is not complete, and what it waits for.

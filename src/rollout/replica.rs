@@ -1,5 +1,6 @@
 //! One replica: the revisions of its Pod and claims, and the step that KEP-4650 defines for each claim.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::action::ApplyClaim;
@@ -7,7 +8,7 @@ use super::kept::{self, KeptBack};
 use super::readiness::{self, ClaimState};
 use super::snapshot::{PodManagement, PodView, Refusal, Seconds, SetView, Snapshot, Strategy};
 use super::target::Target;
-use crate::claims::compatible::differences;
+use crate::claims::compatible::{differences, in_place};
 use crate::claims::retention::PodUid;
 use crate::claims::{Belongs, Claim, Foreign};
 use crate::templates::rules::Shrink;
@@ -85,8 +86,8 @@ pub struct Replica<'a> {
 pub struct ClaimAssessment<'a> {
     /// The name of the claim.
     pub name: ClaimName,
-    /// The desired template of the claim.
-    pub template: &'a ClaimTemplate,
+    /// The desired template, or what an existing claim can get of it.
+    pub template: Cow<'a, ClaimTemplate>,
     /// The claim, if it exists.
     pub claim: Option<&'a Claim>,
     /// The revision of the Pod of the replica.
@@ -138,6 +139,8 @@ impl<'a> Replica<'a> {
             // Target::staged checked that every name is valid.
             let name = ClaimName::new(&template.name, &snapshot.set.name, ordinal).ok()?;
             let claim = snapshot.claims.get(name.as_str());
+            let frozen = snapshot.settings.immutable_fields;
+            let template = claim.map_or(Cow::Borrowed(template), |claim| in_place(template, claim, frozen));
             let mut assessment = ClaimAssessment {
                 name,
                 template,
@@ -151,7 +154,9 @@ impl<'a> Replica<'a> {
                 retry_at: None,
             };
             if let Some(claim) = claim {
+                let template = &assessment.template;
                 assessment.keeps_pod = readiness::keeps_pod(claim, template, &target.revision);
+                let at_target = readiness::is_at(claim, template, &target.revision);
                 let mounting = mounting.get(claim.name.as_str()).map_or(&[][..], Vec::as_slice);
                 let foreign = snapshot.foreign(&assessment.name, claim, &belongs, mounting);
                 let failed = snapshot
@@ -160,13 +165,7 @@ impl<'a> Replica<'a> {
                     // If the claim may not be written now, the failure does not matter. Another controller does not
                     // know of it.
                     .filter(|failed| failed.revision == target.revision && kept.is_none());
-                assessment.judge(
-                    claim,
-                    readiness::is_at(claim, template, &target.revision),
-                    foreign.as_ref(),
-                    failed,
-                    snapshot.now,
-                );
+                assessment.judge(claim, at_target, foreign.as_ref(), failed, snapshot.now);
             }
             Some(assessment)
         });
@@ -250,8 +249,8 @@ impl ClaimAssessment<'_> {
                 "is being deleted".to_owned(),
             )
         } else if at_target && !failed.is_some_and(|failed| failed.is_of_reply(claim)) {
-            let state = readiness::state_at_target(claim, self.template);
-            let (reason, message) = readiness::explain(state, claim, self.template);
+            let state = readiness::state_at_target(claim, &self.template);
+            let (reason, message) = readiness::explain(state, claim, &self.template);
             (At::Updated, state, reason, message)
         } else if let Some(foreign) = foreign {
             (
@@ -260,11 +259,11 @@ impl ClaimAssessment<'_> {
                 foreign.as_str().to_owned(),
                 foreign.to_string(),
             )
-        } else if let Some(change) = differences(self.template, &claim.spec).next() {
+        } else if let Some(change) = differences(&self.template, &claim.spec).next() {
             let (reason, message) = explain_difference(&change);
             (At::Outdated, ClaimState::Refused, reason, message)
         } else if !claim.bound {
-            let (reason, message) = readiness::explain(ClaimState::Unbound, claim, self.template);
+            let (reason, message) = readiness::explain(ClaimState::Unbound, claim, &self.template);
             (At::Outdated, ClaimState::Unbound, reason, message)
         } else if let Some(failed) = failed {
             let changed = failed.resource_version != claim.resource_version && !failed.is_by_others();

@@ -178,7 +178,7 @@ fn owned(web: &mut Snapshot) {
     web.set.controller = Some(owner("Database", "web", "owner-uid"));
 }
 
-const RULES: [SettingsRule; 9] = [
+const RULES: [SettingsRule; 10] = [
     SettingsRule {
         denies: r#"{"mode": "ValidateOnly"}"#,
         allows: r#"{"mode": "Stage"}"#,
@@ -220,6 +220,17 @@ const RULES: [SettingsRule; 9] = [
         change: labelled,
         reason: "StagedChangeNotAllowed",
         message: "metadata.labels[example.com/x]: is reserved",
+    },
+    SettingsRule {
+        denies: r#"{"immutableFields": "Deny"}"#,
+        allows: r#"{"immutableFields": "NewPVCs"}"#,
+        change: |web| {
+            staged(web, |data| {
+                data.spec.insert("storageClassName".to_owned(), "fast".into());
+            });
+        },
+        reason: "StagedChangeNotAllowed",
+        message: "spec.storageClassName: cannot change",
     },
     SettingsRule {
         denies: r#"{"ownedSets": "Skip"}"#,

@@ -118,6 +118,20 @@ impl TemplateChange {
         self.changes.is_empty() && self.frozen.is_empty()
     }
 
+    /// True iff the storage class differs.
+    #[must_use]
+    pub fn has_new_class(&self) -> bool {
+        self.frozen.iter().any(|change| change.field == "spec.storageClassName")
+    }
+
+    /// True iff the size differs.
+    #[must_use]
+    pub fn has_new_size(&self) -> bool {
+        self.changes
+            .iter()
+            .any(|change| matches!(change, Change::Storage { .. }))
+    }
+
     /// The differences between two templates, except the name.
     #[must_use]
     pub fn between(old: &ClaimTemplate, new: &ClaimTemplate) -> Self {
@@ -167,6 +181,12 @@ impl PartialEq for ClaimTemplate {
 }
 
 impl Change {
+    /// True iff the size decreases.
+    #[must_use]
+    pub fn is_smaller(&self) -> bool {
+        matches!(self, Self::Storage { from: Some(from), to: Some(to) } if to < from)
+    }
+
     /// The path below the template, for messages.
     #[must_use]
     pub fn field(&self) -> String {

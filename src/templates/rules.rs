@@ -25,7 +25,7 @@ pub struct Rules<'a> {
     pub metadata: Metadata,
     /// Smaller sizes.
     pub shrink: Shrink,
-    /// Changes of all other fields.
+    /// Changes of the fields that no PVC can follow in place, and smaller sizes.
     pub frozen: Frozen,
 }
 
@@ -55,8 +55,28 @@ pub enum Frozen {
     /// The change is denied.
     #[default]
     Deny,
-    /// The change is allowed, because `ReCreate` creates new PVCs.
-    MayChange,
+    /// The change is allowed for new PVCs. Existing ones keep what they have.
+    ForNewClaims,
+}
+
+/// The fields that may change for new PVCs. A volume that exists cannot be given to a new PVC, and all other fields have
+/// no effect on a new PVC.
+pub const FOR_NEW_CLAIMS: [&str; 6] = [
+    "accessModes",
+    "dataSource",
+    "dataSourceRef",
+    "selector",
+    "storageClassName",
+    "volumeMode",
+];
+
+impl Frozen {
+    /// True iff the field may change. `field` is a path below the template, such as `spec.selector.matchLabels.disk`.
+    fn allows(self, field: &str) -> bool {
+        let name = field.strip_prefix("spec.").unwrap_or_default();
+        let name = name.split(['.', '[']).next().unwrap_or_default();
+        self == Self::ForNewClaims && FOR_NEW_CLAIMS.contains(&name)
+    }
 }
 
 /// Whether to manage StatefulSets that another controller owns.
@@ -150,10 +170,8 @@ impl Rules<'_> {
         }
         for change in &diff.changed {
             let name = &change.template;
-            if self.frozen == Frozen::Deny {
-                for frozen in &change.frozen {
-                    push(name, FaultKind::Frozen(frozen.clone()));
-                }
+            for frozen in change.frozen.iter().filter(|frozen| !self.frozen.allows(&frozen.field)) {
+                push(name, FaultKind::Frozen(frozen.clone()));
             }
             let of_name = |list: &'_ [ClaimTemplate]| list.iter().position(|template| template.name == *name);
             for one in &change.changes {
@@ -169,6 +187,16 @@ impl Rules<'_> {
                 if let Some(kind) = kind {
                     push(name, kind);
                 }
+            }
+            // Another storage class may have a smaller limit.
+            if change.has_new_class()
+                && !change.has_new_size()
+                && let Some(template) = of_name(wanted).map(|at| &wanted[at])
+                && let Some(kind) = template
+                    .storage
+                    .and_then(|found| self.too_large(template.storage_class_name(), found))
+            {
+                push(name, kind);
             }
         }
         faults
@@ -188,9 +216,9 @@ impl Rules<'_> {
         if let Err(error) = found.bytes() {
             return Some(FaultKind::NotASize(found, error));
         }
-        let Some(least) = from.filter(|from| found.cmp(from).is_lt()) else {
-            let most = self.max_of(class)?;
-            return (found > most).then_some(FaultKind::TooLarge { most, found });
+        let shrinks = |from: &Quantity| found.cmp(from).is_lt() && self.frozen == Frozen::Deny;
+        let Some(least) = from.filter(shrinks) else {
+            return self.too_large(class, found);
         };
         match self.shrink {
             Shrink::Deny => Some(FaultKind::Shrinks { least, found }),
@@ -199,6 +227,11 @@ impl Rules<'_> {
                 (found < least).then_some(FaultKind::Shrinks { least, found })
             }
         }
+    }
+
+    fn too_large(&self, class: Option<&str>, found: Quantity) -> Option<FaultKind> {
+        let most = self.max_of(class)?;
+        (found > most).then_some(FaultKind::TooLarge { most, found })
     }
 
     /// The largest size of a storage class. A template without a class has the limit of `*`.
@@ -241,6 +274,18 @@ impl Rules<'_> {
         let named = |prefix: &str| !key.starts_with(keys::OF_CHARTS) || prefix == keys::OF_CHARTS;
         let mut prefixes = self.reserved_key_prefixes.iter();
         is_at(keys::PREFIX) || prefixes.any(|prefix| is_at(prefix) && named(prefix))
+    }
+}
+
+impl RuleFault {
+    /// True iff the change is allowed with [`Frozen::ForNewClaims`].
+    #[must_use]
+    pub fn is_for_new_claims(&self) -> bool {
+        match &self.kind {
+            FaultKind::Frozen(change) => Frozen::ForNewClaims.allows(&change.field),
+            FaultKind::Shrinks { .. } => true,
+            _ => false,
+        }
     }
 }
 

@@ -108,9 +108,23 @@ fn in_spec(review: &Review<'_>, object: &Object<'_>, edit: &Edit) -> Result<Opti
             ("resources", spec.resources, resources)
         }
         Edit::SetAttributesClass(class) => ("volumeAttributesClassName", spec.attributes_class, quoted(class)),
+        Edit::SetField(field, text) => (*field, value_of(spec.text, field)?, text.clone()),
         _ => return Ok(None),
     };
     Ok(Some(member(object.text, spec.text, key, there, value)))
+}
+
+/// The text of a member of an object, if it exists.
+fn value_of<'a>(object: &'a str, key: &str) -> Result<Option<&'a str>, Error> {
+    let mut found = None;
+    Reader::new(object).object(|reader, name| {
+        let value = reader.raw()?;
+        if name == key {
+            found = Some(value);
+        }
+        Ok(())
+    })?;
+    Ok(found)
 }
 
 /// The splice for a member of an object: replaces its value, or inserts the member.

@@ -188,7 +188,7 @@ fn roll_out(inputs: &Inputs<'_>, report: &mut PlanReport, live: &Value, stored: 
         Ok(_) if snapshot.set.paused => report.notes.push("paused: nothing new is started".to_owned()),
         Ok(_) => {}
     }
-    let mut judge = rows::Judge::new(inputs.state, &snapshot.set)?;
+    let mut judge = rows::Judge::new(inputs.state, &snapshot.set, &snapshot.settings)?;
     report.notes.extend(judge.unchecked());
     let first = plan(&snapshot).progress.ready;
     if first.reason == ReadyReason::WouldExceedQuota.as_str() {

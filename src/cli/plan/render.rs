@@ -179,10 +179,14 @@ fn plan(claim: &ClaimReport) -> String {
         PlannedAction::NotReached => "not reached",
         PlannedAction::Held => "kept",
     };
-    if claim.obstacles.is_empty() {
-        return what.to_owned();
+    let mut text = what.to_owned();
+    if !claim.obstacles.is_empty() {
+        text = format!("{text}: {}", claim.obstacles.join("; "));
     }
-    format!("{what}: {}", claim.obstacles.join("; "))
+    if !claim.keeps.is_empty() {
+        text = format!("{text}; keeps {}", claim.keeps.join(", "));
+    }
+    text
 }
 
 /// The summary in one line.

@@ -23,6 +23,7 @@ fn claim(ordinal: u32, action: PlannedAction, step: Option<usize>) -> ClaimRepor
         then: Some(state("2Gi")),
         keys: Vec::new(),
         pod_replaced: false,
+        keeps: Vec::new(),
         obstacles: Vec::new(),
     }
 }

@@ -129,6 +129,9 @@ pub(crate) struct ClaimReport {
     pub(crate) keys: Vec<String>,
     /// True iff the Pod of the replica would be replaced because of the change.
     pub(crate) pod_replaced: bool,
+    /// Immutable fields that the claim keeps, because those of the template are for new claims.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) keeps: Vec<String>,
     /// The obstacles of the claim.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) obstacles: Vec<String>,

@@ -1,23 +1,28 @@
 //! One row for each PVC: its present and new values, its step, its obstacles.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::ceilings::{Ceilings, ClaimGrowth};
 use super::forecast::{DeniedWrite, Forecast, ForecastClaim, ForecastStep, claims_of};
 use super::report::{ClaimReport, ClaimValues, PlannedAction, PodOutcome};
+use crate::api::Settings;
+use crate::claims::compatible::{in_place, kept_fields};
 use crate::claims::retention::PodUid;
 use crate::claims::{AttributesClass, Belongs, Claim, Classes, Known, Obstacle, StorageClass, compatible};
 use crate::cli::recorded::Recorded;
 use crate::rollout::snapshot::Strategy;
 use crate::rollout::{ApplyClaim, ClaimState, SetView};
+use crate::templates::show::shown;
 use crate::templates::{ClaimTemplate, Quantity, keys};
 
 /// Checks writes to claims as the API server would.
 pub(crate) struct Judge<'a> {
     state: &'a Recorded,
     set: SetView,
+    settings: Arc<Settings>,
     ceilings: Ceilings,
     /// The claims by name.
     claims: BTreeMap<String, Claim>,
@@ -28,7 +33,7 @@ impl<'a> Judge<'a> {
     ///
     /// # Errors
     /// If a claim cannot be read.
-    pub(crate) fn new(state: &'a Recorded, set: &SetView) -> anyhow::Result<Self> {
+    pub(crate) fn new(state: &'a Recorded, set: &SetView, settings: &Arc<Settings>) -> anyhow::Result<Self> {
         let all = |kind| state.all("v1", kind, &set.namespace);
         let mut claims = BTreeMap::new();
         for object in all("PersistentVolumeClaim") {
@@ -38,6 +43,7 @@ impl<'a> Judge<'a> {
         Ok(Self {
             state,
             set: set.clone(),
+            settings: Arc::clone(settings),
             ceilings: Ceilings::read(all("ResourceQuota"), all("LimitRange")),
             claims,
         })
@@ -93,7 +99,19 @@ impl<'a> Judge<'a> {
             storage: &storage,
             attributes: &attributes,
         };
-        compatible(template, claim, &belongs, &classes)
+        let template = in_place(template, claim, self.settings.immutable_fields);
+        compatible(&template, claim, &belongs, &classes)
+    }
+
+    /// The immutable fields that a claim keeps, because those of its template are for new claims.
+    fn keeps(&self, name: &str) -> Vec<String> {
+        let Some((claim, template, _)) = self.place(name) else {
+            return Vec::new();
+        };
+        let value = |value: &Option<String>| value.as_deref().map_or_else(|| "nothing".to_owned(), shown);
+        let kept = kept_fields(template, claim, self.settings.immutable_fields).into_iter();
+        kept.map(|change| format!("{} {}, not {}", change.field, value(&change.to), value(&change.from)))
+            .collect()
     }
 
     fn place(&self, name: &str) -> Option<(&Claim, &ClaimTemplate, u32)> {
@@ -193,6 +211,7 @@ fn row(
             PodOutcome::ByThemselves => !set.is_below_partition(start.ordinal),
             PodOutcome::KeepRunning | PodOutcome::WhenDeleted => false,
         },
+        keeps: judge.keeps(&end.name),
         obstacles: obstacles(end, apply.is_some(), judge),
     }
 }

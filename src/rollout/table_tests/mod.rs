@@ -6,6 +6,7 @@ mod claim_states;
 mod expansion;
 mod failures;
 mod idle;
+mod immutable;
 mod in_motion;
 mod kep_table;
 mod lag;
