@@ -12,13 +12,7 @@ use super::report::updated;
 use super::slim_claim::Applied;
 use super::slim_set::{Patched, SlimSet};
 use super::undone::{self, Undone};
-use crate::rollout::{Action, ApplyClaim, Plan};
-
-/// After this many failed reconciles in a row, which take a minute, a write without a response counts as denied.
-const UNANSWERED: u32 = 6;
-
-/// The cause of such a denial, besides the reasons of the API server.
-const NOT_ANSWERED: &str = "NotAnswered";
+use crate::rollout::{Action, ApplyClaim, Plan, Refusal};
 
 /// The outcome of the writes of one round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -91,7 +85,7 @@ impl Context {
             ApiOutcome::Unsure { why, .. } if self.is_unanswered(set, &apply.uid) => {
                 let now = (self.clock)();
                 self.remember(set, |memory| {
-                    memory.note_denied(apply, (NOT_ANSWERED.to_owned(), why), None, now);
+                    memory.note_denied(apply, (Refusal::NOT_ANSWERED.to_owned(), why), None, now);
                 });
                 Ok(RoundOutcome::DecideAgain)
             }
@@ -107,7 +101,7 @@ impl Context {
     /// the report shows it, and other PVCs do not wait for it if Pods are managed in parallel.
     fn is_unanswered(&self, set: &SlimSet, claim: &str) -> bool {
         self.remembered(set, |memory| {
-            memory.failures >= UNANSWERED || memory.denials.contains_key(claim)
+            memory.failures >= Refusal::UNANSWERED.into() || memory.denials.contains_key(claim)
         })
         .unwrap_or(false)
     }

@@ -202,6 +202,12 @@ impl Refusal {
     /// The API server stored something else than the apply asked for.
     pub const CHANGED_BY_OTHERS: &str = "ChangedByOthers";
 
+    /// After this many failed reconciles in a row, which take a minute, a write without an answer counts as denied.
+    pub const UNANSWERED: u8 = 6;
+
+    /// The cause of such a denial.
+    pub const NOT_ANSWERED: &str = "NotAnswered";
+
     /// True iff others change the apply. They do so again, even if the claim has changed since.
     #[must_use]
     pub fn is_by_others(&self) -> bool {

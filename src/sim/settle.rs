@@ -3,7 +3,6 @@
 use super::actors::action::UserAction;
 use super::actors::storage::Resizing;
 use super::api::{Api, WebhookEdit};
-use super::controller::requests::UNANSWERED;
 use super::controller::{Instance, NextReconcile};
 use super::decisions::Decisions;
 use super::invariant_adapter;
@@ -12,6 +11,7 @@ use super::objects::{ClaimOwner, ORDINALS, ResizeState, SLOTS, place};
 use super::step::{INSTANCES, SimStep};
 use super::watch::WatchKind;
 use super::world::SimWorld;
+use crate::rollout::Refusal;
 use crate::rollout::invariants::{Broken, Rule, l1_reached, l5_stops_no_other, s13_backs_off, s13_reports_once};
 
 /// Longer than any backoff.
@@ -99,7 +99,7 @@ impl SimWorld {
     /// A write has no answer, and does not count as denied yet.
     fn is_retrying(&self) -> bool {
         let fails = |one: &Instance| {
-            one.alive && (one.requeue == NextReconcile::Now || (1..=UNANSWERED).contains(&one.memory.failures))
+            one.alive && (one.requeue == NextReconcile::Now || (1..=Refusal::UNANSWERED).contains(&one.memory.failures))
         };
         (self.api.webhook == WebhookEdit::Down || !self.api.reports) && self.instances.iter().any(fails)
     }

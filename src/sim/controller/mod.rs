@@ -5,7 +5,7 @@
 //! reports at the end.
 
 pub(crate) mod memory;
-pub(crate) mod requests;
+mod requests;
 
 use std::sync::Arc;
 

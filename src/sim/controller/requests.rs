@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{Instance, ModelRound, NextReconcile};
+use crate::rollout::Refusal;
 use crate::rollout::invariants::Broken;
 use crate::sim::decisions::Decisions;
 use crate::sim::invariant_adapter;
@@ -11,9 +12,6 @@ use crate::sim::planted::Planted;
 use crate::sim::step::{RequestFate, SimStep};
 use crate::sim::world::SimWorld;
 use crate::sim::write::{ApiAnswer, DenialCause, Write};
-
-/// As `writes::UNANSWERED` of the controller.
-pub(crate) const UNANSWERED: u8 = 6;
 
 impl SimWorld {
     /// A controller starts a reconcile.
@@ -154,7 +152,7 @@ impl Instance {
     fn unanswered(&mut self, write: &Write) -> ModelRound {
         if let Write::Apply(apply) = write {
             let slot = usize::from(apply.slot);
-            if self.memory.failures >= UNANSWERED || self.memory.denials[slot].is_some() {
+            if self.memory.failures >= Refusal::UNANSWERED || self.memory.denials[slot].is_some() {
                 Arc::make_mut(&mut self.memory).refused(apply, DenialCause::NotAnswered, None);
                 return ModelRound::Requeue;
             }
