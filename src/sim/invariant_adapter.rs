@@ -108,6 +108,17 @@ impl SceneFacts {
         }
     }
 
+    /// Claims that others changed during the last apply, as a controller knows. They are stuck and not updated, even
+    /// if the label was stored: a webhook may keep a size that was to be taken back.
+    pub(crate) fn changed_by_others(&mut self, changed: &dyn Fn(usize) -> bool) {
+        let place = |number: u32| usize::try_from(number).unwrap_or(0);
+        for claim in &mut self.claims {
+            if changed(slot(place(claim.template), place(claim.ordinal))) {
+                (claim.stuck, claim.revision) = (true, Some(Id::MAX));
+            }
+        }
+    }
+
     pub(crate) fn scene(&self) -> Scene<'_> {
         Scene {
             set: self.set,
@@ -220,12 +231,9 @@ pub(crate) fn order(seen: &ControllerView, writes: &[Write]) -> Result<(), Broke
         ..Api::new()
     };
     let mut facts = SceneFacts::of(&api, &|slot| seen.denials[slot].is_some());
-    // A claim that others changed during an apply is stuck, whatever was stored.
-    for claim in &mut facts.claims {
-        let place = |number: u32| usize::try_from(number).unwrap_or(0);
-        let denial = seen.denials[slot(place(claim.template), place(claim.ordinal))];
-        claim.stuck |= denial.is_some_and(|denial| denial.same && denial.cause == DenialCause::Changed);
-    }
+    facts.changed_by_others(&|slot| {
+        seen.denials[slot].is_some_and(|denial| denial.same && denial.cause == DenialCause::Changed)
+    });
     facts.room = seen.room.map(u64::from);
     s13_fits(&facts.scene())?;
     let mut ordinals = std::iter::once(first).chain(applies);

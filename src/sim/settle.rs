@@ -45,7 +45,8 @@ impl SimWorld {
                 continue;
             }
             quiet = if self.is_retrying() { 0 } else { quiet + 1 };
-            if quiet == 4 && self.is_forgotten(decisions) && (log.doubtful || log.crossed) {
+            let is_late = log.doubtful || log.crossed || self.instances[1].alive;
+            if quiet == 4 && is_late && self.is_forgotten(decisions) {
                 // A controller with an older view has written an older `ready`: the StatefulSet controller retries.
                 quiet = 0;
                 self.step(SimStep::Retry, decisions, log)?;
@@ -205,7 +206,7 @@ impl SimWorld {
         log.line(|| "-- faults have stopped".to_owned());
         self.settle(decisions, log)?;
         self.backs_off(log)?;
-        l5_stops_no_other(&self.facts().scene())?;
+        l5_stops_no_other(&self.facts_known().scene())?;
         for time in 0..=ORDINALS {
             log.line(|| "-- obstacles are removed".to_owned());
             // After a round without obstacles, nothing else can help.

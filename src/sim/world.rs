@@ -6,6 +6,7 @@ use super::actors::storage::Driver;
 use super::actors::{kubelet, statefulset, storage};
 use super::api::Api;
 use super::clock::advance;
+use super::controller::memory::DeniedApply;
 use super::controller::{Instance, NextReconcile};
 use super::decisions::Decisions;
 use super::invariant_adapter::{self, SceneFacts, target_in_force};
@@ -13,6 +14,7 @@ use super::log::Log;
 use super::objects::{Age, ModelTarget, StagedAnnotation};
 use super::step::{INSTANCES, SimStep};
 use super::watch::{Views, WatchKind};
+use super::write::DenialCause;
 use crate::rollout::invariants::{Broken, Ledger};
 
 /// The state of the model.
@@ -160,5 +162,24 @@ impl SimWorld {
             })
         };
         SceneFacts::of(&self.api, &refused)
+    }
+
+    /// Facts about the stored objects, and what the controllers know about their last writes.
+    pub(crate) fn facts_known(&self) -> SceneFacts {
+        let mut facts = self.facts();
+        let target = self.api.set.and_then(|set| target_in_force(&set));
+        facts.changed_by_others(&|slot| {
+            let version = self.api.claims[slot].map(|claim| claim.version);
+            let changed = |denial: &DeniedApply| {
+                let known = (Some(denial.version), Some(denial.revision));
+                denial.cause == DenialCause::Changed && known == (version, target)
+            };
+            let mut denials = self
+                .instances
+                .iter()
+                .filter_map(|one| one.memory.denials[slot].as_ref());
+            denials.any(changed)
+        });
+        facts
     }
 }
