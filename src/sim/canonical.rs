@@ -52,13 +52,16 @@ pub(crate) fn canonical(world: &SimWorld) -> SimWorld {
 /// numbers of failures. A controller may reconcile at any time.
 pub(crate) fn simplify(world: &mut SimWorld) {
     let longest = world.api.set.map_or(0, |set| set.min_ready());
-    stop_clocks(&mut world.api.pods, longest);
+    stop_clocks(&mut world.api.set, &mut world.api.pods, longest);
     if let Some(backoff) = &mut world.api.backoff {
         backoff.age = 0;
     }
     for instance in world.instances.iter_mut().filter(|instance| instance.alive) {
         instance.requeue = NextReconcile::Now;
-        stop_clocks(&mut instance.views.pods, longest);
+        stop_clocks(&mut instance.views.set, &mut instance.views.pods, longest);
+        if let Some(reconcile) = &mut instance.reconcile {
+            Arc::make_mut(reconcile).set.since_staged = 0;
+        }
         if instance.memory.failures > 0 || instance.memory.denials.iter().any(Option::is_some) {
             let memory = Arc::make_mut(&mut instance.memory);
             memory.failures = 0;
@@ -70,8 +73,11 @@ pub(crate) fn simplify(world: &mut SimWorld) {
     }
 }
 
-/// Makes all Pods equally old, and Ready for at most `longest`.
-fn stop_clocks(pods: &mut PodsByOrdinal, longest: Age) {
+/// Makes all Pods as old as the staged change, and Ready for at most `longest`.
+fn stop_clocks(set: &mut Option<SetObject>, pods: &mut PodsByOrdinal, longest: Age) {
+    if let Some(set) = set {
+        set.since_staged = 0;
+    }
     let stopped = |pod: &PodObject| (0, pod.ready.map(|age| age.clamp(0, longest)));
     if pods.iter().flatten().any(|pod| (pod.age, pod.ready) != stopped(pod)) {
         for pod in Arc::make_mut(pods).iter_mut().flatten() {

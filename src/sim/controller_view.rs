@@ -1,7 +1,6 @@
 //! The view of a controller as the key of a question to `plan`: uids and versions are renamed and times are coarse,
 //! so that equal questions are asked once.
 
-use super::clock::OLDEST;
 use super::controller::memory::InstanceMemory;
 use super::objects::{
     Age, ClaimObject, ClaimOwner, ORDINALS, PodHealth, PodObject, ReportObject, SLOTS, SetObject, SetObjectStatus,
@@ -18,8 +17,14 @@ pub(crate) const OTHER: Uid = 2;
 pub(crate) const VERSION: Version = 1;
 /// The time.
 pub(crate) const NOW: u64 = 1_000_000;
-/// When the target was first seen.
+/// When the change was staged.
+pub(crate) const STAGED: u64 = NOW - 2000;
+/// When the target was first reported.
 pub(crate) const STARTED: u64 = NOW - 1000;
+/// The age of Pods that were created before the change was staged, and before the first report.
+pub(crate) const BEFORE_STAGING: Age = 2;
+/// The age of Pods that were created before the first report only, or while there is no report.
+pub(crate) const BEFORE_REPORT: Age = 1;
 
 /// The view of a controller, with renamed uids and versions, and coarse times.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -78,7 +83,7 @@ pub(crate) fn project(
         recover,
         room: views.room,
     };
-    (seen.set.uid, seen.set.version) = (SEEN, VERSION);
+    (seen.set.uid, seen.set.version, seen.set.since_staged) = (SEEN, VERSION, 0);
     seen.set.spec.withdraw = None;
     seen.set.status = SetObjectStatus {
         observed: set.status.observed,
@@ -106,7 +111,7 @@ impl ControllerView {
     fn see_pods(&mut self, set: &SetObject, views: &Views, report: Option<ReportObject>) {
         let longest = set.min_ready();
         let target = set.staged_change().map(|change| change.target);
-        let desired = report
+        let reported = report
             .filter(|report| report.set == set.uid && report.target == target)
             .map_or(0, |report| report.started);
         for (ordinal, pod) in views.pods.iter().enumerate() {
@@ -118,7 +123,11 @@ impl ControllerView {
                 ready: pod.ready.filter(|_| !pod.terminating).map(|age| age.min(longest)),
                 full: 0,
                 health: PodHealth::Running,
-                age: Age::from(pod.age > desired || pod.age == OLDEST),
+                age: if pod.age >= reported.max(set.since_staged) {
+                    BEFORE_STAGING
+                } else {
+                    Age::from(pod.age >= reported) * BEFORE_REPORT
+                },
                 ..pod
             });
         }

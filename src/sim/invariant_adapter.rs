@@ -90,6 +90,7 @@ impl SceneFacts {
                 available: !pod.terminating && pod.ready.is_some_and(|age| age >= min_ready),
                 ended: pod.health == PodHealth::Failed,
                 disrupted: pod.health == PodHealth::Disrupted,
+                after_staging: api.set.is_some_and(|set| pod.age < set.since_staged),
             })
         });
         Self {

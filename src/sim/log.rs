@@ -83,7 +83,7 @@ impl Log {
         let restarted = matches!(
             step,
             SimStep::Send(_, RequestFate::CrashBefore | RequestFate::CrashAfter)
-                | SimStep::User(UserAction::DeleteSet(_))
+                | SimStep::User(UserAction::DeleteSet(_) | UserAction::DeleteReport)
         );
         if restarted
             || matches!(
@@ -93,7 +93,7 @@ impl Log {
         {
             self.forget();
             // The ClaimRollout, which remembers Events, is deleted with its set.
-            self.doubtful |= matches!(step, SimStep::TimeTravel(_) | SimStep::User(UserAction::DeleteSet(_)));
+            self.doubtful |= matches!(step, SimStep::TimeTravel(_) | SimStep::User(_));
         }
         self.crossed |= matches!(step, SimStep::User(UserAction::Class(..)));
         // `sent` and `decided` write the lines of requests and reconciles.

@@ -275,6 +275,7 @@ fn action(random: &mut Random, world: &SimWorld) -> UserAction {
             UserAction::Webhook(WebhookEdit::Down),
             UserAction::Reports(false),
             UserAction::Reports(true),
+            UserAction::DeleteReport,
             UserAction::Forge(target_of(1)),
             UserAction::Replay,
         ]),

@@ -12,7 +12,9 @@ use super::step::{INSTANCES, SimStep};
 use super::watch::WatchKind;
 use super::world::SimWorld;
 use crate::rollout::Refusal;
-use crate::rollout::invariants::{Broken, Rule, l1_reached, l5_stops_no_other, s13_backs_off, s13_reports_once};
+use crate::rollout::invariants::{
+    Broken, Rule, l1_follows_hand, l1_reached, l5_stops_no_other, s13_backs_off, s13_reports_once,
+};
 
 /// Longer than any backoff.
 const LONG: i16 = 301;
@@ -221,6 +223,7 @@ impl SimWorld {
         }
         let writes = log.writes;
         l1_reached(&self.facts().scene())?;
+        l1_follows_hand(&self.facts().scene())?;
         self.report_is_complete(decisions)?;
         // The target stays reached.
         self.settle(decisions, log)?;

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
-use super::controller_view::{ControllerView, NOW, OTHER, SEEN, STARTED, SeenDenial, VERSION};
+use super::controller_view::{
+    BEFORE_REPORT, BEFORE_STAGING, ControllerView, NOW, OTHER, SEEN, STAGED, STARTED, SeenDenial, VERSION,
+};
 use super::names::{SET, TEMPLATE, TIER, claim_name, class, gi};
 use super::objects::{
     ClaimObject, ClaimOwner, ModelTarget, ModifyState, PodHealth, PodObject, ResizeState, SLOTS, SetObject, Uid, Want,
@@ -57,7 +59,7 @@ pub(crate) fn snapshot(texts: &mut Texts, seen: &ControllerView) -> Snapshot {
         halted: None,
         write_refused: None,
         not_evicted: None,
-        staged_at: None,
+        staged_at: Some(STAGED),
         set: set_view(texts, &seen.set),
         claims: BTreeMap::new(),
         pods: BTreeMap::new(),
@@ -271,7 +273,11 @@ fn pod_view(ordinal: usize, pod: &PodObject, templates: usize) -> PodView {
         name: pod_name(ordinal),
         uid: uid_text(pod.uid),
         controller: (pod.set != 0).then(|| owner("StatefulSet", pod.set)),
-        created: if pod.age > 0 { STARTED - 1 } else { NOW },
+        created: match pod.age {
+            BEFORE_STAGING => STAGED,
+            BEFORE_REPORT => STARTED,
+            _ => NOW,
+        },
         deleted: pod.terminating.then_some(NOW + 30),
         unready: None,
         revision: format!("{SET}-{}", pod.image),

@@ -134,10 +134,10 @@ impl SimWorld {
         log.now += u64::from(seconds.unsigned_abs());
         self.api.pass_backoff(seconds);
         // Ages grow without a write, so views age too.
-        advance(&mut self.api.pods, &mut self.api.report, seconds);
+        advance(&mut self.api.set, &mut self.api.pods, &mut self.api.report, seconds);
         if let Some(past) = &mut self.past {
             let past = Arc::make_mut(past);
-            advance(&mut past.pods, &mut past.report, seconds);
+            advance(&mut past.set, &mut past.pods, &mut past.report, seconds);
         }
         for instance in &mut self.instances {
             instance.tick(seconds);

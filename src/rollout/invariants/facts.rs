@@ -167,6 +167,8 @@ pub struct PodFacts {
     pub ended: bool,
     /// True iff the Pod is about to be evicted (`DisruptionTarget`).
     pub disrupted: bool,
+    /// True iff the Pod was created after the target was staged.
+    pub after_staging: bool,
 }
 
 impl SetFacts {

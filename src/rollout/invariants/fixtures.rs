@@ -95,6 +95,7 @@ fn pod(ordinal: u32) -> PodFacts {
         going: false,
         ended: false,
         disrupted: false,
+        after_staging: false,
     }
 }
 

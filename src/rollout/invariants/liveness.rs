@@ -105,11 +105,7 @@ pub fn l5_stops_no_other(scene: &Scene<'_>) -> Result<(), Broken> {
     if excess(scene).is_some() {
         return Ok(());
     }
-    let may_be_written = |claim: &ClaimFacts| {
-        let is_free = claim.bound && !claim.terminating && !claim.stuck && !claim.is_foreign();
-        is_free && claim.revision != Some(target)
-    };
-    let mut waiting = scene.claims.iter().filter(|claim| may_be_written(claim));
+    let mut waiting = scene.claims.iter().filter(|claim| may_be_written(claim, target));
     match waiting.find(|claim| s6_in_turn(scene, claim.ordinal).is_ok()) {
         Some(claim) => {
             let why = format!("ordinal {} is stopped by another replica that is stuck", claim.ordinal);
@@ -117,6 +113,41 @@ pub fn l5_stops_no_other(scene: &Scene<'_>) -> Result<(), Broken> {
         }
         None => Ok(()),
     }
+}
+
+/// L1, where Pods are replaced by hand: without obstacles, no claim is outdated whose Pod was deleted after the target
+/// was staged. Whether the ClaimRollout was deleted does not matter.
+///
+/// # Errors
+/// [`Broken`] names the Pod that would have to be deleted once more.
+pub fn l1_follows_hand(scene: &Scene<'_>) -> Result<(), Broken> {
+    let Some(set) = scene.set.filter(|set| set.by_hand && !set.paused && !set.complete) else {
+        return Ok(());
+    };
+    let (Some(target), false) = (set.target, set.terminating) else {
+        return Ok(());
+    };
+    let was_deleted = |ordinal| scene.pod(ordinal).is_none_or(|pod| pod.going || pod.after_staging);
+    let waits = |claim: &&ClaimFacts| {
+        let in_range = set.ordinals().any(|ordinal| ordinal == claim.ordinal);
+        in_range && may_be_written(claim, target) && was_deleted(claim.ordinal)
+    };
+    match scene.claims.iter().find(waits) {
+        Some(claim) => {
+            let why = format!(
+                "the claim of ordinal {} waits, although its Pod was deleted",
+                claim.ordinal
+            );
+            Broken::of(Rule::L1, why)
+        }
+        None => Ok(()),
+    }
+}
+
+/// True iff nothing about the claim itself keeps the controller from writing it.
+fn may_be_written(claim: &ClaimFacts, target: Id) -> bool {
+    let is_free = claim.bound && !claim.terminating && !claim.stuck && !claim.is_foreign();
+    is_free && claim.revision != Some(target)
 }
 
 /// S12: an undisturbed rollout takes one write for each claim; with `LockStep`, at most one of `ready` for each

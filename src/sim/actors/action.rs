@@ -65,6 +65,8 @@ pub(crate) enum UserAction {
     Webhook(WebhookEdit),
     /// Whether reports can be written.
     Reports(bool),
+    /// Deletes the ClaimRollout, perhaps with its definition.
+    DeleteReport,
     /// Writes a staged change. Without the policy, nothing checks it.
     Forge(ModelTarget),
     /// Writes the staged change of a previous set.

@@ -118,7 +118,12 @@ pub(crate) fn update(
         Err(cause) => ApiAnswer::Refused(cause),
         Ok(spec) if spec.on_delete && spec.partition != 0 => ApiAnswer::Refused(DenialCause::Strategy),
         Ok(spec) => {
-            world.api.edit_set(|set| set.spec = spec);
+            let target = |spec: &SetObjectSpec| spec.staged.map(|change| change.target);
+            let stages = target(&spec) != target(&set.spec);
+            world.api.edit_set(|set| {
+                set.spec = spec;
+                set.since_staged = if stages { 0 } else { set.since_staged };
+            });
             ApiAnswer::Done
         }
     }
@@ -160,6 +165,7 @@ pub(crate) fn create(world: &mut SimWorld, replicas: u8) -> ApiAnswer {
         terminating: false,
         owned: false,
         max_unavailable: world.api.max_unavailable,
+        since_staged: 0,
         spec,
         status,
     });
@@ -212,6 +218,7 @@ fn act_on_objects(api: &mut Api, action: UserAction, copied: &mut Option<StagedA
         UserAction::Registered(registered) => change(&mut api.policy, registered),
         UserAction::Webhook(webhook) => change(&mut api.webhook, webhook),
         UserAction::Reports(written) => change(&mut api.reports, written),
+        UserAction::DeleteReport => api.report.take().is_some(),
         _ => false,
     }
 }

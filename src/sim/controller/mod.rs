@@ -11,9 +11,9 @@ use std::sync::Arc;
 
 use super::planted::Planted;
 use crate::sim::api::Api;
-use crate::sim::clock::{OLDEST, advance, grow};
+use crate::sim::clock::{advance, grow};
 use crate::sim::decisions::Decisions;
-use crate::sim::objects::{Age, SLOTS, SetObject};
+use crate::sim::objects::{Age, OLDEST, SLOTS, SetObject};
 use crate::sim::plan_decision::PlanDecision;
 use crate::sim::watch::{Views, WatchKind};
 use crate::sim::write::Write;
@@ -129,7 +129,11 @@ impl Instance {
                 NextReconcile::After(left)
             };
         }
-        advance(&mut self.views.pods, &mut self.views.report, seconds);
+        let Views { set, pods, report, .. } = &mut self.views;
+        advance(set, pods, report, seconds);
+        if let Some(reconcile) = &mut self.reconcile {
+            Arc::make_mut(reconcile).set.age(seconds);
+        }
         if let Some(report) = &mut Arc::make_mut(&mut self.memory).report {
             report.started = report.started.saturating_add(seconds).min(OLDEST);
         }

@@ -25,6 +25,8 @@ pub(crate) type Uid = u16;
 pub(crate) type Version = u16;
 /// Seconds, with an upper bound of about an hour and a half.
 pub(crate) type Age = i16;
+/// The upper bound of the age of Pods, reports and staged changes.
+pub(crate) const OLDEST: Age = 32_000;
 
 /// The desired state of the claims of one template. Zero is none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -66,6 +68,8 @@ pub(crate) struct SetObject {
     pub(crate) owned: bool,
     /// The set has a `maxUnavailable`.
     pub(crate) max_unavailable: bool,
+    /// Seconds since a user staged the change: the managed fields contain the time.
+    pub(crate) since_staged: Age,
     pub(crate) spec: SetObjectSpec,
     pub(crate) status: SetObjectStatus,
 }
@@ -216,6 +220,11 @@ impl SetObject {
     pub(crate) fn policy(&self) -> UpdatePolicy {
         let staged = self.staged_change().map(|change| change.policy);
         self.spec.policy.or(staged).unwrap_or_default()
+    }
+
+    /// Time passes since the change was staged.
+    pub(crate) fn age(&mut self, seconds: Age) {
+        self.since_staged = self.since_staged.saturating_add(seconds).min(OLDEST);
     }
 
     /// `minReadySeconds`

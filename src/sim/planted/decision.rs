@@ -1,7 +1,7 @@
 //! Bugs of `plan`, and of the requests.
 
 use super::Planted;
-use crate::sim::controller_view::{ControllerView, SEEN, SeenDenial};
+use crate::sim::controller_view::{BEFORE_REPORT, BEFORE_STAGING, ControllerView, SEEN, SeenDenial};
 use crate::sim::objects::{
     ClaimObject, ClaimOwner, ORDINALS, ResizeState, SLOTS, Share, StagedAnnotation, Want, place, slot,
 };
@@ -61,6 +61,10 @@ impl Planted {
             Self::StatusOfBefore => seen.set.status.observed = true,
             Self::NextBeforePod => seen.set.spec.asynchronous = true,
             Self::SaysReadyAgain => seen.set.spec.ready = None,
+            Self::StartOfReport => {
+                let unsure = seen.pods.iter_mut().flatten().filter(|pod| pod.age == BEFORE_REPORT);
+                unsure.for_each(|pod| pod.age = BEFORE_STAGING);
+            }
             _ => {}
         }
     }

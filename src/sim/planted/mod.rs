@@ -72,6 +72,7 @@ planted! {
     FailureEnds: "ours, once: a write without an answer ends the reconcile, so a PVC whose webhook is down stops all others", [Rule::L5, Rule::L1];
     NoReportNoWrite: "ours, once: PVCs are written only after the first report", [Rule::L5, Rule::L1];
     LabelIsEnough: "ours, once: without the reply, a PVC with only our label counts as updated", [Rule::L1];
+    StartOfReport: "ours, once: with OnDelete, only the ClaimRollout shows since when the target is desired, and it was deleted", [Rule::L1];
     GateSeesOldSet: "the gate reads the StatefulSet from a cache", [Rule::S7];
     GateSeesOldClaims: "the gate reads PVCs from a cache", [Rule::S7];
     GateSeesOtherClaims: "the gate reads the PVCs of another Pod", [Rule::S7];

@@ -8,7 +8,7 @@ use crate::sim::workload::{
     workload,
 };
 
-pub(super) const OBSTACLES: [Workload; 33] = [
+pub(super) const OBSTACLES: [Workload; 34] = [
     workload(
         "quota",
         3,
@@ -280,6 +280,20 @@ pub(super) const OBSTACLES: [Workload; 33] = [
             (Quiet, UserAction::DeletePod(1)),
             (Quiet, UserAction::DeletePod(0)),
             (Quiet, UserAction::OnDelete(false)),
+        ],
+    ),
+    workload(
+        "report-is-deleted",
+        3,
+        ONE,
+        |_| {},
+        &[
+            (Now, UserAction::OnDelete(true)),
+            (Now, UserAction::Both(one(3), 1)),
+            (Quiet, UserAction::Pause(true)),
+            (Now, UserAction::DeletePod(1)),
+            (Quiet, UserAction::DeleteReport),
+            (Quiet, UserAction::Pause(false)),
         ],
     ),
     workload(
