@@ -19,7 +19,7 @@
 //! | S11 | two controllers | all of these, with two controllers running |
 //! | S12 | no needless writes | [`s12_no_write_for_nothing`], [`s12_writes`] |
 //! | S13 | back off, report once | [`s13_backs_off`], [`s13_reports_once`], [`s13_fits`] |
-//! | S19 | a tool that waits never reports done while Pods wait | [`s19_waits`], [`s19_borrows_nothing`] |
+//! | S19 | a tool that waits never reports done while Pods wait | [`s19_waits`], [`s19_reports`], [`s19_borrows_nothing`] |
 //! | L1 | the target is reached, and stays | [`l1_reached`], [`l1_follows_hand`] |
 //! | L2, L3, L4, L6 | from any state, unblocked, new claims, new target | [`l1_reached`], at the end of such a trace |
 //! | L5 | a stuck replica stops no other | [`l5_stops_no_other`] |
@@ -47,7 +47,7 @@ pub use requests::{
     Request, What, s1_never_smaller, s2_four_fields, s3_nothing_is_created, s4_nothing_is_deleted, s5_only_ours,
     s8_once, s9_not_stale, s10_not_terminating, s12_no_write_for_nothing,
 };
-pub use tools::{s19_borrows_nothing, s19_waits};
+pub use tools::{s19_borrows_nothing, s19_reports, s19_waits};
 pub use turn::s6_in_turn;
 
 #[cfg(test)]

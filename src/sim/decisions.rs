@@ -90,7 +90,7 @@ impl Decisions {
         if let Some(planted) = self.planted {
             planted.decides(&changed, &mut decision);
         }
-        decision.judged = invariant_adapter::order(seen, &decision.writes);
+        decision.judged = invariant_adapter::decision(seen, &decision);
         decision
     }
 

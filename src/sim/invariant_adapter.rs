@@ -5,11 +5,13 @@ use super::controller_view::ControllerView;
 use super::objects::{
     ClaimObject, ClaimOwner, ModelTarget, ORDINALS, PodHealth, ResizeState, SLOTS, SetObject, Want, place, slot,
 };
+use super::plan_decision::PlanDecision;
 use super::write::{ApiAnswer, DenialCause, Write};
 use crate::rollout::invariants::{
     Broken, ClaimFacts, Id, Ledger, PodFacts, Request, Scene, SetFacts, StatusFacts, Wanted, What, s1_never_smaller,
     s2_four_fields, s3_nothing_is_created, s4_nothing_is_deleted, s5_only_ours, s6_in_turn, s7_gate, s7_keeps_no_other,
-    s8_once, s9_not_stale, s10_not_terminating, s12_no_write_for_nothing, s13_fits, s19_borrows_nothing, s19_waits,
+    s8_once, s9_not_stale, s10_not_terminating, s12_no_write_for_nothing, s13_fits, s19_borrows_nothing, s19_reports,
+    s19_waits,
 };
 use crate::templates::UpdatePolicy;
 
@@ -146,6 +148,7 @@ fn set_facts(set: &SetObject) -> SetFacts {
         first_ordinal: 0,
         replicas: set.spec.replicas.into(),
         target: target_in_force(set).as_ref().map(id),
+        unreadable: set.unreadable().is_some(),
         complete: change.is_some_and(|change| change.complete),
         lock_step: !set.spec.asynchronous && !set.spec.on_delete,
         paused: set.spec.paused,
@@ -214,15 +217,16 @@ pub(crate) fn tools(api: &Api) -> Result<(), Broken> {
     s19_waits(&SceneFacts::of(api, &|_| false).scene())
 }
 
-/// Checks the order of the decided writes, based on the view.
-pub(crate) fn order(seen: &ControllerView, writes: &[Write]) -> Result<(), Broken> {
-    let mut applies = writes.iter().filter_map(|write| match write {
+/// Checks the order of the decided writes and the decided report, based on the view.
+pub(crate) fn decision(seen: &ControllerView, decision: &PlanDecision) -> Result<(), Broken> {
+    let mut applies = decision.writes.iter().filter_map(|write| match write {
         Write::Apply(apply) => Some(place(apply.slot.into()).1),
         _ => None,
     });
-    let Some(first) = applies.next() else {
+    let first = applies.next();
+    if first.is_none() && !decision.ready {
         return Ok(());
-    };
+    }
     let api = Api {
         set: Some(seen.set),
         claims: seen.claims.into(),
@@ -236,8 +240,11 @@ pub(crate) fn order(seen: &ControllerView, writes: &[Write]) -> Result<(), Broke
         seen.denials[slot].is_some_and(|denial| denial.same && denial.cause == DenialCause::Changed)
     });
     facts.room = seen.room.map(u64::from);
-    s13_fits(&facts.scene())?;
-    let mut ordinals = std::iter::once(first).chain(applies);
+    s19_reports(&facts.scene(), decision.ready)?;
+    if first.is_some() {
+        s13_fits(&facts.scene())?;
+    }
+    let mut ordinals = first.into_iter().chain(applies);
     ordinals.try_for_each(|ordinal| s6_in_turn(&facts.scene(), u32::try_from(ordinal).unwrap_or(0)))
 }
 

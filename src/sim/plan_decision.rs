@@ -19,12 +19,14 @@ pub(crate) struct PlanDecision {
     pub(crate) settled: bool,
     /// A new target: the report comes first.
     pub(crate) begins: bool,
+    /// The condition `Ready` of the report is true.
+    pub(crate) ready: bool,
     /// Stuck claims, by slot.
     pub(crate) stuck: u16,
     /// A target is rolled out, so claims and Pods are watched.
     pub(crate) rolls_out: bool,
     /// The coverage of the decision.
     pub(crate) coverage: Coverage,
-    /// The checked order of the writes, based on the view.
+    /// The checked order of the writes, and the checked report, based on the view.
     pub(crate) judged: Result<(), Broken>,
 }

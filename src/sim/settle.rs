@@ -149,6 +149,7 @@ impl SimWorld {
             UserAction::Registered(true),
             UserAction::Webhook(WebhookEdit::No),
             UserAction::Reports(true),
+            UserAction::Newer(false),
             UserAction::Sibling(false),
             UserAction::Owned(false),
         ];

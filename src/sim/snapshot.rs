@@ -21,7 +21,9 @@ use crate::rollout::Refusal;
 use crate::rollout::snapshot::{self, PodManagement, Strategy, Trouble};
 use crate::rollout::{Budgets, PodView, Quotas, SetView, Sibling, Snapshot};
 use crate::templates::rules::Shrink;
-use crate::templates::{MaxInMotion, ProgressDeadline, Ready, Restart, Revision, StagedChange, Sync, keys};
+use crate::templates::{
+    MaxInMotion, ProgressDeadline, Ready, Restart, Revision, StagedChange, StagedError, Sync, keys,
+};
 
 /// The settings without and with `shrink: Recover`. They are shared by millions of snapshots.
 static SETTINGS: LazyLock<[Arc<Settings>; 2]> = LazyLock::new(|| {
@@ -172,7 +174,13 @@ fn set_view(texts: &mut Texts, set: &SetObject) -> SetView {
         match_labels: Map::from_unsorted(vec![("app".to_owned(), SET.to_owned())]).unwrap_or_default(),
         live: texts.names.templates(&spec.live),
         staged: change,
-        unreadable: None,
+        unreadable: set.unreadable().map(|change| {
+            if change.newer {
+                StagedError::Version
+            } else {
+                StagedError::Uid
+            }
+        }),
         update_policy: spec.policy,
         paused: spec.paused,
         partition: spec.partition.into(),

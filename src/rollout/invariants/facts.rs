@@ -63,6 +63,8 @@ pub struct SetFacts {
     pub replicas: u32,
     /// The target revision that is rolled out to existing claims, if any.
     pub target: Option<Id>,
+    /// True iff the staged change cannot be read: it is damaged, of another set, or of a newer version.
+    pub unreadable: bool,
     /// True iff the phase of the staged change is `Complete`.
     pub complete: bool,
     /// True iff claims come before Pods.

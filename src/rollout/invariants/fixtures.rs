@@ -40,6 +40,7 @@ pub(super) fn known() -> OwnedScene {
         first_ordinal: 10,
         replicas: 3,
         target: Some(TARGET),
+        unreadable: false,
         complete: false,
         lock_step: false,
         paused: false,

@@ -29,6 +29,39 @@ pub fn s19_waits(scene: &Scene<'_>) -> Result<(), Broken> {
     }
 }
 
+/// S19, for tools that wait for the ClaimRollout: its condition `Ready` is true only if no staged change is left to
+/// roll out. What cannot be read is left.
+///
+/// # Errors
+/// [`Broken`] names what is left.
+pub fn s19_reports(seen: &Scene<'_>, ready: bool) -> Result<(), Broken> {
+    let Some(set) = seen.set.filter(|_| ready) else {
+        return Ok(());
+    };
+    if set.unreadable {
+        return Broken::of(Rule::S19, "Ready although the staged change cannot be read".to_owned());
+    }
+    let Some(target) = set.target else {
+        return Ok(());
+    };
+    if !set.complete {
+        return Broken::of(Rule::S19, "Ready although the phase is not Complete".to_owned());
+    }
+    let is_done = |ordinal, template, wanted| {
+        seen.claim(template, ordinal)
+            .is_some_and(|claim| claim.is_done(target, wanted))
+    };
+    let left = set.ordinals().find(|ordinal| {
+        !seen
+            .templates()
+            .all(|(template, wanted)| is_done(*ordinal, template, wanted))
+    });
+    match left {
+        Some(ordinal) => Broken::of(Rule::S19, format!("Ready although ordinal {ordinal} is not ready")),
+        None => Ok(()),
+    }
+}
+
 /// `StatefulSetStatusViewer` of kubectl.
 fn rollout_status_is_done(set: &SetFacts) -> bool {
     let status = &set.status;

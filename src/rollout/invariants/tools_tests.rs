@@ -2,7 +2,7 @@
 
 use super::Rule::{self, S19};
 use super::fixtures::{OLD_PODS, OwnedScene, Trace, known, rules};
-use super::{What, s19_borrows_nothing, s19_waits};
+use super::{What, s19_borrows_nothing, s19_reports, s19_waits};
 
 /// The Pods of 10 and 11 are to be replaced, and the status includes that.
 fn waits() -> OwnedScene {
@@ -99,5 +99,46 @@ fn write_that_changes_the_spec_breaks_s19() {
         change(&mut trace.after);
         let judged = s19_borrows_nothing(&trace.before.scene(), &trace.after.scene());
         assert_eq!(rules([judged]), *expected, "{row}");
+    }
+}
+
+/// Everything is updated and ready, and the ClaimRollout is Ready.
+fn complete() -> OwnedScene {
+    let mut known = known();
+    [10, 11, 12].iter().for_each(|ordinal| known.done(*ordinal));
+    known.set().complete = true;
+    known
+}
+
+const REPORTED: &[Row] = &[
+    ("complete", |_| {}, &[]),
+    (
+        "the staged change cannot be read",
+        |it| it.set().unreadable = true,
+        &[S19],
+    ),
+    (
+        "what cannot be read is no target",
+        |it| (it.set().unreadable, it.set().target) = (true, None),
+        &[S19],
+    ),
+    ("the phase is not Complete", |it| it.set().complete = false, &[S19]),
+    ("a claim is not ready", |it| it.claim(10).capacity = 19, &[S19]),
+    ("a claim is missing", |it| it.without_claim(11), &[S19]),
+    (
+        "nothing is staged",
+        |it| (it.set().target, it.set().complete, it.claim(10).capacity) = (None, false, 9),
+        &[],
+    ),
+    ("there is no set", |it| it.set = None, &[]),
+];
+
+#[test]
+fn report_ready_before_the_end_breaks_s19() {
+    for (row, change, expected) in REPORTED {
+        let mut known = complete();
+        change(&mut known);
+        assert_eq!(rules([s19_reports(&known.scene(), true)]), *expected, "{row}");
+        assert_eq!(s19_reports(&known.scene(), false), Ok(()), "{row}");
     }
 }

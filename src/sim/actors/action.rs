@@ -67,6 +67,8 @@ pub(crate) enum UserAction {
     Reports(bool),
     /// Deletes the ClaimRollout, perhaps with its definition.
     DeleteReport,
+    /// Whether a newer version of the policy wrote what is staged, as during an upgrade.
+    Newer(bool),
     /// Writes a staged change. Without the policy, nothing checks it.
     Forge(ModelTarget),
     /// Writes the staged change of a previous set.

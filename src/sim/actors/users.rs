@@ -52,6 +52,7 @@ impl SimWorld {
                     complete: false,
                     policy: UpdatePolicy::InPlace,
                     uid,
+                    newer: false,
                 });
             }),
             UserAction::Replay => {
@@ -212,6 +213,9 @@ fn act_on_objects(api: &mut Api, action: UserAction, copied: &mut Option<StagedA
         UserAction::FreeDisk(ordinal) => api.edit_pod(ordinal.into(), |pod| pod.full = 0),
         UserAction::DeleteSet(orphan) => delete(api, orphan, copied),
         UserAction::Sibling(there) => change(&mut api.sibling, there),
+        UserAction::Newer(newer) => api.edit_set(|set| {
+            set.spec.staged.iter_mut().for_each(|change| change.newer = newer);
+        }),
         UserAction::Owned(owned) => api.edit_set(|set| set.owned = owned),
         UserAction::Quota(quota) => change(&mut api.quota, quota),
         UserAction::Expandable(expandable) => change(&mut api.expandable, expandable),

@@ -7,6 +7,10 @@ use crate::sim::names::{self, Names, SET};
 use crate::sim::objects::{ClaimObject, ModifyState, ResizeState, SetObjectSpec, StagedAnnotation, Uid};
 use crate::templates::{self, ClaimTemplate, keys};
 
+/// The version of a staged change, and the next one.
+const VERSION: &str = r#""version":1"#;
+const NEWER: &str = r#""version":2"#;
+
 /// The JSON of a claim.
 pub(super) fn claim_text(names: &mut Names, name: &str, claim: &ClaimObject) -> String {
     let mut object = json!({
@@ -113,6 +117,7 @@ pub(super) fn set_text(names: &mut Names, spec: &SetObjectSpec, owned: bool) -> 
 }
 
 fn staged_text(names: &mut Names, change: &StagedAnnotation) -> String {
+    let newer = change.newer;
     let change = templates::StagedChange {
         by: "alice".to_owned(),
         manager: "kubectl".to_owned(),
@@ -121,7 +126,10 @@ fn staged_text(names: &mut Names, change: &StagedAnnotation) -> String {
         uid: format!("u{}", change.uid),
         update_policy: change.policy,
     };
-    change.write().unwrap_or_default()
+    change.write().map_or_else(
+        |_| String::new(),
+        |text| if newer { text.replace(VERSION, NEWER) } else { text },
+    )
 }
 
 /// The set that the policy returns. Fields that the policy never edits are those of the request.
@@ -142,13 +150,16 @@ pub(super) fn read_set(object: &Value, asked: &SetObjectSpec) -> Option<SetObjec
 }
 
 fn read_staged(text: &str) -> Option<StagedAnnotation> {
+    let newer = templates::StagedChange::is_newer(text);
+    let text = text.replace(NEWER, VERSION);
     let of = |uid: Uid| {
-        let change = templates::StagedChange::read(text, &format!("u{uid}")).ok()?;
+        let change = templates::StagedChange::read(&text, &format!("u{uid}")).ok()?;
         Some(StagedAnnotation {
             target: names::target(&change.templates),
             complete: change.phase == templates::Phase::Complete,
             policy: change.update_policy,
             uid,
+            newer,
         })
     };
     of(1).or_else(|| of(2))

@@ -165,7 +165,7 @@ impl Instance {
             });
         }
         let report = InstanceMemory::latest(&mut self.memory, self.views.report);
-        if report.is_none() && set.staged_change().is_none() {
+        if report.is_none() && set.staged_change().or(set.unreadable()).is_none() {
             self.memory = Arc::new(InstanceMemory {
                 of: set.uid,
                 ..InstanceMemory::default()

@@ -176,6 +176,7 @@ fn staged_change(target: ModelTarget, complete: bool, uid: Uid) -> StagedAnnotat
         complete,
         policy: UpdatePolicy::InPlace,
         uid,
+        newer: false,
     }
 }
 

@@ -56,6 +56,8 @@ pub(crate) struct StagedAnnotation {
     pub(crate) policy: UpdatePolicy,
     /// The uid of the set that it belongs to.
     pub(crate) uid: Uid,
+    /// A newer version wrote it, so it cannot be read.
+    pub(crate) newer: bool,
 }
 
 /// A StatefulSet.
@@ -211,9 +213,16 @@ impl StagedAnnotation {
 }
 
 impl SetObject {
-    /// The staged change, if it belongs to this set.
+    /// The staged change, if it can be read and belongs to this set.
     pub(crate) fn staged_change(&self) -> Option<&StagedAnnotation> {
-        self.spec.staged.as_ref().filter(|change| change.uid == self.uid)
+        let staged = self.spec.staged.as_ref();
+        staged.filter(|change| change.uid == self.uid && !change.newer)
+    }
+
+    /// The staged change, if it cannot be read as one of this set.
+    pub(crate) fn unreadable(&self) -> Option<&StagedAnnotation> {
+        let staged = self.spec.staged.as_ref();
+        staged.filter(|_| self.staged_change().is_none())
     }
 
     /// The update policy in force.

@@ -61,6 +61,7 @@ impl Planted {
             Self::StatusOfBefore => seen.set.status.observed = true,
             Self::NextBeforePod => seen.set.spec.asynchronous = true,
             Self::SaysReadyAgain => seen.set.spec.ready = None,
+            Self::UnreadableIsWithdrawn if seen.set.unreadable().is_some() => seen.set.spec.staged = None,
             Self::StartOfReport => {
                 let unsure = seen.pods.iter_mut().flatten().filter(|pod| pod.age == BEFORE_REPORT);
                 unsure.for_each(|pod| pod.age = BEFORE_STAGING);

@@ -8,7 +8,7 @@ use crate::sim::workload::{
     workload,
 };
 
-pub(super) const OBSTACLES: [Workload; 34] = [
+pub(super) const OBSTACLES: [Workload; 35] = [
     workload(
         "quota",
         3,
@@ -294,6 +294,18 @@ pub(super) const OBSTACLES: [Workload; 34] = [
             (Now, UserAction::DeletePod(1)),
             (Quiet, UserAction::DeleteReport),
             (Quiet, UserAction::Pause(false)),
+        ],
+    ),
+    workload(
+        "newer-policy-on-the-way",
+        3,
+        ONE,
+        |_| {},
+        &[
+            (Now, UserAction::Both(one(3), 1)),
+            (Written(1), UserAction::Newer(true)),
+            (Quiet, UserAction::Scale(4)),
+            (Quiet, UserAction::Newer(false)),
         ],
     ),
     workload(
