@@ -17,7 +17,7 @@
 //! | S9 | no write from an outdated view | [`s9_not_stale`], [`Ledger::s9_asked_for`] |
 //! | S10 | no write to an object that is being deleted | [`s10_not_terminating`] |
 //! | S11 | two controllers | all of these, with two controllers running |
-//! | S12 | no needless writes | [`s12_no_write_for_nothing`], [`s12_writes`] |
+//! | S12 | no needless writes | [`s12_no_write_for_nothing`], [`s12_reads_nothing`], [`s12_writes`] |
 //! | S13 | back off, report once | [`s13_backs_off`], [`s13_reports_once`], [`s13_fits`] |
 //! | S19 | a tool that waits never reports done while Pods wait | [`s19_waits`], [`s19_reports`], [`s19_borrows_nothing`] |
 //! | L1 | the target is reached, and stays | [`l1_reached`], [`l1_follows_hand`] |
@@ -39,8 +39,8 @@ pub use facts::{Broken, ClaimFacts, Id, PodFacts, Rule, Scene, SetFacts, StatusF
 pub use gate::{s7_gate, s7_keeps_no_other};
 pub use ledger::Ledger;
 pub use liveness::{
-    Attempt, EmittedEvent, Tally, l1_follows_hand, l1_reached, l5_stops_no_other, s12_writes, s13_backs_off,
-    s13_reports_once,
+    Attempt, EmittedEvent, Tally, l1_follows_hand, l1_reached, l5_stops_no_other, s12_reads_nothing, s12_writes,
+    s13_backs_off, s13_reports_once,
 };
 pub use quota::s13_fits;
 pub use requests::{

@@ -127,6 +127,7 @@ impl Instance {
         view_uids(&mut self.views, each);
         let memory = Arc::make_mut(&mut self.memory);
         each(&mut memory.of);
+        set_uids(memory.settled.as_mut().map(|(set, _)| set), each);
         memory
             .written
             .iter_mut()
@@ -188,7 +189,7 @@ fn memory_versions(memory: &mut InstanceMemory, each: EachVersion<'_>) {
         denial.iter_mut().for_each(|denial| each(slot, &mut denial.version));
     }
     if let Some((set, report)) = &mut memory.settled {
-        each(SET, set);
+        each(SET, &mut set.version);
         each(REPORT, report);
     }
     if let Some(report) = &mut memory.report {

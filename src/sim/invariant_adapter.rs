@@ -1,17 +1,22 @@
 //! The adapter to the invariants: facts about the objects of the model.
 
+use std::hash::{Hash as _, Hasher as _};
+
+use rustc_hash::FxHasher;
+
 use super::api::{Api, WebhookEdit};
 use super::controller_view::ControllerView;
 use super::objects::{
-    ClaimObject, ClaimOwner, ModelTarget, ORDINALS, PodHealth, ResizeState, SLOTS, SetObject, Want, place, slot,
+    ClaimObject, ClaimOwner, ModelTarget, ORDINALS, PodHealth, ReportObject, ResizeState, SLOTS, SetObject, Version,
+    Want, place, slot,
 };
 use super::plan_decision::PlanDecision;
 use super::write::{ApiAnswer, DenialCause, Write};
 use crate::rollout::invariants::{
     Broken, ClaimFacts, Id, Ledger, PodFacts, Request, Scene, SetFacts, StatusFacts, Wanted, What, s1_never_smaller,
     s2_four_fields, s3_nothing_is_created, s4_nothing_is_deleted, s5_only_ours, s6_in_turn, s7_gate, s7_keeps_no_other,
-    s8_once, s9_not_stale, s10_not_terminating, s12_no_write_for_nothing, s13_fits, s19_borrows_nothing, s19_reports,
-    s19_waits,
+    s8_once, s9_not_stale, s10_not_terminating, s12_no_write_for_nothing, s12_reads_nothing, s13_fits,
+    s19_borrows_nothing, s19_reports, s19_waits,
 };
 use crate::templates::UpdatePolicy;
 
@@ -246,6 +251,21 @@ pub(crate) fn decision(seen: &ControllerView, decision: &PlanDecision) -> Result
     }
     let mut ordinals = first.into_iter().chain(applies);
     ordinals.try_for_each(|ordinal| s6_in_turn(&facts.scene(), u32::try_from(ordinal).unwrap_or(0)))
+}
+
+/// Checks that the claims of the set are read, although nothing was left to do for it at some time.
+pub(crate) fn reads(
+    settled: Option<(SetObject, Version)>,
+    set: Option<SetObject>,
+    report: Option<ReportObject>,
+) -> Result<(), Broken> {
+    let basis = |set: &SetObject, report: Version| {
+        let mut hasher = FxHasher::default();
+        (set.basis(), report).hash(&mut hasher);
+        hasher.finish()
+    };
+    let now = set.map(|set| basis(&set, report.map_or(0, |report| report.version)));
+    s12_reads_nothing(settled.map(|(set, report)| basis(&set, report)), now.unwrap_or(0))
 }
 
 /// Checks a request of ours against all guarantees about requests.

@@ -2,7 +2,7 @@
 
 use super::actors::action::UserAction;
 use super::actors::storage::Resizing;
-use super::api::{Api, WebhookEdit};
+use super::api::WebhookEdit;
 use super::controller::{Instance, NextReconcile};
 use super::decisions::Decisions;
 use super::invariant_adapter;
@@ -172,14 +172,8 @@ impl SimWorld {
         for action in actions {
             removed |= self.step(SimStep::User(action), decisions, log)?;
         }
-        // Claims of a complete rollout are not watched: the controller reads them again when the set changes.
-        if self
-            .api
-            .set
-            .is_some_and(|set| set.staged_change().is_some_and(|change| change.complete))
-        {
-            touch(&mut self.api);
-        }
+        // Claims of a complete rollout are not watched.
+        self.instances.iter_mut().for_each(Instance::check_again);
         Ok(removed)
     }
 
@@ -265,14 +259,6 @@ impl SimWorld {
             return Err(Broken { rule: Rule::L1, why });
         }
         Ok(())
-    }
-}
-
-/// Changes the version of the set.
-fn touch(api: &mut Api) {
-    let version = api.version();
-    if let Some(set) = &mut api.set {
-        set.version = version;
     }
 }
 

@@ -168,6 +168,18 @@ pub fn s12_writes(tally: &Tally) -> Result<(), Broken> {
     Broken::of(Rule::S12, format!("more writes than needed: {tally:?}"))
 }
 
+/// S12, for reads: the claims of a set for which nothing was left to do are not read again because its status has
+/// changed. The parameters identify everything else that is watched of the set: as it was then, if it was, and now.
+///
+/// # Errors
+/// [`Broken`] if nothing else has changed.
+pub fn s12_reads_nothing(settled: Option<Id>, now: Id) -> Result<(), Broken> {
+    if settled == Some(now) {
+        return Broken::of(Rule::S12, "read the claims of a settled set again".to_owned());
+    }
+    Ok(())
+}
+
 /// S13: a controller retries a failed apply after a pause, which doubles from one second to five minutes while neither
 /// the claim nor the target changes and the controller is not restarted.
 ///

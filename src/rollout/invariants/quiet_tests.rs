@@ -2,7 +2,7 @@
 
 use super::Rule::{S12, S13};
 use super::fixtures::rules;
-use super::{Attempt, EmittedEvent, Rule, Tally, s12_writes, s13_backs_off, s13_reports_once};
+use super::{Attempt, EmittedEvent, Rule, Tally, s12_reads_nothing, s12_writes, s13_backs_off, s13_reports_once};
 
 #[test]
 fn one_write_too_many_breaks_s12() {
@@ -25,6 +25,13 @@ fn one_write_too_many_breaks_s12() {
         let mut tally = most;
         change(&mut tally);
         assert_eq!(rules([s12_writes(&tally)]), [S12], "{tally:?}");
+    }
+}
+
+#[test]
+fn read_of_settled_set_breaks_s12() {
+    for (settled, expected) in [(None, &[][..]), (Some(1), &[]), (Some(2), &[S12])] {
+        assert_eq!(rules([s12_reads_nothing(settled, 2)]), expected, "{settled:?}");
     }
 }
 

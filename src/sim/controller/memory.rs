@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::sim::objects::{Age, ClaimObject, ModelTarget, ReportObject, SLOTS, Uid, Version};
+use crate::sim::objects::{Age, ClaimObject, ModelTarget, ReportObject, SLOTS, SetObject, Uid, Version};
+use crate::sim::planted::Planted;
 use crate::sim::write::{Apply, DenialCause};
 
 /// The memory of a set.
@@ -14,7 +15,8 @@ pub(crate) struct InstanceMemory {
     pub(crate) report: Option<ReportObject>,
     /// A watch has shown the report.
     pub(crate) report_seen: bool,
-    pub(crate) settled: Option<(Version, Version)>,
+    /// The set and the version of the report when nothing was left to do.
+    pub(crate) settled: Option<(SetObject, Version)>,
     pub(crate) denials: [Option<DeniedApply>; SLOTS],
     pub(crate) failures: u8,
 }
@@ -56,10 +58,27 @@ impl InstanceMemory {
     }
 
     /// Remembers that nothing is left to do.
-    pub(crate) fn settle(&mut self, set: Version, report: Version) {
-        self.settled = Some((set, report));
+    pub(crate) fn settle(&mut self, set: &SetObject, report: Version) {
+        self.settled = Some((
+            SetObject {
+                since_staged: 0,
+                ..*set
+            },
+            report,
+        ));
         self.written = [None; SLOTS];
         self.denials = [None; SLOTS];
+    }
+
+    /// Whether nothing is left to do for this set and this report. A planted bug counts every change of the set.
+    pub(crate) fn is_settled(&self, set: &SetObject, report: Version, planted: Option<Planted>) -> bool {
+        let same = |seen: &SetObject| match planted {
+            Some(Planted::StatusUnsettles) => seen.version == set.version,
+            _ => seen.basis() == set.basis(),
+        };
+        self.settled
+            .as_ref()
+            .is_some_and(|(seen, known)| same(seen) && *known == report)
     }
 
     /// Replaces outdated claims by remembered replies, and forgets replies that the watch has shown.

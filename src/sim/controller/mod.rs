@@ -152,7 +152,7 @@ impl Instance {
     }
 
     /// Whether nothing is left to do, or the set is unknown.
-    pub(crate) fn has_nothing_to_do(&mut self) -> bool {
+    pub(crate) fn has_nothing_to_do(&mut self, planted: Option<Planted>) -> bool {
         let Some(set) = self.views.set else {
             self.memory = Arc::default();
             self.open = false;
@@ -173,7 +173,16 @@ impl Instance {
             self.open = false;
             return true;
         }
-        self.memory.settled == Some((set.version, report.map_or(0, |report| report.version)))
+        let report = report.map_or(0, |report| report.version);
+        self.memory.is_settled(&set, report, planted)
+    }
+
+    /// Every few hours, a set that is settled is reconciled again: its claims are not watched.
+    pub(crate) fn check_again(&mut self) {
+        if self.alive && self.memory.settled.is_some() {
+            Arc::make_mut(&mut self.memory).settled = None;
+            self.requeue = NextReconcile::Now;
+        }
     }
 
     /// Starts a reconcile, if one is due.
@@ -182,7 +191,10 @@ impl Instance {
             return None;
         }
         self.requeue = NextReconcile::Never;
-        if self.has_nothing_to_do() {
+        if self.has_nothing_to_do(decisions.planted()) {
+            if self.memory.failures > 0 {
+                Arc::make_mut(&mut self.memory).failures = 0;
+            }
             return None;
         }
         let set = self.views.set?;
@@ -277,7 +289,7 @@ impl Instance {
         memory.failures = 0;
         if reconcile.settled {
             let report = memory.report.or(self.views.report);
-            memory.settle(reconcile.set.version, report.map_or(0, |report| report.version));
+            memory.settle(&reconcile.set, report.map_or(0, |report| report.version));
             self.open = false;
         }
         self.end(reconcile.requeue.map_or(NextReconcile::Never, NextReconcile::After));

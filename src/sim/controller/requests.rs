@@ -18,10 +18,15 @@ impl SimWorld {
     pub(crate) fn reconcile(&mut self, who: u8, decisions: &mut Decisions, log: &mut Log) -> Result<bool, Broken> {
         let instance = &mut self.instances[usize::from(who)];
         let due = instance.alive && instance.reconcile.is_none() && instance.requeue == NextReconcile::Now;
+        let settled = instance.memory.settled;
         if due {
             instance.views.room = self.api.room();
         }
         if let Some(decision) = instance.begin(decisions, self.recover) {
+            if decision.rolls_out {
+                let report = instance.memory.report.or(instance.views.report);
+                invariant_adapter::reads(settled, instance.views.set, report)?;
+            }
             log.decided(who, &decision, &instance.views, instance.views.set, decisions);
             if instance.reconcile.is_none() {
                 log.emitted(usize::from(who));

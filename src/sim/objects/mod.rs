@@ -231,6 +231,17 @@ impl SetObject {
         self.spec.policy.or(staged).unwrap_or_default()
     }
 
+    /// What a controller that has nothing left to do still watches, as `controller::settled::Basis`: everything but the
+    /// status.
+    pub(crate) fn basis(&self) -> Self {
+        Self {
+            version: 0,
+            since_staged: 0,
+            status: SetObjectStatus::default(),
+            ..*self
+        }
+    }
+
     /// Time passes since the change was staged.
     pub(crate) fn age(&mut self, seconds: Age) {
         self.since_staged = self.since_staged.saturating_add(seconds).min(OLDEST);
