@@ -27,6 +27,9 @@ pub(crate) struct Api {
     pub(crate) expandable: bool,
     /// The policy and its gate are registered.
     pub(crate) policy: bool,
+    /// The policy knows the account of our controller (`controllerAccounts`); otherwise, it takes the controller for a
+    /// user.
+    pub(crate) known: bool,
     /// The StatefulSet controller supports `maxUnavailable`, the default since 1.37.
     pub(crate) max_unavailable: bool,
     /// What a webhook changes in an apply on a claim.
@@ -85,6 +88,7 @@ impl Api {
             quota: u8::MAX,
             expandable: true,
             policy: true,
+            known: true,
             max_unavailable: false,
             webhook: WebhookEdit::No,
             reports: true,

@@ -62,8 +62,12 @@ pub(crate) fn simplify(world: &mut SimWorld) {
         if let Some(reconcile) = &mut instance.reconcile {
             Arc::make_mut(reconcile).set.since_staged = 0;
         }
-        if instance.memory.failures > 0 || instance.memory.denials.iter().any(Option::is_some) {
+        let has_denials = instance.memory.denials.iter().any(Option::is_some) || instance.memory.undone.is_some();
+        if instance.memory.failures > 0 || has_denials {
             let memory = Arc::make_mut(&mut instance.memory);
+            if let Some(undone) = &mut memory.undone {
+                (undone.attempts, undone.age) = (1, if undone.age >= 1 { 301 } else { 0 });
+            }
             memory.failures = 0;
             for denial in memory.denials.iter_mut().flatten() {
                 denial.attempts = 1;

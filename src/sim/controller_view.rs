@@ -1,7 +1,7 @@
 //! The view of a controller as the key of a question to `plan`: uids and versions are renamed and times are coarse,
 //! so that equal questions are asked once.
 
-use super::controller::memory::InstanceMemory;
+use super::controller::memory::{InstanceMemory, UndoneWrite};
 use super::objects::{
     Age, ClaimObject, ClaimOwner, ORDINALS, PodHealth, PodObject, ReportObject, SLOTS, SetObject, SetObjectStatus,
     Share, Uid, Version, place,
@@ -35,6 +35,8 @@ pub(crate) struct ControllerView {
     pub(crate) foreign_mounts: u16,
     pub(crate) sibling: bool,
     pub(crate) denials: [Option<SeenDenial>; SLOTS],
+    /// The last write to the set, if somebody undid it.
+    pub(crate) undone: Option<UndoneWrite>,
     pub(crate) previous: Option<u32>,
     pub(crate) recover: bool,
     /// The Gi that the quota has left; `None` without a quota.
@@ -77,6 +79,10 @@ pub(crate) fn project(
         foreign_mounts: views.foreign_mounts,
         sibling: views.sibling,
         denials: [None; SLOTS],
+        undone: memory.undone.map(|undone| UndoneWrite {
+            age: undone.age.min(301),
+            ..undone
+        }),
         previous: report
             .filter(|report| report.set == set.uid)
             .map(|report| report.content),

@@ -302,8 +302,9 @@ pub(crate) fn request(
     ledger.s9_asked_for(&request, &was)?;
     ledger.s6_order(&request, &was)?;
     s19_borrows_nothing(&was, &is)?;
-    // A write that a webhook takes back is not an empty one.
-    if before.webhook == WebhookEdit::No {
+    // A write that a webhook or the policy takes back is not an empty one.
+    let undoes = before.policy && !before.known;
+    if before.webhook == WebhookEdit::No && !undoes {
         s12_no_write_for_nothing(&request)?;
     }
     s9_not_stale(&request)

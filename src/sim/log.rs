@@ -15,6 +15,9 @@ use super::write::{ApiAnswer, Apply, DenialCause, Write};
 use crate::rollout::Reason;
 use crate::rollout::invariants::{Attempt, EmittedEvent};
 
+/// Stands for the set among the attempts.
+const OF_SET: u64 = u64::MAX;
+
 /// The log.
 #[derive(Debug, Default)]
 pub(crate) struct Log {
@@ -181,6 +184,12 @@ impl Log {
                 },
             );
         }
+        if matches!(write, Write::StagedChange { .. } | Write::Ready { .. }) && fate == RequestFate::Answered {
+            self.annotated(
+                answer == ApiAnswer::Done,
+                after.set.is_some_and(|set| write.is_in(&set)),
+            );
+        }
         self.line(|| {
             let fate = match fate {
                 RequestFate::Answered => String::new(),
@@ -215,6 +224,20 @@ impl Log {
                 claim,
                 version,
                 revision,
+            });
+        }
+    }
+
+    /// Counts attempts of writes to the set while somebody undoes them.
+    fn annotated(&mut self, done: bool, stored: bool) {
+        if done && stored {
+            self.attempts.retain(|attempt| attempt.claim != OF_SET);
+        } else if done {
+            self.attempts.push(Attempt {
+                at: self.now,
+                claim: OF_SET,
+                version: 0,
+                revision: 0,
             });
         }
     }

@@ -276,6 +276,8 @@ fn action(random: &mut Random, world: &SimWorld) -> UserAction {
             UserAction::Reports(false),
             UserAction::Reports(true),
             UserAction::DeleteReport,
+            UserAction::Known(false),
+            UserAction::Known(true),
             UserAction::Newer(true),
             UserAction::Newer(false),
             UserAction::Forge(target_of(1)),

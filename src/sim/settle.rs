@@ -47,9 +47,10 @@ impl SimWorld {
                 continue;
             }
             quiet = if self.is_retrying() { 0 } else { quiet + 1 };
-            let is_late = log.doubtful || log.crossed || self.instances[1].alive;
+            let is_late = log.doubtful || log.crossed || self.instances[1].alive || !self.api.known;
             if quiet == 4 && is_late && self.is_forgotten(decisions) {
-                // A controller with an older view has written an older `ready`: the StatefulSet controller retries.
+                // A controller with an older view has written an older `ready`, or the policy undoes it: the
+                // StatefulSet controller retries.
                 quiet = 0;
                 self.step(SimStep::Retry, decisions, log)?;
                 continue;
@@ -95,8 +96,9 @@ impl SimWorld {
             usize::from(set.spec.partition)
         };
         let refused = |slot: usize| self.instances.iter().any(|one| one.memory.denials[slot].is_some());
+        let undone = self.instances.iter().any(|one| one.memory.undone.is_some());
         let mut slots = (0..SLOTS).filter(|slot| place(*slot).1 >= from);
-        self.instances[1].alive && slots.any(refused)
+        self.instances[1].alive && (undone || slots.any(refused))
     }
 
     /// A write has no answer, and does not count as denied yet.
@@ -147,6 +149,7 @@ impl SimWorld {
             UserAction::Quota(u8::MAX),
             UserAction::Expandable(true),
             UserAction::Registered(true),
+            UserAction::Known(true),
             UserAction::Webhook(WebhookEdit::No),
             UserAction::Reports(true),
             UserAction::Newer(false),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
+use super::controller::memory::UndoneWrite;
 use super::controller_view::{
     BEFORE_REPORT, BEFORE_STAGING, ControllerView, NOW, OTHER, SEEN, STAGED, STARTED, SeenDenial, VERSION,
 };
@@ -19,7 +20,7 @@ use crate::claims::quota::Quota;
 use crate::json::{Map, Value};
 use crate::rollout::Refusal;
 use crate::rollout::snapshot::{self, PodManagement, Strategy, Trouble};
-use crate::rollout::{Budgets, PodView, Quotas, SetView, Sibling, Snapshot};
+use crate::rollout::{Budgets, Idle, PodView, Quotas, SetView, Sibling, Snapshot};
 use crate::templates::rules::Shrink;
 use crate::templates::{
     MaxInMotion, ProgressDeadline, Ready, Restart, Revision, StagedChange, StagedError, Sync, keys,
@@ -58,7 +59,7 @@ pub(crate) fn snapshot(texts: &mut Texts, seen: &ControllerView) -> Snapshot {
     let mut snapshot = Snapshot {
         now: NOW,
         settings: Arc::clone(&SETTINGS[usize::from(seen.recover)]),
-        halted: None,
+        halted: seen.undone.and_then(halted),
         write_refused: None,
         not_evicted: None,
         staged_at: Some(STAGED),
@@ -109,6 +110,16 @@ pub(crate) fn snapshot(texts: &mut Texts, seen: &ControllerView) -> Snapshot {
         snapshot.pods.insert(name.clone(), PodView { name, ..view });
     }
     snapshot
+}
+
+/// Nothing is done until it is time to retry a write that somebody undid.
+fn halted(undone: UndoneWrite) -> Option<Idle> {
+    let last = i64::try_from(NOW).unwrap_or(0) - i64::from(undone.age);
+    let retry_at = snapshot::retry_at(undone.attempts.into(), u64::try_from(last).unwrap_or(0), NOW);
+    (retry_at > NOW).then(|| Idle::WriteUndone {
+        what: "the annotation".to_owned(),
+        retry_at,
+    })
 }
 
 /// A quota with the given room.

@@ -1,6 +1,6 @@
 //! The writes of our controller, and what the API server answers to them.
 
-use super::objects::{ClaimObject, ModelTarget, StagedAnnotation, Uid, Version};
+use super::objects::{ClaimObject, ModelTarget, SetObject, StagedAnnotation, Uid, Version};
 
 /// A write of our controller, with the uid and version that it was decided for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -47,6 +47,17 @@ pub(crate) struct Apply {
     pub(crate) others: u8,
     /// The apply takes back a growth.
     pub(crate) taken_back: bool,
+}
+
+impl Write {
+    /// Whether the set has what a write to its annotations sent.
+    pub(crate) fn is_in(&self, set: &SetObject) -> bool {
+        match *self {
+            Self::StagedChange { change, .. } => set.spec.staged == change,
+            Self::Ready { ready, .. } => set.spec.ready == ready,
+            _ => true,
+        }
+    }
 }
 
 impl Apply {

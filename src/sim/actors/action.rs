@@ -61,6 +61,8 @@ pub(crate) enum UserAction {
     BadClass(u8),
     /// Registers or unregisters the policy.
     Registered(bool),
+    /// Adds the account of our controller to the settings of the policy, or removes it.
+    Known(bool),
     /// Changes what a webhook does to applies on claims.
     Webhook(WebhookEdit),
     /// Whether reports can be written.

@@ -220,6 +220,7 @@ fn act_on_objects(api: &mut Api, action: UserAction, copied: &mut Option<StagedA
         UserAction::Quota(quota) => change(&mut api.quota, quota),
         UserAction::Expandable(expandable) => change(&mut api.expandable, expandable),
         UserAction::Registered(registered) => change(&mut api.policy, registered),
+        UserAction::Known(known) => change(&mut api.known, known),
         UserAction::Webhook(webhook) => change(&mut api.webhook, webhook),
         UserAction::Reports(written) => change(&mut api.reports, written),
         UserAction::DeleteReport => api.report.take().is_some(),

@@ -19,6 +19,15 @@ pub(crate) struct InstanceMemory {
     pub(crate) settled: Option<(SetObject, Version)>,
     pub(crate) denials: [Option<DeniedApply>; SLOTS],
     pub(crate) failures: u8,
+    /// The last write to the set, if somebody undid it.
+    pub(crate) undone: Option<UndoneWrite>,
+}
+
+/// A write to the set that somebody undid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct UndoneWrite {
+    pub(crate) attempts: u8,
+    pub(crate) age: Age,
 }
 
 /// An apply that was denied.
@@ -30,6 +39,14 @@ pub(crate) struct DeniedApply {
     pub(crate) cause: DenialCause,
     pub(crate) attempts: u8,
     pub(crate) age: Age,
+}
+
+impl UndoneWrite {
+    /// One more attempt.
+    pub(crate) fn again(before: Option<Self>) -> Self {
+        let attempts = before.map_or(0, |before| before.attempts).saturating_add(1).min(12);
+        Self { attempts, age: 0 }
+    }
 }
 
 impl InstanceMemory {

@@ -142,11 +142,13 @@ impl Instance {
 
     /// The clock jumps. Timers do not follow it.
     pub(crate) fn jump(&mut self, seconds: Age) -> bool {
-        if self.memory.denials.iter().all(Option::is_none) {
+        if self.memory.denials.iter().all(Option::is_none) && self.memory.undone.is_none() {
             return false;
         }
-        for denial in Arc::make_mut(&mut self.memory).denials.iter_mut().flatten() {
-            denial.age = grow(denial.age, seconds);
+        let memory = Arc::make_mut(&mut self.memory);
+        let denials = memory.denials.iter_mut().flatten().map(|denial| &mut denial.age);
+        for age in denials.chain(memory.undone.iter_mut().map(|undone| &mut undone.age)) {
+            *age = grow(*age, seconds);
         }
         true
     }

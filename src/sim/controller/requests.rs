@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::memory::UndoneWrite;
 use super::{Instance, ModelRound, NextReconcile};
 use crate::rollout::Refusal;
 use crate::rollout::invariants::Broken;
@@ -53,7 +54,7 @@ impl SimWorld {
         };
         let before = self.api.clone();
         let answer = match fate {
-            RequestFate::Answered | RequestFate::ReplyLost | RequestFate::CrashAfter => self.api.answer(&write),
+            RequestFate::Answered | RequestFate::ReplyLost | RequestFate::CrashAfter => self.answer(&write, decisions),
             RequestFate::NeverSent | RequestFate::CrashBefore => ApiAnswer::Unsure,
             RequestFate::Conflict => ApiAnswer::Conflict,
             RequestFate::NotFound => ApiAnswer::NotFound,
@@ -78,6 +79,27 @@ impl SimWorld {
         }
         self.update_ledger();
         Ok(true)
+    }
+
+    /// The API server answers, after the policy: it puts annotations back that a user may not write.
+    fn answer(&mut self, write: &Write, decisions: &mut Decisions) -> ApiAnswer {
+        let of_set = matches!(write, Write::StagedChange { .. } | Write::Ready { .. });
+        if self.api.known || !self.api.policy || !of_set {
+            return self.api.answer(write);
+        }
+        let before = self.api.clone();
+        let answer = self.api.answer(write);
+        let (ApiAnswer::Done, Some(old), Some(sent)) = (answer, before.set, self.api.set) else {
+            return answer;
+        };
+        self.api = before;
+        match decisions.update(&old, sent.spec, self.recover.then_some(&self.api.claims)) {
+            Ok(spec) => {
+                self.api.edit_set(|set| set.spec = spec);
+                answer
+            }
+            Err(cause) => ApiAnswer::Refused(cause),
+        }
     }
 
     /// Handles the answer to a write.
@@ -127,8 +149,12 @@ impl SimWorld {
             {
                 instance.unanswered(write)
             }
-            (Write::Delete { .. } | Write::Partition { .. }, _)
-            | (Write::StagedChange { .. } | Write::Ready { .. }, ApiAnswer::Done) => ModelRound::Nothing,
+            (Write::Delete { .. } | Write::Partition { .. }, _) => ModelRound::Nothing,
+            (Write::StagedChange { .. } | Write::Ready { .. }, ApiAnswer::Done) => {
+                let compares = planted != Some(Planted::UndoneNotCompared);
+                let undone = compares && self.api.set.is_some_and(|set| !write.is_in(&set));
+                instance.written(undone)
+            }
             (Write::Report { .. }, ApiAnswer::Done) => {
                 Arc::make_mut(&mut instance.memory).report = self.api.report;
                 log.emitted(place);
@@ -166,6 +192,20 @@ impl Instance {
             Arc::make_mut(reconcile).failed = true;
         }
         ModelRound::Nothing
+    }
+
+    /// A write to the set was stored, or somebody undid it.
+    fn written(&mut self, undone: bool) -> ModelRound {
+        if !undone && self.memory.undone.is_none() {
+            return ModelRound::Nothing;
+        }
+        let memory = Arc::make_mut(&mut self.memory);
+        memory.undone = undone.then(|| UndoneWrite::again(memory.undone));
+        if undone {
+            ModelRound::Requeue
+        } else {
+            ModelRound::Nothing
+        }
     }
 
     /// Reports, unless the report is known already.

@@ -75,6 +75,7 @@ planted! {
     StartOfReport: "ours, once: with OnDelete, only the ClaimRollout shows since when the target is desired, and it was deleted", [Rule::L1];
     UnreadableIsWithdrawn: "ours, once: a staged change that cannot be read, as one of a newer version, counts as withdrawn", [Rule::S19];
     StatusUnsettles: "ours, once: PVCs and Pods are listed again whenever the status of a completed StatefulSet changes", [Rule::S12];
+    UndoneNotCompared: "ours, once: the policy takes the controller for a user and undoes what it writes, and it writes that again", [Rule::S13];
     GateSeesOldSet: "the gate reads the StatefulSet from a cache", [Rule::S7];
     GateSeesOldClaims: "the gate reads PVCs from a cache", [Rule::S7];
     GateSeesOtherClaims: "the gate reads the PVCs of another Pod", [Rule::S7];

@@ -8,7 +8,7 @@ use crate::sim::workload::{
     workload,
 };
 
-pub(super) const OBSTACLES: [Workload; 35] = [
+pub(super) const OBSTACLES: [Workload; 36] = [
     workload(
         "quota",
         3,
@@ -307,6 +307,13 @@ pub(super) const OBSTACLES: [Workload; 35] = [
             (Quiet, UserAction::Scale(4)),
             (Quiet, UserAction::Newer(false)),
         ],
+    ),
+    workload(
+        "account-is-unknown",
+        3,
+        ONE,
+        |world| world.api.known = false,
+        &[(Now, UserAction::Both(one(3), 1)), (Quiet, UserAction::Target(one(4)))],
     ),
     workload(
         "retention",
