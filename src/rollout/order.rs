@@ -80,8 +80,10 @@ impl<'a> Order<'a> {
                     break;
                 }
             }
-            // Kubernetes replaces this Pod first, so no Pod below it is replaced, and the order waits for none.
-            pods_follow &= !(replica.is_stuck() && is_on_its_way(snapshot, replica));
+            // Kubernetes replaces this Pod first, and the gate keeps it. So no Pod below it is replaced, and the order
+            // waits for none.
+            let is_kept = replica.is_stuck() && !replica.lets_pod_go();
+            pods_follow &= !(is_kept && is_on_its_way(snapshot, replica));
         }
         order
     }

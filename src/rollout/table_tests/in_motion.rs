@@ -286,6 +286,28 @@ const PODS: &[Row] = &[
         "nudge 1, ClaimExpansionFailed",
     ),
     (
+        "the gate lets the Pod of a stuck claim go: that Pod and the next are waited for",
+        |web| {
+            web.set.pod_management = PodManagement::Parallel;
+            old_pods(web, &[2, 1, 0]);
+            at_a_time(web, 2);
+            web.applied("data-web-2").resize = Some(Resize::NodeInfeasible);
+            web.done("data-web-1");
+        },
+        "nudge 2, ClaimExpansionFailed",
+    ),
+    (
+        "the gate keeps the Pod of a stuck claim: no Pod is waited for",
+        |web| {
+            web.set.pod_management = PodManagement::Parallel;
+            old_pods(web, &[2, 1, 0]);
+            at_a_time(web, 2);
+            infeasible(web, "data-web-2");
+            web.done("data-web-1");
+        },
+        "grow 0, ClaimExpansionFailed",
+    ),
+    (
         "a paused rollout keeps the named Pod",
         |web| {
             web.set.strategy = Strategy::Recreate;
