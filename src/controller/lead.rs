@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use futures::channel::mpsc;
 use futures::{FutureExt, StreamExt};
@@ -63,7 +64,7 @@ pub(super) async fn lead(
 
     // Reports are read before the first decision. Otherwise the same Events would be emitted again.
     tokio::select! {
-        lists = first_lists(&context) => lists?,
+        lists = first_lists(&context, REPORTS) => lists?,
         () = stop.clone() => return Ok(()),
     }
     health.set_ready();
@@ -140,18 +141,23 @@ pub(super) fn context(
     }
 }
 
-/// Waits until the first lists are complete.
-async fn first_lists(context: &Context) -> Result<(), Error> {
+/// How long the first reconcile waits for the reports. Without their definition, their list fails for ever.
+const REPORTS: Duration = Duration::from_secs(60);
+
+/// Waits until the first lists are complete. No write depends on the reports, so they are waited for only this long.
+async fn first_lists(context: &Context, reports: Duration) -> Result<(), Error> {
     context
         .sets
         .wait_until_ready()
         .await
         .map_err(|_| Error::Watch("statefulsets"))?;
-    context
-        .rollouts
-        .wait_until_ready()
-        .await
-        .map_err(|_| Error::Watch("claimrollouts"))
+    match tokio::time::timeout(reports, context.rollouts.wait_until_ready()).await {
+        Ok(listed) => listed.map_err(|_| Error::Watch("claimrollouts")),
+        Err(_) => {
+            tracing::warn!("failed to list the ClaimRollouts, continuing without them: Events may be emitted again");
+            Ok(())
+        }
+    }
 }
 
 /// The sets to forget.
