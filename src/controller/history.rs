@@ -177,8 +177,11 @@ fn controller_revision(
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{ApiOutcome, Revision, TRIES, is_due, number_of, unkept};
+    use kube::ResourceExt as _;
+
+    use super::{ApiOutcome, Revision, StagedChange, TRIES, controller_revision, is_due, number_of, unkept};
     use crate::controller::fixtures;
+    use crate::templates::{Phase, UpdatePolicy};
 
     #[test]
     fn number_of_a_target_is_its_generation_up_to_the_limit() {
@@ -186,6 +189,28 @@ mod tests {
             let rollout = fixtures::rollout(&json!({"name": "web", "generation": generation}), &Value::Null);
             assert_eq!(number_of(&rollout, limit), expected, "{generation} of {limit}");
         }
+    }
+
+    /// Otherwise, OpenShift asks for a right on the finalizers of ClaimRollouts.
+    #[test]
+    fn owner_of_kept_target_does_not_block_its_deletion() {
+        let set = serde_json::from_value(json!({"metadata": {"name": "web", "namespace": "default"}})).unwrap();
+        let rollout = fixtures::rollout(&json!({"name": "web", "uid": "r"}), &Value::Null);
+        let change = StagedChange {
+            by: "alice".to_owned(),
+            manager: "kubectl".to_owned(),
+            phase: Phase::RollingOut,
+            templates: Vec::new(),
+            uid: "u".to_owned(),
+            update_policy: UpdatePolicy::InPlace,
+        };
+        let kept = controller_revision(&set, &rollout, &change, 1);
+        let owners: Vec<_> = kept.owner_references().iter().collect();
+        let [owner] = owners[..] else { panic!("{owners:?}") };
+        assert_eq!(
+            (&*owner.uid, owner.controller, owner.block_owner_deletion),
+            ("r", Some(true), None)
+        );
     }
 
     #[test]

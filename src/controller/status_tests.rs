@@ -1,7 +1,8 @@
 use kube::CustomResourceExt as _;
 use serde_json::{Value, json};
 
-use super::{ClaimRollout, ClaimRolloutStatus, ReplacementStatus, essence, status, time};
+use super::{ClaimRollout, ClaimRolloutStatus, ReplacementStatus, essence, owner, status, time};
+use crate::controller::slim_set::SlimSet;
 use crate::rollout::fixtures::web;
 use crate::rollout::snapshot::{Resize, Snapshot};
 use crate::rollout::{Progress, plan};
@@ -55,6 +56,16 @@ fn new_target_is_not_ready_because_the_previous_one_was() {
     ];
     assert_eq!((found, after.observed_generation), (expected.into(), 2));
     assert!(after.conditions.iter().all(|condition| !condition.reason.is_empty()));
+}
+
+/// OpenShift denies an owner reference that blocks the deletion of its owner, unless the account may update the
+/// finalizers of the owner.
+#[test]
+fn owner_of_report_needs_no_right_on_the_statefulset() {
+    let set: SlimSet = serde_json::from_value(json!({"metadata": {"name": "web", "uid": "u"}})).unwrap();
+    let owner = serde_json::to_value(owner(&set)).unwrap();
+    let expected = json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web", "uid": "u"});
+    assert_eq!(owner, expected);
 }
 
 #[test]

@@ -280,6 +280,8 @@ mod tests {
             ("list statefulsets.apps", false),
             ("patch persistentvolumeclaims", false),
             ("patch claimrollouts.claim-rollout.io/status", false),
+            // No request shows it: OpenShift asks for it where a ClaimRollout gets another owner.
+            ("delete claimrollouts.claim-rollout.io", false),
             ("watch storageclasses.storage.k8s.io", false),
             ("create leases.coordination.k8s.io", true),
             ("get leases.coordination.k8s.io/claim-rollout-controller", true),
