@@ -116,12 +116,22 @@ impl SceneFacts {
         }
     }
 
+    /// Claims that the decision saw with a previous Pod as owner are not ours; stored ones may have been seen before.
+    fn owned_by_previous_pods(&mut self, seen: &ControllerView) {
+        for claim in &mut self.claims {
+            let (slot, ordinal) = place_of(claim);
+            if let Some(ClaimOwner::Pod(uid)) = seen.claims[slot].map(|claim| claim.owner) {
+                let pod = seen.pods[ordinal].filter(|pod| pod.set == seen.set.uid);
+                claim.ours &= pod.is_some_and(|pod| pod.uid == uid);
+            }
+        }
+    }
+
     /// Claims that others changed during the last apply, as a controller knows. They are stuck and not updated, even
     /// if the label was stored: a webhook may keep a size that was to be taken back.
     pub(crate) fn changed_by_others(&mut self, changed: &dyn Fn(usize) -> bool) {
-        let place = |number: u32| usize::try_from(number).unwrap_or(0);
         for claim in &mut self.claims {
-            if changed(slot(place(claim.template), place(claim.ordinal))) {
+            if changed(place_of(claim).0) {
                 (claim.stuck, claim.revision) = (true, Some(Id::MAX));
             }
         }
@@ -136,6 +146,13 @@ impl SceneFacts {
             room: self.room,
         }
     }
+}
+
+/// The slot and the ordinal of a claim.
+fn place_of(claim: &ClaimFacts) -> (usize, usize) {
+    let number = |number: u32| usize::try_from(number).unwrap_or(0);
+    let (template, ordinal) = (number(claim.template), number(claim.ordinal));
+    (slot(template, ordinal), ordinal)
 }
 
 /// The revision of a claim. A partly stored apply of ours has none of the targets.
@@ -241,6 +258,7 @@ pub(crate) fn decision(seen: &ControllerView, decision: &PlanDecision) -> Result
         ..Api::new()
     };
     let mut facts = SceneFacts::of(&api, &|slot| seen.denials[slot].is_some());
+    facts.owned_by_previous_pods(seen);
     facts.changed_by_others(&|slot| {
         seen.denials[slot].is_some_and(|denial| denial.same && denial.cause == DenialCause::Changed)
     });
