@@ -7,6 +7,7 @@ mod files;
 mod plans;
 mod reaching;
 mod replacing;
+mod retrying;
 mod shown;
 mod watching;
 mod withdrawal;
@@ -41,6 +42,7 @@ scenarios![Environment;
     replacing::plan_shows_what_prevents_a_replacement,
     replacing::replace_without_a_controller_keeps_pods_and_claims,
     replacing::replace_beside_a_controller_replaces_once,
+    retrying::retry_ends_the_pause_after_denied_writes,
     shown::document_shows_drift_and_watch_output,
     shown::document_shows_review_output,
     withdrawal::smaller_target_is_denied_with_a_reason,

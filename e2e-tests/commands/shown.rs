@@ -7,11 +7,11 @@ use crate::book::Book;
 use crate::cluster::eventually;
 use crate::scenarios::namespace::{PATIENCE, TestNamespace};
 
-const DOCUMENT: &str = "docs/commands.md";
+pub(super) const DOCUMENT: &str = "docs/commands.md";
 const REVIEW: &str = include_str!("../reviews/a-template-shrinks.json");
 
 /// Runs the next command, which must be this one, and compares its output.
-async fn types(book: &mut Book, ns: &TestNamespace<'_>, command: &str) -> anyhow::Result<()> {
+pub(super) async fn types(book: &mut Book, ns: &TestNamespace<'_>, command: &str) -> anyhow::Result<()> {
     let documented = book.expect(command)?;
     let words: Vec<&str> = command.split(' ').map(|word| word.trim_matches('\'')).collect();
     let output = match words[0] {

@@ -61,6 +61,7 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     ("resume", &[("web", "continue")]),
+    ("retry", &[("web", "after the cause of a denied write was removed")]),
     (
         "review",
         &[(

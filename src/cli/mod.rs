@@ -25,6 +25,7 @@ mod proxy;
 mod recorded;
 mod reference;
 mod replace;
+mod retry;
 mod review;
 mod revisions;
 mod service;
@@ -81,6 +82,7 @@ enum Command {
     Replace(replace::Arguments),
     /// Resume the rollouts of paused StatefulSets
     Resume(annotate::Arguments),
+    Retry(retry::Arguments),
     Review(review::Arguments),
     Status(status::Arguments),
     Undo(undo::Arguments),
@@ -131,6 +133,7 @@ fn dispatch(arguments: Arguments, parser: &clap::Command) -> ExitCode {
         Command::Reference(reference) => wait_for(async { reference::run(&reference) }),
         Command::Replace(replace) => replace::run(&arguments.cluster, &replace),
         Command::Resume(sets) => wait_for(annotate::run(&arguments.cluster, &sets, annotate::Annotate::Resume)),
+        Command::Retry(retry) => wait_for(retry::run(&arguments.cluster, &retry)),
         Command::Review(review) => review::run(&review),
         Command::Status(status) => status::run(&arguments.cluster, &status),
         Command::Undo(undo) => wait_for(undo::run(&arguments.cluster, &undo)),

@@ -94,6 +94,8 @@ pub(super) struct SetMemory {
     pub(super) write_denied: Option<Undone>,
     /// The last eviction of a Pod, if it was denied.
     pub(super) not_evicted: Option<Undone>,
+    /// The hash of the last [request to try again](super::retry).
+    asked: Option<u64>,
 }
 
 impl SetMemory {
@@ -130,6 +132,20 @@ impl SetMemory {
     pub(super) fn retry_now(&mut self, passes: impl Fn(&str, &Refusal) -> bool) {
         let due = self.denials.iter_mut().filter(|(claim, denial)| passes(claim, denial));
         due.for_each(|(_, denial)| denial.last = 0);
+    }
+
+    /// Ends all pauses after failures if this request to try again is new. Returns whether it is. A pause continues to
+    /// double if the write fails again.
+    pub(super) fn retry_if_new(&mut self, asked: Option<u64>) -> bool {
+        let is_new = asked.is_some() && asked != self.asked;
+        self.asked = asked;
+        if is_new {
+            self.retry_now(|_, _| true);
+            let faults = [&mut self.undone, &mut self.write_denied, &mut self.not_evicted];
+            faults.into_iter().flatten().for_each(Undone::retry_now);
+            self.quotas = None;
+        }
+        is_new
     }
 
     /// Stores the ClaimRollout that was written.
@@ -185,6 +201,8 @@ impl SetMemory {
             undone,
             write_denied,
             not_evicted,
+            // Without a pause, a request that is seen again ends nothing.
+            asked: _,
         } = self;
         let maps = written.is_empty() && unlisted.is_empty() && denials.is_empty() && modified.is_empty();
         let writes = rollout.is_none() && reported_at.is_none() && ended.is_none() && quotas.is_none();

@@ -7,6 +7,7 @@ use crate::controller::fixtures;
 use crate::controller::settled::{Basis, Settled};
 use crate::controller::slim_claim::SlimClaim;
 use crate::controller::slim_set::SlimSet;
+use crate::controller::undone::Undone;
 use crate::controller::views;
 use crate::rollout::{ApplyClaim, Refusal};
 use crate::templates::{ClaimName, Quantity, Revision};
@@ -78,6 +79,33 @@ fn denials_count_per_revision_and_end_with_the_claim() {
     assert_eq!((denial.attempts, denial.last), (2, 0));
     memory.overlay(&mut seen(claim("b", "9")));
     assert!(memory.denials.is_empty());
+}
+
+#[test]
+fn new_request_ends_every_pause_and_keeps_attempts() {
+    let mut memory = SetMemory::default();
+    let again = |before: Option<&Undone>| Some(Undone::again(before, "it".to_owned(), 100));
+    let twice = again(again(None).as_ref());
+    (memory.undone, memory.write_denied, memory.not_evicted) = (twice.clone(), twice.clone(), twice);
+    let denial = Refusal {
+        revision: Revision::from_text("one"),
+        resource_version: "9".to_owned(),
+        cause: "Forbidden".to_owned(),
+        message: "quota".to_owned(),
+        attempts: 9,
+        last: 100,
+    };
+    memory.denials.insert("a".to_owned(), denial);
+    let pauses = |memory: &SetMemory| {
+        let faults = [&memory.undone, &memory.write_denied, &memory.not_evicted];
+        let faults = faults.map(|fault| fault.as_ref().map(|fault| fault.retry_at(100)));
+        (memory.denials["a"].retry_at(100), memory.denials["a"].attempts, faults)
+    };
+    assert!(!memory.retry_if_new(None));
+    assert_eq!(pauses(&memory), (356, 9, [Some(102); 3]));
+    assert!(memory.retry_if_new(Some(1)));
+    assert_eq!(pauses(&memory), (256, 9, [Some(2); 3]), "counted from the epoch");
+    assert!(!memory.retry_if_new(Some(1)), "the same");
 }
 
 fn report(uid: &str, resource_version: &str) -> ClaimRollout {

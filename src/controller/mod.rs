@@ -15,6 +15,7 @@
 //! | `quotas`, `known_quotas`, `budgets`, `places` | quotas, and the limits of storage classes |
 //! | `read_events`, `claim_events` | Events of drivers about slow PVCs |
 //! | `writes`, `evict` | execution of a plan |
+//! | `retry` | requests of users to try again now |
 //! | `api_calls`, `undone` | calls of the API, their outcomes, and writes that others changed |
 //! | `admission`, `registered` | whether the policy or the guard is registered, and with which settings |
 //! | `replacing` | replacement of StatefulSets |
@@ -57,6 +58,7 @@ mod reconcile;
 mod registered;
 mod replacing;
 mod report;
+mod retry;
 mod scopes;
 mod settled;
 mod slim_claim;

@@ -36,6 +36,7 @@ pub(super) async fn reconcile(set: Arc<SlimSet>, context: Arc<Context>) -> Resul
     let result = if context.is_being_replaced(&set) {
         Ok(Next::await_change())
     } else {
+        context.retry_if_asked(&set).await;
         reconcile_set(&set, &context).await
     };
     context.metrics.reconciled(begun.elapsed().as_secs_f64());

@@ -34,6 +34,11 @@ impl Undone {
         }
     }
 
+    /// Ends the pause. It continues to double if the write fails again.
+    pub(super) fn retry_now(&mut self) {
+        self.last = 0;
+    }
+
     /// When the write is retried.
     pub(super) fn retry_at(&self, now: Seconds) -> Seconds {
         retry_at(self.attempts, self.last, now)

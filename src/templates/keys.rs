@@ -27,6 +27,8 @@ pub const STAGED: &str = "claim-rollout.io/staged";
 pub const PHASE: &str = "claim-rollout.io/phase";
 /// The last replica whose PVCs became ready while its Pod waited (controller; [`Ready`](super::Ready)).
 pub const READY: &str = "claim-rollout.io/ready";
+/// The annotation on a ClaimRollout: a user asks the controller to try again now (user; the controller removes it).
+pub const RETRY: &str = "claim-rollout.io/retry";
 /// The label on PVCs: the revision that was applied (controller).
 pub const REVISION: &str = "claim-rollout.io/revision";
 /// The annotation on PVCs: when we modified the PVC in the last 24 hours, if its storage class has a budget for that

@@ -59,7 +59,7 @@ const OF_USERS: [(&str, &str, &str); 8] = [
 ];
 
 /// Every other annotation and label: key, kind of object, writer, meaning.
-const OF_PROGRAMS: [(&str, &str, &str, &str); 8] = [
+const OF_PROGRAMS: [(&str, &str, &str, &str); 9] = [
     (
         keys::STAGED,
         "annotation on StatefulSets",
@@ -77,6 +77,12 @@ const OF_PROGRAMS: [(&str, &str, &str, &str); 8] = [
         "annotation on StatefulSets",
         "controller",
         "`REVISION.ORDINAL`: the last replica whose PVCs became ready while its Pod waited",
+    ),
+    (
+        keys::RETRY,
+        "annotation on ClaimRollouts",
+        "`claim-rollout retry`",
+        "asks the controller to [try again now](commands.md#retry-try-again-now); the controller removes it",
     ),
     (
         keys::REVISION,

@@ -81,6 +81,13 @@ impl Replacements {
         drop(self.places.acquire_many(PLACES).await);
     }
 
+    /// Ends the pause after a refusal.
+    pub(in super::super) fn retry_now(&self, set: &SlimSet) {
+        if let Some(State::Rests(rest)) = lock(&self.states).get_mut(&name_of(set)) {
+            rest.tried = 0;
+        }
+    }
+
     pub(super) fn due(&self, set: &SlimSet, now: Seconds) -> Due {
         let states = lock(&self.states);
         let state = states.get(&name_of(set));
