@@ -30,6 +30,8 @@ mod review;
 mod revisions;
 mod service;
 mod settings_in_use;
+#[cfg(test)]
+mod socks_tests;
 mod status;
 mod undo;
 mod version;
