@@ -27,6 +27,7 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         "drift",
         &[
             ("-A", "all namespaces"),
+            ("-l app=web", "those with this label"),
             ("web --exit-code", "fail if anything differs"),
         ],
     ),

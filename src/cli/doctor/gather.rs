@@ -67,7 +67,7 @@ impl Installation {
     /// the facts.
     pub(super) async fn gather(&self) -> anyhow::Result<InstallationFacts> {
         let mut unread = Vec::new();
-        let sets = read(&self.client, self.sets.as_deref(), &[]).await?;
+        let sets = read(&self.client, self.sets.as_deref(), &[], None).await?;
         let definition = self.definition().await;
         let webhooks = self.webhooks().await;
         let is_built_in = |webhooks: &Vec<InstalledWebhook>| webhooks.iter().any(|webhook| webhook.by == By::BuiltIn);

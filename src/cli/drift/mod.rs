@@ -31,6 +31,9 @@ pub(crate) struct Arguments {
     /// List differences across all namespaces
     #[arg(short = 'A', long, conflicts_with_all = ["names", "namespace"])]
     all_namespaces: bool,
+    /// Labels of the StatefulSets, such as app=web
+    #[arg(short = 'l', long, value_name = "LABELS", conflicts_with = "names")]
+    selector: Option<String>,
     /// Output format
     #[arg(short, long, value_name = "FORMAT")]
     output: Option<OutputFormat>,
@@ -55,7 +58,13 @@ pub(crate) fn run(cluster: &ClusterArguments, arguments: &Arguments) -> ExitCode
 async fn show(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Result<bool> {
     let (client, namespace) = cluster.connect().await?;
     let namespace = (!arguments.all_namespaces).then_some(namespace);
-    let seen = read::read(&client, namespace.as_deref(), &arguments.names).await?;
+    let seen = read::read(
+        &client,
+        namespace.as_deref(),
+        &arguments.names,
+        arguments.selector.as_deref(),
+    )
+    .await?;
     let found: Vec<(&DriftSet, Vec<Drift>)> = seen.iter().map(|seen| (seen, find(seen))).collect();
     print(&render::text(&found, arguments.output)?)?;
     eprintln!("{}", render::summary(&found));

@@ -16,13 +16,20 @@ use crate::templates::keys;
 /// Claims, by namespace and name.
 type ClaimsByName = BTreeMap<(String, String), Value>;
 
-/// Reads the sets of these names, or all if none is named, with the claims of their replicas, in one namespace or in
-/// all. The result is sorted by namespace and name.
+/// Reads the sets of these names, or all if none is named, that these labels select, with the claims of their replicas,
+/// in one namespace or in all. The result is sorted by namespace and name.
 ///
 /// # Errors
 /// If a named set is not found, or sets or claims cannot be read.
-pub(crate) async fn read(client: &Client, namespace: Option<&str>, names: &[String]) -> anyhow::Result<Vec<DriftSet>> {
-    let mut sets = list(client, namespace, "apps", "StatefulSet").await?;
+pub(crate) async fn read(
+    client: &Client,
+    namespace: Option<&str>,
+    names: &[String],
+    selector: Option<&str>,
+) -> anyhow::Result<Vec<DriftSet>> {
+    let mut selected = ListParams::default();
+    selected.label_selector = selector.map(str::to_owned);
+    let mut sets = list(client, namespace, ("apps", "StatefulSet"), &selected).await?;
     if !names.is_empty() {
         sets.retain(|set| names.iter().any(|name| set["metadata"]["name"] == name.as_str()));
     }
@@ -30,16 +37,21 @@ pub(crate) async fn read(client: &Client, namespace: Option<&str>, names: &[Stri
     if let Some(missing) = names.iter().find(missing) {
         bail!("StatefulSet {missing:?} not found");
     }
-    let claims = list(client, namespace, "", "PersistentVolumeClaim").await?;
+    let claims = list(client, namespace, ("", "PersistentVolumeClaim"), &ListParams::default()).await?;
     let claims: ClaimsByName = claims.into_iter().map(|claim| (path(&claim), claim)).collect();
     sets.sort_by_key(path);
     sets.iter().map(|set| seen(set, &claims)).collect()
 }
 
-/// Every object of a kind.
-async fn list(client: &Client, namespace: Option<&str>, group: &str, kind: &str) -> anyhow::Result<Vec<Value>> {
+/// The selected objects of a kind, given by group and name.
+async fn list(
+    client: &Client,
+    namespace: Option<&str>,
+    (group, kind): (&str, &str),
+    selected: &ListParams,
+) -> anyhow::Result<Vec<Value>> {
     let api = cluster::objects(client, namespace, &cluster::kind(group, "v1", kind));
-    let objects = api.list(&ListParams::default()).await?.into_iter();
+    let objects = api.list(selected).await?.into_iter();
     Ok(objects.map(serde_json::to_value).collect::<Result<_, _>>()?)
 }
 
