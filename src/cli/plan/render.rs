@@ -5,6 +5,7 @@ use super::report::{
     ReplacementOrigin, ReplacementReport, TargetReport,
 };
 use crate::cli::output::table;
+use crate::cli::program;
 use crate::templates::UpdatePolicy;
 use crate::templates::show::printable;
 
@@ -74,7 +75,10 @@ fn replaced(report: &PlanReport, replacement: &ReplacementReport) -> String {
     for ReplacementFault { reason, message } in &replacement.prevented_by {
         text += &format!("  not now: {reason}: {}\n", printable(message));
     }
-    text + "  not checked: the guard, and whether the API server would accept it (a dry run of claim-rollout replace does)\n"
+    let program = program();
+    text + &format!(
+        "  not checked: the guard, and whether the API server would accept it (a dry run of {program} replace does)\n"
+    )
 }
 
 fn headline(report: &PlanReport) -> String {
