@@ -174,8 +174,8 @@ pub(super) async fn user_without_rights_gets_an_error(env: &mut Environment) -> 
     let subjects: Vec<&str> = items.iter().filter_map(|item| item["subject"].as_str()).collect();
     let expected = [
         ASKED,
-        "rights",
         "deployments",
+        "rights",
         "policies of Kubewarden",
         "validatingadmissionpolicies",
         "storageclasses",

@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
+use super::cel;
 use super::deployed::Deployed;
-use super::finding::Finding;
+use super::finding::{Finding, Restore};
 use crate::claims::class::Known;
 use crate::templates::keys;
 
@@ -34,6 +35,8 @@ pub(crate) struct InstalledWebhook {
     pub(crate) fails_closed: bool,
     /// It has `matchConditions`.
     pub(crate) has_conditions: bool,
+    /// The expressions of `matchConditions`, which name accounts.
+    pub(crate) conditions: String,
     /// It has a `caBundle`.
     pub(crate) is_trusted: bool,
 }
@@ -115,11 +118,12 @@ impl InstalledWebhook {
             // The default of the API.
             fails_closed: webhook["failurePolicy"] != "Ignore",
             has_conditions: webhook["matchConditions"].as_array().is_some_and(|all| !all.is_empty()),
+            conditions: cel::conditions(&webhook["matchConditions"]),
             is_trusted: filled(&client["caBundle"]),
         })
     }
 
-    fn subject(&self) -> String {
+    pub(super) fn subject(&self) -> String {
         format!("{}[{}]", self.configuration, self.name)
     }
 
@@ -139,8 +143,9 @@ impl InstalledWebhook {
         }
     }
 
-    fn apply(&self) -> String {
-        format!("kubectl apply --server-side --force-conflicts -f {}", self.manifest())
+    /// The command that restores the webhook.
+    pub(super) fn apply(&self) -> Restore {
+        Restore::of(self.manifest())
     }
 }
 
@@ -176,12 +181,12 @@ fn of_probe(namespace: &str, webhooks: &[InstalledWebhook], probe: &Probe) -> Op
             let (found, fix) = match asked.next() {
                 Some(webhook) => (
                     format!("that it was accepted although {} is registered", webhook.subject()),
-                    format!("{}, and check that the server behind it runs", webhook.apply()),
+                    webhook.apply().then(", and check that the server behind it runs"),
                 ),
                 None => (
                     "that nothing calls it: templates cannot change, and annotations are not checked".to_owned(),
-                    "kubectl apply -k deploy/webhook, or with Kubewarden kubectl apply -f deploy/policy.yaml"
-                        .to_owned(),
+                    Restore::of("deploy/webhook")
+                        .by("kubectl apply -k deploy/webhook, or with Kubewarden kubectl apply -f deploy/policy.yaml"),
                 ),
             };
             Some(Finding::error(subject).but(expected, found).fix(fix))

@@ -3,23 +3,29 @@
 use serde_json::Value;
 
 use super::facts::InstallationFacts;
-use super::finding::Finding;
+use super::finding::{Finding, Restore};
 use crate::claims::class::Known;
+use crate::cli::program;
 
 const SUBJECT: &str = "customresourcedefinition/claimrollouts.claim-rollout.io";
-const FIX: &str = "claim-rollout crd | kubectl apply --server-side --force-conflicts -f -";
+
+/// The definition as this program prints it.
+fn fix() -> Restore {
+    let print = format!("{} crd | kubectl apply --server-side --force-conflicts -f -", program());
+    Restore::of("deploy/crd.yaml").by(print)
+}
 
 /// The fault of the definition. A definition with more fields than this program knows is newer, which is no fault.
 pub(super) fn judge(facts: &InstallationFacts) -> Option<Finding> {
     let stored = match &facts.definition {
         Known::Unknown => return None,
-        Known::Missing => return Some(Finding::error(SUBJECT).but("this definition", "none").fix(FIX)),
+        Known::Missing => return Some(Finding::error(SUBJECT).but("this definition", "none").fix(fix())),
         Known::Found(stored) => stored,
     };
     if let Some(path) = lacks(&stored["spec"], &facts.own_definition["spec"], "spec") {
-        let expected = "the output of `claim-rollout crd`";
+        let expected = format!("the output of `{} crd`", program());
         let found = format!("another {path}: the definition is older than this program");
-        return Some(Finding::error(SUBJECT).but(expected, found).fix(FIX));
+        return Some(Finding::error(SUBJECT).but(expected, found).fix(fix()));
     }
     let conditions = stored["status"]["conditions"].as_array();
     let established = |condition: &Value| condition["type"] == "Established" && condition["status"] == "True";

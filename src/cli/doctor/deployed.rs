@@ -3,10 +3,9 @@
 use kube::api::DynamicObject;
 use serde_json::Value;
 
+use super::finding::{Fix, Restore};
+use super::rights::{Account, PolicyServer};
 use crate::cli::settings_in_use::is_our_policy;
-
-/// The commands with this beginning need the manifests, and conflict with Helm.
-const APPLY: &str = "kubectl apply --server-side --force-conflicts -";
 
 /// Values of the chart that install a manifest which is not installed by default.
 const VALUES: [(&str, &str); 2] = [
@@ -19,6 +18,10 @@ const VALUES: [(&str, &str); 2] = [
 pub(crate) struct Deployed {
     /// The release of Helm; none if the installation was not made by Helm.
     pub(crate) release: Option<HelmRelease>,
+    /// The name of the ServiceAccount of the controller.
+    pub(crate) controller: Option<String>,
+    /// The name of the ServiceAccount of the built-in webhook.
+    pub(crate) webhook: Option<String>,
     /// Namespace and name of the Deployment of Kubewarden's controller.
     pub(crate) kubewarden: Option<(String, String)>,
     pub(crate) policy_servers: Vec<PolicyServer>,
@@ -33,16 +36,6 @@ pub(crate) struct HelmRelease {
     pub(crate) version: String,
 }
 
-/// A policy-server of Kubewarden.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct PolicyServer {
-    /// The name of its PolicyServer.
-    pub(crate) name: String,
-    pub(crate) namespace: String,
-    /// The name of its ServiceAccount.
-    pub(crate) account: String,
-}
-
 impl Deployed {
     /// Reads the Deployments of a cluster. The release is that of the installation in `home`.
     pub(super) fn read(deployments: &[DynamicObject], home: &str) -> Self {
@@ -55,6 +48,12 @@ impl Deployed {
             let image = pod["containers"][0]["image"].as_str().unwrap_or_default();
             if label("app.kubernetes.io/name") == Some("claim-rollout") && namespace == home {
                 found.release = found.release.or_else(|| release(deployment));
+                let account = pod["serviceAccountName"].as_str().unwrap_or("default").to_owned();
+                match label("app.kubernetes.io/component") {
+                    Some("controller") => found.controller = Some(account),
+                    Some("webhook") => found.webhook = Some(account),
+                    _ => {}
+                }
             } else if let Some(server) = name.strip_prefix("policy-server-") {
                 let account = pod["serviceAccountName"].as_str().unwrap_or("default");
                 found.policy_servers.push(PolicyServer {
@@ -70,30 +69,41 @@ impl Deployed {
     }
 
     /// The fix for this installation: Helm restores what it has installed.
-    pub(super) fn fix(&self, fix: String) -> String {
-        let Some(release) = &self.release else {
-            return fix;
+    pub(super) fn fix(&self, fix: Fix) -> String {
+        match (fix, &self.release) {
+            (Fix::Do(text), _) => text,
+            (Fix::Restore(restore), None) => restore.by_hand(),
+            (Fix::Restore(restore), Some(release)) => release.restores(&restore),
+        }
+    }
+
+    /// The name of the ServiceAccount that the Pods of this account use; that of the manifests without a Deployment.
+    pub(crate) fn account(&self, account: Account) -> &str {
+        let used = match account {
+            Account::Controller | Account::Replacing => &self.controller,
+            Account::Webhook => &self.webhook,
         };
-        let Some((before, manifest)) = fix.split_once(APPLY) else {
-            return fix;
-        };
-        // `f FILE` or `k FOLDER`, and what may follow it.
-        let (file, after) = match manifest[2..].find([' ', ',']) {
-            Some(end) => manifest[2..].split_at(end),
-            None => (&manifest[2..], ""),
-        };
-        // The other way for an installation by the chart.
-        let after = after.split(", or controller.").next().unwrap_or_default();
-        let mut values = VALUES.into_iter().filter(|(prefix, _)| file.starts_with(prefix));
-        let value = values.next().map_or("", |(_, value)| value);
-        let HelmRelease {
+        used.as_deref().unwrap_or(account.name())
+    }
+
+    /// The user name of this account, in an installation in this namespace.
+    pub(crate) fn user(&self, account: Account, home: &str) -> String {
+        format!("system:serviceaccount:{home}:{}", self.account(account))
+    }
+}
+
+impl HelmRelease {
+    fn restores(&self, Restore { manifest, then, .. }: &Restore) -> String {
+        let Self {
             namespace,
             name,
             version,
-        } = release;
+        } = self;
+        let mut values = VALUES.into_iter().filter(|(prefix, _)| manifest.starts_with(prefix));
+        let value = values.next().map_or("", |(_, value)| value);
         format!(
-            "{before}helm upgrade {name} oci://ghcr.io/claim-rollout/charts/claim-rollout --version {version} -n \
-             {namespace} --reuse-values{value}{after}"
+            "helm upgrade {name} oci://ghcr.io/claim-rollout/charts/claim-rollout --version {version} -n {namespace} \
+             --reuse-values{value}{then}"
         )
     }
 }
@@ -124,7 +134,7 @@ pub(super) fn servers_of_ours(policies: &[DynamicObject]) -> Vec<String> {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Deployed, HelmRelease, PolicyServer, servers_of_ours};
+    use super::{Account, Deployed, Fix, HelmRelease, PolicyServer, Restore, servers_of_ours};
 
     fn controller(namespace: &str) -> Value {
         json!({"metadata": {
@@ -178,36 +188,72 @@ mod tests {
     }
 
     #[test]
-    fn fix_of_a_release_is_a_command_of_helm() {
+    fn fix_of_a_part_is_for_the_installation() {
         let upgrade =
             "helm upgrade cr oci://ghcr.io/claim-rollout/charts/claim-rollout --version 0.1.0 -n ops --reuse-values";
-        let apply = "kubectl apply --server-side --force-conflicts -";
-        for (fix, expected) in [
-            (format!("{apply}f deploy/policy.yaml"), upgrade.to_owned()),
+        let apply = "kubectl apply --server-side --force-conflicts";
+        let of = |manifest| Restore::of(manifest);
+        for (fix, by_hand, by_helm) in [
             (
-                format!("{apply}f deploy/policy.yaml, and check that the server behind it runs"),
-                format!("{upgrade}, and check that the server behind it runs"),
+                Fix::from(of("deploy/policy.yaml")),
+                format!("{apply} -f deploy/policy.yaml"),
+                upgrade.to_owned(),
             ),
             (
-                format!("{apply}k deploy/guard"),
+                of("deploy/policy.yaml").then(", and check").into(),
+                format!("{apply} -f deploy/policy.yaml, and check"),
+                format!("{upgrade}, and check"),
+            ),
+            (
+                of("deploy/guard").into(),
+                format!("{apply} -k deploy/guard"),
                 format!("{upgrade} --set guard.enabled=true"),
             ),
             (
-                format!("{apply}f deploy/replace-sets.yaml, or controller.replaceSets=true in the chart"),
+                of("deploy/crd.yaml")
+                    .by("claim-rollout crd | kubectl apply -f -")
+                    .into(),
+                "claim-rollout crd | kubectl apply -f -".to_owned(),
+                upgrade.to_owned(),
+            ),
+            (
+                of("deploy/replace-sets.yaml").by("another way").into(),
+                "another way".to_owned(),
                 format!("{upgrade} --set controller.replaceSets=true"),
             ),
             (
-                "kubectl annotate sts web a-".to_owned(),
-                "kubectl annotate sts web a-".to_owned(),
+                "kubectl annotate".into(),
+                "kubectl annotate".to_owned(),
+                "kubectl annotate".to_owned(),
             ),
         ] {
             let helm = Deployed {
                 release: Some(release()),
                 ..Deployed::default()
             };
-            assert_eq!(helm.fix(fix.clone()), expected, "{fix}");
-            assert_eq!(Deployed::default().fix(fix.clone()), fix);
+            assert_eq!(helm.fix(fix.clone()), by_helm);
+            assert_eq!(Deployed::default().fix(fix), by_hand);
         }
+    }
+
+    #[test]
+    fn accounts_are_those_that_the_deployments_use() {
+        let of = |component: &str, account: Value| {
+            let mut deployment = controller("ops");
+            deployment["metadata"]["labels"]["app.kubernetes.io/component"] = json!(component);
+            deployment["spec"] = json!({"template": {"spec": {"serviceAccountName": account}}});
+            deployment
+        };
+        let found = deployed(&json!([of("controller", json!("mine")), of("webhook", json!(null))]));
+        for (account, expected) in [
+            (Account::Controller, "system:serviceaccount:ops:mine"),
+            (Account::Replacing, "system:serviceaccount:ops:mine"),
+            (Account::Webhook, "system:serviceaccount:ops:default"),
+        ] {
+            assert_eq!(found.user(account, "ops"), expected);
+        }
+        let user = Deployed::default().user(Account::Controller, "ops");
+        assert_eq!(user, "system:serviceaccount:ops:claim-rollout-controller");
     }
 
     #[test]

@@ -8,9 +8,9 @@ use serde_json::Value;
 
 use super::admission::{InstalledWebhook, Probe};
 use super::agreement::PlacedSettings;
-use super::deployed::{Deployed, PolicyServer};
+use super::deployed::Deployed;
 use super::guard::GuardPolicy;
-use super::rights::{Account, RbacRight};
+use super::rights::{Account, PolicyServer, RbacRight};
 use crate::claims::claim::Manager;
 use crate::claims::class::Known;
 use crate::cli::drift::find::DriftSet;

@@ -6,16 +6,84 @@ use serde::Serialize;
 
 use crate::templates::show::printable;
 
-/// A fault of an installation.
+/// A fault of an installation. Its fix is a value first, and a text for the installation at the end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Finding {
+pub(crate) struct Finding<F = Fix> {
     pub(crate) severity: Severity,
     /// The object with the fault, as kubectl names it.
     pub(crate) subject: String,
     pub(crate) expected: String,
     pub(crate) found: String,
     /// The command or the edit that fixes the fault.
-    pub(crate) fix: String,
+    pub(crate) fix: F,
+}
+
+/// How to fix a fault.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Fix {
+    /// A command or an edit, the same for every installation.
+    Do(String),
+    /// To restore a part of the installation.
+    Restore(Restore),
+}
+
+/// A part of the installation to restore: as it was installed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Restore {
+    /// The file or the folder with the manifests of the part.
+    pub(crate) manifest: &'static str,
+    /// Another command than to apply the manifest.
+    pub(crate) command: Option<String>,
+    /// What follows the command, such as a second step.
+    pub(crate) then: String,
+}
+
+impl Restore {
+    /// The part in this file or folder.
+    pub(crate) const fn of(manifest: &'static str) -> Self {
+        Self {
+            manifest,
+            command: None,
+            then: String::new(),
+        }
+    }
+
+    /// With another command than to apply the manifest, where no release of Helm contains it.
+    pub(crate) fn by(self, command: impl Into<String>) -> Self {
+        let command = Some(command.into());
+        Self { command, ..self }
+    }
+
+    /// Followed by this text.
+    pub(crate) fn then(self, then: impl Into<String>) -> Self {
+        let then = then.into();
+        Self { then, ..self }
+    }
+
+    /// The command for an installation by manifests.
+    pub(crate) fn by_hand(&self) -> String {
+        let flag = if self.manifest.ends_with(".yaml") { "-f" } else { "-k" };
+        let apply = || format!("kubectl apply --server-side --force-conflicts {flag} {}", self.manifest);
+        self.command.clone().unwrap_or_else(apply) + &self.then
+    }
+}
+
+impl From<String> for Fix {
+    fn from(text: String) -> Self {
+        Self::Do(text)
+    }
+}
+
+impl From<&str> for Fix {
+    fn from(text: &str) -> Self {
+        Self::Do(text.to_owned())
+    }
+}
+
+impl From<Restore> for Fix {
+    fn from(restore: Restore) -> Self {
+        Self::Restore(restore)
+    }
 }
 
 /// The severity of a finding.
@@ -35,7 +103,7 @@ impl Finding {
             subject: subject.into(),
             expected: String::new(),
             found: String::new(),
-            fix: String::new(),
+            fix: Fix::Do(String::new()),
         }
     }
 
@@ -57,13 +125,31 @@ impl Finding {
     }
 
     /// Adds the fix.
-    pub(super) fn fix(self, fix: impl Into<String>) -> Self {
+    pub(super) fn fix(self, fix: impl Into<Fix>) -> Self {
         let fix = fix.into();
         Self { fix, ..self }
     }
+
+    /// The finding with its fix as a text.
+    pub(super) fn rendered(self, render: impl FnOnce(Fix) -> String) -> Finding<String> {
+        let Self {
+            severity,
+            subject,
+            expected,
+            found,
+            fix,
+        } = self;
+        Finding {
+            severity,
+            subject,
+            expected,
+            found,
+            fix: render(fix),
+        }
+    }
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for Finding<String> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let severity = match self.severity {
             Severity::Error => "error",

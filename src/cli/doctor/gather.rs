@@ -74,14 +74,13 @@ impl Installation {
         let mut accounts = vec![Account::Controller];
         accounts.extend(sets.iter().any(asks).then_some(Account::Replacing));
         accounts.extend(webhooks.as_ref().is_ok_and(is_built_in).then_some(Account::Webhook));
+        let deployed = readable("deployments", self.deployments().await, &mut unread)?.unwrap_or_default();
         let mut lacking = Vec::new();
         for account in accounts {
-            let answer = self
-                .lacking(&account.user(&self.home), &self.home, account.rights()?)
-                .await;
+            let user = deployed.user(account, &self.home);
+            let answer = self.lacking(&user, &self.home, account.rights()?).await;
             lacking.extend(readable("rights", answer, &mut unread)?.map(|rights| (account, rights)));
         }
-        let deployed = readable("deployments", self.deployments().await, &mut unread)?.unwrap_or_default();
         let policies = readable("policies of Kubewarden", self.policies().await, &mut unread)?.unwrap_or_default();
         let servers = deployed::servers_of_ours(&policies);
         let mut policy_servers = Vec::new();

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::finding::Finding;
-use super::rights::Account;
+use super::cel;
+use super::finding::{Finding, Restore};
 use crate::claims::class::Known;
 
 /// The policies of the guard, and the manifests that contain them and their bindings.
@@ -41,25 +41,16 @@ impl GuardPolicy {
         let read = |policy: &Value| {
             let name = policy["metadata"]["name"].as_str()?;
             let part = parts().find(|part| is_it(part, name))?;
-            let conditions = policy["spec"]["matchConditions"].as_array().into_iter().flatten();
-            let conditions = conditions.filter_map(|condition| condition["expression"].as_str());
             Some(Self {
                 part,
                 name: name.to_owned(),
                 // The default of the API.
                 fails_closed: policy["spec"]["failurePolicy"] != "Ignore",
                 denies: bindings.iter().any(|binding| denies(&binding["spec"], name)),
-                conditions: conditions.collect::<Vec<_>>().join("\n"),
+                conditions: cel::conditions(&policy["spec"]["matchConditions"]),
             })
         };
         policies.iter().filter_map(read).collect()
-    }
-
-    /// True iff a condition has this user name as a whole CEL string.
-    fn knows(&self, account: &str) -> bool {
-        ['"', '\'']
-            .iter()
-            .any(|quote| self.conditions.contains(&format!("{quote}{account}{quote}")))
     }
 }
 
@@ -69,29 +60,28 @@ fn denies(binding: &Value, policy: &str) -> bool {
     binding["policyName"] == policy && actions.any(|action| action == "Deny")
 }
 
-/// Faults of the guard of the installation in this namespace. No guard at all is a choice; a part of the guard is a
-/// fault.
-pub(super) fn judge(namespace: &str, guard: &Known<Vec<GuardPolicy>>) -> Vec<Finding> {
+/// Faults of the guard. `account` is the user name of the controller. No guard at all is a choice; a part of the guard
+/// is a fault.
+pub(super) fn judge(account: &str, guard: &Known<Vec<GuardPolicy>>) -> Vec<Finding> {
     let Known::Found(policies) = guard else {
         return Vec::new();
     };
     if policies.is_empty() {
         let found = "none: only the policy protects staged changes";
         let finding = Finding::warning("validatingadmissionpolicies").but("the policies of the guard", found);
-        return vec![finding.fix("kubectl apply --server-side --force-conflicts -k deploy/guard")];
+        return vec![finding.fix(Restore::of("deploy/guard"))];
     }
-    let account = Account::Controller.user(namespace);
-    let of_policy = |(part, file): &(&str, &str)| {
+    let of_policy = |(part, file): &(&str, &'static str)| {
         let policy = policies.iter().find(|policy| policy.part == *part);
-        of_policy(part, file, policy, &account)
+        of_policy(part, file, policy, account)
     };
     POLICIES.iter().flat_map(of_policy).collect()
 }
 
-fn of_policy(part: &str, file: &str, policy: Option<&GuardPolicy>, account: &str) -> Vec<Finding> {
+fn of_policy(part: &str, file: &'static str, policy: Option<&GuardPolicy>, account: &str) -> Vec<Finding> {
     let name = policy.map_or(part, |policy| policy.name.as_str());
     let error = |kind: &str| Finding::error(format!("{kind}/{name}"));
-    let apply = format!("kubectl apply --server-side --force-conflicts -f {file}");
+    let apply = Restore::of(file);
     let Some(policy) = policy else {
         let none = "none, although other policies of the guard are installed";
         return vec![error("validatingadmissionpolicy").but("this policy", none).fix(apply)];
@@ -107,12 +97,12 @@ fn of_policy(part: &str, file: &str, policy: Option<&GuardPolicy>, account: &str
         let finding = error("validatingadmissionpolicy").but("failurePolicy Fail", ignored);
         found.push(finding.fix(apply.clone()));
     }
-    if !policy.knows(account) {
+    if !cel::names(&policy.conditions, account) {
         let finding = error("validatingadmissionpolicy").but(
             format!("{account} in its matchConditions"),
             "other accounts: the guard does not recognize the controller",
         );
-        found.push(finding.fix(format!("{apply}, with that account in its matchConditions")));
+        found.push(finding.fix(apply.then(", with that account in its matchConditions")));
     }
     found
 }

@@ -7,6 +7,8 @@
 //! | [`definition`] | checks the CustomResourceDefinition |
 //! | [`admission`] | checks the webhooks of the policy |
 //! | [`guard`] | checks the guard |
+//! | [`accounts`] | checks the accounts in settings and conditions |
+//! | [`cel`] | what a condition names |
 //! | [`agreement`] | checks that the settings of the policy and of the controller agree |
 //! | [`deployed`] | how it was installed, and the command that restores it |
 //! | [`rights`] | checks the rights of the accounts |
@@ -14,8 +16,10 @@
 //! | [`replacing`] | checks replacements of StatefulSets in progress |
 //! | [`classes`], [`sets`] | check StorageClasses and StatefulSets |
 
+mod accounts;
 mod admission;
 mod agreement;
+mod cel;
 mod classes;
 mod definition;
 mod deployed;
@@ -82,7 +86,7 @@ pub(crate) fn run(cluster: &ClusterArguments, arguments: &Arguments) -> ExitCode
 }
 
 /// Checks the installation and prints the findings.
-async fn examine(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Result<Vec<Finding>> {
+async fn examine(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Result<Vec<Finding<String>>> {
     let (client, _) = cluster.connect().await?;
     let place = Installation {
         client,
@@ -97,7 +101,7 @@ async fn examine(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::R
 }
 
 /// All findings, errors first.
-fn diagnose(facts: &InstallationFacts) -> Vec<Finding> {
+fn diagnose(facts: &InstallationFacts) -> Vec<Finding<String>> {
     let unread = facts.unread.iter().map(|(what, why)| {
         let fix = format!("run doctor as a user who may read {what}");
         Finding::warning(what).but("read access", why).fix(fix)
@@ -109,34 +113,40 @@ fn diagnose(facts: &InstallationFacts) -> Vec<Finding> {
         &facts.probe,
         &facts.deployed,
     ));
-    findings.extend(guard::judge(&facts.namespace, &facts.guard));
-    findings.extend(rights::judge(&facts.namespace, &facts.lacking));
+    findings.extend(guard::judge(
+        &facts.deployed.user(rights::Account::Controller, &facts.namespace),
+        &facts.guard,
+    ));
+    findings.extend(rights::judge(&facts.namespace, &facts.lacking, |account| {
+        facts.deployed.account(account)
+    }));
     findings.extend(rights::judge_policy_servers(&facts.policy_servers));
+    findings.extend(accounts::judge(facts));
     findings.extend(agreement::judge(&facts.settings));
     findings.extend(leader::judge(facts));
     findings.extend(replacing::judge(facts));
     findings.extend(classes::judge(facts));
     findings.extend(sets::judge(facts));
     findings.extend(unread);
-    for finding in &mut findings {
-        finding.fix = facts.deployed.fix(std::mem::take(&mut finding.fix));
-    }
     findings.sort_by_key(|finding| finding.severity);
-    findings
+    let rendered = findings
+        .into_iter()
+        .map(|finding| finding.rendered(|fix| facts.deployed.fix(fix)));
+    rendered.collect()
 }
 
 /// The text for standard output: empty without findings. JSON and YAML are complete documents even then.
-fn text(findings: &[Finding], format: Option<DoctorFormat>) -> anyhow::Result<String> {
+fn text(findings: &[Finding<String>], format: Option<DoctorFormat>) -> anyhow::Result<String> {
     let document = json!({"apiVersion": "cli.claim-rollout.io/v1alpha1", "kind": "FindingList", "items": findings});
     match format {
-        None => Ok(findings.iter().map(Finding::to_string).collect()),
+        None => Ok(findings.iter().map(ToString::to_string).collect()),
         Some(DoctorFormat::Json) => output::json(&document),
         Some(DoctorFormat::Yaml) => output::yaml(&document),
     }
 }
 
 /// The summary in one line.
-fn summary(facts: &InstallationFacts, findings: &[Finding]) -> String {
+fn summary(facts: &InstallationFacts, findings: &[Finding<String>]) -> String {
     let count = |severity: Severity| findings.iter().filter(|finding| finding.severity == severity).count();
     let checked = format!(
         "checked the installation in {} and {} StatefulSets",

@@ -5,8 +5,7 @@ use std::fmt;
 use anyhow::Context as _;
 use serde::Deserialize;
 
-use super::deployed::PolicyServer;
-use super::finding::Finding;
+use super::finding::{Finding, Restore};
 
 /// A service account of claim-rollout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +16,16 @@ pub(crate) enum Account {
     Replacing,
     /// The account of `claim-rollout webhook`.
     Webhook,
+}
+
+/// A policy-server of Kubewarden.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PolicyServer {
+    /// The name of its PolicyServer.
+    pub(crate) name: String,
+    pub(crate) namespace: String,
+    /// The name of its ServiceAccount.
+    pub(crate) account: String,
 }
 
 /// One verb on one resource.
@@ -33,17 +42,12 @@ pub(crate) struct RbacRight {
 }
 
 impl Account {
-    /// The name of the account.
+    /// The name of the account in the manifests.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Controller | Self::Replacing => "claim-rollout-controller",
             Self::Webhook => "claim-rollout-webhook",
         }
-    }
-
-    /// The user name of the account, if it is in this namespace.
-    pub(crate) fn user(self, namespace: &str) -> String {
-        format!("system:serviceaccount:{namespace}:{}", self.name())
     }
 
     const fn file(self) -> &'static str {
@@ -54,11 +58,15 @@ impl Account {
         }
     }
 
-    /// The value of the chart that does the same.
-    const fn value(self) -> &'static str {
+    /// The manifest with its rights, or the value of the chart that does the same.
+    fn restore(self) -> Restore {
+        let restore = Restore::of(self.file());
         match self {
-            Self::Replacing => ", or controller.replaceSets=true in the chart",
-            Self::Controller | Self::Webhook => "",
+            Self::Replacing => {
+                let by_hand = restore.by_hand();
+                restore.by(by_hand + ", or controller.replaceSets=true in the chart")
+            }
+            Self::Controller | Self::Webhook => restore,
         }
     }
 
@@ -195,22 +203,22 @@ impl fmt::Display for RbacRight {
     }
 }
 
-/// One finding for each account of this namespace that lacks rights.
-pub(super) fn judge(namespace: &str, lacking: &[(Account, Vec<RbacRight>)]) -> Vec<Finding> {
+/// One finding for each account that lacks rights. `name` returns the name of the ServiceAccount in use.
+pub(super) fn judge<'a>(
+    namespace: &str,
+    lacking: &[(Account, Vec<RbacRight>)],
+    name: impl Fn(Account) -> &'a str,
+) -> Vec<Finding> {
     let lacking = lacking.iter().map(|(account, rights)| (account, account.needs(rights)));
     let lacking = lacking.filter(|(_, rights)| !rights.is_empty());
     let finding = |(account, rights): (&Account, Vec<&RbacRight>)| {
         let rights: Vec<String> = rights.iter().map(|right| right.to_string()).collect();
-        Finding::error(format!("serviceaccount/{namespace}/{}", account.name()))
+        Finding::error(format!("serviceaccount/{namespace}/{}", name(*account)))
             .but(
                 format!("the rights in {}", account.file()),
                 format!("no right to {}", rights.join(", ")),
             )
-            .fix(format!(
-                "kubectl apply --server-side --force-conflicts -f {}{}",
-                account.file(),
-                account.value()
-            ))
+            .fix(account.restore())
     };
     lacking.map(finding).collect()
 }

@@ -7,9 +7,9 @@ use crate::api::Settings;
 use crate::claims::class::Known;
 use crate::cli::doctor::admission::{By, Probe, WebhookPart};
 use crate::cli::doctor::agreement::PlacedSettings;
-use crate::cli::doctor::deployed::{HelmRelease, PolicyServer};
+use crate::cli::doctor::deployed::HelmRelease;
 use crate::cli::doctor::facts::{FoundJournal, InstallationFacts, JournaledSet, Lease, MarkedSet, Stalled};
-use crate::cli::doctor::rights::{Account, RbacRight};
+use crate::cli::doctor::rights::{Account, PolicyServer, RbacRight};
 
 /// The fault, the finding as `severity subject | found`, and the beginning of its fix.
 pub(super) type Row = (&'static str, fn(&mut InstallationFacts), &'static str, &'static str);
@@ -49,6 +49,44 @@ pub(super) const ROWS: &[Row] = &[
         },
         "Warning validatingadmissionpolicies | none: only the policy protects staged changes",
         "helm upgrade cr oci://ghcr.io/claim-rollout/charts/claim-rollout --version 0.1.0 -n ops ",
+    ),
+    (
+        "a release of Helm without the definition",
+        |facts| {
+            facts.definition = Known::Missing;
+            facts.deployed.release = Some(HelmRelease {
+                namespace: "ops".to_owned(),
+                name: "cr".to_owned(),
+                version: "0.1.0".to_owned(),
+            });
+        },
+        "Error customresourcedefinition/claimrollouts.claim-rollout.io | none",
+        "helm upgrade cr oci://ghcr.io/claim-rollout/charts/claim-rollout --version 0.1.0 -n ops --reuse-values",
+    ),
+    (
+        "settings that do not know the account of the controller",
+        |facts| {
+            let accounts = r#"{"controllerAccounts":["system:serviceaccount:ops:claim-rollout-controller"]}"#;
+            facts.settings = settings(accounts, accounts);
+            facts.settings.truncate(1);
+        },
+        "Error clusteradmissionpolicy/claim-rollout | other accounts: the policy undoes what the controller writes",
+        "add it, and restart the Deployments",
+    ),
+    (
+        "a webhook for Pods that names no account of the StatefulSet controller",
+        |facts| webhooks(facts)[2].conditions = "request.userInfo.username in ['system:admin']".to_owned(),
+        "Error mutatingwebhookconfiguration/claim-rollout-webhook[claim-rollout-pods.claim-rollout.io] | other accounts: if that one creates Pods, Pods are replaced before their PVCs are ready",
+        "kubectl apply --server-side --force-conflicts -f deploy/webhook/configuration.yaml, with that account",
+    ),
+    (
+        "a webhook for PVCs that names one of the accounts",
+        |facts| {
+            webhooks(facts)[1].conditions =
+                "request.userInfo.username in ['system:serviceaccount:kube-system:statefulset-controller']".to_owned();
+        },
+        "Warning mutatingwebhookconfiguration/claim-rollout-webhook[claim-rollout-claims.claim-rollout.io] | other accounts: if that one creates Pods, new PVCs get the live templates",
+        "kubectl apply --server-side --force-conflicts -f deploy/webhook/configuration.yaml, with that account",
     ),
     (
         "a policy-server without rights",

@@ -11,6 +11,7 @@ use super::facts::{InstallationFacts, Lease};
 use super::guard::GuardPolicy;
 use super::rights::Account;
 use super::{DoctorFormat, Severity, diagnose, summary, text};
+use crate::api::Settings;
 use crate::claims::class::Known;
 use crate::cli::drift::find::tests::{changed, even};
 use crate::controller::crd::ClaimRollout;
@@ -42,6 +43,11 @@ fn webhook(part: WebhookPart, by: By) -> InstalledWebhook {
         by,
         fails_closed: part == WebhookPart::Sets,
         has_conditions: true,
+        conditions: Settings::default()
+            .stateful_set_controller_accounts
+            .iter()
+            .map(|account| format!("'{account}'"))
+            .collect(),
         is_trusted: true,
     }
 }
@@ -66,7 +72,7 @@ fn guard() -> Vec<GuardPolicy> {
 
 /// A healthy installation: the built-in webhook, a controller with the Lease, and a set whose claims match its
 /// templates.
-fn healthy() -> InstallationFacts {
+pub(super) fn healthy() -> InstallationFacts {
     let own = serde_json::to_value(ClaimRollout::crd()).expect("JSON");
     let mut stored = own.clone();
     stored["status"] = json!({"conditions": [{"type": "Established", "status": "True"}]});
@@ -154,7 +160,7 @@ type Harmless = (&'static str, fn(&mut InstallationFacts));
 
 #[test]
 fn diagnose_healthy_state_is_no_finding() {
-    let rows: [Harmless; 10] = [
+    let rows: [Harmless; 11] = [
         ("a healthy installation", |_| {}),
         ("a replacement that began a moment ago", |facts| {
             facts.marked = vec![installation::marked(941)];
@@ -162,6 +168,13 @@ fn diagnose_healthy_state_is_no_finding() {
                 installation::journal(Ok(("web", 900))),
                 installation::journal(Ok(("db", 941))),
             ];
+        }),
+        ("another account of the controller, known everywhere", |facts| {
+            let user = "system:serviceaccount:claim-rollout:mine";
+            facts.deployed.controller = Some("mine".to_owned());
+            for policy in policies(facts) {
+                policy.conditions = format!("['{user}']");
+            }
         }),
         ("another account in the conditions", |facts| {
             policies(facts)[0].conditions.insert_str(1, "'somebody', ");

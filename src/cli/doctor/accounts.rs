@@ -1,0 +1,67 @@
+//! Checks that the accounts in the settings and in the conditions of the webhooks are those that act.
+
+use super::admission::{InstalledWebhook, WebhookPart};
+use super::agreement::PlacedSettings;
+use super::cel;
+use super::facts::InstallationFacts;
+use super::finding::{Finding, Severity};
+use super::rights::Account;
+use crate::api::Settings;
+use crate::claims::class::Known;
+
+/// Settings that do not know the controller, then webhooks that are not called for the StatefulSet controller.
+pub(super) fn judge(facts: &InstallationFacts) -> Vec<Finding> {
+    let controller = facts.deployed.user(Account::Controller, &facts.namespace);
+    let mut found: Vec<Finding> = facts
+        .settings
+        .iter()
+        .filter_map(|placed| of_settings(placed, &controller))
+        .collect();
+    let Known::Found(webhooks) = &facts.webhooks else {
+        return found;
+    };
+    let placed = facts.settings.iter().filter_map(|placed| placed.settings.as_ref().ok());
+    let settings = placed.last().cloned().unwrap_or_default();
+    found.extend(webhooks.iter().filter_map(|webhook| of_webhook(webhook, &settings)));
+    found
+}
+
+fn of_settings(placed: &PlacedSettings, controller: &str) -> Option<Finding> {
+    let settings = placed.settings.as_ref().ok()?;
+    if settings.controller_accounts.iter().any(|account| account == controller) {
+        return None;
+    }
+    let expected = format!("{controller} in controllerAccounts: the controller runs with this account");
+    let found = "other accounts: the policy undoes what the controller writes";
+    let fix = "add it, and restart the Deployments; with the chart, policy.settings.controllerAccounts";
+    Some(Finding::error(placed.place.clone()).but(expected, found).fix(fix))
+}
+
+/// The webhooks for PVCs and Pods are called for the accounts of the StatefulSet controller only.
+fn of_webhook(webhook: &InstalledWebhook, settings: &Settings) -> Option<Finding> {
+    let misses = match webhook.part {
+        WebhookPart::Claims => "new PVCs get the live templates",
+        WebhookPart::Pods => "Pods are replaced before their PVCs are ready",
+        WebhookPart::Sets | WebhookPart::Retention => return None,
+    };
+    let accounts = &settings.stateful_set_controller_accounts;
+    let is_missing = |account: &&str| !cel::names(&webhook.conditions, account);
+    let missing: Vec<&str> = accounts.iter().map(|account| &**account).filter(is_missing).collect();
+    if !webhook.has_conditions || missing.is_empty() {
+        return None;
+    }
+    let expected = format!(
+        "{} in its matchConditions, as in statefulSetControllerAccounts",
+        missing.join(" and ")
+    );
+    // Each cluster uses one of the accounts.
+    let severity = if missing.len() == accounts.len() {
+        Severity::Error
+    } else {
+        Severity::Warning
+    };
+    let found = format!("other accounts: if that one creates Pods, {misses}");
+    let fix = webhook.apply().then(", with that account in its matchConditions");
+    let finding = Finding::error(webhook.subject()).but(expected, found).fix(fix);
+    Some(Finding { severity, ..finding })
+}
