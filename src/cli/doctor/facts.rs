@@ -14,7 +14,7 @@ use super::rights::{Account, PolicyServer, RbacRight};
 use crate::claims::claim::Manager;
 use crate::claims::class::Known;
 use crate::cli::drift::find::DriftSet;
-use crate::replace::FINALIZER;
+use crate::replace::{FINALIZER, Stage};
 
 /// The facts about an installation.
 #[derive(Clone, Debug)]
@@ -84,6 +84,7 @@ pub(crate) struct FoundJournal {
 pub(crate) struct JournaledSet {
     pub(crate) namespace: String,
     pub(crate) name: String,
+    pub(crate) stage: Stage,
     pub(crate) began: Timestamp,
 }
 

@@ -124,7 +124,7 @@ impl Installation {
         })
     }
 
-    fn api(&self, group: &str, version: &str, kind: &str, namespace: Option<&str>) -> Api<DynamicObject> {
+    pub(super) fn api(&self, group: &str, version: &str, kind: &str, namespace: Option<&str>) -> Api<DynamicObject> {
         cluster::objects(&self.client, namespace, &cluster::kind(group, version, kind))
     }
 
@@ -201,6 +201,7 @@ impl Installation {
             secret: secret.metadata.name.clone().unwrap_or_default(),
             content: read_journal(secret).map(|journal| JournaledSet {
                 began: milliseconds(journal.began),
+                stage: journal.stage,
                 namespace: journal.namespace,
                 name: journal.name,
             }),

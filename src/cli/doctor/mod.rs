@@ -14,11 +14,13 @@
 //! | [`rights`] | checks the rights of the accounts |
 //! | [`leader`] | checks the Lease of the controller |
 //! | [`replacing`] | checks replacements of StatefulSets in progress |
+//! | [`bundle`] | writes a support bundle |
 //! | [`classes`], [`sets`] | check StorageClasses and StatefulSets |
 
 mod accounts;
 mod admission;
 mod agreement;
+mod bundle;
 mod cel;
 mod classes;
 mod definition;
@@ -32,6 +34,7 @@ mod replacing;
 mod rights;
 mod sets;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
@@ -62,6 +65,9 @@ pub(crate) struct Arguments {
     /// Output format
     #[arg(short, long, value_name = "FORMAT")]
     output: Option<DoctorFormat>,
+    /// Also write a support bundle into this folder, which must be empty: objects without Secrets, and logs
+    #[arg(long, value_name = "FOLDER")]
+    bundle: Option<PathBuf>,
 }
 
 /// The output formats other than text.
@@ -87,17 +93,32 @@ pub(crate) fn run(cluster: &ClusterArguments, arguments: &Arguments) -> ExitCode
 
 /// Checks the installation and prints the findings.
 async fn examine(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Result<Vec<Finding<String>>> {
+    if let Some(folder) = &arguments.bundle {
+        bundle::check(folder)?;
+    }
     let (client, _) = cluster.connect().await?;
     let place = Installation {
         client,
         home: cluster.namespace.clone().unwrap_or_else(|| NAMESPACE.to_owned()),
         sets: arguments.sets_of.clone(),
     };
-    let facts = place.gather().await?;
-    let findings = diagnose(&facts);
-    print(&text(&findings, arguments.output)?)?;
-    eprintln!("{}", summary(&facts, &findings));
-    Ok(findings)
+    let examined = place.gather().await.map(|facts| {
+        let findings = diagnose(&facts);
+        (facts, findings)
+    });
+    if let Ok((facts, findings)) = &examined {
+        print(&text(findings, arguments.output)?)?;
+        eprintln!("{}", summary(facts, findings));
+    }
+    // Also if the checks failed.
+    if let Some(folder) = &arguments.bundle {
+        let files = bundle::write(&place, &examined, folder).await?;
+        eprintln!(
+            "wrote {files} files to {}: read README.txt before you send them",
+            folder.display()
+        );
+    }
+    examined.map(|(_, findings)| findings)
 }
 
 /// All findings, errors first.

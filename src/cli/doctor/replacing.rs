@@ -50,7 +50,9 @@ fn of_marked(facts: &InstallationFacts, set: &MarkedSet) -> Option<Finding> {
 
 fn of_journal(facts: &InstallationFacts, journal: &FoundJournal) -> Option<Finding> {
     let secret = format!("secret/{}/{}", facts.namespace, journal.secret);
-    let JournaledSet { namespace, name, began } = match &journal.content {
+    let JournaledSet {
+        namespace, name, began, ..
+    } = match &journal.content {
         Ok(set) => set,
         Err(why) => {
             let fix = format!(

@@ -354,6 +354,7 @@ pub(super) fn journal(content: Result<(&str, i64), &str>) -> FoundJournal {
     let set = content.map(|(name, began)| JournaledSet {
         namespace: "default".to_owned(),
         name: name.to_owned(),
+        stage: crate::replace::Stage::Prepared,
         began: time(began),
     });
     FoundJournal {
