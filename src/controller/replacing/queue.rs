@@ -124,3 +124,7 @@ impl Replacements {
 pub(super) fn name_of(set: &SlimSet) -> SetName {
     SetName::new(set.namespace().unwrap_or_default(), set.name_any())
 }
+
+#[cfg(test)]
+#[path = "queue_tests.rs"]
+mod tests;
