@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::environment::{CONFIGURATION, Environment};
 use crate::built_in::Server;
 
+const CLAIMS: &str = "mutatingwebhookconfiguration/claim-rollout-webhook[claim-rollout-claims.claim-rollout.io]";
 const SETS: &str = "mutatingwebhookconfiguration/claim-rollout-webhook[claim-rollout.claim-rollout.io]";
 const ASKED: &str = "admission of StatefulSets";
 
@@ -18,6 +19,7 @@ pub(super) async fn missing_definition_is_found(env: &mut Environment) -> anyhow
 
 pub(super) async fn wrong_webhook_is_found(env: &mut Environment) -> anyhow::Result<()> {
     let saved = env.saved(CONFIGURATION).await?;
+    let others_alone = "request.userInfo.username in ['system:admin']";
     // Does what the command of the finding does, with an address in place of the Service.
     for (operations, finding) in [
         (
@@ -31,6 +33,10 @@ pub(super) async fn wrong_webhook_is_found(env: &mut Environment) -> anyhow::Res
         (
             json!([{"op": "remove", "path": "/webhooks/2"}]),
             ("Warning", CONFIGURATION),
+        ),
+        (
+            json!([{"op": "replace", "path": "/webhooks/1/matchConditions/0/expression", "value": others_alone}]),
+            ("Error", CLAIMS),
         ),
         (
             json!([{"op": "replace", "path": "/webhooks/0/clientConfig/url", "value": "https://127.0.0.1:1/validate/claim-rollout"}]),

@@ -2,6 +2,7 @@
 //! planted fault, which disappears after its fix. Both commands read the whole cluster, so the faults come one after
 //! the other.
 
+mod bundles;
 mod documented;
 mod drifts;
 mod environment;
@@ -40,6 +41,7 @@ async fn each_fault_has_one_finding_and_a_fix() -> anyhow::Result<()> {
         sets::stalled_rollout_is_found,
         replacing::journal_left_behind_is_found,
         documented::document_shows_doctor_output,
+        bundles::bundle_has_no_planted_secret,
         installed::user_without_rights_gets_an_error,
     ];
     report.end()?;

@@ -43,9 +43,13 @@ impl Installation {
             .into_iter()
             .filter(|pod| (PODS.is_ours)(pod, &scope))
             .collect();
+        let is_unknown = sets.is_err() && rollouts.is_err();
         let mut kinds = vec![(&SETS, sets), (&ROLLOUTS, rollouts)];
         for kind in &OTHERS {
-            kinds.push((kind, self.objects(kind, &scope).await));
+            kinds.push(match kind.place {
+                Place::OfSets if is_unknown => (kind, Err("no StatefulSet could be read".to_owned())),
+                _ => (kind, self.objects(kind, &scope).await),
+            });
         }
         kinds.push((&PODS, pods));
         let server = self.client.apiserver_version().await;
