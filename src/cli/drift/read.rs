@@ -27,8 +27,10 @@ pub(crate) async fn read(
     names: &[String],
     selector: Option<&str>,
 ) -> anyhow::Result<Vec<DriftSet>> {
-    let mut selected = ListParams::default();
-    selected.label_selector = selector.map(str::to_owned);
+    let selected = ListParams {
+        label_selector: selector.map(str::to_owned),
+        ..ListParams::default()
+    };
     let mut sets = list(client, namespace, ("apps", "StatefulSet"), &selected).await?;
     if !names.is_empty() {
         sets.retain(|set| names.iter().any(|name| set["metadata"]["name"] == name.as_str()));

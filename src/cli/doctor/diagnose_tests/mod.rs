@@ -158,71 +158,72 @@ fn diagnose_each_fault_is_one_finding() {
 /// The state, and the change that makes it.
 type Harmless = (&'static str, fn(&mut InstallationFacts));
 
+const HARMLESS: [Harmless; 11] = [
+    ("a healthy installation", |_| {}),
+    ("a replacement that began a moment ago", |facts| {
+        facts.marked = vec![installation::marked(941)];
+        facts.journals = vec![
+            installation::journal(Ok(("web", 900))),
+            installation::journal(Ok(("db", 941))),
+        ];
+    }),
+    ("another account of the controller, known everywhere", |facts| {
+        let user = "system:serviceaccount:claim-rollout:mine";
+        facts.deployed.controller = Some("mine".to_owned());
+        for policy in policies(facts) {
+            policy.conditions = format!("['{user}']");
+        }
+    }),
+    ("another account in the conditions", |facts| {
+        policies(facts)[0].conditions.insert_str(1, "'somebody', ");
+    }),
+    ("the webhooks of Kubewarden", |facts| {
+        facts.webhooks = Known::Found(
+            [
+                WebhookPart::Sets,
+                WebhookPart::Claims,
+                WebhookPart::Pods,
+                WebhookPart::Retention,
+            ]
+            .map(|part| webhook(part, By::Kubewarden))
+            .into(),
+        );
+    }),
+    ("a newer definition", |facts| {
+        definition(facts)["spec"]["names"]["other"] = json!(1);
+    }),
+    ("a rollout in progress", |facts| {
+        sets::stage(&mut facts.sets[0], "2Gi", Phase::RollingOut);
+    }),
+    ("claims with OnClaimDelete", |facts| {
+        sets::stage(&mut facts.sets[0], "2Gi", Phase::RollingOut);
+        facts.sets[0].set.update_policy = Some(UpdatePolicy::OnClaimDelete);
+    }),
+    ("an outdated set without an update policy", |facts| {
+        facts.sets[0].set.update_policy = None;
+        facts.sets[0].set.live = vec![template("data", "2Gi")];
+        sets::of_class(&mut facts.sets[0], "fixed");
+    }),
+    ("a set that is being deleted", |facts| {
+        facts.sets[0].set.terminating = true;
+    }),
+    ("known values", |facts| {
+        facts.sets[0].annotations = Map::from_unsorted(
+            [
+                (keys::UPDATE_POLICY, "OnDelete"),
+                (keys::SYNC, "Async"),
+                (keys::PAUSED, "false"),
+            ]
+            .map(|(key, value)| (key.to_owned(), value.to_owned()))
+            .into(),
+        )
+        .unwrap();
+    }),
+];
+
 #[test]
 fn diagnose_healthy_state_is_no_finding() {
-    let rows: [Harmless; 11] = [
-        ("a healthy installation", |_| {}),
-        ("a replacement that began a moment ago", |facts| {
-            facts.marked = vec![installation::marked(941)];
-            facts.journals = vec![
-                installation::journal(Ok(("web", 900))),
-                installation::journal(Ok(("db", 941))),
-            ];
-        }),
-        ("another account of the controller, known everywhere", |facts| {
-            let user = "system:serviceaccount:claim-rollout:mine";
-            facts.deployed.controller = Some("mine".to_owned());
-            for policy in policies(facts) {
-                policy.conditions = format!("['{user}']");
-            }
-        }),
-        ("another account in the conditions", |facts| {
-            policies(facts)[0].conditions.insert_str(1, "'somebody', ");
-        }),
-        ("the webhooks of Kubewarden", |facts| {
-            facts.webhooks = Known::Found(
-                [
-                    WebhookPart::Sets,
-                    WebhookPart::Claims,
-                    WebhookPart::Pods,
-                    WebhookPart::Retention,
-                ]
-                .map(|part| webhook(part, By::Kubewarden))
-                .into(),
-            );
-        }),
-        ("a newer definition", |facts| {
-            definition(facts)["spec"]["names"]["other"] = json!(1);
-        }),
-        ("a rollout in progress", |facts| {
-            sets::stage(&mut facts.sets[0], "2Gi", Phase::RollingOut);
-        }),
-        ("claims with OnClaimDelete", |facts| {
-            sets::stage(&mut facts.sets[0], "2Gi", Phase::RollingOut);
-            facts.sets[0].set.update_policy = Some(UpdatePolicy::OnClaimDelete);
-        }),
-        ("an outdated set without an update policy", |facts| {
-            facts.sets[0].set.update_policy = None;
-            facts.sets[0].set.live = vec![template("data", "2Gi")];
-            sets::of_class(&mut facts.sets[0], "fixed");
-        }),
-        ("a set that is being deleted", |facts| {
-            facts.sets[0].set.terminating = true;
-        }),
-        ("known values", |facts| {
-            facts.sets[0].annotations = Map::from_unsorted(
-                [
-                    (keys::UPDATE_POLICY, "OnDelete"),
-                    (keys::SYNC, "Async"),
-                    (keys::PAUSED, "false"),
-                ]
-                .map(|(key, value)| (key.to_owned(), value.to_owned()))
-                .into(),
-            )
-            .unwrap();
-        }),
-    ];
-    for (what, change) in rows {
+    for (what, change) in HARMLESS {
         let mut facts = healthy();
         change(&mut facts);
         assert_eq!(diagnose(&facts), [], "{what}");
