@@ -69,6 +69,41 @@ fn names(items: &[Value]) -> Vec<String> {
     names
 }
 
+/// The StatefulSets with an annotation of ours or a ClaimRollout, and what belongs to them.
+fn has_objects_of_sets(files: &[File]) -> anyhow::Result<()> {
+    let sets = items(files, "statefulsets.yaml")?;
+    ensure!(names(&sets) == ["planted", "web", "web"], "{:?}", names(&sets));
+    let namespaces: Vec<&Value> = sets.iter().map(|set| &set["metadata"]["namespace"]).collect();
+    ensure!(
+        namespaces.contains(&&json!(KEPT)) && namespaces.contains(&&json!(FAULTS)),
+        "{namespaces:?}"
+    );
+    let claims = names(&items(files, "persistentvolumeclaims.yaml")?);
+    // Those of the StatefulSets, also of replicas that were removed.
+    let expected = ["data-planted-0", "data-web-0", "data-web-1"];
+    ensure!(
+        claims.iter().all(|claim| expected.contains(&claim.as_str())),
+        "{claims:?}"
+    );
+    ensure!(claims.contains(&"data-planted-0".to_owned()), "{claims:?}");
+    let webhooks = items(files, "mutatingwebhookconfigurations.yaml")?;
+    ensure!(names(&webhooks) == ["claim-rollout-webhook"], "{webhooks:?}");
+    ensure!(
+        items(files, "validatingadmissionpolicies.yaml")?.len() == 4,
+        "the guard"
+    );
+    ensure!(
+        names(&items(files, "leases.yaml")?) == ["claim-rollout-controller"],
+        "the Lease"
+    );
+    let events = items(files, "events.yaml")?;
+    ensure!(
+        events.iter().any(|event| event["reason"] == "SuccessfulCreate"),
+        "{events:?}"
+    );
+    Ok(())
+}
+
 pub(super) async fn bundle_has_no_planted_secret(env: &mut Environment) -> anyhow::Result<()> {
     env.faults(&["apply", "-f", "-"], &planted()).await?;
     let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}, "stringData": {"a": SECRET}});
@@ -90,36 +125,7 @@ pub(super) async fn bundle_has_no_planted_secret(env: &mut Environment) -> anyho
             "{name}: {text}"
         );
     }
-    let sets = items(&files, "statefulsets.yaml")?;
-    ensure!(names(&sets) == ["planted", "web", "web"], "{:?}", names(&sets));
-    let namespaces: Vec<&Value> = sets.iter().map(|set| &set["metadata"]["namespace"]).collect();
-    ensure!(
-        namespaces.contains(&&json!(KEPT)) && namespaces.contains(&&json!(FAULTS)),
-        "{namespaces:?}"
-    );
-    let claims = names(&items(&files, "persistentvolumeclaims.yaml")?);
-    // Those of the StatefulSets, also of replicas that were removed.
-    let expected = ["data-planted-0", "data-web-0", "data-web-1"];
-    ensure!(
-        claims.iter().all(|claim| expected.contains(&claim.as_str())),
-        "{claims:?}"
-    );
-    ensure!(claims.contains(&"data-planted-0".to_owned()), "{claims:?}");
-    let webhooks = items(&files, "mutatingwebhookconfigurations.yaml")?;
-    ensure!(names(&webhooks) == ["claim-rollout-webhook"], "{webhooks:?}");
-    ensure!(
-        items(&files, "validatingadmissionpolicies.yaml")?.len() == 4,
-        "the guard"
-    );
-    ensure!(
-        names(&items(&files, "leases.yaml")?) == ["claim-rollout-controller"],
-        "the Lease"
-    );
-    let events = items(&files, "events.yaml")?;
-    ensure!(
-        events.iter().any(|event| event["reason"] == "SuccessfulCreate"),
-        "{events:?}"
-    );
+    has_objects_of_sets(&files)?;
 
     // Kubewarden is not installed, and the list shows it.
     let about = files.iter().find(|file| file.name == "README.txt").context("a list")?;
@@ -132,6 +138,11 @@ pub(super) async fn bundle_has_no_planted_secret(env: &mut Environment) -> anyho
         .await?;
     env.until_healthy().await?;
 
+    blind(env).await
+}
+
+/// A user without rights gets the findings, and no objects.
+async fn blind(env: &mut Environment) -> anyhow::Result<()> {
     let kubeconfig = env.cluster.kubeconfig_for("bob", &[])?.display().to_string();
     let (code, files) = bundle(env, "blind", &["--kubeconfig", &kubeconfig]).await?;
     let found: Vec<&str> = files.iter().map(|file| &*file.name).collect();

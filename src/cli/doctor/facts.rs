@@ -1,6 +1,7 @@
 //! The facts about an installation that the checks read.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -51,6 +52,17 @@ pub(crate) struct InstallationFacts {
     pub(crate) settings: Vec<PlacedSettings>,
     /// Kinds that could not be read, and why.
     pub(crate) unread: Vec<(String, String)>,
+}
+
+impl InstallationFacts {
+    /// Gives the settings to the StatefulSets, whose outlook depends on them.
+    pub(super) fn share_settings(&mut self) {
+        let settings = self.settings.iter().find_map(|placed| placed.settings.as_ref().ok());
+        let settings = Arc::new(settings.cloned().unwrap_or_default());
+        for seen in &mut self.sets {
+            seen.settings = Arc::clone(&settings);
+        }
+    }
 }
 
 /// The Lease of the controller.

@@ -100,7 +100,7 @@ impl Installation {
         let stalled = absent(self.stalled().await);
         let marked = self.marked().await?;
         let journals = self.journals().await;
-        Ok(InstallationFacts {
+        let mut facts = InstallationFacts {
             now: now(),
             namespace: self.home.clone(),
             definition: known("customresourcedefinitions", definition, &mut unread)?,
@@ -121,7 +121,9 @@ impl Installation {
             settings: readable("configmaps", self.settings(&policies).await, &mut unread)?.unwrap_or_default(),
             journals: readable("secrets", journals, &mut unread)?.unwrap_or_default(),
             unread,
-        })
+        };
+        facts.share_settings();
+        Ok(facts)
     }
 
     pub(super) fn api(&self, group: &str, version: &str, kind: &str, namespace: Option<&str>) -> Api<DynamicObject> {

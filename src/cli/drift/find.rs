@@ -1,9 +1,11 @@
 //! Finds the differences of a StatefulSet and its PVCs from the desired templates.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::difference::{Drift, DriftKind};
 use super::outlook::Outlook;
+use crate::api::Settings;
 use crate::claims::compatible::differences;
 use crate::claims::retention::PodUid;
 use crate::claims::{self, Belongs, Foreign, foreign};
@@ -12,6 +14,7 @@ use crate::rollout::SetView;
 use crate::rollout::idle::MOST_CLAIMS;
 use crate::rollout::readiness::has_class;
 use crate::rollout::snapshot::Trouble;
+use crate::templates::rules::Frozen;
 use crate::templates::show::path_of;
 use crate::templates::{Change, ClaimName, ClaimTemplate, Diff, Quantity, StagedChange, StagedError, keys};
 
@@ -19,6 +22,8 @@ use crate::templates::{Change, ClaimName, ClaimTemplate, Diff, Quantity, StagedC
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct DriftSet {
     pub(crate) set: SetView,
+    /// The settings of the cluster.
+    pub(crate) settings: Arc<Settings>,
     /// The annotations in the domain claim-rollout.io.
     pub(crate) annotations: Map<String>,
     /// The claims with the names that replicas of the set have.
@@ -170,15 +175,19 @@ fn of_claim(seen: &DriftSet, ordinal: u32, template: &ClaimTemplate, claim: &Dri
     if let Some(foreign) = of_owner(&seen.set, ordinal, view) {
         return vec![foreign];
     }
+    let frozen = match seen.settings.immutable_fields {
+        Frozen::Deny => "cannot change in place",
+        Frozen::ForNewClaims => "kept: that of the template is for new PVCs",
+    };
     let mut found: Vec<Drift> = differences(template, &view.spec)
         .map(|change| Drift {
             wanted: change.from,
             found: change.to,
-            note: "cannot change in place".to_owned(),
+            note: frozen.to_owned(),
             ..blank(&view.name, DriftKind::Frozen, &change.field)
         })
         .collect();
-    let outlook = Outlook::of(&seen.set, view).note();
+    let outlook = Outlook::of(seen, view).note();
     found.extend(of_size(template, view, &outlook));
     found.extend(of_class(template, view, &outlook));
     found.extend(of_keys(seen, template, claim, &outlook));

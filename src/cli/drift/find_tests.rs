@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use super::{DriftClaim, DriftSet, find};
+use crate::api::Settings;
 use crate::json::{Map, Value};
 use crate::rollout::fixtures::{gi, owner, staged_change, template, web};
 use crate::rollout::snapshot::Trouble;
@@ -16,6 +17,7 @@ pub(crate) fn even() -> DriftSet {
         (name, DriftClaim { view, annotations })
     });
     DriftSet {
+        settings: Arc::default(),
         annotations: Map::new(),
         claims: claims.collect(),
         set: web.set,
@@ -54,7 +56,7 @@ fn lines(seen: &DriftSet) -> Vec<String> {
 /// The change, and the lines for it.
 type Row = (&'static str, fn(&mut DriftSet), &'static [&'static str]);
 
-const CLAIMS: [Row; 16] = [
+const CLAIMS: [Row; 17] = [
     ("nothing", |_| {}, &[]),
     (
         "a claim asks for less",
@@ -150,6 +152,25 @@ const CLAIMS: [Row; 16] = [
             Arc::make_mut(&mut view.spec).insert("accessModes".to_owned(), Value::Array(vec!["ReadOnlyMany".into()]));
         },
         &["Frozen data-web-1 spec.accessModes [\"ReadWriteOnce\"] [\"ReadOnlyMany\"] | cannot change in place"],
+    ),
+    (
+        "an immutable field that is for new claims",
+        |seen| {
+            seen.settings = Arc::new(Settings::read(r#"{"immutableFields": "NewPVCs"}"#).unwrap());
+            let mut next = template("data", "2Gi");
+            next.spec.insert("storageClassName".to_owned(), "fast".into());
+            seen.set.staged = Some(staged_change(vec![next]));
+            seen.claims.retain(|name, _| name == "data-web-1");
+            Arc::make_mut(&mut one(seen).view.spec).insert("storageClassName".to_owned(), "slow".into());
+            seen.set.replicas = 2;
+        },
+        &[
+            "Staged - spec.volumeClaimTemplates[data].spec.resources.requests.storage 2Gi 1Gi | staged, RollingOut",
+            "Staged - spec.volumeClaimTemplates[data].spec.storageClassName \"fast\" - | staged, RollingOut",
+            "Frozen data-web-1 spec.storageClassName \"fast\" \"slow\" | kept: that of the template is for new PVCs",
+            "Storage data-web-1 spec.resources.requests.storage 2Gi 1Gi | the rollout will update it",
+            "Missing data-web-0 metadata.name data-web-0 - | created with the Pod",
+        ],
     ),
     (
         "a claim that does not exist",

@@ -10,6 +10,7 @@ pub(crate) mod read;
 mod render;
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::Args;
 
@@ -18,6 +19,8 @@ use self::find::{DriftSet, find};
 use super::ClusterArguments;
 use super::completion::sets;
 use super::output::{OutputFormat, print};
+use super::settings_in_use;
+use crate::api::Settings;
 
 /// Show differences between PVCs, live templates and staged templates
 ///
@@ -58,13 +61,18 @@ pub(crate) fn run(cluster: &ClusterArguments, arguments: &Arguments) -> ExitCode
 async fn show(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Result<bool> {
     let (client, namespace) = cluster.connect().await?;
     let namespace = (!arguments.all_namespaces).then_some(namespace);
-    let seen = read::read(
+    let mut seen = read::read(
         &client,
         namespace.as_deref(),
         &arguments.names,
         arguments.selector.as_deref(),
     )
     .await?;
+    let settings = settings_in_use::read(&client, namespace.as_deref().unwrap_or("default")).await?;
+    let settings = Arc::new(Settings::read(settings.settings.get()).map_err(anyhow::Error::msg)?);
+    for seen in &mut seen {
+        seen.settings = Arc::clone(&settings);
+    }
     let found: Vec<(&DriftSet, Vec<Drift>)> = seen.iter().map(|seen| (seen, find(seen))).collect();
     print(&render::text(&found, arguments.output)?)?;
     eprintln!("{}", render::summary(&found));

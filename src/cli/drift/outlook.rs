@@ -1,9 +1,10 @@
 //! Forecasts whether a rollout will update an outdated PVC.
 
-use crate::api::Settings;
+use super::find::DriftSet;
 use crate::claims::Claim;
+use crate::claims::compatible::in_place;
 use crate::rollout::readiness::is_at;
-use crate::rollout::{Idle, SetView, Target};
+use crate::rollout::{Idle, Target};
 use crate::templates::ClaimTemplate;
 
 /// The outlook of an outdated claim.
@@ -20,17 +21,19 @@ pub(crate) enum Outlook {
 }
 
 impl Outlook {
-    /// The outlook of a claim. The settings of the controller are unknown here, so the defaults count.
-    pub(crate) fn of(set: &SetView, claim: &Claim) -> Self {
+    /// The outlook of a claim.
+    pub(crate) fn of(seen: &DriftSet, claim: &Claim) -> Self {
+        let (set, settings) = (&seen.set, &seen.settings);
         let is_of = |template: &&ClaimTemplate| {
             let name = claim.name.strip_prefix(&template.name);
             name.is_some_and(|name| name.starts_with(&format!("-{}-", set.name)))
         };
-        match Target::of(set, &Settings::default()) {
+        match Target::of(set, settings) {
             // Written once, never written again (S8).
             Ok(target) => {
                 let template = target.change.templates.iter().find(is_of);
-                let is_at = template.is_some_and(|template| is_at(claim, template, &target.revision));
+                let template = template.map(|template| in_place(template, claim, settings.immutable_fields));
+                let is_at = template.is_some_and(|template| is_at(claim, &template, &target.revision));
                 if is_at { Self::Nobody } else { Self::Coming }
             }
             Err(Idle::OnClaimDelete) => Self::Left,

@@ -1,6 +1,7 @@
 //! Reads StatefulSets and their PVCs from the cluster.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use kube::Client;
@@ -17,7 +18,7 @@ use crate::templates::keys;
 type ClaimsByName = BTreeMap<(String, String), Value>;
 
 /// Reads the sets of these names, or all if none is named, that these labels select, with the claims of their replicas,
-/// in one namespace or in all. The result is sorted by namespace and name.
+/// in one namespace or in all. The result is sorted by namespace and name; the settings are the default ones.
 ///
 /// # Errors
 /// If a named set is not found, or sets or claims cannot be read.
@@ -70,6 +71,7 @@ fn seen(object: &Value, claims: &ClaimsByName) -> anyhow::Result<DriftSet> {
     annotations.retain(|key, _| key.starts_with(keys::PREFIX));
     let mut seen = DriftSet {
         set,
+        settings: Arc::default(),
         annotations,
         claims: BTreeMap::new(),
     };
