@@ -16,17 +16,17 @@ use crate::templates::{ClaimTemplate, Phase, StagedChange, UpdatePolicy};
 fn context(sets: Store<SlimSet>) -> Arc<Context> {
     let never =
         |_: axum::http::Request<Body>| std::future::pending::<Result<axum::http::Response<Body>, kube::Error>>();
-    context_of(Client::new(tower::service_fn(never), "default"), sets)
+    context_of(&Client::new(tower::service_fn(never), "default"), sets)
 }
 
-fn context_of(client: Client, sets: Store<SlimSet>) -> Arc<Context> {
+fn context_of(client: &Client, sets: Store<SlimSet>) -> Arc<Context> {
     let (requeue, _) = mpsc::unbounded();
     let config = Config {
         without_policy: WithoutPolicy::RollOut,
         ..Config::default()
     };
     let watched = (sets, store().0);
-    let context = lead::context(&config, &client, &Arc::default(), watched, requeue, Arc::default());
+    let context = lead::context(&config, client, &Arc::default(), watched, requeue, Arc::default());
     Arc::new(Context {
         clock: || 1000,
         ..context
@@ -171,7 +171,7 @@ async fn pvc_is_written_without_definition_of_reports() {
     let set = Arc::new(growing());
     let (sets, mut writer) = store();
     writer.apply_watcher_event(&Event::Apply(SlimSet::clone(&set)));
-    let context = context_of(client, sets);
+    let context = context_of(&client, sets);
     let mut paths = Vec::new();
     let written = async {
         while !paths

@@ -7,8 +7,8 @@ use rustc_hash::FxHasher;
 use super::api::{Api, WebhookEdit};
 use super::controller_view::ControllerView;
 use super::objects::{
-    ClaimObject, ClaimOwner, ModelTarget, ORDINALS, PodHealth, ReportObject, ResizeState, SLOTS, SetObject, Version,
-    Want, place, slot,
+    ClaimObject, ClaimOwner, ModelTarget, ORDINALS, PodHealth, PodObject, ReportObject, ResizeState, SLOTS, SetObject,
+    Version, Want, place, slot,
 };
 use super::plan_decision::PlanDecision;
 use super::write::{ApiAnswer, DenialCause, Write};
@@ -85,20 +85,9 @@ impl SceneFacts {
                 },
             })
         });
-        let min_ready = api.set.map_or(0, |set| set.min_ready());
         let pods = api.pods.iter().enumerate().filter_map(|(ordinal, pod)| {
             let pod = pod.as_ref()?;
-            Some(PodFacts {
-                ordinal: number(ordinal),
-                ours: api.set.is_some_and(|set| set.uid == pod.set),
-                revision: pod.image.into(),
-                going: pod.terminating,
-                ready: !pod.terminating && pod.ready.is_some(),
-                available: !pod.terminating && pod.ready.is_some_and(|age| age >= min_ready),
-                ended: pod.health == PodHealth::Failed,
-                disrupted: pod.health == PodHealth::Disrupted,
-                after_staging: api.set.is_some_and(|set| pod.age < set.since_staged),
-            })
+            Some(pod_facts(api, number(ordinal), pod))
         });
         Self {
             set: api.set.as_ref().map(set_facts),
@@ -145,6 +134,21 @@ impl SceneFacts {
             pods: &self.pods,
             room: self.room,
         }
+    }
+}
+
+fn pod_facts(api: &Api, ordinal: u32, pod: &PodObject) -> PodFacts {
+    let min_ready = api.set.map_or(0, |set| set.min_ready());
+    PodFacts {
+        ordinal,
+        ours: api.set.is_some_and(|set| set.uid == pod.set),
+        revision: pod.image.into(),
+        going: pod.terminating,
+        ready: !pod.terminating && pod.ready.is_some(),
+        available: !pod.terminating && pod.ready.is_some_and(|age| age >= min_ready),
+        ended: pod.health == PodHealth::Failed,
+        disrupted: pod.health == PodHealth::Disrupted,
+        after_staging: api.set.is_some_and(|set| pod.age < set.since_staged),
     }
 }
 

@@ -267,23 +267,28 @@ fn action(random: &mut Random, world: &SimWorld) -> UserAction {
         ]),
         35 => UserAction::Drain(ordinal),
         36 => UserAction::Fail(ordinal),
-        _ => random.pick(&[
-            UserAction::Registered(false),
-            UserAction::Registered(true),
-            UserAction::Webhook(random_webhook_edit(ordinal)),
-            UserAction::Webhook(WebhookEdit::No),
-            UserAction::Webhook(WebhookEdit::Down),
-            UserAction::Reports(false),
-            UserAction::Reports(true),
-            UserAction::DeleteReport,
-            UserAction::Known(false),
-            UserAction::Known(true),
-            UserAction::Newer(true),
-            UserAction::Newer(false),
-            UserAction::Forge(target_of(1)),
-            UserAction::Replay,
-        ]),
+        _ => of_the_cluster(random, ordinal),
     }
+}
+
+/// An action on what the controller and the policy depend on.
+fn of_the_cluster(random: &mut Random, number: u8) -> UserAction {
+    random.pick(&[
+        UserAction::Registered(false),
+        UserAction::Registered(true),
+        UserAction::Webhook(random_webhook_edit(number)),
+        UserAction::Webhook(WebhookEdit::No),
+        UserAction::Webhook(WebhookEdit::Down),
+        UserAction::Reports(false),
+        UserAction::Reports(true),
+        UserAction::DeleteReport,
+        UserAction::Known(false),
+        UserAction::Known(true),
+        UserAction::Newer(true),
+        UserAction::Newer(false),
+        UserAction::Forge(target_of(1)),
+        UserAction::Replay,
+    ])
 }
 
 const fn random_webhook_edit(number: u8) -> WebhookEdit {
