@@ -123,7 +123,7 @@ engines: ## Run the examples for Argo CD, Flux and kube-state-metrics in the eng
 	for engine in $(ENGINES); do (cd e2e-tests/engines/$$engine && go test ./...) || exit; done
 
 .PHONY: scale
-scale: policy.wasm control-plane ## 1,000 StatefulSets at once compared with the bare writes, 1,000 replacements, 10,000 idle ones, 1,000 namespaces: 25 minutes on an idle machine
+scale: policy.wasm control-plane ## 1,000 StatefulSets at once compared with the bare writes, 1,000 replacements, 10,000 idle ones, 1,000 namespaces, a webhook that is down: 35 minutes on an idle machine
 	$(CARGO) build --profile bench --bin claim-rollout
 	$(CARGO) test -p e2e-tests --profile bench --test e2e -- --ignored --nocapture --test-threads=1 scale::
 

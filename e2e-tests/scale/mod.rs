@@ -10,6 +10,7 @@ mod namespaces;
 mod raw;
 mod replacing;
 mod requests;
+mod unanswered;
 mod written;
 
 use std::time::Duration;
