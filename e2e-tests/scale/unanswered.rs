@@ -124,8 +124,8 @@ async fn webhook_down_for_minutes_stops_only_its_pvcs() -> anyhow::Result<()> {
     let reported = eventually("the PVCs to be reported", REPORTED, async || {
         let rollout = rollout(&client, STUCK_SET).await?;
         let claims = rollout["status"]["claims"].as_array().cloned().unwrap_or_default();
-        let told = claims.iter().filter(|claim| claim["reason"] == "NotAnswered").count();
-        Ok((told == stuck && condition(&rollout, "Stalled") == "True").then(|| begun.elapsed()))
+        let reported = claims.iter().filter(|claim| claim["reason"] == "NotAnswered").count();
+        Ok((reported == stuck && condition(&rollout, "Stalled") == "True").then(|| begun.elapsed()))
     });
     let reported = reported.await.with_context(|| controller.log())?;
     ensure!(reported < REPORTED, "reported after {reported:?}");
@@ -134,7 +134,7 @@ async fn webhook_down_for_minutes_stops_only_its_pvcs() -> anyhow::Result<()> {
     tokio::time::sleep(DOWN.saturating_sub(begun.elapsed())).await;
     ensure!(grown(&client).await? == fleet.claims() - stuck, "the webhook was down");
     println!(
-        "the webhook is down: other PVCs grew in {:.0} s, told after {:.0} s",
+        "the webhook is down: other PVCs grew in {:.0} s, reported after {:.0} s",
         others.as_secs_f64(),
         reported.as_secs_f64()
     );

@@ -65,7 +65,7 @@ fn of_claims(seen: &DriftSet) -> Vec<Finding> {
     }
     let left = |name: &str| {
         let claim = seen.claims.get(name);
-        claim.is_some_and(|claim| Outlook::of(seen, &claim.view) == Outlook::Nobody)
+        claim.is_some_and(|claim| Outlook::of(&seen.set, &seen.settings, &claim.view) == Outlook::Nobody)
     };
     let mut lags = find(seen);
     lags.retain(|found| found.kind.is_lag() && found.claim.as_deref().is_some_and(left));

@@ -187,7 +187,7 @@ fn of_claim(seen: &DriftSet, ordinal: u32, template: &ClaimTemplate, claim: &Dri
             ..blank(&view.name, DriftKind::Frozen, &change.field)
         })
         .collect();
-    let outlook = Outlook::of(seen, view).note();
+    let outlook = Outlook::of(&seen.set, &seen.settings, view).note();
     found.extend(of_size(template, view, &outlook));
     found.extend(of_class(template, view, &outlook));
     found.extend(of_keys(seen, template, claim, &outlook));

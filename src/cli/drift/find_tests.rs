@@ -168,7 +168,7 @@ const CLAIMS: [Row; 17] = [
             "Staged - spec.volumeClaimTemplates[data].spec.resources.requests.storage 2Gi 1Gi | staged, RollingOut",
             "Staged - spec.volumeClaimTemplates[data].spec.storageClassName \"fast\" - | staged, RollingOut",
             "Frozen data-web-1 spec.storageClassName \"fast\" \"slow\" | kept: that of the template is for new PVCs",
-            "Storage data-web-1 spec.resources.requests.storage 2Gi 1Gi | the rollout will update it",
+            "Smaller data-web-1 spec.resources.requests.storage 2Gi 1Gi | the rollout will update it",
             "Missing data-web-0 metadata.name data-web-0 - | created with the Pod",
         ],
     ),

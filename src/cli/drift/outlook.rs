@@ -1,10 +1,10 @@
 //! Forecasts whether a rollout will update an outdated PVC.
 
-use super::find::DriftSet;
+use crate::api::Settings;
 use crate::claims::Claim;
 use crate::claims::compatible::in_place;
 use crate::rollout::readiness::is_at;
-use crate::rollout::{Idle, Target};
+use crate::rollout::{Idle, SetView, Target};
 use crate::templates::ClaimTemplate;
 
 /// The outlook of an outdated claim.
@@ -22,8 +22,7 @@ pub(crate) enum Outlook {
 
 impl Outlook {
     /// The outlook of a claim.
-    pub(crate) fn of(seen: &DriftSet, claim: &Claim) -> Self {
-        let (set, settings) = (&seen.set, &seen.settings);
+    pub(crate) fn of(set: &SetView, settings: &Settings, claim: &Claim) -> Self {
         let is_of = |template: &&ClaimTemplate| {
             let name = claim.name.strip_prefix(&template.name);
             name.is_some_and(|name| name.starts_with(&format!("-{}-", set.name)))
