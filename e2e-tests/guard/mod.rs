@@ -48,7 +48,7 @@ async fn every_denial_is_403(env: &Environment, denials: usize) -> anyhow::Resul
 }
 
 /// Annotations of ours on other kinds.
-const ELSEWHERE: [&str; 5] = ["revision", "by", "manager", "modified", "rollout-uid"];
+const ELSEWHERE: [&str; 6] = ["revision", "by", "manager", "modified", "rollout-uid", "retry"];
 
 #[test]
 fn status_guard_names_every_annotation_of_ours() {
