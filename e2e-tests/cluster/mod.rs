@@ -127,8 +127,8 @@ impl Cluster {
         self.minor
     }
 
-    /// Whether a PVC can change its VolumeAttributesClass. 1.33 serves the class only as v1beta1, which the resizer
-    /// ignores.
+    /// Whether a PVC can have a VolumeAttributesClass. In 1.33 the feature gate is off, and the API server drops the
+    /// field.
     pub(crate) fn modifies_volumes(&self) -> bool {
         self.minor >= 34
     }
@@ -248,7 +248,7 @@ impl Cluster {
 
     /// Starts a program (again), with the same data, port and log.
     pub(crate) fn resume(&self, program: &'static str) -> anyhow::Result<()> {
-        let flags = programs::flags(program, self.folder(), self.port, self.minor);
+        let flags = programs::flags(program, self.folder(), self.port);
         let process = Process::start(program, &self.bin(program), &flags, self.folder())?;
         self.lock().push(process);
         Ok(())

@@ -52,14 +52,11 @@ fn all(minor: u32) -> Vec<Value> {
         }
         objects.push(class);
     }
-    let version = if minor < 34 {
-        "storage.k8s.io/v1beta1"
-    } else {
-        "storage.k8s.io/v1"
-    };
-    for name in ATTRIBUTES_CLASSES {
+    // 1.33 has them behind a feature gate.
+    let classes = if minor < 34 { &[][..] } else { &ATTRIBUTES_CLASSES };
+    for name in classes {
         objects.push(json!({
-            "apiVersion": version,
+            "apiVersion": "storage.k8s.io/v1",
             "kind": "VolumeAttributesClass",
             "metadata": {"name": name},
             "driverName": DRIVER,

@@ -22,8 +22,8 @@ pub(crate) const DRIVER: &str = "mock.csi.claim-rollout.io";
 /// The annotation of Nodes that kwok simulates.
 pub(super) const NODE_ANNOTATION: &str = "kwok.x-k8s.io/node";
 
-/// The flags of `program`, one a line; lines that are empty in this version are left out.
-pub(super) fn flags(program: &str, folder: &Path, port: u16, minor: u32) -> Vec<String> {
+/// The flags of `program`, one a line; empty lines are left out.
+pub(super) fn flags(program: &str, folder: &Path, port: u16) -> Vec<String> {
     let folder = folder.display();
     let workers = if program == "csi-resizer" { "--workers=50" } else { "" };
     let text = match program {
@@ -36,14 +36,12 @@ pub(super) fn flags(program: &str, folder: &Path, port: u16, minor: u32) -> Vec<
              --advertise-client-urls=http://127.0.0.1:0
              --listen-peer-urls=http://127.0.0.1:0"
         ),
-        API_SERVER => of_api_server(&folder, port, minor),
-        "kube-controller-manager" => of_controller_manager(program, minor),
+        API_SERVER => of_api_server(&folder, port),
+        "kube-controller-manager" => of_controller_manager(program),
         "kube-scheduler" => format!(
             "--kubeconfig={program}.kubeconfig
              --secure-port=0
-             --leader-elect=false
-             {}",
-            feature_gates(minor)
+             --leader-elect=false"
         ),
         "csi-driver" => format!(
             "--endpoint={folder}/csi.sock
@@ -80,12 +78,7 @@ pub(super) fn flags(program: &str, folder: &Path, port: u16, minor: u32) -> Vec<
 
 /// The reconciler of endpoints does not take loopback addresses. The audit log is written before the request ends, into
 /// one file.
-fn of_api_server(folder: &Display<'_>, port: u16, minor: u32) -> String {
-    let versions = if minor < 34 {
-        "--runtime-config=storage.k8s.io/v1beta1=true"
-    } else {
-        ""
-    };
+fn of_api_server(folder: &Display<'_>, port: u16) -> String {
     format!(
         "--etcd-servers=unix://{folder}/etcd.sock
          --bind-address=127.0.0.1
@@ -103,16 +96,13 @@ fn of_api_server(folder: &Display<'_>, port: u16, minor: u32) -> String {
          --audit-policy-file=audit-policy.yaml
          --audit-log-path=audit.log
          --audit-log-mode=blocking
-         --audit-log-maxsize=4096
-         {}
-         {versions}",
-        feature_gates(minor)
+         --audit-log-maxsize=4096"
     )
 }
 
 /// Every controller has its own ServiceAccount, as in production: admission distinguishes them by name. A PVC whose
 /// binding loses a race against the StatefulSet controller is retried in one second instead of fifteen.
-fn of_controller_manager(program: &str, minor: u32) -> String {
+fn of_controller_manager(program: &str) -> String {
     format!(
         "--kubeconfig={program}.kubeconfig
          --secure-port=0
@@ -122,17 +112,6 @@ fn of_controller_manager(program: &str, minor: u32) -> String {
          --root-ca-file=ca.crt
          --pvclaimbinder-sync-period=1s
          --kube-api-qps=300
-         --kube-api-burst=600
-         {}",
-        feature_gates(minor)
+         --kube-api-burst=600"
     )
-}
-
-/// Flags for features of this version that are off by default. VolumeAttributesClass is beta and off in 1.33.
-fn feature_gates(minor: u32) -> &'static str {
-    if minor < 34 {
-        "--feature-gates=VolumeAttributesClass=true"
-    } else {
-        ""
-    }
 }
