@@ -1,11 +1,12 @@
 //! The driver returns an error.
 
-use anyhow::ensure;
+use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
 use super::namespace::{Environment, TestNamespace, condition, manifest, text, with_class};
 use super::served::Served;
 use crate::cluster::Driver;
+use crate::commands::run;
 
 const GIB: u64 = 1 << 30;
 
@@ -74,11 +75,38 @@ pub(super) async fn driver_recovers_rollout_continues_and_nothing_is_lowered(env
         !smaller.success && smaller.stderr.contains("cannot shrink"),
         "{smaller:?}"
     );
+    recover_names_the_least_that_the_api_server_accepts(&ns).await?;
     env.cluster.set_driver_of(&ns.namespace, &at_most(8))?;
     ns.until_complete(2, "5Gi").await?;
     let written = ns.writes_since(0).await?;
     written.claims_follow_one_another(&["data-web-1", "data-web-0"])?;
     written.is_a_rollout(&["data-web-1", "data-web-0"], 0)
+}
+
+/// With `shrink: Deny`, `claim-rollout recover` prints patches of the PVCs. The API server accepts their size, and none
+/// that is one step smaller.
+async fn recover_names_the_least_that_the_api_server_accepts(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
+    let output = run(ns, &["recover", "web", "-o", "json"], "").await?;
+    let recovery: Value = serde_json::from_str(&output.stdout).with_context(|| format!("{output:?}"))?;
+    let failed = &recovery["claims"][0];
+    ensure!(
+        failed["claim"] == "data-web-1" && failed["growth"] == "Infeasible" && failed["least"] == "1025Mi",
+        "{recovery:#}"
+    );
+    let namespace = &ns.namespace;
+    let patch = |size: &str| json!({"spec": {"resources": {"requests": {"storage": size}}}}).to_string();
+    let printed = json!([
+        format!("claim-rollout withdraw web -n {namespace}"),
+        format!("kubectl patch pvc data-web-1 -n {namespace} -p '{}'", patch("1025Mi")),
+    ]);
+    ensure!(recovery["cures"][0]["commands"] == printed, "{recovery:#}");
+    for (size, accepted) in [("1025Mi", true), ("1Gi", false)] {
+        let patch = patch(size);
+        let asked = ["patch", "pvc", "data-web-1", "--dry-run=server", "-p", &patch];
+        let output = ns.kubectl(&asked, "").await?;
+        ensure!(output.success == accepted, "{size}: {output:?}");
+    }
+    Ok(())
 }
 
 /// The smaller size is above the capacity of each PVC, and below the size that the first PVC asked for.

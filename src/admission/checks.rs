@@ -19,7 +19,7 @@ pub(super) fn of(change: &AskedChange<'_>, diff: &Diff, lookups: &mut dyn Lookup
     let settings = change.settings;
     let applied = change.policy == UpdatePolicy::InPlace && settings.pvc_checks != PvcChecks::Off;
     // A smaller size is for new claims, if these may have one.
-    let recovers = takes_back(diff) && settings.rules(change.policy).frozen == Frozen::Deny;
+    let recovers = diff.takes_back() && settings.rules(change.policy).frozen == Frozen::Deny;
     if !(applied || recovers) {
         return Ok(Vec::new());
     }
@@ -67,14 +67,6 @@ fn verdict(settings: &Settings, causes: &[Cause], unchecked: Result<i64, CannotA
         Ok(count) => warnings.push(message::claims_unchecked(count, settings.max_pvc_lookups)),
     }
     Ok(warnings)
-}
-
-/// True iff a size decreases.
-pub(super) fn takes_back(diff: &Diff) -> bool {
-    diff.changed
-        .iter()
-        .flat_map(|change| &change.changes)
-        .any(Change::is_smaller)
 }
 
 /// What is checked of each claim.

@@ -11,7 +11,7 @@ use super::review::{Object, Review};
 use super::settings::{MetadataOnlyChanges, ReCreate, Settings};
 use super::stage;
 use super::verdict::{Denial, Edit, Remarks, Verdict};
-use super::{authority, checks, newer, user_keys, withdraw};
+use super::{authority, newer, user_keys, withdraw};
 use crate::templates::rules::Shrink;
 use crate::templates::{ClaimTemplate, Diff, Phase, Revision, StagedChange, UpdatePolicy, keys};
 
@@ -174,7 +174,7 @@ impl Update<'_, '_> {
         let recovers = self.settings.shrink == Shrink::Recover
             && policy == UpdatePolicy::InPlace
             && change.phase == Phase::RollingOut
-            && checks::takes_back(&Diff::between(&change.templates, live));
+            && Diff::between(&change.templates, live).takes_back();
         let staged = recovers.then(|| self.stage_live(live, Some(change), lookups, remarks));
         let diff = Diff::between(live, &change.templates);
         let line = message::withdrawn(&diff, revision, matches!(staged, Some(Ok(_))));

@@ -58,7 +58,8 @@ fn written<'a>(names: &[&str], text: &'a str) -> BTreeSet<&'a str> {
                 .iter()
                 .any(|name| command.starts_with(&format!("claim-rollout {name}")))
         };
-        command.is_some_and(|command| !is_ours(command))
+        // An output may contain commands of kubectl.
+        command.is_some_and(|command| !is_ours(command)) || line.starts_with("  kubectl ")
     };
     let lines = text.lines().filter(|line| !is_of_others(line));
     let words = lines.flat_map(|line| line.split(|character: char| !(character.is_alphanumeric() || character == '-')));

@@ -23,6 +23,7 @@ mod output;
 mod plan;
 mod proxy;
 mod recorded;
+mod recover;
 mod reference;
 mod replace;
 mod retry;
@@ -78,6 +79,7 @@ enum Command {
     /// Pause the rollouts of StatefulSets: nothing new begins
     Pause(annotate::Arguments),
     Plan(plan::Arguments),
+    Recover(recover::Arguments),
     // For the documentation.
     #[command(hide = true)]
     Reference(reference::Arguments),
@@ -132,6 +134,7 @@ fn dispatch(arguments: Arguments, parser: &clap::Command) -> ExitCode {
         Command::Man(man) => wait_for(async { man::run(&man, parser.clone()) }),
         Command::Pause(sets) => wait_for(annotate::run(&arguments.cluster, &sets, annotate::Annotate::Pause)),
         Command::Plan(plan) => plan::run(&arguments.cluster, &plan),
+        Command::Recover(recover) => wait_for(recover::run(&arguments.cluster, &recover)),
         Command::Reference(reference) => wait_for(async { reference::run(&reference) }),
         Command::Replace(replace) => replace::run(&arguments.cluster, &replace),
         Command::Resume(sets) => wait_for(annotate::run(&arguments.cluster, &sets, annotate::Annotate::Resume)),

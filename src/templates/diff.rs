@@ -101,6 +101,15 @@ impl Diff {
     pub fn is_empty(&self) -> bool {
         self.added.is_empty() && self.removed.is_empty() && self.changed.is_empty()
     }
+
+    /// True iff a size decreases.
+    #[must_use]
+    pub fn takes_back(&self) -> bool {
+        self.changed
+            .iter()
+            .flat_map(|change| &change.changes)
+            .any(Change::is_smaller)
+    }
 }
 
 /// The template of this name. In most lists it has the same index as in the other list.
