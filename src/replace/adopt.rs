@@ -197,9 +197,10 @@ fn partition(set: &LiveSet, old: &LiveSet) -> Option<Step> {
 
 /// The managed fields of the old set, once: the API server may keep an entry of ours.
 fn managers(world: &World<'_>, set: &LiveSet, journal: &Journal) -> Option<Step> {
-    let managed_fields = journal.managed_fields();
+    let managed_fields = journal.managed_fields(&journal.old());
     let has_others = managed_fields.as_array().is_some_and(|entries| !entries.is_empty());
-    (has_others && !world.managers_restored && set.is_owned_by(Manager::OURS)).then(|| Step::RestoreManagers {
+    let is_done = world.managers_restored.as_deref() == Some(set.uid());
+    (has_others && !is_done && set.is_owned_by(Manager::OURS)).then(|| Step::RestoreManagers {
         set: SetVersion::of(set),
         managed_fields,
     })

@@ -19,6 +19,8 @@ pub(super) enum Check {
     NotAsked,
     /// The set must not be replaced.
     Refused(Fault),
+    /// The set was marked, and its controller has yet to see that.
+    TooEarly(Fault),
     /// This part of the world must be read first.
     Unread(Part),
 }
@@ -35,7 +37,14 @@ pub(super) fn check(world: &World<'_>, set: &LiveSet) -> Check {
     if world.checked.as_deref() == Some(&basis(set)) {
         return Check::Allowed;
     }
-    if let Some(fault) = by_status(set).or_else(|| by_age(world, set)) {
+    if let Some(fault) = by_status(set) {
+        // The mark is a change too. To take it back would be the next one.
+        return match set.is_marked() && !world.has_waited_long() {
+            true => Check::TooEarly(fault),
+            false => Check::Refused(fault),
+        };
+    }
+    if let Some(fault) = by_age(world, set) {
         return Check::Refused(fault);
     }
     match world.guarded {

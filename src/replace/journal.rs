@@ -175,12 +175,21 @@ impl Journal {
         object
     }
 
-    /// `metadata.managedFields` of the new StatefulSet: those of the old one without ours, and `whenDeleted` with the
-    /// managers that it had before we changed it.
+    /// `metadata.managedFields` of a StatefulSet without ours, and `whenDeleted` with the managers that it had before we
+    /// changed it.
     #[must_use]
-    pub fn managed_fields(&self) -> Value {
-        let fields = self.old().managed_fields_without(Manager::OURS);
+    pub fn managed_fields(&self, set: &LiveSet) -> Value {
+        let fields = set.managed_fields_without(Manager::OURS);
         live::with_managers(fields, &self.when_deleted_managers)
+    }
+
+    /// True iff `whenDeleted` of the old StatefulSet is as it was before we changed it, but not yet its managers.
+    #[must_use]
+    pub fn owes_managers(&self, set: &LiveSet) -> bool {
+        let managers = set.managers_of_when_deleted();
+        !self.when_deleted_managers.is_empty()
+            && self.when_deleted.as_deref() == set.when_deleted()
+            && managers.iter().any(|entry| entry["manager"] == Manager::OURS)
     }
 
     /// True iff these are the templates of the new StatefulSet.

@@ -124,8 +124,9 @@ fn managed_fields_give_when_deleted_back() {
     let taken = json!([entry("kubectl", json!({"f:whenScaled": {}})), ours]);
     let marked = set_with(json!([FINALIZER]), "Retain", &taken);
     let journal = Journal::prepare(&marked, Some(&journal), 2).expect("a journal");
-    assert_eq!(journal.managed_fields(), user);
-    assert_eq!(journal.release(&marked, Vec::new(), "uid").managed_fields(), user);
+    assert_eq!(journal.managed_fields(&journal.old()), user);
+    let released = journal.release(&marked, Vec::new(), "uid");
+    assert_eq!(released.managed_fields(&released.old()), user);
 }
 
 /// `whenDeleted` is journaled only if we change it, and is kept while the set is marked.

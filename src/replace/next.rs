@@ -2,7 +2,7 @@
 //!
 //! | the set of this name | the journal | what is done |
 //! |---|---|---|
-//! | the old one, unmarked | any | check, journal, mark, delete |
+//! | the old one, unmarked | any | check, journal, mark, delete; or give back what was the user's |
 //! | the old one, marked, being deleted | any | wait for the garbage collector, journal, let go |
 //! | the old one, marked, being deleted in foreground | any | a user did that: unmark |
 //! | absent | `Releasing` | read the version that was deleted, create, in the same namespace |
@@ -82,8 +82,15 @@ fn create(world: &World<'_>, journal: &Journal) -> Step {
 
 /// The set is as it always was, or marked.
 fn begin(world: &World<'_>, set: &LiveSet, journal: Option<&Journal>) -> Step {
+    if let Some(journal) = journal.filter(|journal| journal.owes_managers(set)) {
+        return Step::RestoreManagers {
+            set: SetVersion::of(set),
+            managed_fields: journal.managed_fields(set),
+        };
+    }
     let end = match check::check(world, set) {
         Check::Unread(part) => return Step::Read(part),
+        Check::TooEarly(fault) => return world.waits(fault),
         Check::Refused(fault) => End::Refused(fault),
         Check::NotAsked => End::Nothing,
         Check::Allowed => return prepare(world, set, journal),

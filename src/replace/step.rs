@@ -73,7 +73,7 @@ pub enum Step {
         /// The fields of `spec.updateStrategy` to change.
         strategy: Value,
     },
-    /// Give the new set the managed fields of the old one.
+    /// Give the new set the managed fields of the old one, or the old one those that it had before it was marked.
     RestoreManagers {
         /// The set.
         set: SetVersion,

@@ -49,8 +49,8 @@ pub struct World<'a> {
     pub namespace_ends: bool,
     /// The uid of the new set to which this process gave its update strategy back, after it had adopted every Pod.
     pub verified: Option<String>,
-    /// True iff this process gave the new set its managed fields back. The API server may keep an entry of ours.
-    pub managers_restored: bool,
+    /// The uid of the set to which this process gave its managed fields back. The API server may keep an entry of ours.
+    pub managers_restored: Option<String>,
     /// The generation of the marked set when this process first saw that its PVCs do not depend on it.
     pub retained_at: Option<i64>,
     /// Since when no object refers to the old set.
@@ -152,10 +152,19 @@ pub struct DryRuns {
 }
 
 impl World<'_> {
+    /// True iff it has waited so long for others that somebody should look.
+    pub(super) fn has_waited_long(&self) -> bool {
+        self.waited() >= PATIENCE
+    }
+
+    fn waited(&self) -> Millis {
+        self.now.saturating_sub(self.waits_since.unwrap_or(self.now))
+    }
+
     /// Waits for others. The longer it takes, the less often they are asked.
     pub(super) fn waits(&self, fault: Fault) -> Step {
         let [shortest, longest, stalled] = POLLS;
-        let elapsed = self.now.saturating_sub(self.waits_since.unwrap_or(self.now));
+        let elapsed = self.waited();
         if elapsed >= PATIENCE {
             return Step::Wait {
                 millis: stalled,

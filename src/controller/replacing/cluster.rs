@@ -216,7 +216,7 @@ pub(super) fn world<'a>(settings: &'a Settings, now: Millis, sight: &Sight, forc
         last_version: None,
         namespace_ends: false,
         verified: None,
-        managers_restored: false,
+        managers_restored: None,
         retained_at: None,
         unreferenced_since: None,
         waits_since: None,

@@ -41,7 +41,8 @@ pub(super) struct RunMemory {
     pub(super) foreign: Option<Fault>,
     /// The uid of the new set whose update strategy was restored.
     pub(super) verified: Option<String>,
-    pub(super) managers_restored: bool,
+    /// The uid of the set whose managed fields were restored.
+    pub(super) managers_restored: Option<String>,
     /// True iff a step that writes was executed.
     pub(super) begun: bool,
 }
@@ -78,7 +79,7 @@ impl RunMemory {
         world.namespace_ends = self.namespace_ends;
         world.retained_at = self.retained_at;
         world.verified.clone_from(&self.verified);
-        world.managers_restored = self.managers_restored;
+        world.managers_restored.clone_from(&self.managers_restored);
         world.unreferenced_since = self.unreferenced_since;
         world.waits_since = self.waits.map(|(_, since)| since);
     }

@@ -246,7 +246,7 @@ impl Run<'_> {
             Step::DeleteJournal if sight.is_released() => self.kept.created = sight.set.is_some(),
             Step::LeaveForeign(fault) => self.kept.foreign = Some(fault.clone()),
             Step::RestoreStrategy { set, .. } => self.kept.verified = Some(set.uid.clone()),
-            Step::RestoreManagers { .. } => self.kept.managers_restored = true,
+            Step::RestoreManagers { set, .. } => self.kept.managers_restored = Some(set.uid.clone()),
             _ => {}
         }
     }

@@ -190,7 +190,8 @@ impl Cluster {
         metadata["resourceVersion"] = number.to_string().into();
         metadata["generation"] = 1.into();
         metadata["creationTimestamp"] = created.to_string().into();
-        metadata["managedFields"] = json!([{"manager": manager, "operation": "Update", "fieldsV1": {"f:spec": {}}}]);
+        metadata["managedFields"] = json!([{"manager": manager, "operation": "Update", "fieldsV1": {"f:spec":
+            {"f:replicas": {}, "f:persistentVolumeClaimRetentionPolicy": {"f:whenDeleted": {}}}}}]);
         self.set = Some(LiveSet::new(object));
     }
 
@@ -374,16 +375,31 @@ fn mark(object: &mut Value) {
     finalizers.retain(|one| one != FINALIZER);
     finalizers.push(FINALIZER.into());
     metadata["finalizers"] = finalizers.into();
-    let when_deleted = &mut object["spec"]["persistentVolumeClaimRetentionPolicy"]["whenDeleted"];
-    if when_deleted == "Delete" {
-        *when_deleted = "Retain".into();
+    if object["spec"]["persistentVolumeClaimRetentionPolicy"]["whenDeleted"] == "Delete" {
+        retain(object, "Retain");
     }
+}
+
+/// Changes `whenDeleted`: the API server makes us its only manager.
+fn retain(object: &mut Value, when_deleted: &str) {
+    object["spec"]["persistentVolumeClaimRetentionPolicy"]["whenDeleted"] = when_deleted.into();
+    let entries = object["metadata"]["managedFields"].as_array_mut().expect("a list");
+    for entry in &mut *entries {
+        if let Some(spec) = entry.pointer_mut("/fieldsV1/f:spec").and_then(Value::as_object_mut) {
+            spec.remove("f:persistentVolumeClaimRetentionPolicy");
+        }
+    }
+    entries.retain(|entry| entry["manager"] != "claim-rollout");
+    entries.push(
+        json!({"manager": "claim-rollout", "operation": "Update", "fieldsV1": {"f:spec":
+        {"f:persistentVolumeClaimRetentionPolicy": {"f:whenDeleted": {}}}}}),
+    );
 }
 
 fn unmark(object: &mut Value, when_deleted: Option<&str>) {
     let finalizers = object["metadata"]["finalizers"].as_array_mut().expect("a list");
     finalizers.retain(|one| one != FINALIZER);
     if let Some(value) = when_deleted {
-        object["spec"]["persistentVolumeClaimRetentionPolicy"]["whenDeleted"] = value.into();
+        retain(object, value);
     }
 }

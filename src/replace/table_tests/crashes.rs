@@ -1,8 +1,9 @@
 //! Crashes, conflicts, and two controllers: the replacement ends in the same state.
 
 use super::cluster::{Answer, Cluster};
-use super::process::Process;
+use super::process::{Process, name, writes};
 use super::{End, Ended, STEPS, run, run_alone, run_to_end, state, web};
+use crate::api::ReplacementReason;
 use crate::replace::Step;
 
 /// With PVCs that depend on the set, so that the mark changes the spec.
@@ -53,6 +54,42 @@ fn status_outdated_by_the_mark_is_awaited() {
     });
     assert_eq!(run.ended, Ended::End(End::Nothing), "{:?}", run.steps);
     assert_eq!(state(&cluster), "replaced, whenDeleted Delete", "{:?}", run.steps);
+    assert!(writes(&run.steps).contains("Mark, Wait, Delete"), "{:?}", run.steps);
+}
+
+/// A StatefulSet controller that sees nothing for a minute: the set is as before, also who owns its fields.
+#[test]
+fn mark_that_is_not_seen_for_a_minute_is_undone() {
+    let mut cluster = dependent();
+    let managers = cluster.live().managed_fields_without("");
+    let mut process = Process::default();
+    let mut steps = Vec::new();
+    let mut reads = Vec::new();
+    let end = loop {
+        let decision = process.decide(&cluster, &mut reads);
+        match decision.step {
+            Step::End(end) => break end,
+            Step::Wait { millis, .. } => cluster.now += millis,
+            _ => {
+                steps.push(name(&decision.step));
+                process.execute(&mut cluster, &decision);
+                // The results of its checks are old.
+                process = if cluster.is_marked() {
+                    Process::default()
+                } else {
+                    process
+                };
+            }
+        }
+    };
+    assert!(
+        matches!(&end, End::Refused(fault) if fault.reason == ReplacementReason::StatusOutdated),
+        "{end:?}"
+    );
+    let undone = ["Mark", "Unmark", "RestoreManagers", "DeleteJournal", "OwnReport"];
+    assert_eq!(steps[2..], undone);
+    assert_eq!(state(&cluster), "as before, whenDeleted Delete");
+    assert_eq!(cluster.live().managed_fields_without(""), managers);
 }
 
 /// A process keeps nothing but the time since when it has waited.

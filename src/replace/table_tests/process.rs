@@ -26,7 +26,7 @@ pub(super) struct Process {
     last_version: Option<LastVersion>,
     namespace_ends: bool,
     verified: Option<String>,
-    managers_restored: bool,
+    managers_restored: Option<String>,
     retained_at: Option<i64>,
     unreferenced_since: Option<Millis>,
     waits: Option<(ReplacementReason, Millis)>,
@@ -78,7 +78,7 @@ pub(super) fn world(cluster: &Cluster, process: &Process) -> World<'static> {
         last_version: process.last_version.clone(),
         namespace_ends: process.namespace_ends,
         verified: process.verified.clone(),
-        managers_restored: process.managers_restored,
+        managers_restored: process.managers_restored.clone(),
         retained_at: process.retained_at,
         unreferenced_since: process.unreferenced_since,
         waits_since: process.waits.map(|(_, since)| since),
@@ -192,7 +192,7 @@ impl Process {
         let answer = cluster.execute(&decision.step, decision.journal);
         match (&decision.step, answer) {
             (Step::RestoreStrategy { set, .. }, Answer::Done) => self.verified = Some(set.uid.clone()),
-            (Step::RestoreManagers { .. }, Answer::Done) => self.managers_restored = true,
+            (Step::RestoreManagers { set, .. }, Answer::Done) => self.managers_restored = Some(set.uid.clone()),
             (Step::Create(_), Answer::NotFound) => self.namespace_ends = true,
             _ => {}
         }

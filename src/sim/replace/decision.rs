@@ -75,7 +75,7 @@ impl ReplaceDecisions {
                 .map(|last| last.map_or(LastVersion::Unknown, |last| LastVersion::Seen(live(&last)))),
             namespace_ends: memory.namespace_ends,
             verified: memory.verified.map(|uid| format!("u{uid}")),
-            managers_restored: memory.managers_restored,
+            managers_restored: memory.managers_restored.map(|uid| format!("u{uid}")),
             retained_at: memory.retained_at.map(i64::from),
             unreferenced_since: match memory.quiet {
                 Quiet::No => None,

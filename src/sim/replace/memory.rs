@@ -30,7 +30,8 @@ pub(super) struct SmallMemory {
     pub(super) namespace_ends: bool,
     /// The new set whose partition was restored.
     pub(super) verified: Option<u8>,
-    pub(super) managers_restored: bool,
+    /// The set whose managed fields were restored.
+    pub(super) managers_restored: Option<u8>,
     pub(super) retained_at: Option<u8>,
     pub(super) quiet: Quiet,
     pub(super) polled: Option<Polled>,

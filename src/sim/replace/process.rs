@@ -110,7 +110,7 @@ impl SmallProcess {
             (SmallStep::Create(_), SmallAnswer::NotFound) => self.memory.namespace_ends = true,
             (SmallStep::Create(_), SmallAnswer::Denied) => self.memory.namespace_ends |= world.namespace_ends,
             (SmallStep::RestorePartition((uid, _), _), SmallAnswer::Done) => self.memory.verified = Some(uid),
-            (SmallStep::RestoreManagers(_), SmallAnswer::Done) => self.memory.managers_restored = true,
+            (SmallStep::RestoreManagers((uid, _)), SmallAnswer::Done) => self.memory.managers_restored = Some(uid),
             _ => {}
         }
         None
