@@ -60,6 +60,16 @@ impl Denial {
         Self::begin(ns, ("DELETE", "apps", "statefulsets"), "true", (&probe, "")).await
     }
 
+    /// Denies the DELETE of the controller, but not its dry runs. The grace period tells the probe from them.
+    pub(super) async fn of_the_delete(ns: &TestNamespace<'_>) -> anyhow::Result<Self> {
+        let condition = format!(
+            "request.userInfo.username == '{USER}' && !request.?dryRun.orValue(false) || \
+             request.?options.?gracePeriodSeconds.orValue(0) == 17"
+        );
+        let probe = ["delete", "statefulset", "web", "--cascade=orphan", "--grace-period=17"];
+        Self::begin(ns, ("DELETE", "apps", "statefulsets"), &condition, (&probe, "")).await
+    }
+
     /// Denies every CREATE of a StatefulSet.
     pub(super) async fn of_creates(ns: &TestNamespace<'_>) -> anyhow::Result<Self> {
         let probe = plain_manifest(0, "1Gi").replacen("  name: web\n", "  name: probe\n", 1);

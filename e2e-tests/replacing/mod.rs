@@ -34,6 +34,7 @@ scenarios![Environment;
     refused::owner_finalizer_and_partition_prevent_a_replacement,
     refused::pod_with_another_label_prevents_a_replacement,
     refused::webhook_that_changes_new_sets_prevents_a_replacement,
+    retained::mark_that_is_undone_leaves_when_deleted_to_its_user,
     retained::retention_is_guarded_and_claims_without_pods_stay,
     tools::argo_cd_finds_nothing_to_do,
     tools::flux_finds_nothing_to_do,

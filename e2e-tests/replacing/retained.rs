@@ -8,8 +8,9 @@ use kube::api::{Api, ApiResource, DynamicObject, WatchEvent, WatchParams};
 use kube::core::GroupVersionKind;
 use serde_json::Value;
 
-use super::kept::Before;
-use super::trial::{prepare_with, replaced, until_replaced};
+use super::denying::{Denial, MESSAGE};
+use super::kept::{Before, until_reported};
+use super::trial::{managers, prepare_with, replaced, until_replaced};
 use crate::cluster::eventually;
 use crate::environment::Environment;
 use crate::scenarios::namespace::{PATIENCE, TestNamespace, text, with_spec};
@@ -126,4 +127,31 @@ pub(super) async fn retention_is_guarded_and_claims_without_pods_stay(env: &Envi
     kept.keeps_claims(&ns).await?;
     ns.done(&["delete", "statefulset", "web"], "").await?;
     until_owned_by(&ns, &[]).await
+}
+
+/// The mark changes `whenDeleted`. When the mark is undone, the field belongs to its user again.
+pub(super) async fn mark_that_is_undone_leaves_when_deleted_to_its_user(env: &Environment) -> anyhow::Result<()> {
+    let retained = |size: &str| {
+        let policy = "  persistentVolumeClaimRetentionPolicy: {whenDeleted: Delete, whenScaled: Retain}";
+        with_spec(&replaced(2, size), policy)
+    };
+    let ns = prepare_with(env, "retained-undone", &retained("1Gi")).await?;
+    let denial = Denial::of_the_delete(&ns).await?;
+    ns.target(&retained("2Gi")).await?;
+    let set = ns.set().await?;
+    let message = until_reported(&ns, "Refused", "StepDenied").await?;
+    ensure!(
+        message.contains("step Delete") && message.contains(MESSAGE),
+        "{message}"
+    );
+    let undone = ns.set().await?;
+    ensure!(undone["metadata"]["uid"] == set["metadata"]["uid"], "another set");
+    ensure!(undone["metadata"]["finalizers"].is_null(), "{undone:#}");
+    ensure!(undone["spec"] == set["spec"], "{undone:#}, before {set:#}");
+    let (now, then) = (managers(&undone), managers(&set));
+    ensure!(now == then, "field managers: {now:#?}, before {then:#?}");
+    let before = Before::of(&ns).await?;
+    denial.end(&ns).await?;
+    until_replaced(&ns, &set, "2Gi").await?;
+    before.keeps_pods_and_claims(&ns).await
 }
