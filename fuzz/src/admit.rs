@@ -156,11 +156,9 @@ impl Review<'_> {
             "{diff:?} of {payload}"
         );
         let new_claims = self.0.settings["immutableFields"] == "NewPVCs";
-        let frozen = diff.changed.iter().flat_map(|change| &change.frozen);
+        let mut frozen = diff.changed.iter().flat_map(|change| &change.frozen);
         assert!(
-            frozen
-                .into_iter()
-                .all(|change| new_claims && is_for_new_claims(&change.field)),
+            frozen.all(|change| new_claims && is_for_new_claims(&change.field)),
             "{diff:?} of {payload}"
         );
         for (before, after) in live.iter().zip(&change.templates) {
