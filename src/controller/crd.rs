@@ -143,6 +143,8 @@ pub struct ReplacementStatus {
     pub reason: Option<String>,
     /// Why the StatefulSet is not replaced, in a sentence.
     pub message: Option<String>,
+    /// The replicas of the old StatefulSet while it is being replaced. With fewer, nobody else may create it.
+    pub replicas: Option<i64>,
     /// When this was reported.
     pub since: Time,
 }

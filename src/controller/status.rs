@@ -218,16 +218,21 @@ fn status(
 }
 
 /// The replacement as it is now. Nothing is reported here while it is in progress. So a controller was killed after its
-/// last step and before its last report, if the templates that were staged are live.
+/// last step and before its last report, if the templates that were staged are live. Others may create the set with any
+/// number of replicas.
 fn ended(replacement: &ReplacementStatus, progress: &Progress, now: &Time) -> ReplacementStatus {
+    let replacement = ReplacementStatus {
+        replicas: None,
+        ..replacement.clone()
+    };
     if replacement.phase != IN_PROGRESS || progress.ready.reason != ReadyReason::NothingStaged.as_str() {
-        return replacement.clone();
+        return replacement;
     }
     ReplacementStatus {
         phase: REPLACED.to_owned(),
         step: None,
         since: now.clone(),
-        ..replacement.clone()
+        ..replacement
     }
 }
 

@@ -121,6 +121,7 @@ fn replacement_without_a_last_report_has_ended_when_live() {
                 step: Some("Mark".to_owned()),
                 reason: None,
                 message: None,
+                replicas: Some(3),
                 since: time(10),
             }),
             ..ClaimRolloutStatus::default()
@@ -130,6 +131,7 @@ fn replacement_without_a_last_report_has_ended_when_live() {
             .expect("a replacement");
         let found = (&*after.phase, after.step.as_deref(), after.since);
         assert_eq!(found, expected, "{phase} {}", progress.ready.reason);
+        assert_eq!(after.replicas, None, "{phase} {}", progress.ready.reason);
     }
 }
 
@@ -142,6 +144,7 @@ fn replacement_is_reported_until_the_next_target() {
             step: None,
             reason: Some(reason.to_owned()),
             message: None,
+            replicas: None,
             since: time(10),
         })
     };

@@ -60,6 +60,15 @@ impl Sight {
         self.set.as_ref().map(|set| set.uid().to_owned())
     }
 
+    /// The replicas of the old set, once it is marked or this step marks it, and as long as there is a journal.
+    pub(super) fn old_replicas(&self, marks: bool) -> Option<i64> {
+        let journal = self.journal.as_ref()?;
+        match &self.set {
+            Some(set) if set.uid() == journal.uid => (marks || set.is_marked()).then(|| set.replicas()),
+            _ => self.is_released().then(|| journal.old().replicas()),
+        }
+    }
+
     /// True iff the journal has the object that we let go.
     pub(super) fn is_released(&self) -> bool {
         self.journal
@@ -306,3 +315,7 @@ pub(super) fn denied<T>(message: String) -> ApiOutcome<T> {
         stored: None,
     }
 }
+
+#[cfg(test)]
+#[path = "cluster_tests.rs"]
+mod tests;

@@ -1,6 +1,7 @@
 //! Reports a replacement: status, Events, metrics.
 
 use kube::api::{Api, Patch};
+use kube::runtime::reflector::ObjectRef;
 use serde_json::{Value, json};
 
 use super::super::api_calls::{ApiOutcome, call, merge};
@@ -10,6 +11,7 @@ use super::super::{events, timestamp};
 use super::cluster::SetName;
 use super::queue::LastReport;
 use super::run::{Ended, Happened, Notice};
+use super::steps::MARK;
 use crate::replace::Fault;
 use crate::rollout::{EventNotice, Reason};
 
@@ -22,12 +24,7 @@ impl Context {
     pub(super) async fn notify(&self, set: &SetName, reported: &mut LastReport, notice: Notice) {
         let uid = notice.uid.unwrap_or_default();
         match notice.what {
-            // The step after which a DELETE of others is denied.
-            Happened::Step(step @ "Mark") => {
-                reported.phase = IN_PROGRESS;
-                self.write_replacement(set, IN_PROGRESS, Some(step), None).await;
-            }
-            Happened::Step(_) => {}
+            Happened::Step(step) => self.notify_step(set, reported, step, notice.replicas).await,
             Happened::Absent(time) => self.metrics.replacements().absent(time.as_secs_f64()),
             Happened::Stalled(fault) => {
                 self.metrics.replacements().stalled();
@@ -37,13 +34,41 @@ impl Context {
         }
     }
 
+    /// Reports that the replacement has begun, at the step after which the guard denies a DELETE of others. It denies a
+    /// CREATE of others with fewer replicas than are reported, so they are reported again when they change.
+    async fn notify_step(&self, set: &SetName, reported: &mut LastReport, step: &str, replicas: Option<i64>) {
+        let differ = replicas.is_some() && replicas != reported.replicas;
+        if step == MARK || differ {
+            let before = reported.replicas;
+            (reported.phase, reported.replicas) = (IN_PROGRESS, replicas);
+            if !self.write_replacement(set, reported, Some(step), None).await {
+                // The next step reports them.
+                reported.replicas = before;
+            }
+        }
+    }
+
+    /// The replicas in the last report that was seen.
+    pub(super) fn reported_replicas(&self, set: &SetName) -> Option<i64> {
+        let seen = self.rollouts.get(&ObjectRef::new(&set.name).within(&set.namespace))?;
+        seen.status.as_ref()?.replacement.as_ref()?.replicas
+    }
+
     async fn notify_end(&self, set: &SetName, reported: &mut LastReport, uid: &str, ended: Ended) {
         self.metrics.replacements().ended(label(&ended));
+        if ended == Ended::Stopped {
+            return;
+        }
+        let denied_fewer = reported.replicas.take().is_some();
         match ended {
+            Ended::Nothing if denied_fewer => {
+                self.patch_replacement(set, &json!({ "replicas": null })).await;
+            }
             Ended::Nothing | Ended::Stopped => {}
             Ended::Replaced => {
                 let message = "the StatefulSet has the desired volumeClaimTemplates; its Pods and PVCs are the same";
-                self.write_replacement(set, REPLACED, None, None).await;
+                reported.phase = REPLACED;
+                self.write_replacement(set, reported, None, None).await;
                 self.publish(set, uid, Reason::StatefulSetReplaced, message).await;
             }
             Ended::Refused(fault) => self.notify_fault(set, reported, REFUSED, uid, fault).await,
@@ -70,24 +95,37 @@ impl Context {
             message,
             "StatefulSet is not replaced"
         );
-        self.write_replacement(set, phase, None, Some(&fault)).await;
+        reported.phase = phase;
+        self.write_replacement(set, reported, None, Some(&fault)).await;
         self.publish(set, uid, Reason::StatefulSetNotReplaced, &message).await;
-        (reported.phase, reported.fault) = (phase, Some(fault));
+        reported.fault = Some(fault);
     }
 
-    /// Writes `status.replacement`. It is a report: if it cannot be written, the replacement goes on.
-    async fn write_replacement(&self, set: &SetName, phase: &str, step: Option<&str>, fault: Option<&Fault>) {
+    /// Writes `status.replacement`. Returns whether it was written.
+    async fn write_replacement(
+        &self,
+        set: &SetName,
+        report: &LastReport,
+        step: Option<&str>,
+        fault: Option<&Fault>,
+    ) -> bool {
         let replacement = ReplacementStatus {
-            phase: phase.to_owned(),
+            phase: report.phase.to_owned(),
             step: step.map(str::to_owned),
             reason: fault.map(|fault| fault.reason.as_str().to_owned()),
             message: fault.map(|fault| fault.message.clone()),
+            replicas: report.replicas,
             since: k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(timestamp((self.clock)())),
         };
-        let body: Value = json!({ "status": { "replacement": replacement } });
+        self.patch_replacement(set, &json!(replacement)).await
+    }
+
+    /// Patches `status.replacement`. It is a report: if it cannot be written, the replacement goes on.
+    async fn patch_replacement(&self, set: &SetName, replacement: &Value) -> bool {
+        let body = json!({ "status": { "replacement": replacement } });
         let rollouts: Api<ClaimRollout> = Api::namespaced(self.client.clone(), &set.namespace);
         let written = call(rollouts.patch_status(&set.name, &merge(), &Patch::Merge(&body))).await;
-        if let ApiOutcome::Denied { message: why, .. } | ApiOutcome::Unsure { why, .. } = written {
+        if let ApiOutcome::Denied { message: why, .. } | ApiOutcome::Unsure { why, .. } = &written {
             tracing::warn!(
                 namespace = set.namespace,
                 set = set.name,
@@ -95,6 +133,7 @@ impl Context {
                 "failed to report a replacement"
             );
         }
+        matches!(written, ApiOutcome::Done(_))
     }
 
     async fn publish(&self, set: &SetName, uid: &str, reason: Reason, message: &str) {

@@ -48,6 +48,7 @@ pub(super) struct Rest {
 pub(super) struct LastReport {
     pub(super) phase: &'static str,
     pub(super) fault: Option<Fault>,
+    pub(super) replicas: Option<i64>,
 }
 
 /// Whether a set is to be replaced.

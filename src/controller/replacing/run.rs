@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::super::api_calls::ApiOutcome;
 use super::cluster::{Cluster, SetName, Sight};
 use super::memory::RunMemory;
-use super::steps::{Reply, name};
+use super::steps::{MARK, Reply, name};
 use crate::api::ReplacementReason;
 use crate::replace::{End, Fault, LastVersion, Millis, Part, Step, Waits, next};
 
@@ -30,6 +30,8 @@ const CONFLICTS: u32 = 50;
 pub(in super::super) struct Notice {
     /// The uid of the set, if it exists.
     pub(super) uid: Option<String>,
+    /// The replicas of the old set, while it is replaced.
+    pub(super) replicas: Option<i64>,
     /// What happened.
     pub(super) what: Happened,
 }
@@ -306,7 +308,11 @@ impl Run<'_> {
         }
         if self.kept.failures > TRIES && !why.is_empty() {
             let what = Happened::Stalled(step_denied(why.to_owned()));
-            let _ = self.notices.unbounded_send(Notice { uid: None, what });
+            let _ = self.notices.unbounded_send(Notice {
+                uid: None,
+                replicas: None,
+                what,
+            });
         }
         self.pause(pause).await;
     }
@@ -323,9 +329,13 @@ impl Run<'_> {
     }
 
     fn notify(&self, sight: &Sight, what: Happened) {
-        let uid = sight.uid();
+        let notice = Notice {
+            uid: sight.uid(),
+            replicas: sight.old_replicas(what == Happened::Step(MARK)),
+            what,
+        };
         // Nobody listens any more when the controller stops.
-        let _ = self.notices.unbounded_send(Notice { uid, what });
+        let _ = self.notices.unbounded_send(notice);
     }
 }
 

@@ -82,6 +82,8 @@ impl Context {
         let Ok(place) = replacements.places.acquire().await else {
             return;
         };
+        // Another controller may have reported them.
+        reported.replicas = self.reported_replicas(&set);
         let (notices, mut noticed) = mpsc::unbounded();
         let running = self.metrics.replacements().begin();
         let run = Run {
@@ -106,7 +108,11 @@ impl Context {
             drop((running, place));
             let what = Happened::Ended(ended.clone());
             // The receiver is next to it.
-            let _ = notices.unbounded_send(Notice { uid, what });
+            let _ = notices.unbounded_send(Notice {
+                uid,
+                replicas: None,
+                what,
+            });
             ended
         };
         let (ended, ()) = tokio::join!(replacing, notifying);

@@ -212,13 +212,16 @@ fn scaled_up(sight: &Sight, replicas: i64) -> Value {
     body
 }
 
+/// The name of the step after which the guard denies a DELETE of others.
+pub(super) const MARK: &str = "Mark";
+
 /// The name of a step in status, log and metrics.
 pub(super) fn name(step: &Step) -> &'static str {
     match step {
         Step::Read(_) => "Read",
         Step::WriteJournal(_) => "WriteJournal",
         Step::DisownReport => "DisownReport",
-        Step::Mark(_) => "Mark",
+        Step::Mark(_) => MARK,
         Step::Delete { .. } => "Delete",
         Step::LetGo(_) => "LetGo",
         Step::Create(_) => "Create",
