@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use super::{GuardPolicy, POLICIES, cel};
+use super::{FAILS_OPEN, GuardPolicy, POLICIES, cel};
 
 const ACCOUNT: &str = "system:serviceaccount:claim-rollout:claim-rollout-controller";
 
@@ -26,7 +26,8 @@ fn policy_list_of_manifests_denies_and_knows_the_account() {
     let names: Vec<&str> = found.iter().map(|policy| policy.name.as_str()).collect();
     assert_eq!(names, POLICIES.map(|(name, _)| name));
     for policy in found {
-        assert!(policy.denies && policy.fails_closed, "{policy:?}");
+        assert!(policy.denies, "{policy:?}");
+        assert_eq!(policy.fails_closed, policy.part != FAILS_OPEN, "{policy:?}");
         assert!(cel::names(&policy.conditions, ACCOUNT), "{policy:?}");
     }
 }

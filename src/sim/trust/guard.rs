@@ -2,6 +2,9 @@
 //!
 //! A policy is skipped if one of its `matchConditions` is false. A validation that is false denies; with
 //! `failurePolicy: Fail` so does every error. Types are not checked, because an API server does that before.
+//!
+//! A policy with a `paramKind` is evaluated for each ClaimRollout. It has `failurePolicy: Ignore`, but an error denies here
+//! too, so that tests notice it.
 
 use std::fmt;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -31,6 +34,8 @@ pub(crate) struct CelGuard {
 /// A ValidatingAdmissionPolicy.
 struct EvaluatedPolicy {
     name: String,
+    /// It is evaluated for each ClaimRollout. Only such a policy may fail open.
+    has_params: bool,
     rules: Value,
     conditions: Vec<Program>,
     /// The name in expressions, and the expression.
@@ -62,7 +67,7 @@ impl CelGuard {
     /// Compiles the policies.
     ///
     /// # Errors
-    /// The first invalid expression, or a `failurePolicy` other than `Fail`.
+    /// The first invalid expression, or a `failurePolicy` other than `Fail`, with a `paramKind` other than `Ignore`.
     pub(super) fn of(manifests: &[Value]) -> Result<Self, String> {
         let env = environment().map_err(|error| error.to_string())?;
         let policies = manifests.iter().map(|manifest| EvaluatedPolicy::of(manifest, &env));
@@ -73,7 +78,7 @@ impl CelGuard {
         })
     }
 
-    /// The policy and the number of the validation that deny the request, if any does.
+    /// The policy and the number of the validation that deny the request, if any does. There is no ClaimRollout.
     pub(super) fn denial(&self, request: &Value, object: &Value, old: &Value) -> Option<String> {
         let mut hasher = DefaultHasher::new();
         (request, object, old).hash(&mut hasher);
@@ -82,19 +87,35 @@ impl CelGuard {
         if let Some(answer) = answers().get(&fingerprint) {
             return answer.clone();
         }
-        let answer = self.ask(request, object, old);
+        let answer = self.denial_among(&[], request, object, old);
         answers().insert(fingerprint, answer.clone());
         answer
     }
 
-    fn ask(&self, request: &Value, object: &Value, old: &Value) -> Option<String> {
+    /// The same with the ClaimRollouts of the namespace.
+    pub(super) fn denial_among(
+        &self,
+        rollouts: &[Value],
+        request: &Value,
+        object: &Value,
+        old: &Value,
+    ) -> Option<String> {
         let mut context = Context::with_env(Arc::clone(&self.env));
         for (name, value) in [("request", request), ("object", object), ("oldObject", old)] {
             context.add_variable_from_value(name, cel::to_value(value).unwrap_or(Cel::Null));
         }
         context.add_variable_as_val("authorizer", Box::new(Ask::default()));
-        let asked = self.policies.iter().filter(|policy| policy.is_asked_about(request));
-        asked.filter_map(|policy| policy.denial(&context)).next()
+        let mut asked = self.policies.iter().filter(|policy| policy.is_asked_about(request));
+        asked.find_map(|policy| {
+            if !policy.has_params {
+                return policy.denial(&context);
+            }
+            rollouts.iter().find_map(|rollout| {
+                let mut context = context.new_inner_scope();
+                context.add_variable_from_value("params", cel::to_value(rollout).unwrap_or(Cel::Null));
+                policy.denial(&context)
+            })
+        })
     }
 }
 
@@ -102,8 +123,10 @@ impl EvaluatedPolicy {
     fn of(manifest: &Value, env: &Env) -> Result<Self, String> {
         let name = manifest["metadata"]["name"].as_str().unwrap_or_default();
         let spec = &manifest["spec"];
-        if spec["failurePolicy"] != "Fail" {
-            return Err(format!("{name}: expected failurePolicy Fail"));
+        let has_params = !spec["paramKind"].is_null();
+        let failure_policy = if has_params { "Ignore" } else { "Fail" };
+        if spec["failurePolicy"] != failure_policy {
+            return Err(format!("{name}: expected failurePolicy {failure_policy}"));
         }
         let compile = |one: &Value| {
             let expression = one["expression"].as_str().unwrap_or_default();
@@ -119,6 +142,7 @@ impl EvaluatedPolicy {
         };
         Ok(Self {
             name: name.to_owned(),
+            has_params,
             rules: spec["matchConstraints"]["resourceRules"].clone(),
             conditions: list("matchConditions").map(compile).collect::<Result<_, String>>()?,
             variables: list("variables").map(variable).collect::<Result<_, String>>()?,

@@ -260,6 +260,63 @@ fn guard_in_model_allows_a_replacement_and_no_more() {
     }
 }
 
+/// The ClaimRollout of this name, while a replacement is in this phase and reports these replicas.
+fn replacing(name: &str, phase: &str, replicas: Option<i64>) -> Value {
+    let mut rollout = json!({"metadata": {"name": name}, "status": {"replacement": {"phase": phase}}});
+    if let Some(replicas) = replicas {
+        rollout["status"]["replacement"]["replicas"] = replicas.into();
+    }
+    rollout
+}
+
+/// The replicas with which somebody creates `web`, the phase and the replicas that the ClaimRollout reports, and whether
+/// the guard denies it.
+type CreateRow = (Option<i64>, &'static str, Option<i64>, bool);
+
+const CREATE_ROWS: [CreateRow; 12] = [
+    (None, "InProgress", Some(3), true),
+    (Some(1), "InProgress", Some(3), true),
+    (Some(2), "Stalled", Some(3), true),
+    (Some(0), "Stalled", Some(1), true),
+    (Some(3), "InProgress", Some(3), false),
+    (Some(4), "Stalled", Some(3), false),
+    (None, "InProgress", Some(1), false),
+    (Some(0), "InProgress", Some(0), false),
+    // It has ended, or did not begin.
+    (None, "Replaced", Some(3), false),
+    (None, "Refused", Some(3), false),
+    (None, "InProgress", None, false),
+    (None, "Stalled", None, false),
+];
+
+#[test]
+fn create_with_fewer_replicas_is_denied_while_the_set_is_replaced() {
+    let guard = CelGuard::of(&guard::manifests().expect("manifests")).expect("the guard");
+    let denial = |user: &str, replicas: Option<i64>, rollouts: &[Value]| {
+        let request = json!({
+            "resource": {"group": "apps", "version": "v1", "resource": "statefulsets"}, "subResource": "",
+            "namespace": "shop", "operation": "CREATE", "options": {}, "userInfo": {"username": user},
+        });
+        let mut set = written(if user == "bob" { "plain" } else { "marked" });
+        set["spec"] = replicas.map_or(json!({}), |replicas| json!({ "replicas": replicas }));
+        guard.denial_among(rollouts, &request, &set, &Value::Null)
+    };
+    let controller = crate::api::settings::DEFAULT_CONTROLLER_ACCOUNT;
+    for (replicas, phase, reported, is_denied) in CREATE_ROWS {
+        let what = format!("{replicas:?} {phase} {reported:?}");
+        let expected = is_denied.then(|| "claim-rollout-creating: validation 0".to_owned());
+        let [web, other] = ["web", "other"].map(|name| replacing(name, phase, reported));
+        let fresh = json!({"metadata": {"name": "web-2"}});
+        assert_eq!(denial("bob", replicas, std::slice::from_ref(&web)), expected, "{what}");
+        assert_eq!(denial("bob", replicas, &[other.clone(), fresh.clone()]), None, "{what}");
+        assert_eq!(denial(controller, replicas, std::slice::from_ref(&web)), None, "{what}");
+        assert_eq!(denial("bob", replicas, &[other, fresh, web]), expected, "{what}");
+    }
+    let begins = json!({"metadata": {"name": "web"}});
+    assert_eq!(denial("bob", None, &[begins]), None, "nothing is reported");
+    assert_eq!(denial("bob", None, &[]), None, "no ClaimRollout");
+}
+
 #[test]
 fn guard_in_model_is_deployed_guard() {
     let kustomization: Value =
@@ -273,7 +330,7 @@ fn guard_in_model_is_deployed_guard() {
         .collect();
     deployed.sort_unstable_by_key(|file| files.iter().position(|known| known == file));
     assert_eq!(deployed, files);
-    assert_eq!(guard::manifests().expect("manifests").len(), 4);
+    assert_eq!(guard::manifests().expect("manifests").len(), 5);
 }
 
 #[test]

@@ -215,13 +215,13 @@ pub(super) const ROWS: &[Row] = &[
     ),
     (
         "a policy of the guard that fails open",
-        |facts| policies(facts)[2].fails_closed = false,
+        |facts| policies(facts)[3].fails_closed = false,
         "Error validatingadmissionpolicy/claim-rollout-controller-statefulsets | Ignore: requests that cannot be evaluated are allowed",
         "kubectl apply --server-side --force-conflicts -f deploy/guard/controller.yaml",
     ),
     (
         "a policy of the guard for another account",
-        |facts| policies(facts)[3].conditions = "['system:serviceaccount:other:claim-rollout-controller']".to_owned(),
+        |facts| policies(facts)[4].conditions = "['system:serviceaccount:other:claim-rollout-controller']".to_owned(),
         "Error validatingadmissionpolicy/claim-rollout-controller-persistentvolumeclaims | other accounts: the guard does not recognize the controller",
         "kubectl apply --server-side --force-conflicts -f deploy/guard/controller.yaml, with that account in its matchConditions",
     ),

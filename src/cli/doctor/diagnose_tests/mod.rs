@@ -57,13 +57,14 @@ fn guard() -> Vec<GuardPolicy> {
     let names = [
         "claim-rollout-staged",
         "claim-rollout-replacing",
+        "claim-rollout-creating",
         "claim-rollout-controller-statefulsets",
         "claim-rollout-controller-persistentvolumeclaims",
     ];
     let policy = |name: &'static str| GuardPolicy {
         part: name,
         name: name.to_owned(),
-        fails_closed: true,
+        fails_closed: name != "claim-rollout-creating",
         denies: true,
         conditions: "['system:serviceaccount:claim-rollout:claim-rollout-controller']".to_owned(),
     };
