@@ -147,10 +147,12 @@ impl Installation {
 impl Controllers {
     /// Applies the files of `deploy/` without the policies. No controller runs yet.
     pub(crate) async fn install(cluster: &Cluster) -> anyhow::Result<Self> {
+        let controllers = Self::without_the_guard(cluster).await?;
+        // The guard reads ClaimRollouts.
         for file in GUARD {
             manifest_applied(cluster, file).await?;
         }
-        Self::without_the_guard(cluster).await
+        Ok(controllers)
     }
 
     /// The same without the guard.

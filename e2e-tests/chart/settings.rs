@@ -228,7 +228,7 @@ async fn other_namespace_reaches_the_policy(cluster: &Cluster) -> anyhow::Result
     assert_eq!(elsewhere, 0, "an object is in another namespace than the release");
     let mut objects = by_name(objects)?;
     let account = "system:serviceaccount:storage:claim-rollout-controller";
-    assert_eq!(guards_with(&objects, &format!(r#"in [\"{account}\"]"#)).len(), 4);
+    assert_eq!(guards_with(&objects, &format!(r#"in [\"{account}\"]"#)).len(), 5);
     let policy = objects
         .remove("ClusterAdmissionPolicy claim-rollout")
         .context("the policy")?;
@@ -252,6 +252,7 @@ async fn settings_reach_the_guard(cluster: &Cluster) -> anyhow::Result<()> {
     let guard = [
         "claim-rollout-controller-persistentvolumeclaims",
         "claim-rollout-controller-statefulsets",
+        "claim-rollout-creating",
         "claim-rollout-replacing",
         "claim-rollout-staged",
     ];

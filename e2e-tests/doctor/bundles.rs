@@ -89,7 +89,7 @@ fn has_objects_of_sets(files: &[File]) -> anyhow::Result<()> {
     let webhooks = items(files, "mutatingwebhookconfigurations.yaml")?;
     ensure!(names(&webhooks) == ["claim-rollout-webhook"], "{webhooks:?}");
     ensure!(
-        items(files, "validatingadmissionpolicies.yaml")?.len() == 4,
+        items(files, "validatingadmissionpolicies.yaml")?.len() == 5,
         "the guard"
     );
     ensure!(

@@ -117,6 +117,33 @@ fn objects(uid: &str) -> Value {
     ]})
 }
 
+/// The ClaimRollouts of StatefulSets that do not exist: their names, and the `status` of their replacements.
+const REPLACEMENTS: [(&str, &str); 3] = [
+    (
+        "absent",
+        r#"{"phase":"InProgress","step":"Mark","replicas":3,"since":"2026-01-01T00:00:00Z"}"#,
+    ),
+    (
+        "ended",
+        r#"{"phase":"Replaced","replicas":3,"since":"2026-01-01T00:00:00Z"}"#,
+    ),
+    (
+        "foreign",
+        r#"{"phase":"Stalled","reason":"ForeignSet","since":"2026-01-01T00:00:00Z"}"#,
+    ),
+];
+
+fn rollout(name: &str) -> Value {
+    let set = json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "name": name, "uid": "1"});
+    json!({
+        "apiVersion": "claim-rollout.io/v1alpha1", "kind": "ClaimRollout", "metadata": {"name": name},
+        "spec": {
+            "setRef": set, "revision": "1", "templates": [], "updatePolicy": "InPlace", "sync": "LockStep",
+            "replaceSet": "WhenComplete",
+        },
+    })
+}
+
 impl Environment {
     /// Returns when the guard is in force.
     pub(super) async fn build() -> anyhow::Result<Self> {
@@ -141,6 +168,7 @@ impl Environment {
             "jsonpath={.metadata.uid}",
         ];
         env.uid = env.done(&uid, "").await?.stdout;
+        env.report_replacements().await?;
         env.until_in_force().await?;
         env.done(&["create", "-n", GUARDED, "-f", "-"], &objects(&env.uid).to_string())
             .await?;
@@ -166,6 +194,18 @@ impl Environment {
         ];
         env.done(&bound, "").await?;
         Ok(env)
+    }
+
+    async fn report_replacements(&self) -> anyhow::Result<()> {
+        for (name, replacement) in REPLACEMENTS {
+            self.done(&["create", "-n", GUARDED, "-f", "-"], &rollout(name).to_string())
+                .await?;
+            let status = format!(r#"{{"status":{{"replacement":{replacement}}}}}"#);
+            let patch = ["patch", "-n", GUARDED, "claimrollout", name, "--subresource=status"];
+            self.done(&[&patch[..], &["--type=merge", "-p", &status]].concat(), "")
+                .await?;
+        }
+        Ok(())
     }
 
     async fn until_in_force(&self) -> anyhow::Result<()> {
@@ -249,12 +289,19 @@ impl Environment {
     }
 }
 
-/// An object unchanged, or a StatefulSet with this metadata.
+/// An object unchanged, or a StatefulSet with this metadata and these replicas.
 fn created(object: Value) -> Value {
     if object["kind"].is_string() {
         return object;
     }
     let mut metadata = object;
-    metadata["name"] = json!("new");
-    set(&metadata)
+    let replicas = metadata.as_object_mut().and_then(|fields| fields.remove("replicas"));
+    if metadata["name"].is_null() {
+        metadata["name"] = json!("new");
+    }
+    let mut set = set(&metadata);
+    if let Some(replicas) = replicas {
+        set["spec"]["replicas"] = replicas;
+    }
+    set
 }

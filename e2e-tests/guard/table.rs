@@ -4,6 +4,8 @@
 //! `staged` but with a ConfigMap as its controller; `left`, with a phase and no staged change; `replacing`, with our
 //! finalizer; `canary`, with a partition; `held`, with the partition of a replacement; `large`, with thousands of
 //! annotations and with 101 finalizers; `crowded`, as `staged` but with 101 owners. The PVCs: `data`, bound, and `waiting`, for a class that does not exist.
+//! ClaimRollouts without a StatefulSet: `absent`, whose replacement is in progress and had three replicas; `ended`;
+//! `foreign`, whose StatefulSet somebody else created.
 
 /// The user of a request. All have all rights on StatefulSets; alice may patch PVCs, and the controller may write them
 /// in every way.
@@ -20,7 +22,7 @@ use Who::{Admin, Alice, Bob, Controller};
 
 /// The user, the arguments of kubectl, and the message of the denial after the name of the user; empty if the request
 /// is allowed. UID is that of the ConfigMap, MANY are 101 owners. The last argument is what is created: an object, or
-/// the metadata of a StatefulSet.
+/// the metadata of a StatefulSet and its replicas, `new` and none by default.
 pub(super) type Row = (Who, &'static str, &'static str);
 
 const YES: &str = "";
@@ -32,6 +34,8 @@ const PHASE: &str =
 const FINALIZER: &str = "may not add or remove the finalizer claim-rollout.io/replacing: only the controller may";
 const REPLACING: &str = "may not delete StatefulSet replacing now: it is being replaced, try again in a moment";
 const STAYS: &str = "may not change what is staged for StatefulSet replacing now: it is being replaced, try again in a moment";
+const FEWER: &str = "may not create StatefulSet absent with fewer than 3 replicas now, because Pods would be deleted: it is \
+                     being replaced, try again in a moment";
 const VERBS: &str = "may create and delete a StatefulSet only to replace it, and may not write its scale or status";
 const METADATA: &str = "may change no metadata of a StatefulSet but annotations (if there are at most 1000) and, without a \
                         partition, the finalizer of claim-rollout.io";
@@ -50,6 +54,7 @@ pub(super) const IN_FORCE: &[Row] = &[
     (Bob, r#"create -f - {"finalizers":["claim-rollout.io/replacing"]}"#, FINALIZER),
     (Controller, "create -f - {}", VERBS),
     (Controller, CLAIM, CLAIM_VERBS),
+    (Bob, r#"create -f - {"name":"absent"}"#, FEWER),
     (Alice, r#"create -f - {"annotations":{"claim-rollout.io/staged":"{}"}}"#, YES),
 ];
 
@@ -151,6 +156,19 @@ pub(super) const OURS: &[Row] = &[
     (Bob, "label statefulset/replacing team=a", YES),
     (Controller, r#"patch statefulset/plain --type=merge -p {"metadata":{"finalizers":["claim-rollout.io/replacing"]}}"#, YES),
     (Controller, r#"patch statefulset/replacing --type=merge -p {"metadata":{"finalizers":null}}"#, YES),
+];
+
+/// Requests that create a StatefulSet with or without a replacement in progress.
+pub(super) const CREATING: &[Row] = &[
+    (Bob, r#"create -f - {"name":"absent"}"#, FEWER),
+    (Admin, r#"create -f - {"name":"absent","replicas":2}"#, FEWER),
+    (Bob, r#"create -f - {"name":"absent","replicas":null}"#, FEWER),
+    (Bob, r#"create -f - {"name":"absent","replicas":3}"#, YES),
+    (Bob, r#"create -f - {"name":"absent","replicas":4}"#, YES),
+    (Bob, r#"create -f - {"name":"absent-2"}"#, YES),
+    (Bob, r#"create -f - {"name":"ended"}"#, YES),
+    (Bob, r#"create -f - {"name":"foreign"}"#, YES),
+    (Controller, r#"create -f - {"name":"absent","finalizers":["claim-rollout.io/replacing"]}"#, YES),
 ];
 
 /// Requests of the controller, whose roles would allow more.

@@ -5,13 +5,25 @@ use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
 use super::denying::Denial;
-use super::intruder;
+use super::intruder::{Intrusion, Report};
 use super::kept::{Before, until_another, until_complete, until_reported};
 use super::trial::{journals, prepare, replaced, until_replaced};
 use super::webhook::{INJECTED, Webhook};
 use crate::cluster::eventually;
 use crate::environment::Environment;
 use crate::scenarios::namespace::{PATIENCE, TestNamespace};
+
+/// The denial of a CREATE with fewer replicas.
+const FEWER: &str = "may not create StatefulSet web with fewer than 3 replicas now, because Pods would be deleted: it is \
+                     being replaced, try again in a moment";
+
+/// Server-side apply, as GitOps tools do it.
+const APPLY: [&str; 5] = ["apply", "--server-side", "--field-manager=gitops", "-f", "-"];
+
+/// The manifest without replicas, which is one replica.
+fn without_replicas() -> String {
+    replaced(3, "2Gi").replace("  replicas: 3\n", "")
+}
 
 /// A StatefulSet of three replicas that the controller has deleted and may not create.
 struct Absent<'a> {
@@ -36,10 +48,16 @@ impl<'a> Absent<'a> {
         Ok(Self { ns, before, denial })
     }
 
-    /// Somebody creates the StatefulSet by server-side apply, as GitOps tools do.
+    /// Somebody creates the StatefulSet.
     async fn create(&self, manifest: &str) -> anyhow::Result<()> {
-        let arguments = ["apply", "--server-side", "--field-manager=gitops", "-f", "-"];
-        self.ns.done(&arguments, manifest).await.map(drop)
+        self.ns.done(&APPLY, manifest).await.map(drop)
+    }
+
+    /// Somebody tries to create the StatefulSet with fewer replicas. Returns whether the guard allows it.
+    async fn allows(&self, manifest: &str) -> anyhow::Result<bool> {
+        let output = self.ns.kubectl(&APPLY, manifest).await?;
+        ensure!(output.success || output.stderr.contains(FEWER), "{output:?}");
+        Ok(output.success)
     }
 
     /// The replacement has ended: the StatefulSet of somebody else is there with three replicas and its own strategy,
@@ -85,8 +103,7 @@ pub(super) async fn set_of_somebody_else_with_other_templates_is_left(env: &Envi
     // As the document recommends.
     let Absent { ns, before, denial } = absent;
     denial.end(&ns).await?;
-    let arguments = ["apply", "--server-side", "--field-manager=gitops", "-f", "-"];
-    ns.done(&arguments, &replaced(3, "2Gi")).await?;
+    ns.done(&APPLY, &replaced(3, "2Gi")).await?;
     let staged = ns.set().await?;
     until_another(&ns, &staged).await?;
     until_replaced(&ns, &staged, "2Gi").await?;
@@ -100,22 +117,40 @@ pub(super) async fn set_of_somebody_else_with_fewer_replicas_gets_the_old_ones(
     env: &Environment,
 ) -> anyhow::Result<()> {
     let absent = Absent::prepare(env, "foreign-fewer").await?;
+    let fewer = without_replicas();
+    ensure!(!absent.allows(&fewer).await?, "the guard allows fewer replicas");
     // The StatefulSet controller deletes Pods as soon as it can. Here it is slower than our controller.
     let slow = Denial::of_pod_deletes(&absent.ns).await?;
-    absent
-        .create(&replaced(3, "2Gi").replace("  replicas: 3\n", ""))
-        .await?;
+    // As if the controller had not been able to report the replicas.
+    let lost = r#"{"status":{"replacement":{"replicas":null}}}"#;
+    let arguments = [
+        "patch",
+        "claimrollout",
+        "web",
+        "--subresource=status",
+        "--type=merge",
+        "-p",
+        lost,
+    ];
+    absent.ns.done(&arguments, "").await?;
+    let created = eventually("the guard to allow the CREATE", PATIENCE, async || {
+        Ok(absent.allows(&fewer).await?.then_some(()))
+    });
+    created.await?;
     until_complete(&absent.ns).await?;
     slow.end(&absent.ns).await?;
     absent.has_ended().await?;
     absent.denial.end(&absent.ns).await
 }
 
-/// The StatefulSet controller may be faster than ours: then it has deleted Pods of the highest ordinals already.
-pub(super) async fn pods_that_were_scaled_away_come_back_with_their_claims(env: &Environment) -> anyhow::Result<()> {
-    let ns = prepare(env, "foreign-sudden", 3).await?;
-    let fewer = replaced(3, "2Gi").replace("  replicas: 3\n", "");
-    let _intruder = intruder::creates(&ns, &fewer).await?;
+/// Somebody tries to create the StatefulSet without replicas while it is absent, just before the controller does.
+async fn intrude<'a>(
+    env: &'a Environment,
+    namespace: &str,
+    report: Report,
+) -> anyhow::Result<(TestNamespace<'a>, Before, Intrusion)> {
+    let ns = prepare(env, namespace, 3).await?;
+    let intrusion = Intrusion::begin(&ns, &without_replicas(), report).await?;
     ns.target(&replaced(3, "2Gi")).await?;
     let old = ns.set().await?;
     ns.until_complete(3, "2Gi").await?;
@@ -126,6 +161,22 @@ pub(super) async fn pods_that_were_scaled_away_come_back_with_their_claims(env: 
     ensure!(set["spec"]["replicas"] == 3, "{set:#}");
     let strategy = &set["spec"]["updateStrategy"];
     ensure!(*strategy == old["spec"]["updateStrategy"], "{strategy}");
+    let denial = intrusion.denial();
+    ensure!(denial.contains(FEWER), "{denial:?}");
+    Ok((ns, before, intrusion))
+}
+
+pub(super) async fn create_with_fewer_replicas_is_denied_and_restarts_no_pod(env: &Environment) -> anyhow::Result<()> {
+    let (ns, before, intrusion) = intrude(env, "foreign-denied", Report::Kept).await?;
+    ensure!(!intrusion.has_succeeded(), "somebody else created the StatefulSet");
+    before.keeps_pods_and_claims(&ns).await
+}
+
+/// Where the guard does not know the replicas, the StatefulSet controller may be faster than ours: then it has deleted
+/// Pods of the highest ordinals already.
+pub(super) async fn pods_that_were_scaled_away_come_back_with_their_claims(env: &Environment) -> anyhow::Result<()> {
+    let (ns, before, intrusion) = intrude(env, "foreign-sudden", Report::Lost).await?;
+    ensure!(intrusion.has_succeeded(), "nobody else created the StatefulSet");
     before.keeps_claims(&ns).await?;
     let pods = ns.pods().await?;
     let same = pods.iter().filter(|pod| before.pods.contains(pod)).count();

@@ -23,6 +23,7 @@ use crate::runner::{Report, scenarios};
 scenarios![Environment;
     complete::complete_set_is_replaced_and_nothing_else_changes,
     foreign::changed_template_of_the_new_set_restarts_no_pod,
+    foreign::create_with_fewer_replicas_is_denied_and_restarts_no_pod,
     foreign::pods_that_were_scaled_away_come_back_with_their_claims,
     foreign::set_of_somebody_else_with_fewer_replicas_gets_the_old_ones,
     foreign::set_of_somebody_else_with_other_templates_is_left,
