@@ -60,7 +60,7 @@ impl Denial {
         Self::begin(ns, ("DELETE", "apps", "statefulsets"), "true", (&probe, "")).await
     }
 
-    /// Denies the DELETE of the controller, but not its dry runs. The grace period tells the probe from them.
+    /// Denies the DELETE of the controller, but not its dry runs. A probe has 17 in `gracePeriodSeconds`.
     pub(super) async fn of_the_delete(ns: &TestNamespace<'_>) -> anyhow::Result<Self> {
         let condition = format!(
             "request.userInfo.username == '{USER}' && !request.?dryRun.orValue(false) || \
