@@ -21,7 +21,7 @@ fn set(uid: &str, is_marked: bool, replicas: u32) -> LiveSet {
 }
 
 #[test]
-fn old_replicas_are_those_of_the_old_set_until_the_journal_is_deleted() {
+fn old_replicas_are_those_of_the_old_set() {
     let prepared = Journal::prepare(&set(OLD, false, 3), None, 0).expect("a staged change");
     let released = prepared.release(&set(OLD, true, 4), Vec::new(), "ns-1");
     let unmarked = || Some(set(OLD, false, 3));

@@ -290,7 +290,7 @@ const CREATE_ROWS: [CreateRow; 12] = [
 ];
 
 #[test]
-fn create_with_fewer_replicas_is_denied_while_the_set_is_replaced() {
+fn create_with_fewer_replicas_is_denied_meanwhile() {
     let guard = CelGuard::of(&guard::manifests().expect("manifests")).expect("the guard");
     let denial = |user: &str, replicas: Option<i64>, rollouts: &[Value]| {
         let request = json!({
