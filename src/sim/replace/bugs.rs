@@ -48,7 +48,7 @@ bugs! {
     PartitionTooEarly: "S17" in "a webhook changes the Pod template", "restores the partition before the revision is known";
     KeepsDelete: "S17" in "PVCs follow", "leaves whenDeleted: Delete";
     RetainNotAwaited: "S17" in "PVCs follow", "ours, once: a StatefulSet controller that has not seen Retain gives PVCs the old owner";
-    RetentionForgotten: "L7" in "PVCs follow", "whenDeleted is not restored when a replacement is taken back";
+    RetentionForgotten: "L7" in "PVCs are to follow", "whenDeleted is not restored when a replacement is taken back";
     NamespaceByName: "S17" in "the namespace", "ours, once: creates the set in another namespace of the name";
     CreatesWhatUsersDelete: "S17" in "a user deletes", "redpanda, ECK: creates whenever a journal exists and the set does not";
     IgnoresForeground: "S17" in "the guard is removed", "goes on although a user deleted the set with its Pods";
