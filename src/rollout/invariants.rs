@@ -22,8 +22,10 @@
 //! | S19 | a tool that waits never reports done while Pods wait | [`s19_waits`], [`s19_reports`], [`s19_borrows_nothing`] |
 //! | L1 | the target is reached, and stays | [`l1_reached`], [`l1_follows_hand`] |
 //! | L2, L3, L4, L6 | from any state, unblocked, new claims, new target | [`l1_reached`], at the end of such a trace |
+//! | L4 | a new claim is created from the staged template | [`l4_created_as_staged`] |
 //! | L5 | a stuck replica stops no other | [`l5_stops_no_other`] |
 
+mod created;
 mod facts;
 mod gate;
 mod ledger;
@@ -35,6 +37,7 @@ mod requests;
 mod tools;
 mod turn;
 
+pub use created::l4_created_as_staged;
 pub use facts::{Broken, ClaimFacts, Id, PodFacts, Rule, Scene, SetFacts, StatusFacts, Wanted};
 pub use gate::{s7_gate, s7_keeps_no_other};
 pub use ledger::Ledger;

@@ -8,6 +8,7 @@ use super::objects::{
     Age, ClaimObject, ClaimOwner, ClaimsBySlot, ORDINALS, PodObject, PodsByOrdinal, ReportObject, SLOTS, SetObject,
     Share, Uid, Version, Want, place, slot,
 };
+use super::settings::ModelSettings;
 use super::write::{ApiAnswer, Apply, DenialCause, Write};
 
 /// The stored objects, and settings of the cluster.
@@ -25,6 +26,8 @@ pub(crate) struct Api {
     pub(crate) quota: u8,
     /// `allowVolumeExpansion` of the StorageClass.
     pub(crate) expandable: bool,
+    /// The settings of the policy and the controller.
+    pub(crate) settings: ModelSettings,
     /// The policy and its gate are registered.
     pub(crate) policy: bool,
     /// The policy knows the account of our controller (`controllerAccounts`); otherwise, it takes the controller for a
@@ -87,6 +90,7 @@ impl Api {
             sibling: false,
             quota: u8::MAX,
             expandable: true,
+            settings: ModelSettings::Default,
             policy: true,
             known: true,
             max_unavailable: false,
@@ -284,6 +288,7 @@ impl Api {
                 Want {
                     size: apply.size,
                     class: apply.class,
+                    storage_class: apply.storage_class,
                     tier: apply.tier,
                 },
             );
@@ -317,6 +322,9 @@ impl Api {
 
     /// Validation and admission of a change of a claim.
     pub(crate) fn check(&self, before: &ClaimObject, after: &ClaimObject) -> Result<(), DenialCause> {
+        if after.storage_class != before.storage_class {
+            return Err(DenialCause::Immutable);
+        }
         let (grows, same_class) = (after.request > before.request, after.class == before.class);
         if !before.bound && (after.request != before.request || !same_class) {
             return Err(DenialCause::Immutable);
@@ -381,5 +389,8 @@ fn applied(claim: &ClaimObject, apply: &Apply) -> ClaimObject {
     (after.class, after.our_class) = shared(claim.class, claim.our_class, apply.class);
     (after.tier, after.our_tier) = shared(claim.tier, claim.our_tier, apply.tier);
     after.revision = Some(apply.revision);
+    if apply.storage_class != 0 {
+        after.storage_class = apply.storage_class;
+    }
     after
 }

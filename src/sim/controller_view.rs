@@ -6,6 +6,7 @@ use super::objects::{
     Age, ClaimObject, ClaimOwner, ORDINALS, PodHealth, PodObject, ReportObject, SLOTS, SetObject, SetObjectStatus,
     Share, Uid, Version, place,
 };
+use super::settings::ModelSettings;
 use super::watch::Views;
 use super::write::DenialCause;
 
@@ -38,7 +39,7 @@ pub(crate) struct ControllerView {
     /// The last write to the set, if somebody undid it.
     pub(crate) undone: Option<UndoneWrite>,
     pub(crate) previous: Option<u32>,
-    pub(crate) recover: bool,
+    pub(crate) settings: ModelSettings,
     /// The Gi that the quota has left; `None` without a quota.
     pub(crate) room: Option<u8>,
 }
@@ -70,7 +71,7 @@ pub(crate) fn project(
     views: &Views,
     memory: &InstanceMemory,
     report: Option<ReportObject>,
-    recover: bool,
+    settings: ModelSettings,
 ) -> ControllerView {
     let mut seen = ControllerView {
         set: *set,
@@ -86,7 +87,7 @@ pub(crate) fn project(
         previous: report
             .filter(|report| report.set == set.uid)
             .map(|report| report.content),
-        recover,
+        settings,
         room: views.room,
     };
     (seen.set.uid, seen.set.version, seen.set.since_staged) = (SEEN, VERSION, 0);

@@ -11,10 +11,11 @@ use super::controller::memory::InstanceMemory;
 use super::controller_view::{self, ControllerView};
 use super::coverage::Coverage;
 use super::invariant_adapter;
-use super::objects::{ClaimObject, ClaimsBySlot, ReportObject, SLOTS, SetObject, SetObjectSpec};
+use super::objects::{ClaimObject, ReportObject, SLOTS, SetObject, SetObjectSpec};
 use super::plan_decision::PlanDecision;
 use super::planted::Planted;
 use super::rollout_adapter;
+use super::settings::ModelSettings;
 use super::texts::Texts;
 use super::watch::Views;
 use super::write::{DenialCause, Write};
@@ -56,9 +57,9 @@ impl Decisions {
         views: &Views,
         memory: &InstanceMemory,
         report: Option<ReportObject>,
-        recover: bool,
+        settings: ModelSettings,
     ) -> (Arc<PlanDecision>, Vec<Write>) {
-        let seen = controller_view::project(set, claims, views, memory, report, recover);
+        let seen = controller_view::project(set, claims, views, memory, report, settings);
         let decision = match self.plans.get(&seen) {
             Some(decision) => Arc::clone(decision),
             None => {
@@ -94,28 +95,19 @@ impl Decisions {
         decision
     }
 
-    /// Calls `admit` for an update of the set. Returns the stored spec, or the cause of the denial. With `shrink:
-    /// Recover` the policy reads the claims.
+    /// Calls `admit` for an update of the set. Returns the stored spec, or the cause of the denial.
     pub(crate) fn update(
         &mut self,
         before: &SetObject,
         after: SetObjectSpec,
-        recover: Option<&ClaimsBySlot>,
+        api: &Api,
     ) -> Result<SetObjectSpec, DenialCause> {
-        self.admission.update(&mut self.texts.names, before, after, recover)
+        self.admission.update(&mut self.texts.names, before, after, api)
     }
 
     /// Calls `admit` for the creation of a claim.
-    pub(crate) fn new_claim(
-        &mut self,
-        set: &SetObject,
-        template: usize,
-        ordinal: usize,
-        sibling: bool,
-        claim: &mut ClaimObject,
-    ) {
-        self.admission
-            .new_claim(&mut self.texts.names, set, (template, ordinal), sibling, claim);
+    pub(crate) fn new_claim(&mut self, set: &SetObject, at: (usize, usize), api: &Api, claim: &mut ClaimObject) {
+        self.admission.new_claim(&mut self.texts.names, set, at, api, claim);
     }
 
     /// Calls `admit` for the deletion of a Pod by the StatefulSet controller: true if it is denied.

@@ -1,6 +1,7 @@
 //! The adapter to the invariants: facts about the objects of the model.
 
 use std::hash::{Hash as _, Hasher as _};
+use std::sync::Arc;
 
 use rustc_hash::FxHasher;
 
@@ -11,14 +12,15 @@ use super::objects::{
     Version, Want, place, slot,
 };
 use super::plan_decision::PlanDecision;
+use super::settings::ModelSettings;
+use super::target::{target_in_effect, target_in_force};
 use super::write::{ApiAnswer, DenialCause, Write};
 use crate::rollout::invariants::{
-    Broken, ClaimFacts, Id, Ledger, PodFacts, Request, Scene, SetFacts, StatusFacts, Wanted, What, s1_never_smaller,
-    s2_four_fields, s3_nothing_is_created, s4_nothing_is_deleted, s5_only_ours, s6_in_turn, s7_gate, s7_keeps_no_other,
-    s8_once, s9_not_stale, s10_not_terminating, s12_no_write_for_nothing, s12_reads_nothing, s13_fits,
-    s19_borrows_nothing, s19_reports, s19_waits,
+    Broken, ClaimFacts, Id, Ledger, PodFacts, Request, Scene, SetFacts, StatusFacts, Wanted, What,
+    l4_created_as_staged, s1_never_smaller, s2_four_fields, s3_nothing_is_created, s4_nothing_is_deleted, s5_only_ours,
+    s6_in_turn, s7_gate, s7_keeps_no_other, s8_once, s9_not_stale, s10_not_terminating, s12_no_write_for_nothing,
+    s12_reads_nothing, s13_fits, s19_borrows_nothing, s19_reports, s19_waits,
 };
-use crate::templates::UpdatePolicy;
 
 /// Facts, owned where a [`Scene`] can borrow them.
 pub(crate) struct SceneFacts {
@@ -31,7 +33,8 @@ pub(crate) struct SceneFacts {
 
 /// A target as a number; equal targets have equal numbers.
 pub(crate) fn id(target: &ModelTarget) -> Id {
-    let wants = target.wants.iter().flat_map(|want| [want.size, want.class, want.tier]);
+    let parts = |want: &Want| [want.size, want.class, want.storage_class << 4 | want.tier];
+    let wants = target.wants.iter().flat_map(parts);
     wants.fold(u64::from(target.templates), |id, part| id << 8 | u64::from(part))
 }
 
@@ -39,20 +42,10 @@ fn class(class: u8) -> Option<Id> {
     (class != 0).then(|| class.into())
 }
 
-/// The target that is rolled out: staged for this set, in force, and allowed by the policy.
-pub(crate) fn target_in_force(set: &SetObject) -> Option<ModelTarget> {
-    let change = set.staged_change()?;
-    let live = set.spec.live.wants();
-    let smaller = |(target, live): (&Want, &Want)| target.size < live.size;
-    let sound = change.target.wants().len() == live.len() && !change.target.wants().iter().zip(live).any(smaller);
-    let in_force = set.policy() == UpdatePolicy::InPlace && !set.owned && !set.terminating;
-    (sound && in_force).then_some(change.target)
-}
-
 impl SceneFacts {
     /// Facts about the stored objects.
     pub(crate) fn of(api: &Api, refused: &dyn Fn(usize) -> bool) -> Self {
-        let target = api.set.and_then(|set| target_in_force(&set));
+        let target = target_in_force(api);
         let wanted = target.or(api.set.map(|set| set.spec.live)).unwrap_or_default();
         let number = |number: usize| u32::try_from(number).unwrap_or(0);
         let claims = (0..SLOTS).filter_map(|slot| {
@@ -70,6 +63,7 @@ impl SceneFacts {
                 capacity: claim.capacity.into(),
                 class: class(claim.class),
                 current_class: class(claim.current_class),
+                storage_class: class(claim.storage_class),
                 bound: claim.bound,
                 terminating: claim.terminating,
                 ours: is_ours(api, slot),
@@ -90,15 +84,8 @@ impl SceneFacts {
             Some(pod_facts(api, number(ordinal), pod))
         });
         Self {
-            set: api.set.as_ref().map(set_facts),
-            wanted: wanted
-                .wants()
-                .iter()
-                .map(|want| Wanted {
-                    size: want.size.into(),
-                    class: class(want.class),
-                })
-                .collect(),
+            set: api.set.as_ref().map(|set| set_facts(set, target)),
+            wanted: wanted.wants().iter().map(wanted_of).collect(),
             claims: claims.collect(),
             pods: pods.collect(),
             room: api.room().map(u64::from),
@@ -137,6 +124,14 @@ impl SceneFacts {
     }
 }
 
+fn wanted_of(want: &Want) -> Wanted {
+    Wanted {
+        size: want.size.into(),
+        class: class(want.class),
+        storage_class: class(want.storage_class),
+    }
+}
+
 fn pod_facts(api: &Api, ordinal: u32, pod: &PodObject) -> PodFacts {
     let min_ready = api.set.map_or(0, |set| set.min_ready());
     PodFacts {
@@ -166,14 +161,14 @@ fn revision_of(claim: &ClaimObject, template: usize) -> Option<Id> {
     Some(if is_whole { id(&revision) } else { Id::MAX })
 }
 
-fn set_facts(set: &SetObject) -> SetFacts {
+fn set_facts(set: &SetObject, target: Option<ModelTarget>) -> SetFacts {
     let change = set.staged_change();
     SetFacts {
         uid: set.uid.into(),
         terminating: set.terminating,
         first_ordinal: 0,
         replicas: set.spec.replicas.into(),
-        target: target_in_force(set).as_ref().map(id),
+        target: target.as_ref().map(id),
         unreadable: set.unreadable().is_some(),
         complete: change.is_some_and(|change| change.complete),
         lock_step: !set.spec.asynchronous && !set.spec.on_delete,
@@ -238,6 +233,25 @@ pub(crate) fn gate(before: &Api, after: &Api) -> Result<(), Broken> {
     }
 }
 
+/// Checks the claims that the StatefulSet controller has created.
+pub(crate) fn created(before: &Api, after: &Api) -> Result<(), Broken> {
+    if Arc::ptr_eq(&before.claims, &after.claims) || !before.policy {
+        return Ok(());
+    }
+    let (Some(set), Some(target)) = (before.set, target_in_effect(before)) else {
+        return Ok(());
+    };
+    let facts = SceneFacts::of(after, &|_| false);
+    let is_new = |claim: &&ClaimFacts| {
+        let (slot, ordinal) = place_of(claim);
+        before.claims[slot].is_none() && ordinal >= usize::from(set.spec.partition) && !claim.ambiguous
+    };
+    facts.claims.iter().filter(is_new).try_for_each(|claim| {
+        let want = target.wants[place(place_of(claim).0).0];
+        l4_created_as_staged(claim, wanted_of(&want), id(&target))
+    })
+}
+
 /// Checks how tools read the status that the StatefulSet controller has written.
 pub(crate) fn tools(api: &Api) -> Result<(), Broken> {
     s19_waits(&SceneFacts::of(api, &|_| false).scene())
@@ -259,6 +273,7 @@ pub(crate) fn decision(seen: &ControllerView, decision: &PlanDecision) -> Result
         pods: seen.pods.into(),
         foreign_mounts: seen.foreign_mounts,
         sibling: seen.sibling,
+        settings: seen.settings,
         ..Api::new()
     };
     let mut facts = SceneFacts::of(&api, &|slot| seen.denials[slot].is_some());
@@ -297,7 +312,6 @@ pub(crate) fn request(
     ledger: &Ledger,
     write: &Write,
     answer: ApiAnswer,
-    recover: bool,
     set: &SetObject,
 ) -> Result<(), Broken> {
     if answer != ApiAnswer::Done || matches!(write, Write::Report { .. }) {
@@ -313,7 +327,7 @@ pub(crate) fn request(
     s3_nothing_is_created(&request)?;
     s2_four_fields(&request, &was, &is)?;
     s10_not_terminating(&request, &was)?;
-    s1_never_smaller(&request, &was, recover)?;
+    s1_never_smaller(&request, &was, before.settings == ModelSettings::Recover)?;
     s5_only_ours(&request, &was)?;
     ledger.s5_around(&request, &was)?;
     // A retry after others changed the claim does not break S8.

@@ -6,8 +6,8 @@ use super::actors::action::UserAction;
 use super::api::Api;
 use super::decisions::Decisions;
 use super::invariant_adapter;
-use super::names::claim_name;
-use super::objects::{ModelTarget, SLOTS, SetObject, Want, place};
+use super::names::{self, claim_name};
+use super::objects::{ModelTarget, SLOTS, SetObject, place};
 use super::plan_decision::PlanDecision;
 use super::step::{INSTANCES, RequestFate, SimStep};
 use super::watch::Views;
@@ -295,6 +295,9 @@ fn apply_words(apply: &Apply) -> String {
     if apply.class != 0 {
         let _ = write!(text, " class-{}", apply.class);
     }
+    if let Some(class) = names::storage_class(apply.storage_class) {
+        let _ = write!(text, " {class}");
+    }
     if apply.taken_back {
         text.push_str(" (taken back)");
     }
@@ -303,14 +306,11 @@ fn apply_words(apply: &Apply) -> String {
 
 /// A target as text.
 pub(crate) fn target_words(target: &ModelTarget) -> String {
-    let wants = target.wants().iter().map(|Want { size, class, tier }| {
-        let class = if *class == 0 {
-            String::new()
-        } else {
-            format!(" class-{class}")
-        };
-        let tier = if *tier == 0 { String::new() } else { format!(" t{tier}") };
-        format!("{size}Gi{class}{tier}")
+    let wants = target.wants().iter().map(|want| {
+        let named = |name: Option<String>| name.map_or_else(String::new, |name| format!(" {name}"));
+        let (class, storage_class) = (names::class(want.class), names::storage_class(want.storage_class));
+        let tier = (want.tier != 0).then(|| format!("t{}", want.tier));
+        format!("{}Gi{}{}{}", want.size, named(class), named(tier), named(storage_class))
     });
     wants.collect::<Vec<_>>().join(" + ")
 }
@@ -367,6 +367,9 @@ pub(crate) fn state_words(api: &Api) -> String {
             "; PVC {template}/{ordinal} {}/{}Gi at {at}",
             claim.capacity, claim.request
         );
+        if let Some(class) = names::storage_class(claim.storage_class) {
+            let _ = write!(text, " in {class}");
+        }
     }
     text
 }

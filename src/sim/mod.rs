@@ -12,9 +12,10 @@
 //! | `controller` | the loop around `plan`: reconciles, requests, replies, crashes |
 //! | `rollout_adapter`, `controller_view`, `snapshot` | the adapter to `plan` |
 //! | `admission_adapter` | the adapter to `admit`: bytes in, bytes out |
-//! | `invariant_adapter` | the adapter to the guarantees |
+//! | `invariant_adapter`, `target` | the adapter to the guarantees |
 //! | `decisions`, `plan_decision` | calls of the decisions, cached |
 //! | `names`, `texts` | numbers as texts, and back |
+//! | `settings` | the settings in which workloads differ |
 //! | `world`, `step`, `clock` | the state of the model, and its steps |
 //! | `settle` | the end of a schedule without faults: is the target reached? |
 //! | `workload`, `workloads` | user actions |
@@ -50,9 +51,11 @@ pub mod replace;
 mod rollout_adapter;
 mod run;
 mod schedule;
+mod settings;
 mod settle;
 mod snapshot;
 mod step;
+mod target;
 mod texts;
 mod trace;
 // The guard is evaluated with a CEL library, which nothing that ships needs.

@@ -10,6 +10,8 @@ pub(crate) const SET: &str = "web";
 /// The names of its templates. The claims of a set `a-web` with a template `data` have the same names as those of the
 /// second.
 pub(crate) const TEMPLATE: [&str; 2] = ["data", "data-a"];
+/// The names of StorageClasses, before the number.
+pub(crate) const STORAGE_CLASS: &str = "storage-";
 /// The label of a template.
 pub(crate) const TIER: &str = "tier";
 
@@ -54,12 +56,15 @@ pub(crate) fn text(target: &ModelTarget) -> String {
             0 => String::new(),
             tier => format!(r#","labels":{{"{TIER}":"t{tier}"}}"#),
         };
+        let storage_class = storage_class(want.storage_class).map_or_else(String::new, |class| {
+            format!(r#","storageClassName":"{class}""#)
+        });
         let class = match want.class {
             0 => String::new(),
             class => format!(r#","volumeAttributesClassName":"class-{class}""#),
         };
         format!(
-            r#"{{"metadata":{{"name":"{name}"{labels}}},"spec":{{"accessModes":["ReadWriteOnce"],"resources":{{"requests":{{"storage":"{}Gi"}}}}{class}}}}}"#,
+            r#"{{"metadata":{{"name":"{name}"{labels}}},"spec":{{"accessModes":["ReadWriteOnce"],"resources":{{"requests":{{"storage":"{}Gi"}}}}{class}{storage_class}}}}}"#,
             want.size
         )
     });
@@ -77,6 +82,7 @@ fn want(template: &ClaimTemplate) -> Want {
         size: template.storage.as_ref().map_or(0, whole_gi),
         class: number(template.volume_attributes_class_name.as_deref(), "class-"),
         tier: number(template.labels.get(TIER).map(String::as_str), "t"),
+        storage_class: number(template.storage_class_name(), STORAGE_CLASS),
     }
 }
 
@@ -95,6 +101,11 @@ pub(crate) fn number(name: Option<&str>, prefix: &str) -> u8 {
 /// The name of a class; `None` for 0.
 pub(crate) fn class(class: u8) -> Option<String> {
     (class != 0).then(|| format!("class-{class}"))
+}
+
+/// The name of a StorageClass; `None` for 0.
+pub(crate) fn storage_class(class: u8) -> Option<String> {
+    (class != 0).then(|| format!("{STORAGE_CLASS}{class}"))
 }
 
 /// A quantity in Gi.

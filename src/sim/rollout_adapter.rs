@@ -167,6 +167,7 @@ fn write(texts: &mut Texts, action: &Action) -> Option<Write> {
             size: whole_gi(&apply.storage),
             class: number(apply.volume_attributes_class_name.as_deref(), "class-"),
             tier: number(apply.labels.get(TIER).map(String::as_str), "t"),
+            storage_class: 0,
             revision: texts.names.target(apply.revision.as_str())?,
             others: u8::try_from(apply.labels.keys().filter(|key| *key != TIER).count() + apply.annotations.len())
                 .ok()?,

@@ -6,6 +6,7 @@ use super::api::WebhookEdit;
 use super::decisions::Decisions;
 use super::log::Log;
 use super::objects::{ModelTarget, ORDINALS, SLOTS, Want};
+use super::settings::ModelSettings;
 use super::step::{RequestFate, SimStep};
 use super::watch::WatchKind;
 use super::workload::Workload;
@@ -312,11 +313,17 @@ fn target(random: &mut Random, world: &SimWorld) -> ModelTarget {
     let mut target = world.manifest.0;
     let template = random.below(usize::from(target.templates));
     let want = &mut target.wants[template];
-    match random.below(8) {
+    let changes = if world.api.settings == ModelSettings::ForNewClaims {
+        10
+    } else {
+        8
+    };
+    match random.below(changes) {
         0..4 => want.size += 1 + random.byte(2),
         4 => want.size = want.size.saturating_sub(1).max(1),
         5 => want.class = random.byte(3),
         6 => want.tier = random.byte(3),
+        8.. => want.storage_class = random.byte(3),
         _ => target = world.api.set.map_or(target, |set| set.spec.live),
     }
     target

@@ -5,10 +5,10 @@ use super::actors::storage::Resizing;
 use super::api::WebhookEdit;
 use super::controller::{Instance, NextReconcile};
 use super::decisions::Decisions;
-use super::invariant_adapter;
 use super::log::Log;
 use super::objects::{ClaimOwner, ORDINALS, ResizeState, SLOTS, place};
 use super::step::{INSTANCES, SimStep};
+use super::target::target_in_force;
 use super::watch::WatchKind;
 use super::world::SimWorld;
 use crate::rollout::Refusal;
@@ -184,7 +184,7 @@ impl SimWorld {
     fn manual_fix(&self, ordinal: usize) -> Option<UserAction> {
         let (pod, set) = (self.api.pods[ordinal]?, self.api.set?);
         let ordinal_byte = u8::try_from(ordinal).ok()?;
-        let target = invariant_adapter::target_in_force(&set);
+        let target = target_in_force(&self.api);
         let stays = ordinal < usize::from(set.spec.partition) || set.spec.paused || set.spec.on_delete;
         let claim = self.api.claims[ordinal]?;
         // The claim has grown, and the disk is still full.
@@ -247,7 +247,7 @@ impl SimWorld {
         let Some(set) = self.api.set else {
             return Ok(());
         };
-        let complete = invariant_adapter::target_in_force(&set).is_some()
+        let complete = target_in_force(&self.api).is_some()
             && set.staged_change().is_some_and(|change| change.complete)
             && !set.spec.paused
             && !set.spec.on_delete

@@ -1,7 +1,7 @@
 //! The view of a controller as the snapshot that `plan` reads.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use super::controller::memory::UndoneWrite;
 use super::controller_view::{
@@ -14,27 +14,15 @@ use super::objects::{
 };
 use super::texts::Texts;
 use super::write::DenialCause;
-use crate::api::Settings;
 use crate::claims;
 use crate::claims::quota::Quota;
 use crate::json::{Map, Value};
 use crate::rollout::Refusal;
 use crate::rollout::snapshot::{self, PodManagement, Strategy, Trouble};
 use crate::rollout::{Budgets, Idle, PodView, Quotas, SetView, Sibling, Snapshot};
-use crate::templates::rules::Shrink;
 use crate::templates::{
     MaxInMotion, ProgressDeadline, Ready, Restart, Revision, StagedChange, StagedError, Sync, keys,
 };
-
-/// The settings without and with `shrink: Recover`. They are shared by millions of snapshots.
-static SETTINGS: LazyLock<[Arc<Settings>; 2]> = LazyLock::new(|| {
-    [Shrink::Deny, Shrink::Recover].map(|shrink| {
-        Arc::new(Settings {
-            shrink,
-            ..Settings::default()
-        })
-    })
-});
 
 fn pod_name(ordinal: usize) -> String {
     format!("{SET}-{ordinal}")
@@ -58,7 +46,7 @@ fn owner(kind: &str, uid: Uid) -> claims::Owner {
 pub(crate) fn snapshot(texts: &mut Texts, seen: &ControllerView) -> Snapshot {
     let mut snapshot = Snapshot {
         now: NOW,
-        settings: Arc::clone(&SETTINGS[usize::from(seen.recover)]),
+        settings: seen.settings.shared(),
         halted: seen.undone.and_then(halted),
         write_refused: None,
         not_evicted: None,
@@ -244,7 +232,7 @@ fn claim_view(texts: &mut Texts, slot: usize, claim: &ClaimObject) -> claims::Cl
         },
         terminating: claim.terminating,
         bound: claim.bound,
-        spec: Arc::new(spec_of(texts, slot)),
+        spec: Arc::new(spec_of(texts, slot, claim.storage_class)),
         request: gi(claim.request),
         capacity: claim.bound.then(|| gi(claim.capacity)),
         size_is_ours: claim.our_size,
@@ -278,8 +266,12 @@ fn trouble(kind: &str) -> Trouble {
 }
 
 /// The fields of a claim that cannot change.
-fn spec_of(texts: &mut Texts, slot: usize) -> Map<Value> {
-    let target = ModelTarget::of(&[Want::size(1); 2]);
+fn spec_of(texts: &mut Texts, slot: usize, storage_class: u8) -> Map<Value> {
+    let want = Want {
+        storage_class,
+        ..Want::size(1)
+    };
+    let target = ModelTarget::of(&[want; 2]);
     texts.names.templates(&target).swap_remove(place(slot).0).spec
 }
 

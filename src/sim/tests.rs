@@ -1,6 +1,7 @@
 //! A small part of `make sim`, in every run of the unit tests.
 
 use super::actors::action::UserAction;
+use super::actors::users;
 use super::crash;
 use super::decisions::Decisions;
 use super::explore::{SearchScope, explore};
@@ -9,8 +10,10 @@ use super::objects::{ModelTarget, SLOTS, Want};
 use super::planted::Planted;
 use super::run;
 use super::schedule;
+use super::settings::ModelSettings;
 use super::workload::Workload;
 use super::workloads;
+use super::write::{ApiAnswer, DenialCause};
 use crate::rollout::invariants::{Tally, s12_writes};
 
 #[test]
@@ -48,6 +51,71 @@ fn rollout_takes_minimal_writes() {
         assert_eq!(s12_writes(&tally), Ok(()), "{name}");
         let staged = world.api.set.and_then(|set| set.spec.staged);
         assert!(staged.is_some_and(|change| change.complete), "{name}");
+    }
+}
+
+/// Size, StorageClass and attributes class of each claim after the first actions of a workload.
+fn claims_after(workload: &str, actions: usize) -> Vec<(u8, u8, u8)> {
+    let named = Workload::named(workload).expect("a workload");
+    let begun = Workload {
+        script: &named.script[..actions],
+        ..*named
+    };
+    let world = begun.run(&mut Decisions::default(), &mut Log::default());
+    let world = world.expect("every guarantee holds");
+    let staged = world.api.set.and_then(|set| set.spec.staged);
+    assert!(staged.is_some_and(|change| change.complete), "{workload}");
+    let claims = world.api.claims.iter().flatten();
+    claims
+        .map(|claim| (claim.capacity, claim.storage_class, claim.current_class))
+        .collect()
+}
+
+#[test]
+fn existing_claim_keeps_what_is_for_new_ones() {
+    for (workload, actions, claims) in [
+        ("another-storage-class", 1, [(3, 1, 0), (3, 1, 0)].as_slice()),
+        ("another-storage-class", 2, &[(3, 1, 0), (3, 1, 0), (3, 2, 1)]),
+        ("another-storage-class", 4, &[(3, 2, 1), (3, 1, 0), (3, 2, 1)]),
+        ("another-storage-class", 5, &[(4, 2, 2), (4, 1, 0), (4, 2, 2)]),
+        ("smaller-for-new-claims", 1, &[(3, 0, 0), (3, 0, 0)]),
+        ("smaller-for-new-claims", 2, &[(3, 0, 0), (3, 0, 0), (2, 0, 0)]),
+        ("smaller-for-new-claims", 4, &[(2, 0, 0), (3, 0, 0), (2, 0, 0)]),
+        ("smaller-for-new-claims", 5, &[(4, 0, 0), (4, 0, 0), (4, 0, 0)]),
+    ] {
+        assert_eq!(claims_after(workload, actions), claims, "{workload}: {actions} actions");
+    }
+}
+
+#[test]
+fn change_for_new_claims_needs_the_setting() {
+    for workload in ["another-storage-class", "smaller-for-new-claims"] {
+        let named = Workload::named(workload).expect("a workload");
+        let mut decisions = Decisions::default();
+        let mut world = named
+            .start(&mut decisions, &mut Log::default())
+            .expect("every guarantee holds");
+        let (_, UserAction::Both(target, _)) = named.script[0] else {
+            panic!("expected a change of the templates");
+        };
+        for (settings, policy, expected) in [
+            (ModelSettings::Default, true, ApiAnswer::Refused(DenialCause::Webhook)),
+            (
+                ModelSettings::ForNewClaims,
+                false,
+                ApiAnswer::Refused(DenialCause::Immutable),
+            ),
+            (ModelSettings::ForNewClaims, true, ApiAnswer::Done),
+        ] {
+            (world.api.settings, world.api.policy) = (settings, policy);
+            let answer = users::update(&mut world, &mut decisions, |spec| spec.live = target);
+            assert_eq!(answer, expected, "{workload}: {settings:?}, policy {policy}");
+        }
+        let spec = world.api.set.expect("a set").spec;
+        assert_eq!(spec.live, ModelTarget::of(named.wants), "{workload}");
+        assert_eq!(spec.staged.map(|change| change.target), Some(target), "{workload}");
+        let answer = users::edit(&mut world.api, 0, |claim| claim.storage_class += 1);
+        assert_eq!(answer, ApiAnswer::Refused(DenialCause::Immutable), "{workload}");
     }
 }
 
@@ -112,8 +180,20 @@ fn small_scope_every_state_reaches_target() {
         wants: [Want::size(2), Want::size(0)],
         templates: 1,
     };
+    const FOR_NEW_CLAIMS: ModelTarget = ModelTarget {
+        wants: [
+            Want {
+                class: 1,
+                storage_class: 2,
+                ..Want::size(2)
+            },
+            Want::size(0),
+        ],
+        templates: 1,
+    };
     for (workload, action, faults) in [
         ("newcomers", UserAction::Target(TARGET), 1),
+        ("another-storage-class", UserAction::Target(FOR_NEW_CLAIMS), 1),
         // Pods are available some time after they are Ready.
         ("min-ready", UserAction::Both(TARGET, 1), 0),
     ] {

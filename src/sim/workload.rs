@@ -96,7 +96,15 @@ pub(crate) const fn two(first: u8, second: u8) -> ModelTarget {
 
 pub(crate) const fn with(size: u8, class: u8, tier: u8) -> ModelTarget {
     ModelTarget {
-        wants: [Want { size, class, tier }, Want::size(0)],
+        wants: [
+            Want {
+                size,
+                class,
+                tier,
+                storage_class: 0,
+            },
+            Want::size(0),
+        ],
         templates: 1,
     }
 }

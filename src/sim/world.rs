@@ -9,10 +9,11 @@ use super::clock::advance;
 use super::controller::memory::DeniedApply;
 use super::controller::{Instance, NextReconcile};
 use super::decisions::Decisions;
-use super::invariant_adapter::{self, SceneFacts, target_in_force};
+use super::invariant_adapter::{self, SceneFacts};
 use super::log::Log;
 use super::objects::{Age, ModelTarget, StagedAnnotation};
 use super::step::{INSTANCES, SimStep};
+use super::target::target_in_force;
 use super::watch::{Views, WatchKind};
 use super::write::DenialCause;
 use crate::rollout::invariants::{Broken, Ledger};
@@ -27,8 +28,6 @@ pub(crate) struct SimWorld {
     pub(crate) driver: Driver,
     /// The manifest in the user's repository: templates and image.
     pub(crate) manifest: (ModelTarget, u8),
-    /// `shrink: Recover`, in the policy and in the controller.
-    pub(crate) recover: bool,
     pub(crate) ledger: Ledger,
     /// A staged change that a user copied.
     pub(crate) copied: Option<StagedAnnotation>,
@@ -47,7 +46,6 @@ impl SimWorld {
             past: None,
             driver: Driver::default(),
             manifest: (ModelTarget::default(), 0),
-            recover: false,
             ledger: Ledger::default(),
             copied: None,
         }
@@ -97,6 +95,7 @@ impl SimWorld {
             log.line(|| format!("    denied: Pod {} waits", backoff.ordinal));
         }
         invariant_adapter::gate(&before, &self.api)?;
+        invariant_adapter::created(&before, &self.api)?;
         Ok(happened)
     }
 
@@ -154,7 +153,7 @@ impl SimWorld {
     /// Facts about the stored objects.
     pub(crate) fn facts(&self) -> SceneFacts {
         let refused = |slot: usize| {
-            let target = self.api.set.and_then(|set| target_in_force(&set));
+            let target = target_in_force(&self.api);
             let uid = self.api.claims[slot].map(|claim| claim.uid);
             self.instances.iter().any(|instance| {
                 let denial = instance.memory.denials[slot];
@@ -167,7 +166,7 @@ impl SimWorld {
     /// Facts about the stored objects, and what the controllers know about their last writes.
     pub(crate) fn facts_known(&self) -> SceneFacts {
         let mut facts = self.facts();
-        let target = self.api.set.and_then(|set| target_in_force(&set));
+        let target = target_in_force(&self.api);
         facts.changed_by_others(&|slot| {
             let version = self.api.claims[slot].map(|claim| claim.version);
             let changed = |denial: &DeniedApply| {

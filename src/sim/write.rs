@@ -42,6 +42,8 @@ pub(crate) struct Apply {
     pub(crate) size: u8,
     pub(crate) class: u8,
     pub(crate) tier: u8,
+    /// Only a planted bug sends one.
+    pub(crate) storage_class: u8,
     pub(crate) revision: ModelTarget,
     /// The number of fields besides those of the template.
     pub(crate) others: u8,

@@ -23,6 +23,7 @@ pub enum Rule {
     S13,
     S19,
     L1,
+    L4,
     L5,
 }
 
@@ -109,6 +110,8 @@ pub struct Wanted {
     pub size: u64,
     /// The attributes class, if the template names one.
     pub class: Option<Id>,
+    /// The StorageClass, if the template names one.
+    pub storage_class: Option<Id>,
 }
 
 /// A claim.
@@ -132,6 +135,8 @@ pub struct ClaimFacts {
     pub class: Option<Id>,
     /// The attributes class of the volume.
     pub current_class: Option<Id>,
+    /// The StorageClass, if the claim names one.
+    pub storage_class: Option<Id>,
     /// True iff the claim has a volume.
     pub bound: bool,
     /// True iff the claim is being deleted.
@@ -210,6 +215,15 @@ impl Scene<'_> {
     /// The templates with their indexes.
     pub fn templates(&self) -> impl Iterator<Item = (u32, Wanted)> + '_ {
         (0..).zip(self.wanted.iter().copied())
+    }
+}
+
+impl Wanted {
+    /// The attributes class that the claim can get. It is for one driver, so a claim of another StorageClass gets none.
+    #[must_use]
+    pub fn class_for(&self, claim: &ClaimFacts) -> Option<Id> {
+        let is_of_class = self.storage_class.is_none() || self.storage_class == claim.storage_class;
+        self.class.filter(|_| is_of_class)
     }
 }
 

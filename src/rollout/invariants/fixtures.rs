@@ -56,10 +56,20 @@ pub(super) fn known() -> OwnedScene {
         wanted: vec![Wanted {
             size: 20,
             class: Some(5),
+            storage_class: None,
         }],
         claims: [10, 11, 12].map(|ordinal| claim(0, ordinal)).to_vec(),
         pods: [10, 11, 12].map(pod).to_vec(),
         room: None,
+    }
+}
+
+/// A template of this size, without classes.
+pub(super) const fn wanted(size: u64) -> Wanted {
+    Wanted {
+        size,
+        class: None,
+        storage_class: None,
     }
 }
 
@@ -75,6 +85,7 @@ pub(super) fn claim(template: u32, ordinal: u32) -> ClaimFacts {
         capacity: 10,
         class: None,
         current_class: None,
+        storage_class: None,
         bound: true,
         terminating: false,
         ours: true,

@@ -1,8 +1,7 @@
 //! S7: what Pods wait for.
 
 use super::Rule::{self, S7};
-use super::Wanted;
-use super::fixtures::{OLD_PODS, OwnedScene, PREVIOUS, TARGET, claim, known, rules};
+use super::fixtures::{OLD_PODS, OwnedScene, PREVIOUS, TARGET, claim, known, rules, wanted};
 use super::{s7_gate, s7_keeps_no_other};
 
 /// The Pod of replica 12 is to be replaced, and its claim was not written.
@@ -70,7 +69,7 @@ const ROWS: &[Row] = &[
         "one of two claims is not ready",
         |it| {
             it.done(12);
-            it.wanted.push(Wanted { size: 20, class: None });
+            it.wanted.push(wanted(20));
             it.claims.push(claim(1, 12));
         },
         WAITS,
@@ -79,7 +78,7 @@ const ROWS: &[Row] = &[
         "both claims are ready",
         |it| {
             it.done(12);
-            it.wanted.push(Wanted { size: 10, class: None });
+            it.wanted.push(wanted(10));
             it.claims.push(claim(1, 12));
             it.claims[3].revision = Some(TARGET);
         },

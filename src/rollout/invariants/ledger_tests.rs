@@ -1,8 +1,7 @@
 //! S5 and S9: past owners of a claim, and past targets.
 
 use super::Rule::{S5, S9};
-use super::Wanted;
-use super::fixtures::{PREVIOUS, Row, Trace, check, claim};
+use super::fixtures::{PREVIOUS, Row, Trace, check, claim, wanted};
 
 fn grow_the_highest() -> Trace {
     Trace::of_apply(12)
@@ -214,7 +213,7 @@ const AROUND: &[Row] = &[
     (
         "a claim of the other template is foreign",
         |it| {
-            let other = Wanted { size: 20, class: None };
+            let other = wanted(20);
             it.before.wanted.push(other);
             it.before.claims.extend([10, 11, 12].map(|ordinal| claim(1, ordinal)));
             it.before.claims[5].mounted_by_another = true;

@@ -1,8 +1,8 @@
 //! L1 and L5: the target is reached in the end.
 
 use super::Rule::{L1, L5};
-use super::fixtures::{OLD_PODS, OwnedScene, PREVIOUS, claim, known, rules};
-use super::{Rule, Wanted, l1_reached, l5_stops_no_other};
+use super::fixtures::{OLD_PODS, OwnedScene, PREVIOUS, claim, known, rules, wanted};
+use super::{Rule, l1_reached, l5_stops_no_other};
 
 type Row = (&'static str, fn(&mut OwnedScene), &'static [Rule]);
 
@@ -47,7 +47,7 @@ const REACHED: &[Row] = &[
     ("a claim does not exist", |it| it.without_claim(11), &[L1]),
     (
         "a claim of another template does not exist",
-        |it| it.wanted.push(Wanted { size: 20, class: None }),
+        |it| it.wanted.push(wanted(20)),
         &[L1],
     ),
     (

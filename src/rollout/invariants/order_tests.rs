@@ -1,8 +1,7 @@
 //! S6: the order of the rollout.
 
 use super::Rule::S6;
-use super::Wanted;
-use super::fixtures::{OwnedScene, PREVIOUS, Row, Trace, check, claim};
+use super::fixtures::{OwnedScene, PREVIOUS, Row, Trace, check, claim, wanted};
 
 /// Replica 12 is done, and 11 is next.
 pub(super) fn grow_the_next() -> Trace {
@@ -87,7 +86,7 @@ const ORDER: &[Row] = &[
     (
         "one of its claims was not written",
         |it| {
-            it.before.wanted.push(Wanted { size: 20, class: None });
+            it.before.wanted.push(wanted(20));
             it.before.claims.extend([10, 11, 12].map(|ordinal| claim(1, ordinal)));
         },
         &[S6],

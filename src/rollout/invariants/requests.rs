@@ -99,7 +99,8 @@ pub fn s1_never_smaller(request: &Request, before: &Scene<'_>, recover: bool) ->
 }
 
 /// S2: a write to a claim contains the size, the attributes class, labels and annotations of the template and our
-/// label, and no other field. A written class is that of the template or of the claim.
+/// label, and no other field. A written class is that of the template or of the claim. A claim of another StorageClass
+/// than its template keeps its attributes class, and every claim keeps its StorageClass.
 ///
 /// # Errors
 /// [`Broken`] names the other fields, or the class.
@@ -123,10 +124,14 @@ pub fn s2_four_fields(request: &Request, before: &Scene<'_>, after: &Scene<'_>) 
     let (Some(was), Some(is)) = (claim_of(request, before), claim_of(request, after)) else {
         return Ok(());
     };
+    if is.storage_class != was.storage_class {
+        let (from, to) = (was.storage_class, is.storage_class);
+        return Broken::of(Rule::S2, format!("a write changed the StorageClass {from:?} to {to:?}"));
+    }
     let wanted = before
         .templates()
         .find(|(number, _)| *number == template)
-        .and_then(|(_, wanted)| wanted.class);
+        .and_then(|(_, wanted)| wanted.class_for(was));
     let of_this_target = before.set.is_some_and(|set| set.target == Some(revision));
     if is.class != was.class && of_this_target && is.class != wanted {
         return Broken::of(

@@ -1,8 +1,8 @@
 //! Guarantees about one request. Each row lists every guarantee that is broken.
 
 use super::Rule::{S1, S2, S3, S4, S5, S8, S9, S10, S12};
-use super::fixtures::{PREVIOUS, Row, Trace, check, claim};
-use super::{Wanted, What};
+use super::fixtures::{PREVIOUS, Row, Trace, check, claim, wanted};
+use super::{Id, What};
 
 fn grow_the_highest() -> Trace {
     let mut trace = Trace::of_apply(12);
@@ -50,7 +50,7 @@ const SIZES: &[Row] = &[
     (
         "larger than this template, and smaller than another",
         |it| {
-            it.before.wanted.push(Wanted { size: 90, class: None });
+            it.before.wanted.push(wanted(90));
             it.size(21);
         },
         &[S1],
@@ -137,7 +137,48 @@ const FIELDS: &[Row] = &[
         &[],
     ),
     ("the claim was deleted", |it| it.after.without_claim(12), &[]),
+    (
+        "another StorageClass",
+        |it| it.after.claim(12).storage_class = Some(8),
+        &[S2],
+    ),
+    (
+        "a class of the driver of the claim",
+        |it| storage_classes(it, Some(8), Some(8)),
+        &[],
+    ),
+    (
+        "a class of another driver",
+        |it| storage_classes(it, Some(8), Some(9)),
+        &[S2],
+    ),
+    (
+        "a class of another driver than the default",
+        |it| storage_classes(it, None, Some(9)),
+        &[S2],
+    ),
+    (
+        "the template has the default StorageClass",
+        |it| storage_classes(it, Some(8), None),
+        &[],
+    ),
+    (
+        "a claim of another driver keeps its class",
+        |it| {
+            storage_classes(it, Some(8), Some(9));
+            it.after.claim(12).class = None;
+        },
+        &[],
+    ),
 ];
+
+/// The StorageClasses of the claim and of its template.
+fn storage_classes(trace: &mut Trace, of_claim: Option<Id>, of_template: Option<Id>) {
+    for scene in [&mut trace.before, &mut trace.after] {
+        scene.wanted[0].storage_class = of_template;
+        scene.claim(12).storage_class = of_claim;
+    }
+}
 
 #[test]
 fn other_field_or_class_breaks_s2() {

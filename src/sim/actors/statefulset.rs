@@ -116,7 +116,7 @@ pub(crate) fn create_claim(
     let mut claim = ClaimObject::new(0, 0, want);
     if api.policy {
         let asked = claim;
-        decisions.new_claim(set, template, ordinal, api.sibling, &mut claim);
+        decisions.new_claim(set, at, api, &mut claim);
         claim.owned_since_created(&asked);
     }
     if !api.has_room(0, claim.request) {

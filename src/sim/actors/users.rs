@@ -108,7 +108,7 @@ pub(crate) fn update(
     let mut asked = set.spec;
     edit(&mut asked);
     let stored = if world.api.policy {
-        decisions.update(&set, asked, world.recover.then_some(&world.api.claims))
+        decisions.update(&set, asked, &world.api)
     } else {
         // F1: the API server denies other templates.
         Some(asked)

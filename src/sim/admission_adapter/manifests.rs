@@ -24,6 +24,9 @@ pub(super) fn claim_text(names: &mut Names, name: &str, claim: &ClaimObject) -> 
         },
         "status": {"phase": if claim.bound { "Bound" } else { "Pending" }},
     });
+    if let Some(class) = names::storage_class(claim.storage_class) {
+        object["spec"]["storageClassName"] = class.into();
+    }
     if let Some(target) = &claim.revision {
         object["metadata"]["labels"][keys::REVISION] = names.revision(target).as_str().into();
     }

@@ -7,11 +7,11 @@ use rustc_hash::FxHashMap;
 
 use crate::sim::api::Api;
 use crate::sim::names::Names;
-use crate::sim::objects::{ClaimObject, ClaimOwner, ClaimsBySlot, SetObject, SetObjectSpec, Uid, slot};
+use crate::sim::objects::{ClaimObject, ClaimOwner, SetObject, SetObjectSpec, Uid, slot};
+use crate::sim::settings::ModelSettings;
 use crate::sim::write::DenialCause;
 
-use manifests::set_text;
-use questions::{DeletionKey, Sizes, ask_deletion, ask_new_claim, ask_update};
+use questions::{DeletionKey, NewClaimKey, UpdateKey, ask_deletion, ask_new_claim, ask_update};
 
 /// The cache is cleared at this size.
 const MOST: usize = 50_000;
@@ -24,21 +24,15 @@ pub(crate) struct AdmissionAdapter {
     deletions: FxHashMap<DeletionKey, bool>,
 }
 
-/// A claim to create: the set, whether another controller owns it, template and ordinal, whether a sibling exists,
-/// and the claim as requested.
-type NewClaimKey = (SetObjectSpec, Uid, (usize, usize), bool, ClaimObject);
-
-/// An update: old and new spec, whether another controller owns the set, and the claims that the policy reads.
-type UpdateKey = (SetObjectSpec, SetObjectSpec, bool, Option<Sizes>);
-
 impl AdmissionAdapter {
-    /// The stored spec after an update of the set, or the cause of the denial.
+    /// The stored spec after an update of the set, or the cause of the denial. With `shrink: Recover` the policy reads
+    /// the claims.
     pub(crate) fn update(
         &mut self,
         names: &mut Names,
         before: &SetObject,
         after: SetObjectSpec,
-        recover: Option<&ClaimsBySlot>,
+        api: &Api,
     ) -> Result<SetObjectSpec, DenialCause> {
         let mut old = before.spec;
         // A staged change of another set stays one, whatever the uids are.
@@ -51,15 +45,15 @@ impl AdmissionAdapter {
         if let Some(change) = &mut new.staged {
             change.uid = Uid::from(change.uid != before.uid) + 1;
         }
-        let sizes = recover.map(|claims| {
+        let sizes = (api.settings == ModelSettings::Recover).then(|| {
             let sizes = |claim: &Option<ClaimObject>| claim.map(|claim| (claim.request, claim.capacity));
-            std::array::from_fn(|slot| sizes(&claims[slot]))
+            std::array::from_fn(|slot| sizes(&api.claims[slot]))
         });
-        let key = (old, new, before.owned, sizes);
+        let key = (old, new, before.owned, api.settings, sizes);
         let answer = match self.updates.get(&key) {
             Some(answer) => *answer,
             None => {
-                let answer = ask_update(names, &old, &new, before.owned, sizes);
+                let answer = ask_update(names, &key);
                 if self.updates.len() >= MOST {
                     self.updates.clear();
                 }
@@ -79,8 +73,8 @@ impl AdmissionAdapter {
         &mut self,
         names: &mut Names,
         set: &SetObject,
-        (template, ordinal): (usize, usize),
-        sibling: bool,
+        at: (usize, usize),
+        api: &Api,
         claim: &mut ClaimObject,
     ) {
         let mut spec = set.spec;
@@ -93,12 +87,11 @@ impl AdmissionAdapter {
             version: 0,
             ..*claim
         };
-        let key = (spec, Uid::from(set.owned), (template, ordinal), sibling, asked);
+        let key = (spec, set.owned, api.settings, at, api.sibling, asked);
         let created = match self.new_claims.get(&key) {
             Some(created) => *created,
             None => {
-                let text = set_text(names, &spec, set.owned);
-                let created = ask_new_claim(names, text, (template, ordinal), sibling, asked);
+                let created = ask_new_claim(names, &key);
                 if self.new_claims.len() >= MOST {
                     self.new_claims.clear();
                 }
@@ -131,7 +124,7 @@ impl AdmissionAdapter {
                 ..claim
             })
         });
-        let key = (spec, set.owned, ordinal, pod.health, claims);
+        let key = (spec, set.owned, api.settings, ordinal, pod.health, claims);
         if let Some(answer) = self.deletions.get(&key) {
             return *answer;
         }

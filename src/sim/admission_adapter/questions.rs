@@ -4,14 +4,31 @@ use serde_json::{Value, json};
 
 use super::manifests::{claim_text, read_set, set_text};
 use crate::admission::{CanI, CannotAsk, Get, Lookups};
-use crate::sim::names::{self, Names, SET, TEMPLATE, TIER, claim_name, number, whole_gi};
+use crate::sim::names::{self, Names, SET, STORAGE_CLASS, TEMPLATE, TIER, claim_name, number, whole_gi};
 use crate::sim::objects::{ClaimObject, ModelTarget, PodHealth, SLOTS, SetObjectSpec, TEMPLATES, Want, slot};
+use crate::sim::settings::ModelSettings;
 use crate::sim::write::DenialCause;
 use crate::templates::{Quantity, keys};
 use crate::wire;
 
-/// A Pod to delete: the set, whether another controller owns the set, ordinal and health of the Pod, and its claims.
-pub(super) type DeletionKey = (SetObjectSpec, bool, usize, PodHealth, [Option<ClaimObject>; TEMPLATES]);
+/// A Pod to delete: the set, whether another controller owns the set, the settings, ordinal and health of the Pod, and
+/// its claims.
+pub(super) type DeletionKey = (
+    SetObjectSpec,
+    bool,
+    ModelSettings,
+    usize,
+    PodHealth,
+    [Option<ClaimObject>; TEMPLATES],
+);
+
+/// A claim to create: the set, whether another controller owns it, the settings, template and ordinal, whether a
+/// sibling exists, and the claim as requested.
+pub(super) type NewClaimKey = (SetObjectSpec, bool, ModelSettings, (usize, usize), bool, ClaimObject);
+
+/// An update: old and new spec, whether another controller owns the set, the settings, and the claims that the policy
+/// reads.
+pub(super) type UpdateKey = (SetObjectSpec, SetObjectSpec, bool, ModelSettings, Option<Sizes>);
 
 /// Request and capacity of each claim. With `shrink: Recover` the policy checks whether a growth was reached.
 pub(super) type Sizes = [Option<(u8, u8)>; SLOTS];
@@ -62,7 +79,7 @@ impl AdmissionLookups {
     }
 }
 
-pub(super) fn ask_deletion(names: &mut Names, (spec, owned, ordinal, health, claims): &DeletionKey) -> bool {
+pub(super) fn ask_deletion(names: &mut Names, (spec, owned, settings, ordinal, health, claims): &DeletionKey) -> bool {
     let named =
         |(template, claim): (usize, &Option<ClaimObject>)| Some((claim_name(slot(template, *ordinal)), (*claim)?));
     let claims: Vec<(String, ClaimObject)> = claims.iter().enumerate().filter_map(named).collect();
@@ -80,8 +97,9 @@ pub(super) fn ask_deletion(names: &mut Names, (spec, owned, ordinal, health, cla
         PodHealth::Disrupted => r#"{"phase":"Running","conditions":[{"type":"DisruptionTarget","status":"True"}]}"#,
         PodHealth::Failed => r#"{"phase":"Failed"}"#,
     };
+    let settings = settings.field();
     let payload = format!(
-        r#"{{"request":{{"uid":"r","kind":{{"group":"","version":"v1","kind":"Pod"}},"resource":{{"group":"","version":"v1","resource":"pods"}},"name":"{SET}-{ordinal}","namespace":"default","operation":"DELETE","userInfo":{{"username":"system:serviceaccount:kube-system:statefulset-controller"}},"oldObject":{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{SET}-{ordinal}","namespace":"default","uid":"p","ownerReferences":[{{"apiVersion":"apps/v1","kind":"StatefulSet","name":"{SET}","uid":"u1","controller":true}}]}},"spec":{{"volumes":[{{"name":"data","persistentVolumeClaim":{{"claimName":"data-{SET}-{ordinal}"}}}}]}},"status":{status}}}}},"settings":{{}}}}"#
+        r#"{{"request":{{"uid":"r","kind":{{"group":"","version":"v1","kind":"Pod"}},"resource":{{"group":"","version":"v1","resource":"pods"}},"name":"{SET}-{ordinal}","namespace":"default","operation":"DELETE","userInfo":{{"username":"system:serviceaccount:kube-system:statefulset-controller"}},"oldObject":{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{SET}-{ordinal}","namespace":"default","uid":"p","ownerReferences":[{{"apiVersion":"apps/v1","kind":"StatefulSet","name":"{SET}","uid":"u1","controller":true}}]}},"spec":{{"volumes":[{{"name":"data","persistentVolumeClaim":{{"claimName":"data-{SET}-{ordinal}"}}}}]}},"status":{status}}}}},"settings":{{{settings}}}}}"#
     );
     let answer: Option<Value> = serde_json::from_slice(&wire::validate(payload.as_bytes(), &mut cluster)).ok();
     answer.is_some_and(|answer| answer["accepted"] == Value::Bool(false))
@@ -89,19 +107,16 @@ pub(super) fn ask_deletion(names: &mut Names, (spec, owned, ordinal, health, cla
 
 pub(super) fn ask_update(
     names: &mut Names,
-    old: &SetObjectSpec,
-    new: &SetObjectSpec,
-    owned: bool,
-    recover: Option<Sizes>,
+    (old, new, owned, settings, sizes): &UpdateKey,
 ) -> Result<SetObjectSpec, DenialCause> {
-    let (old_text, new_text) = (set_text(names, old, owned), set_text(names, new, owned));
-    let shrink = if recover.is_some() { "Recover" } else { "Deny" };
+    let (old_text, new_text) = (set_text(names, old, *owned), set_text(names, new, *owned));
+    let settings = settings.field();
     let payload = format!(
-        r#"{{"request":{{"uid":"r","kind":{{"group":"apps","version":"v1","kind":"StatefulSet"}},"resource":{{"group":"apps","version":"v1","resource":"statefulsets"}},"name":"{SET}","namespace":"default","operation":"UPDATE","userInfo":{{"username":"alice"}},"options":{{"fieldManager":"kubectl"}},"object":{new_text},"oldObject":{old_text}}},"settings":{{"defaultUpdatePolicy":"InPlace","pvcChecks":"Off","shrink":"{shrink}"}}}}"#
+        r#"{{"request":{{"uid":"r","kind":{{"group":"apps","version":"v1","kind":"StatefulSet"}},"resource":{{"group":"apps","version":"v1","resource":"statefulsets"}},"name":"{SET}","namespace":"default","operation":"UPDATE","userInfo":{{"username":"alice"}},"options":{{"fieldManager":"kubectl"}},"object":{new_text},"oldObject":{old_text}}},"settings":{{"defaultUpdatePolicy":"InPlace","pvcChecks":"Off",{settings}}}}}"#
     );
     let mut cluster = AdmissionLookups {
         set: old_text,
-        claims: recover,
+        claims: *sizes,
         sibling: false,
         of_pod: Vec::new(),
     };
@@ -122,16 +137,15 @@ pub(super) fn ask_update(
 
 pub(super) fn ask_new_claim(
     names: &mut Names,
-    set: String,
-    (template, ordinal): (usize, usize),
-    sibling: bool,
-    asked: ClaimObject,
+    (spec, owned, settings, (template, ordinal), sibling, asked): &NewClaimKey,
 ) -> ClaimObject {
-    let name = claim_name(slot(template, ordinal));
+    let (asked, settings) = (*asked, settings.field());
+    let name = claim_name(slot(*template, *ordinal));
     let want = Want {
         size: asked.request,
         class: asked.class,
         tier: asked.tier,
+        storage_class: asked.storage_class,
     };
     let of_template = names::text(&ModelTarget::of(&[want]));
     let Ok(mut object) = serde_json::from_str::<Vec<Value>>(&of_template).map(|mut list| list.remove(0)) else {
@@ -143,13 +157,13 @@ pub(super) fn ask_new_claim(
     object["metadata"]["namespace"] = "default".into();
     object["metadata"]["labels"]["app"] = SET.into();
     let payload = format!(
-        r#"{{"request":{{"uid":"r","kind":{{"group":"","version":"v1","kind":"PersistentVolumeClaim"}},"resource":{{"group":"","version":"v1","resource":"persistentvolumeclaims"}},"name":"{name}","namespace":"default","operation":"CREATE","userInfo":{{"username":"system:serviceaccount:kube-system:statefulset-controller"}},"object":{object}}},"settings":{{}}}}"#
+        r#"{{"request":{{"uid":"r","kind":{{"group":"","version":"v1","kind":"PersistentVolumeClaim"}},"resource":{{"group":"","version":"v1","resource":"persistentvolumeclaims"}},"name":"{name}","namespace":"default","operation":"CREATE","userInfo":{{"username":"system:serviceaccount:kube-system:statefulset-controller"}},"object":{object}}},"settings":{{{settings}}}}}"#
     );
-    debug_assert!(TEMPLATE.len() > template);
+    debug_assert!(TEMPLATE.len() > *template);
     let mut cluster = AdmissionLookups {
-        set,
+        set: set_text(names, spec, *owned),
         claims: None,
-        sibling,
+        sibling: *sibling,
         of_pod: Vec::new(),
     };
     let answer: Option<Value> = serde_json::from_slice(&wire::validate(payload.as_bytes(), &mut cluster)).ok();
@@ -162,6 +176,7 @@ pub(super) fn ask_new_claim(
     ClaimObject {
         request: storage.map_or(asked.request, |storage| whole_gi(&storage)),
         class: number(created["spec"]["volumeAttributesClassName"].as_str(), "class-"),
+        storage_class: number(created["spec"]["storageClassName"].as_str(), STORAGE_CLASS),
         tier: number(labels[TIER].as_str(), "t"),
         revision: labels[keys::REVISION]
             .as_str()

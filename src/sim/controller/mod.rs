@@ -15,6 +15,7 @@ use crate::sim::clock::{advance, grow};
 use crate::sim::decisions::Decisions;
 use crate::sim::objects::{Age, OLDEST, SLOTS, SetObject};
 use crate::sim::plan_decision::PlanDecision;
+use crate::sim::settings::ModelSettings;
 use crate::sim::watch::{Views, WatchKind};
 use crate::sim::write::Write;
 use memory::InstanceMemory;
@@ -188,7 +189,7 @@ impl Instance {
     }
 
     /// Starts a reconcile, if one is due.
-    pub(crate) fn begin(&mut self, decisions: &mut Decisions, recover: bool) -> Option<Arc<PlanDecision>> {
+    pub(crate) fn begin(&mut self, decisions: &mut Decisions, settings: ModelSettings) -> Option<Arc<PlanDecision>> {
         if !self.alive || self.reconcile.is_some() || self.requeue != NextReconcile::Now {
             return None;
         }
@@ -200,7 +201,7 @@ impl Instance {
             return None;
         }
         let set = self.views.set?;
-        self.round(decisions, set, 0, recover)
+        self.round(decisions, set, 0, settings)
     }
 
     /// Decides again, with the set that the reconcile started with.
@@ -209,7 +210,7 @@ impl Instance {
         decisions: &mut Decisions,
         set: SetObject,
         rounds: u8,
-        recover: bool,
+        settings: ModelSettings,
     ) -> Option<Arc<PlanDecision>> {
         if rounds >= ROUNDS {
             self.end(NextReconcile::Now);
@@ -218,7 +219,7 @@ impl Instance {
         let mut claims = *self.views.claims;
         Arc::make_mut(&mut self.memory).overlay(&mut claims);
         let report = InstanceMemory::latest(&mut self.memory, self.views.report);
-        let (decision, writes) = decisions.decide(&set, &claims, &self.views, &self.memory, report, recover);
+        let (decision, writes) = decisions.decide(&set, &claims, &self.views, &self.memory, report, settings);
         // Claims that are only counted are not watched afterwards.
         self.open = decision.rolls_out || !decision.settled;
         if !decision.rolls_out {

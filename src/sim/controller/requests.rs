@@ -10,6 +10,7 @@ use crate::sim::decisions::Decisions;
 use crate::sim::invariant_adapter;
 use crate::sim::log::Log;
 use crate::sim::planted::Planted;
+use crate::sim::settings::ModelSettings;
 use crate::sim::step::{RequestFate, SimStep};
 use crate::sim::world::SimWorld;
 use crate::sim::write::{ApiAnswer, DenialCause, Write};
@@ -23,7 +24,7 @@ impl SimWorld {
         if due {
             instance.views.room = self.api.room();
         }
-        if let Some(decision) = instance.begin(decisions, self.recover) {
+        if let Some(decision) = instance.begin(decisions, self.api.settings) {
             if decision.rolls_out {
                 let report = instance.memory.report.or(instance.views.report);
                 invariant_adapter::reads(settled, instance.views.set, report)?;
@@ -60,15 +61,7 @@ impl SimWorld {
             RequestFate::NotFound => ApiAnswer::NotFound,
             RequestFate::Refused => ApiAnswer::Refused(DenialCause::Webhook),
         };
-        let judged = invariant_adapter::request(
-            &before,
-            &self.api,
-            &self.ledger,
-            &write,
-            answer,
-            self.recover,
-            &reconcile.set,
-        );
+        let judged = invariant_adapter::request(&before, &self.api, &self.ledger, &write, answer, &reconcile.set);
         log.sent(who, &write, fate, answer, &before, &self.api);
         log.stepped(SimStep::Send(who, fate));
         judged?;
@@ -93,7 +86,7 @@ impl SimWorld {
             return answer;
         };
         self.api = before;
-        match decisions.update(&old, sent.spec, self.recover.then_some(&self.api.claims)) {
+        match decisions.update(&old, sent.spec, &self.api) {
             Ok(spec) => {
                 self.api.edit_set(|set| set.spec = spec);
                 answer
@@ -111,7 +104,7 @@ impl SimWorld {
         decisions: &mut Decisions,
         log: &mut Log,
     ) -> Result<(), Broken> {
-        let recover = self.recover;
+        let settings = self.api.settings;
         let instance = &mut self.instances[place];
         let planted = decisions.planted();
         let acted = match (write, answer) {
@@ -169,7 +162,7 @@ impl SimWorld {
                 return Ok(());
             }
         };
-        instance.proceed(acted, place, decisions, log, recover)
+        instance.proceed(acted, place, decisions, log, settings)
     }
 }
 
@@ -229,7 +222,7 @@ impl Instance {
         place: usize,
         decisions: &mut Decisions,
         log: &mut Log,
-        recover: bool,
+        settings: ModelSettings,
     ) -> Result<(), Broken> {
         let Some(reconcile) = &mut self.reconcile else {
             return Ok(());
@@ -255,7 +248,7 @@ impl Instance {
             (ModelRound::Nothing, _) => self.report_content(place, decisions, log),
             (ModelRound::Requeue, _) => {
                 self.reconcile = None;
-                if let Some(decision) = self.round(decisions, set, rounds + 1, recover) {
+                if let Some(decision) = self.round(decisions, set, rounds + 1, settings) {
                     log.decided(
                         u8::try_from(place).unwrap_or(0),
                         &decision,

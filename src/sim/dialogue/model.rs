@@ -8,6 +8,7 @@ use crate::sim::api::Api;
 use crate::sim::decisions::Decisions;
 use crate::sim::names::{self, claim_name};
 use crate::sim::objects::{ClaimObject, ClaimOwner, SLOTS, SetObject, Share, StagedAnnotation, Uid, Version, place};
+use crate::sim::settings::ModelSettings;
 use crate::sim::world::SimWorld;
 use crate::sim::write::{Apply, Write};
 use crate::templates::UpdatePolicy;
@@ -29,7 +30,9 @@ impl Model {
     pub fn new(mode: PolicyMode) -> Self {
         let mut world = SimWorld::new();
         world.api.policy = mode != PolicyMode::Absent;
-        world.recover = mode == PolicyMode::Recover;
+        if mode == PolicyMode::Recover {
+            world.api.settings = ModelSettings::Recover;
+        }
         Self {
             world,
             decisions: Decisions::default(),
@@ -198,6 +201,7 @@ fn ours(api: &Api, request: &ModelRequest) -> Option<Write> {
                 size: want.size,
                 class: want.class,
                 tier: want.tier,
+                storage_class: want.storage_class,
                 revision,
                 others: 0,
                 taken_back: false,

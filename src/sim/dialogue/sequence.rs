@@ -126,7 +126,11 @@ fn ours(random: &mut Random, model: &Model, slot: u8) -> ModelRequest {
         slot,
         uid,
         version,
-        ModelTarget::of(&[Want { size, class, tier }]),
+        ModelTarget::of(&[Want {
+            class,
+            tier,
+            ..Want::size(size)
+        }]),
         target(random, model),
     )
 }
@@ -137,6 +141,7 @@ fn first(random: &mut Random) -> ModelTarget {
         size: 1 + random.byte(3),
         class: random.byte(2),
         tier: random.byte(2),
+        storage_class: 0,
     };
     let wants = [want(), want()];
     ModelTarget::of(&wants[..1 + random.below(2)])

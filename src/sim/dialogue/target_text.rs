@@ -1,4 +1,5 @@
-//! Targets as short texts, and back: `3c1t2+4` is 3 Gi with class 1 and tier 2, and 4 Gi in the second template.
+//! Targets as short texts, and back: `3c1t2+4s1` is 3 Gi with class 1 and tier 2, and 4 Gi of StorageClass 1 in the
+//! second template.
 
 use std::fmt;
 
@@ -25,7 +26,7 @@ impl fmt::Display for ModelTarget {
         for (number, want) in self.wants().iter().enumerate() {
             let plus = if number == 0 { "" } else { "+" };
             write!(f, "{plus}{}", want.size)?;
-            for (letter, value) in [('c', want.class), ('t', want.tier)] {
+            for (letter, value) in [('c', want.class), ('t', want.tier), ('s', want.storage_class)] {
                 if value != 0 {
                     write!(f, "{letter}{value}")?;
                 }
@@ -51,10 +52,16 @@ impl<'de> Deserialize<'de> for ModelTarget {
 }
 
 fn read(text: &str) -> Option<Want> {
+    let (text, storage_class) = part(text, 's')?;
     let (text, tier) = part(text, 't')?;
     let (text, class) = part(text, 'c')?;
     let size = text.parse().ok()?;
-    Some(Want { size, class, tier })
+    Some(Want {
+        size,
+        class,
+        tier,
+        storage_class,
+    })
 }
 
 /// The text before a letter, and the number after it.

@@ -107,6 +107,8 @@ pub(crate) struct ClaimObject {
     pub(crate) capacity: u8,
     pub(crate) class: u8,
     pub(crate) current_class: u8,
+    /// The StorageClass, which never changes.
+    pub(crate) storage_class: u8,
     /// Only our field manager owns the size.
     pub(crate) our_size: bool,
     /// The ownership of fields that an apply may leave out.
@@ -133,6 +135,7 @@ impl ClaimObject {
             capacity: 0,
             class: want.class,
             current_class: 0,
+            storage_class: want.storage_class,
             our_size: false,
             our_class: Share::None,
             our_tier: Share::None,
@@ -167,7 +170,12 @@ impl ClaimObject {
     fn was_dropped(&self, want: Want) -> bool {
         let smaller = self.our_size && self.request < want.size;
         let another = self.class == 0 || self.our_class.is_ours() && self.class != want.class;
-        smaller || want.class != 0 && another
+        smaller || want.class != 0 && another && !self.is_of_another_driver(want)
+    }
+
+    /// Whether the template has another StorageClass: its attributes class is for another driver.
+    pub(crate) fn is_of_another_driver(&self, want: Want) -> bool {
+        want.storage_class != 0 && want.storage_class != self.storage_class
     }
 
     /// Whether the driver reports that the change is infeasible.

@@ -37,6 +37,8 @@ pub struct Want {
     pub class: u8,
     /// The value of the label `tier`.
     pub tier: u8,
+    /// The StorageClass; 0 is the default one.
+    pub storage_class: u8,
 }
 
 /// A list of templates. It is also its own revision.
@@ -181,6 +183,7 @@ impl Want {
             size,
             class: 0,
             tier: 0,
+            storage_class: 0,
         }
     }
 }

@@ -219,6 +219,7 @@ fn due<'s>(seen: &'s ControllerView, change: &'s StagedAnnotation) -> impl Doubl
             size: want.size.max(claim.request),
             class: want.class,
             tier: want.tier,
+            storage_class: 0,
             revision: change.target,
             others: 0,
             taken_back: false,

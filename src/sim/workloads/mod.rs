@@ -1,23 +1,29 @@
 //! All workloads.
 
 mod changes;
+mod new_claims;
 mod obstacles;
 
 use crate::sim::workload::Workload;
 use changes::CHANGES;
+use new_claims::NEW_CLAIMS;
 use obstacles::OBSTACLES;
 
 /// All workloads. A seed chooses one by its index, so the order is fixed.
 pub(crate) const ALL: &[Workload] = &all();
 
-const fn all() -> [Workload; CHANGES.len() + OBSTACLES.len()] {
-    let mut all = [CHANGES[0]; CHANGES.len() + OBSTACLES.len()];
+const OF_NEW_CLAIMS: usize = CHANGES.len() + OBSTACLES.len();
+
+const fn all() -> [Workload; OF_NEW_CLAIMS + NEW_CLAIMS.len()] {
+    let mut all = [CHANGES[0]; OF_NEW_CLAIMS + NEW_CLAIMS.len()];
     let mut place = 0;
     while place < all.len() {
         all[place] = if place < CHANGES.len() {
             CHANGES[place]
-        } else {
+        } else if place < OF_NEW_CLAIMS {
             OBSTACLES[place - CHANGES.len()]
+        } else {
+            NEW_CLAIMS[place - OF_NEW_CLAIMS]
         };
         place += 1;
     }

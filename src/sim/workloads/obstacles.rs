@@ -2,6 +2,7 @@
 
 use crate::sim::actors::action::UserAction;
 use crate::sim::api::WebhookEdit;
+use crate::sim::settings::ModelSettings;
 use crate::sim::workload::Moment::{Now, Quiet, Written};
 use crate::sim::workload::{
     ONE, TWO, Workload, first_consumer, node, one, parallel, remount, retention, since_1_37, two, two_at_a_time, with,
@@ -113,14 +114,14 @@ pub(super) const OBSTACLES: [Workload; 36] = [
         "take-back",
         3,
         ONE,
-        |world| (world.driver.limit, world.recover) = (3, true),
+        |world| (world.driver.limit, world.api.settings) = (3, ModelSettings::Recover),
         &[(Now, UserAction::Target(one(5))), (Quiet, UserAction::Target(one(3)))],
     ),
     workload(
         "withdraw-and-take-back",
         3,
         ONE,
-        |world| (world.driver.limit, world.recover) = (3, true),
+        |world| (world.driver.limit, world.api.settings) = (3, ModelSettings::Recover),
         &[
             (Now, UserAction::Target(one(5))),
             (Quiet, UserAction::Withdraw),
