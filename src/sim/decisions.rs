@@ -107,7 +107,11 @@ impl Decisions {
 
     /// Calls `admit` for the creation of a claim.
     pub(crate) fn new_claim(&mut self, set: &SetObject, at: (usize, usize), api: &Api, claim: &mut ClaimObject) {
+        let asked = *claim;
         self.admission.new_claim(&mut self.texts.names, set, at, api, claim);
+        if let Some(planted) = self.planted {
+            planted.creates(&asked, claim);
+        }
     }
 
     /// Calls `admit` for the deletion of a Pod by the StatefulSet controller: true if it is denied.

@@ -218,6 +218,8 @@ fn planted_bug_is_found_by_its_guarantee() {
         Planted::NoteBeforeGrowth,
         Planted::LowestFirst,
         Planted::FifthField,
+        Planted::WritesClassOfAnotherDriver,
+        Planted::ImmutableNeverComplete,
     ] {
         let found = run::find(planted).expect("a failure");
         assert!(

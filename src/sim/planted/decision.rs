@@ -99,7 +99,10 @@ impl Planted {
             (Self::BorrowsPartition, Some(change)) if !change.complete => decision.writes.extend(hold(seen)),
             (Self::DeletesOrphans, _) => decision.writes.extend(orphan(seen)),
             (Self::StagesAgain, Some(change)) if change.complete => decision.writes.push(write_staged(change)),
-            (_, Some(_)) => self.decides_as_before(seen, decision),
+            (_, Some(change)) => {
+                self.decides_as_before(seen, decision);
+                self.decides_about_existing(seen, &change.target, decision);
+            }
             _ => {}
         }
     }
@@ -157,6 +160,10 @@ impl Planted {
                 ..apply
             },
             Self::FifthField => Apply { others: 1, ..apply },
+            Self::AppliesStorageClass => Apply {
+                storage_class: want.storage_class,
+                ..apply
+            },
             _ => apply,
         })
     }

@@ -5,6 +5,7 @@
 
 mod decision;
 mod gate;
+mod new_claims;
 
 use crate::rollout::invariants::Rule;
 
@@ -76,6 +77,11 @@ planted! {
     UnreadableIsWithdrawn: "ours, once: a staged change that cannot be read, as one of a newer version, counts as withdrawn", [Rule::S19];
     StatusUnsettles: "ours, once: PVCs and Pods are listed again whenever the status of a completed StatefulSet changes", [Rule::S12];
     UndoneNotCompared: "ours, once: the policy takes the controller for a user and undoes what it writes, and it writes that again", [Rule::S13];
+    WritesClassOfAnotherDriver: "with `immutableFields: NewPVCs`, a PVC of another StorageClass gets an attributes class that its driver does not know", [Rule::S2];
+    NewPvcsShrinkExisting: "the smaller size that is for new PVCs is written to existing ones", [Rule::S1, Rule::L1];
+    ImmutableNeverComplete: "the rollout waits until existing PVCs have a StorageClass that they cannot get", [Rule::L1];
+    AppliesStorageClass: "KEP-4650 applies the whole template: the API server denies another StorageClass, for ever", [Rule::L1];
+    NewPvcsAsLive: "a new PVC has the StorageClass of the live template", [Rule::L4];
     GateSeesOldSet: "the gate reads the StatefulSet from a cache", [Rule::S7];
     GateSeesOldClaims: "the gate reads PVCs from a cache", [Rule::S7];
     GateSeesOtherClaims: "the gate reads the PVCs of another Pod", [Rule::S7];
