@@ -186,10 +186,10 @@ impl Journal {
     /// True iff `whenDeleted` of the old StatefulSet is as it was before we changed it, but not yet its managers.
     #[must_use]
     pub fn owes_managers(&self, set: &LiveSet) -> bool {
-        let managers = set.managers_of_when_deleted();
+        let is_ours = |entry: &Value| entry["manager"] == Manager::OURS;
         !self.when_deleted_managers.is_empty()
             && self.when_deleted.as_deref() == set.when_deleted()
-            && managers.iter().any(|entry| entry["manager"] == Manager::OURS)
+            && set.managers_of_when_deleted().iter().any(is_ours)
     }
 
     /// True iff these are the templates of the new StatefulSet.

@@ -56,10 +56,8 @@ impl Context {
 
     async fn notify_end(&self, set: &SetName, reported: &mut LastReport, uid: &str, ended: Ended) {
         self.metrics.replacements().ended(label(&ended));
-        if ended == Ended::Stopped {
-            return;
-        }
-        let denied_fewer = reported.replicas.take().is_some();
+        // Another controller goes on, and the guard still needs them.
+        let denied_fewer = ended != Ended::Stopped && reported.replicas.take().is_some();
         match ended {
             Ended::Nothing if denied_fewer => {
                 self.patch_replacement(set, &json!({ "replicas": null })).await;
