@@ -1,11 +1,10 @@
-//! The objects of one replacement, and an API server for them. `others.rs` adds everybody else.
+//! The objects of one replacement. `api_server.rs` changes them, and `others.rs` adds everybody else.
 
 use serde_json::{Value, json};
 
 use crate::claims::Owner;
 use crate::replace::journal::{Journal, Millis};
-use crate::replace::live::{FINALIZER, HOLD, LiveSet};
-use crate::replace::step::{SetVersion, Step};
+use crate::replace::live::LiveSet;
 use crate::replace::world::{CountQuota, DependentPod, Dependents, ReportOwner};
 use crate::rollout::fixtures::{staged_change, template};
 use crate::templates::{Phase, keys};
@@ -62,14 +61,6 @@ pub(super) struct Cluster {
     /// The Pods that were deleted or restarted, and why.
     pub(super) lost: Vec<String>,
     pub(super) numbers: u64,
-}
-
-/// The answer to a write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Answer {
-    Done,
-    Conflict,
-    NotFound,
 }
 
 /// The staged change to templates of this size.
@@ -150,6 +141,14 @@ pub(super) fn web() -> Cluster {
     cluster
 }
 
+/// The same with PVCs that depend on the StatefulSet: `whenDeleted` is `Delete`.
+pub(super) fn dependent() -> Cluster {
+    let mut cluster = web();
+    cluster.depend();
+    cluster.control();
+    cluster
+}
+
 impl Cluster {
     pub(super) fn number(&mut self) -> u64 {
         self.numbers += 1;
@@ -218,188 +217,8 @@ impl Cluster {
         true
     }
 
-    /// The answer to a write of this version.
-    fn check(&self, seen: &SetVersion) -> Answer {
-        match &self.set {
-            None => Answer::NotFound,
-            Some(set) if SetVersion::of(set) != *seen => Answer::Conflict,
-            Some(_) => Answer::Done,
-        }
-    }
-
-    fn change_version(&mut self, seen: &SetVersion, change: impl FnOnce(&mut Value)) -> Answer {
-        let answer = self.check(seen);
-        if answer == Answer::Done {
-            self.change(change);
-        }
-        answer
-    }
-
-    fn unmark(&mut self, uid: &str, generation: i64, finalizers: &[String], when_deleted: Option<&str>) -> Answer {
-        let Some(live) = &self.set else {
-            return Answer::NotFound;
-        };
-        let found: Vec<&str> = live.finalizers().collect();
-        if (live.uid(), live.generation()) != (uid, generation) || found != *finalizers {
-            return Answer::Conflict;
-        }
-        self.change(|object| unmark(object, when_deleted));
-        Answer::Done
-    }
-
-    /// An update that removes the last finalizer: the API server checks the version, and deletes the object by its uid.
-    fn let_go(&mut self, object: &Value) -> Answer {
-        let set = SetVersion::of(&LiveSet::new(object.clone()));
-        if object["metadata"]["finalizers"] != json!([]) {
-            return self.change_version(&set, |live| *live = object.clone());
-        }
-        let answer = self.check(&set);
-        if answer == Answer::Done {
-            if let Some(write) = self.within.take() {
-                self.change(write);
-            }
-            self.last = self.set.take();
-        }
-        answer
-    }
-
-    /// A DELETE: `add` is the finalizer of its propagation policy.
-    pub(super) fn delete(&mut self, add: Option<&str>) {
-        self.change(|object| {
-            let finalizers = object["metadata"]["finalizers"].take();
-            let mut finalizers = finalizers.as_array().cloned().unwrap_or_default();
-            finalizers.retain(|one| one != "orphan" && one != "foregroundDeletion");
-            finalizers.extend(add.map(Value::from));
-            object["metadata"]["finalizers"] = finalizers.into();
-            // `markAsDeleting` in k8s.io/apiserver, pkg/registry/generic/registry/store.go.
-            if object["metadata"]["deletionTimestamp"].is_null() {
-                let generation = object["metadata"]["generation"].as_i64().unwrap_or_default();
-                object["metadata"]["generation"] = (generation + 1).into();
-            }
-            object["metadata"]["deletionTimestamp"] = "2026-01-01T01:00:00Z".into();
-        });
-    }
-
-    fn write_journal(&mut self, seen: Option<u64>, journal: Option<&Journal>) -> Answer {
-        if self.journal.as_ref().map(|(version, _)| *version) != seen {
-            return Answer::Conflict;
-        }
-        let number = self.number();
-        self.journal = journal.map(|journal| (number, journal.clone()));
-        Answer::Done
-    }
-
-    fn write_report(&mut self, owner: ReportOwner) -> Answer {
-        if self.report == ReportOwner::NoReport {
-            return Answer::NotFound;
-        }
-        self.report = owner;
-        Answer::Done
-    }
-
-    fn create(&mut self, object: &Value) -> Answer {
-        if self.namespace_ends {
-            return Answer::NotFound;
-        }
-        if self.set.is_some() {
-            return Answer::Conflict;
-        }
-        let mut object = object.clone();
-        for webhook in self.webhook.into_iter().chain(self.late_webhook) {
-            webhook(&mut object);
-        }
-        self.store(object, "claim-rollout");
-        Answer::Done
-    }
-
-    /// Executes a step. `journal` is the resourceVersion of the journal that it was decided for.
-    pub(super) fn execute(&mut self, step: &Step, journal: Option<u64>) -> Answer {
-        match step {
-            Step::WriteJournal(text) => self.write_journal(journal, Some(text)),
-            Step::DeleteJournal | Step::LeaveForeign(_) => self.write_journal(journal, None),
-            Step::DisownReport => self.write_report(ReportOwner::Nobody),
-            Step::OwnReport { uid } => self.write_report(ReportOwner::Set(uid.clone())),
-            Step::Mark(seen) => self.change_version(seen, mark),
-            Step::Unmark {
-                set,
-                generation,
-                finalizers,
-                when_deleted,
-            } => self.unmark(&set.uid, *generation, finalizers, when_deleted.as_deref()),
-            Step::Delete { uid, resource_version } => {
-                let fits = |version: &String| *version == self.live().resource_version();
-                match &self.set {
-                    None => Answer::NotFound,
-                    Some(set) if set.uid() != uid || !resource_version.as_ref().is_none_or(fits) => Answer::Conflict,
-                    Some(_) => {
-                        self.delete(Some("orphan"));
-                        Answer::Done
-                    }
-                }
-            }
-            Step::LetGo(object) => self.let_go(object),
-            Step::Create(object) => self.create(object),
-            Step::ScaleUp { set, replicas } => self.change_version(set, |object| {
-                object["spec"]["replicas"] = (*replicas).into();
-                object["spec"]["updateStrategy"]["rollingUpdate"]["partition"] = HOLD.into();
-            }),
-            Step::DeleteRevision { uid, .. } => {
-                self.others.retain(|object| object.uid != *uid);
-                Answer::Done
-            }
-            Step::RestoreStaged { set, staged } => self.change_version(set, |object| {
-                object["metadata"]["annotations"][keys::STAGED] = staged.as_str().into();
-            }),
-            Step::RestoreStrategy { set, strategy } => self.change_version(set, |object| {
-                for (key, value) in strategy.as_object().expect("fields") {
-                    object["spec"]["updateStrategy"][key] = value.clone();
-                }
-            }),
-            Step::RestoreManagers { set, managed_fields } => {
-                let ours = self
-                    .keeps_managers
-                    .then(|| self.live().object()["metadata"]["managedFields"][0].clone());
-                self.change_version(set, |object| {
-                    let entries = managed_fields.as_array().cloned().unwrap_or_default();
-                    object["metadata"]["managedFields"] = ours.into_iter().chain(entries).collect();
-                })
-            }
-            Step::Read(_) | Step::Wait { .. } | Step::End(_) => unreachable!("{step:?} writes nothing"),
-        }
-    }
-}
-
-fn mark(object: &mut Value) {
-    let metadata = &mut object["metadata"];
-    let mut finalizers = metadata["finalizers"].as_array().cloned().unwrap_or_default();
-    finalizers.retain(|one| one != FINALIZER);
-    finalizers.push(FINALIZER.into());
-    metadata["finalizers"] = finalizers.into();
-    if object["spec"]["persistentVolumeClaimRetentionPolicy"]["whenDeleted"] == "Delete" {
-        retain(object, "Retain");
-    }
-}
-
-/// Changes `whenDeleted`: the API server makes us its only manager.
-fn retain(object: &mut Value, when_deleted: &str) {
-    object["spec"]["persistentVolumeClaimRetentionPolicy"]["whenDeleted"] = when_deleted.into();
-    let entries = object["metadata"]["managedFields"].as_array_mut().expect("a list");
-    for entry in &mut *entries {
-        if let Some(spec) = entry.pointer_mut("/fieldsV1/f:spec").and_then(Value::as_object_mut) {
-            spec.remove("f:persistentVolumeClaimRetentionPolicy");
-        }
-    }
-    entries.retain(|entry| entry["manager"] != "claim-rollout");
-    entries.push(
-        json!({"manager": "claim-rollout", "operation": "Update", "fieldsV1": {"f:spec":
-        {"f:persistentVolumeClaimRetentionPolicy": {"f:whenDeleted": {}}}}}),
-    );
-}
-
-fn unmark(object: &mut Value, when_deleted: Option<&str>) {
-    let finalizers = object["metadata"]["finalizers"].as_array_mut().expect("a list");
-    finalizers.retain(|one| one != FINALIZER);
-    if let Some(value) = when_deleted {
-        retain(object, value);
+    /// A user lets the PVCs depend on the StatefulSet.
+    pub(super) fn depend(&mut self) {
+        self.change(|set| set["spec"]["persistentVolumeClaimRetentionPolicy"]["whenDeleted"] = "Delete".into());
     }
 }

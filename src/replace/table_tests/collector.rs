@@ -1,7 +1,7 @@
 //! The garbage collector: the old set is let go only after nothing refers to it.
 
 use super::process::{Process, fill, world};
-use super::{Change, Cluster, End, Ended, run, run_alone, state, web, writes};
+use super::{Change, Cluster, End, Ended, dependent, run, run_alone, state, writes};
 use crate::replace::next;
 use crate::replace::next::SETTLING;
 use crate::replace::step::{Part, Step, Waits};
@@ -13,14 +13,6 @@ const MISSED: &[&[&str]] = &[
     &["ControllerRevision web-a"],
     &["web-0", "web-1", "web-2", "ControllerRevision web-a"],
 ];
-
-/// The PVCs depend on the set.
-fn dependent() -> Cluster {
-    let mut cluster = web();
-    cluster.change(|set| set["spec"]["persistentVolumeClaimRetentionPolicy"]["whenDeleted"] = "Delete".into());
-    cluster.control();
-    cluster
-}
 
 /// The generation at which this process saw that PVCs are retained, the present one, the one that the StatefulSet
 /// controller has seen, and whether the set is deleted. A scale after that is not waited for.

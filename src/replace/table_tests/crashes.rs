@@ -1,24 +1,15 @@
 //! Crashes, conflicts, and two controllers: the replacement ends in the same state.
 
-use super::cluster::{Answer, Cluster};
+use super::api_server::Answer;
+use super::cluster::Cluster;
 use super::process::{Process, name, writes};
-use super::{End, Ended, STEPS, run, run_alone, run_to_end, state, web};
+use super::{End, Ended, STEPS, dependent, run, run_alone, run_to_end, state, web};
 use crate::api::ReplacementReason;
 use crate::replace::Step;
 
-/// With PVCs that depend on the set, so that the mark changes the spec.
-fn dependent() -> Cluster {
-    let mut cluster = web();
-    cluster.change(|object| {
-        object["spec"]["persistentVolumeClaimRetentionPolicy"]["whenDeleted"] = "Delete".into();
-    });
-    cluster.control();
-    cluster
-}
-
 type World = fn() -> Cluster;
 
-/// The fixtures, with the state after their replacement.
+/// The fixtures, with the state after their replacement. If PVCs depend on the set, the mark changes the spec.
 const WORLDS: [(World, &str); 2] = [(web, "replaced"), (dependent, "replaced, whenDeleted Delete")];
 
 #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::cluster::Answer;
+use super::api_server::Answer;
 use super::others::POLICIES;
 use super::process::{Process, run};
 use super::{Cluster, End, Ended, Run, STEPS, run_alone, state, web, writes};

@@ -303,15 +303,7 @@ fn journal_of_an_older_change_is_written_again() {
             false,
         ),
         ("another change", |cluster| stage(cluster, Phase::Complete), true),
-        (
-            "PVCs depend on the set now",
-            |cluster| {
-                cluster.change(|set| {
-                    set["spec"]["persistentVolumeClaimRetentionPolicy"]["whenDeleted"] = "Delete".into();
-                });
-            },
-            true,
-        ),
+        ("PVCs depend on the set now", Cluster::depend, true),
     ];
     for (row, change, is_written) in rows {
         let mut cluster = web();

@@ -26,9 +26,7 @@ const DISTURBANCES: &[Disturbance] = &[
     ("an image", |cluster| {
         cluster.change(|set| set["spec"]["template"]["spec"]["containers"][0]["image"] = "b".into());
     }),
-    ("whenDeleted", |cluster| {
-        cluster.change(|set| set["spec"]["persistentVolumeClaimRetentionPolicy"]["whenDeleted"] = "Delete".into());
-    }),
+    ("whenDeleted", Cluster::depend),
     ("a pause", |cluster| {
         _ = cluster.change(|set| set["metadata"]["annotations"][keys::PAUSED] = "true".into());
     }),

@@ -2,6 +2,7 @@
 //! step as an API server does; the garbage collector, the StatefulSet controller and users act in between.
 
 mod adopting;
+mod api_server;
 mod cluster;
 mod collector;
 mod crashes;
@@ -16,7 +17,7 @@ mod strategies;
 mod transcript;
 mod writes;
 
-use cluster::{Cluster, web};
+use cluster::{Cluster, dependent, web};
 use process::{Ended, Process, Run, run, writes};
 
 use super::live::LiveSet;

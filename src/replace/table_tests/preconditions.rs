@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::cluster::{Cluster, NOW, staged, web};
+use super::cluster::{Cluster, NOW, dependent, staged, web};
 use super::process::{Process, world};
 use super::{Change, End, Ended, run, run_alone};
 use crate::api::{ReplacementReason, Settings};
@@ -199,11 +199,7 @@ fn precondition_not_met_writes_nothing() {
 #[test]
 fn precondition_lost_after_the_mark_undoes_it() {
     for (change, _, expected) in ROWS.iter().filter(|row| !row.2.starts_with("StatusOutdated")) {
-        let mut cluster = web();
-        cluster.change(|object| {
-            object["spec"]["persistentVolumeClaimRetentionPolicy"]["whenDeleted"] = "Delete".into();
-        });
-        cluster.control();
+        let mut cluster = dependent();
         let managers = cluster.live().managed_fields_without("");
         let mut process = Process::default();
         for _ in 0..3 {

@@ -2,7 +2,8 @@
 
 use std::sync::LazyLock;
 
-use super::cluster::{Answer, Cluster};
+use super::api_server::Answer;
+use super::cluster::Cluster;
 use crate::api::{ReplacementReason, Settings};
 use crate::replace::journal::{Journal, Millis, Stage};
 use crate::replace::live::LiveSet;

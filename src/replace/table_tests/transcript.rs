@@ -16,9 +16,7 @@ const ROWS: &[Row] = &[
     (
         "PVCs depend on the set until it is marked",
         |cluster| {
-            cluster.change(|object| {
-                object["spec"]["persistentVolumeClaimRetentionPolicy"]["whenDeleted"] = "Delete".into();
-            });
+            cluster.depend();
             cluster.control();
         },
         "WriteJournal(Prepared), DisownReport, Mark, Wait, Delete, Wait, WriteJournal(Releasing), LetGo, Create, Wait, \
