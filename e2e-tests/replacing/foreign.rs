@@ -2,10 +2,11 @@
 //! it is absent for long enough.
 
 use anyhow::{Context as _, ensure};
+use kube::api::Api;
 use serde_json::Value;
 
 use super::denying::Denial;
-use super::intruder::{Intrusion, Report};
+use super::intruder::{Intrusion, Report, lose_report};
 use super::kept::{Before, until_another, until_complete, until_reported};
 use super::trial::{journals, prepare, replaced, until_replaced};
 use super::webhook::{INJECTED, Webhook};
@@ -121,18 +122,7 @@ pub(super) async fn set_of_somebody_else_with_fewer_replicas_gets_the_old_ones(
     ensure!(!absent.allows(&fewer).await?, "the guard allows fewer replicas");
     // The StatefulSet controller deletes Pods as soon as it can. Here it is slower than our controller.
     let slow = Denial::of_pod_deletes(&absent.ns).await?;
-    // As if the controller had not been able to report the replicas.
-    let lost = r#"{"status":{"replacement":{"replicas":null}}}"#;
-    let arguments = [
-        "patch",
-        "claimrollout",
-        "web",
-        "--subresource=status",
-        "--type=merge",
-        "-p",
-        lost,
-    ];
-    absent.ns.done(&arguments, "").await?;
+    lose_report(&Api::namespaced(absent.ns.client.clone(), &absent.ns.namespace)).await?;
     let created = eventually("the guard to allow the CREATE", PATIENCE, async || {
         Ok(absent.allows(&fewer).await?.then_some(()))
     });

@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::ensure;
+use claim_rollout::controller::crd::ClaimRollout;
 use claim_rollout::webhook::{Engine, Evaluation, Identity, Limits, Running, serve};
 use k8s_openapi::api::apps::v1::StatefulSet;
-use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams, PostParams};
-use kube::core::GroupVersionKind;
+use kube::api::{Api, Patch, PatchParams, PostParams};
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -44,7 +44,7 @@ struct Answers {
 struct Intruder {
     sets: Api<StatefulSet>,
     set: Arc<StatefulSet>,
-    rollouts: Api<DynamicObject>,
+    rollouts: Api<ClaimRollout>,
     report: Report,
     answers: Arc<Mutex<Answers>>,
     calls: Arc<AtomicUsize>,
@@ -67,9 +67,7 @@ impl Intruder {
         if self.create().await || self.report == Report::Kept {
             return;
         }
-        let lost = json!({"status": {"replacement": {"replicas": null}}});
-        let (params, patch) = (PatchParams::default(), Patch::Merge(&lost));
-        drop(self.rollouts.patch_status("web", &params, &patch).await);
+        drop(lose_report(&self.rollouts).await);
         for _ in 0..TRIES {
             if self.create().await {
                 return;
@@ -77,6 +75,13 @@ impl Intruder {
             tokio::time::sleep(PAUSE).await;
         }
     }
+}
+
+/// It is as if the controller had not been able to report the replicas.
+pub(super) async fn lose_report(rollouts: &Api<ClaimRollout>) -> kube::Result<()> {
+    let lost = json!({"status": {"replacement": {"replicas": null}}});
+    let (params, patch) = (PatchParams::default(), Patch::Merge(&lost));
+    rollouts.patch_status("web", &params, &patch).await.map(drop)
 }
 
 #[derive(Deserialize)]
@@ -113,11 +118,10 @@ impl Intrusion {
             certificates: made.cert.pem(),
             key: made.signing_key.serialize_pem(),
         };
-        let rollouts = ApiResource::from_gvk(&GroupVersionKind::gvk("claim-rollout.io", "v1alpha1", "ClaimRollout"));
         let intruder = Intruder {
             sets: Api::namespaced(ns.client.clone(), &ns.namespace),
             set: Arc::new(serde_saphyr::from_str(manifest)?),
-            rollouts: Api::namespaced_with(ns.client.clone(), &ns.namespace, &rollouts),
+            rollouts: Api::namespaced(ns.client.clone(), &ns.namespace),
             report,
             answers: Arc::default(),
             calls: Arc::default(),

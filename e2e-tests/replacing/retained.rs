@@ -54,6 +54,12 @@ fn owner(claim: &Value) -> String {
     text(&claim["metadata"]["ownerReferences"][0]["uid"])
 }
 
+/// A StatefulSet whose PVCs depend on it.
+fn retained(replicas: u32, size: &str) -> String {
+    let policy = "  persistentVolumeClaimRetentionPolicy: {whenDeleted: Delete, whenScaled: Retain}";
+    with_spec(&replaced(replicas, size), policy)
+}
+
 /// Waits until the PVCs have these owners, `-` for none.
 async fn until_owned_by(ns: &TestNamespace<'_>, owners: &[&str]) -> anyhow::Result<()> {
     let mut last = Vec::new();
@@ -66,10 +72,6 @@ async fn until_owned_by(ns: &TestNamespace<'_>, owners: &[&str]) -> anyhow::Resu
 }
 
 pub(super) async fn retention_is_guarded_and_claims_without_pods_stay(env: &Environment) -> anyhow::Result<()> {
-    let retained = |replicas, size: &str| {
-        let policy = "  persistentVolumeClaimRetentionPolicy: {whenDeleted: Delete, whenScaled: Retain}";
-        with_spec(&replaced(replicas, size), policy)
-    };
     let ns = prepare_with(env, "retained", &retained(3, "1Gi")).await?;
     let uid = |set: &Value| text(&set["metadata"]["uid"]);
     let old = uid(&ns.set().await?);
@@ -131,13 +133,9 @@ pub(super) async fn retention_is_guarded_and_claims_without_pods_stay(env: &Envi
 
 /// The mark changes `whenDeleted`. When the mark is undone, the field belongs to its user again.
 pub(super) async fn mark_that_is_undone_leaves_when_deleted_to_its_user(env: &Environment) -> anyhow::Result<()> {
-    let retained = |size: &str| {
-        let policy = "  persistentVolumeClaimRetentionPolicy: {whenDeleted: Delete, whenScaled: Retain}";
-        with_spec(&replaced(2, size), policy)
-    };
-    let ns = prepare_with(env, "retained-undone", &retained("1Gi")).await?;
+    let ns = prepare_with(env, "retained-undone", &retained(2, "1Gi")).await?;
     let denial = Denial::of_the_delete(&ns).await?;
-    ns.target(&retained("2Gi")).await?;
+    ns.target(&retained(2, "2Gi")).await?;
     let set = ns.set().await?;
     let message = until_reported(&ns, "Refused", "StepDenied").await?;
     ensure!(
