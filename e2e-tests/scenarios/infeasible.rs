@@ -125,12 +125,8 @@ pub(super) async fn recover_smaller_target_lowers_growth_never_reached(env: &Env
         count.claims == ["data-web-1", "data-web-1", "data-web-0"] && count.changes == 1,
         "{count:?}"
     );
-    let requests = ns.claims().await?;
-    let requests: Vec<_> = requests
-        .iter()
-        .map(|claim| &claim["spec"]["resources"]["requests"]["storage"])
-        .collect();
-    ensure!(requests == [&json!("2Gi"), &json!("2Gi")], "{requests:?}");
+    let requests = requests(&ns).await?;
+    ensure!(requests == ["2Gi", "2Gi"], "{requests:?}");
 
     // A size that was reached is never lowered.
     let smaller = ns.kubectl(&["apply", "-f", "-"], &of(&ns, "1536Mi")).await?;
@@ -139,23 +135,40 @@ pub(super) async fn recover_smaller_target_lowers_growth_never_reached(env: &Env
 }
 
 /// Of three PVCs the highest has reached the target when the driver starts to fail; the next has not, and the lowest
-/// was not written. The API server accepts only sizes above the capacity.
-pub(super) async fn recover_withdrawal_lowers_growth_not_reached(env: &Environment) -> anyhow::Result<()> {
-    let mut ns = TestNamespace::new(&env.cluster, &env.client, "stopped-taken-back").await?;
+/// was not written.
+async fn stop_in_the_middle<'a>(
+    env: &'a Environment,
+    name: &str,
+) -> anyhow::Result<(TestNamespace<'a>, Served<'a>)> {
+    let mut ns = TestNamespace::new(&env.cluster, &env.client, name).await?;
     ns.make_class(&at_most(8), true).await?;
     ns.start_controller(env, &["--settings", &recover(env)?]).await?;
     ns.exceptions.recovers = true;
-    let of = |size: &str| with_class(&manifest(3, size), "stopped-taken-back");
-    ns.target(&of("1Gi")).await?;
+    ns.target(&of_three(&ns, "1Gi")).await?;
     ns.settled().await?;
-    let _served = Served::start(env, &ns, &json!({"shrink": "Recover"})).await?;
-    env.barriers.hold_claim("stopped-taken-back", "data-web-1");
-    ns.target(&of("5Gi")).await?;
-    env.barriers.until_held("stopped-taken-back").await?;
-    env.cluster.set_driver_of("stopped-taken-back", &at_most(2))?;
-    env.barriers.open("stopped-taken-back");
+    let served = Served::start(env, &ns, &json!({"shrink": "Recover"})).await?;
+    env.barriers.hold_claim(name, "data-web-1");
+    ns.target(&of_three(&ns, "5Gi")).await?;
+    env.barriers.until_held(name).await?;
+    env.cluster.set_driver_of(name, &at_most(2))?;
+    env.barriers.open(name);
     ns.until_reported("the driver's answer", is_infeasible).await?;
+    Ok((ns, served))
+}
 
+fn of_three(ns: &TestNamespace<'_>, size: &str) -> String {
+    with_class(&manifest(3, size), &ns.namespace)
+}
+
+async fn requests(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<String>> {
+    let claims = ns.claims().await?;
+    let request = |claim: &Value| text(&claim["spec"]["resources"]["requests"]["storage"]);
+    Ok(claims.iter().map(request).collect())
+}
+
+/// The API server accepts only sizes above the capacity.
+pub(super) async fn recover_withdrawal_lowers_growth_not_reached(env: &Environment) -> anyhow::Result<()> {
+    let (ns, _served) = stop_in_the_middle(env, "stopped-taken-back").await?;
     let pods = ns.pods().await?;
     let revision = text(&ns.staged_change().await?["revision"]);
     let withdraw = format!("claim-rollout.io/withdraw={revision}");
@@ -169,17 +182,31 @@ pub(super) async fn recover_withdrawal_lowers_growth_not_reached(env: &Environme
         let left = &annotations[format!("claim-rollout.io/{key}")];
         ensure!(*left == Value::Null, "{key}: {left}");
     }
-    let requests: Vec<String> = ns
-        .claims()
-        .await?
-        .iter()
-        .map(|claim| text(&claim["spec"]["resources"]["requests"]["storage"]))
-        .collect();
+    let requests = requests(&ns).await?;
     ensure!(requests == ["1Gi", "1025Mi", "5Gi"], "{requests:?}");
     ensure!(ns.pods().await? == pods, "Pods restarted");
     let count = ns.writes_since(0).await?.count();
     let claims = ["data-web-2", "data-web-1", "data-web-2", "data-web-1", "data-web-0"];
     ensure!(count.claims == claims && count.changes == 2, "{count:?}");
+    Ok(())
+}
+
+/// The fourth recovery of OpenKruise's text: a smaller size for all, after some have reached the larger one.
+pub(super) async fn recover_smaller_target_leaves_growth_reached(env: &Environment) -> anyhow::Result<()> {
+    let (ns, _served) = stop_in_the_middle(env, "stopped-smaller").await?;
+    let pods = ns.pods().await?;
+    let output = ns.target(&of_three(&ns, "2Gi")).await?;
+    for line in ["staged data 5Gi -> 2Gi", "data-web-2: already has 5Gi, and a volume cannot shrink"] {
+        ensure!(output.stderr.contains(line), "{output:?}");
+    }
+    let end = |rollout: &Value| rollout["status"]["conditions"][0]["reason"] == "Complete";
+    ns.until_reported("the end", end).await?;
+    let requests = requests(&ns).await?;
+    ensure!(requests == ["2Gi", "2Gi", "5Gi"], "{requests:?}");
+    ensure!(ns.pods().await? == pods, "Pods restarted");
+    let count = ns.writes_since(0).await?.count();
+    let claims = ["data-web-2", "data-web-1", "data-web-2", "data-web-1", "data-web-0"];
+    ensure!(count.claims == claims && count.changes == 1, "{count:?}");
     Ok(())
 }
 

@@ -115,6 +115,7 @@ scenarios![Environment;
     two::two_controllers_at_once_write_like_one,
     infeasible::recover_smaller_target_lowers_growth_never_reached,
     infeasible::recover_withdrawal_lowers_growth_not_reached,
+    infeasible::recover_smaller_target_leaves_growth_reached,
     immutable::immutable_fields_are_for_new_claims_only,
     infeasible::driver_that_retries_stalls_nothing_and_is_quoted_once,
     kubectl::kubectl_shows_the_rollout_and_waits_for_its_end,

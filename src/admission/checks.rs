@@ -37,16 +37,23 @@ pub(super) fn of(change: &AskedChange<'_>, diff: &Diff, lookups: &mut dyn Lookup
         attributes: Cache::default(),
         causes: Vec::new(),
         reached: Vec::new(),
+        takes_back: false,
     };
     let unchecked = checks.run(diff, first);
-    let Checks { causes, reached, .. } = checks;
-    if !reached.is_empty() {
+    let Checks {
+        causes,
+        reached,
+        takes_back,
+        ..
+    } = checks;
+    if !reached.is_empty() && !takes_back && matches!(unchecked, Ok(0)) {
         return Err(Denial::forbidden(message::claims_denied(&reached)));
     }
-    if !applied {
-        return Ok(Vec::new());
+    let mut warnings: Vec<String> = reached.iter().map(message::claims_warned).collect();
+    if applied {
+        warnings.extend(verdict(settings, &causes, unchecked)?);
     }
-    verdict(settings, &causes, unchecked)
+    Ok(warnings)
 }
 
 /// The verdict according to the setting `pvcChecks`.
@@ -91,7 +98,10 @@ struct Checks<'c, 'w> {
     storage: Cache<StorageClass>,
     attributes: Cache<AttributesClass>,
     causes: Vec<Cause>,
+    /// Claims that have reached the growth that is to be undone: they keep their size.
     reached: Vec<Cause>,
+    /// True iff a claim has not reached it.
+    takes_back: bool,
 }
 
 impl Checks<'_, '_> {
@@ -138,8 +148,11 @@ impl Checks<'_, '_> {
             add(&mut self.causes, "cannot be read".to_owned(), name.as_str());
             return Ok(());
         };
-        if takes_back && let Some(obstacle) = recoverable(template, &claim) {
-            add(&mut self.reached, obstacle.to_string(), name.as_str());
+        if takes_back {
+            match recoverable(template, &claim) {
+                Some(obstacle) => add(&mut self.reached, obstacle.to_string(), name.as_str()),
+                None => self.takes_back = true,
+            }
         }
         if self.scope == Scope::Capacity {
             return Ok(());

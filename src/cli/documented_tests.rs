@@ -152,6 +152,7 @@ fn taken_back(words: &str) -> Option<DocumentedRequest> {
         "storage 20Gi" => ("20Gi", &[][..]),
         "storage 20Gi, all PVCs have 10Gi" => ("20Gi", &["10Gi", "10Gi", "10Gi"][..]),
         "storage 20Gi, one PVC has 1Ti" => ("20Gi", &["10Gi", "10Gi", "1Ti"][..]),
+        "storage 20Gi, all PVCs have 1Ti" => ("20Gi", &["1Ti", "1Ti", "1Ti"][..]),
         "storage 5Gi" => ("5Gi", &[][..]),
         _ => return None,
     };

@@ -253,7 +253,7 @@ fn staged(inputs: &RecoverInputs) -> Result<&[ClaimTemplate], String> {
     Ok(&target.change.templates)
 }
 
-/// The smaller sizes that every claim can follow, if there are any.
+/// The smaller sizes that every claim can follow that has not reached the present one, if there are any.
 fn stage(
     inputs: &RecoverInputs,
     found: &[FoundClaim<'_>],
@@ -269,10 +269,10 @@ fn stage(
             continue;
         }
         let live = set.live.iter().find(|live| live.name == template.name)?;
-        let claims: Vec<&Claim> = of_template().map(|found| &found.claim.view).collect();
-        let Some(size) = smallest(template, live.storage?, &claims) else {
+        let claims = of_template().map(|found| &found.claim.view);
+        let Some(size) = smallest(template, live.storage?, claims) else {
             notes.push(format!(
-                "no smaller size of template {} can be staged: a PVC has reached all of them",
+                "no smaller size of template {} can be staged: the live template, or a PVC that is to grow, has as much",
                 template.name
             ));
             return None;
@@ -294,7 +294,7 @@ fn stage(
     Some(Cure {
         kind: CureKind::Stage,
         text: format!(
-            "stage a size that the driver can do and every PVC can follow ({}); this is the smallest",
+            "stage a size that the driver can do ({}); this is the smallest, and PVCs that have reached more keep it",
             sizes.join(", ")
         ),
         commands: commands.resuming(commands.stage(&asked)),
@@ -302,14 +302,19 @@ fn stage(
 }
 
 /// The smallest size that the policy accepts: not below the live template, and above the capacity of each claim that
-/// requests more. `None` if it is not smaller than the present one.
-fn smallest(template: &ClaimTemplate, live: Quantity, claims: &[&Claim]) -> Option<Quantity> {
+/// requests more than it has. `None` if it is not smaller than the present one.
+fn smallest<'c>(
+    template: &ClaimTemplate,
+    live: Quantity,
+    claims: impl Iterator<Item = &'c Claim>,
+) -> Option<Quantity> {
     let lowest = ClaimTemplate {
         storage: Some(live),
         ..template.clone()
     };
-    let reached = claims.iter().filter(|claim| recoverable(&lowest, claim).is_some());
-    let least = reached.filter_map(|claim| least_request(claim)).max();
+    let grows = claims.filter(|claim| claim.capacity < Some(claim.request));
+    let above = grows.filter(|claim| recoverable(&lowest, claim).is_some());
+    let least = above.filter_map(least_request).max();
     let size = least.map_or(live, |least| least.max(live));
     (Some(size) < template.storage).then_some(size)
 }

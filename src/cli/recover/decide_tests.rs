@@ -92,7 +92,7 @@ pub(crate) type Row = (
 
 const WITHDRAW: (CureKind, &[&str]) = (CureKind::Withdraw, &["withdraw"]);
 
-pub(crate) const ROWS: [Row; 22] = [
+pub(crate) const ROWS: [Row; 23] = [
     (
         "one failed: the least above its capacity",
         |_| {},
@@ -129,9 +129,15 @@ pub(crate) const ROWS: [Row; 22] = [
         &[],
     ),
     (
-        "another has reached it: only a withdrawal",
+        "another has reached it, and keeps it",
         |inputs| reaches(inputs, "data-web-1"),
-        &[WITHDRAW],
+        &[(CureKind::Stage, &["stage --type=json 1025Mi"]), WITHDRAW],
+        &[],
+    ),
+    (
+        "the live size failed",
+        |inputs| inputs.set.live = vec![template("data", "1Ti")],
+        &[],
         &["no smaller size of template data can be staged"],
     ),
     (

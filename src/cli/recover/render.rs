@@ -113,7 +113,7 @@ data-web-2   1Ti         1Ti         1Gi        1025Mi   ControllerResizeInfeasi
 data-web-1   1Gi         <none>      1Gi        <none>   <none>                       Reached
 data-web-0   1Gi         <none>      1Gi        <none>   <none>                       Reached
 StatefulSet web: the growth of 1 of 3 PVCs failed
-stage a size that the driver can do and every PVC can follow (data at least 1025Mi and less than 1Ti); this is the smallest:
+stage a size that the driver can do (data at least 1025Mi and less than 1Ti); this is the smallest, and PVCs that have reached more keep it:
   kubectl patch statefulset web -n default --type=json -p '[{\"op\":\"replace\",\"path\":\"/spec/volumeClaimTemplates/0/spec/resources/requests/storage\",\"value\":\"1025Mi\"}]'
 or withdraw the staged change: PVCs that have reached the larger size keep it, the others are taken back:
   claim-rollout withdraw web -n default
