@@ -16,6 +16,7 @@ use super::memory::{Remembered, SetMemory};
 use super::metrics::ControllerMetrics;
 use super::namespaces::Namespaces;
 use super::places::ClassPlaces;
+use super::recreating::ReCreating;
 use super::replacing::queue::Replacements;
 use super::slim_set::SlimSet;
 use super::unblock::Unblock;
@@ -29,6 +30,7 @@ pub(super) struct Context {
     pub(super) clock: Clock,
     pub(super) settings: Arc<Settings>,
     pub(super) max_in_motion: MaxInMotion,
+    pub(super) recreating: ReCreating,
     pub(super) places: ClassPlaces,
     pub(super) sets: Store<SlimSet>,
     pub(super) rollouts: Store<ClaimRollout>,
