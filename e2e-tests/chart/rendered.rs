@@ -22,6 +22,7 @@ pub(super) const WARN: &str = "policy.settings.retention=Warn";
 /// Every switch that adds objects.
 pub(super) const EVERYTHING: [&str; 7] = [
     "controller.evictPods=true",
+    "controller.reCreate=true",
     "controller.replaceSets=true",
     "controller.networkPolicy.enabled=true",
     "policy.settings.retention=Deny",

@@ -16,13 +16,22 @@ use super::memory::{Remembered, SetMemory};
 use super::metrics::ControllerMetrics;
 use super::namespaces::Namespaces;
 use super::places::ClassPlaces;
-use super::recreating::ReCreating;
 use super::replacing::queue::Replacements;
 use super::slim_set::SlimSet;
 use super::unblock::Unblock;
 use super::watch::lock;
 use crate::api::Settings;
 use crate::templates::MaxInMotion;
+
+/// Whether the controller deletes PVCs for the update policy `ReCreate`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReCreating {
+    /// Never: such a rollout is stalled.
+    #[default]
+    Off,
+    /// As the rollout asks for it.
+    On,
+}
 
 /// The state that all reconciles share.
 pub(super) struct Context {

@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use kube::runtime::reflector::ObjectRef;
 
-use super::context::Context;
+use super::context::{Context, ReCreating};
 use super::namespaces::Namespace;
-use super::recreating::ReCreating;
 use super::slim_set::SlimSet;
 use super::views::{self, ViewError};
 use crate::claims::Claim;

@@ -94,11 +94,11 @@ use crate::templates::MaxInMotion;
 
 pub use admission::WithoutPolicy;
 pub use client::WriteBudget;
+pub use context::ReCreating;
 pub use lease::Election;
 #[cfg(feature = "cli")]
 pub(crate) use lease::NAME as LEASE;
 pub use places::ClassLimits;
-pub use recreating::ReCreating;
 #[cfg(feature = "cli")]
 pub(crate) use replacing::by_hand;
 

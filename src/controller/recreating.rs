@@ -11,7 +11,7 @@ use super::slim_set::SlimSet;
 use super::undone::Undone;
 use super::writes::RoundOutcome;
 use crate::rollout::volume_snapshot::{
-    EvictionAnswer, Question, ReCreateAnswers, VolumeSnapshot, VolumeSnapshotAnswer,
+    EvictionAnswer, ReCreateAnswers, ReCreateQuestion, VolumeSnapshot, VolumeSnapshotAnswer,
 };
 use crate::rollout::{ClaimOf, EventNotice, Reason, Seconds, TakeSnapshot};
 use crate::templates::keys;
@@ -19,22 +19,12 @@ use crate::templates::keys;
 /// Where to get missing rights.
 const RIGHTS: &str = "the rights are in deploy/recreate.yaml (chart: controller.reCreate)";
 
-/// Whether the controller deletes PVCs for the update policy `ReCreate`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ReCreating {
-    /// Never: such a rollout is stalled.
-    #[default]
-    Off,
-    /// As the rollout asks for it.
-    On,
-}
-
 impl Context {
     /// Answers a question of the decision. Nothing is cached: what follows cannot be undone.
-    pub(super) async fn answer(&self, set: &SlimSet, question: &Question, answers: &mut ReCreateAnswers) {
+    pub(super) async fn answer(&self, set: &SlimSet, question: &ReCreateQuestion, answers: &mut ReCreateAnswers) {
         let namespace = set.namespace().unwrap_or_default();
         match question {
-            Question::Eviction { pod, uid } => {
+            ReCreateQuestion::Eviction { pod, uid } => {
                 let outcome = self.post_eviction(&namespace, [pod, uid], true).await;
                 let answer = match outcome {
                     ApiOutcome::Done(()) => EvictionAnswer::Allowed,
@@ -46,7 +36,7 @@ impl Context {
                 };
                 answers.eviction = Some((uid.clone(), answer));
             }
-            Question::VolumeSnapshot(name) => {
+            ReCreateQuestion::VolumeSnapshot(name) => {
                 let answer = match api_calls::call(self.volume_snapshots(&namespace).get(name)).await {
                     ApiOutcome::Done(found) => VolumeSnapshotAnswer::Found(view(&found)),
                     ApiOutcome::Conflict | ApiOutcome::NotFound => VolumeSnapshotAnswer::Absent,

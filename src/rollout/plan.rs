@@ -18,7 +18,7 @@ use super::restart;
 use super::snapshot::{Seconds, Snapshot};
 use super::spending;
 use super::target::Target;
-use super::volume_snapshot::Question;
+use super::volume_snapshot::ReCreateQuestion;
 use crate::templates::{Phase, Revision};
 
 /// The actions to take, and the progress to report.
@@ -35,7 +35,7 @@ pub struct Plan {
     /// True iff the quotas of the namespace must be read before the first write.
     pub asks_quotas: bool,
     /// What must be read before the next step of a re-creation is known.
-    pub asks: Option<Question>,
+    pub asks: Option<ReCreateQuestion>,
     /// For each storage class that has a budget, how many PVCs are in motion or are written now.
     pub places: BTreeMap<String, u32>,
     /// True iff the snapshot was halted: the staged change is not trusted, or the rollout cannot end.

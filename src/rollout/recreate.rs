@@ -22,7 +22,7 @@ use super::kept::KeptBack;
 use super::replica::{ClaimAssessment, Mounting, Replica};
 use super::snapshot::{PodView, Seconds, Snapshot, Strategy};
 use super::target::{self, Target};
-use super::volume_snapshot::{self, EvictionAnswer, Question, VolumeSnapshotAnswer};
+use super::volume_snapshot::{self, EvictionAnswer, ReCreateQuestion, VolumeSnapshotAnswer};
 use crate::claims::Claim;
 use crate::templates::{Phase, keys};
 
@@ -35,7 +35,7 @@ pub struct ReCreation {
     /// The step to take now.
     pub action: Option<Action>,
     /// What has to be read before the step is known.
-    pub asks: Option<Question>,
+    pub asks: Option<ReCreateQuestion>,
     /// What the next step waits for.
     pub waits: Option<String>,
     /// Why there is no next step until somebody acts.
@@ -61,7 +61,7 @@ pub fn next(
     replicas: &[Replica<'_>],
     (mounting, bounds): (&Mounting<'_>, &Bounds),
 ) -> ReCreation {
-    let world = World {
+    let next = NextStep {
         snapshot,
         target,
         replicas,
@@ -73,13 +73,13 @@ pub fn next(
         let goes_on = is_on && matches!(replica.kept, None | Some(KeptBack::Paused));
         let more = goes_on && due(replica).next().is_some();
         let step = if more {
-            world.delete(replica)
+            next.delete(replica)
         } else {
-            world.evict(replica)
+            next.evict(replica)
         };
         return ReCreation { is_busy: true, ..step };
     }
-    if let Some(unmark) = world.unmark(is_on) {
+    if let Some(unmark) = next.unmark(is_on) {
         return ReCreation {
             action: Some(unmark),
             ..ReCreation::default()
@@ -90,11 +90,11 @@ pub fn next(
     }
     let mut free = replicas.iter().filter(|replica| replica.kept.is_none());
     match free.find(|replica| !replica.is_done()) {
-        Some(replica) if due(replica).next().is_some() => world.delete(replica),
+        Some(replica) if due(replica).next().is_some() => next.delete(replica),
         // It is updated in place.
         Some(replica) if replica.claims.iter().all(has_volume) => ReCreation::default(),
         // It comes back. The rollout is complete when the last Pod is there.
-        _ => world.comes_back(),
+        _ => next.comes_back(),
     }
 }
 
@@ -111,14 +111,14 @@ fn has_volume(claim: &ClaimAssessment<'_>) -> bool {
     claim.claim.is_some_and(|claim| claim.bound && !claim.terminating)
 }
 
-struct World<'w> {
+struct NextStep<'w> {
     snapshot: &'w Snapshot,
     target: &'w Target<'w>,
     replicas: &'w [Replica<'w>],
     mounting: &'w Mounting<'w>,
 }
 
-impl World<'_> {
+impl NextStep<'_> {
     /// The step that brings a replica closer to the deletion of its PVCs.
     fn delete(&self, replica: &Replica<'_>) -> ReCreation {
         let step = self
@@ -197,7 +197,7 @@ impl World<'_> {
         let answers = &self.snapshot.recreate.eviction;
         let Some((_, answer)) = answers.as_ref().filter(|(asked, _)| *asked == uid) else {
             return Some(ReCreation {
-                asks: Some(Question::Eviction { pod: name, uid }),
+                asks: Some(ReCreateQuestion::Eviction { pod: name, uid }),
                 ..ReCreation::default()
             });
         };
@@ -229,7 +229,7 @@ impl World<'_> {
         };
         Some(match self.snapshot.recreate.volume_snapshots.get(&name) {
             None => ReCreation {
-                asks: Some(Question::VolumeSnapshot(name)),
+                asks: Some(ReCreateQuestion::VolumeSnapshot(name)),
                 ..ReCreation::default()
             },
             Some(VolumeSnapshotAnswer::Absent) => ReCreation {

@@ -9,7 +9,7 @@ use crate::templates::Revision;
 
 /// What has to be read before the next step is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Question {
+pub enum ReCreateQuestion {
     /// Whether this Pod may be evicted, by dry run.
     Eviction {
         /// The name of the Pod.

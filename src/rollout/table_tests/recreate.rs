@@ -9,7 +9,7 @@ use crate::claims::progress::Resize;
 use crate::json;
 use crate::rollout::fixtures::{gi, owner, template, web};
 use crate::rollout::snapshot::{Sibling, Snapshot, Strategy};
-use crate::rollout::volume_snapshot::{EvictionAnswer, Question, VolumeSnapshot, VolumeSnapshotAnswer};
+use crate::rollout::volume_snapshot::{EvictionAnswer, ReCreateQuestion, VolumeSnapshot, VolumeSnapshotAnswer};
 use crate::rollout::{Action, Idle, plan};
 use crate::templates::rules::{Frozen, Shrink};
 use crate::templates::{ClaimTemplate, UpdatePolicy, keys};
@@ -66,8 +66,8 @@ pub(super) fn seen(web: &Snapshot) -> (String, String) {
         action => text(web, action),
     });
     let asks = planned.asks.map(|question| match question {
-        Question::Eviction { pod, .. } => format!("ask eviction of {pod}"),
-        Question::VolumeSnapshot(name) => format!("ask {name}"),
+        ReCreateQuestion::Eviction { pod, .. } => format!("ask eviction of {pod}"),
+        ReCreateQuestion::VolumeSnapshot(name) => format!("ask {name}"),
     });
     let ready = planned.progress.ready;
     let all: Vec<String> = texts.chain(asks).collect();
