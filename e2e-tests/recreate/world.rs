@@ -7,7 +7,6 @@ use serde_json::Value;
 
 use super::Environment;
 use crate::cluster::{FIXED, eventually};
-use crate::installation::USER;
 use crate::scenarios::namespace::{PATIENCE, TestNamespace, condition, manifest, text, with_class};
 use crate::scenarios::written::Written;
 
@@ -157,17 +156,14 @@ pub(super) fn replicas_follow_one_another(written: &Written, ordinals: &[u32]) -
     for ordinal in ordinals {
         let (claim, pod) = (format!("data-web-{ordinal}"), format!("web-{ordinal}"));
         let states = written.states("persistentvolumeclaims", &claim);
-        let by_us = |verb: &'static str| {
-            move |(_, entry): &(&u64, &&crate::cluster::Entry)| entry.user == USER && entry.verb == verb
+        // The removal of the last finalizer stores the same version, so our writes are looked up among all.
+        let by_us = |verb: &str| {
+            let mut ours = written.ours().filter(|entry| entry.name == claim);
+            let found = ours.find(|entry| entry.verb == verb);
+            found.with_context(|| format!("expected a {verb} of {claim}, but found none"))
         };
-        let (deleted, deletion) = states
-            .iter()
-            .find(by_us("delete"))
-            .with_context(|| format!("{claim} was not deleted"))?;
-        let (marked, _) = states
-            .iter()
-            .find(by_us("patch"))
-            .with_context(|| format!("{claim} was not marked"))?;
+        let deletion = by_us("delete")?;
+        let (marked, deleted) = (&by_us("patch")?.version, &deletion.version);
         ensure!(last < *deleted, "{claim} was deleted at {deleted}, before {last}");
         ensure!(
             marked < deleted,
