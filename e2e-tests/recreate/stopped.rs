@@ -49,7 +49,7 @@ pub(super) async fn pod_that_does_not_come_back_stops_it(env: &Environment) -> a
 /// A PVC that the StatefulSet controller created from the live templates, because the policy was not called.
 pub(super) async fn claim_created_without_the_policy_is_not_deleted_again(env: &Environment) -> anyhow::Result<()> {
     let ns = prepare(env, "stopped-otherwise", &anew(2, EXPANDABLE, "1Gi")).await?;
-    // The deletion of the PVC is held, and meanwhile a user creates one by hand as the live templates say.
+    // The deletion of the PVC is held, and meanwhile a user creates one by hand like the live templates.
     env.barriers.hold_claim(&ns.namespace, "data-web-1");
     tokio::time::sleep(std::time::Duration::from_millis(1100)).await;
     ns.target(&anew(2, OTHER, "1Gi")).await?;
@@ -65,7 +65,7 @@ pub(super) async fn claim_created_without_the_policy_is_not_deleted_again(env: &
     }
     ns.done(&["delete", "pvc", "data-web-1", "--wait=false"], "").await?;
     ns.done(&["scale", "statefulset", "web", "--replicas=1"], "").await?;
-    eventually("the PVC to be gone", PATIENCE, async || {
+    eventually("the deletion of the PVC", PATIENCE, async || {
         let claims = ns.claims().await?;
         Ok((claims.len() == 1).then_some(()))
     })
@@ -80,7 +80,7 @@ pub(super) async fn claim_created_without_the_policy_is_not_deleted_again(env: &
     stays(&ns, &[]).await?;
     let now = ns.claims().await?;
     ensure!(now[1]["metadata"]["uid"] != uid, "the PVC is still the old one");
-    // As the message says.
+    // As the message asks.
     ns.done(&["delete", "pvc", "data-web-1", "--wait=false"], "").await?;
     ns.done(&["delete", "pod", "web-1"], "").await?;
     until_complete(&ns, 2, OTHER, "1Gi").await?;

@@ -110,7 +110,7 @@ impl Context {
                 self.emit(set, &deleted(set, claim)).await;
                 match reply.left() {
                     Some(claim) => self.claim_changed(set, claim),
-                    // No Pod used it. The watch will show that it is gone.
+                    // No Pod used it. The watch will show that it does not exist.
                     None => RoundOutcome::Overtaken,
                 }
             }

@@ -51,7 +51,7 @@ fn volume_snapshot_names_its_claim_set_and_revision() {
 }
 
 #[test]
-fn volume_snapshot_is_ready_only_if_it_says_so() {
+fn volume_snapshot_is_ready_only_by_its_status() {
     let of = |status: serde_json::Value| {
         let object = json!({
             "apiVersion": "snapshot.storage.k8s.io/v1", "kind": "VolumeSnapshot", "metadata": {"name": "s"},

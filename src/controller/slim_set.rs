@@ -182,7 +182,7 @@ impl From<SentSet> for SlimSet {
             "Recreate" => Strategy::Recreate,
             _ => Strategy::OnDelete,
         };
-        // What was created since is told from the time of the staging.
+        // The time of the staging shows what was created since.
         let staged = annotations.get(keys::STAGED).filter(|staged| {
             let policy = annotations.get(keys::UPDATE_POLICY).unwrap_or(staged);
             strategy == Strategy::OnDelete || policy.contains(UpdatePolicy::ReCreate.as_str())

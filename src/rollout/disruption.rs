@@ -47,7 +47,7 @@ fn of_pod(snapshot: &Snapshot, replica: &Replica<'_>) -> Option<Away> {
         let why = format!("has not been Ready for {} seconds yet", set.min_ready_seconds);
         return away(&why, Some(until));
     }
-    // The StatefulSet controller creates a Pod after its PVCs, so this Pod is gone: its watch is late.
+    // The StatefulSet controller creates a Pod after its PVCs, so this Pod does not exist any more: its watch is late.
     let is_older = |pod: &PodView| {
         let mut claims = replica.claims.iter().filter_map(|claim| claim.claim);
         claims.any(|claim| claim.created > pod.created)

@@ -29,6 +29,9 @@ use crate::templates::{Phase, keys};
 /// Seconds until an answer is asked for again that no watch reports.
 pub const RECHECK: Seconds = 15;
 
+/// Seconds after which a watch has shown a deletion.
+const WATCH_LAG: Seconds = 30;
+
 /// The next step, or why there is none.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReCreation {
@@ -291,9 +294,18 @@ impl NextStep<'_> {
             return ReCreation::default();
         };
         let uses = |pod: &&PodView| pod.deleted.is_none() && pod.claims.contains(&claim.name);
-        let Some(pod) = replica.pod.filter(uses) else {
-            return self.waits(replica, &format!("{} {}", assessment.name, assessment.message));
+        let waits = || self.waits(replica, &format!("{} {}", assessment.name, assessment.message));
+        let (Some(pod), Some(deleted)) = (replica.pod.filter(uses), claim.deleted) else {
+            return waits();
         };
+        // A Pod that was created since uses the next PVC, which a late watch does not show yet.
+        let is_clear = deleted.saturating_add(WATCH_LAG);
+        if pod.created > deleted || (pod.created == deleted && snapshot.now < is_clear) {
+            return ReCreation {
+                due: Some(is_clear),
+                ..waits()
+            };
+        }
         if let Some(away) = disruption::away(snapshot, self.replicas, replica.ordinal) {
             let why = format!("Pod {} is evicted when all others are there: {}", pod.name, away.why);
             return ReCreation {

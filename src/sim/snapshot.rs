@@ -235,6 +235,7 @@ fn claim_view(texts: &mut Texts, slot: usize, claim: &ClaimObject) -> claims::Cl
         },
         terminating: claim.terminating,
         created: 0,
+        deleted: None,
         finalizers: Vec::new(),
         recreated_for: None,
         bound: claim.bound,

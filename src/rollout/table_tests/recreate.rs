@@ -309,12 +309,12 @@ const OBSTACLES: &[Row] = &[
         "web-2 waits to be re-created: data-web-0 is Expanding",
     ),
     (
-        "another PVC does not belong to the set: told before anything is deleted",
+        "another PVC does not belong to the set: reported before anything is deleted",
         |web| {
             _ = web
                 .claim("data-web-0")
                 .labels
-                .insert("app".to_owned(), "other".to_owned())
+                .insert("app".to_owned(), "other".to_owned());
         },
         "ClaimForeign, ClaimRolloutStalled",
         "web-2 is not re-created: data-web-0 is Foreign: label app does not match the selector",
@@ -466,90 +466,83 @@ fn found() -> VolumeSnapshot {
     }
 }
 
+/// The answer about the VolumeSnapshot, all actions, and a part of the message.
+type SnapshotRow = (
+    &'static str,
+    Option<fn() -> VolumeSnapshotAnswer>,
+    &'static str,
+    &'static str,
+);
+
+fn changed(change: impl FnOnce(&mut VolumeSnapshot)) -> VolumeSnapshotAnswer {
+    let mut snapshot = found();
+    change(&mut snapshot);
+    VolumeSnapshotAnswer::Found(snapshot)
+}
+
+const SNAPSHOTS: &[SnapshotRow] = &[
+    ("not asked", None, "ask data-web-2-uid-", ""),
+    (
+        "absent",
+        Some(|| VolumeSnapshotAnswer::Absent),
+        "snapshot data-web-2",
+        "",
+    ),
+    ("not ready", Some(|| changed(|_| {})), "", ", which is not ready"),
+    (
+        "ready",
+        Some(|| changed(|one| one.is_ready = true)),
+        "mark data-web-2",
+        "",
+    ),
+    (
+        "an error",
+        Some(|| changed(|one| one.error = Some("no space".to_owned()))),
+        "ClaimRolloutStalled",
+        " has an error: no space",
+    ),
+    (
+        "an error of before",
+        Some(|| changed(|one| (one.is_ready, one.error) = (true, Some("no space".to_owned())))),
+        "mark data-web-2",
+        "",
+    ),
+    (
+        "of another PVC",
+        Some(|| changed(|one| (one.is_ready, one.claim) = (true, "data-web-1".to_owned()))),
+        "ClaimRolloutStalled",
+        " is of another PVC",
+    ),
+    (
+        "being deleted",
+        Some(|| changed(|one| (one.is_ready, one.terminating) = (true, true))),
+        "ClaimRolloutStalled",
+        " is being deleted",
+    ),
+    (
+        "no right",
+        Some(|| VolumeSnapshotAnswer::Unreadable("forbidden".to_owned())),
+        "ClaimRolloutStalled",
+        " cannot be read: forbidden",
+    ),
+];
+
 #[test]
 fn recreate_with_a_snapshot_deletes_only_when_it_is_ready() {
-    use VolumeSnapshotAnswer::{Absent, Found, Unreadable};
-    let is_ready = true;
-    let error = Some("no space".to_owned());
-    let claim = "data-web-1".to_owned();
-    let terminating = true;
-    let stopped = "ReCreateStopped: data-web-2 is not deleted: VolumeSnapshot data-web-2-uid-";
-    for (row, answer, actions, message, end) in [
-        ("not asked", None, "ask data-web-2-uid-", "RollingOut", ""),
-        ("absent", Some(Absent), "snapshot data-web-2", "RollingOut", ""),
-        (
-            "not ready",
-            Some(Found(found())),
-            "",
-            "data-web-2 waits for VolumeSnapshot data-web-2-uid-",
-            ", which is not ready",
-        ),
-        (
-            "ready",
-            Some(Found(VolumeSnapshot { is_ready, ..found() })),
-            "mark data-web-2",
-            "RollingOut",
-            "",
-        ),
-        (
-            "an error",
-            Some(Found(VolumeSnapshot {
-                error: error.clone(),
-                ..found()
-            })),
-            "ClaimRolloutStalled",
-            stopped,
-            " has an error: no space",
-        ),
-        (
-            "an error of before",
-            Some(Found(VolumeSnapshot {
-                is_ready,
-                error,
-                ..found()
-            })),
-            "mark data-web-2",
-            "RollingOut",
-            "",
-        ),
-        (
-            "of another PVC",
-            Some(Found(VolumeSnapshot {
-                is_ready,
-                claim,
-                ..found()
-            })),
-            "ClaimRolloutStalled",
-            stopped,
-            " is of another PVC",
-        ),
-        (
-            "being deleted",
-            Some(Found(VolumeSnapshot {
-                is_ready,
-                terminating,
-                ..found()
-            })),
-            "ClaimRolloutStalled",
-            stopped,
-            " is being deleted",
-        ),
-        (
-            "no right",
-            Some(Unreadable("forbidden".to_owned())),
-            "ClaimRolloutStalled",
-            stopped,
-            " cannot be read: forbidden",
-        ),
-    ] {
+    for (row, answer, actions, end) in SNAPSHOTS {
         let mut web = reclassed();
-        snapshot(&mut web, answer);
+        snapshot(&mut web, answer.map(|answer| answer()));
         let (found, ready) = seen(&web);
         assert!(
             found.starts_with(actions) && found.is_empty() == actions.is_empty(),
             "{row}: {found}"
         );
-        assert!(ready.contains(message) && ready.ends_with(end), "{row}: {ready}");
+        let reason = if *actions == "ClaimRolloutStalled" {
+            "ReCreateStopped: data-web-2 is not deleted: VolumeSnapshot data-web-2-uid-"
+        } else {
+            "RollingOut: "
+        };
+        assert!(ready.starts_with(reason) && ready.ends_with(end), "{row}: {ready}");
     }
 }
 

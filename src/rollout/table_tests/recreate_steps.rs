@@ -17,6 +17,7 @@ fn marked(web: &mut Snapshot, name: &str) {
 fn deleted(web: &mut Snapshot, name: &str) {
     marked(web, name);
     web.claim(name).terminating = true;
+    web.claim(name).deleted = Some(960);
     web.claim(name).finalizers = vec!["kubernetes.io/pvc-protection".to_owned()];
 }
 
@@ -146,13 +147,41 @@ const STEPS: &[Row] = &[
         "",
     ),
     (
+        "the watch of PVCs is late: this Pod uses the next one",
+        |web| {
+            deleted(web, "data-web-2");
+            web.pods.get_mut("web-2").expect("a Pod").created = 961;
+        },
+        "",
+        "web-2 waits to be re-created: data-web-2 is being deleted",
+    ),
+    (
+        "the Pod was created in the second of the deletion: no watch is that late",
+        |web| {
+            deleted(web, "data-web-2");
+            web.pods.get_mut("web-2").expect("a Pod").created = 960;
+        },
+        "evict 2",
+        "",
+    ),
+    (
+        "the Pod was created in the second of the deletion: the watch may be late",
+        |web| {
+            deleted(web, "data-web-2");
+            web.claim("data-web-2").deleted = Some(980);
+            web.pods.get_mut("web-2").expect("a Pod").created = 980;
+        },
+        "",
+        "web-2 waits to be re-created: data-web-2 is being deleted",
+    ),
+    (
         "evicted: the Pod ends",
         evicted,
         "",
         "web-2 waits to be re-created: data-web-2 is being deleted, to be created anew; it waits for Pod web-2",
     ),
     (
-        "the Pod is gone, and a finalizer keeps the PVC",
+        "the Pod has ended, and a finalizer keeps the PVC",
         |web| {
             deleted(web, "data-web-2");
             web.claim("data-web-2").finalizers.push("example.com/keep".to_owned());
@@ -163,7 +192,7 @@ const STEPS: &[Row] = &[
          example.com/keep",
     ),
     (
-        "the Pod and the PVC are gone",
+        "the Pod and the PVC do not exist",
         |web| {
             web.claims.remove("data-web-2");
             web.pods.remove("web-2");
