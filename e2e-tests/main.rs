@@ -29,6 +29,7 @@ mod policy_is_called;
 mod quick_start;
 mod readme;
 mod recorded;
+mod recreate;
 mod replacing;
 mod repository;
 mod retention;

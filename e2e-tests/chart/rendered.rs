@@ -20,8 +20,9 @@ pub(super) type Objects = BTreeMap<String, Value>;
 pub(super) const WARN: &str = "policy.settings.retention=Warn";
 
 /// Every switch that adds objects.
-pub(super) const EVERYTHING: [&str; 7] = [
+pub(super) const EVERYTHING: [&str; 8] = [
     "controller.evictPods=true",
+    "controller.reCreate=true",
     "controller.replaceSets=true",
     "controller.networkPolicy.enabled=true",
     "policy.settings.retention=Deny",

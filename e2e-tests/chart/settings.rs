@@ -123,7 +123,11 @@ async fn without_gate_no_object_for_pods(cluster: &Cluster) -> anyhow::Result<()
 async fn one_namespace_limits_policy_and_controller(cluster: &Cluster) -> anyhow::Result<()> {
     let selector = json!({"matchLabels": {"kubernetes.io/metadata.name": "team-a"}});
     let values = [WARN, "onlyNamespace=team-a"];
-    let optional = ["controller.evictPods=true", "controller.replaceSets=true"];
+    let optional = [
+        "controller.evictPods=true",
+        "controller.reCreate=true",
+        "controller.replaceSets=true",
+    ];
     let objects = by_name(render(cluster, &[&values[..], &optional].concat()).await?)?;
     for policy in ["", "-claims", "-pods", "-retention"] {
         let policy = &objects[&format!("ClusterAdmissionPolicy claim-rollout{policy}-team-a")];
@@ -132,7 +136,7 @@ async fn one_namespace_limits_policy_and_controller(cluster: &Cluster) -> anyhow
     for kind in ["Role", "RoleBinding"] {
         let namespace =
             |part: &str| &objects[&format!("{kind} claim-rollout-controller{part}")]["metadata"]["namespace"];
-        for part in ["", "-evict-pods", "-replace-sets"] {
+        for part in ["", "-evict-pods", "-recreate", "-replace-sets"] {
             assert_eq!(*namespace(part), "team-a", "{kind} {part}");
         }
         // The journals are where the controller is.

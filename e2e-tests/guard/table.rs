@@ -41,7 +41,7 @@ const METADATA: &str = "may change no metadata of a StatefulSet but annotations 
                         partition, the finalizer of claim-rollout.io";
 const SPEC: &str = "may change nothing in the spec of a StatefulSet but what a replacement needs: partition, whenDeleted, more \
                     replicas";
-const CLAIM_VERBS: &str = "may not create or delete a PVC, nor write its status";
+const CLAIM_VERBS: &str = "may not create a PVC, write its status, or delete one that it has not marked";
 const CLAIM_METADATA: &str = "may change no metadata of a PVC but labels and annotations";
 const CLAIM_LABELS: &str =
     "may change labels and annotations of a PVC only together with the label claim-rollout.io/revision";

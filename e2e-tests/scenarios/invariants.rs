@@ -61,6 +61,8 @@ pub(crate) struct Exceptions {
     pub(crate) undone: bool,
     /// A webhook changes writes to PVCs.
     pub(crate) changed: bool,
+    /// `update-policy: ReCreate`: PVCs are marked and deleted.
+    pub(crate) recreates: bool,
 }
 
 impl Written {
@@ -68,7 +70,7 @@ impl Written {
     pub(crate) fn keeps_every_invariant(&self, but: Exceptions) -> anyhow::Result<()> {
         self.nothing_gets_smaller(but.recovers).context("S1")?;
         self.few_fields_are_written().context("S2")?;
-        self.no_object_is_created_or_deleted().context("S3, S4")?;
+        self.no_object_is_created_or_deleted(but.recreates).context("S3, S4")?;
         if !but.changed {
             self.no_claim_is_written_twice_per_revision().context("S8")?;
         }
@@ -92,7 +94,7 @@ impl Written {
 
     /// S2: of PVCs only size, class, labels and annotations are written, of StatefulSets only annotations of ours.
     pub(crate) fn few_fields_are_written(&self) -> anyhow::Result<()> {
-        for entry in self.by_us() {
+        for entry in self.by_us().filter(|entry| entry.verb != "delete") {
             let allowed: &[&str] = match (entry.resource.as_str(), entry.subresource.as_str()) {
                 ("persistentvolumeclaims", "") => &OF_CLAIMS,
                 ("statefulsets", "") => &OF_SETS,
@@ -112,10 +114,20 @@ impl Written {
 
     /// S3 and S4: only allowed verbs, and every write of a PVC or a StatefulSet names the uid and version that it was
     /// decided for.
-    pub(crate) fn no_object_is_created_or_deleted(&self) -> anyhow::Result<()> {
+    pub(crate) fn no_object_is_created_or_deleted(&self, recreates: bool) -> anyhow::Result<()> {
         for entry in self.by_us() {
             let done = (entry.resource.as_str(), entry.subresource.as_str(), entry.verb.as_str());
-            ensure!(ALLOWED.contains(&done), "{entry:?}");
+            let deletes = recreates && done == ("persistentvolumeclaims", "", "delete");
+            let takes_snapshot = recreates && done == ("volumesnapshots", "", "create");
+            ensure!(deletes || takes_snapshot || ALLOWED.contains(&done), "{entry:?}");
+            if deletes {
+                let preconditions = &entry.request.value()["preconditions"];
+                let named = ["uid", "resourceVersion"]
+                    .iter()
+                    .all(|key| preconditions[key].is_string());
+                ensure!(named, "{entry:?} names {preconditions}");
+                continue;
+            }
             if matches!(done.0, "persistentvolumeclaims" | "statefulsets") {
                 ensure!(entry.code != 201, "{entry:?} made it");
                 let metadata = &entry.request.value()["metadata"];
@@ -133,7 +145,8 @@ impl Written {
     /// S8: a PVC is written once per revision.
     pub(crate) fn no_claim_is_written_twice_per_revision(&self) -> anyhow::Result<()> {
         let mut written = BTreeMap::new();
-        for entry in self.by_us().filter(|entry| is_claim(entry) && entry.succeeded()) {
+        let written_by_us = self.by_us().filter(|entry| is_claim(entry) && entry.succeeded());
+        for entry in written_by_us.filter(|entry| entry.request.value()["metadata"]["labels"].is_object()) {
             let revision = entry.request.value()["metadata"]["labels"]["claim-rollout.io/revision"].to_string();
             let twice = written.insert((entry.uid.clone(), revision), entry);
             ensure!(twice.is_none(), "{twice:?}, and then {entry:?}");
@@ -143,7 +156,9 @@ impl Written {
 
     /// S10: no object with a deletionTimestamp is written.
     pub(crate) fn terminating_objects_are_not_written(&self) -> anyhow::Result<()> {
-        for entry in self.by_us().filter(|entry| entry.succeeded()) {
+        // A deletion answers with the object that is being deleted.
+        let writes = self.by_us().filter(|entry| entry.succeeded() && entry.verb != "delete");
+        for entry in writes {
             let metadata = &entry.response.value()["metadata"];
             ensure!(metadata["deletionTimestamp"].is_null(), "{entry:?}");
         }

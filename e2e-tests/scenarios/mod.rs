@@ -52,7 +52,7 @@ mod unready;
 mod waits;
 mod without;
 
-mod written;
+pub(crate) mod written;
 
 use claim_rollout::webhook::Running;
 use serde_json::json;

@@ -266,7 +266,7 @@ fn policies() -> Vec<Case> {
     };
     vec![
         under("OnClaimDelete", "mutate templates staged:OnClaimDelete warns \"existing PVCs stay\""),
-        under("ReCreate", "mutate templates staged:ReCreate warns \"does not support ReCreate\""),
+        under("ReCreate", "mutate templates staged:ReCreate warns \"deleted with their data and created anew\""),
         under("InPlace", "deny 403 lookups=4 \"data-web-2, data-web-1, data-web-0: storage class standard does not have\""),
     ]
 }

@@ -305,7 +305,7 @@ fn defaults() -> Vec<Case> {
             .expects("mutate templates staged:OnClaimDelete warns \"existing PVCs stay\""),
         replaced("Never").expects("mutate templates staged:OnClaimDelete who warns \"staged data 10Gi -> 20Gi;\""),
         replaced("WhenComplete").expects("mutate templates staged:OnClaimDelete who warns \"staged data 10Gi -> 20Gi;\""),
-        recreate(true, "mutate templates staged:ReCreate warns \"staged data spec.storageClassName; existing PVCs stay as they are: this version does not support ReCreate\""),
+        recreate(true, "mutate templates staged:ReCreate warns \"staged data spec.storageClassName; PVCs that cannot follow in place are deleted with their data and created anew, one replica at a time\""),
         recreate(false, "deny 403 \"[data].spec.storageClassName: cannot change\""),
     ]
 }

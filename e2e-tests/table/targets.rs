@@ -214,7 +214,7 @@ fn sentences() -> Vec<Case> {
             .expects(format!("mutate templates staged:OnClaimDelete warns \"{STAYS}\"")),
         update("U3", "claims are made anew", &web().policy("ReCreate"), &web().policy("ReCreate").size("20Gi"))
             .settings(json!({"allowReCreate": true}))
-            .expects("mutate templates staged:ReCreate warns \"existing PVCs stay as they are: this version does not support ReCreate\""),
+            .expects("mutate templates staged:ReCreate warns \"PVCs that cannot follow in place are deleted with their data and created anew, one replica at a time\""),
         update("U3", "a set without annotations", &web().without("/metadata/annotations"), &web().without("/metadata/annotations").size("20Gi"))
             .expects(format!("mutate templates staged:OnClaimDelete warns \"{STAYS}\"")),
         update("U3", "a label with characters that a terminal obeys", &web(), &web().data("/metadata/labels/a", "\u{202e}\u{7}"))
@@ -276,7 +276,7 @@ fn switches() -> Vec<Case> {
             .expects("pass warns \"staged data 10Gi -> 20Gi; 3 PVCs will be updated in place\""),
         update("U5", "claims are to be made anew", &web(), &web().policy("ReCreate"))
             .settings(recreate())
-            .expects("mutate staged:ReCreate warns \"staged the live templates; existing PVCs stay as they are: this version does not support ReCreate\""),
+            .expects("mutate staged:ReCreate warns \"staged the live templates; PVCs that cannot follow in place are deleted with their data and created anew, one replica at a time\""),
         update("U5", "claims are to be made anew, which is not allowed", &web(), &web().policy("ReCreate"))
             .expects("deny 403 \"update-policy: expected one of OnClaimDelete, InPlace, but found ReCreate\""),
         update("U5", "in place after made anew", &web().policy("ReCreate"), &web().in_place()).settings(recreate()).expects(staged),

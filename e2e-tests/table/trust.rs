@@ -91,7 +91,7 @@ fn rights() -> Vec<Case> {
     let anew = |sentence: &str| update("U3", sentence, &web(), &grown().policy("ReCreate"));
     vec![
         may(anew("claims are made anew, by one who may"), true)
-            .expects(format!("mutate templates staged:ReCreate {all} warns \"staged data 10Gi -> 20Gi; existing PVCs stay\"")),
+            .expects(format!("mutate templates staged:ReCreate {all} warns \"staged data 10Gi -> 20Gi; PVCs that cannot follow in place\"")),
         may(anew("claims are made anew, by one who may not"), false).expects("deny 403 who \"user alice cannot patch\""),
         may(update("U5", "the switch to claims made anew", &web(), &web().policy("ReCreate")), true)
             .expects(format!("mutate staged:ReCreate {all} warns \"staged the live templates\"")),

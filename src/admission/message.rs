@@ -37,8 +37,9 @@ const ALLOWED_IN_SPEC: &str =
 /// The end of a denial of changes that may be staged for new PVCs.
 const FOR_NEW_PVCS: &str = "; the setting immutableFields: NewPVCs allows other changes of spec for new PVCs";
 
-/// The effect of an update policy that is not implemented.
-const NOT_RECREATED: &str = "; existing PVCs stay as they are: this version does not support ReCreate";
+/// The effect of the update policy `ReCreate`.
+const RECREATED: &str =
+    "; PVCs that cannot follow in place are deleted with their data and created anew, one replica at a time";
 
 /// The denial of a request that writes an annotation of the policy or the controller.
 pub(super) fn ours_only(key: &str) -> String {
@@ -128,7 +129,7 @@ pub(super) fn staged(set: &str, diff: &Diff, replicas: i64, policy: UpdatePolicy
         UpdatePolicy::OnClaimDelete => line.push_str(
             "; existing PVCs stay as they are (annotation claim-rollout.io/update-policy: InPlace updates them)",
         ),
-        UpdatePolicy::ReCreate => line.push_str(NOT_RECREATED),
+        UpdatePolicy::ReCreate => line.push_str(RECREATED),
     }
     cut(&line, MAX_WARNING)
 }
@@ -150,7 +151,7 @@ pub(super) fn for_new_claims(diff: &Diff) -> Option<String> {
 pub(super) fn switched(set: &str, claims: i64, policy: UpdatePolicy) -> String {
     warning(&match policy {
         UpdatePolicy::InPlace => format!("staged the live templates; {}", in_place(set, claims)),
-        _ => format!("staged the live templates{NOT_RECREATED}"),
+        _ => format!("staged the live templates{RECREATED}"),
     })
 }
 

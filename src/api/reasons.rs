@@ -87,8 +87,10 @@ reasons! {
     SetOwned: Stalled,
     /// The setting `mode` is `ValidateOnly`.
     ValidateOnly: Stalled,
-    /// `ReCreate` is not enabled.
+    /// The update policy is `ReCreate`, and the setting `allowReCreate` or the flag `--recreate` is missing.
     ReCreateNotEnabled: Stalled,
+    /// The update policy is `ReCreate`, and the next PVC may not be deleted until somebody acts.
+    ReCreateStopped: Stalled,
     /// The StatefulSet has more PVCs than claim-rollout manages.
     TooManyClaims: Stalled,
     /// Neither the policy nor the guard is registered.

@@ -22,6 +22,14 @@ pub struct Claim {
     pub owners: Vec<Owner>,
     /// `metadata.deletionTimestamp` is set.
     pub terminating: bool,
+    /// `metadata.creationTimestamp`, in seconds. Only the controller reads it, and the next three fields.
+    pub created: u64,
+    /// `metadata.deletionTimestamp`, in seconds.
+    pub deleted: Option<u64>,
+    /// `metadata.finalizers`
+    pub finalizers: Vec<String>,
+    /// The annotation `claim-rollout.io/recreated-for`: we delete the claim for this revision.
+    pub recreated_for: Option<String>,
     /// The other fields of `spec`, as in [`ClaimTemplate::spec`](crate::templates::ClaimTemplate).
     pub spec: Arc<Map<Value>>,
     /// `spec.resources.requests.storage`

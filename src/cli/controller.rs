@@ -14,7 +14,7 @@ use super::class_limits::{self, ClassNumber};
 use super::files::{self, read_settings};
 use super::service::{self, LogFormat};
 use crate::api::Settings;
-use crate::controller::{self, Config, Election, WithoutPolicy, WriteBudget};
+use crate::controller::{self, Config, Election, ReCreating, WithoutPolicy, WriteBudget};
 use crate::templates::MaxInMotion;
 
 /// Roll out staged changes of volumeClaimTemplates to PVCs, in all namespaces or in that of --namespace
@@ -50,6 +50,10 @@ pub(crate) struct Arguments {
     /// a StatefulSet can stage a change. The controller then reads no webhook configurations and policies
     #[arg(long)]
     allow_without_policy: bool,
+    /// Delete PVCs, one replica at a time, for StatefulSets with the update policy ReCreate. It needs the rights in
+    /// deploy/recreate.yaml
+    #[arg(long)]
+    recreate: bool,
     /// Work only while holding a Lease, and wait for it otherwise; on by default in a cluster, off outside of one
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     leader_elect: Option<bool>,
@@ -85,6 +89,7 @@ pub(crate) async fn run(cluster: &ClusterArguments, args: Arguments) -> anyhow::
         } else {
             WithoutPolicy::Stall
         },
+        recreating: if args.recreate { ReCreating::On } else { ReCreating::Off },
         journals: args.lease_namespace.clone().or_else(own_namespace),
         election: election(&args)?,
         budget: WriteBudget {

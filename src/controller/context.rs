@@ -23,12 +23,23 @@ use super::watch::lock;
 use crate::api::Settings;
 use crate::templates::MaxInMotion;
 
+/// Whether the controller deletes PVCs for the update policy `ReCreate`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReCreating {
+    /// Never: such a rollout is stalled.
+    #[default]
+    Off,
+    /// As the rollout asks for it.
+    On,
+}
+
 /// The state that all reconciles share.
 pub(super) struct Context {
     pub(super) client: Client,
     pub(super) clock: Clock,
     pub(super) settings: Arc<Settings>,
     pub(super) max_in_motion: MaxInMotion,
+    pub(super) recreating: ReCreating,
     pub(super) places: ClassPlaces,
     pub(super) sets: Store<SlimSet>,
     pub(super) rollouts: Store<ClaimRollout>,

@@ -1,4 +1,4 @@
-//! Evicts Pods so that their volumes are mounted again.
+//! Evicts Pods.
 
 use k8s_openapi::api::policy::v1::Eviction;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{DeleteOptions, ObjectMeta, Preconditions};
@@ -12,32 +12,14 @@ use super::slim_pod::SlimPod;
 use super::slim_set::SlimSet;
 use super::undone::Undone;
 use super::writes::RoundOutcome;
-use crate::rollout::{EventNotice, Evict, Reason, Seconds};
+use crate::rollout::{EventNotice, Evict, EvictReason, Reason, Seconds};
 
 impl Context {
     /// Evicts a Pod, unless another one has its name by now. If the API server denies the eviction, because of a
     /// PodDisruptionBudget or a missing right, the status reports it and the eviction is retried.
     pub(super) async fn evict(&self, set: &SlimSet, evict: &Evict) -> RoundOutcome {
         let namespace = set.namespace().unwrap_or_default();
-        let pods: Api<SlimPod> = Api::namespaced(self.client.clone(), &namespace);
-        let eviction = Eviction {
-            metadata: ObjectMeta {
-                name: Some(evict.pod.clone()),
-                ..ObjectMeta::default()
-            },
-            delete_options: Some(DeleteOptions {
-                preconditions: Some(Preconditions {
-                    uid: Some(evict.uid.clone()),
-                    resource_version: None,
-                }),
-                ..DeleteOptions::default()
-            }),
-        };
-        // `Api::evict` of kube 4.2 sends the options under a name that the API server ignores, so the precondition
-        // would be lost.
-        let post = PostParams::default();
-        let outcome =
-            api_calls::call(pods.create_subresource::<_, Status>("eviction", &evict.pod, &post, &eviction)).await;
+        let outcome = self.post_eviction(&namespace, [&evict.pod, &evict.uid], false).await;
         tracing::info!(
             namespace,
             set = set.name_any(),
@@ -62,6 +44,38 @@ impl Context {
         RoundOutcome::DecideAgain
     }
 
+    /// Asks the API server to evict the Pod of this name and uid.
+    pub(super) async fn post_eviction(
+        &self,
+        namespace: &str,
+        [pod, uid]: [&str; 2],
+        is_dry_run: bool,
+    ) -> ApiOutcome<()> {
+        let pods: Api<SlimPod> = Api::namespaced(self.client.clone(), namespace);
+        let eviction = Eviction {
+            metadata: ObjectMeta {
+                name: Some(pod.to_owned()),
+                ..ObjectMeta::default()
+            },
+            delete_options: Some(DeleteOptions {
+                dry_run: is_dry_run.then(|| vec!["All".to_owned()]),
+                preconditions: Some(Preconditions {
+                    uid: Some(uid.to_owned()),
+                    resource_version: None,
+                }),
+                ..DeleteOptions::default()
+            }),
+        };
+        // `Api::evict` of kube 4.2 sends the options under a name that the API server ignores, so the precondition
+        // would be lost.
+        let post = PostParams {
+            dry_run: is_dry_run,
+            ..PostParams::default()
+        };
+        let outcome = api_calls::call(pods.create_subresource::<_, Status>("eviction", pod, &post, &eviction)).await;
+        outcome.and_then(|_| ApiOutcome::Done(()))
+    }
+
     /// Why the last eviction was denied, and when it is retried.
     pub(super) fn not_evicted(&self, set: &SlimSet) -> Option<(String, Seconds)> {
         let now = (self.clock)();
@@ -72,13 +86,17 @@ impl Context {
 }
 
 fn evicted(set: &SlimSet, evict: &Evict) -> EventNotice {
+    let (pod, claim) = (&evict.pod, &evict.claim.0);
+    let why = match evict.reason {
+        EvictReason::Remount => {
+            format!("{claim} is mounted again: its file system has not grown for a minute")
+        }
+        EvictReason::ReCreated => format!("{claim}, which is being deleted, is created anew"),
+    };
     EventNotice {
         set_uid: set.uid().unwrap_or_default(),
         claim: Some(evict.claim.clone()),
         reason: Reason::PodEvicted,
-        message: format!(
-            "evicted Pod {} ({}) so that {} is mounted again: its file system has not grown for a minute",
-            evict.pod, evict.uid, evict.claim.0
-        ),
+        message: format!("evicted Pod {pod} ({}) so that {why}", evict.uid),
     }
 }

@@ -5,12 +5,17 @@ use std::sync::Arc;
 
 use kube::runtime::reflector::ObjectRef;
 
-use super::context::Context;
+use super::context::{Context, ReCreating};
 use super::namespaces::Namespace;
 use super::slim_set::SlimSet;
 use super::views::{self, ViewError};
 use crate::claims::Claim;
+use crate::rollout::target;
+use crate::rollout::volume_snapshot::ReCreateAnswers;
 use crate::rollout::{Budgets, Idle, Plan, Seconds, SetView, Sibling, Snapshot};
+
+/// The most questions of one decision: an eviction, and a VolumeSnapshot of each PVC of a replica.
+const MOST_QUESTIONS: u32 = 64;
 
 impl Context {
     /// The StatefulSet as the decision reads it, with the defaults of the flags.
@@ -29,11 +34,18 @@ impl Context {
         missing: Option<&Idle>,
     ) -> Result<Plan, ViewError> {
         let mut snapshot = self.snapshot(set, view, opened)?;
-        snapshot.halted = missing.cloned().or_else(|| self.undone(set));
+        let is_off = self.recreating == ReCreating::Off && target::recreates(view);
+        let halted = missing.cloned().or_else(|| self.undone(set));
+        snapshot.halted = halted.or_else(|| is_off.then_some(Idle::ReCreate));
         snapshot.write_refused = self.write_denied(set);
         let mut decided = self.plan(&mut snapshot);
         if decided.asks_quotas {
             snapshot.quotas = self.read_quotas(set, &decided.progress.update_revision).await;
+            decided = self.plan(&mut snapshot);
+        }
+        for _ in 0..MOST_QUESTIONS {
+            let Some(question) = decided.asks.take() else { break };
+            self.answer(set, &question, &mut snapshot.recreate).await;
             decided = self.plan(&mut snapshot);
         }
         self.quote(set, &mut decided.progress);
@@ -80,6 +92,10 @@ impl Context {
             halted: None,
             write_refused: self.write_denied(set),
             not_evicted: self.not_evicted(set),
+            recreate: ReCreateAnswers {
+                denied: self.not_recreated(set),
+                ..ReCreateAnswers::default()
+            },
             staged_at: set.staged_at,
             set: view.clone(),
             claims,

@@ -125,6 +125,7 @@ pub(super) fn context(
         clock,
         settings,
         max_in_motion: config.max_in_motion,
+        recreating: config.recreating,
         places: ClassPlaces::new(config.class_limits.clone()),
         admission,
         replacements: Replacements::new(cluster, requeue.clone()),

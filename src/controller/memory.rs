@@ -94,6 +94,8 @@ pub(super) struct SetMemory {
     pub(super) write_denied: Option<Undone>,
     /// The last eviction of a Pod, if it was denied.
     pub(super) not_evicted: Option<Undone>,
+    /// The last step of a re-creation, if it was denied.
+    pub(super) not_recreated: Option<Undone>,
     /// The hash of the last [request to try again](super::retry).
     asked: Option<u64>,
 }
@@ -142,7 +144,8 @@ impl SetMemory {
         if is_new {
             self.retry_now(|_, _| true);
             let faults = [&mut self.undone, &mut self.write_denied, &mut self.not_evicted];
-            faults.into_iter().flatten().for_each(Undone::retry_now);
+            let faults = faults.into_iter().chain([&mut self.not_recreated]);
+            faults.flatten().for_each(Undone::retry_now);
             self.quotas = None;
         }
         is_new
@@ -201,12 +204,14 @@ impl SetMemory {
             undone,
             write_denied,
             not_evicted,
+            not_recreated,
             // Without a pause, a request that is seen again ends nothing.
             asked: _,
         } = self;
         let maps = written.is_empty() && unlisted.is_empty() && denials.is_empty() && modified.is_empty();
         let writes = rollout.is_none() && reported_at.is_none() && ended.is_none() && quotas.is_none();
         let faults = undone.is_none() && write_denied.is_none() && not_evicted.is_none();
+        let faults = faults && not_recreated.is_none();
         let is_empty = maps && writes && faults && claim_events.is_empty() && (*unkept, *failures) == (0, 0);
         settled.filter(|_| is_empty)
     }

@@ -14,7 +14,7 @@
 //! | `gather`, `staged_at` | the snapshot that a decision reads |
 //! | `quotas`, `known_quotas`, `budgets`, `places` | quotas, and the limits of storage classes |
 //! | `read_events`, `claim_events` | Events of drivers about slow PVCs |
-//! | `writes`, `evict` | execution of a plan |
+//! | `writes`, `evict`, `recreating` | execution of a plan |
 //! | `retry` | requests of users to try again now |
 //! | `api_calls`, `undone` | calls of the API, their outcomes, and writes that others changed |
 //! | `admission`, `registered` | whether the policy or the guard is registered, and with which settings |
@@ -55,6 +55,7 @@ mod pods;
 mod quotas;
 mod read_events;
 mod reconcile;
+mod recreating;
 mod registered;
 mod replacing;
 mod report;
@@ -93,6 +94,7 @@ use crate::templates::MaxInMotion;
 
 pub use admission::WithoutPolicy;
 pub use client::WriteBudget;
+pub use context::ReCreating;
 pub use lease::Election;
 #[cfg(feature = "cli")]
 pub(crate) use lease::NAME as LEASE;
@@ -124,6 +126,8 @@ pub struct Config {
     pub settings: Settings,
     /// Whether to roll out in namespaces for which neither the policy nor the guard is registered.
     pub without_policy: WithoutPolicy,
+    /// Whether PVCs are deleted for the update policy `ReCreate`.
+    pub recreating: ReCreating,
     /// The namespace of the journals of replacements; the default one of the client without it.
     pub journals: Option<String>,
     /// Leader election; without it this controller leads.
@@ -141,6 +145,7 @@ impl Default for Config {
             class_limits: BTreeMap::new(),
             settings: Settings::default(),
             without_policy: WithoutPolicy::default(),
+            recreating: ReCreating::default(),
             journals: None,
             election: None,
             budget: WriteBudget::DEFAULT,

@@ -1,7 +1,7 @@
 //! PersistentVolumeClaims reduced to the fields that are read.
 
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{FieldsV1, ManagedFieldsEntry, ObjectMeta};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{FieldsV1, ManagedFieldsEntry, ObjectMeta, Time};
 use kube::Resource;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -84,6 +84,14 @@ impl SentClaim {
             labels: Map::from_unsorted(labels.into_iter().collect()).unwrap_or_default(),
             owners: owners.into_iter().map(owner).collect(),
             terminating: metadata.deletion_timestamp.is_some(),
+            created: metadata.creation_timestamp.as_ref().map_or(0, seconds),
+            deleted: metadata.deletion_timestamp.as_ref().map(seconds),
+            finalizers: metadata.finalizers.take().unwrap_or_default(),
+            recreated_for: metadata
+                .annotations
+                .as_ref()
+                .and_then(|annotations| annotations.get(keys::RECREATED_FOR))
+                .cloned(),
             ..claims::Claim::default()
         };
         claim.managed_by(&managers);
@@ -95,6 +103,10 @@ impl SentClaim {
         }
         Ok(claim)
     }
+}
+
+fn seconds(time: &Time) -> u64 {
+    u64::try_from(time.0.as_second()).unwrap_or_default()
 }
 
 fn owns(entry: &ManagedFieldsEntry, field: &str) -> bool {

@@ -15,7 +15,7 @@ use crate::json;
 use crate::replace::FINALIZER;
 use crate::rollout::Seconds;
 use crate::rollout::snapshot::{PodManagement, Strategy};
-use crate::templates::{ClaimTemplate, TemplateError, keys};
+use crate::templates::{ClaimTemplate, TemplateError, UpdatePolicy, keys};
 
 /// A StatefulSet in few bytes: there are thousands.
 #[derive(Clone, Debug, Deserialize, Resource)]
@@ -28,7 +28,8 @@ pub(super) struct SlimSet {
     pub(super) is_marked: bool,
     /// Our annotations, by key.
     annotations: Pairs,
-    /// The latest possible time of the staging; only with the update strategy `OnDelete`.
+    /// The latest possible time of the staging; only with the update strategy `OnDelete` or the
+    /// update policy `ReCreate`.
     pub(super) staged_at: Option<Seconds>,
     pub(super) spec: SlimSetSpec,
     pub(super) status: SlimSetStatus,
@@ -181,7 +182,11 @@ impl From<SentSet> for SlimSet {
             "Recreate" => Strategy::Recreate,
             _ => Strategy::OnDelete,
         };
-        let staged = annotations.get(keys::STAGED).filter(|_| strategy == Strategy::OnDelete);
+        // The time of the staging shows what was created since.
+        let staged = annotations.get(keys::STAGED).filter(|staged| {
+            let policy = annotations.get(keys::UPDATE_POLICY).unwrap_or(staged);
+            strategy == Strategy::OnDelete || policy.contains(UpdatePolicy::ReCreate.as_str())
+        });
         let staged_at = staged.and_then(|staged| staged_at(staged, metadata.managed_fields.as_deref()?));
         Self {
             metadata: ObjectMeta {

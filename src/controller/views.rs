@@ -58,6 +58,7 @@ pub(super) fn set(set: &SlimSet) -> Result<SetView, ViewError> {
         progress_deadline: parsed(set, keys::PROGRESS_DEADLINE).unwrap_or_default(),
         max_in_motion: parsed(set, keys::MAX_IN_MOTION),
         restart: parsed(set, keys::RESTART).unwrap_or_default(),
+        recreate_snapshot: set.annotation(keys::RECREATE_SNAPSHOT).map(str::to_owned),
         ..SetView::annotated(metadata.uid.as_deref().unwrap_or_default(), |key| set.annotation(key))
     })
 }

@@ -51,6 +51,10 @@ impl Context {
             }
             Action::SetReady(action) => self.annotate(set, "annotation ready", &api_calls::ready(action)).await,
             Action::Evict(evict) => Ok(self.evict(set, evict).await),
+            Action::TakeSnapshot(take) => Ok(self.take_snapshot(set, take).await),
+            Action::MarkClaim(claim) => Ok(self.mark_claim(set, claim, true).await),
+            Action::UnmarkClaim(claim) => Ok(self.mark_claim(set, claim, false).await),
+            Action::DeleteClaim(claim) => Ok(self.delete_claim(set, claim).await),
             Action::Event(_) => Ok(RoundOutcome::Nothing),
         }
     }

@@ -10,7 +10,7 @@ use crate::claims::Claim;
 use crate::claims::compatible::in_place;
 use crate::rollout::readiness;
 use crate::rollout::snapshot::{SetView, Strategy};
-use crate::rollout::target::Target;
+use crate::rollout::target::{self, Target};
 use crate::templates::rules::Frozen;
 use crate::templates::{ClaimName, ClaimTemplate, Phase, Ready, Sync, keys};
 
@@ -75,7 +75,7 @@ impl<'s> Gate<'s> {
             set,
             target,
             ordinal,
-            frozen: settings.immutable_fields,
+            frozen: target::frozen(set, settings),
         })
     }
 

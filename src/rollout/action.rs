@@ -1,6 +1,4 @@
 //! The output of the decision: values that the shell executes and tests compare.
-//!
-//! Re-creating claims is not decided yet.
 
 use std::collections::BTreeMap;
 
@@ -18,6 +16,14 @@ pub enum Action {
     SetReady(SetReady),
     /// Evict a Pod.
     Evict(Evict),
+    /// Create a VolumeSnapshot of a claim.
+    TakeSnapshot(TakeSnapshot),
+    /// Mark a claim that is deleted next, so that after a crash it is known who deletes it.
+    MarkClaim(ClaimOf),
+    /// Remove the mark of a claim that is not deleted.
+    UnmarkClaim(ClaimOf),
+    /// Delete a claim that has the mark.
+    DeleteClaim(ClaimOf),
     /// Emit an Event.
     Event(EventNotice),
 }
@@ -67,7 +73,7 @@ pub struct SetReady {
     pub ready: Option<Ready>,
 }
 
-/// An eviction of a Pod, so that its volumes are mounted again.
+/// An eviction of a Pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Evict {
     /// The name of the Pod.
@@ -76,6 +82,43 @@ pub struct Evict {
     pub uid: String,
     /// Name and uid of the claim that the eviction is for.
     pub claim: (String, String),
+    /// Why the Pod is evicted.
+    pub reason: EvictReason,
+}
+
+/// Why a Pod is evicted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EvictReason {
+    /// Its volumes are mounted again.
+    Remount,
+    /// Its claim is being deleted, to be created anew.
+    ReCreated,
+}
+
+/// A claim, with the version that a write was decided for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClaimOf {
+    /// The name of the claim.
+    pub name: String,
+    /// The uid of the claim.
+    pub uid: String,
+    /// The resourceVersion of the claim.
+    pub resource_version: String,
+    /// The target revision.
+    pub revision: Revision,
+}
+
+/// A VolumeSnapshot of a claim that will be deleted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TakeSnapshot {
+    /// The name of the VolumeSnapshot.
+    pub name: String,
+    /// Its VolumeSnapshotClass.
+    pub class: String,
+    /// The name of the set.
+    pub set: String,
+    /// The claim.
+    pub of: ClaimOf,
 }
 
 impl SetStaged {
@@ -128,7 +171,9 @@ pub enum Reason {
     ClaimExpansionFailed,
     /// A claim does not belong to the set, so it is left alone.
     ClaimForeign,
-    /// A Pod was evicted, so that its volumes are mounted again.
+    /// A claim was deleted, to be created anew.
+    ClaimDeleted,
+    /// A Pod was evicted.
     PodEvicted,
     /// The rollout is stalled until somebody acts.
     ClaimRolloutStalled,
@@ -146,13 +191,14 @@ pub enum Reason {
 
 impl Reason {
     /// Every reason.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::ClaimsStaged,
         Self::ClaimUpdated,
         Self::ClaimReady,
         Self::FailedToPatchPVC,
         Self::ClaimExpansionFailed,
         Self::ClaimForeign,
+        Self::ClaimDeleted,
         Self::PodEvicted,
         Self::ClaimRolloutStalled,
         Self::ClaimRolloutNotWritten,
@@ -172,6 +218,7 @@ impl Reason {
             Self::FailedToPatchPVC => "FailedToPatchPVC",
             Self::ClaimExpansionFailed => "ClaimExpansionFailed",
             Self::ClaimForeign => "ClaimForeign",
+            Self::ClaimDeleted => "ClaimDeleted",
             Self::PodEvicted => "PodEvicted",
             Self::ClaimRolloutStalled => "ClaimRolloutStalled",
             Self::ClaimRolloutNotWritten => "ClaimRolloutNotWritten",

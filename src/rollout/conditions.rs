@@ -7,9 +7,10 @@ use super::lag;
 use super::order::{Order, WaitsFor};
 use super::quota::Held;
 use super::readiness::ClaimState;
+use super::recreate::ReCreation;
 use super::replica::{At, ClaimAssessment, Replica};
 use super::snapshot::{PodView, Seconds, SetView, Snapshot};
-use super::target::Target;
+use super::target::{self, Target};
 use crate::api::ReadyReason;
 use crate::api::reasons::Kind;
 use crate::claims::compatible::kept_fields;
@@ -57,7 +58,7 @@ impl RolloutState {
         snapshot: &Snapshot,
         target: &Target<'_>,
         replicas: &[Replica<'_>],
-        (order, bounds): (&Order<'_>, &Bounds),
+        (order, bounds, recreation): (&Order<'_>, &Bounds, &ReCreation),
     ) -> Self {
         if let Some((why, _)) = &snapshot.write_refused {
             let message = format!("Failed to update the StatefulSet: {why}");
@@ -81,6 +82,12 @@ impl RolloutState {
             let message = format!("{}: {}", stuck.name, stuck.message);
             return Self { reason, message };
         }
+        if let Some(why) = &recreation.blocked {
+            return Self {
+                reason: ReadyReason::ReCreateStopped,
+                message: why.clone(),
+            };
+        }
         let done = replicas.iter().filter(|replica| replica.is_done()).count();
         if done == replicas.len() && target.change.phase == Phase::Complete {
             let more = [keeping(snapshot, target, replicas), lag::asking(snapshot)];
@@ -93,6 +100,9 @@ impl RolloutState {
         let (reason, waits) = match bounds.spending.only(replicas, order) {
             Some((name, waits)) if !snapshot.set.paused => {
                 (ReadyReason::WaitsForBudget, Some(format!("{name} {}", waits.message)))
+            }
+            _ if !snapshot.set.paused && recreation.waits.is_some() => {
+                (ReadyReason::RollingOut, recreation.waits.clone())
             }
             _ => waiting(snapshot, replicas, order),
         };
@@ -165,7 +175,7 @@ fn stuck<'a>(replicas: &'a [Replica<'a>], order: &Order<'a>) -> Option<&'a Claim
 
 /// How many claims keep immutable fields because those of their template are for new claims, if any.
 fn keeping(snapshot: &Snapshot, target: &Target<'_>, replicas: &[Replica<'_>]) -> Option<String> {
-    let frozen = snapshot.settings.immutable_fields;
+    let frozen = target::frozen(&snapshot.set, &snapshot.settings);
     let kept = replicas.iter().flat_map(|replica| &replica.claims).filter_map(|claim| {
         let mut templates = target.change.templates.iter();
         let template = templates.find(|template| template.name == claim.template.name)?;

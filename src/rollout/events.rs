@@ -109,8 +109,8 @@ fn stalled(snapshot: &Snapshot, previous: Option<&Previous>, progress: &Progress
     let is_new = |previous: &Previous| previous.ready != reason;
     let is_emitted = match ReadyReason::read(reason)? {
         ReadyReason::WriteRefused | ReadyReason::ProgressDeadlineExceeded => previous.is_some_and(is_new),
-        // The quota may be exceeded from the first report on.
-        ReadyReason::WouldExceedQuota => previous.is_none_or(is_new),
+        // These may hold from the first report on.
+        ReadyReason::WouldExceedQuota | ReadyReason::ReCreateStopped => previous.is_none_or(is_new),
         _ => false,
     };
     is_emitted.then(|| EventNotice {

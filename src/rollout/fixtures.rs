@@ -8,6 +8,7 @@ use super::budget::Budgets;
 use super::plan::plan;
 use super::readiness::ClaimState;
 use super::snapshot::{PodView, Previous, Refusal, SetView, Snapshot, Trouble};
+use super::volume_snapshot::ReCreateAnswers;
 use crate::claims::quota::Quotas;
 use crate::claims::{Claim, Owner};
 use crate::json::Map;
@@ -69,6 +70,7 @@ pub(crate) fn web() -> Snapshot {
         halted: None,
         write_refused: None,
         not_evicted: None,
+        recreate: ReCreateAnswers::default(),
         staged_at: None,
         set,
         claims: BTreeMap::new(),

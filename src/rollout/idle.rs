@@ -33,7 +33,7 @@ pub enum Idle {
     },
     /// Only new claims get the new templates.
     OnClaimDelete,
-    /// Claims would have to be re-created, which is not enabled.
+    /// Claims would have to be re-created, and a setting or the flag of the controller forbids it.
     ReCreate,
     /// The set has more than [`MOST_CLAIMS`] claims.
     TooManyClaims {
@@ -116,7 +116,10 @@ impl fmt::Display for Idle {
             Self::ValidateOnly => f.write_str("The setting mode is ValidateOnly, so nothing is rolled out"),
             Self::Owned { by } => write!(f, "The StatefulSet is owned by {} {}", by.kind, by.name),
             Self::OnClaimDelete => f.write_str("Only PVCs created from now on get the new templates"),
-            Self::ReCreate => f.write_str("The update policy ReCreate is not enabled"),
+            Self::ReCreate => f.write_str(
+                "The update policy is ReCreate, which is off: it needs the setting allowReCreate: true, and the controller \
+                 needs --recreate and the rights in deploy/recreate.yaml (chart: controller.reCreate)",
+            ),
             Self::TooManyClaims { claims } => write!(
                 f,
                 "The StatefulSet has {claims} PVCs, more than the limit of {MOST_CLAIMS}"

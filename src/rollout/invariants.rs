@@ -9,7 +9,7 @@
 //! | S1 | never smaller | [`s1_never_smaller`] |
 //! | S2 | four fields only | [`s2_four_fields`] |
 //! | S3 | we create nothing, and every write names a uid | [`s3_nothing_is_created`] |
-//! | S4 | we delete nothing | [`s4_nothing_is_deleted`] |
+//! | S4 | we delete nothing; under `ReCreate` only what is asked | [`s4_nothing_is_deleted`]; [`s4_deletes_only_marked`], [`s4_deletes_as_asked`], [`s4_evicts_only_for_marked`] |
 //! | S5 | only claims of the set | [`s5_only_ours`] |
 //! | S6 | highest ordinal first, the partition, one replica in motion | [`s6_in_turn`], [`Ledger::s6_order`] |
 //! | S7 | a Pod waits for its claims, and for nothing else | [`s7_gate`], [`s7_keeps_no_other`] |
@@ -24,6 +24,7 @@
 //! | L2, L3, L4, L6 | from any state, unblocked, new claims, new target | [`l1_reached`], at the end of such a trace |
 //! | L4 | a new claim is created from the staged template | [`l4_created_as_staged`] |
 //! | L5 | a stuck replica stops no other | [`l5_stops_no_other`] |
+//! | L8 | `ReCreate` takes no second replica away | [`l8_others_are_there`], [`l8_no_second_away`] |
 
 mod created;
 mod facts;
@@ -33,6 +34,7 @@ mod liveness;
 mod marks;
 mod pods;
 mod quota;
+mod recreated;
 mod requests;
 mod tools;
 mod turn;
@@ -46,6 +48,10 @@ pub use liveness::{
     s13_backs_off, s13_reports_once,
 };
 pub use quota::s13_fits;
+pub use recreated::{
+    AcceptedFacts, DecidedFacts, l8_no_second_away, l8_others_are_there, s4_deletes_as_asked, s4_deletes_only_marked,
+    s4_evicts_only_for_marked,
+};
 pub use requests::{
     Request, What, s1_never_smaller, s2_four_fields, s3_nothing_is_created, s4_nothing_is_deleted, s5_only_ours,
     s8_once, s9_not_stale, s10_not_terminating, s12_no_write_for_nothing,

@@ -11,6 +11,9 @@
 //! | [`readiness`] | when a claim is updated and ready; the states of a claim |
 //! | [`replica`], [`kept`] | one claim and one replica: the table of KEP-4650 |
 //! | [`order`] | the order of the replicas |
+//! | [`anew`], [`recreate`], [`volume_snapshot`] | `ReCreate`: which PVCs are deleted, and the next step |
+//! | [`lowered`] | how far the request of a PVC can be taken back |
+//! | [`disruption`] | whether a Pod may be taken away now |
 //! | [`restart`] | which Pod to evict, so that its volumes are mounted again |
 //! | [`bounds`], [`quota`] | whether the whole rollout fits into the quotas, before the first write |
 //! | [`budget`], [`spending`] | the budgets of storage classes, and how much of them is used |
@@ -30,14 +33,19 @@ pub mod readiness;
 pub mod snapshot;
 pub mod target;
 pub mod time;
+pub mod volume_snapshot;
 
 // Only for the controller. Leaving them out keeps the policy small.
 #[cfg(any(test, not(target_family = "wasm")))]
 pub mod action;
 #[cfg(any(test, not(target_family = "wasm")))]
+pub mod anew;
+#[cfg(any(test, not(target_family = "wasm")))]
 pub mod bounds;
 #[cfg(any(test, not(target_family = "wasm")))]
 pub mod conditions;
+#[cfg(any(test, not(target_family = "wasm")))]
+pub mod disruption;
 #[cfg(any(test, not(target_family = "wasm")))]
 pub mod events;
 #[cfg(any(test, not(target_family = "wasm")))]
@@ -51,6 +59,8 @@ pub mod lag;
 #[cfg(any(test, not(target_family = "wasm")))]
 mod listed;
 #[cfg(any(test, not(target_family = "wasm")))]
+pub mod lowered;
+#[cfg(any(test, not(target_family = "wasm")))]
 pub mod order;
 #[cfg(any(test, not(target_family = "wasm")))]
 pub mod plan;
@@ -59,6 +69,8 @@ pub mod progress;
 #[cfg(any(test, not(target_family = "wasm")))]
 pub mod quota;
 #[cfg(any(test, not(target_family = "wasm")))]
+pub mod recreate;
+#[cfg(any(test, not(target_family = "wasm")))]
 pub mod replica;
 #[cfg(any(test, not(target_family = "wasm")))]
 pub mod restart;
@@ -66,7 +78,9 @@ pub mod restart;
 pub mod spending;
 
 #[cfg(any(test, not(target_family = "wasm")))]
-pub use action::{Action, ApplyClaim, EventNotice, Evict, Reason, SetReady, SetStaged};
+pub use action::{
+    Action, ApplyClaim, ClaimOf, EventNotice, Evict, EvictReason, Reason, SetReady, SetStaged, TakeSnapshot,
+};
 pub use budget::Budgets;
 #[cfg(any(test, not(target_family = "wasm")))]
 pub use conditions::Condition;

@@ -48,7 +48,9 @@ impl<'a> Order<'a> {
         let mut waiting = 0;
         // Replicas in motion are finished first, so that no more than `most` are in motion at a time.
         let begun = free().filter(|replica| replica.is_in_motion());
-        let unready = free().filter(|replica| replica.is_unready() && !replica.is_in_motion());
+        // What is deleted is deleted in order, because every other Pod has to be Ready.
+        let comes_first = |replica: &&Replica<'_>| replica.is_unready() && !replica.is_deleted_next();
+        let unready = free().filter(|replica| comes_first(replica) && !replica.is_in_motion());
         for replica in begun.chain(unready) {
             order.reached.push(replica);
             if replica.lets_pass(set) {
@@ -68,7 +70,7 @@ impl<'a> Order<'a> {
         }
         let mut pods_follow = follows(set, replicas);
         for replica in free() {
-            let is_reached = replica.is_in_motion() || replica.is_unready();
+            let is_reached = replica.is_in_motion() || comes_first(&replica);
             if !is_reached {
                 order.reached.push(replica);
             }

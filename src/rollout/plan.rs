@@ -12,11 +12,13 @@ use super::order::{self, Order, WaitsFor};
 use super::progress::{self, Progress};
 use super::quota::{self, Held};
 use super::readiness::ClaimState;
+use super::recreate;
 use super::replica::{self, Replica};
 use super::restart;
 use super::snapshot::{Seconds, Snapshot};
 use super::spending;
 use super::target::Target;
+use super::volume_snapshot::ReCreateQuestion;
 use crate::templates::{Phase, Revision};
 
 /// The actions to take, and the progress to report.
@@ -32,6 +34,8 @@ pub struct Plan {
     pub settled: bool,
     /// True iff the quotas of the namespace must be read before the first write.
     pub asks_quotas: bool,
+    /// What must be read before the next step of a re-creation is known.
+    pub asks: Option<ReCreateQuestion>,
     /// For each storage class that has a budget, how many PVCs are in motion or are written now.
     pub places: BTreeMap<String, u32>,
     /// True iff the snapshot was halted: the staged change is not trusted, or the rollout cannot end.
@@ -74,6 +78,8 @@ pub fn plan(snapshot: &Snapshot) -> Plan {
     let order = Order::of(snapshot, &replicas);
     let bounds = Bounds::of(snapshot, &target, &replicas, &order);
 
+    let recreation = recreate::next(snapshot, &target, &replicas, (&mounting, &bounds));
+
     let mut actions = applies(snapshot, &target, &order, &bounds);
     let all_done = replicas.iter().all(Replica::is_done);
     let is_complete = target.change.phase == Phase::Complete;
@@ -84,15 +90,19 @@ pub fn plan(snapshot: &Snapshot) -> Plan {
         .filter(|(_, retry_at)| *retry_at > snapshot.now);
     let settled = all_done && is_complete && !target.is_live(set);
     if !settled && refused.is_none() {
-        actions.extend(match (is_complete, all_done && !set.paused && set.reaches_all()) {
+        let is_reached = all_done && !set.paused && set.reaches_all() && !recreation.is_busy;
+        actions.extend(match (is_complete, is_reached) {
             (false, true) => Some(Action::SetStaged(SetStaged::phase(set, target.change, Phase::Complete))),
             (false, false) => order::ready(snapshot, &target, &replicas).map(Action::SetReady),
             // The live templates are the desired ones.
             (true, _) => (all_done && target.is_live(set)).then(|| Action::SetStaged(SetStaged::none(set))),
         });
     }
-    actions.extend(restart::evict(snapshot, &replicas).map(Action::Evict));
-    let progress = progress::of(snapshot, &target, &replicas, (&order, &bounds));
+    // One Pod at a time, whatever the reason.
+    let evict = || restart::evict(snapshot, &replicas).map(Action::Evict);
+    let may_evict = recreation.action.is_none() && !recreation.is_busy;
+    actions.extend(recreation.action.clone().or_else(|| may_evict.then(evict).flatten()));
+    let progress = progress::of(snapshot, &target, &replicas, (&order, &bounds, &recreation));
     actions.extend(
         events::changes(snapshot, &target, &replicas, &progress)
             .into_iter()
@@ -101,7 +111,8 @@ pub fn plan(snapshot: &Snapshot) -> Plan {
     let requeue_after = if settled {
         None
     } else {
-        Some(requeue_after(snapshot, &replicas, &order, &bounds))
+        let due = recreation.due.into_iter().collect();
+        Some(requeue_after(snapshot, &replicas, (&order, &bounds), due))
     };
     Plan {
         actions,
@@ -109,6 +120,7 @@ pub fn plan(snapshot: &Snapshot) -> Plan {
         requeue_after,
         settled,
         asks_quotas: bounds.held == Some(Held::Unread),
+        asks: recreation.asks,
         places: bounds.spending.places,
         halted: false,
     }
@@ -129,6 +141,7 @@ fn nothing(snapshot: &Snapshot, idle: &Idle) -> Plan {
         requeue_after,
         settled: requeue_after.is_none() && !lag::waits(snapshot, idle),
         asks_quotas: false,
+        asks: None,
         places: BTreeMap::new(),
         halted: snapshot.halted.is_some(),
     }
@@ -151,7 +164,12 @@ fn applies(snapshot: &Snapshot, target: &Target<'_>, order: &Order<'_>, bounds: 
 }
 
 /// Seconds until an action may be due although nothing changes.
-fn requeue_after(snapshot: &Snapshot, replicas: &[Replica<'_>], order: &Order<'_>, bounds: &Bounds) -> Seconds {
+fn requeue_after(
+    snapshot: &Snapshot,
+    replicas: &[Replica<'_>],
+    (order, bounds): (&Order<'_>, &Bounds),
+    due: Vec<Seconds>,
+) -> Seconds {
     let now = snapshot.now;
     let set = &snapshot.set;
     let since = snapshot.pods.values().filter_map(|pod| pod.ready_since);
@@ -166,7 +184,8 @@ fn requeue_after(snapshot: &Snapshot, replicas: &[Replica<'_>], order: &Order<'_
         Some(WaitsFor::Pod(replica)) => conditions::explained_at(snapshot, replica),
         _ => None,
     };
-    let due = refused.filter_map(|claim| claim.retry_at).chain(available).chain(late);
+    let due = due.into_iter().chain(refused.filter_map(|claim| claim.retry_at));
+    let due = due.chain(available).chain(late);
     let refused = snapshot.write_refused.as_ref().map(|(_, retry_at)| *retry_at);
     let quotas = bounds.held.as_ref().map(|_| now.saturating_add(quota::RECHECK));
     let next = due

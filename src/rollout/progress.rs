@@ -8,6 +8,7 @@ use super::lag;
 use super::listed::listed;
 use super::order::Order;
 use super::readiness::{self, ClaimState};
+use super::recreate::ReCreation;
 use super::replica::{At, ClaimAssessment, Replica};
 use super::restart;
 use super::snapshot::{Seconds, SetView, Snapshot};
@@ -148,7 +149,7 @@ pub fn of(
     snapshot: &Snapshot,
     target: &Target<'_>,
     replicas: &[Replica<'_>],
-    (order, bounds): (&Order<'_>, &Bounds),
+    (order, bounds, recreation): (&Order<'_>, &Bounds, &ReCreation),
 ) -> Progress {
     let claims = replicas
         .iter()
@@ -161,7 +162,8 @@ pub fn of(
             .map(|(replica, claim)| claim_progress(snapshot, replica, claim, bounds))
             .collect()
     };
-    let [ready, reconciling, stalled] = RolloutState::of(snapshot, target, replicas, (order, bounds)).conditions();
+    let [ready, reconciling, stalled] =
+        RolloutState::of(snapshot, target, replicas, (order, bounds, recreation)).conditions();
     Progress {
         templates: target.change.templates.clone(),
         current_revision: current_revision(snapshot, target, replicas),

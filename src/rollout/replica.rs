@@ -4,16 +4,18 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::action::ApplyClaim;
+use super::anew::{Anew, anew};
 use super::kept::{self, KeptBack};
+use super::lowered::lowered;
 use super::readiness::{self, ClaimState};
 use super::snapshot::{PodManagement, PodView, Refusal, Seconds, SetView, Snapshot, Strategy};
-use super::target::Target;
+use super::target::{self, Target};
 use crate::claims::compatible::{differences, in_place};
 use crate::claims::retention::PodUid;
 use crate::claims::{Belongs, Claim, Foreign};
 use crate::templates::rules::Shrink;
 use crate::templates::show::shown;
-use crate::templates::{ClaimName, ClaimTemplate, FrozenChange, Quantity, keys};
+use crate::templates::{ClaimName, ClaimTemplate, FrozenChange};
 
 /// The revision of a Pod or a claim: outdated is A in the table of KEP-4650, updated is B.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,6 +98,8 @@ pub struct ClaimAssessment<'a> {
     pub at: At,
     /// The state of the claim.
     pub state: ClaimState,
+    /// What `ReCreate` means for the claim.
+    pub anew: Option<Anew>,
     /// True iff the gate keeps the Pod because of this claim.
     pub keeps_pod: bool,
     /// The reason for the state.
@@ -139,7 +143,7 @@ impl<'a> Replica<'a> {
             // Target::staged checked that every name is valid.
             let name = ClaimName::new(&template.name, &snapshot.set.name, ordinal).ok()?;
             let claim = snapshot.claims.get(name.as_str());
-            let frozen = snapshot.settings.immutable_fields;
+            let frozen = target::frozen(&snapshot.set, &snapshot.settings);
             let template = claim.map_or(Cow::Borrowed(template), |claim| in_place(template, claim, frozen));
             let mut assessment = ClaimAssessment {
                 name,
@@ -148,6 +152,7 @@ impl<'a> Replica<'a> {
                 pod_at,
                 at: At::Absent,
                 state: ClaimState::Missing,
+                anew: None,
                 keeps_pod: false,
                 reason: "NotFound".to_owned(),
                 message: "waiting for the StatefulSet controller to create it".to_owned(),
@@ -159,6 +164,15 @@ impl<'a> Replica<'a> {
                 let at_target = readiness::is_at(claim, template, &target.revision);
                 let mounting = mounting.get(claim.name.as_str()).map_or(&[][..], Vec::as_slice);
                 let foreign = snapshot.foreign(&assessment.name, claim, &belongs, mounting);
+                assessment.anew = if foreign.is_some() {
+                    None
+                } else if claim.terminating {
+                    claim.recreated_for.is_some().then_some(Anew::Begun)
+                } else if target::recreates(&snapshot.set) {
+                    anew(snapshot, template, claim, &target.revision)
+                } else {
+                    None
+                };
                 let failed = snapshot
                     .refusals
                     .get(&claim.uid)
@@ -166,6 +180,7 @@ impl<'a> Replica<'a> {
                     // know of it.
                     .filter(|failed| failed.revision == target.revision && kept.is_none());
                 assessment.judge(claim, at_target, foreign.as_ref(), failed, snapshot.now);
+                assessment.explain_anew(claim, mounting);
             }
             Some(assessment)
         });
@@ -195,6 +210,12 @@ impl<'a> Replica<'a> {
     pub fn is_unready(&self) -> bool {
         self.pod
             .is_some_and(|pod| pod.ready_since.is_none() && pod.deleted.is_none())
+    }
+
+    /// True iff a claim has to be deleted and created anew.
+    #[must_use]
+    pub fn is_deleted_next(&self) -> bool {
+        self.claims.iter().any(|claim| matches!(claim.anew, Some(Anew::Due(_))))
     }
 
     /// True iff the storage is working on a claim. Work of the node does not count, because it may wait for a Pod.
@@ -248,7 +269,7 @@ impl ClaimAssessment<'_> {
                 "Deleted".to_owned(),
                 "is being deleted".to_owned(),
             )
-        } else if at_target && !failed.is_some_and(|failed| failed.is_of_reply(claim)) {
+        } else if at_target && self.anew.is_none() && !failed.is_some_and(|failed| failed.is_of_reply(claim)) {
             let state = readiness::state_at_target(claim, &self.template);
             let (reason, message) = readiness::explain(state, claim, &self.template);
             (At::Updated, state, reason, message)
@@ -259,6 +280,13 @@ impl ClaimAssessment<'_> {
                 foreign.as_str().to_owned(),
                 foreign.to_string(),
             )
+        } else if let Some(anew) = &self.anew {
+            let state = if matches!(anew, Anew::Otherwise(_)) {
+                ClaimState::Refused
+            } else {
+                ClaimState::Pending
+            };
+            (At::Outdated, state, anew.reason().to_owned(), String::new())
         } else if let Some(change) = differences(&self.template, &claim.spec).next() {
             let (reason, message) = explain_difference(&change);
             (At::Outdated, ClaimState::Refused, reason, message)
@@ -285,11 +313,20 @@ impl ClaimAssessment<'_> {
         (self.at, self.state, self.reason, self.message) = (at, state, reason, message);
     }
 
+    /// The reason and the message of a claim that `ReCreate` deletes.
+    fn explain_anew(&mut self, claim: &Claim, mounting: &[&PodView]) {
+        let Some(anew) = &self.anew else {
+            return;
+        };
+        self.reason = anew.reason().to_owned();
+        self.message = anew.explain(claim, mounting);
+    }
+
     /// True iff the table requires an apply and the state of the claim permits it now.
     #[must_use]
     pub fn wants_apply(&self, now: Seconds) -> bool {
         let free = match self.state {
-            ClaimState::Pending => true,
+            ClaimState::Pending => self.anew.is_none(),
             ClaimState::Refused => self.retry_at.is_some_and(|retry_at| retry_at <= now),
             _ => false,
         };
@@ -356,30 +393,6 @@ impl ClaimAssessment<'_> {
             revision: target.revision.clone(),
         })
     }
-}
-
-/// Sizes are requested in steps of this number of bytes; most drivers round up to larger steps.
-pub const SIZE_STEP: u64 = 1 << 20;
-
-/// The lower size that takes back a growth of ours that was never reached (KEP-0661, KEP-1790): the wanted size, or the
-/// smallest size that the API server accepts, which is more than the capacity. So a claim that already has the wanted
-/// size requests one step more than its capacity.
-///
-/// A growth is ours if a previous apply of ours alone owns the size of the claim. A size that a human or an autoscaler
-/// requested stays.
-#[must_use]
-pub fn lowered(claim: &Claim, wanted: Quantity) -> Option<Quantity> {
-    let ours = claim.size_is_ours && claim.labels.contains_key(keys::REVISION);
-    let lowered = wanted.max(least_request(claim)?);
-    (ours && lowered < claim.request).then_some(lowered)
-}
-
-/// The smallest size to which the API server lets a larger request go down: one step more than the capacity. `None` if
-/// the capacity is not known.
-#[must_use]
-pub fn least_request(claim: &Claim) -> Option<Quantity> {
-    let steps = claim.capacity?.bytes().ok()? / SIZE_STEP;
-    Some(Quantity::from_bytes((steps + 1).checked_mul(SIZE_STEP)?))
 }
 
 /// Why a claim cannot be written at all: reason and message.

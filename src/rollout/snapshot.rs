@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::budget::Budgets;
 use super::idle::{Idle, MOST_CLAIMS};
 pub use super::time::Seconds;
+use super::volume_snapshot::ReCreateAnswers;
 use crate::api::Settings;
 pub use crate::claims::progress::{Modify, Resize, Trouble};
 use crate::claims::quota::Quotas;
@@ -32,6 +33,8 @@ pub struct Snapshot {
     pub write_refused: Option<(String, Seconds)>,
     /// Why the last eviction of a Pod was denied, and when to retry it.
     pub not_evicted: Option<(String, Seconds)>,
+    /// What was read for the update policy `ReCreate`.
+    pub recreate: ReCreateAnswers,
     /// The latest time at which the change can have been staged, by the clock of the API server; `None` if unknown.
     pub staged_at: Option<Seconds>,
     /// The set.
@@ -98,6 +101,8 @@ pub struct SetView {
     pub max_in_motion: Option<MaxInMotion>,
     /// The annotation `claim-rollout.io/restart`. An unknown value counts as `Never`.
     pub restart: Restart,
+    /// The annotation `claim-rollout.io/recreate-snapshot`: a VolumeSnapshotClass.
+    pub recreate_snapshot: Option<String>,
     /// `spec.minReadySeconds`
     pub min_ready_seconds: Seconds,
     /// True iff `status.observedGeneration` is `metadata.generation`.

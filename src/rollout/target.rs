@@ -3,7 +3,8 @@
 use super::idle::Idle;
 use super::snapshot::SetView;
 use crate::api::Settings;
-use crate::api::settings::Mode;
+use crate::api::settings::{Mode, ReCreate};
+use crate::templates::rules::Frozen;
 use crate::templates::show::path_of;
 use crate::templates::{ClaimName, ClaimTemplate, Diff, Revision, Rules, StagedChange, UpdatePolicy};
 
@@ -22,6 +23,22 @@ pub fn update_policy(set: &SetView) -> UpdatePolicy {
     set.update_policy
         .or(set.staged.as_ref().map(|change| change.update_policy))
         .unwrap_or_default()
+}
+
+/// True iff PVCs that cannot get the desired templates in place are deleted and created anew.
+#[must_use]
+pub fn recreates(set: &SetView) -> bool {
+    update_policy(set) == UpdatePolicy::ReCreate
+}
+
+/// Whether existing PVCs keep their immutable fields. Under `ReCreate` they do not: they are deleted.
+#[must_use]
+pub fn frozen(set: &SetView, settings: &Settings) -> Frozen {
+    if recreates(set) {
+        Frozen::Deny
+    } else {
+        settings.immutable_fields
+    }
 }
 
 impl<'a> Target<'a> {
@@ -77,8 +94,8 @@ impl<'a> Target<'a> {
         }
         match update_policy(set) {
             UpdatePolicy::OnClaimDelete => Err(Idle::OnClaimDelete),
-            UpdatePolicy::ReCreate => Err(Idle::ReCreate),
-            UpdatePolicy::InPlace => Ok(target),
+            UpdatePolicy::ReCreate if settings.recreate != ReCreate::Allowed => Err(Idle::ReCreate),
+            UpdatePolicy::InPlace | UpdatePolicy::ReCreate => Ok(target),
         }
     }
 }

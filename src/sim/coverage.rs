@@ -66,8 +66,12 @@ impl Coverage {
         let place = match action {
             Action::ApplyClaim(apply) => usize::from(apply.taken_back.is_some()),
             Action::SetStaged(_) => 2,
-            // No StatefulSet of the model sets `restart`.
-            Action::Evict(_) => return,
+            // No StatefulSet of the model sets `restart`, and those with `ReCreate` have a model of their own.
+            Action::Evict(_)
+            | Action::TakeSnapshot(_)
+            | Action::MarkClaim(_)
+            | Action::UnmarkClaim(_)
+            | Action::DeleteClaim(_) => return,
             Action::SetReady(set) => 3 + usize::from(set.ready.is_none()),
             Action::Event(event) => {
                 let reason = Reason::ALL.iter().position(|reason| *reason == event.reason);

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use claim_rollout::sim::{self, Effort, prove, replace, trust};
+use claim_rollout::sim::{self, Effort, prove, recreate, replace, trust};
 use clap::Parser;
 
 /// Test the decisions in a model of a cluster, with every known fault
@@ -63,11 +63,12 @@ fn run(arguments: &Arguments) -> ExitCode {
     let all = || {
         let tried = trust::prove(&effort, &report)?;
         let replaced = replace::prove(&effort, &report)?;
-        Ok((tried, replaced, prove(&effort, &report)?))
+        let created = recreate::prove(&effort, &report)?;
+        Ok((tried, replaced, created, prove(&effort, &report)?))
     };
     match all() {
-        Ok((tried, replaced, numbers)) => {
-            println!("{tried}\n{replaced}\n{numbers}");
+        Ok((tried, replaced, created, numbers)) => {
+            println!("{tried}\n{replaced}\n{created}\n{numbers}");
             ExitCode::SUCCESS
         }
         Err::<_, String>(trace) => {

@@ -25,6 +25,7 @@
 //! | `planted` | known bugs, to check that each is found |
 //! | `coverage`, `log` | coverage, and the log of a run |
 //! | [`dialogue`] | the model beside a real API server |
+//! | [`recreate`] | `ReCreate`, in a model of its own (S4, L8) |
 //! | [`replace`] | replacing a StatefulSet, in a model of its own (S17, L7) |
 //! | `trust` | requests of a user without rights on PVCs (S18) |
 //! | `run`, `trace` | the run that is part of the tests, and the trace of one schedule |
@@ -47,6 +48,7 @@ mod names;
 mod objects;
 mod plan_decision;
 mod planted;
+pub mod recreate;
 pub mod replace;
 mod rollout_adapter;
 mod run;

@@ -198,6 +198,11 @@ fn write(texts: &mut Texts, action: &Action) -> Option<Write> {
                 None => None,
             },
         },
-        Action::Evict(_) | Action::Event(_) => return None,
+        Action::Evict(_)
+        | Action::TakeSnapshot(_)
+        | Action::MarkClaim(_)
+        | Action::UnmarkClaim(_)
+        | Action::DeleteClaim(_)
+        | Action::Event(_) => return None,
     })
 }

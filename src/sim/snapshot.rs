@@ -19,6 +19,7 @@ use crate::claims::quota::Quota;
 use crate::json::{Map, Value};
 use crate::rollout::Refusal;
 use crate::rollout::snapshot::{self, PodManagement, Strategy, Trouble};
+use crate::rollout::volume_snapshot::ReCreateAnswers;
 use crate::rollout::{Budgets, Idle, PodView, Quotas, SetView, Sibling, Snapshot};
 use crate::templates::{
     MaxInMotion, ProgressDeadline, Ready, Restart, Revision, StagedChange, StagedError, Sync, keys,
@@ -50,6 +51,7 @@ pub(crate) fn snapshot(texts: &mut Texts, seen: &ControllerView) -> Snapshot {
         halted: seen.undone.and_then(halted),
         write_refused: None,
         not_evicted: None,
+        recreate: ReCreateAnswers::default(),
         staged_at: Some(STAGED),
         set: set_view(texts, &seen.set),
         claims: BTreeMap::new(),
@@ -190,6 +192,7 @@ fn set_view(texts: &mut Texts, set: &SetObject) -> SetView {
         sync: if spec.asynchronous { Sync::Async } else { Sync::LockStep },
         progress_deadline: ProgressDeadline::default(),
         restart: Restart::Never,
+        recreate_snapshot: None,
         max_in_motion: Some(MaxInMotion(spec.in_motion.into())),
         min_ready_seconds: spec.min_ready.into(),
         status_is_current: set.status.observed,
@@ -231,6 +234,10 @@ fn claim_view(texts: &mut Texts, slot: usize, claim: &ClaimObject) -> claims::Cl
             ClaimOwner::Other => vec![owner("Backup", 98)],
         },
         terminating: claim.terminating,
+        created: 0,
+        deleted: None,
+        finalizers: Vec::new(),
+        recreated_for: None,
         bound: claim.bound,
         spec: Arc::new(spec_of(texts, slot, claim.storage_class)),
         request: gi(claim.request),

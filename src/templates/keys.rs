@@ -34,6 +34,14 @@ pub const REVISION: &str = "claim-rollout.io/revision";
 /// The annotation on PVCs: when we modified the PVC in the last 24 hours, if its storage class has a budget for that
 /// (controller).
 pub const MODIFIED: &str = "claim-rollout.io/modified";
+/// The annotation on PVCs: the revision for which we delete the PVC, so that it is created anew (controller).
+pub const RECREATED_FOR: &str = "claim-rollout.io/recreated-for";
+/// The VolumeSnapshotClass of a snapshot of each PVC before it is deleted (user).
+pub const RECREATE_SNAPSHOT: &str = "claim-rollout.io/recreate-snapshot";
+/// The annotation on VolumeSnapshots: the StatefulSet of the PVC (controller).
+pub const SNAPSHOT_SET: &str = "claim-rollout.io/of-set";
+/// The annotation on VolumeSnapshots: the PVC (controller).
+pub const SNAPSHOT_CLAIM: &str = "claim-rollout.io/of-claim";
 /// The annotation on a revision of the history: the user who staged it last (controller).
 pub const BY: &str = "claim-rollout.io/by";
 /// The annotation on a revision of the history: the field manager of that request (controller).

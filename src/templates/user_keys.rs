@@ -19,13 +19,15 @@ pub enum Values {
     OneOf(&'static [&'static str]),
     /// A number from 1 to this, with its unit.
     UpTo(u32, &'static str),
+    /// The name of an object of this kind.
+    NameOf(&'static str),
 }
 
 /// Thirty days: the longest progress deadline, in seconds.
 const MONTH: u32 = 30 * 24 * 60 * 60;
 
 /// Every user annotation except `withdraw`, which names a revision and which the policy removes.
-pub const USER_KEYS: [UserKey; 7] = [
+pub const USER_KEYS: [UserKey; 8] = [
     UserKey::of(
         keys::UPDATE_POLICY,
         Values::OneOf(&["OnClaimDelete", "InPlace", "ReCreate"]),
@@ -33,6 +35,7 @@ pub const USER_KEYS: [UserKey; 7] = [
     UserKey::of(keys::SYNC, Values::OneOf(&["LockStep", "Async"])),
     UserKey::of(keys::REPLACE_SET, Values::OneOf(&["Never", "WhenComplete"])),
     UserKey::of(keys::RESTART, Values::OneOf(&["Never", "WhenNodeExpansionPends"])),
+    UserKey::of(keys::RECREATE_SNAPSHOT, Values::NameOf("VolumeSnapshotClass")),
     UserKey::of(keys::PAUSED, Values::OneOf(&["true", "false"])),
     UserKey::of(keys::PROGRESS_DEADLINE, Values::UpTo(MONTH, " seconds")),
     UserKey::of(keys::MAX_IN_MOTION, Values::UpTo(1000, "")),
@@ -53,6 +56,7 @@ impl Values {
                 let word = if text == "OnDelete" { "OnClaimDelete" } else { text };
                 words.contains(&word)
             }
+            Self::NameOf(_) => is_name(text),
             Self::UpTo(most, _) => text.parse().is_ok_and(|number| (1..=*most).contains(&number)),
         }
     }
@@ -62,15 +66,26 @@ impl Values {
     pub fn in_words(&self) -> String {
         match self {
             Self::OneOf(words) => "one of ".to_owned() + &words.join(", "),
+            Self::NameOf(kind) => format!("the name of a {kind}"),
             Self::UpTo(most, unit) => format!("1 to {most}{unit}"),
         }
     }
 }
 
+/// True iff the text can be the name of an object: a DNS subdomain.
+fn is_name(text: &str) -> bool {
+    let is_end = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit();
+    let ends = [text.bytes().next(), text.bytes().last()];
+    let mut bytes = text.bytes();
+    text.len() <= 253
+        && ends.into_iter().all(|end| end.is_some_and(is_end))
+        && bytes.all(|c| is_end(c) || matches!(c, b'-' | b'.'))
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::{MaxInMotion, ProgressDeadline, ReplaceSet, Restart, Sync, UpdatePolicy};
-    use super::{USER_KEYS, keys};
+    use super::{USER_KEYS, Values, keys};
 
     /// True iff the controller reads this value of the annotation.
     fn is_read(key: &str, text: &str) -> bool {
@@ -116,10 +131,24 @@ mod tests {
             "4294967296",
         ];
         for user_key in USER_KEYS {
+            if matches!(user_key.values, Values::NameOf(_)) {
+                continue;
+            }
             for text in texts {
                 let (allowed, read) = (user_key.values.allow(text), is_read(user_key.key, text));
                 assert_eq!(allowed, read, "{}: {text:?}", user_key.key);
             }
+        }
+    }
+
+    #[test]
+    fn name_of_an_object_is_a_dns_subdomain() {
+        let values = Values::NameOf("VolumeSnapshotClass");
+        for name in ["fast", "csi.fast-1", "0"] {
+            assert!(values.allow(name), "{name}");
+        }
+        for text in ["", "Fast", "-a", "a-", ".a", "a_b", "a b", "\u{e4}", &"a".repeat(254)] {
+            assert!(!values.allow(text), "{text}");
         }
     }
 
@@ -136,5 +165,6 @@ mod tests {
         assert_eq!(words(keys::SYNC), "one of LockStep, Async");
         assert_eq!(words(keys::PROGRESS_DEADLINE), "1 to 2592000 seconds");
         assert_eq!(words(keys::MAX_IN_MOTION), "1 to 1000");
+        assert_eq!(words(keys::RECREATE_SNAPSHOT), "the name of a VolumeSnapshotClass");
     }
 }

@@ -8,8 +8,9 @@ use super::rights::{Account, PolicyServer};
 use crate::cli::settings_in_use::is_our_policy;
 
 /// Values of the chart that install a manifest which is not installed by default.
-const VALUES: [(&str, &str); 2] = [
+const VALUES: [(&str, &str); 3] = [
     ("deploy/guard", " --set guard.enabled=true"),
+    ("deploy/recreate.yaml", " --set controller.reCreate=true"),
     ("deploy/replace-sets.yaml", " --set controller.replaceSets=true"),
 ];
 
@@ -80,7 +81,7 @@ impl Deployed {
     /// The name of the ServiceAccount that the Pods of this account use; that of the manifests without a Deployment.
     pub(crate) fn account(&self, account: Account) -> &str {
         let used = match account {
-            Account::Controller | Account::Replacing => &self.controller,
+            Account::Controller | Account::Replacing | Account::ReCreating => &self.controller,
             Account::Webhook => &self.webhook,
         };
         used.as_deref().unwrap_or(account.name())

@@ -28,7 +28,7 @@ use crate::cli::settings_in_use;
 use crate::controller::LEASE;
 use crate::controller::by_hand::{JOURNAL_LABEL, read_journal};
 use crate::controller::crd::ClaimRollout;
-use crate::templates::{ReplaceSet, keys};
+use crate::templates::{ReplaceSet, UpdatePolicy, keys};
 use crate::webhook::cluster::may;
 
 /// The number of SubjectAccessReviews at the same time.
@@ -52,6 +52,20 @@ fn asks(seen: &DriftSet) -> bool {
     wants.and_then(|text| text.parse().ok()) == Some(ReplaceSet::WhenComplete)
 }
 
+/// The account of the controller, once for each group of rights that these sets need.
+fn accounts_of_the_controller(sets: &[DriftSet]) -> Vec<Account> {
+    let replacing = sets.iter().any(asks).then_some(Account::Replacing);
+    let recreating = sets.iter().any(asks_recreate).then_some(Account::ReCreating);
+    let optional = replacing.into_iter().chain(recreating);
+    [Account::Controller].into_iter().chain(optional).collect()
+}
+
+/// True iff PVCs of the set may be deleted.
+fn asks_recreate(seen: &DriftSet) -> bool {
+    let policy = seen.annotations.get(keys::UPDATE_POLICY);
+    policy.and_then(|text| text.parse().ok()) == Some(UpdatePolicy::ReCreate)
+}
+
 fn milliseconds(millis: u64) -> Timestamp {
     let millis = i64::try_from(millis).ok();
     millis
@@ -71,8 +85,7 @@ impl Installation {
         let definition = self.definition().await;
         let webhooks = self.webhooks().await;
         let is_built_in = |webhooks: &Vec<InstalledWebhook>| webhooks.iter().any(|webhook| webhook.by == By::BuiltIn);
-        let mut accounts = vec![Account::Controller];
-        accounts.extend(sets.iter().any(asks).then_some(Account::Replacing));
+        let mut accounts = accounts_of_the_controller(&sets);
         accounts.extend(webhooks.as_ref().is_ok_and(is_built_in).then_some(Account::Webhook));
         let deployed = readable("deployments", self.deployments().await, &mut unread)?.unwrap_or_default();
         let mut lacking = Vec::new();

@@ -14,6 +14,8 @@ pub(crate) enum Account {
     Controller,
     /// The same, where it replaces StatefulSets.
     Replacing,
+    /// The same, where it deletes PVCs for the update policy `ReCreate`.
+    ReCreating,
     /// The account of `claim-rollout webhook`.
     Webhook,
 }
@@ -45,7 +47,7 @@ impl Account {
     /// The name of the account in the manifests.
     pub(crate) const fn name(self) -> &'static str {
         match self {
-            Self::Controller | Self::Replacing => "claim-rollout-controller",
+            Self::Controller | Self::Replacing | Self::ReCreating => "claim-rollout-controller",
             Self::Webhook => "claim-rollout-webhook",
         }
     }
@@ -54,6 +56,7 @@ impl Account {
         match self {
             Self::Controller => "deploy/controller/rbac.yaml",
             Self::Replacing => "deploy/replace-sets.yaml",
+            Self::ReCreating => "deploy/recreate.yaml",
             Self::Webhook => "deploy/webhook/rbac.yaml",
         }
     }
@@ -66,6 +69,10 @@ impl Account {
                 let by_hand = restore.by_hand();
                 restore.by(by_hand + ", or controller.replaceSets=true in the chart")
             }
+            Self::ReCreating => {
+                let by_hand = restore.by_hand();
+                restore.by(by_hand + ", or controller.reCreate=true in the chart")
+            }
             Self::Controller | Self::Webhook => restore,
         }
     }
@@ -74,6 +81,7 @@ impl Account {
         match self {
             Self::Controller => include_str!("../../../deploy/controller/rbac.yaml"),
             Self::Replacing => include_str!("../../../deploy/replace-sets.yaml"),
+            Self::ReCreating => include_str!("../../../deploy/recreate.yaml"),
             Self::Webhook => include_str!("../../../deploy/webhook/rbac.yaml"),
         }
     }
@@ -306,6 +314,14 @@ mod tests {
         ] {
             assert!(replacing.contains(&(right.to_owned(), at_home)), "{right}");
         }
+        let recreating = rights(Account::ReCreating);
+        let expected = [
+            "delete persistentvolumeclaims",
+            "create pods/eviction",
+            "get volumesnapshots.snapshot.storage.k8s.io",
+            "create volumesnapshots.snapshot.storage.k8s.io",
+        ];
+        assert_eq!(recreating, expected.map(|right| (right.to_owned(), false)));
         let webhook = rights(Account::Webhook);
         assert!(webhook.contains(&("get secrets/claim-rollout-webhook".to_owned(), true)));
         assert!(webhook.contains(&("create subjectaccessreviews.authorization.k8s.io".to_owned(), false)));

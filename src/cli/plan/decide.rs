@@ -18,6 +18,7 @@ use crate::api::ReadyReason;
 use crate::cli::recorded::Recorded;
 use crate::controller::objects;
 use crate::rollout::snapshot::Strategy;
+use crate::rollout::volume_snapshot::ReCreateAnswers;
 use crate::rollout::{Budgets, Quotas, Snapshot, Target, plan};
 use crate::templates::{ClaimTemplate, Diff, Phase, Revision, Sync};
 
@@ -231,6 +232,7 @@ fn snapshot(inputs: &Inputs<'_>, live: &Value, stored: &Value) -> anyhow::Result
         halted: None,
         write_refused: None,
         not_evicted: None,
+        recreate: ReCreateAnswers::default(),
         staged_at: None,
         set,
         claims,

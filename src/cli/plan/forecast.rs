@@ -51,9 +51,12 @@ pub(crate) fn forecast(
     for _ in 0..most {
         time_passes(&mut snapshot);
         let actions = plan(&snapshot).actions;
-        let writes = actions
-            .into_iter()
-            .filter(|action| !matches!(action, Action::Event(_) | Action::Evict(_)));
+        let writes = actions.into_iter().filter(|action| {
+            matches!(
+                action,
+                Action::ApplyClaim(_) | Action::SetReady(_) | Action::SetStaged(_)
+            )
+        });
         let mut wrote = false;
         for action in writes {
             wrote = true;
@@ -67,8 +70,8 @@ pub(crate) fn forecast(
                 },
                 Action::SetReady(ready) => snapshot.set.ready = ready.ready,
                 Action::SetStaged(change) => snapshot.set.staged = change.change,
-                // Not a write: filtered out above.
-                Action::Evict(_) | Action::Event(_) => {}
+                // Filtered out above.
+                _ => {}
             }
         }
         let replaced = replace(&mut snapshot);

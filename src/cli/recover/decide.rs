@@ -10,7 +10,7 @@ use crate::claims::compatible::recoverable;
 use crate::claims::retention::PodUid;
 use crate::claims::{Belongs, Claim, foreign};
 use crate::cli::drift::find::named;
-use crate::rollout::replica::{least_request, lowered};
+use crate::rollout::lowered::{least_request, lowered};
 use crate::rollout::target::update_policy;
 use crate::rollout::{SetView, Target};
 use crate::templates::rules::Shrink;

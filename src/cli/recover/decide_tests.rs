@@ -331,7 +331,7 @@ fn summary_names_the_worst() {
 #[test]
 fn staged_size_is_the_smallest_that_is_accepted() {
     use crate::claims::compatible::recoverable;
-    use crate::rollout::replica::SIZE_STEP;
+    use crate::rollout::lowered::SIZE_STEP;
     use crate::templates::Quantity;
 
     for capacities in [[1, 1, 1], [1, 2, 3], [5, 3, 4], [9, 1, 9]] {

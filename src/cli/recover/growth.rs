@@ -5,8 +5,8 @@ use serde::Serialize;
 use crate::claims::Claim;
 use crate::claims::progress::{Resize, Trouble};
 use crate::rollout::ClaimState;
+use crate::rollout::lowered::least_request;
 use crate::rollout::readiness::{explain, has_capacity, is_infeasible, needs_pod, state_at_target};
-use crate::rollout::replica::least_request;
 use crate::templates::{ClaimTemplate, Quantity};
 
 /// What the growth of a claim has come to.

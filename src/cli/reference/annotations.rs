@@ -5,12 +5,13 @@ use crate::templates::keys;
 use crate::templates::user_keys::USER_KEYS;
 
 /// Every annotation that users set, with its default and its meaning.
-const OF_USERS: [(&str, &str, &str); 8] = [
+const OF_USERS: [(&str, &str, &str); 9] = [
     (
         keys::UPDATE_POLICY,
         "setting [`defaultUpdatePolicy`](settings.md#defaultupdatepolicy)",
         "`InPlace`: existing PVCs follow. `OnClaimDelete` (as in KEP-4650): only PVCs that are created from now on get the \
-         desired templates. If you set `InPlace` later, existing PVCs follow. `ReCreate` is not carried out",
+         desired templates. If you set `InPlace` later, existing PVCs follow. `ReCreate`: PVCs that cannot follow in place are \
+         [deleted with their data and created anew](recreate.md), one replica at a time",
     ),
     (
         keys::SYNC,
@@ -31,6 +32,12 @@ const OF_USERS: [(&str, &str, &str); 8] = [
         "`WhenNodeExpansionPends`: the controller evicts a Pod whose node has not grown the file system for a minute, so \
          that the volume is mounted again. It evicts one Pod at a time, and only while all others are available. The \
          controller needs [the right to evict](../deploy/evict-pods.yaml) (chart: `controller.evictPods`)",
+    ),
+    (
+        keys::RECREATE_SNAPSHOT,
+        "none",
+        "with `ReCreate`: the controller creates a VolumeSnapshot of each PVC, and deletes the PVC only when it is \
+         [ready](recreate.md#snapshots)",
     ),
     (
         keys::PAUSED,
@@ -59,7 +66,7 @@ const OF_USERS: [(&str, &str, &str); 8] = [
 ];
 
 /// Every other annotation and label: key, kind of object, writer, meaning.
-const OF_PROGRAMS: [(&str, &str, &str, &str); 9] = [
+const OF_PROGRAMS: [(&str, &str, &str, &str); 12] = [
     (
         keys::STAGED,
         "annotation on StatefulSets",
@@ -98,6 +105,24 @@ const OF_PROGRAMS: [(&str, &str, &str, &str); 9] = [
          [budget](commands.md#budgets-of-storage-classes)",
     ),
     (
+        keys::RECREATED_FOR,
+        "annotation on PVCs",
+        "controller",
+        "the revision for which the controller deletes the PVC, so that it is [created anew](recreate.md)",
+    ),
+    (
+        keys::SNAPSHOT_SET,
+        "annotation on VolumeSnapshots",
+        "controller",
+        "the StatefulSet of the PVC",
+    ),
+    (
+        keys::SNAPSHOT_CLAIM,
+        "annotation on VolumeSnapshots",
+        "controller",
+        "the PVC",
+    ),
+    (
         keys::BY,
         "annotation on ControllerRevisions",
         "controller",
@@ -123,7 +148,13 @@ pub(super) fn of_users() -> String {
         let values = USER_KEYS.into_iter().find(|known| known.key == key);
         let values = values.map_or_else(
             || "a revision (`kubectl get claimrollouts` shows it)".to_owned(),
-            |known| known.values.in_words().replace("one of ", ""),
+            |known| {
+                known
+                    .values
+                    .in_words()
+                    .replace("one of ", "")
+                    .replace("the name of a ", "a ")
+            },
         );
         vec![code(key), values, default.to_owned(), meaning.to_owned()]
     });

@@ -115,9 +115,10 @@ const fn event(reason: EventReason) -> (&'static str, &'static str) {
             "StatefulSet, PVC",
             "the PVC does not belong to the StatefulSet, so it is left alone",
         ),
+        EventReason::ClaimDeleted => ("StatefulSet, PVC", "the PVC was deleted, so that it is created anew"),
         EventReason::PodEvicted => (
             "StatefulSet, PVC",
-            "the Pod was evicted, so that its volumes are mounted again",
+            "the Pod was evicted, so that its volumes are mounted again or its PVC is created anew",
         ),
         EventReason::ClaimRolloutStalled => ("StatefulSet", "the rollout needs help; the message contains the reason"),
         EventReason::ClaimRolloutNotWritten => (

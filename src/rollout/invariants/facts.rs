@@ -25,6 +25,7 @@ pub enum Rule {
     L1,
     L4,
     L5,
+    L8,
 }
 
 /// A broken guarantee.

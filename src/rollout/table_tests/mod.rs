@@ -18,6 +18,8 @@ mod pods;
 mod quiet;
 mod quotas;
 mod recover;
+mod recreate;
+mod recreate_steps;
 mod replies;
 mod restart;
 mod scope;
@@ -42,9 +44,18 @@ fn nudge(web: &Snapshot, ordinal: Option<u32>) -> Action {
 /// All actions, each as a short text for its whole value: `grow 2` applies `data-web-2`, `nudge 2` names its Pod in the
 /// annotation `ready`, and an Event is its reason.
 fn done(web: &Snapshot) -> String {
-    let texts = plan(web).actions.into_iter().map(|action| match action {
+    let texts = plan(web).actions.into_iter().map(|action| text(web, action));
+    texts.collect::<Vec<_>>().join(", ")
+}
+
+fn text(web: &Snapshot, action: Action) -> String {
+    match action {
         Action::Event(EventNotice { reason, .. }) => reason.as_str().to_owned(),
         Action::Evict(evict) => evict.pod.replace("web-", "evict "),
+        Action::TakeSnapshot(take) => format!("snapshot {}", take.of.name),
+        Action::MarkClaim(claim) => format!("mark {}", claim.name),
+        Action::UnmarkClaim(claim) => format!("unmark {}", claim.name),
+        Action::DeleteClaim(claim) => format!("delete {}", claim.name),
         action if action == complete(web) => "complete".to_owned(),
         action if action == nudge(web, None) => "nudge none".to_owned(),
         action => {
@@ -56,8 +67,7 @@ fn done(web: &Snapshot) -> String {
                 _ => format!("{action:?}"),
             }
         }
-    });
-    texts.collect::<Vec<_>>().join(", ")
+    }
 }
 
 /// Gives the Pod of the highest replica this revision. The update revision is `web-1`.

@@ -95,7 +95,11 @@ impl SmallCluster {
                         self.writes.changes += 1;
                         self.web.set.staged = change.change;
                     }
-                    Action::Evict(evict) => panic!("nobody asked for {evict:?}"),
+                    Action::Evict(_)
+                    | Action::TakeSnapshot(_)
+                    | Action::MarkClaim(_)
+                    | Action::UnmarkClaim(_)
+                    | Action::DeleteClaim(_) => panic!("nobody asked for {action:?}"),
                     // Emitted with the report.
                     Action::Event(_) => events += 1,
                 }

@@ -1,0 +1,253 @@
+//! Executes the steps of the update policy `ReCreate`, and reads what its decisions ask for.
+
+use kube::ResourceExt;
+use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, GroupVersionKind, Patch, PostParams, Preconditions};
+use serde_json::{Value, json};
+
+use super::api_calls::{self, ApiOutcome};
+use super::context::Context;
+use super::slim_claim::Applied;
+use super::slim_set::SlimSet;
+use super::undone::Undone;
+use super::writes::RoundOutcome;
+use crate::rollout::volume_snapshot::{
+    EvictionAnswer, ReCreateAnswers, ReCreateQuestion, VolumeSnapshot, VolumeSnapshotAnswer,
+};
+use crate::rollout::{ClaimOf, EventNotice, Reason, Seconds, TakeSnapshot};
+use crate::templates::keys;
+
+/// Where to get missing rights.
+const RIGHTS: &str = "the rights are in deploy/recreate.yaml (chart: controller.reCreate)";
+
+impl Context {
+    /// Answers a question of the decision. Nothing is cached: what follows cannot be undone.
+    pub(super) async fn answer(&self, set: &SlimSet, question: &ReCreateQuestion, answers: &mut ReCreateAnswers) {
+        let namespace = set.namespace().unwrap_or_default();
+        match question {
+            ReCreateQuestion::Eviction { pod, uid } => {
+                let outcome = self.post_eviction(&namespace, [pod, uid], true).await;
+                let answer = match outcome {
+                    ApiOutcome::Done(()) => EvictionAnswer::Allowed,
+                    ApiOutcome::Conflict | ApiOutcome::NotFound => {
+                        EvictionAnswer::NotNow("the Pod has changed".to_owned())
+                    }
+                    ApiOutcome::Unsure { why, .. } => EvictionAnswer::NotNow(why),
+                    ApiOutcome::Denied { cause, message, .. } => EvictionAnswer::Denied(explained(&cause, message)),
+                };
+                answers.eviction = Some((uid.clone(), answer));
+            }
+            ReCreateQuestion::VolumeSnapshot(name) => {
+                let answer = match api_calls::call(self.volume_snapshots(&namespace).get(name)).await {
+                    ApiOutcome::Done(found) => VolumeSnapshotAnswer::Found(view(&found)),
+                    ApiOutcome::Conflict | ApiOutcome::NotFound => VolumeSnapshotAnswer::Absent,
+                    ApiOutcome::Unsure { why, .. } => VolumeSnapshotAnswer::Unreadable(why),
+                    ApiOutcome::Denied { cause, message, .. } => {
+                        VolumeSnapshotAnswer::Unreadable(explained(&cause, message))
+                    }
+                };
+                answers.volume_snapshots.insert(name.clone(), answer);
+            }
+        }
+    }
+
+    /// Why the last step was denied, and when it is retried.
+    pub(super) fn not_recreated(&self, set: &SlimSet) -> Option<(String, Seconds)> {
+        let now = (self.clock)();
+        let denied = self.remembered(set, |memory| memory.not_recreated.clone()).flatten()?;
+        let retry_at = denied.retry_at(now);
+        Some((denied.what, retry_at))
+    }
+
+    /// Creates a VolumeSnapshot.
+    pub(super) async fn take_snapshot(&self, set: &SlimSet, take: &TakeSnapshot) -> RoundOutcome {
+        let snapshots = self.volume_snapshots(&set.namespace().unwrap_or_default());
+        let sent: DynamicObject = match serde_json::from_value(volume_snapshot(take)) {
+            Ok(sent) => sent,
+            Err(error) => return self.step_denied(set, error.to_string()),
+        };
+        let post = PostParams {
+            field_manager: Some(super::FIELD_MANAGER.to_owned()),
+            ..PostParams::default()
+        };
+        let outcome = api_calls::call(snapshots.create(&post, &sent)).await;
+        log_step(set, &take.of, "create VolumeSnapshot", outcome.as_str());
+        match outcome {
+            // Another controller has created it.
+            ApiOutcome::Done(_) | ApiOutcome::Conflict => self.step_done(set),
+            ApiOutcome::NotFound => {
+                let why = "the cluster has no VolumeSnapshots (snapshot.storage.k8s.io/v1)".to_owned();
+                self.step_failed(set, &format!("create VolumeSnapshot of {}", take.of.name), None, why)
+            }
+            outcome => self.step_unsure(set, &format!("create VolumeSnapshot of {}", take.of.name), outcome),
+        }
+    }
+
+    /// Marks a PVC before it is deleted, or removes the mark.
+    pub(super) async fn mark_claim(&self, set: &SlimSet, claim: &ClaimOf, is_marked: bool) -> RoundOutcome {
+        let claims: Api<Applied> = Api::namespaced(self.client.clone(), &set.namespace().unwrap_or_default());
+        let body = mark(claim, is_marked);
+        let outcome = api_calls::call(claims.patch(&claim.name, &api_calls::merge(), &Patch::Merge(&body))).await;
+        let what = if is_marked {
+            "mark PVC"
+        } else {
+            "remove the mark of PVC"
+        };
+        log_step(set, claim, what, outcome.as_str());
+        match outcome {
+            ApiOutcome::Done(reply) => self.claim_changed(set, reply),
+            ApiOutcome::Conflict | ApiOutcome::NotFound => RoundOutcome::Overtaken,
+            outcome => self.step_unsure(set, &format!("{what} {}", claim.name), outcome),
+        }
+    }
+
+    /// Deletes a PVC, unless it has changed since it was read. Kubernetes keeps it while its Pod runs.
+    pub(super) async fn delete_claim(&self, set: &SlimSet, claim: &ClaimOf) -> RoundOutcome {
+        let claims: Api<Applied> = Api::namespaced(self.client.clone(), &set.namespace().unwrap_or_default());
+        let outcome = api_calls::call(claims.delete(&claim.name, &delete(claim))).await;
+        log_step(set, claim, "delete PVC", outcome.as_str());
+        match outcome {
+            ApiOutcome::Done(reply) => {
+                self.emit(set, &deleted(set, claim)).await;
+                match reply.left() {
+                    Some(claim) => self.claim_changed(set, claim),
+                    // No Pod used it. The watch will show that it does not exist.
+                    None => RoundOutcome::Overtaken,
+                }
+            }
+            ApiOutcome::Conflict | ApiOutcome::NotFound => RoundOutcome::Overtaken,
+            outcome => self.step_unsure(set, &format!("delete {}", claim.name), outcome),
+        }
+    }
+
+    /// Stores the reply to a write, which the watch may not show yet.
+    fn claim_changed(&self, set: &SlimSet, reply: Applied) -> RoundOutcome {
+        match reply.read {
+            Ok(claim) => {
+                self.remember(set, |memory| memory.applied(claim));
+                self.step_done(set)
+            }
+            Err(_) => RoundOutcome::Overtaken,
+        }
+    }
+
+    fn step_done(&self, set: &SlimSet) -> RoundOutcome {
+        self.remember(set, |memory| memory.not_recreated = None);
+        RoundOutcome::DecideAgain
+    }
+
+    fn step_unsure<T>(&self, set: &SlimSet, what: &str, outcome: ApiOutcome<T>) -> RoundOutcome {
+        match outcome {
+            ApiOutcome::Denied { cause, message, .. } => self.step_failed(set, what, Some(&cause), message),
+            ApiOutcome::Unsure { why, .. } => self.step_failed(set, what, None, why),
+            ApiOutcome::Done(_) | ApiOutcome::Conflict | ApiOutcome::NotFound => RoundOutcome::Overtaken,
+        }
+    }
+
+    /// Notes that a step failed: the status reports it, and it is retried later.
+    fn step_failed(&self, set: &SlimSet, what: &str, cause: Option<&str>, why: String) -> RoundOutcome {
+        self.step_denied(
+            set,
+            format!("failed to {what}: {}", explained(cause.unwrap_or_default(), why)),
+        )
+    }
+
+    fn step_denied(&self, set: &SlimSet, why: String) -> RoundOutcome {
+        let now = (self.clock)();
+        self.remember(set, |memory| {
+            memory.not_recreated = Some(Undone::again(memory.not_recreated.as_ref(), why, now));
+        });
+        RoundOutcome::DecideAgain
+    }
+
+    fn volume_snapshots(&self, namespace: &str) -> Api<DynamicObject> {
+        let kind = GroupVersionKind::gvk("snapshot.storage.k8s.io", "v1", "VolumeSnapshot");
+        let resource = ApiResource::from_gvk_with_plural(&kind, "volumesnapshots");
+        Api::namespaced_with(self.client.clone(), namespace, &resource)
+    }
+}
+
+/// The message of a denial; of a missing right, with the place where to get it.
+fn explained(cause: &str, message: String) -> String {
+    if cause == "Forbidden" {
+        format!("{message}; {RIGHTS}")
+    } else {
+        message
+    }
+}
+
+fn log_step(set: &SlimSet, claim: &ClaimOf, what: &str, outcome: &str) {
+    let (namespace, revision) = (set.namespace(), claim.revision.as_str());
+    tracing::info!(
+        namespace,
+        set = set.name_any(),
+        claim = claim.name,
+        uid = claim.uid,
+        revision,
+        outcome,
+        "{what}"
+    );
+}
+
+/// The body of the patch that marks a PVC, or removes the mark.
+fn mark(claim: &ClaimOf, is_marked: bool) -> Value {
+    let mark = is_marked.then_some(claim.revision.as_str());
+    json!({"metadata": {
+        "uid": claim.uid,
+        "resourceVersion": claim.resource_version,
+        "annotations": {keys::RECREATED_FOR: mark},
+    }})
+}
+
+/// The options of the deletion of a PVC.
+fn delete(claim: &ClaimOf) -> DeleteParams {
+    DeleteParams {
+        preconditions: Some(Preconditions {
+            uid: Some(claim.uid.clone()),
+            resource_version: Some(claim.resource_version.clone()),
+        }),
+        ..DeleteParams::default()
+    }
+}
+
+/// The VolumeSnapshot of a PVC.
+fn volume_snapshot(take: &TakeSnapshot) -> Value {
+    json!({
+        "apiVersion": "snapshot.storage.k8s.io/v1",
+        "kind": "VolumeSnapshot",
+        "metadata": {
+            "name": take.name,
+            "labels": {keys::REVISION: take.of.revision.as_str()},
+            "annotations": {keys::SNAPSHOT_SET: take.set, keys::SNAPSHOT_CLAIM: take.of.name},
+        },
+        "spec": {
+            "volumeSnapshotClassName": take.class,
+            "source": {"persistentVolumeClaimName": take.of.name},
+        },
+    })
+}
+
+fn view(found: &DynamicObject) -> VolumeSnapshot {
+    let text = |path: &str| found.data.pointer(path).and_then(Value::as_str).map(str::to_owned);
+    VolumeSnapshot {
+        claim: text("/spec/source/persistentVolumeClaimName").unwrap_or_default(),
+        terminating: found.metadata.deletion_timestamp.is_some(),
+        is_ready: found.data.pointer("/status/readyToUse") == Some(&Value::Bool(true)),
+        error: text("/status/error/message"),
+    }
+}
+
+fn deleted(set: &SlimSet, claim: &ClaimOf) -> EventNotice {
+    EventNotice {
+        set_uid: set.uid().unwrap_or_default(),
+        claim: Some((claim.name.clone(), claim.uid.clone())),
+        reason: Reason::ClaimDeleted,
+        message: format!(
+            "deleted {} ({}), so that it is created anew at revision {}",
+            claim.name, claim.uid, claim.revision
+        ),
+    }
+}
+
+#[cfg(test)]
+#[path = "recreating_tests.rs"]
+mod tests;

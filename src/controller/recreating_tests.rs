@@ -1,0 +1,97 @@
+use kube::api::DynamicObject;
+use serde_json::json;
+
+use super::{delete, explained, mark, view, volume_snapshot};
+use crate::rollout::volume_snapshot::VolumeSnapshot;
+use crate::rollout::{ClaimOf, TakeSnapshot};
+use crate::templates::Revision;
+
+fn claim() -> ClaimOf {
+    ClaimOf {
+        name: "data-web-2".to_owned(),
+        uid: "u2".to_owned(),
+        resource_version: "7".to_owned(),
+        revision: Revision::from_text("6c9f7d5b84"),
+    }
+}
+
+#[test]
+fn writes_of_a_re_creation_name_uid_and_version() {
+    let preconditions = delete(&claim()).preconditions.expect("preconditions");
+    assert_eq!(preconditions.uid.as_deref(), Some("u2"));
+    assert_eq!(preconditions.resource_version.as_deref(), Some("7"));
+    for (is_marked, value) in [(true, json!("6c9f7d5b84")), (false, json!(null))] {
+        let expected = json!({"metadata": {
+            "uid": "u2", "resourceVersion": "7",
+            "annotations": {"claim-rollout.io/recreated-for": value},
+        }});
+        assert_eq!(mark(&claim(), is_marked), expected);
+    }
+}
+
+#[test]
+fn volume_snapshot_names_its_claim_set_and_revision() {
+    let take = TakeSnapshot {
+        name: "u2-6c9f7d5b84".to_owned(),
+        class: "fast".to_owned(),
+        set: "web".to_owned(),
+        of: claim(),
+    };
+    let expected = json!({
+        "apiVersion": "snapshot.storage.k8s.io/v1",
+        "kind": "VolumeSnapshot",
+        "metadata": {
+            "name": "u2-6c9f7d5b84",
+            "labels": {"claim-rollout.io/revision": "6c9f7d5b84"},
+            "annotations": {"claim-rollout.io/of-set": "web", "claim-rollout.io/of-claim": "data-web-2"},
+        },
+        "spec": {"volumeSnapshotClassName": "fast", "source": {"persistentVolumeClaimName": "data-web-2"}},
+    });
+    assert_eq!(volume_snapshot(&take), expected);
+}
+
+#[test]
+fn volume_snapshot_is_ready_only_by_its_status() {
+    let of = |status: serde_json::Value| {
+        let object = json!({
+            "apiVersion": "snapshot.storage.k8s.io/v1", "kind": "VolumeSnapshot", "metadata": {"name": "s"},
+            "spec": {"source": {"persistentVolumeClaimName": "data-web-2"}}, "status": status,
+        });
+        view(&serde_json::from_value::<DynamicObject>(object).expect("an object"))
+    };
+    let found = VolumeSnapshot {
+        claim: "data-web-2".to_owned(),
+        ..VolumeSnapshot::default()
+    };
+    let ready = VolumeSnapshot {
+        is_ready: true,
+        ..found.clone()
+    };
+    let failed = VolumeSnapshot {
+        error: Some("no space".to_owned()),
+        ..found.clone()
+    };
+    for (row, status, expected) in [
+        ("no status", json!(null), &found),
+        ("not ready", json!({"readyToUse": false}), &found),
+        ("no boolean", json!({"readyToUse": "true"}), &found),
+        ("ready", json!({"readyToUse": true}), &ready),
+        (
+            "an error",
+            json!({"readyToUse": false, "error": {"message": "no space"}}),
+            &failed,
+        ),
+    ] {
+        assert_eq!(of(status), *expected, "{row}");
+    }
+}
+
+#[test]
+fn missing_right_names_the_manifest() {
+    let text = explained("Forbidden", "cannot delete".to_owned());
+    assert_eq!(
+        text,
+        "cannot delete; the rights are in deploy/recreate.yaml (chart: controller.reCreate)"
+    );
+    assert_eq!(explained("Invalid", "no".to_owned()), "no");
+}

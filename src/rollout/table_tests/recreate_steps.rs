@@ -1,0 +1,438 @@
+//! `ReCreate`: the steps for a replica, and every state of the world in which a crash can leave it.
+
+use super::recreate::{Row, check_rows, created_anew, of_class, reclassed};
+use super::{done, unready};
+use crate::rollout::fixtures::template;
+use crate::rollout::snapshot::{PodManagement, Snapshot};
+use crate::rollout::volume_snapshot::EvictionAnswer;
+use crate::rollout::{Action, EvictReason, plan};
+use crate::templates::{Phase, UpdatePolicy, keys};
+
+fn marked(web: &mut Snapshot, name: &str) {
+    let revision = web.target().to_string();
+    web.claim(name).recreated_for = Some(revision);
+}
+
+/// We have deleted the PVC, and its Pod keeps it.
+fn deleted(web: &mut Snapshot, name: &str) {
+    marked(web, name);
+    web.claim(name).terminating = true;
+    web.claim(name).deleted = Some(960);
+    web.claim(name).finalizers = vec!["kubernetes.io/pvc-protection".to_owned()];
+}
+
+fn evicted(web: &mut Snapshot) {
+    deleted(web, "data-web-2");
+    web.pods.get_mut("web-2").expect("a Pod").deleted = Some(1030);
+    web.pods.get_mut("web-2").expect("a Pod").ready_since = None;
+}
+
+fn may_evict(web: &mut Snapshot, ordinal: u32) {
+    web.recreate.eviction = Some((format!("web-{ordinal}-uid"), EvictionAnswer::Allowed));
+}
+
+/// Two templates: `data` and `logs`, both with another class.
+fn two(web: &mut Snapshot) {
+    let mut logs = of_class("slow", "1Gi");
+    logs.name = "logs".to_owned();
+    web.set.live.push(logs);
+    let mut logs = of_class("fast", "1Gi");
+    logs.name = "logs".to_owned();
+    web.stage(vec![of_class("fast", "1Gi"), logs]);
+    for ordinal in 0..3 {
+        web.add_claim("logs", ordinal);
+        web.claim(&format!("logs-web-{ordinal}")).created = 800;
+        web.add_pod(ordinal);
+    }
+}
+
+const STEPS: &[Row] = &[
+    ("nothing was done", |_| {}, "mark data-web-2", ""),
+    ("marked", |web| marked(web, "data-web-2"), "delete data-web-2", ""),
+    (
+        "marked for another revision",
+        |web| web.claim("data-web-2").recreated_for = Some("older".to_owned()),
+        "unmark data-web-2",
+        "",
+    ),
+    (
+        "marked, and now an obstacle",
+        |web| {
+            marked(web, "data-web-2");
+            unready(web, 1);
+        },
+        "",
+        "web-2 waits to be re-created: Pod web-1 is not Ready",
+    ),
+    (
+        "marked, and now paused",
+        |web| {
+            marked(web, "data-web-2");
+            web.set.paused = true;
+        },
+        "",
+        "Paused",
+    ),
+    ("deleted", |web| deleted(web, "data-web-2"), "evict 2", ""),
+    (
+        "deleted, and the controller was never asked about the eviction",
+        |web| {
+            deleted(web, "data-web-2");
+            web.recreate.eviction = None;
+        },
+        "evict 2",
+        "",
+    ),
+    (
+        "deleted, and now another Pod is not Ready: the Pod runs on",
+        |web| {
+            deleted(web, "data-web-2");
+            unready(web, 0);
+        },
+        "",
+        "web-2 waits to be re-created: Pod web-2 is evicted when all others are there: Pod web-0 is not Ready",
+    ),
+    (
+        "deleted, and the eviction was denied",
+        |web| {
+            deleted(web, "data-web-2");
+            web.not_evicted = Some(("the budget".to_owned(), 1001));
+        },
+        "",
+        "web-2 waits to be re-created: failed to evict Pod web-2: the budget",
+    ),
+    (
+        "deleted, and the retry of the eviction is due",
+        |web| {
+            deleted(web, "data-web-2");
+            web.not_evicted = Some(("the budget".to_owned(), 1000));
+        },
+        "evict 2",
+        "",
+    ),
+    (
+        "deleted, and now paused: it is finished",
+        |web| {
+            deleted(web, "data-web-2");
+            web.set.paused = true;
+        },
+        "evict 2",
+        "Paused",
+    ),
+    (
+        "deleted, and now InPlace: it is finished",
+        |web| {
+            deleted(web, "data-web-2");
+            web.set.update_policy = Some(UpdatePolicy::InPlace);
+            web.stage(vec![of_class("slow", "1Gi")]);
+        },
+        "apply data-web-1 1Gi, evict 2",
+        "",
+    ),
+    (
+        "deleted by somebody else: no reason to evict",
+        |web| web.claim("data-web-2").terminating = true,
+        "",
+        "waiting: data-web-2 is Terminating: is being deleted",
+    ),
+    (
+        "deleted, but the PVC does not belong to the set",
+        |web| {
+            deleted(web, "data-web-2");
+            web.claim("data-web-2")
+                .labels
+                .insert("app".to_owned(), "other".to_owned());
+        },
+        "",
+        "",
+    ),
+    (
+        "the watch of PVCs is late: this Pod uses the next one",
+        |web| {
+            deleted(web, "data-web-2");
+            web.pods.get_mut("web-2").expect("a Pod").created = 961;
+        },
+        "",
+        "web-2 waits to be re-created: data-web-2 is being deleted",
+    ),
+    (
+        "the Pod was created in the second of the deletion: no watch is that late",
+        |web| {
+            deleted(web, "data-web-2");
+            web.pods.get_mut("web-2").expect("a Pod").created = 960;
+        },
+        "evict 2",
+        "",
+    ),
+    (
+        "the Pod was created in the second of the deletion: the watch may be late",
+        |web| {
+            deleted(web, "data-web-2");
+            web.claim("data-web-2").deleted = Some(980);
+            web.pods.get_mut("web-2").expect("a Pod").created = 980;
+        },
+        "",
+        "web-2 waits to be re-created: data-web-2 is being deleted",
+    ),
+    (
+        "evicted: the Pod ends",
+        evicted,
+        "",
+        "web-2 waits to be re-created: data-web-2 is being deleted, to be created anew; it waits for Pod web-2",
+    ),
+    (
+        "the Pod has ended, and a finalizer keeps the PVC",
+        |web| {
+            deleted(web, "data-web-2");
+            web.claim("data-web-2").finalizers.push("example.com/keep".to_owned());
+            web.pods.remove("web-2");
+        },
+        "",
+        "web-2 waits to be re-created: data-web-2 is being deleted, to be created anew; it waits for finalizer \
+         example.com/keep",
+    ),
+    (
+        "the Pod and the PVC do not exist",
+        |web| {
+            web.claims.remove("data-web-2");
+            web.pods.remove("web-2");
+            may_evict(web, 1);
+        },
+        "",
+        "waiting: Pod web-2 does not exist",
+    ),
+    (
+        "the PVC exists again, and is not bound",
+        |web| {
+            created_anew(web, 2);
+            web.claim("data-web-2").bound = false;
+            web.pods.remove("web-2");
+            may_evict(web, 1);
+        },
+        "",
+        "waiting: Pod web-2 does not exist",
+    ),
+    (
+        "the PVC exists again, and the watch shows the Pod of before",
+        |web| {
+            let pod = web.pods["web-2"].clone();
+            created_anew(web, 2);
+            web.pods.insert("web-2".to_owned(), pod);
+            may_evict(web, 1);
+        },
+        "",
+        "web-1 waits to be re-created: Pod web-2 is older than its PVC",
+    ),
+    (
+        "the Pod runs, and is not Ready",
+        |web| {
+            created_anew(web, 2);
+            unready(web, 2);
+            may_evict(web, 1);
+        },
+        "",
+        "web-1 waits to be re-created: Pod web-2 is not Ready",
+    ),
+    (
+        "the Pod is Ready: the next replica",
+        |web| {
+            created_anew(web, 2);
+            may_evict(web, 1);
+        },
+        "mark data-web-1",
+        "",
+    ),
+    (
+        "one PVC of two is marked",
+        |web| {
+            two(web);
+            marked(web, "data-web-2");
+        },
+        "mark logs-web-2",
+        "",
+    ),
+    (
+        "both are marked",
+        |web| {
+            two(web);
+            marked(web, "data-web-2");
+            marked(web, "logs-web-2");
+        },
+        "delete data-web-2",
+        "",
+    ),
+    (
+        "one of two is deleted",
+        |web| {
+            two(web);
+            deleted(web, "data-web-2");
+            marked(web, "logs-web-2");
+        },
+        "delete logs-web-2",
+        "",
+    ),
+    (
+        "one of two is deleted, and now paused: the replica is finished",
+        |web| {
+            two(web);
+            deleted(web, "data-web-2");
+            web.set.paused = true;
+        },
+        "mark logs-web-2",
+        "",
+    ),
+    (
+        "both are deleted",
+        |web| {
+            two(web);
+            deleted(web, "data-web-2");
+            deleted(web, "logs-web-2");
+        },
+        "evict 2",
+        "",
+    ),
+    (
+        "one of two needs it: the other one is kept",
+        |web| {
+            two(web);
+            for ordinal in 0..3 {
+                created_anew(web, ordinal);
+                let mut logs = template("logs", "1Gi");
+                logs.spec = of_class("slow", "1Gi").spec;
+                web.set.live[1] = logs;
+            }
+            web.recreate.eviction = Some(("web-2-new".to_owned(), EvictionAnswer::Allowed));
+        },
+        "mark logs-web-2",
+        "",
+    ),
+    (
+        "all are created anew, and the last Pod is not Ready: not complete",
+        |web| {
+            for ordinal in 0..3 {
+                created_anew(web, ordinal);
+            }
+            unready(web, 0);
+        },
+        "",
+        "RollingOut: 3 of 3 replicas are ready; waiting: Pod web-0 is not Ready",
+    ),
+    (
+        "all are created anew, and all Pods are Ready",
+        |web| {
+            for ordinal in 0..3 {
+                created_anew(web, ordinal);
+            }
+        },
+        "complete",
+        "",
+    ),
+    (
+        "complete, and a Pod fails later",
+        |web| {
+            for ordinal in 0..3 {
+                created_anew(web, ordinal);
+            }
+            web.phase(Phase::Complete);
+            unready(web, 0);
+        },
+        "ClaimRolloutComplete",
+        "Complete",
+    ),
+    (
+        "aborted with InPlace: the mark is removed",
+        |web| {
+            marked(web, "data-web-2");
+            web.set.update_policy = Some(UpdatePolicy::InPlace);
+            web.stage(vec![of_class("slow", "2Gi")]);
+            for ordinal in 0..3 {
+                web.applied(&format!("data-web-{ordinal}")).capacity = Some(crate::rollout::fixtures::gi(2));
+            }
+            web.phase(Phase::Complete);
+        },
+        "unmark data-web-2, ClaimRolloutComplete",
+        "",
+    ),
+];
+
+#[test]
+fn recreate_after_a_crash_takes_the_next_step() {
+    check_rows(reclassed, STEPS);
+    let parallel = || {
+        let mut web = reclassed();
+        web.set.pod_management = PodManagement::Parallel;
+        web
+    };
+    check_rows(parallel, STEPS);
+}
+
+#[test]
+fn steps_name_uid_version_and_revision() {
+    let mut web = reclassed();
+    let revision = web.target();
+    let [Action::MarkClaim(mark)] = &plan(&web).actions[..] else {
+        panic!("expected a mark");
+    };
+    let named = [&*mark.name, &mark.uid, &mark.resource_version, mark.revision.as_str()];
+    assert_eq!(named, ["data-web-2", "data-web-2-uid", "7", revision.as_str()]);
+    marked(&mut web, "data-web-2");
+    web.claim("data-web-2").resource_version = "8".to_owned();
+    let [Action::DeleteClaim(delete)] = &plan(&web).actions[..] else {
+        panic!("expected a deletion");
+    };
+    let named = [
+        &*delete.name,
+        &delete.uid,
+        &delete.resource_version,
+        delete.revision.as_str(),
+    ];
+    assert_eq!(named, ["data-web-2", "data-web-2-uid", "8", revision.as_str()]);
+    deleted(&mut web, "data-web-2");
+    let [Action::Evict(evict)] = &plan(&web).actions[..] else {
+        panic!("expected an eviction");
+    };
+    assert_eq!([&*evict.pod, &evict.uid], ["web-2", "web-2-uid"]);
+    assert_eq!(evict.claim, ("data-web-2".to_owned(), "data-web-2-uid".to_owned()));
+    assert_eq!(evict.reason, EvictReason::ReCreated);
+}
+
+#[test]
+fn replicas_are_re_created_one_after_the_other() {
+    let mut web = reclassed();
+    let mut steps = Vec::new();
+    for _ in 0..20 {
+        for ordinal in (0..3).rev() {
+            if web.claims[&format!("data-web-{ordinal}")]
+                .labels
+                .get(keys::REVISION)
+                .is_none()
+            {
+                may_evict(&mut web, ordinal);
+                break;
+            }
+        }
+        let step = done(&web);
+        steps.push(step.clone());
+        let name = step.split_whitespace().last().unwrap_or_default().to_owned();
+        match step.split_whitespace().next() {
+            Some("mark") => marked(&mut web, &name),
+            Some("delete") => deleted(&mut web, &name),
+            Some("evict") => created_anew(&mut web, name.parse().expect("an ordinal")),
+            _ => break,
+        }
+    }
+    let of = |ordinal: u32| {
+        let name = format!("data-web-{ordinal}");
+        [
+            format!("mark {name}"),
+            format!("delete {name}"),
+            format!("evict {ordinal}"),
+        ]
+    };
+    let expected: Vec<String> = [2, 1, 0]
+        .into_iter()
+        .flat_map(of)
+        .chain(["complete".to_owned()])
+        .collect();
+    assert_eq!(steps, expected);
+}

@@ -1,0 +1,24 @@
+//! The update policy `ReCreate`, in all states of small scopes: S4 (only what is asked is deleted) and L8 (no second
+//! replica is taken away), and that every rollout ends unless a user has to act.
+//!
+//! The decision is the real one. Objects are small: states that a decision cannot distinguish are one.
+//!
+//! | file | contains |
+//! |---|---|
+//! | `world` | objects, the API server, other controllers, users, and the guarantees |
+//! | `decision` | calls of the real decision, with the view of a controller, which may be old |
+//! | `scopes` | what may happen in each scope |
+//! | `search` | all states |
+//! | `bugs` | known bugs, to check that each is found |
+
+mod bugs;
+mod decision;
+mod run;
+mod scopes;
+mod search;
+mod world;
+
+pub use run::{AnewNumbers, prove};
+
+#[cfg(test)]
+mod tests;

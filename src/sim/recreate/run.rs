@@ -1,0 +1,71 @@
+//! The search in CI: every scope to its end, and each planted bug.
+
+use std::fmt;
+use std::time::Instant;
+
+use super::super::run::{Effort, ReportProgress};
+use super::bugs::AnewBug;
+use super::decision::AnewDecisions;
+use super::scopes::SCOPES;
+use super::search::{AnewPath, explore};
+
+/// The numbers of a run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AnewNumbers {
+    scopes: usize,
+    exhausted: usize,
+    states: usize,
+    transitions: usize,
+    bugs: usize,
+    seconds: u64,
+}
+
+/// Visits all states of every scope, and looks for each planted bug.
+///
+/// # Errors
+/// The path to the first state that breaks a guarantee, or the bug that was not found.
+pub fn prove(effort: &Effort, report: ReportProgress<'_>) -> Result<AnewNumbers, String> {
+    let started = Instant::now();
+    let mut numbers = AnewNumbers::default();
+    if effort.first > 0 {
+        return Ok(numbers);
+    }
+    for scope in SCOPES {
+        let mut decisions = AnewDecisions::with(AnewBug::None);
+        let explored = explore(scope, effort.states, &mut decisions).map_err(|path| path.to_string())?;
+        report(&explored.to_string());
+        numbers.scopes += 1;
+        numbers.exhausted += usize::from(explored.is_exhausted);
+        numbers.states += explored.states;
+        numbers.transitions += explored.transitions;
+    }
+    for bug in AnewBug::ALL {
+        let path = find(*bug, effort.states).ok_or_else(|| format!("{bug:?} was not found: {}", bug.effect()))?;
+        let (steps, broken) = (path.events.len(), path.broken);
+        report(&format!(
+            "{bug:?}: {}, {steps} steps: {broken} ({})",
+            bug.scope(),
+            bug.effect()
+        ));
+        numbers.bugs += 1;
+    }
+    numbers.seconds = started.elapsed().as_secs();
+    Ok(numbers)
+}
+
+/// The first path on which the planted bug breaks its guarantee.
+pub(super) fn find(bug: AnewBug, most: usize) -> Option<Box<AnewPath>> {
+    let scope = SCOPES.iter().find(|scope| scope.name == bug.scope())?;
+    let path = explore(scope, most, &mut AnewDecisions::with(bug)).err()?;
+    path.broken.starts_with(bug.breaks()).then_some(path)
+}
+
+impl fmt::Display for AnewNumbers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "re-creating: {} states, {} transitions, {} of {} scopes exhausted, {} planted bugs, each found; in {} s",
+            self.states, self.transitions, self.exhausted, self.scopes, self.bugs, self.seconds
+        )
+    }
+}

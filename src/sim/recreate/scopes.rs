@@ -1,0 +1,104 @@
+//! The scopes: how many replicas and controllers, and what users may do.
+
+use super::world::UserAction;
+
+/// A scope, all of whose states are visited.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AnewScope {
+    pub(super) name: &'static str,
+    pub(super) replicas: usize,
+    pub(super) is_parallel: bool,
+    pub(super) asks_snapshot: bool,
+    /// The number of controllers.
+    pub(super) processes: usize,
+    /// How many actions users take.
+    pub(super) actions: u8,
+    pub(super) users: &'static [UserAction],
+}
+
+const CRASHES: AnewScope = AnewScope {
+    name: "crashes",
+    replicas: 2,
+    is_parallel: false,
+    asks_snapshot: false,
+    processes: 1,
+    actions: 0,
+    users: &[],
+};
+
+pub(super) const SCOPES: &[AnewScope] = &[
+    CRASHES,
+    AnewScope {
+        name: "three replicas",
+        replicas: 3,
+        is_parallel: true,
+        ..CRASHES
+    },
+    AnewScope {
+        name: "snapshots",
+        asks_snapshot: true,
+        ..CRASHES
+    },
+    AnewScope {
+        name: "the only replica",
+        replicas: 1,
+        ..CRASHES
+    },
+    AnewScope {
+        name: "the only replica with a snapshot",
+        replicas: 1,
+        asks_snapshot: true,
+        ..CRASHES
+    },
+    AnewScope {
+        name: "two controllers",
+        processes: 2,
+        ..CRASHES
+    },
+    AnewScope {
+        name: "Pods fail and are deleted",
+        is_parallel: true,
+        actions: 2,
+        users: &[
+            UserAction::FailPod(0),
+            UserAction::FailPod(1),
+            UserAction::DeletePod(0),
+            UserAction::DeletePod(1),
+        ],
+        ..CRASHES
+    },
+    AnewScope {
+        name: "PVCs are deleted and taken over",
+        actions: 2,
+        users: &[
+            UserAction::DeleteClaim(0),
+            UserAction::DeleteClaim(1),
+            UserAction::TakeClaimOver(0),
+            UserAction::TakeClaimOver(1),
+        ],
+        ..CRASHES
+    },
+    AnewScope {
+        name: "the user pauses and switches it off",
+        actions: 2,
+        users: &[
+            UserAction::Pause,
+            UserAction::Continue,
+            UserAction::SwitchOff,
+            UserAction::DeleteClaim(1),
+        ],
+        ..CRASHES
+    },
+    AnewScope {
+        name: "the budget",
+        actions: 2,
+        users: &[UserAction::UseBudget, UserAction::FreeBudget],
+        ..CRASHES
+    },
+    AnewScope {
+        name: "the policy is removed",
+        actions: 1,
+        users: &[UserAction::RemovePolicy],
+        ..CRASHES
+    },
+];

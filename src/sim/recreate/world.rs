@@ -1,0 +1,427 @@
+//! The objects, and what happens to them.
+
+use super::decision::AnewDecisions;
+use super::scopes::AnewScope;
+use crate::rollout::invariants::{
+    AcceptedFacts, Broken, l8_no_second_away, s4_deletes_only_marked, s4_evicts_only_for_marked,
+};
+
+/// The most replicas.
+pub(super) const MOST: usize = 3;
+
+/// Which templates a PVC was created from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum From {
+    /// Those before the change.
+    Old,
+    /// The desired ones, with the revision.
+    Desired,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct AnewClaim {
+    /// The number of PVCs of this name before; also its uid and the time of its creation.
+    pub(super) number: u8,
+    pub(super) version: u8,
+    pub(super) from: From,
+    pub(super) is_bound: bool,
+    pub(super) is_terminating: bool,
+    pub(super) is_marked: bool,
+    pub(super) is_foreign: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct AnewPod {
+    pub(super) uid: u8,
+    /// The number of its PVC.
+    pub(super) of: u8,
+    pub(super) is_ready: bool,
+    pub(super) is_terminating: bool,
+}
+
+/// PVCs and Pods by index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct AnewObjects {
+    pub(super) claims: [Option<AnewClaim>; MOST],
+    pub(super) pods: [Option<AnewPod>; MOST],
+}
+
+impl AnewObjects {
+    pub(super) fn facts(&self, index: usize) -> AcceptedFacts {
+        let claim = self.claims[index];
+        claim.map_or_else(AcceptedFacts::default, |claim| AcceptedFacts {
+            is_ours: !claim.is_foreign,
+            differs: claim.from == From::Old,
+            is_new: claim.number > 0,
+            is_marked: claim.is_marked,
+            is_terminating: claim.is_terminating,
+        })
+    }
+}
+
+/// A write of ours that was decided: the index, the number or uid, and the version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum AnewStep {
+    Mark(usize, u8, u8),
+    Unmark(usize, u8, u8),
+    Delete(usize, u8, u8),
+    Evict(usize, u8),
+    Snapshot(usize, u8),
+    Complete,
+}
+
+/// A controller of ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct AnewProcess {
+    /// What its watches have shown.
+    pub(super) seen: AnewObjects,
+    pub(super) step: Option<AnewStep>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct AnewWorld {
+    pub(super) replicas: usize,
+    pub(super) objects: AnewObjects,
+    /// For each index, the number of the PVC of the snapshot, and whether the snapshot is ready.
+    pub(super) snapshots: [Option<(u8, bool)>; MOST],
+    pub(super) asks_snapshot: bool,
+    pub(super) is_on: bool,
+    pub(super) is_paused: bool,
+    pub(super) is_parallel: bool,
+    /// The budget allows no eviction.
+    pub(super) is_budget_used: bool,
+    /// The policy is called for new PVCs.
+    pub(super) is_policy_called: bool,
+    pub(super) is_complete: bool,
+    pub(super) processes: [Option<AnewProcess>; 2],
+    /// The replicas that are away because of us.
+    pub(super) away: [bool; MOST],
+    uids: u8,
+    /// The actions that users may still take.
+    pub(super) actions: u8,
+}
+
+/// What may happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum AnewEvent {
+    Start,
+    /// A controller decides, sends its write, or crashes before it does.
+    Decide(usize),
+    Send(usize),
+    Crash(usize),
+    /// Its watches show the PVCs or the Pods.
+    ShowClaims(usize),
+    ShowPods(usize),
+    /// The StatefulSet controller creates PVC and Pod.
+    CreateClaim(usize),
+    CreatePod(usize),
+    /// Other controllers and the kubelet.
+    Bind(usize),
+    BecomeReady(usize),
+    EndPod(usize),
+    EndClaim(usize),
+    FinishSnapshot(usize),
+    /// Users.
+    User(UserAction),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum UserAction {
+    FailPod(usize),
+    DeletePod(usize),
+    DeleteClaim(usize),
+    TakeClaimOver(usize),
+    Pause,
+    Continue,
+    SwitchOff,
+    UseBudget,
+    FreeBudget,
+    RemovePolicy,
+}
+
+impl AnewWorld {
+    pub(super) fn start(scope: &AnewScope) -> Self {
+        let mut objects = AnewObjects {
+            claims: [None; MOST],
+            pods: [None; MOST],
+        };
+        for index in 0..scope.replicas {
+            objects.claims[index] = Some(AnewClaim {
+                number: 0,
+                version: 0,
+                from: From::Old,
+                is_bound: true,
+                is_terminating: false,
+                is_marked: false,
+                is_foreign: false,
+            });
+            objects.pods[index] = Some(AnewPod {
+                uid: 0,
+                of: 0,
+                is_ready: true,
+                is_terminating: false,
+            });
+        }
+        let process = AnewProcess {
+            seen: objects,
+            step: None,
+        };
+        Self {
+            replicas: scope.replicas,
+            objects,
+            snapshots: [None; MOST],
+            asks_snapshot: scope.asks_snapshot,
+            is_on: true,
+            is_paused: false,
+            is_parallel: scope.is_parallel,
+            is_budget_used: false,
+            is_policy_called: true,
+            is_complete: false,
+            processes: [Some(process), (scope.processes > 1).then_some(process)],
+            away: [false; MOST],
+            uids: 1,
+            actions: scope.actions,
+        }
+    }
+
+    /// True iff the rollout has ended, or a user has to act.
+    pub(super) fn is_ended(&self) -> bool {
+        let mut claims = self.objects.claims.iter().flatten();
+        let needs_user = claims.any(|claim| claim.is_foreign || (claim.from == From::Old && claim.number > 0));
+        let is_only = self.replicas == 1 && !self.asks_snapshot;
+        let is_held = self.is_paused || self.is_budget_used || !self.is_on || is_only;
+        self.is_complete || needs_user || is_held
+    }
+
+    /// Everything that may happen now.
+    pub(super) fn events(&self, scope: &AnewScope) -> Vec<AnewEvent> {
+        let mut events = Vec::new();
+        for (place, process) in self.processes.iter().enumerate() {
+            let Some(process) = process else { continue };
+            if process.step.is_some() {
+                events.extend([AnewEvent::Send(place), AnewEvent::Crash(place)]);
+            } else {
+                events.push(AnewEvent::Decide(place));
+            }
+            let (seen, now) = (&process.seen, &self.objects);
+            events.extend((seen.claims != now.claims).then_some(AnewEvent::ShowClaims(place)));
+            events.extend((seen.pods != now.pods).then_some(AnewEvent::ShowPods(place)));
+        }
+        for index in 0..self.replicas {
+            let (claim, pod) = (self.objects.claims[index], self.objects.pods[index]);
+            let lower = &self.objects.pods[..index];
+            let is_turn = self.is_parallel || lower.iter().all(|pod| pod.is_some_and(|pod| pod.is_ready));
+            if pod.is_none() && is_turn {
+                // `createPersistentVolumeClaims` of pkg/controller/statefulset/stateful_pod_control.go refuses a PVC that
+                // is being deleted.
+                match claim {
+                    None => events.push(AnewEvent::CreateClaim(index)),
+                    Some(claim) if !claim.is_terminating => events.push(AnewEvent::CreatePod(index)),
+                    Some(_) => {}
+                }
+            }
+            let unbound = claim.is_some_and(|claim| !claim.is_bound && !claim.is_terminating);
+            events.extend(unbound.then_some(AnewEvent::Bind(index)));
+            let starts = pod.is_some_and(|pod| !pod.is_ready && !pod.is_terminating);
+            let has_volume = claim.is_some_and(|claim| claim.is_bound);
+            events.extend((starts && has_volume).then_some(AnewEvent::BecomeReady(index)));
+            let ends = pod.is_some_and(|pod| pod.is_terminating);
+            events.extend(ends.then_some(AnewEvent::EndPod(index)));
+            let is_free = pod.is_none() && claim.is_some_and(|claim| claim.is_terminating);
+            events.extend(is_free.then_some(AnewEvent::EndClaim(index)));
+            let unfinished = self.snapshots[index].is_some_and(|(_, is_ready)| !is_ready);
+            events.extend(unfinished.then_some(AnewEvent::FinishSnapshot(index)));
+        }
+        if self.actions > 0 {
+            events.extend(
+                scope
+                    .users
+                    .iter()
+                    .filter(|action| self.may(**action))
+                    .map(|action| AnewEvent::User(*action)),
+            );
+        }
+        events
+    }
+
+    fn may(&self, action: UserAction) -> bool {
+        let claim = |index: usize| self.objects.claims[index];
+        let pod = |index: usize| self.objects.pods[index];
+        match action {
+            UserAction::FailPod(index) => pod(index).is_some_and(|pod| pod.is_ready),
+            UserAction::DeletePod(index) => pod(index).is_some_and(|pod| !pod.is_terminating),
+            UserAction::DeleteClaim(index) => claim(index).is_some_and(|claim| !claim.is_terminating),
+            UserAction::TakeClaimOver(index) => claim(index).is_some_and(|claim| !claim.is_foreign),
+            UserAction::Pause => !self.is_paused,
+            UserAction::Continue => self.is_paused,
+            UserAction::SwitchOff => self.is_on,
+            UserAction::UseBudget => !self.is_budget_used,
+            UserAction::FreeBudget => self.is_budget_used,
+            UserAction::RemovePolicy => self.is_policy_called,
+        }
+    }
+
+    /// Lets it happen; returns the broken guarantee.
+    pub(super) fn happen(&mut self, event: AnewEvent, decisions: &mut AnewDecisions) -> Result<(), Broken> {
+        let objects = self.objects;
+        match event {
+            AnewEvent::Start => {}
+            AnewEvent::Decide(place) => {
+                let step = decisions.decide(self, place)?;
+                self.process(place).step = step;
+            }
+            AnewEvent::Send(place) => {
+                if let Some(step) = self.process(place).step.take() {
+                    self.accept(decisions.bug.sent(step, &objects))?;
+                }
+            }
+            AnewEvent::Crash(place) => {
+                let process = self.process(place);
+                (process.step, process.seen) = (None, objects);
+            }
+            AnewEvent::ShowClaims(place) => self.process(place).seen.claims = objects.claims,
+            AnewEvent::ShowPods(place) => self.process(place).seen.pods = objects.pods,
+            AnewEvent::User(action) => self.act(action),
+            other => self.go_on(other),
+        }
+        self.come_back();
+        Ok(())
+    }
+
+    /// What other controllers do.
+    fn go_on(&mut self, event: AnewEvent) {
+        let objects = &mut self.objects;
+        match event {
+            AnewEvent::CreateClaim(index) => {
+                self.uids += 1;
+                objects.claims[index] = Some(AnewClaim {
+                    number: self.uids,
+                    version: 0,
+                    from: if self.is_policy_called {
+                        From::Desired
+                    } else {
+                        From::Old
+                    },
+                    is_bound: false,
+                    is_terminating: false,
+                    is_marked: false,
+                    is_foreign: false,
+                });
+            }
+            AnewEvent::CreatePod(index) => {
+                self.uids += 1;
+                objects.pods[index] = objects.claims[index].map(|claim| AnewPod {
+                    uid: self.uids,
+                    of: claim.number,
+                    is_ready: false,
+                    is_terminating: false,
+                });
+            }
+            AnewEvent::Bind(index) => change(&mut objects.claims[index], |claim| claim.is_bound = true),
+            AnewEvent::BecomeReady(index) => objects.pods[index].iter_mut().for_each(|pod| pod.is_ready = true),
+            AnewEvent::EndPod(index) => objects.pods[index] = None,
+            AnewEvent::EndClaim(index) => objects.claims[index] = None,
+            AnewEvent::FinishSnapshot(index) => {
+                self.snapshots[index]
+                    .iter_mut()
+                    .for_each(|(_, is_ready)| *is_ready = true);
+            }
+            _ => {}
+        }
+    }
+
+    fn process(&mut self, place: usize) -> &mut AnewProcess {
+        let nothing = AnewProcess {
+            seen: self.objects,
+            step: None,
+        };
+        self.processes[place].get_or_insert(nothing)
+    }
+
+    /// Replicas that were away because of us and are there again.
+    fn come_back(&mut self) {
+        for index in 0..self.replicas {
+            let claim = self.objects.claims[index].is_some_and(|claim| claim.is_bound && !claim.is_terminating);
+            let pod = self.objects.pods[index].is_some_and(|pod| pod.is_ready && !pod.is_terminating);
+            self.away[index] &= !(claim && pod);
+        }
+    }
+
+    /// The API server answers a write of ours.
+    fn accept(&mut self, step: AnewStep) -> Result<(), Broken> {
+        let is = |claim: &Option<AnewClaim>, number, version| {
+            claim.is_some_and(|claim| (claim.number, claim.version) == (number, version))
+        };
+        match step {
+            AnewStep::Mark(index, number, version) | AnewStep::Unmark(index, number, version)
+                if is(&self.objects.claims[index], number, version) =>
+            {
+                let is_marked = matches!(step, AnewStep::Mark(..));
+                change(&mut self.objects.claims[index], |claim| claim.is_marked = is_marked);
+            }
+            AnewStep::Delete(index, number, version) if is(&self.objects.claims[index], number, version) => {
+                s4_deletes_only_marked(self.objects.facts(index))?;
+                l8_no_second_away(&self.away, index)?;
+                self.away[index] = true;
+                self.terminate(index);
+            }
+            AnewStep::Evict(index, uid) => {
+                let is_there = self.objects.pods[index].is_some_and(|pod| pod.uid == uid && !pod.is_terminating);
+                if is_there && !self.is_budget_used {
+                    // Whose PVC it is may have changed since the decision: an eviction has no precondition on it.
+                    s4_evicts_only_for_marked(AcceptedFacts {
+                        is_ours: true,
+                        ..self.objects.facts(index)
+                    })?;
+                    l8_no_second_away(&self.away, index)?;
+                    self.away[index] = true;
+                    self.end_pod(index);
+                }
+            }
+            AnewStep::Snapshot(index, number) => _ = self.snapshots[index].get_or_insert((number, false)),
+            AnewStep::Complete => self.is_complete = true,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// `kubernetes.io/pvc-protection` keeps a PVC while a Pod uses it.
+    fn terminate(&mut self, index: usize) {
+        if self.objects.pods[index].is_some() {
+            change(&mut self.objects.claims[index], |claim| claim.is_terminating = true);
+        } else {
+            self.objects.claims[index] = None;
+        }
+    }
+
+    fn end_pod(&mut self, index: usize) {
+        if let Some(pod) = &mut self.objects.pods[index] {
+            (pod.is_terminating, pod.is_ready) = (true, false);
+        }
+    }
+
+    fn act(&mut self, action: UserAction) {
+        self.actions -= 1;
+        match action {
+            UserAction::FailPod(index) => self.objects.pods[index].iter_mut().for_each(|pod| pod.is_ready = false),
+            UserAction::DeletePod(index) => self.end_pod(index),
+            UserAction::DeleteClaim(index) => self.terminate(index),
+            UserAction::TakeClaimOver(index) => {
+                change(&mut self.objects.claims[index], |claim| claim.is_foreign = true);
+            }
+            UserAction::Pause => self.is_paused = true,
+            UserAction::Continue => self.is_paused = false,
+            UserAction::SwitchOff => self.is_on = false,
+            UserAction::UseBudget => self.is_budget_used = true,
+            UserAction::FreeBudget => self.is_budget_used = false,
+            UserAction::RemovePolicy => self.is_policy_called = false,
+        }
+    }
+}
+
+fn change(claim: &mut Option<AnewClaim>, how: impl FnOnce(&mut AnewClaim)) {
+    if let Some(claim) = claim {
+        claim.version += 1;
+        how(claim);
+    }
+}
