@@ -13,7 +13,7 @@ use super::target::Target;
 use crate::api::ReadyReason;
 use crate::api::reasons::Kind;
 use crate::claims::compatible::kept_fields;
-use crate::templates::{FrozenChange, Phase, Sync, keys};
+use crate::templates::{Diff, FrozenChange, Phase, Sync, keys};
 
 /// How long a Pod may take before the condition explains why: while a Pod starts, its message changes often.
 pub const PATIENCE: Seconds = 30;
@@ -83,7 +83,11 @@ impl RolloutState {
         }
         let done = replicas.iter().filter(|replica| replica.is_done()).count();
         if done == replicas.len() && target.change.phase == Phase::Complete {
-            let more = [keeping(snapshot, target, replicas), lag::asking(snapshot)];
+            let more = [
+                keeping(snapshot, target, replicas),
+                lag::asking(snapshot),
+                renaming(snapshot, target),
+            ];
             let more = more.into_iter().flatten().map(|more| format!("; {more}"));
             return Self {
                 reason: ReadyReason::Complete,
@@ -177,6 +181,20 @@ fn keeping(snapshot: &Snapshot, target: &Target<'_>, replicas: &[Replica<'_>]) -
         1 => format!("1 PVC keeps its {field}: the template's is for new PVCs"),
         count => format!("{count} PVCs keep their {field}: the template's is for new PVCs"),
     })
+}
+
+/// What the replacement of the set will add and remove, if anything.
+fn renaming(snapshot: &Snapshot, target: &Target<'_>) -> Option<String> {
+    let Diff { added, removed, .. } = Diff::between(&snapshot.set.live, &target.change.templates);
+    let parts = [
+        (&added, "added", "to mount them, each Pod is evicted after that"),
+        (&removed, "removed", "their PVCs stay"),
+    ];
+    let parts = parts.into_iter().filter(|(names, ..)| !names.is_empty());
+    let parts: Vec<String> = parts
+        .map(|(names, what, then)| format!("{} {what}: {then}", names.join(", ")))
+        .collect();
+    (!parts.is_empty()).then(|| format!("the StatefulSet is replaced next; {}", parts.join("; ")))
 }
 
 /// The reason why the rollout is not complete, and what it waits for.

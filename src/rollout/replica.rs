@@ -139,6 +139,10 @@ impl<'a> Replica<'a> {
             // Target::staged checked that every name is valid.
             let name = ClaimName::new(&template.name, &snapshot.set.name, ordinal).ok()?;
             let claim = snapshot.claims.get(name.as_str());
+            // It is created when the set has been replaced.
+            if claim.is_none() && !snapshot.set.has_live(&template.name) {
+                return None;
+            }
             let frozen = snapshot.settings.immutable_fields;
             let template = claim.map_or(Cow::Borrowed(template), |claim| in_place(template, claim, frozen));
             let mut assessment = ClaimAssessment {

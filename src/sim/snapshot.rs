@@ -181,6 +181,7 @@ fn set_view(texts: &mut Texts, set: &SetObject) -> SetView {
             }
         }),
         update_policy: spec.policy,
+        replace_set: None,
         paused: spec.paused,
         partition: spec.partition.into(),
         ready: spec.ready.map(|(target, ordinal)| Ready {
