@@ -22,6 +22,8 @@ pub struct Claim {
     pub owners: Vec<Owner>,
     /// `metadata.deletionTimestamp` is set.
     pub terminating: bool,
+    /// `metadata.creationTimestamp`, in seconds. Only the controller reads it.
+    pub created: u64,
     /// The other fields of `spec`, as in [`ClaimTemplate::spec`](crate::templates::ClaimTemplate).
     pub spec: Arc<Map<Value>>,
     /// `spec.resources.requests.storage`

@@ -84,6 +84,11 @@ impl SentClaim {
             labels: Map::from_unsorted(labels.into_iter().collect()).unwrap_or_default(),
             owners: owners.into_iter().map(owner).collect(),
             terminating: metadata.deletion_timestamp.is_some(),
+            created: metadata
+                .creation_timestamp
+                .as_ref()
+                .and_then(|time| u64::try_from(time.0.as_second()).ok())
+                .unwrap_or_default(),
             ..claims::Claim::default()
         };
         claim.managed_by(&managers);

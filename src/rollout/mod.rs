@@ -11,6 +11,7 @@
 //! | [`readiness`] | when a claim is updated and ready; the states of a claim |
 //! | [`replica`], [`kept`] | one claim and one replica: the table of KEP-4650 |
 //! | [`order`] | the order of the replicas |
+//! | [`disruption`] | whether a Pod may be taken away now |
 //! | [`restart`] | which Pod to evict, so that its volumes are mounted again |
 //! | [`bounds`], [`quota`] | whether the whole rollout fits into the quotas, before the first write |
 //! | [`budget`], [`spending`] | the budgets of storage classes, and how much of them is used |
@@ -38,6 +39,8 @@ pub mod action;
 pub mod bounds;
 #[cfg(any(test, not(target_family = "wasm")))]
 pub mod conditions;
+#[cfg(any(test, not(target_family = "wasm")))]
+pub mod disruption;
 #[cfg(any(test, not(target_family = "wasm")))]
 pub mod events;
 #[cfg(any(test, not(target_family = "wasm")))]

@@ -2,6 +2,7 @@
 //! drivers expand a file system only then (design, 5.2).
 
 use super::action::Evict;
+use super::disruption;
 use super::readiness::ClaimState;
 use super::replica::{At, ClaimAssessment, Replica};
 use super::snapshot::{PodView, Seconds, SetView, Snapshot};
@@ -18,8 +19,7 @@ pub const PATIENCE: Seconds = 60;
 /// * The Pod is older than that condition: a Pod that was created since has mounted the volume again, and is not
 ///   evicted for it. Both times are of the cluster; clocks that differ by more than [`PATIENCE`] could evict a Pod
 ///   twice.
-/// * Every other Pod of the StatefulSet exists and is available, so no two are away because of us. The eviction API
-///   also respects PodDisruptionBudgets.
+/// * Every other replica of the StatefulSet is there ([`disruption`]), so no two are away because of us.
 /// * Nothing is evicted while the rollout is paused, and no Pod that Kubernetes replaces anyway.
 #[must_use]
 pub fn evict(snapshot: &Snapshot, replicas: &[Replica<'_>]) -> Option<Evict> {
@@ -30,12 +30,8 @@ pub fn evict(snapshot: &Snapshot, replicas: &[Replica<'_>]) -> Option<Evict> {
     let (replica, claim, pod) = candidates(snapshot, replicas).find(|(_, claim, _)| {
         pending_since(claim).is_some_and(|since| since.saturating_add(PATIENCE) <= snapshot.now)
     })?;
-    let set = &snapshot.set;
-    let is_available = |other: &Replica<'_>| {
-        let available = |pod: &PodView| pod.is_available(snapshot.now, set.min_ready_seconds);
-        other.ordinal == replica.ordinal || other.pod.is_some_and(available)
-    };
-    replicas.iter().all(is_available).then(|| Evict {
+    let may_go = disruption::away(snapshot, replicas, replica.ordinal).is_none();
+    may_go.then(|| Evict {
         pod: pod.name.clone(),
         uid: pod.uid.clone(),
         claim: (

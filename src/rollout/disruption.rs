@@ -1,0 +1,73 @@
+//! Whether a Pod may be taken away now: every other replica must be there, so that no two are away because of us.
+//!
+//! Who evicts a Pod asks this, whatever the reason of the eviction. The eviction API also respects
+//! PodDisruptionBudgets.
+
+use super::readiness::ClaimState;
+use super::replica::Replica;
+use super::snapshot::{PodView, Seconds, Snapshot};
+
+/// Why no Pod may be taken away now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Away {
+    /// The other Pod or PVC, and its state.
+    pub why: String,
+    /// When that ends, if it ends by itself: the Pod has then been Ready for `minReadySeconds`.
+    pub until: Option<Seconds>,
+}
+
+/// Why the Pod with this ordinal may not be taken away; `None` if it may. `replicas` are all replicas of the set.
+///
+/// Every other Pod has to exist, to be Ready for `minReadySeconds`, and not to be terminating. Its PVCs have to be bound
+/// and not to be terminating: a Pod with a terminating PVC does not come back with its data.
+#[must_use]
+pub fn away(snapshot: &Snapshot, replicas: &[Replica<'_>], ordinal: u32) -> Option<Away> {
+    let mut others = replicas.iter().filter(|other| other.ordinal != ordinal);
+    others.find_map(|other| of_pod(snapshot, other).or_else(|| of_claims(other)))
+}
+
+fn of_pod(snapshot: &Snapshot, replica: &Replica<'_>) -> Option<Away> {
+    let set = &snapshot.set;
+    let name = format!("{}-{}", set.name, replica.ordinal);
+    let away = |why: &str, until| {
+        let why = format!("Pod {name} {why}");
+        Some(Away { why, until })
+    };
+    let Some(pod) = replica.pod else {
+        return away("does not exist", None);
+    };
+    if pod.deleted.is_some() {
+        return away("is being deleted", None);
+    }
+    let Some(since) = pod.ready_since else {
+        return away("is not Ready", None);
+    };
+    if !pod.is_available(snapshot.now, set.min_ready_seconds) {
+        let until = since.saturating_add(set.min_ready_seconds);
+        let why = format!("has not been Ready for {} seconds yet", set.min_ready_seconds);
+        return away(&why, Some(until));
+    }
+    // The StatefulSet controller creates a Pod after its PVCs, so this Pod is gone: its watch is late.
+    let is_older = |pod: &PodView| {
+        let mut claims = replica.claims.iter().filter_map(|claim| claim.claim);
+        claims.any(|claim| claim.created > pod.created)
+    };
+    is_older(pod).then(|| Away {
+        why: format!("Pod {name} is older than its PVC"),
+        until: None,
+    })
+}
+
+fn of_claims(replica: &Replica<'_>) -> Option<Away> {
+    let is_away = |state| {
+        matches!(
+            state,
+            ClaimState::Missing | ClaimState::Terminating | ClaimState::Unbound
+        )
+    };
+    let claim = replica.claims.iter().find(|claim| is_away(claim.state))?;
+    Some(Away {
+        why: format!("{} is {}: {}", claim.name, claim.state, claim.message),
+        until: None,
+    })
+}
