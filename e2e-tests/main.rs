@@ -42,4 +42,5 @@ mod scenarios;
 mod shell;
 mod table;
 mod table_alike;
+mod template_changes;
 mod trust;

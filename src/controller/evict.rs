@@ -1,4 +1,4 @@
-//! Evicts Pods so that their volumes are mounted again.
+//! Evicts Pods.
 
 use k8s_openapi::api::policy::v1::Eviction;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{DeleteOptions, ObjectMeta, Preconditions};
@@ -12,7 +12,7 @@ use super::slim_pod::SlimPod;
 use super::slim_set::SlimSet;
 use super::undone::Undone;
 use super::writes::RoundOutcome;
-use crate::rollout::{EventNotice, Evict, Reason, Seconds};
+use crate::rollout::{EventNotice, Evict, EvictReason, Reason, Seconds};
 
 impl Context {
     /// Evicts a Pod, unless another one has its name by now. If the API server denies the eviction, because of a
@@ -72,13 +72,18 @@ impl Context {
 }
 
 fn evicted(set: &SlimSet, evict: &Evict) -> EventNotice {
+    let (pod, claim) = (&evict.pod, &evict.claim.0);
+    let why = match evict.reason {
+        EvictReason::Remount => {
+            format!("{claim} is mounted again: its file system has not grown for a minute")
+        }
+        EvictReason::Lacks => format!("it is created again with {claim}, which it lacks"),
+    };
     EventNotice {
         set_uid: set.uid().unwrap_or_default(),
-        claim: Some(evict.claim.clone()),
+        // A claim that the Pod lacks may not exist yet.
+        claim: Some(evict.claim.clone()).filter(|(_, uid)| !uid.is_empty()),
         reason: Reason::PodEvicted,
-        message: format!(
-            "evicted Pod {} ({}) so that {} is mounted again: its file system has not grown for a minute",
-            evict.pod, evict.uid, evict.claim.0
-        ),
+        message: format!("evicted Pod {pod} ({}) so that {why}", evict.uid),
     }
 }

@@ -137,6 +137,7 @@ pub(super) fn context(
         client,
         metrics,
         memories: Memories::default(),
+        mounted: std::sync::Mutex::default(),
         stopping,
     }
 }

@@ -67,7 +67,7 @@ pub struct SetReady {
     pub ready: Option<Ready>,
 }
 
-/// An eviction of a Pod, so that its volumes are mounted again.
+/// An eviction of a Pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Evict {
     /// The name of the Pod.
@@ -76,6 +76,17 @@ pub struct Evict {
     pub uid: String,
     /// Name and uid of the claim that the eviction is for.
     pub claim: (String, String),
+    /// Why the Pod is evicted.
+    pub reason: EvictReason,
+}
+
+/// Why a Pod is evicted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EvictReason {
+    /// Its volumes are mounted again.
+    Remount,
+    /// It does not mount the claim of a live template.
+    Lacks,
 }
 
 impl SetStaged {
@@ -128,7 +139,7 @@ pub enum Reason {
     ClaimExpansionFailed,
     /// A claim does not belong to the set, so it is left alone.
     ClaimForeign,
-    /// A Pod was evicted, so that its volumes are mounted again.
+    /// A Pod was evicted.
     PodEvicted,
     /// The rollout is stalled until somebody acts.
     ClaimRolloutStalled,

@@ -13,6 +13,7 @@
 //! | [`order`] | the order of the replicas |
 //! | [`disruption`] | whether a Pod may be taken away now |
 //! | [`restart`] | which Pod to evict, so that its volumes are mounted again |
+//! | [`lacking`] | which Pod to evict, because it lacks a volume of the live templates |
 //! | [`bounds`], [`quota`] | whether the whole rollout fits into the quotas, before the first write |
 //! | [`budget`], [`spending`] | the budgets of storage classes, and how much of them is used |
 //! | [`time`] | seconds, and their text format |
@@ -50,6 +51,8 @@ pub mod invariants;
 #[cfg(any(test, not(target_family = "wasm")))]
 pub mod kept;
 #[cfg(any(test, not(target_family = "wasm")))]
+pub mod lacking;
+#[cfg(any(test, not(target_family = "wasm")))]
 pub mod lag;
 #[cfg(any(test, not(target_family = "wasm")))]
 mod listed;
@@ -69,7 +72,7 @@ pub mod restart;
 pub mod spending;
 
 #[cfg(any(test, not(target_family = "wasm")))]
-pub use action::{Action, ApplyClaim, EventNotice, Evict, Reason, SetReady, SetStaged};
+pub use action::{Action, ApplyClaim, EventNotice, Evict, EvictReason, Reason, SetReady, SetStaged};
 pub use budget::Budgets;
 #[cfg(any(test, not(target_family = "wasm")))]
 pub use conditions::Condition;

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use super::action::{Action, SetStaged};
 use super::bounds::Bounds;
-use super::conditions;
+use super::conditions::{self, RolloutState};
 use super::events;
 use super::idle::Idle;
+use super::lacking::{self, Lacking};
 use super::lag;
 use super::order::{self, Order, WaitsFor};
 use super::progress::{self, Progress};
@@ -17,6 +18,7 @@ use super::restart;
 use super::snapshot::{Seconds, Snapshot};
 use super::spending;
 use super::target::Target;
+use crate::api::ReadyReason;
 use crate::templates::{Phase, Revision};
 
 /// The actions to take, and the progress to report.
@@ -36,6 +38,8 @@ pub struct Plan {
     pub places: BTreeMap<String, u32>,
     /// True iff the snapshot was halted: the staged change is not trusted, or the rollout cannot end.
     pub halted: bool,
+    /// True iff a Pod lacks a volume of the live templates.
+    pub lacks: bool,
 }
 
 /// The longest time until the next reconcile, in case a watch misses a change.
@@ -57,6 +61,15 @@ pub const RECHECK: Seconds = 300;
 /// * When everything is updated and ready, there is nothing to do (S12).
 #[must_use]
 pub fn plan(snapshot: &Snapshot) -> Plan {
+    let plan = plan_claims(snapshot);
+    match lacking::of(snapshot) {
+        Some(lacking) => evicting(snapshot, plan, lacking),
+        None => plan,
+    }
+}
+
+/// The plan, without Pods that lack a volume.
+fn plan_claims(snapshot: &Snapshot) -> Plan {
     let target = match (Target::of(&snapshot.set, &snapshot.settings), &snapshot.halted) {
         (Ok(target), None) => target,
         (Ok(_), Some(idle)) => return nothing(snapshot, idle),
@@ -111,6 +124,29 @@ pub fn plan(snapshot: &Snapshot) -> Plan {
         asks_quotas: bounds.held == Some(Held::Unread),
         places: bounds.spending.places,
         halted: false,
+        lacks: false,
+    }
+}
+
+/// The plan while Pods lack a volume of the live templates: no other Pod is evicted.
+fn evicting(snapshot: &Snapshot, mut plan: Plan, lacking: Lacking) -> Plan {
+    let Lacking { message, evict, until } = lacking;
+    plan.actions.retain(|action| !matches!(action, Action::Evict(_)));
+    plan.actions.extend(evict.map(Action::Evict));
+    let progress = &mut plan.progress;
+    let is_idle = [ReadyReason::NothingStaged, ReadyReason::Withdrawn];
+    if is_idle.iter().any(|reason| reason.as_str() == progress.ready.reason) {
+        let reason = ReadyReason::PodLacksVolume;
+        [progress.ready, progress.reconciling, progress.stalled] = RolloutState { reason, message }.conditions();
+    } else {
+        progress.ready.message = format!("{}; {message}", progress.ready.message);
+    }
+    let until = until.saturating_sub(snapshot.now).max(1);
+    Plan {
+        requeue_after: Some(plan.requeue_after.map_or(until, |after| after.min(until))),
+        settled: false,
+        lacks: true,
+        ..plan
     }
 }
 
@@ -131,6 +167,7 @@ fn nothing(snapshot: &Snapshot, idle: &Idle) -> Plan {
         asks_quotas: false,
         places: BTreeMap::new(),
         halted: snapshot.halted.is_some(),
+        lacks: false,
     }
 }
 

@@ -1,7 +1,7 @@
 //! `claim-rollout.io/restart: WhenNodeExpansionPends`: evicts a Pod, so that its volumes are mounted again. Some
 //! drivers expand a file system only then (design, 5.2).
 
-use super::action::Evict;
+use super::action::{Evict, EvictReason};
 use super::disruption;
 use super::readiness::ClaimState;
 use super::replica::{At, ClaimAssessment, Replica};
@@ -38,6 +38,7 @@ pub fn evict(snapshot: &Snapshot, replicas: &[Replica<'_>]) -> Option<Evict> {
             claim.name.to_string(),
             claim.claim.map(|claim| claim.uid.clone()).unwrap_or_default(),
         ),
+        reason: EvictReason::Remount,
     })
 }
 
@@ -59,7 +60,8 @@ fn candidates<'a>(
     replicas: &'a [Replica<'a>],
 ) -> impl Iterator<Item = (&'a Replica<'a>, &'a ClaimAssessment<'a>, &'a PodView)> {
     let set = &snapshot.set;
-    let on = set.restart == Restart::WhenNodeExpansionPends && !set.paused && set.status_is_current;
+    let may = !set.paused && set.status_is_current && set.replaces_pods();
+    let on = set.restart == Restart::WhenNodeExpansionPends && may;
     let replicas = replicas
         .iter()
         .filter(move |replica| on && replica.pod_at == At::Updated);

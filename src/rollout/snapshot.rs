@@ -159,6 +159,8 @@ pub struct PodView {
     pub unready: Option<Unready>,
     /// The names of the claims that the Pod mounts.
     pub claims: Vec<String>,
+    /// The names of the volumes of these claims.
+    pub volumes: Vec<String>,
 }
 
 /// Why a Pod is not Ready.

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use claim_rollout::sim::{self, Effort, prove, replace, trust};
+use claim_rollout::sim::{self, Effort, prove, replace, trust, volumes};
 use clap::Parser;
 
 /// Test the decisions in a model of a cluster, with every known fault
@@ -63,6 +63,7 @@ fn run(arguments: &Arguments) -> ExitCode {
     let all = || {
         let tried = trust::prove(&effort, &report)?;
         let replaced = replace::prove(&effort, &report)?;
+        report(&volumes::prove()?.to_string());
         Ok((tried, replaced, prove(&effort, &report)?))
     };
     match all() {

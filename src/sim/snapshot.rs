@@ -224,6 +224,7 @@ fn claim_view(texts: &mut Texts, slot: usize, claim: &ClaimObject) -> claims::Cl
         name: claim_name(slot),
         uid: uid_text(claim.uid),
         resource_version: claim.version.to_string(),
+        created: 0,
         labels,
         owners: match claim.owner {
             ClaimOwner::None => Vec::new(),
@@ -295,5 +296,6 @@ fn pod_view(ordinal: usize, pod: &PodObject, templates: usize) -> PodView {
         revision: format!("{SET}-{}", pod.image),
         ready_since: pod.ready.map(|age| NOW - u64::from(age.unsigned_abs())),
         claims: claims.collect(),
+        volumes: TEMPLATE.iter().take(templates).map(|name| (*name).to_owned()).collect(),
     }
 }

@@ -117,7 +117,7 @@ const fn event(reason: EventReason) -> (&'static str, &'static str) {
         ),
         EventReason::PodEvicted => (
             "StatefulSet, PVC",
-            "the Pod was evicted, so that its volumes are mounted again",
+            "the Pod was evicted, so that its volumes are mounted again or it gets a volume that it lacks",
         ),
         EventReason::ClaimRolloutStalled => ("StatefulSet", "the rollout needs help; the message contains the reason"),
         EventReason::ClaimRolloutNotWritten => (
