@@ -1,6 +1,6 @@
 //! A cluster with claim-rollout for several scenarios: each has its own namespace and controller.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::cluster::{Cluster, Options};
 use crate::installation::Installation;
@@ -16,8 +16,13 @@ pub(crate) struct Environment {
 impl Environment {
     /// Starts the cluster, with the policy and without a controller.
     pub(crate) async fn build(options: Options) -> anyhow::Result<Self> {
+        Self::with(options, json!({})).await
+    }
+
+    /// The same with these settings of the policy.
+    pub(crate) async fn with(options: Options, settings: Value) -> anyhow::Result<Self> {
         let cluster = Cluster::start(options).await?;
-        let installation = Installation::new(&cluster, json!({})).await?;
+        let installation = Installation::new(&cluster, settings).await?;
         Self::of(cluster, installation).await
     }
 

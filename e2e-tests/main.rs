@@ -43,4 +43,5 @@ mod scenarios;
 mod shell;
 mod table;
 mod table_alike;
+mod template_changes;
 mod trust;

@@ -21,6 +21,7 @@ fn known() -> Vec<(&'static str, Vec<Value>)> {
         ("metadataOnlyChanges", words(&["Rollout", "Ignore", "Deny"])),
         ("shrink", words(&["Deny", "Recover"])),
         ("immutableFields", words(&["Deny", "NewPVCs"])),
+        ("templateChanges", words(&["Deny", "Allow"])),
         (
             "maxStorage",
             vec![json!({"*": "15Gi"}), json!({"fast": "1Ti", "slow": "1Gi"}), json!({})],

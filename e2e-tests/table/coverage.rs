@@ -6,6 +6,7 @@ use std::fmt;
 use anyhow::ensure;
 use claim_rollout::admission::settings::NAMES;
 use claim_rollout::claims::{Foreign, Obstacle, Owner};
+use claim_rollout::templates::rules::TemplateNames;
 use claim_rollout::templates::{FaultKind, FrozenChange, Quantity};
 
 use super::case::Case;
@@ -127,8 +128,12 @@ fn reasons() -> Vec<String> {
     };
     let not_bytes = |text: &str| text.parse::<Quantity>().expect("a quantity").bytes().expect_err("none");
     let faults = [
-        FaultKind::Added,
-        FaultKind::Removed,
+        FaultKind::Added(TemplateNames::Fixed),
+        FaultKind::Added(TemplateNames::Deny),
+        FaultKind::Added(TemplateNames::NotReplaced),
+        FaultKind::Added(TemplateNames::MayChange),
+        FaultKind::Removed(TemplateNames::Deny),
+        FaultKind::Removed(TemplateNames::NotReplaced),
         FaultKind::Frozen(change),
         FaultKind::NoSize,
         FaultKind::NotASize(size, not_bytes("0")),
@@ -178,8 +183,9 @@ fn reasons() -> Vec<String> {
 /// Fails to compile for a new kind, which must be added to `reasons` too.
 fn of_fault(fault: &FaultKind) -> String {
     match fault {
-        FaultKind::Added => "a template cannot be added".to_owned(),
-        FaultKind::Removed => "a template cannot be removed or renamed".to_owned(),
+        FaultKind::Added(TemplateNames::MayChange) => "the first template cannot be added".to_owned(),
+        FaultKind::Added(names) => format!("a template cannot be added{}", without(*names)),
+        FaultKind::Removed(names) => format!("a template cannot be removed or renamed{}", without(*names)),
         FaultKind::Frozen(_) => "cannot change, expected".to_owned(),
         FaultKind::NoSize => "requests.storage: cannot be removed".to_owned(),
         FaultKind::NotASize(_, error) => format!("{error}, but found"),
@@ -190,6 +196,14 @@ fn of_fault(fault: &FaultKind) -> String {
         FaultKind::Metadata(_) => {
             "cannot change while the policy's setting metadataOnlyChanges is not Rollout".to_owned()
         }
+    }
+}
+
+fn without(names: TemplateNames) -> &'static str {
+    match names {
+        TemplateNames::Fixed | TemplateNames::MayChange => "",
+        TemplateNames::Deny => " without the setting templateChanges: Allow",
+        TemplateNames::NotReplaced => " without the annotation claim-rollout.io/replace-set: WhenComplete",
     }
 }
 

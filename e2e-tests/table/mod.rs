@@ -35,6 +35,8 @@ mod pods;
 #[rustfmt::skip]
 mod quantities;
 #[rustfmt::skip]
+mod renames;
+#[rustfmt::skip]
 mod retention;
 #[rustfmt::skip]
 mod rows;
@@ -73,6 +75,7 @@ fn cases() -> Vec<Case> {
         pods::cases,
         withdrawal::cases,
         new_claims::cases,
+        renames::cases,
         retention::cases,
         mutable::cases,
         settings::cases,

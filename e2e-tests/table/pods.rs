@@ -8,7 +8,7 @@ use super::case::{Case, deletion, update};
 use super::objects::{CONTROLLER, Object, SET_CONTROLLER, claim, pod, web};
 
 pub(super) fn cases() -> Vec<Case> {
-    [waits(), goes(), asked(), where_nothing_is_rolled_out(), hosts(), beside(), follows_the_policy(), follows_the_target()]
+    [waits(), adds(), goes(), asked(), where_nothing_is_rolled_out(), hosts(), beside(), follows_the_policy(), follows_the_target()]
         .into_iter()
         .flatten()
         .collect()
@@ -51,6 +51,27 @@ fn condition(kind: &str, message: &str) -> Value {
 /// Deletes web-2; its PVC of `data` is this one.
 fn of_data(sentence: &str, data: &Object, expected: &str) -> Case {
     deletion("G1", sentence, &pod(2)).cluster(cluster(&[&rolling(), data, &logs()])).expects(expected)
+}
+
+/// A Pod that could not be created: no live template has its volume.
+fn adds() -> Vec<Case> {
+    let target = |set: &Object| {
+        let mut templates = set.0["spec"]["volumeClaimTemplates"].as_array().cloned().unwrap_or_default();
+        templates[1]["metadata"]["name"] = "more".into();
+        set.clone().with("/spec/volumeClaimTemplates", templates)
+    };
+    let set = || web().in_place().note("replace-set", "WhenComplete");
+    let staged = |phase: Phase| set().staged_change(&target(&set()), UpdatePolicy::InPlace, phase);
+    let row = |sentence: &str, set: &Object, setting: &str| {
+        deletion("G1", sentence, &pod(2)).cluster(cluster(&[set])).settings(json!({"templateChanges": setting}))
+    };
+    let denied = "deny 403 lookups=1 \"the staged template more is not live yet; Pod web-2 is replaced after the StatefulSet\"";
+    vec![
+        row("a template is yet to be renamed", &staged(Phase::RollingOut), "Allow").expects(denied),
+        row("a template is yet to be renamed, and PVCs are ready", &staged(Phase::Complete), "Allow").expects(denied),
+        row("a template is yet to be renamed, and Pods do not wait", &staged(Phase::RollingOut).note("sync", "Async"), "Allow").expects(denied),
+        row("a template that may not be renamed", &staged(Phase::RollingOut), "Deny").expects("pass lookups=1"),
+    ]
 }
 
 fn denied(why: &str, lookups: u32) -> String {

@@ -23,7 +23,7 @@ pub(super) fn positions(setting: &str) -> Vec<String> {
 }
 
 /// A value that each setting does not take, and the message.
-const WRONG: [(&str, &str, &str); 36] = [
+const WRONG: [(&str, &str, &str); 37] = [
     ("mode", "\"divert\"", "expected one of Stage, ValidateOnly"),
     ("mode", "null", "expected one of Stage, ValidateOnly"),
     ("defaultUpdatePolicy", "\"ReCreate\"", "expected one of OnClaimDelete, InPlace"),
@@ -35,6 +35,7 @@ const WRONG: [(&str, &str, &str); 36] = [
     ("metadataOnlyChanges", "\"Refuse\"", "expected one of Rollout, Ignore, Deny"), // words: allowed
     ("shrink", "true", "expected one of Deny, Recover"),
     ("immutableFields", "\"All\"", "expected one of Deny, NewPVCs"),
+    ("templateChanges", "true", "expected one of Deny, Allow"),
     ("maxStorage", "\"1Ti\"", "expected a size by storage class"),
     ("maxStorage", "{\"*\":\"x\"}", "expected a size by storage class"),
     ("maxStorage", "{\"*\":\"0\"}", "expected a size by storage class"),

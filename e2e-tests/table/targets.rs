@@ -138,7 +138,7 @@ fn denials() -> Vec<Case> {
         update("U3", "more is wrong than a denial holds", &web(), &list(&web(), |templates| {
             templates.extend((0..500).map(|index| json!({"metadata": {"name": format!("t{index}")}})));
         }))
-        .expects("deny 403 \"[t0]: a template cannot be added; \" \"; and \" \" more; allowed changes: spec.resources.requests.storage\""),
+        .expects("deny 403 \"[t0]: a template cannot be added without the setting templateChanges: Allow; \" \"; and \" \" more; allowed changes: spec.resources.requests.storage\""),
         update("U3", "the size goes", &web(), &web().data("/spec/resources", json!({})))
             .expects("deny 403 \"[data].spec.resources.requests.storage: cannot be removed\""),
         update("U3", "a target that is too long for the annotation", &web(), &web().data("/metadata/annotations/a", "x".repeat(9000)))

@@ -151,8 +151,9 @@ impl Review<'_> {
             return;
         }
         let diff = Diff::between(&live, &change.templates);
+        let renames = self.0.settings["templateChanges"] == "Allow";
         assert!(
-            diff.added.is_empty() && diff.removed.is_empty(),
+            renames || !diff.renames(),
             "{diff:?} of {payload}"
         );
         let new_claims = self.0.settings["immutableFields"] == "NewPVCs";
@@ -161,7 +162,7 @@ impl Review<'_> {
             frozen.all(|change| new_claims && is_for_new_claims(&change.field)),
             "{diff:?} of {payload}"
         );
-        for (before, after) in live.iter().zip(&change.templates) {
+        for (before, after) in live.iter().zip(&change.templates).filter(|_| !diff.renames()) {
             assert_eq!(before.name, after.name, "another order: {payload}");
             assert!(
                 new_claims || before.storage.is_none() || before.storage <= after.storage,

@@ -4,7 +4,7 @@ use super::message;
 use super::review::Object;
 use super::settings::Settings;
 use super::verdict::Denial;
-use crate::templates::{ClaimTemplate, StagedChange, UpdatePolicy, keys};
+use crate::templates::{ClaimTemplate, ReplaceSet, StagedChange, UpdatePolicy, keys};
 
 /// The update policy of a set: its annotation, else that of the staged change, else the setting.
 pub(super) fn policy(set: &Object<'_>, change: Option<&StagedChange>, settings: &Settings) -> UpdatePolicy {
@@ -13,6 +13,11 @@ pub(super) fn policy(set: &Object<'_>, change: Option<&StagedChange>, settings: 
         return annotation.parse().unwrap_or(UpdatePolicy::OnClaimDelete);
     }
     change.map_or(settings.default_update_policy, |change| change.update_policy)
+}
+
+/// The annotation `replace-set`.
+pub(super) fn replace_set(set: &Object<'_>) -> Option<ReplaceSet> {
+    set.metadata.annotations.get(keys::REPLACE_SET)?.parse().ok()
 }
 
 /// The templates of a set.

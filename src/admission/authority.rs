@@ -53,6 +53,19 @@ const CREATE_SETS: Right = Right {
 /// The rights for `replace-set: WhenComplete`.
 pub(super) const REPLACE: &[Right] = &[DELETE_SETS, CREATE_SETS];
 
+/// The rights for added, removed and renamed templates: the StatefulSet is replaced, and Pods are evicted.
+pub(super) const RENAME: &[Right] = &[
+    Right {
+        needed_by: RENAMED,
+        ..DELETE_SETS
+    },
+    Right {
+        needed_by: RENAMED,
+        ..CREATE_SETS
+    },
+];
+const RENAMED: &str = "an added, removed or renamed template";
+
 /// The rights for a change of templates under an update policy. Under `OnClaimDelete`, a later switch of the policy
 /// applies the change to existing claims, so it needs the same right as `InPlace`.
 pub(super) const fn rollout(policy: UpdatePolicy) -> &'static [Right] {

@@ -3,7 +3,7 @@
 //! A staged change on a new StatefulSet is a copy, from a backup or another cluster. There are no PVCs yet, so there is
 //! nothing to roll out: the new StatefulSet gets the staged templates.
 
-use super::asked::policy;
+use super::asked::{policy, replace_set};
 use super::judged::{consistent, is_by_controller, is_skipped};
 use super::lookups::Lookups;
 use super::ours::{OURS, restore_annotations};
@@ -61,7 +61,7 @@ fn restored(new: &Object<'_>, settings: &Settings, text: &str) -> Result<Option<
     if diff.is_empty() {
         return Ok(None);
     }
-    let rules = settings.rules(policy(new, Some(&change), settings));
+    let rules = settings.rules_of_change(policy(new, Some(&change), settings), replace_set(new));
     if let Some(fault) = rules.faults(&diff, &change.templates, &asked).first() {
         return Err(fault.to_string());
     }

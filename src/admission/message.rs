@@ -68,6 +68,16 @@ pub(super) fn staged_removed(why: &str) -> String {
     warning(&format!("the annotation {} is removed: {why}", keys::STAGED))
 }
 
+/// The denial of a request after which nothing would replace the StatefulSet, as its staged change needs it.
+pub(super) fn must_be_replaced(revision: &Revision) -> String {
+    denial(&format!(
+        "annotation {}: cannot be Never, because the staged change adds or removes templates; withdraw it with the \
+         annotation {}: {revision}",
+        keys::REPLACE_SET,
+        keys::WITHDRAW
+    ))
+}
+
 /// The denial of other templates while a staged change of a newer version exists.
 pub(super) fn newer() -> String {
     denial(
@@ -121,6 +131,7 @@ pub(super) fn faults(faults: &[RuleFault], metadata: rules::Metadata) -> String 
 pub(super) fn staged(set: &str, diff: &Diff, replicas: i64, policy: UpdatePolicy) -> String {
     let mut line = format!("{PREFIX}staged {}", summary(diff));
     match policy {
+        UpdatePolicy::InPlace if diff.changed.is_empty() => {}
         UpdatePolicy::InPlace => {
             let templates = i64::try_from(diff.changed.len()).unwrap_or(i64::MAX);
             line.push_str("; ");
@@ -145,6 +156,22 @@ pub(super) fn for_new_claims(diff: &Diff) -> Option<String> {
     Some(warning(&format!(
         "for new PVCs only: {what}; existing PVCs keep what they have"
     )))
+}
+
+/// The warnings about added and removed templates.
+pub(super) fn renamed(diff: &Diff) -> impl Iterator<Item = String> {
+    let names = |list: &[String]| (!list.is_empty()).then(|| some_of(list, 96));
+    let added = names(&diff.added).map(|names| {
+        warning(&format!(
+            "the StatefulSet is replaced, then each Pod is evicted, lowest ordinal first, to mount {names}"
+        ))
+    });
+    let removed = names(&diff.removed).map(|names| {
+        warning(&format!(
+            "the StatefulSet is replaced; the PVCs of {names} stay, and nothing manages them any more"
+        ))
+    });
+    added.into_iter().chain(removed)
 }
 
 /// The warning that existing claims will be updated to the live templates.

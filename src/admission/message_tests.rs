@@ -2,7 +2,7 @@ use super::{
     ALLOWED, MAX_DENIAL, MAX_WARNING, MAX_WARNINGS, ROOM_FOR_COUNT, bound, claims_denied, faults, some, staged, warning,
 };
 use crate::admission::cause::Cause;
-use crate::templates::rules::Metadata;
+use crate::templates::rules::{Metadata, TemplateNames};
 use crate::templates::{Change, Diff, FaultKind, RuleFault, TemplateChange, UpdatePolicy};
 
 fn growth(template: &str) -> TemplateChange {
@@ -55,7 +55,7 @@ fn warning_is_cut_to_api_server_limit() {
 fn long_denial_counts_rest_and_keeps_advice() {
     let fault = |index| RuleFault {
         template: format!("a-template-with-a-long-name-{index}"),
-        kind: FaultKind::Added,
+        kind: FaultKind::Added(TemplateNames::Deny),
     };
     for count in [1, 5, 15, 100, 10_000] {
         let all: Vec<RuleFault> = (0..count).map(fault).collect();

@@ -1,6 +1,7 @@
 //! Rows U3 and U5: checks a change (is it allowed, does the requester have the rights, can the claims follow) and
 //! stages it.
 
+use super::asked::replace_set;
 use super::asked_change::AskedChange;
 use super::lookups::Lookups;
 use super::message::{self, PREFIX};
@@ -8,7 +9,7 @@ use super::verdict::{Denial, Remarks};
 use super::{authority, checks};
 use crate::templates::rules::Frozen;
 use crate::templates::show::path;
-use crate::templates::{ClaimName, ClaimTemplate, Diff, Phase, StagedChange, keys};
+use crate::templates::{ClaimName, ClaimTemplate, Diff, Phase, Rules, StagedChange, keys};
 
 /// Stages other templates: the staged change and its text.
 pub(super) fn stage(
@@ -17,8 +18,13 @@ pub(super) fn stage(
     lookups: &mut dyn Lookups,
     remarks: &mut Remarks,
 ) -> Result<(StagedChange, String), Denial> {
-    judge(&change, diff)?;
+    let rules = change.settings.rules_of_change(change.policy, replace_set(change.new));
+    judge(&change, diff, &rules)?;
     check(&change, lookups)?;
+    let of_set = Diff::between(change.live, &change.asked);
+    if of_set.renames() {
+        authority::check(change.review, change.settings, authority::RENAME, lookups)?;
+    }
     let checked = checks::of(&change, diff, lookups)?;
     let set = &change.new.metadata.name;
     remarks
@@ -27,6 +33,7 @@ pub(super) fn stage(
     if change.settings.immutable_fields == Frozen::ForNewClaims {
         remarks.warnings.extend(message::for_new_claims(diff));
     }
+    remarks.warnings.extend(message::renamed(&of_set));
     remarks.warnings.extend(checked);
     staged_change(change, remarks)
 }
@@ -50,8 +57,7 @@ fn count(templates: &[ClaimTemplate]) -> i64 {
 }
 
 /// Denies the change unless the whole difference is allowed.
-pub(super) fn judge(change: &AskedChange<'_>, diff: &Diff) -> Result<(), Denial> {
-    let rules = change.settings.rules(change.policy);
+pub(super) fn judge(change: &AskedChange<'_>, diff: &Diff, rules: &Rules<'_>) -> Result<(), Denial> {
     let faults = rules.faults(diff, &change.asked, change.live);
     if faults.is_empty() {
         return Ok(());
@@ -102,15 +108,16 @@ fn staged_change(asked: AskedChange<'_>, remarks: &mut Remarks) -> Result<(Stage
     Ok((change, text))
 }
 
-/// The asked templates in the order of the live templates, the only order that the API server accepts. Both have the
-/// same names: an added or removed template is denied before.
+/// The asked templates. With the names of the live templates, they are in the order of these, the only one that the API
+/// server accepts; with other names the set is replaced, and gets the order of the request.
 fn in_order_of(live: &[ClaimTemplate], asked: Vec<ClaimTemplate>) -> Vec<ClaimTemplate> {
     if live.iter().map(|one| &one.name).eq(asked.iter().map(|one| &one.name)) {
         return asked;
     }
-    let of_name = |name: &str| asked.iter().find(|template| template.name == name);
-    live.iter()
-        .filter_map(|template| of_name(&template.name))
-        .cloned()
-        .collect()
+    let of_name = |name: &str| asked.iter().find(|template| template.name == name).cloned();
+    let ordered: Vec<ClaimTemplate> = live.iter().filter_map(|template| of_name(&template.name)).collect();
+    if ordered.len() == asked.len() && live.len() == asked.len() {
+        return ordered;
+    }
+    asked
 }

@@ -2,7 +2,7 @@
 
 use std::mem;
 
-use super::asked::{policy, read_templates, restore_metadata};
+use super::asked::{policy, read_templates, replace_set, restore_metadata};
 use super::asked_change::AskedChange;
 use super::judged::is_skipped;
 use super::lookups::Lookups;
@@ -207,6 +207,13 @@ impl Update<'_, '_> {
     ) -> Result<Outcome, Denial> {
         let mut outcome = Outcome::default();
         if let Some((change, _)) = &staged
+            && self.settings.replaces(replace_set(self.old))
+            && !self.settings.replaces(replace_set(self.new))
+            && Diff::between(live, &change.templates).renames()
+        {
+            return Err(Denial::forbidden(message::must_be_replaced(&change.revision())));
+        }
+        if let Some((change, _)) = &staged
             && self.is_switched_on(Some(change))
         {
             let policy = self.policy_after(Some(change));
@@ -240,6 +247,7 @@ impl Update<'_, '_> {
         }
         if ignores || staged.is_some() {
             diff = Diff::between(current, &asked);
+            diff.add_unless_live(live);
         }
         outcome.edits.push(Edit::RestoreTemplates);
         if diff.is_empty() {

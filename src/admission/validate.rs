@@ -93,7 +93,7 @@ fn judge(
         asked: read_templates(new, "object")?,
     };
     let diff = Diff::between(change.current, &change.asked);
-    stage::judge(&change, &diff)?;
+    stage::judge(&change, &diff, &settings.rules(change.policy))?;
     if !diff.is_empty() {
         authority::check(review, settings, authority::rollout(change.policy), lookups)?;
         remarks.warnings = checks::of(&change, &diff, lookups)?;

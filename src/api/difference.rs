@@ -46,6 +46,7 @@ impl Settings {
             "metadataOnlyChanges" => format!("{:?}", self.metadata_only_changes),
             "shrink" => format!("{:?}", self.shrink),
             "immutableFields" => format!("{:?}", self.immutable_fields),
+            "templateChanges" => format!("{:?}", self.template_changes),
             "maxStorage" => {
                 let sizes = self.max_storage.iter();
                 list(sizes.map(|(class, size)| format!("{class}: {size}")))
@@ -108,7 +109,7 @@ mod tests {
     }
 
     /// A value other than the default, and the message for it.
-    const OTHERS: [(&str, &str, &str); 18] = [
+    const OTHERS: [(&str, &str, &str); 19] = [
         ("mode", r#""ValidateOnly""#, "expected Stage, but found ValidateOnly"),
         (
             "defaultUpdatePolicy",
@@ -128,6 +129,7 @@ mod tests {
             r#""NewPVCs""#,
             "expected Deny, but found ForNewClaims",
         ),
+        ("templateChanges", r#""Allow""#, "expected Deny, but found Allow"),
         ("maxStorage", r#"{"*": "1Ti"}"#, "expected [], but found [*: 1Ti]"),
         ("allowedVolumeAttributesClasses", "[]", "expected any, but found []"),
         (

@@ -71,6 +71,8 @@ reasons! {
     NothingStaged: Settled,
     /// The user withdrew the staged change.
     Withdrawn: Settled,
+    /// Pods lack a volume of an added template. They are evicted one at a time.
+    PodLacksVolume: Moving,
     /// The StatefulSet is being deleted.
     SetTerminating: Moving,
     /// The API server denies the patch of a PVC.

@@ -28,6 +28,8 @@ reasons! {
     StagedChangeNotAllowed,
     /// Not every PVC is updated and ready.
     RolloutNotComplete,
+    /// The Pod template mounts the volume of a template that is to be removed.
+    VolumeMissing,
     /// The partition is above 0: Pods below it may have another revision.
     PartitionSet,
     /// The StatefulSet is younger than a minute: the garbage collector may not know its Pods.

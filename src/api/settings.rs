@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 pub use crate::templates::rules::OwnedSets;
-use crate::templates::rules::{Frozen, Metadata, Shrink};
+use crate::templates::rules::{Frozen, Metadata, Shrink, TemplateNames};
 use crate::templates::{Quantity, ReplaceSet, Rules, UpdatePolicy, keys};
 
 /// The settings of an administrator. The first value is the default; an empty document is valid.
@@ -23,6 +23,8 @@ pub struct Settings {
     pub shrink: Shrink,
     /// `immutableFields`: whether fields may change that no PVC can follow in place.
     pub immutable_fields: Frozen,
+    /// `templateChanges`: whether templates may be added, removed and renamed.
+    pub template_changes: TemplateChanges,
     /// `maxStorage`: the largest size by storage class, inclusive; `*` is for all other classes.
     pub max_storage: Vec<(String, Quantity)>,
     /// `allowedVolumeAttributesClasses`: all, if it is not set.
@@ -48,7 +50,7 @@ pub struct Settings {
 }
 
 /// The names of all settings, in the order in which documents list them.
-pub const NAMES: [&str; 18] = [
+pub const NAMES: [&str; 19] = [
     "mode",
     "defaultUpdatePolicy",
     "defaultReplaceSet",
@@ -56,6 +58,7 @@ pub const NAMES: [&str; 18] = [
     "metadataOnlyChanges",
     "shrink",
     "immutableFields",
+    "templateChanges",
     "maxStorage",
     "allowedVolumeAttributesClasses",
     "reservedKeyPrefixes",
@@ -88,6 +91,16 @@ pub enum ReCreate {
     Denied,
     /// `true`
     Allowed,
+}
+
+/// Whether templates may be added, removed and renamed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TemplateChanges {
+    /// Deny the request.
+    #[default]
+    Deny,
+    /// Stage the change of a StatefulSet that is replaced (`replace-set: WhenComplete`).
+    Allow,
 }
 
 /// How to handle changes of labels and annotations of a template.
@@ -158,6 +171,7 @@ impl Default for Settings {
             metadata_only_changes: MetadataOnlyChanges::default(),
             shrink: Shrink::default(),
             immutable_fields: Frozen::default(),
+            template_changes: TemplateChanges::default(),
             max_storage: Vec::new(),
             allowed_attributes_classes: None,
             reserved_key_prefixes: keys::RESERVED_KEY_PREFIXES.to_vec(),
@@ -192,7 +206,28 @@ impl Settings {
             } else {
                 self.immutable_fields
             },
+            names: TemplateNames::Fixed,
         }
+    }
+
+    /// The rules under this update policy for a StatefulSet whose change is staged.
+    #[must_use]
+    pub fn rules_of_change(&self, policy: UpdatePolicy, replace_set: Option<ReplaceSet>) -> Rules<'_> {
+        let names = match self.template_changes {
+            TemplateChanges::Deny => TemplateNames::Deny,
+            TemplateChanges::Allow if self.replaces(replace_set) => TemplateNames::MayChange,
+            TemplateChanges::Allow => TemplateNames::NotReplaced,
+        };
+        Rules {
+            names,
+            ..self.rules(policy)
+        }
+    }
+
+    /// True iff a StatefulSet with this annotation `replace-set` is replaced when its rollout is complete.
+    #[must_use]
+    pub fn replaces(&self, replace_set: Option<ReplaceSet>) -> bool {
+        replace_set.unwrap_or(self.default_replace_set) == ReplaceSet::WhenComplete
     }
 
     /// The rules for an existing staged change, when its user is unknown.
@@ -200,14 +235,14 @@ impl Settings {
     /// `metadataOnlyChanges: Ignore` stages no label and no annotation. A staged change that has one was made under
     /// other settings.
     #[must_use]
-    pub fn rules_of_staged(&self, policy: UpdatePolicy) -> Rules<'_> {
+    pub fn rules_of_staged(&self, policy: UpdatePolicy, replace_set: Option<ReplaceSet>) -> Rules<'_> {
         let metadata = match self.metadata_only_changes {
             MetadataOnlyChanges::Rollout => Metadata::MayChange,
             MetadataOnlyChanges::Ignore | MetadataOnlyChanges::Deny => Metadata::Fixed,
         };
         Rules {
             metadata,
-            ..self.rules(policy)
+            ..self.rules_of_change(policy, replace_set)
         }
     }
 

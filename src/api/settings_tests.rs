@@ -1,5 +1,6 @@
 use super::{
     Authority, Frozen, MetadataOnlyChanges, Mode, NAMES, OwnedSets, PvcChecks, ReCreate, Retention, Settings, Shrink,
+    TemplateChanges,
 };
 use crate::templates::{ReplaceSet, UpdatePolicy};
 
@@ -13,7 +14,7 @@ fn settings_empty_are_the_defaults() {
 /// A setting, a value of it as JSON, and what the value changes in the defaults.
 type SettingValue = (&'static str, &'static str, fn(&mut Settings));
 
-const VALUES: [SettingValue; 38] = [
+const VALUES: [SettingValue; 40] = [
     ("mode", r#""Stage""#, |s| s.mode = Mode::Stage),
     ("mode", r#""ValidateOnly""#, |s| s.mode = Mode::ValidateOnly),
     ("defaultUpdatePolicy", r#""OnClaimDelete""#, |s| {
@@ -44,6 +45,12 @@ const VALUES: [SettingValue; 38] = [
     ("immutableFields", r#""Deny""#, |s| s.immutable_fields = Frozen::Deny),
     ("immutableFields", r#""NewPVCs""#, |s| {
         s.immutable_fields = Frozen::ForNewClaims;
+    }),
+    ("templateChanges", r#""Deny""#, |s| {
+        s.template_changes = TemplateChanges::Deny;
+    }),
+    ("templateChanges", r#""Allow""#, |s| {
+        s.template_changes = TemplateChanges::Allow;
     }),
     ("maxStorage", "{}", |s| s.max_storage = vec![]),
     ("maxStorage", r#"{"fast":"1Ti","*":"100Gi"}"#, |s| {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::settings::{
-    Authority, MetadataOnlyChanges, Mode, NAMES, OwnedSets, PvcChecks, ReCreate, Retention, Settings,
+    Authority, MetadataOnlyChanges, Mode, NAMES, OwnedSets, PvcChecks, ReCreate, Retention, Settings, TemplateChanges,
 };
 use crate::json::{Error, ErrorKind, Reader};
 use crate::templates::rules::{Frozen, Shrink};
@@ -34,6 +34,8 @@ const METADATA_ONLY_CHANGES: Choices<MetadataOnlyChanges, 3> = [
 ];
 const SHRINKS: Choices<Shrink, 2> = [("Deny", Shrink::Deny), ("Recover", Shrink::Recover)];
 const IMMUTABLE_FIELDS: Choices<Frozen, 2> = [("Deny", Frozen::Deny), ("NewPVCs", Frozen::ForNewClaims)];
+const TEMPLATE_CHANGES: Choices<TemplateChanges, 2> =
+    [("Deny", TemplateChanges::Deny), ("Allow", TemplateChanges::Allow)];
 const AUTHORITIES: Choices<Authority, 2> = [
     ("RequirePatchOnPVCs", Authority::RequirePatchOnPVCs),
     ("TrustSetEditors", Authority::TrustSetEditors),
@@ -108,6 +110,7 @@ impl Settings {
             "metadataOnlyChanges" => choose(&mut self.metadata_only_changes, value, &METADATA_ONLY_CHANGES),
             "shrink" => choose(&mut self.shrink, value, &SHRINKS),
             "immutableFields" => choose(&mut self.immutable_fields, value, &IMMUTABLE_FIELDS),
+            "templateChanges" => choose(&mut self.template_changes, value, &TEMPLATE_CHANGES),
             "maxStorage" => put(&mut self.max_storage, sizes(value)?),
             "allowedVolumeAttributesClasses" if value == "null" => put(&mut self.allowed_attributes_classes, None),
             "allowedVolumeAttributesClasses" => put(&mut self.allowed_attributes_classes, Some(names(value)?)),

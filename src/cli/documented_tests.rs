@@ -216,12 +216,27 @@ fn retained(words: &str) -> Option<DocumentedRequest> {
 fn annotation_set(key: &str, value: &str, may_do_all: bool) -> DocumentedRequest {
     let mut request = from_10(&sized("10Gi"));
     request.new["metadata"]["annotations"][key] = value.into();
-    let mut rights = may_patch("alice", may_do_all);
+    request.exists = vec![may_do("alice", may_do_all)];
+    request
+}
+
+/// A user with all rights adds a template.
+fn added(replace_set: &str) -> DocumentedRequest {
+    let mut request = annotation_set(keys::REPLACE_SET, replace_set, true);
+    let mut more = sized("1Gi");
+    more["metadata"]["name"] = "more".into();
+    let templates = request.new["spec"]["volumeClaimTemplates"].as_array_mut();
+    templates.expect("templates").push(more);
+    request
+}
+
+/// The review of all rights.
+fn may_do(user: &str, all: bool) -> Value {
+    let mut rights = may_patch(user, all);
     for part in ["verb", "group", "resource", "subresource"] {
         rights["spec"]["resourceAttributes"][part] = "*".into();
     }
-    request.exists = vec![rights];
-    request
+    rights
 }
 
 /// A request that depends on who makes it.
@@ -251,6 +266,8 @@ fn by_account(words: &str) -> Option<DocumentedRequest> {
         "the annotation `replace-set` is set to `WhenComplete`" => {
             annotation_set(keys::REPLACE_SET, "WhenComplete", true)
         }
+        "a template is added, `replace-set: WhenComplete`" => added("WhenComplete"),
+        "a template is added, `replace-set: Never`" => added("Never"),
         "the same, by a user who may not delete StatefulSets" => {
             annotation_set(keys::REPLACE_SET, "WhenComplete", false)
         }

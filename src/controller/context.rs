@@ -1,8 +1,8 @@
 //! The state that all reconciles share: watches, caches, and the memory of each StatefulSet.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 
 use kube::runtime::reflector::{ObjectRef, Store};
 use kube::{Client, ResourceExt};
@@ -51,12 +51,14 @@ pub(super) struct Context {
     pub(super) metrics: Arc<ControllerMetrics>,
     pub(super) replacements: Replacements,
     pub(super) memories: Memories,
+    /// The uids of sets whose Pods lack no volume.
+    pub(super) mounted: Mutex<HashSet<String>>,
     /// True once the controller stops: it starts no further write.
     pub(super) stopping: Arc<AtomicBool>,
 }
 
 /// The memory of each set, by uid.
-pub(super) type Memories = std::sync::Mutex<HashMap<String, Remembered>>;
+pub(super) type Memories = Mutex<HashMap<String, Remembered>>;
 
 impl Context {
     /// Forgets sets that do not exist any more. Some may have been deleted while the watch was broken.
@@ -67,6 +69,7 @@ impl Context {
         self.namespaces.keep(|uid| existing.contains(uid));
         self.places.retain(|uid| existing.contains(uid));
         self.replacements.retain(exists);
+        lock(&self.mounted).retain(|uid| existing.contains(uid));
         self.unblock.retain(|uid| existing.contains(uid), exists);
     }
 

@@ -92,10 +92,12 @@ fn evicted(set: &SlimSet, evict: &Evict) -> EventNotice {
             format!("{claim} is mounted again: its file system has not grown for a minute")
         }
         EvictReason::ReCreated => format!("{claim}, which is being deleted, is created anew"),
+        EvictReason::Lacks => format!("it is created again with {claim}, which it lacks"),
     };
     EventNotice {
         set_uid: set.uid().unwrap_or_default(),
-        claim: Some(evict.claim.clone()),
+        // A claim that the Pod lacks may not exist yet.
+        claim: Some(evict.claim.clone()).filter(|(_, uid)| !uid.is_empty()),
         reason: Reason::PodEvicted,
         message: format!("evicted Pod {pod} ({}) so that {why}", evict.uid),
     }

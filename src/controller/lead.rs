@@ -138,6 +138,7 @@ pub(super) fn context(
         client,
         metrics,
         memories: Memories::default(),
+        mounted: std::sync::Mutex::default(),
         stopping,
     }
 }

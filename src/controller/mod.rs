@@ -10,7 +10,7 @@
 //! | `unblock`, `blockers` | watches on quotas, LimitRanges and StorageClasses that block an apply |
 //! | `lease`, `lead` | leader election, and what the leader runs |
 //! | `context`, `memory` | shared state, and the state of each StatefulSet between two reconciles |
-//! | `reconcile`, `settled`, `counted` | one reconcile, and when none is needed |
+//! | `reconcile`, `settled`, `counted`, `volumes` | one reconcile, and when none is needed |
 //! | `gather`, `staged_at` | the snapshot that a decision reads |
 //! | `quotas`, `known_quotas`, `budgets`, `places` | quotas, and the limits of storage classes |
 //! | `read_events`, `claim_events` | Events of drivers about slow PVCs |
@@ -71,6 +71,7 @@ mod status;
 mod unblock;
 mod undone;
 mod views;
+mod volumes;
 mod watch;
 mod writes;
 

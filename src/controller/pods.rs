@@ -1,5 +1,5 @@
 //! The watched Pods, indexed by their controller and by the PVCs that they mount, so that a reconcile does not
-//! iterate over all Pods of a namespace. Pods without PVCs are not stored.
+//! iterate over all Pods of a namespace. Pods without PVCs are stored only if a StatefulSet controls them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
@@ -56,7 +56,12 @@ impl PodIndex {
     fn add(&mut self, pod: &SlimPod) {
         self.remove(pod);
         // A Pod that has ended does not mount volumes any more.
-        let Some(view) = views::pod(pod).filter(|view| !view.claims.is_empty()) else {
+        let is_of_set = |view: &PodView| {
+            view.controller
+                .as_ref()
+                .is_some_and(|owner| owner.kind == "StatefulSet")
+        };
+        let Some(view) = views::pod(pod).filter(|view| !view.claims.is_empty() || is_of_set(view)) else {
             return;
         };
         let (namespace, view) = (pod.namespace().unwrap_or_default(), Arc::new(view));

@@ -61,7 +61,11 @@ fn set_has_its_pods_and_those_that_mount_its_claims() {
             ["b", "web-0", "db-uid", "data-web-0", "Running"],
             "",
         ),
-        ("without claims", ["a", "web-0", "web-uid", "", "Running"], ""),
+        (
+            "its own, without claims",
+            ["a", "web-0", "web-uid", "", "Running"],
+            "web-0",
+        ),
     ];
     for (what, row, expected) in rows {
         let pods = PodStore::default();

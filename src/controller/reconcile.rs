@@ -9,12 +9,14 @@ use kube::runtime::controller::Action as Next;
 
 use super::context::Context;
 use super::error::ReconcileError;
+use super::namespaces::Namespace;
 use super::settled::{Basis, Settled};
 use super::slim_set::SlimSet;
 use super::status::{COLLECT, ReportWrite};
+use super::volumes::Volumes;
 use super::writes::RoundOutcome;
 use super::{history, read_events};
-use crate::rollout::{Action, EventNotice, Plan, Reason, Seconds, SetStaged, Target};
+use crate::rollout::{Action, EventNotice, Idle, Plan, Reason, Seconds, SetStaged, SetView, Target};
 use crate::templates::{Phase, keys};
 
 /// How many rounds a reconcile may take before other sets have their turn.
@@ -68,12 +70,17 @@ pub(super) fn after_failure(set: Arc<SlimSet>, error: &ReconcileError, context: 
 }
 
 async fn reconcile_set(set: &SlimSet, context: &Arc<Context>) -> Result<Next, ReconcileError> {
-    if let Some(rests) = context.has_nothing_to_do(set) {
+    let volumes = context.volumes(set).await?;
+    if volumes == Volumes::Unread {
+        return Ok(Next::await_change());
+    }
+    let lacks = volumes == Volumes::Lacking;
+    if !lacks && let Some(rests) = context.has_nothing_to_do(set) {
         return Ok(context.rest_or_replace(set, rests));
     }
     let view = context.view(set)?;
     let target = Target::of(&view, &context.settings);
-    if context.was_reported(set, &view, &target) {
+    if !lacks && context.was_reported(set, &view, &target) {
         return Ok(context.rest_or_replace(set, Some(context.settle(set))));
     }
     let rolls_out = target.is_ok();
@@ -83,7 +90,7 @@ async fn reconcile_set(set: &SlimSet, context: &Arc<Context>) -> Result<Next, Re
     } else {
         None
     };
-    let opened = if counts || rolls_out && missing.is_none() {
+    let opened = if counts || lacks || rolls_out && missing.is_none() {
         let opened = context
             .namespaces
             .open([&view.namespace, &view.name, &view.uid], set.template_names());
@@ -95,16 +102,29 @@ async fn reconcile_set(set: &SlimSet, context: &Arc<Context>) -> Result<Next, Re
     } else {
         None
     };
+    let seen = (&view, opened.as_deref(), missing.as_ref());
+    decide_and_execute(set, context, seen).await
+}
+
+/// What was read for a reconcile: the set, the watch on its PVCs and Pods, and why nothing is rolled out.
+type Seen<'s> = (&'s SetView, Option<&'s Namespace>, Option<&'s Idle>);
+
+/// Decides and executes, round by round.
+async fn decide_and_execute(
+    set: &SlimSet,
+    context: &Arc<Context>,
+    (view, opened, missing): Seen<'_>,
+) -> Result<Next, ReconcileError> {
     let mut has_begun = false;
     for _ in 0..MAX_ROUNDS {
-        let plan = context.decide(set, &view, opened.as_deref(), missing.as_ref()).await?;
+        let plan = context.decide(set, view, opened, missing).await?;
         // No write depends on the report. If it cannot be written, the last report of this reconcile returns the error.
         if !std::mem::replace(&mut has_begun, true) && plan.actions.iter().any(is_beginning) {
-            drop(context.report(set, &view, &plan).await);
+            drop(context.report(set, view, &plan).await);
         }
         let (round, done) = context.execute_all(set, &plan).await;
         if done.is_err() {
-            context.report(set, &view, &plan).await?;
+            context.report(set, view, &plan).await?;
             done?;
         }
         match round {
@@ -112,7 +132,7 @@ async fn reconcile_set(set: &SlimSet, context: &Arc<Context>) -> Result<Next, Re
             RoundOutcome::Nothing if plan.actions.iter().any(is_ending) => return Ok(after(Some(context.end(set)))),
             RoundOutcome::Nothing if context.read_events(set, &plan.progress).await => {}
             RoundOutcome::Nothing => {
-                let written = context.report(set, &view, &plan).await?;
+                let written = context.report(set, view, &plan).await?;
                 let rests = context.rests(set, &plan);
                 let due = if plan.settled {
                     context.replace_if_due(set)

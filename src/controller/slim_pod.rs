@@ -28,6 +28,7 @@ pub(super) struct PodSpec {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Volume {
+    pub(super) name: String,
     pub(super) persistent_volume_claim: Option<VolumeClaim>,
 }
 
@@ -60,6 +61,13 @@ impl SlimPod {
         let volumes = self.spec.volumes.iter();
         let claims = volumes.filter_map(|volume| volume.persistent_volume_claim.as_ref());
         claims.map(|claim| claim.claim_name.as_str())
+    }
+
+    /// The names of the volumes of these PVCs.
+    pub(super) fn volumes(&self) -> impl Iterator<Item = &str> {
+        let volumes = self.spec.volumes.iter();
+        let volumes = volumes.filter(|volume| volume.persistent_volume_claim.is_some());
+        volumes.map(|volume| volume.name.as_str())
     }
 
     /// Drops metadata and conditions that are not read.

@@ -101,6 +101,7 @@ pub(super) fn pod(pod: &SlimPod) -> Option<PodView> {
         ready_since: ready_since(pod),
         unready: unready(pod),
         claims: pod.claims().map(str::to_owned).collect(),
+        volumes: pod.volumes().map(str::to_owned).collect(),
     })
 }
 

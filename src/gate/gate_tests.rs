@@ -5,7 +5,7 @@ use crate::api::Settings;
 use crate::rollout::Snapshot;
 use crate::rollout::fixtures::{owner, template, trouble, web};
 use crate::rollout::snapshot::{Modify, Resize, Strategy};
-use crate::templates::{Phase, Ready, Revision, Sync, UpdatePolicy};
+use crate::templates::{Phase, Ready, ReplaceSet, Revision, Sync, UpdatePolicy};
 
 /// The Pod of the highest ordinal, whose claim is outdated.
 fn pod() -> Pod {
@@ -195,6 +195,61 @@ fn pod_with_forbidden_staged_change_is_deleted() {
             expected,
             "{settings}"
         );
+    }
+}
+
+/// A template `logs` is to be added, and every PVC is ready.
+fn adds_logs(web: &mut Snapshot) {
+    web.set.replace_set = Some(ReplaceSet::WhenComplete);
+    web.stage(vec![template("data", "2Gi"), template("logs", "1Gi")]);
+    web.done("data-web-2");
+}
+
+#[test]
+fn pod_waits_until_added_template_is_live() {
+    let allow = Settings::read(r#"{"templateChanges": "Allow"}"#).expect("settings");
+    let after: Option<&str> =
+        Some("the staged template logs is not live yet; Pod web-2 is replaced after the StatefulSet");
+    let rows: &[(&str, GateSetup, Option<&str>)] = &[
+        ("rolling out", |_, _| {}, after),
+        ("complete", |web, _| web.phase(Phase::Complete), after),
+        ("Async", |web, _| web.set.sync = Sync::Async, after),
+        (
+            "OnClaimDelete",
+            |web, _| web.set.update_policy = Some(UpdatePolicy::OnClaimDelete),
+            after,
+        ),
+        ("below the partition", |web, _| web.set.partition = 3, after),
+        ("OnDelete", |web, _| web.set.strategy = Strategy::OnDelete, after),
+        ("paused", |web, _| web.set.paused = true, after),
+        ("renamed", |web, _| web.stage(vec![template("logs", "1Gi")]), after),
+        (
+            "live",
+            |web, _| web.set.live = vec![template("data", "1Gi"), template("logs", "1Gi")],
+            None,
+        ),
+        (
+            "removed",
+            |web, _| {
+                web.set.live.push(template("more", "1Gi"));
+                web.stage(vec![template("data", "2Gi")]);
+                web.done("data-web-2");
+            },
+            None,
+        ),
+        ("never replaced", |web, _| web.set.replace_set = None, None),
+        ("out of range", |web, _| web.set.replicas = 2, None),
+        ("ended", |_, pod| pod.has_ended = true, None),
+        ("evicted", |_, pod| pod.disrupted = true, None),
+        ("of another set", |_, pod| pod.set_uid = "another".to_owned(), None),
+    ];
+    for (row, change, expected) in rows {
+        let (mut web, mut pod) = (web(), pod());
+        adds_logs(&mut web);
+        change(&mut web, &mut pod);
+        assert_eq!(answer(&web, &pod, &allow).as_deref(), *expected, "{row}");
+        let denied = answer(&web, &pod, &Settings::default());
+        assert!(denied.as_deref() != after, "{row}: {denied:?}");
     }
 }
 

@@ -12,6 +12,7 @@ use crate::rollout::readiness;
 use crate::rollout::snapshot::{SetView, Strategy};
 use crate::rollout::target::{self, Target};
 use crate::templates::rules::Frozen;
+use crate::templates::show::shown;
 use crate::templates::{ClaimName, ClaimTemplate, Phase, Ready, Sync, keys};
 
 /// A Pod that is about to be deleted.
@@ -54,6 +55,8 @@ pub struct Gate<'s> {
     target: Target<'s>,
     ordinal: u32,
     frozen: Frozen,
+    /// A staged template that is not live yet.
+    added: Option<&'s str>,
 }
 
 impl<'s> Gate<'s> {
@@ -61,21 +64,26 @@ impl<'s> Gate<'s> {
     ///
     /// The gate is open if no valid staged change rolls out or reaches this replica, if Pods do not wait (`sync:
     /// Async`), and if the Pod is not deleted to be replaced: its ordinal is out of range, it has ended, or it is being
-    /// evicted.
+    /// evicted. While a template is to be added, it is closed in each of the first cases as well: the API server would
+    /// deny a Pod that mounts a volume of a template that is not live.
     #[must_use]
     pub fn of(pod: &Pod, set: &'s SetView, settings: &Settings) -> Option<Self> {
         let ordinal = pod.ordinal().filter(|ordinal| set.has(*ordinal))?;
-        let target = Target::of(set, settings).ok()?;
-        let waits = pod.may_wait()
-            && pod.set_uid == set.uid
-            && target.change.phase == Phase::RollingOut
-            && set.sync == Sync::LockStep
-            && !set.is_below_partition(ordinal);
+        let target = Target::staged(set, settings).ok()?;
+        let added = set.added_template();
+        let rolls_out = || {
+            target.change.phase == Phase::RollingOut
+                && set.sync == Sync::LockStep
+                && !set.is_below_partition(ordinal)
+                && Target::of(set, settings).is_ok()
+        };
+        let waits = pod.may_wait() && pod.set_uid == set.uid && (added.is_some() || rolls_out());
         waits.then_some(Self {
             set,
             target,
             ordinal,
             frozen: target::frozen(set, settings),
+            added,
         })
     }
 
@@ -90,6 +98,12 @@ impl<'s> Gate<'s> {
     #[must_use]
     pub fn waits_anyway(&self) -> Option<String> {
         let (set, ordinal) = (&self.set.name, self.ordinal);
+        if let Some(added) = self.added {
+            return Some(format!(
+                "the staged template {} is not live yet; Pod {set}-{ordinal} is replaced after the StatefulSet",
+                shown(added)
+            ));
+        }
         if self.set.paused {
             return Some(format!(
                 "the rollout is paused by the annotation {}; Pod {set}-{ordinal} is replaced after the pause",

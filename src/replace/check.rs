@@ -3,6 +3,7 @@
 use super::journal::{self, Journal, Millis};
 use super::live::{self, LiveSet};
 use super::step::{Fault, Part};
+use super::volumes;
 use super::world::{DependentPod, Dependents, DryRuns, World};
 use crate::api::ReplacementReason as Reason;
 use crate::templates::{Diff, Phase, ReplaceSet, StagedChange, UpdatePolicy, keys};
@@ -112,6 +113,13 @@ fn by_set(world: &World<'_>, set: &LiveSet) -> Option<Fault> {
             "not every PVC is updated and ready",
         ));
     }
+    if let Some(volume) = volumes::missed(set, &change) {
+        let message = format!(
+            "the Pod template mounts the volume {volume}, whose template is to be removed, so that no Pod could be \
+             created"
+        );
+        return Some(Fault::new(Reason::VolumeMissing, message));
+    }
     if set.has_partition() && set.partition() > 0 {
         let message = format!(
             "the partition is {}: set it to 0, so that every Pod has one revision",
@@ -158,7 +166,16 @@ fn by_dependents(set: &LiveSet, dependents: &Dependents) -> Option<Fault> {
         .map(|ordinal| format!("{}-{ordinal}", set.name()));
     let missing = { names }.find(|name| !pods.iter().any(|pod| pod.name == *name));
     let count = i64::try_from(pods.len()).unwrap_or(i64::MAX);
-    pods.iter().find_map(|pod| by_pod(set, pod)).or_else(|| {
+    let change = set.staged();
+    let adds = change.as_ref().is_some_and(|change| volumes::adds(set, change));
+    // Only the replacement brings the Pod back: the policy did not keep it, or somebody deleted it.
+    let is_stuck = missing.is_some() && change.as_ref().is_some_and(|change| volumes::is_stuck(set, change));
+    let missing = missing.filter(|_| !is_stuck);
+    let asked = AskedOfPod {
+        revision: !adds,
+        ready: !is_stuck,
+    };
+    pods.iter().find_map(|pod| by_pod(set, pod, &asked)).or_else(|| {
         missing.map(|name| by_missing_pod(&name, dependents)).or_else(|| {
             (count > set.replicas()).then(|| {
                 let message = format!(
@@ -169,6 +186,14 @@ fn by_dependents(set: &LiveSet, dependents: &Dependents) -> Option<Fault> {
             })
         })
     })
+}
+
+/// What is asked of a Pod. While a template is to be added, Kubernetes must not replace Pods.
+struct AskedOfPod {
+    /// That it has the update revision.
+    revision: bool,
+    /// That it is Ready.
+    ready: bool,
 }
 
 /// The set controls no Pod of this name. The StatefulSet controller removes the owner of a Pod whose labels changed.
@@ -185,7 +210,7 @@ fn not_selected(name: &str) -> Fault {
     Fault::new(Reason::PodNotSelected, message)
 }
 
-fn by_pod(set: &LiveSet, pod: &DependentPod) -> Option<Fault> {
+fn by_pod(set: &LiveSet, pod: &DependentPod, asked: &AskedOfPod) -> Option<Fault> {
     let name = &pod.name;
     let fault = |reason, message| Some(Fault::new(reason, message));
     if pod.terminating {
@@ -194,7 +219,7 @@ fn by_pod(set: &LiveSet, pod: &DependentPod) -> Option<Fault> {
     if !pod.selected {
         return Some(not_selected(name));
     }
-    if pod.revision != set.update_revision() {
+    if asked.revision && pod.revision != set.update_revision() {
         let message = format!(
             "Pod {name} has revision {}, not {}",
             pod.revision,
@@ -202,7 +227,7 @@ fn by_pod(set: &LiveSet, pod: &DependentPod) -> Option<Fault> {
         );
         return fault(Reason::PodNotUpdated, message);
     }
-    if pod.ready {
+    if pod.ready || !asked.ready {
         return None;
     }
     fault(Reason::PodNotReady, format!("Pod {name} is not Ready"))

@@ -13,7 +13,7 @@
 //! | [`live`] | a StatefulSet as JSON, and the one to create in its place |
 //! | [`journal`] | what survives a crash |
 //! | [`world`] | the input of the decision |
-//! | [`check`] | the preconditions |
+//! | [`check`], `volumes` | the preconditions |
 //! | [`mod@next`], `adopt` | the decision |
 //! | [`step`] | its output |
 
@@ -23,6 +23,7 @@ pub mod journal;
 pub mod live;
 pub mod next;
 pub mod step;
+mod volumes;
 pub mod world;
 
 pub use check::basis;

@@ -91,6 +91,8 @@ pub struct Evict {
 pub enum EvictReason {
     /// Its volumes are mounted again.
     Remount,
+    /// It does not mount the claim of a live template.
+    Lacks,
     /// Its claim is being deleted, to be created anew.
     ReCreated,
 }

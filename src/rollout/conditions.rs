@@ -14,7 +14,7 @@ use super::target::{self, Target};
 use crate::api::ReadyReason;
 use crate::api::reasons::Kind;
 use crate::claims::compatible::kept_fields;
-use crate::templates::{FrozenChange, Phase, Sync, keys};
+use crate::templates::{Diff, FrozenChange, Phase, Sync, keys};
 
 /// How long a Pod may take before the condition explains why: while a Pod starts, its message changes often.
 pub const PATIENCE: Seconds = 30;
@@ -60,37 +60,16 @@ impl RolloutState {
         replicas: &[Replica<'_>],
         (order, bounds, recreation): (&Order<'_>, &Bounds, &ReCreation),
     ) -> Self {
-        if let Some((why, _)) = &snapshot.write_refused {
-            let message = format!("Failed to update the StatefulSet: {why}");
-            return Self {
-                reason: ReadyReason::WriteRefused,
-                message,
-            };
-        }
-        if let Some(Held::Exceeds(excess)) = &bounds.held {
-            return Self {
-                reason: ReadyReason::WouldExceedQuota,
-                message: excess.to_string(),
-            };
-        }
-        if let Some(stuck) = stuck(replicas, order) {
-            let reason = match stuck.state {
-                ClaimState::Refused => ReadyReason::ClaimRefused,
-                ClaimState::Foreign => ReadyReason::ClaimForeign,
-                _ => ReadyReason::ClaimInfeasible,
-            };
-            let message = format!("{}: {}", stuck.name, stuck.message);
-            return Self { reason, message };
-        }
-        if let Some(why) = &recreation.blocked {
-            return Self {
-                reason: ReadyReason::ReCreateStopped,
-                message: why.clone(),
-            };
+        if let Some(stopped) = Self::stopped(snapshot, replicas, (order, bounds, recreation)) {
+            return stopped;
         }
         let done = replicas.iter().filter(|replica| replica.is_done()).count();
         if done == replicas.len() && target.change.phase == Phase::Complete {
-            let more = [keeping(snapshot, target, replicas), lag::asking(snapshot)];
+            let more = [
+                keeping(snapshot, target, replicas),
+                lag::asking(snapshot),
+                renaming(snapshot, target),
+            ];
             let more = more.into_iter().flatten().map(|more| format!("; {more}"));
             return Self {
                 reason: ReadyReason::Complete,
@@ -120,6 +99,40 @@ impl RolloutState {
             };
         }
         Self { reason, message }
+    }
+
+    /// The state if the rollout cannot go on until somebody acts.
+    fn stopped(
+        snapshot: &Snapshot,
+        replicas: &[Replica<'_>],
+        (order, bounds, recreation): (&Order<'_>, &Bounds, &ReCreation),
+    ) -> Option<Self> {
+        if let Some((why, _)) = &snapshot.write_refused {
+            let message = format!("Failed to update the StatefulSet: {why}");
+            return Some(Self {
+                reason: ReadyReason::WriteRefused,
+                message,
+            });
+        }
+        if let Some(Held::Exceeds(excess)) = &bounds.held {
+            return Some(Self {
+                reason: ReadyReason::WouldExceedQuota,
+                message: excess.to_string(),
+            });
+        }
+        if let Some(stuck) = stuck(replicas, order) {
+            let reason = match stuck.state {
+                ClaimState::Refused => ReadyReason::ClaimRefused,
+                ClaimState::Foreign => ReadyReason::ClaimForeign,
+                _ => ReadyReason::ClaimInfeasible,
+            };
+            let message = format!("{}: {}", stuck.name, stuck.message);
+            return Some(Self { reason, message });
+        }
+        recreation.blocked.as_ref().map(|why| Self {
+            reason: ReadyReason::ReCreateStopped,
+            message: why.clone(),
+        })
     }
 
     /// Ready, Reconciling and Stalled. At most one of them holds, as kstatus expects. Ready always has the message.
@@ -187,6 +200,20 @@ fn keeping(snapshot: &Snapshot, target: &Target<'_>, replicas: &[Replica<'_>]) -
         1 => format!("1 PVC keeps its {field}: the template's is for new PVCs"),
         count => format!("{count} PVCs keep their {field}: the template's is for new PVCs"),
     })
+}
+
+/// What the replacement of the set will add and remove, if anything.
+fn renaming(snapshot: &Snapshot, target: &Target<'_>) -> Option<String> {
+    let Diff { added, removed, .. } = Diff::between(&snapshot.set.live, &target.change.templates);
+    let parts = [
+        (&added, "added", "to mount them, each Pod is evicted after that"),
+        (&removed, "removed", "their PVCs stay"),
+    ];
+    let parts = parts.into_iter().filter(|(names, ..)| !names.is_empty());
+    let parts: Vec<String> = parts
+        .map(|(names, what, then)| format!("{} {what}: {then}", names.join(", ")))
+        .collect();
+    (!parts.is_empty()).then(|| format!("the StatefulSet is replaced next; {}", parts.join("; ")))
 }
 
 /// The reason why the rollout is not complete, and what it waits for.

@@ -23,17 +23,21 @@ pub struct Away {
 #[must_use]
 pub fn away(snapshot: &Snapshot, replicas: &[Replica<'_>], ordinal: u32) -> Option<Away> {
     let mut others = replicas.iter().filter(|other| other.ordinal != ordinal);
-    others.find_map(|other| of_pod(snapshot, other).or_else(|| of_claims(other)))
+    others.find_map(|other| {
+        let pod = of_pod(snapshot, other.ordinal, other.pod);
+        pod.or_else(|| of_old_pod(snapshot, other)).or_else(|| of_claims(other))
+    })
 }
 
-fn of_pod(snapshot: &Snapshot, replica: &Replica<'_>) -> Option<Away> {
+/// Why the Pod of this replica is not there; `None` if it is available.
+pub(super) fn of_pod(snapshot: &Snapshot, ordinal: u32, pod: Option<&PodView>) -> Option<Away> {
     let set = &snapshot.set;
-    let name = format!("{}-{}", set.name, replica.ordinal);
+    let name = format!("{}-{ordinal}", set.name);
     let away = |why: &str, until| {
         let why = format!("Pod {name} {why}");
         Some(Away { why, until })
     };
-    let Some(pod) = replica.pod else {
+    let Some(pod) = pod else {
         return away("does not exist", None);
     };
     if pod.deleted.is_some() {
@@ -42,18 +46,25 @@ fn of_pod(snapshot: &Snapshot, replica: &Replica<'_>) -> Option<Away> {
     let Some(since) = pod.ready_since else {
         return away("is not Ready", None);
     };
-    if !pod.is_available(snapshot.now, set.min_ready_seconds) {
-        let until = since.saturating_add(set.min_ready_seconds);
-        let why = format!("has not been Ready for {} seconds yet", set.min_ready_seconds);
-        return away(&why, Some(until));
+    let until = since.saturating_add(set.min_ready_seconds);
+    let why = format!("has not been Ready for {} seconds yet", set.min_ready_seconds);
+    if pod.is_available(snapshot.now, set.min_ready_seconds) {
+        return None;
     }
-    // The StatefulSet controller creates a Pod after its PVCs, so this Pod does not exist any more: its watch is late.
+    away(&why, Some(until))
+}
+
+/// A Pod that does not exist any more, although a late watch shows it.
+fn of_old_pod(snapshot: &Snapshot, replica: &Replica<'_>) -> Option<Away> {
+    let pod = replica.pod?;
+    // The StatefulSet controller creates a Pod after its PVCs, so this Pod does not exist any more: its watch is
+    // late.
     let is_older = |pod: &PodView| {
         let mut claims = replica.claims.iter().filter_map(|claim| claim.claim);
         claims.any(|claim| claim.created > pod.created)
     };
     is_older(pod).then(|| Away {
-        why: format!("Pod {name} is older than its PVC"),
+        why: format!("Pod {}-{} is older than its PVC", snapshot.set.name, replica.ordinal),
         until: None,
     })
 }

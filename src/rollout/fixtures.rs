@@ -128,6 +128,7 @@ impl Snapshot {
                 .iter()
                 .map(|template| format!("{}-{name}", template.name))
                 .collect(),
+            volumes: self.set.live.iter().map(|template| template.name.clone()).collect(),
         };
         self.pods.insert(name, pod);
     }

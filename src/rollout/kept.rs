@@ -25,6 +25,8 @@ pub fn kept(snapshot: &Snapshot, desired: Seconds, ordinal: u32, pod: Option<&Po
         return Some(KeptBack::Paused);
     }
     match set.strategy {
+        // No Pod may be deleted before the set is replaced.
+        Strategy::OnDelete if !set.replaces_pods() => None,
         Strategy::OnDelete => {
             let stays = pod.is_some_and(|pod| pod.deleted.is_none() && pod.created <= desired);
             stays.then_some(KeptBack::OnDelete)

@@ -5,6 +5,7 @@ use super::idle::Idle;
 use super::replica::{self, Replica};
 use super::snapshot::{Previous, SetView, Snapshot};
 use super::target::Target;
+use crate::api::ReadyReason;
 use crate::claims::Claim;
 use crate::templates::{ClaimName, ClaimTemplate, Revision};
 
@@ -39,7 +40,8 @@ pub fn after(idle: Idle, previous: Option<&Previous>, live: &Revision) -> Idle {
     let was_dropped = if previous.ready == Idle::Withdrawn.as_str() {
         previous.revision == *live
     } else {
-        previous.ready != Idle::NothingStaged.as_str() && previous.revision != *live
+        let was_idle = [ReadyReason::NothingStaged, ReadyReason::PodLacksVolume].map(ReadyReason::as_str);
+        !was_idle.contains(&&*previous.ready) && previous.revision != *live
     };
     if was_dropped { Idle::Withdrawn } else { idle }
 }

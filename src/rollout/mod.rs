@@ -15,6 +15,7 @@
 //! | [`lowered`] | how far the request of a PVC can be taken back |
 //! | [`disruption`] | whether a Pod may be taken away now |
 //! | [`restart`] | which Pod to evict, so that its volumes are mounted again |
+//! | [`lacking`] | which Pod to evict, because it lacks a volume of the live templates |
 //! | [`bounds`], [`quota`] | whether the whole rollout fits into the quotas, before the first write |
 //! | [`budget`], [`spending`] | the budgets of storage classes, and how much of them is used |
 //! | [`time`] | seconds, and their text format |
@@ -54,6 +55,8 @@ pub mod history;
 pub mod invariants;
 #[cfg(any(test, not(target_family = "wasm")))]
 pub mod kept;
+#[cfg(any(test, not(target_family = "wasm")))]
+pub mod lacking;
 #[cfg(any(test, not(target_family = "wasm")))]
 pub mod lag;
 #[cfg(any(test, not(target_family = "wasm")))]

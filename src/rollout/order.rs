@@ -101,7 +101,7 @@ fn stops(set: &SetView, replica: &Replica<'_>) -> bool {
 fn follows(set: &SetView, replicas: &[Replica<'_>]) -> bool {
     let mut free = replicas.iter().filter(|replica| replica.kept.is_none());
     let changes = !set.status_is_current || free.any(|replica| replica.pod_at == At::Outdated);
-    changes && set.sync == Sync::LockStep && set.strategy == Strategy::RollingUpdate
+    changes && set.replaces_pods() && set.sync == Sync::LockStep && set.strategy == Strategy::RollingUpdate
 }
 
 /// What the replica below this one waits for.
@@ -132,7 +132,7 @@ fn is_on_its_way(snapshot: &Snapshot, replica: &Replica<'_>) -> bool {
 #[must_use]
 pub fn ready(snapshot: &Snapshot, target: &Target<'_>, replicas: &[Replica<'_>]) -> Option<SetReady> {
     let set = &snapshot.set;
-    if set.paused || set.sync == Sync::Async {
+    if set.paused || set.sync == Sync::Async || !set.replaces_pods() {
         return None;
     }
     // If the status does not include the last change of the set, it is unknown which Pod is to be replaced.

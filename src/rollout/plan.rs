@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use super::action::{Action, SetStaged};
 use super::bounds::Bounds;
-use super::conditions;
+use super::conditions::{self, RolloutState};
 use super::events;
 use super::idle::Idle;
+use super::lacking::{self, Lacking};
 use super::lag;
 use super::order::{self, Order, WaitsFor};
 use super::progress::{self, Progress};
@@ -19,6 +20,7 @@ use super::snapshot::{Seconds, Snapshot};
 use super::spending;
 use super::target::Target;
 use super::volume_snapshot::ReCreateQuestion;
+use crate::api::ReadyReason;
 use crate::templates::{Phase, Revision};
 
 /// The actions to take, and the progress to report.
@@ -40,6 +42,8 @@ pub struct Plan {
     pub places: BTreeMap<String, u32>,
     /// True iff the snapshot was halted: the staged change is not trusted, or the rollout cannot end.
     pub halted: bool,
+    /// True iff a Pod lacks a volume of the live templates.
+    pub lacks: bool,
 }
 
 /// The longest time until the next reconcile, in case a watch misses a change.
@@ -61,6 +65,15 @@ pub const RECHECK: Seconds = 300;
 /// * When everything is updated and ready, there is nothing to do (S12).
 #[must_use]
 pub fn plan(snapshot: &Snapshot) -> Plan {
+    let plan = plan_claims(snapshot);
+    match lacking::of(snapshot) {
+        Some(lacking) => evicting(snapshot, plan, lacking),
+        None => plan,
+    }
+}
+
+/// The plan, without Pods that lack a volume.
+fn plan_claims(snapshot: &Snapshot) -> Plan {
     let target = match (Target::of(&snapshot.set, &snapshot.settings), &snapshot.halted) {
         (Ok(target), None) => target,
         (Ok(_), Some(idle)) => return nothing(snapshot, idle),
@@ -123,6 +136,36 @@ pub fn plan(snapshot: &Snapshot) -> Plan {
         asks: recreation.asks,
         places: bounds.spending.places,
         halted: false,
+        lacks: false,
+    }
+}
+
+/// The plan while Pods lack a volume of the live templates: no other Pod is evicted, and no PVC deleted.
+fn evicting(snapshot: &Snapshot, mut plan: Plan, lacking: Lacking) -> Plan {
+    let Lacking { message, evict, until } = lacking;
+    let disrupts = |action: &Action| {
+        matches!(
+            action,
+            Action::Evict(_) | Action::TakeSnapshot(_) | Action::MarkClaim(_) | Action::DeleteClaim(_)
+        )
+    };
+    plan.actions.retain(|action| !disrupts(action));
+    plan.actions.extend(evict.map(Action::Evict));
+    let progress = &mut plan.progress;
+    let is_idle = [ReadyReason::NothingStaged, ReadyReason::Withdrawn];
+    if is_idle.iter().any(|reason| reason.as_str() == progress.ready.reason) {
+        let reason = ReadyReason::PodLacksVolume;
+        [progress.ready, progress.reconciling, progress.stalled] = RolloutState { reason, message }.conditions();
+    } else {
+        progress.ready.message = format!("{}; {message}", progress.ready.message);
+    }
+    let until = until.saturating_sub(snapshot.now).max(1);
+    Plan {
+        requeue_after: Some(plan.requeue_after.map_or(until, |after| after.min(until))),
+        settled: false,
+        asks: None,
+        lacks: true,
+        ..plan
     }
 }
 
@@ -144,6 +187,7 @@ fn nothing(snapshot: &Snapshot, idle: &Idle) -> Plan {
         asks: None,
         places: BTreeMap::new(),
         halted: snapshot.halted.is_some(),
+        lacks: false,
     }
 }
 

@@ -141,6 +141,11 @@ impl NextStep<'_> {
                 return stops("it needs the update strategy RollingUpdate".to_owned());
             }
         }
+        if let Some(added) = set.added_template() {
+            return stops(format!(
+                "the staged change also adds template {added}: stage the two changes one after the other"
+            ));
+        }
         if self.replicas.len() <= 1 && set.recreate_snapshot.is_none() {
             return stops(format!(
                 "this is the only replica, and its data would be lost: set the annotation {} to a \
@@ -305,6 +310,10 @@ impl NextStep<'_> {
                 due: Some(is_clear),
                 ..waits()
             };
+        }
+        if let Some(added) = snapshot.set.added_template() {
+            let why = format!("Pod {} is evicted when the staged template {added} is live", pod.name);
+            return self.waits(replica, &why);
         }
         if let Some(away) = disruption::away(snapshot, self.replicas, replica.ordinal) {
             let why = format!("Pod {} is evicted when all others are there: {}", pod.name, away.why);

@@ -144,19 +144,14 @@ impl<'a> Replica<'a> {
             let name = ClaimName::new(&template.name, &snapshot.set.name, ordinal).ok()?;
             let claim = snapshot.claims.get(name.as_str());
             let frozen = target::frozen(&snapshot.set, &snapshot.settings);
+            // It is created when the set has been replaced.
+            if claim.is_none() && !snapshot.set.has_live(&template.name) {
+                return None;
+            }
             let template = claim.map_or(Cow::Borrowed(template), |claim| in_place(template, claim, frozen));
             let mut assessment = ClaimAssessment {
-                name,
-                template,
                 claim,
-                pod_at,
-                at: At::Absent,
-                state: ClaimState::Missing,
-                anew: None,
-                keeps_pod: false,
-                reason: "NotFound".to_owned(),
-                message: "waiting for the StatefulSet controller to create it".to_owned(),
-                retry_at: None,
+                ..ClaimAssessment::missing(name, template, pod_at)
             };
             if let Some(claim) = claim {
                 let template = &assessment.template;
@@ -253,7 +248,23 @@ impl<'a> Replica<'a> {
     }
 }
 
-impl ClaimAssessment<'_> {
+impl<'a> ClaimAssessment<'a> {
+    fn missing(name: ClaimName, template: Cow<'a, ClaimTemplate>, pod_at: At) -> Self {
+        Self {
+            name,
+            template,
+            claim: None,
+            pod_at,
+            at: At::Absent,
+            state: ClaimState::Missing,
+            anew: None,
+            keeps_pod: false,
+            reason: "NotFound".to_owned(),
+            message: "waiting for the StatefulSet controller to create it".to_owned(),
+            retry_at: None,
+        }
+    }
+
     fn judge(
         &mut self,
         claim: &Claim,

@@ -60,7 +60,8 @@ fn candidates<'a>(
     replicas: &'a [Replica<'a>],
 ) -> impl Iterator<Item = (&'a Replica<'a>, &'a ClaimAssessment<'a>, &'a PodView)> {
     let set = &snapshot.set;
-    let on = set.restart == Restart::WhenNodeExpansionPends && !set.paused && set.status_is_current;
+    let may = !set.paused && set.status_is_current && set.replaces_pods();
+    let on = set.restart == Restart::WhenNodeExpansionPends && may;
     let replicas = replicas
         .iter()
         .filter(move |replica| on && replica.pod_at == At::Updated);

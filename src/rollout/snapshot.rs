@@ -13,8 +13,8 @@ use crate::claims::quota::Quotas;
 use crate::claims::{Belongs, Claim, Foreign, Owner, foreign};
 use crate::json::Map;
 use crate::templates::{
-    ClaimName, ClaimTemplate, MaxInMotion, ProgressDeadline, Ready, Restart, Revision, StagedChange, StagedError, Sync,
-    UpdatePolicy, keys,
+    ClaimName, ClaimTemplate, MaxInMotion, ProgressDeadline, Ready, ReplaceSet, Restart, Revision, StagedChange,
+    StagedError, Sync, UpdatePolicy, keys,
 };
 
 /// Everything that was read about one StatefulSet at one time.
@@ -87,6 +87,8 @@ pub struct SetView {
     /// The annotation `claim-rollout.io/update-policy`. An unknown value counts as `OnClaimDelete`: without a valid
     /// value nothing is written.
     pub update_policy: Option<UpdatePolicy>,
+    /// The annotation `claim-rollout.io/replace-set`. An unknown value is ignored.
+    pub replace_set: Option<ReplaceSet>,
     /// The annotation `claim-rollout.io/paused`.
     pub paused: bool,
     /// `spec.updateStrategy.rollingUpdate.partition`
@@ -162,6 +164,8 @@ pub struct PodView {
     pub unready: Option<Unready>,
     /// The names of the claims that the Pod mounts.
     pub claims: Vec<String>,
+    /// The names of the volumes of these claims.
+    pub volumes: Vec<String>,
 }
 
 /// Why a Pod is not Ready.
@@ -328,6 +332,7 @@ impl SetView {
             unreadable: staged.as_ref().and_then(|staged| staged.as_ref().err().cloned()),
             staged: staged.and_then(Result::ok),
             update_policy: annotation(keys::UPDATE_POLICY).map(policy),
+            replace_set: annotation(keys::REPLACE_SET).and_then(|text| text.parse().ok()),
             paused: annotation(keys::PAUSED) == Some("true"),
             ready: annotation(keys::READY).and_then(|ready| ready.parse().ok()),
             sync: annotation(keys::SYNC).map_or(Sync::LockStep, |sync| sync.parse().unwrap_or(Sync::LockStep)),
@@ -348,6 +353,27 @@ impl SetView {
     #[must_use]
     pub fn wanted(&self) -> &[ClaimTemplate] {
         self.staged.as_ref().map_or(&self.live, |change| &change.templates)
+    }
+
+    /// The first staged template that is not live yet, if there is one. Until the set is replaced, a Pod that mounts its
+    /// volume cannot be created.
+    #[must_use]
+    pub fn added_template(&self) -> Option<&str> {
+        let mut staged = self.staged.iter().flat_map(|change| &change.templates);
+        let added = staged.find(|staged| !self.has_live(&staged.name))?;
+        Some(&added.name)
+    }
+
+    /// True iff Pods may be replaced during the rollout. While a template is to be added, the gate keeps them.
+    #[must_use]
+    pub fn replaces_pods(&self) -> bool {
+        self.added_template().is_none()
+    }
+
+    /// True iff a live template has this name.
+    #[must_use]
+    pub fn has_live(&self, template: &str) -> bool {
+        self.live.iter().any(|live| live.name == template)
     }
 
     /// The ordinals in range, highest first.

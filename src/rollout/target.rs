@@ -67,7 +67,7 @@ impl<'a> Target<'a> {
         {
             return Err(Idle::Owned { by: owner.clone() });
         }
-        let rules = settings.rules_of_staged(update_policy(set));
+        let rules = settings.rules_of_staged(update_policy(set), set.replace_set);
         if let Some(why) = broken_rule(set, &rules, &change.templates) {
             return Err(Idle::Unsound { why });
         }

@@ -10,7 +10,7 @@ use crate::rollout::idle::Idle;
 use crate::rollout::plan::plan;
 use crate::rollout::snapshot::Snapshot;
 use crate::templates::rules::Shrink;
-use crate::templates::{ClaimTemplate, StagedError, UpdatePolicy, keys};
+use crate::templates::{ClaimTemplate, ReplaceSet, StagedError, UpdatePolicy, keys};
 
 #[test]
 fn idle_set_has_no_actions_and_is_settled() {
@@ -178,7 +178,7 @@ fn owned(web: &mut Snapshot) {
     web.set.controller = Some(owner("Database", "web", "owner-uid"));
 }
 
-const RULES: [SettingsRule; 10] = [
+const RULES: [SettingsRule; 11] = [
     SettingsRule {
         denies: r#"{"mode": "ValidateOnly"}"#,
         allows: r#"{"mode": "Stage"}"#,
@@ -231,6 +231,16 @@ const RULES: [SettingsRule; 10] = [
         },
         reason: "StagedChangeNotAllowed",
         message: "spec.storageClassName: cannot change",
+    },
+    SettingsRule {
+        denies: r#"{"templateChanges": "Deny"}"#,
+        allows: r#"{"templateChanges": "Allow"}"#,
+        change: |web| {
+            web.set.replace_set = Some(ReplaceSet::WhenComplete);
+            web.stage(vec![template("data", "2Gi"), template("logs", "1Gi")]);
+        },
+        reason: "StagedChangeNotAllowed",
+        message: "[logs]: a template cannot be added without the setting templateChanges: Allow",
     },
     SettingsRule {
         denies: r#"{"ownedSets": "Skip"}"#,

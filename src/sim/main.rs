@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use claim_rollout::sim::{self, Effort, prove, recreate, replace, trust};
+use claim_rollout::sim::{self, Effort, prove, recreate, replace, trust, volumes};
 use clap::Parser;
 
 /// Test the decisions in a model of a cluster, with every known fault
@@ -64,6 +64,7 @@ fn run(arguments: &Arguments) -> ExitCode {
         let tried = trust::prove(&effort, &report)?;
         let replaced = replace::prove(&effort, &report)?;
         let created = recreate::prove(&effort, &report)?;
+        report(&volumes::prove()?.to_string());
         Ok((tried, replaced, created, prove(&effort, &report)?))
     };
     match all() {

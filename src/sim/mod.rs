@@ -27,6 +27,7 @@
 //! | [`dialogue`] | the model beside a real API server |
 //! | [`recreate`] | `ReCreate`, in a model of its own (S4, L8) |
 //! | [`replace`] | replacing a StatefulSet, in a model of its own (S17, L7) |
+//! | [`volumes`] | an added template, in a model of its own (S20, L9) |
 //! | `trust` | requests of a user without rights on PVCs (S18) |
 //! | `run`, `trace` | the run that is part of the tests, and the trace of one schedule |
 
@@ -63,6 +64,7 @@ mod trace;
 // The guard is evaluated with a CEL library, which nothing that ships needs.
 #[cfg(any(test, feature = "sim-run"))]
 pub mod trust;
+pub mod volumes;
 mod watch;
 mod workload;
 mod workloads;

@@ -183,6 +183,7 @@ fn set_view(texts: &mut Texts, set: &SetObject) -> SetView {
             }
         }),
         update_policy: spec.policy,
+        replace_set: None,
         paused: spec.paused,
         partition: spec.partition.into(),
         ready: spec.ready.map(|(target, ordinal)| Ready {
@@ -301,5 +302,6 @@ fn pod_view(ordinal: usize, pod: &PodObject, templates: usize) -> PodView {
         revision: format!("{SET}-{}", pod.image),
         ready_since: pod.ready.map(|age| NOW - u64::from(age.unsigned_abs())),
         claims: claims.collect(),
+        volumes: TEMPLATE.iter().take(templates).map(|name| (*name).to_owned()).collect(),
     }
 }

@@ -102,6 +102,24 @@ impl Diff {
         self.added.is_empty() && self.removed.is_empty() && self.changed.is_empty()
     }
 
+    /// True iff a template is added, removed or renamed.
+    #[must_use]
+    pub fn renames(&self) -> bool {
+        !(self.added.is_empty() && self.removed.is_empty())
+    }
+
+    /// A template that is not live has no PVC, so that a change of it is as good as a new one.
+    pub fn add_unless_live(&mut self, live: &[ClaimTemplate]) {
+        let Self { added, changed, .. } = self;
+        changed.retain(|change| {
+            let is_live = live.iter().any(|template| template.name == change.template);
+            if !is_live {
+                added.push(change.template.clone());
+            }
+            is_live
+        });
+    }
+
     /// True iff a size decreases.
     #[must_use]
     pub fn takes_back(&self) -> bool {
@@ -113,7 +131,7 @@ impl Diff {
 }
 
 /// The template of this name. In most lists it has the same index as in the other list.
-fn find<'a>(list: &'a [ClaimTemplate], likely: usize, name: &str) -> Option<&'a ClaimTemplate> {
+pub(super) fn find<'a>(list: &'a [ClaimTemplate], likely: usize, name: &str) -> Option<&'a ClaimTemplate> {
     match list.get(likely) {
         Some(template) if template.name == name => Some(template),
         _ => list.iter().find(|template| template.name == name),

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use super::diff::{Change, Diff, FrozenChange};
+use super::diff::{Change, Diff, FrozenChange, find};
 use super::keys;
 use super::quantity::{NotBytes, Quantity};
 use super::show::{path, path_of, shown};
@@ -27,6 +27,8 @@ pub struct Rules<'a> {
     pub shrink: Shrink,
     /// Changes of the fields that no PVC can follow in place, and smaller sizes.
     pub frozen: Frozen,
+    /// Added, removed and renamed templates.
+    pub names: TemplateNames,
 }
 
 /// Whether labels and annotations may change.
@@ -79,6 +81,31 @@ impl Frozen {
     }
 }
 
+/// Whether templates may be added, removed and renamed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TemplateNames {
+    /// They may not: nothing would replace the StatefulSet, whatever the settings are.
+    #[default]
+    Fixed,
+    /// They may not, by the settings.
+    Deny,
+    /// They may not, because the StatefulSet is not replaced.
+    NotReplaced,
+    /// They may, but for the first template: no Pod has a PVC yet, so none waits at the gate.
+    MayChange,
+}
+
+impl TemplateNames {
+    /// What is missing, for messages.
+    const fn without(self) -> &'static str {
+        match self {
+            Self::Fixed | Self::MayChange => "",
+            Self::Deny => " without the setting templateChanges: Allow",
+            Self::NotReplaced => " without the annotation claim-rollout.io/replace-set: WhenComplete",
+        }
+    }
+}
+
 /// Whether to manage StatefulSets that another controller owns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OwnedSets {
@@ -102,9 +129,9 @@ pub struct RuleFault {
 #[derive(Clone, Debug, PartialEq)]
 pub enum FaultKind {
     /// The template is new.
-    Added,
+    Added(TemplateNames),
     /// The template is missing, or has another name.
-    Removed,
+    Removed(TemplateNames),
     /// A field changes that must not change.
     Frozen(FrozenChange),
     /// The size is missing.
@@ -147,6 +174,7 @@ impl Default for Rules<'_> {
             metadata: Metadata::default(),
             shrink: Shrink::default(),
             frozen: Frozen::default(),
+            names: TemplateNames::default(),
         }
     }
 }
@@ -162,11 +190,16 @@ impl Rules<'_> {
                 kind,
             });
         };
-        for template in &diff.added {
-            push(template, FaultKind::Added);
+        for (at, template) in wanted.iter().enumerate() {
+            if find(live, at, &template.name).is_none() {
+                let fault = self.added(template, live.is_empty());
+                fault.into_iter().for_each(|kind| push(&template.name, kind));
+            }
         }
-        for template in &diff.removed {
-            push(template, FaultKind::Removed);
+        for (at, template) in live.iter().enumerate() {
+            if self.names != TemplateNames::MayChange && find(wanted, at, &template.name).is_none() {
+                push(&template.name, FaultKind::Removed(self.names));
+            }
         }
         for change in &diff.changed {
             let name = &change.template;
@@ -200,6 +233,16 @@ impl Rules<'_> {
             }
         }
         faults
+    }
+
+    /// A new template is allowed if a volume can have its size and its class.
+    fn added(&self, template: &ClaimTemplate, is_first: bool) -> Option<FaultKind> {
+        if is_first || self.names != TemplateNames::MayChange {
+            return Some(FaultKind::Added(self.names));
+        }
+        let class = self.attributes_class(template.volume_attributes_class_name.as_deref());
+        let size = self.storage(None, template.storage, template.storage_class_name(), None);
+        size.or(class)
     }
 
     /// A larger size is allowed if a volume can have it.
@@ -293,12 +336,17 @@ impl fmt::Display for RuleFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let storage = || path(&self.template, "spec.resources.requests.storage");
         match &self.kind {
-            FaultKind::Added => write!(f, "{}: a template cannot be added", path_of(&self.template)),
-            FaultKind::Removed => write!(
-                f,
-                "{}: a template cannot be removed or renamed",
-                path_of(&self.template)
-            ),
+            FaultKind::Added(TemplateNames::MayChange) => {
+                write!(f, "{}: the first template cannot be added", path_of(&self.template))
+            }
+            FaultKind::Added(names) => {
+                let without = names.without();
+                write!(f, "{}: a template cannot be added{without}", path_of(&self.template))
+            }
+            FaultKind::Removed(names) => {
+                let (path, without) = (path_of(&self.template), names.without());
+                write!(f, "{path}: a template cannot be removed or renamed{without}")
+            }
             FaultKind::Frozen(change) => {
                 let value = |text: &Option<String>| text.as_deref().map_or_else(|| "nothing".to_owned(), shown);
                 write!(

@@ -64,6 +64,9 @@ fn is_unprintable(character: char) -> bool {
 #[must_use]
 pub fn in_short(diff: &Diff) -> Vec<String> {
     let mut all = Vec::new();
+    for (names, what) in [(&diff.added, "added"), (&diff.removed, "removed")] {
+        all.extend(names.iter().map(|name| format!("{} {what}", shown(name))));
+    }
     for change in &diff.changed {
         let template = shown(&change.template);
         all.extend(change.changes.iter().map(|one| change_in_short(&template, one)));

@@ -179,6 +179,7 @@ fn roll_out(inputs: &Inputs<'_>, report: &mut PlanReport, live: &Value, stored: 
         idle: target.as_ref().err().map(ToString::to_string),
     });
     report.replacement = replacement(inputs, stored, &snapshot.settings);
+    report.notes.extend(leftovers(&snapshot, &change.templates));
     match target {
         Err(idle) => {
             if idle.is_stalled() {
@@ -200,6 +201,24 @@ fn roll_out(inputs: &Inputs<'_>, report: &mut PlanReport, live: &Value, stored: 
     let forecast = forecast(snapshot, |apply| judge.check(apply));
     report.claims = rows::rows(&before, &forecast, &judge, report.pods);
     Ok(())
+}
+
+/// The PVCs of templates that would be removed.
+fn leftovers(snapshot: &Snapshot, wanted: &[ClaimTemplate]) -> Vec<String> {
+    let set = &snapshot.set;
+    let removed = Diff::between(&set.live, wanted).removed;
+    let note = |template: &String| {
+        let names = set
+            .ordinals()
+            .map(|ordinal| format!("{template}-{}-{ordinal}", set.name));
+        let mut claims: Vec<String> = names.filter(|name| snapshot.claims.contains_key(name)).collect();
+        claims.reverse();
+        format!(
+            "template {template} would be removed; its PVCs stay, and nothing manages them any more: {}",
+            claims.join(", ")
+        )
+    };
+    removed.iter().map(note).collect()
 }
 
 /// The snapshot that the controller would read.
@@ -266,6 +285,9 @@ fn quotas(inputs: &Inputs<'_>) -> anyhow::Result<Quotas> {
 /// The outcome for Pods at an older revision.
 fn pods(live: &Value, stored: &Value, snapshot: &Snapshot) -> PodOutcome {
     let set = &snapshot.set;
+    if !set.replaces_pods() && Target::staged(set, &snapshot.settings).is_ok() {
+        return PodOutcome::AfterTheReplacement;
+    }
     let changed = live["spec"]["template"] != stored["spec"]["template"];
     let target = Target::of(set, &snapshot.settings);
     let follow = set.sync == Sync::LockStep && target.is_ok_and(|target| target.change.phase == Phase::RollingOut);

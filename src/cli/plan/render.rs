@@ -223,6 +223,9 @@ fn summary(report: &PlanReport) -> String {
             PodOutcome::AfterTheirClaims => "each Pod is replaced when its PVCs are ready",
             PodOutcome::ByThemselves => "Kubernetes replaces the Pods independently of their PVCs",
             PodOutcome::WhenDeleted => "each Pod is replaced when somebody deletes it",
+            PodOutcome::AfterTheReplacement => {
+                "after the replacement, each Pod is evicted to mount the new volume, lowest ordinal first"
+            }
         }
         .to_owned(),
     );

@@ -105,6 +105,8 @@ pub(crate) enum PodOutcome {
     ByThemselves,
     /// Each is replaced when somebody deletes it.
     WhenDeleted,
+    /// Each is evicted after the set was replaced, lowest ordinal first, to mount the volume of an added template.
+    AfterTheReplacement,
 }
 
 /// The plan for one claim.

@@ -209,6 +209,7 @@ fn row(
         pod_replaced: match pods {
             PodOutcome::AfterTheirClaims => forecast.steps.contains(&ForecastStep::Pod(start.ordinal)),
             PodOutcome::ByThemselves => !set.is_below_partition(start.ordinal),
+            PodOutcome::AfterTheReplacement => true,
             PodOutcome::KeepRunning | PodOutcome::WhenDeleted => false,
         },
         keeps: judge.keeps(&end.name),

@@ -118,7 +118,7 @@ const fn event(reason: EventReason) -> (&'static str, &'static str) {
         EventReason::ClaimDeleted => ("StatefulSet, PVC", "the PVC was deleted, so that it is created anew"),
         EventReason::PodEvicted => (
             "StatefulSet, PVC",
-            "the Pod was evicted, so that its volumes are mounted again or its PVC is created anew",
+            "the Pod was evicted, so that its volumes are mounted again, its PVC is created anew, or it gets a volume that it lacks",
         ),
         EventReason::ClaimRolloutStalled => ("StatefulSet", "the rollout needs help; the message contains the reason"),
         EventReason::ClaimRolloutNotWritten => (

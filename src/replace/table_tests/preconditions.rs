@@ -1,6 +1,6 @@
 //! The preconditions: one world for each, with the reason, the message, and what was read.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::cluster::{Cluster, NOW, dependent, staged, web};
 use super::process::{Process, world};
@@ -10,7 +10,8 @@ use crate::replace::live::{FINALIZER, LiveSet};
 use crate::replace::next;
 use crate::replace::step::{Fault, Part, Step};
 use crate::replace::world::{CountQuota, ReportOwner, World};
-use crate::templates::{Phase, ReplaceSet, keys};
+use crate::rollout::fixtures::{staged_change, template};
+use crate::templates::{ClaimTemplate, Phase, ReplaceSet, keys};
 
 /// A change of the fixture, the parts that are read, the reason and the message.
 type Row = (fn(&mut Cluster), &'static [Part], &'static str);
@@ -38,6 +39,27 @@ fn quota(used: u64) -> CountQuota {
     }
 }
 
+fn list(templates: &[ClaimTemplate]) -> Value {
+    let texts: Vec<String> = templates.iter().map(ClaimTemplate::text).collect();
+    serde_json::from_str(&format!("[{}]", texts.join(","))).expect("JSON")
+}
+
+/// Stages these templates; the rollout is complete.
+fn stage(cluster: &mut Cluster, templates: Vec<ClaimTemplate>) {
+    let mut change = staged_change(templates);
+    (change.phase, change.uid) = (Phase::Complete, "uid-1".to_owned());
+    let text = change.write().expect("a short text");
+    cluster.change(|object| object["metadata"]["annotations"][keys::STAGED] = text.clone().into());
+    cluster.control();
+}
+
+/// The Pod template mounts this volume.
+fn mount(cluster: &mut Cluster, volume: &str) {
+    let mounts = json!([{"name": volume, "mountPath": "/mnt"}]);
+    cluster.change(|object| object["spec"]["template"]["spec"]["containers"][0]["volumeMounts"] = mounts.clone());
+    cluster.control();
+}
+
 const ROWS: &[Row] = &[
     (
         |cluster| _ = cluster.change(|object| object["metadata"]["finalizers"] = json!(["example.com/clean"])),
@@ -53,6 +75,34 @@ const ROWS: &[Row] = &[
         },
         NONE,
         "RolloutNotComplete: not every PVC is updated and ready",
+    ),
+    (
+        |cluster| {
+            stage(cluster, vec![template("data", "2Gi"), template("logs", "1Gi")]);
+            cluster.pods[1].ready = false;
+        },
+        PODS,
+        "PodNotReady: Pod web-1 is not Ready",
+    ),
+    // It can be created again: the Pod template mounts nothing new.
+    (
+        |cluster| {
+            stage(cluster, vec![template("data", "2Gi"), template("logs", "1Gi")]);
+            drop(cluster.pods.remove(1));
+        },
+        PODS,
+        "PodNotReady: Pod web-1 is missing",
+    ),
+    // Nothing is added, so that Kubernetes may replace Pods.
+    (
+        |cluster| {
+            let more = vec![template("data", "1Gi"), template("logs", "1Gi")];
+            cluster.change(|object| object["spec"]["volumeClaimTemplates"] = list(&more));
+            stage(cluster, vec![template("data", "1Gi")]);
+            cluster.pods[1].revision = "web-0".to_owned();
+        },
+        PODS,
+        "PodNotUpdated: Pod web-1 has revision web-0, not web-a",
     ),
     (
         |cluster| partition(cluster, 1),
@@ -171,6 +221,59 @@ const ROWS: &[Row] = &[
         "CreateChanges: a webhook changes spec.added of a new StatefulSet, so that its Pods would restart",
     ),
 ];
+
+/// No Pod could be created with the new set.
+#[test]
+fn set_whose_pods_mount_a_removed_volume_is_kept() {
+    for (mounts, expected) in [
+        ("data", "VolumeMissing"),
+        ("logs", "allowed"),
+        ("of a webhook", "allowed"),
+    ] {
+        let mut cluster = web();
+        stage(&mut cluster, vec![template("logs", "1Gi")]);
+        mount(&mut cluster, mounts);
+        let decision = Process::default().decide(&cluster, &mut Vec::new());
+        let found = match decision.step {
+            Step::End(End::Refused(fault)) => fault.reason.as_str(),
+            Step::WriteJournal(_) => "allowed",
+            step => panic!("{step:?}"),
+        };
+        assert_eq!(found, expected, "{mounts}");
+    }
+}
+
+/// While a template is added, Pods may wait at the gate; one that is missing comes back with the new set.
+#[test]
+fn set_with_an_added_template_is_replaced() {
+    let adds = |cluster: &mut Cluster| stage(cluster, vec![template("data", "2Gi"), template("logs", "1Gi")]);
+    let rows: [(&str, Change); 3] = [
+        ("no Pod has the update revision", |cluster| {
+            cluster
+                .pods
+                .iter_mut()
+                .for_each(|pod| pod.revision = "web-0".to_owned());
+        }),
+        ("a Pod could not be created", |cluster| {
+            mount(cluster, "logs");
+            drop(cluster.pods.remove(1));
+        }),
+        ("and another is not Ready", |cluster| {
+            mount(cluster, "logs");
+            drop(cluster.pods.remove(1));
+            cluster.pods[0].ready = false;
+        }),
+    ];
+    for (row, change) in rows {
+        let mut cluster = web();
+        adds(&mut cluster);
+        change(&mut cluster);
+        let mut process = Process::default();
+        let mut reads = Vec::new();
+        let decision = process.decide(&cluster, &mut reads);
+        assert!(matches!(decision.step, Step::WriteJournal(_)), "{row}: {decision:?}");
+    }
+}
 
 fn text(fault: &Fault) -> String {
     format!("{}: {}", fault.reason, fault.message)

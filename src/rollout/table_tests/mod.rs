@@ -31,7 +31,7 @@ use super::snapshot::Snapshot;
 use super::{Action, EventNotice, SetReady};
 use crate::templates::Ready;
 
-/// Names this replica in the annotation `ready`, or removes the annotation.
+/// TemplateNames this replica in the annotation `ready`, or removes the annotation.
 fn nudge(web: &Snapshot, ordinal: Option<u32>) -> Action {
     let revision = web.target();
     Action::SetReady(SetReady {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{text, unready};
 use crate::api::Settings;
-use crate::api::settings::ReCreate;
+use crate::api::settings::{ReCreate, TemplateChanges};
 use crate::claims::progress::Resize;
 use crate::json;
 use crate::rollout::fixtures::{gi, owner, template, web};
@@ -12,7 +12,7 @@ use crate::rollout::snapshot::{Sibling, Snapshot, Strategy};
 use crate::rollout::volume_snapshot::{EvictionAnswer, ReCreateQuestion, VolumeSnapshot, VolumeSnapshotAnswer};
 use crate::rollout::{Action, Idle, plan};
 use crate::templates::rules::{Frozen, Shrink};
-use crate::templates::{ClaimTemplate, UpdatePolicy, keys};
+use crate::templates::{ClaimTemplate, ReplaceSet, UpdatePolicy, keys};
 
 /// A template `data` of this size and storage class.
 pub(super) fn of_class(class: &str, size: &str) -> ClaimTemplate {
@@ -39,6 +39,15 @@ pub(super) fn reclassed() -> Snapshot {
     }
     web.recreate.eviction = Some(("web-2-uid".to_owned(), EvictionAnswer::Allowed));
     web
+}
+
+/// The staged change also adds the template `logs`.
+pub(super) fn adds_logs(web: &mut Snapshot) {
+    let mut settings = Settings::clone(&web.settings);
+    settings.template_changes = TemplateChanges::Allow;
+    web.settings = Arc::new(settings);
+    web.set.replace_set = Some(ReplaceSet::WhenComplete);
+    web.stage(vec![of_class("fast", "1Gi"), template("logs", "1Gi")]);
 }
 
 /// The PVC was created from the desired template, after its Pod of before was evicted.
@@ -371,6 +380,12 @@ const OBSTACLES: &[Row] = &[
         |web| web.set.status_is_current = false,
         "",
         "web-2 waits to be re-created: the StatefulSet controller has not seen the last change",
+    ),
+    (
+        "a template is added too",
+        adds_logs,
+        "ClaimRolloutStalled",
+        "ReCreateStopped: web-2 is not re-created: the staged change also adds template logs",
     ),
     (
         "the update strategy is OnDelete",

@@ -1,6 +1,6 @@
 //! `ReCreate`: the steps for a replica, and every state of the world in which a crash can leave it.
 
-use super::recreate::{Row, check_rows, created_anew, of_class, reclassed};
+use super::recreate::{Row, adds_logs, check_rows, created_anew, of_class, reclassed};
 use super::{done, unready};
 use crate::rollout::fixtures::template;
 use crate::rollout::snapshot::{PodManagement, Snapshot};
@@ -74,6 +74,15 @@ const STEPS: &[Row] = &[
         "Paused",
     ),
     ("deleted", |web| deleted(web, "data-web-2"), "evict 2", ""),
+    (
+        "deleted, and now a template is added",
+        |web| {
+            adds_logs(web);
+            deleted(web, "data-web-2");
+        },
+        "",
+        "Pod web-2 is evicted when the staged template logs is live",
+    ),
     (
         "deleted, and the controller was never asked about the eviction",
         |web| {

@@ -253,6 +253,7 @@ fn pod_view(index: usize, pod: &AnewPod) -> PodView {
         ready_since: pod.is_ready.then_some(NOW - 1),
         unready: None,
         claims: vec![format!("data-web-{index}")],
+        volumes: vec!["data".to_owned()],
     }
 }
 

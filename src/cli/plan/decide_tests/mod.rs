@@ -71,6 +71,42 @@ fn plan_new_image_replaces_pods_after_their_claims() {
 }
 
 #[test]
+fn plan_renamed_template_evicts_pods_and_names_what_is_left() {
+    let mut world = PlanWorld::new();
+    world.settings =
+        json!({"templateChanges": "Allow", "defaultReplaceSet": "WhenComplete", "defaultUpdatePolicy": "InPlace"});
+    let mut renamed = manifest("1Gi", "m:1");
+    renamed["spec"]["volumeClaimTemplates"][0]["metadata"]["name"] = json!("store");
+    let report = world.plan(Some(&renamed)).expect("a plan");
+    assert_eq!(outcome(&report), PlanOutcome::Staged);
+    assert_eq!((report.pods, lines(&report)), (PodOutcome::AfterTheReplacement, vec![]));
+    assert!(report.replacement.is_some(), "{report:?}");
+    let note = "template data would be removed; its PVCs stay, and nothing manages them any more: data-web-0, \
+                data-web-1, data-web-2";
+    assert_eq!(report.notes, [note]);
+
+    // One more template: existing PVCs follow, and Pods with a new image wait.
+    let mut more = manifest("2Gi", "m:2");
+    let mut logs = more["spec"]["volumeClaimTemplates"][0].clone();
+    logs["metadata"]["name"] = json!("logs");
+    more["spec"]["volumeClaimTemplates"]
+        .as_array_mut()
+        .expect("a list")
+        .push(logs);
+    let report = world.plan(Some(&more)).expect("a plan");
+    assert_eq!(report.pods, PodOutcome::AfterTheReplacement);
+    assert_eq!(
+        lines(&report),
+        [
+            "1 data-web-2 1Gi>2Gi Update pod",
+            "2 data-web-1 1Gi>2Gi Update pod",
+            "3 data-web-0 1Gi>2Gi Update pod",
+        ]
+    );
+    assert_eq!(report.notes, [""; 0]);
+}
+
+#[test]
 fn plan_same_manifest_has_nothing_to_do() {
     let mut world = PlanWorld::new();
     let report = world.apply("1Gi", "m:1");

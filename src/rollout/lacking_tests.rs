@@ -1,0 +1,298 @@
+//! The Pods that lack a volume as a table: the state, and which Pod is evicted or what it waits for.
+
+use std::sync::Arc;
+
+use super::{Lacking, of};
+use crate::api::{ReadyReason, Settings};
+use crate::rollout::fixtures::{owner, staged_change, template, web};
+use crate::rollout::snapshot::{PodManagement, PodView, Snapshot, Strategy};
+use crate::rollout::{Action, plan};
+use crate::templates::ReplaceSet;
+
+const ALLOW: &str = r#"{"templateChanges": "Allow"}"#;
+
+/// Three replicas without the volume of the new template `logs`. Nothing is staged.
+fn wedged() -> Snapshot {
+    let mut web = web();
+    web.settings = Arc::new(Settings::read(ALLOW).expect("settings"));
+    web.set.staged = None;
+    web.set.replace_set = Some(ReplaceSet::WhenComplete);
+    web.set.live.push(template("logs", "1Gi"));
+    web.previous = None;
+    web
+}
+
+fn pod(web: &mut Snapshot, ordinal: u32) -> &mut PodView {
+    web.pods.get_mut(&format!("web-{ordinal}")).expect("a Pod")
+}
+
+/// These Pods were created again, with every volume.
+fn mount(web: &mut Snapshot, ordinals: &[u32]) {
+    ordinals.iter().for_each(|ordinal| web.add_pod(*ordinal));
+}
+
+fn unready(web: &mut Snapshot, ordinal: u32) {
+    pod(web, ordinal).ready_since = None;
+}
+
+/// `evict web-0`, or what it waits for; nothing if no Pod lacks a volume.
+fn found(web: &Snapshot) -> String {
+    match of(web) {
+        None => String::new(),
+        Some(Lacking { evict: Some(evict), .. }) => format!("evict {} {}", evict.pod, evict.claim.0),
+        Some(Lacking { message, .. }) => {
+            let waits = message.split_once("is not evicted yet: ").expect("what it waits for");
+            waits.1.to_owned()
+        }
+    }
+}
+
+type LackingRow = (&'static str, fn(&mut Snapshot), &'static str);
+
+const ROWS: &[LackingRow] = &[
+    ("all lack the volume", |_| {}, "evict web-0 logs-web-0"),
+    ("the lowest has it", |web| mount(web, &[0]), "evict web-1 logs-web-1"),
+    (
+        "the highest lacks it",
+        |web| mount(web, &[0, 1]),
+        "evict web-2 logs-web-2",
+    ),
+    ("no Pod lacks it", |web| mount(web, &[0, 1, 2]), ""),
+    (
+        "the first ordinal is 1",
+        |web| {
+            (web.set.first_ordinal, web.set.replicas) = (1, 2);
+            web.pods.remove("web-0");
+        },
+        "evict web-1 logs-web-1",
+    ),
+    (
+        "one out of range lacks it",
+        |web| {
+            web.set.replicas = 2;
+            mount(web, &[0, 1]);
+        },
+        "",
+    ),
+    (
+        "a volume of another name mounts its PVC",
+        |web| {
+            mount(web, &[0, 1, 2]);
+            pod(web, 0).volumes[1] = "other".to_owned();
+        },
+        "evict web-0 logs-web-0",
+    ),
+    (
+        "its volume mounts another PVC",
+        |web| {
+            mount(web, &[0, 1, 2]);
+            pod(web, 1).claims[1] = "logs-web-0".to_owned();
+        },
+        "evict web-1 logs-web-1",
+    ),
+    // Others.
+    (
+        "a higher one is missing",
+        |web| _ = web.pods.remove("web-2"),
+        "evict web-0 logs-web-0",
+    ),
+    (
+        "a lower one is missing",
+        |web| _ = web.pods.remove("web-0"),
+        "Pod web-0 does not exist",
+    ),
+    ("it is not Ready", |web| unready(web, 0), "evict web-0 logs-web-0"),
+    (
+        "a higher one that lacks it is not Ready",
+        |web| unready(web, 2),
+        "evict web-0 logs-web-0",
+    ),
+    (
+        "a higher one that lacks nothing is not Ready",
+        |web| {
+            mount(web, &[2]);
+            unready(web, 2);
+        },
+        "Pod web-2 is not Ready",
+    ),
+    (
+        "a lower one is not Ready",
+        |web| {
+            mount(web, &[0]);
+            unready(web, 0);
+        },
+        "Pod web-0 is not Ready",
+    ),
+    (
+        "a lower one has not been Ready for long enough",
+        |web| {
+            mount(web, &[0]);
+            web.set.min_ready_seconds = 30;
+            pod(web, 0).ready_since = Some(980);
+        },
+        "Pod web-0 has not been Ready for 30 seconds yet",
+    ),
+    (
+        "a higher one that lacks it has not been Ready for long enough",
+        |web| {
+            web.set.min_ready_seconds = 30;
+            pod(web, 2).ready_since = Some(980);
+        },
+        "Pod web-2 has not been Ready for 30 seconds yet",
+    ),
+    (
+        "a lower one is being deleted",
+        |web| {
+            mount(web, &[0]);
+            (pod(web, 0).deleted, pod(web, 0).ready_since) = (Some(1030), None);
+        },
+        "Pod web-0 is being deleted",
+    ),
+    (
+        "a higher one is being deleted",
+        |web| (pod(web, 2).deleted, pod(web, 2).ready_since) = (Some(1030), None),
+        "Pod web-2 is being deleted",
+    ),
+    (
+        "it is being deleted",
+        |web| (pod(web, 0).deleted, pod(web, 0).ready_since) = (Some(1030), None),
+        "it is being deleted",
+    ),
+    (
+        "it has no owner yet",
+        |web| pod(web, 0).controller = None,
+        "the StatefulSet has not adopted it",
+    ),
+    (
+        "it is of another set",
+        |web| pod(web, 0).controller = Some(owner("StatefulSet", "web", "another")),
+        "Pod web-0 does not exist",
+    ),
+    // What users say.
+    (
+        "paused",
+        |web| web.set.paused = true,
+        "paused by the annotation claim-rollout.io/paused",
+    ),
+    (
+        "the eviction was denied",
+        |web| web.not_evicted = Some(("it would violate the budget".to_owned(), 1004)),
+        "the eviction was denied: it would violate the budget",
+    ),
+    (
+        "it is tried again",
+        |web| web.not_evicted = Some(("it would violate the budget".to_owned(), 1000)),
+        "evict web-0 logs-web-0",
+    ),
+    (
+        "never replaced",
+        |web| web.set.replace_set = Some(ReplaceSet::Never),
+        "",
+    ),
+    ("not replaced by default", |web| web.set.replace_set = None, ""),
+    ("templates may not change", |web| web.settings = Arc::default(), ""),
+    ("the set is being deleted", |web| web.set.terminating = true, ""),
+    (
+        "another controller owns the set",
+        |web| web.set.controller = Some(owner("Database", "db", "uid")),
+        "",
+    ),
+    (
+        "another template is staged",
+        |web| {
+            let more = ["data", "logs", "more"].map(|name| template(name, "1Gi"));
+            web.set.staged = Some(staged_change(more.to_vec()));
+        },
+        "",
+    ),
+    (
+        "a larger size is staged",
+        |web| {
+            let larger = [template("data", "2Gi"), template("logs", "1Gi")];
+            web.set.staged = Some(staged_change(larger.to_vec()));
+        },
+        "evict web-0 logs-web-0",
+    ),
+];
+
+#[test]
+fn pods_without_volume_are_evicted_in_turn() {
+    for (row, change, expected) in ROWS {
+        for management in [PodManagement::OrderedReady, PodManagement::Parallel] {
+            for strategy in [Strategy::RollingUpdate, Strategy::OnDelete, Strategy::Recreate] {
+                let mut web = wedged();
+                (web.set.pod_management, web.set.strategy) = (management, strategy);
+                change(&mut web);
+                assert_eq!(found(&web), *expected, "{row}");
+            }
+        }
+    }
+}
+
+/// The plan evicts what the decision says, and nothing else; it reports it, and goes on until no Pod lacks a volume.
+#[test]
+fn plan_evicts_and_reports_the_lowest_pod() {
+    for (row, change, _) in ROWS {
+        let mut web = wedged();
+        change(&mut web);
+        let (plan, lacking) = (plan(&web), of(&web));
+        let evicted = plan.actions.iter().filter_map(|action| match action {
+            Action::Evict(evict) => Some(evict.clone()),
+            _ => None,
+        });
+        let expected = lacking.as_ref().and_then(|lacking| lacking.evict.clone());
+        assert_eq!(evicted.collect::<Vec<_>>(), Vec::from_iter(expected), "{row}");
+        assert_eq!(plan.lacks, lacking.is_some(), "{row}");
+        let Some(lacking) = lacking else { continue };
+        assert!(
+            !plan.settled && plan.requeue_after.is_some_and(|after| after <= 30),
+            "{row}"
+        );
+        assert!(plan.progress.ready.message.contains(&lacking.message), "{row}");
+        if web.set.staged.is_none() {
+            assert_eq!(
+                plan.progress.ready.reason,
+                ReadyReason::PodLacksVolume.as_str(),
+                "{row}"
+            );
+            assert!(plan.progress.reconciling.holds, "{row}");
+        }
+    }
+}
+
+#[test]
+fn message_names_the_pod_and_what_it_waits_for() {
+    let mut web = wedged();
+    assert_eq!(
+        of(&web).expect("a Pod").message,
+        "3 Pods lack a volume; Pod web-0 lacks logs, and is evicted now"
+    );
+    mount(&mut web, &[0, 1]);
+    unready(&mut web, 1);
+    assert_eq!(
+        of(&web).expect("a Pod").message,
+        "1 Pod lacks a volume; Pod web-2 lacks logs, and is not evicted yet: Pod web-1 is not Ready"
+    );
+}
+
+/// No Pod is evicted for its file system while it could not be created again.
+#[test]
+fn remount_waits_until_the_set_is_replaced() {
+    let mut web = wedged();
+    web.set.live.pop();
+    web.set.restart = crate::templates::Restart::WhenNodeExpansionPends;
+    web.set.staged = Some(staged_change(vec![template("data", "2Gi"), template("logs", "1Gi")]));
+    let claim = web.applied("data-web-2");
+    claim.resize = Some(crate::claims::progress::Resize::NodePending);
+    claim.file_system_resize_pending = Some("1970-01-01T00:15:00Z".to_owned());
+    let evicts = |web: &Snapshot| {
+        plan(web)
+            .actions
+            .iter()
+            .any(|action| matches!(action, Action::Evict(_)))
+    };
+    assert!(!evicts(&web));
+    web.set.staged = Some(staged_change(vec![template("data", "2Gi")]));
+    web.applied("data-web-2");
+    assert!(evicts(&web));
+}

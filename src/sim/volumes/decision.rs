@@ -1,0 +1,211 @@
+//! The real decisions, and known bugs around them: each must break a guarantee.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use super::world::{PODS, SmallPod, VolumesWorld};
+use crate::api::Settings;
+use crate::claims::Owner;
+use crate::gate;
+use crate::rollout::volume_snapshot::ReCreateAnswers;
+use crate::rollout::{Budgets, PodView, Quotas, SetView, Snapshot, lacking};
+use crate::templates::{ClaimTemplate, Phase, ReplaceSet, StagedChange, UpdatePolicy};
+
+const NOW: u64 = 1_000;
+
+/// A planted bug.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) enum VolumesBug {
+    /// None.
+    #[default]
+    None,
+    /// The highest Pod that lacks the volume is evicted first, as for a rolling update.
+    Descending,
+    /// Other Pods need not be Ready.
+    IgnoresOthers,
+    /// The gate does not know of the template.
+    GateOpen,
+    /// A pause does not matter.
+    IgnoresPause,
+    /// A Pod is evicted by its name.
+    ByName,
+    /// Pods are evicted although they have the volume: all restart.
+    EvictsAny,
+    /// Pods are evicted before the template is live.
+    TooEarly,
+    /// A Pod that is missing above the lowest is waited for.
+    WaitsForMissing,
+}
+
+impl VolumesBug {
+    /// All bugs.
+    pub(crate) const ALL: [Self; 8] = [
+        Self::Descending,
+        Self::IgnoresOthers,
+        Self::GateOpen,
+        Self::IgnoresPause,
+        Self::ByName,
+        Self::EvictsAny,
+        Self::TooEarly,
+        Self::WaitsForMissing,
+    ];
+}
+
+type DecisionKey = ([SmallPod; PODS], bool, bool);
+
+/// The decisions so far: few states differ in what a decision reads.
+#[derive(Default)]
+pub(super) struct VolumesDecisions {
+    pub(super) bug: VolumesBug,
+    evictions: HashMap<DecisionKey, Option<usize>>,
+    gates: HashMap<(bool, bool, usize), bool>,
+}
+
+impl VolumesDecisions {
+    pub(super) fn with(bug: VolumesBug) -> Self {
+        Self { bug, ..Self::default() }
+    }
+
+    /// The Pod to evict, and whether by its name alone.
+    pub(super) fn evict(&mut self, world: &VolumesWorld) -> Option<(usize, bool)> {
+        let (mut seen, mut live, mut paused) = (world.seen, world.live, world.paused);
+        match self.bug {
+            VolumesBug::IgnoresPause => paused = false,
+            VolumesBug::TooEarly => live = true,
+            VolumesBug::EvictsAny => seen = seen.map(as_old),
+            VolumesBug::IgnoresOthers => seen = only_lowest(seen),
+            VolumesBug::WaitsForMissing if seen.contains(&SmallPod::Absent) => return None,
+            VolumesBug::Descending => seen.reverse(),
+            _ => {}
+        }
+        let key = (seen, live, paused);
+        let found = *self.evictions.entry(key).or_insert_with(|| {
+            let evict = lacking::of(&snapshot(&seen, live, paused))?.evict?;
+            evict.pod.rsplit('-').next()?.parse().ok()
+        });
+        let at = found.map(|at| {
+            if self.bug == VolumesBug::Descending {
+                PODS - 1 - at
+            } else {
+                at
+            }
+        });
+        Some((at?, self.bug == VolumesBug::ByName))
+    }
+
+    /// Whether the StatefulSet controller may not delete the Pod.
+    pub(super) fn gate_is_closed(&mut self, world: &VolumesWorld, at: usize) -> bool {
+        if self.bug == VolumesBug::GateOpen {
+            return false;
+        }
+        *self.gates.entry((world.live, world.paused, at)).or_insert_with(|| {
+            let snapshot = snapshot(&world.pods, world.live, world.paused);
+            let pod = gate::Pod {
+                name: format!("web-{at}"),
+                set_name: "web".to_owned(),
+                set_uid: "set".to_owned(),
+                mounts_claims: true,
+                ..gate::Pod::default()
+            };
+            gate::gate(&pod, &snapshot.set, &snapshot.settings, |_| None).is_some()
+        })
+    }
+}
+
+const fn as_old(pod: SmallPod) -> SmallPod {
+    match pod {
+        SmallPod::Ready { .. } => SmallPod::Ready { new: false },
+        other => other,
+    }
+}
+
+/// The lowest Pod that lacks the volume; all others seem to be there.
+fn only_lowest(mut seen: [SmallPod; PODS]) -> [SmallPod; PODS] {
+    let lowest = seen.iter().position(|pod| *pod == SmallPod::Ready { new: false });
+    for (at, pod) in seen.iter_mut().enumerate() {
+        if Some(at) != lowest {
+            *pod = SmallPod::Ready { new: true };
+        }
+    }
+    seen
+}
+
+fn templates(names: &[&str]) -> Vec<ClaimTemplate> {
+    let text = |name: &&str| {
+        format!(r#"{{"metadata":{{"name":"{name}"}},"spec":{{"resources":{{"requests":{{"storage":"1Gi"}}}}}}}}"#)
+    };
+    let texts: Vec<String> = names.iter().map(text).collect();
+    ClaimTemplate::read_list(&format!("[{}]", texts.join(","))).unwrap_or_default()
+}
+
+/// What our controller reads.
+fn snapshot(pods: &[SmallPod; PODS], live: bool, paused: bool) -> Snapshot {
+    let both = templates(&["data", "logs"]);
+    let staged = StagedChange {
+        by: "alice".to_owned(),
+        manager: "kubectl".to_owned(),
+        phase: Phase::Complete,
+        templates: both.clone(),
+        uid: "set".to_owned(),
+        update_policy: UpdatePolicy::InPlace,
+    };
+    let set = SetView {
+        namespace: "default".to_owned(),
+        name: "web".to_owned(),
+        uid: "set".to_owned(),
+        replicas: u32::try_from(PODS).unwrap_or_default(),
+        live: if live { both } else { templates(&["data"]) },
+        staged: (!live).then_some(staged),
+        replace_set: Some(ReplaceSet::WhenComplete),
+        paused,
+        status_is_current: true,
+        ..SetView::default()
+    };
+    let views = pods.iter().enumerate().filter_map(|(at, pod)| view(at, *pod));
+    Snapshot {
+        now: NOW,
+        settings: Arc::new(Settings::read(r#"{"templateChanges":"Allow"}"#).unwrap_or_default()),
+        halted: None,
+        write_refused: None,
+        not_evicted: None,
+        staged_at: None,
+        set,
+        claims: BTreeMap::new(),
+        pods: views.map(|view| (view.name.clone(), view)).collect(),
+        siblings: Vec::new(),
+        refusals: BTreeMap::new(),
+        quotas: Quotas::Unchecked,
+        budgets: Budgets::default(),
+        previous: None,
+        recreate: ReCreateAnswers::default(),
+    }
+}
+
+fn view(at: usize, pod: SmallPod) -> Option<PodView> {
+    let (new, ready, going) = match pod {
+        SmallPod::Absent => return None,
+        SmallPod::Ready { new } => (new, true, false),
+        SmallPod::Unready { new } => (new, false, false),
+        SmallPod::Going { new } => (new, false, true),
+    };
+    let volumes = if new { &["data", "logs"][..] } else { &["data"] };
+    Some(PodView {
+        name: format!("web-{at}"),
+        uid: format!("web-{at}-{new}"),
+        controller: Some(Owner {
+            api_version: "apps/v1".to_owned(),
+            kind: "StatefulSet".to_owned(),
+            name: "web".to_owned(),
+            uid: "set".to_owned(),
+            controller: true,
+            block_owner_deletion: true,
+        }),
+        created: 0,
+        deleted: going.then_some(NOW + 30),
+        revision: String::new(),
+        ready_since: ready.then_some(NOW),
+        unready: None,
+        claims: volumes.iter().map(|volume| format!("{volume}-web-{at}")).collect(),
+        volumes: volumes.iter().map(|volume| (*volume).to_owned()).collect(),
+    })
+}

@@ -1,0 +1,18 @@
+//! A template is added, in all states of small scopes: the gate, the replacement as one step, and the Pods that lack
+//! the volume. The decisions are the real ones; the StatefulSet controller is stuck as the real one
+//! (kubernetes#141876).
+//!
+//! | file | contains |
+//! |---|---|
+//! | `world` | the objects, the StatefulSet controller, what may happen, and the guarantees |
+//! | `decision` | calls of the real decisions, and known bugs planted around them |
+//! | `search` | all states, breadth first |
+
+mod decision;
+mod search;
+mod world;
+
+pub use search::{VolumesNumbers, prove};
+
+#[cfg(test)]
+mod tests;
