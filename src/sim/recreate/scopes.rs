@@ -1,6 +1,6 @@
 //! The scopes: how many replicas and controllers, and what users may do.
 
-use super::world::UserAction;
+use super::objects::UserAction;
 
 /// A scope, all of whose states are visited.
 #[derive(Clone, Copy, Debug)]
