@@ -75,7 +75,7 @@ pub(super) struct AnewProcess {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum UserAction {
+pub(super) enum AnewAction {
     FailPod(usize),
     DeletePod(usize),
     DeleteClaim(usize),

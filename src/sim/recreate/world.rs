@@ -1,6 +1,6 @@
 //! The world: what may happen, the API server, other controllers and users.
 
-use super::objects::{AnewClaim, AnewObjects, AnewPod, AnewProcess, AnewStep, MOST, MadeFrom, UserAction};
+use super::objects::{AnewAction, AnewClaim, AnewObjects, AnewPod, AnewProcess, AnewStep, MOST, MadeFrom};
 use super::scopes::AnewScope;
 use crate::rollout::invariants::{
     AcceptedFacts, Broken, l8_no_second_away, s4_deletes_only_marked, s4_evicts_only_for_marked,
@@ -50,7 +50,7 @@ pub(super) enum AnewEvent {
     EndClaim(usize),
     FinishSnapshot(usize),
     /// Users.
-    User(UserAction),
+    User(AnewAction),
 }
 
 impl AnewWorld {
@@ -158,20 +158,20 @@ impl AnewWorld {
         events
     }
 
-    fn may(&self, action: UserAction) -> bool {
+    fn may(&self, action: AnewAction) -> bool {
         let claim = |index: usize| self.objects.claims[index];
         let pod = |index: usize| self.objects.pods[index];
         match action {
-            UserAction::FailPod(index) => pod(index).is_some_and(|pod| pod.is_ready),
-            UserAction::DeletePod(index) => pod(index).is_some_and(|pod| !pod.is_terminating),
-            UserAction::DeleteClaim(index) => claim(index).is_some_and(|claim| !claim.is_terminating),
-            UserAction::TakeClaimOver(index) => claim(index).is_some_and(|claim| !claim.is_foreign),
-            UserAction::Pause => !self.is_paused,
-            UserAction::Continue => self.is_paused,
-            UserAction::SwitchOff => self.is_on,
-            UserAction::UseBudget => !self.is_budget_used,
-            UserAction::FreeBudget => self.is_budget_used,
-            UserAction::RemovePolicy => self.is_policy_called,
+            AnewAction::FailPod(index) => pod(index).is_some_and(|pod| pod.is_ready),
+            AnewAction::DeletePod(index) => pod(index).is_some_and(|pod| !pod.is_terminating),
+            AnewAction::DeleteClaim(index) => claim(index).is_some_and(|claim| !claim.is_terminating),
+            AnewAction::TakeClaimOver(index) => claim(index).is_some_and(|claim| !claim.is_foreign),
+            AnewAction::Pause => !self.is_paused,
+            AnewAction::Continue => self.is_paused,
+            AnewAction::SwitchOff => self.is_on,
+            AnewAction::UseBudget => !self.is_budget_used,
+            AnewAction::FreeBudget => self.is_budget_used,
+            AnewAction::RemovePolicy => self.is_policy_called,
         }
     }
 
@@ -287,21 +287,21 @@ impl AnewWorld {
         }
     }
 
-    pub(super) fn act(&mut self, action: UserAction) {
+    pub(super) fn act(&mut self, action: AnewAction) {
         self.actions -= 1;
         match action {
-            UserAction::FailPod(index) => self.objects.pods[index].iter_mut().for_each(|pod| pod.is_ready = false),
-            UserAction::DeletePod(index) => self.end_pod(index),
-            UserAction::DeleteClaim(index) => self.terminate(index),
-            UserAction::TakeClaimOver(index) => {
+            AnewAction::FailPod(index) => self.objects.pods[index].iter_mut().for_each(|pod| pod.is_ready = false),
+            AnewAction::DeletePod(index) => self.end_pod(index),
+            AnewAction::DeleteClaim(index) => self.terminate(index),
+            AnewAction::TakeClaimOver(index) => {
                 change(&mut self.objects.claims[index], |claim| claim.is_foreign = true);
             }
-            UserAction::Pause => self.is_paused = true,
-            UserAction::Continue => self.is_paused = false,
-            UserAction::SwitchOff => self.is_on = false,
-            UserAction::UseBudget => self.is_budget_used = true,
-            UserAction::FreeBudget => self.is_budget_used = false,
-            UserAction::RemovePolicy => self.is_policy_called = false,
+            AnewAction::Pause => self.is_paused = true,
+            AnewAction::Continue => self.is_paused = false,
+            AnewAction::SwitchOff => self.is_on = false,
+            AnewAction::UseBudget => self.is_budget_used = true,
+            AnewAction::FreeBudget => self.is_budget_used = false,
+            AnewAction::RemovePolicy => self.is_policy_called = false,
         }
     }
 }

@@ -28,9 +28,9 @@ fn plan_of_recreate_lists_the_claims_to_be_deleted() {
     assert_eq!(
         lines(&report),
         [
-            "1 data-web-2 1Gi>1Gi ReCreate",
-            "2 data-web-1 1Gi>1Gi ReCreate",
-            "3 data-web-0 1Gi>1Gi ReCreate"
+            "1 data-web-2 1Gi>1Gi ReCreate pod",
+            "2 data-web-1 1Gi>1Gi ReCreate pod",
+            "3 data-web-0 1Gi>1Gi ReCreate pod"
         ]
     );
     for claim in &report.claims {
