@@ -136,10 +136,7 @@ pub(super) async fn recover_smaller_target_lowers_growth_never_reached(env: &Env
 
 /// Of three PVCs the highest has reached the target when the driver starts to fail; the next has not, and the lowest
 /// was not written.
-async fn stop_in_the_middle<'a>(
-    env: &'a Environment,
-    name: &str,
-) -> anyhow::Result<(TestNamespace<'a>, Served<'a>)> {
+async fn stop_in_the_middle<'a>(env: &'a Environment, name: &str) -> anyhow::Result<(TestNamespace<'a>, Served<'a>)> {
     let mut ns = TestNamespace::new(&env.cluster, &env.client, name).await?;
     ns.make_class(&at_most(8), true).await?;
     ns.start_controller(env, &["--settings", &recover(env)?]).await?;
@@ -196,7 +193,10 @@ pub(super) async fn recover_smaller_target_leaves_growth_reached(env: &Environme
     let (ns, _served) = stop_in_the_middle(env, "stopped-smaller").await?;
     let pods = ns.pods().await?;
     let output = ns.target(&of_three(&ns, "2Gi")).await?;
-    for line in ["staged data 5Gi -> 2Gi", "data-web-2: already has 5Gi, and a volume cannot shrink"] {
+    for line in [
+        "staged data 5Gi -> 2Gi",
+        "data-web-2: already has 5Gi, and a volume cannot shrink",
+    ] {
         ensure!(output.stderr.contains(line), "{output:?}");
     }
     let end = |rollout: &Value| rollout["status"]["conditions"][0]["reason"] == "Complete";

@@ -303,11 +303,7 @@ fn stage(
 
 /// The smallest size that the policy accepts: not below the live template, and above the capacity of each claim that
 /// requests more than it has. `None` if it is not smaller than the present one.
-fn smallest<'c>(
-    template: &ClaimTemplate,
-    live: Quantity,
-    claims: impl Iterator<Item = &'c Claim>,
-) -> Option<Quantity> {
+fn smallest<'c>(template: &ClaimTemplate, live: Quantity, claims: impl Iterator<Item = &'c Claim>) -> Option<Quantity> {
     let lowest = ClaimTemplate {
         storage: Some(live),
         ..template.clone()
