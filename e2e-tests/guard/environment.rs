@@ -72,6 +72,13 @@ fn set(metadata: &Value) -> Value {
     })
 }
 
+/// A PVC that the controller has marked to delete it.
+fn marked() -> Value {
+    let mut claim = claim("marked", "absent");
+    claim["metadata"]["annotations"] = json!({"claim-rollout.io/recreated-for": "1"});
+    claim
+}
+
 fn claim(name: &str, class: &str) -> Value {
     json!({
         "apiVersion": "v1", "kind": "PersistentVolumeClaim",
@@ -114,6 +121,7 @@ fn objects(uid: &str) -> Value {
         set(&json!({"name": "large", "annotations": many, "finalizers": finalizers})),
         claim("data", "expandable"),
         claim("waiting", "absent"),
+        marked(),
     ]})
 }
 

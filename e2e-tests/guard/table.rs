@@ -3,7 +3,8 @@
 //! The StatefulSets: `plain`; `staged` and `rolling`, with a staged change under OnClaimDelete and InPlace; `owned`, as
 //! `staged` but with a ConfigMap as its controller; `left`, with a phase and no staged change; `replacing`, with our
 //! finalizer; `canary`, with a partition; `held`, with the partition of a replacement; `large`, with thousands of
-//! annotations and with 101 finalizers; `crowded`, as `staged` but with 101 owners. The PVCs: `data`, bound, and `waiting`, for a class that does not exist.
+//! annotations and with 101 finalizers; `crowded`, as `staged` but with 101 owners. The PVCs: `data`, bound, and `waiting`, for a class that does not exist,
+//! and `marked`, by the controller.
 //! ClaimRollouts without a StatefulSet: `absent`, whose replacement is in progress and had three replicas; `ended`;
 //! `foreign`, whose StatefulSet somebody else created.
 
@@ -227,6 +228,11 @@ pub(super) const CONTROLLER: &[Row] = &[
     (Controller, r#"patch pvc/waiting --type=merge -p {"spec":{"volumeName":"another"}}"#, CLAIM_SPEC),
     (Controller, r#"patch pvc/data --subresource=status --type=merge -p {"status":{"phase":"Lost"}}"#, CLAIM_VERBS),
     (Controller, "delete pvc/data --wait=false", CLAIM_VERBS),
+    // kubectl names no uid.
+    (Controller, "delete pvc/marked --wait=false", CLAIM_VERBS),
+    (Controller, "annotate pvc/data claim-rollout.io/recreated-for=1", YES),
+    (Controller, "annotate pvc/marked claim-rollout.io/recreated-for-", YES),
+    (Controller, "annotate pvc/data claim-rollout.io/recreated-for=1 example.com/note=a", CLAIM_LABELS),
     (Controller, CLAIM, CLAIM_VERBS),
 ];
 

@@ -193,7 +193,8 @@ fn roll_out(inputs: &Inputs<'_>, report: &mut PlanReport, live: &Value, stored: 
     let mut judge = rows::Judge::new(inputs.state, &snapshot.set, &snapshot.settings)?;
     report.notes.extend(judge.unchecked());
     let first = plan(&snapshot).progress.ready;
-    if first.reason == ReadyReason::WouldExceedQuota.as_str() {
+    let prevents = [ReadyReason::WouldExceedQuota, ReadyReason::ReCreateStopped];
+    if prevents.iter().any(|reason| first.reason == reason.as_str()) {
         report.obstacles.push(first.message);
     }
     let before = claims_of(&snapshot);

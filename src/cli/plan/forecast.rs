@@ -4,11 +4,12 @@
 //! Assumes that volumes grow, that replaced Pods become Ready, that nobody interferes, and that the API server denies
 //! the writes that the caller names.
 
+use super::anew;
 use crate::claims::Claim;
 use crate::gate;
 use crate::rollout::replica::{Replica, mounting};
 use crate::rollout::snapshot::Strategy;
-use crate::rollout::{Action, ApplyClaim, ClaimState, Refusal, Seconds, Snapshot, Target, plan, readiness};
+use crate::rollout::{Action, ApplyClaim, ClaimState, Refusal, Seconds, Snapshot, Target, readiness};
 use crate::templates::{Sync, keys};
 
 /// A time after all past events.
@@ -19,6 +20,8 @@ pub(crate) const AT_LAST: Seconds = 1 << 40;
 pub(crate) enum ForecastStep {
     /// The claim of this name is written.
     Claim(String),
+    /// The claim of this name is deleted and created anew.
+    Anew(String),
     /// The Pod of this replica is replaced.
     Pod(u32),
 }
@@ -50,13 +53,8 @@ pub(crate) fn forecast(
     let most = snapshot.claims.len() * 2 + snapshot.pods.len() + 8;
     for _ in 0..most {
         time_passes(&mut snapshot);
-        let actions = plan(&snapshot).actions;
-        let writes = actions.into_iter().filter(|action| {
-            matches!(
-                action,
-                Action::ApplyClaim(_) | Action::SetReady(_) | Action::SetStaged(_)
-            )
-        });
+        let actions = anew::answered(&mut snapshot).actions;
+        let writes = actions.into_iter().filter(is_write);
         let mut wrote = false;
         for action in writes {
             wrote = true;
@@ -70,6 +68,10 @@ pub(crate) fn forecast(
                 },
                 Action::SetReady(ready) => snapshot.set.ready = ready.ready,
                 Action::SetStaged(change) => snapshot.set.staged = change.change,
+                Action::MarkClaim(claim) => {
+                    anew::create(&mut snapshot, &claim);
+                    steps.push(ForecastStep::Anew(claim.name));
+                }
                 // Filtered out above.
                 _ => {}
             }
@@ -81,6 +83,14 @@ pub(crate) fn forecast(
         steps.extend(replaced);
     }
     Forecast { steps, end: snapshot }
+}
+
+/// True iff the action changes the cluster in a forecast. A mark stands for all steps of a re-creation.
+const fn is_write(action: &Action) -> bool {
+    matches!(
+        action,
+        Action::ApplyClaim(_) | Action::SetReady(_) | Action::SetStaged(_) | Action::MarkClaim(_)
+    )
 }
 
 /// Completes everything that is in progress.

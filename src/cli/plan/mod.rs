@@ -6,11 +6,12 @@
 //! | [`request`] | the request, and the answer of the policy |
 //! | [`gather`] | reads the cluster |
 //! | [`decide`] | makes the report from these |
-//! | [`forecast`] | the order of the rollout, from the decision of the controller |
+//! | [`forecast`], [`anew`] | the order of the rollout, from the decision of the controller |
 //! | [`rows`], [`ceilings`], [`budgets`] | the obstacles of each PVC |
 //! | [`replacement`] | whether the set would be replaced after the rollout |
 //! | [`report`], [`render`] | the report as data and as text |
 
+mod anew;
 mod budgets;
 mod ceilings;
 mod decide;

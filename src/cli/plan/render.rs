@@ -176,6 +176,7 @@ fn attributes(claim: &ClaimReport) -> Option<String> {
 fn plan(claim: &ClaimReport) -> String {
     let what = match claim.action {
         PlannedAction::Update => "update",
+        PlannedAction::ReCreate => "deleted with its data and created anew",
         PlannedAction::UpToDate => "updated",
         PlannedAction::Wait => "in progress",
         PlannedAction::Create => "created from the desired template with its Pod",
@@ -213,6 +214,12 @@ fn summary(report: &PlanReport) -> String {
     let mut parts = Vec::new();
     if !report.claims.is_empty() {
         parts.push(format!("{updated} {plural} to update, one replica after the other"));
+    }
+    match report.count(PlannedAction::ReCreate) {
+        0 => {}
+        count => parts.push(format!(
+            "{count} to delete WITH THEIR DATA and to create anew, one replica after the other, whose Pods are evicted"
+        )),
     }
     if stuck > 0 {
         parts.push(format!("{stuck} cannot be updated"));

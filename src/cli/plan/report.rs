@@ -144,6 +144,8 @@ pub(crate) struct ClaimReport {
 pub(crate) enum PlannedAction {
     /// It would be written.
     Update,
+    /// It would be deleted with its data, and created from the desired template.
+    ReCreate,
     /// It is updated already.
     UpToDate,
     /// It has been written, and is in progress.

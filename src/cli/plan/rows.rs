@@ -14,6 +14,7 @@ use crate::claims::retention::PodUid;
 use crate::claims::{AttributesClass, Belongs, Claim, Classes, Known, Obstacle, StorageClass, compatible};
 use crate::cli::recorded::Recorded;
 use crate::rollout::snapshot::Strategy;
+use crate::rollout::target::frozen;
 use crate::rollout::{ApplyClaim, ClaimState, SetView};
 use crate::templates::show::shown;
 use crate::templates::{ClaimTemplate, Quantity, keys};
@@ -99,7 +100,7 @@ impl<'a> Judge<'a> {
             storage: &storage,
             attributes: &attributes,
         };
-        let template = in_place(template, claim, self.settings.immutable_fields);
+        let template = in_place(template, claim, frozen(&self.set, &self.settings));
         compatible(&template, claim, &belongs, &classes)
     }
 
@@ -109,7 +110,7 @@ impl<'a> Judge<'a> {
             return Vec::new();
         };
         let value = |value: &Option<String>| value.as_deref().map_or_else(|| "nothing".to_owned(), shown);
-        let kept = kept_fields(template, claim, self.settings.immutable_fields).into_iter();
+        let kept = kept_fields(template, claim, frozen(&self.set, &self.settings)).into_iter();
         kept.map(|change| format!("{} {}, not {}", change.field, value(&change.to), value(&change.from)))
             .collect()
     }
@@ -167,14 +168,17 @@ fn row(
 ) -> ClaimReport {
     let set = &judge.set;
     let mut writes = forecast.steps.iter().filter_map(|step| match step {
-        ForecastStep::Claim(name) => Some(name),
+        ForecastStep::Claim(name) | ForecastStep::Anew(name) => Some(name),
         ForecastStep::Pod(_) => None,
     });
+    let is_anew = forecast.steps.contains(&ForecastStep::Anew(start.name.clone()));
     let step = writes.position(|name| *name == start.name);
     let object = judge
         .state
         .one("v1", "PersistentVolumeClaim", &set.namespace, &start.name);
-    let action = if step.is_some() {
+    let action = if is_anew {
+        PlannedAction::ReCreate
+    } else if step.is_some() {
         PlannedAction::Update
     } else {
         action(set, start, end)
@@ -193,20 +197,17 @@ fn row(
         step: step.map(|step| step + 1),
         action,
         now: object.map(state),
-        then: object.zip(apply).map(|(object, apply)| ClaimValues {
-            storage: apply.storage.to_string(),
-            capacity: None,
-            attributes_class: apply
-                .volume_attributes_class_name
-                .clone()
-                .or_else(|| state(object).attributes_class),
-            storage_class: class_of(object).map(str::to_owned),
-        }),
+        then: if is_anew {
+            forecast.end.claims.get(&start.name).map(created)
+        } else {
+            object.zip(apply).map(|(object, apply)| updated(object, apply))
+        },
         keys: object
             .zip(apply)
             .map(|(object, apply)| changed_keys(object, apply))
             .unwrap_or_default(),
         pod_replaced: match pods {
+            _ if is_anew => true,
             PodOutcome::AfterTheirClaims => forecast.steps.contains(&ForecastStep::Pod(start.ordinal)),
             PodOutcome::ByThemselves => !set.is_below_partition(start.ordinal),
             PodOutcome::AfterTheReplacement => true,
@@ -214,6 +215,29 @@ fn row(
         },
         keeps: judge.keeps(&end.name),
         obstacles: obstacles(end, apply.is_some(), judge),
+    }
+}
+
+/// The values of a claim after its write.
+fn updated(object: &Value, apply: &ApplyClaim) -> ClaimValues {
+    ClaimValues {
+        storage: apply.storage.to_string(),
+        capacity: None,
+        attributes_class: apply
+            .volume_attributes_class_name
+            .clone()
+            .or_else(|| state(object).attributes_class),
+        storage_class: class_of(object).map(str::to_owned),
+    }
+}
+
+/// The values of a claim that was created anew.
+fn created(claim: &Claim) -> ClaimValues {
+    ClaimValues {
+        storage: claim.request.to_string(),
+        capacity: None,
+        attributes_class: claim.class.clone(),
+        storage_class: claim.storage_class_name().map(str::to_owned),
     }
 }
 

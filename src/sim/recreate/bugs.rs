@@ -1,6 +1,7 @@
 //! Known bugs of this kind of software, planted around the decision: each must break a guarantee.
 
-use super::world::{AnewObjects, AnewStep};
+use super::objects::{AnewObjects, AnewStep};
+use crate::claims::Claim;
 use crate::rollout::volume_snapshot::{EvictionAnswer, VolumeSnapshot, VolumeSnapshotAnswer, name};
 use crate::rollout::{PodView, Snapshot};
 use crate::templates::{StagedChange, UpdatePolicy};
@@ -104,7 +105,15 @@ impl AnewBug {
             }
             Self::IgnoresPause => seen.set.paused = false,
             Self::IgnoresSwitch => seen.set.update_policy = Some(UpdatePolicy::ReCreate),
-            Self::DeletesAgain => seen.claims.values_mut().for_each(|claim| claim.created = 0),
+            Self::DeletesAgain => {
+                let pods = &seen.pods;
+                let is_used = |claim: &&mut Claim| {
+                    let mut users = pods.values().filter(|pod| pod.claims.contains(&claim.name));
+                    users.all(|pod| pod.created > claim.created)
+                };
+                let used = seen.claims.values_mut().filter(is_used);
+                used.for_each(|claim| claim.created = 0);
+            }
             Self::ForgetsAfterMark => {
                 let marked = seen.claims.values_mut().filter(|claim| claim.recreated_for.is_some());
                 marked.for_each(|claim| claim.terminating = true);

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::bugs::AnewBug;
-use super::world::{AnewClaim, AnewObjects, AnewPod, AnewStep, AnewWorld, From};
+use super::objects::{AnewClaim, AnewObjects, AnewPod, AnewStep, MOST, MadeFrom};
+use super::world::AnewWorld;
 use crate::api::Settings;
 use crate::api::settings::ReCreate;
 use crate::claims::{Claim, Owner};
@@ -33,15 +34,15 @@ pub(super) struct AnewDecisions {
     old: ClaimTemplate,
     desired: ClaimTemplate,
     settings: Arc<Settings>,
-    known: FxHashMap<Key, Option<AnewStep>>,
+    known: FxHashMap<DecisionKey, Option<AnewStep>>,
 }
 
 /// Everything that a decision reads.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Key {
+struct DecisionKey {
     seen: AnewObjects,
-    pods: [Option<AnewPod>; super::world::MOST],
-    snapshots: [Option<(u8, bool)>; super::world::MOST],
+    pods: [Option<AnewPod>; MOST],
+    snapshots: [Option<(u8, bool)>; MOST],
     flags: [bool; 6],
     replicas: usize,
 }
@@ -79,7 +80,7 @@ impl AnewDecisions {
         let Some(process) = world.processes[place] else {
             return Ok(None);
         };
-        let key = Key {
+        let key = DecisionKey {
             seen: process.seen,
             pods: world.objects.pods,
             snapshots: world.snapshots,
@@ -193,7 +194,7 @@ impl AnewDecisions {
     }
 
     fn claim(&self, index: usize, claim: &AnewClaim, set: &SetView, revision: &str) -> Claim {
-        let template = if claim.from == From::Old {
+        let template = if claim.from == MadeFrom::Old {
             &self.old
         } else {
             &self.desired
@@ -203,7 +204,7 @@ impl AnewDecisions {
         } else {
             set.match_labels.clone()
         };
-        if claim.from == From::Desired {
+        if claim.from == MadeFrom::Desired {
             labels.insert(keys::REVISION.to_owned(), revision.to_owned());
         }
         let size = template.storage.unwrap_or_default();

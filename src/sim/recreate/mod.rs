@@ -5,7 +5,7 @@
 //!
 //! | file | contains |
 //! |---|---|
-//! | `world` | objects, the API server, other controllers, users, and the guarantees |
+//! | `objects`, `world`, `event` | objects; the API server, other controllers and users, and the guarantees |
 //! | `decision` | calls of the real decision, with the view of a controller, which may be old |
 //! | `scopes` | what may happen in each scope |
 //! | `search` | all states |
@@ -13,6 +13,8 @@
 
 mod bugs;
 mod decision;
+mod event;
+mod objects;
 mod run;
 mod scopes;
 mod search;

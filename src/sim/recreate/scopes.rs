@@ -1,6 +1,6 @@
 //! The scopes: how many replicas and controllers, and what users may do.
 
-use super::world::UserAction;
+use super::objects::AnewAction;
 
 /// A scope, all of whose states are visited.
 #[derive(Clone, Copy, Debug)]
@@ -13,7 +13,7 @@ pub(super) struct AnewScope {
     pub(super) processes: usize,
     /// How many actions users take.
     pub(super) actions: u8,
-    pub(super) users: &'static [UserAction],
+    pub(super) users: &'static [AnewAction],
 }
 
 const CRASHES: AnewScope = AnewScope {
@@ -60,10 +60,10 @@ pub(super) const SCOPES: &[AnewScope] = &[
         is_parallel: true,
         actions: 2,
         users: &[
-            UserAction::FailPod(0),
-            UserAction::FailPod(1),
-            UserAction::DeletePod(0),
-            UserAction::DeletePod(1),
+            AnewAction::FailPod(0),
+            AnewAction::FailPod(1),
+            AnewAction::DeletePod(0),
+            AnewAction::DeletePod(1),
         ],
         ..CRASHES
     },
@@ -71,10 +71,10 @@ pub(super) const SCOPES: &[AnewScope] = &[
         name: "PVCs are deleted and taken over",
         actions: 2,
         users: &[
-            UserAction::DeleteClaim(0),
-            UserAction::DeleteClaim(1),
-            UserAction::TakeClaimOver(0),
-            UserAction::TakeClaimOver(1),
+            AnewAction::DeleteClaim(0),
+            AnewAction::DeleteClaim(1),
+            AnewAction::TakeClaimOver(0),
+            AnewAction::TakeClaimOver(1),
         ],
         ..CRASHES
     },
@@ -82,23 +82,23 @@ pub(super) const SCOPES: &[AnewScope] = &[
         name: "the user pauses and switches it off",
         actions: 2,
         users: &[
-            UserAction::Pause,
-            UserAction::Continue,
-            UserAction::SwitchOff,
-            UserAction::DeleteClaim(1),
+            AnewAction::Pause,
+            AnewAction::Continue,
+            AnewAction::SwitchOff,
+            AnewAction::DeleteClaim(1),
         ],
         ..CRASHES
     },
     AnewScope {
         name: "the budget",
         actions: 2,
-        users: &[UserAction::UseBudget, UserAction::FreeBudget],
+        users: &[AnewAction::UseBudget, AnewAction::FreeBudget],
         ..CRASHES
     },
     AnewScope {
         name: "the policy is removed",
         actions: 1,
-        users: &[UserAction::RemovePolicy],
+        users: &[AnewAction::RemovePolicy],
         ..CRASHES
     },
 ];

@@ -7,6 +7,7 @@ use rustc_hash::{FxHashMap, FxHasher};
 
 use super::bugs::AnewBug;
 use super::decision::AnewDecisions;
+use super::event::happen;
 use super::scopes::AnewScope;
 use super::world::{AnewEvent, AnewWorld};
 
@@ -30,7 +31,7 @@ pub(super) struct AnewPath {
 }
 
 #[derive(Default)]
-struct Graph {
+struct AnewGraph {
     /// The parent of each state, the event from there, and whether the rollout has ended.
     nodes: Vec<(u32, AnewEvent, bool)>,
     known: FxHashMap<u64, u32>,
@@ -47,7 +48,7 @@ pub(super) fn explore(
     most: usize,
     decisions: &mut AnewDecisions,
 ) -> Result<AnewExplored, Box<AnewPath>> {
-    let mut graph = Graph::default();
+    let mut graph = AnewGraph::default();
     let start = AnewWorld::start(scope);
     graph.meet(&start, 0, AnewEvent::Start);
     let mut frontier = vec![(0, start)];
@@ -57,7 +58,7 @@ pub(super) fn explore(
         for (from, world) in frontier {
             for event in world.events(scope) {
                 let mut after = world;
-                if let Err(broken) = after.happen(event, decisions) {
+                if let Err(broken) = happen(&mut after, event, decisions) {
                     return Err(graph.path(scope, decisions.bug, from, Some(event), broken.to_string()));
                 }
                 transitions += 1;
@@ -85,7 +86,7 @@ pub(super) fn explore(
     })
 }
 
-impl Graph {
+impl AnewGraph {
     /// The number of a state, and whether it is new.
     fn meet(&mut self, world: &AnewWorld, parent: u32, event: AnewEvent) -> (u32, bool) {
         let mut hasher = FxHasher::default();
@@ -145,7 +146,7 @@ impl fmt::Display for AnewPath {
         let mut decisions = AnewDecisions::with(self.bug);
         let mut world = AnewWorld::start(&self.scope);
         for event in &self.events {
-            let happened = world.happen(*event, &mut decisions);
+            let happened = happen(&mut world, *event, &mut decisions);
             write!(f, "  {event:?}")?;
             if let AnewEvent::Decide(place) = event {
                 write!(f, ": {:?}", world.processes[*place].and_then(|process| process.step))?;

@@ -1,82 +1,10 @@
-//! The objects, and what happens to them.
+//! The world: what may happen, the API server, other controllers and users.
 
-use super::decision::AnewDecisions;
+use super::objects::{AnewAction, AnewClaim, AnewObjects, AnewPod, AnewProcess, AnewStep, MOST, MadeFrom};
 use super::scopes::AnewScope;
 use crate::rollout::invariants::{
     AcceptedFacts, Broken, l8_no_second_away, s4_deletes_only_marked, s4_evicts_only_for_marked,
 };
-
-/// The most replicas.
-pub(super) const MOST: usize = 3;
-
-/// Which templates a PVC was created from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum From {
-    /// Those before the change.
-    Old,
-    /// The desired ones, with the revision.
-    Desired,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct AnewClaim {
-    /// The number of PVCs of this name before; also its uid and the time of its creation.
-    pub(super) number: u8,
-    pub(super) version: u8,
-    pub(super) from: From,
-    pub(super) is_bound: bool,
-    pub(super) is_terminating: bool,
-    pub(super) is_marked: bool,
-    pub(super) is_foreign: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct AnewPod {
-    pub(super) uid: u8,
-    /// The number of its PVC.
-    pub(super) of: u8,
-    pub(super) is_ready: bool,
-    pub(super) is_terminating: bool,
-}
-
-/// PVCs and Pods by index.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct AnewObjects {
-    pub(super) claims: [Option<AnewClaim>; MOST],
-    pub(super) pods: [Option<AnewPod>; MOST],
-}
-
-impl AnewObjects {
-    pub(super) fn facts(&self, index: usize) -> AcceptedFacts {
-        let claim = self.claims[index];
-        claim.map_or_else(AcceptedFacts::default, |claim| AcceptedFacts {
-            is_ours: !claim.is_foreign,
-            differs: claim.from == From::Old,
-            is_new: claim.number > 0,
-            is_marked: claim.is_marked,
-            is_terminating: claim.is_terminating,
-        })
-    }
-}
-
-/// A write of ours that was decided: the index, the number or uid, and the version.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum AnewStep {
-    Mark(usize, u8, u8),
-    Unmark(usize, u8, u8),
-    Delete(usize, u8, u8),
-    Evict(usize, u8),
-    Snapshot(usize, u8),
-    Complete,
-}
-
-/// A controller of ours.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct AnewProcess {
-    /// What its watches have shown.
-    pub(super) seen: AnewObjects,
-    pub(super) step: Option<AnewStep>,
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct AnewWorld {
@@ -122,21 +50,7 @@ pub(super) enum AnewEvent {
     EndClaim(usize),
     FinishSnapshot(usize),
     /// Users.
-    User(UserAction),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum UserAction {
-    FailPod(usize),
-    DeletePod(usize),
-    DeleteClaim(usize),
-    TakeClaimOver(usize),
-    Pause,
-    Continue,
-    SwitchOff,
-    UseBudget,
-    FreeBudget,
-    RemovePolicy,
+    User(AnewAction),
 }
 
 impl AnewWorld {
@@ -149,7 +63,7 @@ impl AnewWorld {
             objects.claims[index] = Some(AnewClaim {
                 number: 0,
                 version: 0,
-                from: From::Old,
+                from: MadeFrom::Old,
                 is_bound: true,
                 is_terminating: false,
                 is_marked: false,
@@ -187,7 +101,7 @@ impl AnewWorld {
     /// True iff the rollout has ended, or a user has to act.
     pub(super) fn is_ended(&self) -> bool {
         let mut claims = self.objects.claims.iter().flatten();
-        let needs_user = claims.any(|claim| claim.is_foreign || (claim.from == From::Old && claim.number > 0));
+        let needs_user = claims.any(|claim| claim.is_foreign || (claim.from == MadeFrom::Old && claim.number > 0));
         let is_only = self.replicas == 1 && !self.asks_snapshot;
         let is_held = self.is_paused || self.is_budget_used || !self.is_on || is_only;
         self.is_complete || needs_user || is_held
@@ -212,7 +126,7 @@ impl AnewWorld {
             let lower = &self.objects.pods[..index];
             let is_turn = self.is_parallel || lower.iter().all(|pod| pod.is_some_and(|pod| pod.is_ready));
             if pod.is_none() && is_turn {
-                // `createPersistentVolumeClaims` of pkg/controller/statefulset/stateful_pod_control.go refuses a PVC that
+                // `createPersistentVolumeClaims` (pkg/controller/statefulset/stateful_pod_control.go) fails with a PVC that
                 // is being deleted.
                 match claim {
                     None => events.push(AnewEvent::CreateClaim(index)),
@@ -244,52 +158,25 @@ impl AnewWorld {
         events
     }
 
-    fn may(&self, action: UserAction) -> bool {
+    fn may(&self, action: AnewAction) -> bool {
         let claim = |index: usize| self.objects.claims[index];
         let pod = |index: usize| self.objects.pods[index];
         match action {
-            UserAction::FailPod(index) => pod(index).is_some_and(|pod| pod.is_ready),
-            UserAction::DeletePod(index) => pod(index).is_some_and(|pod| !pod.is_terminating),
-            UserAction::DeleteClaim(index) => claim(index).is_some_and(|claim| !claim.is_terminating),
-            UserAction::TakeClaimOver(index) => claim(index).is_some_and(|claim| !claim.is_foreign),
-            UserAction::Pause => !self.is_paused,
-            UserAction::Continue => self.is_paused,
-            UserAction::SwitchOff => self.is_on,
-            UserAction::UseBudget => !self.is_budget_used,
-            UserAction::FreeBudget => self.is_budget_used,
-            UserAction::RemovePolicy => self.is_policy_called,
+            AnewAction::FailPod(index) => pod(index).is_some_and(|pod| pod.is_ready),
+            AnewAction::DeletePod(index) => pod(index).is_some_and(|pod| !pod.is_terminating),
+            AnewAction::DeleteClaim(index) => claim(index).is_some_and(|claim| !claim.is_terminating),
+            AnewAction::TakeClaimOver(index) => claim(index).is_some_and(|claim| !claim.is_foreign),
+            AnewAction::Pause => !self.is_paused,
+            AnewAction::Continue => self.is_paused,
+            AnewAction::SwitchOff => self.is_on,
+            AnewAction::UseBudget => !self.is_budget_used,
+            AnewAction::FreeBudget => self.is_budget_used,
+            AnewAction::RemovePolicy => self.is_policy_called,
         }
-    }
-
-    /// Lets it happen; returns the broken guarantee.
-    pub(super) fn happen(&mut self, event: AnewEvent, decisions: &mut AnewDecisions) -> Result<(), Broken> {
-        let objects = self.objects;
-        match event {
-            AnewEvent::Start => {}
-            AnewEvent::Decide(place) => {
-                let step = decisions.decide(self, place)?;
-                self.process(place).step = step;
-            }
-            AnewEvent::Send(place) => {
-                if let Some(step) = self.process(place).step.take() {
-                    self.accept(decisions.bug.sent(step, &objects))?;
-                }
-            }
-            AnewEvent::Crash(place) => {
-                let process = self.process(place);
-                (process.step, process.seen) = (None, objects);
-            }
-            AnewEvent::ShowClaims(place) => self.process(place).seen.claims = objects.claims,
-            AnewEvent::ShowPods(place) => self.process(place).seen.pods = objects.pods,
-            AnewEvent::User(action) => self.act(action),
-            other => self.go_on(other),
-        }
-        self.come_back();
-        Ok(())
     }
 
     /// What other controllers do.
-    fn go_on(&mut self, event: AnewEvent) {
+    pub(super) fn go_on(&mut self, event: AnewEvent) {
         let objects = &mut self.objects;
         match event {
             AnewEvent::CreateClaim(index) => {
@@ -298,9 +185,9 @@ impl AnewWorld {
                     number: self.uids,
                     version: 0,
                     from: if self.is_policy_called {
-                        From::Desired
+                        MadeFrom::Desired
                     } else {
-                        From::Old
+                        MadeFrom::Old
                     },
                     is_bound: false,
                     is_terminating: false,
@@ -330,7 +217,7 @@ impl AnewWorld {
         }
     }
 
-    fn process(&mut self, place: usize) -> &mut AnewProcess {
+    pub(super) fn process(&mut self, place: usize) -> &mut AnewProcess {
         let nothing = AnewProcess {
             seen: self.objects,
             step: None,
@@ -339,7 +226,7 @@ impl AnewWorld {
     }
 
     /// Replicas that were away because of us and are there again.
-    fn come_back(&mut self) {
+    pub(super) fn come_back(&mut self) {
         for index in 0..self.replicas {
             let claim = self.objects.claims[index].is_some_and(|claim| claim.is_bound && !claim.is_terminating);
             let pod = self.objects.pods[index].is_some_and(|pod| pod.is_ready && !pod.is_terminating);
@@ -348,7 +235,7 @@ impl AnewWorld {
     }
 
     /// The API server answers a write of ours.
-    fn accept(&mut self, step: AnewStep) -> Result<(), Broken> {
+    pub(super) fn accept(&mut self, step: AnewStep) -> Result<(), Broken> {
         let is = |claim: &Option<AnewClaim>, number, version| {
             claim.is_some_and(|claim| (claim.number, claim.version) == (number, version))
         };
@@ -400,21 +287,21 @@ impl AnewWorld {
         }
     }
 
-    fn act(&mut self, action: UserAction) {
+    pub(super) fn act(&mut self, action: AnewAction) {
         self.actions -= 1;
         match action {
-            UserAction::FailPod(index) => self.objects.pods[index].iter_mut().for_each(|pod| pod.is_ready = false),
-            UserAction::DeletePod(index) => self.end_pod(index),
-            UserAction::DeleteClaim(index) => self.terminate(index),
-            UserAction::TakeClaimOver(index) => {
+            AnewAction::FailPod(index) => self.objects.pods[index].iter_mut().for_each(|pod| pod.is_ready = false),
+            AnewAction::DeletePod(index) => self.end_pod(index),
+            AnewAction::DeleteClaim(index) => self.terminate(index),
+            AnewAction::TakeClaimOver(index) => {
                 change(&mut self.objects.claims[index], |claim| claim.is_foreign = true);
             }
-            UserAction::Pause => self.is_paused = true,
-            UserAction::Continue => self.is_paused = false,
-            UserAction::SwitchOff => self.is_on = false,
-            UserAction::UseBudget => self.is_budget_used = true,
-            UserAction::FreeBudget => self.is_budget_used = false,
-            UserAction::RemovePolicy => self.is_policy_called = false,
+            AnewAction::Pause => self.is_paused = true,
+            AnewAction::Continue => self.is_paused = false,
+            AnewAction::SwitchOff => self.is_on = false,
+            AnewAction::UseBudget => self.is_budget_used = true,
+            AnewAction::FreeBudget => self.is_budget_used = false,
+            AnewAction::RemovePolicy => self.is_policy_called = false,
         }
     }
 }

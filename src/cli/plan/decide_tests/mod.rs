@@ -1,3 +1,4 @@
+mod anew;
 mod obstacles;
 mod replacing;
 mod world;

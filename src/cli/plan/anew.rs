@@ -1,0 +1,60 @@
+//! The update policy `ReCreate` in a forecast where all goes well: evictions are allowed, snapshots become ready, and
+//! Kubernetes creates PVC and Pod again.
+
+use std::sync::Arc;
+
+use crate::rollout::volume_snapshot::{EvictionAnswer, ReCreateQuestion, VolumeSnapshot, VolumeSnapshotAnswer};
+use crate::rollout::{ClaimOf, Plan, Snapshot, plan};
+use crate::templates::{keys, names};
+
+/// The plan after all its questions have been answered as one hopes.
+pub(super) fn answered(snapshot: &mut Snapshot) -> Plan {
+    let most = snapshot.claims.len() + 2;
+    for _ in 0..most {
+        match plan(snapshot).asks {
+            None => break,
+            Some(ReCreateQuestion::Eviction { uid, .. }) => {
+                snapshot.recreate.eviction = Some((uid, EvictionAnswer::Allowed));
+            }
+            Some(ReCreateQuestion::VolumeSnapshot(name)) => {
+                let mut claims = snapshot.claims.values();
+                let claim = claims.find(|claim| name.starts_with(&format!("{}-", claim.uid)));
+                let ready = VolumeSnapshot {
+                    claim: claim.map(|claim| claim.name.clone()).unwrap_or_default(),
+                    is_ready: true,
+                    ..VolumeSnapshot::default()
+                };
+                let answer = VolumeSnapshotAnswer::Found(ready);
+                snapshot.recreate.volume_snapshots.insert(name, answer);
+            }
+        }
+    }
+    plan(snapshot)
+}
+
+/// The PVC and its Pod have been created anew.
+pub(super) fn create(snapshot: &mut Snapshot, anew: &ClaimOf) {
+    let set = &snapshot.set;
+    let found = set.wanted().iter().find_map(|template| {
+        let ordinal = names::ordinal_of(&anew.name, &template.name, &set.name)?;
+        Some((template.clone(), ordinal))
+    });
+    let created = snapshot.now.saturating_add(1);
+    let Some(((template, ordinal), claim)) = found.zip(snapshot.claims.get_mut(&anew.name)) else {
+        return;
+    };
+    let revision = anew.revision.to_string();
+    claim.labels.insert(keys::REVISION.to_owned(), revision);
+    claim.uid = format!("new {}", claim.uid);
+    claim.created = created;
+    claim.spec = Arc::new(template.spec);
+    claim.class = template.volume_attributes_class_name;
+    claim.current_class.clone_from(&claim.class);
+    claim.request = template.storage.unwrap_or_default();
+    (claim.capacity, claim.bound) = (Some(claim.request), true);
+    let revision = set.update_revision.clone();
+    if let Some(pod) = snapshot.pods.get_mut(&format!("{}-{ordinal}", set.name)) {
+        pod.uid = format!("new {}", pod.uid);
+        (pod.created, pod.ready_since, pod.revision) = (created, Some(0), revision);
+    }
+}
