@@ -37,7 +37,8 @@ pub(super) async fn immutable_field_is_denied_with_its_path(env: &Environment) -
         (
             "one template more",
             format!("{original}{added}"),
-            "spec.volumeClaimTemplates[more]: a template cannot be added".to_owned(),
+            "spec.volumeClaimTemplates[more]: a template cannot be added without the setting templateChanges: Allow"
+                .to_owned(),
         ),
         (
             "an unknown policy",

@@ -70,6 +70,8 @@ fn adds() -> Vec<Case> {
         row("a template is yet to be renamed", &staged(Phase::RollingOut), "Allow").expects(denied),
         row("a template is yet to be renamed, and PVCs are ready", &staged(Phase::Complete), "Allow").expects(denied),
         row("a template is yet to be renamed, and Pods do not wait", &staged(Phase::RollingOut).note("sync", "Async"), "Allow").expects(denied),
+        row("a template is yet to be renamed, and the set is deleted to be replaced", &staged(Phase::Complete).with("/metadata/deletionTimestamp", "2026-11-25T00:00:00Z"), "Allow")
+            .expects(denied),
         row("a template that may not be renamed", &staged(Phase::RollingOut), "Deny").expects("pass lookups=1"),
     ]
 }

@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 use super::case::{Case, create, update};
 use super::objects::{Object, access, web};
 
-const ADDED: &str = "\"the StatefulSet is replaced, then each Pod is evicted, lowest ordinal first, to mount more\"";
-const REMOVED: &str = "\"the StatefulSet is replaced; the PVCs of logs stay, and nothing manages them any more\"";
+const ADDED: &str = "\"the StatefulSet is replaced; then each Pod is evicted, lowest ordinal first, to mount these volumes: more\"";
+const REMOVED: &str = "\"the StatefulSet is replaced; the PVCs of these templates stay, and nothing manages them any more: logs\"";
 const SETTING: &str = "without the setting templateChanges: Allow";
 const ANNOTATION: &str = "without the annotation claim-rollout.io/replace-set: WhenComplete";
 
 pub(super) fn cases() -> Vec<Case> {
-    [allowed(), denied(), rights(), again(), never_again()].into_iter().flatten().collect()
+    [allowed(), denied(), mounted(), rights(), again(), never_again()].into_iter().flatten().collect()
 }
 
 fn list(set: &Object, change: impl Fn(&mut Vec<Value>)) -> Object {
@@ -77,7 +77,7 @@ fn allowed() -> Vec<Case> {
         row("a template is added, and another grows", &set, &more(&set.clone().size("20Gi"), "1Gi"))
             .expects(format!("mutate templates staged:InPlace[data=20Gi,logs=5Gi,more=1Gi] warns \"staged more added, data 10Gi -> 20Gi; 3 PVCs will\" {ADDED}")),
         row("all templates are removed", &set, &set.clone().without("/spec/volumeClaimTemplates"))
-            .expects("mutate templates staged:InPlace warns \"staged data removed, logs removed\" \"the PVCs of data, logs stay\""),
+            .expects("mutate templates staged:InPlace warns \"staged data removed, logs removed\" \"nothing manages them any more: data, logs\""),
         row("existing PVCs stay as they are", &lazy, &more(&lazy, "1Gi"))
             .expects(format!("mutate templates staged:OnClaimDelete[data=10Gi,logs=5Gi,more=1Gi] warns \"staged more added; existing PVCs stay\" {ADDED}")),
         row("the annotation comes with the template", &web().in_place(), &more(&set, "1Gi"))
@@ -118,6 +118,32 @@ fn denied() -> Vec<Case> {
         row("beside a smaller size", &set, &more(&set.clone().size("1Gi"), "1Gi")).expects("deny 403 \"[data].spec.resources.requests.storage: cannot shrink\""),
         with("templates are mutable here", &more(&set, "1Gi"), json!({"templateChanges": "Allow", "mode": "ValidateOnly"}))
             .expects("deny 403 \"[more]: a template cannot be added; allowed changes\""),
+    ]
+}
+
+/// The Pod template mounts a volume before its template is live.
+fn mounted() -> Vec<Case> {
+    let set = replaced();
+    let rolling = set.clone().staged(&more(&set, "1Gi"));
+    let pod = "/spec/template/spec";
+    let mounts = |set: &Object, list: &str, field: &str| {
+        set.clone().with(&format!("{pod}/{list}"), json!([{"name": "a", "image": "b"}, {"name": "main", "image": "c", field: [{"name": "more"}]}]))
+    };
+    let has = |set: Object| set.with(&format!("{pod}/volumes"), json!([{"name": "other"}, {"emptyDir": {}, "name": "more"}]));
+    let early = "deny 403 \"spec.template mounts volume more, whose template is not live yet; mount it after the StatefulSet was replaced\"";
+    let staged = format!("mutate templates staged:InPlace[data=10Gi,logs=5Gi,more=1Gi] warns \"staged more added\" {ADDED}");
+    let added = |sentence: &str, change: &dyn Fn(&Object) -> Object| row(sentence, &set, &change(&more(&set, "1Gi")));
+    let edit = |sentence: &str, new: &Object| update("U1", format!("templateChanges: {sentence}"), &rolling, new).settings(allow());
+    vec![
+        added("a container mounts it", &|set| mounts(set, "containers", "volumeMounts")).expects(early),
+        added("an init container uses it", &|set| mounts(set, "initContainers", "volumeDevices")).expects(early),
+        added("the Pod template has a volume of that name", &|set| has(mounts(set, "containers", "volumeMounts"))).expects(staged),
+        edit("a later request mounts it", &mounts(&rolling, "containers", "volumeMounts")).expects(early),
+        edit("a later request mounts a volume of that name", &has(mounts(&rolling, "containers", "volumeMounts"))).expects("pass"),
+        update("U2", "templateChanges: the same again, and it is mounted", &rolling, &mounts(&more(&rolling, "1Gi"), "containers", "volumeMounts"))
+            .settings(allow()).expects(early),
+        edit("it is mounted, and the change withdrawn", &mounts(&rolling, "containers", "volumeMounts").note("withdraw", &more(&set, "1Gi").revision()))
+            .expects("mutate -staged -withdraw by:annotation warns \"withdrew more added\""),
     ]
 }
 

@@ -14,7 +14,7 @@ pub(super) async fn removed_template_restarts_nothing_and_keeps_its_claims(env: 
     let ns = prepare(env, "templates-removed", &with_template(&small, "logs")).await?;
     let (before, pods, set) = (claims(&ns).await?, ns.pods().await?, ns.set().await?);
     let output = ns.target(&small).await?;
-    let warned = "claim-rollout: the StatefulSet is replaced; the PVCs of logs stay, and nothing manages them any more";
+    let warned = "nothing manages them any more: logs";
     ensure!(output.stderr.contains(warned), "{output:?}");
     until_replaced(&ns, &set, &["data"]).await?;
     ns.settled().await?;

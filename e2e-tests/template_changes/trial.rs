@@ -34,8 +34,14 @@ pub(super) fn with_template(manifest: &str, name: &str) -> String {
     )
 }
 
-/// The manifest whose container mounts one more volume.
+/// The manifest whose container mounts one more volume, which the template replaces when it is live.
 pub(super) fn with_mount(manifest: &str, name: &str) -> String {
+    let volume = format!("      volumes:\n      - {{name: {name}, emptyDir: {{}}}}\n      containers:\n");
+    mounting(manifest, name).replace("      containers:\n", &volume)
+}
+
+/// The manifest whose container mounts one more volume.
+pub(super) fn mounting(manifest: &str, name: &str) -> String {
     let data = "        - {name: data, mountPath: /data}\n";
     manifest.replace(data, &format!("{data}        - {{name: {name}, mountPath: /{name}}}\n"))
 }

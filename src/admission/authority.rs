@@ -50,21 +50,8 @@ const CREATE_SETS: Right = Right {
     ..DELETE_SETS
 };
 
-/// The rights for `replace-set: WhenComplete`.
+/// The rights for `replace-set: WhenComplete`, and for added and removed templates, which need it.
 pub(super) const REPLACE: &[Right] = &[DELETE_SETS, CREATE_SETS];
-
-/// The rights for added, removed and renamed templates: the StatefulSet is replaced, and Pods are evicted.
-pub(super) const RENAME: &[Right] = &[
-    Right {
-        needed_by: RENAMED,
-        ..DELETE_SETS
-    },
-    Right {
-        needed_by: RENAMED,
-        ..CREATE_SETS
-    },
-];
-const RENAMED: &str = "an added, removed or renamed template";
 
 /// The rights for a change of templates under an update policy. Under `OnClaimDelete`, a later switch of the policy
 /// applies the change to existing claims, so it needs the same right as `InPlace`.

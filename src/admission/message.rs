@@ -69,12 +69,19 @@ pub(super) fn staged_removed(why: &str) -> String {
 }
 
 /// The denial of a request after which nothing would replace the StatefulSet, as its staged change needs it.
-pub(super) fn must_be_replaced(revision: &Revision) -> String {
+pub(super) fn must_be_replaced() -> String {
+    denial(
+        "annotation claim-rollout.io/replace-set: cannot be Never, because the staged change adds or removes templates; \
+         withdraw it first",
+    )
+}
+
+/// The denial of a Pod template that mounts a volume too early.
+pub(super) fn mounted_too_early(volume: &str) -> String {
     denial(&format!(
-        "annotation {}: cannot be Never, because the staged change adds or removes templates; withdraw it with the \
-         annotation {}: {revision}",
-        keys::REPLACE_SET,
-        keys::WITHDRAW
+        "spec.template mounts volume {}, whose template is not live yet; mount it after the StatefulSet was replaced, \
+         or add a volume of that name (emptyDir) to spec.template, whose place it takes",
+        shown(volume)
     ))
 }
 
@@ -159,19 +166,26 @@ pub(super) fn for_new_claims(diff: &Diff) -> Option<String> {
 }
 
 /// The warnings about added and removed templates.
-pub(super) fn renamed(diff: &Diff) -> impl Iterator<Item = String> {
-    let names = |list: &[String]| (!list.is_empty()).then(|| some_of(list, 96));
-    let added = names(&diff.added).map(|names| {
-        warning(&format!(
-            "the StatefulSet is replaced, then each Pod is evicted, lowest ordinal first, to mount {names}"
-        ))
-    });
-    let removed = names(&diff.removed).map(|names| {
-        warning(&format!(
-            "the StatefulSet is replaced; the PVCs of {names} stay, and nothing manages them any more"
-        ))
-    });
-    added.into_iter().chain(removed)
+pub(super) fn renamed(diff: &Diff) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (names, what) in [
+        (
+            &diff.added,
+            "then each Pod is evicted, lowest ordinal first, to mount these volumes: ",
+        ),
+        (
+            &diff.removed,
+            "the PVCs of these templates stay, and nothing manages them any more: ",
+        ),
+    ] {
+        if !names.is_empty() {
+            let mut line = "the StatefulSet is replaced; ".to_owned();
+            line.push_str(what);
+            line.push_str(&some_of(names, 96));
+            lines.push(warning(&line));
+        }
+    }
+    lines
 }
 
 /// The warning that existing claims will be updated to the live templates.

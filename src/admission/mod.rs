@@ -15,7 +15,7 @@
 //! | `ours` | our annotations in rows C3, S1 and N1 |
 //! | `update`, `withdraw` | rows U0 to U5 |
 //! | `newer` | the same for a staged change of a newer version |
-//! | `stage`, `authority`, `checks`, `cause`, `user_keys` | the checks before a change is staged |
+//! | `stage`, `authority`, `checks`, `cause`, `user_keys`, `mounts` | the checks before a change is staged |
 //! | `new_claims` | row P1 |
 //! | `gate` | row G1 |
 //! | `seen` | converts objects to the input of the other decisions |
@@ -39,6 +39,7 @@ mod fields;
 mod gate;
 mod judged;
 mod message;
+mod mounts;
 mod new_claims;
 mod newer;
 pub(crate) mod object;

@@ -23,7 +23,7 @@ pub(super) fn stage(
     check(&change, lookups)?;
     let of_set = Diff::between(change.live, &change.asked);
     if of_set.renames() {
-        authority::check(change.review, change.settings, authority::RENAME, lookups)?;
+        authority::check(change.review, change.settings, authority::REPLACE, lookups)?;
     }
     let checked = checks::of(&change, diff, lookups)?;
     let set = &change.new.metadata.name;

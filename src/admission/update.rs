@@ -11,7 +11,7 @@ use super::review::{Object, Review};
 use super::settings::{MetadataOnlyChanges, ReCreate, Settings};
 use super::stage;
 use super::verdict::{Denial, Edit, Remarks, Verdict};
-use super::{authority, newer, user_keys, withdraw};
+use super::{authority, mounts, newer, user_keys, withdraw};
 use crate::templates::rules::Shrink;
 use crate::templates::{ClaimTemplate, Diff, Phase, Revision, StagedChange, UpdatePolicy, keys};
 
@@ -98,6 +98,7 @@ impl Update<'_, '_> {
             }
             AskedTemplates::New(asked, diff) => self.new_templates(&live, asked, diff, staged, lookups)?,
         };
+        self.check_mounts(&live, &outcome)?;
         outcome
             .remarks
             .warnings
@@ -211,7 +212,7 @@ impl Update<'_, '_> {
             && !self.settings.replaces(replace_set(self.new))
             && Diff::between(live, &change.templates).renames()
         {
-            return Err(Denial::forbidden(message::must_be_replaced(&change.revision())));
+            return Err(Denial::forbidden(message::must_be_replaced()));
         }
         if let Some((change, _)) = &staged
             && self.is_switched_on(Some(change))
@@ -277,6 +278,16 @@ impl Update<'_, '_> {
             live,
             asked,
         }
+    }
+
+    /// Denies a Pod template that mounts the volume of a template that is not live yet.
+    fn check_mounts(&self, live: &[ClaimTemplate], outcome: &Outcome) -> Result<(), Denial> {
+        let Some((change, _)) = &outcome.change else {
+            return Ok(());
+        };
+        mounts::too_early(self.new, live, change).map_or(Ok(()), |volume| {
+            Err(Denial::forbidden(message::mounted_too_early(volume)))
+        })
     }
 
     /// The update policy in force after the request.

@@ -64,3 +64,7 @@ impl Context {
             && !lock(&self.mounted).contains(&set.uid().unwrap_or_default())
     }
 }
+
+#[cfg(test)]
+#[path = "volumes_tests.rs"]
+mod tests;

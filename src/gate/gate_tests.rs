@@ -221,6 +221,7 @@ fn pod_waits_until_added_template_is_live() {
         ),
         ("below the partition", |web, _| web.set.partition = 3, after),
         ("OnDelete", |web, _| web.set.strategy = Strategy::OnDelete, after),
+        ("being replaced", |web, _| web.set.terminating = true, after),
         ("paused", |web, _| web.set.paused = true, after),
         ("renamed", |web, _| web.stage(vec![template("logs", "1Gi")]), after),
         (

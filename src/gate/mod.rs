@@ -64,12 +64,12 @@ impl<'s> Gate<'s> {
     ///
     /// The gate is open if no valid staged change rolls out or reaches this replica, if Pods do not wait (`sync:
     /// Async`), and if the Pod is not deleted to be replaced: its ordinal is out of range, it has ended, or it is being
-    /// evicted. While a template is to be added, it is closed in each of the first cases as well: the API server would
-    /// deny a Pod that mounts a volume of a template that is not live.
+    /// evicted. While a template is to be added, it is closed in each of the first cases as well, and while the set is
+    /// deleted to be replaced: the Pod would come back without the volume, or not at all.
     #[must_use]
     pub fn of(pod: &Pod, set: &'s SetView, settings: &Settings) -> Option<Self> {
         let ordinal = pod.ordinal().filter(|ordinal| set.has(*ordinal))?;
-        let target = Target::staged(set, settings).ok()?;
+        let target = Target::sound(set, settings).ok()?;
         let added = set.added_template();
         let rolls_out = || {
             target.change.phase == Phase::RollingOut

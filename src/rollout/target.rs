@@ -50,15 +50,23 @@ impl<'a> Target<'a> {
     /// # Errors
     /// [`Idle`] if there is no staged change, or it is not in effect.
     pub fn staged(set: &'a SetView, settings: &Settings) -> Result<Self, Idle> {
+        if set.terminating && set.staged.is_some() && set.unreadable.is_none() {
+            return Err(Idle::Terminating);
+        }
+        Self::sound(set, settings)
+    }
+
+    /// The same, also if the set is being deleted: perhaps it is being replaced.
+    ///
+    /// # Errors
+    /// [`Idle`] if there is no staged change, or the settings do not allow it.
+    pub fn sound(set: &'a SetView, settings: &Settings) -> Result<Self, Idle> {
         if let Some(why) = set.unreadable.clone() {
             return Err(Idle::Unreadable { why });
         }
         let Some(change) = &set.staged else {
             return Err(Idle::NothingStaged);
         };
-        if set.terminating {
-            return Err(Idle::Terminating);
-        }
         if settings.mode == Mode::ValidateOnly {
             return Err(Idle::ValidateOnly);
         }

@@ -29,7 +29,7 @@ const NEEDED: [&str; 2] = ["StatefulSet", "PersistentVolumeClaim"];
 /// # Errors
 /// If sets or claims cannot be read. Other forbidden kinds are noted in the result.
 pub(crate) async fn gather(client: &Client, namespace: &str) -> anyhow::Result<Recorded> {
-    let mut items = vec![authority(client, namespace).await?];
+    let mut items = authority(client, namespace).await?;
     let mut unread = Vec::new();
     for (group, version, kind, namespaced) in KINDS {
         let resource = cluster::kind(group, version, kind);
@@ -61,32 +61,44 @@ fn whole(object: DynamicObject, resource: &ApiResource) -> anyhow::Result<Value>
     Ok(value)
 }
 
-/// The user, and whether they may change claims, as a SubjectAccessReview like that of the policy.
-async fn authority(client: &Client, namespace: &str) -> anyhow::Result<Value> {
+/// What the policy may ask about the user: verb, group and resource.
+const RIGHTS: [(&str, &str, &str); 3] = [
+    ("patch", "", "persistentvolumeclaims"),
+    ("delete", "apps", "statefulsets"),
+    ("create", "apps", "statefulsets"),
+];
+
+/// The user, and which of these rights they have, as SubjectAccessReviews like those of the policy.
+async fn authority(client: &Client, namespace: &str) -> anyhow::Result<Vec<Value>> {
     let who: Api<SelfSubjectReview> = Api::all(client.clone());
     let me = who
         .create(&PostParams::default(), &SelfSubjectReview::default())
         .await?;
-    let me = me.status.and_then(|status| status.user_info).unwrap_or_default();
-    let attributes = ResourceAttributes {
-        namespace: Some(namespace.to_owned()),
-        verb: Some("patch".to_owned()),
-        resource: Some("persistentvolumeclaims".to_owned()),
-        ..ResourceAttributes::default()
-    };
-    let question = SelfSubjectAccessReview {
-        spec: SelfSubjectAccessReviewSpec {
-            resource_attributes: Some(attributes.clone()),
-            non_resource_attributes: None,
-        },
-        ..SelfSubjectAccessReview::default()
-    };
-    let reviews: Api<SelfSubjectAccessReview> = Api::all(client.clone());
-    let answer = reviews.create(&PostParams::default(), &question).await?;
-    Ok(json!({
-        "apiVersion": "authorization.k8s.io/v1",
-        "kind": "SubjectAccessReview",
-        "spec": {"user": me.username, "groups": me.groups, "resourceAttributes": attributes},
-        "status": answer.status.map(|status| json!({"allowed": status.allowed, "denied": status.denied.unwrap_or(false)})),
-    }))
+    let me = &me.status.and_then(|status| status.user_info).unwrap_or_default();
+    let asked: Api<SelfSubjectAccessReview> = Api::all(client.clone());
+    let mut reviews = Vec::new();
+    for (verb, group, resource) in RIGHTS {
+        let attributes = ResourceAttributes {
+            namespace: Some(namespace.to_owned()),
+            verb: Some(verb.to_owned()),
+            group: (!group.is_empty()).then(|| group.to_owned()),
+            resource: Some(resource.to_owned()),
+            ..ResourceAttributes::default()
+        };
+        let question = SelfSubjectAccessReview {
+            spec: SelfSubjectAccessReviewSpec {
+                resource_attributes: Some(attributes.clone()),
+                non_resource_attributes: None,
+            },
+            ..SelfSubjectAccessReview::default()
+        };
+        let answer = asked.create(&PostParams::default(), &question).await?;
+        reviews.push(json!({
+            "apiVersion": "authorization.k8s.io/v1",
+            "kind": "SubjectAccessReview",
+            "spec": {"user": me.username, "groups": me.groups, "resourceAttributes": attributes},
+            "status": answer.status.map(|status| json!({"allowed": status.allowed, "denied": status.denied.unwrap_or(false)})),
+        }));
+    }
+    Ok(reviews)
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use super::world::{PODS, SmallPod, VolumesWorld};
+use super::objects::{PODS, SmallPod};
 use crate::api::Settings;
 use crate::claims::Owner;
 use crate::gate;
@@ -67,8 +67,12 @@ impl VolumesDecisions {
     }
 
     /// The Pod to evict, and whether by its name alone.
-    pub(super) fn evict(&mut self, world: &VolumesWorld) -> Option<(usize, bool)> {
-        let (mut seen, mut live, mut paused) = (world.seen, world.live, world.paused);
+    pub(super) fn evict(
+        &mut self,
+        mut seen: [SmallPod; PODS],
+        mut live: bool,
+        mut paused: bool,
+    ) -> Option<(usize, bool)> {
         match self.bug {
             VolumesBug::IgnoresPause => paused = false,
             VolumesBug::TooEarly => live = true,
@@ -94,12 +98,12 @@ impl VolumesDecisions {
     }
 
     /// Whether the StatefulSet controller may not delete the Pod.
-    pub(super) fn gate_is_closed(&mut self, world: &VolumesWorld, at: usize) -> bool {
+    pub(super) fn gate_is_closed(&mut self, pods: &[SmallPod; PODS], live: bool, paused: bool, at: usize) -> bool {
         if self.bug == VolumesBug::GateOpen {
             return false;
         }
-        *self.gates.entry((world.live, world.paused, at)).or_insert_with(|| {
-            let snapshot = snapshot(&world.pods, world.live, world.paused);
+        *self.gates.entry((live, paused, at)).or_insert_with(|| {
+            let snapshot = snapshot(pods, live, paused);
             let pod = gate::Pod {
                 name: format!("web-{at}"),
                 set_name: "web".to_owned(),

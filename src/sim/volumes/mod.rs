@@ -4,11 +4,12 @@
 //!
 //! | file | contains |
 //! |---|---|
-//! | `world` | the objects, the StatefulSet controller, what may happen, and the guarantees |
+//! | `objects`, `world` | the Pods, the StatefulSet controller, what may happen, and the guarantees |
 //! | `decision` | calls of the real decisions, and known bugs planted around them |
 //! | `search` | all states, breadth first |
 
 mod decision;
+mod objects;
 mod search;
 mod world;
 

@@ -1,18 +1,7 @@
 //! Three Pods, the StatefulSet controller, and our controller with an old view of the Pods.
 
 use super::decision::VolumesDecisions;
-
-/// The number of replicas.
-pub(super) const PODS: usize = 3;
-
-/// A Pod. It is new if it was created after the template was live: then it has the volume and the update revision.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) enum SmallPod {
-    Absent,
-    Ready { new: bool },
-    Unready { new: bool },
-    Going { new: bool },
-}
+use super::objects::{PODS, SmallPod};
 
 /// What is the same in all states of a scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -59,16 +48,6 @@ pub(super) enum VolumesEvent {
     Pause,
     Fails(usize),
     IsDeleted(usize),
-}
-
-impl SmallPod {
-    /// True iff it lacks the volume, once the template is live.
-    const fn is_old(self) -> bool {
-        matches!(
-            self,
-            Self::Ready { new: false } | Self::Unready { new: false } | Self::Going { new: false }
-        )
-    }
 }
 
 impl VolumesWorld {
@@ -157,7 +136,7 @@ impl VolumesWorld {
 
     /// The eviction that our controller decides on; the API server checks the uid.
     fn decide(&mut self, decisions: &mut VolumesDecisions) -> Option<&'static str> {
-        let (at, by_name) = decisions.evict(self)?;
+        let (at, by_name) = decisions.evict(self.seen, self.live, self.paused)?;
         let is_same = self.pods[at].is_old() == self.seen[at].is_old();
         let exists = matches!(self.pods[at], SmallPod::Ready { .. } | SmallPod::Unready { .. });
         if !exists || !(is_same || by_name) {
@@ -186,7 +165,7 @@ impl VolumesWorld {
         for at in (0..PODS).rev() {
             match self.pods[at] {
                 SmallPod::Ready { new: false } | SmallPod::Unready { new: false } => {
-                    if decisions.gate_is_closed(self, at) {
+                    if decisions.gate_is_closed(&self.pods, self.live, self.paused, at) {
                         return None;
                     }
                     self.pods[at] = SmallPod::Going { new: false };

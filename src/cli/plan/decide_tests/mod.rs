@@ -79,7 +79,7 @@ fn plan_renamed_template_evicts_pods_and_names_what_is_left() {
     let mut renamed = manifest("1Gi", "m:1");
     renamed["spec"]["volumeClaimTemplates"][0]["metadata"]["name"] = json!("store");
     let report = world.plan(Some(&renamed)).expect("a plan");
-    assert_eq!(outcome(&report), PlanOutcome::Staged);
+    assert_eq!(outcome(&report), PlanOutcome::Staged, "{report:?}");
     assert_eq!((report.pods, lines(&report)), (PodOutcome::AfterTheReplacement, vec![]));
     assert!(report.replacement.is_some(), "{report:?}");
     let note = "template data would be removed; its PVCs stay, and nothing manages them any more: data-web-0, \
