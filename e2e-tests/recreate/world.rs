@@ -171,9 +171,11 @@ pub(super) fn replicas_follow_one_another(written: &Written, ordinals: &[u32]) -
         );
         let preconditions = deletion.request.value()["preconditions"].clone();
         ensure!(preconditions["uid"] == deletion.uid.as_str(), "{preconditions}");
+        // Other controllers may have written its status since.
+        let decided_for: u64 = text(&preconditions["resourceVersion"]).parse()?;
         ensure!(
-            text(&preconditions["resourceVersion"]) == marked.to_string(),
-            "{preconditions}: expected {marked}"
+            (*marked..*deleted).contains(&decided_for),
+            "{preconditions}: expected {marked} or later"
         );
         let (created, creation) = states
             .iter()

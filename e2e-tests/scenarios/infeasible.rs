@@ -134,23 +134,29 @@ pub(super) async fn recover_smaller_target_lowers_growth_never_reached(env: &Env
     Ok(())
 }
 
-/// Of three PVCs the highest has reached the target when the driver starts to fail; the next has not, and the lowest
-/// was not written.
-async fn stop_in_the_middle<'a>(env: &'a Environment, name: &str) -> anyhow::Result<(TestNamespace<'a>, Served<'a>)> {
+/// A StatefulSet of three replicas whose controller takes growth back.
+async fn three<'a>(env: &'a Environment, name: &str) -> anyhow::Result<TestNamespace<'a>> {
     let mut ns = TestNamespace::new(&env.cluster, &env.client, name).await?;
     ns.make_class(&at_most(8), true).await?;
     ns.start_controller(env, &["--settings", &recover(env)?]).await?;
     ns.exceptions.recovers = true;
     ns.target(&of_three(&ns, "1Gi")).await?;
     ns.settled().await?;
-    let served = Served::start(env, &ns, &json!({"shrink": "Recover"})).await?;
+    Ok(ns)
+}
+
+/// Of three PVCs the highest has reached the target when the driver starts to fail; the next has not, and the lowest
+/// was not written.
+async fn stop_in_the_middle<'a>(env: &Environment, ns: &'a TestNamespace<'a>) -> anyhow::Result<Served<'a>> {
+    let name = &ns.namespace;
+    let served = Served::start(env, ns, &json!({"shrink": "Recover"})).await?;
     env.barriers.hold_claim(name, "data-web-1");
-    ns.target(&of_three(&ns, "5Gi")).await?;
+    ns.target(&of_three(ns, "5Gi")).await?;
     env.barriers.until_held(name).await?;
     env.cluster.set_driver_of(name, &at_most(2))?;
     env.barriers.open(name);
     ns.until_reported("the driver's answer", is_infeasible).await?;
-    Ok((ns, served))
+    Ok(served)
 }
 
 fn of_three(ns: &TestNamespace<'_>, size: &str) -> String {
@@ -165,7 +171,8 @@ async fn requests(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<String>> {
 
 /// The API server accepts only sizes above the capacity.
 pub(super) async fn recover_withdrawal_lowers_growth_not_reached(env: &Environment) -> anyhow::Result<()> {
-    let (ns, _served) = stop_in_the_middle(env, "stopped-taken-back").await?;
+    let ns = three(env, "stopped-taken-back").await?;
+    let _served = stop_in_the_middle(env, &ns).await?;
     let pods = ns.pods().await?;
     let revision = text(&ns.staged_change().await?["revision"]);
     let withdraw = format!("claim-rollout.io/withdraw={revision}");
@@ -190,7 +197,8 @@ pub(super) async fn recover_withdrawal_lowers_growth_not_reached(env: &Environme
 
 /// The fourth recovery of OpenKruise's text: a smaller size for all, after some have reached the larger one.
 pub(super) async fn recover_smaller_target_leaves_growth_reached(env: &Environment) -> anyhow::Result<()> {
-    let (ns, _served) = stop_in_the_middle(env, "stopped-smaller").await?;
+    let ns = three(env, "stopped-smaller").await?;
+    let _served = stop_in_the_middle(env, &ns).await?;
     let pods = ns.pods().await?;
     let output = ns.target(&of_three(&ns, "2Gi")).await?;
     for line in [
