@@ -20,7 +20,7 @@ scenarios![Environment;
     added::killed_controller_leaves_the_rest_to_its_successor,
     removed::removed_template_restarts_nothing_and_keeps_its_claims,
     removed::renamed_template_leaves_its_claims,
-    wedged::wedge_made_by_hand_is_healed,
+    wedged::wedge_made_by_hand_is_repaired,
     wedged::budget_and_pause_are_respected,
 ];
 

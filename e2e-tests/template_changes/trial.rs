@@ -48,7 +48,7 @@ pub(super) fn mounting(manifest: &str, name: &str) -> String {
 
 /// Starts a controller for the namespace.
 pub(super) async fn start_controller(env: &Environment, namespace: &str) -> anyhow::Result<Controller> {
-    let file = env.cluster.folder().join("template-changes.yaml");
+    let file = env.cluster.folder().join(format!("{namespace}.yaml"));
     std::fs::write(&file, "templateChanges: Allow\n")?;
     let file = file.to_str().unwrap_or_default();
     let arguments = [

@@ -29,8 +29,8 @@ async fn wedged<'a>(env: &'a Environment, namespace: &str, management: &str) -> 
     Ok(ns)
 }
 
-pub(super) async fn wedge_made_by_hand_is_healed(env: &Environment) -> anyhow::Result<()> {
-    let heals = async |namespace: &str, management: &str, is_missing: bool| -> anyhow::Result<()> {
+pub(super) async fn wedge_made_by_hand_is_repaired(env: &Environment) -> anyhow::Result<()> {
+    let repairs = async |namespace: &str, management: &str, is_missing: bool| -> anyhow::Result<()> {
         let mut ns = wedged(env, namespace, management).await?;
         let mut before = claims(&ns).await?;
         before.retain(|name, _| name.starts_with("data"));
@@ -52,9 +52,9 @@ pub(super) async fn wedge_made_by_hand_is_healed(env: &Environment) -> anyhow::R
         has_new_claims(&ns, &before, "logs", 3).await
     };
     futures::try_join!(
-        heals("templates-wedged", "OrderedReady", false),
-        heals("templates-wedged-parallel", "Parallel", false),
-        heals("templates-wedged-missing", "OrderedReady", true),
+        repairs("templates-wedged", "OrderedReady", false),
+        repairs("templates-wedged-parallel", "Parallel", false),
+        repairs("templates-wedged-missing", "OrderedReady", true),
     )
     .map(drop)
 }
@@ -70,16 +70,16 @@ pub(super) async fn budget_and_pause_are_respected(env: &Environment) -> anyhow:
     ns.done(&["annotate", "statefulset", "web", &pause(true)], "").await?;
     let pods = ns.pods().await?;
     ns.controller = Some(start_controller(env, "templates-budget").await?);
-    let says = async |words: &str| {
-        let said = eventually(words, PATIENCE, async || {
+    let reports = async |words: &str| {
+        let reported = eventually(words, PATIENCE, async || {
             Ok(ready(&ns).await?.contains(words).then_some(()))
         });
-        said.await
+        reported.await
     };
-    says("PodLacksVolume: 3 Pods lack a volume; Pod web-0 lacks logs, and is not evicted yet: paused").await?;
+    reports("PodLacksVolume: 3 Pods lack a volume; Pod web-0 lacks logs, and is not evicted yet: paused").await?;
     ns.done(&["annotate", "statefulset", "web", "--overwrite", &pause(false)], "")
         .await?;
-    says("is not evicted yet: the eviction was denied: 429 Cannot evict pod as it would violate").await?;
+    reports("is not evicted yet: the eviction was denied: 429 Cannot evict pod as it would violate").await?;
     ensure!(ns.pods().await? == pods, "Pods were evicted");
     ensure!(evicted(&ns).await?.is_empty(), "Pods were evicted");
     ns.done(&["delete", "pdb", "web"], "").await?;

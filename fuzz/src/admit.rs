@@ -152,10 +152,7 @@ impl Review<'_> {
         }
         let diff = Diff::between(&live, &change.templates);
         let renames = self.0.settings["templateChanges"] == "Allow";
-        assert!(
-            renames || !diff.renames(),
-            "{diff:?} of {payload}"
-        );
+        assert!(renames || !diff.renames(), "{diff:?} of {payload}");
         let new_claims = self.0.settings["immutableFields"] == "NewPVCs";
         let mut frozen = diff.changed.iter().flat_map(|change| &change.frozen);
         assert!(

@@ -57,8 +57,7 @@ pub(super) fn of_pod(snapshot: &Snapshot, ordinal: u32, pod: Option<&PodView>) -
 /// A Pod that does not exist any more, although a late watch shows it.
 fn of_old_pod(snapshot: &Snapshot, replica: &Replica<'_>) -> Option<Away> {
     let pod = replica.pod?;
-    // The StatefulSet controller creates a Pod after its PVCs, so this Pod does not exist any more: its watch is
-    // late.
+    // The StatefulSet controller creates a Pod after its PVCs, so this Pod does not exist any more: its watch is late.
     let is_older = |pod: &PodView| {
         let mut claims = replica.claims.iter().filter_map(|claim| claim.claim);
         claims.any(|claim| claim.created > pod.created)

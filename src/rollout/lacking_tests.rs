@@ -168,7 +168,7 @@ const ROWS: &[LackingRow] = &[
         |web| pod(web, 0).controller = Some(owner("StatefulSet", "web", "another")),
         "Pod web-0 does not exist",
     ),
-    // What users say.
+    // Users and settings.
     (
         "paused",
         |web| web.set.paused = true,
@@ -229,7 +229,7 @@ fn pods_without_volume_are_evicted_in_turn() {
     }
 }
 
-/// The plan evicts what the decision says, and nothing else; it reports it, and goes on until no Pod lacks a volume.
+/// The plan evicts what the decision returns, and nothing else; it reports it, and goes on until no Pod lacks a volume.
 #[test]
 fn plan_evicts_and_reports_the_lowest_pod() {
     for (row, change, _) in ROWS {

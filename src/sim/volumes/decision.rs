@@ -51,13 +51,13 @@ impl VolumesBug {
     ];
 }
 
-type DecisionKey = ([SmallPod; PODS], bool, bool);
+type VolumesKey = ([SmallPod; PODS], bool, bool);
 
 /// The decisions so far: few states differ in what a decision reads.
 #[derive(Default)]
 pub(super) struct VolumesDecisions {
     pub(super) bug: VolumesBug,
-    evictions: HashMap<DecisionKey, Option<usize>>,
+    evictions: HashMap<VolumesKey, Option<usize>>,
     gates: HashMap<(bool, bool, usize), bool>,
 }
 

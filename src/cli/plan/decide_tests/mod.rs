@@ -74,8 +74,10 @@ fn plan_new_image_replaces_pods_after_their_claims() {
 #[test]
 fn plan_renamed_template_evicts_pods_and_names_what_is_left() {
     let mut world = PlanWorld::new();
-    world.settings =
-        json!({"templateChanges": "Allow", "defaultReplaceSet": "WhenComplete", "defaultUpdatePolicy": "InPlace"});
+    world.settings = json!({
+        "templateChanges": "Allow", "defaultReplaceSet": "WhenComplete", "defaultUpdatePolicy": "InPlace",
+        "authority": "TrustSetEditors",
+    });
     let mut renamed = manifest("1Gi", "m:1");
     renamed["spec"]["volumeClaimTemplates"][0]["metadata"]["name"] = json!("store");
     let report = world.plan(Some(&renamed)).expect("a plan");
