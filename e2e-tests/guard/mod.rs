@@ -48,7 +48,17 @@ async fn every_denial_is_403(env: &Environment, denials: usize) -> anyhow::Resul
 }
 
 /// Annotations of ours on other kinds.
-const ELSEWHERE: [&str; 6] = ["revision", "by", "manager", "modified", "rollout-uid", "retry"];
+const ELSEWHERE: [&str; 9] = [
+    "revision",
+    "by",
+    "manager",
+    "modified",
+    "recreated-for",
+    "of-set",
+    "of-claim",
+    "rollout-uid",
+    "retry",
+];
 
 #[test]
 fn status_guard_names_every_annotation_of_ours() {

@@ -101,7 +101,9 @@ impl AnewWorld {
     /// True iff the rollout has ended, or a user has to act.
     pub(super) fn is_ended(&self) -> bool {
         let mut claims = self.objects.claims.iter().flatten();
-        let needs_user = claims.any(|claim| claim.is_foreign || (claim.from == MadeFrom::Old && claim.number > 0));
+        // Who deletes a PVC without us has to delete its Pod, too.
+        let is_of_user = |claim: &AnewClaim| claim.is_foreign || (claim.is_terminating && !claim.is_marked);
+        let needs_user = claims.any(|claim| is_of_user(claim) || (claim.from == MadeFrom::Old && claim.number > 0));
         let is_only = self.replicas == 1 && !self.asks_snapshot;
         let is_held = self.is_paused || self.is_budget_used || !self.is_on || is_only;
         self.is_complete || needs_user || is_held
