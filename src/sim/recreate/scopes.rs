@@ -56,6 +56,13 @@ pub(super) const SCOPES: &[AnewScope] = &[
         ..CRASHES
     },
     AnewScope {
+        name: "two controllers, and the user pauses",
+        processes: 2,
+        actions: 1,
+        users: &[AnewAction::Pause, AnewAction::SwitchOff],
+        ..CRASHES
+    },
+    AnewScope {
         name: "Pods fail and are deleted",
         is_parallel: true,
         actions: 2,
