@@ -11,10 +11,11 @@ use crate::installation::api_of_policy_server;
 use crate::policy_host::{PolicyHost, Registration, Shipped};
 
 /// The namespaces for which the shared policy-server is not called.
-pub(super) const APART: [&str; 9] = [
+pub(super) const APART: [&str; 10] = [
     "immutable",
     "recover",
     "stopped-taken-back",
+    "stopped-smaller",
     "stopped-absent",
     "stopped-guarded",
     "undone",
