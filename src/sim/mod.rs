@@ -43,6 +43,7 @@ mod crash;
 mod decisions;
 pub mod dialogue;
 mod explore;
+mod graph;
 mod invariant_adapter;
 mod log;
 mod names;

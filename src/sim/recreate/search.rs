@@ -1,10 +1,8 @@
 //! All states of a scope, breadth first. S4 and L8 are checked at each step; that a rollout ends, on the whole graph.
 
 use std::fmt;
-use std::hash::{Hash as _, Hasher as _};
 
-use rustc_hash::{FxHashMap, FxHasher};
-
+use super::super::graph::StateGraph;
 use super::bugs::AnewBug;
 use super::decision::AnewDecisions;
 use super::event::happen;
@@ -30,15 +28,6 @@ pub(super) struct AnewPath {
     pub(super) broken: String,
 }
 
-#[derive(Default)]
-struct AnewGraph {
-    /// The parent of each state, the event from there, and whether the rollout has ended.
-    nodes: Vec<(u32, AnewEvent, bool)>,
-    known: FxHashMap<u64, u32>,
-    /// Steps without users, backwards: to, from.
-    edges: Vec<(u32, u32)>,
-}
-
 /// Visits at most `most` states.
 ///
 /// # Errors
@@ -48,23 +37,32 @@ pub(super) fn explore(
     most: usize,
     decisions: &mut AnewDecisions,
 ) -> Result<AnewExplored, Box<AnewPath>> {
-    let mut graph = AnewGraph::default();
+    let mut graph = StateGraph::new();
     let start = AnewWorld::start(scope);
-    graph.meet(&start, 0, AnewEvent::Start);
+    graph.meet(&start, start.is_ended(), (0, AnewEvent::Start));
+    let bug = decisions.bug;
+    let path = |events: Vec<AnewEvent>, broken: String| {
+        Box::new(AnewPath {
+            scope: *scope,
+            bug,
+            events,
+            broken,
+        })
+    };
     let mut frontier = vec![(0, start)];
     let mut transitions = 0;
-    while !frontier.is_empty() && graph.nodes.len() < most {
+    while !frontier.is_empty() && graph.len() < most {
         let mut next = Vec::new();
         for (from, world) in frontier {
             for event in world.events(scope) {
                 let mut after = world;
                 if let Err(broken) = happen(&mut after, event, decisions) {
-                    return Err(graph.path(scope, decisions.bug, from, Some(event), broken.to_string()));
+                    return Err(path(graph.path(from, Some(event)), broken.to_string()));
                 }
                 transitions += 1;
-                let (to, is_new) = graph.meet(&after, from, event);
+                let (to, is_new) = graph.meet(&after, after.is_ended(), (from, event));
                 if to != from && after.actions == world.actions {
-                    graph.edges.push((to, from));
+                    graph.leads(from, to);
                 }
                 if is_new {
                     next.push((to, after));
@@ -76,68 +74,14 @@ pub(super) fn explore(
     let is_exhausted = frontier.is_empty();
     if let Some(at) = is_exhausted.then(|| graph.endless()).flatten() {
         let broken = "L7: the rollout does not end from here".to_owned();
-        return Err(graph.path(scope, decisions.bug, at, None, broken));
+        return Err(path(graph.path(at, None), broken));
     }
     Ok(AnewExplored {
         name: scope.name,
-        states: graph.nodes.len(),
+        states: graph.len(),
         transitions,
         is_exhausted,
     })
-}
-
-impl AnewGraph {
-    /// The number of a state, and whether it is new.
-    fn meet(&mut self, world: &AnewWorld, parent: u32, event: AnewEvent) -> (u32, bool) {
-        let mut hasher = FxHasher::default();
-        world.hash(&mut hasher);
-        let number = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
-        let known = *self.known.entry(hasher.finish()).or_insert(number);
-        if known == number {
-            self.nodes.push((parent, event, world.is_ended()));
-        }
-        (known, known == number)
-    }
-
-    fn path(
-        &self,
-        scope: &AnewScope,
-        bug: AnewBug,
-        mut at: u32,
-        last: Option<AnewEvent>,
-        broken: String,
-    ) -> Box<AnewPath> {
-        let mut events: Vec<AnewEvent> = last.into_iter().collect();
-        while at != 0 {
-            let (parent, event, _) = self.nodes[at as usize];
-            events.push(event);
-            at = parent;
-        }
-        events.reverse();
-        Box::new(AnewPath {
-            scope: *scope,
-            bug,
-            events,
-            broken,
-        })
-    }
-
-    /// A state from which no end is reached.
-    fn endless(&mut self) -> Option<u32> {
-        self.edges.sort_unstable();
-        let mut ends: Vec<bool> = self.nodes.iter().map(|(_, _, is_ended)| *is_ended).collect();
-        let ended = (0_u32..).zip(&ends).filter(|(_, is_ended)| **is_ended);
-        let mut stack: Vec<u32> = ended.map(|(at, _)| at).collect();
-        while let Some(at) = stack.pop() {
-            let first = self.edges.partition_point(|(to, _)| *to < at);
-            for (_, from) in self.edges[first..].iter().take_while(|(to, _)| *to == at) {
-                if !std::mem::replace(&mut ends[*from as usize], true) {
-                    stack.push(*from);
-                }
-            }
-        }
-        (0_u32..).zip(&ends).find(|(_, ends)| !**ends).map(|(at, _)| at)
-    }
 }
 
 impl fmt::Display for AnewPath {

@@ -2,10 +2,8 @@
 //! ends without any further action of a user or fault.
 
 use std::fmt;
-use std::hash::{Hash as _, Hasher as _};
 
-use rustc_hash::{FxHashMap, FxHasher};
-
+use super::super::graph::StateGraph;
 use super::bugs::ReplaceBug;
 use super::decision::ReplaceDecisions;
 use super::event::{ReplaceEvent, ReplaceScope};
@@ -33,11 +31,7 @@ pub(crate) struct ReplacePath {
 struct ReplaceSearch<'d> {
     scope: ReplaceScope,
     decisions: &'d mut ReplaceDecisions,
-    /// The parent of each state, the event from there, and whether the replacement has ended.
-    nodes: Vec<(u32, ReplaceEvent, bool)>,
-    known: FxHashMap<u64, u32>,
-    /// Steps without users and faults, backwards: to, from.
-    edges: Vec<(u32, u32)>,
+    graph: StateGraph<ReplaceEvent>,
     transitions: usize,
 }
 
@@ -53,9 +47,7 @@ pub(super) fn explore(
     let search = ReplaceSearch {
         scope,
         decisions,
-        nodes: Vec::new(),
-        known: FxHashMap::default(),
-        edges: Vec::new(),
+        graph: StateGraph::new(),
         transitions: 0,
     };
     search.run(most)
@@ -65,9 +57,9 @@ impl ReplaceSearch<'_> {
     fn run(mut self, most: usize) -> Result<ReplaceExplored, Box<ReplacePath>> {
         let scope = self.scope;
         let start = scope.start();
-        self.meet(&start, 0, ReplaceEvent::Start);
+        self.graph.meet(&start, start.is_ended(), (0, ReplaceEvent::Start));
         let mut frontier = vec![(0, start)];
-        while !frontier.is_empty() && self.nodes.len() < most {
+        while !frontier.is_empty() && self.graph.len() < most {
             let mut next = Vec::new();
             for (from, world) in frontier {
                 self.visit(from, &world, &mut next)?;
@@ -80,7 +72,7 @@ impl ReplaceSearch<'_> {
         }
         Ok(ReplaceExplored {
             name: scope.name,
-            states: self.nodes.len(),
+            states: self.graph.len(),
             transitions: self.transitions,
             exhausted,
         })
@@ -100,9 +92,9 @@ impl ReplaceSearch<'_> {
                 return Err(self.path(from, Some(event), broken));
             }
             self.transitions += 1;
-            let (to, is_new) = self.meet(&after, from, event);
+            let (to, is_new) = self.graph.meet(&after, after.is_ended(), (from, event));
             if to != from && (after.actions, after.faults) == (world.actions, world.faults) {
-                self.edges.push((to, from));
+                self.graph.leads(from, to);
             }
             if is_new {
                 next.push((to, after));
@@ -111,54 +103,20 @@ impl ReplaceSearch<'_> {
         Ok(())
     }
 
-    /// The number of a state, and whether it is new.
-    fn meet(&mut self, world: &ReplaceWorld, parent: u32, event: ReplaceEvent) -> (u32, bool) {
-        let mut hasher = FxHasher::default();
-        world.hash(&mut hasher);
-        let number = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
-        let known = *self.known.entry(hasher.finish()).or_insert(number);
-        if known == number {
-            self.nodes.push((parent, event, world.is_ended()));
-        }
-        (known, known == number)
-    }
-
-    fn path(&self, mut at: u32, last: Option<ReplaceEvent>, broken: &'static str) -> Box<ReplacePath> {
-        let mut events: Vec<ReplaceEvent> = last.into_iter().collect();
-        while at != 0 {
-            let (parent, event, _) = self.nodes[at as usize];
-            events.push(event);
-            at = parent;
-        }
-        events.reverse();
+    fn path(&self, at: u32, last: Option<ReplaceEvent>, broken: &'static str) -> Box<ReplacePath> {
         Box::new(ReplacePath {
             scope: self.scope,
             bug: self.decisions.bug,
-            events,
+            events: self.graph.path(at, last),
             broken,
         })
     }
 
     /// L7.
     fn check_end(&mut self) -> Result<(), Box<ReplacePath>> {
-        self.edges.sort_unstable();
-        let mut ends: Vec<bool> = self.nodes.iter().map(|(_, _, is_ended)| *is_ended).collect();
-        let mut stack: Vec<u32> = (0_u32..)
-            .zip(&ends)
-            .filter(|(_, is_ended)| **is_ended)
-            .map(|(at, _)| at)
-            .collect();
-        while let Some(at) = stack.pop() {
-            let first = self.edges.partition_point(|(to, _)| *to < at);
-            for (_, from) in self.edges[first..].iter().take_while(|(to, _)| *to == at) {
-                if !std::mem::replace(&mut ends[*from as usize], true) {
-                    stack.push(*from);
-                }
-            }
-        }
-        match (0_u32..).zip(&ends).find(|(_, ends)| !**ends) {
+        match self.graph.endless() {
             None => Ok(()),
-            Some((at, _)) => Err(self.path(at, None, "L7: the replacement does not end from here")),
+            Some(at) => Err(self.path(at, None, "L7: the replacement does not end from here")),
         }
     }
 }
