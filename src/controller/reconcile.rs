@@ -133,7 +133,11 @@ async fn decide_and_execute(
             RoundOutcome::Nothing if context.read_events(set, &plan.progress).await => {}
             RoundOutcome::Nothing => {
                 let written = context.report(set, view, &plan).await?;
-                let rests = context.rests(set, &plan);
+                // A set is not settled before its report is written.
+                let rests = match written {
+                    ReportWrite::Later => None,
+                    ReportWrite::Nothing | ReportWrite::Something => context.rests(set, &plan),
+                };
                 let due = if plan.settled {
                     context.replace_if_due(set)
                 } else {

@@ -1,4 +1,5 @@
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use futures::channel::mpsc;
 use kube::Client;
@@ -8,24 +9,26 @@ use kube::runtime::watcher::Event;
 use serde_json::{Value, json};
 
 use super::{Context, ReconcileError, after_failure, reconcile};
+use crate::controller::crd::ClaimRollout;
+use crate::controller::fixtures::rollout;
 use crate::controller::slim_set::SlimSet;
+use crate::controller::watch::lock;
 use crate::controller::{Config, WithoutPolicy, lead};
-use crate::templates::{ClaimTemplate, Phase, StagedChange, UpdatePolicy};
+use crate::templates::{ClaimTemplate, Phase, Revision, StagedChange, UpdatePolicy};
 
 /// A context with these sets. The API server never responds.
 fn context(sets: Store<SlimSet>) -> Arc<Context> {
     let never =
         |_: axum::http::Request<Body>| std::future::pending::<Result<axum::http::Response<Body>, kube::Error>>();
-    context_of(&Client::new(tower::service_fn(never), "default"), sets)
+    context_of(&Client::new(tower::service_fn(never), "default"), (sets, store().0))
 }
 
-fn context_of(client: &Client, sets: Store<SlimSet>) -> Arc<Context> {
+fn context_of(client: &Client, watched: (Store<SlimSet>, Store<ClaimRollout>)) -> Arc<Context> {
     let (requeue, _) = mpsc::unbounded();
     let config = Config {
         without_policy: WithoutPolicy::RollOut,
         ..Config::default()
     };
-    let watched = (sets, store().0);
     let context = lead::context(&config, client, &Arc::default(), watched, requeue, Arc::default());
     Arc::new(Context {
         clock: || 1000,
@@ -171,7 +174,7 @@ async fn pvc_is_written_without_definition_of_reports() {
     let set = Arc::new(growing());
     let (sets, mut writer) = store();
     writer.apply_watcher_event(&Event::Apply(SlimSet::clone(&set)));
-    let context = context_of(&client, sets);
+    let context = context_of(&client, (sets, store().0));
     let mut paths = Vec::new();
     let written = async {
         while !paths
@@ -188,4 +191,65 @@ async fn pvc_is_written_without_definition_of_reports() {
     };
     let written = tokio::time::timeout(std::time::Duration::from_secs(30), written).await;
     assert!(written.is_ok(), "{paths:?}");
+}
+
+/// The ClaimRollout of a StatefulSet whose replacement was cut short after its last step, in this version.
+fn cut_short(version: &str) -> ClaimRollout {
+    let owner = json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web", "uid": "set-uid"});
+    let metadata = json!({
+        "name": "web", "namespace": "default", "uid": "r", "resourceVersion": version, "ownerReferences": [owner],
+    });
+    let live = ClaimTemplate::list_from_value(templates("2Gi")).unwrap();
+    let revision = Revision::of(&live).to_string();
+    let replacement = json!({"phase": "InProgress", "since": "2026-01-01T00:00:00Z"});
+    let mut cut_short = rollout(&metadata, &json!({"updateRevision": revision, "replacement": replacement}));
+    cut_short.spec.revision = revision;
+    cut_short.spec.update_policy = UpdatePolicy::OnClaimDelete.to_string();
+    cut_short.spec.templates = live.iter().map(|live| Value::from(live.to_value()).into()).collect();
+    cut_short
+}
+
+/// An API server that stores each patch of the status of a ClaimRollout in the next version, except for the first: that
+/// one comes too late, and the watch shows the newer version before the refusal arrives. Returns its client, what the
+/// watch shows, and the number of patches that were stored.
+fn overtaken_once() -> (Client, Store<ClaimRollout>, Arc<AtomicUsize>) {
+    let (reports, mut writer) = store();
+    writer.apply_watcher_event(&Event::Apply(cut_short("1")));
+    let (writer, stored, patches) = (Arc::new(Mutex::new(writer)), Arc::default(), AtomicUsize::new(0));
+    let counted: Arc<AtomicUsize> = Arc::clone(&stored);
+    let answer = move |request: axum::http::Request<Body>| {
+        let is_status = request.uri().path().ends_with("/status");
+        let (code, body) = if is_status && patches.fetch_add(1, Ordering::Relaxed) == 0 {
+            lock(&writer).apply_watcher_event(&Event::Apply(cut_short("2")));
+            let body = json!({"kind": "Status", "code": 409, "reason": "Conflict", "message": "", "status": "Failure"});
+            (409, body)
+        } else {
+            counted.fetch_add(usize::from(is_status), Ordering::Relaxed);
+            (200, json!(cut_short("3")))
+        };
+        let response = axum::http::Response::builder().status(code);
+        let response = response.body(Body::from(body.to_string().into_bytes())).unwrap();
+        std::future::ready(Ok::<_, kube::Error>(response))
+    };
+    (Client::new(tower::service_fn(answer), "default"), reports, stored)
+}
+
+/// A replacement writes to the same object: the reconcile after it may be too late by one version.
+#[tokio::test]
+async fn report_that_came_too_late_is_written_again() {
+    let (client, reports, stored) = overtaken_once();
+    let set = json!({
+        "metadata": {"name": "web", "namespace": "default", "uid": "set-uid", "resourceVersion": "7", "generation": 1},
+        "spec": {"replicas": 1, "selector": {"matchLabels": {"app": "web"}}, "volumeClaimTemplates": templates("2Gi")},
+        "status": {"observedGeneration": 1},
+    });
+    let set: Arc<SlimSet> = Arc::new(serde_json::from_value(set).unwrap());
+    let (sets, mut writer) = store();
+    writer.apply_watcher_event(&Event::Apply(SlimSet::clone(&set)));
+    let context = context_of(&client, (sets, reports));
+    let mut requeued = Vec::new();
+    for _ in 0..2 {
+        requeued.push(reconcile(Arc::clone(&set), Arc::clone(&context)).await.unwrap());
+    }
+    assert_eq!(stored.load(Ordering::Relaxed), 1, "{requeued:?}");
 }
