@@ -225,17 +225,7 @@ const TABLE: &[(&str, &[&str])] = &[
         &[
             "delete",
             "pod",
-            "of-a-job",
-            "--as=system:kube-controller-manager",
-            "--as-group=system:masters",
-        ],
-    ),
-    (
-        "    ",
-        &[
-            "delete",
-            "pod",
-            "of-nobody",
+            "of-no-set",
             "--as=system:kube-controller-manager",
             "--as-group=system:masters",
         ],
@@ -272,15 +262,14 @@ fn set(name: &str, annotations: &Value, retention: &Value) -> Value {
     })
 }
 
-/// A Pod with a volume, owned by an object of this kind.
-fn pod(name: &str, owner: Option<&str>, volume: &Value) -> Value {
-    let owners = owner.map(|kind| json!([{"apiVersion": "apps/v1", "kind": kind, "name": "keeps", "uid": "none"}]));
+/// A Pod with a volume.
+fn pod(name: &str, labels: &Value, volume: &Value) -> Value {
     let mut volume = volume.clone();
     volume["name"] = "data".into();
     json!({
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": {"name": name, "ownerReferences": owners},
+        "metadata": {"name": name, "labels": labels},
         "spec": {"containers": [{"name": "main", "image": "example/main:1"}], "volumes": [volume]},
     })
 }
@@ -307,6 +296,9 @@ async fn make(cluster: &Cluster) -> anyhow::Result<()> {
     let deletes = json!({"whenDeleted": "Delete", "whenScaled": "Delete"});
     let ours = json!({"claim-rollout.io/update-policy": "OnClaimDelete"});
     let claimed = json!({"persistentVolumeClaim": {"claimName": "data-keeps-0"}});
+    // The StatefulSet controller gives each of its Pods this label (`updateIdentity` in
+    // `pkg/controller/statefulset/stateful_set_utils.go`).
+    let of_set = json!({"statefulset.kubernetes.io/pod-name": "keeps-0"});
     let mut replacing = set("replacing", &ours, &Value::Null);
     replacing["metadata"]["finalizers"] = json!(["claim-rollout.io/replacing"]);
     for object in [
@@ -315,10 +307,9 @@ async fn make(cluster: &Cluster) -> anyhow::Result<()> {
         set("keeps", &json!({}), &Value::Null),
         set("deletes", &json!({}), &deletes),
         set("ours", &ours, &Value::Null),
-        pod("keeps-0", Some("StatefulSet"), &claimed),
-        pod("claimless", Some("StatefulSet"), &json!({"emptyDir": {}})),
-        pod("of-a-job", Some("Job"), &claimed),
-        pod("of-nobody", None, &claimed),
+        pod("keeps-0", &of_set, &claimed),
+        pod("claimless", &of_set, &json!({"emptyDir": {}})),
+        pod("of-no-set", &json!({}), &claimed),
     ] {
         let made = cluster.kubectl(&["create", "-f", "-"], &object.to_string()).await?;
         ensure!(made.success, "{made:?}");

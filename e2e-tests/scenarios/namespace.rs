@@ -185,7 +185,8 @@ impl<'a> TestNamespace<'a> {
         Api::namespaced_with(self.client.clone(), &self.namespace, &resource)
     }
 
-    async fn all(&self, group: &str, version: &str, kind: &str) -> anyhow::Result<Vec<Value>> {
+    /// The objects of a kind, sorted by name.
+    pub(crate) async fn all(&self, group: &str, version: &str, kind: &str) -> anyhow::Result<Vec<Value>> {
         let list = self.api(group, version, kind).list(&ListParams::default()).await?;
         let mut items: Vec<Value> = list.into_iter().map(serde_json::to_value).collect::<Result<_, _>>()?;
         items.sort_by_key(|item| item["metadata"]["name"].as_str().map(str::to_owned));

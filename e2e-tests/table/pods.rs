@@ -65,13 +65,20 @@ fn adds() -> Vec<Case> {
     let row = |sentence: &str, set: &Object, setting: &str| {
         deletion("G1", sentence, &pod(2)).cluster(cluster(&[set])).settings(json!({"templateChanges": setting}))
     };
+    let deleted = staged(Phase::Complete).with("/metadata/deletionTimestamp", "2026-11-25T00:00:00Z");
+    let left = |sentence: &str, pod: &Object| {
+        deletion("G1", sentence, pod).cluster(cluster(&[&deleted])).settings(json!({"templateChanges": "Allow"}))
+    };
+    let ownerless = pod(2).without("/metadata/ownerReferences");
     let denied = "deny 403 lookups=1 \"the staged template more is not live yet; Pod web-2 is replaced after the StatefulSet\"";
     vec![
         row("a template is yet to be renamed", &staged(Phase::RollingOut), "Allow").expects(denied),
         row("a template is yet to be renamed, and PVCs are ready", &staged(Phase::Complete), "Allow").expects(denied),
         row("a template is yet to be renamed, and Pods do not wait", &staged(Phase::RollingOut).note("sync", "Async"), "Allow").expects(denied),
-        row("a template is yet to be renamed, and the set is deleted to be replaced", &staged(Phase::Complete).with("/metadata/deletionTimestamp", "2026-11-25T00:00:00Z"), "Allow")
-            .expects(denied),
+        row("a template is yet to be renamed, and the set is deleted to be replaced", &deleted, "Allow").expects(denied),
+        left("a template is yet to be renamed, and the garbage collector has taken the owner away", &ownerless).expects(denied),
+        left("a Pod of nobody whose name has no number", &ownerless.clone().with("/metadata/name", "web")).expects("pass"),
+        left("a Pod of nobody whose number is too high", &ownerless.clone().with("/metadata/name", "web-3")).expects("pass lookups=1"),
         row("a template that may not be renamed", &staged(Phase::RollingOut), "Deny").expects("pass lookups=1"),
     ]
 }
@@ -173,8 +180,8 @@ fn asked() -> Vec<Case> {
         of("its spec has a text", &two.clone().with("/spec/nodeName", "node-1")).expects(&applied),
         goes("a Job controls it", two.clone().with("/metadata/ownerReferences/0/kind", "Job")),
         goes("a set of OpenKruise controls it", two.clone().with("/metadata/ownerReferences/0/apiVersion", "apps.kruise.io/v1beta1")),
-        goes("a set owns it without being its controller", two.clone().without("/metadata/ownerReferences/0/controller")),
-        goes("it has no controller", two.clone().without("/metadata/ownerReferences")),
+        of("a set owns it without being its controller", &two.clone().without("/metadata/ownerReferences/0/controller")).expects("pass lookups=1"),
+        of("it has no controller", &two.clone().without("/metadata/ownerReferences")).expects("pass lookups=1"),
         of("its set was made anew", &two.clone().with("/metadata/ownerReferences/0/uid", "before")).expects("pass lookups=1"),
         of("it is not named after its set", &two.clone().with("/metadata/name", "other-2")).expects("pass lookups=1"),
         of("it has no ordinal", &two.clone().with("/metadata/name", "web-x")).expects("pass lookups=1"),

@@ -4,7 +4,7 @@ use anyhow::ensure;
 use serde_json::Value;
 
 use super::trial::{
-    Watcher, claims, evicted, has_new_claims, mounting, never_two_away, prepare, start_controller, until_mounted,
+    Watcher, claims, deleted, evicted, has_new_claims, mounting, prepare, start_controller, until_mounted,
     until_replaced, web, with_mount, with_template,
 };
 use crate::cluster::eventually;
@@ -42,17 +42,19 @@ async fn adds(
     let watcher = Watcher::start(&ns, 5);
     until_replaced(&ns, &set, &["data", "logs"]).await?;
     until_mounted(&ns, 5, &["data", "logs"]).await?;
-    let deleted = never_two_away(&ns, watcher).await?;
+    let most = watcher.end().await?;
+    ensure!(most == 1, "{most} Pods were away at the same time");
     let evicted = evicted(&ns).await?;
-    let rest = ALL.iter().filter(|pod| deleted.as_deref() != Some(**pod));
-    ensure!(evicted.iter().eq(rest.copied()), "{evicted:?}, without {deleted:?}");
+    ensure!(evicted == ALL, "{evicted:?}");
+    let deleted = deleted(&ns).await?;
+    ensure!(deleted.is_empty(), "Kubernetes deleted {deleted:?}");
     ensure!(
         ns.pods().await?.iter().all(|pod| !pods.contains(pod)),
         "a Pod did not restart"
     );
     has_new_claims(&ns, &before, "logs", 5).await?;
     let events = ns.events().await?;
-    ensure!(events.get("PodEvicted") == Some(&evicted.len()), "{events:?}");
+    ensure!(events.get("PodEvicted") == Some(&5), "{events:?}");
     Ok(())
 }
 
@@ -95,9 +97,11 @@ pub(super) async fn killed_controller_leaves_the_rest_to_its_successor(env: &Env
         ns.controller = Some(start_controller(env, "templates-killed").await?);
     }
     until_mounted(&ns, 4, &["data", "logs"]).await?;
-    never_two_away(&ns, watcher).await?;
+    let most = watcher.end().await?;
+    ensure!(most == 1, "{most} Pods were away at the same time");
     // The reply to an eviction may be lost with the controller.
     let evicted = evicted(&ns).await?;
     ensure!(evicted.is_sorted() && evicted.len() >= 2, "{evicted:?}");
+    ensure!(deleted(&ns).await?.is_empty(), "Kubernetes deleted Pods");
     has_new_claims(&ns, &before, "logs", 4).await
 }

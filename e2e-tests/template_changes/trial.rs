@@ -137,19 +137,6 @@ pub(super) async fn deleted(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<String
     Ok(deletes.map(|entry| entry.name.clone()).collect())
 }
 
-/// No two Pods were away because of us. While the garbage collector takes the owner of a Pod away, the gate does not
-/// know the Pod, so Kubernetes may delete one whose deletion is under way (docs/template-changes.md, "Limits"): returns it.
-pub(super) async fn never_two_away(ns: &TestNamespace<'_>, watcher: Watcher) -> anyhow::Result<Option<String>> {
-    let most = watcher.end().await?;
-    let deleted = deleted(ns).await?;
-    ensure!(deleted.len() <= 1, "Kubernetes deleted {deleted:?}");
-    ensure!(
-        (1..=1 + deleted.len()).contains(&most),
-        "{most} Pods were away at the same time; Kubernetes deleted {deleted:?}"
-    );
-    Ok(deleted.into_iter().next())
-}
-
 /// Waits until the set is another one with these templates.
 pub(super) async fn until_replaced(ns: &TestNamespace<'_>, before: &Value, names: &[&str]) -> anyhow::Result<()> {
     let replaced = eventually("the set to be replaced", PATIENCE, async || {

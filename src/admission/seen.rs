@@ -40,12 +40,16 @@ pub(super) fn set(set: &Object<'_>) -> Option<SetView> {
 /// A Pod to be deleted.
 pub(super) fn pod(pod: &Object<'_>) -> Read<Pod> {
     let controller = pod.metadata.controller.as_ref();
-    let set = controller.filter(|owner| owner.kind == "StatefulSet" && owner.group() == "apps");
-    let text = |of: fn(&OwnerRef<'_>) -> String| set.map(of).unwrap_or_default();
+    let is_set = |owner: &&OwnerRef<'_>| owner.kind == "StatefulSet" && owner.group() == "apps";
+    let (set_name, set_uid) = match controller {
+        Some(owner) => controller.filter(is_set).map(|_| (&*owner.name, &*owner.uid)),
+        None => pod.metadata.name.rsplit_once('-').map(|(set, _)| (set, "")),
+    }
+    .unwrap_or_default();
     let mut seen = Pod {
         name: pod.metadata.name.to_string(),
-        set_name: text(|set| set.name.to_string()),
-        set_uid: text(|set| set.uid.to_string()),
+        set_name: set_name.to_owned(),
+        set_uid: set_uid.to_owned(),
         terminating: pod.metadata.terminating,
         ..Pod::default()
     };

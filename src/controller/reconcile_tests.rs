@@ -202,7 +202,10 @@ fn cut_short(version: &str) -> ClaimRollout {
     let live = ClaimTemplate::list_from_value(templates("2Gi")).unwrap();
     let revision = Revision::of(&live).to_string();
     let replacement = json!({"phase": "InProgress", "since": "2026-01-01T00:00:00Z"});
-    let mut cut_short = rollout(&metadata, &json!({"updateRevision": revision, "replacement": replacement}));
+    let mut cut_short = rollout(
+        &metadata,
+        &json!({"updateRevision": revision, "replacement": replacement}),
+    );
     cut_short.spec.revision = revision;
     cut_short.spec.update_policy = UpdatePolicy::OnClaimDelete.to_string();
     cut_short.spec.templates = live.iter().map(|live| Value::from(live.to_value()).into()).collect();

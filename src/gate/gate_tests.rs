@@ -131,6 +131,12 @@ fn pod_with_ready_claims_or_needed_remount_is_deleted() {
     ]);
 }
 
+/// The set is being deleted, and the garbage collector has taken the owner from the Pod.
+fn left(web: &mut Snapshot, pod: &mut Pod) {
+    web.set.terminating = true;
+    pod.set_uid.clear();
+}
+
 #[test]
 fn pod_not_being_replaced_is_deleted() {
     table(&[
@@ -145,7 +151,8 @@ fn pod_not_being_replaced_is_deleted() {
             |_, pod| pod.set_uid = "another".to_owned(),
             None,
         ),
-        ("of no set", |_, pod| pod.set_uid = String::new(), None),
+        ("of no set", |_, pod| pod.set_uid.clear(), None),
+        ("left by a set that is being deleted", left, None),
         ("not named after its set", |_, pod| pod.name = "web-x".to_owned(), None),
     ]);
 }
@@ -222,6 +229,8 @@ fn pod_waits_until_added_template_is_live() {
         ("below the partition", |web, _| web.set.partition = 3, after),
         ("OnDelete", |web, _| web.set.strategy = Strategy::OnDelete, after),
         ("being replaced", |web, _| web.set.terminating = true, after),
+        ("left by the set that is being replaced", left, after),
+        ("of no set", |_, pod| pod.set_uid.clear(), None),
         ("paused", |web, _| web.set.paused = true, after),
         ("renamed", |web, _| web.stage(vec![template("logs", "1Gi")]), after),
         (
@@ -243,6 +252,11 @@ fn pod_waits_until_added_template_is_live() {
         ("ended", |_, pod| pod.has_ended = true, None),
         ("evicted", |_, pod| pod.disrupted = true, None),
         ("of another set", |_, pod| pod.set_uid = "another".to_owned(), None),
+        (
+            "of another set while this one is being replaced",
+            |web, pod| (web.set.terminating, pod.set_uid) = (true, "another".to_owned()),
+            None,
+        ),
     ];
     for (row, change, expected) in rows {
         let (mut web, mut pod) = (web(), pod());

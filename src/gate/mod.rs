@@ -20,9 +20,10 @@ use crate::templates::{ClaimName, ClaimTemplate, Phase, Ready, Sync, keys};
 pub struct Pod {
     /// `metadata.name`
     pub name: String,
-    /// The name of the StatefulSet that controls the Pod; empty if none does.
+    /// The name of the StatefulSet that controls the Pod. Without a controller, the name that its StatefulSet would have;
+    /// empty if none can.
     pub set_name: String,
-    /// The uid of that StatefulSet.
+    /// The uid of the StatefulSet that controls the Pod; empty if none does.
     pub set_uid: String,
     /// `metadata.deletionTimestamp` is set.
     pub terminating: bool,
@@ -39,7 +40,7 @@ impl Pod {
     #[must_use]
     pub const fn may_wait(&self) -> bool {
         let is_ending = self.terminating || self.has_ended || self.disrupted;
-        self.mounts_claims && !is_ending && !self.set_uid.is_empty()
+        self.mounts_claims && !is_ending && !self.set_name.is_empty()
     }
 
     fn ordinal(&self) -> Option<u32> {
@@ -65,7 +66,8 @@ impl<'s> Gate<'s> {
     /// The gate is open if no valid staged change rolls out or reaches this replica, if Pods do not wait (`sync:
     /// Async`), and if the Pod is not deleted to be replaced: its ordinal is out of range, it has ended, or it is being
     /// evicted. While a template is to be added, it is closed in each of the first cases as well, and while the set is
-    /// deleted to be replaced: the Pod would come back without the volume, or not at all.
+    /// deleted to be replaced, also for Pods that the garbage collector has taken from it: the Pod would come back without
+    /// the volume, or not at all.
     #[must_use]
     pub fn of(pod: &Pod, set: &'s SetView, settings: &Settings) -> Option<Self> {
         let ordinal = pod.ordinal().filter(|ordinal| set.has(*ordinal))?;
@@ -77,7 +79,9 @@ impl<'s> Gate<'s> {
                 && !set.is_below_partition(ordinal)
                 && Target::of(set, settings).is_ok()
         };
-        let waits = pod.may_wait() && pod.set_uid == set.uid && (added.is_some() || rolls_out());
+        let is_left = || pod.set_uid.is_empty() && set.terminating && added.is_some();
+        let is_kept = || pod.set_uid == set.uid && (added.is_some() || rolls_out());
+        let waits = pod.may_wait() && (is_kept() || is_left());
         waits.then_some(Self {
             set,
             target,

@@ -15,17 +15,12 @@ use super::check::{self, Check};
 use super::journal::{Journal, JournaledPod, Millis, Stage};
 use super::live::LiveSet;
 use super::step::{End, Fault, Part, SetVersion, Step, Waits};
-use super::volumes;
 use super::world::{DependentPod, Dependents, LastVersion, ReportOwner, World};
 use crate::api::ReplacementReason as Reason;
 
 /// How long no object must have referred to the old set before it is let go. The caches of the controllers follow
 /// within this time; a StatefulSet controller that does not see the old ControllerRevisions would create new ones.
 pub const SETTLING: Millis = 2_000;
-
-/// How long the StatefulSet controller gets after the mark to try to delete a Pod that the gate keeps. The policy has
-/// at most two seconds to answer.
-const GATE: Millis = 2_000;
 
 /// The next step.
 ///
@@ -134,21 +129,10 @@ fn prepare(world: &World<'_>, set: &LiveSet, journal: Option<&Journal>) -> Step 
         let message = "the StatefulSet controller has not seen that whenDeleted is Retain";
         return world.waits(Fault::new(Reason::StatusOutdated, message));
     }
-    if keeps_pods(set) && world.waited() < GATE {
-        let message = "the StatefulSet controller may be deleting a Pod, which the policy keeps";
-        return world.waits(Fault::new(Reason::StatusOutdated, message));
-    }
     Step::Delete {
         uid: set.uid().to_owned(),
         resource_version: Some(set.resource_version().to_owned()),
     }
-}
-
-/// True iff the gate keeps Pods until a template is added. The mark makes the StatefulSet controller try to delete one
-/// of them. The gate has to answer before the garbage collector takes the owner of that Pod away: without one, the Pod is
-/// not kept.
-fn keeps_pods(set: &LiveSet) -> bool {
-    set.staged().is_some_and(|change| volumes::adds(set, &change))
 }
 
 /// True iff the journal needs no change: a mark and a scale do not matter.

@@ -157,7 +157,7 @@ impl World<'_> {
         self.waited() >= PATIENCE
     }
 
-    pub(super) fn waited(&self) -> Millis {
+    fn waited(&self) -> Millis {
         self.now.saturating_sub(self.waits_since.unwrap_or(self.now))
     }
 

@@ -275,33 +275,6 @@ fn set_with_an_added_template_is_replaced() {
     }
 }
 
-/// Between the mark and the DELETE, the gate answers the StatefulSet controller, if it keeps Pods.
-#[test]
-fn delete_waits_until_the_gate_has_answered() {
-    for (row, templates, waits) in [
-        ("a template is added", &["data", "logs"][..], true),
-        ("no template is added", &["data"], false),
-    ] {
-        let mut cluster = web();
-        stage(
-            &mut cluster,
-            templates.iter().map(|name| template(name, "2Gi")).collect(),
-        );
-        let (mut marked, mut deleted) = (None, None);
-        let run = run(&mut cluster, &mut Process::default(), |cluster, _, _| {
-            let Some(set) = &cluster.set else { return };
-            if set.is_marked() && !set.terminating() {
-                marked.get_or_insert(cluster.now);
-            }
-            if set.terminating() {
-                deleted.get_or_insert(cluster.now);
-            }
-        });
-        let waited = deleted.zip(marked).map(|(deleted, marked)| deleted - marked >= 2_000);
-        assert_eq!(waited, Some(waits), "{row}: {run:?}");
-    }
-}
-
 fn text(fault: &Fault) -> String {
     format!("{}: {}", fault.reason, fault.message)
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use super::objects::{PODS, SmallPod};
+use super::objects::{LiveTemplates, PODS, SmallPod};
 use crate::api::Settings;
 use crate::claims::Owner;
 use crate::gate;
@@ -35,11 +35,13 @@ pub(crate) enum VolumesBug {
     TooEarly,
     /// A Pod that is missing above the lowest is waited for.
     WaitsForMissing,
+    /// The gate keeps only Pods that have an owner.
+    GateNeedsOwner,
 }
 
 impl VolumesBug {
     /// All bugs.
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 9] = [
         Self::Descending,
         Self::IgnoresOthers,
         Self::GateOpen,
@@ -48,6 +50,7 @@ impl VolumesBug {
         Self::EvictsAny,
         Self::TooEarly,
         Self::WaitsForMissing,
+        Self::GateNeedsOwner,
     ];
 }
 
@@ -58,7 +61,7 @@ type VolumesKey = ([SmallPod; PODS], bool, bool);
 pub(super) struct VolumesDecisions {
     pub(super) bug: VolumesBug,
     evictions: HashMap<VolumesKey, Option<usize>>,
-    gates: HashMap<(bool, bool, usize), bool>,
+    gates: HashMap<(LiveTemplates, bool, usize), bool>,
 }
 
 impl VolumesDecisions {
@@ -97,21 +100,31 @@ impl VolumesDecisions {
         Some((at?, self.bug == VolumesBug::ByName))
     }
 
-    /// Whether the StatefulSet controller may not delete the Pod.
-    pub(super) fn gate_is_closed(&mut self, pods: &[SmallPod; PODS], live: bool, paused: bool, at: usize) -> bool {
-        if self.bug == VolumesBug::GateOpen {
-            return false;
-        }
-        *self.gates.entry((live, paused, at)).or_insert_with(|| {
-            let snapshot = snapshot(pods, live, paused);
-            let pod = gate::Pod {
-                name: format!("web-{at}"),
-                set_name: "web".to_owned(),
-                set_uid: "set".to_owned(),
-                mounts_claims: true,
-                ..gate::Pod::default()
+    /// Whether the StatefulSet controller may not delete the Pod, whether or not it still has its owner.
+    pub(super) fn gate_is_closed(
+        &mut self,
+        pods: &[SmallPod; PODS],
+        templates: LiveTemplates,
+        paused: bool,
+        at: usize,
+    ) -> bool {
+        let is_leaving = templates == LiveTemplates::Leaving;
+        let bug = self.bug;
+        *self.gates.entry((templates, paused, at)).or_insert_with(|| {
+            let mut snapshot = snapshot(pods, templates == LiveTemplates::New, paused);
+            snapshot.set.terminating = is_leaving;
+            let is_kept = |uid: &str| {
+                let pod = gate::Pod {
+                    name: format!("web-{at}"),
+                    set_name: "web".to_owned(),
+                    set_uid: uid.to_owned(),
+                    mounts_claims: true,
+                    ..gate::Pod::default()
+                };
+                let gate = gate::gate(&pod, &snapshot.set, &snapshot.settings, |_| None);
+                gate.is_some() && !(uid.is_empty() && bug == VolumesBug::GateNeedsOwner)
             };
-            gate::gate(&pod, &snapshot.set, &snapshot.settings, |_| None).is_some()
+            bug != VolumesBug::GateOpen && is_kept("set") && (!is_leaving || is_kept(""))
         })
     }
 }

@@ -25,6 +25,10 @@ fn planted_bugs_break_their_guarantees() {
         (VolumesBug::ByName, "S20: a Pod was evicted that lacks nothing"),
         (VolumesBug::EvictsAny, "S20: a Pod was evicted that lacks nothing"),
         (VolumesBug::TooEarly, "S20: a Pod was evicted that lacks nothing"),
+        (
+            VolumesBug::GateNeedsOwner,
+            "S20: Kubernetes deleted a Pod that could not be created",
+        ),
         (VolumesBug::WaitsForMissing, "L9: a Pod does not get the volume"),
     ] {
         let path = find(bug);

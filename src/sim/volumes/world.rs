@@ -1,7 +1,7 @@
 //! Three Pods, the StatefulSet controller, and our controller with an old view of the Pods.
 
 use super::decision::VolumesDecisions;
-use super::objects::{PODS, SmallPod};
+use super::objects::{LiveTemplates, PODS, SmallPod};
 
 /// What is the same in all states of a scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -24,7 +24,7 @@ pub(super) struct VolumesWorld {
     pub(super) pods: [SmallPod; PODS],
     /// What our controller sees.
     pub(super) seen: [SmallPod; PODS],
-    pub(super) live: bool,
+    pub(super) templates: LiveTemplates,
     pub(super) paused: bool,
     pub(super) pauses: u8,
     pub(super) faults: u8,
@@ -43,7 +43,8 @@ pub(super) enum VolumesEvent {
     /// Our controller.
     Watch,
     Decide,
-    Replace,
+    Delete,
+    Create,
     /// Users and faults.
     Pause,
     Fails(usize),
@@ -56,7 +57,11 @@ impl VolumesWorld {
         Self {
             pods,
             seen: pods,
-            live: scope.wedged,
+            templates: if scope.wedged {
+                LiveTemplates::New
+            } else {
+                LiveTemplates::Old
+            },
             paused: false,
             pauses: scope.pauses,
             faults: scope.faults,
@@ -76,8 +81,10 @@ impl VolumesWorld {
                 _ => {}
             }
         }
-        if !self.live {
-            events.push(VolumesEvent::Replace);
+        match self.templates {
+            LiveTemplates::Old => events.push(VolumesEvent::Delete),
+            LiveTemplates::Leaving => events.push(VolumesEvent::Create),
+            LiveTemplates::New => {}
         }
         if self.pauses > 0 {
             events.push(VolumesEvent::Pause);
@@ -103,13 +110,16 @@ impl VolumesWorld {
             VolumesEvent::IsGone(at) => self.pods[at] = SmallPod::Absent,
             VolumesEvent::Watch => self.seen = self.pods,
             VolumesEvent::Decide => return self.decide(decisions),
-            VolumesEvent::Replace => {
+            VolumesEvent::Create => self.templates = LiveTemplates::New,
+            VolumesEvent::Delete => {
                 // `src/replace/check.rs`: a Pod may be missing only if it cannot be created.
                 let is_missing = self.pods.contains(&SmallPod::Absent);
                 let is_going = self.pods.iter().any(|pod| matches!(pod, SmallPod::Going { .. }));
                 let is_unready = self.pods.iter().any(|pod| matches!(pod, SmallPod::Unready { .. }));
                 let is_stuck = is_missing && scope.mounts;
-                self.live = !self.paused && !is_going && (is_stuck || !is_missing && !is_unready);
+                if !self.paused && !is_going && (is_stuck || !is_missing && !is_unready) {
+                    self.templates = LiveTemplates::Leaving;
+                }
             }
             VolumesEvent::Pause => {
                 self.pauses -= 1;
@@ -129,6 +139,10 @@ impl VolumesWorld {
         None
     }
 
+    fn is_live(&self) -> bool {
+        self.templates == LiveTemplates::New
+    }
+
     fn fault(&mut self) {
         self.faults -= 1;
         self.excused += 1;
@@ -136,7 +150,7 @@ impl VolumesWorld {
 
     /// The eviction that our controller decides on; the API server checks the uid.
     fn decide(&mut self, decisions: &mut VolumesDecisions) -> Option<&'static str> {
-        let (at, by_name) = decisions.evict(self.seen, self.live, self.paused)?;
+        let (at, by_name) = decisions.evict(self.seen, self.is_live(), self.paused)?;
         let is_same = self.pods[at].is_old() == self.seen[at].is_old();
         let exists = matches!(self.pods[at], SmallPod::Ready { .. } | SmallPod::Unready { .. });
         if !exists || !(is_same || by_name) {
@@ -144,7 +158,7 @@ impl VolumesWorld {
         }
         let (is_old, is_paused) = (self.pods[at].is_old(), self.paused);
         self.pods[at] = SmallPod::Going { new: !is_old };
-        match (is_old && self.live, is_paused) {
+        match (is_old && self.is_live(), is_paused) {
             (false, _) => Some("S20: a Pod was evicted that lacks nothing"),
             (_, true) => Some("S20: a Pod was evicted during a pause"),
             _ => None,
@@ -153,7 +167,10 @@ impl VolumesWorld {
 
     /// `updateStatefulSet` in `pkg/controller/statefulset/stateful_set_control.go`.
     fn sync(&mut self, scope: &VolumesScope, decisions: &mut VolumesDecisions) -> Option<&'static str> {
-        let goes_on = if scope.parallel {
+        let goes_on = if self.templates == LiveTemplates::Leaving {
+            // It does nothing for a StatefulSet that is being deleted, but a deletion may be under way.
+            true
+        } else if scope.parallel {
             // `slowStartBatch`: 1, 2, 4 ... Pods, until one of a batch fails.
             self.batch(0..1, scope) && self.batch(1..PODS, scope)
         } else {
@@ -165,7 +182,7 @@ impl VolumesWorld {
         for at in (0..PODS).rev() {
             match self.pods[at] {
                 SmallPod::Ready { new: false } | SmallPod::Unready { new: false } => {
-                    if decisions.gate_is_closed(&self.pods, self.live, self.paused, at) {
+                    if decisions.gate_is_closed(&self.pods, self.templates, self.paused, at) {
                         return None;
                     }
                     self.pods[at] = SmallPod::Going { new: false };
@@ -185,7 +202,7 @@ impl VolumesWorld {
                 self.create(at, scope);
                 false
             }
-            SmallPod::Ready { new } => new || !self.live,
+            SmallPod::Ready { new } => new || !self.is_live(),
             SmallPod::Unready { .. } | SmallPod::Going { .. } => false,
         }
     }
@@ -196,7 +213,7 @@ impl VolumesWorld {
         for at in places {
             goes_on &= match self.pods[at] {
                 SmallPod::Absent => self.create(at, scope),
-                pod => !(self.live && pod.is_old()),
+                pod => !(self.is_live() && pod.is_old()),
             };
         }
         goes_on
@@ -204,9 +221,9 @@ impl VolumesWorld {
 
     /// Creates a Pod, unless its template mounts a volume that is not there.
     fn create(&mut self, at: usize, scope: &VolumesScope) -> bool {
-        let is_possible = self.live || !scope.mounts;
+        let is_possible = self.is_live() || !scope.mounts;
         if is_possible {
-            self.pods[at] = SmallPod::Unready { new: self.live };
+            self.pods[at] = SmallPod::Unready { new: self.is_live() };
         }
         is_possible
     }
@@ -223,6 +240,6 @@ impl VolumesWorld {
 
     /// True iff nothing is left to do, or a user does not want it.
     pub(super) fn is_ended(&self) -> bool {
-        self.paused || (self.live && self.pods.iter().all(|pod| *pod == SmallPod::Ready { new: true }))
+        self.paused || (self.is_live() && self.pods.iter().all(|pod| *pod == SmallPod::Ready { new: true }))
     }
 }
