@@ -182,24 +182,11 @@ impl Served<'_> {
         Ok(())
     }
 
-    /// Uses a Pod with an existing owner, so that the garbage collector does not delete it. Deletes both afterwards.
+    /// Uses a Pod with the label that the StatefulSet controller gives its Pods.
     async fn until_asked_about_a_pod(&self, policy: &str) -> anyhow::Result<()> {
-        let set = probe(&Value::Null);
-        self.kubectl(&["create", "-f", "-"], &set).await?;
-        let uid = [
-            "get",
-            "statefulset",
-            "probe",
-            "-o",
-            "jsonpath={.metadata.uid}",
-            "--namespace",
-            &self.namespace,
-        ];
-        let uid = self.env.cluster.kubectl(&uid, "").await?.stdout;
         let pod = json!({
             "apiVersion": "v1", "kind": "Pod",
-            "metadata": {"name": "probe", "ownerReferences": [
-                {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "probe", "uid": uid}]},
+            "metadata": {"name": "probe", "labels": {"statefulset.kubernetes.io/pod-name": "probe"}},
             "spec": {
                 "containers": [{"name": "probe", "image": "probe"}],
                 "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "probe"}}],
@@ -213,8 +200,7 @@ impl Served<'_> {
         let delete = ["delete", "pod", "probe", "--as", STATEFULSET_CONTROLLER];
         self.until_asked(policy, &delete, &Value::Null).await?;
         let now = ["delete", "pod", "probe", "--force", "--grace-period=0"];
-        self.kubectl(&now, &Value::Null).await?;
-        self.kubectl(&["delete", "statefulset", "probe"], &Value::Null).await
+        self.kubectl(&now, &Value::Null).await
     }
 
     /// Sends a request as a dry run until the policy is called for it.

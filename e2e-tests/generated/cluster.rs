@@ -216,6 +216,7 @@ pub(crate) fn pod_request(choices: &mut dyn Choices) -> Value {
         3 => pod["metadata"]["ownerReferences"][0]["uid"] = json!("before"),
         4 => pod["spec"]["volumes"] = choices.pick(&[Value::Null, json!([]), json!([{"name": "x"}])]).clone(),
         5 => pod["metadata"]["ownerReferences"][0]["kind"] = json!("Job"),
+        7 => pod["metadata"]["ownerReferences"] = json!([]),
         6 => {
             let part = *choices.pick(&["metadata", "spec", "status"]);
             pod[part] = trouble(choices);
