@@ -3,7 +3,6 @@
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
-use super::argo::respecting_ignored_differences;
 use super::cycle::{in_git, with_image};
 use super::others::planned;
 use super::paths::differences;
@@ -12,11 +11,23 @@ use crate::environment::Environment;
 use crate::scenarios::namespace::{STAGED, TestNamespace, text};
 
 /// Creates a namespace without a controller, and in it the StatefulSet of 1Gi by this request.
-async fn prepare<'a>(env: &'a Environment, namespace: &str, sync: Sync) -> anyhow::Result<TestNamespace<'a>> {
+pub(super) async fn prepare<'a>(
+    env: &'a Environment,
+    namespace: &str,
+    sync: Sync,
+) -> anyhow::Result<TestNamespace<'a>> {
     let ns = TestNamespace::new(&env.cluster, &env.client, namespace).await?;
     sync.send(&ns, &in_git("1Gi")?).await?;
     ns.settled().await?;
     Ok(ns)
+}
+
+/// `normalizeTargetResources` of argo-cd's `controller/sync.go`, for `RespectIgnoreDifferences=true`: the applied
+/// object gets the ignored field of the live object.
+fn respecting_ignored_differences(config: &Value, live: &Value) -> Value {
+    let mut config = config.clone();
+    config["spec"]["volumeClaimTemplates"] = live["spec"]["volumeClaimTemplates"].clone();
+    config
 }
 
 async fn is_staged(ns: &TestNamespace<'_>, size: &str) -> anyhow::Result<bool> {

@@ -1,11 +1,12 @@
-//! GitOps tools and a change of templates. The tools do not run here: the tests send their requests to the real API
-//! server through the policy, and compare objects as the tools do, by functions that are named after those of the
-//! tools. The table in `docs/gitops.md` is the result. `SCENARIO=flux cargo test -p e2e-tests --test e2e gitops` runs the rows with
+//! GitOps tools and a change of templates. The tests send the requests of each tool to the real API server through the
+//! policy, and compare objects as the tool does: Argo CD and Flux by their own code, kubectl by itself, Terraform and
+//! Pulumi by functions that are named after those of the tools. The table in `docs/gitops.md` is the result. `SCENARIO=flux cargo test -p e2e-tests --test e2e gitops` runs the rows with
 //! `flux` in their names.
 
-mod argo;
 mod beside;
 mod cycle;
+mod engines;
+mod health;
 mod others;
 mod paths;
 pub(crate) mod tools;
@@ -22,6 +23,7 @@ use tools::{TOOLS, Tool};
 const DOCUMENT: &str = include_str!("../../docs/gitops.md");
 
 scenarios![Environment;
+    health::kstatus_waits_for_pods_and_not_for_volumes,
     beside::argo_respecting_ignored_differences_sends_old_templates,
     beside::argo_replace_keeps_the_set_unless_forced,
     beside::denied_forced_apply_keeps_the_set,

@@ -1,40 +1,10 @@
-//! The comparisons of Flux, Terraform and Pulumi.
+//! The comparisons of Terraform and Pulumi, whose own code does not build here.
 
 use std::collections::BTreeSet;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::paths::{differences, without};
-
-/// kustomize-controller: `hasDrifted` of fluxcd/pkg, `ssa/manager_diff.go`, which decides whether the StatefulSet is
-/// applied at all. It compares labels, annotations, and all fields but metadata and status of the dry run and of the
-/// live object.
-pub(super) fn has_drifted(dry_run: &Value, live: &Value) -> BTreeSet<String> {
-    differences(&compared_by_flux(dry_run), &compared_by_flux(live))
-}
-
-/// helm-controller's drift detection: `Unstructured` of fluxcd/pkg, `ssa/jsondiff/unstructured.go`. The same, but
-/// labels and annotations that are missing in the dry run do not count.
-pub(super) fn json_diff(dry_run: &Value, live: &Value) -> BTreeSet<String> {
-    let (dry_run, mut live) = (compared_by_flux(dry_run), compared_by_flux(live));
-    for part in ["labels", "annotations"] {
-        if let (Some(live), Some(dry_run)) = (
-            live["metadata"][part].as_object_mut(),
-            dry_run["metadata"][part].as_object(),
-        ) {
-            live.retain(|key, _| dry_run.contains_key(key));
-        }
-    }
-    differences(&dry_run, &live)
-}
-
-fn compared_by_flux(object: &Value) -> Value {
-    let mut rest = without(object, &["/status"]);
-    rest["metadata"] = json!({
-        "labels": object["metadata"]["labels"], "annotations": object["metadata"]["annotations"],
-    });
-    rest
-}
 
 /// Terraform's `kubernetes_manifest`: `PlanResourceChange` of terraform-provider-kubernetes,
 /// `manifest/provider/plan.go`. It sends no request. It plans that the object becomes the manifest; fields that the

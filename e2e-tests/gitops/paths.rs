@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+const TEMPLATES: &str = "spec.volumeClaimTemplates";
+
 /// The paths at which two objects differ. All differences within the templates are one path, to keep the table small.
 pub(super) fn differences(one: &Value, other: &Value) -> BTreeSet<String> {
     let mut all = BTreeSet::new();
@@ -14,7 +16,7 @@ pub(super) fn differences(one: &Value, other: &Value) -> BTreeSet<String> {
 fn compare(path: &str, one: &Value, other: &Value, all: &mut BTreeSet<String>) {
     match (one, other) {
         _ if one == other => {}
-        _ if path == "spec.volumeClaimTemplates" => _ = all.insert(path.to_owned()),
+        _ if path == TEMPLATES => _ = all.insert(path.to_owned()),
         (Value::Object(one), Value::Object(other)) => {
             for key in one.keys().chain(other.keys()) {
                 let nothing = &Value::Null;
@@ -36,6 +38,23 @@ fn child(path: &str, key: &str) -> String {
         "" => key.to_owned(),
         _ if key.contains('.') => format!("{path}[{key}]"),
         _ => format!("{path}.{key}"),
+    }
+}
+
+/// The path of a JSON pointer.
+pub(super) fn at_pointer(pointer: &str) -> String {
+    let keys = pointer
+        .split('/')
+        .skip(1)
+        .map(|key| key.replace("~1", "/").replace("~0", "~"));
+    let path = keys.fold(String::new(), |path, key| match key.parse::<usize>() {
+        Ok(index) => format!("{path}[{index}]"),
+        Err(_) => child(&path, &key),
+    });
+    if path.starts_with(TEMPLATES) {
+        TEMPLATES.to_owned()
+    } else {
+        path
     }
 }
 

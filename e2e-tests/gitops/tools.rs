@@ -9,8 +9,8 @@ use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams};
 use kube::core::GroupVersionKind;
 use serde_json::Value;
 
-use super::argo::{TEMPLATES, server_side_diff, three_way_diff};
-use super::others::{diff_of_inputs, has_drifted, json_diff, plan};
+use super::engines::{ArgoOptions, TEMPLATES, argo_cd, helm_release, kustomization};
+use super::others::{diff_of_inputs, plan};
 use super::paths::{differences, without};
 use crate::scenarios::namespace::TestNamespace;
 
@@ -35,15 +35,25 @@ pub(crate) enum Sync {
 /// The comparison of the tool.
 enum Compare {
     KubectlDiff,
-    ThreeWay { ignored: &'static [&'static str] },
-    ServerSideDiff { webhooks: bool },
-    HasDrifted,
-    JsonDiff,
+    ArgoCd(ArgoOptions),
+    Kustomization,
+    HelmRelease,
     Plan,
     Inputs,
 }
 
 const ARGO: &str = "argocd-controller";
+/// The default: the manifest, what was applied last, and the live object.
+const THREE_WAY: ArgoOptions = ArgoOptions {
+    server_side_diff: false,
+    webhooks: false,
+    ignored: &[],
+};
+const SERVER_SIDE_DIFF: ArgoOptions = ArgoOptions {
+    server_side_diff: true,
+    webhooks: true,
+    ignored: &[],
+};
 const ARGO_SERVER_SIDE: Sync = Sync::ServerSide {
     manager: ARGO,
     force: true,
@@ -77,7 +87,7 @@ pub(crate) const TOOLS: [Tool; 11] = [
             manager: "kustomize-controller",
             force: true,
         },
-        compare: Compare::HasDrifted,
+        compare: Compare::Kustomization,
     },
     Tool {
         name: "Flux, HelmRelease with drift detection",
@@ -86,37 +96,43 @@ pub(crate) const TOOLS: [Tool; 11] = [
             manager: "helm-controller",
             force: true,
         },
-        compare: Compare::JsonDiff,
+        compare: Compare::HelmRelease,
     },
     Tool {
         name: "Argo CD",
         namespace: "argo",
         sync: Sync::ClientSide(ARGO),
-        compare: Compare::ThreeWay { ignored: &[] },
+        compare: Compare::ArgoCd(THREE_WAY),
     },
     Tool {
         name: "Argo CD, `ServerSideDiff=true,IncludeMutationWebhook=true`",
         namespace: "argo-server-side-diff",
         sync: Sync::ClientSide(ARGO),
-        compare: Compare::ServerSideDiff { webhooks: true },
+        compare: Compare::ArgoCd(SERVER_SIDE_DIFF),
     },
     Tool {
         name: "the same with `ServerSideApply=true`",
         namespace: "argo-server-side",
         sync: ARGO_SERVER_SIDE,
-        compare: Compare::ServerSideDiff { webhooks: true },
+        compare: Compare::ArgoCd(SERVER_SIDE_DIFF),
     },
     Tool {
         name: "Argo CD, `ServerSideDiff=true` alone",
         namespace: "argo-without-webhooks",
         sync: ARGO_SERVER_SIDE,
-        compare: Compare::ServerSideDiff { webhooks: false },
+        compare: Compare::ArgoCd(ArgoOptions {
+            webhooks: false,
+            ..SERVER_SIDE_DIFF
+        }),
     },
     Tool {
         name: "Argo CD, templates in `ignoreDifferences`",
         namespace: "argo-ignoring",
         sync: Sync::ClientSide(ARGO),
-        compare: Compare::ThreeWay { ignored: &[TEMPLATES] },
+        compare: Compare::ArgoCd(ArgoOptions {
+            ignored: &[TEMPLATES],
+            ..THREE_WAY
+        }),
     },
     Tool {
         name: "Terraform, `kubernetes_manifest`",
@@ -151,23 +167,16 @@ impl Sync {
                 let output = ns.done(&arguments, &manifest.to_string()).await?;
                 Ok(serde_json::from_str(&output.stdout)?)
             }
-            Self::ServerSide { manager, force } => apply(ns, manifest, manager, force, false).await,
+            Self::ServerSide { manager, force } => apply(ns, manifest, manager, force).await,
         }
     }
 }
 
-/// Server-side apply, or the answer to a dry run of it.
-async fn apply(
-    ns: &TestNamespace<'_>,
-    manifest: &Value,
-    manager: &str,
-    force: bool,
-    dry_run: bool,
-) -> anyhow::Result<Value> {
+/// Server-side apply.
+async fn apply(ns: &TestNamespace<'_>, manifest: &Value, manager: &str, force: bool) -> anyhow::Result<Value> {
     let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("apps", "v1", "StatefulSet"));
     let api: Api<DynamicObject> = Api::namespaced_with(ns.client.clone(), &ns.namespace, &resource);
     let params = PatchParams {
-        dry_run,
         force,
         ..PatchParams::apply(manager)
     };
@@ -185,7 +194,11 @@ impl Tool {
         manifest: &Value,
     ) -> anyhow::Result<BTreeSet<String>> {
         let live = ns.set().await?;
-        let dry_run = || apply(ns, manifest, self.sync.manager(), true, true);
+        let in_namespace = || {
+            let mut object = manifest.clone();
+            object["metadata"]["namespace"] = ns.namespace.clone().into();
+            object
+        };
         Ok(match self.compare {
             Compare::KubectlDiff => {
                 // kubectl reads the object and sends the dry run. Controllers may write the status between the two.
@@ -198,12 +211,9 @@ impl Tool {
                 }
                 shown
             }
-            Compare::ThreeWay { ignored } => three_way_diff(manifest, &live, ignored)?,
-            Compare::ServerSideDiff { webhooks } => {
-                server_side_diff(&dry_run().await?, &live, self.sync.manager(), webhooks)
-            }
-            Compare::HasDrifted => has_drifted(&dry_run().await?, &live),
-            Compare::JsonDiff => json_diff(&dry_run().await?, &live),
+            Compare::ArgoCd(options) => argo_cd(ns.cluster, &in_namespace(), &live, options).await?,
+            Compare::Kustomization => kustomization(ns.cluster, &in_namespace()).await?,
+            Compare::HelmRelease => helm_release(ns.cluster, &in_namespace()).await?,
             Compare::Plan => plan(last, manifest, &live),
             Compare::Inputs => diff_of_inputs(last, manifest, &live),
         })

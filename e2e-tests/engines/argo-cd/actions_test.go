@@ -1,42 +1,43 @@
 package argocd
 
 import (
-	"fmt"
 	"reflect"
 	"sort"
 	"strings"
 	"testing"
 
-	"gopkg.in/yaml.v3"
+	"github.com/argoproj/argo-cd/v3/pkg/apis/application/v1alpha1"
+	"github.com/argoproj/argo-cd/v3/util/lua"
+	"sigs.k8s.io/yaml"
 )
 
-func parsed(t *testing.T) actions {
+func parsed(t *testing.T) v1alpha1.ResourceActions {
 	t.Helper()
-	var parsed actions
+	var parsed v1alpha1.ResourceActions
 	if err := yaml.Unmarshal([]byte(entry(t, "resource.customizations.actions.apps_StatefulSet")), &parsed); err != nil {
 		t.Fatal(err)
 	}
-	if !parsed.Merge {
+	if !parsed.MergeBuiltinActions {
 		t.Fatal("the actions of Argo CD itself, restart and scale, would disappear")
 	}
 	return parsed
 }
 
 // The actions that a user can start, by name.
-func enabled(t *testing.T, set map[string]any) string {
+func enabled(t *testing.T, annotations string) string {
 	t.Helper()
-	found, isTable := run(t, parsed(t).Discovery, set).(map[string]any)
-	if !isTable {
-		return ""
+	scripts := []string{parsed(t).ActionDiscoveryLua}
+	found, err := lua.VM{}.ExecuteResourceActionDiscovery(statefulSet(t, annotations, rolling, done), scripts)
+	if err != nil {
+		t.Fatal(err)
 	}
 	names := []string{}
-	for name, action := range found {
-		properties := action.(map[string]any)
-		if properties["displayName"] == "" {
-			t.Errorf("%s has no name for people", name)
+	for _, action := range found {
+		if action.DisplayName == "" {
+			t.Errorf("%s has no name for people", action.Name)
 		}
-		if !properties["disabled"].(bool) {
-			names = append(names, name)
+		if !action.Disabled {
+			names = append(names, action.Name)
 		}
 	}
 	sort.Strings(names)
@@ -53,7 +54,7 @@ func TestEnabledActions(t *testing.T) {
 		{completed, ""},
 		{"claim-rollout.io/paused: 'true'", "resume-pvcs"},
 	} {
-		if found := enabled(t, statefulSet(t, row.annotations, rolling, done)); found != row.expected {
+		if found := enabled(t, row.annotations); found != row.expected {
 			t.Errorf("%q: expected %q, but found %q", row.annotations, row.expected, found)
 		}
 	}
@@ -72,14 +73,20 @@ func TestActions(t *testing.T) {
 			t.Fatalf("%s is not tested", definition.Name)
 		}
 		delete(written, definition.Name)
-		found := run(t, definition.Action, statefulSet(t, staged, rolling, done))
-		expected := statefulSet(t, staged, rolling, done)
-		expected["metadata"].(map[string]any)["annotations"].(map[string]any)[change[0]] = change[1]
-		if fmt.Sprint(found) != fmt.Sprint(expected) {
-			t.Errorf("%s:\nexpected %v\nbut found %v", definition.Name, expected, found)
+		before := statefulSet(t, staged, rolling, done)
+		found, err := lua.VM{}.ExecuteResourceAction(before, definition.ActionLua, nil)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if reflect.DeepEqual(expected, statefulSet(t, staged, rolling, done)) {
-			t.Errorf("%s changes nothing", definition.Name)
+		expected := statefulSet(t, staged, rolling, done)
+		annotations := expected.GetAnnotations()
+		annotations[change[0]] = change[1]
+		expected.SetAnnotations(annotations)
+		if len(found) != 1 || found[0].K8SOperation != lua.PatchOperation {
+			t.Fatalf("%s: %v", definition.Name, found)
+		}
+		if !reflect.DeepEqual(found[0].UnstructuredObj, expected) {
+			t.Errorf("%s:\nexpected %v\nbut found %v", definition.Name, expected, found[0].UnstructuredObj)
 		}
 	}
 	if len(written) > 0 {

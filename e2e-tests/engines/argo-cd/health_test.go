@@ -3,15 +3,12 @@ package argocd
 import (
 	"fmt"
 	"testing"
-)
 
-const (
-	ofSet     = "resource.customizations.health.apps_StatefulSet"
-	ofRollout = "resource.customizations.health.claim-rollout.io_ClaimRollout"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // A StatefulSet with three replicas at generation 2, whose Pods are ready and updated.
-func statefulSet(t *testing.T, annotations, spec, status string) map[string]any {
+func statefulSet(t *testing.T, annotations, spec, status string) *unstructured.Unstructured {
 	t.Helper()
 	return object(t, fmt.Sprintf(`
 apiVersion: apps/v1
@@ -38,7 +35,7 @@ const (
 	completed = "claim-rollout.io/phase: Complete"
 )
 
-// The rows without annotations are the answers of Argo CD itself (gitops-engine/pkg/health/health_statefulset.go).
+// Without annotations of ours, the answers are those of Argo CD itself.
 func TestHealthOfStatefulSet(t *testing.T) {
 	for _, row := range []struct{ annotations, spec, status, expected string }{
 		{"", rolling, done, "Healthy: partitioned roll out complete: 3 new pods have been updated..."},
@@ -63,9 +60,13 @@ func TestHealthOfStatefulSet(t *testing.T) {
 		{completed, rolling, done, "Healthy: partitioned roll out complete: 3 new pods have been updated..."},
 		{completed, rolling, halfway, "Progressing: Waiting for partitioned roll out to finish: 1 out of 3 new pods have been updated..."},
 	} {
-		found := health(t, ofSet, statefulSet(t, row.annotations, row.spec, row.status))
+		set := statefulSet(t, row.annotations, row.spec, row.status)
+		found := healthOf(t, "apps_StatefulSet", set)
 		if found != row.expected {
 			t.Errorf("%s; %s; %s:\nexpected %s\nbut found %s", row.annotations, row.spec, row.status, row.expected, found)
+		}
+		if built := healthOf(t, "", set); row.annotations == "" && found != built {
+			t.Errorf("%s; %s:\nexpected %s as of Argo CD, but found %s", row.spec, row.status, built, found)
 		}
 	}
 }
@@ -94,8 +95,8 @@ func TestHealthOfClaimRollout(t *testing.T) {
 		{reported("False", "OnDelete", "False"), "Suspended: OnDelete: why"},
 		{reported("False", "ClaimRefused", "True"), "Degraded: ClaimRefused: why"},
 	} {
-		rollout := object(t, "metadata: {name: web, generation: 4}\nstatus: {"+row.status+"}")
-		if found := health(t, ofRollout, rollout); found != row.expected {
+		rollout := object(t, "apiVersion: claim-rollout.io/v1alpha1\nkind: ClaimRollout\nmetadata: {name: web, generation: 4}\nstatus: {"+row.status+"}")
+		if found := healthOf(t, "claim-rollout.io_ClaimRollout", rollout); found != row.expected {
 			t.Errorf("%s:\nexpected %s\nbut found %s", row.status, row.expected, found)
 		}
 	}

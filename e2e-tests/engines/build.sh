@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Builds the programs of one engine from its Go module and prints their folder:
+#   ./build.sh argo-cd
+# As the control plane (../cluster/go/build.sh), the build lies outside the tree, in a folder that is named after its
+# inputs. Any number of callers may run this at once.
+set -euo pipefail
+engine=${1:?usage: build.sh ENGINE}
+cd "$(dirname "$0")/$engine"
+cache=${CLAIM_ROLLOUT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/claim-rollout}
+inputs=$(cat go.mod go.sum ./*/*.go | sha256sum | cut -c1-16)
+bin=$cache/engine-$engine-$inputs
+if [ ! -d "$bin" ]; then
+  if ! command -v go >/dev/null; then
+    echo "Go is missing: the engine of $engine is built from Go modules. Install Go 1.26 or newer (https://go.dev/dl) and put it on PATH." >&2
+    exit 2
+  fi
+  mkdir -p "$cache"
+  exec 9>"$cache/.engine-$engine.lock"
+  flock 9
+fi
+# A folder gets its name only when it is complete, so checking for the name is enough.
+if [ ! -d "$bin" ]; then
+  echo "building the engine of $engine (the first time this takes minutes)" >&2
+  rm -rf "$cache/.engine-$engine"-*
+  work=$(mktemp -d "$cache/.engine-$engine-XXXXXX")
+  CGO_ENABLED=0 go build -trimpath -buildvcs=false -o "$work/" -ldflags "-s -w" ./... >&2
+  chmod 755 "$work"
+  mv "$work" "$bin"
+fi
+echo "$bin"
