@@ -46,6 +46,8 @@ fn status_outdated_by_the_mark_is_awaited() {
     assert_eq!(run.ended, Ended::End(End::Nothing), "{:?}", run.steps);
     assert_eq!(state(&cluster), "replaced, whenDeleted Delete", "{:?}", run.steps);
     assert!(writes(&run.steps).contains("Mark, Wait, Delete"), "{:?}", run.steps);
+    let marks = run.steps.iter().filter(|step| *step == "Mark").count();
+    assert_eq!(marks, 1, "{:?}", run.steps);
 }
 
 /// A StatefulSet controller that sees nothing for a minute: the set is as before, also who owns its fields.
@@ -56,11 +58,15 @@ fn mark_that_is_not_seen_for_a_minute_is_undone() {
     let mut process = Process::default();
     let mut steps = Vec::new();
     let mut reads = Vec::new();
+    let mut waited = 0;
     let end = loop {
         let decision = process.decide(&cluster, &mut reads);
         match decision.step {
             Step::End(end) => break end,
-            Step::Wait { millis, .. } => cluster.now += millis,
+            Step::Wait { millis, .. } => {
+                cluster.now += millis;
+                waited += millis;
+            }
             _ => {
                 steps.push(name(&decision.step));
                 process.execute(&mut cluster, &decision);
@@ -79,6 +85,7 @@ fn mark_that_is_not_seen_for_a_minute_is_undone() {
     );
     let undone = ["Mark", "Unmark", "RestoreManagers", "DeleteJournal", "OwnReport"];
     assert_eq!(steps[2..], undone);
+    assert!((60_000..120_000).contains(&waited), "{waited} ms");
     assert_eq!(state(&cluster), "as before, whenDeleted Delete");
     assert_eq!(cluster.live().managed_fields_without(""), managers);
 }
