@@ -206,6 +206,7 @@ pub(super) const CONTROLLER: &[Row] = &[
     (Controller, r#"patch statefulset/replacing --type=merge -p {"spec":{"updateStrategy":{"rollingUpdate":{"partition":3}}}}"#, SPEC),
     (Controller, r#"patch statefulset/replacing --type=merge -p {"spec":{"updateStrategy":{"rollingUpdate":{"partition":1000000000}}}}"#, SPEC),
     (Controller, r#"patch statefulset/held --type=merge -p {"spec":{"updateStrategy":{"rollingUpdate":{"partition":0}}}}"#, YES),
+    (Controller, r#"patch statefulset/held --type=merge -p {"spec":{"updateStrategy":{"rollingUpdate":null}}}"#, YES),
     (Controller, r#"patch statefulset/held --type=merge -p {"spec":{"updateStrategy":{"rollingUpdate":{"partition":2}}}}"#, YES),
     (Controller, r#"patch statefulset/canary --type=merge -p {"spec":{"updateStrategy":{"rollingUpdate":{"partition":0}}}}"#, SPEC),
     (Controller, "set image statefulset/replacing main=example/main:2", SPEC),

@@ -189,9 +189,15 @@ fn hold_of_recreate(set: &LiveSet, old: &LiveSet) -> Option<Step> {
 /// The partition of the old set. Any other partition than ours is a change of the user.
 fn partition(set: &LiveSet, old: &LiveSet) -> Option<Step> {
     let is_ours = set.has_partition() && set.partition() == HOLD && set.partition() != old.partition();
+    let had_fields = old.rolling_update().is_some();
     is_ours.then(|| Step::RestoreStrategy {
         set: SetVersion::of(set),
-        strategy: json!({"rollingUpdate": {"partition": old.partition()}}),
+        strategy: if had_fields || set.has_max_unavailable() {
+            json!({"rollingUpdate": {"partition": old.partition()}})
+        } else {
+            // As before: whoever compares the set finds no difference.
+            json!({"rollingUpdate": null})
+        },
     })
 }
 

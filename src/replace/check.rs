@@ -1,7 +1,7 @@
 //! The preconditions: when a set may be replaced.
 
 use super::journal::{self, Journal, Millis};
-use super::live::{self, LiveSet};
+use super::live::{self, LiveSet, MAX_UNAVAILABLE};
 use super::step::{Fault, Part};
 use super::volumes;
 use super::world::{DependentPod, Dependents, DryRuns, World};
@@ -251,13 +251,27 @@ fn by_dry_runs(set: &LiveSet, runs: &DryRuns) -> Option<Fault> {
 fn changed_field(set: &LiveSet, created: &LiveSet) -> Option<String> {
     let journal = Journal::prepare(set, None, 0)?;
     let sent = journal.recreated();
-    let fields = |object: &serde_json::Value| object["spec"].as_object().cloned().unwrap_or_default();
     let (sent, created) = (fields(&sent), fields(created.object()));
     let mut keys = sent
         .keys()
         .chain(created.keys())
         .filter(|key| *key != "volumeClaimTemplates");
     keys.find(|key| sent.get(*key) != created.get(*key)).cloned()
+}
+
+/// The fields of the spec. The hold adds `rollingUpdate` to a set without it, and the API server then adds
+/// `maxUnavailable`, if it knows the field.
+fn fields(object: &serde_json::Value) -> serde_json::Map<String, serde_json::Value> {
+    let mut fields = object["spec"].as_object().cloned().unwrap_or_default();
+    let rolling = fields
+        .get_mut("updateStrategy")
+        .and_then(|strategy| strategy.get_mut("rollingUpdate")?.as_object_mut());
+    if let Some(rolling) = rolling {
+        rolling
+            .entry("maxUnavailable")
+            .or_insert_with(|| MAX_UNAVAILABLE.into());
+    }
+    fields
 }
 
 /// The part of a set that the dry runs depend on: everything that a user may change but `replicas`, which others may

@@ -21,6 +21,9 @@ const FOREGROUND: &str = "foregroundDeletion";
 /// The partition of a new StatefulSet: above every ordinal, also above those of a scale-up that comes meanwhile.
 pub const HOLD: i64 = 1_000_000_000;
 
+/// The `maxUnavailable` that the API server adds to a `rollingUpdate`, if it knows the field.
+pub const MAX_UNAVAILABLE: i64 = 1;
+
 /// The value of `whenDeleted` that lets PVCs depend on the StatefulSet.
 pub(super) const DELETE: &str = "Delete";
 
@@ -215,6 +218,21 @@ impl LiveSet {
     #[must_use]
     pub fn partition(&self) -> i64 {
         self.number("/spec/updateStrategy/rollingUpdate/partition").unwrap_or(0)
+    }
+
+    /// `spec.updateStrategy.rollingUpdate`; an operator may leave it out.
+    #[must_use]
+    pub fn rolling_update(&self) -> Option<&Value> {
+        let fields = self.0.pointer("/spec/updateStrategy/rollingUpdate")?;
+        (!fields.is_null()).then_some(fields)
+    }
+
+    /// True iff the update strategy has another `maxUnavailable` than [`MAX_UNAVAILABLE`].
+    #[must_use]
+    pub fn has_max_unavailable(&self) -> bool {
+        let fields = self.rolling_update();
+        let found = fields.and_then(|fields| fields.get("maxUnavailable"));
+        found.is_some_and(|found| *found != json!(MAX_UNAVAILABLE))
     }
 
     /// `spec.persistentVolumeClaimRetentionPolicy.whenDeleted`

@@ -108,6 +108,7 @@ impl Cluster {
         for webhook in self.webhook.into_iter().chain(self.late_webhook) {
             webhook(&mut object);
         }
+        default(&mut object);
         self.store(object, "claim-rollout");
         Answer::Done
     }
@@ -151,9 +152,7 @@ impl Cluster {
                 object["metadata"]["annotations"][keys::STAGED] = staged.as_str().into();
             }),
             Step::RestoreStrategy { set, strategy } => self.change_version(set, |object| {
-                for (key, value) in strategy.as_object().expect("fields") {
-                    object["spec"]["updateStrategy"][key] = value.clone();
-                }
+                merge(&mut object["spec"]["updateStrategy"], strategy);
             }),
             Step::RestoreManagers { set, managed_fields } => {
                 let ours = self
@@ -165,6 +164,33 @@ impl Cluster {
                 })
             }
             Step::Read(_) | Step::Wait { .. } | Step::End(_) => unreachable!("{step:?} writes nothing"),
+        }
+    }
+}
+
+/// `SetDefaults_StatefulSet` of Kubernetes 1.37.1, for the update strategy.
+pub(super) fn default(object: &mut Value) {
+    let strategy = &mut object["spec"]["updateStrategy"];
+    if strategy["type"] == "RollingUpdate"
+        && let Some(fields) = strategy.get_mut("rollingUpdate").and_then(Value::as_object_mut)
+    {
+        fields.entry("partition").or_insert_with(|| 0.into());
+        fields.entry("maxUnavailable").or_insert_with(|| 1.into());
+    }
+}
+
+/// A JSON merge patch.
+fn merge(object: &mut Value, patch: &Value) {
+    let Some(patch) = patch.as_object() else {
+        *object = patch.clone();
+        return;
+    };
+    for (key, value) in patch {
+        if value.is_null() {
+            let fields = object.as_object_mut();
+            fields.map(|fields| fields.remove(key));
+        } else {
+            merge(&mut object[key], value);
         }
     }
 }

@@ -112,7 +112,7 @@ const ROWS: &[Row] = &[
     (
         |cluster| _ = cluster.change(|object| object["metadata"]["annotations"]["big"] = "x".repeat(900 * 1024).into()),
         NONE,
-        "TooLarge: the StatefulSet takes 923413 bytes, but the journal holds 921600",
+        "TooLarge: the StatefulSet takes 923432 bytes, but the journal holds 921600",
     ),
     (
         |cluster| _ = cluster.change(|object| object["spec"]["minReadySeconds"] = 1.into()),
@@ -212,6 +212,16 @@ const ROWS: &[Row] = &[
     ),
     (
         |cluster| cluster.webhook = Some(|object| object["spec"]["updateStrategy"]["type"] = "OnDelete".into()),
+        ALL,
+        "CreateChanges: a webhook changes spec.updateStrategy of a new StatefulSet, so that its Pods would restart",
+    ),
+    (
+        |cluster| {
+            cluster.change(|object| object["spec"]["updateStrategy"] = json!({"type": "RollingUpdate"}));
+            cluster.settle();
+            cluster.webhook =
+                Some(|object| object["spec"]["updateStrategy"]["rollingUpdate"]["maxUnavailable"] = 3.into());
+        },
         ALL,
         "CreateChanges: a webhook changes spec.updateStrategy of a new StatefulSet, so that its Pods would restart",
     ),

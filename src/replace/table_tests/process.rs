@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::api_server::Answer;
+use super::api_server::{self, Answer};
 use super::cluster::Cluster;
 use crate::api::{ReplacementReason, Settings};
 use crate::replace::journal::{Journal, Millis, Stage};
@@ -107,6 +107,7 @@ fn dry_runs(cluster: &Cluster) -> DryRuns {
     if let Some(webhook) = cluster.webhook {
         webhook(&mut created);
     }
+    api_server::default(&mut created);
     let [delete, create] = cluster.denies.map(|why| why.map_or(Ok(()), |why| Err(why.to_owned())));
     DryRuns {
         basis: basis(set),

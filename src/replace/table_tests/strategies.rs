@@ -17,6 +17,16 @@ const AFTER: &str = "RestoreManagers, OwnReport, DeleteJournal, Unmark";
 const ROWS: &[(&str, Change, &str)] = &[
     ("RollingUpdate", |_| {}, "RestoreStrategy, "),
     (
+        "RollingUpdate without its fields, as operators write it",
+        |cluster| _ = cluster.change(|set| set["spec"]["updateStrategy"] = json!({"type": "RollingUpdate"})),
+        "RestoreStrategy, ",
+    ),
+    (
+        "RollingUpdate with another maxUnavailable",
+        |cluster| _ = cluster.change(|set| set["spec"]["updateStrategy"]["rollingUpdate"]["maxUnavailable"] = 2.into()),
+        "RestoreStrategy, ",
+    ),
+    (
         "OnDelete: nothing keeps the Pods, and nothing has to",
         |cluster| _ = cluster.change(|set| set["spec"]["updateStrategy"] = json!({"type": "OnDelete"})),
         "",
