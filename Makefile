@@ -81,7 +81,7 @@ check: lint ## The quick loop: format, lints, unit tests, the admission table
 # The control plane is built in parallel. Together, both parts take little longer than the slower one.
 .PHONY: test
 test: needs-cargo ## All tests, from a clean clone; CI runs this
-	@log=$$(mktemp); $(MAKE) --no-print-directory control-plane gitops-tools >$$log 2>&1 & builder=$$!; \
+	@log=$$(mktemp); $(MAKE) --no-print-directory control-plane engine-programs >$$log 2>&1 & builder=$$!; \
 	  trap 'kill $$builder 2>/dev/null || true; rm -f $$log' EXIT; \
 	  $(MAKE) --no-print-directory check sim wasm-test policy.wasm fuzz; \
 	  wait $$builder || { cat $$log >&2; exit 2; }; \
@@ -112,7 +112,7 @@ mutants: needs-cargo ## Mutate the decisions; a test must fail for each mutation
 	  $(CARGO) mutants --output target $(foreach file,$(FILES),--file '$(file)')
 
 .PHONY: e2e
-e2e: policy.wasm control-plane gitops-tools ## The end-to-end tests against a real control plane, K8S=1.33 or newer
+e2e: policy.wasm control-plane engine-programs ## The end-to-end tests against a real control plane, K8S=1.33 or newer
 	$(LINTED) build --bin claim-rollout
 	$(LINTED) test -p e2e-tests --test e2e
 
@@ -135,9 +135,9 @@ fuzz: needs-cargo ## Fuzz all targets, FUZZ_SECONDS=60 for each
 control-plane: ## Build the control plane of the end-to-end tests (minutes the first time, then cached)
 	e2e-tests/cluster/go/build.sh $(K8S)
 
-.PHONY: gitops-tools
-gitops-tools: ## Build the code of Argo CD and Flux that compares objects (minutes the first time, then cached)
-	for engine in argo-cd flux; do e2e-tests/engines/build.sh $$engine || exit; done
+.PHONY: engine-programs
+engine-programs: ## Build the programs of Argo CD, Flux and the Prometheus operator for the end-to-end tests (minutes the first time, then cached)
+	for engine in argo-cd flux prometheus-operator; do e2e-tests/engines/build.sh $$engine || exit; done
 
 .PHONY: push
 push: policy.wasm ## Push the policy as Kubewarden pulls it, REF=registry.example.com/claim-rollout/policy:v0.1.0

@@ -21,9 +21,19 @@ impl Environment {
 
     /// The same with these settings of the policy.
     pub(crate) async fn with(options: Options, settings: Value) -> anyhow::Result<Self> {
-        let cluster = Cluster::start(options).await?;
+        Self::on(Cluster::start(options).await?, settings).await
+    }
+
+    /// The same on a cluster that runs.
+    pub(crate) async fn on(cluster: Cluster, settings: Value) -> anyhow::Result<Self> {
         let installation = Installation::new(&cluster, settings).await?;
         Self::of(cluster, installation).await
+    }
+
+    /// The same cluster with other settings of the policy.
+    pub(crate) async fn reinstalled(self, settings: Value) -> anyhow::Result<Self> {
+        self.installation.stop().await?;
+        Self::on(self.cluster, settings).await
     }
 
     /// The same with the settings of `deploy/`.

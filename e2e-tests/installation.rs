@@ -184,9 +184,19 @@ impl Controllers {
         self.start(&[&["--settings", settings][..], extra].concat()).await
     }
 
+    /// A name that no controller of this cluster has had.
+    fn name(&self) -> String {
+        loop {
+            let name = format!("controller-{}", self.count.fetch_add(1, Ordering::Relaxed) + 1);
+            if !self.folder.join(format!("{name}.log")).exists() {
+                return name;
+            }
+        }
+    }
+
     /// The same with another kubeconfig.
     pub(crate) async fn start_with(&self, kubeconfig: &Path, extra: &[&str]) -> anyhow::Result<Controller> {
-        let name = format!("controller-{}", self.count.fetch_add(1, Ordering::Relaxed) + 1);
+        let name = self.name();
         let kubeconfig = kubeconfig.to_str().context("a path in UTF-8")?;
         let arguments = [
             &[

@@ -24,6 +24,7 @@ mod installation;
 mod is_installed;
 mod model;
 mod network;
+mod owners;
 mod policy_host;
 mod policy_is_called;
 mod quick_start;

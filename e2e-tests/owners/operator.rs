@@ -1,0 +1,107 @@
+//! The Prometheus operator, with the definitions and the rights that its own project ships.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use anyhow::{Context as _, ensure};
+
+use super::trial::{self, QUIET};
+use crate::cluster::{Cluster, Entry, Process};
+use crate::environment::Environment;
+
+/// The namespace of its account. The audit log has all writes of accounts in this namespace.
+const NAMESPACE: &str = "monitoring";
+/// The user name of the operator.
+pub(super) const USER: &str = "system:serviceaccount:monitoring:prometheus-operator";
+
+/// A running Prometheus operator for all namespaces; dropping it kills it.
+pub(super) struct Operator {
+    program: PathBuf,
+    kubeconfig: PathBuf,
+    process: Process,
+}
+
+impl Operator {
+    /// Installs the operator, and starts it.
+    pub(super) async fn start(cluster: &Cluster) -> anyhow::Result<Self> {
+        let built = build().await?;
+        let program = built.join("operator");
+        done(cluster, &["create", "namespace", NAMESPACE]).await?;
+        done(
+            cluster,
+            &["create", "serviceaccount", "prometheus-operator", "-n", NAMESPACE],
+        )
+        .await?;
+        let crds = built.join("crds");
+        done(cluster, &["create", "-f", crds.to_str().context("a path in UTF-8")?]).await?;
+        let role = built.join("cluster-role.yaml");
+        done(cluster, &["create", "-f", role.to_str().context("a path in UTF-8")?]).await?;
+        let account = format!("--serviceaccount={NAMESPACE}:prometheus-operator");
+        let role = "--clusterrole=prometheus-operator";
+        done(
+            cluster,
+            &["create", "clusterrolebinding", "prometheus-operator", role, &account],
+        )
+        .await?;
+        done(
+            cluster,
+            &["wait", "--for=condition=Established", "--timeout=60s", "crd", "--all"],
+        )
+        .await?;
+        let kubeconfig = cluster.kubeconfig_of(NAMESPACE, "prometheus-operator").await?;
+        let process = run(&program, &kubeconfig, cluster.folder())?;
+        Ok(Self {
+            program,
+            kubeconfig,
+            process,
+        })
+    }
+
+    /// A new process reconciles every Prometheus, as after an upgrade of the operator. It writes no StatefulSet.
+    pub(super) async fn restarts_and_writes_no_set(&mut self, env: &Environment) -> anyhow::Result<()> {
+        self.process.kill()?;
+        let before = trial::writes(&env.cluster).await?.len();
+        self.process = run(&self.program, &self.kubeconfig, env.cluster.folder())?;
+        let all = trial::at_rest(&env.cluster, QUIET, |_| true).await?;
+        let after = &all[before..];
+        println!("a new process: {}", trial::kinds(after));
+        let has_seen = |entry: &Entry| entry.resource == "prometheuses";
+        ensure!(after.iter().any(has_seen), "it reconciles nothing");
+        ensure!(trial::of_sets(after).is_empty(), "{:?}", trial::of_sets(after));
+        Ok(())
+    }
+}
+
+/// Starts the operator with the flags of its shipped Deployment. It reads its kubeconfig from the environment only.
+fn run(program: &Path, kubeconfig: &Path, folder: &Path) -> anyhow::Result<Process> {
+    let arguments = [
+        format!("KUBECONFIG={}", kubeconfig.display()),
+        program.display().to_string(),
+        "--disable-unmanaged-prometheus-configuration=true".to_owned(),
+        "--watch-referenced-objects-in-all-namespaces=true".to_owned(),
+        "--web.listen-address=127.0.0.1:0".to_owned(),
+        "--log-level=debug".to_owned(),
+    ];
+    Process::start("prometheus-operator", Path::new("env"), &arguments, folder)
+}
+
+/// Builds the operator, or finds it in the cache, and returns its folder.
+async fn build() -> anyhow::Result<PathBuf> {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/owners/prometheus-operator/build.sh");
+    let output = tokio::process::Command::new(script)
+        .stderr(Stdio::inherit())
+        .output()
+        .await?;
+    ensure!(
+        output.status.success(),
+        "building the operator failed ({})",
+        output.status
+    );
+    Ok(PathBuf::from(String::from_utf8(output.stdout)?.trim()))
+}
+
+async fn done(cluster: &Cluster, arguments: &[&str]) -> anyhow::Result<()> {
+    let output = cluster.kubectl(arguments, "").await?;
+    ensure!(output.success, "kubectl {}: {}", arguments.join(" "), output.stderr);
+    Ok(())
+}

@@ -1,0 +1,122 @@
+//! `stageOwnedBy` names Prometheus: a larger size is staged, and the controller rolls it out.
+
+use anyhow::{Context as _, ensure};
+use serde_json::{Value, json};
+
+use super::trial::{Before, Monitored, live, of_sets, settings};
+use crate::cluster::eventually;
+use crate::environment::Environment;
+use crate::scenarios::namespace::PATIENCE;
+
+/// The most attempts of the operator at a request that is denied: it waits 5 ms after the first, then twice as long
+/// each time.
+const ATTEMPTS: usize = 20;
+
+pub(super) async fn growth_restarts_no_pod_and_the_operator_rests(env: &Environment) -> anyhow::Result<()> {
+    let web = Monitored::new(env, "owned-staged", &settings(&json!({})), json!({})).await?;
+    web.allow_patches().await?;
+    let before = web.before().await?;
+    web.resize("2Gi").await?;
+    web.until_complete("2Gi").await?;
+    let writes = web.writes_since(&before).await?;
+    before.is_left(&web).await?;
+    ensure!(of_sets(&writes) == [("update", 200)], "{:?}", of_sets(&writes));
+
+    // Another change of the Prometheus: the operator sends all of its templates again.
+    let before = web.before().await?;
+    let label = ["label", "prometheus", "web", "team=blue"];
+    web.ns.done(&label, "").await?;
+    let writes = web.writes_since(&before).await?;
+    before.is_left(&web).await?;
+    ensure!(of_sets(&writes) == [("update", 200)], "{:?}", of_sets(&writes));
+    web.until_complete("2Gi").await
+}
+
+pub(super) async fn growth_without_the_right_is_denied(env: &Environment) -> anyhow::Result<()> {
+    let web = Monitored::new(env, "owned-denied", &settings(&json!({})), json!({})).await?;
+    let before = web.before().await?;
+    web.resize("2Gi").await?;
+    is_denied(&web, &before, "1Gi").await?;
+
+    web.allow_patches().await?;
+    web.ns.done(&["label", "prometheus", "web", "team=blue"], "").await?;
+    web.until_complete("2Gi").await?;
+    before.is_left(&web).await
+}
+
+pub(super) async fn smaller_size_is_denied_and_deletes_nothing(env: &Environment) -> anyhow::Result<()> {
+    let web = Monitored::new(env, "owned-smaller", &settings(&json!({})), json!({})).await?;
+    web.allow_patches().await?;
+    let before = web.before().await?;
+    web.resize("512Mi").await?;
+    is_denied(&web, &before, "1Gi").await?;
+    web.resize("1Gi").await?;
+    before.is_left(&web).await
+}
+
+/// Waits until the operator has tried in vain, and checks that nothing has changed.
+async fn is_denied(web: &Monitored<'_>, before: &Before, size: &str) -> anyhow::Result<()> {
+    let writes = web.writes_since(before).await?;
+    before.is_left(web).await?;
+    let writes = of_sets(&writes);
+    let all = writes.iter().all(|write| *write == ("update", 403));
+    ensure!(all && (1..=ATTEMPTS).contains(&writes.len()), "{writes:?}");
+    let sizes = web.sizes().await?;
+    ensure!(sizes == [size, size], "{sizes:?}");
+    Ok(())
+}
+
+/// The operator copies annotations of the Prometheus to the StatefulSet.
+pub(super) async fn annotated_set_is_replaced_and_restarts_no_pod(env: &Environment) -> anyhow::Result<()> {
+    let annotations = json!({"claim-rollout.io/replace-set": "WhenComplete"});
+    let web = Monitored::new(env, "owned-annotated", &settings(&json!({})), annotations).await?;
+    is_replaced(&web).await
+}
+
+pub(super) async fn set_is_replaced_and_restarts_no_pod(env: &Environment) -> anyhow::Result<()> {
+    let settings = settings(&json!({"defaultReplaceSet": "WhenComplete"}));
+    let web = Monitored::new(env, "owned-replaced", &settings, json!({})).await?;
+    is_replaced(&web).await
+}
+
+/// Grows the volumes, and waits until the StatefulSet is replaced and the operator is at rest.
+async fn is_replaced(web: &Monitored<'_>) -> anyhow::Result<()> {
+    web.allow_patches().await?;
+    let before = web.before().await?;
+    web.resize("2Gi").await?;
+    let mut last = Value::Null;
+    let replaced = eventually("the StatefulSet to be replaced", PATIENCE, async || {
+        last = web.rollout().await?;
+        Ok((last["status"]["replacement"]["phase"] == "Replaced").then_some(()))
+    });
+    let replaced = replaced.await;
+    replaced.with_context(|| format!("{:#}\n{}", last["status"], web.ns.log()))?;
+    let set = web.until_ready().await?;
+    let writes = web.writes_since(&before).await?;
+    let writes = of_sets(&writes);
+    before.keeps_pods(web).await?;
+    ensure!(
+        set["metadata"]["uid"] != before.set["metadata"]["uid"],
+        "the same StatefulSet"
+    );
+    ensure!(live(&set) == "2Gi", "{}", live(&set));
+    let now = web.set().await?;
+    ensure!(
+        now["metadata"]["uid"] == set["metadata"]["uid"],
+        "a further StatefulSet"
+    );
+    for key in ["replicas", "template", "updateStrategy"] {
+        ensure!(
+            now["spec"][key] == before.set["spec"][key],
+            "{key}: {}",
+            now["spec"][key]
+        );
+    }
+    let sizes = web.sizes().await?;
+    ensure!(sizes == ["2Gi", "2Gi"], "{sizes:?}");
+    // Until the new StatefulSet has adopted the Pods, the guard denies what the operator sends.
+    let (first, further) = writes.split_first().context("a write")?;
+    ensure!(*first == ("update", 200) && further.len() <= ATTEMPTS, "{writes:?}");
+    ensure!(!further.iter().any(|(verb, _)| *verb == "delete"), "{writes:?}");
+    Ok(())
+}
