@@ -13,6 +13,7 @@ mod controller;
 mod demo;
 mod doctor;
 mod document;
+mod engines;
 mod environment;
 mod examples;
 mod generated;

@@ -7,11 +7,11 @@ set -euo pipefail
 engine=${1:?usage: build.sh ENGINE}
 cd "$(dirname "$0")/$engine"
 cache=${CLAIM_ROLLOUT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/claim-rollout}
-inputs=$(cat go.mod go.sum ./*/*.go | sha256sum | cut -c1-16)
+inputs=$(find . -type f ! -name '*_test.go' | LC_ALL=C sort | xargs cat | sha256sum | cut -c1-16)
 bin=$cache/engine-$engine-$inputs
 if [ ! -d "$bin" ]; then
   if ! command -v go >/dev/null; then
-    echo "Go is missing: the engine of $engine is built from Go modules. Install Go 1.26 or newer (https://go.dev/dl) and put it on PATH." >&2
+    echo "Go is missing: $engine is built from Go modules. Install Go 1.26 or newer (https://go.dev/dl) and put it on PATH." >&2
     exit 2
   fi
   mkdir -p "$cache"
@@ -20,10 +20,16 @@ if [ ! -d "$bin" ]; then
 fi
 # A folder gets its name only when it is complete, so checking for the name is enough.
 if [ ! -d "$bin" ]; then
-  echo "building the engine of $engine (the first time this takes minutes)" >&2
+  echo "building $engine (the first time this takes minutes)" >&2
+  # Under the lock, every unfinished folder is left over from an interrupted build.
   rm -rf "$cache/.engine-$engine"-*
   work=$(mktemp -d "$cache/.engine-$engine-XXXXXX")
-  CGO_ENABLED=0 go build -trimpath -buildvcs=false -o "$work/" -ldflags "-s -w" ./... >&2
+  export GOWORK=off CGO_ENABLED=0
+  if [ -x make.sh ]; then
+    ./make.sh "$work" >&2
+  else
+    go build -trimpath -buildvcs=false -o "$work/" -ldflags "-s -w" ./... >&2
+  fi
   chmod 755 "$work"
   mv "$work" "$bin"
 fi

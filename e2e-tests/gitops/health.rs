@@ -3,8 +3,8 @@
 use anyhow::ensure;
 
 use super::beside::prepare;
+use super::comparers::status;
 use super::cycle::{in_git, with_image};
-use super::engines::status;
 use super::tools::Sync;
 use crate::environment::Environment;
 

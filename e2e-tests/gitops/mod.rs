@@ -4,8 +4,8 @@
 //! `flux` in their names.
 
 mod beside;
+mod comparers;
 mod cycle;
-mod engines;
 mod health;
 mod others;
 mod paths;

@@ -9,7 +9,7 @@ use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams};
 use kube::core::GroupVersionKind;
 use serde_json::Value;
 
-use super::engines::{ArgoOptions, TEMPLATES, argo_cd, helm_release, kustomization};
+use super::comparers::{ArgoOptions, TEMPLATES, argo_cd, helm_release, kustomization};
 use super::others::{diff_of_inputs, plan};
 use super::paths::{differences, without};
 use crate::scenarios::namespace::TestNamespace;

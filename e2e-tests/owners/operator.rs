@@ -1,12 +1,12 @@
 //! The Prometheus operator, with the definitions and the rights that its own project ships.
 
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 
 use anyhow::{Context as _, ensure};
 
 use super::trial::{self, QUIET};
 use crate::cluster::{Cluster, Entry, Process};
+use crate::engines;
 use crate::environment::Environment;
 
 /// The namespace of its account. The audit log has all writes of accounts in this namespace.
@@ -24,7 +24,7 @@ pub(super) struct Operator {
 impl Operator {
     /// Installs the operator, and starts it.
     pub(super) async fn start(cluster: &Cluster) -> anyhow::Result<Self> {
-        let built = build().await?;
+        let built = engines::build("prometheus-operator").await?;
         let program = built.join("operator");
         done(cluster, &["create", "namespace", NAMESPACE]).await?;
         done(
@@ -83,21 +83,6 @@ fn run(program: &Path, kubeconfig: &Path, folder: &Path) -> anyhow::Result<Proce
         "--log-level=debug".to_owned(),
     ];
     Process::start("prometheus-operator", Path::new("env"), &arguments, folder)
-}
-
-/// Builds the operator, or finds it in the cache, and returns its folder.
-async fn build() -> anyhow::Result<PathBuf> {
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/owners/prometheus-operator/build.sh");
-    let output = tokio::process::Command::new(script)
-        .stderr(Stdio::inherit())
-        .output()
-        .await?;
-    ensure!(
-        output.status.success(),
-        "building the operator failed ({})",
-        output.status
-    );
-    Ok(PathBuf::from(String::from_utf8(output.stdout)?.trim()))
 }
 
 async fn done(cluster: &Cluster, arguments: &[&str]) -> anyhow::Result<()> {

@@ -1,7 +1,7 @@
 //! The comparisons of Argo CD and Flux, by their own code: `e2e-tests/engines`.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
@@ -9,6 +9,7 @@ use tokio::sync::OnceCell;
 
 use super::paths::{at_pointer, differences, without};
 use crate::cluster::Cluster;
+use crate::engines;
 
 /// The templates, for `ignoreDifferences` of Argo CD: an expression for jq.
 pub(super) const TEMPLATES: &str = ".spec.volumeClaimTemplates";
@@ -91,20 +92,11 @@ async fn ask(
     arguments: &[&str],
     input: &Value,
 ) -> anyhow::Result<Value> {
-    let program = built.get_or_try_init(|| build(engine)).await?;
+    let program = built.get_or_try_init(|| engines::build(engine)).await?.join("diff");
     let (program, kubeconfig) = (program.to_string_lossy(), cluster.kubeconfig());
     let kubeconfig = kubeconfig.to_string_lossy();
     let arguments = [arguments, &[&*kubeconfig]].concat();
     let output = cluster.run(&program, &arguments, &[], &input.to_string()).await?;
     ensure!(output.success, "{program} {}: {output:?}", arguments.join(" "));
     serde_json::from_str(&output.stdout).with_context(|| output.stdout.clone())
-}
-
-/// Builds the engine if it is not built yet. Returns its program.
-async fn build(engine: &str) -> anyhow::Result<PathBuf> {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("engines/build.sh");
-    let output = tokio::process::Command::new(script).arg(engine).output().await?;
-    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let folder = String::from_utf8(output.stdout)?;
-    Ok(Path::new(folder.trim()).join("diff"))
 }

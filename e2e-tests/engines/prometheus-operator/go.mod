@@ -1,5 +1,5 @@
 // The Prometheus operator, an operator whose StatefulSets claim-rollout may manage.
-module claim-rollout/e2e/prometheus-operator
+module claim-rollout/engines/prometheus-operator
 
 go 1.26.0
 
