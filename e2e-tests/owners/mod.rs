@@ -21,6 +21,7 @@ scenarios![Environment;
     staged::annotated_set_is_replaced_and_restarts_no_pod,
     staged::growth_restarts_no_pod_and_the_operator_rests,
     staged::growth_without_the_right_is_denied,
+    staged::set_created_by_the_operator_is_as_good,
     staged::set_is_replaced_and_restarts_no_pod,
     staged::smaller_size_is_denied_and_deletes_nothing,
 ];

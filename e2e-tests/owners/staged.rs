@@ -4,8 +4,9 @@ use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
 use super::trial::{Before, Monitored, live, of_sets, settings};
-use crate::cluster::eventually;
+use crate::cluster::{Entry, eventually};
 use crate::environment::Environment;
+use crate::replacing::denying::Denial;
 use crate::scenarios::namespace::PATIENCE;
 
 /// The most attempts of the operator at a request that is denied: it waits 5 ms after the first, then twice as long
@@ -70,17 +71,32 @@ async fn is_denied(web: &Monitored<'_>, before: &Before, size: &str) -> anyhow::
 pub(super) async fn annotated_set_is_replaced_and_restarts_no_pod(env: &Environment) -> anyhow::Result<()> {
     let annotations = json!({"claim-rollout.io/replace-set": "WhenComplete"});
     let web = Monitored::new(env, "owned-annotated", &settings(&json!({})), annotations).await?;
-    is_replaced(&web).await
+    is_replaced(&web).await.map(drop)
 }
 
 pub(super) async fn set_is_replaced_and_restarts_no_pod(env: &Environment) -> anyhow::Result<()> {
     let settings = settings(&json!({"defaultReplaceSet": "WhenComplete"}));
     let web = Monitored::new(env, "owned-replaced", &settings, json!({})).await?;
-    is_replaced(&web).await
+    is_replaced(&web).await.map(drop)
 }
 
-/// Grows the volumes, and waits until the StatefulSet is replaced and the operator is at rest.
-async fn is_replaced(web: &Monitored<'_>) -> anyhow::Result<()> {
+/// The controller is slower than the operator, which creates the StatefulSet as soon as it is absent.
+pub(super) async fn set_created_by_the_operator_is_as_good(env: &Environment) -> anyhow::Result<()> {
+    let settings = settings(&json!({"defaultReplaceSet": "WhenComplete"}));
+    let web = Monitored::new(env, "owned-created", &settings, json!({})).await?;
+    let denial = Denial::of_the_create(&web.ns).await?;
+    let writes = is_replaced(&web).await?;
+    let created = writes
+        .iter()
+        .filter(|entry| (&*entry.verb, entry.code) == ("create", 201));
+    let created = created.filter(|entry| entry.resource == "statefulsets").count();
+    ensure!(created == 1, "the operator created {created} StatefulSets");
+    denial.end(&web.ns).await
+}
+
+/// Grows the volumes, and waits until the StatefulSet is replaced and the operator is at rest. Returns its writes since
+/// then.
+async fn is_replaced(web: &Monitored<'_>) -> anyhow::Result<Vec<Entry>> {
     web.allow_patches().await?;
     let before = web.before().await?;
     web.resize("2Gi").await?;
@@ -93,7 +109,6 @@ async fn is_replaced(web: &Monitored<'_>) -> anyhow::Result<()> {
     replaced.with_context(|| format!("{:#}\n{}", last["status"], web.ns.log()))?;
     let set = web.until_ready().await?;
     let writes = web.writes_since(&before).await?;
-    let writes = of_sets(&writes);
     before.keeps_pods(web).await?;
     ensure!(
         set["metadata"]["uid"] != before.set["metadata"]["uid"],
@@ -115,8 +130,9 @@ async fn is_replaced(web: &Monitored<'_>) -> anyhow::Result<()> {
     let sizes = web.sizes().await?;
     ensure!(sizes == ["2Gi", "2Gi"], "{sizes:?}");
     // Until the new StatefulSet has adopted the Pods, the guard denies what the operator sends.
-    let (first, further) = writes.split_first().context("a write")?;
-    ensure!(*first == ("update", 200) && further.len() <= ATTEMPTS, "{writes:?}");
-    ensure!(!further.iter().any(|(verb, _)| *verb == "delete"), "{writes:?}");
-    Ok(())
+    let of_sets = of_sets(&writes);
+    let (first, further) = of_sets.split_first().context("a write")?;
+    ensure!(*first == ("update", 200) && further.len() <= ATTEMPTS, "{of_sets:?}");
+    ensure!(!further.iter().any(|(verb, _)| *verb == "delete"), "{of_sets:?}");
+    Ok(writes)
 }

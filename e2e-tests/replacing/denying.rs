@@ -11,7 +11,7 @@ use crate::scenarios::namespace::{PATIENCE, TestNamespace, plain_manifest};
 pub(super) const MESSAGE: &str = "somebody protects this namespace";
 
 /// A ValidatingAdmissionPolicy for one namespace. It stays until [`Denial::end`].
-pub(super) struct Denial {
+pub(crate) struct Denial {
     name: String,
 }
 
@@ -78,7 +78,7 @@ impl Denial {
     }
 
     /// Denies the CREATE of the controller, but not its dry runs: the StatefulSet stays absent.
-    pub(super) async fn of_the_create(ns: &TestNamespace<'_>) -> anyhow::Result<Self> {
+    pub(crate) async fn of_the_create(ns: &TestNamespace<'_>) -> anyhow::Result<Self> {
         let condition = format!(
             "request.userInfo.username == '{USER}' && (object.metadata.?name.orValue('') == 'probe' || \
              !request.?dryRun.orValue(false))"
@@ -113,7 +113,7 @@ impl Denial {
     }
 
     /// Removes the policy. The API server notices that a moment later.
-    pub(super) async fn end(self, ns: &TestNamespace<'_>) -> anyhow::Result<()> {
+    pub(crate) async fn end(self, ns: &TestNamespace<'_>) -> anyhow::Result<()> {
         for kind in ["validatingadmissionpolicybinding", "validatingadmissionpolicy"] {
             ns.done(&["delete", kind, &self.name], "").await?;
         }

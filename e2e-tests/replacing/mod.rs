@@ -2,7 +2,7 @@
 //! its own namespace; `SCENARIO=complete cargo test -p e2e-tests --test e2e replacing` runs those with `complete` in their names.
 
 mod complete;
-mod denying;
+pub(crate) mod denying;
 mod foreign;
 mod intruder;
 mod kept;
