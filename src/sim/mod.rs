@@ -24,6 +24,7 @@
 //! | `explore`, `canonical` | all states of a small scope |
 //! | `planted` | known bugs, to check that each is found |
 //! | `coverage`, `log` | coverage, and the log of a run |
+//! | `graph` | all visited states of one of the small models below |
 //! | [`dialogue`] | the model beside a real API server |
 //! | [`recreate`] | `ReCreate`, in a model of its own (S4, L8) |
 //! | [`replace`] | replacing a StatefulSet, in a model of its own (S17, L7) |

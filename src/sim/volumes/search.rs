@@ -1,9 +1,10 @@
 //! All states of each scope, breadth first. S20 is checked in each; L9 on the whole graph: from every state, every Pod
 //! gets the volume without any further action of a user or fault.
 
-use std::collections::HashMap;
+use std::collections::VecDeque;
 use std::fmt;
 
+use super::super::graph::StateGraph;
 use super::decision::{VolumesBug, VolumesDecisions};
 use super::world::{VolumesEvent, VolumesScope, VolumesWorld};
 
@@ -70,68 +71,36 @@ pub(super) fn find(bug: VolumesBug) -> Option<VolumesPath> {
 
 /// Returns the number of states and of transitions.
 fn explore(scope: VolumesScope, decisions: &mut VolumesDecisions) -> Result<(usize, usize), VolumesPath> {
+    let mut graph = StateGraph::new();
     let start = VolumesWorld::start(scope);
-    let mut known = HashMap::from([(start, 0)]);
-    let mut nodes = vec![(start, 0, VolumesEvent::Start)];
-    // Steps without users and faults: from, to.
-    let mut edges: Vec<Vec<usize>> = vec![Vec::new()];
-    let (mut at, mut transitions) = (0, 0);
-    while at < nodes.len() {
-        let (world, ..) = nodes[at];
+    graph.meet(&start, start.is_ended(), (0, VolumesEvent::Start));
+    let path = |events, broken| VolumesPath { scope, events, broken };
+    let mut queue = VecDeque::from([(0, start)]);
+    let mut transitions = 0;
+    while let Some((from, world)) = queue.pop_front() {
         for event in world.events() {
             let mut after = world;
             let broken = after.happen(event, &scope, decisions).or_else(|| after.broken());
             if let Some(broken) = broken {
-                return Err(path(scope, &nodes, at, Some(event), broken));
+                return Err(path(graph.path(from, Some(event)), broken));
             }
             transitions += 1;
-            let to = *known.entry(after).or_insert(nodes.len());
-            if to == nodes.len() {
-                nodes.push((after, at, event));
-                edges.push(Vec::new());
-            }
+            let (to, is_new) = graph.meet(&after, after.is_ended(), (from, event));
             if (after.pauses, after.faults) == (world.pauses, world.faults) {
-                edges[to].push(at);
+                graph.leads(from, to);
             }
-        }
-        at += 1;
-    }
-    let mut ends: Vec<bool> = nodes.iter().map(|(world, ..)| world.is_ended()).collect();
-    let mut stack: Vec<usize> = (0..nodes.len()).filter(|at| ends[*at]).collect();
-    while let Some(at) = stack.pop() {
-        for from in &edges[at] {
-            if !std::mem::replace(&mut ends[*from], true) {
-                stack.push(*from);
+            if is_new {
+                queue.push_back((to, after));
             }
         }
     }
-    match ends.iter().position(|ends| !ends) {
-        None => Ok((nodes.len(), transitions)),
+    match graph.endless() {
+        None => Ok((graph.len(), transitions)),
         Some(at) => Err(path(
-            scope,
-            &nodes,
-            at,
-            None,
+            graph.path(at, None),
             "L9: a Pod does not get the volume from here",
         )),
     }
-}
-
-fn path(
-    scope: VolumesScope,
-    nodes: &[(VolumesWorld, usize, VolumesEvent)],
-    mut at: usize,
-    last: Option<VolumesEvent>,
-    broken: &'static str,
-) -> VolumesPath {
-    let mut events: Vec<VolumesEvent> = last.into_iter().collect();
-    while at != 0 {
-        let (_, parent, event) = nodes[at];
-        events.push(event);
-        at = parent;
-    }
-    events.reverse();
-    VolumesPath { scope, events, broken }
 }
 
 impl fmt::Display for VolumesPath {
