@@ -123,9 +123,12 @@ impl<'a> Pair<'a> {
 
 pub(super) async fn leader_without_renewal_ends_before_its_successor_starts(env: &Environment) -> anyhow::Result<()> {
     let pair = Pair::begin(env, "network-lease-refused").await?;
-    pair.trial.inject(always(Lease, Answer(503, 0)));
-    sleep(DEADLINE / 2).await;
+    // Three PVCs, one after the other: the rollout takes longer than the Lease.
+    let slow = DEADLINE / 2;
+    pair.trial.inject(always(Claim, Late(u64::try_from(slow.as_millis())?)));
     pair.trial.roll_out().await?;
+    pair.trial.until_asked(Claim, 1).await?;
+    pair.trial.inject(always(Lease, Answer(503, 0)));
     pair.until_first_steps_down().await?;
     pair.ends().await
 }
@@ -143,11 +146,11 @@ pub(super) async fn disconnected_leader_is_succeeded_and_its_writes_are_lost(env
 /// A write in progress when the Lease is lost does not arrive while another controller leads.
 pub(super) async fn late_write_is_given_up_with_the_lease(env: &Environment) -> anyhow::Result<()> {
     let pair = Pair::begin(env, "network-lease-late").await?;
-    pair.trial.inject(always(Lease, Unheard));
-    sleep(DEADLINE / 2).await;
     let late = DURATION - Duration::from_secs(1);
     pair.trial.inject(always(Claim, Late(u64::try_from(late.as_millis())?)));
     pair.trial.roll_out().await?;
+    pair.trial.until_asked(Claim, 1).await?;
+    pair.trial.inject(always(Lease, Unheard));
     pair.until_first_steps_down().await?;
     pair.ends().await
 }
