@@ -84,6 +84,7 @@ impl Command {
     /// True iff the document shows what was printed. The output before a line of three dots is ignored. Events may be
     /// in any order, because kubectl sorts them by the second.
     pub(crate) fn shows(&self, printed: &str) -> bool {
+        let printed = &without_logs(printed);
         let Some((_, shown)) = self.shown.split_once("...\n") else {
             return essence(printed) == essence(&self.shown);
         };
@@ -95,6 +96,18 @@ impl Command {
         shown.sort();
         printed == shown
     }
+}
+
+/// The output without the log of client-go in kubectl, such as `I1126 02:15:38.827212 11989 reflector.go:664] ...`: a
+/// watch that ends with `kubectl wait` may log that (client-go 0.37.1, `tools/cache/reflector.go`).
+fn without_logs(printed: &str) -> String {
+    let is_log = |line: &&str| {
+        let (level, rest) = line.split_at_checked(1).unwrap_or_default();
+        let time = rest.split(' ').next().unwrap_or_default();
+        "IWEF".contains(level) && time.len() == 4 && time.parse::<u32>().is_ok() && line.contains(".go:")
+    };
+    let lines = printed.split_inclusive('\n');
+    lines.filter(|line| !is_log(line)).collect()
 }
 
 /// The text under a heading, up to the next heading.
@@ -172,6 +185,8 @@ fn command_is_read_whole_and_output_compared_without_ages() {
     assert_eq!(long.typed, "a \\\n    b");
     assert!(here.shown.is_empty() && silent.shown.is_empty() && silent.typed == "c");
     assert!(long.shows("NAME AGE\nweb 3s\n"));
+    let logged = "I1126 02:15:38.827212   11989 reflector.go:664] \"Warning: watch ended with error\"\n";
+    assert!(long.shows(&format!("{logged}NAME AGE\nweb 3s\n")));
     for other in ["NAME AGE\ndb 3s\n", "NAME AGE\n", "NAME AGE\nweb 3s\nmore\n", ""] {
         assert!(!long.shows(other), "{other:?}");
     }
