@@ -5,6 +5,9 @@ use serde_json::{Value, json};
 use super::case::{Case, update};
 use super::objects::{Object, UID, access, attributes_class, claim, claims, storage_class, web};
 
+/// The account of an operator.
+const OPERATOR: &str = "system:serviceaccount:monitoring:prometheus-operator";
+
 pub(super) fn cases() -> Vec<Case> {
     [obstacles(), no_obstacles(), lookups(), vec![many()], policies(), silence(), together()].into_iter().flatten().collect()
 }
@@ -315,5 +318,10 @@ fn together() -> Vec<Case> {
             .shipped()
             .cluster([claims(), vec![access("alice", false)]].concat())
             .expects("deny 403 who \"cannot patch\""),
+        update("U3", "the answer to an operator names its whole account", &old, &new)
+            .shipped()
+            .by(OPERATOR)
+            .cluster([claims(), vec![access(OPERATOR, false)]].concat())
+            .expects(format!("deny 403 who \"user {OPERATOR} cannot patch\"")),
     ]
 }

@@ -6,7 +6,7 @@ use super::review::Review;
 use super::settings::{Authority, Settings};
 use super::verdict::Denial;
 use crate::templates::UpdatePolicy;
-use crate::templates::show::{cut, shown};
+use crate::templates::show::{cut, shown_name};
 
 /// The longest error of the cluster in a message.
 const MAX_ANSWER: usize = 160;
@@ -86,13 +86,13 @@ pub(super) fn check(
         };
         let slash = if right.subresource.is_empty() { "" } else { "/" };
         let what = format!("{} {}{slash}{}", right.verb, right.resource, right.subresource);
-        let user = shown(question.user);
+        let user = shown_name(question.user);
         let message = match lookups.can_i(&question) {
             Ok(true) => continue,
             Ok(false) => format!(
                 "user {user} cannot {what} in namespace {}, which {} needs; grant that (ClusterRole edit has it), or \
                  set authority: TrustSetEditors in the policy's settings",
-                shown(question.namespace),
+                shown_name(question.namespace),
                 right.needed_by
             ),
             Err(error) => format!(

@@ -5,8 +5,8 @@ use super::diff::{Change, Diff};
 /// The longest value that is not cut.
 const MAX_VALUE: usize = 48;
 
-/// The longest path that is not cut.
-const MAX_FIELD: usize = 128;
+/// The longest name that is not cut. A user who is to get a right must be readable.
+const MAX_NAME: usize = 128;
 
 /// Cuts a text to at most `most` characters. The last one is then an ellipsis.
 #[must_use]
@@ -24,6 +24,12 @@ pub fn shown(value: &str) -> String {
     cut(&printable(value), MAX_VALUE)
 }
 
+/// The name of a field, user or namespace for messages: escaped and cut, but later than a value.
+#[must_use]
+pub fn shown_name(name: &str) -> String {
+    cut(&printable(name), MAX_NAME)
+}
+
 /// The path of a template, for messages.
 #[must_use]
 pub fn path_of(template: &str) -> String {
@@ -33,7 +39,7 @@ pub fn path_of(template: &str) -> String {
 /// The path of a field of a template, for messages.
 #[must_use]
 pub fn path(template: &str, field: &str) -> String {
-    format!("{}.{}", path_of(template), cut(&printable(field), MAX_FIELD))
+    format!("{}.{}", path_of(template), shown_name(field))
 }
 
 /// The text with control characters escaped.
