@@ -228,14 +228,12 @@ impl Context {
     }
 
     /// The requeue delay of a set with nothing left to do, except perhaps to write the target to the history.
-    fn rests(self: &Arc<Self>, set: &SlimSet, plan: &Plan) -> Option<Seconds> {
+    fn rests(&self, set: &SlimSet, plan: &Plan) -> Option<Seconds> {
         let unkept = self.remembered(set, |memory| memory.unkept > 0) == Some(true);
         if unkept {
             return Some(history::PAUSE);
         }
-        let rests = plan.settled.then(|| self.settle(set))?;
-        let due = self.replace_if_due(set);
-        due.into_iter().chain([rests]).min()
+        plan.settled.then(|| self.settle(set))
     }
 
     /// The requeue of a settled set, which may be due for its replacement.
