@@ -39,13 +39,11 @@ pub(super) fn set(set: &Object<'_>) -> Option<SetView> {
 
 /// A Pod to be deleted.
 pub(super) fn pod(pod: &Object<'_>) -> Read<Pod> {
-    let controller = pod.metadata.controller.as_ref();
-    let is_set = |owner: &&OwnerRef<'_>| owner.kind == "StatefulSet" && owner.group() == "apps";
-    let (set_name, set_uid) = match controller {
-        Some(owner) => controller.filter(is_set).map(|_| (&*owner.name, &*owner.uid)),
-        None => pod.metadata.name.rsplit_once('-').map(|(set, _)| (set, "")),
-    }
-    .unwrap_or_default();
+    let (set_name, set_uid) = match &pod.metadata.controller {
+        Some(owner) if owner.kind == "StatefulSet" && owner.group() == "apps" => (&*owner.name, &*owner.uid),
+        Some(_) => ("", ""),
+        None => (pod.metadata.name.rsplit_once('-').map_or("", |(set, _)| set), ""),
+    };
     let mut seen = Pod {
         name: pod.metadata.name.to_string(),
         set_name: set_name.to_owned(),
