@@ -1,5 +1,7 @@
 //! Command lines of users.
 
+use anyhow::{Context as _, ensure};
+
 use super::Cluster;
 
 /// The result of a program.
@@ -19,6 +21,20 @@ impl Cluster {
     /// Runs kubectl as the administrator (or with `--as` as anybody else), with `stdin` as its input.
     pub(crate) async fn kubectl(&self, arguments: &[&str], stdin: &str) -> anyhow::Result<Output> {
         self.run("kubectl", arguments, &[], stdin).await
+    }
+
+    /// Runs kubectl as the administrator, which must succeed.
+    pub(crate) async fn done(&self, arguments: &[&str], stdin: &str) -> anyhow::Result<Output> {
+        let output = self.kubectl(arguments, stdin).await?;
+        ensure!(output.success, "kubectl {}: {}", arguments.join(" "), output.stderr);
+        Ok(output)
+    }
+
+    /// Writes a file for a command line into the folder of the cluster. Returns its path.
+    pub(crate) fn write(&self, file: &str, content: &str) -> anyhow::Result<String> {
+        let path = self.folder().join(file);
+        std::fs::write(&path, content)?;
+        Ok(path.to_str().context("a path in UTF-8")?.to_owned())
     }
 
     /// Runs one of the binaries as the administrator, with `environment` added to the environment of this program.

@@ -83,9 +83,7 @@ impl Environment {
 
     /// Runs kubectl, which must succeed.
     pub(super) async fn done(&self, arguments: &[&str], input: &str) -> anyhow::Result<Output> {
-        let output = self.cluster.kubectl(arguments, input).await?;
-        ensure!(output.success, "kubectl {}: {}", arguments.join(" "), output.stderr);
-        Ok(output)
+        self.cluster.done(arguments, input).await
     }
 
     /// Runs kubectl in [`FAULTS`], which must succeed.

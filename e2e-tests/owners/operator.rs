@@ -26,28 +26,19 @@ impl Operator {
     pub(super) async fn start(cluster: &Cluster) -> anyhow::Result<Self> {
         let built = engines::build("prometheus-operator").await?;
         let program = built.join("operator");
-        done(cluster, &["create", "namespace", NAMESPACE]).await?;
-        done(
-            cluster,
-            &["create", "serviceaccount", "prometheus-operator", "-n", NAMESPACE],
-        )
-        .await?;
-        let crds = built.join("crds");
-        done(cluster, &["create", "-f", crds.to_str().context("a path in UTF-8")?]).await?;
-        let role = built.join("cluster-role.yaml");
-        done(cluster, &["create", "-f", role.to_str().context("a path in UTF-8")?]).await?;
+        let path = |file: &str| anyhow::Ok(built.join(file).to_str().context("a path in UTF-8")?.to_owned());
         let account = format!("--serviceaccount={NAMESPACE}:prometheus-operator");
         let role = "--clusterrole=prometheus-operator";
-        done(
-            cluster,
+        for arguments in [
+            &["create", "namespace", NAMESPACE][..],
+            &["create", "serviceaccount", "prometheus-operator", "-n", NAMESPACE],
+            &["create", "-f", &path("crds")?],
+            &["create", "-f", &path("cluster-role.yaml")?],
             &["create", "clusterrolebinding", "prometheus-operator", role, &account],
-        )
-        .await?;
-        done(
-            cluster,
             &["wait", "--for=condition=Established", "--timeout=60s", "crd", "--all"],
-        )
-        .await?;
+        ] {
+            cluster.done(arguments, "").await?;
+        }
         let kubeconfig = cluster.kubeconfig_of(NAMESPACE, "prometheus-operator").await?;
         let process = run(&program, &kubeconfig, cluster.folder())?;
         Ok(Self {
@@ -83,10 +74,4 @@ fn run(program: &Path, kubeconfig: &Path, folder: &Path) -> anyhow::Result<Proce
         "--log-level=debug".to_owned(),
     ];
     Process::start("prometheus-operator", Path::new("env"), &arguments, folder)
-}
-
-async fn done(cluster: &Cluster, arguments: &[&str]) -> anyhow::Result<()> {
-    let output = cluster.kubectl(arguments, "").await?;
-    ensure!(output.success, "kubectl {}: {}", arguments.join(" "), output.stderr);
-    Ok(())
 }

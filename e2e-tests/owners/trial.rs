@@ -10,6 +10,7 @@ use super::OWNER;
 use super::operator::USER as OPERATOR;
 use crate::cluster::{Cluster, EXPANDABLE, Entry, eventually};
 use crate::environment::Environment;
+use crate::installation::JOURNALS;
 use crate::scenarios::namespace::{PATIENCE, TestNamespace};
 
 /// An operator that has written nothing for this long after a change does not write again and again.
@@ -34,11 +35,8 @@ impl<'a> Monitored<'a> {
         annotations: Value,
     ) -> anyhow::Result<Self> {
         let mut ns = TestNamespace::new(&env.cluster, &env.client, namespace).await?;
-        let file = env.cluster.folder().join(format!("{namespace}.json"));
-        std::fs::write(&file, settings.to_string())?;
-        let file = file.to_str().context("a path in UTF-8")?;
-        let journals = "--lease-namespace=claim-rollout";
-        let arguments = ["--namespace", namespace, journals, "--settings", file];
+        let file = env.cluster.write(&format!("{namespace}.json"), &settings.to_string())?;
+        let arguments = ["--namespace", namespace, JOURNALS, "--settings", &file];
         ns.controller = Some(env.installation.start_controller(&arguments).await?);
         let monitored = Self { ns, annotations };
         monitored.resize("1Gi").await?;

@@ -6,11 +6,8 @@ use serde_json::{Value, json};
 
 use crate::cluster::eventually;
 use crate::environment::Environment;
-use crate::installation::Controller;
+use crate::installation::{Controller, JOURNALS};
 use crate::scenarios::namespace::{PATIENCE, TestNamespace, manifest};
-
-/// The namespace of the journals.
-pub(super) const JOURNALS: &str = "--lease-namespace=claim-rollout";
 
 /// The manifest of a StatefulSet that is to be replaced.
 pub(super) fn replaced(replicas: u32, size: &str) -> String {

@@ -19,7 +19,7 @@ use super::fleet::{CONCURRENCY, Fleet};
 use super::requests::Requests;
 use super::{FLAGS, PATIENCE, target};
 use crate::cluster::{Cluster, Options, eventually};
-use crate::installation::{Controller, Controllers, manifest_applied};
+use crate::installation::{Controller, Controllers, JOURNALS, manifest_applied};
 use crate::scenarios::namespace::STAGED;
 
 /// Below this age a StatefulSet is not replaced.
@@ -74,8 +74,7 @@ impl Stand {
     }
 
     pub(super) async fn start_controller(&self) -> anyhow::Result<Controller> {
-        let journals = "--lease-namespace=claim-rollout";
-        self.controllers.start(&[&FLAGS[..], &[journals]].concat()).await
+        self.controllers.start(&[&FLAGS[..], &[JOURNALS]].concat()).await
     }
 
     async fn sets(&self) -> anyhow::Result<Vec<StatefulSet>> {

@@ -56,9 +56,7 @@ async fn scaled(ns: &TestNamespace<'_>, replicas: usize) -> anyhow::Result<()> {
 pub(super) async fn immutable_fields_are_for_new_claims_only(env: &Environment) -> anyhow::Result<()> {
     let mut ns = TestNamespace::new(&env.cluster, &env.client, FAST).await?;
     ns.make_class(&Driver::default(), true).await?;
-    let file = env.cluster.folder().join("immutable.yaml");
-    std::fs::write(&file, "immutableFields: NewPVCs\n")?;
-    let file = file.to_str().unwrap_or_default().to_owned();
+    let file = env.cluster.write("immutable.yaml", "immutableFields: NewPVCs\n")?;
     ns.start_controller(env, &["--settings", &file]).await?;
     ns.target(&manifest(2, "1Gi")).await?;
     ns.settled().await?;

@@ -44,11 +44,7 @@ async fn prepare<'a>(
 
 /// A file with the settings of the policy in that namespace.
 fn recover(env: &Environment) -> anyhow::Result<String> {
-    let file = env.cluster.folder().join("recover.yaml");
-    std::fs::write(&file, "shrink: Recover\n")?;
-    file.into_os_string()
-        .into_string()
-        .map_err(|_| anyhow::anyhow!("a path in UTF-8"))
+    env.cluster.write("recover.yaml", "shrink: Recover\n")
 }
 
 fn at_most(gib: u64) -> Driver {

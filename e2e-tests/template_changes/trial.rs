@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::cluster::eventually;
 use crate::environment::Environment;
-use crate::installation::{Controller, USER};
+use crate::installation::{Controller, JOURNALS, USER};
 use crate::scenarios::namespace::{PATIENCE, TestNamespace, manifest, text, with_spec};
 
 const SET_CONTROLLER: &str = "system:serviceaccount:kube-system:statefulset-controller";
@@ -48,16 +48,10 @@ pub(super) fn mounting(manifest: &str, name: &str) -> String {
 
 /// Starts a controller for the namespace.
 pub(super) async fn start_controller(env: &Environment, namespace: &str) -> anyhow::Result<Controller> {
-    let file = env.cluster.folder().join(format!("{namespace}.yaml"));
-    std::fs::write(&file, "templateChanges: Allow\n")?;
-    let file = file.to_str().unwrap_or_default();
-    let arguments = [
-        "--namespace",
-        namespace,
-        "--lease-namespace=claim-rollout",
-        "--settings",
-        file,
-    ];
+    let file = env
+        .cluster
+        .write(&format!("{namespace}.yaml"), "templateChanges: Allow\n")?;
+    let arguments = ["--namespace", namespace, JOURNALS, "--settings", &file];
     env.installation.start_controller(&arguments).await
 }
 

@@ -2,11 +2,11 @@
 
 use anyhow::{Context as _, ensure};
 
-use super::super::trial::{JOURNALS, start_controller};
+use super::super::trial::start_controller;
 use super::held::Held;
 use super::{Environment, PATIENCE};
 use crate::cluster::eventually;
-use crate::installation::Controller;
+use crate::installation::{Controller, JOURNALS};
 
 pub(super) async fn two_controllers_at_once_replace_like_one(env: &Environment) -> anyhow::Result<()> {
     let held = Held::prepare(env, "stopped-two").await?;
