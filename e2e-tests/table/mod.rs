@@ -31,6 +31,8 @@ mod invisible;
 #[rustfmt::skip]
 mod mutable;
 #[rustfmt::skip]
+mod handed_over;
+#[rustfmt::skip]
 mod pods;
 #[rustfmt::skip]
 mod quantities;
@@ -78,6 +80,7 @@ fn cases() -> Vec<Case> {
         renames::cases,
         retention::cases,
         mutable::cases,
+        handed_over::cases,
         settings::cases,
         fields::cases,
         quantities::cases,

@@ -5,7 +5,7 @@
 //! | `pass` | the request passes unchanged |
 //! | `mutate templates staged:InPlace` | the live templates stay, the requested ones are staged under this policy |
 //! | `mutate templates staged:InPlace[data=20Gi,logs=5Gi]` | … these templates are staged instead |
-//! | `mutate restored -staged` | the templates of a staged change in the request become the live ones |
+//! | `mutate restored -staged` | the staged templates become the live ones |
 //! | `mutate kept`, `-staged` | the staged change is restored, or removed |
 //! | `phase=Staged`, `-phase`, `ready=…`, `-ready`, `-withdraw` | an annotation is written, or removed |
 //! | `storage=20Gi class=gold label:k=v -label:k annotation:k=v -annotation:k revision` | a PVC is changed |

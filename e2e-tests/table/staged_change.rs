@@ -45,22 +45,19 @@ fn edit(case: &Case, change: &Change<'_>, json: &Value) -> Result<String, String
         None => format!("-{kind}{key}"),
     };
     Ok(match (&*path, &text) {
-        (["spec", "volumeClaimTemplates"], _) if old.is_null() => {
-            let staged = &case.request["object"]["metadata"]["annotations"]["claim-rollout.io/staged"];
-            let staged: Value =
-                serde_json::from_str(staged.as_str().unwrap_or_default()).map_err(|error| error.to_string())?;
+        (["spec", "volumeClaimTemplates"], _) => {
+            let before = old["spec"].get("volumeClaimTemplates");
+            if before.is_some() && change.after == before {
+                return Ok("templates".to_owned());
+            }
+            let of = if old.is_null() { &case.request["object"] } else { old };
+            let staged = of["metadata"]["annotations"]["claim-rollout.io/staged"].as_str();
+            let staged: Value = serde_json::from_str(staged.unwrap_or_default()).map_err(|error| error.to_string())?;
             ensure(
                 change.after == staged.get("templates"),
-                "the templates are those that came staged",
+                "the templates are the old ones or the staged ones",
             )?;
             "restored".to_owned()
-        }
-        (["spec", "volumeClaimTemplates"], _) => {
-            ensure(
-                change.after == old["spec"].get("volumeClaimTemplates"),
-                "the old templates are put back",
-            )?;
-            "templates".to_owned()
         }
         (["metadata", "annotations", "claim-rollout.io/staged"], Some(text)) => staged(case, text, json)?,
         (["metadata", "annotations", "claim-rollout.io/staged"], None) => "-staged".to_owned(),

@@ -18,6 +18,7 @@
 //! | G1 | the StatefulSet controller deletes a Pod | denied until its claims are ready: the [gate](crate::gate) |
 //! | R1 | the retention policy (KEP-1847) would delete claims | a warning or a denial names them |
 //! | K1 | a StatefulSet of OpenKruise | as U3, but nothing is staged |
+//! | H1 | UPDATE, `spec.volumeClaimUpdatePolicy` is `InPlace` | Kubernetes updates the claims (KEP-4650): as N1, and the staged templates become the live ones: [`handed_over`] |
 //! | N1 | `mode: ValidateOnly` | as U3, but allowed changes pass; writing annotations that only the policy may write is denied |
 
 use super::create::create;
@@ -28,7 +29,7 @@ use super::review::{About, Object, Operation, Review};
 use super::settings::{Mode, Settings};
 use super::update::{self, Update};
 use super::verdict::{Denial, Verdict};
-use super::{gate, new_claims, ours, retention, user_keys, validate};
+use super::{gate, handed_over, new_claims, ours, retention, user_keys, validate};
 
 /// Returns the verdict on a request.
 ///
@@ -78,7 +79,7 @@ fn decide(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -
     }
 }
 
-/// Rows U0 to U5, N1 and R1.
+/// Rows U0 to U5, H1, N1 and R1.
 fn update(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -> Result<Verdict, Denial> {
     let [old, new] = both(review)?;
     if is_by_controller(review, settings) {
@@ -91,6 +92,7 @@ fn update(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -
     let warnings = retention::update(review, settings, [old, new], lookups)?;
     let verdict = match settings.mode {
         Mode::ValidateOnly => validate::update(review, settings, [old, new], lookups)?,
+        Mode::Stage if handed_over::is_on(old, new) => handed_over::update(review, settings, [old, new], lookups)?,
         Mode::Stage => Update {
             review,
             settings,

@@ -12,7 +12,7 @@ use super::stage;
 use super::verdict::{Denial, Remarks, Verdict};
 use super::{authority, checks, ours, user_keys};
 use crate::json::Error;
-use crate::templates::{Change, Diff, UpdatePolicy};
+use crate::templates::{Change, ClaimTemplate, Diff, Rules, UpdatePolicy};
 
 /// The strategy of OpenKruise under which claims follow their templates.
 const ON_POD_ROLLING_UPDATE: &str = "OnPodRollingUpdate";
@@ -27,7 +27,8 @@ pub(super) fn update(
     ours::restore_annotations(settings, Some(old), new, &|key, _| ours::OURS.contains(&key))?;
     user_keys::check(Some(old), new, settings)?;
     user_keys::check_authority(review, Some(old), new, settings, lookups)?;
-    judge(review, settings, [old, new], lookups).map(|(_, remarks)| Verdict::Pass(remarks))
+    let rules = settings.rules(UpdatePolicy::InPlace);
+    judge(review, (settings, &rules), [old, new], None, lookups).map(|(_, remarks)| Verdict::Pass(remarks))
 }
 
 /// Row K1: unknown values of user keys are denied.
@@ -58,7 +59,8 @@ pub(super) fn update_of_kruise(
     if !follows {
         return Ok(Verdict::PASS);
     }
-    let (diff, mut remarks) = judge(review, settings, [old, new], lookups)?;
+    let rules = settings.rules(UpdatePolicy::InPlace);
+    let (diff, mut remarks) = judge(review, (settings, &rules), [old, new], None, lookups)?;
     let is_size = |change: &Change| matches!(change, Change::Storage { .. });
     let not_applied = diff
         .changed
@@ -71,14 +73,16 @@ pub(super) fn update_of_kruise(
     Ok(Verdict::Pass(remarks))
 }
 
-fn judge(
+/// Judges a change that existing claims follow in place: to the templates `asked`, else to those of the request.
+pub(super) fn judge(
     review: &Review<'_>,
-    settings: &Settings,
+    (settings, rules): (&Settings, &Rules<'_>),
     [old, new]: [&Object<'_>; 2],
+    asked: Option<Vec<ClaimTemplate>>,
     lookups: &mut dyn Lookups,
 ) -> Result<(Diff, Remarks), Denial> {
     let mut remarks = Remarks::default();
-    if old.templates() == new.templates() {
+    if asked.is_none() && old.templates() == new.templates() {
         return Ok((Diff::default(), remarks));
     }
     let live = read_templates(old, "oldObject")?;
@@ -90,10 +94,10 @@ fn judge(
         policy: UpdatePolicy::InPlace,
         current: &live,
         live: &live,
-        asked: read_templates(new, "object")?,
+        asked: asked.map_or_else(|| read_templates(new, "object"), Ok)?,
     };
     let diff = Diff::between(change.current, &change.asked);
-    stage::judge(&change, &diff, &settings.rules(change.policy))?;
+    stage::judge(&change, &diff, rules)?;
     if !diff.is_empty() {
         authority::check(review, settings, authority::rollout(change.policy), lookups)?;
         remarks.warnings = checks::of(&change, &diff, lookups)?;

@@ -87,6 +87,8 @@ reasons! {
     ProgressDeadlineExceeded: Stalled,
     /// Another controller owns the StatefulSet.
     SetOwned: Stalled,
+    /// Kubernetes updates the PVCs itself: `spec.volumeClaimUpdatePolicy` is `InPlace` (KEP-4650).
+    HandedOver: Stalled,
     /// The setting `mode` is `ValidateOnly`.
     ValidateOnly: Stalled,
     /// The update policy is `ReCreate`, and the setting `allowReCreate` or the flag `--recreate` is missing.

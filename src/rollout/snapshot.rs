@@ -80,6 +80,8 @@ pub struct SetView {
     pub match_labels: Map<String>,
     /// `spec.volumeClaimTemplates`
     pub live: Vec<ClaimTemplate>,
+    /// `spec.volumeClaimUpdatePolicy`, where Kubernetes has the field (KEP-4650).
+    pub native_policy: Option<UpdatePolicy>,
     /// The staged change, if the annotation is valid.
     pub staged: Option<StagedChange>,
     /// Why the annotation with the staged change is invalid.

@@ -70,6 +70,9 @@ impl<'a> Target<'a> {
         if settings.mode == Mode::ValidateOnly {
             return Err(Idle::ValidateOnly);
         }
+        if set.native_policy == Some(UpdatePolicy::InPlace) {
+            return Err(Idle::HandedOver);
+        }
         if let Some(owner) = &set.controller
             && settings.skips_owned_by(owner.group(), &owner.kind)
         {

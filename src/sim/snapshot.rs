@@ -174,6 +174,7 @@ fn set_view(texts: &mut Texts, set: &SetObject) -> SetView {
         first_ordinal: 0,
         match_labels: Map::from_unsorted(vec![("app".to_owned(), SET.to_owned())]).unwrap_or_default(),
         live: texts.names.templates(&spec.live),
+        native_policy: None,
         staged: change,
         unreadable: set.unreadable().map(|change| {
             if change.newer {

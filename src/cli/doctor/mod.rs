@@ -12,6 +12,7 @@
 //! | [`agreement`] | checks that the settings of the policy and of the controller agree |
 //! | [`deployed`] | how it was installed, and the command that restores it |
 //! | [`rights`] | checks the rights of the accounts |
+//! | [`native`] | whether Kubernetes can update PVCs itself |
 //! | [`leader`] | checks the Lease of the controller |
 //! | [`replacing`] | checks replacements of StatefulSets in progress |
 //! | [`bundle`] | writes a support bundle |
@@ -30,6 +31,7 @@ mod finding;
 mod gather;
 mod guard;
 mod leader;
+mod native;
 mod replacing;
 mod rights;
 mod sets;
@@ -146,6 +148,7 @@ fn diagnose(facts: &InstallationFacts) -> Vec<Finding<String>> {
     findings.extend(agreement::judge(&facts.settings));
     findings.extend(leader::judge(facts));
     findings.extend(replacing::judge(facts));
+    findings.extend(native::judge(facts));
     findings.extend(classes::judge(facts));
     findings.extend(sets::judge(facts));
     findings.extend(unread);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::cli::drift::find::DriftSet;
 use crate::cli::drift::find::tests::one;
 use crate::rollout::fixtures::{gi, staged_change, template};
-use crate::templates::{Phase, keys};
+use crate::templates::{Phase, UpdatePolicy, keys};
 
 /// The fault, the finding as `severity subject | found`, and the beginning of its fix.
 pub(super) type Row = (&'static str, fn(&mut DriftSet), &'static str, &'static str);
@@ -43,6 +43,12 @@ pub(super) const ROWS: &[Row] = &[
         },
         "Error storageclass/fixed | false, and PVCs of default/web use it",
         "kubectl patch storageclass/fixed -p '{\"allowVolumeExpansion\":true}'",
+    ),
+    (
+        "a Kubernetes with KEP-4650",
+        |seen| seen.set.native_policy = Some(UpdatePolicy::OnClaimDelete),
+        "Warning statefulsets.apps | spec.volumeClaimUpdatePolicy (KEP-4650)",
+        "hand the StatefulSets over to Kubernetes: set spec.volumeClaimUpdatePolicy: InPlace",
     ),
     (
         "a class without expansion",
