@@ -36,7 +36,8 @@ use super::{gate, handed_over, new_claims, ours, retention, user_keys, validate}
 /// Total and deterministic. It uses `lookups` only in rows that need them, by name and within `maxPVCLookups`.
 ///
 /// # Guarantees
-/// * S14: a request that changes no template and leaves our annotations alone passes, without any edit.
+/// * S14: a request that changes no template and leaves our annotations alone passes, without any edit, unless it hands
+///   the set over (row H1).
 /// * S15: only the semantic difference is staged; a change of a frozen field, a shrink, an added or removed template is
 ///   denied.
 /// * S16: an inconsistent request is denied.
