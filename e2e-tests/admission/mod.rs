@@ -8,6 +8,7 @@ mod gate;
 pub(crate) mod helm;
 mod helm_denied;
 mod invisible;
+mod native;
 mod new_claims;
 mod obstacles;
 mod other_verbs;
@@ -74,6 +75,7 @@ scenarios![Environment;
     helm::chart_version_in_template_is_ignored_if_so_set,
     helm_denied::denied_helm_upgrade_keeps_the_set_even_if_forced,
     invisible::unchanged_templates_same_results_as_without_the_policy,
+    native::field_of_the_kep_is_dropped_and_the_change_is_staged,
     obstacles::claim_that_cannot_follow_is_warned_about_or_denied,
     obstacles::claim_with_another_controller_is_named,
     obstacles::exceeded_quota_is_not_denied_rollout_continues_after_raise,

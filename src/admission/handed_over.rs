@@ -9,18 +9,15 @@ use super::ours::OURS;
 use super::review::{Object, Review};
 use super::settings::Settings;
 use super::verdict::{Denial, Edit, Verdict};
-use super::{authority, message, newer, user_keys, validate};
+use super::{message, newer, user_keys, validate};
 use crate::templates::rules::{Frozen, Shrink};
 use crate::templates::text::write_list;
 use crate::templates::{ClaimTemplate, Rules, StagedChange, UpdatePolicy, keys};
 
 /// True iff Kubernetes updates the claims after the request. A staged change of a newer version cannot be handed over.
 pub(super) fn is_on(old: &Object<'_>, new: &Object<'_>) -> bool {
-    !old.spec.claim_update_policy.is_empty() && is_in_place(new) && !newer::is_on(old)
-}
-
-fn is_in_place(set: &Object<'_>) -> bool {
-    UpdatePolicy::native(&set.spec.claim_update_policy) == UpdatePolicy::InPlace
+    let [before, after] = [old, new].map(|set| &*set.spec.claim_update_policy);
+    !before.is_empty() && UpdatePolicy::native(after) == UpdatePolicy::InPlace && !newer::is_on(old)
 }
 
 /// Judges the change like any other that claims follow in place. A request that leaves the live templates alone gets the
@@ -46,9 +43,6 @@ pub(super) fn update(
     };
     let (diff, mut remarks) = validate::judge(review, (settings, &rules), [old, new], staged, lookups)?;
     let mut edits = Vec::new();
-    if diff.is_empty() && !is_in_place(old) {
-        authority::check(review, settings, authority::rollout(UpdatePolicy::InPlace), lookups)?;
-    }
     if !diff.is_empty() && !text.is_empty() {
         remarks
             .warnings
