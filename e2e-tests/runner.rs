@@ -18,13 +18,16 @@ pub(crate) type Scenario<S> = (
     for<'a> fn(&'a S) -> LocalBoxFuture<'a, anyhow::Result<()>>,
 );
 
-/// The list of scenarios of a cluster.
+/// The list of scenarios of a cluster, `SCENARIOS` unless it has another name.
 macro_rules! scenarios {
-    ($env:ty; $($file:ident :: $name:ident),* $(,)?) => {
-        const SCENARIOS: &[crate::runner::Scenario<$env>] = &[$((
+    ($list:ident: $env:ty; $($file:ident :: $name:ident),* $(,)?) => {
+        const $list: &[crate::runner::Scenario<$env>] = &[$((
             concat!(stringify!($file), "::", stringify!($name)),
             |env| futures::FutureExt::boxed_local($file::$name(env)),
         )),*];
+    };
+    ($env:ty; $($scenarios:tt)*) => {
+        scenarios![SCENARIOS: $env; $($scenarios)*];
     };
 }
 pub(crate) use scenarios;

@@ -3,15 +3,15 @@
 use anyhow::ensure;
 use serde_json::json;
 
-use super::trial::{Monitored, live, of_sets};
-use crate::cluster::eventually;
+use super::prometheus::PROMETHEUS;
+use super::trial::{Owned, live, of_sets};
 use crate::environment::Environment;
 use crate::installation::USER;
-use crate::scenarios::namespace::PATIENCE;
 
 pub(super) async fn growth_restarts_all_pods_and_pvcs_stay(env: &Environment) -> anyhow::Result<()> {
-    let web = Monitored::new(
+    let web = Owned::new(
         env,
+        &PROMETHEUS,
         "owned-skipped",
         &json!({"defaultUpdatePolicy": "InPlace"}),
         json!({}),
@@ -20,22 +20,11 @@ pub(super) async fn growth_restarts_all_pods_and_pvcs_stay(env: &Environment) ->
     web.allow_patches().await?;
     let before = web.before().await?;
     web.resize("2Gi").await?;
-    let created = eventually("another StatefulSet", PATIENCE, async || {
-        let now = web.set().await?;
-        Ok((!now.is_null() && now["metadata"]["uid"] != before.set["metadata"]["uid"]).then_some(()))
-    });
-    created.await?;
-    let set = web.until_ready().await?;
+    let set = web.until_created_anew(&before).await?;
     let writes = web.writes_since(&before).await?;
     ensure!(live(&set) == "2Gi", "{}", live(&set));
-    let sizes = web.sizes().await?;
-    ensure!(sizes == ["1Gi", "1Gi"], "{sizes:?}");
-    let pods = web.ns.pods().await?;
-    ensure!(
-        before.pods.iter().all(|pod| !pods.contains(pod)),
-        "Pods: {pods:?}, before {:?}",
-        before.pods
-    );
+    web.has_sizes("1Gi").await?;
+    before.has_no_pod(&web).await?;
     let writes = of_sets(&writes);
     let (again, further) = writes.split_at(writes.len().min(3));
     ensure!(

@@ -3,7 +3,8 @@
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
-use super::trial::{Before, Monitored, live, of_sets, settings};
+use super::prometheus::PROMETHEUS;
+use super::trial::{Before, Owned, of_sets, settings};
 use crate::cluster::{Entry, eventually};
 use crate::environment::Environment;
 use crate::replacing::denying::Denial;
@@ -14,7 +15,14 @@ use crate::scenarios::namespace::PATIENCE;
 const ATTEMPTS: usize = 20;
 
 pub(super) async fn growth_restarts_no_pod_and_the_operator_rests(env: &Environment) -> anyhow::Result<()> {
-    let web = Monitored::new(env, "owned-staged", &settings(&json!({})), json!({})).await?;
+    let web = Owned::new(
+        env,
+        &PROMETHEUS,
+        "owned-staged",
+        &settings(&PROMETHEUS, &json!({})),
+        json!({}),
+    )
+    .await?;
     web.allow_patches().await?;
     let before = web.before().await?;
     web.resize("2Gi").await?;
@@ -25,8 +33,7 @@ pub(super) async fn growth_restarts_no_pod_and_the_operator_rests(env: &Environm
 
     // Another change of the Prometheus: the operator sends all of its templates again.
     let before = web.before().await?;
-    let label = ["label", "prometheus", "web", "team=blue"];
-    web.ns.done(&label, "").await?;
+    web.touch().await?;
     let writes = web.writes_since(&before).await?;
     before.is_left(&web).await?;
     ensure!(of_sets(&writes) == [("update", 200)], "{:?}", of_sets(&writes));
@@ -34,19 +41,33 @@ pub(super) async fn growth_restarts_no_pod_and_the_operator_rests(env: &Environm
 }
 
 pub(super) async fn growth_without_the_right_is_denied(env: &Environment) -> anyhow::Result<()> {
-    let web = Monitored::new(env, "owned-denied", &settings(&json!({})), json!({})).await?;
+    let web = Owned::new(
+        env,
+        &PROMETHEUS,
+        "owned-denied",
+        &settings(&PROMETHEUS, &json!({})),
+        json!({}),
+    )
+    .await?;
     let before = web.before().await?;
     web.resize("2Gi").await?;
     is_denied(&web, &before, "1Gi").await?;
 
     web.allow_patches().await?;
-    web.ns.done(&["label", "prometheus", "web", "team=blue"], "").await?;
+    web.touch().await?;
     web.until_complete("2Gi").await?;
     before.is_left(&web).await
 }
 
 pub(super) async fn smaller_size_is_denied_and_deletes_nothing(env: &Environment) -> anyhow::Result<()> {
-    let web = Monitored::new(env, "owned-smaller", &settings(&json!({})), json!({})).await?;
+    let web = Owned::new(
+        env,
+        &PROMETHEUS,
+        "owned-smaller",
+        &settings(&PROMETHEUS, &json!({})),
+        json!({}),
+    )
+    .await?;
     web.allow_patches().await?;
     let before = web.before().await?;
     web.resize("512Mi").await?;
@@ -56,34 +77,39 @@ pub(super) async fn smaller_size_is_denied_and_deletes_nothing(env: &Environment
 }
 
 /// Waits until the operator has tried in vain, and checks that nothing has changed.
-async fn is_denied(web: &Monitored<'_>, before: &Before, size: &str) -> anyhow::Result<()> {
+async fn is_denied(web: &Owned<'_>, before: &Before, size: &str) -> anyhow::Result<()> {
     let writes = web.writes_since(before).await?;
     before.is_left(web).await?;
     let writes = of_sets(&writes);
     let all = writes.iter().all(|write| *write == ("update", 403));
     ensure!(all && (1..=ATTEMPTS).contains(&writes.len()), "{writes:?}");
-    let sizes = web.sizes().await?;
-    ensure!(sizes == [size, size], "{sizes:?}");
-    Ok(())
+    web.has_sizes(size).await
 }
 
 /// The operator copies annotations of the Prometheus to the StatefulSet.
 pub(super) async fn annotated_set_is_replaced_and_restarts_no_pod(env: &Environment) -> anyhow::Result<()> {
     let annotations = json!({"claim-rollout.io/replace-set": "WhenComplete"});
-    let web = Monitored::new(env, "owned-annotated", &settings(&json!({})), annotations).await?;
+    let web = Owned::new(
+        env,
+        &PROMETHEUS,
+        "owned-annotated",
+        &settings(&PROMETHEUS, &json!({})),
+        annotations,
+    )
+    .await?;
     is_replaced(&web).await.map(drop)
 }
 
 pub(super) async fn set_is_replaced_and_restarts_no_pod(env: &Environment) -> anyhow::Result<()> {
-    let settings = settings(&json!({"defaultReplaceSet": "WhenComplete"}));
-    let web = Monitored::new(env, "owned-replaced", &settings, json!({})).await?;
+    let settings = settings(&PROMETHEUS, &json!({"defaultReplaceSet": "WhenComplete"}));
+    let web = Owned::new(env, &PROMETHEUS, "owned-replaced", &settings, json!({})).await?;
     is_replaced(&web).await.map(drop)
 }
 
 /// The controller is slower than the operator, which creates the StatefulSet as soon as it is absent.
 pub(super) async fn set_created_by_the_operator_is_as_good(env: &Environment) -> anyhow::Result<()> {
-    let settings = settings(&json!({"defaultReplaceSet": "WhenComplete"}));
-    let web = Monitored::new(env, "owned-created", &settings, json!({})).await?;
+    let settings = settings(&PROMETHEUS, &json!({"defaultReplaceSet": "WhenComplete"}));
+    let web = Owned::new(env, &PROMETHEUS, "owned-created", &settings, json!({})).await?;
     let denial = Denial::of_the_create(&web.ns).await?;
     let writes = is_replaced(&web).await?;
     let created = writes
@@ -96,7 +122,7 @@ pub(super) async fn set_created_by_the_operator_is_as_good(env: &Environment) ->
 
 /// Grows the volumes, and waits until the StatefulSet is replaced and the operator is at rest. Returns its writes since
 /// then.
-async fn is_replaced(web: &Monitored<'_>) -> anyhow::Result<Vec<Entry>> {
+async fn is_replaced(web: &Owned<'_>) -> anyhow::Result<Vec<Entry>> {
     web.allow_patches().await?;
     let before = web.before().await?;
     web.resize("2Gi").await?;
@@ -109,26 +135,12 @@ async fn is_replaced(web: &Monitored<'_>) -> anyhow::Result<Vec<Entry>> {
     replaced.with_context(|| format!("{:#}\n{}", last["status"], web.ns.log()))?;
     let set = web.until_ready().await?;
     let writes = web.writes_since(&before).await?;
-    before.keeps_pods(web).await?;
-    ensure!(
-        set["metadata"]["uid"] != before.set["metadata"]["uid"],
-        "the same StatefulSet"
-    );
-    ensure!(live(&set) == "2Gi", "{}", live(&set));
+    before.is_replaced(web, "2Gi").await?;
     let now = web.set().await?;
     ensure!(
         now["metadata"]["uid"] == set["metadata"]["uid"],
         "a further StatefulSet"
     );
-    for key in ["replicas", "template", "updateStrategy"] {
-        ensure!(
-            now["spec"][key] == before.set["spec"][key],
-            "{key}: {}",
-            now["spec"][key]
-        );
-    }
-    let sizes = web.sizes().await?;
-    ensure!(sizes == ["2Gi", "2Gi"], "{sizes:?}");
     // Until the new StatefulSet has adopted the Pods, the guard denies what the operator sends.
     let of_sets = of_sets(&writes);
     let (first, further) = of_sets.split_first().context("a write")?;

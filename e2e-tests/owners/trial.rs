@@ -1,4 +1,4 @@
-//! A Prometheus with two replicas, its StatefulSet, and the writes of the operator.
+//! The object `web` of an operator, its StatefulSet, and the writes of the operator.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -6,30 +6,28 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
-use super::OWNER;
-use super::operator::USER as OPERATOR;
-use crate::cluster::{Cluster, EXPANDABLE, Entry, eventually};
+use super::operator::Known;
+use crate::cluster::{Cluster, Entry, eventually};
 use crate::environment::Environment;
 use crate::installation::JOURNALS;
-use crate::scenarios::namespace::{PATIENCE, TestNamespace};
+use crate::scenarios::namespace::{PATIENCE, TestNamespace, text};
 
 /// An operator that has written nothing for this long after a change does not write again and again.
 pub(super) const QUIET: Duration = Duration::from_secs(30);
 /// An operator that has written nothing for this long has created everything.
 const CREATED: Duration = Duration::from_secs(5);
-/// The number of replicas.
-const REPLICAS: usize = 2;
-
-/// A namespace with a Prometheus `web`.
-pub(super) struct Monitored<'a> {
+/// A namespace with an object `web` of an operator.
+pub(super) struct Owned<'a> {
     pub(super) ns: TestNamespace<'a>,
+    pub(super) known: &'static Known,
     annotations: Value,
 }
 
-impl<'a> Monitored<'a> {
-    /// Creates a namespace with a Prometheus of 1Gi, all Pods Ready, and a controller with these settings.
+impl<'a> Owned<'a> {
+    /// Creates a namespace with an object of 1Gi, all Pods Ready, and a controller with these settings.
     pub(super) async fn new(
         env: &'a Environment,
+        known: &'static Known,
         namespace: &str,
         settings: &Value,
         annotations: Value,
@@ -38,10 +36,10 @@ impl<'a> Monitored<'a> {
         let file = env.cluster.write(&format!("{namespace}.json"), &settings.to_string())?;
         let arguments = ["--namespace", namespace, JOURNALS, "--settings", &file];
         ns.controller = Some(env.installation.start_controller(&arguments).await?);
-        let monitored = Self { ns, annotations };
-        monitored.resize("1Gi").await?;
-        monitored.until_ready().await?;
-        Ok(monitored)
+        let owned = Self { ns, known, annotations };
+        owned.resize("1Gi").await?;
+        owned.until_ready().await?;
+        Ok(owned)
     }
 
     /// Lets the operator patch PVCs in this namespace.
@@ -54,62 +52,150 @@ impl<'a> Monitored<'a> {
             "--resource=persistentvolumeclaims",
         ];
         self.ns.done(&role, "").await?;
-        let account = "--serviceaccount=monitoring:prometheus-operator";
+        let account = self.known.subject();
         self.ns
-            .done(&["create", "rolebinding", "pvcs", "--role=pvcs", account], "")
+            .done(&["create", "rolebinding", "pvcs", "--role=pvcs", &account], "")
             .await?;
         Ok(())
     }
 
-    /// Applies the Prometheus with this size.
+    /// Applies the object with this size.
     pub(super) async fn resize(&self, size: &str) -> anyhow::Result<()> {
-        let prometheus = json!({
-            "apiVersion": "monitoring.coreos.com/v1", "kind": "Prometheus",
+        let Known {
+            group,
+            version,
+            kind,
+            spec,
+            ..
+        } = self.known;
+        let object = json!({
+            "apiVersion": format!("{group}/{version}"), "kind": kind,
             "metadata": {"name": "web", "annotations": self.annotations},
-            "spec": {
-                "replicas": REPLICAS,
-                "serviceMonitorSelector": {},
-                "storage": {"volumeClaimTemplate": {"spec": {
-                    "storageClassName": EXPANDABLE, "resources": {"requests": {"storage": size}},
-                }}},
-            },
+            "spec": spec(size),
         });
-        self.ns.target(&prometheus.to_string()).await.map(drop)
+        self.ns.target(&object.to_string()).await.map(drop)
+    }
+
+    /// Changes a label of the object, so that the operator reconciles it.
+    pub(super) async fn touch(&self) -> anyhow::Result<()> {
+        let arguments = ["label", self.known.resource, "web", "team=blue"];
+        self.ns.done(&arguments, "").await.map(drop)
+    }
+
+    /// The object of the operator.
+    pub(super) async fn object(&self) -> anyhow::Result<Value> {
+        let Known {
+            group, version, kind, ..
+        } = self.known;
+        let objects = self.ns.all(group, version, kind).await?;
+        Ok(objects.into_iter().next().unwrap_or_default())
     }
 
     /// The StatefulSet, or null.
     pub(super) async fn set(&self) -> anyhow::Result<Value> {
         let sets = self.ns.all("apps", "v1", "StatefulSet").await?;
-        Ok(sets.into_iter().next().unwrap_or_default())
+        Ok(self.of_name(sets).unwrap_or_default())
     }
 
     /// The ClaimRollout, or null.
     pub(super) async fn rollout(&self) -> anyhow::Result<Value> {
         let rollouts = self.ns.all("claim-rollout.io", "v1alpha1", "ClaimRollout").await?;
-        Ok(rollouts.into_iter().next().unwrap_or_default())
+        Ok(self.of_name(rollouts).unwrap_or_default())
     }
 
-    /// The capacities of the PVCs.
-    pub(super) async fn sizes(&self) -> anyhow::Result<Vec<Value>> {
-        let claims = self.ns.claims().await?;
-        Ok(claims
-            .into_iter()
-            .map(|mut claim| claim["status"]["capacity"]["storage"].take())
-            .collect())
+    /// The object with the name of the StatefulSet.
+    fn of_name(&self, objects: Vec<Value>) -> Option<Value> {
+        let mut objects = objects.into_iter();
+        objects.find(|object| object["metadata"]["name"] == self.known.set)
     }
 
-    /// Waits until the StatefulSet controller has nothing left to do, and returns the StatefulSet.
+    /// The objects of the replicas: their names contain the name of the StatefulSet, and the ordinal.
+    fn of_replicas(&self, objects: Vec<Value>) -> Vec<Value> {
+        let part = format!("{}-", self.known.set);
+        let is_ours = |object: &Value| text(&object["metadata"]["name"]).contains(&part);
+        objects.into_iter().filter(is_ours).collect()
+    }
+
+    /// The PVCs.
+    pub(super) async fn claims(&self) -> anyhow::Result<Vec<Value>> {
+        Ok(self.of_replicas(self.ns.claims().await?))
+    }
+
+    /// The uids of the Pods.
+    pub(super) async fn pods(&self) -> anyhow::Result<Vec<Value>> {
+        let pods = self.of_replicas(self.ns.all("", "v1", "Pod").await?);
+        Ok(pods.into_iter().map(|mut pod| pod["metadata"]["uid"].take()).collect())
+    }
+
+    /// Whether all PVCs ask for this size and have this capacity.
+    async fn are_of_size(&self, size: &str) -> anyhow::Result<bool> {
+        let claims = self.claims().await?;
+        let is_such = |claim: &Value| {
+            claim["spec"]["resources"]["requests"]["storage"] == size && claim["status"]["capacity"]["storage"] == size
+        };
+        Ok(claims.len() == self.known.replicas && claims.iter().all(is_such))
+    }
+
+    /// Fails if a PVC has another size.
+    pub(super) async fn has_sizes(&self, size: &str) -> anyhow::Result<()> {
+        let all = self.are_of_size(size).await?;
+        ensure!(all, "not all PVCs are of {size}: {:#?}", self.claims().await?);
+        Ok(())
+    }
+
+    /// Waits until all PVCs have this size.
+    pub(super) async fn until_sizes(&self, size: &str) -> anyhow::Result<()> {
+        let what = format!("the PVCs of {} to be of {size}", self.ns.namespace);
+        let all = eventually(&what, PATIENCE, async || {
+            Ok(self.are_of_size(size).await?.then_some(()))
+        });
+        all.await
+    }
+
+    /// Waits for another StatefulSet than this, and until nothing is left to do.
+    pub(super) async fn until_created_anew(&self, before: &Before) -> anyhow::Result<Value> {
+        let created = eventually("another StatefulSet", PATIENCE, async || {
+            let now = self.set().await?;
+            Ok((!now.is_null() && now["metadata"]["uid"] != before.set["metadata"]["uid"]).then_some(()))
+        });
+        created.await?;
+        self.until_ready().await
+    }
+
+    /// Waits until the StatefulSet controller and the operator have nothing left to do, and returns the StatefulSet.
     pub(super) async fn until_ready(&self) -> anyhow::Result<Value> {
+        let replicas = self.known.replicas;
         let what = format!("the Pods of {}", self.ns.namespace);
         let ready = eventually(&what, PATIENCE, async || {
             let set = self.set().await?;
             let status = &set["status"];
             let current = status["observedGeneration"] == set["metadata"]["generation"];
-            let all = status["readyReplicas"] == REPLICAS && status["updatedReplicas"] == REPLICAS;
+            let all = status["readyReplicas"] == replicas && status["updatedReplicas"] == replicas;
             let stays = set["metadata"]["deletionTimestamp"].is_null();
-            Ok((current && all && stays).then_some(set))
+            let ready = current && all && stays;
+            if ready && self.commands_wait(&set) {
+                self.run_commands().await?;
+                return Ok(None);
+            }
+            let is_done = ready && (self.known.is_done)(&self.object().await?);
+            Ok(is_done.then_some(set))
         });
         ready.await
+    }
+
+    /// Whether the operator wants to run a command in a Pod.
+    fn commands_wait(&self, set: &Value) -> bool {
+        let annotations = &set["metadata"]["annotations"];
+        self.known
+            .command
+            .is_some_and(|command| !annotations[command].is_null())
+    }
+
+    /// No container runs. So this does what the operator does after its command: it removes the annotation.
+    async fn run_commands(&self) -> anyhow::Result<()> {
+        let annotation = format!("{}-", self.known.command.unwrap_or_default());
+        let arguments = ["annotate", "statefulset", self.known.set, &annotation];
+        self.ns.done(&arguments, "").await.map(drop)
     }
 
     /// Waits until the rollout is reported to be complete and the PVCs have this size.
@@ -118,8 +204,7 @@ impl<'a> Monitored<'a> {
         let complete = eventually("the rollout to be complete", PATIENCE, async || {
             last = self.rollout().await?;
             let condition = &last["status"]["conditions"][0];
-            let sizes = self.sizes().await?;
-            Ok((condition["status"] == "True" && sizes == [size; REPLICAS]).then_some(()))
+            Ok((condition["status"] == "True" && self.are_of_size(size).await?).then_some(()))
         });
         complete
             .await
@@ -131,7 +216,7 @@ impl<'a> Monitored<'a> {
         let writes = self.at_rest(CREATED).await?;
         Ok(Before {
             set: self.set().await?,
-            pods: self.ns.pods().await?,
+            pods: self.pods().await?,
             writes: writes.len(),
         })
     }
@@ -152,7 +237,7 @@ impl<'a> Monitored<'a> {
 
     async fn at_rest(&self, quiet: Duration) -> anyhow::Result<Vec<Entry>> {
         let namespace = self.ns.namespace.as_str();
-        at_rest(self.ns.cluster, quiet, |entry| entry.namespace == namespace).await
+        at_rest(self.ns.cluster, self.known, quiet, |entry| entry.namespace == namespace).await
     }
 }
 
@@ -167,7 +252,7 @@ pub(super) struct Before {
 
 impl Before {
     /// Fails if a Pod or the StatefulSet is another one, or the live size has changed.
-    pub(super) async fn is_left(&self, web: &Monitored<'_>) -> anyhow::Result<()> {
+    pub(super) async fn is_left(&self, web: &Owned<'_>) -> anyhow::Result<()> {
         self.keeps_pods(web).await?;
         let now = web.set().await?;
         ensure!(
@@ -178,9 +263,35 @@ impl Before {
         Ok(())
     }
 
+    /// Fails if the StatefulSet is not another one with this size that is otherwise the same, or a Pod is another one.
+    pub(super) async fn is_replaced(&self, web: &Owned<'_>, size: &str) -> anyhow::Result<()> {
+        self.keeps_pods(web).await?;
+        let now = web.set().await?;
+        ensure!(
+            now["metadata"]["uid"] != self.set["metadata"]["uid"],
+            "the same StatefulSet"
+        );
+        ensure!(live(&now) == size, "{}", live(&now));
+        for key in ["replicas", "template", "updateStrategy"] {
+            ensure!(now["spec"][key] == self.set["spec"][key], "{key}: {}", now["spec"][key]);
+        }
+        web.has_sizes(size).await
+    }
+
+    /// Fails if a Pod is the same one.
+    pub(super) async fn has_no_pod(&self, web: &Owned<'_>) -> anyhow::Result<()> {
+        let now = web.pods().await?;
+        ensure!(
+            now.len() == self.pods.len() && self.pods.iter().all(|pod| !now.contains(pod)),
+            "Pods: {now:?}, before {:?}",
+            self.pods
+        );
+        Ok(())
+    }
+
     /// Fails if a Pod is another one.
-    pub(super) async fn keeps_pods(&self, web: &Monitored<'_>) -> anyhow::Result<()> {
-        let now = web.ns.pods().await?;
+    pub(super) async fn keeps_pods(&self, web: &Owned<'_>) -> anyhow::Result<()> {
+        let now = web.pods().await?;
         ensure!(now == self.pods, "Pods: {now:?}, before {:?}", self.pods);
         Ok(())
     }
@@ -192,18 +303,19 @@ pub(super) fn live(set: &Value) -> &Value {
 }
 
 /// The settings with the owner, as the policy and the controllers have them.
-pub(super) fn settings(further: &Value) -> Value {
-    let mut settings = json!({"defaultUpdatePolicy": "InPlace", "stageOwnedBy": [OWNER]});
+pub(super) fn settings(known: &Known, further: &Value) -> Value {
+    let mut settings = json!({"defaultUpdatePolicy": "InPlace", "stageOwnedBy": [known.owner()]});
     for (key, value) in further.as_object().into_iter().flatten() {
         settings[key] = value.clone();
     }
     settings
 }
 
-/// All writes of the operator, to objects of any kind but Events.
-pub(super) async fn writes(cluster: &Cluster) -> anyhow::Result<Vec<Entry>> {
+/// All writes of the operator, to objects of any kind but Events and the Lease by which it leads.
+pub(super) async fn writes(cluster: &Cluster, known: &Known) -> anyhow::Result<Vec<Entry>> {
     let mut entries = cluster.audit().await?;
-    entries.retain(|entry| entry.user == OPERATOR && entry.resource != "events");
+    let user = known.user();
+    entries.retain(|entry| entry.user == user && !["events", "leases"].contains(&entry.resource.as_str()));
     Ok(entries)
 }
 
@@ -211,13 +323,14 @@ pub(super) async fn writes(cluster: &Cluster) -> anyhow::Result<Vec<Entry>> {
 /// writes again and again is never at rest.
 pub(super) async fn at_rest(
     cluster: &Cluster,
+    known: &Known,
     quiet: Duration,
     about: impl Fn(&Entry) -> bool,
 ) -> anyhow::Result<Vec<Entry>> {
     let (mut count, mut since) = (0, Instant::now());
     let mut last = String::new();
     let rest = eventually("the operator to be at rest", PATIENCE + quiet, async || {
-        let mut all = writes(cluster).await?;
+        let mut all = writes(cluster, known).await?;
         all.retain(&about);
         if all.len() > count {
             last = kinds(&all[count..]);
