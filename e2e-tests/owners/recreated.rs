@@ -68,7 +68,8 @@ pub(super) async fn growth_after_a_restart_restarts_pods(env: &Environment) -> a
     writes_nothing(&web).await
 }
 
-/// The PVCs have the size already, so that the operator only updates the StatefulSet.
+/// The PVCs have the size already, so that the operator only updates the StatefulSet. If a user deletes it without its
+/// Pods, the operator creates it again.
 pub(super) async fn size_of_grown_pvcs_fails_with_422(env: &Environment) -> anyhow::Result<()> {
     let web = skipped(env, "recreated-by-hand").await?;
     let before = web.before().await?;
@@ -76,6 +77,10 @@ pub(super) async fn size_of_grown_pvcs_fails_with_422(env: &Environment) -> anyh
     web.resize("2Gi").await?;
     until_failed(&web, "is invalid: spec").await?;
     before.is_left(&web).await?;
+    let delete = ["delete", "statefulset", "web-server", "--cascade=orphan"];
+    web.ns.done(&delete, "").await?;
+    web.until_created_anew(&before).await?;
+    before.is_replaced(&web, "2Gi").await?;
     writes_nothing(&web).await
 }
 
@@ -221,12 +226,16 @@ fn is_not_denied(writes: &[Entry], but: &[u16]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Fails if claim-rollout has ever written an object of the namespace, or an Event on its StatefulSet.
+/// Fails if claim-rollout has ever written an object of the namespace, or an Event on its StatefulSet, or if a request
+/// of anybody was denied there.
 async fn writes_nothing(web: &Owned<'_>) -> anyhow::Result<()> {
     let written = web.ns.writes_of(USER).await?;
     ensure!(written.is_empty(), "the controller wrote {written:?}");
     let events = web.ns.events().await?;
     ensure!(events.is_empty(), "{events:?}");
+    let mut denied = web.ns.cluster.audit().await?;
+    denied.retain(|entry| entry.namespace == web.ns.namespace && entry.code == 403 && entry.subresource != "exec");
+    ensure!(denied.is_empty(), "{denied:?}");
     Ok(())
 }
 
