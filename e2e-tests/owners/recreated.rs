@@ -5,7 +5,7 @@ use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
 use super::rabbitmq::{RABBITMQ, failure};
-use super::trial::{Owned, kinds, live, settings};
+use super::trial::{Before, Owned, kinds, live, settings};
 use crate::cluster::{Entry, eventually};
 use crate::environment::Environment;
 use crate::installation::USER;
@@ -25,7 +25,7 @@ const GROWTH: [(&str, &str, &str); 5] = [
 
 pub(super) async fn growth_restarts_no_pod(env: &Environment) -> anyhow::Result<()> {
     let web = skipped(env, "recreated-skipped").await?;
-    grows(&web).await?;
+    grows(&web, &web.before().await?).await?;
     writes_nothing(&web).await
 }
 
@@ -35,8 +35,9 @@ pub(super) async fn growth_beside_another_set(env: &Environment) -> anyhow::Resu
     web.ns.apply(2, "1Gi").await?;
     let ready = ["rollout", "status", "statefulset/web", "--timeout=120s"];
     web.ns.done(&ready, "").await?;
+    let before = web.before().await?;
     web.ns.apply(2, "2Gi").await?;
-    grows(&web).await?;
+    grows(&web, &before).await?;
     let complete = ["wait", "claimrollout/web", "--for=condition=Ready", "--timeout=120s"];
     web.ns.done(&complete, "").await?;
     let claims = web.ns.claims().await?;
@@ -86,7 +87,7 @@ pub(super) async fn size_of_grown_pvcs_fails_with_422(env: &Environment) -> anyh
 
 pub(super) async fn named_operator_grows_its_volumes(env: &Environment) -> anyhow::Result<()> {
     let web = named(env, "recreated-named", json!({})).await?;
-    grows(&web).await?;
+    grows(&web, &web.before().await?).await?;
     writes_nothing(&web).await
 }
 
@@ -94,7 +95,7 @@ pub(super) async fn named_operator_grows_its_volumes(env: &Environment) -> anyho
 pub(super) async fn named_and_annotated_one_does_too(env: &Environment) -> anyhow::Result<()> {
     let annotations = json!({"claim-rollout.io/replace-set": "WhenComplete"});
     let web = named(env, "recreated-annotated", annotations).await?;
-    grows(&web).await?;
+    grows(&web, &web.before().await?).await?;
     writes_nothing(&web).await
 }
 
@@ -184,12 +185,11 @@ async fn named<'a>(env: &'a Environment, namespace: &str, annotations: Value) ->
 }
 
 /// Grows the volumes, waits until the operator is at rest, and checks all that it wrote.
-async fn grows(web: &Owned<'_>) -> anyhow::Result<()> {
-    let before = web.before().await?;
+async fn grows(web: &Owned<'_>, before: &Before) -> anyhow::Result<()> {
     web.resize("2Gi").await?;
-    let set = web.until_created_anew(&before).await?;
+    let set = web.until_created_anew(before).await?;
     web.until_sizes("2Gi").await?;
-    let writes = web.writes_since(&before).await?;
+    let writes = web.writes_since(before).await?;
     before.is_replaced(web, "2Gi").await?;
     let now = web.set().await?;
     ensure!(
