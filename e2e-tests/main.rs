@@ -25,6 +25,7 @@ mod installation;
 mod is_installed;
 mod model;
 mod network;
+mod openkruise;
 mod owners;
 mod policy_host;
 mod policy_is_called;

@@ -6,7 +6,7 @@ pub(crate) mod denying;
 mod foreign;
 mod intruder;
 mod kept;
-mod refused;
+pub(crate) mod refused;
 mod retained;
 mod stopped;
 mod tools;

@@ -15,13 +15,13 @@ use crate::installation::USER;
 use crate::scenarios::namespace::TestNamespace;
 
 /// A StatefulSet of two replicas that is not replaced.
-struct Refused<'a> {
-    ns: TestNamespace<'a>,
+pub(crate) struct Refused<'a> {
+    pub(crate) ns: TestNamespace<'a>,
     before: Option<Before>,
 }
 
 impl<'a> Refused<'a> {
-    async fn prepare(env: &'a Environment, namespace: &str) -> anyhow::Result<Self> {
+    pub(crate) async fn prepare(env: &'a Environment, namespace: &str) -> anyhow::Result<Self> {
         Ok(Self {
             ns: prepare(env, namespace, 2).await?,
             before: None,
@@ -29,7 +29,7 @@ impl<'a> Refused<'a> {
     }
 
     /// Asks for larger templates, unless that was done before, and waits until the PVCs have followed.
-    async fn roll_out(&mut self) -> anyhow::Result<()> {
+    pub(crate) async fn roll_out(&mut self) -> anyhow::Result<()> {
         self.ns.target(&replaced(2, "2Gi")).await?;
         self.ns.until_complete(2, "2Gi").await?;
         self.ns.settled().await?;
@@ -38,7 +38,7 @@ impl<'a> Refused<'a> {
     }
 
     /// The replacement is refused for this reason with this in the message, and everything is as before.
-    async fn for_reason(&self, reason: &str, message: &str) -> anyhow::Result<()> {
+    pub(crate) async fn for_reason(&self, reason: &str, message: &str) -> anyhow::Result<()> {
         let found = until_reported(&self.ns, "Refused", reason).await?;
         ensure!(found.contains(message), "{reason}: {found}");
         if let Some(before) = &self.before {
@@ -48,7 +48,7 @@ impl<'a> Refused<'a> {
     }
 
     /// The StatefulSet is replaced without anything else that happens.
-    async fn until_replaced(self, before: &Value) -> anyhow::Result<()> {
+    pub(crate) async fn until_replaced(self, before: &Value) -> anyhow::Result<()> {
         until_replaced(&self.ns, before, "2Gi").await?;
         if let Some(before) = &self.before {
             before.keeps_pods_and_claims(&self.ns).await?;
