@@ -18,14 +18,14 @@ pub(super) const DELETING: &str = "OnDelete";
 const NAMESPACE: &str = "kruise-system";
 
 /// A running kruise-manager; dropping it kills it.
-pub(super) struct Manager {
+pub(super) struct KruiseManager {
     program: PathBuf,
     kubeconfig: PathBuf,
     port: u16,
     process: Process,
 }
 
-impl Manager {
+impl KruiseManager {
     /// Installs and starts it, and waits until the API server calls its webhooks.
     pub(super) async fn start(cluster: &Cluster, resizes: bool) -> anyhow::Result<Self> {
         let built = engines::build("openkruise").await?;
@@ -48,9 +48,14 @@ impl Manager {
         Ok(manager)
     }
 
+    /// Kills it. Its webhooks stay registered.
+    pub(super) fn kill(&mut self) -> anyhow::Result<()> {
+        self.process.kill()?;
+        Ok(())
+    }
+
     /// A new process, with or without the feature gate for larger PVCs.
     pub(super) async fn restart(&mut self, cluster: &Cluster, resizes: bool) -> anyhow::Result<()> {
-        self.process.kill()?;
         self.process = run(&self.program, &self.kubeconfig, self.port, resizes, cluster.folder())?;
         self.until_called(cluster).await
     }

@@ -59,7 +59,7 @@ impl<'a> Refused<'a> {
     }
 
     /// Patches the StatefulSet, and returns it with its field managers.
-    async fn patch(&self, patch: &Value) -> anyhow::Result<Value> {
+    pub(crate) async fn patch(&self, patch: &Value) -> anyhow::Result<Value> {
         let sets: Api<StatefulSet> = Api::namespaced(self.ns.client.clone(), &self.ns.namespace);
         let params = PatchParams {
             field_manager: Some("user".to_owned()),
