@@ -17,7 +17,10 @@ pub(super) const ALONE: &str = "kruise-alone";
 const NEVER: &str = "kruise-false";
 /// A namespace with both.
 const TOGETHER: &str = "kruise-judged";
+/// Who denies a request.
+const OPENKRUISE: &str = "OpenKruise";
 const CLAIM_ROLLOUT: &str = "claim-rollout";
+const API_SERVER: &str = "API server";
 /// The columns of each row.
 const COLUMNS: [&str; 3] = [
     "OpenKruise",
@@ -133,14 +136,17 @@ const CREATES: &[NewSet] = &[
         edit: |set| *template(set, 0, "/spec/resources") = json!({}),
         kruise: ACCEPTED,
         both: ACCEPTED,
-        plain: ACCEPTED,
+        plain: (
+            API_SERVER,
+            "spec.volumeClaimTemplates[0].spec.resources[storage]: Required value",
+        ),
     },
     NewSet {
         what: "a size of zero",
         edit: |set| size(set, 0, "0"),
         kruise: ACCEPTED,
         both: ACCEPTED,
-        plain: ACCEPTED,
+        plain: (API_SERVER, "must be greater than zero"),
     },
     NewSet {
         what: "two templates of one name",
@@ -266,9 +272,9 @@ fn dry_run() -> PostParams {
 fn who(answer: &str) -> &'static str {
     match answer {
         "" => "",
-        _ if answer.contains("\"vstatefulset.kb.io\" denied the request: ") => "OpenKruise",
-        _ if answer.contains(" denied the request: claim-rollout: ") => "claim-rollout",
-        _ => "API server",
+        _ if answer.contains("\"vstatefulset.kb.io\" denied the request: ") => OPENKRUISE,
+        _ if answer.contains(" denied the request: claim-rollout: ") => CLAIM_ROLLOUT,
+        _ => API_SERVER,
     }
 }
 
@@ -330,7 +336,7 @@ pub(super) async fn updates(env: &Environment, gate: bool) -> anyhow::Result<()>
             } else {
                 ""
             };
-            let kruise = by("OpenKruise", kruise);
+            let kruise = by(OPENKRUISE, kruise);
             let both = if ours.is_empty() { kruise } else { (CLAIM_ROLLOUT, ours) };
             let name = name(before);
             let found = [
@@ -348,7 +354,9 @@ pub(super) async fn updates(env: &Environment, gate: bool) -> anyhow::Result<()>
 pub(super) async fn creates(env: &Environment) -> anyhow::Result<()> {
     let [alone, together, plain] = columns(env);
     let mut answers = Judgments::default();
-    for row in CREATES {
+    // validateVolumeClaimTemplates in pkg/apis/apps/validation/validation.go: in 1.36, and not in 1.33.
+    let checked = |row: &&NewSet| row.plain.0 != API_SERVER || env.cluster.minor() >= 36;
+    for row in CREATES.iter().filter(checked) {
         let mut found = Vec::new();
         for (sets, manifest) in [
             (&alone, advanced("new", ROLLING, 0, "1Gi")),
