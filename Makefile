@@ -122,6 +122,12 @@ ENGINES = argo-cd flux kube-state-metrics
 engines: ## Run the examples for Argo CD, Flux and kube-state-metrics in the code of these tools (minutes the first time)
 	for engine in $(ENGINES); do (cd e2e-tests/engines/$$engine && go test ./...) || exit; done
 
+.PHONY: upstream
+upstream: policy.wasm control-plane ## Run Kubernetes' own tests of StatefulSets and volumes without claim-rollout and with it, K8S=1.33 or 1.37 (5 minutes, and minutes more the first time)
+	e2e-tests/engines/build.sh kubernetes/$(K8S)
+	$(LINTED) build --bin claim-rollout
+	$(LINTED) test -p e2e-tests --test e2e -- --ignored --nocapture upstream::
+
 .PHONY: scale
 scale: policy.wasm control-plane ## 1,000 StatefulSets at once compared with the bare writes, 1,000 replacements, 10,000 idle ones, 1,000 namespaces, a webhook that is down: 35 minutes on an idle machine
 	$(CARGO) build --profile bench --bin claim-rollout

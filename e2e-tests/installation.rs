@@ -119,6 +119,12 @@ impl Installation {
         self.host.requests(self.registrations[2].policy())
     }
 
+    /// The number of requests of all kinds that the policies got.
+    pub(crate) fn all_requests(&self) -> u64 {
+        let requests = self.registrations.iter().map(|it| self.host.requests(it.policy()));
+        requests.sum()
+    }
+
     /// The module of the policy.
     pub(crate) fn module(&self) -> &Module {
         &self.module

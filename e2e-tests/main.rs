@@ -48,3 +48,4 @@ mod table;
 mod table_alike;
 mod template_changes;
 mod trust;
+mod upstream;
