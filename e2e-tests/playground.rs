@@ -107,7 +107,9 @@ async fn show(minor: String, keep: bool) -> anyhow::Result<()> {
         cluster.stop();
         bail!("interrupted; nothing is left running");
     };
-    picture::write(&drawn)?;
+    if !picture::write(&drawn)? {
+        eprintln!("docs/images/status.svg stays as it was: no replica was drawn while it grew");
+    }
     if keep {
         println!("\nThe cluster is yours; in another shell:\n");
         wait_in(&cluster, "\nCtrl-C ends it.", end).await?;

@@ -36,23 +36,25 @@ pub(crate) async fn drawn(cluster: &Cluster) -> anyhow::Result<String> {
     Ok(output.stdout)
 }
 
-/// Writes the picture of the frame in which one replica is done, one grows, and one waits.
+/// Writes the picture of the middle of the rollout. On a slow machine it may not have been drawn: then the picture stays
+/// as it is, and this returns false.
 #[allow(dead_code, reason = "the playground writes it, a test does not")]
-pub(crate) fn write(drawn: &str) -> anyhow::Result<()> {
-    let frames = drawn.split("\x1b[0J");
-    let is_middle = |frame: &&str| {
-        ["Done", "Expanding", "Pending"]
-            .iter()
-            .all(|state| frame.contains(state))
+pub(crate) fn write(drawn: &str) -> anyhow::Result<bool> {
+    let Some(frame) = middle(drawn) else {
+        return Ok(false);
     };
-    let frame = frames
-        .into_iter()
-        .find(is_middle)
-        .context("expected a frame with three states")?;
     let file = root().join(FILE);
     std::fs::create_dir_all(file.parent().context("a folder")?)?;
     std::fs::write(file, svg(frame))?;
-    Ok(())
+    Ok(true)
+}
+
+/// The first frame in which one replica is done, one grows, and one waits.
+fn middle(drawn: &str) -> Option<&str> {
+    drawn.split("\x1b[0J").find(|frame| {
+        let has = |state: &&str| frame.contains(*state);
+        ["Done", "Expanding", "Pending"].iter().all(has)
+    })
 }
 
 /// The frame as SVG. The colours of the terminal become classes.
@@ -131,4 +133,24 @@ fn svg_shows_each_line_and_colour() {
     );
     assert_eq!(svg.matches("<text ").count(), 3, "{svg}");
     assert!(!svg.contains('\x1b'), "{svg}");
+}
+
+#[test]
+fn middle_is_found_or_absent() {
+    let frame = |states: &[&str]| states.join("\n");
+    let all = frame(&["2 Done", "1 Expanding", "0 Pending"]);
+    let begin = frame(&["2 Applied", "1 Pending", "0 Pending"]);
+    let end = frame(&["2 Done", "1 Done", "0 Expanding"]);
+    for (frames, expected) in [
+        (vec![], None),
+        (vec![&begin, &end], None),
+        (vec![&begin, &all, &end], Some(&all)),
+    ] {
+        let drawn: Vec<&str> = frames.iter().map(|frame| frame.as_str()).collect();
+        assert_eq!(
+            middle(&drawn.join("\x1b[0J")),
+            expected.map(String::as_str),
+            "{frames:?}"
+        );
+    }
 }
