@@ -12,13 +12,13 @@ use crate::scenarios::namespace::{PATIENCE, manifest, with_spec};
 /// The user name of kruise-manager.
 pub(super) const USER: &str = "system:serviceaccount:kruise-system:kruise-manager";
 /// PVCs follow their Pods.
-pub(super) const ROLLING: &str = "OnPodRollingUpdate";
+pub(crate) const ROLLING: &str = "OnPodRollingUpdate";
 /// PVCs get the new templates when they are made anew: the default.
 pub(super) const DELETING: &str = "OnDelete";
 const NAMESPACE: &str = "kruise-system";
 
 /// A running kruise-manager; dropping it kills it.
-pub(super) struct KruiseManager {
+pub(crate) struct KruiseManager {
     program: PathBuf,
     kubeconfig: PathBuf,
     port: u16,
@@ -27,7 +27,7 @@ pub(super) struct KruiseManager {
 
 impl KruiseManager {
     /// Installs and starts it, and waits until the API server calls its webhooks.
-    pub(super) async fn start(cluster: &Cluster, resizes: bool) -> anyhow::Result<Self> {
+    pub(crate) async fn start(cluster: &Cluster, resizes: bool) -> anyhow::Result<Self> {
         let built = engines::build("openkruise").await?;
         let config = built.join("config");
         let config = config.to_str().context("a path in UTF-8")?;
@@ -79,7 +79,7 @@ impl KruiseManager {
 }
 
 /// The manifest of an Advanced StatefulSet. Its Pods have its name as label.
-pub(super) fn advanced(name: &str, strategy: &str, replicas: u32, size: &str) -> String {
+pub(crate) fn advanced(name: &str, strategy: &str, replicas: u32, size: &str) -> String {
     let manifest = manifest(replicas, size)
         .replace("apps/v1", "apps.kruise.io/v1beta1")
         .replace("app: web", &format!("app: {name}"))

@@ -2,7 +2,7 @@
 
 mod beside;
 mod judged;
-mod manager;
+pub(crate) mod manager;
 mod protected;
 
 use crate::cluster::{Cluster, Options};

@@ -5,6 +5,7 @@ mod operator;
 mod prometheus;
 mod rabbitmq;
 mod recreated;
+mod rest;
 mod skipped;
 mod staged;
 mod trial;
