@@ -11,7 +11,7 @@ use super::operator::Operator;
 use super::prometheus::PROMETHEUS;
 use super::rabbitmq::RABBITMQ;
 use super::shipped;
-use super::trial::{Owned, settings};
+use super::trial::{Owned, live, settings};
 use crate::cluster::{Cluster, Entry, Options, eventually};
 use crate::environment::Environment;
 use crate::openkruise::manager::{KruiseManager, ROLLING, advanced};
@@ -86,6 +86,14 @@ async fn grow(env: &Environment) -> anyhow::Result<Vec<TestNamespace<'_>>> {
             until_sizes(ns, replicas, size).await?;
         }
     }
+    // A StatefulSet is replaced when it is a minute old.
+    let replaced = eventually(
+        "the StatefulSet of the Prometheus to be replaced",
+        PATIENCE,
+        async || Ok((live(&monitored.set().await?) == "2Gi").then_some(())),
+    );
+    replaced.await.with_context(|| monitored.ns.log())?;
+    monitored.until_ready().await?;
     until_quiet(&env.cluster).await?;
     Ok(vec![plain, monitored.ns, queue.ns, asts])
 }
