@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::cluster::{Cluster, Options};
 use crate::installation::Installation;
+use crate::policy_host::documents;
 use crate::scenarios::namespace::TestNamespace;
 
 /// A cluster, the policy in it, and a client.
@@ -56,6 +57,14 @@ impl Environment {
         let mut ns = TestNamespace::new(&self.cluster, &self.client, namespace).await?;
         ns.controller = Some(self.installation.start_controller(&["--namespace", namespace]).await?);
         Ok(ns)
+    }
+
+    /// Gives the controllers the rights to replace StatefulSets.
+    pub(crate) async fn allow_replacements(&self) -> anyhow::Result<()> {
+        for right in documents("replace-sets.yaml")? {
+            self.cluster.done(&["apply", "-f", "-"], &right.to_string()).await?;
+        }
+        Ok(())
     }
 
     /// Stops everything after a success.

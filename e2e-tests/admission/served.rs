@@ -7,13 +7,11 @@ use anyhow::ensure;
 use serde_json::{Value, json};
 
 use super::Environment;
-use crate::cluster::eventually;
+use crate::cluster::{STATEFULSET_CONTROLLER, eventually};
 use crate::installation::api_of_policy_server;
 use crate::policy_host::{PolicyHost, Registration, Shipped};
 use crate::scenarios::namespace::TestNamespace;
 
-/// The account of the StatefulSet controller.
-pub(super) const STATEFULSET_CONTROLLER: &str = "system:serviceaccount:kube-system:statefulset-controller";
 /// The most time until the API server calls a new webhook, on a slow and busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 

@@ -1,6 +1,7 @@
 //! The audit log of the API server: who wrote what, and what was stored. A test can count writes exactly, and sort them
 //! in the order in which they took effect.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -94,10 +95,29 @@ impl Entry {
         self.uri.contains("dryRun=All")
     }
 
+    /// What was asked for, and the status of the answer: `update statefulsets/status 200`.
+    pub(crate) fn kind(&self) -> String {
+        let slash = if self.subresource.is_empty() { "" } else { "/" };
+        format!(
+            "{} {}{slash}{} {}",
+            self.verb, self.resource, self.subresource, self.code
+        )
+    }
+
     /// Whether something was stored.
     pub(crate) fn succeeded(&self) -> bool {
         (200..300).contains(&self.code) && !self.dry_run()
     }
+}
+
+/// The numbers of the entries of each kind, as text.
+pub(crate) fn kinds(entries: &[Entry], kind: impl Fn(&Entry) -> String) -> String {
+    let mut counts = BTreeMap::<String, usize>::new();
+    for entry in entries {
+        *counts.entry(kind(entry)).or_default() += 1;
+    }
+    let counts: Vec<String> = counts.iter().map(|(kind, count)| format!("{count} x {kind}")).collect();
+    counts.join(", ")
 }
 
 /// A line of the log, with the fields that the tests need (`audit.k8s.io/v1`).

@@ -44,7 +44,7 @@ use kube::api::{Api, DeleteParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use tempfile::TempDir;
 
-pub(crate) use audit::Entry;
+pub(crate) use audit::{Entry, kinds};
 pub(crate) use certificates::Authority;
 pub(crate) use commands::Output;
 pub(crate) use driver::Driver;
@@ -52,8 +52,8 @@ pub(crate) use objects::{ATTRIBUTES_CLASSES, EXPANDABLE, FIXED, ON_FIRST_USE};
 pub(crate) use options::Options;
 pub(crate) use processes::{Process, Usage, in_foreground};
 pub(crate) use programs::DRIVER;
-pub(crate) use users::{POLICY_SERVER, base64};
-pub(crate) use waiting::eventually;
+pub(crate) use users::{POLICY_SERVER, STATEFULSET_CONTROLLER, base64};
+pub(crate) use waiting::{at_rest, eventually};
 
 use users::{ADMIN, Tokens};
 

@@ -19,6 +19,8 @@ use super::{Cluster, programs};
 pub(super) const ADMIN: &str = "admin";
 /// The user name of the policy: the ServiceAccount that `policy-server-rbac.yaml` binds.
 pub(crate) const POLICY_SERVER: &str = "system:serviceaccount:kubewarden:policy-server";
+/// The user name of the StatefulSet controller.
+pub(crate) const STATEFULSET_CONTROLLER: &str = "system:serviceaccount:kube-system:statefulset-controller";
 /// The group that has all rights.
 const MASTERS: &str = "system:masters";
 

@@ -1,8 +1,10 @@
-//! Waiting for a condition.
+//! Waiting for a condition, and for the end of writes.
 
 use std::time::{Duration, Instant};
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
+
+use super::audit::{Entry, kinds};
 
 /// Polls until there is an answer. If there is none in time, the error names what was missing. An error ends the
 /// waiting at once.
@@ -22,4 +24,26 @@ pub(crate) async fn eventually<T>(
         }
         tokio::time::sleep(PAUSE).await;
     }
+}
+
+/// Waits until there has been no further write for this long, and returns all writes. Who writes again and again is never
+/// at rest: after the limit, the error has the last writes.
+pub(crate) async fn at_rest(
+    what: &str,
+    [quiet, limit]: [Duration; 2],
+    writes: impl AsyncFn() -> anyhow::Result<Vec<Entry>>,
+) -> anyhow::Result<Vec<Entry>> {
+    let (mut count, mut since) = (0, Instant::now());
+    let mut last = String::new();
+    let what = format!("{what} to be at rest");
+    let rest = eventually(&what, limit + quiet, async || {
+        let all = writes().await?;
+        if all.len() > count {
+            last = kinds(&all[count..], Entry::kind);
+            (count, since) = (all.len(), Instant::now());
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        Ok((since.elapsed() >= quiet).then_some(all))
+    });
+    rest.await.with_context(|| format!("the last writes: {last}"))
 }

@@ -1,13 +1,12 @@
 //! An Advanced StatefulSet and an `apps/v1` StatefulSet in one namespace: both grow, each by its own controller.
 
-use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
 use super::manager::{ROLLING, USER as KRUISE, advanced};
-use crate::cluster::{Entry, eventually};
+use crate::cluster::{Entry, at_rest, eventually, kinds};
 use crate::environment::Environment;
 use crate::installation::USER;
 use crate::scenarios::namespace::{PATIENCE, TestNamespace, manifest, with_image};
@@ -21,7 +20,7 @@ pub(super) async fn each_grows_its_own_pvcs_and_no_pod_restarts(env: &Environmen
         ns.target(&set).await?;
     }
     until_both(&ns, "2Gi").await?;
-    let writes = at_rest(&ns).await?;
+    let writes = until_rest(&ns).await?;
     are_apart(&ns.namespace, &writes)?;
     let now = ns.pods().await?;
     ensure!(now == pods, "Pods: {now:?}, before {pods:?}");
@@ -36,7 +35,7 @@ pub(super) async fn each_replaces_its_own_pods_after_their_pvcs(env: &Environmen
     }
     until_both(&ns, "2Gi").await?;
     ns.until_updated(2).await?;
-    let writes = at_rest(&ns).await?;
+    let writes = until_rest(&ns).await?;
     are_apart(&ns.namespace, &writes)?;
     let now = ns.pods().await?;
     ensure!(
@@ -108,24 +107,17 @@ async fn writes(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<Entry>> {
 }
 
 /// Waits until neither controller has written for a while, and returns their writes.
-async fn at_rest(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<Entry>> {
-    let (mut count, mut since) = (0, Instant::now());
-    let mut last = String::new();
-    let rest = eventually("both controllers to be at rest", PATIENCE + QUIET, async || {
-        let all = writes(ns).await?;
-        if all.len() > count {
-            last = kinds(&all[count..]);
-            (count, since) = (all.len(), Instant::now());
-        }
-        tokio::time::sleep(Duration::from_secs(1)).await;
-        Ok((since.elapsed() >= QUIET).then_some(all))
-    });
-    rest.await.with_context(|| format!("the last writes: {last}"))
+async fn until_rest(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<Entry>> {
+    at_rest("both controllers", [QUIET, PATIENCE], async || writes(ns).await).await
 }
 
 /// Neither controller writes to objects of the other, and nothing that either asks for is denied.
 fn are_apart(namespace: &str, writes: &[Entry]) -> anyhow::Result<()> {
-    println!("{namespace}: {}, then none in {} s", kinds(writes), QUIET.as_secs());
+    println!(
+        "{namespace}: {}, then none in {} s",
+        kinds(writes, kind),
+        QUIET.as_secs()
+    );
     for entry in writes {
         let other = if entry.user == KRUISE { "web" } else { "kruise" };
         ensure!(!entry.name.contains(other), "{entry:?}");
@@ -141,21 +133,12 @@ fn are_apart(namespace: &str, writes: &[Entry]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The numbers of the writes by kind, as text.
-fn kinds(writes: &[Entry]) -> String {
-    let mut counts = BTreeMap::<String, usize>::new();
-    for entry in writes {
-        let user = if entry.user == KRUISE {
-            "kruise-manager"
-        } else {
-            "claim-rollout"
-        };
-        let slash = if entry.subresource.is_empty() { "" } else { "/" };
-        let kind = format!("{}{slash}{}", entry.resource, entry.subresource);
-        *counts
-            .entry(format!("{user} {} {kind} {}", entry.verb, entry.code))
-            .or_default() += 1;
-    }
-    let counts: Vec<String> = counts.iter().map(|(kind, count)| format!("{count} x {kind}")).collect();
-    counts.join(", ")
+/// The kind of a write, with its controller.
+fn kind(entry: &Entry) -> String {
+    let user = if entry.user == KRUISE {
+        "kruise-manager"
+    } else {
+        "claim-rollout"
+    };
+    format!("{user} {}", entry.kind())
 }

@@ -8,7 +8,7 @@ mod protected;
 use crate::cluster::{Cluster, Options};
 use crate::environment::Environment;
 use crate::installation::Installation;
-use crate::policy_host::{Shipped, documents};
+use crate::policy_host::Shipped;
 use crate::runner::{Report, scenarios};
 use manager::KruiseManager;
 use protected::Protected;
@@ -34,9 +34,7 @@ async fn openkruise_and_claim_rollout_leave_each_other_alone() -> anyhow::Result
         cluster,
         installation,
     };
-    for right in documents("replace-sets.yaml")? {
-        env.cluster.done(&["apply", "-f", "-"], &right.to_string()).await?;
-    }
+    env.allow_replacements().await?;
     let (protected, ()) = futures::try_join!(Protected::prepare(&env), judged::prepare(&env))?;
     let updates = judged::updates(&env, false);
     report.run_one("judged::updates_without_the_gate", updates).await;

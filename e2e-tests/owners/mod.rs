@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::cluster::{Cluster, Options};
 use crate::environment::Environment;
-use crate::policy_host::{Shipped, documents};
+use crate::policy_host::Shipped;
 use crate::runner::{Report, scenarios};
 use operator::Operator;
 use prometheus::PROMETHEUS;
@@ -50,9 +50,7 @@ async fn storage_of_operators_grows() -> anyhow::Result<()> {
     report.print("the operators run");
 
     let env = Environment::on(cluster, shipped()?).await?;
-    for right in documents("replace-sets.yaml")? {
-        env.cluster.kubectl(&["apply", "-f", "-"], &right.to_string()).await?;
-    }
+    env.allow_replacements().await?;
     report.run(&env, SKIPPED).await;
 
     let mut settings = shipped()?;

@@ -117,9 +117,9 @@ impl Operator {
         self.process.kill()?;
         let before = trial::writes(&env.cluster, self.known).await?.len();
         self.process = run(self.known, &self.program, &self.kubeconfig, env.cluster.folder())?;
-        let all = trial::at_rest(&env.cluster, self.known, QUIET, |_| true).await?;
+        let all = trial::until_rest(&env.cluster, self.known, QUIET, |_| true).await?;
         let after = &all[before..];
-        println!("a new process: {}", trial::kinds(after));
+        println!("a new process: {}", trial::in_numbers(after));
         let has_seen = |entry: &Entry| entry.resource == self.known.resource;
         ensure!(after.iter().any(has_seen), "it reconciles nothing");
         ensure!(trial::of_sets(after).is_empty(), "{:?}", trial::of_sets(after));

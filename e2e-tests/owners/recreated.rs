@@ -5,14 +5,12 @@ use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
 use super::rabbitmq::{RABBITMQ, failure};
-use super::trial::{Before, Owned, kinds, live, settings};
-use crate::cluster::{Entry, eventually};
+use super::trial::{Before, Owned, in_numbers, live};
+use crate::cluster::{Entry, STATEFULSET_CONTROLLER, eventually};
 use crate::environment::Environment;
 use crate::installation::USER;
 use crate::scenarios::namespace::{PATIENCE, STAGED, text};
 
-/// The user name of the StatefulSet controller.
-const STATEFULSET_CONTROLLER: &str = "system:serviceaccount:kube-system:statefulset-controller";
 /// What the operator writes to PVCs and its StatefulSet when the volumes grow, in this order. Then it writes only the
 /// StatefulSet, as it is.
 const GROWTH: [(&str, &str, &str); 5] = [
@@ -24,14 +22,14 @@ const GROWTH: [(&str, &str, &str); 5] = [
 ];
 
 pub(super) async fn growth_restarts_no_pod(env: &Environment) -> anyhow::Result<()> {
-    let web = skipped(env, "recreated-skipped").await?;
+    let web = Owned::skipped(env, &RABBITMQ, "recreated-skipped").await?;
     grows(&web, &web.before().await?).await?;
     writes_nothing(&web).await
 }
 
 /// A user grows another StatefulSet of the namespace at the same time.
 pub(super) async fn growth_beside_another_set(env: &Environment) -> anyhow::Result<()> {
-    let web = skipped(env, "recreated-beside").await?;
+    let web = Owned::skipped(env, &RABBITMQ, "recreated-beside").await?;
     web.ns.apply(2, "1Gi").await?;
     let ready = ["rollout", "status", "statefulset/web", "--timeout=120s"];
     web.ns.done(&ready, "").await?;
@@ -54,7 +52,7 @@ pub(super) async fn growth_beside_another_set(env: &Environment) -> anyhow::Resu
 
 /// The operator creates the StatefulSet without the annotation of `kubectl rollout restart`.
 pub(super) async fn growth_after_a_restart_restarts_pods(env: &Environment) -> anyhow::Result<()> {
-    let web = skipped(env, "recreated-restarted").await?;
+    let web = Owned::skipped(env, &RABBITMQ, "recreated-restarted").await?;
     web.ns
         .done(&["rollout", "restart", "statefulset/web-server"], "")
         .await?;
@@ -72,7 +70,7 @@ pub(super) async fn growth_after_a_restart_restarts_pods(env: &Environment) -> a
 /// The PVCs have the size already, so that the operator only updates the StatefulSet. If a user deletes it without its
 /// Pods, the operator creates it again.
 pub(super) async fn size_of_grown_pvcs_fails_with_422(env: &Environment) -> anyhow::Result<()> {
-    let web = skipped(env, "recreated-by-hand").await?;
+    let web = Owned::skipped(env, &RABBITMQ, "recreated-by-hand").await?;
     let before = web.before().await?;
     grow_by_hand(&web).await?;
     web.resize("2Gi").await?;
@@ -86,7 +84,7 @@ pub(super) async fn size_of_grown_pvcs_fails_with_422(env: &Environment) -> anyh
 }
 
 pub(super) async fn named_operator_grows_its_volumes(env: &Environment) -> anyhow::Result<()> {
-    let web = named(env, "recreated-named", json!({})).await?;
+    let web = Owned::named(env, &RABBITMQ, "recreated-named", json!({})).await?;
     grows(&web, &web.before().await?).await?;
     writes_nothing(&web).await
 }
@@ -94,14 +92,14 @@ pub(super) async fn named_operator_grows_its_volumes(env: &Environment) -> anyho
 /// The operator copies annotations of the RabbitmqCluster to the StatefulSet.
 pub(super) async fn named_and_annotated_one_does_too(env: &Environment) -> anyhow::Result<()> {
     let annotations = json!({"claim-rollout.io/replace-set": "WhenComplete"});
-    let web = named(env, "recreated-annotated", annotations).await?;
+    let web = Owned::named(env, &RABBITMQ, "recreated-annotated", annotations).await?;
     grows(&web, &web.before().await?).await?;
     writes_nothing(&web).await
 }
 
 /// The operator itself allows no smaller size.
 pub(super) async fn smaller_size_changes_nothing(env: &Environment) -> anyhow::Result<()> {
-    let web = named(env, "recreated-smaller", json!({})).await?;
+    let web = Owned::named(env, &RABBITMQ, "recreated-smaller", json!({})).await?;
     let before = web.before().await?;
     web.resize("512Mi").await?;
     until_failed(&web, "shrinking persistent volumes is not supported").await?;
@@ -116,7 +114,7 @@ pub(super) async fn smaller_size_changes_nothing(env: &Environment) -> anyhow::R
 /// The PVCs have the size already, so that the operator only updates the StatefulSet: that change is staged. The
 /// operator owns the PVCs, so the rollout stalls, and the gate keeps the Pods. The next growth ends it.
 pub(super) async fn staged_change_waits_for_owned_pvcs(env: &Environment) -> anyhow::Result<()> {
-    let web = named(env, "recreated-foreign", json!({})).await?;
+    let web = Owned::named(env, &RABBITMQ, "recreated-foreign", json!({})).await?;
     let before = web.before().await?;
     grow_by_hand(&web).await?;
     web.resize("2Gi").await?;
@@ -173,17 +171,6 @@ fn is_staged(set: &Value) -> bool {
     !set["metadata"]["annotations"][STAGED].is_null()
 }
 
-/// A RabbitmqCluster under the default settings.
-async fn skipped<'a>(env: &'a Environment, namespace: &str) -> anyhow::Result<Owned<'a>> {
-    let settings = json!({"defaultUpdatePolicy": "InPlace"});
-    Owned::new(env, &RABBITMQ, namespace, &settings, json!({})).await
-}
-
-/// A RabbitmqCluster that `stageOwnedBy` names.
-async fn named<'a>(env: &'a Environment, namespace: &str, annotations: Value) -> anyhow::Result<Owned<'a>> {
-    Owned::new(env, &RABBITMQ, namespace, &settings(&RABBITMQ, &json!({})), annotations).await
-}
-
 /// Grows the volumes, waits until the operator is at rest, and checks all that it wrote.
 async fn grows(web: &Owned<'_>, before: &Before) -> anyhow::Result<()> {
     web.resize("2Gi").await?;
@@ -222,7 +209,7 @@ fn is_not_denied(writes: &[Entry], but: &[u16]) -> anyhow::Result<()> {
         entry.subresource != "exec" && ![200, 201, 404, 409].contains(&entry.code) && !but.contains(&entry.code)
     };
     let failed: Vec<Entry> = writes.iter().filter(fails).cloned().collect();
-    ensure!(failed.is_empty(), "{}", kinds(&failed));
+    ensure!(failed.is_empty(), "{}", in_numbers(&failed));
     Ok(())
 }
 

@@ -1,6 +1,5 @@
 //! A cluster with OpenKruise and all operators, in which every volume has grown: nobody has anything left to do.
 
-use std::collections::BTreeMap;
 use std::env;
 use std::time::{Duration, Instant};
 
@@ -12,19 +11,15 @@ use super::prometheus::PROMETHEUS;
 use super::rabbitmq::RABBITMQ;
 use super::shipped;
 use super::trial::{Owned, live, settings};
-use crate::cluster::{Cluster, Entry, Options, eventually};
+use crate::cluster::{Cluster, Entry, Options, POLICY_SERVER, at_rest, eventually, kinds};
 use crate::environment::Environment;
 use crate::openkruise::manager::{KruiseManager, ROLLING, advanced};
-use crate::policy_host::documents;
 use crate::scenarios::namespace::{PATIENCE, TestNamespace, manifest};
 
 /// The seconds without a write that the test asks for, and the variable with another number of them.
 const AT_REST: (&str, u64) = ("REST_SECONDS", 30);
 /// The accounts of claim-rollout: the controller and the policy.
-const OURS: [&str; 2] = [
-    "system:serviceaccount:claim-rollout:",
-    "system:serviceaccount:kubewarden:policy-server",
-];
+const OURS: [&str; 2] = ["system:serviceaccount:claim-rollout:", POLICY_SERVER];
 
 /// `REST_SECONDS=3600 cargo test -p e2e-tests --test e2e rest` waits for an hour.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -36,9 +31,7 @@ async fn claim_rollout_at_rest_writes_nothing() -> anyhow::Result<()> {
     let mut of_policy = shipped()?;
     of_policy["stageOwnedBy"] = json!([PROMETHEUS.owner()]);
     let env = Environment::on(cluster, of_policy).await?;
-    for right in documents("replace-sets.yaml")? {
-        env.cluster.done(&["apply", "-f", "-"], &right.to_string()).await?;
-    }
+    env.allow_replacements().await?;
     let namespaces = grow(&env).await?;
     let ended = env.cluster.audit().await?.len();
     let seconds = match env::var(AT_REST.0) {
@@ -48,13 +41,11 @@ async fn claim_rollout_at_rest_writes_nothing() -> anyhow::Result<()> {
     let since = Instant::now();
     tokio::time::sleep(Duration::from_secs(seconds)).await;
     let written = env.cluster.audit().await?.split_off(ended);
-    let ours = |entry: &&Entry| !entry.is_read() && OURS.iter().any(|user| entry.user.starts_with(user));
+    let ours = |entry: &&Entry| OURS.iter().any(|user| entry.user.starts_with(user));
     let ours: Vec<&Entry> = written.iter().filter(ours).collect();
-    println!(
-        "all writes in {:.0} s: {:?}",
-        since.elapsed().as_secs_f64(),
-        by_user(&written)
-    );
+    let kind = |entry: &Entry| format!("{} {}", entry.user, entry.resource);
+    let seconds = since.elapsed().as_secs();
+    println!("all writes in {seconds} s: {}", kinds(&written, kind));
     ensure!(ours.is_empty(), "{ours:?}");
     // Those that are at rest still run.
     let [plain, ..] = &namespaces[..] else { return Ok(()) };
@@ -94,7 +85,12 @@ async fn grow(env: &Environment) -> anyhow::Result<Vec<TestNamespace<'_>>> {
     );
     replaced.await.with_context(|| monitored.ns.log())?;
     monitored.until_ready().await?;
-    until_quiet(&env.cluster).await?;
+    let written = async || {
+        let mut all = env.cluster.audit().await?;
+        all.retain(|entry| entry.resource != "leases");
+        Ok(all)
+    };
+    at_rest("everybody", [Duration::from_secs(10), PATIENCE], written).await?;
     Ok(vec![plain, monitored.ns, queue.ns, asts])
 }
 
@@ -108,31 +104,4 @@ async fn until_sizes(ns: &TestNamespace<'_>, replicas: usize, size: &str) -> any
         Ok((claims.len() == replicas && all).then_some(()))
     });
     grown.await.with_context(|| ns.log())
-}
-
-/// Waits until nothing but Leases has been written for ten seconds.
-async fn until_quiet(cluster: &Cluster) -> anyhow::Result<()> {
-    let (mut count, mut since) = (0, Instant::now());
-    eventually("everybody to be at rest", PATIENCE, async || {
-        let all = cluster.audit().await?;
-        let now = all
-            .iter()
-            .filter(|entry| !entry.is_read() && entry.resource != "leases")
-            .count();
-        if now > count {
-            (count, since) = (now, Instant::now());
-        }
-        tokio::time::sleep(Duration::from_secs(1)).await;
-        Ok((since.elapsed() >= Duration::from_secs(10)).then_some(()))
-    })
-    .await
-}
-
-/// The numbers of writes of each user.
-fn by_user(written: &[Entry]) -> BTreeMap<String, usize> {
-    let mut counts = BTreeMap::new();
-    for entry in written.iter().filter(|entry| !entry.is_read()) {
-        *counts.entry(format!("{} {}", entry.user, entry.resource)).or_default() += 1;
-    }
-    counts
 }

@@ -1,7 +1,6 @@
 //! `ownedSets: Skip`: claim-rollout does nothing, and the operator does what it does without claim-rollout.
 
 use anyhow::ensure;
-use serde_json::json;
 
 use super::prometheus::PROMETHEUS;
 use super::trial::{Owned, live, of_sets};
@@ -9,14 +8,7 @@ use crate::environment::Environment;
 use crate::installation::USER;
 
 pub(super) async fn growth_restarts_all_pods_and_pvcs_stay(env: &Environment) -> anyhow::Result<()> {
-    let web = Owned::new(
-        env,
-        &PROMETHEUS,
-        "owned-skipped",
-        &json!({"defaultUpdatePolicy": "InPlace"}),
-        json!({}),
-    )
-    .await?;
+    let web = Owned::skipped(env, &PROMETHEUS, "owned-skipped").await?;
     web.allow_patches().await?;
     let before = web.before().await?;
     web.resize("2Gi").await?;

@@ -15,14 +15,7 @@ use crate::scenarios::namespace::PATIENCE;
 const ATTEMPTS: usize = 20;
 
 pub(super) async fn growth_restarts_no_pod_and_the_operator_rests(env: &Environment) -> anyhow::Result<()> {
-    let web = Owned::new(
-        env,
-        &PROMETHEUS,
-        "owned-staged",
-        &settings(&PROMETHEUS, &json!({})),
-        json!({}),
-    )
-    .await?;
+    let web = Owned::named(env, &PROMETHEUS, "owned-staged", json!({})).await?;
     web.allow_patches().await?;
     let before = web.before().await?;
     web.resize("2Gi").await?;
@@ -41,14 +34,7 @@ pub(super) async fn growth_restarts_no_pod_and_the_operator_rests(env: &Environm
 }
 
 pub(super) async fn growth_without_the_right_is_denied(env: &Environment) -> anyhow::Result<()> {
-    let web = Owned::new(
-        env,
-        &PROMETHEUS,
-        "owned-denied",
-        &settings(&PROMETHEUS, &json!({})),
-        json!({}),
-    )
-    .await?;
+    let web = Owned::named(env, &PROMETHEUS, "owned-denied", json!({})).await?;
     let before = web.before().await?;
     web.resize("2Gi").await?;
     is_denied(&web, &before, "1Gi").await?;
@@ -60,14 +46,7 @@ pub(super) async fn growth_without_the_right_is_denied(env: &Environment) -> any
 }
 
 pub(super) async fn smaller_size_is_denied_and_deletes_nothing(env: &Environment) -> anyhow::Result<()> {
-    let web = Owned::new(
-        env,
-        &PROMETHEUS,
-        "owned-smaller",
-        &settings(&PROMETHEUS, &json!({})),
-        json!({}),
-    )
-    .await?;
+    let web = Owned::named(env, &PROMETHEUS, "owned-smaller", json!({})).await?;
     web.allow_patches().await?;
     let before = web.before().await?;
     web.resize("512Mi").await?;
@@ -89,14 +68,7 @@ async fn is_denied(web: &Owned<'_>, before: &Before, size: &str) -> anyhow::Resu
 /// The operator copies annotations of the Prometheus to the StatefulSet.
 pub(super) async fn annotated_set_is_replaced_and_restarts_no_pod(env: &Environment) -> anyhow::Result<()> {
     let annotations = json!({"claim-rollout.io/replace-set": "WhenComplete"});
-    let web = Owned::new(
-        env,
-        &PROMETHEUS,
-        "owned-annotated",
-        &settings(&PROMETHEUS, &json!({})),
-        annotations,
-    )
-    .await?;
+    let web = Owned::named(env, &PROMETHEUS, "owned-annotated", annotations).await?;
     is_replaced(&web).await.map(drop)
 }
 

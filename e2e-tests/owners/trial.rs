@@ -1,13 +1,12 @@
 //! The object `web` of an operator, its StatefulSet, and the writes of the operator.
 
-use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
 use super::operator::Known;
-use crate::cluster::{Cluster, Entry, eventually};
+use crate::cluster::{Cluster, Entry, at_rest, eventually, kinds};
 use crate::environment::Environment;
 use crate::installation::JOURNALS;
 use crate::scenarios::namespace::{PATIENCE, TestNamespace, text};
@@ -40,6 +39,22 @@ impl<'a> Owned<'a> {
         owned.resize("1Gi").await?;
         owned.until_ready().await?;
         Ok(owned)
+    }
+
+    /// The same under settings that leave StatefulSets of owners alone, as by default.
+    pub(super) async fn skipped(env: &'a Environment, known: &'static Known, namespace: &str) -> anyhow::Result<Self> {
+        let settings = json!({"defaultUpdatePolicy": "InPlace"});
+        Self::new(env, known, namespace, &settings, json!({})).await
+    }
+
+    /// The same under settings that name the operator, with these annotations.
+    pub(super) async fn named(
+        env: &'a Environment,
+        known: &'static Known,
+        namespace: &str,
+        annotations: Value,
+    ) -> anyhow::Result<Self> {
+        Self::new(env, known, namespace, &settings(known, &json!({})), annotations).await
     }
 
     /// Lets the operator patch PVCs in this namespace.
@@ -213,7 +228,7 @@ impl<'a> Owned<'a> {
 
     /// Waits until the operator has created everything, and returns what is there.
     pub(super) async fn before(&self) -> anyhow::Result<Before> {
-        let writes = self.at_rest(CREATED).await?;
+        let writes = self.until_rest(CREATED).await?;
         Ok(Before {
             set: self.set().await?,
             pods: self.pods().await?,
@@ -223,21 +238,21 @@ impl<'a> Owned<'a> {
 
     /// Waits until the operator is at rest, and returns its writes since then, which are printed.
     pub(super) async fn writes_since(&self, before: &Before) -> anyhow::Result<Vec<Entry>> {
-        let mut writes = self.at_rest(QUIET).await?;
+        let mut writes = self.until_rest(QUIET).await?;
         writes.drain(..before.writes);
         println!(
             "{}: {}, then none in {} s; StatefulSet: {:?}",
             self.ns.namespace,
-            kinds(&writes),
+            in_numbers(&writes),
             QUIET.as_secs(),
             of_sets(&writes)
         );
         Ok(writes)
     }
 
-    async fn at_rest(&self, quiet: Duration) -> anyhow::Result<Vec<Entry>> {
+    async fn until_rest(&self, quiet: Duration) -> anyhow::Result<Vec<Entry>> {
         let namespace = self.ns.namespace.as_str();
-        at_rest(self.ns.cluster, self.known, quiet, |entry| entry.namespace == namespace).await
+        until_rest(self.ns.cluster, self.known, quiet, |entry| entry.namespace == namespace).await
     }
 }
 
@@ -319,47 +334,28 @@ pub(super) async fn writes(cluster: &Cluster, known: &Known) -> anyhow::Result<V
     Ok(entries)
 }
 
-/// Waits until the operator has not written for this long, and returns all of its writes of this kind. An operator that
-/// writes again and again is never at rest.
-pub(super) async fn at_rest(
+/// Waits until the operator has not written for this long, and returns all of its writes of this kind.
+pub(super) async fn until_rest(
     cluster: &Cluster,
     known: &Known,
     quiet: Duration,
     about: impl Fn(&Entry) -> bool,
 ) -> anyhow::Result<Vec<Entry>> {
-    let (mut count, mut since) = (0, Instant::now());
-    let mut last = String::new();
-    let rest = eventually("the operator to be at rest", PATIENCE + quiet, async || {
+    let written = async || {
         let mut all = writes(cluster, known).await?;
         all.retain(&about);
-        if all.len() > count {
-            last = kinds(&all[count..]);
-            (count, since) = (all.len(), Instant::now());
-        }
-        tokio::time::sleep(Duration::from_secs(1)).await;
-        Ok((since.elapsed() >= quiet).then_some(all))
-    });
-    rest.await.with_context(|| format!("its last writes: {last}"))
+        Ok(all)
+    };
+    at_rest("the operator", [quiet, PATIENCE], written).await
 }
 
 /// The numbers of the writes by kind, as text.
-pub(super) fn kinds(writes: &[Entry]) -> String {
-    let mut counts = BTreeMap::<String, usize>::new();
-    for entry in writes {
-        let Entry {
-            verb,
-            resource,
-            subresource,
-            code,
-            ..
-        } = entry;
-        let slash = if subresource.is_empty() { "" } else { "/" };
-        *counts
-            .entry(format!("{verb} {resource}{slash}{subresource} {code}"))
-            .or_default() += 1;
-    }
-    let counts: Vec<String> = counts.iter().map(|(kind, count)| format!("{count} x {kind}")).collect();
-    format!("{} writes of the operator ({})", writes.len(), counts.join(", "))
+pub(super) fn in_numbers(writes: &[Entry]) -> String {
+    format!(
+        "{} writes of the operator ({})",
+        writes.len(),
+        kinds(writes, Entry::kind)
+    )
 }
 
 /// The writes to StatefulSets, each as verb and status, without those that lost a race and were repeated.

@@ -3,7 +3,7 @@
 use anyhow::ensure;
 use serde_json::json;
 
-use crate::cluster::eventually;
+use crate::cluster::{STATEFULSET_CONTROLLER, eventually};
 use crate::installation::USER;
 use crate::scenarios::namespace::{PATIENCE, TestNamespace, plain_manifest};
 
@@ -106,9 +106,8 @@ impl Denial {
 
     /// The StatefulSet controller deletes no Pod: it is slower than everybody else.
     pub(super) async fn of_pod_deletes(ns: &TestNamespace<'_>) -> anyhow::Result<Self> {
-        const CONTROLLER: &str = "system:serviceaccount:kube-system:statefulset-controller";
-        let condition = format!("request.userInfo.username == '{CONTROLLER}'");
-        let probe = ["delete", "pod", "web-0", "--as", CONTROLLER];
+        let condition = format!("request.userInfo.username == '{STATEFULSET_CONTROLLER}'");
+        let probe = ["delete", "pod", "web-0", "--as", STATEFULSET_CONTROLLER];
         Self::begin(ns, ("DELETE", "", "pods"), &condition, (&probe, "")).await
     }
 

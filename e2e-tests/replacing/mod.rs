@@ -17,7 +17,6 @@ pub(crate) mod writer;
 
 use crate::cluster::Options;
 use crate::environment::Environment;
-use crate::policy_host::documents;
 use crate::runner::{Report, scenarios};
 
 scenarios![Environment;
@@ -51,9 +50,7 @@ scenarios![Environment;
 async fn replacement_keeps_pods_pvcs_and_acknowledged_writes() -> anyhow::Result<()> {
     let mut report = Report::new();
     let env = Environment::build(Options::default()).await?;
-    for right in documents("replace-sets.yaml")? {
-        env.cluster.kubectl(&["apply", "-f", "-"], &right.to_string()).await?;
-    }
+    env.allow_replacements().await?;
     report.print("the cluster is up");
     report.run(&env, SCENARIOS).await;
     report.end()?;

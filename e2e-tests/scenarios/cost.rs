@@ -6,9 +6,7 @@ use serde_json::json;
 
 use super::namespace::{Environment, TestNamespace};
 use super::served::Served;
-use crate::cluster::POLICY_SERVER;
-
-const STATEFULSET_CONTROLLER: &str = "system:serviceaccount:kube-system:statefulset-controller";
+use crate::cluster::{POLICY_SERVER, STATEFULSET_CONTROLLER};
 
 /// A dry run of the deletion by the StatefulSet controller.
 async fn delete(ns: &TestNamespace<'_>, pod: &str) -> anyhow::Result<()> {

@@ -10,12 +10,10 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::api::{Api, ListParams};
 use serde_json::Value;
 
-use crate::cluster::eventually;
+use crate::cluster::{STATEFULSET_CONTROLLER, eventually};
 use crate::environment::Environment;
 use crate::installation::{Controller, JOURNALS, USER};
 use crate::scenarios::namespace::{PATIENCE, TestNamespace, manifest, text, with_spec};
-
-const SET_CONTROLLER: &str = "system:serviceaccount:kube-system:statefulset-controller";
 
 /// The manifest of a StatefulSet that is to be replaced.
 pub(super) fn web(replicas: u32, management: &str) -> String {
@@ -124,7 +122,7 @@ pub(super) async fn evicted(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<String
 
 /// The Pods that the StatefulSet controller deleted.
 pub(super) async fn deleted(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<String>> {
-    let writes = ns.writes_of(SET_CONTROLLER).await?;
+    let writes = ns.writes_of(STATEFULSET_CONTROLLER).await?;
     let deletes = writes
         .iter()
         .filter(|entry| entry.verb == "delete" && entry.resource == "pods" && entry.succeeded());

@@ -1,8 +1,8 @@
 //! Row H1: Kubernetes updates the claims of a set itself, as `spec.volumeClaimUpdatePolicy: InPlace` asks (KEP-4650).
 //!
 //! An API server that supports the field writes its default, `OnClaimDelete`, into every set. So the old object has the
-//! field iff the API server supports it, and then it accepts other templates. The schema that it serves would not show that:
-//! it also contains fields whose feature gate is off.
+//! field iff the API server supports it, and then it accepts other templates. The schema that it serves would not show
+//! that: it also contains fields whose feature gate is off.
 
 use super::lookups::Lookups;
 use super::ours::OURS;

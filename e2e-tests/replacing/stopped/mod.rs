@@ -14,7 +14,6 @@ use claim_rollout::webhook::Running;
 use tokio::sync::Semaphore;
 
 use crate::cluster::Options;
-use crate::policy_host::documents;
 use crate::runner::{Report, scenarios};
 use crate::scenarios::barrier::Barriers;
 
@@ -45,12 +44,7 @@ scenarios![Environment;
 async fn replacement_disturbed_at_any_write_ends() -> anyhow::Result<()> {
     let mut report = Report::new();
     let shared = crate::environment::Environment::build(Options::default()).await?;
-    for right in documents("replace-sets.yaml")? {
-        shared
-            .cluster
-            .kubectl(&["apply", "-f", "-"], &right.to_string())
-            .await?;
-    }
+    shared.allow_replacements().await?;
     let barriers = Barriers::default();
     let served = barriers.install(&shared.cluster).await?;
     let env = Environment {
