@@ -6,7 +6,7 @@ use super::case::{Case, create, update};
 use super::objects::{CONTROLLER, Object, access, claims, storage_class, web};
 
 pub(super) fn cases() -> Vec<Case> {
-    [judged(), validate_only(), kruise(), strategies()].into_iter().flatten().collect()
+    [judged(), validate_only(), kruise(), kruise_rolled_out(), strategies()].into_iter().flatten().collect()
 }
 
 /// A change of a template, and the message where it is judged; none if it is allowed.
@@ -170,6 +170,43 @@ fn kruise() -> Vec<Case> {
             .expects("deny 403 \"cannot shrink\""),
         of_kruise(update("K1", "its kind differs from that of the request", &follow(web()), &web()))
             .expects("deny 400 \"request.object: expected an object of request.kind\""),
+    ]
+}
+
+/// OpenKruise's kind with `update-policy: InPlace`, which our controller rolls out.
+fn kruise_rolled_out() -> Vec<Case> {
+    let plain = || asts(web(), "OnDelete");
+    let rolled_out = || asts(web().in_place(), "OnDelete");
+    let case = |sentence: &str, old: Object, new: Object| of_kruise(update("K1", sentence, &old, &new));
+    let asked = |case: Case, may: bool| case.shipped().settings(json!({"pvcChecks": "Off"})).cluster(vec![access("alice", may)]);
+    let grown = || asts(web().in_place().size("20Gi"), "OnDelete");
+    let owned = || asts(web().in_place().owned(), "OnDelete");
+    let denied = "deny 403 who \"cannot patch\"";
+    let label = rolled_out().data("/metadata/labels/a", "b");
+    vec![
+        asked(of_kruise(create("K1", "it is created", &rolled_out())), false).expects(denied),
+        asked(of_kruise(create("K1", "it is created by who may patch", &rolled_out())), true).expects("pass who"),
+        asked(of_kruise(create("K1", "it is created with an owner", &owned())), false).expects("pass"),
+        asked(of_kruise(create("K1", "it is created without the annotation", &plain())), false).expects("pass"),
+        asked(case("the annotation is added", plain(), rolled_out()), false).expects(denied),
+        asked(case("the annotation is added by who may patch", plain(), rolled_out()), true).expects("pass who"),
+        asked(case("the owner goes", owned(), rolled_out()), false).expects(denied),
+        asked(case("an owner comes", rolled_out(), owned()), false).expects("pass"),
+        asked(case("the annotation goes", rolled_out(), plain()), false).expects("pass"),
+        asked(case("it becomes OnClaimDelete", rolled_out(), plain().policy("OnClaimDelete")), false).expects("pass"),
+        asked(case("it grows", rolled_out(), grown()), false).expects(denied),
+        asked(case("it grows by who may patch", rolled_out(), grown()), true).expects("pass who"),
+        asked(case("it grows and the annotation goes", rolled_out(), plain().size("20Gi")), false).expects(denied),
+        asked(case("it grows with an owner", owned(), owned().size("20Gi")), false).expects("pass"),
+        asked(case("an image changes", rolled_out(), rolled_out().image("2")), false).expects("pass"),
+        case("it shrinks", rolled_out(), rolled_out().size("5Gi")).expects("deny 403 \"cannot shrink\""),
+        case("it shrinks while the annotation is added", plain(), rolled_out().size("5Gi")).expects("deny 403 \"cannot shrink\""),
+        case("a template is removed", rolled_out(), asts(web().in_place().without("/spec/volumeClaimTemplates/1"), "OnDelete"))
+            .expects("deny 403 \"a template cannot be removed\""),
+        // Our controller applies it.
+        case("a label changes", rolled_out(), label).settings(json!({"pvcChecks": "Warn"})).cluster(claims()).expects("pass lookups=3"),
+        case("an unknown value is written", plain(), plain().policy("Sometimes")).expects("deny 403 \"update-policy: expected one of\""),
+        case("an unknown value stays", plain().policy("Sometimes"), plain().policy("Sometimes").image("2")).expects("pass"),
     ]
 }
 

@@ -17,7 +17,7 @@
 //! | P1 | a claim is created for a replica at or above the partition, and a change is staged | the claim is created from the desired template, if the settings still allow that |
 //! | G1 | the StatefulSet controller deletes a Pod | denied until its claims are ready: the [gate](crate::gate) |
 //! | R1 | the retention policy (KEP-1847) would delete claims | a warning or a denial names them |
-//! | K1 | a StatefulSet of OpenKruise | as U3, but nothing is staged |
+//! | K1 | a StatefulSet of OpenKruise | as U3, but nothing is staged; with `update-policy: InPlace`, which our controller rolls out, authority is checked as for U5 |
 //! | H1 | UPDATE, `spec.volumeClaimUpdatePolicy` is `InPlace` | Kubernetes updates the claims (KEP-4650): as N1, and the staged templates become the live ones: [`handed_over`] |
 //! | N1 | `mode: ValidateOnly` | as U3, but allowed changes pass; writing annotations that only the policy may write is denied |
 
@@ -63,10 +63,10 @@ fn decide(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -
         (About::Set, Operation::Delete) => delete(review, settings, lookups),
         (About::Status, Operation::Update) => status(review, settings, lookups),
         (About::Scale, Operation::Update) => scale(review, settings, lookups),
-        (About::KruiseSet, Operation::Create) => validate::create_of_kruise(review, settings),
+        (About::KruiseSet, Operation::Create) => validate::create_of_kruise(review, settings, lookups),
         (About::KruiseSet, Operation::Update) => {
             let [old, new] = both(review)?;
-            if is_skipped(old, settings) {
+            if is_skipped(old, settings) && is_skipped(new, settings) {
                 return Ok(Verdict::PASS);
             }
             validate::update_of_kruise(review, settings, [old, new], lookups)

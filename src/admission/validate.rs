@@ -12,7 +12,7 @@ use super::stage;
 use super::verdict::{Denial, Remarks, Verdict};
 use super::{authority, checks, ours, user_keys};
 use crate::json::Error;
-use crate::templates::{Change, ClaimTemplate, Diff, Rules, UpdatePolicy};
+use crate::templates::{Change, ClaimTemplate, Diff, Rules, UpdatePolicy, keys};
 
 /// The strategy of OpenKruise under which claims follow their templates.
 const ON_POD_ROLLING_UPDATE: &str = "OnPodRollingUpdate";
@@ -31,24 +31,35 @@ pub(super) fn update(
     judge(review, (settings, &rules), [old, new], None, lookups).map(|(_, remarks)| Verdict::Pass(remarks))
 }
 
-/// Row K1: unknown values of user keys are denied.
-pub(super) fn create_of_kruise(review: &Review<'_>, settings: &Settings) -> Result<Verdict, Denial> {
+/// Row K1: unknown values of user keys are denied, and `update-policy: InPlace` needs the right to patch existing claims.
+pub(super) fn create_of_kruise(
+    review: &Review<'_>,
+    settings: &Settings,
+    lookups: &mut dyn Lookups,
+) -> Result<Verdict, Denial> {
     let new = consistent(review, review.object.as_ref(), "object")?;
-    if !is_skipped(new, settings) && !is_by_controller(review, settings) {
-        user_keys::check(None, new, settings)?;
+    if !is_by_controller(review, settings) {
+        if !is_skipped(new, settings) {
+            user_keys::check(None, new, settings)?;
+        }
+        if is_rolled_out(new, settings) {
+            authority::check(review, settings, authority::rollout(UpdatePolicy::InPlace), lookups)?;
+        }
     }
     Ok(Verdict::PASS)
 }
 
-/// Row K1: the change is judged if claims follow their templates before or after the request. Otherwise a switch of the
-/// strategy could carry any change along.
+/// Row K1: the change is judged if claims follow their templates before or after the request, by OpenKruise's strategy
+/// or by our update policy. Otherwise a switch could carry any change along.
 pub(super) fn update_of_kruise(
     review: &Review<'_>,
     settings: &Settings,
     [old, new]: [&Object<'_>; 2],
     lookups: &mut dyn Lookups,
 ) -> Result<Verdict, Denial> {
-    let mut follows = false;
+    user_keys::check(Some(old), new, settings)?;
+    let [before, after] = [old, new].map(|set| is_rolled_out(set, settings));
+    let mut follows = before || after;
     for set in [old, new] {
         let fault = |error: Error| {
             let field = "request: spec.volumeClaimUpdateStrategy";
@@ -61,16 +72,21 @@ pub(super) fn update_of_kruise(
     }
     let rules = settings.rules(UpdatePolicy::InPlace);
     let (diff, mut remarks) = judge(review, (settings, &rules), [old, new], None, lookups)?;
+    if after && !before && diff.is_empty() {
+        authority::check(review, settings, authority::rollout(UpdatePolicy::InPlace), lookups)?;
+    }
     let is_size = |change: &Change| matches!(change, Change::Storage { .. });
-    let not_applied = diff
-        .changed
-        .iter()
-        .flat_map(|change| &change.changes)
-        .any(|change| !is_size(change));
-    if not_applied && settings.pvc_checks != PvcChecks::Off {
+    let mut changes = diff.changed.iter().flat_map(|change| &change.changes);
+    if !after && changes.any(|change| !is_size(change)) && settings.pvc_checks != PvcChecks::Off {
         remarks.warnings.push(message::kruise_applies_sizes_only());
     }
     Ok(Verdict::Pass(remarks))
+}
+
+/// True iff our controller rolls the templates of a StatefulSet of OpenKruise out.
+fn is_rolled_out(set: &Object<'_>, settings: &Settings) -> bool {
+    let policy = set.metadata.annotations.get(keys::UPDATE_POLICY);
+    policy == Some(UpdatePolicy::InPlace.as_str()) && !is_skipped(set, settings)
 }
 
 /// Judges a change that existing claims follow in place: to the templates `asked`, else to those of the request.
