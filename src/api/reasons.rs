@@ -89,6 +89,8 @@ reasons! {
     SetOwned: Stalled,
     /// Kubernetes updates the PVCs itself: `spec.volumeClaimUpdatePolicy` is `InPlace` (KEP-4650).
     HandedOver: Stalled,
+    /// A field of OpenKruise's StatefulSet excludes `update-policy: InPlace`.
+    NotSupported: Stalled,
     /// The setting `mode` is `ValidateOnly`.
     ValidateOnly: Stalled,
     /// The update policy is `ReCreate`, and the setting `allowReCreate` or the flag `--recreate` is missing.

@@ -54,6 +54,10 @@ pub(crate) struct Arguments {
     /// deploy/recreate.yaml
     #[arg(long)]
     recreate: bool,
+    /// Also update PVCs of OpenKruise's StatefulSets (apps.kruise.io) with the annotation update-policy InPlace. It needs
+    /// the rights in deploy/openkruise.yaml
+    #[arg(long)]
+    openkruise: bool,
     /// Work only while holding a Lease, and wait for it otherwise; on by default in a cluster, off outside of one
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     leader_elect: Option<bool>,
@@ -90,6 +94,7 @@ pub(crate) async fn run(cluster: &ClusterArguments, args: Arguments) -> anyhow::
             WithoutPolicy::Stall
         },
         recreating: if args.recreate { ReCreating::On } else { ReCreating::Off },
+        openkruise: args.openkruise,
         journals: args.lease_namespace.clone().or_else(own_namespace),
         election: election(&args)?,
         budget: WriteBudget {

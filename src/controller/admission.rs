@@ -19,6 +19,7 @@ use tokio::time::Instant;
 use super::error::ReconcileError;
 use super::metrics::ControllerMetrics;
 use super::registered::{KubewardenPolicy, Labels, Registered};
+use super::set_kind::SetKind;
 use crate::api::Settings;
 use crate::rollout::Idle;
 use crate::rollout::idle::POLICY_RECHECK;
@@ -92,16 +93,16 @@ impl Admission {
         }
     }
 
-    /// Returns the reason to wait if neither the policy nor the guard is registered for the namespace. Objects that
+    /// Returns the reason to wait if neither the policy nor the guard is registered for this kind in the namespace. Objects that
     /// the controller may not read do not count: its roles contain the right to read them.
     ///
     /// # Errors
     /// If the API server does not respond.
-    pub(super) async fn missing(&self, namespace: &str) -> Result<Option<Idle>, ReconcileError> {
+    pub(super) async fn missing(&self, kind: SetKind, namespace: &str) -> Result<Option<Idle>, ReconcileError> {
         if self.without == WithoutPolicy::RollOut {
             return Ok(None);
         }
-        Ok(self.known(namespace).await?.missing(namespace))
+        Ok(self.known(namespace).await?.missing(kind, namespace))
     }
 
     /// True iff the guard denies that others delete a StatefulSet of the namespace while it is being replaced.
@@ -204,9 +205,9 @@ impl Admission {
 
 impl KnownAdmission {
     /// Returns the reason to wait for a namespace whose labels are known.
-    fn missing(&self, namespace: &str) -> Option<Idle> {
+    fn missing(&self, kind: SetKind, namespace: &str) -> Option<Idle> {
         let unread = match self.labels.get(namespace) {
-            Some(Ok(labels)) if self.registered.judges(labels) => return None,
+            Some(Ok(labels)) if self.registered.judges(kind, labels) => return None,
             Some(Err(why)) => Some(why.clone()),
             _ => self.unread.clone(),
         };
@@ -253,7 +254,7 @@ fn read<T>(answer: kube::Result<T>) -> Result<Readable<T>, ReconcileError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Idle, KnownAdmission, Labels};
+    use super::{Idle, KnownAdmission, Labels, SetKind};
 
     #[test]
     fn missing_right_is_the_reported_reason() {
@@ -270,7 +271,7 @@ mod tests {
                 ..KnownAdmission::default()
             };
             let expected = Idle::PolicyMissing { unread: expected };
-            assert_eq!(known.missing("a"), Some(expected));
+            assert_eq!(known.missing(SetKind::Apps, "a"), Some(expected));
         }
     }
 }

@@ -7,6 +7,7 @@ use kube::runtime::reflector::ObjectRef;
 
 use super::context::Context;
 use super::namespaces::Namespace;
+use super::set_kind::SetKind;
 use super::slim_set::SlimSet;
 use crate::claims::Claim;
 use crate::rollout::spending;
@@ -17,7 +18,7 @@ impl Context {
     /// The plan within the limits of storage classes over all StatefulSets.
     pub(super) fn plan(&self, snapshot: &mut Snapshot) -> Plan {
         self.places.plan(snapshot, || {
-            let sets = self.sets.state();
+            let sets = self.all_sets();
             sets.iter()
                 .filter(|set| rolls_out(set))
                 .filter_map(|set| set.uid())
@@ -61,6 +62,9 @@ impl Context {
 
 /// True iff a rollout of the set is in progress.
 fn rolls_out(set: &SlimSet) -> bool {
+    if set.kind == SetKind::OpenKruise {
+        return set.is_managed();
+    }
     let uid = set.uid().unwrap_or_default();
     let change = set.annotation(keys::STAGED).map(|text| StagedChange::read(text, &uid));
     change.is_some_and(|change| change.is_ok_and(|change| change.phase == Phase::RollingOut))

@@ -40,8 +40,10 @@ pub(super) struct Context {
     pub(super) settings: Arc<Settings>,
     pub(super) max_in_motion: MaxInMotion,
     pub(super) recreating: ReCreating,
-    pub(super) places: ClassPlaces,
+    pub(super) places: Arc<ClassPlaces>,
     pub(super) sets: Store<SlimSet>,
+    /// The sets of the other kind, if they are watched: some of their PVCs may have the same names.
+    pub(super) others: Option<Store<SlimSet>>,
     pub(super) rollouts: Store<ClaimRollout>,
     pub(super) namespaces: Namespaces,
     pub(super) unblock: Unblock,
@@ -63,7 +65,7 @@ pub(super) type Memories = Mutex<HashMap<String, Remembered>>;
 impl Context {
     /// Forgets sets that do not exist any more. Some may have been deleted while the watch was broken.
     pub(super) fn prune(&self) {
-        let existing: HashSet<String> = self.sets.state().iter().filter_map(|set| set.uid()).collect();
+        let existing: HashSet<String> = self.all_sets().iter().filter_map(|set| set.uid()).collect();
         lock(&self.memories).retain(|uid, _| existing.contains(uid));
         let exists = |namespace: &str, set: &str| self.sets.get(&ObjectRef::new(set).within(namespace)).is_some();
         self.namespaces.keep(|uid| existing.contains(uid));
@@ -71,6 +73,12 @@ impl Context {
         self.replacements.retain(exists);
         lock(&self.mounted).retain(|uid| existing.contains(uid));
         self.unblock.retain(|uid| existing.contains(uid), exists);
+    }
+
+    /// The sets of both kinds.
+    pub(super) fn all_sets(&self) -> Vec<Arc<SlimSet>> {
+        let others = self.others.as_ref().map(Store::state).unwrap_or_default();
+        [self.sets.state(), others].concat()
     }
 
     /// Reads or changes the memory of the set, if it has one.

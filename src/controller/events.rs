@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 
 use super::api_calls::{ApiOutcome, call};
 use super::metrics::ControllerMetrics;
+use super::set_kind::SetKind;
 use super::slim_set::SlimSet;
 use super::{Clock, FIELD_MANAGER, timestamp};
 use crate::rollout::{EventNotice, Seconds};
@@ -34,18 +35,18 @@ pub(super) async fn publish(
     emit: &EventNotice,
 ) {
     let namespace = set.namespace().unwrap_or_default();
-    publish_on(client, metrics, clock, (&namespace, &set.name_any()), emit).await;
+    publish_on(client, metrics, clock, (set.kind, &namespace, &set.name_any()), emit).await;
 }
 
-/// The same for the set of this namespace and name.
+/// The same for the set of this kind, namespace and name.
 pub(super) async fn publish_on(
     client: &Client,
     metrics: &ControllerMetrics,
     clock: Clock,
-    (namespace, set): (&str, &str),
+    (kind, namespace, set): (SetKind, &str, &str),
     emit: &EventNotice,
 ) {
-    let on_set = reference("apps/v1", "StatefulSet", namespace, set, &emit.set_uid);
+    let on_set = reference(kind.api_version(), "StatefulSet", namespace, set, &emit.set_uid);
     let claim = emit
         .claim
         .as_ref()

@@ -145,7 +145,8 @@ impl Context {
         names.sort_unstable();
         names.dedup();
         let found = names.into_iter().filter_map(|name| {
-            let other = self.sets.get(&ObjectRef::new(&name).within(&set.namespace))?;
+            let at = ObjectRef::new(&name).within(&set.namespace);
+            let other = self.sets.get(&at).or_else(|| self.others.as_ref()?.get(&at))?;
             Some(Sibling {
                 set: name,
                 templates: other.template_names(),

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures::channel::mpsc;
-use futures::{FutureExt, StreamExt};
+use futures::{FutureExt, StreamExt, future};
 use kube::runtime::controller::{Config as Concurrency, Error as QueueError, applier};
 use kube::runtime::reflector::{ObjectRef, Store};
 use kube::runtime::watcher::Event;
@@ -24,10 +24,41 @@ use super::places::ClassPlaces;
 use super::reconcile;
 use super::replacing::cluster::Cluster;
 use super::replacing::queue::Replacements;
+use super::set_kind::SetKind;
 use super::slim_set::SlimSet;
 use super::unblock::Unblock;
 use super::watch::{self, RequeueSender};
 use super::{Config, Error, clock, clock_millis};
+
+/// The watched StatefulSets of one kind, and their queues.
+struct WatchedSets {
+    sets: Store<SlimSet>,
+    requeue: RequeueSender,
+    queued: mpsc::UnboundedReceiver<ObjectRef<SlimSet>>,
+    forgotten: mpsc::UnboundedReceiver<Forget>,
+    _task: watch::Task,
+}
+
+impl WatchedSets {
+    /// Starts the watch.
+    fn of(kind: SetKind, config: &Config, client: &Client, metrics: &Arc<ControllerMetrics>) -> Self {
+        let (requeue, queued) = mpsc::unbounded();
+        let (forget, forgotten) = mpsc::unbounded();
+        let changed = set_changed(requeue.clone(), forget);
+        let (namespace, metrics) = (config.namespace.as_deref(), Arc::clone(metrics));
+        let (sets, task) = match kind {
+            SetKind::Apps => watch::follow(watch::api(client, namespace), |_| {}, metrics, changed),
+            SetKind::OpenKruise => watch::follow_kruise(watch::api(client, namespace), metrics, changed),
+        };
+        Self {
+            sets,
+            requeue,
+            queued,
+            forgotten,
+            _task: task,
+        }
+    }
+}
 
 /// Leads until `stop`. After that it starts no further reconcile, and waits for pending writes.
 ///
@@ -39,60 +70,116 @@ pub(super) async fn lead(
     health: &Health,
     stop: impl Future<Output = ()> + Clone + Send + 'static,
 ) -> Result<(), Error> {
-    let metrics = Arc::clone(&health.metrics);
-    let (requeue, queued) = mpsc::unbounded();
-    let (forget, forgotten) = mpsc::unbounded();
-
-    let sets = watch::api::<SlimSet>(client, config.namespace.as_deref());
-    let (sets, _sets_task) = watch::follow(sets, |_| {}, Arc::clone(&metrics), set_changed(requeue.clone(), forget));
+    let metrics = &health.metrics;
+    let apps = WatchedSets::of(SetKind::Apps, config, client, metrics);
+    let kruise = config
+        .openkruise
+        .then(|| WatchedSets::of(SetKind::OpenKruise, config, client, metrics));
+    let kinds = [Some(&apps), kruise.as_ref()].into_iter().flatten();
+    let changed = rollout_changed(kinds.map(|kind| (kind.requeue.clone(), kind.sets.clone())).collect());
     let rollouts = watch::api::<ClaimRollout>(client, config.namespace.as_deref());
-    let changed = rollout_changed(requeue.clone(), sets.clone());
-    let (rollouts, _rollouts_task) = watch::follow(rollouts, trim, Arc::clone(&metrics), changed);
+    let (rollouts, _rollouts_task) = watch::follow(rollouts, trim, Arc::clone(metrics), changed);
     let _leading = health.leading(rollouts.clone());
 
     let stopping = Arc::new(AtomicBool::new(false));
-    let watched = (sets.clone(), rollouts.clone());
-    let context = Arc::new(context(
-        config,
-        client,
-        &metrics,
-        watched,
-        requeue,
-        Arc::clone(&stopping),
-    ));
-    let _forget_task = watch::Task::spawn(forget_sets(Arc::clone(&context), forgotten));
+    let context = |kind: &WatchedSets, other: Option<&WatchedSets>| Context {
+        others: other.map(|other| other.sets.clone()),
+        ..context(
+            config,
+            client,
+            metrics,
+            (kind.sets.clone(), rollouts.clone()),
+            kind.requeue.clone(),
+            Arc::clone(&stopping),
+        )
+    };
+    let of_apps = Arc::new(context(&apps, kruise.as_ref()));
+    let of_kruise = kruise.as_ref().map(|kruise| {
+        Arc::new(Context {
+            places: Arc::clone(&of_apps.places),
+            admission: Arc::clone(&of_apps.admission),
+            ..context(kruise, Some(&apps))
+        })
+    });
+    let stop = stop.inspect(move |()| stopping.store(true, Ordering::Release)).shared();
+    let led = lead_apps(config, health, (apps, of_apps), stop.clone());
+    match kruise.zip(of_kruise) {
+        None => led.await,
+        Some(kruise) => {
+            let both = future::try_join(led, lead_kruise(config, kruise, stop));
+            both.await.map(|((), ())| ())
+        }
+    }
+}
 
+/// Rolls out to the PVCs of the StatefulSets of Kubernetes, and replaces them.
+async fn lead_apps(
+    config: &Config,
+    health: &Health,
+    (watched, context): (WatchedSets, Arc<Context>),
+    stop: impl Future<Output = ()> + Clone + Send + 'static,
+) -> Result<(), Error> {
     // Reports are read before the first decision. Otherwise the same Events would be emitted again.
     tokio::select! {
         lists = first_lists(&context, REPORTS) => lists?,
         () = stop.clone() => return Ok(()),
     }
     health.set_ready();
-    tracing::info!(sets = sets.len(), rollouts = rollouts.len(), "read the first lists");
+    let (sets, rollouts) = (context.sets.len(), context.rollouts.len());
+    tracing::info!(sets, rollouts, "read the first lists");
 
-    let watched = Arc::clone(&context);
-    let _admission_task = watch::Task::spawn(async move { watched.admission.begin().await });
+    let admission = Arc::clone(&context.admission);
+    let _admission_task = watch::Task::spawn(async move { admission.begin().await });
 
     let resumed = Arc::clone(&context).resume_replacements(config.namespace.clone());
     let _resume_task = watch::Task::spawn(resumed);
 
-    let stop = stop.inspect(move |()| stopping.store(true, Ordering::Release));
-    let queue = queued
+    reconcile_all(config, watched, &context, stop).await;
+    context.replacements.finish().await;
+    Ok(())
+}
+
+/// Rolls out to the PVCs of the StatefulSets of OpenKruise. Until their kind is served, it waits.
+async fn lead_kruise(
+    config: &Config,
+    (watched, context): (WatchedSets, Arc<Context>),
+    stop: impl Future<Output = ()> + Clone + Send + 'static,
+) -> Result<(), Error> {
+    tokio::select! {
+        lists = first_lists(&context, REPORTS) => lists?,
+        () = stop.clone() => return Ok(()),
+    }
+    tracing::info!(
+        sets = context.sets.len(),
+        "read the first list of OpenKruise's StatefulSets"
+    );
+    reconcile_all(config, watched, &context, stop).await;
+    Ok(())
+}
+
+/// Reconciles the sets of one kind until `stop`.
+async fn reconcile_all(
+    config: &Config,
+    watched: WatchedSets,
+    context: &Arc<Context>,
+    stop: impl Future<Output = ()> + Send + 'static,
+) {
+    let _forget_task = watch::Task::spawn(forget_sets(Arc::clone(context), watched.forgotten));
+    let queue = watched
+        .queued
         .map(Ok::<ObjectRef<SlimSet>, std::convert::Infallible>)
         .take_until(stop);
     let concurrency = Concurrency::default().concurrency(config.max_concurrent);
     applier(
         run,
         reconcile::after_failure,
-        Arc::clone(&context),
-        sets,
+        Arc::clone(context),
+        watched.sets,
         queue,
         concurrency,
     )
     .for_each(async |reconciled| log(reconciled))
     .await;
-    context.replacements.finish().await;
-    Ok(())
 }
 
 /// The state that all reconciles share.
@@ -126,10 +213,11 @@ pub(super) fn context(
         settings,
         max_in_motion: config.max_in_motion,
         recreating: config.recreating,
-        places: ClassPlaces::new(config.class_limits.clone()),
+        places: Arc::new(ClassPlaces::new(config.class_limits.clone())),
         admission,
         replacements: Replacements::new(cluster, requeue.clone()),
         sets,
+        others: None,
         rollouts,
         namespaces: Namespaces::new(client.clone(), requeue.clone(), clock, Arc::clone(&metrics)),
         event_reads: Pace::default(),
@@ -190,7 +278,7 @@ fn log<T>(reconciled: Result<T, QueueError<ReconcileError, std::convert::Infalli
 fn run(
     set: Arc<SlimSet>,
     context: Arc<Context>,
-) -> futures::future::BoxFuture<'static, Result<kube::runtime::controller::Action, ReconcileError>> {
+) -> future::BoxFuture<'static, Result<kube::runtime::controller::Action, ReconcileError>> {
     reconcile::reconcile(set, context).boxed()
 }
 
@@ -210,22 +298,27 @@ fn set_changed(
     }
 }
 
-/// Requeues the set of a ClaimRollout that somebody changed or deleted, so that it is written again.
-fn rollout_changed(requeue: RequeueSender, sets: Store<SlimSet>) -> impl FnMut(Event<ClaimRollout>) + Send + 'static {
-    move |event| match event {
-        Event::Init | Event::InitApply(_) => {}
-        // The new list does not contain ClaimRollouts that were deleted while the watch was broken.
-        Event::InitDone => {
-            for set in sets.state() {
-                watch::send(&requeue, &set.namespace().unwrap_or_default(), &set.name_any());
+/// Requeues the set of a ClaimRollout that somebody changed or deleted, so that it is written again. `kinds` are the
+/// queues and the sets of each kind.
+fn rollout_changed(kinds: Vec<(RequeueSender, Store<SlimSet>)>) -> impl FnMut(Event<ClaimRollout>) + Send + 'static {
+    move |event| {
+        for (requeue, sets) in &kinds {
+            match &event {
+                Event::Init | Event::InitApply(_) => {}
+                // The new list does not contain ClaimRollouts that were deleted while the watch was broken.
+                Event::InitDone => {
+                    for set in sets.state() {
+                        watch::send(requeue, &set.namespace().unwrap_or_default(), &set.name_any());
+                    }
+                }
+                Event::Apply(rollout) | Event::Delete(rollout) => {
+                    watch::send(
+                        requeue,
+                        &rollout.namespace().unwrap_or_default(),
+                        &rollout.spec.set_ref.name,
+                    );
+                }
             }
-        }
-        Event::Apply(rollout) | Event::Delete(rollout) => {
-            watch::send(
-                &requeue,
-                &rollout.namespace().unwrap_or_default(),
-                &rollout.spec.set_ref.name,
-            );
         }
     }
 }

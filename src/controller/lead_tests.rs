@@ -33,7 +33,7 @@ fn changed_report_requeues_its_set_and_new_list_all_sets() {
     }
     for (what, event, expected) in rows {
         let (requeue, mut queued) = mpsc::unbounded();
-        rollout_changed(requeue, sets.clone())(event);
+        rollout_changed(vec![(requeue, sets.clone())])(event);
         let mut names = Vec::new();
         while let Ok(set) = queued.try_recv() {
             names.push(set.name);

@@ -4,7 +4,7 @@
 //! | file | holds |
 //! |---|---|
 //! | [`crd`] | the ClaimRollout |
-//! | `slim_set`, `slim_claim`, `slim_pod` | objects of the API, reduced to the fields that are read |
+//! | `set_kind`, `slim_set`, `slim_claim`, `slim_pod` | objects of the API, reduced to the fields that are read |
 //! | `views`, `objects` | conversion of these objects to the input of the decisions |
 //! | `watch`, `namespaces`, `scopes`, `pods` | watches, and when each is open |
 //! | `unblock`, `blockers` | watches on quotas, LimitRanges and StorageClasses that block an apply |
@@ -61,6 +61,7 @@ mod replacing;
 mod report;
 mod retry;
 mod scopes;
+mod set_kind;
 mod settled;
 mod slim_claim;
 mod slim_pod;
@@ -129,6 +130,8 @@ pub struct Config {
     pub without_policy: WithoutPolicy,
     /// Whether PVCs are deleted for the update policy `ReCreate`.
     pub recreating: ReCreating,
+    /// Whether PVCs of OpenKruise's StatefulSets are updated, for those with the update policy `InPlace`.
+    pub openkruise: bool,
     /// The namespace of the journals of replacements; the default one of the client without it.
     pub journals: Option<String>,
     /// Leader election; without it this controller leads.
@@ -147,6 +150,7 @@ impl Default for Config {
             settings: Settings::default(),
             without_policy: WithoutPolicy::default(),
             recreating: ReCreating::default(),
+            openkruise: false,
             journals: None,
             election: None,
             budget: WriteBudget::DEFAULT,

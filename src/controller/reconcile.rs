@@ -6,10 +6,12 @@ use std::time::Duration;
 
 use kube::ResourceExt;
 use kube::runtime::controller::Action as Next;
+use kube::runtime::reflector::ObjectRef;
 
 use super::context::Context;
 use super::error::ReconcileError;
 use super::namespaces::Namespace;
+use super::set_kind::SetKind;
 use super::settled::{Basis, Settled};
 use super::slim_set::SlimSet;
 use super::status::{COLLECT, ReportWrite};
@@ -17,13 +19,16 @@ use super::volumes::Volumes;
 use super::writes::RoundOutcome;
 use super::{history, read_events};
 use crate::rollout::{Action, EventNotice, Idle, Plan, Reason, Seconds, SetStaged, SetView, Target};
-use crate::templates::{Phase, keys};
+use crate::templates::Phase;
 
 /// How many rounds a reconcile may take before other sets have their turn.
 const MAX_ROUNDS: u32 = 32;
 
 /// The requeue delay after a conflict. The watch usually is faster.
 const AFTER_CONFLICT: Duration = Duration::from_secs(1);
+
+/// The pause until the next look whether another set has the same name.
+const NAMESAKE: Duration = Duration::from_secs(300);
 
 /// Seconds after which the watch must have shown a write; otherwise it is broken.
 const WATCH_LAG: Seconds = 30;
@@ -70,6 +75,15 @@ pub(super) fn after_failure(set: Arc<SlimSet>, error: &ReconcileError, context: 
 }
 
 async fn reconcile_set(set: &SlimSet, context: &Arc<Context>) -> Result<Next, ReconcileError> {
+    if context.has_namesake(set) {
+        let (namespace, set) = (set.namespace(), set.name_any());
+        tracing::warn!(
+            namespace,
+            set,
+            "an apps/v1 StatefulSet has the name of one of OpenKruise: its PVCs are left alone"
+        );
+        return Ok(Next::requeue(NAMESAKE));
+    }
     let volumes = context.volumes(set).await?;
     if volumes == Volumes::Unread {
         return Ok(Next::await_change());
@@ -86,7 +100,7 @@ async fn reconcile_set(set: &SlimSet, context: &Arc<Context>) -> Result<Next, Re
     let rolls_out = target.is_ok();
     let counts = target.is_err_and(|idle| context.counts(set, &view, idle));
     let missing = if rolls_out {
-        context.admission.missing(&view.namespace).await?
+        context.admission.missing(set.kind, &view.namespace).await?
     } else {
         None
     };
@@ -192,11 +206,19 @@ fn is_ending(action: &Action) -> bool {
 }
 
 impl Context {
+    /// True iff the set is one of OpenKruise that is to be rolled out, and one of Kubernetes has its name. Their Pods,
+    /// PVCs and ClaimRollouts would have the same names.
+    fn has_namesake(&self, set: &SlimSet) -> bool {
+        let at = ObjectRef::from_obj(set);
+        let is_there = || self.others.as_ref().is_some_and(|others| others.get(&at).is_some());
+        set.kind == SetKind::OpenKruise && set.is_managed() && is_there()
+    }
+
     /// For how many seconds no reconcile is needed, or none until the set changes. Either the set is not managed,
     /// because it has no staged change and no ClaimRollout, or it is settled.
     fn has_nothing_to_do(&self, set: &SlimSet) -> Option<Option<Seconds>> {
         let report = self.report_of(set);
-        if report.is_none() && set.annotation(keys::STAGED).is_none() {
+        if report.is_none() && !set.is_managed() {
             self.forget(set);
             return Some(None);
         }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::{Context, ReconcileError, after_failure, reconcile};
 use crate::controller::crd::ClaimRollout;
 use crate::controller::fixtures::rollout;
-use crate::controller::slim_set::SlimSet;
+use crate::controller::slim_set::{KruiseSet, SlimSet};
 use crate::controller::watch::lock;
 use crate::controller::{Config, WithoutPolicy, lead};
 use crate::templates::{ClaimTemplate, Phase, Revision, StagedChange, UpdatePolicy};
@@ -255,4 +255,36 @@ async fn report_that_came_too_late_is_written_again() {
         requeued.push(reconcile(Arc::clone(&set), Arc::clone(&context)).await.unwrap());
     }
     assert_eq!(stored.load(Ordering::Relaxed), 1, "{requeued:?}");
+}
+
+/// The PVCs of two sets with one name have the same names.
+#[tokio::test]
+async fn set_of_openkruise_has_namesake_of_kubernetes() {
+    let named = |annotations: &Value| {
+        let metadata = json!({"name": "web", "namespace": "default", "uid": "k", "annotations": annotations});
+        json!({ "metadata": metadata })
+    };
+    let managed = named(&json!({"claim-rollout.io/update-policy": "InPlace"}));
+    let KruiseSet(rolled_out) = serde_json::from_value(managed.clone()).unwrap();
+    let KruiseSet(plain) = serde_json::from_value(named(&Value::Null)).unwrap();
+    let of_kubernetes: SlimSet = serde_json::from_value(managed).unwrap();
+    for (what, set, others, expected) in [
+        ("it has one", &rolled_out, Some("web"), true),
+        ("another name", &rolled_out, Some("db"), false),
+        ("only one kind is watched", &rolled_out, None, false),
+        ("it is not rolled out", &plain, Some("web"), false),
+        ("the one of Kubernetes goes first", &of_kubernetes, Some("web"), false),
+    ] {
+        let others = others.map(|name| {
+            let (others, mut writer) = store();
+            let other = json!({"metadata": {"name": name, "namespace": "default", "uid": "a"}});
+            writer.apply_watcher_event(&Event::Apply(serde_json::from_value(other).unwrap()));
+            others
+        });
+        let context = Context {
+            others,
+            ..Arc::into_inner(context(store().0)).unwrap()
+        };
+        assert_eq!(context.has_namesake(set), expected, "{what}");
+    }
 }

@@ -14,6 +14,7 @@ use kube::core::{Selector, SelectorExt as _};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::set_kind::SetKind;
 use crate::api::Settings;
 use crate::api::difference::differences;
 
@@ -23,6 +24,8 @@ const OURS: &str = "claim-rollout";
 const PART: &str = "claim-rollout.io/guard";
 /// The policy of the guard that checks who may stage a change.
 const STAGED: &str = "staged";
+/// The policy of the guard that checks who may have PVCs of OpenKruise's StatefulSets updated.
+const OPENKRUISE: &str = "openkruise";
 /// The policy of the guard that denies the deletion of a StatefulSet that is being replaced.
 const REPLACING: &str = "replacing";
 
@@ -126,22 +129,30 @@ struct PolicySpec {
 }
 
 impl Registered {
-    /// True iff the policy or the guard checks every update of a StatefulSet in a namespace with these labels.
+    /// True iff the policy or the guard checks every update of a StatefulSet of this kind in a namespace with these
+    /// labels.
     #[must_use]
-    pub(super) fn judges(&self, namespace: &Labels) -> bool {
+    pub(super) fn judges(&self, kind: SetKind, namespace: &Labels) -> bool {
+        let part = match kind {
+            SetKind::Apps => STAGED,
+            SetKind::OpenKruise => OPENKRUISE,
+        };
         let mut webhooks = self
             .configurations
             .iter()
             .flat_map(|configuration| &configuration.webhooks);
-        webhooks.any(|webhook| self.is_ours(webhook) && webhook.judges(namespace))
-            || self.guards.iter().any(|guard| self.guards(guard, STAGED, namespace))
+        webhooks.any(|webhook| self.is_ours(webhook) && webhook.judges(kind, namespace))
+            || self
+                .guards
+                .iter()
+                .any(|guard| self.guards(guard, (part, kind), namespace))
     }
 
     /// True iff the guard keeps a StatefulSet that is being replaced.
     #[must_use]
     pub(super) fn keeps_replaced(&self, namespace: &Labels) -> bool {
         let mut guards = self.guards.iter();
-        guards.any(|guard| self.guards(guard, REPLACING, namespace))
+        guards.any(|guard| self.guards(guard, (REPLACING, SetKind::Apps), namespace))
     }
 
     fn is_ours(&self, webhook: &MutatingWebhook) -> bool {
@@ -154,13 +165,13 @@ impl Registered {
         first.contains(OURS) || by_kubewarden()
     }
 
-    fn guards(&self, guard: &RegisteredGuardPolicy, part: &str, namespace: &Labels) -> bool {
+    fn guards(&self, guard: &RegisteredGuardPolicy, (part, kind): (&str, SetKind), namespace: &Labels) -> bool {
         let name = guard.metadata.name.as_deref().unwrap_or_default();
         let labelled = guard.metadata.labels.as_ref().and_then(|labels| labels.get(PART));
         let is_part = labelled.is_some_and(|label| label == part) || name.starts_with(&format!("{OURS}-{part}"));
         let constraints = &guard.spec.match_constraints;
         let is_whole = is_part
-            && constraints.resource_rules.iter().any(AdmissionRule::is_update_of_sets)
+            && constraints.resource_rules.iter().any(|rule| rule.is_update_of(kind))
             && constraints.exclude_resource_rules.is_empty()
             && constraints.reaches(namespace);
         let binds = |binding: &Binding| {
@@ -198,8 +209,8 @@ impl Registered {
 
 impl MutatingWebhook {
     /// A webhook with an object selector does not count: whoever edits the labels of a StatefulSet could avoid it.
-    fn judges(&self, namespace: &Labels) -> bool {
-        self.rules.iter().any(AdmissionRule::is_update_of_sets)
+    fn judges(&self, kind: SetKind, namespace: &Labels) -> bool {
+        self.rules.iter().any(|rule| rule.is_update_of(kind))
             && is_empty(&self.object_selector)
             && selects(&self.namespace_selector, namespace)
     }
@@ -212,10 +223,11 @@ impl MatchScope {
 }
 
 impl AdmissionRule {
-    fn is_update_of_sets(&self) -> bool {
+    fn is_update_of(&self, kind: SetKind) -> bool {
         let has = |list: &[String], word: &str| list.iter().any(|item| item == word || item == "*");
-        has(&self.api_groups, "apps")
-            && has(&self.api_versions, "v1")
+        let (group, version) = kind.api_version().split_once('/').unwrap_or_default();
+        has(&self.api_groups, group)
+            && has(&self.api_versions, version)
             && (has(&self.resources, "statefulsets") || has(&self.resources, "*/*"))
             && has(&self.operations, "UPDATE")
     }
@@ -227,7 +239,7 @@ impl KubewardenPolicy {
         let name = self.metadata.name.as_deref().unwrap_or_default();
         (self.spec.module.contains(OURS) || name.contains(OURS))
             && self.spec.mutating
-            && self.spec.rules.iter().any(AdmissionRule::is_update_of_sets)
+            && self.spec.rules.iter().any(|rule| rule.is_update_of(SetKind::Apps))
     }
 
     fn reaches(&self, namespace: &Labels) -> bool {

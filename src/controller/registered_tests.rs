@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use super::{Labels, Registered};
+use super::{Labels, Registered, SetKind};
 use crate::api::Settings;
 
 fn labels(namespace: &str) -> Labels {
@@ -11,6 +11,10 @@ fn labels(namespace: &str) -> Labels {
 
 fn rule() -> Value {
     json!({"apiGroups": ["apps"], "apiVersions": ["v1"], "resources": ["statefulsets"], "operations": ["CREATE", "UPDATE"]})
+}
+
+fn kruise_rule() -> Value {
+    json!({"apiGroups": ["apps.kruise.io"], "apiVersions": ["v1beta1"], "resources": ["statefulsets"], "operations": ["UPDATE"]})
 }
 
 /// The webhook that Kubewarden creates for the shipped policy, with a change.
@@ -104,16 +108,51 @@ const GUARDS: [GuardRow; 14] = [
 #[test]
 fn webhook_for_updates_of_statefulsets_judges_its_namespaces() {
     for (which, change, expected) in WEBHOOKS {
-        assert_eq!(webhook(change).judges(&labels("a")), expected, "{which}");
+        assert_eq!(webhook(change).judges(SetKind::Apps, &labels("a")), expected, "{which}");
     }
-    assert!(!Registered::default().judges(&labels("a")), "none");
+    assert!(!Registered::default().judges(SetKind::Apps, &labels("a")), "none");
 }
 
 #[test]
 fn guard_judges_where_it_is_bound() {
     for (which, change, expected) in GUARDS {
-        assert_eq!(guard(change).judges(&labels("a")), expected, "{which}");
+        assert_eq!(guard(change).judges(SetKind::Apps, &labels("a")), expected, "{which}");
     }
+}
+
+#[test]
+fn sets_of_openkruise_are_judged_by_rules_for_their_group() {
+    let both = || webhook(|it| it["rules"] = json!([rule(), kruise_rule()]));
+    for (which, registered, expected) in [
+        ("a webhook for apps/v1", webhook(|_| {}), false),
+        (
+            "a webhook for its group",
+            webhook(|it| it["rules"] = json!([kruise_rule()])),
+            true,
+        ),
+        ("a webhook for both", both(), true),
+        ("the guard for apps/v1", guard(|_, _| {}), false),
+        (
+            "the guard for its group",
+            guard(|guard, _| {
+                guard["metadata"]["labels"] = json!({"claim-rollout.io/guard": "openkruise"});
+                guard["spec"]["matchConstraints"]["resourceRules"] = json!([kruise_rule()]);
+            }),
+            true,
+        ),
+        (
+            "another part of the guard",
+            guard(|guard, _| guard["spec"]["matchConstraints"]["resourceRules"] = json!([kruise_rule()])),
+            false,
+        ),
+    ] {
+        assert_eq!(
+            registered.judges(SetKind::OpenKruise, &labels("a")),
+            expected,
+            "{which}"
+        );
+    }
+    assert!(both().judges(SetKind::Apps, &labels("a")));
 }
 
 #[test]
@@ -153,7 +192,7 @@ fn webhook_of_another_name_is_ours_by_its_module() {
             false,
         ),
     ] {
-        assert_eq!(registered.judges(&labels("a")), expected, "{which}");
+        assert_eq!(registered.judges(SetKind::Apps, &labels("a")), expected, "{which}");
     }
 }
 

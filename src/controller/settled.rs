@@ -86,7 +86,7 @@ pub(super) fn was_reached(set: &SetView, target: &Target<'_>, report: &ClaimRoll
     let templates = status.volume_claim_templates.iter();
     let mut finished = templates.map(|template| template.finished_reconciliation_generation);
     target.change.phase == Phase::Complete
-        && !target.is_live(set)
+        && !target.is_to_be_removed(set)
         && spec.set_ref.uid == set.uid
         && (&*spec.revision, &*status.update_revision) == (target.revision.as_str(), target.revision.as_str())
         && spec.sync == set.sync.to_string()

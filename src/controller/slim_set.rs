@@ -1,14 +1,17 @@
 //! StatefulSets reduced to the fields that are read. Other fields are never decoded into memory.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference, Time};
 use kube::Resource;
+use kube::core::NamespaceResourceScope;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
+use super::set_kind::SetKind;
 use super::staged_at::staged_at;
 use crate::claims::Owner;
 use crate::json;
@@ -22,6 +25,7 @@ use crate::templates::{ClaimTemplate, TemplateError, UpdatePolicy, keys};
 #[resource(inherit = "StatefulSet")]
 #[serde(from = "SentSet")]
 pub(super) struct SlimSet {
+    pub(super) kind: SetKind,
     /// The identity, the generation and the owners.
     pub(super) metadata: ObjectMeta,
     /// True iff the set is being replaced: it has our finalizer.
@@ -52,6 +56,19 @@ pub(super) struct SlimSetSpec {
     pub(super) min_ready_seconds: i32,
     pub(super) revision_history_limit: Option<i32>,
     pub(super) first_ordinal: i32,
+    /// Only OpenKruise has these fields.
+    pub(super) advanced: AdvancedSpec,
+}
+
+/// The fields of OpenKruise's StatefulSet that are read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct AdvancedSpec {
+    /// `spec.volumeClaimUpdateStrategy.type` is `OnPodRollingUpdate`.
+    pub(super) updates_claims: bool,
+    /// `spec.reserveOrdinals` is not empty.
+    pub(super) reserves_ordinals: bool,
+    /// `spec.updateStrategy.rollingUpdate.paused`
+    pub(super) is_paused: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -98,6 +115,8 @@ struct SentSpec {
     min_ready_seconds: i32,
     revision_history_limit: Option<i32>,
     ordinals: Ordinals,
+    volume_claim_update_strategy: ClaimUpdateStrategy,
+    reserve_ordinals: Vec<IgnoredAny>,
 }
 
 #[derive(Default, Deserialize)]
@@ -120,6 +139,14 @@ struct RollingUpdate {
     partition: i32,
     /// Only whether the field is present.
     max_unavailable: Option<IgnoredAny>,
+    paused: bool,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ClaimUpdateStrategy {
+    #[serde(rename = "type")]
+    type_: String,
 }
 
 #[derive(Default, Deserialize)]
@@ -142,7 +169,59 @@ pub(super) struct Patched {
     pub(super) metadata: ObjectMeta,
 }
 
+/// A StatefulSet of OpenKruise, `apps.kruise.io`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(from = "SentSet")]
+pub(super) struct KruiseSet(pub(super) SlimSet);
+
+impl From<SentSet> for KruiseSet {
+    fn from(sent: SentSet) -> Self {
+        Self(SlimSet {
+            kind: SetKind::OpenKruise,
+            is_marked: false,
+            ..SlimSet::from(sent)
+        })
+    }
+}
+
+impl Resource for KruiseSet {
+    type DynamicType = ();
+    type Scope = NamespaceResourceScope;
+
+    fn kind(&(): &()) -> Cow<'_, str> {
+        "StatefulSet".into()
+    }
+
+    fn group(&(): &()) -> Cow<'_, str> {
+        "apps.kruise.io".into()
+    }
+
+    fn version(&(): &()) -> Cow<'_, str> {
+        "v1beta1".into()
+    }
+
+    fn plural(&(): &()) -> Cow<'_, str> {
+        "statefulsets".into()
+    }
+
+    fn meta(&self) -> &ObjectMeta {
+        &self.0.metadata
+    }
+
+    fn meta_mut(&mut self) -> &mut ObjectMeta {
+        &mut self.0.metadata
+    }
+}
+
 impl SlimSet {
+    /// True iff a change may be rolled out.
+    pub(super) fn is_managed(&self) -> bool {
+        match self.kind {
+            SetKind::Apps => self.annotation(keys::STAGED).is_some(),
+            SetKind::OpenKruise => self.annotation(keys::UPDATE_POLICY) == Some(UpdatePolicy::InPlace.as_str()),
+        }
+    }
+
     /// The value of one of our annotations.
     pub(super) fn annotation(&self, key: &str) -> Option<&str> {
         let mut ours = self.annotations.iter();
@@ -191,6 +270,7 @@ impl From<SentSet> for SlimSet {
         });
         let staged_at = staged.and_then(|staged| staged_at(staged, metadata.managed_fields.as_deref()?));
         Self {
+            kind: SetKind::Apps,
             metadata: ObjectMeta {
                 name: metadata.name,
                 namespace: metadata.namespace,
@@ -219,6 +299,11 @@ impl From<SentSet> for SlimSet {
                 min_ready_seconds: spec.min_ready_seconds,
                 revision_history_limit: spec.revision_history_limit,
                 first_ordinal: spec.ordinals.start,
+                advanced: AdvancedSpec {
+                    updates_claims: spec.volume_claim_update_strategy.type_ == "OnPodRollingUpdate",
+                    reserves_ordinals: !spec.reserve_ordinals.is_empty(),
+                    is_paused: spec.update_strategy.rolling_update.paused,
+                },
             },
             status: SlimSetStatus {
                 observed_generation: status.observed_generation,

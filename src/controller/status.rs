@@ -132,7 +132,7 @@ async fn write_spec(
 /// nothing.
 fn owner(set: &SlimSet) -> OwnerReference {
     OwnerReference {
-        api_version: "apps/v1".to_owned(),
+        api_version: set.kind.api_version().to_owned(),
         kind: "StatefulSet".to_owned(),
         name: set.name_any(),
         uid: set.uid().unwrap_or_default(),
@@ -148,7 +148,7 @@ fn spec(set: &SlimSet, progress: &Progress, replace_set: ReplaceSet) -> ClaimRol
         .unwrap_or_default();
     ClaimRolloutSpec {
         set_ref: StatefulSetRef {
-            api_version: "apps/v1".to_owned(),
+            api_version: set.kind.api_version().to_owned(),
             kind: "StatefulSet".to_owned(),
             name: set.name_any(),
             uid: set.uid().unwrap_or_default(),

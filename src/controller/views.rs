@@ -5,15 +5,25 @@ use std::str::FromStr;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 
 use super::crd::ClaimRollout;
+use super::set_kind::SetKind;
 use super::slim_claim::SlimClaim;
 use super::slim_pod::{POD_REVISION, PodCondition, SlimPod};
-use super::slim_set::{SlimSet, owner};
+use super::slim_set::{AdvancedSpec, SlimSet, owner};
 use crate::claims::claim::ClaimError;
 use crate::claims::{self, Owner};
 use crate::json::Map;
-use crate::rollout::snapshot::Unready;
+use crate::rollout::snapshot::{Strategy, Unready};
 use crate::rollout::{PodView, Previous, Seconds, SetView};
-use crate::templates::{Revision, TemplateError, keys};
+use crate::templates::{Phase, Restart, Revision, StagedChange, Sync, TemplateError, UpdatePolicy, keys};
+
+/// OpenKruise would update the same PVCs.
+const UPDATES_CLAIMS: &str = "spec.volumeClaimUpdateStrategy is OnPodRollingUpdate, so OpenKruise updates the PVCs itself; \
+    set it to OnDelete, or remove the annotation claim-rollout.io/update-policy";
+
+/// The ordinals of such a set are not the numbers that follow each other.
+const RESERVES_ORDINALS: &str = "spec.reserveOrdinals is set, and claim-rollout does not know the PVCs of such a \
+    StatefulSet; use volumeClaimUpdateStrategy OnPodRollingUpdate of OpenKruise instead, and remove the annotation \
+    claim-rollout.io/update-policy";
 
 /// An object of the API with an invalid value. The validation of the API server prevents it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -37,7 +47,7 @@ pub(crate) enum ViewError {
 /// [`ViewError`] if the templates are invalid.
 pub(super) fn set(set: &SlimSet) -> Result<SetView, ViewError> {
     let metadata = &set.metadata;
-    Ok(SetView {
+    let view = SetView {
         namespace: metadata.namespace.clone().unwrap_or_default(),
         name: metadata.name.clone().unwrap_or_default(),
         resource_version: metadata.resource_version.clone().unwrap_or_default(),
@@ -61,7 +71,48 @@ pub(super) fn set(set: &SlimSet) -> Result<SetView, ViewError> {
         restart: parsed(set, keys::RESTART).unwrap_or_default(),
         recreate_snapshot: set.annotation(keys::RECREATE_SNAPSHOT).map(str::to_owned),
         ..SetView::annotated(metadata.uid.as_deref().unwrap_or_default(), |key| set.annotation(key))
+    };
+    Ok(match set.kind {
+        SetKind::Apps => view,
+        SetKind::OpenKruise => advanced(set, view),
     })
+}
+
+/// The same of OpenKruise: only its PVCs are updated, and their order is independent of its Pods.
+fn advanced(set: &SlimSet, view: SetView) -> SetView {
+    let AdvancedSpec {
+        updates_claims,
+        reserves_ordinals,
+        is_paused,
+    } = set.spec.advanced;
+    let not_supported = if updates_claims {
+        Some(UPDATES_CLAIMS)
+    } else {
+        reserves_ordinals.then_some(RESERVES_ORDINALS)
+    };
+    let change = StagedChange {
+        by: String::new(),
+        manager: String::new(),
+        phase: Phase::Complete,
+        templates: view.live.clone(),
+        uid: view.uid.clone(),
+        update_policy: UpdatePolicy::InPlace,
+    };
+    SetView {
+        templates_can_change: true,
+        not_supported,
+        native_policy: None,
+        staged: set.is_managed().then_some(change),
+        unreadable: None,
+        replace_set: None,
+        ready: None,
+        recreate_snapshot: None,
+        sync: Sync::Async,
+        restart: Restart::Never,
+        strategy: Strategy::RollingUpdate,
+        paused: view.paused || is_paused,
+        ..view
+    }
 }
 
 /// The value of an annotation; none if it is absent or invalid.

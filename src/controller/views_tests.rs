@@ -3,7 +3,7 @@ use serde_json::json;
 use super::{claim, pod, previous, set};
 use crate::controller::slim_claim::SlimClaim;
 use crate::controller::slim_pod::SlimPod;
-use crate::controller::slim_set::SlimSet;
+use crate::controller::slim_set::{KruiseSet, SlimSet};
 use crate::rollout::snapshot::{Modify, PodManagement, Resize, Strategy};
 use crate::templates::UpdatePolicy;
 
@@ -291,4 +291,75 @@ fn ended_pod_mounts_nothing() {
             "{phase}"
         );
     }
+}
+
+/// The spec of an OpenKruise StatefulSet with `update-policy: InPlace`; whether it is rolled out, paused, not supported.
+type AdvancedRow = (&'static str, serde_json::Value, [bool; 3]);
+
+#[test]
+fn openkruise_set_is_read_with_its_live_templates() {
+    let rows: [AdvancedRow; 5] = [
+        ("plain", json!({}), [true, false, false]),
+        (
+            "its PVCs wait for users",
+            json!({"volumeClaimUpdateStrategy": {"type": "OnDelete"}}),
+            [true, false, false],
+        ),
+        (
+            "OpenKruise updates them",
+            json!({"volumeClaimUpdateStrategy": {"type": "OnPodRollingUpdate"}}),
+            [true, false, true],
+        ),
+        (
+            "reserved ordinals",
+            json!({"reserveOrdinals": [1, "3-5"]}),
+            [true, false, true],
+        ),
+        (
+            "its Pods are paused",
+            json!({"updateStrategy": {"rollingUpdate": {"paused": true, "maxUnavailable": "20%", "partition": 1}}}),
+            [true, true, false],
+        ),
+    ];
+    for (row, spec, expected) in rows {
+        let view = set(&advanced(Some("InPlace"), &spec)).unwrap();
+        let staged = view.staged.as_ref().map(|change| &change.templates);
+        assert_eq!(staged, Some(&view.live), "{row}");
+        let is_supported = view.not_supported.is_some();
+        assert_eq!(
+            [view.templates_can_change, view.paused, is_supported],
+            expected,
+            "{row}"
+        );
+        assert_eq!(
+            (view.strategy, view.replace_set),
+            (Strategy::RollingUpdate, None),
+            "{row}"
+        );
+    }
+    for policy in [None, Some("OnClaimDelete"), Some("ReCreate"), Some("inplace")] {
+        let view = set(&advanced(policy, &json!({}))).unwrap();
+        assert_eq!((view.staged, view.unreadable), (None, None), "{policy:?}");
+    }
+}
+
+/// An OpenKruise StatefulSet with this update policy, and with what only an `apps/v1` one may have.
+fn advanced(policy: Option<&str>, spec: &serde_json::Value) -> SlimSet {
+    let mut object = json!({
+        "apiVersion": "apps.kruise.io/v1beta1",
+        "metadata": {
+            "name": "web", "namespace": "default", "uid": "u", "finalizers": ["claim-rollout.io/replacing"],
+            "annotations": {"claim-rollout.io/staged": "{}", "claim-rollout.io/replace-set": "WhenComplete"},
+        },
+        "spec": spec,
+    });
+    object["spec"]["volumeClaimTemplates"] = json!([{
+        "metadata": {"name": "data"}, "spec": {"resources": {"requests": {"storage": "2Gi"}}},
+    }]);
+    if let Some(policy) = policy {
+        object["metadata"]["annotations"]["claim-rollout.io/update-policy"] = policy.into();
+    }
+    let KruiseSet(set) = serde_json::from_value(object).unwrap();
+    assert!(!set.is_marked);
+    set
 }

@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use tokio::task::JoinHandle;
 
 use super::metrics::ControllerMetrics;
-use super::slim_set::SlimSet;
+use super::slim_set::{KruiseSet, SlimSet};
 
 /// The duration of a watch. It is restarted where it ended, which is cheap. A watch on a connection that is dead
 /// without notice times out a few seconds later.
@@ -76,7 +76,28 @@ pub(super) fn follow<K: Watched>(
 ) -> (Store<K>, Task) {
     let (reader, writer) = store();
     let events = events(api, trim).reflect(writer);
-    (reader, drive(events, metrics, on_event))
+    (reader, drive(events, resource_label::<K>(), metrics, on_event))
+}
+
+/// The same for the StatefulSets of OpenKruise.
+pub(super) fn follow_kruise(
+    api: Api<KruiseSet>,
+    metrics: Arc<ControllerMetrics>,
+    on_event: impl FnMut(Event<SlimSet>) + Send + 'static,
+) -> (Store<SlimSet>, Task) {
+    let (reader, writer) = store();
+    let events = events(api, |_| {}).map(|event| event.map(slim)).reflect(writer);
+    (reader, drive(events, "statefulsets.apps.kruise.io", metrics, on_event))
+}
+
+fn slim(event: Event<KruiseSet>) -> Event<SlimSet> {
+    match event {
+        Event::Init => Event::Init,
+        Event::InitApply(set) => Event::InitApply(set.0),
+        Event::InitDone => Event::InitDone,
+        Event::Apply(set) => Event::Apply(set.0),
+        Event::Delete(set) => Event::Delete(set.0),
+    }
 }
 
 /// Watches one resource, and passes on every event.
@@ -86,7 +107,7 @@ pub(super) fn observe<K: Watched>(
     metrics: Arc<ControllerMetrics>,
     on_event: impl FnMut(Event<K>) + Send + 'static,
 ) -> Task {
-    drive(events(api, trim), metrics, on_event)
+    drive(events(api, trim), resource_label::<K>(), metrics, on_event)
 }
 
 fn events<K: Watched>(
@@ -99,11 +120,11 @@ fn events<K: Watched>(
 
 fn drive<K: Watched>(
     events: impl Stream<Item = Result<Event<K>, watcher::Error>> + Send + 'static,
+    resource: &'static str,
     metrics: Arc<ControllerMetrics>,
     mut on_event: impl FnMut(Event<K>) + Send + 'static,
 ) -> Task {
     Task::spawn(async move {
-        let resource = resource_label::<K>();
         let _open = metrics.watch(resource);
         let mut events = std::pin::pin!(events);
         let mut backoff = DefaultBackoff::default();

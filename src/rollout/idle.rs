@@ -28,6 +28,11 @@ pub enum Idle {
     ValidateOnly,
     /// Kubernetes updates the claims itself: `spec.volumeClaimUpdatePolicy` is `InPlace`.
     HandedOver,
+    /// The set is one of OpenKruise, and has a field with which its claims are not rolled out.
+    NotSupported {
+        /// The field, and what to do.
+        why: &'static str,
+    },
     /// Another controller owns the set, and would undo the staged change.
     Owned {
         /// The controller.
@@ -76,6 +81,7 @@ impl Idle {
             Self::Terminating => ReadyReason::SetTerminating,
             Self::ValidateOnly => ReadyReason::ValidateOnly,
             Self::HandedOver => ReadyReason::HandedOver,
+            Self::NotSupported { .. } => ReadyReason::NotSupported,
             Self::Owned { .. } => ReadyReason::SetOwned,
             Self::OnClaimDelete => ReadyReason::OnClaimDelete,
             Self::ReCreate => ReadyReason::ReCreateNotEnabled,
@@ -121,6 +127,7 @@ impl fmt::Display for Idle {
                 "Kubernetes updates the PVCs itself, because spec.volumeClaimUpdatePolicy is InPlace; apply the \
                  StatefulSet again, so that the policy gives it the staged templates",
             ),
+            Self::NotSupported { why } => f.write_str(why),
             Self::Owned { by } => write!(f, "The StatefulSet is owned by {} {}", by.kind, by.name),
             Self::OnClaimDelete => f.write_str("Only PVCs created from now on get the new templates"),
             Self::ReCreate => f.write_str(

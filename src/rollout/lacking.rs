@@ -33,6 +33,7 @@ pub fn is_evicting(set: &SetView, settings: &Settings) -> bool {
         && settings.mode == Mode::Stage
         && settings.replaces(set.replace_set)
         && !set.terminating
+        && !set.templates_can_change
         && !set.live.is_empty()
         && !set.controller.as_ref().is_some_and(is_skipped)
 }

@@ -101,14 +101,14 @@ fn plan_claims(snapshot: &Snapshot) -> Plan {
         .write_refused
         .as_ref()
         .filter(|(_, retry_at)| *retry_at > snapshot.now);
-    let settled = all_done && is_complete && !target.is_live(set);
+    let settled = all_done && is_complete && !target.is_to_be_removed(set);
     if !settled && refused.is_none() {
         let is_reached = all_done && !set.paused && set.reaches_all() && !recreation.is_busy;
         actions.extend(match (is_complete, is_reached) {
             (false, true) => Some(Action::SetStaged(SetStaged::phase(set, target.change, Phase::Complete))),
             (false, false) => order::ready(snapshot, &target, &replicas).map(Action::SetReady),
             // The live templates are the desired ones.
-            (true, _) => (all_done && target.is_live(set)).then(|| Action::SetStaged(SetStaged::none(set))),
+            (true, _) => (all_done && target.is_to_be_removed(set)).then(|| Action::SetStaged(SetStaged::none(set))),
         });
     }
     // One Pod at a time, whatever the reason.

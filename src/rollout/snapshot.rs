@@ -80,6 +80,11 @@ pub struct SetView {
     pub match_labels: Map<String>,
     /// `spec.volumeClaimTemplates`
     pub live: Vec<ClaimTemplate>,
+    /// True iff the templates can change, as those of OpenKruise: the live ones are the desired ones, and nothing is
+    /// written to the set. `staged` then has the live templates, if they are rolled out.
+    pub templates_can_change: bool,
+    /// The field of OpenKruise with which nothing is rolled out, and what to do.
+    pub not_supported: Option<&'static str>,
     /// `spec.volumeClaimUpdatePolicy`, where Kubernetes has the field (KEP-4650).
     pub native_policy: Option<UpdatePolicy>,
     /// The staged change, if the annotation is valid.

@@ -70,6 +70,9 @@ impl<'a> Target<'a> {
         if settings.mode == Mode::ValidateOnly {
             return Err(Idle::ValidateOnly);
         }
+        if let Some(why) = set.not_supported {
+            return Err(Idle::NotSupported { why });
+        }
         if set.native_policy == Some(UpdatePolicy::InPlace) {
             return Err(Idle::HandedOver);
         }
@@ -88,10 +91,10 @@ impl<'a> Target<'a> {
         })
     }
 
-    /// True iff the live templates are the staged ones: only claims are to change.
+    /// True iff the staged change is removed when every claim is updated: the live templates are the staged ones.
     #[must_use]
-    pub fn is_live(&self, set: &SetView) -> bool {
-        Diff::between(&set.live, &self.change.templates).is_empty()
+    pub fn is_to_be_removed(&self, set: &SetView) -> bool {
+        !set.templates_can_change && Diff::between(&set.live, &self.change.templates).is_empty()
     }
 
     /// The staged change, if it is rolled out to existing claims.

@@ -175,6 +175,8 @@ fn set_view(texts: &mut Texts, set: &SetObject) -> SetView {
         match_labels: Map::from_unsorted(vec![("app".to_owned(), SET.to_owned())]).unwrap_or_default(),
         live: texts.names.templates(&spec.live),
         native_policy: None,
+        templates_can_change: false,
+        not_supported: None,
         staged: change,
         unreadable: set.unreadable().map(|change| {
             if change.newer {

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::super::api_calls::{ApiOutcome, call, merge};
 use super::super::context::Context;
 use super::super::crd::{ClaimRollout, IN_PROGRESS, REPLACED, ReplacementStatus};
+use super::super::set_kind::SetKind;
 use super::super::{events, timestamp};
 use super::cluster::SetName;
 use super::queue::LastReport;
@@ -141,7 +142,7 @@ impl Context {
             reason,
             message: message.to_owned(),
         };
-        let on = (&*set.namespace, &*set.name);
+        let on = (SetKind::Apps, &*set.namespace, &*set.name);
         events::publish_on(&self.client, &self.metrics, self.clock, on, &notice).await;
     }
 }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use kube::ResourceExt;
 use tokio::sync::Semaphore;
 
+use super::super::set_kind::SetKind;
 use super::super::slim_set::SlimSet;
 use super::super::watch::{RequeueSender, lock};
 use super::cluster::{Cluster, SetName};
@@ -115,6 +116,7 @@ impl Replacements {
     fn is_asked(&self, set: &SlimSet) -> bool {
         let wants = set.annotation(keys::REPLACE_SET).and_then(|text| text.parse().ok());
         wants.unwrap_or(self.cluster.settings.default_replace_set) == ReplaceSet::WhenComplete
+            && set.kind == SetKind::Apps
             && set.annotation(keys::STAGED).is_some()
             && set.annotation(keys::PHASE) != Some("RollingOut")
             && set.annotation(keys::PAUSED) != Some("true")

@@ -12,6 +12,7 @@ mod kep_table;
 mod lag;
 mod messages;
 mod middle;
+mod mutable;
 mod next_pod;
 mod on_delete;
 mod pods;
