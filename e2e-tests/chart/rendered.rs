@@ -20,9 +20,10 @@ pub(super) type Objects = BTreeMap<String, Value>;
 pub(super) const WARN: &str = "policy.settings.retention=Warn";
 
 /// Every switch that adds objects.
-pub(super) const EVERYTHING: [&str; 8] = [
+pub(super) const EVERYTHING: [&str; 9] = [
     "controller.evictPods=true",
     "controller.reCreate=true",
+    "controller.openkruise=true",
     "controller.replaceSets=true",
     "controller.networkPolicy.enabled=true",
     "policy.settings.retention=Deny",

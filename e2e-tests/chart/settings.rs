@@ -126,6 +126,7 @@ async fn one_namespace_limits_policy_and_controller(cluster: &Cluster) -> anyhow
     let optional = [
         "controller.evictPods=true",
         "controller.reCreate=true",
+        "controller.openkruise=true",
         "controller.replaceSets=true",
     ];
     let objects = by_name(render(cluster, &[&values[..], &optional].concat()).await?)?;
@@ -136,7 +137,7 @@ async fn one_namespace_limits_policy_and_controller(cluster: &Cluster) -> anyhow
     for kind in ["Role", "RoleBinding"] {
         let namespace =
             |part: &str| &objects[&format!("{kind} claim-rollout-controller{part}")]["metadata"]["namespace"];
-        for part in ["", "-evict-pods", "-recreate", "-replace-sets"] {
+        for part in ["", "-evict-pods", "-recreate", "-openkruise", "-replace-sets"] {
             assert_eq!(*namespace(part), "team-a", "{kind} {part}");
         }
         // The journals are where the controller is.

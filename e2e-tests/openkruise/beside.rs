@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
-use super::manager::{ROLLING, USER as KRUISE, advanced};
+use super::manager::{ROLLING, USER as KRUISE, advanced, rolled_out};
 use crate::cluster::{Entry, at_rest, eventually, kinds};
 use crate::environment::Environment;
 use crate::installation::USER;
@@ -48,7 +48,7 @@ pub(super) async fn each_replaces_its_own_pods_after_their_pvcs(env: &Environmen
 
 /// The manifests of both. The annotations of claim-rollout are on the Advanced StatefulSet too.
 fn sets(size: &str) -> [String; 2] {
-    [advanced("kruise", ROLLING, 2, size), manifest(2, size)]
+    [rolled_out(&advanced("kruise", ROLLING, 2, size)), manifest(2, size)]
 }
 
 /// A namespace with both, all Pods Ready, and their Pods.

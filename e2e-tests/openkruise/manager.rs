@@ -7,7 +7,7 @@ use anyhow::{Context as _, bail};
 
 use crate::cluster::{Cluster, Process, eventually};
 use crate::engines;
-use crate::scenarios::namespace::{PATIENCE, manifest, with_spec};
+use crate::scenarios::namespace::{PATIENCE, plain_manifest, with_spec};
 
 /// The user name of kruise-manager.
 pub(super) const USER: &str = "system:serviceaccount:kruise-system:kruise-manager";
@@ -80,11 +80,17 @@ impl KruiseManager {
 
 /// The manifest of an Advanced StatefulSet. Its Pods have its name as label.
 pub(crate) fn advanced(name: &str, strategy: &str, replicas: u32, size: &str) -> String {
-    let manifest = manifest(replicas, size)
+    let manifest = plain_manifest(replicas, size)
         .replace("apps/v1", "apps.kruise.io/v1beta1")
         .replace("app: web", &format!("app: {name}"))
         .replacen("name: web", &format!("name: {name}"), 1);
     with_spec(&manifest, &format!("  volumeClaimUpdateStrategy: {{type: {strategy}}}"))
+}
+
+/// The manifest with the update policy under which claim-rollout grows its PVCs.
+pub(super) fn rolled_out(manifest: &str) -> String {
+    let annotations = "\n  annotations: {claim-rollout.io/update-policy: InPlace}\nspec:\n";
+    manifest.replacen("\nspec:\n", annotations, 1)
 }
 
 /// Starts it beside the cluster. It issues its own certificate, for this host and port.

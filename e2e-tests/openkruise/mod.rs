@@ -1,6 +1,7 @@
 //! OpenKruise beside claim-rollout: kruise-manager itself runs against the cluster, with its webhooks.
 
 mod beside;
+mod grown;
 mod judged;
 pub(crate) mod manager;
 mod protected;
@@ -20,6 +21,13 @@ scenarios![Environment;
     beside::each_replaces_its_own_pods_after_their_pvcs,
 ];
 
+scenarios![GROWN: Environment;
+    grown::pvcs_grow_and_no_pod_restarts,
+    grown::pods_are_left_to_openkruise,
+    grown::set_that_openkruise_rolls_out_is_stalled,
+    grown::who_may_not_patch_pvcs_is_denied_by_policy_and_guard,
+];
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn openkruise_and_claim_rollout_leave_each_other_alone() -> anyhow::Result<()> {
     let mut report = Report::new();
@@ -28,7 +36,7 @@ async fn openkruise_and_claim_rollout_leave_each_other_alone() -> anyhow::Result
     report.print("kruise-manager runs");
 
     let settings = Shipped::sets()?.spec["settings"].clone();
-    let installation = Installation::but_in(&[judged::ALONE], &cluster, settings).await?;
+    let installation = Installation::but_in(&[judged::ALONE, grown::GUARDED], &cluster, settings).await?;
     let env = Environment {
         client: cluster.client().await?,
         cluster,
@@ -38,6 +46,8 @@ async fn openkruise_and_claim_rollout_leave_each_other_alone() -> anyhow::Result
     let (protected, ()) = futures::try_join!(Protected::prepare(&env), judged::prepare(&env))?;
     let updates = judged::updates(&env, false);
     report.run_one("judged::updates_without_the_gate", updates).await;
+    grown::allow(&env).await?;
+    report.run(&env, GROWN).await;
     kruise.kill()?;
     kruise.restart(&env.cluster, true).await?;
     report.print("kruise-manager runs with the gate");
