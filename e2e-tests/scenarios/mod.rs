@@ -29,6 +29,7 @@ mod lockstep;
 mod metadata;
 pub(crate) mod namespace;
 mod node;
+mod not_served;
 mod obstacles;
 mod on_delete;
 mod ordinals;
@@ -110,6 +111,7 @@ scenarios![Environment;
     escape::switch_to_on_claim_delete_opens_gate_without_controller,
     escape::withdrawal_during_rollout_releases_pods_and_lowers_no_claim,
     escape::owner_during_rollout_opens_gate_until_its_removal,
+    not_served::openkruise_is_awaited_and_other_sets_roll_out,
     replaced::pod_deleted_during_rollout_comes_back_and_changes_nothing,
     replaced::set_deleted_during_rollout_leaves_claims_to_its_successor,
     two::two_controllers_at_once_write_like_one,
