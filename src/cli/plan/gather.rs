@@ -10,15 +10,15 @@ use serde_json::{Value, json};
 use crate::cli::cluster;
 use crate::cli::recorded::Recorded;
 
-/// The kinds to read, and whether they are namespaced.
-const KINDS: [(&str, &str, &str, bool); 7] = [
-    ("apps", "v1", "StatefulSet", true),
-    ("", "v1", "PersistentVolumeClaim", true),
-    ("", "v1", "Pod", true),
-    ("", "v1", "ResourceQuota", true),
-    ("", "v1", "LimitRange", true),
-    ("storage.k8s.io", "v1", "StorageClass", false),
-    ("storage.k8s.io", "v1", "VolumeAttributesClass", false),
+/// The kinds to read, the versions of which the first that is served is read, and whether they are namespaced.
+const KINDS: [(&str, &[&str], &str, bool); 7] = [
+    ("apps", &["v1"], "StatefulSet", true),
+    ("", &["v1"], "PersistentVolumeClaim", true),
+    ("", &["v1"], "Pod", true),
+    ("", &["v1"], "ResourceQuota", true),
+    ("", &["v1"], "LimitRange", true),
+    ("storage.k8s.io", &["v1"], "StorageClass", false),
+    ("storage.k8s.io", &["v1", "v1beta1"], "VolumeAttributesClass", false),
 ];
 
 /// The kinds without which there is no plan.
@@ -31,19 +31,26 @@ const NEEDED: [&str; 2] = ["StatefulSet", "PersistentVolumeClaim"];
 pub(crate) async fn gather(client: &Client, namespace: &str) -> anyhow::Result<Recorded> {
     let mut items = authority(client, namespace).await?;
     let mut unread = Vec::new();
-    for (group, version, kind, namespaced) in KINDS {
-        let resource = cluster::kind(group, version, kind);
-        let api = cluster::objects(client, namespaced.then_some(namespace), &resource);
-        match api.list(&ListParams::default()).await {
-            Ok(list) => {
-                for object in list {
-                    items.push(whole(object, &resource)?);
+    for (group, versions, kind, namespaced) in KINDS {
+        for version in versions {
+            let resource = cluster::kind(group, version, kind);
+            let api = cluster::objects(client, namespaced.then_some(namespace), &resource);
+            match api.list(&ListParams::default()).await {
+                Ok(list) => {
+                    for object in list {
+                        items.push(whole(object, &resource)?);
+                    }
+                }
+                Err(kube::Error::Api(status)) if status.code == 403 && !NEEDED.contains(&kind) => {
+                    unread.push((kind, status.message.clone()));
+                }
+                // Not served: if no version is, the cluster has no such object.
+                Err(kube::Error::Api(status)) if status.code == 404 && !NEEDED.contains(&kind) => continue,
+                Err(error) => {
+                    return Err(error).with_context(|| format!("failed to read {kind} in namespace {namespace}"));
                 }
             }
-            Err(kube::Error::Api(status)) if [403, 404].contains(&status.code) && !NEEDED.contains(&kind) => {
-                unread.push((kind, status.message.clone()));
-            }
-            Err(error) => return Err(error).with_context(|| format!("failed to read {kind} in namespace {namespace}")),
+            break;
         }
     }
     let mut state = Recorded::read(&json!({"kind": "List", "items": items}))?;
