@@ -17,7 +17,13 @@ const TABLE: &[(u16, &str, DenialCause)] = &[
         DenialCause::Immutable,
     ),
     (422, "spec is immutable after creation", DenialCause::Immutable),
+    // `ValidateStatefulSetUpdate` in `pkg/apis/apps/validation/validation.go`: since 1.37, and before.
     (422, "spec.volumeClaimTemplates: Invalid value", DenialCause::Immutable),
+    (
+        422,
+        "updates to statefulset spec for fields other than",
+        DenialCause::Immutable,
+    ),
     (422, "field can not be less than status.capacity", DenialCause::Shrink),
     (
         422,

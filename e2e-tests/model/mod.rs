@@ -64,7 +64,11 @@ impl Stage {
         namespace: &str,
         requests: &[ModelRequest],
     ) -> anyhow::Result<(Vec<TranscriptLine>, Option<Disagreement>)> {
-        let mut model = Model::new(mode);
+        let mut model = if self.cluster.modifies_volumes() {
+            Model::new(mode)
+        } else {
+            Model::without_attributes_classes(mode)
+        };
         let mut real = Real::new(&self.clients, namespace, mode).await?;
         let mut trackeres = (ChangeTracker::default(), ChangeTracker::default());
         let mut lines = Vec::with_capacity(requests.len());

@@ -1,10 +1,12 @@
 //! Executes requests in the model. Each request takes the way that it takes in the simulation.
 
+use std::sync::Arc;
+
 use super::observed::{ObservedClaim, ObservedObjects, ObservedReport, ObservedSet};
 use super::request::{Holder, ModelRequest, PolicyMode, SetEdit, WritePrecondition};
 use super::{ApiAnswer, ModelTarget, ModifyState, ResizeState};
 use crate::sim::actors::{kubelet, statefulset, storage, users};
-use crate::sim::api::Api;
+use crate::sim::api::{Api, WebhookEdit};
 use crate::sim::decisions::Decisions;
 use crate::sim::names::{self, claim_name};
 use crate::sim::objects::{ClaimObject, ClaimOwner, SLOTS, SetObject, Share, StagedAnnotation, Uid, Version, place};
@@ -18,6 +20,8 @@ use crate::templates::UpdatePolicy;
 pub struct Model {
     pub(super) world: SimWorld,
     decisions: Decisions,
+    /// The API server drops the fields of VolumeAttributesClass.
+    drops_classes: bool,
 }
 
 /// No object has this uid.
@@ -36,7 +40,19 @@ impl Model {
         Self {
             world,
             decisions: Decisions::default(),
+            drops_classes: false,
         }
+    }
+
+    /// The same with an API server 1.33, where the feature gate VolumeAttributesClass is off. The fields are dropped
+    /// after admission, and after server-side apply has recorded who owns them (`PrepareForCreate` and
+    /// `PrepareForUpdate` in `pkg/registry/core/persistentvolumeclaim/strategy.go`).
+    #[must_use]
+    pub fn without_attributes_classes(mode: PolicyMode) -> Self {
+        let mut model = Self::new(mode);
+        model.world.api.webhook = WebhookEdit::Class;
+        model.drops_classes = true;
+        model
     }
 
     /// The answer, or `None` if the object of the request does not exist.
@@ -78,7 +94,7 @@ impl Model {
                 ApiAnswer::Done
             }
             ModelRequest::NewClaim(slot) => return self.create_claim(slot.into()),
-            _ => return with_claim(api, request),
+            _ => return with_claim(api, request, self.drops_classes),
         })
     }
 
@@ -125,13 +141,13 @@ impl Model {
         if api.claims[slot].is_some() {
             return Some(ApiAnswer::Conflict);
         }
-        Some(statefulset::create_claim(
-            api,
-            &set,
-            place(slot),
-            want,
-            &mut self.decisions,
-        ))
+        let answer = statefulset::create_claim(api, &set, place(slot), want, &mut self.decisions);
+        if self.drops_classes
+            && let Some(claim) = &mut Arc::make_mut(&mut api.claims)[slot]
+        {
+            claim.class = 0;
+        }
+        Some(answer)
     }
 
     /// The objects of the model, as texts.
@@ -262,7 +278,7 @@ fn with_set(api: &mut Api, edit: impl FnOnce(&mut SetObject)) -> ApiAnswer {
 }
 
 /// A write to a claim by anyone else.
-fn with_claim(api: &mut Api, request: &ModelRequest) -> Option<ApiAnswer> {
+fn with_claim(api: &mut Api, request: &ModelRequest, drops_classes: bool) -> Option<ApiAnswer> {
     let set = api.set.map(|set| set.uid);
     Some(match *request {
         ModelRequest::Bind(slot) => {
@@ -272,14 +288,23 @@ fn with_claim(api: &mut Api, request: &ModelRequest) -> Option<ApiAnswer> {
         ModelRequest::Status(slot, capacity, class, resize, modify) => {
             api.claims[usize::from(slot)].filter(|claim| claim.bound)?;
             api.edit_claim(slot.into(), |claim| {
-                (claim.capacity, claim.current_class) = (capacity, class);
-                (claim.resize, claim.modify) = (resize, modify);
+                (claim.capacity, claim.resize) = (capacity, resize);
+                if !drops_classes {
+                    (claim.current_class, claim.modify) = (class, modify);
+                }
             });
             ApiAnswer::Done
         }
         ModelRequest::Size(slot, size) => users::edit(api, slot, |claim| {
             (claim.request, claim.our_size) = (size, false);
         }),
+        ModelRequest::Class(slot, class) if drops_classes => {
+            // The field is the user's all the same.
+            if class != 0 {
+                api.edit_claim(slot.into(), |claim| claim.our_class = Share::None);
+            }
+            api.claims[usize::from(slot)].map_or(ApiAnswer::NotFound, |_| ApiAnswer::Done)
+        }
         ModelRequest::Class(slot, class) => users::edit(api, slot, |claim| {
             (claim.class, claim.our_class) = (class, Share::None);
         }),
