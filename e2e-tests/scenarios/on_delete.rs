@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use anyhow::ensure;
 
-use super::namespace::{Environment, TestNamespace, manifest, with_image, with_spec};
+use super::namespace::{Environment, PATIENCE, TestNamespace, manifest, with_image, with_spec};
+use crate::cluster::eventually;
 
 pub(super) async fn claim_follows_only_after_its_pod_is_deleted_by_hand(env: &Environment) -> anyhow::Result<()> {
     let of = |size: &str| with_spec(&manifest(3, size), "  updateStrategy: {type: OnDelete}");
@@ -46,7 +47,14 @@ pub(super) async fn pod_deleted_unseen_by_a_controller_counts(env: &Environment)
     // The ClaimRollout is lost, and the next controller first sees the change when the Pods exist again.
     ns.controller = None;
     tokio::time::sleep(Duration::from_millis(1100)).await;
-    ns.done(&["delete", "pod", "web-2", "web-0"], "").await?;
+    let pods = ns.pods().await?;
+    ns.done(&["delete", "pod", "web-2", "web-0", "--wait=false"], "")
+        .await?;
+    let others = eventually("two other Pods", PATIENCE, async || {
+        let now = ns.pods().await?;
+        Ok((now.len() == 3 && now[0] != pods[0] && now[2] != pods[2]).then_some(()))
+    });
+    others.await?;
     ns.until_ready(3).await?;
     ns.done(&["delete", "claimrollout", "web"], "").await?;
     tokio::time::sleep(Duration::from_millis(1100)).await;
