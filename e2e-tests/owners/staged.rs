@@ -51,7 +51,14 @@ pub(super) async fn smaller_size_is_denied_and_deletes_nothing(env: &Environment
     let before = web.before().await?;
     web.resize("512Mi").await?;
     is_denied(&web, &before, "1Gi").await?;
+    let hash = async || anyhow::Ok(web.set().await?["metadata"]["annotations"].take());
+    let stored = hash().await?;
     web.resize("1Gi").await?;
+    // Its next attempt, after a pause, is not denied.
+    let written = eventually("the operator to write", PATIENCE, async || {
+        Ok((hash().await? != stored).then_some(()))
+    });
+    written.await?;
     before.is_left(&web).await
 }
 
