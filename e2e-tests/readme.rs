@@ -72,8 +72,10 @@ fn split_at_controller_start<'a>(lines: &'a [&'a str]) -> (&'a [&'a str], &'a [&
     lines.split_at(last.map_or(0, |last| last + 1))
 }
 
-/// A PVC that was written and is not large yet: the resizer may report the start of the expansion or not.
+/// A PVC that was written and is not large yet: the resizer may report the start of the expansion or not. The PVC may be
+/// written when the controller has reported nothing yet.
 fn as_begun(text: &str) -> String {
+    let text = text.replace(": 10Gi -> 20Gi\n", ": 10Gi -> 10Gi\n");
     let text = text.replace(" Applied capacity ", " Expanding capacity ");
     text.replace(" is Applied: capacity ", " is Expanding: capacity ")
 }
