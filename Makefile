@@ -9,6 +9,10 @@ SHELL := bash
 
 # The Kubernetes minor version of the end-to-end tests
 K8S ?= 1.37
+# All of them: a folder pins each
+MINORS ?= $(notdir $(sort $(wildcard e2e-tests/cluster/go/kubernetes/*)))
+# The minor version before an upgrade to K8S
+FROM ?= 1.36
 # Tests and benchmarks load this module, so that they test the one that is released.
 CLAIM_ROLLOUT_POLICY := $(CURDIR)/policy.wasm
 export K8S CLAIM_ROLLOUT_POLICY
@@ -115,6 +119,24 @@ mutants: needs-cargo ## Mutate the decisions; a test must fail for each mutation
 e2e: policy.wasm control-plane engine-programs ## The end-to-end tests against a real control plane, K8S=1.33 or newer
 	$(LINTED) build --bin claim-rollout
 	$(LINTED) test -p e2e-tests --test e2e
+
+# A minor that fails does not stop the others.
+.PHONY: e2e-all
+e2e-all: ## `make e2e` on each Kubernetes minor version that is pinned: half an hour for each
+	@failed='' times=''; \
+	  for minor in $(MINORS); do \
+	    begin=$$SECONDS result=passed; \
+	    $(MAKE) --no-print-directory e2e K8S=$$minor || { result=FAILED; failed+=" $$minor"; }; \
+	    times+="Kubernetes $$minor: $$result in $$(( (SECONDS - begin) / 60 )) minutes"$$'\n'; \
+	  done; \
+	  printf '%s' "$$times"; \
+	  [ -z "$$failed" ] || { echo "The end-to-end tests fail on Kubernetes$$failed." >&2; exit 1; }
+
+.PHONY: upgrade
+upgrade: policy.wasm control-plane ## Replace the control plane of FROM=1.36 by that of K8S=1.37 in the middle of rollouts
+	e2e-tests/cluster/go/build.sh $(FROM)
+	$(LINTED) build --bin claim-rollout
+	FROM=$(FROM) $(LINTED) test -p e2e-tests --test e2e -- --ignored --nocapture upgrade::
 
 ENGINES = argo-cd flux kube-state-metrics
 

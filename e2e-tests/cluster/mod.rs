@@ -28,9 +28,11 @@ mod objects;
 mod options;
 mod processes;
 mod programs;
+mod upgrade;
 mod users;
 mod waiting;
 
+use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -71,6 +73,8 @@ pub(crate) struct Cluster {
     processes: Mutex<Vec<Process>>,
     folder: TempDir,
     bin: PathBuf,
+    /// The folders of programs of another minor version.
+    newer: Mutex<BTreeMap<&'static str, PathBuf>>,
     minor: u32,
     port: u16,
     tokens: Tokens,
@@ -89,6 +93,7 @@ impl Cluster {
             processes: Mutex::default(),
             folder: folder::create()?,
             bin: build(&options.minor).await?,
+            newer: Mutex::default(),
             minor: minor.with_context(|| format!("{} is no minor version such as 1.37", options.minor))?,
             port: 0,
             tokens: Tokens::new()?,
@@ -249,7 +254,9 @@ impl Cluster {
     /// Starts a program (again), with the same data, port and log.
     pub(crate) fn resume(&self, program: &'static str) -> anyhow::Result<()> {
         let flags = programs::flags(program, self.folder(), self.port);
-        let process = Process::start(program, &self.bin(program), &flags, self.folder())?;
+        let newer = self.newer.lock().unwrap_or_else(PoisonError::into_inner);
+        let binary = newer.get(program).unwrap_or(&self.bin).join(program);
+        let process = Process::start(program, &binary, &flags, self.folder())?;
         self.lock().push(process);
         Ok(())
     }

@@ -135,7 +135,7 @@ impl<'a> TestNamespace<'a> {
 
     /// Creates a StorageClass with the name of the namespace, whose volumes have this behaviour independent of other
     /// scenarios.
-    pub(super) async fn make_class(&self, driver: &Driver, expandable: bool) -> anyhow::Result<()> {
+    pub(crate) async fn make_class(&self, driver: &Driver, expandable: bool) -> anyhow::Result<()> {
         self.cluster.set_driver_of(&self.namespace, driver)?;
         let class = json!({
             "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": self.namespace},

@@ -9,9 +9,10 @@ use std::collections::BTreeSet;
 
 use anyhow::ensure;
 
+use crate::by_minor::FILE;
 use crate::cluster::{Cluster, Options};
 use crate::installation::{AS_IN_A_POD, Installation};
-use specs::{FILE, PASSES, recorded};
+use specs::{PASSES, recorded};
 use suite::{Outcomes, Suite};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
