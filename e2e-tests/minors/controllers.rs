@@ -49,12 +49,12 @@ pub(super) async fn first_replaced(env: &Environment) -> anyhow::Result<String> 
 
 /// The same function.
 pub(super) async fn waits_for_seconds(env: &Environment) -> anyhow::Result<String> {
-    const SECONDS: i64 = 30;
+    const SECONDS: i64 = 20;
     let ns = TestNamespace::new(&env.cluster, &env.client, "minors-seconds").await?;
-    ns.target(&parallel(2)).await?;
-    ns.until_ready(2).await?;
-    let waiting = with_spec(&with_image(&parallel(2), "2"), &format!("  minReadySeconds: {SECONDS}"));
+    let waiting = with_spec(&parallel(2), &format!("  minReadySeconds: {SECONDS}"));
     ns.target(&waiting).await?;
+    ns.settled().await?;
+    ns.target(&with_image(&waiting, "2")).await?;
     let deleted = until_deleted(&ns, 2).await?;
     ensure!(deleted.len() == 2 && deleted[0].name == "web-1", "{deleted:?}");
     // The successor of the first one.

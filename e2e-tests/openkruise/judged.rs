@@ -354,8 +354,8 @@ pub(super) async fn updates(env: &Environment, gate: bool) -> anyhow::Result<()>
 pub(super) async fn creates(env: &Environment) -> anyhow::Result<()> {
     let [alone, together, plain] = columns(env);
     let mut answers = Judgments::default();
-    // validateVolumeClaimTemplates in pkg/apis/apps/validation/validation.go: in 1.36, and not in 1.33.
-    let checked = |row: &&NewSet| row.plain.0 != API_SERVER || env.cluster.minor() >= 36;
+    // validateVolumeClaimTemplates in pkg/apis/apps/validation/validation.go: in 1.34, and not in 1.33.
+    let checked = |row: &&NewSet| row.plain.0 != API_SERVER || env.cluster.minor() >= 34;
     for row in CREATES.iter().filter(checked) {
         let mut found = Vec::new();
         for (sets, manifest) in [

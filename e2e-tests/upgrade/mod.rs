@@ -116,7 +116,7 @@ async fn through(env: &Environment, [from, to]: [&str; 2], controller: &Controll
     fleet.is_as_without_an_upgrade(&outage).await?;
     upgrade.print(&format!("nobody of us has written for {} s", QUIET.as_secs()));
 
-    // Policy, guard and controller are in effect on the new control plane.
+    // Policy and controller are in effect on the new control plane.
     fleet.rolls_out_again().await?;
     rests(env, controller).await?;
     fleet.nothing_was_deleted().await?;

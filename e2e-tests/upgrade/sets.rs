@@ -338,16 +338,10 @@ impl<'a> Fleet<'a> {
     pub(super) async fn rolls_out_again(&self) -> anyhow::Result<()> {
         let Member { case, ns, .. } = self.member("upgrade-complete")?;
         ns.give_rights_to_alice_and_bob().await?;
-        let forged = [
-            "annotate",
-            "statefulset",
-            "web",
-            "claim-rollout.io/staged={}",
-            "--overwrite",
-            "--as=bob",
-        ];
-        let forged = ns.kubectl(&forged, "").await?;
-        ensure!(!forged.success && forged.stderr.contains("claim-rollout"), "{forged:?}");
+        let staged = ns.staged_change().await?;
+        let forged = ["annotate", "statefulset", "web", "claim-rollout.io/staged-", "--as=bob"];
+        ns.done(&forged, "").await?;
+        ensure!(ns.staged_change().await? == staged, "the policy was not called");
         let output = ns.target(&case.manifest("3Gi", "1")).await?;
         ensure!(
             output.stderr.contains("claim-rollout: staged data 2Gi -> 3Gi"),
