@@ -38,10 +38,8 @@ pub(super) fn create_of_kruise(
     lookups: &mut dyn Lookups,
 ) -> Result<Verdict, Denial> {
     let new = consistent(review, review.object.as_ref(), "object")?;
-    if !is_by_controller(review, settings) {
-        if !is_skipped(new, settings) {
-            user_keys::check(None, new, settings)?;
-        }
+    if !is_skipped(new, settings) && !is_by_controller(review, settings) {
+        user_keys::check(None, new, settings)?;
         if is_rolled_out(new, settings) {
             authority::check(review, settings, authority::rollout(UpdatePolicy::InPlace), lookups)?;
         }

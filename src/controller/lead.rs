@@ -119,10 +119,8 @@ async fn lead_apps(
     (watched, context): (WatchedSets, Arc<Context>),
     stop: impl Future<Output = ()> + Clone + Send + 'static,
 ) -> Result<(), Error> {
-    // Reports are read before the first decision. Otherwise the same Events would be emitted again.
-    tokio::select! {
-        lists = first_lists(&context, REPORTS) => lists?,
-        () = stop.clone() => return Ok(()),
+    if !is_listed(&context, stop.clone()).await? {
+        return Ok(());
     }
     health.set_ready();
     let (sets, rollouts) = (context.sets.len(), context.rollouts.len());
@@ -145,9 +143,8 @@ async fn lead_kruise(
     (watched, context): (WatchedSets, Arc<Context>),
     stop: impl Future<Output = ()> + Clone + Send + 'static,
 ) -> Result<(), Error> {
-    tokio::select! {
-        lists = first_lists(&context, REPORTS) => lists?,
-        () = stop.clone() => return Ok(()),
+    if !is_listed(&context, stop.clone()).await? {
+        return Ok(());
     }
     tracing::info!(
         sets = context.sets.len(),
@@ -233,6 +230,15 @@ pub(super) fn context(
 
 /// How long the first reconcile waits for the reports. Without their definition, their list fails for ever.
 const REPORTS: Duration = Duration::from_secs(60);
+
+/// Waits for the first lists; false if `stop` comes first. Reports are read before the first decision. Otherwise the same
+/// Events would be emitted again.
+async fn is_listed(context: &Context, stop: impl Future<Output = ()> + Send) -> Result<bool, Error> {
+    tokio::select! {
+        lists = first_lists(context, REPORTS) => lists.map(|()| true),
+        () = stop => Ok(false),
+    }
+}
 
 /// Waits until the first lists are complete. No write depends on the reports, so they are waited for only this long.
 async fn first_lists(context: &Context, reports: Duration) -> Result<(), Error> {

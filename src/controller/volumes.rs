@@ -2,13 +2,12 @@
 //!
 //! The templates of a StatefulSet never change, only those of the next one with its name. So the Pods of each are looked
 //! at once: after it was created, or after the controller started. A StatefulSet that is not replaced is never looked
-//! at, and none of OpenKruise.
+//! at.
 
 use kube::ResourceExt;
 
 use super::context::Context;
 use super::error::ReconcileError;
-use super::set_kind::SetKind;
 use super::slim_set::SlimSet;
 use super::watch::lock;
 use crate::api::settings::TemplateChanges;
@@ -58,8 +57,7 @@ impl Context {
     fn asks_for_volumes(&self, set: &SlimSet) -> bool {
         let metadata = &set.metadata;
         let replace_set = set.annotation(keys::REPLACE_SET).and_then(|text| text.parse().ok());
-        set.kind == SetKind::Apps
-            && self.settings.template_changes == TemplateChanges::Allow
+        self.settings.template_changes == TemplateChanges::Allow
             && self.settings.replaces(replace_set)
             && metadata.deletion_timestamp.is_none()
             && Some(set.status.observed_generation) == metadata.generation
