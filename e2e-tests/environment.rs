@@ -61,8 +61,13 @@ impl Environment {
 
     /// Gives the controllers the rights to replace StatefulSets.
     pub(crate) async fn allow_replacements(&self) -> anyhow::Result<()> {
-        for right in documents("replace-sets.yaml")? {
-            self.cluster.done(&["apply", "-f", "-"], &right.to_string()).await?;
+        self.allow("replace-sets.yaml").await
+    }
+
+    /// Gives the controllers the rights in this file of `deploy/`.
+    pub(crate) async fn allow(&self, file: &str) -> anyhow::Result<()> {
+        for document in documents(file)? {
+            self.cluster.done(&["apply", "-f", "-"], &document.to_string()).await?;
         }
         Ok(())
     }

@@ -6,13 +6,13 @@ use serde_json::Value;
 use crate::cluster::{ATTRIBUTES_CLASSES, Driver, eventually};
 use crate::commands::run;
 use crate::environment::Environment;
-use crate::scenarios::namespace::{PATIENCE, TestNamespace, condition, manifest, plain_manifest, text, with_class};
+use crate::scenarios::namespace::{
+    PATIENCE, TestNamespace, condition, manifest, plain_manifest, text, with_attributes_class, with_class,
+};
 
 /// The manifest with a VolumeAttributesClass.
 fn classed() -> String {
-    let line = "      storageClassName: expandable\n";
-    let class = format!("{line}      volumeAttributesClassName: {}\n", ATTRIBUTES_CLASSES[0]);
-    manifest(1, "1Gi").replace(line, &class)
+    with_attributes_class(&manifest(1, "1Gi"), ATTRIBUTES_CLASSES[0])
 }
 
 /// How the rollout ends: `completes`, or with which reason the PVC is refused.

@@ -74,13 +74,18 @@ async fn until_both(ns: &TestNamespace<'_>, size: &str) -> anyhow::Result<()> {
         Ok((last["phase"] == "Complete" && asked == size).then_some(()))
     });
     complete.await.with_context(|| format!("{last:#}\n{}", ns.log()))?;
-    let claims = ns.claims().await?;
-    let sizes: Vec<&Value> = claims
-        .iter()
-        .map(|claim| &claim["status"]["capacity"]["storage"])
-        .collect();
+    let sizes = capacities(ns).await?;
     ensure!(sizes == [size; 4], "{sizes:?}");
     Ok(())
+}
+
+/// What the PVCs have, sorted by name.
+pub(super) async fn capacities(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<Value>> {
+    let claims = ns.claims().await?;
+    let capacities = claims
+        .into_iter()
+        .map(|mut claim| claim["status"]["capacity"]["storage"].take());
+    Ok(capacities.collect())
 }
 
 /// Waits until OpenKruise has nothing left to do for the Advanced StatefulSet of this size.
@@ -100,7 +105,7 @@ async fn until_advanced(ns: &TestNamespace<'_>, size: &str) -> anyhow::Result<()
 }
 
 /// The writes of both controllers in the namespace, but Events.
-async fn writes(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<Entry>> {
+pub(super) async fn writes(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<Entry>> {
     let mut all = ns.writes_of(USER).await?;
     all.extend(ns.writes_of(KRUISE).await?);
     Ok(all)
@@ -134,7 +139,7 @@ fn are_apart(namespace: &str, writes: &[Entry]) -> anyhow::Result<()> {
 }
 
 /// The kind of a write, with its controller.
-fn kind(entry: &Entry) -> String {
+pub(super) fn kind(entry: &Entry) -> String {
     let user = if entry.user == KRUISE {
         "kruise-manager"
     } else {

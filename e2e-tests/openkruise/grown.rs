@@ -6,11 +6,11 @@ use std::time::Duration;
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
+use super::beside::{capacities, kind, writes};
 use super::manager::{DELETING, ROLLING, USER as KRUISE, advanced, rolled_out};
 use crate::cluster::{Entry, at_rest, eventually, kinds};
 use crate::environment::Environment;
 use crate::installation::USER;
-use crate::policy_host::documents;
 use crate::scenarios::namespace::{PATIENCE, TestNamespace, with_image, with_spec};
 
 /// A namespace in which the policy is not called, only the guard.
@@ -18,14 +18,6 @@ pub(super) const GUARDED: &str = "kruise-guarded";
 /// Who writes nothing for this long does not write again and again.
 const QUIET: Duration = Duration::from_secs(10);
 const SETS: &str = "statefulsets.apps.kruise.io";
-
-/// Gives the controllers the rights on Advanced StatefulSets, and installs the guard for them.
-pub(super) async fn allow(env: &Environment) -> anyhow::Result<()> {
-    for document in documents("openkruise.yaml")? {
-        env.cluster.done(&["apply", "-f", "-"], &document.to_string()).await?;
-    }
-    Ok(())
-}
 
 /// A namespace with an Advanced StatefulSet whose Pods are Ready, and with a controller for it.
 async fn prepare<'a>(env: &'a Environment, namespace: &str, manifest: &str) -> anyhow::Result<TestNamespace<'a>> {
@@ -68,28 +60,10 @@ async fn until_reported(ns: &TestNamespace<'_>, reason: &str, size: &str) -> any
     reported.with_context(|| format!("{last:#}\n{}", ns.log()))
 }
 
-/// What the PVCs have, sorted by name.
-async fn capacities(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<Value>> {
-    let claims = ns.claims().await?;
-    let capacities = claims
-        .into_iter()
-        .map(|mut claim| claim["status"]["capacity"]["storage"].take());
-    Ok(capacities.collect())
-}
-
 /// Waits until neither controller writes, and returns the writes of ours. OpenKruise has written to no PVC.
 async fn until_rest(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<Entry>> {
-    let writes = async || {
-        let mut all = ns.writes_of(USER).await?;
-        all.extend(ns.writes_of(KRUISE).await?);
-        Ok(all)
-    };
-    let all = at_rest("both controllers", [QUIET, PATIENCE], writes).await?;
-    println!(
-        "{}: {}",
-        ns.namespace,
-        kinds(&all, |entry| format!("{} {}", entry.user, entry.kind()))
-    );
+    let all = at_rest("both controllers", [QUIET, PATIENCE], async || writes(ns).await).await?;
+    println!("{}: {}", ns.namespace, kinds(&all, kind));
     for entry in all
         .iter()
         .filter(|entry| entry.user == KRUISE && entry.verb != "create")
@@ -111,7 +85,7 @@ async fn until_rest(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<Entry>> {
 fn written(entries: &[Entry]) -> Vec<&str> {
     let claims = entries
         .iter()
-        .filter(|entry| entry.resource == "persistentvolumeclaims");
+        .filter(|entry| entry.resource == "persistentvolumeclaims" && entry.succeeded());
     claims.map(|entry| &*entry.name).collect()
 }
 
@@ -170,11 +144,21 @@ pub(super) async fn set_that_openkruise_rolls_out_is_stalled(env: &Environment) 
     let ns = prepare(env, "kruise-stalled", &sized(ROLLING, "1Gi")).await?;
     ns.target(&sized(ROLLING, "2Gi")).await?;
     until_reported(&ns, "NotSupported", "2Gi").await?;
-    ensure!(written(&until_rest(&ns).await?).is_empty());
+    ensure!(
+        until_rest(&ns)
+            .await?
+            .iter()
+            .all(|entry| entry.resource != "persistentvolumeclaims")
+    );
     let reserved = with_spec(&sized(DELETING, "2Gi"), "  reserveOrdinals: [5]");
     ns.target(&reserved).await?;
     until_reported(&ns, "NotSupported", "2Gi").await?;
-    ensure!(written(&until_rest(&ns).await?).is_empty());
+    ensure!(
+        until_rest(&ns)
+            .await?
+            .iter()
+            .all(|entry| entry.resource != "persistentvolumeclaims")
+    );
     ns.done(
         &[
             "patch",

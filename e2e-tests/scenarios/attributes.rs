@@ -3,7 +3,7 @@
 use anyhow::ensure;
 use serde_json::json;
 
-use super::namespace::{Environment, TestNamespace, manifest};
+use super::namespace::{Environment, TestNamespace, manifest, with_attributes_class};
 
 pub(super) async fn class_and_size_in_one_apply_take_one_patch_per_claim(env: &Environment) -> anyhow::Result<()> {
     if !env.cluster.modifies_volumes() {
@@ -11,10 +11,7 @@ pub(super) async fn class_and_size_in_one_apply_take_one_patch_per_claim(env: &E
     }
     let ns = TestNamespace::with_set(env, "attributes", 2).await?;
     let pods = ns.pods().await?;
-    let of = |size: &str, class: &str| {
-        let line = "      storageClassName: expandable\n";
-        manifest(2, size).replace(line, &format!("{line}      volumeAttributesClassName: {class}\n"))
-    };
+    let of = |size: &str, class: &str| with_attributes_class(&manifest(2, size), class);
     for (size, class) in [("2Gi", "silver"), ("2Gi", "gold"), ("3Gi", "silver")] {
         let begun = ns.mark().await?;
         ns.target(&of(size, class)).await?;

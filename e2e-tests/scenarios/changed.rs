@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::namespace::{Environment, PATIENCE, TestNamespace, condition, manifest, text};
+use super::namespace::{Environment, PATIENCE, TestNamespace, condition, manifest, text, with_attributes_class};
 use crate::cluster::{base64, eventually};
 use crate::installation::USER;
 
@@ -222,9 +222,7 @@ pub(super) async fn claim_with_reverted_size_is_never_done(env: &Environment) ->
 
 pub(super) async fn claim_with_dropped_class_is_never_done(env: &Environment) -> anyhow::Result<()> {
     let change: Option<Change> = env.cluster.modifies_volumes().then_some(without_a_class);
-    let line = "      storageClassName: expandable\n";
-    let classed = format!("{line}      volumeAttributesClassName: silver\n");
-    let target = manifest(2, "2Gi").replace(line, &classed);
+    let target = with_attributes_class(&manifest(2, "2Gi"), "silver");
     let expected = "volumeAttributesClassName silver came back empty";
     never_done(env, "class-away", &target, change, expected).await
 }

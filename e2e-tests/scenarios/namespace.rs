@@ -92,6 +92,12 @@ pub(crate) fn with_class(manifest: &str, class: &str) -> String {
     manifest.replace("storageClassName: expandable", &format!("storageClassName: {class}"))
 }
 
+/// The manifest with a VolumeAttributesClass.
+pub(crate) fn with_attributes_class(manifest: &str, class: &str) -> String {
+    let line = "      storageClassName: expandable\n";
+    manifest.replace(line, &format!("{line}      volumeAttributesClassName: {class}\n"))
+}
+
 /// The manifest with another image.
 pub(crate) fn with_image(manifest: &str, tag: &str) -> String {
     manifest.replace("example/main:1", &format!("example/main:{tag}"))
