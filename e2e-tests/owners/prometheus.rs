@@ -1,6 +1,6 @@
 //! The Prometheus operator, and a Prometheus.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::operator::Known;
 use crate::cluster::EXPANDABLE;
@@ -34,8 +34,21 @@ pub(super) const PROMETHEUS: Known = Known {
             }}},
         })
     },
-    is_done: |_| true,
+    is_done,
     set: "prometheus-web",
     replicas: 2,
     command: None,
 };
+
+/// Whether its last reconcile has succeeded, and its status counts all Pods: it has seen the latest StatefulSet.
+fn is_done(prometheus: &Value) -> bool {
+    let generation = &prometheus["metadata"]["generation"];
+    let conditions = prometheus["status"]["conditions"].as_array();
+    let holds = |name: &str| {
+        let is_true = |condition: &Value| {
+            condition["type"] == name && condition["status"] == "True" && condition["observedGeneration"] == *generation
+        };
+        conditions.is_some_and(|conditions| conditions.iter().any(is_true))
+    };
+    ["Reconciled", "Available"].into_iter().all(holds)
+}

@@ -228,6 +228,7 @@ impl<'a> Owned<'a> {
 
     /// Waits until the operator has created everything, and returns what is there.
     pub(super) async fn before(&self) -> anyhow::Result<Before> {
+        self.until_ready().await?;
         let writes = self.until_rest(CREATED).await?;
         Ok(Before {
             set: self.set().await?,
