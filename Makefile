@@ -164,8 +164,8 @@ control-plane: ## Build the control plane of the end-to-end tests (minutes the f
 	e2e-tests/cluster/go/build.sh $(K8S)
 
 .PHONY: engine-programs
-engine-programs: ## Build the programs of Argo CD, Flux, the Prometheus operator, the RabbitMQ cluster operator and OpenKruise for the end-to-end tests (minutes the first time, then cached)
-	for engine in argo-cd flux prometheus-operator rabbitmq-cluster-operator openkruise; do e2e-tests/engines/build.sh $$engine || exit; done
+engine-programs: ## Build the programs of Argo CD, Flux, OpenTofu, the Prometheus operator, the RabbitMQ cluster operator and OpenKruise for the end-to-end tests (minutes the first time, then cached)
+	for engine in argo-cd flux opentofu prometheus-operator rabbitmq-cluster-operator openkruise; do e2e-tests/engines/build.sh $$engine || exit; done
 
 .PHONY: push
 push: policy.wasm ## Push the policy as Kubewarden pulls it, REF=registry.example.com/claim-rollout/policy:v0.1.0

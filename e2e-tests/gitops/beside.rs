@@ -4,9 +4,7 @@ use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
 use super::cycle::{in_git, with_image};
-use super::others::planned;
-use super::paths::differences;
-use super::tools::{Sync, TERRAFORM};
+use super::tools::Sync;
 use crate::environment::Environment;
 use crate::scenarios::namespace::{STAGED, TestNamespace, text};
 
@@ -30,12 +28,12 @@ fn respecting_ignored_differences(config: &Value, live: &Value) -> Value {
     config
 }
 
-async fn is_staged(ns: &TestNamespace<'_>, size: &str) -> anyhow::Result<bool> {
+pub(super) async fn is_staged(ns: &TestNamespace<'_>, size: &str) -> anyhow::Result<bool> {
     let change = ns.staged_change().await?;
     Ok(change["templates"][0]["spec"]["resources"]["requests"]["storage"] == size)
 }
 
-async fn uid(ns: &TestNamespace<'_>) -> anyhow::Result<String> {
+pub(super) async fn uid(ns: &TestNamespace<'_>) -> anyhow::Result<String> {
     Ok(text(&ns.set().await?["metadata"]["uid"]))
 }
 
@@ -78,7 +76,7 @@ pub(super) async fn argo_replace_keeps_the_set_unless_forced(env: &Environment) 
 }
 
 /// The StatefulSet is a new one with the large templates, and the PVCs are the small ones.
-async fn is_behind(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
+pub(super) async fn is_behind(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
     let set = ns.set().await?;
     let size = &set["spec"]["volumeClaimTemplates"][0]["spec"]["resources"]["requests"]["storage"];
     ensure!(
@@ -141,55 +139,6 @@ pub(super) async fn denied_forced_apply_keeps_the_set(env: &Environment) -> anyh
         ensure!(is_staged(&ns, "2Gi").await?, "{sentence}: {:#}", ns.set().await?);
     }
     Ok(())
-}
-
-/// The answer to `kubernetes_manifest` is not the planned object, at the first apply and at all later ones.
-pub(super) async fn terraform_gets_another_answer_than_planned(env: &Environment) -> anyhow::Result<()> {
-    let ns = prepare(env, "terraform-answered", TERRAFORM).await?;
-    let large = in_git("2Gi")?;
-    for _ in 0..2 {
-        let planned = planned(&large, &ns.set().await?);
-        let answer = TERRAFORM.send(&ns, &large).await?;
-        let differ = differences(&planned["spec"], &answer["spec"]);
-        let all: Vec<&str> = differ.iter().map(String::as_str).collect();
-        let expected = ["volumeClaimTemplates[0].spec.resources.requests.storage"];
-        ensure!(all == expected, "{all:?}");
-        ensure!(is_staged(&ns, "2Gi").await?, "it arrives nevertheless");
-    }
-    Ok(())
-}
-
-/// With the templates in `computed_fields`, the apply after the next one sends the templates of the state: the old
-/// ones.
-pub(super) async fn terraform_with_computed_templates_withdraws_staged_change(env: &Environment) -> anyhow::Result<()> {
-    let ns = prepare(env, "terraform-computed", TERRAFORM).await?;
-    TERRAFORM.send(&ns, &in_git("2Gi")?).await?;
-    ensure!(is_staged(&ns, "2Gi").await?, "{:#}", ns.set().await?);
-    TERRAFORM.send(&ns, &with_image(in_git("1Gi")?, 2)).await?;
-    ensure!(
-        ns.staged_change().await?.is_null(),
-        "what was staged was to be taken back"
-    );
-    Ok(())
-}
-
-/// `kubernetes_stateful_set_v1`: `patchStatefulSetSpec` makes no operation for templates, so none is sent. A change
-/// that replaces the StatefulSet deletes it with its Pods.
-pub(super) async fn terraform_resource_sends_no_templates_or_deletes_the_set(env: &Environment) -> anyhow::Result<()> {
-    let ns = prepare(env, "terraform-typed", Sync::ClientSide("kubectl-client-side-apply")).await?;
-    let before = ns.set().await?;
-    ns.done(&["patch", "statefulset/web", "--type=json", "-p", "[]"], "")
-        .await?;
-    ensure!(ns.set().await? == before, "something was stored");
-
-    let pods = ns.pods().await?;
-    ns.done(&["delete", "statefulset/web", "--cascade=background"], "")
-        .await?;
-    ns.done(&["create", "-f", "-"], &in_git("2Gi")?.to_string()).await?;
-    ns.settled().await?;
-    let now = ns.pods().await?;
-    ensure!(pods.iter().all(|pod| !now.contains(pod)), "a Pod is still there");
-    is_behind(&ns).await
 }
 
 /// Pulumi with `ignoreChanges` for the templates sends the old ones with every other change. The user who staged a

@@ -1,14 +1,16 @@
 //! GitOps tools and a change of templates. The tests send the requests of each tool to the real API server through the
-//! policy, and compare objects as the tool does: Argo CD and Flux by their own code, kubectl by itself, Terraform and
-//! Pulumi by functions that are named after those of the tools. The table in `docs/gitops.md` is the result. `SCENARIO=flux cargo test -p e2e-tests --test e2e gitops` runs the rows with
-//! `flux` in their names.
+//! policy, and compare objects as the tool does: Argo CD and Flux by their own code, kubectl and OpenTofu by themselves,
+//! Pulumi by a function that is named after that of the tool. The table in `docs/gitops.md` is the result.
+//! `SCENARIO=flux cargo test -p e2e-tests --test e2e gitops` runs the rows with `flux` in their names.
 
 mod beside;
 mod comparers;
 mod cycle;
 mod health;
+mod opentofu;
 mod others;
 mod paths;
+mod terraform;
 pub(crate) mod tools;
 mod waiting;
 
@@ -27,9 +29,10 @@ scenarios![Environment;
     beside::argo_respecting_ignored_differences_sends_old_templates,
     beside::argo_replace_keeps_the_set_unless_forced,
     beside::denied_forced_apply_keeps_the_set,
-    beside::terraform_gets_another_answer_than_planned,
-    beside::terraform_with_computed_templates_withdraws_staged_change,
-    beside::terraform_resource_sends_no_templates_or_deletes_the_set,
+    terraform::computed_templates_fail_and_withdraw_staged_change,
+    terraform::typed_resource_sends_no_size_or_deletes_the_set,
+    terraform::kubectl_manifest_waits_until_the_set_is_written,
+    terraform::denial_is_shown,
     beside::pulumi_ignoring_templates_keeps_staged_change_of_others,
 ];
 

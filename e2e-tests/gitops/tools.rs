@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
 
-use anyhow::{Context as _, ensure};
+use anyhow::{Context as _, bail, ensure};
 use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams};
 use kube::core::GroupVersionKind;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::comparers::{ArgoOptions, TEMPLATES, argo_cd, helm_release, kustomization};
-use super::others::{diff_of_inputs, plan};
+use super::opentofu::{KUBECTL, KUBECTL_SERVER_SIDE, MANIFEST, Resource};
+use super::others::diff_of_inputs;
 use super::paths::{differences, without};
 use crate::scenarios::namespace::TestNamespace;
 
@@ -30,6 +31,8 @@ pub(crate) enum Sync {
     ClientSide(&'static str),
     /// Server-side apply; `force` takes over fields of other managers.
     ServerSide { manager: &'static str, force: bool },
+    /// `tofu apply`.
+    OpenTofu(&'static Resource),
 }
 
 /// The comparison of the tool.
@@ -59,12 +62,7 @@ const ARGO_SERVER_SIDE: Sync = Sync::ServerSide {
     force: true,
 };
 
-pub(super) const TERRAFORM: Sync = Sync::ServerSide {
-    manager: "Terraform",
-    force: false,
-};
-
-pub(crate) const TOOLS: [Tool; 11] = [
+pub(crate) const TOOLS: [Tool; 13] = [
     Tool {
         name: "`kubectl diff`, `kubectl apply`",
         namespace: "kubectl",
@@ -135,9 +133,21 @@ pub(crate) const TOOLS: [Tool; 11] = [
         }),
     },
     Tool {
-        name: "Terraform, `kubernetes_manifest`",
-        namespace: "terraform",
-        sync: TERRAFORM,
+        name: "OpenTofu, `kubernetes_manifest`",
+        namespace: "tofu-manifest",
+        sync: Sync::OpenTofu(&MANIFEST),
+        compare: Compare::Plan,
+    },
+    Tool {
+        name: "OpenTofu, `kubectl_manifest`",
+        namespace: "tofu-kubectl",
+        sync: Sync::OpenTofu(&KUBECTL),
+        compare: Compare::Plan,
+    },
+    Tool {
+        name: "the same with `server_side_apply = true`",
+        namespace: "tofu-kubectl-server-side",
+        sync: Sync::OpenTofu(&KUBECTL_SERVER_SIDE),
         compare: Compare::Plan,
     },
     Tool {
@@ -155,7 +165,13 @@ impl Sync {
     pub(super) fn manager(self) -> &'static str {
         match self {
             Self::ClientSide(manager) | Self::ServerSide { manager, .. } => manager,
+            Self::OpenTofu(resource) => resource.manager,
         }
+    }
+
+    /// Whether a sync also applies the annotations that the tool has read, and so owns them from then on.
+    pub(super) fn owns_what_it_has_read(self) -> bool {
+        matches!(self, Self::OpenTofu(resource) if resource.name == MANIFEST.name)
     }
 
     /// Sends the request, and returns the StatefulSet.
@@ -168,6 +184,7 @@ impl Sync {
                 Ok(serde_json::from_str(&output.stdout)?)
             }
             Self::ServerSide { manager, force } => apply(ns, manifest, manager, force).await,
+            Self::OpenTofu(resource) => resource.sync(ns, manifest).await,
         }
     }
 }
@@ -185,6 +202,22 @@ async fn apply(ns: &TestNamespace<'_>, manifest: &Value, manager: &str, force: b
 }
 
 impl Tool {
+    /// What the tool shows for a field that somebody changed in the cluster: some show a fingerprint.
+    pub(super) fn shows_of(&self, field: &'static str) -> &'static str {
+        match self.sync {
+            Sync::OpenTofu(resource) if !resource.shows_fields() => "yaml_incluster",
+            _ => field,
+        }
+    }
+
+    /// What the tool shows once if the object is another one of the same name.
+    pub(crate) fn shows_of_another_object(&self) -> &'static [&'static str] {
+        match self.sync {
+            Sync::OpenTofu(resource) if !resource.shows_fields() => &["uid"],
+            _ => &[],
+        }
+    }
+
     /// The paths at which the tool shows a difference between this manifest and the cluster. `last` is the manifest of
     /// the last sync.
     pub(crate) async fn shows(
@@ -214,7 +247,14 @@ impl Tool {
             Compare::ArgoCd(options) => argo_cd(ns.cluster, &in_namespace(), &live, options).await?,
             Compare::Kustomization => kustomization(ns.cluster, &in_namespace()).await?,
             Compare::HelmRelease => helm_release(ns.cluster, &in_namespace()).await?,
-            Compare::Plan => plan(last, manifest, &live),
+            Compare::Plan => {
+                let Sync::OpenTofu(resource) = self.sync else {
+                    bail!("not OpenTofu");
+                };
+                let plan = resource.plan(ns, manifest).await?;
+                ensure!(plan.actions != json!(["delete", "create"]), "{plan:?}");
+                plan.changes
+            }
             Compare::Inputs => diff_of_inputs(last, manifest, &live),
         })
     }
@@ -224,7 +264,7 @@ impl Tool {
     async fn kubectl_diff(&self, ns: &TestNamespace<'_>, manifest: &Value) -> anyhow::Result<BTreeSet<String>> {
         let way = match self.sync {
             Sync::ClientSide(_) => &["--server-side=false"][..],
-            Sync::ServerSide { .. } => &["--server-side", "--force-conflicts"],
+            _ => &["--server-side", "--force-conflicts"],
         };
         let arguments = [&["diff", "-f", "-", "--namespace", &ns.namespace], way].concat();
         let print = ns.cluster.folder().join(format!("print-{}", ns.namespace));

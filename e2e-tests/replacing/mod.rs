@@ -41,7 +41,7 @@ scenarios![Environment;
     tools::helm_3_and_4_find_nothing_to_do,
     tools::kubectl_finds_nothing_to_do,
     tools::rollout_history_and_undo_work_as_before,
-    tools::terraform_and_pulumi_find_nothing_to_do,
+    tools::opentofu_and_pulumi_find_nothing_to_do,
     undo::sizes_stay_and_labels_go_back_after_a_replacement,
     writer::write_every_20_ms_is_not_lost,
 ];

@@ -75,12 +75,15 @@ async fn finds_nothing(env: &Environment, tool: &Tool) -> anyhow::Result<()> {
     tool.sync.send(&ns, &large).await?;
     let set = replace(&ns).await?;
     let shown = tool.shows(&ns, &large, &large).await?;
-    ensure!(shown.is_empty(), "{} shows {shown:?}", tool.name);
+    let expected = tool.shows_of_another_object();
+    ensure!(shown.iter().eq(expected), "{} shows {shown:?}", tool.name);
     let mut unmoved = Unmoved::from(set)?;
     for _ in 0..3 {
         tool.sync.send(&ns, &large).await?;
         unmoved.still(ns.set().await?)?;
     }
+    let shown = tool.shows(&ns, &large, &large).await?;
+    ensure!(shown.is_empty(), "{} still shows {shown:?}", tool.name);
     Ok(())
 }
 
@@ -104,8 +107,8 @@ pub(super) async fn argo_cd_finds_nothing_to_do(env: &Environment) -> anyhow::Re
     find_nothing(env, "argo").await
 }
 
-pub(super) async fn terraform_and_pulumi_find_nothing_to_do(env: &Environment) -> anyhow::Result<()> {
-    futures::try_join!(find_nothing(env, "terraform"), find_nothing(env, "pulumi")).map(drop)
+pub(super) async fn opentofu_and_pulumi_find_nothing_to_do(env: &Environment) -> anyhow::Result<()> {
+    futures::try_join!(find_nothing(env, "tofu"), find_nothing(env, "pulumi")).map(drop)
 }
 
 async fn helm_finds_nothing(env: &Environment, namespace: &str, way: &'static [&'static str]) -> anyhow::Result<()> {
