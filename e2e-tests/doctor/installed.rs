@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::environment::{CONFIGURATION, Environment};
 use crate::built_in::Server;
+use crate::installation::manifest_applied;
 
 const CLAIMS: &str = "mutatingwebhookconfiguration/claim-rollout-webhook[claim-rollout-claims.claim-rollout.io]";
 const SETS: &str = "mutatingwebhookconfiguration/claim-rollout-webhook[claim-rollout.claim-rollout.io]";
@@ -128,6 +129,37 @@ pub(super) async fn missing_controller_rights_are_found(env: &mut Environment) -
     env.edit(role, &without).await?;
     env.fixed(("Error", "serviceaccount/claim-rollout/claim-rollout-controller"))
         .await
+}
+
+/// The Deployment shows that the controller runs with `--openkruise`.
+pub(super) async fn missing_openkruise_parts_are_found(env: &mut Environment) -> anyhow::Result<()> {
+    let labels = json!({"app.kubernetes.io/name": "claim-rollout", "app.kubernetes.io/component": "controller"});
+    let metadata = json!({"name": "claim-rollout-controller", "namespace": "claim-rollout", "labels": labels});
+    let container = json!({"name": "controller", "image": "none", "args": ["controller", "--openkruise"]});
+    let pod = json!({"serviceAccountName": "claim-rollout-controller", "containers": [container]});
+    let deployment = json!({
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata,
+        "spec": {
+            "replicas": 0, "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": pod},
+        },
+    });
+    manifest_applied(&env.cluster, "openkruise.yaml").await?;
+    env.done(&["create", "-f", "-"], &deployment.to_string()).await?;
+    env.until_healthy().await?;
+
+    let account = "serviceaccount/claim-rollout/claim-rollout-controller";
+    let without = json!([{"op": "remove", "path": "/rules/0"}]);
+    env.edit("clusterrole/claim-rollout-controller-openkruise", &without)
+        .await?;
+    env.fixed(("Error", account)).await?;
+    let policy = "validatingadmissionpolicy/claim-rollout-openkruise";
+    env.done(&["delete", policy], "").await?;
+    env.fixed(("Error", policy)).await?;
+
+    let delete = ["delete", "-n", "claim-rollout", "deployment/claim-rollout-controller"];
+    env.done(&delete, "").await?;
+    env.until_healthy().await
 }
 
 pub(super) async fn missing_leader_is_found(env: &mut Environment) -> anyhow::Result<()> {

@@ -34,6 +34,7 @@ async fn each_fault_has_one_finding_and_a_fix() -> anyhow::Result<()> {
         installed::wrong_webhook_is_found,
         installed::missing_guard_is_found,
         installed::missing_controller_rights_are_found,
+        installed::missing_openkruise_parts_are_found,
         installed::missing_leader_is_found,
         sets::annotations,
         sets::unexpandable_storage_class_is_found,

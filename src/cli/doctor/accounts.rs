@@ -20,8 +20,7 @@ pub(super) fn judge(facts: &InstallationFacts) -> Vec<Finding> {
     let Known::Found(webhooks) = &facts.webhooks else {
         return found;
     };
-    let mut placed = facts.settings.iter().filter_map(|placed| placed.settings.as_ref().ok());
-    let settings = placed.next_back().cloned().unwrap_or_default();
+    let settings = facts.readable_settings().next_back().cloned().unwrap_or_default();
     found.extend(webhooks.iter().filter_map(|webhook| of_webhook(webhook, &settings)));
     found
 }

@@ -4,12 +4,13 @@ use kube::api::DynamicObject;
 use serde_json::Value;
 
 use super::finding::{Fix, Restore};
-use super::rights::{Account, PolicyServer};
+use super::rights::{Account, OPENKRUISE, PolicyServer};
 use crate::cli::settings_in_use::is_our_policy;
 
 /// Values of the chart that install a manifest which is not installed by default.
-const VALUES: [(&str, &str); 3] = [
+const VALUES: [(&str, &str); 4] = [
     ("deploy/guard", " --set guard.enabled=true"),
+    (OPENKRUISE, " --set controller.openkruise=true"),
     ("deploy/recreate.yaml", " --set controller.reCreate=true"),
     ("deploy/replace-sets.yaml", " --set controller.replaceSets=true"),
 ];
@@ -21,6 +22,8 @@ pub(crate) struct Deployed {
     pub(crate) release: Option<HelmRelease>,
     /// The name of the ServiceAccount of the controller.
     pub(crate) controller: Option<String>,
+    /// The controller updates PVCs of OpenKruise's StatefulSets: it runs with `--openkruise`.
+    pub(crate) openkruise: bool,
     /// The name of the ServiceAccount of the built-in webhook.
     pub(crate) webhook: Option<String>,
     /// Namespace and name of the Deployment of Kubewarden's controller.
@@ -51,7 +54,11 @@ impl Deployed {
                 found.release = found.release.or_else(|| release(deployment));
                 let account = pod["serviceAccountName"].as_str().unwrap_or("default").to_owned();
                 match label("app.kubernetes.io/component") {
-                    Some("controller") => found.controller = Some(account),
+                    Some("controller") => {
+                        found.controller = Some(account);
+                        let arguments = pod["containers"][0]["args"].as_array();
+                        found.openkruise = arguments.is_some_and(|all| all.iter().any(|it| it == "--openkruise"));
+                    }
                     Some("webhook") => found.webhook = Some(account),
                     _ => {}
                 }
@@ -81,7 +88,7 @@ impl Deployed {
     /// The name of the ServiceAccount that the Pods of this account use; that of the manifests without a Deployment.
     pub(crate) fn account(&self, account: Account) -> &str {
         let used = match account {
-            Account::Controller | Account::Replacing | Account::ReCreating => &self.controller,
+            Account::Controller | Account::Replacing | Account::ReCreating | Account::OpenKruise => &self.controller,
             Account::Webhook => &self.webhook,
         };
         used.as_deref().unwrap_or(account.name())
@@ -242,10 +249,13 @@ mod tests {
         let of = |component: &str, account: Value| {
             let mut deployment = controller("ops");
             deployment["metadata"]["labels"]["app.kubernetes.io/component"] = json!(component);
-            deployment["spec"] = json!({"template": {"spec": {"serviceAccountName": account}}});
+            let container = json!({"args": ["controller", "--openkruise"]});
+            deployment["spec"] =
+                json!({"template": {"spec": {"serviceAccountName": account, "containers": [container]}}});
             deployment
         };
         let found = deployed(&json!([of("controller", json!("mine")), of("webhook", json!(null))]));
+        assert!(found.openkruise && !deployed(&json!([controller("ops")])).openkruise);
         for (account, expected) in [
             (Account::Controller, "system:serviceaccount:ops:mine"),
             (Account::Replacing, "system:serviceaccount:ops:mine"),

@@ -12,6 +12,8 @@ use super::agreement::PlacedSettings;
 use super::deployed::Deployed;
 use super::guard::GuardPolicy;
 use super::rights::{Account, PolicyServer, RbacRight};
+use crate::api::Settings;
+use crate::api::settings::Authority;
 use crate::claims::claim::Manager;
 use crate::claims::class::Known;
 use crate::cli::drift::find::DriftSet;
@@ -55,10 +57,20 @@ pub(crate) struct InstallationFacts {
 }
 
 impl InstallationFacts {
+    /// The settings that can be read.
+    pub(super) fn readable_settings(&self) -> impl DoubleEndedIterator<Item = &Settings> {
+        self.settings.iter().filter_map(|placed| placed.settings.as_ref().ok())
+    }
+
+    /// PVCs of OpenKruise's StatefulSets are updated, and not for everybody who may edit the StatefulSets.
+    pub(super) fn guards_openkruise(&self) -> bool {
+        let mut settings = self.readable_settings();
+        self.deployed.openkruise && !settings.any(|settings| settings.authority == Authority::TrustSetEditors)
+    }
+
     /// Gives the settings to the StatefulSets, whose outlook depends on them.
     pub(super) fn share_settings(&mut self) {
-        let settings = self.settings.iter().find_map(|placed| placed.settings.as_ref().ok());
-        let settings = Arc::new(settings.cloned().unwrap_or_default());
+        let settings = Arc::new(self.readable_settings().next().cloned().unwrap_or_default());
         for seen in &mut self.sets {
             seen.settings = Arc::clone(&settings);
         }

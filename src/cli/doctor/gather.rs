@@ -88,6 +88,7 @@ impl Installation {
         let mut accounts = accounts_of_the_controller(&sets);
         accounts.extend(webhooks.as_ref().is_ok_and(is_built_in).then_some(Account::Webhook));
         let deployed = readable("deployments", self.deployments().await, &mut unread)?.unwrap_or_default();
+        accounts.extend(deployed.openkruise.then_some(Account::OpenKruise));
         let mut lacking = Vec::new();
         for account in accounts {
             let user = deployed.user(account, &self.home);

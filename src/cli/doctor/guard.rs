@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::cel;
 use super::finding::{Finding, Restore};
+use super::rights::OPENKRUISE;
 use crate::claims::class::Known;
 
 /// The policies of the guard, and the manifests that contain them and their bindings.
@@ -17,6 +18,9 @@ const POLICIES: [(&str, &str); 5] = [
         "deploy/guard/controller.yaml",
     ),
 ];
+
+/// The policy for OpenKruise's StatefulSets, which is needed where their PVCs are updated. It names no account.
+const OF_OPENKRUISE: (&str, &str) = ("claim-rollout-openkruise", OPENKRUISE);
 
 /// The policy that has `failurePolicy: Ignore`: it reads ClaimRollouts, whose definition may be missing.
 const FAILS_OPEN: &str = "claim-rollout-creating";
@@ -41,7 +45,7 @@ impl GuardPolicy {
     /// installation for one namespace.
     pub(super) fn list(policies: &[Value], bindings: &[Value], sets: Option<&str>) -> Vec<Self> {
         let is_it = |part: &str, name: &str| name == part || sets.is_some_and(|sets| name == format!("{part}-{sets}"));
-        let parts = || POLICIES.iter().map(|(part, _)| *part);
+        let parts = || POLICIES.iter().chain([&OF_OPENKRUISE]).map(|(part, _)| *part);
         let read = |policy: &Value| {
             let name = policy["metadata"]["name"].as_str()?;
             let part = parts().find(|part| is_it(part, name))?;
@@ -64,22 +68,21 @@ fn denies(binding: &Value, policy: &str) -> bool {
     binding["policyName"] == policy && actions.any(|action| action == "Deny")
 }
 
-/// Faults of the guard. `account` is the user name of the controller. No guard at all is a choice; a part of the guard
-/// is a fault.
-pub(super) fn judge(account: &str, guard: &Known<Vec<GuardPolicy>>) -> Vec<Finding> {
+/// Faults of the guard. `account` is the user name of the controller. `openkruise`: the guard must have the policy for
+/// OpenKruise's StatefulSets. No guard at all is a choice; a part of the guard is a fault.
+pub(super) fn judge(account: &str, openkruise: bool, guard: &Known<Vec<GuardPolicy>>) -> Vec<Finding> {
     let Known::Found(policies) = guard else {
         return Vec::new();
     };
-    if policies.is_empty() {
+    let policy = |part: &str| policies.iter().find(|policy| policy.part == part);
+    if POLICIES.iter().all(|(part, _)| policy(part).is_none()) {
         let found = "none: only the policy protects staged changes";
         let finding = Finding::warning("validatingadmissionpolicies").but("the policies of the guard", found);
         return vec![finding.fix(Restore::of("deploy/guard"))];
     }
-    let of_policy = |(part, file): &(&str, &'static str)| {
-        let policy = policies.iter().find(|policy| policy.part == *part);
-        of_policy(part, file, policy, account)
-    };
-    POLICIES.iter().flat_map(of_policy).collect()
+    let of_policy = |(part, file): &(&str, &'static str)| of_policy(part, file, policy(part), account);
+    let openkruise = openkruise.then_some(&OF_OPENKRUISE);
+    POLICIES.iter().chain(openkruise).flat_map(of_policy).collect()
 }
 
 fn of_policy(part: &str, file: &'static str, policy: Option<&GuardPolicy>, account: &str) -> Vec<Finding> {
@@ -101,7 +104,7 @@ fn of_policy(part: &str, file: &'static str, policy: Option<&GuardPolicy>, accou
         let finding = error("validatingadmissionpolicy").but("failurePolicy Fail", ignored);
         found.push(finding.fix(apply.clone()));
     }
-    if !cel::names(&policy.conditions, account) {
+    if part != OF_OPENKRUISE.0 && !cel::names(&policy.conditions, account) {
         let finding = error("validatingadmissionpolicy").but(
             format!("{account} in its matchConditions"),
             "other accounts: the guard does not recognize the controller",

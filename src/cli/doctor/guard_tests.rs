@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use super::{FAILS_OPEN, GuardPolicy, POLICIES, cel};
+use super::{FAILS_OPEN, GuardPolicy, OF_OPENKRUISE, POLICIES, cel};
 
 const ACCOUNT: &str = "system:serviceaccount:claim-rollout:claim-rollout-controller";
 
@@ -10,6 +10,7 @@ fn shipped() -> [Vec<Value>; 2] {
         include_str!("../../../deploy/guard/staged.yaml"),
         include_str!("../../../deploy/guard/replacing.yaml"),
         include_str!("../../../deploy/guard/controller.yaml"),
+        include_str!("../../../deploy/openkruise.yaml"),
     ];
     let objects = files.map(|file| serde_saphyr::from_multiple::<Value>(file).expect("objects"));
     objects
@@ -23,12 +24,13 @@ fn shipped() -> [Vec<Value>; 2] {
 fn policy_list_of_manifests_denies_and_knows_the_account() {
     let [policies, bindings] = shipped();
     let found = GuardPolicy::list(&policies, &bindings, None);
-    let names: Vec<&str> = found.iter().map(|policy| policy.name.as_str()).collect();
-    assert_eq!(names, POLICIES.map(|(name, _)| name));
+    let names = found.iter().map(|policy| policy.name.as_str());
+    assert!(names.eq(POLICIES.iter().chain([&OF_OPENKRUISE]).map(|(name, _)| *name)));
     for policy in found {
         assert!(policy.denies, "{policy:?}");
         assert_eq!(policy.fails_closed, policy.part != FAILS_OPEN, "{policy:?}");
-        assert!(cel::names(&policy.conditions, ACCOUNT), "{policy:?}");
+        let names = cel::names(&policy.conditions, ACCOUNT);
+        assert_eq!(names, policy.part != OF_OPENKRUISE.0, "{policy:?}");
     }
 }
 

@@ -138,6 +138,7 @@ fn diagnose(facts: &InstallationFacts) -> Vec<Finding<String>> {
     ));
     findings.extend(guard::judge(
         &facts.deployed.user(rights::Account::Controller, &facts.namespace),
+        facts.guards_openkruise(),
         &facts.guard,
     ));
     findings.extend(rights::judge(&facts.namespace, &facts.lacking, |account| {

@@ -7,6 +7,9 @@ use serde::Deserialize;
 
 use super::finding::{Finding, Restore};
 
+/// The manifest for OpenKruise's StatefulSets: rights, and a part of the guard.
+pub(super) const OPENKRUISE: &str = "deploy/openkruise.yaml";
+
 /// A service account of claim-rollout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Account {
@@ -16,6 +19,8 @@ pub(crate) enum Account {
     Replacing,
     /// The same, where it deletes PVCs for the update policy `ReCreate`.
     ReCreating,
+    /// The same, where it updates PVCs of OpenKruise's StatefulSets.
+    OpenKruise,
     /// The account of `claim-rollout webhook`.
     Webhook,
 }
@@ -47,7 +52,7 @@ impl Account {
     /// The name of the account in the manifests.
     pub(crate) const fn name(self) -> &'static str {
         match self {
-            Self::Controller | Self::Replacing | Self::ReCreating => "claim-rollout-controller",
+            Self::Controller | Self::Replacing | Self::ReCreating | Self::OpenKruise => "claim-rollout-controller",
             Self::Webhook => "claim-rollout-webhook",
         }
     }
@@ -57,6 +62,7 @@ impl Account {
             Self::Controller => "deploy/controller/rbac.yaml",
             Self::Replacing => "deploy/replace-sets.yaml",
             Self::ReCreating => "deploy/recreate.yaml",
+            Self::OpenKruise => OPENKRUISE,
             Self::Webhook => "deploy/webhook/rbac.yaml",
         }
     }
@@ -64,17 +70,14 @@ impl Account {
     /// The manifest with its rights, or the value of the chart that does the same.
     fn restore(self) -> Restore {
         let restore = Restore::of(self.file());
-        match self {
-            Self::Replacing => {
-                let by_hand = restore.by_hand();
-                restore.by(by_hand + ", or controller.replaceSets=true in the chart")
-            }
-            Self::ReCreating => {
-                let by_hand = restore.by_hand();
-                restore.by(by_hand + ", or controller.reCreate=true in the chart")
-            }
-            Self::Controller | Self::Webhook => restore,
-        }
+        let value = match self {
+            Self::Replacing => "controller.replaceSets",
+            Self::ReCreating => "controller.reCreate",
+            Self::OpenKruise => "controller.openkruise",
+            Self::Controller | Self::Webhook => return restore,
+        };
+        let by_hand = restore.by_hand();
+        restore.by(format!("{by_hand}, or {value}=true in the chart"))
     }
 
     const fn manifest(self) -> &'static str {
@@ -82,6 +85,7 @@ impl Account {
             Self::Controller => include_str!("../../../deploy/controller/rbac.yaml"),
             Self::Replacing => include_str!("../../../deploy/replace-sets.yaml"),
             Self::ReCreating => include_str!("../../../deploy/recreate.yaml"),
+            Self::OpenKruise => include_str!("../../../deploy/openkruise.yaml"),
             Self::Webhook => include_str!("../../../deploy/webhook/rbac.yaml"),
         }
     }
@@ -322,6 +326,9 @@ mod tests {
             "create volumesnapshots.snapshot.storage.k8s.io",
         ];
         assert_eq!(recreating, expected.map(|right| (right.to_owned(), false)));
+        let kruise = rights(Account::OpenKruise);
+        let expected = ["get", "list", "watch"].map(|verb| (format!("{verb} statefulsets.apps.kruise.io"), false));
+        assert_eq!(kruise, expected);
         let webhook = rights(Account::Webhook);
         assert!(webhook.contains(&("get secrets/claim-rollout-webhook".to_owned(), true)));
         assert!(webhook.contains(&("create subjectaccessreviews.authorization.k8s.io".to_owned(), false)));

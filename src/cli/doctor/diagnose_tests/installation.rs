@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{definition, policies, time, webhook, webhooks};
+use super::{definition, guard_openkruise, policies, time, webhook, webhooks};
 use crate::api::Settings;
 use crate::claims::class::Known;
 use crate::cli::doctor::admission::{By, Probe, WebhookPart};
@@ -15,7 +15,7 @@ use crate::cli::doctor::rights::{Account, PolicyServer, RbacRight};
 pub(super) type Row = (&'static str, fn(&mut InstallationFacts), &'static str, &'static str);
 
 /// The settings of a policy object and of the ConfigMap.
-fn settings(policy: &str, map: &str) -> Vec<PlacedSettings> {
+pub(super) fn settings(policy: &str, map: &str) -> Vec<PlacedSettings> {
     let placed = |place: &str, text: &str| PlacedSettings {
         place: place.to_owned(),
         is_of_controller: place.starts_with("configmap/"),
@@ -208,6 +208,21 @@ pub(super) const ROWS: &[Row] = &[
         "kubectl apply --server-side --force-conflicts -f deploy/guard/replacing.yaml",
     ),
     (
+        "the policy of the guard for OpenKruise is missing",
+        |facts| facts.deployed.openkruise = true,
+        "Error validatingadmissionpolicy/claim-rollout-openkruise | none, although other policies of the guard are installed",
+        "kubectl apply --server-side --force-conflicts -f deploy/openkruise.yaml",
+    ),
+    (
+        "the policy of the guard for OpenKruise is not bound",
+        |facts| {
+            guard_openkruise(facts);
+            policies(facts)[5].denies = false;
+        },
+        "Error validatingadmissionpolicybinding/claim-rollout-openkruise | none: nothing is denied",
+        "kubectl apply --server-side --force-conflicts -f deploy/openkruise.yaml",
+    ),
+    (
         "a policy of the guard that is not bound",
         |facts| policies(facts)[0].denies = false,
         "Error validatingadmissionpolicybinding/claim-rollout-staged | none: nothing is denied",
@@ -295,6 +310,15 @@ pub(super) const ROWS: &[Row] = &[
         },
         "Error serviceaccount/claim-rollout/claim-rollout-controller | no right to delete statefulsets.apps",
         "kubectl apply --server-side --force-conflicts -f deploy/replace-sets.yaml, or controller.replaceSets=true",
+    ),
+    (
+        "no right to read StatefulSets of OpenKruise",
+        |facts| {
+            let rights = Account::OpenKruise.rights().expect("a manifest");
+            facts.lacking.push((Account::OpenKruise, rights));
+        },
+        "Error serviceaccount/claim-rollout/claim-rollout-controller | no right to get statefulsets.apps.kruise.io, list statefulsets.apps.kruise.io, watch statefulsets.apps.kruise.io",
+        "kubectl apply --server-side --force-conflicts -f deploy/openkruise.yaml, or controller.openkruise=true",
     ),
     (
         "a replacement that waits",

@@ -124,6 +124,19 @@ fn policies(facts: &mut InstallationFacts) -> &mut Vec<GuardPolicy> {
     }
 }
 
+/// PVCs of OpenKruise's StatefulSets are updated, and the guard has the policy for them.
+fn guard_openkruise(facts: &mut InstallationFacts) {
+    facts.deployed.openkruise = true;
+    let name = "claim-rollout-openkruise";
+    policies(facts).push(GuardPolicy {
+        part: name,
+        name: name.to_owned(),
+        fails_closed: true,
+        denies: true,
+        conditions: String::new(),
+    });
+}
+
 fn definition(facts: &mut InstallationFacts) -> &mut Value {
     match &mut facts.definition {
         Known::Found(definition) => definition,
@@ -159,7 +172,7 @@ fn diagnose_each_fault_is_one_finding() {
 /// The state, and the change that makes it.
 type Harmless = (&'static str, fn(&mut InstallationFacts));
 
-const HARMLESS: [Harmless; 11] = [
+const HARMLESS: [Harmless; 13] = [
     ("a healthy installation", |_| {}),
     ("a replacement that began a moment ago", |facts| {
         facts.marked = vec![installation::marked(941)];
@@ -174,6 +187,15 @@ const HARMLESS: [Harmless; 11] = [
         for policy in policies(facts) {
             policy.conditions = format!("['{user}']");
         }
+    }),
+    (
+        "StatefulSets of OpenKruise, with their part of the guard",
+        guard_openkruise,
+    ),
+    ("StatefulSets of OpenKruise, for whoever may edit them", |facts| {
+        facts.deployed.openkruise = true;
+        let trust = r#"{"authority": "TrustSetEditors"}"#;
+        facts.settings = installation::settings(trust, trust);
     }),
     ("another account in the conditions", |facts| {
         policies(facts)[0].conditions.insert_str(1, "'somebody', ");
