@@ -186,7 +186,7 @@ mod example {
         tokio::time::sleep(Duration::from_millis(1100)).await;
         example.double().await?;
         tokio::time::sleep(Duration::from_millis(1100)).await;
-        example.ns.done(&["delete", "pod", "elasticsearch-1"], "").await?;
+        example.ns.delete_pods(&["elasticsearch-1"]).await?;
         let of = |name: &'static str, grown: bool| (name, if grown { "200Gi" } else { "100Gi" });
         let claims = |grown: [bool; 3]| {
             [
@@ -196,9 +196,7 @@ mod example {
             ]
         };
         example.until(&claims([false, true, false])).await?;
-        // kubectl 1.33 may wait for ever for the second one, if its successor is there already.
-        let delete = ["delete", "pod", "elasticsearch-0", "elasticsearch-2", "--wait=false"];
-        example.ns.done(&delete, "").await?;
+        example.ns.delete_pods(&["elasticsearch-0", "elasticsearch-2"]).await?;
         example.until(&claims([true, true, true])).await?;
         example.until_complete().await
     }

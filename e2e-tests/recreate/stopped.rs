@@ -82,7 +82,7 @@ pub(super) async fn claim_created_without_the_policy_is_not_deleted_again(env: &
     ensure!(now[1]["metadata"]["uid"] != uid, "the PVC is still the old one");
     // As the message asks.
     ns.done(&["delete", "pvc", "data-web-1", "--wait=false"], "").await?;
-    ns.done(&["delete", "pod", "web-1"], "").await?;
+    ns.delete_pods(&["web-1"]).await?;
     until_complete(&ns, 2, OTHER, "1Gi").await?;
     let (found, _) = claims(&ns).await?;
     ensure!(found == expected(2, OTHER, "1Gi"), "{found:?}");

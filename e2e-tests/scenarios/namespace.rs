@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::barrier::Barriers;
 use super::invariants::Exceptions;
 use super::written::Written;
-use crate::cluster::{Cluster, DRIVER, Driver, Entry, Output};
+use crate::cluster::{Cluster, DRIVER, Driver, Entry, Output, eventually};
 use crate::installation::{Controller, Installation};
 
 /// The most time that any step may take on a machine that runs all scenarios at once.
@@ -229,6 +229,24 @@ impl<'a> TestNamespace<'a> {
     pub(crate) async fn pods(&self) -> anyhow::Result<Vec<Value>> {
         let pods = self.all("", "v1", "Pod").await?;
         Ok(pods.into_iter().map(|mut pod| pod["metadata"]["uid"].take()).collect())
+    }
+
+    /// Deletes these Pods, and waits until they do not exist. `kubectl delete` itself can wait for ever if the successor of
+    /// a Pod exists already: seen with kubectl 1.33 and 1.35.
+    pub(crate) async fn delete_pods(&self, names: &[&str]) -> anyhow::Result<()> {
+        let uids = async || {
+            let mut pods = self.all("", "v1", "Pod").await?;
+            pods.retain(|pod| names.contains(&&*text(&pod["metadata"]["name"])));
+            anyhow::Ok(Vec::from_iter(pods.iter().map(|pod| pod["metadata"]["uid"].clone())))
+        };
+        let before = uids().await?;
+        let delete = [&["delete", "pod"], names, &["--wait=false"]].concat();
+        self.done(&delete, "").await?;
+        let deleted = eventually("Pods to be deleted", PATIENCE, async || {
+            let now = uids().await?;
+            Ok((!now.iter().any(|uid| before.contains(uid))).then_some(()))
+        });
+        deleted.await
     }
 
     pub(crate) async fn rollout(&self) -> anyhow::Result<Value> {

@@ -27,7 +27,7 @@ pub(super) async fn claim_follows_only_after_its_pod_is_deleted_by_hand(env: &En
             // A Pod that is created in the second in which the staged change was first seen could be an older one.
             tokio::time::sleep(Duration::from_millis(1100)).await;
         }
-        ns.done(&["delete", "pod", &format!("web-{ordinal}")], "").await?;
+        ns.delete_pods(&[&format!("web-{ordinal}")]).await?;
         so_far.push(format!("data-web-{ordinal}"));
     }
     ns.until_complete(3, "2Gi").await?;
@@ -76,6 +76,6 @@ pub(super) async fn pod_deleted_unseen_by_a_controller_counts(env: &Environment)
         count.claims == ["data-web-0", "data-web-2"] && count.changes == 0,
         "{count:?}"
     );
-    ns.done(&["delete", "pod", "web-1"], "").await?;
+    ns.delete_pods(&["web-1"]).await?;
     ns.until_complete(3, "2Gi").await
 }

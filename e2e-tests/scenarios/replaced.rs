@@ -13,7 +13,7 @@ pub(super) async fn pod_deleted_during_rollout_comes_back_and_changes_nothing(en
     ns.apply(3, "2Gi").await?;
     let held = env.barriers.until_held(&ns.namespace).await;
     held.with_context(|| ns.log())?;
-    ns.done(&["delete", "pod/web-2", "pod/web-1"], "").await?;
+    ns.delete_pods(&["web-2", "web-1"]).await?;
     env.barriers.open(&ns.namespace);
     ns.until_complete(3, "2Gi").await?;
     ns.settled().await?;

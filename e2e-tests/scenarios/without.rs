@@ -47,7 +47,7 @@ pub(super) async fn without_controller_no_pod_runs_ahead_or_is_lost(env: &Enviro
     let why = ns.until_denied("web-2").await?;
     ensure!(why.contains("data-web-2 is not yet at revision"), "{why}");
     // A user drains the node of a Pod: the Pod is created again at once, with the new image.
-    ns.done(&["delete", "pod", "web-0"], "").await?;
+    ns.delete_pods(&["web-0"]).await?;
     tokio::time::sleep(AWAY).await;
     ns.until_ready(3).await?;
     let ran = images(&ns).await?;

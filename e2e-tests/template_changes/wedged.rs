@@ -36,7 +36,7 @@ pub(super) async fn wedge_made_by_hand_is_repaired(env: &Environment) -> anyhow:
         before.retain(|name, _| name.starts_with("data"));
         // Nothing creates it again.
         if is_missing {
-            ns.done(&["delete", "pod", "web-2"], "").await?;
+            ns.delete_pods(&["web-2"]).await?;
         }
         let watcher = Watcher::start(&ns, 3);
         ns.controller = Some(start_controller(env, namespace).await?);
