@@ -159,6 +159,8 @@ pub(super) async fn missing_openkruise_parts_are_found(env: &mut Environment) ->
 
     let delete = ["delete", "-n", "claim-rollout", "deployment/claim-rollout-controller"];
     env.done(&delete, "").await?;
+    let manifest = crate::repository::root().join("deploy/openkruise.yaml");
+    env.done(&["delete", "-f", &manifest.to_string_lossy()], "").await?;
     env.until_healthy().await
 }
 
