@@ -11,8 +11,6 @@ SHELL := bash
 K8S ?= 1.37
 # All of them: a folder pins each
 MINORS ?= $(notdir $(sort $(wildcard e2e-tests/cluster/go/kubernetes/*)))
-# End-to-end tests at the same time: they wait more than they compute, and each needs 1 GB of memory
-THREADS ?= $(shell cores=$$(getconf _NPROCESSORS_ONLN); echo $$(( cores < 4 ? 2 * cores : 8 )))
 # The minor version before an upgrade to K8S
 FROM ?= 1.36
 # Tests and benchmarks load this module, so that they test the one that is released.
@@ -120,7 +118,7 @@ mutants: needs-cargo ## Mutate the decisions; a test must fail for each mutation
 .PHONY: e2e
 e2e: policy.wasm control-plane engine-programs ## The end-to-end tests against a real control plane, K8S=1.33 or newer
 	$(LINTED) build --bin claim-rollout
-	RUST_TEST_THREADS=$(THREADS) $(LINTED) test -p e2e-tests --test e2e
+	$(LINTED) test -p e2e-tests --test e2e
 
 # A minor that fails does not stop the others.
 .PHONY: e2e-all
