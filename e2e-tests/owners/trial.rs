@@ -229,6 +229,14 @@ impl<'a> Owned<'a> {
     /// Waits until the operator has created everything, and returns what is there.
     pub(super) async fn before(&self) -> anyhow::Result<Before> {
         self.until_ready().await?;
+        // Both operators update a StatefulSet once more after they have created it, on a slow machine much later.
+        let updated = eventually("the operator to update what it has created", PATIENCE, async || {
+            let all = writes(self.ns.cluster, self.known).await?;
+            let mut here = all.iter().filter(|entry| entry.namespace == self.ns.namespace).rev();
+            let last = here.find(|entry| entry.resource == "statefulsets" && entry.code < 300);
+            Ok(last.is_some_and(|entry| entry.verb == "update").then_some(()))
+        });
+        updated.await?;
         let writes = self.until_rest(CREATED).await?;
         Ok(Before {
             set: self.set().await?,
