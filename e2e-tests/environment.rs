@@ -3,8 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::cluster::{Cluster, Options};
-use crate::installation::Installation;
-use crate::policy_host::documents;
+use crate::installation::{Installation, manifest_applied};
 use crate::scenarios::namespace::TestNamespace;
 
 /// A cluster, the policy in it, and a client.
@@ -61,15 +60,7 @@ impl Environment {
 
     /// Gives the controllers the rights to replace StatefulSets.
     pub(crate) async fn allow_replacements(&self) -> anyhow::Result<()> {
-        self.allow("replace-sets.yaml").await
-    }
-
-    /// Gives the controllers the rights in this file of `deploy/`.
-    pub(crate) async fn allow(&self, file: &str) -> anyhow::Result<()> {
-        for document in documents(file)? {
-            self.cluster.done(&["apply", "-f", "-"], &document.to_string()).await?;
-        }
-        Ok(())
+        manifest_applied(&self.cluster, "replace-sets.yaml").await
     }
 
     /// Stops everything after a success.

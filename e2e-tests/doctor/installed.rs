@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::environment::{CONFIGURATION, Environment};
 use crate::built_in::Server;
 use crate::installation::manifest_applied;
+use crate::policy_host::deployed;
 
 const CLAIMS: &str = "mutatingwebhookconfiguration/claim-rollout-webhook[claim-rollout-claims.claim-rollout.io]";
 const SETS: &str = "mutatingwebhookconfiguration/claim-rollout-webhook[claim-rollout.claim-rollout.io]";
@@ -159,7 +160,7 @@ pub(super) async fn missing_openkruise_parts_are_found(env: &mut Environment) ->
 
     let delete = ["delete", "-n", "claim-rollout", "deployment/claim-rollout-controller"];
     env.done(&delete, "").await?;
-    let manifest = crate::repository::root().join("deploy/openkruise.yaml");
+    let manifest = deployed("openkruise.yaml");
     env.done(&["delete", "-f", &manifest.to_string_lossy()], "").await?;
     env.until_healthy().await
 }

@@ -16,7 +16,7 @@ use crate::scenarios::namespace::{STAGED, TestNamespace};
 pub(crate) struct Resource {
     /// Where a registry has its provider, such as `hashicorp/kubernetes`.
     provider: &'static str,
-    pub(super) name: &'static str,
+    name: &'static str,
     /// Its arguments besides the manifest, in JSON.
     arguments: &'static str,
     /// The field manager of its requests.
@@ -125,7 +125,7 @@ impl Resource {
         };
         let before = staged().await?;
         let output = self.apply(ns, manifest).await?;
-        let fails = self.name == "kubernetes_manifest" && (before || staged().await?);
+        let fails = self.plans_the_object() && (before || staged().await?);
         let inconsistent = output
             .stderr
             .contains("Provider produced inconsistent result after apply");
@@ -133,9 +133,14 @@ impl Resource {
         ns.set().await
     }
 
+    /// Whether the provider plans the whole object: an apply fails if the answer differs, and also applies what was read.
+    pub(super) fn plans_the_object(&self) -> bool {
+        self.name == MANIFEST.name
+    }
+
     /// Whether a plan shows fields of the object, and not a fingerprint of them.
     pub(super) fn shows_fields(&self) -> bool {
-        self.name != "kubectl_manifest"
+        self.name != WAITING.name
     }
 
     /// `tofu plan`.

@@ -171,7 +171,7 @@ impl Sync {
 
     /// Whether a sync also applies the annotations that the tool has read, and so owns them from then on.
     pub(super) fn owns_what_it_has_read(self) -> bool {
-        matches!(self, Self::OpenTofu(resource) if resource.name == MANIFEST.name)
+        matches!(self, Self::OpenTofu(resource) if resource.plans_the_object())
     }
 
     /// Sends the request, and returns the StatefulSet.

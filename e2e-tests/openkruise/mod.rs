@@ -8,7 +8,7 @@ mod protected;
 
 use crate::cluster::{Cluster, Options};
 use crate::environment::Environment;
-use crate::installation::Installation;
+use crate::installation::{Installation, manifest_applied};
 use crate::policy_host::Shipped;
 use crate::runner::{Report, scenarios};
 use manager::KruiseManager;
@@ -46,7 +46,7 @@ async fn openkruise_and_claim_rollout_leave_each_other_alone() -> anyhow::Result
     let (protected, ()) = futures::try_join!(Protected::prepare(&env), judged::prepare(&env))?;
     let updates = judged::updates(&env, false);
     report.run_one("judged::updates_without_the_gate", updates).await;
-    env.allow("openkruise.yaml").await?;
+    manifest_applied(&env.cluster, "openkruise.yaml").await?;
     report.run(&env, GROWN).await;
     kruise.kill()?;
     kruise.restart(&env.cluster, true).await?;
