@@ -2,7 +2,6 @@
 
 use std::os::unix::fs::symlink;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 use serde_json::Value;
@@ -10,8 +9,9 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, copy_bidire
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
+use super::watching::Watching;
 use super::{Environment, prepare, run};
-use crate::cluster::{Output, Process, eventually};
+use crate::cluster::{Output, eventually};
 use crate::installation::binary;
 use crate::scenarios::namespace::{PATIENCE, TestNamespace};
 
@@ -160,28 +160,15 @@ pub(super) async fn watch_continues_after_an_outage(env: &Environment) -> anyhow
     ensure!(run(&ns, &["pause", "web"], "").await?.success, "paused");
     ns.apply(3, "2Gi").await?;
 
-    let arguments = ["watch", "web", "--kubeconfig", &file, "--namespace", &ns.namespace];
-    let arguments = arguments.map(str::to_owned);
-    let mut watching = Process::start("outage-watch", &binary()?, &arguments, ns.cluster.folder())?;
-    let printed = async |text: &str| {
-        let printed = eventually("a line of watch", PATIENCE, async || {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-            Ok(watching.log().contains(text).then_some(()))
-        });
-        printed.await.with_context(|| format!("{text}\n{}", watching.log()))
-    };
-    printed("outage/web ").await?;
+    let watching = Watching::start(&ns, file.as_ref())?;
+    watching.until_printed("outage/web ").await?;
     proxy.shared.down.send_replace(true);
     let through = proxy.address();
     let warning = format!("warning: no answer from the server {server} through the proxy {through}: ");
-    printed(&warning).await?;
+    watching.until_printed(&warning).await?;
     proxy.shared.down.send_replace(false);
     ensure!(run(&ns, &["resume", "web"], "").await?.success, "resumed");
-    let ended = eventually("watch to end", PATIENCE, async || {
-        tokio::time::sleep(Duration::from_millis(50)).await;
-        Ok(watching.status()?)
-    });
-    let (ended, log) = (ended.await?, watching.log());
+    let (ended, log) = watching.until_ended().await?;
     ensure!(ended.code() == Some(0), "{ended}\n{log}");
     ensure!(log.matches("warning: ").count() == 1, "one warning\n{log}");
     Ok(())
