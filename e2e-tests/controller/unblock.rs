@@ -1,30 +1,13 @@
 //! A PVC write that failed is retried when its obstacle is removed.
 
-use std::time::{Duration, Instant};
-
 use anyhow::ensure;
 use kube::api::{Api, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 
 use super::Environment;
-use crate::cluster::{DRIVER, eventually};
-use crate::installation::USER;
-use crate::scenarios::namespace::{PATIENCE, TestNamespace, manifest};
-
-/// After this many failures the next attempt waits for 16 seconds.
-const FAILURES: usize = 5;
-/// The limit for "at once", on a machine that runs all scenarios at the same time.
-const AT_ONCE: Duration = Duration::from_secs(8);
-
-/// The number of failed applies of a PVC.
-async fn failures(ns: &TestNamespace<'_>) -> anyhow::Result<usize> {
-    let writes = ns.writes_of(USER).await?;
-    let refused = |resource: &str, code| resource == "persistentvolumeclaims" && code == 403;
-    Ok(writes
-        .iter()
-        .filter(|entry| refused(&entry.resource, entry.code))
-        .count())
-}
+use crate::cluster::DRIVER;
+use crate::scenarios::backoff::until_pause_is_long;
+use crate::scenarios::namespace::{TestNamespace, manifest};
 
 /// The open watches of the controller on these resources.
 fn watches(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<String>> {
@@ -46,23 +29,16 @@ fn watches(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<String>> {
         .collect())
 }
 
-/// Waits for a long backoff, removes the obstacle, and waits for the PVC.
+/// Waits for a long pause, removes the obstacle, and waits for the PVC.
 async fn unblock(
     ns: &TestNamespace<'_>,
     size: &str,
     obstacle: impl AsyncFnOnce() -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    let before = failures(ns).await?;
-    eventually("the apply to fail repeatedly", PATIENCE, async || {
-        Ok((failures(ns).await? >= before + FAILURES).then_some(()))
-    })
-    .await?;
+    until_pause_is_long(ns).await?;
     ensure!(watches(ns)?.len() == 1, "only what was named: {:?}", watches(ns)?);
     obstacle().await?;
-    let removed = Instant::now();
     ns.until_complete(2, size).await?;
-    let waited = removed.elapsed();
-    ensure!(waited < AT_ONCE, "it took {waited:?}\n{}", ns.log());
     ensure!(watches(ns)?.is_empty(), "{:?}", watches(ns)?);
     Ok(())
 }

@@ -7,6 +7,7 @@ pub(crate) mod again;
 mod asynchronous;
 mod attributes;
 mod available;
+pub(crate) mod backoff;
 mod bad_input;
 pub(crate) mod barrier;
 mod beside;
