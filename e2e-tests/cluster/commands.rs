@@ -1,8 +1,12 @@
 //! Command lines of users.
 
+use std::path::Path;
+use std::process::ExitStatus;
+use std::time::Duration;
+
 use anyhow::{Context as _, ensure};
 
-use super::Cluster;
+use super::{Cluster, Process, eventually};
 
 /// The result of a program.
 #[derive(Clone, Debug)]
@@ -17,7 +21,38 @@ pub(crate) struct Output {
     pub(crate) stderr: String,
 }
 
+/// A command that runs beside a test.
+pub(crate) struct Background(Process);
+
+impl Background {
+    /// Waits until it has printed this text.
+    pub(crate) async fn until_printed(&self, text: &str, limit: Duration) -> anyhow::Result<()> {
+        let printed = eventually(text, limit, async || Ok(self.0.log().contains(text).then_some(())));
+        printed.await.with_context(|| self.0.log())
+    }
+
+    /// Waits for its end, and returns all that it has printed.
+    pub(crate) async fn until_ended(mut self, limit: Duration) -> anyhow::Result<(ExitStatus, String)> {
+        let ended = eventually("the command to end", limit, async || Ok(self.0.status()?));
+        let ended = ended.await?;
+        Ok((ended, self.0.log()))
+    }
+}
+
 impl Cluster {
+    /// Starts one of the binaries with a kubeconfig, with this name for its log.
+    pub(crate) fn begin(
+        &self,
+        name: &str,
+        program: &str,
+        arguments: &[&str],
+        kubeconfig: &Path,
+    ) -> anyhow::Result<Background> {
+        let mut arguments: Vec<String> = arguments.iter().map(|&argument| argument.to_owned()).collect();
+        arguments.push(format!("--kubeconfig={}", kubeconfig.display()));
+        Process::start(name, &self.bin(program), &arguments, self.folder()).map(Background)
+    }
+
     /// Runs kubectl as the administrator (or with `--as` as anybody else), with `stdin` as its input.
     pub(crate) async fn kubectl(&self, arguments: &[&str], stdin: &str) -> anyhow::Result<Output> {
         self.run("kubectl", arguments, &[], stdin).await

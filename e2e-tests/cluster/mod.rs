@@ -48,7 +48,7 @@ use tempfile::TempDir;
 
 pub(crate) use audit::{Entry, kinds};
 pub(crate) use certificates::Authority;
-pub(crate) use commands::Output;
+pub(crate) use commands::{Background, Output};
 pub(crate) use driver::Driver;
 pub(crate) use objects::{ATTRIBUTES_CLASSES, EXPANDABLE, FIXED, ON_FIRST_USE};
 pub(crate) use options::Options;
@@ -60,7 +60,7 @@ pub(crate) use waiting::{at_rest, eventually};
 use users::{ADMIN, Tokens};
 
 /// The most time for the start of a control plane, on a slow and busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(120);
 /// [`Cluster::audit`] tries to delete PVCs with this prefix, which never exist.
 const MARK: &str = "audit-mark-";
 

@@ -9,7 +9,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, copy_bidire
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
-use super::watching::Watching;
+use super::watching::watch as begin_watch;
 use super::{Environment, prepare, run};
 use crate::cluster::{Output, eventually};
 use crate::installation::binary;
@@ -160,15 +160,15 @@ pub(super) async fn watch_continues_after_an_outage(env: &Environment) -> anyhow
     ensure!(run(&ns, &["pause", "web"], "").await?.success, "paused");
     ns.apply(3, "2Gi").await?;
 
-    let watching = Watching::start(&ns, file.as_ref())?;
-    watching.until_printed("outage/web ").await?;
+    let watching = begin_watch(&ns, file.as_ref())?;
+    watching.until_printed("outage/web ", PATIENCE).await?;
     proxy.shared.down.send_replace(true);
     let through = proxy.address();
     let warning = format!("warning: no answer from the server {server} through the proxy {through}: ");
-    watching.until_printed(&warning).await?;
+    watching.until_printed(&warning, PATIENCE).await?;
     proxy.shared.down.send_replace(false);
     ensure!(run(&ns, &["resume", "web"], "").await?.success, "resumed");
-    let (ended, log) = watching.until_ended().await?;
+    let (ended, log) = watching.until_ended(PATIENCE).await?;
     ensure!(ended.code() == Some(0), "{ended}\n{log}");
     ensure!(log.matches("warning: ").count() == 1, "one warning\n{log}");
     Ok(())

@@ -1,56 +1,20 @@
 //! `status`.
 
 use std::path::Path;
-use std::process::ExitStatus;
-use std::time::Duration;
 
-use anyhow::{Context as _, ensure};
+use anyhow::ensure;
 
 use super::{Environment, items, prepare, run};
-use crate::cluster::{Process, eventually};
+use crate::cluster::Background;
 use crate::installation::binary;
 use crate::scenarios::namespace::{PATIENCE, TestNamespace, manifest};
 
-/// The time between two looks at what a command has printed.
-const LOOK: Duration = Duration::from_millis(50);
-
 /// `watch web` in the background, with a kubeconfig.
-pub(super) struct Watching(Process);
-
-impl Watching {
-    pub(super) fn start(ns: &TestNamespace<'_>, kubeconfig: &Path) -> anyhow::Result<Self> {
-        let kubeconfig = kubeconfig.to_string_lossy();
-        let arguments = [
-            "watch",
-            "web",
-            "--namespace",
-            &ns.namespace,
-            "--kubeconfig",
-            &kubeconfig,
-        ];
-        let arguments = arguments.map(str::to_owned);
-        let name = format!("watch-{}", ns.namespace);
-        Process::start(&name, &binary()?, &arguments, ns.cluster.folder()).map(Self)
-    }
-
-    /// Waits until it has printed this text.
-    pub(super) async fn until_printed(&self, text: &str) -> anyhow::Result<()> {
-        let printed = eventually("a line of watch", PATIENCE, async || {
-            tokio::time::sleep(LOOK).await;
-            Ok(self.0.log().contains(text).then_some(()))
-        });
-        printed.await.with_context(|| format!("{text}\n{}", self.0.log()))
-    }
-
-    /// Waits for its end, and returns what it has printed.
-    pub(super) async fn until_ended(mut self) -> anyhow::Result<(ExitStatus, String)> {
-        let ended = eventually("watch to end", PATIENCE, async || {
-            tokio::time::sleep(LOOK).await;
-            Ok(self.0.status()?)
-        });
-        let ended = ended.await?;
-        Ok((ended, self.0.log()))
-    }
+pub(super) fn watch(ns: &TestNamespace<'_>, kubeconfig: &Path) -> anyhow::Result<Background> {
+    let name = format!("watch-{}", ns.namespace);
+    let arguments = ["watch", "web", "--namespace", &ns.namespace];
+    ns.cluster
+        .begin(&name, &binary()?.to_string_lossy(), &arguments, kubeconfig)
 }
 
 pub(super) async fn status_shows_claims_and_waiting_pods_until_complete(env: &Environment) -> anyhow::Result<()> {
@@ -59,10 +23,12 @@ pub(super) async fn status_shows_claims_and_waiting_pods_until_complete(env: &En
     ensure!(run(&ns, &["pause", "web"], "").await?.success, "paused");
     let new = manifest(3, "2Gi").replace("example/main:1", "example/main:2");
     ns.done(&["apply", "-f", "-"], &new).await?;
-    let watching = Watching::start(&ns, &ns.cluster.kubeconfig())?;
-    watching.until_printed("watched/web web-0: Pod waiting").await?;
+    let watching = watch(&ns, &ns.cluster.kubeconfig())?;
+    watching
+        .until_printed("watched/web web-0: Pod waiting", PATIENCE)
+        .await?;
     ensure!(run(&ns, &["resume", "web"], "").await?.success, "resumed");
-    let (ended, log) = watching.until_ended().await?;
+    let (ended, log) = watching.until_ended(PATIENCE).await?;
     let lines: Vec<&str> = log.lines().collect();
     let of_the_set = lines.iter().all(|line| line.starts_with("watched/web"));
     ensure!(ended.code() == Some(0) && of_the_set, "{ended}\n{log}");

@@ -3,7 +3,7 @@
 use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
-use super::namespace::{Environment, TestNamespace, manifest, with_image, with_partition};
+use super::namespace::{Environment, PATIENCE, TestNamespace, manifest, with_image, with_partition};
 
 /// A number in the status or in the spec.
 fn number(value: &Value) -> i64 {
@@ -50,16 +50,25 @@ pub(super) async fn no_tool_reports_done_while_pods_wait_for_claims(env: &Enviro
     let ns = TestNamespace::with(env, "tools-wait", &of("1Gi")).await?;
     let before = ns.set().await?;
     ensure!(is_current(&before) && is_healthy(&before), "{before:#}");
+    // While the rollout is paused, no Pod is replaced, so that kubectl sees the beginning.
+    let pause = async |paused: &str| ns.done(&["annotate", "statefulset", "web", paused], "").await;
+    pause("claim-rollout.io/paused=true").await?;
     ns.target(&with_image(&of("2Gi"), "2")).await?;
-    let arguments = ["rollout", "status", "statefulset/web", "--timeout=120s"];
-    let status = ns.done(&arguments, "").await?;
-    let ended = ns.set().await?;
-    ensure!(ended["status"]["updatedReplicas"] == 3, "{status:?}\n{ended:#}");
+    let arguments = ["rollout", "status", "statefulset/web", "--namespace", &ns.namespace];
+    let status = ns
+        .cluster
+        .begin("rollout-status", "kubectl", &arguments, &ns.cluster.kubeconfig())?;
+    status
+        .until_printed("0 out of 3 new pods have been updated", PATIENCE)
+        .await?;
+    pause("claim-rollout.io/paused-").await?;
+    let (ended, status) = status.until_ended(PATIENCE).await?;
+    let set = ns.set().await?;
     ensure!(
-        status.stdout.contains("0 out of 3 new pods have been updated")
-            && !status.stdout.contains("complete: 0 new pods"),
-        "{status:?}"
+        ended.success() && set["status"]["updatedReplicas"] == 3,
+        "{status}\n{set:#}"
     );
+    ensure!(!status.contains("complete: 0 new pods"), "{status}");
     ns.until_complete(3, "2Gi").await?;
     ns.settled().await?;
 
