@@ -17,7 +17,7 @@ pub(super) enum Handling {
     And(Action),
     /// This command is run instead, and then this is done.
     As(&'static str, Action),
-    /// Run again and again until the output is that of the document: a passing state.
+    /// Run again and again until the output is that of the document: the first volume grows. Then volumes may grow.
     Until,
 }
 

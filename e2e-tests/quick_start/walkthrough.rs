@@ -12,17 +12,17 @@ use super::stands::{Action, Handling, STAND_INS};
 use crate::book::Command;
 use crate::built_in::Server;
 use crate::chart::manifests;
-use crate::cluster::{Cluster, Options, eventually};
+use crate::cluster::{Cluster, Driver, Options, eventually};
 use crate::installation::{ACCOUNT, AS_IN_A_POD, Controller, Controllers, NAMESPACE, binary};
 use crate::policy_host::{PolicyHost, deployed};
 use crate::repository::root;
 use crate::shell::typed;
 
-/// The duration of an expansion: long enough to watch it.
-const EXPANSION_MILLIS: u64 = 3000;
+/// No volume grows until the document has shown that one grows.
+const EXPANSION_MILLIS: u64 = 3_600_000;
 const PATIENCE: Duration = Duration::from_secs(60);
-/// The most time until a passing state of the document appears.
-const MOMENT: Duration = Duration::from_secs(20);
+/// The most time until the document's state appears. After 30 seconds the controller also reports why it takes so long.
+const MOMENT: Duration = Duration::from_secs(25);
 const RECHECK: Duration = Duration::from_millis(100);
 
 /// A cluster without claim-rollout, the clone of the user, and the programs that run beside the cluster in place of
@@ -104,6 +104,7 @@ impl Walkthrough {
         loop {
             let printed = self.run(command).await?;
             if command.shows(&printed) || begun.elapsed() > MOMENT {
+                self.cluster.set_driver(&Driver::default())?;
                 return Ok(printed);
             }
             tokio::time::sleep(RECHECK).await;
