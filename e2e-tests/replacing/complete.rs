@@ -15,6 +15,7 @@ pub(super) async fn complete_set_is_replaced_and_nothing_else_changes(env: &Envi
     until_replaced(&ns, &before, "2Gi").await?;
     ensure!(ns.pods().await? == pods, "Pods restarted");
     ensure!(uids(&ns.claims().await?) == uids(&claims), "PVCs were created");
+    ns.until_event("StatefulSetReplaced").await?;
     let events = ns.events().await?;
     ensure!(events.get("StatefulSetReplaced") == Some(&1), "{events:?}");
     let journals = journals(&ns).await?;

@@ -8,11 +8,12 @@ use serde_json::{Value, json};
 
 use super::denying::{Denial, MESSAGE};
 use super::kept::{Before, until_reported};
-use super::trial::{journals, prepare, replaced, until_replaced};
+use super::trial::{hold, journals, prepare, release, replaced, until_replaced};
 use super::webhook::Webhook;
+use crate::cluster::eventually;
 use crate::environment::Environment;
 use crate::installation::USER;
-use crate::scenarios::namespace::TestNamespace;
+use crate::scenarios::namespace::{PATIENCE, TestNamespace};
 
 /// A StatefulSet of two replicas that is not replaced.
 pub(crate) struct Refused<'a> {
@@ -125,6 +126,7 @@ pub(super) async fn full_quota_prevents_a_replacement(env: &Environment) -> anyh
 
 pub(super) async fn pod_with_another_label_prevents_a_replacement(env: &Environment) -> anyhow::Result<()> {
     let mut refused = Refused::prepare(env, "refused-label").await?;
+    hold(&refused.ns).await?;
     refused.roll_out().await?;
     let label = async |value: &str| {
         let arguments = ["label", "pod", "web-1", "--overwrite", value];
@@ -132,6 +134,8 @@ pub(super) async fn pod_with_another_label_prevents_a_replacement(env: &Environm
     };
     // The StatefulSet controller then removes the owner of the Pod, and cannot create another one of its name.
     label("app=other").await?;
+    release(&refused.ns).await?;
+    refused.before = Some(Before::of(&refused.ns).await?);
     refused.for_reason("PodNotSelected", "labels of Pod web-1").await?;
     let before = refused.ns.set().await?;
     label("app=web").await?;
@@ -180,11 +184,18 @@ pub(super) async fn denied_mark_is_undone(env: &Environment) -> anyhow::Result<(
     let marks = Denial::of_the_mark(&refused.ns).await?;
     refused.roll_out().await?;
     refused.for_reason("StepDenied", MESSAGE).await?;
-    let journals = journals(&refused.ns).await?;
-    ensure!(journals.is_empty(), "{journals:#?}");
-    let (set, rollout) = (refused.ns.set().await?, refused.ns.rollout().await?);
-    let owner = &rollout["metadata"]["ownerReferences"][0]["uid"];
-    ensure!(*owner == set["metadata"]["uid"], "owner of the ClaimRollout: {owner}");
+    let set = refused.ns.set().await?;
+    // Each attempt begins a journal for a moment.
+    let undone = eventually(
+        "the journal and the owner of the ClaimRollout to be as before",
+        PATIENCE,
+        async || {
+            let begun = !journals(&refused.ns).await?.is_empty();
+            let owner = &refused.ns.rollout().await?["metadata"]["ownerReferences"][0]["uid"];
+            Ok((!begun && *owner == set["metadata"]["uid"]).then_some(()))
+        },
+    );
+    undone.await?;
     marks.end(&refused.ns).await?;
     refused.until_replaced(&set).await
 }

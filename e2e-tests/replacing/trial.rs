@@ -47,6 +47,23 @@ pub(super) async fn start_controller(env: &Environment, namespace: &str) -> anyh
         .await
 }
 
+/// Adds a finalizer of somebody else: until it is removed, the StatefulSet is not replaced, however slow the test is.
+pub(super) async fn hold(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
+    set_finalizers(ns, &json!(["example.com/clean"])).await
+}
+
+/// Removes it.
+pub(super) async fn release(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
+    set_finalizers(ns, &Value::Null).await
+}
+
+async fn set_finalizers(ns: &TestNamespace<'_>, finalizers: &Value) -> anyhow::Result<()> {
+    let patch = json!({"metadata": {"finalizers": finalizers}}).to_string();
+    ns.done(&["patch", "statefulset", "web", "--type=merge", "-p", &patch], "")
+        .await
+        .map(drop)
+}
+
 /// The journals of the StatefulSets of this namespace. Other scenarios have theirs beside them.
 pub(super) async fn journals(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<Value>> {
     let get = [

@@ -4,7 +4,7 @@ use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
 use super::kept::{Before, until_another};
-use super::trial::{prepare, replaced, until_replaced};
+use super::trial::{hold, prepare, release, replaced, until_replaced};
 use crate::cluster::Output;
 use crate::commands::run;
 use crate::environment::Environment;
@@ -36,15 +36,19 @@ async fn tiers(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<String>> {
 pub(super) async fn sizes_stay_and_labels_go_back_after_a_replacement(env: &Environment) -> anyhow::Result<()> {
     let ns = prepare(env, "undone", 2).await?;
     // None of these is live before the replacement.
+    hold(&ns).await?;
     let first = labelled("2Gi", "a");
     ns.target(&first).await?;
     ns.until_complete(2, "2Gi").await?;
     ns.target(&labelled("3Gi", "a")).await?;
+    release(&ns).await?;
     let before = ns.set().await?;
     until_replaced(&ns, &before, "3Gi").await?;
+    hold(&ns).await?;
     ns.target(&labelled("3Gi", "b")).await?;
     ns.until_complete(2, "3Gi").await?;
     let before = Before::of(&ns).await?;
+    release(&ns).await?;
     until_another(&ns, &before.set).await?;
     until_replaced(&ns, &before.set, "3Gi").await?;
     before.keeps_pods_and_claims(&ns).await?;

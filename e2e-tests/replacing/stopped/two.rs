@@ -44,9 +44,7 @@ pub(super) async fn next_leader_finishes_what_the_last_one_began(env: &Environme
         if writes == 1 {
             held.replace_until(writes).await?;
         } else {
-            let passed = env.barriers.passed("stopped-leader");
-            env.barriers.open("stopped-leader");
-            env.barriers.hold_after("stopped-leader", passed + 1);
+            env.barriers.open_for_one("stopped-leader");
             env.barriers.until_held("stopped-leader").await?;
         }
     }
