@@ -6,9 +6,10 @@ use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
 use super::trial::{self, QUIET};
-use crate::cluster::{Cluster, Entry, Process};
+use crate::cluster::{Cluster, Entry, Process, eventually};
 use crate::engines;
 use crate::environment::Environment;
+use crate::scenarios::namespace::PATIENCE;
 
 /// An operator, and the object `web` from which it makes a StatefulSet.
 pub(super) struct Known {
@@ -117,11 +118,15 @@ impl Operator {
         self.process.kill()?;
         let before = trial::writes(&env.cluster, self.known).await?.len();
         self.process = run(self.known, &self.program, &self.kubeconfig, env.cluster.folder())?;
+        let has_seen = |entry: &Entry| entry.resource == self.known.resource;
+        let begun = eventually("a new process to reconcile", PATIENCE, async || {
+            let all = trial::writes(&env.cluster, self.known).await?;
+            Ok(all[before..].iter().any(has_seen).then_some(()))
+        });
+        begun.await?;
         let all = trial::until_rest(&env.cluster, self.known, QUIET, |_| true).await?;
         let after = &all[before..];
         println!("a new process: {}", trial::in_numbers(after));
-        let has_seen = |entry: &Entry| entry.resource == self.known.resource;
-        ensure!(after.iter().any(has_seen), "it reconciles nothing");
         ensure!(trial::of_sets(after).is_empty(), "{:?}", trial::of_sets(after));
         Ok(())
     }

@@ -245,8 +245,19 @@ impl<'a> Owned<'a> {
         })
     }
 
-    /// Waits until the operator is at rest, and returns its writes since then, which are printed.
+    /// Waits until the operator has written its StatefulSet and is at rest, and returns its writes since then, which are
+    /// printed.
     pub(super) async fn writes_since(&self, before: &Before) -> anyhow::Result<Vec<Entry>> {
+        let namespace = self.ns.namespace.as_str();
+        let begun = eventually("the operator to write its StatefulSet", PATIENCE, async || {
+            let all = writes(self.ns.cluster, self.known).await?;
+            let mut here = all
+                .iter()
+                .filter(|entry| entry.namespace == namespace)
+                .skip(before.writes);
+            Ok(here.any(|entry| entry.resource == "statefulsets").then_some(()))
+        });
+        begun.await?;
         let mut writes = self.until_rest(QUIET).await?;
         writes.drain(..before.writes);
         println!(
