@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::Environment;
 use super::served::Policies;
-use crate::cluster::{EXPANDABLE, eventually};
-use crate::scenarios::namespace::{PATIENCE, TestNamespace, manifest, text};
+use crate::cluster::{EXPANDABLE, Entry, STATEFULSET_CONTROLLER, eventually};
+use crate::scenarios::namespace::{PATIENCE, TestNamespace, are_as_written, manifest, text};
 
 /// Waits until a PVC has everything that it asks for.
 async fn settled(ns: &TestNamespace<'_>, name: &str) -> anyhow::Result<Value> {
@@ -18,6 +18,14 @@ async fn settled(ns: &TestNamespace<'_>, name: &str) -> anyhow::Result<Value> {
         Ok(claim.filter(|claim| claim["status"]["phase"] == "Bound"))
     });
     claim.await
+}
+
+/// The creations of PVCs by the StatefulSet controller, also those that it repeats because its cache is behind (before
+/// 1.36).
+pub(super) async fn creations(ns: &TestNamespace<'_>) -> anyhow::Result<u64> {
+    let writes = ns.writes_of(STATEFULSET_CONTROLLER).await?;
+    let of_claims = |entry: &&Entry| entry.resource == "persistentvolumeclaims" && entry.verb == "create";
+    Ok(writes.iter().filter(of_claims).count() as u64)
 }
 
 fn size(claim: &Value) -> &Value {
@@ -45,6 +53,7 @@ pub(super) async fn new_replica_after_staged_growth_gets_claim_at_target(env: &E
     ns.done(&["apply", "-f", "-"], &target).await?;
     let change = ns.staged_change().await?;
     let asked = served.claims();
+    let before = creations(ns).await?;
     ns.done(&["scale", "statefulset", "web", "--replicas=2"], "").await?;
     ns.settled().await?;
 
@@ -60,8 +69,12 @@ pub(super) async fn new_replica_after_staged_growth_gets_claim_at_target(env: &E
         &created["status"]["currentVolumeAttributesClassName"],
     ];
     ensure!(class.is_empty() || classes == [class, class], "{created:#}");
-    ensure!(served.claims() == asked + 1, "asked {} times", served.claims() - asked);
-    ensure!(ns.claims().await?[0] == old[0], "the old claim was written");
+    let asked = served.claims() - asked;
+    ensure!(asked == creations(ns).await? - before, "asked {asked} times");
+    ensure!(
+        are_as_written(&ns.claims().await?[..1], &old),
+        "the old claim was written"
+    );
 
     // A PVC that another user creates is not changed, and the policy is not called.
     let claim = json!({
@@ -71,11 +84,12 @@ pub(super) async fn new_replica_after_staged_growth_gets_claim_at_target(env: &E
             "resources": {"requests": {"storage": "1Gi"}},
         },
     });
+    let all = served.claims();
     ns.done(&["create", "-f", "-"], &claim.to_string()).await?;
     let foreign = settled(ns, "data-web-2").await?;
     ensure!(size(&foreign) == "1Gi" && revision(&foreign).is_null(), "{foreign:#}");
     ensure!(
-        served.claims() == asked + 1,
+        served.claims() == all,
         "the policy was called for the claim of another user"
     );
     Ok(())
@@ -124,6 +138,7 @@ pub(super) async fn new_claim_of_two_possible_sets_is_left_alone(env: &Environme
         );
     }
     let asked = served.claims();
+    let before = creations(ns).await?;
     ns.done(&["scale", "statefulset", "web-1", "--replicas=1"], "").await?;
     let ambiguous = settled(ns, "data-web-1-0").await?;
     ensure!(
@@ -136,7 +151,8 @@ pub(super) async fn new_claim_of_two_possible_sets_is_left_alone(env: &Environme
         size(&certain) == "2Gi" && !text(revision(&certain)).is_empty(),
         "{certain:#}"
     );
-    ensure!(served.claims() == asked + 3, "asked {} times", served.claims() - asked);
+    let asked = served.claims() - asked;
+    ensure!(asked == creations(ns).await? - before, "asked {asked} times");
 
     // Without the other StatefulSet the name is not ambiguous.
     ns.done(&["delete", "statefulset", "1"], "").await?;

@@ -4,6 +4,7 @@ use anyhow::ensure;
 use serde_json::{Value, json};
 
 use super::Environment;
+use super::new_claims::creations;
 use super::served::{Policies, Served};
 use crate::cluster::{EXPANDABLE, eventually};
 use crate::scenarios::namespace::{PATIENCE, TestNamespace, manifest, plain_manifest};
@@ -98,10 +99,12 @@ pub(super) async fn absent_policy_fails_only_template_changes_and_staged_sets(en
     ns.done(&["apply", "-f", "-"], &staged("2Gi")).await?;
 
     let [sets, claims, retention] = counts(&served);
+    let before = creations(ns).await?;
     live(ns, "foreign-0").await?;
     // The second replica has its PVC; the policy got no other request.
+    let created = creations(ns).await? - before;
     ensure!(
-        counts(&served) == [sets, claims + 1, retention],
+        counts(&served) == [sets, claims + created, retention],
         "{:?}",
         counts(&served)
     );

@@ -1,7 +1,5 @@
 //! What the controllers of Kubernetes do.
 
-use std::time::Duration;
-
 use anyhow::{Context as _, ensure};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -95,7 +93,20 @@ pub(super) async fn unused(env: &Environment) -> anyhow::Result<String> {
     }
     // The same controller removes a finalizer of this one.
     ns.done(&["delete", "pvc", "later"], "").await?;
-    let written = eventually("a condition", Duration::from_secs(10), async || {
+    let bound = [
+        "wait",
+        "--timeout=120s",
+        "--for=jsonpath={.status.phase}=Bound",
+        "pvc/data",
+    ];
+    ns.done(&bound, "").await?;
+    // Where none is documented, none comes in this time.
+    let limit = if env.cluster.minor() >= 37 {
+        PATIENCE
+    } else {
+        PATIENCE / 12
+    };
+    let written = eventually("a condition", limit, async || {
         let claims = ns.claims().await?;
         let conditions = claims[0]["status"]["conditions"].as_array().into_iter().flatten();
         let mut unused = conditions.filter(|condition| condition["status"] == "True");

@@ -29,11 +29,9 @@ fn definition() -> Value {
     })
 }
 
-/// The names of all VolumeSnapshots, and what each is of.
+/// All VolumeSnapshots.
 async fn snapshots(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<Value>> {
-    let output = ns.done(&["get", "volumesnapshots", "-o", "json"], "").await?;
-    let list: Value = serde_json::from_str(&output.stdout)?;
-    Ok(list["items"].as_array().cloned().unwrap_or_default())
+    ns.all("snapshot.storage.k8s.io", "v1", "VolumeSnapshot").await
 }
 
 /// Waits for the VolumeSnapshot of the PVC.
@@ -88,6 +86,9 @@ pub(super) async fn nothing_is_deleted_before_its_snapshot_is_ready(env: &Enviro
     stays(&ns, &[]).await?;
 
     ns.target(&definition().to_string()).await?;
+    let served = "--for=condition=Established";
+    let crd = "crd/volumesnapshots.snapshot.storage.k8s.io";
+    ns.done(&["wait", "--timeout=120s", served, crd], "").await?;
     let revision = ns.staged_change().await?["revision"].clone();
     for (ordinal, steps) in [(1, &[][..]), (0, &["delete data-web-1", "evict web-1"])] {
         let claim = format!("data-web-{ordinal}");
