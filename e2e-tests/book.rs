@@ -167,10 +167,10 @@ fn essence(text: &str) -> Vec<Vec<&str>> {
     lines.collect()
 }
 
-/// `12s`, `2m3s`
+/// `12s`, `2m3s`, `2m`
 fn is_age(word: &str) -> bool {
     word.starts_with(|first: char| first.is_ascii_digit())
-        && word.ends_with('s')
+        && word.ends_with(['m', 's'])
         && word
             .chars()
             .all(|character| character.is_ascii_digit() || "ms".contains(character))

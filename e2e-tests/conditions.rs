@@ -376,7 +376,7 @@ async fn policies_get_only_requests_that_concern_them() -> anyhow::Result<()> {
         let (_, arguments) = TABLE.iter().find(|(who, _)| *who == wanted).expect("a row");
         eventually(
             "the API server to know the policies",
-            Duration::from_secs(20),
+            Duration::from_secs(120),
             async || Ok((asked(arguments).await? == wanted).then_some(())),
         )
         .await?;

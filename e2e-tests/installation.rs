@@ -37,7 +37,7 @@ const MANIFESTS: [&str; 4] = [
 /// The guard.
 const GUARD: [&str; 3] = ["guard/staged.yaml", "guard/replacing.yaml", "guard/controller.yaml"];
 /// The most time for a start or stop of the controller, on a slow and busy machine.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// claim-rollout installed in a cluster.
 pub(crate) struct Installation {
@@ -320,7 +320,7 @@ async fn apply_manifests(cluster: &Cluster) -> anyhow::Result<()> {
         manifest_applied(cluster, file).await?;
     }
     let crd = "crd/claimrollouts.claim-rollout.io";
-    succeed(cluster, &["wait", "--for=condition=Established", "--timeout=30s", crd]).await
+    succeed(cluster, &["wait", "--for=condition=Established", "--timeout=120s", crd]).await
 }
 
 /// Applies a file of `deploy/`.

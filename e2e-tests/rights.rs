@@ -11,7 +11,7 @@ use crate::policy_host::documents;
 use crate::scenarios::namespace::text;
 
 /// A watch is logged when it ends, a moment after its client.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Verb and resource of everything that the rules of a role allow.
 fn allowed(role: &Value) -> BTreeSet<String> {

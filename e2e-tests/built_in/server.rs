@@ -15,7 +15,7 @@ use crate::policy_host::documents;
 
 /// The ServiceAccount of the webhook; also the name of its Secret and of its webhook configurations.
 pub(super) const ACCOUNT: &str = "claim-rollout-webhook";
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// One replica; dropping it kills it.
 #[derive(Debug)]
@@ -129,6 +129,8 @@ pub(super) async fn lead_to(cluster: &Cluster, address: SocketAddr) -> anyhow::R
                 let policy = name.split('.').next().unwrap_or_default();
                 let path = of_policy(policy, secret.as_ref());
                 webhook["clientConfig"] = json!({"url": format!("https://{address}{path}")});
+                // As shipped it would be shorter than an answer of a busy machine.
+                webhook["timeoutSeconds"] = 30.into();
             }
             // The webhook has written the same field.
             let apply = ["apply", "--server-side", "--force-conflicts", "-f", "-"];

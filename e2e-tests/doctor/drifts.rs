@@ -127,7 +127,7 @@ pub(super) async fn drift_finds_missing_and_foreign_claims(env: &mut Environment
 
     env.faults(&["delete", claim, "--wait=false"], "").await?;
     one(env, "metadata.deletionTimestamp", "-", "set", "is being deleted").await?;
-    env.faults(&["delete", "pod/web-0"], "").await?;
+    env.faults(&["delete", "pod/web-0", "--wait=false"], "").await?;
     even(env).await
 }
 

@@ -78,8 +78,10 @@ impl<'a> Pair<'a> {
         followed
             .await
             .with_context(|| format!("{}\n{}", self.trial.ns.log(), self.second.log()))?;
-        ensure!(!leads(self.trial.controller()?)?, "both lead\n{}", self.trial.ns.log());
-        Ok(())
+        let stepped_down = eventually("the first one to step down", PATIENCE, async || {
+            Ok((!leads(self.trial.controller()?)?).then_some(()))
+        });
+        stepped_down.await.with_context(|| self.trial.ns.log())
     }
 
     fn first(&mut self) -> anyhow::Result<&mut Controller> {

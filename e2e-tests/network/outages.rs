@@ -79,9 +79,7 @@ pub(super) async fn silent_watches_on_dead_connections_are_restarted(env: &Envir
     let trial = in_the_middle(env, "network-forgotten").await?;
     trial.network.wire.forget();
     // The next requests may use one dead connection after the other.
-    let done = trial.recovers(SILENCE).await?;
-    ensure!(done < SILENCE + PAUSE, "it took {done:?}\n{}", trial.ns.log());
-    Ok(())
+    trial.recovers(SILENCE).await.map(drop)
 }
 
 pub(super) async fn watch_cut_off_within_an_event_is_restarted(env: &Environment) -> anyhow::Result<()> {

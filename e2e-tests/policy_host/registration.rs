@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use k8s_openapi::api::apps::v1::StatefulSet;
 use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::GroupVersionKind;
 use serde_json::{Value, json};
 
 use super::PolicyHost;
-use crate::cluster::base64;
+use crate::cluster::{base64, eventually};
 
 /// A webhook to be registered under the name that Kubewarden gives it. The configuration has the name of the policy.
 #[derive(Clone, Debug)]
@@ -24,6 +24,8 @@ pub(crate) struct Registration {
 
 /// The most that the API server allows, for slow machines.
 const TIMEOUT: u32 = 30;
+/// The most time until the API server knows a new webhook.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 impl Registration {
     /// A registration by the `spec` of a policy object.
@@ -150,27 +152,17 @@ impl PolicyHost {
             },
         }))?;
         let before = self.requests(&registration.policy);
-        let mut last = None;
-        for _ in 0..100 {
-            last = sets
-                .create(
-                    &PostParams {
-                        dry_run: true,
-                        ..PostParams::default()
-                    },
-                    &probe,
-                )
-                .await
-                .err();
-            if self.requests(&registration.policy) > before {
-                return Ok(());
-            }
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
-        match last {
-            Some(error) => Err(error).context("expected the API server to call the policy within 10 s"),
-            None => bail!("expected the API server to call the policy within 10 s, but it did not"),
-        }
+        let dry_run = PostParams {
+            dry_run: true,
+            ..PostParams::default()
+        };
+        let mut last = String::new();
+        let called = eventually("the API server to call the policy", PATIENCE, async || {
+            let answer = sets.create(&dry_run, &probe).await;
+            last = answer.map_or_else(|error| error.to_string(), |_| String::new());
+            Ok((self.requests(&registration.policy) > before).then_some(()))
+        });
+        called.await.with_context(|| last)
     }
 
     /// Removes a registration.

@@ -8,10 +8,10 @@ use super::namespace::{Environment, TestNamespace, manifest, with_image, with_sp
 const SECONDS: i64 = 3;
 
 pub(super) async fn next_claims_wait_for_new_pod_but_not_for_claims_alone(env: &Environment) -> anyhow::Result<()> {
-    let of = |size: &str| with_spec(&manifest(2, size), &format!("  minReadySeconds: {SECONDS}"));
-    let ns = TestNamespace::with(env, "available", &of("1Gi")).await?;
+    let of = |size: &str, seconds| with_spec(&manifest(2, size), &format!("  minReadySeconds: {seconds}"));
+    let ns = TestNamespace::with(env, "available", &of("1Gi", SECONDS)).await?;
     let begun = ns.mark().await?;
-    ns.target(&with_image(&of("2Gi"), "2")).await?;
+    ns.target(&with_image(&of("2Gi", SECONDS), "2")).await?;
     ns.until_complete(2, "2Gi").await?;
     ns.settled().await?;
     let written = ns.writes_since(begun).await?;
@@ -22,14 +22,13 @@ pub(super) async fn next_claims_wait_for_new_pod_but_not_for_claims_alone(env: &
     // The time of readiness has whole seconds.
     ensure!(pause > (SECONDS - 1) as f64, "it waited {pause} s");
 
+    // No Pod is available for an hour, but none is new.
     let begun = ns.mark().await?;
-    ns.target(&with_image(&of("3Gi"), "2")).await?;
+    ns.target(&with_image(&of("3Gi", 3600), "2")).await?;
     ns.until_complete(2, "3Gi").await?;
     let written = ns.writes_since(begun).await?;
     written.claims_follow_one_another(&["data-web-1", "data-web-0"])?;
     written.is_a_rollout(&["data-web-1", "data-web-0"], 0)?;
-    let pause = seconds_between(&written, written.ready("data-web-1")?, written.applied("data-web-0")?)?;
-    ensure!(pause < SECONDS as f64, "it waited {pause} s");
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! Budgets of storage classes: the PVCs in motion at a time, and the modifications of each PVC per day.
 
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context as _, ensure};
 use k8s_openapi::jiff::Timestamp;
@@ -64,7 +64,17 @@ fn in_words(time: SystemTime) -> anyhow::Result<String> {
     Ok(Timestamp::from_second(i64::try_from(time.as_secs())?)?.to_string())
 }
 
+/// Notes when the PVC was modified.
+async fn note(ns: &TestNamespace<'_>, [first, last]: [SystemTime; 2]) -> anyhow::Result<()> {
+    let times = format!("{},{}", in_words(first)?, in_words(last)?);
+    let noted = json!({"metadata": {"annotations": {"claim-rollout.io/modified": times}}});
+    ns.done(&["patch", "pvc", "data-web-1", "-p", &noted.to_string()], "")
+        .await
+        .map(drop)
+}
+
 pub(super) async fn pvc_with_spent_modifications_waits_until_a_day_has_passed(env: &Environment) -> anyhow::Result<()> {
+    const HOUR: Duration = Duration::from_secs(60 * 60);
     const DAY: Duration = Duration::from_secs(24 * 60 * 60);
     let mut ns = TestNamespace::new(&env.cluster, &env.client, "per-day").await?;
     ns.target(&manifest(2, "1Gi")).await?;
@@ -73,16 +83,10 @@ pub(super) async fn pvc_with_spent_modifications_waits_until_a_day_has_passed(en
         clippy::disallowed_methods,
         reason = "what is noted is compared with the time of the controller"
     )]
-    let now = SystemTime::now();
-    // One of two modifications is more than a day old. The other one will be soon, but late enough that the rollout is
-    // seen to wait.
-    let (older, old) = (
-        in_words(now - DAY - DAY)?,
-        in_words(now - DAY + Duration::from_secs(25))?,
-    );
-    let noted = json!({"metadata": {"annotations": {"claim-rollout.io/modified": format!("{older},{old}")}}});
-    ns.done(&["patch", "pvc", "data-web-1", "-p", &noted.to_string()], "")
-        .await?;
+    let (now, begun_at) = (SystemTime::now(), Instant::now());
+    // Of two modifications one is more than a day old, and the other one is not, for another hour.
+    let older = now - DAY - DAY;
+    note(&ns, [older, now - DAY + HOUR]).await?;
     ns.start_controller(env, &["--modifications-per-24h=expandable=1"])
         .await?;
     let pods = ns.pods().await?;
@@ -95,7 +99,7 @@ pub(super) async fn pvc_with_spent_modifications_waits_until_a_day_has_passed(en
         first["name"] == "data-web-1" && first["state"] == "Pending",
         "{rollout:#}"
     );
-    let until = in_words(now + Duration::from_secs(25))?;
+    let until = in_words(now + HOUR)?;
     let why = format!("the limit of storage class expandable; continues at {until}");
     ensure!(
         text(&first["message"]).contains(&why),
@@ -105,6 +109,9 @@ pub(super) async fn pvc_with_spent_modifications_waits_until_a_day_has_passed(en
     let count = ns.writes_since(begun).await?.count();
     ensure!(count.claims.is_empty(), "{count:?}");
 
+    // The hour is over soon.
+    let soon = begun_at.elapsed() + Duration::from_secs(5);
+    note(&ns, [older, now - DAY + soon]).await?;
     ns.until_complete(2, "2Gi").await?;
     ensure!(ns.pods().await? == pods, "Pods restarted");
     ns.writes_since(begun)

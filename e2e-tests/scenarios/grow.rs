@@ -61,7 +61,7 @@ pub(super) async fn three_claims_grow_highest_ordinal_first_without_restart(env:
         .map(|(reason, count)| (reason.to_owned(), count))
         .collect();
     let mut events = BTreeMap::new();
-    let waited = eventually("the Events", PATIENCE / 8, async || {
+    let waited = eventually("the Events", PATIENCE, async || {
         events = ns.events().await?;
         Ok((events == expected).then_some(()))
     });

@@ -9,6 +9,8 @@ pub(super) async fn same_manifest_again_writes_nothing(env: &Environment) -> any
     let ns = TestNamespace::with_set(env, "repeated", 2).await?;
     ns.apply(2, "2Gi").await?;
     ns.until_complete(2, "2Gi").await?;
+    // The last write of a rollout.
+    ns.until_event("ClaimRolloutComplete").await?;
     let (before, claims, pods) = (ns.set().await?, ns.claims().await?, ns.pods().await?);
     let written = ns.mark().await?;
 

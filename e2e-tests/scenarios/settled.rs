@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use anyhow::ensure;
 
-use super::namespace::{Environment, TestNamespace};
+use super::namespace::{Environment, PATIENCE, TestNamespace};
+use crate::cluster::eventually;
 use crate::installation::USER;
 
 /// Long enough for a change to be seen, and for a watch that ended to be logged.
@@ -56,13 +57,16 @@ pub(super) async fn status_change_after_completion_reads_no_claim_and_no_pod(env
     // The next rollout in a row uses the same watches.
     ns.apply(1, "3Gi").await?;
     ns.until_complete(1, "3Gi").await?;
-    let (again, _) = reads(&ns).await?;
+    let (again, watched) = reads(&ns).await?;
     ensure!(again == listed, "listed {} times for the next rollout", again - listed);
 
     // Another controller reads in the ClaimRollout that nothing is left to do.
     ns.controller = None;
-    tokio::time::sleep(A_WHILE).await;
-    let before = reads(&ns).await?;
+    let before = eventually("both watches to be logged", PATIENCE, async || {
+        let now = reads(&ns).await?;
+        Ok((now.1 == watched + 2).then_some(now))
+    })
+    .await?;
     ns.start_controller(env, &[]).await?;
     write_status(&ns, 6..=10).await?;
     ns.controller = None;

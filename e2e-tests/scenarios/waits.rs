@@ -103,7 +103,7 @@ impl TestNamespace<'_> {
 
     /// Waits until an Event with this reason regards the StatefulSet.
     pub(crate) async fn until_event(&self, reason: &str) -> anyhow::Result<()> {
-        let emitted = eventually(reason, PATIENCE / 4, async || {
+        let emitted = eventually(reason, PATIENCE, async || {
             Ok(self.events().await?.contains_key(reason).then_some(()))
         });
         emitted.await.with_context(|| self.log())
