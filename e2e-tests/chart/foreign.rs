@@ -9,7 +9,7 @@ use super::helm;
 use crate::cluster::{Cluster, eventually};
 use crate::quick_start::kubewarden;
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Group, version, kind and plural.
 const KINDS: [[&str; 4]; 4] = [

@@ -157,7 +157,7 @@ pub(super) async fn check(
 
 /// The events of the watch, which may lag a moment.
 async fn in_full(watch: &Watch) -> Vec<Happened> {
-    let all = eventually("the watch to see it all", PATIENCE / 10, async || {
+    let all = eventually("the watch to see it all", PATIENCE, async || {
         Ok(Some(watch.seen()).filter(|seen| seen.len() >= 2 * CLAIMS.len()))
     });
     all.await.unwrap_or_else(|_| watch.seen())

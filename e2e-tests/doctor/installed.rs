@@ -204,7 +204,7 @@ pub(super) async fn user_without_rights_gets_an_error(env: &mut Environment) -> 
         "",
     )
     .await?;
-    let output = crate::cluster::eventually("bob to see sets", std::time::Duration::from_secs(30), async || {
+    let output = crate::cluster::eventually("bob to see sets", std::time::Duration::from_secs(120), async || {
         let output = env
             .run(&["doctor", "-o", "json", "--kubeconfig", &kubeconfig(env)?])
             .await?;

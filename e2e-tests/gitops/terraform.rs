@@ -93,9 +93,20 @@ pub(super) async fn kubectl_manifest_waits_until_the_set_is_written(env: &Enviro
         ended = &mut apply => bail!("it did not wait: {ended:?}"),
         withdrawn = withdrawn => withdrawn?,
     }
-    ns.done(&["annotate", "statefulset", "web", "example.com/written=now"], "")
-        .await?;
-    let output = timeout(PATIENCE, apply).await??;
+    // On a slow machine it does not watch yet when the first one comes.
+    let written = async {
+        for count in 0.. {
+            let note = format!("example.com/written={count}");
+            ns.done(&["annotate", "statefulset", "web", "--overwrite", &note], "")
+                .await?;
+            sleep(Duration::from_secs(5)).await;
+        }
+        anyhow::Ok(())
+    };
+    let output = tokio::select! {
+        output = timeout(PATIENCE, apply) => output??,
+        written = written => bail!("it does not end: {written:?}"),
+    };
     ensure!(output.success, "{output:?}");
     Ok(())
 }

@@ -12,7 +12,7 @@ use crate::cluster::eventually;
 
 /// A claim for dry runs.
 pub(super) const PROBE: &str = "probe";
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The usage of a claim in a quota, in Gi.
 fn usage(claim: &Value) -> u64 {

@@ -12,7 +12,7 @@ use crate::installation::api_of_policy_server;
 use crate::policy_host::{PolicyHost, Runtime, Shipped};
 
 const DEFINITION: &str = include_str!("clusteradmissionpolicies.yaml");
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Creates the definition of ClusterAdmissionPolicies.
 pub(crate) async fn define(cluster: &Cluster) -> anyhow::Result<()> {

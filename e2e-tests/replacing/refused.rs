@@ -134,8 +134,8 @@ pub(super) async fn pod_with_another_label_prevents_a_replacement(env: &Environm
     };
     // The StatefulSet controller then removes the owner of the Pod, and cannot create another one of its name.
     label("app=other").await?;
-    release(&refused.ns).await?;
-    refused.before = Some(Before::of(&refused.ns).await?);
+    let set = release(&refused.ns).await?;
+    refused.before = Some(Before::with(&refused.ns, set).await?);
     refused.for_reason("PodNotSelected", "labels of Pod web-1").await?;
     let before = refused.ns.set().await?;
     label("app=web").await?;

@@ -49,19 +49,23 @@ pub(super) async fn start_controller(env: &Environment, namespace: &str) -> anyh
 
 /// Adds a finalizer of somebody else: until it is removed, the StatefulSet is not replaced, however slow the test is.
 pub(super) async fn hold(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
-    set_finalizers(ns, &json!(["example.com/clean"])).await
+    set_finalizers(ns, &json!(["example.com/clean"])).await.map(drop)
 }
 
-/// Removes it.
-pub(super) async fn release(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
+/// Removes it. Returns the StatefulSet as it is then, before it is replaced.
+pub(super) async fn release(ns: &TestNamespace<'_>) -> anyhow::Result<Value> {
     set_finalizers(ns, &Value::Null).await
 }
 
-async fn set_finalizers(ns: &TestNamespace<'_>, finalizers: &Value) -> anyhow::Result<()> {
+async fn set_finalizers(ns: &TestNamespace<'_>, finalizers: &Value) -> anyhow::Result<Value> {
     let patch = json!({"metadata": {"finalizers": finalizers}}).to_string();
-    ns.done(&["patch", "statefulset", "web", "--type=merge", "-p", &patch], "")
-        .await
-        .map(drop)
+    let output = ["-o=json", "--show-managed-fields"];
+    let patched = [
+        &["patch", "statefulset", "web", "--type=merge", "-p", &patch],
+        &output[..],
+    ]
+    .concat();
+    Ok(serde_json::from_str(&ns.done(&patched, "").await?.stdout)?)
 }
 
 /// The journals of the StatefulSets of this namespace. Other scenarios have theirs beside them.

@@ -41,14 +41,12 @@ pub(super) async fn sizes_stay_and_labels_go_back_after_a_replacement(env: &Envi
     ns.target(&first).await?;
     ns.until_complete(2, "2Gi").await?;
     ns.target(&labelled("3Gi", "a")).await?;
-    release(&ns).await?;
-    let before = ns.set().await?;
+    let before = release(&ns).await?;
     until_replaced(&ns, &before, "3Gi").await?;
     hold(&ns).await?;
     ns.target(&labelled("3Gi", "b")).await?;
     ns.until_complete(2, "3Gi").await?;
-    let before = Before::of(&ns).await?;
-    release(&ns).await?;
+    let before = Before::with(&ns, release(&ns).await?).await?;
     until_another(&ns, &before.set).await?;
     until_replaced(&ns, &before.set, "3Gi").await?;
     before.keeps_pods_and_claims(&ns).await?;

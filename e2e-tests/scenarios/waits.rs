@@ -109,7 +109,8 @@ impl TestNamespace<'_> {
         emitted.await.with_context(|| self.log())
     }
 
-    /// Waits until the StatefulSet controller reports that it may not delete this Pod yet, and returns the message.
+    /// Waits until the StatefulSet controller reports that it may not delete this Pod yet, and has written its status
+    /// after that. Returns the message.
     pub(crate) async fn until_denied(&self, pod: &str) -> anyhow::Result<String> {
         let what = format!("the deletion of {pod} to be denied");
         let denied = eventually(&what, PATIENCE, async || {
@@ -124,6 +125,13 @@ impl TestNamespace<'_> {
             };
             Ok(messages.find(of_pod).map(|event| text(&event["message"])))
         });
-        denied.await.with_context(|| self.log())
+        let message = denied.await.with_context(|| self.log())?;
+        let observed = eventually("the status after it", PATIENCE, async || {
+            let set = self.set().await?;
+            let is_current = set["status"]["observedGeneration"] == set["metadata"]["generation"];
+            Ok(is_current.then_some(()))
+        });
+        observed.await?;
+        Ok(message)
     }
 }
