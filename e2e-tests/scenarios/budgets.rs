@@ -109,7 +109,7 @@ pub(super) async fn pvc_with_spent_modifications_waits_until_a_day_has_passed(en
     let count = ns.writes_since(begun).await?.count();
     ensure!(count.claims.is_empty(), "{count:?}");
 
-    // The hour is over soon.
+    // In five seconds it is a day old.
     let soon = begun_at.elapsed() + Duration::from_secs(5);
     note(&ns, [older, now - DAY + soon]).await?;
     ns.until_complete(2, "2Gi").await?;
