@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 
-use super::namespace::{PATIENCE, TestNamespace};
+use super::namespace::{PATIENCE, TestNamespace, condition};
 use crate::cluster::eventually;
 use crate::installation::USER;
 
@@ -23,13 +23,13 @@ async fn failures(ns: &TestNamespace<'_>) -> anyhow::Result<usize> {
 
 /// Waits until the controller pauses for minutes because of an obstacle. Requests to try again end the shorter pauses.
 pub(crate) async fn until_pause_is_long(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
+    ns.until_reported("a failed write", |rollout| condition(rollout, "Stalled") == "True")
+        .await?;
     for failure in 0..FAILURES {
-        let before = if failure == 0 { 0 } else { failures(ns).await? };
-        if failure > 0 {
-            let again = format!("claim-rollout.io/retry={failure}");
-            ns.done(&["annotate", "claimrollout", "web", &again, "--overwrite"], "")
-                .await?;
-        }
+        let before = failures(ns).await?;
+        let again = format!("claim-rollout.io/retry={failure}");
+        ns.done(&["annotate", "claimrollout", "web", &again, "--overwrite"], "")
+            .await?;
         let failed = eventually("another write to fail", PATIENCE, async || {
             Ok((failures(ns).await? > before).then_some(()))
         });
