@@ -25,7 +25,7 @@ use std::hint::black_box;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use claim_rollout::templates::{ClaimTemplate, Phase, StagedChange, UpdatePolicy};
+use claim_rollout::templates::{ClaimTemplate, Phase, StagedChange, Staging, UpdatePolicy};
 use wapc::WapcHost;
 use wasmtime_provider::wasmtime::{Config, Engine, Module};
 use wasmtime_provider::{WasmtimeEngineProviderBuilder, WasmtimeEngineProviderPre};
@@ -138,6 +138,7 @@ fn staged() -> String {
         by: "alice".to_owned(),
         manager: "helm".to_owned(),
         phase: Phase::RollingOut,
+        staging: Staging::read("xz245").expect("a staging"),
         templates: ClaimTemplate::read_list(templates).unwrap_or_default(),
         uid: "u-1".to_owned(),
         update_policy: UpdatePolicy::InPlace,

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
-use claim_rollout::templates::{ClaimTemplate, Phase, StagedChange, UpdatePolicy};
+use claim_rollout::templates::{ClaimTemplate, Phase, StagedChange, Staging, UpdatePolicy};
 use serde_json::{Value, json};
 
 use crate::cluster::{Cluster, Options, Output, eventually};
@@ -126,6 +126,7 @@ impl TestedNamespace<'_> {
             by: "alice".to_owned(),
             manager: "kubectl-client-side-apply".to_owned(),
             phase: Phase::RollingOut,
+            staging: Staging::read("xz245").expect("a staging"),
             templates: ClaimTemplate::list_from_value(templates)?,
             uid: text(&set["metadata"]["uid"]),
             update_policy: policy,

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::Environment;
 use super::served::Policies;
 use crate::cluster::{EXPANDABLE, Entry, STATEFULSET_CONTROLLER, eventually};
-use crate::scenarios::namespace::{PATIENCE, TestNamespace, are_as_written, manifest, text};
+use crate::scenarios::namespace::{PATIENCE, TestNamespace, are_as_written, label, manifest, text};
 
 /// Waits until a PVC has everything that it asks for.
 async fn settled(ns: &TestNamespace<'_>, name: &str) -> anyhow::Result<Value> {
@@ -62,7 +62,7 @@ pub(super) async fn new_replica_after_staged_growth_gets_claim_at_target(env: &E
         size(&created) == "2Gi" && created["status"]["capacity"]["storage"] == "2Gi",
         "{created:#}"
     );
-    let labels = json!({"app": "web", "tier": "a", "claim-rollout.io/revision": change["revision"]});
+    let labels = json!({"app": "web", "tier": "a", "claim-rollout.io/revision": label(&change)});
     ensure!(created["metadata"]["labels"] == labels, "{created:#}");
     let classes = [
         &created["spec"]["volumeAttributesClassName"],

@@ -34,16 +34,16 @@ impl Cluster {
             objects: Vec::new(),
             denies_lookups: choices.one_in(8),
         };
-        let revision = staged_revision(set);
+        let label = staged_label(set);
         for template in TEMPLATES {
             for ordinal in 0..choices.below(3) {
                 let name = format!("{template}-{SET}-{ordinal}");
                 let mut claim = claim(&name, choices);
-                if let Some(revision) = revision.as_ref().filter(|_| choices.one_in(2)) {
+                if let Some(label) = label.as_ref().filter(|_| choices.one_in(2)) {
                     put(
                         &mut claim,
                         &["metadata", "labels", "claim-rollout.io/revision"],
-                        json!(revision),
+                        json!(label),
                     );
                 }
                 cluster.add("PersistentVolumeClaim", &name, claim);
@@ -120,11 +120,15 @@ fn heard(error: impl std::fmt::Display) -> CannotAsk {
     CannotAsk(format!("Host error: Callback evaluation failure: {error}"))
 }
 
-/// The staged revision of a StatefulSet.
-fn staged_revision(set: &Value) -> Option<String> {
+/// The label of the PVCs that are at the staged change of a StatefulSet.
+fn staged_label(set: &Value) -> Option<String> {
     let staged = set["metadata"]["annotations"]["claim-rollout.io/staged"].as_str()?;
     let change: Value = serde_json::from_str(staged).ok()?;
-    Some(change["revision"].as_str()?.to_owned())
+    Some(format!(
+        "{}.{}",
+        change["revision"].as_str()?,
+        change["staging"].as_str()?
+    ))
 }
 
 /// A PVC as the API server stores it.
@@ -147,7 +151,8 @@ pub(crate) fn claim(name: &str, choices: &mut dyn Choices) -> Value {
         6 => claim["spec"]["volumeMode"] = json!("Block"),
         7 => claim["spec"]["volumeAttributesClassName"] = json!("gold"),
         8 => {
-            claim["metadata"]["labels"] = json!({*choices.pick(&KEYS): "x", "claim-rollout.io/revision": "bbbbbbbbbb"});
+            claim["metadata"]["labels"] =
+                json!({*choices.pick(&KEYS): "x", "claim-rollout.io/revision": "bbbbbbbbbb.bbbbb"});
         }
         9 => claim["status"] = trouble(choices),
         10 => {

@@ -1,6 +1,6 @@
 //! The annotation with the staged change, as written by the policy or forged.
 
-use claim_rollout::templates::{ClaimTemplate, Phase, StagedChange, UpdatePolicy};
+use claim_rollout::templates::{ClaimTemplate, Phase, StagedChange, Staging, UpdatePolicy};
 use serde_json::{Value, json};
 
 use super::choices::Choices;
@@ -24,6 +24,7 @@ pub(crate) fn target(set: &Value, choices: &mut dyn Choices) -> Option<(Value, S
         } else {
             Phase::RollingOut
         },
+        staging: Staging::read("xz245")?,
         templates: ClaimTemplate::list_from_value(templates.clone()).ok()?,
         uid: UID.to_owned(),
         update_policy: *choices.pick(&[UpdatePolicy::InPlace, UpdatePolicy::OnClaimDelete]),

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::cycle::{cell, in_git, with_image};
 use super::tools::Tool;
 use crate::environment::Environment;
-use crate::scenarios::namespace::TestNamespace;
+use crate::scenarios::namespace::{TestNamespace, label};
 
 fn with_partition(mut manifest: Value) -> Value {
     manifest["spec"]["updateStrategy"] = json!({"rollingUpdate": {"partition": 0}});
@@ -29,9 +29,9 @@ pub(super) async fn shows(env: &Environment, tool: &Tool) -> anyhow::Result<[Str
     let both = with_image(with_partition(in_git("2Gi")?), 2);
     tool.sync.send(&ns, &both).await?;
     // A previous controller wrote the first of the two PVCs when the quota had room. Now the quota has none.
-    let revision = ns.staged_change().await?["revision"].take();
+    let label = label(&ns.staged_change().await?);
     let first = json!({
-        "metadata": {"labels": {"claim-rollout.io/revision": revision}},
+        "metadata": {"labels": {"claim-rollout.io/revision": label}},
         "spec": {"resources": {"requests": {"storage": "2Gi"}}},
     });
     ns.done(&["patch", "pvc", "data-web-1", "-p", &first.to_string()], "")

@@ -31,7 +31,7 @@ const STATUS: &str = "may not change annotations of claim-rollout.io through the
 const RIGHT: &str = "may not patch persistentvolumeclaims in namespace guarded, which is needed to add or modify a staged change, \
                      or to roll one out";
 const PHASE: &str =
-    "may not change claim-rollout.io/phase or claim-rollout.io/ready: they change with the staged change";
+    "may not change claim-rollout.io/phase, ready or staged-at: they change with the staged change";
 const FINALIZER: &str = "may not add or remove the finalizer claim-rollout.io/replacing: only the controller may";
 const REPLACING: &str = "may not delete StatefulSet replacing now: it is being replaced, try again in a moment";
 const STAYS: &str = "may not change what is staged for StatefulSet replacing now: it is being replaced, try again in a moment";
@@ -108,6 +108,7 @@ pub(super) const STAGED: &[Row] = &[
     // The annotations beside a staged change.
     (Alice, "annotate --overwrite statefulset/rolling claim-rollout.io/phase=Complete", PHASE),
     (Alice, "annotate statefulset/rolling claim-rollout.io/ready=1.0", PHASE),
+    (Alice, "annotate statefulset/rolling claim-rollout.io/staged-at=2026-01-01T00:00:00Z", PHASE),
     (Alice, "annotate statefulset/rolling claim-rollout.io/phase-", PHASE),
     (Alice, "annotate --overwrite statefulset/rolling claim-rollout.io/staged={} claim-rollout.io/phase=Staged", YES),
     // The update policy decides what is rolled out, and with it the phase; no replica becomes ready by it.
@@ -125,6 +126,7 @@ pub(super) const STAGED: &[Row] = &[
     (Alice, "annotate statefulset/plain claim-rollout.io/phase=Complete", PHASE),
     (Bob, "annotate statefulset/left claim-rollout.io/phase-", YES),
     (Controller, "annotate --overwrite statefulset/rolling claim-rollout.io/ready=1.0", YES),
+    (Controller, "annotate --overwrite statefulset/rolling claim-rollout.io/staged-at=2026-01-01T00:00:00Z", YES),
     (Controller, "annotate --overwrite statefulset/rolling claim-rollout.io/staged={} claim-rollout.io/phase=Complete claim-rollout.io/ready-", YES),
     // A StatefulSet full of annotations slows down nobody.
     (Bob, "annotate statefulset/large example.com/note=a", YES),

@@ -6,7 +6,7 @@ use claim_rollout::templates::keys;
 use serde_json::{Value, json};
 
 use super::real::{Body, Real};
-use super::requests::{DONE, NO_UID, named, owner};
+use super::requests::{DONE, NO_UID, STAGING, named, owner};
 
 /// The name of the claim in a slot: five slots for each of two templates.
 fn name(slot: u8) -> String {
@@ -111,7 +111,7 @@ impl Real<'_> {
         let want = target.wants.first().context("a template")?;
         let mut metadata = named(names.0, names.1, known.as_ref());
         metadata["name"] = name(slot).into();
-        metadata["labels"] = json!({keys::REVISION: self.revision(revision)?});
+        metadata["labels"] = json!({keys::REVISION: format!("{}.{STAGING}", self.revision(revision)?)});
         if want.tier != 0 {
             metadata["labels"]["tier"] = format!("t{}", want.tier).into();
         }

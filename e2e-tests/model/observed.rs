@@ -154,7 +154,8 @@ impl Real<'_> {
             ],
             tier: text(&metadata["labels"]["tier"]),
             selected: metadata["labels"]["app"] == "web",
-            revision: text(&metadata["labels"][keys::REVISION]).map(|revision| self.target_of(&revision)),
+            revision: text(&metadata["labels"][keys::REVISION])
+                .map(|label| self.target_of(label.split('.').next().unwrap_or_default())),
             owner: owner.map(|owner| if owner["uid"].as_str() == set { "set" } else { "other" }),
             terminating: !metadata["deletionTimestamp"].is_null(),
             ours: [

@@ -2,10 +2,13 @@
 
 use anyhow::Context as _;
 use claim_rollout::sim::dialogue::{ModelRequest, ModelTarget, SetEdit, WritePrecondition, target_of, templates};
-use claim_rollout::templates::{ClaimTemplate, Phase, StagedChange, UpdatePolicy, keys};
+use claim_rollout::templates::{ClaimTemplate, Phase, StagedChange, Staging, UpdatePolicy, keys};
 use serde_json::{Value, json};
 
 use super::real::{Body, Real};
+
+/// The staging of all staged changes.
+pub(super) const STAGING: &str = "xz245";
 
 /// No object has this uid.
 pub(super) const NO_UID: &str = "00000000-0000-4000-8000-000000000000";
@@ -184,6 +187,7 @@ impl Real<'_> {
             by,
             manager,
             phase: if complete { Phase::Complete } else { Phase::RollingOut },
+            staging: Staging::read(STAGING).expect("a staging"),
             templates,
             uid: uid.to_owned(),
             update_policy: UpdatePolicy::InPlace,

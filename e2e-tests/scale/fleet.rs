@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use claim_rollout::templates::{ClaimTemplate, Phase, StagedChange, UpdatePolicy};
+use claim_rollout::templates::{ClaimTemplate, Phase, StagedChange, Staging, UpdatePolicy};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::{Namespace, PersistentVolumeClaim};
@@ -141,6 +141,7 @@ impl Member {
             by: "admin".to_owned(),
             manager: "scale".to_owned(),
             phase,
+            staging: Staging::read("xz245").expect("a staging"),
             templates: ClaimTemplate::list_from_value(json!([template(size)]))?,
             uid: self.uid.clone(),
             update_policy: UpdatePolicy::InPlace,

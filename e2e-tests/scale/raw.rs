@@ -91,7 +91,7 @@ async fn follow(client: Client, known: Arc<Mutex<HashMap<String, String>>>, noti
 impl Bare<'_> {
     async fn roll(&self, member: &Member, replicas: u32) -> anyhow::Result<()> {
         let change = member.staged_change(self.size, Phase::RollingOut)?;
-        let revision = change.revision().to_string();
+        let (revision, label) = (change.revision().to_string(), change.label().to_string());
         self.call(member.stage(self.client, self.size, Phase::RollingOut))
             .await?;
         self.report(member, 0).await?;
@@ -99,7 +99,7 @@ impl Bare<'_> {
         let (mut reports, mut events) = (1, 0);
         for (done, ordinal) in (0..replicas).rev().enumerate() {
             let name = format!("data-{}-{ordinal}", member.name);
-            self.apply(member, &name, &revision).await?;
+            self.apply(member, &name, &label).await?;
             // The reports of the controller, spread over the replicas.
             let share = |all: usize| all * (done + 1) / replicas as usize;
             while events < share(self.events) {
@@ -120,11 +120,11 @@ impl Bare<'_> {
         call.await
     }
 
-    async fn apply(&self, member: &Member, name: &str, revision: &str) -> anyhow::Result<()> {
+    async fn apply(&self, member: &Member, name: &str, label: &str) -> anyhow::Result<()> {
         let claims: Api<PersistentVolumeClaim> = Api::namespaced(self.client.clone(), &member.namespace);
         let body = json!({
             "apiVersion": "v1", "kind": "PersistentVolumeClaim",
-            "metadata": {"name": name, "labels": {"claim-rollout.io/revision": revision}},
+            "metadata": {"name": name, "labels": {"claim-rollout.io/revision": label}},
             "spec": {"resources": {"requests": {"storage": self.size}}},
         });
         let params = PatchParams::apply("claim-rollout").force();

@@ -3,7 +3,7 @@
 use anyhow::ensure;
 use serde_json::Value;
 
-use super::namespace::{Environment, PATIENCE, TestNamespace, condition, staged_change, text};
+use super::namespace::{Environment, PATIENCE, TestNamespace, condition, label, staged_change, text};
 use crate::cluster::eventually;
 
 /// The staged change without its phase.
@@ -77,8 +77,8 @@ pub(super) async fn claim_larger_than_target_keeps_its_size(env: &Environment) -
             (text(&claim["status"]["capacity"]["storage"]), label)
         })
         .collect();
-    let revision = text(&ns.staged_change().await?["revision"]);
-    let expected = ["2Gi", "3Gi"].map(|size| (size.to_owned(), revision.clone()));
+    let label = label(&ns.staged_change().await?);
+    let expected = ["2Gi", "3Gi"].map(|size| (size.to_owned(), label.clone()));
     ensure!(found == expected, "{found:?}");
     let written = ns.writes_since(begun).await?;
     written.claims_follow_one_another(&["data-web-1", "data-web-0"])?;

@@ -42,12 +42,13 @@ const OF_CLAIMS: [&str; 9] = [
 ];
 
 /// The fields of a patch of a StatefulSet.
-const OF_SETS: [&str; 5] = [
+const OF_SETS: [&str; 6] = [
     "metadata.uid",
     "metadata.resourceVersion",
     "metadata.annotations.claim-rollout.io/staged",
     "metadata.annotations.claim-rollout.io/phase",
     "metadata.annotations.claim-rollout.io/ready",
+    "metadata.annotations.claim-rollout.io/staged-at",
 ];
 
 /// Exceptions that some scenarios need.
@@ -72,7 +73,7 @@ impl Written {
         self.few_fields_are_written().context("S2")?;
         self.no_object_is_created_or_deleted(but.recreates).context("S3, S4")?;
         if !but.changed {
-            self.no_claim_is_written_twice_per_revision().context("S8")?;
+            self.no_claim_is_written_twice_per_staging().context("S8")?;
         }
         self.terminating_objects_are_not_written().context("S10")?;
         self.every_write_changes_something(but).context("S12")
@@ -142,13 +143,13 @@ impl Written {
         Ok(())
     }
 
-    /// S8: a PVC is written once per revision.
-    pub(crate) fn no_claim_is_written_twice_per_revision(&self) -> anyhow::Result<()> {
+    /// S8: a PVC is written once per staging.
+    pub(crate) fn no_claim_is_written_twice_per_staging(&self) -> anyhow::Result<()> {
         let mut written = BTreeMap::new();
         let written_by_us = self.by_us().filter(|entry| is_claim(entry) && entry.succeeded());
         for entry in written_by_us.filter(|entry| entry.request.value()["metadata"]["labels"].is_object()) {
-            let revision = entry.request.value()["metadata"]["labels"]["claim-rollout.io/revision"].to_string();
-            let twice = written.insert((entry.uid.clone(), revision), entry);
+            let label = entry.request.value()["metadata"]["labels"]["claim-rollout.io/revision"].to_string();
+            let twice = written.insert((entry.uid.clone(), label), entry);
             ensure!(twice.is_none(), "{twice:?}, and then {entry:?}");
         }
         Ok(())

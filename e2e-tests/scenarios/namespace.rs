@@ -327,6 +327,11 @@ pub(crate) fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
+/// The label of PVCs that are at this staged change.
+pub(crate) fn label(change: &Value) -> String {
+    format!("{}.{}", text(&change["revision"]), text(&change["staging"]))
+}
+
 /// Whether PVCs are unchanged, except for the annotations of Kubernetes and the status.
 pub(crate) fn are_as_written(claims: &[Value], before: &[Value]) -> bool {
     let written = |claim: &Value| {

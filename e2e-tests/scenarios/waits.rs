@@ -3,7 +3,7 @@
 use anyhow::{Context as _, bail, ensure};
 use serde_json::{Value, json};
 
-use super::namespace::{PATIENCE, TestNamespace, condition, text};
+use super::namespace::{PATIENCE, TestNamespace, condition, label, text};
 use crate::cluster::eventually;
 
 impl TestNamespace<'_> {
@@ -63,14 +63,11 @@ impl TestNamespace<'_> {
         };
         let claims = self.claims().await?;
         ensure!(claims.len() == count, "{} claims", claims.len());
+        let label = label(&change);
         for claim in claims {
-            let label = &claim["metadata"]["labels"]["claim-rollout.io/revision"];
-            let as_desired = claim["status"]["capacity"]["storage"] == size && *label == change["revision"];
-            ensure!(
-                as_desired,
-                "expected {size} at {}, but found {claim:#}",
-                change["revision"]
-            );
+            let as_desired = claim["status"]["capacity"]["storage"] == size
+                && claim["metadata"]["labels"]["claim-rollout.io/revision"] == label;
+            ensure!(as_desired, "expected {size} at {label}, but found {claim:#}");
         }
         Ok(())
     }

@@ -60,7 +60,7 @@ fn desired() -> Vec<Case> {
             "it was created before",
             &one.clone()
                 .with("/spec/resources/requests/storage", "20Gi")
-                .with("/metadata/labels/claim-rollout.io~1revision", web().size("20Gi").revision()),
+                .with("/metadata/labels/claim-rollout.io~1revision", web().size("20Gi").label()),
             &[&growing()],
             "pass lookups=1",
         ),

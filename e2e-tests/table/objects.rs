@@ -1,6 +1,6 @@
 //! A small StatefulSet `web` as the API server stores it, a staged change for it, and other objects of the cluster.
 
-use claim_rollout::templates::{ClaimTemplate, Phase, Revision, StagedChange, UpdatePolicy};
+use claim_rollout::templates::{ClaimTemplate, Phase, Revision, StagedChange, Staging, UpdatePolicy};
 use serde_json::{Value, json};
 
 /// The uid of `web`.
@@ -132,11 +132,19 @@ impl Object {
         ClaimTemplate::list_from_value(self.0["spec"]["volumeClaimTemplates"].clone()).expect("templates")
     }
 
+    /// The label of PVCs that are at the templates.
+    pub(super) fn label(&self) -> String {
+        format!("{}.{STAGING}", self.revision())
+    }
+
     /// The revision of the templates.
     pub(super) fn revision(&self) -> String {
         Revision::of(&self.templates()).to_string()
     }
 }
+
+/// The staging of the staged changes of the table.
+pub(super) const STAGING: &str = "xz245";
 
 /// The staged change for the templates of a StatefulSet, staged by alice with Helm.
 pub(super) fn staged_change(target: &Object, update_policy: UpdatePolicy, phase: Phase) -> String {
@@ -144,6 +152,7 @@ pub(super) fn staged_change(target: &Object, update_policy: UpdatePolicy, phase:
         by: "alice".to_owned(),
         manager: "helm".to_owned(),
         phase,
+        staging: Staging::read(STAGING).expect("a staging"),
         templates: target.templates(),
         uid: UID.to_owned(),
         update_policy,

@@ -26,7 +26,7 @@ fn grown() -> Object {
 /// A PVC at the target revision, with this capacity.
 fn at(name: &str, capacity: &str) -> Object {
     claim(name)
-        .with("/metadata/labels/claim-rollout.io~1revision", grown().revision())
+        .with("/metadata/labels/claim-rollout.io~1revision", grown().label())
         .with("/spec/resources/requests/storage", "20Gi")
         .with("/status/capacity/storage", capacity)
 }

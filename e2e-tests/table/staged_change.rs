@@ -1,10 +1,11 @@
 //! The edits of an answer in words, and checks of the written formats (DESIGN.md, sections 3.2 and 3.3).
 
-use claim_rollout::templates::{Quantity, StagedChange};
+use claim_rollout::templates::{Quantity, StagedChange, Staging};
 use serde_json::{Map, Value};
 
 use super::case::Case;
 use super::notation::{Change, changes, ensure};
+use super::objects::STAGING;
 
 /// The edits from the object of the request to the mutated one.
 pub(super) fn edits(case: &Case, mutated: &Value, json: &Value) -> Result<Vec<String>, String> {
@@ -66,11 +67,14 @@ fn edit(case: &Case, change: &Change<'_>, json: &Value) -> Result<String, String
         (["metadata", "annotations", "claim-rollout.io/phase"], Some(phase)) => format!("phase={phase}"),
         (["metadata", "annotations", "claim-rollout.io/ready"], None) => "-ready".to_owned(),
         (["metadata", "annotations", "claim-rollout.io/ready"], Some(ready)) => format!("ready={ready}"),
+        (["metadata", "annotations", "claim-rollout.io/staged-at"], None) => "-staged-at".to_owned(),
+        (["metadata", "annotations", "claim-rollout.io/staged-at"], Some(at)) => format!("staged-at={at}"),
         (["metadata", "annotations", _], _) => written("annotation:"),
-        (["metadata", "labels", "claim-rollout.io/revision"], Some(revision)) => {
+        (["metadata", "labels", "claim-rollout.io/revision"], Some(label)) => {
+            let staging = label.strip_prefix(json["audit_annotations"]["revision"].as_str().unwrap_or_default());
             ensure(
-                json["audit_annotations"]["revision"] == **revision,
-                "the audit log has the revision",
+                staging == Some(&format!(".{STAGING}")),
+                "the label has the revision of the audit log, and the staging of the staged change",
             )?;
             "revision".to_owned()
         }
@@ -101,6 +105,7 @@ fn staged(case: &Case, text: &str, json: &Value) -> Result<String, String> {
         "manager",
         "phase",
         "revision",
+        "staging",
         "templates",
         "uid",
         "updatePolicy",
@@ -126,6 +131,11 @@ fn staged(case: &Case, text: &str, json: &Value) -> Result<String, String> {
     ensure(
         json["audit_annotations"]["revision"] == read.revision().as_str(),
         "the audit log has the revision",
+    )?;
+    let version = old["metadata"]["resourceVersion"].as_str().unwrap_or_default();
+    ensure(
+        read.staging == Staging::of(uid, version, &read.revision()),
+        "a new staged change is another staging",
     )?;
     let policy = change["updatePolicy"].as_str().unwrap_or_default();
     let asked = in_order_of(

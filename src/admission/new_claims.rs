@@ -15,7 +15,7 @@ use super::verdict::{Edit, Remarks, Verdict};
 use crate::json::{self, Error};
 use crate::rollout::{self, SetView};
 use crate::templates::rules::FOR_NEW_CLAIMS;
-use crate::templates::{ClaimTemplate, Quantity, Revision, keys};
+use crate::templates::{ClaimTemplate, Quantity, RevisionLabel, keys};
 
 /// A claim whose name fits more sets is created from the live template. Each set is a lookup, and all lookups must fit
 /// into the two seconds of a policy-server.
@@ -60,7 +60,7 @@ pub(super) fn create(
     };
     match new_claim.target(&sets, lookups) {
         Ok(Some(target)) => target.edits(claim, &labels).map_or(Verdict::PASS, |edits| {
-            let audit = vec![("revision", target.revision.to_string())];
+            let audit = vec![("revision", target.label.revision.to_string())];
             let warnings = Vec::new();
             Verdict::with(edits, Remarks { warnings, audit })
         }),
@@ -91,7 +91,7 @@ fn possible_sets(stem: &str) -> Vec<(&str, &str)> {
 struct ClaimTarget {
     template: ClaimTemplate,
     live: ClaimTemplate,
-    revision: Revision,
+    label: RevisionLabel,
 }
 
 /// The claim to be created.
@@ -141,7 +141,7 @@ impl NewClaim<'_> {
         Some(ClaimTarget {
             template: of_name(&target.change.templates)?,
             live: of_name(&set.live)?,
-            revision: target.revision,
+            label: target.label,
         })
     }
 }
@@ -175,8 +175,8 @@ impl ClaimTarget {
                 edits.push(Edit::SetLabel(key.clone().into(), value.clone()));
             }
         }
-        if get(labels, keys::REVISION) != Some(self.revision.as_str()) {
-            edits.push(Edit::SetLabel(keys::REVISION.into(), self.revision.to_string()));
+        if get(labels, keys::REVISION).is_none_or(|text| !self.label.is(text)) {
+            edits.push(Edit::SetLabel(keys::REVISION.into(), self.label.to_string()));
         }
         self.annotate(claim, &mut edits)?;
         Ok(edits)

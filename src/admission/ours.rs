@@ -10,7 +10,7 @@ use crate::templates::{UpdatePolicy, keys};
 type Concerns<'c> = &'c dyn Fn(&str, Option<&str>) -> bool;
 
 /// The annotations that only the policy and the controller write.
-pub(super) const OURS: [&str; 3] = [keys::STAGED, keys::PHASE, keys::READY];
+pub(super) const OURS: [&str; 4] = [keys::STAGED, keys::PHASE, keys::READY, keys::STAGED_AT];
 
 /// The annotations to restore on a set of another controller: those that only the policy may write and, while a change
 /// is staged, those that could roll it out. Annotations that stop a rollout are allowed.

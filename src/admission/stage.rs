@@ -9,7 +9,7 @@ use super::verdict::{Denial, Remarks};
 use super::{authority, checks};
 use crate::templates::rules::Frozen;
 use crate::templates::show::path;
-use crate::templates::{ClaimName, ClaimTemplate, Diff, Phase, Rules, StagedChange, keys};
+use crate::templates::{ClaimName, ClaimTemplate, Diff, Phase, Revision, Rules, StagedChange, Staging, keys};
 
 /// Stages other templates: the staged change and its text.
 pub(super) fn stage(
@@ -84,12 +84,16 @@ fn check(change: &AskedChange<'_>, lookups: &mut dyn Lookups) -> Result<(), Deni
 }
 
 fn staged_change(asked: AskedChange<'_>, remarks: &mut Remarks) -> Result<(StagedChange, String), Denial> {
+    let templates = in_order_of(asked.live, asked.asked);
+    let revision = Revision::of(&templates);
+    let old = &asked.old.metadata;
     let change = StagedChange {
         by: asked.review.user.to_string(),
         manager: asked.review.options.field_manager.to_string(),
         phase: Phase::RollingOut,
-        templates: in_order_of(asked.live, asked.asked),
-        uid: asked.old.metadata.uid.to_string(),
+        staging: Staging::of(&old.uid, &old.resource_version, &revision),
+        templates,
+        uid: old.uid.to_string(),
         update_policy: asked.policy,
     };
     if change.uid.is_empty() {
@@ -97,7 +101,6 @@ fn staged_change(asked: AskedChange<'_>, remarks: &mut Remarks) -> Result<(Stage
             "{PREFIX}request.oldObject: expected metadata.uid"
         )));
     }
-    let revision = change.revision();
     let text = change.write_as(&revision).map_err(|error| {
         Denial::forbidden(message::denial(&format!(
             "the templates do not fit the annotation {}: {error}; shorten their labels and annotations",

@@ -315,13 +315,13 @@ impl Update<'_, '_> {
     /// Corrects the annotations that users may not write.
     fn annotate(&self, outcome: &mut Outcome) {
         let found = |key: &str| self.new.metadata.annotations.get(key);
-        // `phase` and `ready` are kept and removed together with the staged change.
+        // `phase`, `ready` and `staged-at` are kept and removed together with the staged change.
         let was = |key: &str| self.old.metadata.annotations.get(key);
         let change = outcome.change.as_ref();
         let is_kept = change.is_some_and(|(_, text)| was(keys::STAGED) == Some(text));
         let phase = change.map(|(change, _)| change.phase.flat(self.policy_after(Some(change))));
         let phase = phase.filter(|_| !is_kept || was(keys::PHASE).is_some());
-        let ready = was(keys::READY).filter(|_| is_kept);
+        let kept = |key: &'static str| (key, was(key).filter(|_| is_kept));
         match &mut outcome.change {
             // The text is not used again.
             Some((_, text)) if found(keys::STAGED) != Some(text) => {
@@ -330,7 +330,7 @@ impl Update<'_, '_> {
             None if found(keys::STAGED).is_some() => outcome.edits.push(Edit::no_annotation(keys::STAGED)),
             _ => {}
         }
-        for (key, value) in [(keys::PHASE, phase), (keys::READY, ready)] {
+        for (key, value) in [(keys::PHASE, phase), kept(keys::READY), kept(keys::STAGED_AT)] {
             match value {
                 _ if value == found(key) => {}
                 Some(value) => outcome.edits.push(Edit::annotation(key, value.to_owned())),

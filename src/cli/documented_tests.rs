@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::recorded::Recorded;
 use crate::admission::{Edit, Remarks, Settings, Verdict, admit};
-use crate::templates::{ClaimTemplate, Phase, StagedChange, UpdatePolicy, keys};
+use crate::templates::{ClaimTemplate, Phase, StagedChange, Staging, UpdatePolicy, keys};
 use crate::wire::request::decode;
 
 const DOCUMENT: &str = include_str!("../../docs/settings.md");
@@ -55,6 +55,7 @@ fn staged(live: &Value, target: &Value, phase: Phase) -> Value {
         by: "alice".to_owned(),
         manager: "helm".to_owned(),
         phase,
+        staging: Staging::read("xz245").expect("a staging"),
         templates: ClaimTemplate::list_from_value(json!([target])).expect("a template"),
         uid: UID.to_owned(),
         update_policy: UpdatePolicy::InPlace,

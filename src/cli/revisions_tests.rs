@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::{RevisionHistory, TemplateOrigin};
-use crate::templates::{ClaimTemplate, Phase, Revision, StagedChange, UpdatePolicy};
+use crate::templates::{ClaimTemplate, Phase, Revision, StagedChange, Staging, UpdatePolicy};
 
 pub(crate) fn template(size: &str) -> Value {
     json!({"metadata": {"name": "data"}, "spec": {"resources": {"requests": {"storage": size}}}})
@@ -19,6 +19,7 @@ pub(crate) fn set(staged: Option<&str>) -> Value {
             by: "alice".to_owned(),
             manager: "helm".to_owned(),
             phase: Phase::RollingOut,
+            staging: Staging::read("xz245").expect("a staging"),
             templates: ClaimTemplate::list_from_value(json!([template(size)])).expect("templates"),
             uid: "set-uid".to_owned(),
             update_policy: UpdatePolicy::InPlace,

@@ -93,7 +93,8 @@ pub(super) async fn withdraw(
         ));
     }
     let claims: Api<PersistentVolumeClaim> = Api::namespaced(client.clone(), &view.namespace);
-    let at_it = ListParams::default().labels(&format!("{}={revision}", keys::REVISION));
+    let change = view.staged.as_ref().context("nothing is staged")?;
+    let at_it = ListParams::default().labels(&format!("{}={}", keys::REVISION, change.label()));
     let claims = claims
         .list(&at_it)
         .await

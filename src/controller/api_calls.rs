@@ -133,12 +133,13 @@ pub(super) fn shorten(message: &str) -> String {
 
 /// The body of an apply: the fields of the action and no others (S2).
 pub(super) fn body(apply: &ApplyClaim) -> Value {
+    let label = apply.label.to_string();
     let mut labels: BTreeMap<&str, &str> = apply
         .labels
         .iter()
         .map(|(key, value)| (key.as_str(), value.as_str()))
         .collect();
-    labels.insert(keys::REVISION, apply.revision.as_str());
+    labels.insert(keys::REVISION, &label);
     let mut body = json!({
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",
@@ -187,11 +188,14 @@ pub(super) async fn apply_claim(claims: &Api<Applied>, apply: &ApplyClaim) -> Ap
 /// [`StagedError`] if the staged change is too long. It was read from a text of at most the same length.
 pub(super) fn staged_change(action: &SetStaged) -> Result<Value, StagedError> {
     let change = action.change.as_ref();
-    let annotations = json!({
+    let mut annotations = json!({
         keys::STAGED: change.map(StagedChange::write).transpose()?,
         keys::PHASE: change.map(|change| change.phase.flat(UpdatePolicy::InPlace)),
         keys::READY: null,
     });
+    if change.is_none() {
+        annotations[keys::STAGED_AT] = Value::Null;
+    }
     Ok(annotated(&action.set_uid, &action.resource_version, &annotations))
 }
 

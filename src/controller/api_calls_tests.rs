@@ -2,9 +2,10 @@ use kube::core::Status;
 use serde_json::json;
 
 use super::{ApiOutcome, body, outcome_of, staged_change};
+use crate::rollout::fixtures::label;
 use crate::rollout::fixtures::web;
 use crate::rollout::{ApplyClaim, SetStaged};
-use crate::templates::{ClaimName, Phase, Revision};
+use crate::templates::{ClaimName, Phase};
 
 #[test]
 fn body_has_fields_of_the_action_uid_and_resource_version() {
@@ -17,7 +18,7 @@ fn body_has_fields_of_the_action_uid_and_resource_version() {
         volume_attributes_class_name: None,
         labels: [].into(),
         annotations: [].into(),
-        revision: Revision::from_text("b"),
+        label: label("b"),
     };
     let expected = json!({
         "apiVersion": "v1",
@@ -26,7 +27,7 @@ fn body_has_fields_of_the_action_uid_and_resource_version() {
             "name": "data-web-2",
             "uid": "u",
             "resourceVersion": "7",
-            "labels": { "claim-rollout.io/revision": "b" },
+            "labels": { "claim-rollout.io/revision": "b.xz245" },
         },
         "spec": { "resources": { "requests": { "storage": "2Gi" } } },
     });
@@ -43,11 +44,13 @@ fn body_has_fields_of_the_action_uid_and_resource_version() {
 }
 
 #[test]
-fn removed_staged_change_removes_phase_and_ready() {
+fn removed_staged_change_removes_what_belongs_to_it() {
     let mut set = web().set;
     let none = staged_change(&SetStaged::none(&set)).unwrap();
-    let removed =
-        json!({"claim-rollout.io/staged": null, "claim-rollout.io/phase": null, "claim-rollout.io/ready": null});
+    let removed = json!({
+        "claim-rollout.io/staged": null, "claim-rollout.io/phase": null, "claim-rollout.io/ready": null,
+        "claim-rollout.io/staged-at": null,
+    });
     let metadata = json!({"uid": "set-uid", "resourceVersion": "100", "annotations": removed});
     assert_eq!(none, json!({ "metadata": metadata }));
     let seen = set.staged.take().unwrap();
@@ -56,6 +59,8 @@ fn removed_staged_change_removes_phase_and_ready() {
         complete["metadata"]["annotations"]["claim-rollout.io/phase"],
         "Complete"
     );
+    let kept = complete["metadata"]["annotations"].get("claim-rollout.io/staged-at");
+    assert_eq!(kept, None);
 }
 
 #[test]

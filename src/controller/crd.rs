@@ -36,6 +36,9 @@ pub struct ClaimRolloutSpec {
     pub set_ref: StatefulSetRef,
     /// The target revision: the hash of the desired templates.
     pub revision: String,
+    /// Which staging of these templates it is; absent if nothing is staged. PVCs that have got it have the label
+    /// `claim-rollout.io/revision: REVISION.STAGING`.
+    pub staging: Option<String>,
     /// The desired templates.
     #[schemars(schema_with = "any_objects")]
     pub templates: Vec<TemplateText>,
@@ -106,7 +109,9 @@ pub struct ClaimRolloutStatus {
     pub current_revision: String,
     /// The target revision.
     pub update_revision: String,
-    /// When the controller first saw the target revision.
+    /// The staging of the target revision; absent if nothing is staged.
+    pub staging: Option<String>,
+    /// When the controller first saw this staging.
     pub started_at: Option<Time>,
     /// The number of replicas of the StatefulSet.
     pub replicas: Option<i64>,

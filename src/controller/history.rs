@@ -16,7 +16,7 @@ use super::crd::ClaimRollout;
 use super::slim_set::SlimSet;
 use crate::rollout::history::{HistoryStep, Kept, data, steps};
 use crate::rollout::{Idle, Seconds};
-use crate::templates::{Revision, StagedChange, keys};
+use crate::templates::{Revision, RevisionLabel, StagedChange, keys};
 
 /// The default of `revisionHistoryLimit`, as Kubernetes has it for the revisions of the set.
 const DEFAULT_LIMIT: i32 = 10;
@@ -32,11 +32,13 @@ struct Stored {
 
 /// True iff the target may be missing in the history. The status contains it only after the history was written,
 /// except while the policy was missing.
-pub(super) fn is_due(rollout: &ClaimRollout, target: &Revision) -> bool {
+pub(super) fn is_due(rollout: &ClaimRollout, target: &RevisionLabel) -> bool {
     let missing = Idle::PolicyMissing { unread: None };
     rollout.status.as_ref().is_none_or(|status| {
         let mut conditions = status.conditions.iter();
-        status.update_revision != target.as_str() || conditions.any(|condition| condition.reason == missing.as_str())
+        let is_other = status.update_revision != target.revision.as_str()
+            || status.staging.as_deref() != Some(target.staging.as_str());
+        is_other || conditions.any(|condition| condition.reason == missing.as_str())
     })
 }
 
@@ -179,9 +181,10 @@ mod tests {
 
     use kube::ResourceExt as _;
 
-    use super::{ApiOutcome, Revision, StagedChange, TRIES, controller_revision, is_due, number_of, unkept};
+    use super::{ApiOutcome, StagedChange, TRIES, controller_revision, is_due, number_of, unkept};
     use crate::controller::fixtures;
-    use crate::templates::{Phase, UpdatePolicy};
+    use crate::rollout::fixtures::label;
+    use crate::templates::{Phase, Staging, UpdatePolicy};
 
     #[test]
     fn number_of_a_target_is_its_generation_up_to_the_limit() {
@@ -200,6 +203,7 @@ mod tests {
             by: "alice".to_owned(),
             manager: "kubectl".to_owned(),
             phase: Phase::RollingOut,
+            staging: Staging::read("xz245").expect("a staging"),
             templates: Vec::new(),
             uid: "u".to_owned(),
             update_policy: UpdatePolicy::InPlace,
@@ -230,19 +234,20 @@ mod tests {
 
     #[test]
     fn target_is_due_until_it_was_reported_with_a_policy() {
-        let reported = |revision: &str, reason: &str| {
+        let reported = |revision: &str, staging: &str, reason: &str| {
             let time = "2026-01-01T00:00:00Z";
             let ready = json!({"type": "Ready", "status": "False", "reason": reason, "message": "", "lastTransitionTime": time});
-            json!({"updateRevision": revision, "conditions": [ready]})
+            json!({"updateRevision": revision, "staging": staging, "conditions": [ready]})
         };
         for (status, expected) in [
             (Value::Null, true),
-            (reported("a", "RollingOut"), true),
-            (reported("b", "RollingOut"), false),
-            (reported("b", "PolicyMissing"), true),
+            (reported("a", "xz245", "RollingOut"), true),
+            (reported("b", "xz245", "RollingOut"), false),
+            (reported("b", "xz246", "RollingOut"), true),
+            (reported("b", "xz245", "PolicyMissing"), true),
         ] {
             let rollout = fixtures::rollout(&json!({"name": "web"}), &status);
-            assert_eq!(is_due(&rollout, &Revision::from_text("b")), expected, "{status}");
+            assert_eq!(is_due(&rollout, &label("b")), expected, "{status}");
         }
     }
 }

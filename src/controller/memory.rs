@@ -118,9 +118,9 @@ impl SetMemory {
         let before = self
             .denials
             .get(&apply.uid)
-            .filter(|denial| denial.revision == apply.revision);
+            .filter(|denial| denial.label == apply.label);
         let denial = Refusal {
-            revision: apply.revision.clone(),
+            label: apply.label.clone(),
             resource_version: stored.unwrap_or_else(|| apply.resource_version.clone()),
             cause,
             message,

@@ -9,8 +9,9 @@ use crate::controller::slim_claim::SlimClaim;
 use crate::controller::slim_set::SlimSet;
 use crate::controller::undone::Undone;
 use crate::controller::views;
+use crate::rollout::fixtures::label;
 use crate::rollout::{ApplyClaim, Refusal};
-use crate::templates::{ClaimName, Quantity, Revision};
+use crate::templates::{ClaimName, Quantity};
 
 fn claim(uid: &str, resource_version: &str) -> claims::Claim {
     let claim: SlimClaim = serde_json::from_value(serde_json::json!({
@@ -57,13 +58,13 @@ fn denials_count_per_revision_and_end_with_the_claim() {
         volume_attributes_class_name: None,
         labels: BTreeMap::new(),
         annotations: BTreeMap::new(),
-        revision: Revision::from_text("one"),
+        label: label("one"),
     };
     for attempts in [1, 2, 3] {
         memory.note_denied(&apply, ("Forbidden".to_owned(), "quota".to_owned()), None, 5);
         assert_eq!(memory.denials["a"].attempts, attempts);
     }
-    apply.revision = Revision::from_text("two");
+    apply.label = label("two");
     memory.note_denied(&apply, ("Forbidden".to_owned(), "quota".to_owned()), None, 5);
     let denial = &memory.denials["a"];
     assert_eq!((denial.attempts, &*denial.resource_version), (1, "9"));
@@ -88,7 +89,7 @@ fn new_request_ends_every_pause_and_keeps_attempts() {
     let twice = again(again(None).as_ref());
     (memory.undone, memory.write_denied, memory.not_evicted) = (twice.clone(), twice.clone(), twice);
     let denial = Refusal {
-        revision: Revision::from_text("one"),
+        label: label("one"),
         resource_version: "9".to_owned(),
         cause: "Forbidden".to_owned(),
         message: "quota".to_owned(),

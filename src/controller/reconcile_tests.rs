@@ -14,7 +14,7 @@ use crate::controller::fixtures::rollout;
 use crate::controller::slim_set::{KruiseSet, SlimSet};
 use crate::controller::watch::lock;
 use crate::controller::{Config, WithoutPolicy, lead};
-use crate::templates::{ClaimTemplate, Phase, Revision, StagedChange, UpdatePolicy};
+use crate::templates::{ClaimTemplate, Phase, Revision, StagedChange, Staging, UpdatePolicy};
 
 /// A context with these sets. The API server never responds.
 fn context(sets: Store<SlimSet>) -> Arc<Context> {
@@ -107,6 +107,7 @@ fn growing() -> SlimSet {
         by: "alice".to_owned(),
         manager: "kubectl".to_owned(),
         phase: Phase::RollingOut,
+        staging: Staging::read("xz245").expect("a staging"),
         templates: ClaimTemplate::list_from_value(templates("2Gi")).unwrap(),
         uid: "u".to_owned(),
         update_policy: UpdatePolicy::InPlace,

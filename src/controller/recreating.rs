@@ -176,13 +176,13 @@ fn explained(cause: &str, message: String) -> String {
 }
 
 fn log_step(set: &SlimSet, claim: &ClaimOf, what: &str, outcome: &str) {
-    let (namespace, revision) = (set.namespace(), claim.revision.as_str());
+    let (namespace, label) = (set.namespace(), claim.label.to_string());
     tracing::info!(
         namespace,
         set = set.name_any(),
         claim = claim.name,
         uid = claim.uid,
-        revision,
+        label,
         outcome,
         "{what}"
     );
@@ -190,7 +190,7 @@ fn log_step(set: &SlimSet, claim: &ClaimOf, what: &str, outcome: &str) {
 
 /// The body of the patch that marks a PVC, or removes the mark.
 fn mark(claim: &ClaimOf, is_marked: bool) -> Value {
-    let mark = is_marked.then_some(claim.revision.as_str());
+    let mark = is_marked.then(|| claim.label.to_string());
     json!({"metadata": {
         "uid": claim.uid,
         "resourceVersion": claim.resource_version,
@@ -216,7 +216,7 @@ fn volume_snapshot(take: &TakeSnapshot) -> Value {
         "kind": "VolumeSnapshot",
         "metadata": {
             "name": take.name,
-            "labels": {keys::REVISION: take.of.revision.as_str()},
+            "labels": {keys::REVISION: take.of.label.revision.as_str()},
             "annotations": {keys::SNAPSHOT_SET: take.set, keys::SNAPSHOT_CLAIM: take.of.name},
         },
         "spec": {
@@ -243,7 +243,7 @@ fn deleted(set: &SlimSet, claim: &ClaimOf) -> EventNotice {
         reason: Reason::ClaimDeleted,
         message: format!(
             "deleted {} ({}), so that it is created anew at revision {}",
-            claim.name, claim.uid, claim.revision
+            claim.name, claim.uid, claim.label.revision
         ),
     }
 }

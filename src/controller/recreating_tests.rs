@@ -2,16 +2,16 @@ use kube::api::DynamicObject;
 use serde_json::json;
 
 use super::{delete, explained, mark, view, volume_snapshot};
+use crate::rollout::fixtures::label;
 use crate::rollout::volume_snapshot::VolumeSnapshot;
 use crate::rollout::{ClaimOf, TakeSnapshot};
-use crate::templates::Revision;
 
 fn claim() -> ClaimOf {
     ClaimOf {
         name: "data-web-2".to_owned(),
         uid: "u2".to_owned(),
         resource_version: "7".to_owned(),
-        revision: Revision::from_text("6c9f7d5b84"),
+        label: label("6c9f7d5b84"),
     }
 }
 
@@ -20,7 +20,7 @@ fn writes_of_a_re_creation_name_uid_and_version() {
     let preconditions = delete(&claim()).preconditions.expect("preconditions");
     assert_eq!(preconditions.uid.as_deref(), Some("u2"));
     assert_eq!(preconditions.resource_version.as_deref(), Some("7"));
-    for (is_marked, value) in [(true, json!("6c9f7d5b84")), (false, json!(null))] {
+    for (is_marked, value) in [(true, json!("6c9f7d5b84.xz245")), (false, json!(null))] {
         let expected = json!({"metadata": {
             "uid": "u2", "resourceVersion": "7",
             "annotations": {"claim-rollout.io/recreated-for": value},

@@ -89,7 +89,7 @@ impl Context {
         rollout: &ClaimRollout,
     ) -> Result<(), ReconcileError> {
         let unkept = self.remembered(set, |memory| memory.unkept).unwrap_or_default();
-        let is_due = |change: &&StagedChange| unkept > 0 || history::is_due(rollout, &change.revision());
+        let is_due = |change: &&StagedChange| unkept > 0 || history::is_due(rollout, &change.label());
         let change = target(view, &self.settings).filter(is_due);
         let Some(change) = change.filter(|_| !plan.halted) else {
             return Ok(());
@@ -157,7 +157,7 @@ pub(super) fn updated(set: &SlimSet, apply: &ApplyClaim) -> EventNotice {
         message: format!(
             "{}: revision {}, storage {}{}{}",
             apply.name,
-            apply.revision,
+            apply.label.revision,
             Quantity::to_string(&apply.storage),
             taken_back.unwrap_or_default(),
             class.unwrap_or_default()

@@ -88,7 +88,8 @@ pub(super) fn was_reached(set: &SetView, target: &Target<'_>, report: &ClaimRoll
     target.change.phase == Phase::Complete
         && !target.is_to_be_removed(set)
         && spec.set_ref.uid == set.uid
-        && (&*spec.revision, &*status.update_revision) == (target.revision.as_str(), target.revision.as_str())
+        && [&*spec.revision, &*status.update_revision] == [target.label.revision.as_str(); 2]
+        && [&spec.staging, &status.staging].map(Option::as_deref) == [Some(target.label.staging.as_str()); 2]
         && spec.sync == set.sync.to_string()
         && Some(status.observed_generation) == report.metadata.generation
         && status.replicas == Some(i64::from(set.replicas))

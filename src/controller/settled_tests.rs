@@ -138,17 +138,18 @@ fn reported(phase: Phase) -> (Snapshot, Value) {
         "lastTransitionTime": "2026-01-01T00:00:00Z"});
     let template = json!({"templateName": "data", "finishedReconciliationGeneration": 5});
     snapshot.set.generation = 5;
-    let status = json!({"observedGeneration": 2, "updateRevision": revision, "replicas": 3, "conditions": [ready],
+    let status = json!({"observedGeneration": 2, "updateRevision": revision, "staging": "xz245", "replicas": 3, "conditions": [ready],
         "volumeClaimTemplates": [template]});
     let mut report = fixtures::rollout(&json!({"name": "web", "generation": 2}), &status);
     report.spec.revision = revision;
+    report.spec.staging = Some("xz245".to_owned());
     (snapshot, serde_json::to_value(report).unwrap())
 }
 
-#[test]
-fn reached_target_is_recognized_by_its_report() {
+/// The report, the phase, a change of the report, and whether the target was reached.
+fn reports() -> Vec<(&'static str, Phase, &'static str, Value, bool)> {
     use Phase::{Complete, RollingOut};
-    let rows = [
+    vec![
         ("it is reached", Complete, "/spec/setRef/uid", json!("set-uid"), true),
         (
             "it is rolled out",
@@ -166,6 +167,14 @@ fn reached_target_is_recognized_by_its_report() {
             false,
         ),
         ("somebody changed it", Complete, "/spec/revision", json!("other"), false),
+        ("another staging", Complete, "/status/staging", json!("xz246"), false),
+        (
+            "another staging is reported next",
+            Complete,
+            "/spec/staging",
+            json!("xz246"),
+            false,
+        ),
         ("it changed since", Complete, "/metadata/generation", json!(3), false),
         (
             "there were fewer replicas",
@@ -197,8 +206,12 @@ fn reached_target_is_recognized_by_its_report() {
             false,
         ),
         ("never reported", Complete, "/status", Value::Null, false),
-    ];
-    for (why, phase, path, value, expected) in rows {
+    ]
+}
+
+#[test]
+fn reached_target_is_recognized_by_its_report() {
+    for (why, phase, path, value, expected) in reports() {
         let (snapshot, mut report) = reported(phase);
         *report.pointer_mut(path).unwrap() = value;
         let report = serde_json::from_value(report).unwrap();

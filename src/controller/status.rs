@@ -154,6 +154,7 @@ fn spec(set: &SlimSet, progress: &Progress, replace_set: ReplaceSet) -> ClaimRol
             uid: set.uid().unwrap_or_default(),
         },
         revision: progress.update_revision.to_string(),
+        staging: progress.staging.as_ref().map(ToString::to_string),
         templates: progress
             .templates
             .iter()
@@ -180,7 +181,12 @@ fn status(
     let count = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
     let counts = progress.counts;
     // Another controller may have seen the target before.
-    let known = before.filter(|before| before.update_revision == progress.update_revision.as_str());
+    let staging = progress.staging.as_ref().map(ToString::to_string);
+    // When what was staged is live, nothing is staged any more.
+    let is_same = |before: &&ClaimRolloutStatus| {
+        before.update_revision == progress.update_revision.as_str() && (staging.is_none() || before.staging == staging)
+    };
+    let known = before.filter(is_same);
     // The set that somebody else created has templates of its own. That is reported until something else is staged.
     let is_foreign = |replacement: &&ReplacementStatus| {
         let reason = replacement.reason.as_deref();
@@ -195,6 +201,7 @@ fn status(
         observed_generation: generation,
         current_revision: progress.current_revision.to_string(),
         update_revision: progress.update_revision.to_string(),
+        staging,
         started_at: started_at.or_else(|| Some(time(progress.started))),
         replicas: counts.map(|counts| count(counts.replicas)),
         current_replicas: counts.map(|counts| count(counts.current)),

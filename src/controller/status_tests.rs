@@ -116,6 +116,7 @@ fn replacement_without_a_last_report_has_ended_when_live() {
     ] {
         let before = ClaimRolloutStatus {
             update_revision: progress.update_revision.to_string(),
+            staging: progress.staging.as_ref().map(ToString::to_string),
             replacement: Some(ReplacementStatus {
                 phase: phase.to_owned(),
                 step: Some("Mark".to_owned()),
@@ -160,6 +161,7 @@ fn replacement_is_reported_until_the_next_target() {
     ] {
         let before = ClaimRolloutStatus {
             update_revision: before.to_owned(),
+            staging: progress.staging.as_ref().map(ToString::to_string),
             replacement: reported(reason),
             ..ClaimRolloutStatus::default()
         };

@@ -109,7 +109,8 @@ mod tests {
 
     use super::{ApplyClaim, Undone, of_claim, of_set};
     use crate::controller::slim_claim::Applied;
-    use crate::templates::{ClaimName, Revision};
+    use crate::rollout::fixtures::label;
+    use crate::templates::ClaimName;
 
     #[test]
     fn reply_without_sent_annotation_is_undone() {
@@ -145,12 +146,12 @@ mod tests {
         (
             "our label",
             |reply| remove(reply, "/metadata/labels", "claim-rollout.io/revision"),
-            "label claim-rollout.io/revision b came back empty",
+            "label claim-rollout.io/revision b.xz245 came back empty",
         ),
         (
             "every label",
             |reply| remove(reply, "/metadata", "labels"),
-            "label claim-rollout.io/revision b came back empty, label tier a came back empty",
+            "label claim-rollout.io/revision b.xz245 came back empty, label tier a came back empty",
         ),
         (
             "a label of the template",
@@ -192,7 +193,7 @@ mod tests {
             volume_attributes_class_name: Some("fast".to_owned()),
             labels: [("tier".to_owned(), "a".to_owned())].into(),
             annotations: [("note".to_owned(), "n".to_owned())].into(),
-            revision: Revision::from_text("b"),
+            label: label("b"),
         }
     }
 

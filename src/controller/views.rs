@@ -14,7 +14,7 @@ use crate::claims::{self, Owner};
 use crate::json::Map;
 use crate::rollout::snapshot::{Strategy, Unready};
 use crate::rollout::{PodView, Previous, Seconds, SetView};
-use crate::templates::{Phase, Restart, Revision, StagedChange, Sync, TemplateError, UpdatePolicy, keys};
+use crate::templates::{Phase, Restart, Revision, StagedChange, Staging, Sync, TemplateError, UpdatePolicy, keys};
 
 /// OpenKruise would update the same PVCs.
 const UPDATES_CLAIMS: &str = "spec.volumeClaimUpdateStrategy is OnPodRollingUpdate, so OpenKruise updates the PVCs itself; \
@@ -94,6 +94,9 @@ fn advanced(set: &SlimSet, view: SetView) -> SetView {
         by: String::new(),
         manager: String::new(),
         phase: Phase::Complete,
+        // Nobody stages here. Each way back is a rollout of its own, which gives its PVCs another label, so one label for
+        // each revision is enough; one for each generation would write every PVC again after every other edit.
+        staging: Staging::of(&view.uid, "", &Revision::of(&view.live)),
         templates: view.live.clone(),
         uid: view.uid.clone(),
         update_policy: UpdatePolicy::InPlace,
@@ -203,6 +206,7 @@ pub(super) fn previous(rollout: &ClaimRollout, set_uid: &str) -> Option<Previous
     let ready = status.conditions.iter().find(|condition| condition.type_ == "Ready");
     Some(Previous {
         revision: Revision::from_text(&status.update_revision),
+        staging: status.staging.as_deref().and_then(Staging::read),
         started: status.started_at.as_ref().map(|time| seconds(Some(time))),
         claims: claims.collect(),
         moved: seconds(moved.max()),

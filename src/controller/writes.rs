@@ -67,7 +67,7 @@ impl Context {
             namespace = set.namespace(),
             set = set.name_any(),
             claim = apply.name.as_str(),
-            revision = apply.revision.as_str(),
+            label = %apply.label,
             storage = %apply.storage,
             taken_back = apply.taken_back.map(tracing::field::display),
             outcome = outcome.as_str(),

@@ -115,7 +115,7 @@ impl<'s> Gate<'s> {
             ));
         }
         // All Pods are deleted together: `ready` means that the controller has checked all claims.
-        let is_open = |ready: &Ready| ready.revision == self.target.revision;
+        let is_open = |ready: &Ready| ready.revision == self.target.label.revision;
         let waits = self.set.strategy == Strategy::Recreate && !self.set.ready.as_ref().is_some_and(is_open);
         waits.then(|| format!("the Pods of {set} are replaced together, when all its PVCs are ready"))
     }
@@ -125,15 +125,15 @@ impl<'s> Gate<'s> {
     pub fn waits_for(&self, claim: Option<&Claim>, template: &ClaimTemplate) -> Option<String> {
         let claim = claim?;
         let template = &*in_place(template, claim, self.frozen);
-        if !readiness::keeps_pod(claim, template, &self.target.revision) {
+        if !readiness::keeps_pod(claim, template, &self.target.label) {
             return None;
         }
-        let why = if readiness::is_at(claim, template, &self.target.revision) {
+        let why = if readiness::is_at(claim, template, &self.target.label) {
             let state = readiness::state_at_target(claim, template);
             let (_, why) = readiness::explain(state, claim, template);
             format!("is {state}: {why}")
         } else {
-            format!("is not yet at revision {}", self.target.revision)
+            format!("is not yet at revision {}", self.target.label.revision)
         };
         let (set, ordinal) = (&self.set.name, self.ordinal);
         Some(format!(

@@ -40,7 +40,7 @@ const OF_SERVER: [&str; 8] = [
 ];
 
 /// The annotations of a staged change. A StatefulSet with the desired templates has none of them.
-const OF_STAGED_CHANGE: [&str; 4] = [keys::STAGED, keys::PHASE, keys::READY, keys::WITHDRAW];
+const OF_STAGED_CHANGE: [&str; 5] = [keys::STAGED, keys::PHASE, keys::READY, keys::STAGED_AT, keys::WITHDRAW];
 
 /// A StatefulSet as the API server returned it.
 #[derive(Clone, Debug, PartialEq)]

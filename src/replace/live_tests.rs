@@ -12,7 +12,7 @@ fn set() -> LiveSet {
             "namespace": "default", "name": "web", "labels": {"app": "web"},
             "annotations": {
                 "team": "blue", (keys::REPLACE_SET): "WhenComplete", (keys::PAUSED): "false", (keys::STAGED): "{}",
-                (keys::PHASE): "Complete", (keys::READY): "r", (keys::WITHDRAW): "w"
+                (keys::PHASE): "Complete", (keys::READY): "r", (keys::STAGED_AT): "t", (keys::WITHDRAW): "w"
             },
             "ownerReferences": [{"apiVersion": "v1", "kind": "App", "name": "a", "uid": "u", "controller": true}],
             "finalizers": [FINALIZER], "ofNewerRelease": 2,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::snapshot::SetView;
-use crate::templates::{ClaimName, Phase, Quantity, Ready, Revision, StagedChange};
+use crate::templates::{ClaimName, Phase, Quantity, Ready, RevisionLabel, StagedChange};
 
 /// One action. Every write names the uid and the resourceVersion that it was decided for.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,7 +48,7 @@ pub struct ApplyClaim {
     /// `metadata.annotations`
     pub annotations: BTreeMap<String, String>,
     /// The label `claim-rollout.io/revision`.
-    pub revision: Revision,
+    pub label: RevisionLabel,
 }
 
 /// A write of the annotation `claim-rollout.io/staged` and of those that belong to it.
@@ -106,8 +106,8 @@ pub struct ClaimOf {
     pub uid: String,
     /// The resourceVersion of the claim.
     pub resource_version: String,
-    /// The target revision.
-    pub revision: Revision,
+    /// The label of updated claims.
+    pub label: RevisionLabel,
 }
 
 /// A VolumeSnapshot of a claim that will be deleted.

@@ -7,7 +7,7 @@ use crate::claims::Claim;
 use crate::claims::compatible::differences;
 use crate::templates::rules::Shrink;
 use crate::templates::show::shown;
-use crate::templates::{ClaimTemplate, FrozenChange, Revision, keys};
+use crate::templates::{ClaimTemplate, FrozenChange, RevisionLabel};
 
 /// The finalizer of Kubernetes that keeps a PVC while a Pod uses it.
 const PVC_PROTECTION: &str = "kubernetes.io/pvc-protection";
@@ -29,15 +29,12 @@ pub enum Anew {
 /// A larger PVC is no difference unless the staged change makes the template smaller: an autoscaler or a human may have
 /// grown it, and it would lose its data for nothing.
 #[must_use]
-pub fn anew(snapshot: &Snapshot, template: &ClaimTemplate, claim: &Claim, revision: &Revision) -> Option<Anew> {
+pub fn anew(snapshot: &Snapshot, template: &ClaimTemplate, claim: &Claim, label: &RevisionLabel) -> Option<Anew> {
     let mut texts: Vec<String> = differences(template, &claim.spec)
         .map(|change| difference(&change))
         .collect();
-    let is_new = claim.created > snapshot.desired(revision);
-    let carries = claim
-        .labels
-        .get(keys::REVISION)
-        .is_some_and(|label| label == revision.as_str());
+    let is_new = claim.created > snapshot.desired(&label.revision);
+    let carries = label.is_on(&claim.labels);
     // What was created at the revision may have grown since.
     if !(is_new && carries) {
         texts.extend(is_too_large(snapshot, template, claim));

@@ -28,11 +28,11 @@ pub fn idle(snapshot: &Snapshot, idle: &Idle) -> Option<EventNotice> {
     }
     let is_reported = *idle == Idle::OnClaimDelete || idle.is_stalled();
     let revision = snapshot.set.staged.as_ref().map(StagedChange::revision);
-    let is_same = |previous: &Previous| revision.as_ref().is_none_or(|revision| previous.revision == *revision);
-    let known = snapshot
-        .previous
-        .as_ref()
-        .is_some_and(|previous| is_same(previous) && previous.ready == idle.as_str());
+    let previous = match &revision {
+        Some(revision) => snapshot.reported(revision),
+        None => snapshot.previous.as_ref(),
+    };
+    let known = previous.is_some_and(|previous| previous.ready == idle.as_str());
     let message = match &revision {
         Some(revision) => format!("revision {revision}: {idle}"),
         None => idle.to_string(),
@@ -57,10 +57,7 @@ pub fn changes(
     progress: &Progress,
 ) -> Vec<EventNotice> {
     let mut events = Vec::new();
-    let previous = snapshot
-        .previous
-        .as_ref()
-        .filter(|previous| previous.revision == target.revision);
+    let previous = snapshot.reported(&target.label.revision);
     if previous.is_none() {
         events.push(staged(snapshot, updating(snapshot, target)));
     }
@@ -72,7 +69,7 @@ pub fn changes(
     }
     events.extend(stalled(snapshot, previous, progress));
     if progress.ready.holds && previous.is_some_and(|previous| previous.ready != progress.ready.reason) {
-        let message = format!("revision {}: {}", target.revision, progress.ready.message);
+        let message = format!("revision {}: {}", target.label.revision, progress.ready.message);
         events.push(EventNotice {
             reason: Reason::ClaimRolloutComplete,
             ..staged(snapshot, message)
@@ -99,7 +96,7 @@ fn updating(snapshot: &Snapshot, target: &Target<'_>) -> String {
         plural(claims),
         plural(names.len()),
         names.join(", "),
-        target.revision,
+        target.label.revision,
     )
 }
 

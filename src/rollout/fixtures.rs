@@ -12,7 +12,9 @@ use super::volume_snapshot::ReCreateAnswers;
 use crate::claims::quota::Quotas;
 use crate::claims::{Claim, Owner};
 use crate::json::Map;
-use crate::templates::{ClaimName, ClaimTemplate, Phase, Quantity, Revision, StagedChange, UpdatePolicy, keys};
+use crate::templates::{
+    ClaimName, ClaimTemplate, Phase, Quantity, Revision, RevisionLabel, StagedChange, Staging, UpdatePolicy, keys,
+};
 
 pub(crate) fn gi(amount: u64) -> Quantity {
     Quantity::from_bytes(amount << 30)
@@ -25,11 +27,23 @@ pub(crate) fn template(name: &str, size: &str) -> ClaimTemplate {
     ClaimTemplate::read_list(&text).expect("a template").remove(0)
 }
 
+pub(crate) fn staging(text: &str) -> Staging {
+    Staging::read(text).expect("a staging")
+}
+
+pub(crate) fn label(revision: &str) -> RevisionLabel {
+    RevisionLabel {
+        revision: Revision::from_text(revision),
+        staging: staging("xz245"),
+    }
+}
+
 pub(crate) fn staged_change(templates: Vec<ClaimTemplate>) -> StagedChange {
     StagedChange {
         by: "alice".to_owned(),
         manager: "kubectl".to_owned(),
         phase: Phase::RollingOut,
+        staging: staging("xz245"),
         templates,
         uid: "set-uid".to_owned(),
         update_policy: UpdatePolicy::InPlace,
@@ -81,6 +95,7 @@ pub(crate) fn web() -> Snapshot {
         budgets: Budgets::default(),
         previous: Some(Previous {
             revision,
+            staging: Some(staging("xz245")),
             started: Some(950),
             claims: BTreeMap::new(),
             moved: 950,
@@ -141,11 +156,16 @@ impl Snapshot {
         self.set.staged.as_ref().expect("a staged change").revision()
     }
 
+    /// The label of updated claims.
+    pub(crate) fn label(&self) -> RevisionLabel {
+        self.set.staged.as_ref().expect("a staged change").label()
+    }
+
     /// The claim was written: it carries the revision and requests 2Gi.
     pub(crate) fn applied(&mut self, name: &str) -> &mut Claim {
-        let revision = self.target();
+        let label = self.label();
         let claim = self.claim(name);
-        claim.labels.insert(keys::REVISION.to_owned(), revision.to_string());
+        claim.labels.insert(keys::REVISION.to_owned(), label.to_string());
         claim.request = claim.request.max(gi(2));
         claim
     }
@@ -181,7 +201,7 @@ pub(crate) fn apply(snapshot: &Snapshot, ordinal: u32) -> Action {
         volume_attributes_class_name: None,
         labels: [].into(),
         annotations: [].into(),
-        revision: snapshot.target(),
+        label: snapshot.label(),
     })
 }
 
@@ -224,7 +244,7 @@ pub(crate) fn trouble(kind: &str) -> Trouble {
 
 pub(crate) fn refused(web: &mut Snapshot, last: u64) {
     let failed = Refusal {
-        revision: web.target(),
+        label: web.label(),
         resource_version: "7".to_owned(),
         cause: "Forbidden".to_owned(),
         message: "exceeded quota".to_owned(),

@@ -157,7 +157,7 @@ pub fn ready(snapshot: &Snapshot, target: &Target<'_>, replicas: &[Replica<'_>])
                 .map(|replica| replica.ordinal)
         }
     };
-    let revision = &target.revision;
+    let revision = &target.label.revision;
     let named = set.ready.as_ref().filter(|named| named.revision == *revision);
     let named = named.map(|named| named.ordinal);
     let waits_again = |ordinal: u32| {

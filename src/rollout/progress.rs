@@ -14,7 +14,7 @@ use super::restart;
 use super::snapshot::{Seconds, SetView, Snapshot};
 use super::target::{self, Target};
 use crate::api::ReadyReason;
-use crate::templates::{ClaimTemplate, Quantity, Revision, TemplateChange, UpdatePolicy, keys};
+use crate::templates::{ClaimTemplate, Quantity, Revision, RevisionLabel, Staging, TemplateChange, UpdatePolicy, keys};
 
 /// The progress of one set.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,6 +23,8 @@ pub struct Progress {
     pub templates: Vec<ClaimTemplate>,
     /// The target revision.
     pub update_revision: Revision,
+    /// Which staging of the target revision it is, if it is staged.
+    pub staging: Option<Staging>,
     /// The revision of the outdated claims; the target revision if there are none.
     pub current_revision: Revision,
     /// When the target was first seen.
@@ -123,6 +125,7 @@ pub fn idle(snapshot: &Snapshot, idle: &Idle) -> Progress {
         templates,
         started: snapshot.first_seen(&revision),
         update_revision: revision,
+        staging: set.staged.as_ref().map(|change| change.staging.clone()),
         update_policy: target::update_policy(set),
         counts: replicas.as_deref().map(counts),
         by_template: if replicas.is_some() { by_template } else { Vec::new() },
@@ -167,8 +170,9 @@ pub fn of(
     Progress {
         templates: target.change.templates.clone(),
         current_revision: current_revision(snapshot, target, replicas),
-        update_revision: target.revision.clone(),
-        started: snapshot.first_seen(&target.revision),
+        update_revision: target.label.revision.clone(),
+        staging: Some(target.label.staging.clone()),
+        started: snapshot.first_seen(&target.label.revision),
         update_policy: target::update_policy(&snapshot.set),
         counts: Some(counts(replicas)),
         by_template: by_templates(&snapshot.set, &target.change.templates, replicas),
@@ -270,7 +274,8 @@ fn current_revision(snapshot: &Snapshot, target: &Target<'_>, replicas: &[Replic
         Some(view) => view
             .labels
             .get(keys::REVISION)
-            .map_or_else(|| Revision::of(&snapshot.set.live), Revision::from_text),
-        None => target.revision.clone(),
+            .and_then(|label| RevisionLabel::read(label))
+            .map_or_else(|| Revision::of(&snapshot.set.live), |label| label.revision),
+        None => target.label.revision.clone(),
     }
 }

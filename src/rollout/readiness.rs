@@ -5,7 +5,7 @@ use std::fmt;
 use crate::claims::Claim;
 use crate::claims::compatible::differences;
 use crate::claims::progress::{Modify, Resize, Trouble};
-use crate::templates::{ClaimTemplate, Quantity, Revision, keys};
+use crate::templates::{ClaimTemplate, Quantity, RevisionLabel};
 
 /// The reason of a `Pending` claim whose turn has not come.
 pub const WAITING: &str = "Waiting";
@@ -103,12 +103,11 @@ impl fmt::Display for ClaimState {
     }
 }
 
-/// True iff the claim carries the revision, and the size and the class of that apply were stored. Such a claim is never
+/// True iff the claim carries the label, and the size and the class of that apply were stored. Such a claim is never
 /// written again, whatever its spec is now (S8).
 #[must_use]
-pub fn is_at(claim: &Claim, template: &ClaimTemplate, revision: &Revision) -> bool {
-    let carries = claim.labels.get(keys::REVISION);
-    carries.is_some_and(|label| label == revision.as_str()) && !was_dropped(claim, template)
+pub fn is_at(claim: &Claim, template: &ClaimTemplate, label: &RevisionLabel) -> bool {
+    label.is_on(&claim.labels) && !was_dropped(claim, template)
 }
 
 /// True iff the label was stored and the size or the class of the same apply was not: a webhook changed it, or a
@@ -219,15 +218,15 @@ pub fn state_at_target(claim: &Claim, template: &ClaimTemplate) -> ClaimState {
 /// Some drivers finish an expansion only when the volume is mounted again, so pending work of the node does not keep
 /// the Pod. Neither does a missing volume: the claim cannot be written without one, and the new Pod may fix it.
 #[must_use]
-pub fn keeps_pod(claim: &Claim, template: &ClaimTemplate, revision: &Revision) -> bool {
-    if claim.terminating || !claim.bound || is_ready_at(claim, template, revision) {
+pub fn keeps_pod(claim: &Claim, template: &ClaimTemplate, label: &RevisionLabel) -> bool {
+    if claim.terminating || !claim.bound || is_ready_at(claim, template, label) {
         return false;
     }
-    !(is_at(claim, template, revision) && needs_pod(claim))
+    !(is_at(claim, template, label) && needs_pod(claim))
 }
 
-fn is_ready_at(claim: &Claim, template: &ClaimTemplate, revision: &Revision) -> bool {
-    is_at(claim, template, revision) && is_ready(claim, template)
+fn is_ready_at(claim: &Claim, template: &ClaimTemplate, label: &RevisionLabel) -> bool {
+    is_at(claim, template, label) && is_ready(claim, template)
 }
 
 /// Why a claim is in this state: reason and message.

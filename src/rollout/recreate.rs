@@ -223,7 +223,7 @@ impl NextStep<'_> {
     /// What the VolumeSnapshot of a PVC needs; `None` if it is ready, or none is asked for.
     fn volume_snapshot(&self, claim: &Claim) -> Option<ReCreation> {
         let class = self.snapshot.set.recreate_snapshot.as_ref()?;
-        let name = volume_snapshot::name(claim, &self.target.revision);
+        let name = volume_snapshot::name(claim, &self.target.label.revision);
         let now = self.snapshot.now;
         let step = |text: String| ReCreation {
             waits: Some(text),
@@ -265,8 +265,13 @@ impl NextStep<'_> {
 
     /// Marks the PVCs of the replica and then deletes them.
     fn mark_or_delete(&self, replica: &Replica<'_>) -> Option<ReCreation> {
-        let revision = self.target.revision.as_str();
-        let mut unmarked = due(replica).filter(|(_, claim)| claim.recreated_for.as_deref() != Some(revision));
+        let is_marked = |claim: &Claim| {
+            claim
+                .recreated_for
+                .as_ref()
+                .is_some_and(|mark| self.target.label.is(mark))
+        };
+        let mut unmarked = due(replica).filter(|(_, claim)| !is_marked(claim));
         let action = match unmarked.next() {
             Some((_, claim)) => Action::MarkClaim(self.claim_of(claim)),
             None => due(replica)
@@ -282,11 +287,10 @@ impl NextStep<'_> {
     /// Removes a mark that no deletion followed, and that is not for this revision any more. Who deletes such a PVC later
     /// does not mean us.
     fn unmark(&self, is_on: bool) -> Option<Action> {
-        let revision = self.target.revision.as_str();
         let claims = self.replicas.iter().flat_map(|replica| &replica.claims);
         let mut stale = claims.filter_map(|claim| claim.claim).filter(|claim| {
             let mark = claim.recreated_for.as_deref();
-            !claim.terminating && mark.is_some_and(|mark| !is_on || mark != revision)
+            !claim.terminating && mark.is_some_and(|mark| !is_on || !self.target.label.is(mark))
         });
         Some(Action::UnmarkClaim(self.claim_of(stale.next()?)))
     }
@@ -375,7 +379,7 @@ impl NextStep<'_> {
             name: claim.name.clone(),
             uid: claim.uid.clone(),
             resource_version: claim.resource_version.clone(),
-            revision: self.target.revision.clone(),
+            label: self.target.label.clone(),
         }
     }
 }

@@ -131,7 +131,7 @@ impl<'a> Replica<'a> {
     pub fn assess(snapshot: &'a Snapshot, target: &Target<'a>, mounting: &Mounting<'_>, ordinal: u32) -> Self {
         let pod = snapshot.pod_of(ordinal);
         let pod_at = At::of_pod(pod, &snapshot.set);
-        let kept = kept::kept(snapshot, snapshot.desired(&target.revision), ordinal, pod);
+        let kept = kept::kept(snapshot, snapshot.desired(&target.label.revision), ordinal, pod);
         let (pod_name, selector) = (format!("{}-{ordinal}", snapshot.set.name), snapshot.set.selector());
         let belongs = Belongs {
             set_uid: &snapshot.set.uid,
@@ -155,8 +155,8 @@ impl<'a> Replica<'a> {
             };
             if let Some(claim) = claim {
                 let template = &assessment.template;
-                assessment.keeps_pod = readiness::keeps_pod(claim, template, &target.revision);
-                let at_target = readiness::is_at(claim, template, &target.revision);
+                assessment.keeps_pod = readiness::keeps_pod(claim, template, &target.label);
+                let at_target = readiness::is_at(claim, template, &target.label);
                 let mounting = mounting.get(claim.name.as_str()).map_or(&[][..], Vec::as_slice);
                 let foreign = snapshot.foreign(&assessment.name, claim, &belongs, mounting);
                 assessment.anew = if foreign.is_some() {
@@ -164,7 +164,7 @@ impl<'a> Replica<'a> {
                 } else if claim.terminating {
                     claim.recreated_for.is_some().then_some(Anew::Begun)
                 } else if target::recreates(&snapshot.set) {
-                    anew(snapshot, template, claim, &target.revision)
+                    anew(snapshot, template, claim, &target.label)
                 } else {
                     None
                 };
@@ -173,7 +173,7 @@ impl<'a> Replica<'a> {
                     .get(&claim.uid)
                     // If the claim may not be written now, the failure does not matter. Another controller does not
                     // know of it.
-                    .filter(|failed| failed.revision == target.revision && kept.is_none());
+                    .filter(|failed| failed.label == target.label && kept.is_none());
                 assessment.judge(claim, at_target, foreign.as_ref(), failed, snapshot.now);
                 assessment.explain_anew(claim, mounting);
             }
@@ -401,7 +401,7 @@ impl<'a> ClaimAssessment<'a> {
             volume_attributes_class_name: self.template.volume_attributes_class_name.clone().or(kept),
             labels: labels.map(owned).collect(),
             annotations: self.template.annotations.iter().map(owned).collect(),
-            revision: target.revision.clone(),
+            label: target.label.clone(),
         })
     }
 }

@@ -13,8 +13,8 @@ use crate::claims::quota::Quotas;
 use crate::claims::{Belongs, Claim, Foreign, Owner, foreign};
 use crate::json::Map;
 use crate::templates::{
-    ClaimName, ClaimTemplate, MaxInMotion, ProgressDeadline, Ready, ReplaceSet, Restart, Revision, StagedChange,
-    StagedError, Sync, UpdatePolicy, keys,
+    ClaimName, ClaimTemplate, MaxInMotion, ProgressDeadline, Ready, ReplaceSet, Restart, Revision, RevisionLabel,
+    StagedChange, StagedError, Staging, Sync, UpdatePolicy, keys,
 };
 
 /// Everything that was read about one StatefulSet at one time.
@@ -196,8 +196,8 @@ pub struct Sibling {
 /// An apply that failed: the API server denied it, or stored something else.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// The revision that was applied.
-    pub revision: Revision,
+    /// The label that was applied.
+    pub label: RevisionLabel,
     /// The resourceVersion of the claim that the apply was decided for: a claim that has changed since is retried at
     /// once. If others changed the apply, the resourceVersion of the reply.
     pub resource_version: String,
@@ -259,6 +259,8 @@ pub fn retry_at(attempts: u32, last: Seconds, now: Seconds) -> Seconds {
 pub struct Previous {
     /// `status.updateRevision`
     pub revision: Revision,
+    /// `status.staging`
+    pub staging: Option<Staging>,
     /// `status.startedAt`: when this target was first seen.
     pub started: Option<Seconds>,
     /// `status.claims`, by name: state, reason and message.
@@ -304,10 +306,22 @@ impl Snapshot {
         foreign(claim, belongs).or_else(|| mounted().map(|by| Foreign::Mounted { by }))
     }
 
+    /// The last report, if it was about this target and the present staging of it. When what was staged is live,
+    /// nothing is staged any more.
+    #[must_use]
+    pub fn reported(&self, target: &Revision) -> Option<&Previous> {
+        let staged = self.set.staged.as_ref();
+        let is_same = |previous: &&Previous| {
+            previous.revision == *target
+                && staged.is_none_or(|change| previous.staging.as_ref() == Some(&change.staging))
+        };
+        self.previous.as_ref().filter(is_same)
+    }
+
     /// When the target was first seen: now, unless it was reported before.
     #[must_use]
     pub fn first_seen(&self, target: &Revision) -> Seconds {
-        let previous = self.previous.as_ref().filter(|previous| previous.revision == *target);
+        let previous = self.reported(target);
         previous.and_then(|previous| previous.started).unwrap_or(self.now)
     }
 

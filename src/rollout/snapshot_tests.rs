@@ -1,5 +1,5 @@
 use super::{Refusal, Seconds};
-use crate::templates::Revision;
+use crate::rollout::fixtures::label;
 
 #[test]
 fn retry_pause_doubles_from_one_second_to_five_minutes() {
@@ -15,7 +15,7 @@ fn retry_pause_doubles_from_one_second_to_five_minutes() {
     ];
     for (attempts, pause) in pauses {
         let failed = Refusal {
-            revision: Revision::from_text("r"),
+            label: label("r"),
             resource_version: "1".to_owned(),
             cause: "Forbidden".to_owned(),
             message: "exceeded quota".to_owned(),

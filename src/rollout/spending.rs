@@ -183,11 +183,7 @@ pub fn note(snapshot: &Snapshot, apply: &mut ApplyClaim) {
     }
     let mut times = snapshot.budgets.modified.get(&claim.uid).cloned().unwrap_or_default();
     // The guard permits new annotations only together with a new revision. A repeated apply was counted before.
-    if claim
-        .labels
-        .get(keys::REVISION)
-        .is_none_or(|label| label != apply.revision.as_str())
-    {
+    if !apply.label.is_on(&claim.labels) {
         times = recent(&times, snapshot.now);
         times.extend(modifies(claim, apply).then_some(snapshot.now));
     }

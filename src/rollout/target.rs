@@ -6,15 +6,15 @@ use crate::api::Settings;
 use crate::api::settings::{Mode, ReCreate};
 use crate::templates::rules::Frozen;
 use crate::templates::show::path_of;
-use crate::templates::{ClaimName, ClaimTemplate, Diff, Revision, Rules, StagedChange, UpdatePolicy};
+use crate::templates::{ClaimName, ClaimTemplate, Diff, RevisionLabel, Rules, StagedChange, UpdatePolicy};
 
 /// The desired templates that are rolled out to existing claims.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Target<'a> {
     /// The staged change that contains the templates.
     pub change: &'a StagedChange,
-    /// The target revision.
-    pub revision: Revision,
+    /// The label of updated claims: the target revision and its staging.
+    pub label: RevisionLabel,
 }
 
 /// The update policy of the set: its annotation, else the policy in force when the change was staged.
@@ -87,7 +87,7 @@ impl<'a> Target<'a> {
         }
         Ok(Self {
             change,
-            revision: change.revision(),
+            label: change.label(),
         })
     }
 

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::objects::{ModelTarget, Want, place};
-use crate::templates::{ClaimTemplate, Quantity, Revision};
+use crate::templates::{ClaimTemplate, Quantity, Revision, RevisionLabel, Staging};
 
 /// The name of the set.
 pub(crate) const SET: &str = "web";
@@ -43,10 +43,22 @@ impl Names {
         self.of(target).1.clone()
     }
 
+    /// The label of the claims of a target.
+    pub(crate) fn label(&mut self, target: &ModelTarget) -> RevisionLabel {
+        let revision = self.revision(target);
+        let staging = staging(&revision);
+        RevisionLabel { revision, staging }
+    }
+
     /// The target of a revision, if it was requested before.
     pub(crate) fn target(&self, revision: &str) -> Option<ModelTarget> {
         self.revisions.get(revision).copied()
     }
+}
+
+/// The staging of a revision.
+pub(crate) fn staging(revision: &Revision) -> Staging {
+    Staging::of(SET, "", revision)
 }
 
 /// `spec.volumeClaimTemplates`

@@ -111,6 +111,7 @@ fn stuck(progress: &Progress) -> u16 {
 fn blank() -> rollout::Previous {
     rollout::Previous {
         revision: Revision::from_text(""),
+        staging: None,
         started: None,
         claims: BTreeMap::new(),
         moved: NOW,
@@ -127,6 +128,7 @@ fn report(texts: &mut Texts, progress: &Progress) -> u32 {
         });
         let previous = rollout::Previous {
             revision: progress.update_revision.clone(),
+            staging: progress.staging.clone(),
             started: Some(STARTED),
             claims: claims.collect(),
             moved: NOW,
@@ -168,7 +170,7 @@ fn write(texts: &mut Texts, action: &Action) -> Option<Write> {
             class: number(apply.volume_attributes_class_name.as_deref(), "class-"),
             tier: number(apply.labels.get(TIER).map(String::as_str), "t"),
             storage_class: 0,
-            revision: texts.names.target(apply.revision.as_str())?,
+            revision: texts.names.target(apply.label.revision.as_str())?,
             others: u8::try_from(apply.labels.keys().filter(|key| *key != TIER).count() + apply.annotations.len())
                 .ok()?,
             taken_back: apply.taken_back.is_some(),

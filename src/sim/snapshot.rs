@@ -9,8 +9,8 @@ use super::controller_view::{
 };
 use super::names::{SET, TEMPLATE, TIER, claim_name, class, gi};
 use super::objects::{
-    ClaimObject, ClaimOwner, ModelTarget, ModifyState, PodHealth, PodObject, ResizeState, SLOTS, SetObject, Uid, Want,
-    place,
+    ClaimObject, ClaimOwner, ModelTarget, ModifyState, PodHealth, PodObject, ResizeState, SLOTS, SetObject,
+    StagedAnnotation, Uid, Want, place,
 };
 use super::texts::Texts;
 use super::write::DenialCause;
@@ -22,7 +22,7 @@ use crate::rollout::snapshot::{self, PodManagement, Strategy, Trouble};
 use crate::rollout::volume_snapshot::ReCreateAnswers;
 use crate::rollout::{Budgets, Idle, PodView, Quotas, SetView, Sibling, Snapshot};
 use crate::templates::{
-    MaxInMotion, ProgressDeadline, Ready, Restart, Revision, StagedChange, StagedError, Sync, keys,
+    MaxInMotion, ProgressDeadline, Ready, Restart, RevisionLabel, StagedChange, StagedError, Sync, keys,
 };
 
 fn pod_name(ordinal: usize) -> String {
@@ -78,7 +78,7 @@ pub(crate) fn snapshot(texts: &mut Texts, seen: &ControllerView) -> Snapshot {
         };
         let view = claim_view(texts, slot, &claim);
         if let (Some(denial), Some(target)) = (seen.denials[slot], staged) {
-            let denial = denial_of(&denial, texts.names.revision(&target));
+            let denial = denial_of(&denial, texts.names.label(&target));
             snapshot.refusals.insert(view.uid.clone(), denial);
         }
         snapshot.claims.insert(view.name.clone(), view);
@@ -123,10 +123,10 @@ fn quotas(room: Option<u8>) -> Quotas {
     Quotas::Known(quota.into_iter().collect())
 }
 
-fn denial_of(denial: &SeenDenial, revision: Revision) -> Refusal {
+fn denial_of(denial: &SeenDenial, label: RevisionLabel) -> Refusal {
     let last = i64::try_from(NOW).unwrap_or(0) - i64::from(denial.age);
     Refusal {
-        revision,
+        label,
         resource_version: if denial.same { VERSION } else { 0 }.to_string(),
         cause: match denial.cause {
             DenialCause::Changed => Refusal::CHANGED_BY_OTHERS.to_owned(),
@@ -152,16 +152,20 @@ const fn foreign_pod() -> PodObject {
     }
 }
 
-fn set_view(texts: &mut Texts, set: &SetObject) -> SetView {
-    let spec = &set.spec;
-    let change = set.staged_change().map(|change| StagedChange {
+fn staged_change(texts: &mut Texts, change: &StagedAnnotation) -> StagedChange {
+    StagedChange {
         by: "alice".to_owned(),
         manager: "kubectl".to_owned(),
         phase: change.phase(),
+        staging: texts.names.label(&change.target).staging,
         templates: texts.names.templates(&change.target),
         uid: uid_text(SEEN),
         update_policy: change.policy,
-    });
+    }
+}
+
+fn set_view(texts: &mut Texts, set: &SetObject) -> SetView {
+    let spec = &set.spec;
     SetView {
         namespace: "default".to_owned(),
         name: SET.to_owned(),
@@ -177,7 +181,7 @@ fn set_view(texts: &mut Texts, set: &SetObject) -> SetView {
         native_policy: None,
         templates_can_change: false,
         not_supported: None,
-        staged: change,
+        staged: set.staged_change().map(|change| staged_change(texts, change)),
         unreadable: set.unreadable().map(|change| {
             if change.newer {
                 StagedError::Version
@@ -224,7 +228,7 @@ fn claim_view(texts: &mut Texts, slot: usize, claim: &ClaimObject) -> claims::Cl
         labels.insert(TIER.to_owned(), format!("t{}", claim.tier));
     }
     if let Some(target) = &claim.revision {
-        labels.insert(keys::REVISION.to_owned(), texts.names.revision(target).to_string());
+        labels.insert(keys::REVISION.to_owned(), texts.names.label(target).to_string());
     }
     claims::Claim {
         name: claim_name(slot),

@@ -27,9 +27,11 @@ pub const STAGED: &str = "claim-rollout.io/staged";
 pub const PHASE: &str = "claim-rollout.io/phase";
 /// The last replica whose PVCs became ready while its Pod waited (controller; [`Ready`](super::Ready)).
 pub const READY: &str = "claim-rollout.io/ready";
+/// The time at which the controller first saw the staging, in RFC 3339, where PVCs may be deleted (controller).
+pub const STAGED_AT: &str = "claim-rollout.io/staged-at";
 /// The annotation on a ClaimRollout: a user asks the controller to try again now (user; the controller removes it).
 pub const RETRY: &str = "claim-rollout.io/retry";
-/// The label on PVCs: the revision that was applied (controller).
+/// The label on PVCs: the revision and the staging that were applied (controller; [`RevisionLabel`](super::RevisionLabel)).
 pub const REVISION: &str = "claim-rollout.io/revision";
 /// The annotation on PVCs: when we modified the PVC in the last 24 hours, if its storage class has a budget for that
 /// (controller).

@@ -14,7 +14,7 @@ use super::template::ClaimTemplate;
 pub struct Revision(String);
 
 /// The alphabet that Kubernetes uses for generated names: no vowels, no similar characters, so no words by chance.
-const ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
+pub(super) const ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 
 /// The number of characters. 27¹⁰ is about 2⁴⁷ revisions.
 const LENGTH: usize = 10;
@@ -35,15 +35,7 @@ impl Revision {
             // A separator: no JSON text contains this byte unescaped.
             hasher.update([0]);
         }
-        let hash = hasher.finalize();
-        let mut number = [0; 4];
-        for (word, bytes) in number.iter_mut().zip(hash.chunks_exact(4)) {
-            *word = bytes.try_into().map_or(0, u32::from_be_bytes);
-        }
-        let text = (0..LENGTH)
-            .map(|_| char::from(ALPHABET[digit(&mut number) % ALPHABET.len()]))
-            .collect();
-        Self(text)
+        Self(text_of(hasher, LENGTH))
     }
 
     /// A revision from a label, an annotation or a name. It is only compared.
@@ -57,6 +49,18 @@ impl Revision {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+}
+
+/// The first characters of a hash, in the alphabet of generated names.
+pub(super) fn text_of(hasher: Sha256, length: usize) -> String {
+    let hash = hasher.finalize();
+    let mut number = [0; 4];
+    for (word, bytes) in number.iter_mut().zip(hash.chunks_exact(4)) {
+        *word = bytes.try_into().map_or(0, u32::from_be_bytes);
+    }
+    (0..length)
+        .map(|_| char::from(ALPHABET[digit(&mut number) % ALPHABET.len()]))
+        .collect()
 }
 
 /// Divides 128 bits, highest word first, by the size of the alphabet, and returns the remainder: the lowest digit.

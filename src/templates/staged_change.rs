@@ -5,6 +5,7 @@ use std::fmt;
 
 use super::keys::UpdatePolicy;
 use super::revision::Revision;
+use super::staging::{RevisionLabel, Staging};
 use super::template::{ClaimTemplate, TemplateError};
 use super::text::write_list;
 use crate::json::{self, Map, Members, Value, write_string};
@@ -27,6 +28,8 @@ pub struct StagedChange {
     pub manager: String,
     /// The progress of the rollout.
     pub phase: Phase,
+    /// Which staging of these templates this is.
+    pub staging: Staging,
     /// All desired templates, the unchanged ones included.
     pub templates: Vec<ClaimTemplate>,
     /// The uid of the StatefulSet.
@@ -107,6 +110,15 @@ impl StagedChange {
         Revision::of(&self.templates)
     }
 
+    /// The label of PVCs that have got this staging.
+    #[must_use]
+    pub fn label(&self) -> RevisionLabel {
+        RevisionLabel {
+            revision: self.revision(),
+            staging: self.staging.clone(),
+        }
+    }
+
     /// Reads the staged change of the StatefulSet with this uid.
     ///
     /// A valid text does not prove that the policy wrote it: whoever may edit the StatefulSet may write the annotation.
@@ -146,6 +158,8 @@ impl StagedChange {
         let by = text_of("by", "no user")?;
         let manager = text_of("manager", "no manager")?;
         let revision = text_of("revision", "no revision")?;
+        let staging =
+            Staging::read(&text_of("staging", "no staging")?).ok_or(StagedError::Malformed { found: "no staging" })?;
         let phase = match text_of("phase", "no phase")?.as_str() {
             "RollingOut" => Phase::RollingOut,
             "Complete" => Phase::Complete,
@@ -173,6 +187,7 @@ impl StagedChange {
             by,
             manager,
             phase,
+            staging,
             templates: ClaimTemplate::list_from_value(templates)?,
             uid,
             update_policy,
@@ -212,6 +227,7 @@ impl StagedChange {
         write_string(&self.manager, fields.member("manager"));
         write_string(self.phase.as_str(), fields.member("phase"));
         write_string(revision.as_str(), fields.member("revision"));
+        write_string(self.staging.as_str(), fields.member("staging"));
         write_list(&self.templates, fields.member("templates"));
         write_string(&self.uid, fields.member("uid"));
         write_string(self.update_policy.as_str(), fields.member("updatePolicy"));

@@ -1,5 +1,5 @@
 use super::{Phase, StagedChange, StagedError};
-use crate::templates::{ClaimTemplate, UpdatePolicy};
+use crate::templates::{ClaimTemplate, Staging, UpdatePolicy};
 
 const UID: &str = "6c4a6a3e-0000-4000-8000-000000000001";
 
@@ -10,6 +10,7 @@ fn staged_change() -> StagedChange {
         by: "alice".to_owned(),
         manager: "helm".to_owned(),
         phase: Phase::RollingOut,
+        staging: Staging::read("xz245").expect("a staging"),
         templates: ClaimTemplate::read_list(templates).expect("valid"),
         uid: UID.to_owned(),
         update_policy: UpdatePolicy::InPlace,
@@ -20,7 +21,7 @@ fn staged_change() -> StagedChange {
 fn staged_change_is_canonical_json() {
     let change = staged_change();
     let expected = format!(
-        r#"{{"by":"alice","manager":"helm","phase":"RollingOut","revision":"{}","templates":[{{"metadata":{{"labels":{{"tier":"a"}},"name":"data"}},"spec":{{"accessModes":["ReadWriteOnce"],"resources":{{"requests":{{"storage":"5Gi"}}}},"volumeAttributesClassName":"fast"}}}}],"uid":"{UID}","updatePolicy":"InPlace","version":1}}"#,
+        r#"{{"by":"alice","manager":"helm","phase":"RollingOut","revision":"{}","staging":"xz245","templates":[{{"metadata":{{"labels":{{"tier":"a"}},"name":"data"}},"spec":{{"accessModes":["ReadWriteOnce"],"resources":{{"requests":{{"storage":"5Gi"}}}},"volumeAttributesClassName":"fast"}}}}],"uid":"{UID}","updatePolicy":"InPlace","version":1}}"#,
         change.revision()
     );
     assert_eq!(change.write(), Ok(expected));
@@ -44,10 +45,9 @@ fn staged_change_written_and_read_is_equal() {
     );
 }
 
-#[test]
-fn staged_change_not_valid_is_an_error() {
-    let text = staged_change().write().expect("short");
-    let table = [
+/// Texts that are no staged change of the set, and why.
+fn not_valid(text: &str) -> Vec<(String, StagedError)> {
+    vec![
         (text.replace("\"version\":1", "\"version\":2"), StagedError::Version),
         (text.replace("\"version\":1", "\"version\":\"1\""), StagedError::Version),
         (text.replace(",\"version\":1", ""), StagedError::Version),
@@ -68,6 +68,14 @@ fn staged_change_not_valid_is_an_error() {
             StagedError::Malformed {
                 found: "an unknown update policy",
             },
+        ),
+        (
+            text.replace("xz245", "xz24a"),
+            StagedError::Malformed { found: "no staging" },
+        ),
+        (
+            text.replace("\"staging\":\"xz245\",", ""),
+            StagedError::Malformed { found: "no staging" },
         ),
         (
             text.replace("\"by\":\"alice\"", "\"by\":1"),
@@ -98,8 +106,13 @@ fn staged_change_not_valid_is_an_error() {
             },
         ),
         ("x".repeat(8193), StagedError::TooLong { found: 8193 }),
-    ];
-    for (text, error) in table {
+    ]
+}
+
+#[test]
+fn staged_change_not_valid_is_an_error() {
+    let text = staged_change().write().expect("short");
+    for (text, error) in not_valid(&text) {
         assert_eq!(StagedChange::read(&text, UID), Err(error), "{text}");
     }
     assert_eq!(StagedChange::read(&text.replace(UID, ""), ""), Err(StagedError::Uid));

@@ -307,9 +307,9 @@ fn find_reports_exactly_the_differences() {
 fn outlook_of_updated_claim_is_nobody() {
     let mut seen = even();
     let change = staged_change(vec![template("data", "2Gi")]);
-    let revision = change.revision().to_string();
+    let label = change.label().to_string();
     seen.set.staged = Some(change);
-    one(&mut seen).view.labels.insert(keys::REVISION.to_owned(), revision);
+    one(&mut seen).view.labels.insert(keys::REVISION.to_owned(), label);
     let notes: Vec<String> = find(&seen).into_iter().skip(1).map(|found| found.note).collect();
     let coming = "the rollout will update it";
     assert_eq!(notes, [coming, "no rollout will update it", coming]);

@@ -32,7 +32,7 @@ impl Outlook {
             Ok(target) => {
                 let template = target.change.templates.iter().find(is_of);
                 let template = template.map(|template| in_place(template, claim, settings.immutable_fields));
-                let is_at = template.is_some_and(|template| is_at(claim, &template, &target.revision));
+                let is_at = template.is_some_and(|template| is_at(claim, &template, &target.label));
                 if is_at { Self::Nobody } else { Self::Coming }
             }
             Err(Idle::OnClaimDelete) => Self::Left,

@@ -43,8 +43,7 @@ pub(super) fn create(snapshot: &mut Snapshot, anew: &ClaimOf) {
     let Some(((template, ordinal), claim)) = found.zip(snapshot.claims.get_mut(&anew.name)) else {
         return;
     };
-    let revision = anew.revision.to_string();
-    claim.labels.insert(keys::REVISION.to_owned(), revision);
+    claim.labels.insert(keys::REVISION.to_owned(), anew.label.to_string());
     claim.uid = format!("new {}", claim.uid);
     claim.created = created;
     claim.spec = Arc::new(template.spec);

@@ -136,9 +136,7 @@ fn write(snapshot: &mut Snapshot, apply: &ApplyClaim) {
     for (key, value) in &apply.labels {
         claim.labels.insert(key.clone(), value.clone());
     }
-    claim
-        .labels
-        .insert(keys::REVISION.to_owned(), apply.revision.to_string());
+    claim.labels.insert(keys::REVISION.to_owned(), apply.label.to_string());
     claim.request = apply.storage;
     if apply.volume_attributes_class_name.is_some() {
         claim.class.clone_from(&apply.volume_attributes_class_name);
@@ -147,7 +145,7 @@ fn write(snapshot: &mut Snapshot, apply: &ApplyClaim) {
 
 fn remember(snapshot: &mut Snapshot, apply: &ApplyClaim, denied: DeniedWrite) {
     let kept = Refusal {
-        revision: apply.revision.clone(),
+        label: apply.label.clone(),
         resource_version: apply.resource_version.clone(),
         cause: denied.reason.to_owned(),
         message: denied.message,

@@ -66,12 +66,13 @@ const OF_USERS: [(&str, &str, &str); 9] = [
 ];
 
 /// Every other annotation and label: key, kind of object, writer, meaning.
-const OF_PROGRAMS: [(&str, &str, &str, &str); 12] = [
+const OF_PROGRAMS: [(&str, &str, &str, &str); 13] = [
     (
         keys::STAGED,
         "annotation on StatefulSets",
         "policy",
-        "the staged change: the desired templates, their revision, the phase, and who asked for them",
+        "the staged change: the desired templates, their revision, which staging of them this is, the phase, and who \
+         asked for them",
     ),
     (
         keys::PHASE,
@@ -86,6 +87,12 @@ const OF_PROGRAMS: [(&str, &str, &str, &str); 12] = [
         "`REVISION.ORDINAL`: the last replica whose PVCs became ready while its Pod waited",
     ),
     (
+        keys::STAGED_AT,
+        "annotation on StatefulSets",
+        "controller",
+        "when the controller first saw this staging, where PVCs may be [deleted](recreate.md)",
+    ),
+    (
         keys::RETRY,
         "annotation on ClaimRollouts",
         "`claim-rollout retry`",
@@ -95,7 +102,7 @@ const OF_PROGRAMS: [(&str, &str, &str, &str); 12] = [
         keys::REVISION,
         "label on PVCs",
         "controller, policy",
-        "the revision that was applied to the PVC",
+        "`REVISION.STAGING`: what was applied to the PVC",
     ),
     (
         keys::MODIFIED,
@@ -108,7 +115,7 @@ const OF_PROGRAMS: [(&str, &str, &str, &str); 12] = [
         keys::RECREATED_FOR,
         "annotation on PVCs",
         "controller",
-        "the revision for which the controller deletes the PVC, so that it is [created anew](recreate.md)",
+        "the revision and the staging for which the controller deletes the PVC, so that it is [created anew](recreate.md)",
     ),
     (
         keys::SNAPSHOT_SET,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::replacement::{self, ReplacementView};
-use crate::templates::Quantity;
+use crate::templates::{Quantity, RevisionLabel};
 
 /// A ClaimRollout. All fields are optional: an older or newer controller may have written it.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +25,7 @@ pub(crate) struct Rollout {
 pub(crate) struct RolloutSpec {
     pub(crate) set_ref: RolloutSetRef,
     pub(super) revision: String,
+    pub(super) staging: Option<String>,
     pub(super) templates: Vec<Value>,
     pub(super) update_policy: String,
     pub(super) sync: String,
@@ -110,6 +111,17 @@ impl Rollout {
                 && replacement::is_marked(set)
                 && self.metadata.namespace == set.metadata.namespace
                 && set.metadata.name.as_ref() == Some(&self.spec.set_ref.name)
+    }
+
+    /// True iff this is the rollout of what is staged.
+    pub(super) fn is_of_staged(&self, staged: &RevisionLabel) -> bool {
+        self.spec.revision == staged.revision.as_str() && self.spec.staging.as_deref() == Some(staged.staging.as_str())
+    }
+
+    /// True iff this label is that of updated PVCs. When what was staged is live, nothing is staged any more.
+    pub(super) fn is_at(&self, label: &RevisionLabel) -> bool {
+        let staging = self.spec.staging.as_deref();
+        self.spec.revision == label.revision.as_str() && staging.is_none_or(|staging| staging == label.staging.as_str())
     }
 
     /// The condition of this type, if it is true.

@@ -11,7 +11,7 @@ use super::pods::{self, PodStatusView};
 use super::replacement::{self, ReplacementView};
 use super::rollout::{ReportedClaim, Rollout, RolloutPhase};
 use crate::templates::names::ordinal_of;
-use crate::templates::{Quantity, StagedChange, keys};
+use crate::templates::{Quantity, RevisionLabel, StagedChange, keys};
 
 /// A set and its claims.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -107,22 +107,22 @@ pub(crate) fn view(
     let missing: Vec<ClaimView> = listed.iter().filter(absent).map(missing_claim).collect();
     rows.extend(missing);
     rows.sort_by(|a, b| b.ordinal.cmp(&a.ordinal).then_with(|| a.name.cmp(&b.name)));
-    let staged = set.and_then(staged_revision);
-    let current = rollout.is_some_and(|rollout| staged.as_ref().is_none_or(|staged| *staged == rollout.spec.revision));
+    let staged = set.and_then(staged_label);
+    let current = rollout.is_some_and(|rollout| staged.as_ref().is_none_or(|staged| rollout.is_of_staged(staged)));
     let state = rollout.filter(|_| current).map(Rollout::state);
     let replacement = replacement::shown(rollout.and_then(|rollout| rollout.status.replacement.as_ref()), set);
     StatusView {
         namespace: namespace.to_owned(),
         name: name.to_owned(),
         target: rollout.map(|rollout| target(rollout, set)),
-        note: note(name, set, rollout, staged.as_deref()),
+        note: note(name, set, rollout, staged.as_ref()),
         claims: rows,
         pods: set.map_or_else(Vec::new, |set| pods::pods(set, all_pods)),
         awaits_replacement: replacement::is_awaited(replacement.as_ref(), set),
         replacement,
         complete: state == Some(RolloutPhase::Complete),
         stalled: state == Some(RolloutPhase::Stalled) && rollout.is_some_and(Rollout::is_seen),
-        staged,
+        staged: staged.map(|staged| staged.revision.to_string()),
     }
 }
 
@@ -172,12 +172,8 @@ fn claim_view(claim: &PersistentVolumeClaim, template: &str, ordinal: u32, rollo
     let requests = spec.and_then(|spec| spec.resources.as_ref()?.requests.as_ref());
     let request = storage(requests);
     let capacity = storage(claim.status.as_ref().and_then(|status| status.capacity.as_ref()));
-    let revision = claim
-        .metadata
-        .labels
-        .as_ref()
-        .and_then(|labels| labels.get(keys::REVISION))
-        .cloned();
+    let labels = claim.metadata.labels.as_ref();
+    let label = labels.and_then(|labels| RevisionLabel::read(labels.get(keys::REVISION)?));
     let target = rollout.and_then(|rollout| rollout.sizes().remove(template));
     let own: Option<Quantity> = request.parse().ok();
     // A PVC never gets smaller.
@@ -187,7 +183,7 @@ fn claim_view(claim: &PersistentVolumeClaim, template: &str, ordinal: u32, rollo
     let follows = rollout.is_some_and(|rollout| rollout.spec.update_policy != "OnClaimDelete");
     let size = desired.filter(|_| leads && follows).map(|size| size.to_string());
     let (state, reason) = rollout.map_or((String::new(), String::new()), |rollout| {
-        match state(claim, &name, revision.as_deref(), rollout) {
+        match state(claim, &name, label.as_ref(), rollout) {
             // The label states what was written, not what the driver has done.
             (state, _) if state == "Done" && percent < 100 => {
                 ("Applied".to_owned(), format!("capacity {capacity} of {request}"))
@@ -205,18 +201,23 @@ fn claim_view(claim: &PersistentVolumeClaim, template: &str, ordinal: u32, rollo
         capacity,
         state,
         reason,
-        revision,
+        revision: label.map(|label| label.revision.to_string()),
     }
 }
 
 /// The state of a claim as the controller reports it, or else as the claim itself shows it.
-fn state(claim: &PersistentVolumeClaim, name: &str, revision: Option<&str>, rollout: &Rollout) -> (String, String) {
+fn state(
+    claim: &PersistentVolumeClaim,
+    name: &str,
+    label: Option<&RevisionLabel>,
+    rollout: &Rollout,
+) -> (String, String) {
     if let Some(status) = rollout.status.claims.iter().find(|status| status.name == name) {
         return (status.state.clone(), reason(status));
     }
     let state = if claim.metadata.deletion_timestamp.is_some() {
         "Terminating"
-    } else if revision == Some(&rollout.spec.revision) {
+    } else if label.is_some_and(|label| rollout.is_at(label)) {
         "Done"
     } else if rollout.spec.update_policy == "OnClaimDelete" {
         ""
@@ -272,17 +273,22 @@ fn annotation<'a>(set: &'a StatefulSet, key: &str) -> Option<&'a str> {
     set.metadata.annotations.as_ref()?.get(key).map(String::as_str)
 }
 
-fn staged_revision(set: &StatefulSet) -> Option<String> {
+fn staged_label(set: &StatefulSet) -> Option<RevisionLabel> {
     let change = StagedChange::read(annotation(set, keys::STAGED)?, set.metadata.uid.as_deref()?).ok()?;
-    Some(change.revision().to_string())
+    Some(change.label())
 }
 
 /// The note for the user.
-fn note(name: &str, set: Option<&StatefulSet>, rollout: Option<&Rollout>, staged: Option<&str>) -> Option<String> {
+fn note(
+    name: &str,
+    set: Option<&StatefulSet>,
+    rollout: Option<&Rollout>,
+    staged: Option<&RevisionLabel>,
+) -> Option<String> {
     let Some(rollout) = rollout else {
         return Some(staged.map_or_else(
             || "nothing staged: change spec.volumeClaimTemplates and apply it as usual".to_owned(),
-            |revision| format!("{revision} is staged; the controller has not started"),
+            |staged| format!("{} is staged; the controller has not started", staged.revision),
         ));
     };
     let Some(set) = set else {
@@ -292,8 +298,8 @@ fn note(name: &str, set: Option<&StatefulSet>, rollout: Option<&Rollout>, staged
         }
         return Some("the StatefulSet was deleted".to_owned());
     };
-    if let Some(newer) = staged.filter(|staged| *staged != rollout.spec.revision) {
-        return Some(format!("{newer} is staged and will be next"));
+    if let Some(newer) = staged.filter(|staged| !rollout.is_of_staged(staged)) {
+        return Some(format!("{} is staged and will be next", newer.revision));
     }
     if annotation(set, keys::PAUSED) == Some("true") {
         return Some("paused: nothing new is started".to_owned());

@@ -41,7 +41,7 @@ fn rollout(policy: &str, status: &Value) -> Rollout {
         "metadata": {"name": "web", "namespace": "shop", "generation": 2},
         "spec": {
             "setRef": {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web", "uid": "u-1"},
-            "revision": "r2", "updatePolicy": policy, "sync": "LockStep",
+            "revision": "r2", "staging": "xz245", "updatePolicy": policy, "sync": "LockStep",
             "templates": [{"metadata": {"name": "data"}, "spec": {"resources": {"requests": {"storage": "20Gi"}}}}],
         },
         "status": status,
@@ -62,8 +62,8 @@ fn view(
 fn claims() -> Vec<PersistentVolumeClaim> {
     vec![
         claim("data-web-0", None, "10Gi", "10Gi"),
-        claim("data-web-2", Some("r2"), "20Gi", "20Gi"),
-        claim("data-web-1", Some("r2"), "20Gi", "10Gi"),
+        claim("data-web-2", Some("r2.xz245"), "20Gi", "20Gi"),
+        claim("data-web-1", Some("r2.xz245"), "20Gi", "10Gi"),
         claim("data-other-0", None, "1Gi", "1Gi"),
     ]
 }
@@ -140,6 +140,7 @@ fn view_without_rollout_notes_what_to_do() {
         by: "alice".to_owned(),
         manager: String::new(),
         phase: crate::templates::Phase::RollingOut,
+        staging: crate::templates::Staging::read("xz245").expect("a staging"),
         templates,
         uid: "u-1".to_owned(),
         update_policy: crate::templates::UpdatePolicy::InPlace,

@@ -112,7 +112,7 @@ const ROWS: &[Row] = &[
     (
         |cluster| _ = cluster.change(|object| object["metadata"]["annotations"]["big"] = "x".repeat(900 * 1024).into()),
         NONE,
-        "TooLarge: the StatefulSet takes 923432 bytes, but the journal holds 921600",
+        "TooLarge: the StatefulSet takes 923454 bytes, but the journal holds 921600",
     ),
     (
         |cluster| _ = cluster.change(|object| object["spec"]["minReadySeconds"] = 1.into()),

@@ -83,9 +83,7 @@ impl SmallCluster {
                         applied = true;
                         let claim = self.web.claims.get_mut(apply.name.as_str()).unwrap();
                         claim.request = apply.storage;
-                        claim
-                            .labels
-                            .insert(keys::REVISION.to_owned(), apply.revision.to_string());
+                        claim.labels.insert(keys::REVISION.to_owned(), apply.label.to_string());
                     }
                     Action::SetReady(ready) => {
                         self.writes.nudges += 1;
@@ -123,6 +121,7 @@ impl SmallCluster {
         });
         self.web.previous = Some(Previous {
             revision: progress.update_revision.clone(),
+            staging: progress.staging.clone(),
             started: Some(progress.started),
             claims: claims.collect(),
             moved: self.web.now,

@@ -183,9 +183,9 @@ fn withdrawn_growth_is_taken_back_claim_by_claim() {
         };
         let found = (apply.name.as_str(), apply.storage, apply.taken_back);
         assert_eq!(found, (name, storage, taken_back));
-        let revision = web.target();
+        let label = web.label();
         let claim = web.claim(name);
-        claim.labels.insert(keys::REVISION.to_owned(), revision.to_string());
+        claim.labels.insert(keys::REVISION.to_owned(), label.to_string());
         claim.request = storage;
     }
     let change = web.set.staged.clone().unwrap();

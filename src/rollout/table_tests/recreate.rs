@@ -53,7 +53,7 @@ pub(super) fn adds_logs(web: &mut Snapshot) {
 /// The PVC was created from the desired template, after its Pod of before was evicted.
 pub(super) fn created_anew(web: &mut Snapshot, ordinal: u32) {
     let spec = Arc::new(web.set.wanted()[0].spec.clone());
-    let revision = web.target().to_string();
+    let revision = web.label().to_string();
     let storage = web.set.wanted()[0].storage.expect("a size");
     let claim = web.claim(&format!("data-web-{ordinal}"));
     claim.uid = format!("data-web-{ordinal}-new");

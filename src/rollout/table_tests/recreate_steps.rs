@@ -9,7 +9,7 @@ use crate::rollout::{Action, EvictReason, plan};
 use crate::templates::{Phase, UpdatePolicy, keys};
 
 fn marked(web: &mut Snapshot, name: &str) {
-    let revision = web.target().to_string();
+    let revision = web.label().to_string();
     web.claim(name).recreated_for = Some(revision);
 }
 
@@ -376,14 +376,14 @@ fn recreate_after_a_crash_takes_the_next_step() {
 }
 
 #[test]
-fn steps_name_uid_version_and_revision() {
+fn steps_name_uid_version_and_label() {
     let mut web = reclassed();
-    let revision = web.target();
+    let label = web.label().to_string();
     let [Action::MarkClaim(mark)] = &plan(&web).actions[..] else {
         panic!("expected a mark");
     };
-    let named = [&*mark.name, &mark.uid, &mark.resource_version, mark.revision.as_str()];
-    assert_eq!(named, ["data-web-2", "data-web-2-uid", "7", revision.as_str()]);
+    let named = [&*mark.name, &mark.uid, &mark.resource_version, &mark.label.to_string()];
+    assert_eq!(named, ["data-web-2", "data-web-2-uid", "7", &label]);
     marked(&mut web, "data-web-2");
     web.claim("data-web-2").resource_version = "8".to_owned();
     let [Action::DeleteClaim(delete)] = &plan(&web).actions[..] else {
@@ -393,9 +393,9 @@ fn steps_name_uid_version_and_revision() {
         &*delete.name,
         &delete.uid,
         &delete.resource_version,
-        delete.revision.as_str(),
+        &delete.label.to_string(),
     ];
-    assert_eq!(named, ["data-web-2", "data-web-2-uid", "8", revision.as_str()]);
+    assert_eq!(named, ["data-web-2", "data-web-2-uid", "8", &label]);
     deleted(&mut web, "data-web-2");
     let [Action::Evict(evict)] = &plan(&web).actions[..] else {
         panic!("expected an eviction");

@@ -209,7 +209,7 @@ fn apply_changed_by_others_backs_off() {
     for (row, last, attempts, change, expected, requeue) in SEEN {
         let mut web = web();
         let failed = Refusal {
-            revision: web.target(),
+            label: web.label(),
             resource_version: "7".to_owned(),
             cause: Refusal::CHANGED_BY_OTHERS.to_owned(),
             message: "label claim-rollout.io/revision b came back empty".to_owned(),

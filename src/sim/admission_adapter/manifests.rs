@@ -28,7 +28,7 @@ pub(super) fn claim_text(names: &mut Names, name: &str, claim: &ClaimObject) -> 
         object["spec"]["storageClassName"] = class.into();
     }
     if let Some(target) = &claim.revision {
-        object["metadata"]["labels"][keys::REVISION] = names.revision(target).as_str().into();
+        object["metadata"]["labels"][keys::REVISION] = names.label(target).to_string().into();
     }
     let mut ours = json!({});
     if claim.our_size {
@@ -125,6 +125,7 @@ fn staged_text(names: &mut Names, change: &StagedAnnotation) -> String {
         by: "alice".to_owned(),
         manager: "kubectl".to_owned(),
         phase: change.phase(),
+        staging: names.label(&change.target).staging,
         templates: names.templates(&change.target),
         uid: format!("u{}", change.uid),
         update_policy: change.policy,

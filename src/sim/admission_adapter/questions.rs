@@ -8,7 +8,7 @@ use crate::sim::names::{self, Names, SET, STORAGE_CLASS, TEMPLATE, TIER, claim_n
 use crate::sim::objects::{ClaimObject, ModelTarget, PodHealth, SLOTS, SetObjectSpec, TEMPLATES, Want, slot};
 use crate::sim::settings::ModelSettings;
 use crate::sim::write::DenialCause;
-use crate::templates::{Quantity, keys};
+use crate::templates::{Quantity, RevisionLabel, keys};
 use crate::wire;
 
 /// A Pod to delete: the set, whether another controller owns the set, the settings, ordinal and health of the Pod, and
@@ -180,7 +180,8 @@ pub(super) fn ask_new_claim(
         tier: number(labels[TIER].as_str(), "t"),
         revision: labels[keys::REVISION]
             .as_str()
-            .and_then(|revision| names.target(revision)),
+            .and_then(RevisionLabel::read)
+            .and_then(|label| names.target(label.revision.as_str())),
         ..asked
     }
 }

@@ -20,7 +20,7 @@ use crate::rollout::volume_snapshot::{
     EvictionAnswer, ReCreateAnswers, ReCreateQuestion, VolumeSnapshot, VolumeSnapshotAnswer,
 };
 use crate::rollout::{Action, Budgets, ClaimOf, PodView, Previous, Quotas, SetView, Snapshot, plan};
-use crate::templates::{ClaimTemplate, Phase, Quantity, Revision, StagedChange, UpdatePolicy, keys};
+use crate::templates::{ClaimTemplate, Phase, Quantity, Revision, StagedChange, Staging, UpdatePolicy, keys};
 
 /// When the change was staged; every later PVC is newer.
 const STAGED: u64 = 5;
@@ -122,16 +122,18 @@ impl AnewDecisions {
 
     fn snapshot(&self, world: &AnewWorld, seen: &AnewObjects) -> Snapshot {
         let set = self.set(world);
-        let revision = Revision::of(set.wanted());
+        let label = set.staged.as_ref().map(StagedChange::label);
+        let text = label.as_ref().map(ToString::to_string).unwrap_or_default();
         let previous = Previous {
-            revision: revision.clone(),
+            revision: Revision::of(set.wanted()),
+            staging: label.map(|label| label.staging),
             started: Some(STAGED),
             claims: BTreeMap::new(),
             moved: NOW,
             ready: "RollingOut".to_owned(),
         };
         let claims = each(&seen.claims).map(|(index, claim)| {
-            let claim = self.claim(index, claim, &set, revision.as_str());
+            let claim = self.claim(index, claim, &set, &text);
             (claim.name.clone(), claim)
         });
         let pods = each(&seen.pods).map(|(index, pod)| (format!("web-{index}"), pod_view(index, pod)));
@@ -163,6 +165,7 @@ impl AnewDecisions {
             } else {
                 Phase::RollingOut
             },
+            staging: Staging::of("set", "1", &Revision::of(std::slice::from_ref(&self.desired))),
             templates: vec![self.desired.clone()],
             uid: "set".to_owned(),
             update_policy: UpdatePolicy::ReCreate,
@@ -193,7 +196,7 @@ impl AnewDecisions {
         }
     }
 
-    fn claim(&self, index: usize, claim: &AnewClaim, set: &SetView, revision: &str) -> Claim {
+    fn claim(&self, index: usize, claim: &AnewClaim, set: &SetView, label: &str) -> Claim {
         let template = if claim.from == MadeFrom::Old {
             &self.old
         } else {
@@ -205,7 +208,7 @@ impl AnewDecisions {
             set.match_labels.clone()
         };
         if claim.from == MadeFrom::Desired {
-            labels.insert(keys::REVISION.to_owned(), revision.to_owned());
+            labels.insert(keys::REVISION.to_owned(), label.to_owned());
         }
         let size = template.storage.unwrap_or_default();
         Claim {
@@ -216,7 +219,7 @@ impl AnewDecisions {
             terminating: claim.is_terminating,
             created: u64::from(claim.number) * AGE,
             deleted: claim.is_terminating.then(|| u64::from(claim.number) * AGE + STAGED),
-            recreated_for: claim.is_marked.then(|| revision.to_owned()),
+            recreated_for: claim.is_marked.then(|| label.to_owned()),
             spec: Arc::new(template.spec.clone()),
             request: size,
             bound: claim.is_bound,

@@ -9,7 +9,7 @@ use crate::claims::Owner;
 use crate::replace::journal::JournaledPod;
 use crate::replace::world::{DependentPod, DependentRevision, Dependents};
 use crate::replace::{FINALIZER, HOLD, Journal, LiveSet, Stage};
-use crate::templates::{ClaimTemplate, Phase, StagedChange, UpdatePolicy, keys};
+use crate::templates::{ClaimTemplate, Phase, Revision, StagedChange, Staging, UpdatePolicy, keys};
 
 fn template(grown: bool) -> Value {
     json!({"metadata": {"name": "data"}, "spec": {
@@ -18,11 +18,13 @@ fn template(grown: bool) -> Value {
 }
 
 fn staged(uid: &str) -> String {
+    let templates = ClaimTemplate::read_list(&json!([template(true)]).to_string()).unwrap_or_default();
     let change = StagedChange {
         by: "alice".to_owned(),
         manager: "kubectl".to_owned(),
         phase: Phase::Complete,
-        templates: ClaimTemplate::read_list(&json!([template(true)]).to_string()).unwrap_or_default(),
+        staging: Staging::of(uid, "1", &Revision::of(&templates)),
+        templates,
         uid: uid.to_owned(),
         update_policy: UpdatePolicy::InPlace,
     };

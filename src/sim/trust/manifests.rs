@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::templates::{ClaimTemplate, Phase, StagedChange, UpdatePolicy};
+use crate::templates::{ClaimTemplate, Phase, Revision, StagedChange, Staging, UpdatePolicy};
 
 /// The revision of what alice staged.
 pub(super) const REVISED: &str = "m6mrc6cwlq";
@@ -16,10 +16,12 @@ pub(super) fn template(size: &str) -> Value {
 pub(super) fn staged_change(size: &str, uid: &str, update_policy: UpdatePolicy, phase: Phase) -> String {
     let templates = ClaimTemplate::list_from_value(json!([template(size)])).unwrap_or_default();
     let (by, manager, uid) = ("alice".to_owned(), "helm".to_owned(), uid.to_owned());
+    let staging = Staging::of(&uid, "1", &Revision::of(&templates));
     let change = StagedChange {
         by,
         manager,
         phase,
+        staging,
         templates,
         uid,
         update_policy,

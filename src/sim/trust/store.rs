@@ -202,7 +202,9 @@ impl Store {
     /// The revision that is rolled out to existing PVCs.
     fn desired(&self) -> Option<Revision> {
         let view = view(self.set.as_ref()?)?;
-        Target::of(&view, &self.settings).ok().map(|target| target.revision)
+        Target::of(&view, &self.settings)
+            .ok()
+            .map(|target| target.label.revision)
     }
 
     /// A change of PVCs that alice did not ask for, if there is one.

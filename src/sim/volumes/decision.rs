@@ -9,7 +9,7 @@ use crate::claims::Owner;
 use crate::gate;
 use crate::rollout::volume_snapshot::ReCreateAnswers;
 use crate::rollout::{Budgets, PodView, Quotas, SetView, Snapshot, lacking};
-use crate::templates::{ClaimTemplate, Phase, ReplaceSet, StagedChange, UpdatePolicy};
+use crate::templates::{ClaimTemplate, Phase, ReplaceSet, Revision, StagedChange, Staging, UpdatePolicy};
 
 const NOW: u64 = 1_000;
 
@@ -162,6 +162,7 @@ fn snapshot(pods: &[SmallPod; PODS], live: bool, paused: bool) -> Snapshot {
         by: "alice".to_owned(),
         manager: "kubectl".to_owned(),
         phase: Phase::Complete,
+        staging: Staging::of("set", "1", &Revision::of(&both)),
         templates: both.clone(),
         uid: "set".to_owned(),
         update_policy: UpdatePolicy::InPlace,

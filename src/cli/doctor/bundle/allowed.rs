@@ -123,7 +123,9 @@ fn shown(key: &str, value: &str) -> Value {
     let user_key = USER_KEYS.iter().find(|known| known.key == key);
     let is_shown = match key {
         keys::STAGED => return staged(value),
-        keys::PHASE | keys::READY | keys::WITHDRAW | keys::MODIFIED | keys::RETRY => value.len() <= 256,
+        keys::PHASE | keys::READY | keys::STAGED_AT | keys::WITHDRAW | keys::MODIFIED | keys::RETRY => {
+            value.len() <= 256
+        }
         _ => SHOWN.contains(&key) || user_key.is_some_and(|known| known.values.allow(value)),
     };
     Value::from(if is_shown { value } else { LEFT_OUT })

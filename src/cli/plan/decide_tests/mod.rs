@@ -184,7 +184,7 @@ fn plan_without_manifest_continues_the_staged_change() {
     world.stage("2Gi");
     let revision = world.plan(None).expect("a plan").target.expect("a target").revision;
     let claim = world.object("PersistentVolumeClaim", "data-web-2");
-    claim["metadata"]["labels"]["claim-rollout.io/revision"] = json!(revision);
+    claim["metadata"]["labels"]["claim-rollout.io/revision"] = json!(format!("{revision}.xz245"));
     claim["spec"]["resources"]["requests"]["storage"] = json!("2Gi");
     assert_eq!(
         lines(&world.plan(None).expect("a plan")),

@@ -35,9 +35,10 @@ fn plan_small_quota_blocks_all_claims() {
 fn plan_quota_used_up_midway_blocks_the_rest() {
     let mut world = PlanWorld::new();
     world.objects.push(quota("4Gi", "4Gi"));
+    world.stage("2Gi");
     let revision = world.apply("2Gi", "m:1").target.expect("a target").revision;
     let first = world.object("PersistentVolumeClaim", "data-web-2");
-    first["metadata"]["labels"]["claim-rollout.io/revision"] = json!(revision);
+    first["metadata"]["labels"]["claim-rollout.io/revision"] = json!(format!("{revision}.xz245"));
     first["spec"]["resources"]["requests"]["storage"] = json!("2Gi");
     first["status"]["capacity"]["storage"] = json!("2Gi");
     let blocked = "- data-web-1 1Gi>2Gi Blocked !exceeded quota: storage, requested: requests.storage=1Gi, used: \

@@ -12,7 +12,7 @@ use crate::cli::plan::request::{KUBECTL, Requester};
 use crate::cli::recorded::Recorded;
 use crate::controller::ClassLimits;
 use crate::rollout::Seconds;
-use crate::templates::{ClaimTemplate, Phase, StagedChange, UpdatePolicy};
+use crate::templates::{ClaimTemplate, Phase, StagedChange, Staging, UpdatePolicy};
 
 /// A set `web` of three replicas of 1Gi in a class that expands, and everything around it.
 pub(super) struct PlanWorld {
@@ -144,6 +144,7 @@ impl PlanWorld {
             by: "alice".to_owned(),
             manager: KUBECTL.to_owned(),
             phase: Phase::RollingOut,
+            staging: Staging::read("xz245").expect("a staging"),
             templates,
             uid: "set-uid".to_owned(),
             update_policy: UpdatePolicy::InPlace,
