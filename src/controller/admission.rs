@@ -113,9 +113,7 @@ impl Admission {
         if self.without == WithoutPolicy::RollOut {
             return Ok(true);
         }
-        let known = self.known(namespace).await?;
-        let labels = known.labels.get(namespace).and_then(|labels| labels.as_ref().ok());
-        Ok(labels.is_some_and(|labels| known.registered.keeps_replaced(labels)))
+        Ok(self.known(namespace).await?.guards_replacing(namespace))
     }
 
     /// What is registered, and the labels of the namespace.
@@ -214,6 +212,12 @@ impl KnownAdmission {
         Some(Idle::PolicyMissing { unread })
     }
 
+    /// True iff the guard is bound for a namespace whose labels are known.
+    fn guards_replacing(&self, namespace: &str) -> bool {
+        let labels = self.labels.get(namespace).and_then(|labels| labels.as_ref().ok());
+        labels.is_some_and(|labels| self.registered.keeps_replaced(labels))
+    }
+
     /// Returns the objects. If they cannot be read, keeps the reason.
     fn keep<T>(&mut self, read: Readable<Vec<T>>) -> Vec<T> {
         match read {
@@ -254,7 +258,73 @@ fn read<T>(answer: kube::Result<T>) -> Result<Readable<T>, ReconcileError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Idle, KnownAdmission, Labels, SetKind};
+    use std::sync::Arc;
+
+    use kube::Client;
+    use kube::client::Body;
+    use serde_json::json;
+    use tokio::time::Instant;
+
+    use super::{Admission, Idle, KnownAdmission, Labels, Registered, SetKind, WithoutPolicy};
+
+    fn replacing_guard() -> Registered {
+        let rule = json!({
+            "apiGroups": ["apps"], "apiVersions": ["v1"], "resources": ["statefulsets"],
+            "operations": ["UPDATE", "DELETE"],
+        });
+        let guard = json!({
+            "metadata": {"name": "claim-rollout-replacing"},
+            "spec": {"matchConstraints": {"resourceRules": [rule]}},
+        });
+        let spec = json!({"policyName": "claim-rollout-replacing", "validationActions": ["Deny"]});
+        Registered {
+            guards: vec![serde_json::from_value(guard).unwrap()],
+            bindings: vec![serde_json::from_value(json!({"metadata": {}, "spec": spec})).unwrap()],
+            ..Registered::default()
+        }
+    }
+
+    #[tokio::test]
+    async fn replaced_set_is_guarded_iff_the_guard_is_known() {
+        let forbidden = || Err("get is forbidden".to_owned());
+        for (what, registered, labels, without, expected) in [
+            (
+                "the guard",
+                replacing_guard(),
+                Ok(Labels::new()),
+                WithoutPolicy::Stall,
+                true,
+            ),
+            (
+                "none",
+                Registered::default(),
+                Ok(Labels::new()),
+                WithoutPolicy::Stall,
+                false,
+            ),
+            ("no right", replacing_guard(), forbidden(), WithoutPolicy::Stall, false),
+            (
+                "not asked",
+                Registered::default(),
+                forbidden(),
+                WithoutPolicy::RollOut,
+                true,
+            ),
+        ] {
+            let never = |_: axum::http::Request<Body>| {
+                std::future::pending::<Result<axum::http::Response<Body>, kube::Error>>()
+            };
+            let client = Client::new(tower::service_fn(never), "default");
+            let admission = Admission::new(client, Arc::default(), None, without, Arc::default());
+            *admission.known.lock().await = KnownAdmission {
+                read: Some(Instant::now()),
+                registered,
+                labels: [("a".to_owned(), labels)].into(),
+                ..KnownAdmission::default()
+            };
+            assert_eq!(admission.guards_replacing("a").await.unwrap(), expected, "{what}");
+        }
+    }
 
     #[test]
     fn missing_right_is_the_reported_reason() {

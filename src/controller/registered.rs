@@ -66,7 +66,9 @@ struct AdmissionRule {
     api_groups: Vec<String>,
     api_versions: Vec<String>,
     resources: Vec<String>,
+    resource_names: Vec<String>,
     operations: Vec<String>,
+    scope: String,
 }
 
 /// A ValidatingAdmissionPolicy.
@@ -81,6 +83,7 @@ pub(super) struct RegisteredGuardPolicy {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct GuardSpec {
+    failure_policy: String,
     match_constraints: MatchScope,
 }
 
@@ -145,14 +148,15 @@ impl Registered {
             || self
                 .guards
                 .iter()
-                .any(|guard| self.guards(guard, (part, kind), namespace))
+                .any(|guard| self.guards(guard, (part, kind, &["UPDATE"]), namespace))
     }
 
-    /// True iff the guard keeps a StatefulSet that is being replaced.
+    /// True iff the guard keeps a StatefulSet that is being replaced, and its finalizer.
     #[must_use]
     pub(super) fn keeps_replaced(&self, namespace: &Labels) -> bool {
         let mut guards = self.guards.iter();
-        guards.any(|guard| self.guards(guard, (REPLACING, SetKind::Apps), namespace))
+        let denied = ["UPDATE", "DELETE"];
+        guards.any(|guard| self.guards(guard, (REPLACING, SetKind::Apps, &denied), namespace))
     }
 
     fn is_ours(&self, webhook: &MutatingWebhook) -> bool {
@@ -165,13 +169,26 @@ impl Registered {
         first.contains(OURS) || by_kubewarden()
     }
 
-    fn guards(&self, guard: &RegisteredGuardPolicy, (part, kind): (&str, SetKind), namespace: &Labels) -> bool {
+    /// True iff the policy is this part of the guard, and judges these operations on every StatefulSet of the kind.
+    fn guards(
+        &self,
+        guard: &RegisteredGuardPolicy,
+        (part, kind, operations): (&str, SetKind, &[&str]),
+        namespace: &Labels,
+    ) -> bool {
         let name = guard.metadata.name.as_deref().unwrap_or_default();
         let labelled = guard.metadata.labels.as_ref().and_then(|labels| labels.get(PART));
         let is_part = labelled.is_some_and(|label| label == part) || name.starts_with(&format!("{OURS}-{part}"));
         let constraints = &guard.spec.match_constraints;
+        let has_rule = |operation: &&str| {
+            constraints
+                .resource_rules
+                .iter()
+                .any(|rule| rule.is_of(kind, operation))
+        };
         let is_whole = is_part
-            && constraints.resource_rules.iter().any(|rule| rule.is_update_of(kind))
+            && guard.spec.failure_policy != "Ignore"
+            && operations.iter().all(has_rule)
             && constraints.exclude_resource_rules.is_empty()
             && constraints.reaches(namespace);
         let binds = |binding: &Binding| {
@@ -210,7 +227,7 @@ impl Registered {
 impl MutatingWebhook {
     /// A webhook with an object selector does not count: whoever edits the labels of a StatefulSet could avoid it.
     fn judges(&self, kind: SetKind, namespace: &Labels) -> bool {
-        self.rules.iter().any(|rule| rule.is_update_of(kind))
+        self.rules.iter().any(|rule| rule.is_of(kind, "UPDATE"))
             && is_empty(&self.object_selector)
             && selects(&self.namespace_selector, namespace)
     }
@@ -223,13 +240,16 @@ impl MatchScope {
 }
 
 impl AdmissionRule {
-    fn is_update_of(&self, kind: SetKind) -> bool {
+    /// True iff it contains this operation on every StatefulSet of the kind.
+    fn is_of(&self, kind: SetKind, operation: &str) -> bool {
         let has = |list: &[String], word: &str| list.iter().any(|item| item == word || item == "*");
         let (group, version) = kind.api_version().split_once('/').unwrap_or_default();
         has(&self.api_groups, group)
             && has(&self.api_versions, version)
             && (has(&self.resources, "statefulsets") || has(&self.resources, "*/*"))
-            && has(&self.operations, "UPDATE")
+            && has(&self.operations, operation)
+            && self.resource_names.is_empty()
+            && self.scope != "Cluster"
     }
 }
 
@@ -239,7 +259,7 @@ impl KubewardenPolicy {
         let name = self.metadata.name.as_deref().unwrap_or_default();
         (self.spec.module.contains(OURS) || name.contains(OURS))
             && self.spec.mutating
-            && self.spec.rules.iter().any(|rule| rule.is_update_of(SetKind::Apps))
+            && self.spec.rules.iter().any(|rule| rule.is_of(SetKind::Apps, "UPDATE"))
     }
 
     fn reaches(&self, namespace: &Labels) -> bool {

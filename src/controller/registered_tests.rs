@@ -34,6 +34,10 @@ fn webhook(change: fn(&mut Value)) -> Registered {
 
 /// The guard and its binding, with a change.
 fn guard(change: fn(&mut Value, &mut Value)) -> Registered {
+    guard_with(change)
+}
+
+fn guard_with(change: impl Fn(&mut Value, &mut Value)) -> Registered {
     let mut policy = json!({
         "metadata": {"name": "claim-rollout-staged"},
         "spec": {"matchConstraints": {"resourceRules": [rule()], "namespaceSelector": {}, "objectSelector": {}}},
@@ -70,7 +74,7 @@ type GuardRow = (&'static str, fn(&mut Value, &mut Value), bool);
 
 /// A change of the webhook, and whether it then judges the namespace `a`.
 #[rustfmt::skip]
-const WEBHOOKS: [WebhookRow; 13] = [
+const WEBHOOKS: [WebhookRow; 14] = [
     ("of Kubewarden", |_| {}, true),
     ("built in", |it| it["name"] = json!("claim-rollout.claim-rollout.io"), true),
     ("namespaced", |it| it["name"] = json!("namespaced-a-claim-rollout.kubewarden.admission"), true),
@@ -84,11 +88,12 @@ const WEBHOOKS: [WebhookRow; 13] = [
     ("for others", |it| it["namespaceSelector"] = json!({"matchExpressions": [{"key": "tenant", "operator": "NotIn", "values": ["yes"]}]}), false),
     ("for a selector of tomorrow", |it| it["namespaceSelector"] = json!({"matchExpressions": [{"key": "tenant", "operator": "Like", "values": ["y"]}]}), false),
     ("for some objects", |it| it["objectSelector"] = json!({"matchLabels": {"judge": "me"}}), false),
+    ("for objects of the cluster", |it| it["rules"][0]["scope"] = json!("Cluster"), false),
 ];
 
 /// A change of the guard and its binding, and whether they then judge the namespace `a`.
 #[rustfmt::skip]
-const GUARDS: [GuardRow; 14] = [
+const GUARDS: [GuardRow; 20] = [
     ("bound", |_, _| {}, true),
     ("of one installation", |guard, binding| (guard["metadata"]["name"], binding["spec"]["policyName"]) = (json!("claim-rollout-staged-a"), json!("claim-rollout-staged-a")), true),
     ("another policy", |guard, binding| (guard["metadata"]["name"], binding["spec"]["policyName"]) = (json!("claim-rollout-controller"), json!("claim-rollout-controller")), false),
@@ -102,7 +107,36 @@ const GUARDS: [GuardRow; 14] = [
     ("bound but for StatefulSets", |_, binding| binding["spec"]["matchResources"] = json!({"excludeResourceRules": [rule()]}), false),
     ("bound for some rules", |_, binding| binding["spec"]["matchResources"] = json!({"resourceRules": [rule()]}), false),
     ("for other kinds", |guard, _| guard["spec"]["matchConstraints"]["resourceRules"][0]["resources"] = json!(["deployments"]), false),
+    ("but for StatefulSets", |guard, _| guard["spec"]["matchConstraints"]["excludeResourceRules"] = json!([rule()]), false),
+    ("for StatefulSets of one name", |guard, _| guard["spec"]["matchConstraints"]["resourceRules"][0]["resourceNames"] = json!(["web"]), false),
+    ("for CREATE", |guard, _| guard["spec"]["matchConstraints"]["resourceRules"][0]["operations"] = json!(["CREATE"]), false),
+    ("for some objects", |guard, _| guard["spec"]["matchConstraints"]["objectSelector"] = json!({"matchLabels": {"judge": "me"}}), false),
+    ("that fails closed", |guard, _| guard["spec"]["failurePolicy"] = json!("Fail"), true),
+    ("that fails open", |guard, _| guard["spec"]["failurePolicy"] = json!("Ignore"), false),
     ("for other namespaces", |guard, _| guard["spec"]["matchConstraints"]["namespaceSelector"] = json!({"matchLabels": {"tenant": "no"}}), false),
+];
+
+/// The same for the part that keeps a StatefulSet that is being replaced, and whether it then does.
+#[rustfmt::skip]
+const REPLACING: [GuardRow; 18] = [
+    ("bound", |_, _| {}, true),
+    ("of another name", |guard, binding| (guard["metadata"], binding["spec"]["policyName"]) = (json!({"name": "volumes", "labels": {"claim-rollout.io/guard": "replacing"}}), json!("volumes")), true),
+    ("another part", |guard, binding| (guard["metadata"]["name"], binding["spec"]["policyName"]) = (json!("claim-rollout-staged"), json!("claim-rollout-staged")), false),
+    ("not bound", |_, binding| binding["spec"]["policyName"] = json!("other"), false),
+    ("bound to warn", |_, binding| binding["spec"]["validationActions"] = json!(["Warn", "Audit"]), false),
+    ("bound to deny and audit", |_, binding| binding["spec"]["validationActions"] = json!(["Audit", "Deny"]), true),
+    ("bound here", |_, binding| binding["spec"]["matchResources"] = json!({"namespaceSelector": {"matchLabels": {"tenant": "yes"}}}), true),
+    ("bound elsewhere", |_, binding| binding["spec"]["matchResources"] = json!({"namespaceSelector": {"matchLabels": {"tenant": "no"}}}), false),
+    ("bound for some objects", |_, binding| binding["spec"]["matchResources"] = json!({"objectSelector": {"matchLabels": {"judge": "me"}}}), false),
+    ("bound but for StatefulSets", |_, binding| binding["spec"]["matchResources"] = json!({"excludeResourceRules": [rule()]}), false),
+    ("for other kinds", |guard, _| guard["spec"]["matchConstraints"]["resourceRules"][0]["resources"] = json!(["deployments"]), false),
+    ("not for DELETE", |guard, _| guard["spec"]["matchConstraints"]["resourceRules"][0]["operations"] = json!(["CREATE", "UPDATE"]), false),
+    ("not for UPDATE", |guard, _| guard["spec"]["matchConstraints"]["resourceRules"][0]["operations"] = json!(["DELETE"]), false),
+    ("but for StatefulSets", |guard, _| guard["spec"]["matchConstraints"]["excludeResourceRules"] = json!([rule()]), false),
+    ("for StatefulSets of one name", |guard, _| guard["spec"]["matchConstraints"]["resourceRules"][0]["resourceNames"] = json!(["web"]), false),
+    ("for some objects", |guard, _| guard["spec"]["matchConstraints"]["objectSelector"] = json!({"matchLabels": {"judge": "me"}}), false),
+    ("for other namespaces", |guard, _| guard["spec"]["matchConstraints"]["namespaceSelector"] = json!({"matchLabels": {"tenant": "no"}}), false),
+    ("that fails open", |guard, _| guard["spec"]["failurePolicy"] = json!("Ignore"), false),
 ];
 
 #[test]
@@ -118,6 +152,28 @@ fn guard_judges_where_it_is_bound() {
     for (which, change, expected) in GUARDS {
         assert_eq!(guard(change).judges(SetKind::Apps, &labels("a")), expected, "{which}");
     }
+}
+
+#[test]
+fn replaced_set_is_kept_where_its_guard_is_bound() {
+    let keeps = |change: fn(&mut Value, &mut Value)| {
+        let replacing = |policy: &mut Value, binding: &mut Value| {
+            policy["metadata"]["name"] = json!("claim-rollout-replacing");
+            let operations = json!(["CREATE", "UPDATE", "DELETE"]);
+            policy["spec"]["matchConstraints"]["resourceRules"][0]["operations"] = operations;
+            binding["spec"]["policyName"] = json!("claim-rollout-replacing");
+        };
+        let registered = guard_with(|policy, binding| {
+            replacing(policy, binding);
+            change(policy, binding);
+        });
+        registered.keeps_replaced(&labels("a"))
+    };
+    for (which, change, expected) in REPLACING {
+        assert_eq!(keeps(change), expected, "{which}");
+    }
+    assert!(!Registered::default().keeps_replaced(&labels("a")), "none");
+    assert!(!webhook(|_| {}).keeps_replaced(&labels("a")), "the policy");
 }
 
 #[test]
