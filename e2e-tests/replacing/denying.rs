@@ -104,6 +104,24 @@ impl Denial {
         Self::begin(ns, ("UPDATE", "apps", "statefulsets"), &condition, (&probe, "")).await
     }
 
+    /// Denies that the controller removes the finalizer of a StatefulSet that is being deleted. No dry run shows that.
+    pub(super) async fn of_the_release(ns: &TestNamespace<'_>) -> anyhow::Result<Self> {
+        let condition = format!(
+            "request.userInfo.username == '{USER}' && (oldObject.metadata.?deletionTimestamp.hasValue() && \
+             !('claim-rollout.io/replacing' in object.metadata.?finalizers.orValue([])) || \
+             'claim-rollout.io/probe' in object.metadata.?annotations.orValue({{}}))"
+        );
+        let probe = [
+            "annotate",
+            "statefulset",
+            "web-0",
+            "claim-rollout.io/probe=",
+            "--as",
+            USER,
+        ];
+        Self::begin(ns, ("UPDATE", "apps", "statefulsets"), &condition, (&probe, "")).await
+    }
+
     /// The StatefulSet controller deletes no Pod: it is slower than everybody else.
     pub(super) async fn of_pod_deletes(ns: &TestNamespace<'_>) -> anyhow::Result<Self> {
         let condition = format!("request.userInfo.username == '{STATEFULSET_CONTROLLER}'");

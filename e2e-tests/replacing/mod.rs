@@ -2,6 +2,7 @@
 //! its own namespace; `SCENARIO=complete cargo test -p e2e-tests --test e2e replacing` runs those with `complete` in their names.
 
 mod complete;
+mod crowd;
 pub(crate) mod denying;
 mod foreign;
 mod intruder;
@@ -31,6 +32,7 @@ scenarios![Environment;
     refused::denied_mark_is_undone,
     refused::dependent_of_another_kind_prevents_a_replacement,
     refused::full_quota_prevents_a_replacement,
+    refused::guard_that_is_bound_elsewhere_prevents_a_replacement,
     refused::owner_finalizer_and_partition_prevent_a_replacement,
     refused::pod_with_another_label_prevents_a_replacement,
     refused::webhook_that_changes_new_sets_prevents_a_replacement,

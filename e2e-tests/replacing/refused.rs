@@ -124,6 +124,30 @@ pub(super) async fn full_quota_prevents_a_replacement(env: &Environment) -> anyh
     refused.until_replaced(&before).await
 }
 
+/// Binds the part of the guard for StatefulSets that are being replaced to the namespaces that are selected.
+async fn bind_guard(env: &Environment, namespaces: &Value) -> anyhow::Result<()> {
+    let patch = json!({"spec": {"matchResources": {"namespaceSelector": namespaces}}}).to_string();
+    let binding = "validatingadmissionpolicybinding/claim-rollout-replacing";
+    let patched = env
+        .cluster
+        .kubectl(&["patch", binding, "--type=merge", "-p", &patch], "")
+        .await?;
+    ensure!(patched.success, "{patched:?}");
+    Ok(())
+}
+
+pub(super) async fn guard_that_is_bound_elsewhere_prevents_a_replacement(env: &Environment) -> anyhow::Result<()> {
+    let namespace = "refused-guard";
+    let here = json!({"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": [namespace]});
+    bind_guard(env, &json!({"matchExpressions": [here]})).await?;
+    let mut refused = Refused::prepare(env, namespace).await?;
+    refused.roll_out().await?;
+    refused.for_reason("GuardMissing", "apply deploy/guard").await?;
+    let before = refused.ns.set().await?;
+    bind_guard(env, &json!({"matchExpressions": null})).await?;
+    refused.until_replaced(&before).await
+}
+
 pub(super) async fn pod_with_another_label_prevents_a_replacement(env: &Environment) -> anyhow::Result<()> {
     let mut refused = Refused::prepare(env, "refused-label").await?;
     hold(&refused.ns).await?;

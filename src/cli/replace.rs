@@ -226,7 +226,7 @@ impl ShownSteps {
                 self.absent_millis = Some(time.as_millis());
                 return;
             }
-            Happened::Ended(_) => return,
+            Happened::Waits(_) | Happened::Ended(_) => return,
         };
         if self.printed != text {
             // A closed pipe does not stop a replacement.

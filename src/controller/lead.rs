@@ -212,7 +212,7 @@ pub(super) fn context(
         recreating: config.recreating,
         places: Arc::new(ClassPlaces::new(config.class_limits.clone())),
         admission,
-        replacements: Replacements::new(cluster, requeue.clone()),
+        replacements: Replacements::new(cluster, requeue.clone(), Arc::clone(&metrics)),
         sets,
         others: None,
         rollouts,

@@ -40,11 +40,12 @@ const MAX_BACKOFF: u32 = 60;
 pub(super) async fn reconcile(set: Arc<SlimSet>, context: Arc<Context>) -> Result<Next, ReconcileError> {
     let begun = tokio::time::Instant::now();
     // Nothing else writes to a set that is being replaced, or to its ClaimRollout.
-    let result = if context.is_being_replaced(&set) {
-        Ok(Next::await_change())
-    } else {
-        context.retry_if_asked(&set).await;
-        reconcile_set(&set, &context).await
+    let result = match context.reconciles(&set) {
+        None => Ok(Next::await_change()),
+        Some(_reconciles) => {
+            context.retry_if_asked(&set).await;
+            reconcile_set(&set, &context).await
+        }
     };
     context.metrics.reconciled(begun.elapsed().as_secs_f64());
     if result.is_ok() {

@@ -17,6 +17,7 @@ use super::super::metrics::ControllerMetrics;
 use super::cluster::{self, Cluster, SetName, Sight};
 use super::memory::RunMemory;
 use super::parts::{self, LabeledPod};
+use super::place::RunPlace;
 use super::run::Run;
 use crate::api::{ReplacementReason as Reason, Settings};
 use crate::replace::world::Dependents;
@@ -81,6 +82,7 @@ impl ByHand {
             forced: true,
             stopping: &stopping,
             notices: &notices,
+            place: RunPlace::by_hand(),
             kept: RunMemory::default(),
         };
         let step = run.decide(&sight).await?;
@@ -102,6 +104,7 @@ impl ByHand {
             forced: true,
             stopping,
             notices: &notices,
+            place: RunPlace::by_hand(),
             kept: RunMemory::default(),
         };
         let mut run = pin!(run.run());

@@ -1,17 +1,19 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
+use futures::channel::mpsc;
 use kube::Client;
 use kube::client::Body;
 use serde_json::{Value, json};
 
-use super::{ByHand, Ended, Happened, LiveSet, Step};
+use super::{ByHand, Ended, Happened, LiveSet, Run, RunMemory, RunPlace, Step};
 use crate::controller::watch::lock;
 use crate::replace::{FINALIZER, Journal};
 use crate::rollout::fixtures::{staged_change, template};
 use crate::templates::keys;
 
 /// An API server with one StatefulSet, if it exists, and one journal.
+#[derive(Default)]
 struct OneSet {
     /// The uid of the namespace.
     namespace: &'static str,
@@ -23,6 +25,8 @@ struct OneSet {
     conflicts: usize,
     /// Every WATCH of StatefulSets fails.
     fails_watches: bool,
+    /// Becomes true when the journal is read.
+    read: Arc<AtomicBool>,
 }
 
 impl OneSet {
@@ -38,6 +42,7 @@ impl OneSet {
             return (200, json!({"metadata": {"name": "shop", "uid": self.namespace}}));
         }
         if path.contains("/secrets/") {
+            self.read.store(true, Ordering::Release);
             let Some(journal) = self.journal.take_if(|_| method == "DELETE").or(self.journal.clone()) else {
                 return missing;
             };
@@ -111,11 +116,9 @@ fn by_hand(server: &Arc<Mutex<OneSet>>) -> ByHand {
 async fn stop_waits_until_the_set_is_created() {
     let server = Arc::new(Mutex::new(OneSet {
         namespace: "ns-1",
-        set: None,
         journal: Some(journal()),
-        writes: Vec::new(),
         conflicts: 2,
-        fails_watches: false,
+        ..OneSet::default()
     }));
     let by_hand = by_hand(&server);
     let check = by_hand.check().await.expect("a decision");
@@ -141,16 +144,43 @@ async fn stop_waits_until_the_set_is_created() {
     assert_eq!(lock(&server).writes, [create; 3], "nothing is written after the CREATE");
 }
 
+/// The next controller goes on with an absent set at once. So this one tries once more, and not for ever.
+#[tokio::test]
+async fn controller_that_stops_creates_the_absent_set_first() {
+    for (what, conflicts) in [("it is created", 0), ("the CREATE is not accepted", 1)] {
+        let read = Arc::new(AtomicBool::new(false));
+        let server = Arc::new(Mutex::new(OneSet {
+            namespace: "ns-1",
+            journal: Some(journal()),
+            conflicts,
+            read: Arc::clone(&read),
+            ..OneSet::default()
+        }));
+        let by_hand = by_hand(&server);
+        let (notices, _noticed) = mpsc::unbounded();
+        let run = Run {
+            cluster: &by_hand.cluster,
+            set: &by_hand.set,
+            forced: false,
+            // It is to stop as soon as it has seen that the set is absent.
+            stopping: &read,
+            notices: &notices,
+            place: RunPlace::by_hand(),
+            kept: RunMemory::default(),
+        };
+        assert_eq!(run.run().await, (None, Ended::Stopped), "{what}");
+        let create = "POST /apis/apps/v1/namespaces/shop/statefulsets";
+        assert_eq!(lock(&server).writes, [create], "{what}");
+    }
+}
+
 /// The namespace was deleted, and created again.
 #[tokio::test]
 async fn set_of_a_deleted_namespace_is_not_created() {
     let server = Arc::new(Mutex::new(OneSet {
         namespace: "ns-2",
-        set: None,
         journal: Some(journal()),
-        writes: Vec::new(),
-        conflicts: 0,
-        fails_watches: false,
+        ..OneSet::default()
     }));
     let ended = by_hand(&server).run(&AtomicBool::new(false), |_| {}).await;
     assert_eq!(ended, Ended::Nothing);
@@ -166,11 +196,9 @@ async fn set_of_a_deleted_namespace_is_not_created() {
 async fn set_is_created_although_no_watch_succeeds() {
     let server = Arc::new(Mutex::new(OneSet {
         namespace: "ns-1",
-        set: None,
         journal: Some(journal()),
-        writes: Vec::new(),
-        conflicts: 0,
         fails_watches: true,
+        ..OneSet::default()
     }));
     let stopping = AtomicBool::new(false);
     let by_hand = by_hand(&server);

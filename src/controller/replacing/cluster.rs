@@ -144,8 +144,8 @@ impl Cluster {
         reviewed.and_then(|review| ApiOutcome::Done(review.status.is_some_and(|status| status.allowed)))
     }
 
-    /// The sets that have a journal; none if we may not list them.
-    pub(super) async fn journaled(&self) -> ApiOutcome<Vec<SetName>> {
+    /// The sets that have a journal, with its stage; none if we may not list them.
+    pub(super) async fn journaled(&self) -> ApiOutcome<Vec<(SetName, Stage)>> {
         match self.may_list().await {
             ApiOutcome::Done(true) => {}
             other => return other.and_then(|_| ApiOutcome::Done(Vec::new())),
@@ -153,7 +153,7 @@ impl Cluster {
         let listed = call(self.secrets().list(&ListParams::default().labels(JOURNAL_LABEL))).await;
         listed.and_then(|listed| {
             let names = listed.items.iter().filter_map(|secret| match read_journal(secret) {
-                Ok(journal) => Some(SetName::new(journal.namespace, journal.name)),
+                Ok(journal) => Some((SetName::new(journal.namespace, journal.name), journal.stage)),
                 Err(why) => {
                     tracing::warn!(secret = secret.name_any(), why, "ignored a journal that cannot be read");
                     None

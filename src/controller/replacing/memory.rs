@@ -56,6 +56,15 @@ struct CheckResults {
 }
 
 impl RunMemory {
+    /// That of a replacement that has begun, or not, and whose set may be absent.
+    pub(super) fn new(begun: bool, is_absent: bool) -> Self {
+        Self {
+            begun,
+            is_absent,
+            ..Self::default()
+        }
+    }
+
     /// The results of checks do not count for long.
     pub(super) fn forget_old_checks(&mut self) {
         if self.checked_at.is_some_and(|at| at.elapsed() >= FRESH) {

@@ -24,6 +24,8 @@ pub(in super::super) struct ReplacementMetrics {
     stalled: Counter,
     absent: Histogram,
     running: Gauge,
+    places: Gauge,
+    waiting: Gauge,
     oldest: Gauge,
     begun: Begun,
 }
@@ -47,6 +49,8 @@ impl Default for ReplacementMetrics {
             stalled: Counter::default(),
             absent: Histogram::new([0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 60.0]),
             running: Gauge::default(),
+            places: Gauge::default(),
+            waiting: Gauge::default(),
             oldest: Gauge::default(),
             begun: Begun::default(),
         }
@@ -72,6 +76,16 @@ impl ReplacementMetrics {
             "StatefulSets that are being replaced",
             self.running.clone(),
         );
+        registry.register(
+            "replacement_places",
+            "Places that replacements have, of 16; one that waits for others for longer than usual has none",
+            self.places.clone(),
+        );
+        registry.register(
+            "replacements_waiting",
+            "Replacements that wait for a place, or for the garbage collector to do its work for another one",
+            self.waiting.clone(),
+        );
         registry.register_with_unit(
             "oldest_replacement",
             "Age of the oldest replacement in progress; 0 without one",
@@ -89,6 +103,12 @@ impl ReplacementMetrics {
             begun: Arc::clone(&self.begun),
             number,
         }
+    }
+
+    pub(super) fn queued(&self, places: usize, waiting: usize) {
+        let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+        self.places.set(number(places));
+        self.waiting.set(number(waiting));
     }
 
     pub(super) fn ended(&self, outcome: &'static str) {

@@ -8,6 +8,7 @@
 //! | `steps` | execution of a step |
 //! | `run`, `memory` | one replacement, from its first step to its end, and what it keeps |
 //! | `notify`, `metrics` | status, Events, log and metrics of replacements |
+//! | `turns`, `place` | who is next, as a value; and the places that follow from it |
 //! | `queue` | which sets are to be replaced, and the replacements in progress |
 //! | `start` | start and resumption of replacements |
 //! | `by_hand` | replacements without a controller, for the commands |
@@ -21,7 +22,9 @@ pub(super) mod metrics;
 mod notify;
 mod others;
 mod parts;
+mod place;
 pub(super) mod queue;
 mod run;
 mod start;
 mod steps;
+mod turns;

@@ -27,6 +27,7 @@ impl Context {
         match notice.what {
             Happened::Step(step) => self.notify_step(set, reported, step, notice.replicas).await,
             Happened::Absent(time) => self.metrics.replacements().absent(time.as_secs_f64()),
+            Happened::Waits(fault) => self.notify_fault(set, reported, REFUSED, &uid, fault).await,
             Happened::Stalled(fault) => {
                 self.metrics.replacements().stalled();
                 self.notify_fault(set, reported, STALLED, &uid, fault).await;

@@ -1,21 +1,19 @@
 //! Which sets are to be replaced, and the replacements in progress.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 
 use kube::ResourceExt;
-use tokio::sync::Semaphore;
 
+use super::super::metrics::ControllerMetrics;
 use super::super::set_kind::SetKind;
 use super::super::slim_set::SlimSet;
 use super::super::watch::{RequeueSender, lock};
 use super::cluster::{Cluster, SetName};
+use super::place::Places;
 use crate::replace::Fault;
 use crate::rollout::Seconds;
 use crate::templates::{ReplaceSet, keys};
-
-/// The number of replacements at the same time.
-const PLACES: u32 = 16;
 
 /// The pauses in seconds after a refusal: the first, and the longest.
 const PAUSES: (Seconds, Seconds) = (5, 300);
@@ -24,12 +22,16 @@ const PAUSES: (Seconds, Seconds) = (5, 300);
 pub(in super::super) struct Replacements {
     pub(super) cluster: Cluster,
     pub(super) requeue: RequeueSender,
-    pub(super) places: Arc<Semaphore>,
+    pub(super) places: Places,
     pub(super) states: Mutex<HashMap<SetName, State>>,
+    /// The sets that are reconciled now. Only used while `states` is locked.
+    reconciled: Mutex<HashSet<SetName>>,
 }
 
 /// The state of a set whose replacement was due.
 pub(super) enum State {
+    /// It waits for a place, or its preconditions are checked.
+    Queued,
     /// It is being replaced.
     Running,
     /// It was not replaced.
@@ -56,6 +58,8 @@ pub(super) struct LastReport {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Due {
     No,
+    /// It waits for a place already.
+    Queued,
     /// It is being replaced already.
     Runs,
     Now,
@@ -64,23 +68,46 @@ pub(super) enum Due {
 }
 
 impl Replacements {
-    pub(in super::super) fn new(cluster: Cluster, requeue: RequeueSender) -> Self {
+    pub(in super::super) fn new(cluster: Cluster, requeue: RequeueSender, metrics: Arc<ControllerMetrics>) -> Self {
         Self {
+            places: Places::new(cluster.clock, metrics),
             cluster,
             requeue,
-            places: Arc::new(Semaphore::new(PLACES as usize)),
             states: Mutex::default(),
+            reconciled: Mutex::default(),
         }
     }
 
     /// Forgets sets that do not exist any more. A replacement in progress is not forgotten: its set may be absent.
     pub(in super::super) fn retain(&self, exists: impl Fn(&str, &str) -> bool) {
-        lock(&self.states).retain(|set, state| matches!(state, State::Running) || exists(&set.namespace, &set.name));
+        let is_due = |state: &State| matches!(state, State::Queued | State::Running);
+        lock(&self.states).retain(|set, state| is_due(state) || exists(&set.namespace, &set.name));
     }
 
     /// Waits until no replacement executes a step. To be called when all of them are to stop.
     pub(in super::super) async fn finish(&self) {
-        drop(self.places.acquire_many(PLACES).await);
+        self.places.close().await;
+    }
+
+    /// Notes that the set is reconciled, until the return value is dropped. None if it is being replaced.
+    pub(super) fn reconciles(&self, set: &SlimSet) -> Option<Reconciles<'_>> {
+        let set = name_of(set);
+        let states = lock(&self.states);
+        if matches!(states.get(&set), Some(State::Running)) {
+            return None;
+        }
+        lock(&self.reconciled).insert(set.clone());
+        Some(Reconciles { of: self, set })
+    }
+
+    /// Notes that the set is being replaced. Returns false while it is reconciled.
+    pub(super) fn begins(&self, set: &SetName) -> bool {
+        let mut states = lock(&self.states);
+        let is_free = !lock(&self.reconciled).contains(set);
+        if is_free {
+            states.insert(set.clone(), State::Running);
+        }
+        is_free
     }
 
     /// Ends the pause after a refusal.
@@ -93,8 +120,10 @@ impl Replacements {
     pub(super) fn due(&self, set: &SlimSet, now: Seconds) -> Due {
         let states = lock(&self.states);
         let state = states.get(&name_of(set));
-        if let Some(State::Running) = state {
-            return Due::Runs;
+        match state {
+            Some(State::Running) => return Due::Runs,
+            Some(State::Queued) => return Due::Queued,
+            Some(State::Rests(_)) | None => {}
         }
         // A replacement in progress goes on, whatever its user wants now.
         if !set.is_marked && !self.is_asked(set) {
@@ -121,6 +150,18 @@ impl Replacements {
             && set.annotation(keys::PHASE) != Some("RollingOut")
             && set.annotation(keys::PAUSED) != Some("true")
             && set.metadata.deletion_timestamp.is_none()
+    }
+}
+
+/// A set is reconciled until this is dropped.
+pub(in super::super) struct Reconciles<'a> {
+    of: &'a Replacements,
+    set: SetName,
+}
+
+impl Drop for Reconciles<'_> {
+    fn drop(&mut self) {
+        lock(&self.of.reconciled).remove(&self.set);
     }
 }
 

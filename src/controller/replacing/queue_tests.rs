@@ -4,14 +4,16 @@ use futures::channel::mpsc;
 use kube::Client;
 use kube::client::Body;
 use kube::runtime::reflector::store;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Due, LastReport, Rest, State, name_of};
+use crate::controller::context::Context;
+use crate::controller::set_kind::SetKind;
 use crate::controller::slim_set::SlimSet;
 use crate::controller::watch::lock;
 use crate::controller::{Config, lead};
 
-fn set(resource_version: &str) -> SlimSet {
+fn object(resource_version: &str) -> Value {
     let annotations = json!({
         "claim-rollout.io/staged": "{}", "claim-rollout.io/phase": "Complete",
         "claim-rollout.io/replace-set": "WhenComplete",
@@ -20,24 +22,123 @@ fn set(resource_version: &str) -> SlimSet {
         "name": "web", "namespace": "default", "uid": "u", "resourceVersion": resource_version,
         "annotations": annotations,
     });
-    serde_json::from_value(json!({ "metadata": metadata })).unwrap()
+    json!({ "metadata": metadata })
 }
 
-#[tokio::test]
-async fn refused_replacement_rests_until_a_change_or_retry() {
+fn set(resource_version: &str) -> SlimSet {
+    serde_json::from_value(object(resource_version)).unwrap()
+}
+
+fn context() -> Arc<Context> {
     let never =
         |_: axum::http::Request<Body>| std::future::pending::<Result<axum::http::Response<Body>, kube::Error>>();
     let client = Client::new(tower::service_fn(never), "default");
     let watched = (store().0, store().0);
     let (requeue, _) = mpsc::unbounded();
-    let context = lead::context(
-        &Config::default(),
-        &client,
-        &Arc::default(),
-        watched,
-        requeue,
-        Arc::default(),
+    let config = Config::default();
+    let context = lead::context(&config, &client, &Arc::default(), watched, requeue, Arc::default());
+    Arc::new(context)
+}
+
+/// A change of the set, and whether its replacement is due.
+type Row = (&'static str, fn(&mut Value, &mut SetKind), Due);
+
+#[rustfmt::skip]
+const ASKED: [Row; 11] = [
+    ("complete", |_, _| {}, Due::Now),
+    ("not marked, resumed", |set, _| set["metadata"]["annotations"]["claim-rollout.io/paused"] = json!("false"), Due::Now),
+    ("paused", |set, _| set["metadata"]["annotations"]["claim-rollout.io/paused"] = json!("true"), Due::No),
+    ("of OpenKruise", |_, kind| *kind = SetKind::OpenKruise, Due::No),
+    ("under OnClaimDelete", |set, _| set["metadata"]["annotations"]["claim-rollout.io/phase"] = json!("Staged"), Due::Now),
+    ("rolled out", |set, _| set["metadata"]["annotations"]["claim-rollout.io/phase"] = json!("RollingOut"), Due::No),
+    ("nothing staged", |set, _| set["metadata"]["annotations"]["claim-rollout.io/staged"] = Value::Null, Due::No),
+    ("never", |set, _| set["metadata"]["annotations"]["claim-rollout.io/replace-set"] = json!("Never"), Due::No),
+    ("by default", |set, _| set["metadata"]["annotations"]["claim-rollout.io/replace-set"] = Value::Null, Due::No),
+    ("being deleted", |set, _| set["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z"), Due::No),
+    ("marked, and paused", |set, _| {
+        set["metadata"]["annotations"]["claim-rollout.io/paused"] = json!("true");
+        set["metadata"]["finalizers"] = json!(["claim-rollout.io/replacing"]);
+    }, Due::Now),
+];
+
+#[tokio::test]
+async fn replacement_is_due_iff_it_is_asked_for_or_has_begun() {
+    for (what, change, expected) in ASKED {
+        let mut kind = SetKind::Apps;
+        let mut object = object("7");
+        change(&mut object, &mut kind);
+        let annotations = object["metadata"]["annotations"].as_object_mut().unwrap();
+        annotations.retain(|_, value| !value.is_null());
+        let mut set: SlimSet = serde_json::from_value(object).unwrap();
+        set.kind = kind;
+        assert_eq!(context().replacements.due(&set, 1000), expected, "{what}");
+    }
+}
+
+/// What is known of a set, whether it is reconciled then, and how its replacement is known after that.
+type StateRow = (&'static str, Option<State>, bool, Option<Due>, Due);
+
+#[tokio::test]
+async fn set_that_waits_for_a_place_is_reconciled_as_usual() {
+    let rests = || {
+        State::Rests(Rest {
+            resource_version: "7".to_owned(),
+            attempts: 0,
+            tried: 1000,
+            reported: LastReport::default(),
+        })
+    };
+    let rows: [StateRow; 6] = [
+        ("nothing is known", None, false, Some(Due::Now), Due::Now),
+        (
+            "it waits for a place",
+            Some(State::Queued),
+            false,
+            Some(Due::Queued),
+            Due::Queued,
+        ),
+        ("it is being replaced", Some(State::Running), false, None, Due::Runs),
+        ("it was refused", Some(rests()), false, Some(Due::In(5)), Due::In(5)),
+        ("another controller began", None, true, None, Due::Runs),
+        (
+            "another controller began, and it was refused",
+            Some(rests()),
+            true,
+            None,
+            Due::Runs,
+        ),
+    ];
+    for (what, state, is_marked, reconciled, after) in rows {
+        let context = context();
+        let mut set = set("7");
+        set.is_marked = is_marked;
+        lock(&context.replacements.states).extend(state.map(|state| (name_of(&set), state)));
+        let found = context.reconciles(&set).map(|_| context.replacements.due(&set, 1000));
+        assert_eq!(
+            (found, context.replacements.due(&set, 1000)),
+            (reconciled, after),
+            "{what}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn replacement_begins_after_the_reconcile() {
+    let (context, set) = (context(), set("7"));
+    let name = name_of(&set);
+    let reconciles = context.reconciles(&set);
+    assert!(
+        reconciles.is_some() && !context.replacements.begins(&name),
+        "it is reconciled"
     );
+    drop(reconciles);
+    assert!(context.replacements.begins(&name), "the reconcile has ended");
+    assert!(context.reconciles(&set).is_none(), "nobody else writes to it");
+}
+
+#[tokio::test]
+async fn refused_replacement_rests_until_a_change_or_retry() {
+    let context = context();
     for (what, seen, now, retries, expected) in [
         ("refused a moment ago", "7", 1000, false, Due::In(300)),
         ("long ago", "7", 1300, false, Due::Now),

@@ -9,9 +9,10 @@ use tokio::time::Instant;
 use super::super::api_calls::ApiOutcome;
 use super::cluster::{Cluster, SetName, Sight};
 use super::memory::RunMemory;
+use super::place::RunPlace;
 use super::steps::{MARK, Reply, name};
 use crate::api::ReplacementReason;
-use crate::replace::{End, Fault, LastVersion, Millis, Part, Step, Waits, next};
+use crate::replace::{End, Fault, LastVersion, LiveSet, Millis, Part, Step, Waits, next};
 
 /// The pauses after a failed step in milliseconds: the first while the set does not exist, and otherwise; the longest.
 const PAUSES: [(u64, u64); 2] = [(50, 1_000), (1_000, 60_000)];
@@ -41,6 +42,8 @@ pub(in super::super) struct Notice {
 pub(crate) enum Happened {
     /// A step is executed.
     Step(&'static str),
+    /// It must not begin yet.
+    Waits(Fault),
     /// It waits for longer than it should.
     Stalled(Fault),
     /// The set did not exist for this time.
@@ -78,6 +81,7 @@ pub(super) struct Run<'a> {
     pub(super) forced: bool,
     pub(super) stopping: &'a AtomicBool,
     pub(super) notices: &'a UnboundedSender<Notice>,
+    pub(super) place: RunPlace<'a>,
     pub(super) kept: RunMemory,
 }
 
@@ -85,6 +89,8 @@ impl Run<'_> {
     /// Runs until the replacement has ended. Returns the uid of the set that exists then.
     pub(super) async fn run(mut self) -> (Option<String>, Ended) {
         loop {
+            let waits = |fault| self.send(None, None, Happened::Waits(fault));
+            self.place.take(self.kept.begun, self.kept.is_absent, waits).await;
             if self.stops() {
                 return (None, Ended::Stopped);
             }
@@ -117,6 +123,9 @@ impl Run<'_> {
                     return Ok(None);
                 }
                 _ => {}
+            }
+            if !self.place.begins().await {
+                return Ok(None);
             }
             self.kept.begun = true;
             self.notify(&sight, Happened::Step(name(&step)));
@@ -273,7 +282,14 @@ impl Run<'_> {
         if let Waits::Stalled(fault) = waits {
             self.notify(&sight, Happened::Stalled(fault.clone()));
         }
+        let is_orphaning = sight.set.as_ref().is_some_and(LiveSet::is_orphaning);
+        match waits {
+            Waits::Settling => self.place.collected(),
+            Waits::Others(_) | Waits::Stalled(_) if is_orphaning => self.place.collects(),
+            Waits::Others(_) | Waits::Stalled(_) => {}
+        }
         self.kept.dependents = None;
+        self.place.pauses();
         self.pause(millis).await;
         self.kept.polled = matches!(waits, Waits::Others(_)).then_some(sight);
     }
@@ -308,12 +324,9 @@ impl Run<'_> {
         }
         if self.kept.failures > TRIES && !why.is_empty() {
             let what = Happened::Stalled(step_denied(why.to_owned()));
-            let _ = self.notices.unbounded_send(Notice {
-                uid: None,
-                replicas: None,
-                what,
-            });
+            self.send(None, None, what);
         }
+        self.place.gives_back();
         self.pause(pause).await;
     }
 
@@ -329,13 +342,12 @@ impl Run<'_> {
     }
 
     fn notify(&self, sight: &Sight, what: Happened) {
-        let notice = Notice {
-            uid: sight.uid(),
-            replicas: sight.old_replicas(what == Happened::Step(MARK)),
-            what,
-        };
+        self.send(sight.uid(), sight.old_replicas(what == Happened::Step(MARK)), what);
+    }
+
+    fn send(&self, uid: Option<String>, replicas: Option<i64>, what: Happened) {
         // Nobody listens any more when the controller stops.
-        let _ = self.notices.unbounded_send(notice);
+        let _ = self.notices.unbounded_send(Notice { uid, replicas, what });
     }
 }
 

@@ -13,31 +13,41 @@ use super::super::slim_set::SlimSet;
 use super::super::watch::{self, lock};
 use super::cluster::SetName;
 use super::memory::RunMemory;
-use super::queue::{Due, LastReport, Rest, State, name_of};
+use super::place::{Begins, RunPlace};
+use super::queue::{Due, LastReport, Reconciles, Rest, State, name_of};
 use super::run::{Ended, Happened, Notice, Run};
+use crate::replace::Stage;
 use crate::rollout::Seconds;
 
+/// From where a replacement goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum From {
+    /// Nothing was done yet.
+    Start,
+    /// Another process began it.
+    Begun,
+    /// The set was let go, and may be absent.
+    Absent,
+}
+
 impl Context {
-    /// True iff the set is being replaced, so that nothing else must write to it or to its ClaimRollout. Goes on with a
-    /// replacement that another controller began.
-    pub(in super::super) fn is_being_replaced(self: &Arc<Self>, set: &SlimSet) -> bool {
-        match self.replacements.due(set, (self.clock)()) {
-            Due::Runs => true,
-            _ if set.is_marked => {
-                self.start_replacement(name_of(set));
-                true
-            }
-            _ => false,
+    /// Notes that the set is reconciled, until the return value is dropped. None if it is being replaced, so that
+    /// nothing else must write to it or to its ClaimRollout; a replacement that another controller began goes on.
+    pub(in super::super) fn reconciles(self: &Arc<Self>, set: &SlimSet) -> Option<Reconciles<'_>> {
+        if set.is_marked {
+            self.start_replacement(name_of(set), From::Begun);
+            return None;
         }
+        self.replacements.reconciles(set)
     }
 
     /// Begins to replace the set if that is due. Returns after how many seconds it is due otherwise.
     pub(in super::super) fn replace_if_due(self: &Arc<Self>, set: &SlimSet) -> Option<Seconds> {
         match self.replacements.due(set, (self.clock)()) {
-            Due::No | Due::Runs => None,
+            Due::No | Due::Queued | Due::Runs => None,
             Due::In(seconds) => Some(seconds),
             Due::Now => {
-                self.start_replacement(name_of(set));
+                self.start_replacement(name_of(set), From::Start);
                 None
             }
         }
@@ -49,8 +59,13 @@ impl Context {
             match self.replacements.cluster.journaled().await {
                 ApiOutcome::Done(sets) => {
                     let ours = |set: &SetName| namespace.as_ref().is_none_or(|namespace| *namespace == set.namespace);
-                    for set in sets.into_iter().filter(ours) {
-                        self.start_replacement(set);
+                    for (set, stage) in sets.into_iter().filter(|(set, _)| ours(set)) {
+                        let from = if stage == Stage::Releasing {
+                            From::Absent
+                        } else {
+                            From::Begun
+                        };
+                        self.start_replacement(set, from);
                     }
                     return;
                 }
@@ -66,33 +81,42 @@ impl Context {
         }
     }
 
-    fn start_replacement(self: &Arc<Self>, set: SetName) {
-        let before = lock(&self.replacements.states).insert(set.clone(), State::Running);
-        let (attempts, reported) = match before {
-            Some(State::Running) => return,
+    fn start_replacement(self: &Arc<Self>, set: SetName, from: From) {
+        let mut states = lock(&self.replacements.states);
+        let (attempts, reported) = match states.remove(&set) {
+            Some(before @ (State::Queued | State::Running)) => {
+                states.insert(set, before);
+                return;
+            }
             Some(State::Rests(rest)) => (rest.attempts, rest.reported),
             None => (0, LastReport::default()),
         };
+        let state = if from == From::Start {
+            State::Queued
+        } else {
+            State::Running
+        };
+        states.insert(set.clone(), state);
+        drop(states);
         let context = Arc::clone(self);
-        tokio::spawn(async move { context.replace(set, attempts, reported).await });
+        tokio::spawn(async move { context.replace(set, from, attempts, reported).await });
     }
 
-    async fn replace(&self, set: SetName, attempts: u32, mut reported: LastReport) {
+    async fn replace(&self, set: SetName, from: From, attempts: u32, mut reported: LastReport) {
         let replacements = &self.replacements;
-        let Ok(place) = replacements.places.acquire().await else {
-            return;
-        };
         // Another controller may have reported them.
         reported.replicas = self.reported_replicas(&set);
         let (notices, mut noticed) = mpsc::unbounded();
-        let running = self.metrics.replacements().begin();
+        let begins = || Box::new(|| replacements.begins(&set)) as Begins<'_>;
+        let begins = (from == From::Start).then(begins);
         let run = Run {
             cluster: &replacements.cluster,
             set: &set,
             forced: false,
             stopping: &self.stopping,
             notices: &notices,
-            kept: RunMemory::default(),
+            place: RunPlace::of(&replacements.places, &set, begins),
+            kept: RunMemory::new(from != From::Start, from == From::Absent),
         };
         let notifying = async {
             while let Some(notice) = noticed.next().await {
@@ -105,7 +129,6 @@ impl Context {
         };
         let replacing = async {
             let (uid, ended) = run.run().await;
-            drop((running, place));
             let what = Happened::Ended(ended.clone());
             // The receiver is next to it.
             let _ = notices.unbounded_send(Notice {
