@@ -72,6 +72,10 @@ reasons! {
     ForeignSet,
     /// The API server denies a step.
     StepDenied,
+    /// The journal cannot be read, or a backup brought it back.
+    JournalRefused,
+    /// The StatefulSet does not exist, and is not created again.
+    SetAbsent,
 }
 
 impl ReplacementReason {

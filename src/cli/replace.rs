@@ -13,7 +13,7 @@ use super::controller::settings;
 use super::output::print;
 use super::withdraw::DryRun;
 use crate::api::ReplacementReason as Reason;
-use crate::controller::by_hand::{ByHand, Ended, HandCheck, Happened};
+use crate::controller::by_hand::{ByHand, Ended, HandCheck, Happened, RETAINED};
 use crate::replace::{End, Fault, LiveSet, Step};
 use crate::templates::keys;
 use crate::templates::show::printable;
@@ -32,15 +32,23 @@ const JOURNALS: &str = "claim-rollout";
 /// `--as=system:serviceaccount:claim-rollout:claim-rollout-controller` where it is installed. That account needs the
 /// rights in deploy/replace-sets.yaml.
 ///
+/// With `--take-back`, it takes a replacement back that is stuck: the StatefulSet is as before. A StatefulSet that is being
+/// deleted already, or does not exist, cannot be taken back: its replacement is finished. No Pod and no PVC is deleted:
+/// the finalizer is removed only where that deletes nothing, or where no object refers to the StatefulSet and the
+/// journal has it.
+///
 /// Ctrl-C stops it after the present step, never while the StatefulSet does not exist. Run it again to go on.
 ///
-/// Exits with 0 if the StatefulSet is replaced, or needs no replacement; with 1 if it is not replaced, with the reason;
-/// and with 2 on an error or after Ctrl-C.
+/// Exits with 0 if the StatefulSet is replaced or taken back, or needs neither; with 1 if not, or if it does not exist
+/// any more, with the reason; and with 2 on an error or after Ctrl-C.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// Name of the StatefulSet
     #[arg(add = sets())]
     name: String,
+    /// Take the replacement back, or finish it if the StatefulSet is being deleted already
+    #[arg(long)]
+    take_back: bool,
     /// Namespace of the journals: that of the controller
     #[arg(long, value_name = "NAMESPACE", default_value = JOURNALS)]
     journal_namespace: String,
@@ -95,13 +103,17 @@ async fn replace(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::R
         namespace: &namespace,
         name: &arguments.name,
         journals: &arguments.journal_namespace,
+        takes_back: arguments.take_back,
     };
-    let by_hand = ByHand::new(
+    let mut by_hand = ByHand::new(
         client,
         settings,
         arguments.journal_namespace.clone(),
         (&namespace, &arguments.name),
     );
+    if arguments.take_back {
+        by_hand = by_hand.taking_back();
+    }
     let check = by_hand.check().await.map_err(anyhow::Error::msg)?;
     if let Some(result) = before(&place, &check, arguments.dry_run)? {
         return Ok(result);
@@ -131,12 +143,15 @@ struct SetPlace<'a> {
     namespace: &'a str,
     name: &'a str,
     journals: &'a str,
+    /// The replacement is to be taken back.
+    takes_back: bool,
 }
 
 impl SetPlace<'_> {
     /// The command that goes on.
     fn command(&self) -> String {
-        command(self.namespace, self.name, self.journals)
+        let take_back = if self.takes_back { " --take-back" } else { "" };
+        command(self.namespace, self.name, self.journals) + take_back
     }
 
     fn line(&self, text: &str) -> String {
@@ -155,6 +170,9 @@ pub(super) fn command(namespace: &str, name: &str, journals: &str) -> String {
 
 /// The result of the checks alone. None if the steps are to be executed.
 fn before(place: &SetPlace<'_>, check: &HandCheck, dry_run: DryRun) -> anyhow::Result<Option<HandResult>> {
+    if let Step::End(End::Refused(fault)) = &check.step {
+        return Ok(Some(HandResult::NotReplaced(not_replaced(place, fault))));
+    }
     let Some(set) = &check.set else {
         if !check.has_begun {
             bail!(
@@ -166,8 +184,15 @@ fn before(place: &SetPlace<'_>, check: &HandCheck, dry_run: DryRun) -> anyhow::R
         return Ok(dry(place, check, dry_run));
     };
     Ok(match &check.step {
-        Step::End(End::Refused(fault)) => Some(HandResult::NotReplaced(not_replaced(place, fault))),
-        Step::End(End::Nothing) => Some(HandResult::Done(place.line(nothing(set)?))),
+        Step::End(_) => {
+            let text = nothing(set)?;
+            let text = if place.takes_back {
+                "is not being replaced"
+            } else {
+                text
+            };
+            Some(HandResult::Done(place.line(text)))
+        }
         _ => dry(place, check, dry_run),
     })
 }
@@ -190,6 +215,10 @@ fn nothing(set: &LiveSet) -> anyhow::Result<&'static str> {
 /// The result of a dry run.
 fn dry(place: &SetPlace<'_>, check: &HandCheck, dry_run: DryRun) -> Option<HandResult> {
     let text = match (&check.step, check.has_begun) {
+        _ if place.takes_back && check.set.as_ref().is_none_or(LiveSet::terminating) => {
+            "is deleted already, and its replacement would be finished (server dry run)"
+        }
+        _ if place.takes_back => "would be taken back (server dry run)",
         (_, false) => "would be replaced (server dry run)",
         (Step::Unmark { .. } | Step::DeleteJournal, true) => {
             "is being replaced, and the last steps would be made (server dry run)"
@@ -215,8 +244,8 @@ impl ShownSteps {
             Happened::Step(step) => format!("{step}: {}", in_words(step)),
             Happened::Stalled(fault) => {
                 let text = format!("waits: {}: {}", fault.reason, fault.message);
-                // The rights of the user do not change while they wait.
-                if fault.reason == Reason::StepDenied {
+                // The rights of the user do not change while they wait, and whoever takes back has waited.
+                if fault.reason == Reason::StepDenied || place.takes_back {
                     self.denied = Some(fault);
                     stopping.store(true, Ordering::Release);
                 }
@@ -226,6 +255,7 @@ impl ShownSteps {
                 self.absent_millis = Some(time.as_millis());
                 return;
             }
+            Happened::Retained => RETAINED.to_owned(),
             Happened::Waits(_) | Happened::Ended(_) => return,
         };
         if self.printed != text {
@@ -267,8 +297,22 @@ fn after(place: &SetPlace<'_>, ended: Ended, progress: ShownSteps) -> anyhow::Re
             let absent = absent.map_or_else(String::new, |millis| format!("; it did not exist for {millis}ms"));
             HandResult::Done(place.line(&format!("replaced{absent}")))
         }
+        Ended::Nothing if place.takes_back => {
+            let keep = format!(
+                "kubectl annotate -n {} statefulset.apps/{} {}=Never --overwrite",
+                place.namespace,
+                place.name,
+                keys::REPLACE_SET
+            );
+            let taken_back = place.line("is as before: its replacement is taken back");
+            HandResult::Done(format!(
+                "{taken_back}  a controller may begin again; to prevent that: {keep}\n"
+            ))
+        }
         Ended::Nothing => HandResult::Done(place.line("needs no replacement any more")),
-        Ended::Refused(fault) | Ended::Foreign(fault) => HandResult::NotReplaced(not_replaced(place, &fault)),
+        Ended::Refused(fault) | Ended::Foreign(fault) | Ended::Absent(fault) => {
+            HandResult::NotReplaced(not_replaced(place, &fault))
+        }
         Ended::Stopped => match progress.denied {
             Some(fault) => {
                 let text = not_replaced(place, &fault);
@@ -301,6 +345,17 @@ fn advice(place: &SetPlace<'_>, fault: &Fault) -> String {
         Reason::DeleteDenied | Reason::CreateDenied | Reason::StepDenied => {
             "read the message; the rights that are needed are in deploy/replace-sets.yaml".to_owned()
         }
+        Reason::WaitsForGarbageCollector => {
+            "bring the garbage collector of kube-controller-manager back. It removes the references to the old \
+             StatefulSet. Do not remove finalizers by hand: Kubernetes would delete every Pod"
+                .to_owned()
+        }
+        Reason::JournalRefused => format!(
+            "kubectl get secrets -n {} -l claim-rollout.io/journal shows the journals. If the StatefulSet in this one \
+             exists as it should be, delete the Secret",
+            place.journals
+        ),
+        Reason::SetAbsent => "if it is wanted, apply its manifest: its Pods that are left are adopted".to_owned(),
         Reason::GuardMissing => {
             "kubectl apply -k deploy/guard. If it is installed, you may not read it: you need to list \
                                  validatingadmissionpolicies and their bindings"

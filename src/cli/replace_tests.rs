@@ -12,6 +12,7 @@ const PLACE: SetPlace<'_> = SetPlace {
     namespace: "shop",
     name: "web",
     journals: "claim-rollout",
+    takes_back: false,
 };
 
 fn fault(reason: Reason, message: &str) -> Fault {
@@ -168,6 +169,17 @@ fn advice_depends_on_the_reason() {
             "wait, and repeat the command: claim-rollout replace -n shop web",
         ),
         (Reason::PodNotReady, "Pod web-1", "docs/replacing.md"),
+        (
+            Reason::WaitsForGarbageCollector,
+            "an object",
+            "bring the garbage collector of kube-controller-manager back",
+        ),
+        (
+            Reason::JournalRefused,
+            "of a backup",
+            "kubectl get secrets -n claim-rollout -l claim-rollout.io/journal",
+        ),
+        (Reason::SetAbsent, "it does not exist", "apply its manifest"),
     ] {
         let text = super::not_replaced(&PLACE, &fault(reason, message));
         let (first, second) = text.split_once("\n  what to do: ").expect("two lines");
@@ -229,6 +241,12 @@ fn end_of_a_run_is_its_exit_code_and_text() {
             "1 statefulset.apps/web not replaced: ForeignSet: other templates\n",
         ),
         (
+            Ended::Absent(fault(Reason::SetAbsent, "it does not exist")),
+            None,
+            Some(9),
+            "1 statefulset.apps/web not replaced: SetAbsent: it does not exist\n",
+        ),
+        (
             Ended::Stopped,
             None,
             None,
@@ -251,6 +269,81 @@ fn end_of_a_run_is_its_exit_code_and_text() {
         assert!(found.starts_with(expected), "{found}");
         let goes_on = "it is in progress; to go on: claim-rollout replace -n shop web\n";
         assert_eq!(found.ends_with(goes_on), is_in_progress, "{found}");
+    }
+}
+
+/// `--take-back` waits for nothing that others have to end, and shows how to keep the StatefulSet.
+#[test]
+fn taking_back_ends_at_the_first_stall() {
+    let place = SetPlace {
+        takes_back: true,
+        ..PLACE
+    };
+    let waits = || fault(Reason::WaitsForGarbageCollector, "an object");
+    let (mut progress, stopping) = (ShownSteps::default(), AtomicBool::new(false));
+    progress.on(&place, Happened::Stalled(waits()), &stopping);
+    assert!(stopping.load(Ordering::Acquire));
+    let found = printed(after(&place, Ended::Stopped, progress).map(Some));
+    assert!(
+        found.starts_with("1 statefulset.apps/web not replaced: WaitsForGarbageCollector"),
+        "{found}"
+    );
+    assert!(
+        found.ends_with("to go on: claim-rollout replace -n shop web --take-back\n"),
+        "{found}"
+    );
+    let found = printed(after(&place, Ended::Nothing, ShownSteps::default()).map(Some));
+    let keep = "kubectl annotate -n shop statefulset.apps/web claim-rollout.io/replace-set=Never --overwrite";
+    assert!(
+        found.starts_with("0 statefulset.apps/web is as before") && found.contains(keep),
+        "{found}"
+    );
+    let found = printed(after(&place, Ended::Replaced, ShownSteps::default()).map(Some));
+    assert_eq!(found, "0 statefulset.apps/web replaced\n");
+}
+
+#[test]
+fn taking_back_is_tried_by_a_dry_run() {
+    let place = SetPlace {
+        takes_back: true,
+        ..PLACE
+    };
+    let terminating = json!({"deletionTimestamp": "2026-01-01T00:00:00Z"});
+    for (set, step, expected) in [
+        (
+            Some(set(&json!({}))),
+            unmark(),
+            "0 statefulset.apps/web would be taken back",
+        ),
+        (
+            Some(set(&terminating)),
+            Step::DisownReport,
+            "0 statefulset.apps/web is deleted already",
+        ),
+        (None, Step::DisownReport, "0 statefulset.apps/web is deleted already"),
+        (
+            Some(set(&json!({}))),
+            Step::End(End::Nothing),
+            "0 statefulset.apps/web is not being replaced",
+        ),
+        (
+            Some(set(&terminating)),
+            Step::End(End::Nothing),
+            "2 StatefulSet web is being deleted",
+        ),
+        (
+            None,
+            Step::End(End::Refused(fault(Reason::JournalRefused, "of a backup"))),
+            "1 statefulset.apps/web not replaced: JournalRefused",
+        ),
+    ] {
+        let check = HandCheck {
+            set,
+            has_begun: true,
+            step,
+        };
+        let found = printed(before(&place, &check, DryRun::Server));
+        assert!(found.starts_with(expected), "{found}");
     }
 }
 

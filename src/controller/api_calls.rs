@@ -75,9 +75,17 @@ impl<T> ApiOutcome<T> {
 
 /// Waits for a call with a timeout.
 pub(super) async fn call<T>(call: impl Future<Output = kube::Result<T>>) -> ApiOutcome<T> {
-    match tokio::time::timeout(CALL_TIMEOUT, call).await {
+    call_with_message(call).await.0
+}
+
+/// The same, with the message of a failure.
+pub(super) async fn call_with_message<T>(call: impl Future<Output = kube::Result<T>>) -> (ApiOutcome<T>, String) {
+    let outcome = match tokio::time::timeout(CALL_TIMEOUT, call).await {
         Ok(Ok(reply)) => ApiOutcome::Done(reply),
-        Ok(Err(kube::Error::Api(status))) => outcome_of(*status),
+        Ok(Err(kube::Error::Api(status))) => {
+            let message = format!("{} {}", status.code, shorten(&status.message));
+            return (outcome_of(*status), message);
+        }
         Ok(Err(error)) => ApiOutcome::Unsure {
             why: error.to_string(),
             retry_after: None,
@@ -86,7 +94,8 @@ pub(super) async fn call<T>(call: impl Future<Output = kube::Result<T>>) -> ApiO
             why: format!("no response within {CALL_TIMEOUT:?}"),
             retry_after: None,
         },
-    }
+    };
+    (outcome, String::new())
 }
 
 /// Classifies a failure status of the API server.

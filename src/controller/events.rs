@@ -51,22 +51,34 @@ pub(super) async fn publish_on(
         .claim
         .as_ref()
         .map(|(name, uid)| reference("v1", "PersistentVolumeClaim", namespace, name, uid));
-    let api: Api<Event> = Api::namespaced(client.clone(), namespace);
     let subjects = [
         Some((on_set.clone(), claim.clone())),
         claim.map(|claim| (claim, Some(on_set))),
     ];
-    for (regarding, related) in subjects.into_iter().flatten() {
-        let event = event(emit, namespace, regarding, related, clock());
-        match call(api.create(&PostParams::default(), &event)).await {
-            ApiOutcome::Done(_) => metrics.event(emit.reason),
-            ApiOutcome::Conflict => {}
-            other => tracing::warn!(reason = emit.reason.as_str(), outcome = ?other, "failed to publish an Event"),
-        }
+    for subject in subjects.into_iter().flatten() {
+        publish_about(client, metrics, clock, subject, emit).await;
     }
 }
 
-fn reference(api_version: &str, kind: &str, namespace: &str, name: &str, uid: &str) -> ObjectReference {
+/// The same for the first of these objects, which may be related to the second.
+pub(super) async fn publish_about(
+    client: &Client,
+    metrics: &ControllerMetrics,
+    clock: Clock,
+    (regarding, related): (ObjectReference, Option<ObjectReference>),
+    emit: &EventNotice,
+) {
+    let namespace = regarding.namespace.clone().unwrap_or_default();
+    let api: Api<Event> = Api::namespaced(client.clone(), &namespace);
+    let event = event(emit, &namespace, regarding, related, clock());
+    match call(api.create(&PostParams::default(), &event)).await {
+        ApiOutcome::Done(_) => metrics.event(emit.reason),
+        ApiOutcome::Conflict => {}
+        other => tracing::warn!(reason = emit.reason.as_str(), outcome = ?other, "failed to publish an Event"),
+    }
+}
+
+pub(super) fn reference(api_version: &str, kind: &str, namespace: &str, name: &str, uid: &str) -> ObjectReference {
     ObjectReference {
         api_version: Some(api_version.to_owned()),
         kind: Some(kind.to_owned()),

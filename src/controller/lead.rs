@@ -131,6 +131,7 @@ async fn lead_apps(
 
     let resumed = Arc::clone(&context).resume_replacements(config.namespace.clone());
     let _resume_task = watch::Task::spawn(resumed);
+    let _journal_task = watch::Task::spawn(Arc::clone(&context).report_refused_journals());
 
     reconcile_all(config, watched, &context, stop).await;
     context.replacements.finish().await;

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::journal::{Journal, JournaledPod, Stage};
 use super::live::{self, HOLD, LiveSet};
+use super::managers::{STRATEGY_TYPE, with_managers};
 use super::step::{Fault, Part, SetVersion, Step};
 use super::world::{DependentPod, DependentRevision, Dependents, ReportOwner, World};
 use crate::api::ReplacementReason as Reason;
@@ -178,9 +179,10 @@ pub(super) fn without_journal(world: &World<'_>, set: &LiveSet) -> Option<Step> 
     })
 }
 
-/// `Recreate`, which waited as `OnDelete`.
+/// `Recreate`, which waited as `OnDelete`, unless somebody wants `OnDelete` meanwhile.
 fn hold_of_recreate(set: &LiveSet, old: &LiveSet) -> Option<Step> {
-    (old.recreates_pods() && set.is_on_delete()).then(|| Step::RestoreStrategy {
+    let is_wanted = set.has_others(&STRATEGY_TYPE) || set.applied(&STRATEGY_TYPE) != old.applied(&STRATEGY_TYPE);
+    (old.recreates_pods() && set.is_on_delete() && !is_wanted).then(|| Step::RestoreStrategy {
         set: SetVersion::of(set),
         strategy: json!({"type": "Recreate"}),
     })
@@ -204,6 +206,9 @@ fn partition(set: &LiveSet, old: &LiveSet) -> Option<Step> {
 /// The managed fields of the old set, once: the API server may keep an entry of ours.
 fn managers(world: &World<'_>, set: &LiveSet, journal: &Journal) -> Option<Step> {
     let managed_fields = journal.managed_fields(&journal.old());
+    // And of those who have written to the new one.
+    let since = set.managed_fields_without(Manager::OURS);
+    let managed_fields = with_managers(managed_fields, since.as_array().map_or(&[], Vec::as_slice));
     let has_others = managed_fields.as_array().is_some_and(|entries| !entries.is_empty());
     let is_done = world.managers_restored.as_deref() == Some(set.uid());
     (has_others && !is_done && set.is_owned_by(Manager::OURS)).then(|| Step::RestoreManagers {

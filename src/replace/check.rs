@@ -28,7 +28,7 @@ pub(super) enum Check {
 
 /// Checks the preconditions, the cheapest first.
 pub(super) fn check(world: &World<'_>, set: &LiveSet) -> Check {
-    if !is_asked(world, set) {
+    if world.taken_back || !is_asked(world, set) {
         return Check::NotAsked;
     }
     if let Some(fault) = world.denied.clone().or_else(|| by_set(world, set)) {

@@ -8,6 +8,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::live::{self, DELETE, LiveSet};
+use super::managers::{WHEN_DELETED, with_managers};
 use crate::claims::claim::Manager;
 use crate::templates::{ClaimTemplate, Diff, StagedChange, keys};
 
@@ -48,6 +49,9 @@ pub struct Journal {
     version: u32,
     /// The namespace of the StatefulSet.
     pub namespace: String,
+    /// The uid of the Secret that has the journal. Empty until the old StatefulSet is let go. A Secret that a backup brought
+    /// back has another one.
+    pub secret_uid: String,
     /// The uid of the namespace. Empty until the old StatefulSet is let go.
     pub namespace_uid: String,
     /// The name of the StatefulSet.
@@ -62,6 +66,8 @@ pub struct Journal {
     pub when_deleted: Option<String>,
     /// Who owned it then, as entries of `metadata.managedFields` with this field alone: our change takes it away.
     pub when_deleted_managers: Vec<Value>,
+    /// The value in the manifest of `kubectl apply` then: our change hides a later `Retain` of its user.
+    pub when_deleted_applied: Option<Value>,
     /// The templates of the new StatefulSet.
     pub templates: Vec<Value>,
     /// Somebody changed the Pod template after we deleted the StatefulSet: the new one has another revision.
@@ -72,6 +78,12 @@ pub struct Journal {
     pub set: Value,
     /// The hash of everything else.
     hash: String,
+}
+
+/// The version of a journal, which may be a newer one.
+#[derive(Deserialize)]
+struct Versioned {
+    version: u32,
 }
 
 /// Why a text is not a journal.
@@ -86,6 +98,9 @@ pub enum JournalError {
     /// Somebody changed it.
     #[error("the hash does not fit: somebody changed the journal")]
     Hash,
+    /// A backup brought the Secret back.
+    #[error("it was written into another Secret: a backup brought it back, or somebody copied it")]
+    OtherSecret,
 }
 
 impl Journal {
@@ -97,10 +112,18 @@ impl Journal {
         // The set has `Retain` because of us.
         let is_ours = set.retains();
         let before = before.filter(|before| before.uid == set.uid());
-        let (when_deleted, when_deleted_managers) = match before.filter(|_| is_ours) {
-            Some(before) => (before.when_deleted.clone(), before.when_deleted_managers.clone()),
-            None if set.when_deleted() == Some(DELETE) => (Some(DELETE.to_owned()), set.managers_of_when_deleted()),
-            None => (None, Vec::new()),
+        let (when_deleted, when_deleted_managers, when_deleted_applied) = match before.filter(|_| is_ours) {
+            Some(before) => (
+                before.when_deleted.clone(),
+                before.when_deleted_managers.clone(),
+                before.when_deleted_applied.clone(),
+            ),
+            None if set.when_deleted() == Some(DELETE) => (
+                Some(DELETE.to_owned()),
+                set.managers_of(&WHEN_DELETED),
+                set.applied(&WHEN_DELETED),
+            ),
+            None => (None, Vec::new(), None),
         };
         let templates = templates
             .iter()
@@ -108,6 +131,7 @@ impl Journal {
         let journal = Self {
             version: VERSION,
             namespace: set.namespace().to_owned(),
+            secret_uid: String::new(),
             namespace_uid: String::new(),
             name: set.name().to_owned(),
             uid: set.uid().to_owned(),
@@ -115,6 +139,7 @@ impl Journal {
             began: before.map_or(now, |before| before.began),
             when_deleted,
             when_deleted_managers,
+            when_deleted_applied,
             templates: templates.collect(),
             has_new_pod_template: false,
             pods: Vec::new(),
@@ -124,9 +149,10 @@ impl Journal {
         Some(journal.hashed())
     }
 
-    /// The journal before the old object is let go: the object as it was just read, in the namespace with this uid.
+    /// The journal before the old object is let go: the object as it was just read, in the namespace with this uid, for
+    /// the Secret with this uid. It is never the first journal in its Secret.
     #[must_use]
-    pub fn release(&self, set: &LiveSet, pods: Vec<JournaledPod>, namespace: &str) -> Self {
+    pub fn release(&self, set: &LiveSet, pods: Vec<JournaledPod>, namespace: &str, secret: &str) -> Self {
         // A user who withdraws the change keeps the live templates.
         let templates = match set.staged() {
             Some(_) => self.templates.clone(),
@@ -134,6 +160,7 @@ impl Journal {
         };
         let journal = Self {
             stage: Stage::Releasing,
+            secret_uid: secret.to_owned(),
             namespace_uid: namespace.to_owned(),
             templates,
             has_new_pod_template: self.has_new_pod_template || self.old().pod_template() != set.pod_template(),
@@ -164,7 +191,7 @@ impl Journal {
     #[must_use]
     pub fn recreated(&self) -> Value {
         let old = self.old();
-        let mut object = old.recreated(&self.templates, self.when_deleted.as_deref());
+        let mut object = old.recreated(&self.templates, self.owed_retention(&old).as_deref());
         // Somebody staged another change meanwhile. It gets the uid of the new set as soon as that is known.
         let is_other = |change: &StagedChange| !self.has_templates(&change.templates);
         if old.staged().as_ref().is_some_and(is_other) {
@@ -175,21 +202,42 @@ impl Journal {
         object
     }
 
+    /// `whenDeleted` to give back to the old StatefulSet, of which this is the last version. None if it was not changed, or
+    /// if somebody else wants `Retain` meanwhile: then it protects PVCs.
+    #[must_use]
+    pub fn owed_retention(&self, set: &LiveSet) -> Option<String> {
+        let is_wanted = set.has_others(&WHEN_DELETED) || set.applied(&WHEN_DELETED) != self.when_deleted_applied;
+        let keeps = set.when_deleted() != Some(DELETE) && is_wanted;
+        self.when_deleted.clone().filter(|_| !keeps)
+    }
+
+    /// True iff `whenDeleted` stays `Retain`, because somebody else wants that since we changed it.
+    #[must_use]
+    pub fn keeps_retain(&self, set: &LiveSet) -> bool {
+        self.when_deleted.is_some() && self.owed_retention(set).is_none()
+    }
+
     /// `metadata.managedFields` of a StatefulSet without ours, and `whenDeleted` with the managers that it had before we
     /// changed it.
     #[must_use]
     pub fn managed_fields(&self, set: &LiveSet) -> Value {
         let fields = set.managed_fields_without(Manager::OURS);
-        live::with_managers(fields, &self.when_deleted_managers)
+        with_managers(fields, &self.when_deleted_managers)
     }
 
-    /// True iff `whenDeleted` of the old StatefulSet is as it was before we changed it, but not yet its managers.
+    /// True iff `whenDeleted` of the old StatefulSet is as it is to be, but we are still its manager.
     #[must_use]
     pub fn owes_managers(&self, set: &LiveSet) -> bool {
         let is_ours = |entry: &Value| entry["manager"] == Manager::OURS;
         !self.when_deleted_managers.is_empty()
-            && self.when_deleted.as_deref() == set.when_deleted()
-            && set.managers_of_when_deleted().iter().any(is_ours)
+            && (self.when_deleted.as_deref() == set.when_deleted() || !set.is_marked())
+            && set.managers_of(&WHEN_DELETED).iter().any(is_ours)
+    }
+
+    /// True iff the journal has the object that we let go.
+    #[must_use]
+    pub fn has_released(&self) -> bool {
+        self.stage != Stage::Prepared
     }
 
     /// True iff these are the templates of the new StatefulSet.
@@ -228,20 +276,31 @@ impl Journal {
         serde_json::to_string(self)
     }
 
-    /// Reads a journal.
+    /// Reads a journal from the Secret with this uid.
     ///
     /// # Errors
     /// [`JournalError`]; nothing is created from such a text.
-    pub fn read(text: &str) -> Result<Self, JournalError> {
-        let journal: Self = serde_json::from_str(text)?;
-        if journal.version != VERSION {
-            return Err(JournalError::Version(journal.version));
+    pub fn read(text: &str, secret: &str) -> Result<Self, JournalError> {
+        // A newer version may have fields of its own.
+        let Versioned { version } = serde_json::from_str(text)?;
+        if version != VERSION {
+            return Err(JournalError::Version(version));
         }
+        let journal: Self = serde_json::from_str(text)?;
         let hash = journal.clone().hashed().hash;
         if hash != journal.hash {
             return Err(JournalError::Hash);
         }
+        if !journal.is_of_secret(secret) {
+            return Err(JournalError::OtherSecret);
+        }
         Ok(journal)
+    }
+
+    /// True iff the journal was written into the Secret with this uid. From the first write it is not known.
+    #[must_use]
+    pub fn is_of_secret(&self, secret: &str) -> bool {
+        self.stage == Stage::Prepared || self.secret_uid == secret
     }
 
     fn hashed(mut self) -> Self {

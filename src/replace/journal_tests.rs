@@ -49,7 +49,7 @@ fn pods() -> Vec<JournaledPod> {
 
 #[test]
 fn journal_written_and_read_is_equal() {
-    let released = journal().release(&with(|_| {}), pods(), "ns");
+    let released = journal().release(&with(|_| {}), pods(), "ns", "secret");
     let rows = [
         (journal(), Stage::Prepared),
         (released.clone(), Stage::Releasing),
@@ -58,7 +58,7 @@ fn journal_written_and_read_is_equal() {
     for (journal, stage) in rows {
         let text = journal.write().expect("JSON");
         assert_eq!(journal.stage, stage);
-        assert_eq!(Journal::read(&text).expect("a journal"), journal, "{stage:?}");
+        assert_eq!(Journal::read(&text, "secret").expect("a journal"), journal, "{stage:?}");
     }
     assert_eq!((released.began, released.pods), (5, pods()));
 }
@@ -66,13 +66,16 @@ fn journal_written_and_read_is_equal() {
 /// Every byte counts: a Secret that somebody edited creates nothing.
 #[test]
 fn journal_with_a_changed_byte_is_not_read() {
-    let text = journal().release(&with(|_| {}), pods(), "ns").write().expect("JSON");
+    let text = journal()
+        .release(&with(|_| {}), pods(), "ns", "secret")
+        .write()
+        .expect("JSON");
     let mut accepted = Vec::new();
     for at in 0..text.len() {
         let mut bytes = text.clone().into_bytes();
         bytes[at] = if bytes[at] == b'0' { b'1' } else { b'0' };
         let changed = String::from_utf8_lossy(&bytes);
-        if Journal::read(&changed).is_ok() {
+        if Journal::read(&changed, "secret").is_ok() {
             accepted.push(at);
         }
     }
@@ -84,18 +87,24 @@ fn journal_of_another_format_is_not_read() {
     let text = journal().write().expect("JSON");
     let newer = text.replace(r#""version":1"#, r#""version":2"#);
     assert!(
-        matches!(Journal::read(&newer), Err(JournalError::Version(2))),
+        matches!(Journal::read(&newer, "secret"), Err(JournalError::Version(2))),
         "{newer}"
     );
     let more = text.replace(r#""version":1"#, r#""version":1,"more":1"#);
     assert!(
-        matches!(Journal::read(&more), Err(JournalError::Malformed(_))),
+        matches!(Journal::read(&more, "secret"), Err(JournalError::Malformed(_))),
         "{more}"
     );
     let edited = text.replace("\"web\"", "\"wax\"");
-    assert!(matches!(Journal::read(&edited), Err(JournalError::Hash)), "{edited}");
+    assert!(
+        matches!(Journal::read(&edited, "secret"), Err(JournalError::Hash)),
+        "{edited}"
+    );
     for text in ["", "{}", "[]", "null", &text[..text.len() - 1]] {
-        assert!(matches!(Journal::read(text), Err(JournalError::Malformed(_))), "{text}");
+        assert!(
+            matches!(Journal::read(text, "secret"), Err(JournalError::Malformed(_))),
+            "{text}"
+        );
     }
 }
 
@@ -125,7 +134,7 @@ fn managed_fields_give_when_deleted_back() {
     let marked = set_with(json!([FINALIZER]), "Retain", &taken);
     let journal = Journal::prepare(&marked, Some(&journal), 2).expect("a journal");
     assert_eq!(journal.managed_fields(&journal.old()), user);
-    let released = journal.release(&marked, Vec::new(), "uid");
+    let released = journal.release(&marked, Vec::new(), "uid", "secret");
     assert_eq!(released.managed_fields(&released.old()), user);
 }
 
@@ -212,7 +221,7 @@ fn journal_released_has_what_users_wrote_meanwhile() {
         ),
     ];
     for (row, change, live, other, has_new_pod_template) in rows {
-        let released = journal().release(&with(change), pods(), "ns");
+        let released = journal().release(&with(change), pods(), "ns", "secret");
         let recreated = released.recreated();
         assert_eq!(recreated["spec"]["volumeClaimTemplates"], json!([size(live)]), "{row}");
         let annotations = &recreated["metadata"]["annotations"];
@@ -220,7 +229,7 @@ fn journal_released_has_what_users_wrote_meanwhile() {
         assert_eq!(annotations[keys::PHASE], json!(other.map(|_| "Complete")), "{row}");
         assert_eq!(released.has_new_pod_template, has_new_pod_template, "{row}");
         // A second release must not forget the first one.
-        let again = released.release(&with(change), pods(), "ns");
+        let again = released.release(&with(change), pods(), "ns", "secret");
         assert_eq!(again.has_new_pod_template, has_new_pod_template, "{row}");
     }
 }
@@ -229,7 +238,7 @@ fn journal_released_has_what_users_wrote_meanwhile() {
 fn journal_is_of_exactly_one_version() {
     let set = with(|_| {});
     let later = with(|object| object["metadata"]["resourceVersion"] = "8".into());
-    let released = journal().release(&set, pods(), "ns");
+    let released = journal().release(&set, pods(), "ns", "secret");
     assert!(released.is_of(&set) && !released.is_of(&later));
     assert!(!journal().is_of(&set) && !released.created().is_of(&set));
 }
@@ -237,7 +246,7 @@ fn journal_is_of_exactly_one_version() {
 /// The stage, the namespace with the name of the journal, and whether the set may be created there.
 #[test]
 fn journal_is_in_exactly_one_namespace() {
-    let released = journal().release(&with(|_| {}), pods(), "ns");
+    let released = journal().release(&with(|_| {}), pods(), "ns", "secret");
     for (journal, namespace, expected) in [
         (released.clone(), "ns", true),
         (released.clone(), "another", false),
@@ -256,4 +265,33 @@ fn journal_compares_templates_without_defaults() {
     assert!(journal().has_templates(&read(&shown)), "{shown}");
     assert!(!journal().has_templates(&read(&format!("[{}]", size("1Gi")))));
     assert!(!journal().has_templates(&[]));
+}
+
+/// A backup brings the Secret back with another uid. The first journal in a Secret does not know it yet.
+#[test]
+fn journal_in_another_secret_is_not_read() {
+    let released = journal().release(&with(|_| {}), pods(), "ns", "secret");
+    for (journal, secret, expected) in [
+        (journal(), "another", true),
+        (released.clone(), "secret", true),
+        (released.clone(), "another", false),
+        (released.clone(), "", false),
+        (released.created(), "secret", true),
+        (released.created(), "another", false),
+    ] {
+        let text = journal.write().expect("JSON");
+        let read = Journal::read(&text, secret);
+        assert_eq!(read.is_ok(), expected, "{:?} {secret}: {read:?}", journal.stage);
+        assert!(expected || matches!(read, Err(JournalError::OtherSecret)), "{read:?}");
+    }
+}
+
+/// After a downgrade, the controller names the version that it found.
+#[test]
+fn journal_of_a_newer_version_is_named() {
+    let mut text: Value = serde_json::from_str(&journal().write().expect("JSON")).expect("JSON");
+    text["version"] = 2.into();
+    text["of a newer version"] = true.into();
+    let error = Journal::read(&text.to_string(), "secret").expect_err("a newer version");
+    assert_eq!(error.to_string(), "expected version 1, but found 2");
 }

@@ -306,22 +306,6 @@ impl LiveSet {
         others.cloned().collect()
     }
 
-    /// The managers of `whenDeleted`, as entries of `metadata.managedFields` with this field alone.
-    #[must_use]
-    pub(super) fn managers_of_when_deleted(&self) -> Vec<Value> {
-        let field = json!({"f:spec": {"f:persistentVolumeClaimRetentionPolicy": {"f:whenDeleted": {}}}});
-        let pointer = "/fieldsV1/f:spec/f:persistentVolumeClaimRetentionPolicy/f:whenDeleted";
-        let entries = self.0.pointer("/metadata/managedFields").and_then(Value::as_array);
-        let entries = entries.into_iter().flatten();
-        let owners = entries.filter(|entry| entry.pointer(pointer).is_some()).cloned();
-        owners
-            .map(|mut owner| {
-                owner["fieldsV1"] = field.clone();
-                owner
-            })
-            .collect()
-    }
-
     /// The object without our finalizer, for the update that lets it go.
     #[must_use]
     pub fn unmarked(&self) -> Value {
@@ -361,34 +345,6 @@ impl LiveSet {
             spec["persistentVolumeClaimRetentionPolicy"]["whenDeleted"] = json!(when_deleted);
         }
         object
-    }
-}
-
-/// The entries of `metadata.managedFields`, with the fields of these.
-pub(super) fn with_managers(mut entries: Value, others: &[Value]) -> Value {
-    let Some(list) = entries.as_array_mut() else {
-        return entries;
-    };
-    let is_same = |one: &Value, other: &Value| {
-        let keys = ["manager", "operation", "apiVersion", "subresource"];
-        keys.iter().all(|key| one[*key] == other[*key])
-    };
-    for other in others {
-        match list.iter_mut().find(|entry| is_same(entry, other)) {
-            Some(entry) => unite(&mut entry["fieldsV1"], &other["fieldsV1"]),
-            None => list.push(other.clone()),
-        }
-    }
-    entries
-}
-
-/// Adds the fields of another entry.
-fn unite(fields: &mut Value, others: &Value) {
-    let (Some(fields), Some(others)) = (fields.as_object_mut(), others.as_object()) else {
-        return;
-    };
-    for (key, other) in others {
-        unite(fields.entry(key).or_insert_with(|| json!({})), other);
     }
 }
 

@@ -10,17 +10,20 @@
 //!
 //! | file | contains |
 //! |---|---|
-//! | [`live`] | a StatefulSet as JSON, and the one to create in its place |
+//! | [`live`], `managers` | a StatefulSet as JSON, who manages its fields, and the one to create in its place |
 //! | [`journal`] | what survives a crash |
 //! | [`world`] | the input of the decision |
 //! | [`check`], `volumes` | the preconditions |
 //! | [`mod@next`], `adopt` | the decision |
 //! | [`step`] | its output |
+//! | [`memory`] | what is kept between two decisions, and what an answer to a step means |
 
 mod adopt;
 pub mod check;
 pub mod journal;
 pub mod live;
+mod managers;
+pub mod memory;
 pub mod next;
 pub mod step;
 mod volumes;
@@ -29,6 +32,7 @@ pub mod world;
 pub use check::basis;
 pub use journal::{Journal, Millis, Stage};
 pub use live::{FINALIZER, HOLD, LiveSet};
+pub use memory::{Answer, Consequence, Memory};
 pub use next::next;
 pub use step::{End, Fault, Part, SetVersion, Step, Waits};
 pub use world::{DryRuns, LastVersion, World};
@@ -37,5 +41,7 @@ pub use world::{DryRuns, LastVersion, World};
 mod journal_tests;
 #[cfg(test)]
 mod live_tests;
+#[cfg(test)]
+mod memory_tests;
 #[cfg(test)]
 mod table_tests;

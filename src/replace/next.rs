@@ -5,10 +5,11 @@
 //! | the old one, unmarked | any | check, journal, mark, delete; or give back what was the user's |
 //! | the old one, marked, being deleted | any | wait for the garbage collector, journal, let go |
 //! | the old one, marked, being deleted in foreground | any | a user did that: unmark |
-//! | absent | `Releasing` | read the version that was deleted, create, in the same namespace |
+//! | absent | `Releasing` | read the namespace and the version that was deleted, create; give up only if the namespace ends |
 //! | the new one, marked | `Releasing` | verify, restore |
 //! | another one, unmarked | `Releasing`, `Created` | somebody else created it: compare |
 //! | any other, marked | absent | unmark |
+//! | any | unreadable, or of a backup | nothing, and that is reported |
 
 use super::adopt;
 use super::check::{self, Check};
@@ -21,6 +22,9 @@ use crate::api::ReplacementReason as Reason;
 /// How long no object must have referred to the old set before it is let go. The caches of the controllers follow
 /// within this time; a StatefulSet controller that does not see the old ControllerRevisions would create new ones.
 pub const SETTLING: Millis = 2_000;
+
+/// The pause between two reads of a journal that is refused.
+const POLL_OF_REFUSED: Millis = 5_000;
 
 /// The next step.
 ///
@@ -40,13 +44,18 @@ pub const SETTLING: Millis = 2_000;
 /// * No Pod is deleted or restarted: nothing is let go that an object refers to
 ///   (`set_is_let_go_only_without_references`), and the new set keeps the Pods with a partition until it has adopted
 ///   them at the old revision (`new_set_adopts_the_pods_or_stalls`).
+/// * What the API server, a webhook or a proxy answers to the create ends no replacement: only a read of the namespace
+///   does, which shows that it does not exist, is another one, or is being deleted (`create_that_is_not_done_is_tried_again`).
 /// * Every replacement ends (`replacement_ends_from_every_world`), also after a crash at any step
 ///   (`crash_before_each_step_changes_nothing`).
 #[must_use]
 pub fn next(world: &World<'_>) -> Step {
+    if let Some(why) = &world.unreadable {
+        return deny_journal(world, why);
+    }
     match (&world.set, &world.journal) {
         (None, None) => Step::End(End::Nothing),
-        (None, Some(journal)) if journal.stage == Stage::Releasing && !world.namespace_ends => create(world, journal),
+        (None, Some(journal)) if journal.stage == Stage::Releasing => create(world, journal),
         (None, Some(_)) => Step::DeleteJournal,
         (Some(set), Some(journal)) if journal.uid != set.uid() => adopt::next(world, set, journal),
         (Some(set), journal) if set.terminating() => match set.is_marked() {
@@ -57,6 +66,18 @@ pub fn next(world: &World<'_>) -> Step {
             false => Step::End(End::Nothing),
         },
         (Some(set), journal) => begin(world, set, journal.as_ref()),
+    }
+}
+
+/// Nothing is written while it is not known what was decided before.
+fn deny_journal(world: &World<'_>, why: &str) -> Step {
+    let fault = Fault::new(Reason::JournalRefused, why);
+    match &world.set {
+        Some(set) if set.is_marked() => Step::Wait {
+            millis: POLL_OF_REFUSED,
+            waits: Waits::Stalled(fault),
+        },
+        _ => Step::End(End::Refused(fault)),
     }
 }
 
@@ -73,7 +94,7 @@ fn create(world: &World<'_>, journal: &Journal) -> Step {
         Some(LastVersion::Seen(last)) if last.is_deleted_in_foreground() => Step::DeleteJournal,
         // The next process must not create the version of before.
         Some(LastVersion::Seen(last)) if !journal.is_last(last) => {
-            let journal = journal.release(last, journal.pods.clone(), namespace);
+            let journal = journal.release(last, journal.pods.clone(), namespace, secret(world));
             Step::WriteJournal(Box::new(journal))
         }
         Some(_) => Step::Create(journal.recreated()),
@@ -99,7 +120,7 @@ fn begin(world: &World<'_>, set: &LiveSet, journal: Option<&Journal>) -> Step {
         return step;
     }
     if set.is_marked() {
-        let when_deleted = journal.and_then(|journal| journal.when_deleted.clone());
+        let when_deleted = journal.and_then(|journal| journal.owed_retention(set));
         return unmark(set, when_deleted);
     }
     match (journal, &world.report) {
@@ -187,7 +208,7 @@ fn release(world: &World<'_>, set: &LiveSet, journal: Option<&Journal>) -> Step 
         let Some(namespace) = &world.namespace else {
             return Step::Read(Part::Namespace);
         };
-        let journal = journal.release(set, orphans(dependents), namespace);
+        let journal = journal.release(set, orphans(dependents), namespace, secret(world));
         return Step::WriteJournal(Box::new(journal));
     }
     // Not in steps: each would read every Pod of the namespace.
@@ -199,6 +220,10 @@ fn release(world: &World<'_>, set: &LiveSet, journal: Option<&Journal>) -> Step 
 
 /// A user deleted the set, and the ClaimRollout is to follow it. The journal goes first: it must not create the set.
 fn let_user_delete(world: &World<'_>, set: &LiveSet, journal: Option<&Journal>) -> Step {
+    // Whoever takes a replacement back deletes nothing.
+    if world.taken_back {
+        return Step::End(End::Nothing);
+    }
     match (journal, &world.report) {
         (Some(_), _) => Step::DeleteJournal,
         (None, ReportOwner::Nobody) => Step::own_report(set),
@@ -227,6 +252,11 @@ fn orphans(dependents: &Dependents) -> Vec<JournaledPod> {
         uid: pod.uid.clone(),
     })
     .collect()
+}
+
+/// The uid of the Secret of the journal.
+fn secret<'w>(world: &'w World<'_>) -> &'w str {
+    world.secret.as_deref().unwrap_or_default()
 }
 
 fn unmark(set: &LiveSet, when_deleted: Option<String>) -> Step {

@@ -90,7 +90,8 @@ pub enum Step {
     /// Delete the journal, and leave the set that somebody else created. This ends the replacement.
     LeaveForeign(Fault),
     /// Remove our finalizer, if the set still has this generation and these finalizers. A status may be written
-    /// meanwhile; a DELETE changes the generation or the finalizers.
+    /// meanwhile; a DELETE changes the generation or the finalizers. With `whenDeleted` it has to be this version: a user
+    /// may ask for the value that it has, which changes nothing else.
     Unmark {
         /// The set.
         set: SetVersion,

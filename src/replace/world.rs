@@ -27,6 +27,12 @@ pub struct World<'a> {
     pub set: Option<LiveSet>,
     /// The journal.
     pub journal: Option<Journal>,
+    /// The uid of its Secret.
+    pub secret: Option<String>,
+    /// Why its Secret is there and the journal is not to be believed.
+    pub unreadable: Option<String>,
+    /// Whether to take the replacement back, as far as the set is not being deleted: the command `replace --take-back`.
+    pub taken_back: bool,
     /// The owner of the ClaimRollout.
     pub report: ReportOwner,
     /// Whether the guard denies that others delete the set.
@@ -41,12 +47,11 @@ pub struct World<'a> {
     pub checked: Option<String>,
     /// The write that the API server denied before the set was deleted.
     pub denied: Option<Fault>,
-    /// The uid of the namespace; empty if there is none.
+    /// The uid of the namespace, by a read of the API server after the last CREATE that was not done. Empty if there is
+    /// none, or if it is being deleted: the API server creates nothing in it any more.
     pub namespace: Option<String>,
     /// The old set as it was when it was deleted.
     pub last_version: Option<LastVersion>,
-    /// True iff the API server denies every create in the namespace, because it is being deleted or does not exist.
-    pub namespace_ends: bool,
     /// The uid of the new set to which this process gave its update strategy back, after it had adopted every Pod.
     pub verified: Option<String>,
     /// The uid of the set to which this process gave its managed fields back. The API server may keep an entry of ours.

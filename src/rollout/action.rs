@@ -189,11 +189,13 @@ pub enum Reason {
     StatefulSetReplaced,
     /// The StatefulSet is not replaced, or its replacement waits.
     StatefulSetNotReplaced,
+    /// `whenDeleted` stays `Retain` after a replacement, because somebody set it meanwhile.
+    RetentionKept,
 }
 
 impl Reason {
     /// Every reason.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::ClaimsStaged,
         Self::ClaimUpdated,
         Self::ClaimReady,
@@ -208,6 +210,7 @@ impl Reason {
         Self::ClaimRolloutWithdrawn,
         Self::StatefulSetReplaced,
         Self::StatefulSetNotReplaced,
+        Self::RetentionKept,
     ];
 
     /// The text of the reason.
@@ -228,6 +231,7 @@ impl Reason {
             Self::ClaimRolloutWithdrawn => "ClaimRolloutWithdrawn",
             Self::StatefulSetReplaced => "StatefulSetReplaced",
             Self::StatefulSetNotReplaced => "StatefulSetNotReplaced",
+            Self::RetentionKept => "RetentionKept",
         }
     }
 

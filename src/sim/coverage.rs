@@ -7,13 +7,14 @@ use crate::rollout::snapshot::Strategy;
 use crate::rollout::{Action, ClaimState, Plan, Reason, Snapshot, Target};
 
 /// Reasons that no decision of the rollout emits.
-const OF_THE_SHELL: [Reason; 6] = [
+const OF_THE_SHELL: [Reason; 7] = [
     Reason::ClaimUpdated,
     Reason::PodEvicted,
     Reason::ClaimDeleted,
     Reason::ClaimRolloutNotWritten,
     Reason::StatefulSetReplaced,
     Reason::StatefulSetNotReplaced,
+    Reason::RetentionKept,
 ];
 
 /// Bit sets of what was reached.

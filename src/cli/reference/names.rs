@@ -135,6 +135,10 @@ const fn event(reason: EventReason) -> (&'static str, &'static str) {
             "StatefulSet",
             "the StatefulSet is not replaced, or its replacement waits",
         ),
+        EventReason::RetentionKept => (
+            "StatefulSet",
+            "somebody set `whenDeleted: Retain` during a replacement, so it stays",
+        ),
     }
 }
 

@@ -25,12 +25,14 @@ use crate::replace::{End, Fault, LiveSet, Millis, Part, Step, World, next};
 use crate::templates::{Phase, keys};
 
 pub(crate) use super::cluster::{JOURNAL_LABEL, read_journal};
+pub(crate) use super::notify::RETAINED;
 pub(crate) use super::run::{Ended, Happened};
 
 /// Replaces a StatefulSet with the rights of a user, whether or not its annotation asks for it.
 pub(crate) struct ByHand {
     cluster: Cluster,
     set: SetName,
+    taken_back: bool,
 }
 
 /// The first decision.
@@ -65,6 +67,15 @@ impl ByHand {
                 clock: clock_millis,
             },
             set: SetName::new(namespace, name),
+            taken_back: false,
+        }
+    }
+
+    /// Takes the replacement back, unless the set is being deleted already: then it is created.
+    pub(crate) fn taking_back(self) -> Self {
+        Self {
+            taken_back: true,
+            ..self
         }
     }
 
@@ -80,6 +91,7 @@ impl ByHand {
             cluster: &self.cluster,
             set: &self.set,
             forced: true,
+            taken_back: self.taken_back,
             stopping: &stopping,
             notices: &notices,
             place: RunPlace::by_hand(),
@@ -88,7 +100,7 @@ impl ByHand {
         let step = run.decide(&sight).await?;
         let is_marked = sight.set.as_ref().is_some_and(LiveSet::is_marked);
         Ok(HandCheck {
-            has_begun: is_marked || sight.journal.is_some(),
+            has_begun: is_marked || sight.secret.is_some(),
             set: sight.set,
             step,
         })
@@ -102,6 +114,7 @@ impl ByHand {
             cluster: &self.cluster,
             set: &self.set,
             forced: true,
+            taken_back: self.taken_back,
             stopping,
             notices: &notices,
             place: RunPlace::by_hand(),
@@ -136,7 +149,9 @@ pub(crate) fn foreseen(known: &KnownSet<'_>, settings: &Settings, now: Millis) -
     let sight = Sight {
         set: Some(set),
         journal: None,
+        secret: None,
         journal_version: None,
+        unreadable: None,
         report: None,
     };
     let mut world = cluster::world(settings, now, &sight, false);

@@ -1,6 +1,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
+use futures::StreamExt as _;
 use futures::channel::mpsc;
 use kube::Client;
 use kube::client::Body;
@@ -21,8 +22,8 @@ struct OneSet {
     journal: Option<String>,
     /// The requests that write.
     writes: Vec<String>,
-    /// How many CREATEs get 409.
-    conflicts: usize,
+    /// The answers to the first CREATEs.
+    denials: Vec<(u16, Value)>,
     /// Every WATCH of StatefulSets fails.
     fails_watches: bool,
     /// Becomes true when the journal is read.
@@ -31,9 +32,11 @@ struct OneSet {
 
 impl OneSet {
     fn answer(&mut self, method: &str, path: &str) -> (u16, Value) {
+        let (parent, name) = path.rsplit_once('/').unwrap_or_default();
+        let details = json!({"kind": parent.rsplit('/').next(), "name": name});
         let missing = (
             404,
-            json!({"status": "Failure", "code": 404, "reason": "NotFound", "message": "not found"}),
+            json!({"status": "Failure", "code": 404, "reason": "NotFound", "message": "not found", "details": details}),
         );
         if method != "GET" {
             self.writes.push(format!("{method} {path}"));
@@ -49,7 +52,7 @@ impl OneSet {
             let data = json!({"journal": k8s_openapi::ByteString(journal.into_bytes())});
             return (
                 200,
-                json!({"metadata": {"name": "j", "resourceVersion": "9"}, "data": data}),
+                json!({"metadata": {"name": "j", "uid": "secret-uid", "resourceVersion": "9"}, "data": data}),
             );
         }
         match (method, path.contains("/statefulsets")) {
@@ -57,14 +60,14 @@ impl OneSet {
                 500,
                 json!({"status": "Failure", "code": 500, "reason": "InternalError", "message": "no watch"}),
             ),
-            ("GET", true) => self.set.clone().map_or(missing, |set| (200, set)),
-            ("POST", true) if self.conflicts > 0 => {
-                self.conflicts -= 1;
-                (
-                    409,
-                    json!({"status": "Failure", "code": 409, "reason": "AlreadyExists", "message": "exists"}),
-                )
+            // The version is too old.
+            ("GET", true) if path.ends_with("/statefulsets") => {
+                let status = json!({"kind": "Status", "status": "Failure", "code": 410, "reason": "Expired"});
+                (200, json!({"type": "ERROR", "object": status}))
             }
+            ("GET", true) => self.set.clone().map_or(missing, |set| (200, set)),
+            ("POST", true) if !self.denials.is_empty() => self.denials.remove(0),
+            ("PUT", true) => self.set.take().map_or(missing, |set| (200, set)),
             ("POST", true) => {
                 // The StatefulSet controller has not seen it, so that the replacement waits.
                 let set = json!({
@@ -81,18 +84,27 @@ impl OneSet {
     }
 }
 
-/// The journal of a set that was let go.
-fn journal() -> String {
+/// The old set.
+fn old() -> LiveSet {
     let change = staged_change(vec![template("data", "2Gi")])
         .write()
         .expect("a short text");
-    let old = LiveSet::new(json!({
+    LiveSet::new(json!({
         "metadata": {"namespace": "shop", "name": "web", "uid": "set-uid", "resourceVersion": "7",
-            "annotations": {(keys::STAGED): change}},
+            "annotations": {(keys::STAGED): change}, "finalizers": [FINALIZER],
+            "deletionTimestamp": "2026-01-01T00:00:00Z"},
         "spec": {"replicas": 1, "volumeClaimTemplates": []},
-    }));
+    }))
+}
+
+/// The journal of a set that was let go.
+fn journal() -> String {
+    let old = old();
     let journal = Journal::prepare(&old, None, 0).expect("a staged change");
-    journal.release(&old, Vec::new(), "ns-1").write().expect("JSON")
+    journal
+        .release(&old, Vec::new(), "ns-1", "secret-uid")
+        .write()
+        .expect("JSON")
 }
 
 fn by_hand(server: &Arc<Mutex<OneSet>>) -> ByHand {
@@ -114,10 +126,11 @@ fn by_hand(server: &Arc<Mutex<OneSet>>) -> ByHand {
 
 #[tokio::test]
 async fn stop_waits_until_the_set_is_created() {
+    let exists = json!({"status": "Failure", "code": 409, "reason": "AlreadyExists", "message": "exists"});
     let server = Arc::new(Mutex::new(OneSet {
         namespace: "ns-1",
         journal: Some(journal()),
-        conflicts: 2,
+        denials: vec![(409, exists.clone()), (409, exists)],
         ..OneSet::default()
     }));
     let by_hand = by_hand(&server);
@@ -139,6 +152,7 @@ async fn stop_waits_until_the_set_is_created() {
         happened.push(what);
     });
     assert_eq!(ended.await, Ended::Stopped);
+    happened.retain(|what| !matches!(what, Happened::Stalled(_)));
     assert_eq!(happened, vec![Happened::Step("Create"); 3]);
     let create = "POST /apis/apps/v1/namespaces/shop/statefulsets";
     assert_eq!(lock(&server).writes, [create; 3], "nothing is written after the CREATE");
@@ -147,12 +161,16 @@ async fn stop_waits_until_the_set_is_created() {
 /// The next controller goes on with an absent set at once. So this one tries once more, and not for ever.
 #[tokio::test]
 async fn controller_that_stops_creates_the_absent_set_first() {
-    for (what, conflicts) in [("it is created", 0), ("the CREATE is not accepted", 1)] {
+    let exists = json!({"status": "Failure", "code": 409, "reason": "AlreadyExists", "message": "exists"});
+    for (what, denials) in [
+        ("it is created", Vec::new()),
+        ("the CREATE is not accepted", vec![(409, exists)]),
+    ] {
         let read = Arc::new(AtomicBool::new(false));
         let server = Arc::new(Mutex::new(OneSet {
             namespace: "ns-1",
             journal: Some(journal()),
-            conflicts,
+            denials,
             read: Arc::clone(&read),
             ..OneSet::default()
         }));
@@ -162,6 +180,7 @@ async fn controller_that_stops_creates_the_absent_set_first() {
             cluster: &by_hand.cluster,
             set: &by_hand.set,
             forced: false,
+            taken_back: false,
             // It is to stop as soon as it has seen that the set is absent.
             stopping: &read,
             notices: &notices,
@@ -183,7 +202,10 @@ async fn set_of_a_deleted_namespace_is_not_created() {
         ..OneSet::default()
     }));
     let ended = by_hand(&server).run(&AtomicBool::new(false), |_| {}).await;
-    assert_eq!(ended, Ended::Nothing);
+    assert!(
+        matches!(&ended, Ended::Absent(fault) if fault.reason.as_str() == "SetAbsent"),
+        "{ended:?}"
+    );
     let writes = &lock(&server).writes;
     assert!(
         matches!(&writes[..], [write] if write.starts_with("DELETE /api/v1/namespaces/claim-rollout/secrets/")),
@@ -209,4 +231,114 @@ async fn set_is_created_although_no_watch_succeeds() {
     assert_eq!(ended.await, Ended::Stopped);
     let create = "POST /apis/apps/v1/namespaces/shop/statefulsets";
     assert_eq!(lock(&server).writes, [create]);
+}
+
+/// What somebody's webhook, a proxy, our policy or the API server may answer to a CREATE.
+fn denials() -> Vec<(u16, Value)> {
+    let status = |code: u16, reason: &str, message: &str, details: Value| {
+        let body = json!({"kind": "Status", "status": "Failure", "code": code, "reason": reason, "message": message,
+            "details": details});
+        (code, body)
+    };
+    let webhook = "admission webhook \"x\" denied the request: no";
+    let mut all: Vec<(u16, Value)> = [400, 401, 403, 404, 409, 410, 422, 429, 500, 503]
+        .into_iter()
+        .map(|code| status(code, "", webhook, json!(null)))
+        .collect();
+    let named = json!({"kind": "namespaces", "name": "shop"});
+    all.extend([
+        status(404, "NotFound", "namespaces \"shop\" not found", named.clone()),
+        status(
+            404,
+            "NotFound",
+            "statefulsets \"web\" not found",
+            json!({"kind": "statefulsets", "name": "web"}),
+        ),
+        status(
+            409,
+            "AlreadyExists",
+            "statefulsets \"web\" already exists",
+            json!({"name": "web"}),
+        ),
+        status(
+            403,
+            "Forbidden",
+            "unable to create new content in namespace shop because it is being terminated",
+            named,
+        ),
+        (404, json!("404 page not found")),
+        (502, json!("bad gateway")),
+        (202, json!({"kind": "Status", "status": "Success"})),
+    ]);
+    all
+}
+
+/// While the namespace is there, no answer ends the replacement: the set is created when it is allowed, and until then
+/// the journal is kept and the denial reported.
+#[tokio::test]
+async fn create_denied_with_any_code_is_tried_again() {
+    let all = denials().into_iter().map(async |denial| {
+        let server = Arc::new(Mutex::new(OneSet {
+            namespace: "ns-1",
+            journal: Some(journal()),
+            denials: vec![denial.clone(); 5],
+            ..OneSet::default()
+        }));
+        let stopping = AtomicBool::new(false);
+        let mut stalled = 0;
+        let by_hand = by_hand(&server);
+        let ended = by_hand.run(&stopping, |what| {
+            stopping.store(true, Ordering::Release);
+            stalled += u32::from(matches!(what, Happened::Stalled(_)));
+        });
+        let ended = ended.await;
+        assert_eq!(ended, Ended::Stopped, "{denial:?}");
+        let server = lock(&server);
+        let create = "POST /apis/apps/v1/namespaces/shop/statefulsets";
+        assert_eq!(server.writes, [create; 6], "{denial:?}");
+        assert!(server.set.is_some() && server.journal.is_some(), "{denial:?}");
+        assert!(stalled > 0, "{denial:?}");
+    });
+    futures::future::join_all(all).await;
+}
+
+/// A controller that is stopped just when it has let the set go creates it first.
+#[tokio::test]
+async fn controller_stopped_in_the_gap_creates_the_set() {
+    let server = Arc::new(Mutex::new(OneSet {
+        namespace: "ns-1",
+        set: Some(old().object().clone()),
+        journal: Some(journal()),
+        ..OneSet::default()
+    }));
+    let by_hand = by_hand(&server);
+    let stopping = AtomicBool::new(false);
+    let (notices, mut noticed) = mpsc::unbounded();
+    let run = Run {
+        cluster: &by_hand.cluster,
+        set: &by_hand.set,
+        forced: false,
+        taken_back: false,
+        stopping: &stopping,
+        notices: &notices,
+        place: RunPlace::by_hand(),
+        kept: RunMemory::default(),
+    };
+    let stop = async {
+        while let Some(notice) = noticed.next().await {
+            if notice.what == Happened::Step("LetGo") {
+                stopping.store(true, Ordering::Release);
+                break;
+            }
+        }
+    };
+    let ((_, ended), ()) = tokio::join!(run.run(), stop);
+    assert_eq!(ended, Ended::Stopped);
+    let server = lock(&server);
+    let path = "/apis/apps/v1/namespaces/shop/statefulsets";
+    assert_eq!(server.writes, [format!("PUT {path}/web"), format!("POST {path}")]);
+    assert_eq!(
+        server.set.as_ref().map(|set| &set["metadata"]["uid"]),
+        Some(&json!("new"))
+    );
 }

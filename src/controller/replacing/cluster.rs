@@ -16,8 +16,10 @@ use super::super::api_calls::{ApiOutcome, call};
 use super::super::crd::ClaimRollout;
 use super::super::slim_set::SlimSet;
 use super::super::views;
+use super::answer::{Written, read, write};
 use crate::api::Settings;
 use crate::replace::journal::Millis;
+use crate::replace::memory::Versions;
 use crate::replace::world::ReportOwner;
 use crate::replace::{Journal, LiveSet, Stage, World};
 use crate::rollout::Target;
@@ -49,8 +51,11 @@ pub(in super::super) struct SetName {
 pub(super) struct Sight {
     pub(super) set: Option<LiveSet>,
     pub(super) journal: Option<Journal>,
-    /// The resourceVersion of the Secret of the journal.
+    /// The uid and the resourceVersion of the Secret of the journal.
+    pub(super) secret: Option<String>,
     pub(super) journal_version: Option<String>,
+    /// Why the Secret has no journal that is to be believed.
+    pub(super) unreadable: Option<String>,
     pub(super) report: Option<ClaimRollout>,
 }
 
@@ -58,6 +63,13 @@ impl Sight {
     /// The uid of the set.
     pub(super) fn uid(&self) -> Option<String> {
         self.set.as_ref().map(|set| set.uid().to_owned())
+    }
+
+    /// The versions of what a write is decided for.
+    pub(super) fn versions(&self) -> Versions {
+        let set = self.set.as_ref().map(|set| set.resource_version().to_owned());
+        let report = self.report.as_ref().and_then(ResourceExt::resource_version);
+        [set, self.journal_version.clone(), report]
     }
 
     /// The replicas of the old set, once it is marked or this step marks it, and as long as there is a journal.
@@ -71,9 +83,7 @@ impl Sight {
 
     /// True iff the journal has the object that we let go.
     pub(super) fn is_released(&self) -> bool {
-        self.journal
-            .as_ref()
-            .is_some_and(|journal| journal.stage != Stage::Prepared)
+        self.journal.as_ref().is_some_and(Journal::has_released)
     }
 
     /// True iff we let the set go, and it does not exist yet again.
@@ -92,12 +102,18 @@ impl Cluster {
         let reports: Api<ClaimRollout> = Api::namespaced(self.client.clone(), &set.namespace);
         let (found, secret, report) = tokio::join!(self.read(set), self.secret(set), call(reports.get(&set.name)),);
         let secret = secret?;
-        let journal = secret.as_ref().map(|secret| journal_of(secret, set)).transpose()?;
+        let (journal, unreadable) = match secret.as_ref().map(|secret| journal_of(secret, set)) {
+            None => (None, None),
+            Some(Ok(journal)) => (Some(journal), None),
+            Some(Err(why)) => (None, Some(why)),
+        };
         Ok(Sight {
             set: found?,
             journal,
+            secret: secret.as_ref().and_then(ResourceExt::uid),
             journal_version: secret.and_then(|secret| secret.resource_version()),
-            report: found_or("ClaimRollout", report)?,
+            unreadable,
+            report: report_of(report)?,
         })
     }
 
@@ -108,12 +124,13 @@ impl Cluster {
     pub(super) async fn read(&self, set: &SetName) -> Result<Option<LiveSet>, String> {
         let request = Request::new(sets_path(&set.namespace)).get(&set.name, &GetParams::default());
         let request = request.map_err(|error| error.to_string())?;
-        let found = call(self.client.request::<Value>(request)).await;
-        Ok(found_or("StatefulSet", found)?.map(LiveSet::new))
+        let found = read(("statefulsets", &*set.name), self.client.request::<Value>(request)).await?;
+        Ok(found.map(LiveSet::new))
     }
 
     async fn secret(&self, set: &SetName) -> Result<Option<Secret>, String> {
-        found_or("Secret", call(self.secrets().get(&secret_name(set))).await)
+        let name = secret_name(set);
+        read(("secrets", &*name), self.secrets().get(&name)).await
     }
 
     pub(super) fn secrets(&self) -> Api<Secret> {
@@ -144,35 +161,47 @@ impl Cluster {
         reviewed.and_then(|review| ApiOutcome::Done(review.status.is_some_and(|status| status.allowed)))
     }
 
-    /// The sets that have a journal, with its stage; none if we may not list them.
-    pub(super) async fn journaled(&self) -> ApiOutcome<Vec<(SetName, Stage)>> {
+    /// The Secrets of journals; none if we may not list them.
+    async fn journals(&self) -> ApiOutcome<Vec<Secret>> {
         match self.may_list().await {
             ApiOutcome::Done(true) => {}
             other => return other.and_then(|_| ApiOutcome::Done(Vec::new())),
         }
         let listed = call(self.secrets().list(&ListParams::default().labels(JOURNAL_LABEL))).await;
-        listed.and_then(|listed| {
-            let names = listed.items.iter().filter_map(|secret| match read_journal(secret) {
-                Ok(journal) => Some((SetName::new(journal.namespace, journal.name), journal.stage)),
-                Err(why) => {
-                    tracing::warn!(secret = secret.name_any(), why, "ignored a journal that cannot be read");
-                    None
-                }
-            });
+        listed.and_then(|listed| ApiOutcome::Done(listed.items))
+    }
+
+    /// The sets that have a journal, with its stage.
+    pub(super) async fn journaled(&self) -> ApiOutcome<Vec<(SetName, Stage)>> {
+        self.journals().await.and_then(|secrets| {
+            let journals = secrets.iter().filter_map(|secret| read_journal(secret).ok());
+            let names = journals.map(|journal| (SetName::new(journal.namespace, journal.name), journal.stage));
             ApiOutcome::Done(names.collect())
         })
     }
 
-    /// Writes the journal. `version` is the resourceVersion of the one that was read.
+    /// The Secrets of journals that cannot be read or are not to be believed, and why.
+    pub(super) async fn refused_journals(&self) -> ApiOutcome<Vec<(Secret, String)>> {
+        self.journals().await.and_then(|secrets| {
+            let refused = secrets.into_iter().filter_map(|secret| {
+                let why = read_journal(&secret).err()?;
+                Some((secret, why))
+            });
+            ApiOutcome::Done(refused.collect())
+        })
+    }
+
+    /// Writes the journal. `version` is the resourceVersion of the one that was read. Returns the uid and the
+    /// resourceVersion of the Secret.
     pub(super) async fn write_journal(
         &self,
         set: &SetName,
         journal: &Journal,
         version: Option<&str>,
-    ) -> ApiOutcome<Option<String>> {
+    ) -> Written<[Option<String>; 2]> {
         let text = match journal.write() {
             Ok(text) => text,
-            Err(error) => return denied(error.to_string()),
+            Err(error) => return denied(error.to_string()).into(),
         };
         let mut secret = Secret {
             data: Some([(JOURNAL_KEY.to_owned(), ByteString(text.into_bytes()))].into()),
@@ -185,22 +214,20 @@ impl Cluster {
         let secrets = self.secrets();
         let params = PostParams::default();
         let written = match version {
-            None => call(secrets.create(&params, &secret)).await,
-            Some(_) => call(secrets.replace(&secret_name(set), &params, &secret)).await,
+            None => write(secrets.create(&params, &secret)).await,
+            Some(_) => write(secrets.replace(&secret_name(set), &params, &secret)).await,
         };
-        written.and_then(|secret| ApiOutcome::Done(secret.resource_version()))
+        written.and_then(|secret| ApiOutcome::Done([secret.uid(), secret.resource_version()]))
     }
 
     /// Deletes the journal that was read.
-    pub(super) async fn delete_journal(&self, set: &SetName, version: Option<&str>) -> ApiOutcome<()> {
+    pub(super) async fn delete_journal(&self, set: &SetName, version: Option<&str>) -> Written<()> {
         let params = DeleteParams::default().preconditions(Preconditions {
             uid: None,
             resource_version: version.map(str::to_owned),
         });
-        match call(self.secrets().delete(&secret_name(set), &params)).await {
-            ApiOutcome::NotFound => ApiOutcome::Done(()),
-            other => other.and_then(|_| ApiOutcome::Done(())),
-        }
+        let deleted = write(self.secrets().delete(&secret_name(set), &params)).await;
+        deleted.and_then(|_| ApiOutcome::Done(()))
     }
 }
 
@@ -214,6 +241,9 @@ pub(super) fn world<'a>(settings: &'a Settings, now: Millis, sight: &Sight, forc
         forced,
         set: sight.set.clone(),
         journal: sight.journal.clone(),
+        secret: sight.secret.clone(),
+        unreadable: sight.unreadable.clone(),
+        taken_back: false,
         report: report.map_or(ReportOwner::NoReport, report_owner),
         guarded: None,
         dependents: None,
@@ -223,7 +253,6 @@ pub(super) fn world<'a>(settings: &'a Settings, now: Millis, sight: &Sight, forc
         denied: None,
         namespace: None,
         last_version: None,
-        namespace_ends: false,
         verified: None,
         managers_restored: None,
         retained_at: None,
@@ -274,7 +303,8 @@ fn secret_name(set: &SetName) -> String {
 pub(crate) fn read_journal(secret: &Secret) -> Result<Journal, String> {
     let data = secret.data.as_ref().and_then(|data| data.get(JOURNAL_KEY));
     let text = data.map(|bytes| String::from_utf8_lossy(&bytes.0)).unwrap_or_default();
-    Journal::read(&text).map_err(|error| error.to_string())
+    let uid = secret.metadata.uid.as_deref().unwrap_or_default();
+    Journal::read(&text, uid).map_err(|error| error.to_string())
 }
 
 /// The journal of the set.
@@ -296,14 +326,14 @@ fn report_owner(report: &ClaimRollout) -> ReportOwner {
     owner.map_or(ReportOwner::Nobody, |owner| ReportOwner::Set(owner.uid.clone()))
 }
 
-/// The object, or none if it does not exist.
-pub(super) fn found_or<T>(what: &str, outcome: ApiOutcome<T>) -> Result<Option<T>, String> {
+/// The ClaimRollout. It is a report: where its kind does not exist, the answer names no object.
+fn report_of(outcome: ApiOutcome<ClaimRollout>) -> Result<Option<ClaimRollout>, String> {
     match outcome {
         ApiOutcome::Done(found) => Ok(Some(found)),
         ApiOutcome::NotFound => Ok(None),
-        ApiOutcome::Conflict => Err(format!("failed to read {what}: conflict")),
+        ApiOutcome::Conflict => Err("failed to read ClaimRollout: conflict".to_owned()),
         ApiOutcome::Denied { message: why, .. } | ApiOutcome::Unsure { why, .. } => {
-            Err(format!("failed to read {what}: {why}"))
+            Err(format!("failed to read ClaimRollout: {why}"))
         }
     }
 }

@@ -23,7 +23,7 @@ fn set(uid: &str, is_marked: bool, replicas: u32) -> LiveSet {
 #[test]
 fn old_replicas_are_those_of_the_old_set() {
     let prepared = Journal::prepare(&set(OLD, false, 3), None, 0).expect("a staged change");
-    let released = prepared.release(&set(OLD, true, 4), Vec::new(), "ns-1");
+    let released = prepared.release(&set(OLD, true, 4), Vec::new(), "ns-1", "secret-uid");
     let unmarked = || Some(set(OLD, false, 3));
     let marked = |replicas| Some(set(OLD, true, replicas));
     let new = || Some(set("new", true, 1));
@@ -48,7 +48,9 @@ fn old_replicas_are_those_of_the_old_set() {
         let sight = Sight {
             set,
             journal: journal.cloned(),
+            secret: None,
             journal_version: None,
+            unreadable: None,
             report: None,
         };
         assert_eq!(sight.old_replicas(marks), expected, "{what}");

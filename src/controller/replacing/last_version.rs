@@ -29,7 +29,7 @@ impl Cluster {
         let request = request.map_err(|error| error.to_string())?;
         let events = match call(self.client.request_events::<Value>(request)).await {
             ApiOutcome::Done(events) => events,
-            other => return failed(set, other),
+            other => return failed(set, &other),
         };
         let mut events = pin!(events);
         let deleted = async {
@@ -42,7 +42,11 @@ impl Cluster {
                         }
                     }
                     Ok(WatchEvent::Error(status)) | Err(kube::Error::Api(status)) => {
-                        return failed(set, outcome_of::<()>(*status));
+                        // The version is too old.
+                        if status.code == 410 {
+                            return Ok(unknown(set, &status.message));
+                        }
+                        return failed(set, &outcome_of::<()>(*status));
                     }
                     Ok(_) => {}
                     Err(error) => return Err(format!("failed to watch the StatefulSet: {error}")),
@@ -57,12 +61,12 @@ impl Cluster {
     }
 }
 
-/// What is unsure may end by itself. Without the right to watch, or if the version is too old, the event stays unknown.
-fn failed<T>(set: &SetName, outcome: ApiOutcome<T>) -> Result<LastVersion, String> {
+/// Without the right to watch, the event stays unknown. Everything else may end by itself, a 404 of a proxy too.
+fn failed<T>(set: &SetName, outcome: &ApiOutcome<T>) -> Result<LastVersion, String> {
     match outcome {
+        ApiOutcome::Denied { message, .. } => Ok(unknown(set, message)),
         ApiOutcome::Unsure { why, .. } => Err(format!("failed to watch the StatefulSet: {why}")),
-        ApiOutcome::Denied { message, .. } => Ok(unknown(set, &message)),
-        other => Ok(unknown(set, other.as_str())),
+        other => Err(format!("failed to watch the StatefulSet: {}", other.as_str())),
     }
 }
 

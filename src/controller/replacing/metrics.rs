@@ -1,6 +1,6 @@
 //! The metrics of replacements.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use prometheus_client::metrics::counter::Counter;
@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use super::super::families::{Gauge, Label, family};
 
 /// How a replacement can end.
-const OUTCOMES: [&str; 5] = ["replaced", "nothing", "refused", "foreign", "stopped"];
+const OUTCOMES: [&str; 6] = ["replaced", "nothing", "refused", "foreign", "absent", "stopped"];
 
 /// When each replacement in progress began.
 type Begun = Arc<Mutex<BTreeMap<u64, Instant>>>;
@@ -28,6 +28,10 @@ pub(in super::super) struct ReplacementMetrics {
     waiting: Gauge,
     oldest: Gauge,
     begun: Begun,
+    absent_sets: Gauge,
+    /// The sets that were let go and are yet to be created.
+    are_absent: Mutex<HashSet<String>>,
+    refused_journals: Gauge,
 }
 
 /// A replacement counts as running until this is dropped.
@@ -53,6 +57,9 @@ impl Default for ReplacementMetrics {
             waiting: Gauge::default(),
             oldest: Gauge::default(),
             begun: Begun::default(),
+            absent_sets: Gauge::default(),
+            are_absent: Mutex::default(),
+            refused_journals: Gauge::default(),
         }
     }
 }
@@ -92,6 +99,32 @@ impl ReplacementMetrics {
             Unit::Seconds,
             self.oldest.clone(),
         );
+        registry.register(
+            "absent_sets",
+            "StatefulSets that do not exist, because their replacement has not yet created them again",
+            self.absent_sets.clone(),
+        );
+        registry.register(
+            "refused_journals",
+            "Journals of replacements that cannot be read or that a backup brought back",
+            self.refused_journals.clone(),
+        );
+    }
+
+    /// Notes whether the set was let go and is yet to be created.
+    pub(super) fn set_is_absent(&self, namespace: &str, name: &str, is_absent: bool) {
+        let mut absent = self.are_absent.lock().unwrap_or_else(PoisonError::into_inner);
+        if is_absent {
+            absent.insert(format!("{namespace}/{name}"));
+        } else {
+            absent.remove(&format!("{namespace}/{name}"));
+        }
+        self.absent_sets.set(i64::try_from(absent.len()).unwrap_or(i64::MAX));
+    }
+
+    /// Notes how many journals are refused.
+    pub(super) fn refused_journals(&self, count: usize) {
+        self.refused_journals.set(i64::try_from(count).unwrap_or(i64::MAX));
     }
 
     /// Counts a replacement as running until the return value is dropped.

@@ -5,17 +5,20 @@
 //! |---|---|
 //! | `cluster` | reads of the set, the journal, the ClaimRollout |
 //! | `parts`, `others`, `last_version` | reads of the parts that a decision asks for |
-//! | `steps` | execution of a step |
+//! | `steps`, `answer` | execution of a step, and what is learned from an answer |
 //! | `run`, `memory` | one replacement, from its first step to its end, and what it keeps |
 //! | `notify`, `metrics` | status, Events, log and metrics of replacements |
 //! | `turns`, `place` | who is next, as a value; and the places that follow from it |
 //! | `queue` | which sets are to be replaced, and the replacements in progress |
+//! | `journals` | journals that are refused, reported again and again |
 //! | `start` | start and resumption of replacements |
 //! | `by_hand` | replacements without a controller, for the commands |
 
+mod answer;
 #[cfg(feature = "cli")]
 pub(crate) mod by_hand;
 pub(super) mod cluster;
+mod journals;
 mod last_version;
 mod memory;
 pub(super) mod metrics;

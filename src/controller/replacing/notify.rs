@@ -20,14 +20,21 @@ use crate::rollout::{EventNotice, Reason};
 const STALLED: &str = "Stalled";
 const REFUSED: &str = "Refused";
 
+/// Why `whenDeleted` is not what it was before.
+pub(crate) const RETAINED: &str = "somebody set whenDeleted to Retain while the StatefulSet was replaced, so it stays Retain: PVCs are kept when \
+                        the StatefulSet is deleted";
+
 impl Context {
     /// Reports one notice of a replacement.
     pub(super) async fn notify(&self, set: &SetName, reported: &mut LastReport, notice: Notice) {
         let uid = notice.uid.unwrap_or_default();
+        let metrics = self.metrics.replacements();
+        metrics.set_is_absent(&set.namespace, &set.name, notice.is_absent);
         match notice.what {
             Happened::Step(step) => self.notify_step(set, reported, step, notice.replicas).await,
             Happened::Absent(time) => self.metrics.replacements().absent(time.as_secs_f64()),
             Happened::Waits(fault) => self.notify_fault(set, reported, REFUSED, &uid, fault).await,
+            Happened::Retained => self.publish(set, &uid, Reason::RetentionKept, RETAINED).await,
             Happened::Stalled(fault) => {
                 self.metrics.replacements().stalled();
                 self.notify_fault(set, reported, STALLED, &uid, fault).await;
@@ -72,7 +79,9 @@ impl Context {
                 self.publish(set, uid, Reason::StatefulSetReplaced, message).await;
             }
             Ended::Refused(fault) => self.notify_fault(set, reported, REFUSED, uid, fault).await,
-            Ended::Foreign(fault) => self.notify_fault(set, reported, STALLED, uid, fault).await,
+            Ended::Foreign(fault) | Ended::Absent(fault) => {
+                self.notify_fault(set, reported, STALLED, uid, fault).await;
+            }
         }
     }
 
@@ -155,6 +164,7 @@ fn label(ended: &Ended) -> &'static str {
         Ended::Nothing => "nothing",
         Ended::Refused(_) => "refused",
         Ended::Foreign(_) => "foreign",
+        Ended::Absent(_) => "absent",
         Ended::Stopped => "stopped",
     }
 }

@@ -12,7 +12,8 @@ use serde_json::Value;
 use super::super::api_calls::{ApiOutcome, call};
 use super::super::slim_pod::{POD_REVISION, PodStatus};
 use super::super::slim_set::owner;
-use super::cluster::{Cluster, SetName, found_or, sets_path};
+use super::answer::{list, read};
+use super::cluster::{Cluster, SetName, sets_path};
 use super::others::owned_by;
 use crate::replace::world::{CountQuota, DependentPod, DependentRevision, Dependents, DryRuns};
 use crate::replace::{Journal, LiveSet, Part, World, basis};
@@ -81,9 +82,12 @@ impl Cluster {
         Ok(())
     }
 
+    /// The uid of the namespace, if something can be created in it.
     async fn namespace_uid(&self, set: &SetName) -> Result<String, String> {
         let namespaces: Api<Namespace> = Api::all(self.client.clone());
-        let found = found_or("Namespace", call(namespaces.get_metadata(&set.namespace)).await)?;
+        let named = ("namespaces", &*set.namespace);
+        let found = read(named, namespaces.get_metadata(&set.namespace)).await?;
+        let found = found.filter(|found| found.metadata.deletion_timestamp.is_none());
         Ok(found.and_then(|found| found.uid()).unwrap_or_default())
     }
 
@@ -94,14 +98,11 @@ impl Cluster {
         let revisions: Api<ControllerRevision> = Api::namespaced(self.client.clone(), &set.namespace);
         let claims: Api<PersistentVolumeClaim> = Api::namespaced(self.client.clone(), &set.namespace);
         let (pods, revisions, claims) = tokio::join!(
-            call(pods.list(&all)),
-            call(revisions.list(&all)),
-            call(claims.list_metadata(&all)),
+            list("Pods", pods.list(&all)),
+            list("ControllerRevisions", revisions.list(&all)),
+            list("PVCs", claims.list_metadata(&all)),
         );
-        let pods = found_or("Pods", pods)?.map(|list| list.items).unwrap_or_default();
-        let revisions = found_or("ControllerRevisions", revisions)?.map(|list| list.items);
-        let revisions = revisions.unwrap_or_default();
-        let claims = found_or("PVCs", claims)?.map(|list| list.items).unwrap_or_default();
+        let (pods, revisions, claims) = (pods?.items, revisions?.items, claims?.items);
         let selector = live.and_then(selector);
         let mut others = Vec::new();
         for revision in &revisions {
@@ -120,8 +121,7 @@ impl Cluster {
 
     async fn count_quotas(&self, set: &SetName) -> Result<Vec<CountQuota>, String> {
         let quotas: Api<ResourceQuota> = Api::namespaced(self.client.clone(), &set.namespace);
-        let listed = found_or("ResourceQuotas", call(quotas.list(&ListParams::default())).await)?;
-        let listed = listed.map(|list| list.items).unwrap_or_default();
+        let listed = list("ResourceQuotas", quotas.list(&ListParams::default())).await?;
         Ok(listed.iter().filter_map(count_quota).collect())
     }
 

@@ -7,12 +7,13 @@ use futures::channel::mpsc::UnboundedSender;
 use tokio::time::Instant;
 
 use super::super::api_calls::ApiOutcome;
+use super::answer::Written;
 use super::cluster::{Cluster, SetName, Sight};
 use super::memory::RunMemory;
 use super::place::RunPlace;
 use super::steps::{MARK, Reply, name};
 use crate::api::ReplacementReason;
-use crate::replace::{End, Fault, LastVersion, LiveSet, Millis, Part, Step, Waits, next};
+use crate::replace::{Answer, Consequence, End, Fault, Journal, LastVersion, LiveSet, Millis, Part, Step, Waits, next};
 
 /// The pauses after a failed step in milliseconds: the first while the set does not exist, and otherwise; the longest.
 const PAUSES: [(u64, u64); 2] = [(50, 1_000), (1_000, 60_000)];
@@ -33,6 +34,8 @@ pub(in super::super) struct Notice {
     pub(super) uid: Option<String>,
     /// The replicas of the old set, while it is replaced.
     pub(super) replicas: Option<i64>,
+    /// True iff the set was let go and is yet to be created.
+    pub(super) is_absent: bool,
     /// What happened.
     pub(super) what: Happened,
 }
@@ -48,6 +51,8 @@ pub(crate) enum Happened {
     Stalled(Fault),
     /// The set did not exist for this time.
     Absent(Duration),
+    /// `whenDeleted` stays `Retain`.
+    Retained,
     /// It has ended.
     Ended(Ended),
 }
@@ -63,6 +68,8 @@ pub(crate) enum Ended {
     Refused(Fault),
     /// Somebody else created a set of the name.
     Foreign(Fault),
+    /// The set was let go, does not exist, and is not created again.
+    Absent(Fault),
     /// The controller stops. Another one goes on.
     Stopped,
 }
@@ -79,6 +86,7 @@ pub(super) struct Run<'a> {
     pub(super) cluster: &'a Cluster,
     pub(super) set: &'a SetName,
     pub(super) forced: bool,
+    pub(super) taken_back: bool,
     pub(super) stopping: &'a AtomicBool,
     pub(super) notices: &'a UnboundedSender<Notice>,
     pub(super) place: RunPlace<'a>,
@@ -110,6 +118,7 @@ impl Run<'_> {
     async fn round(&mut self) -> Result<Option<(Option<String>, Ended)>, String> {
         let mut sight = self.look().await?;
         self.kept.is_absent = sight.is_let_go();
+        self.kept.was_absent = sight.set.is_none() && (self.kept.was_absent || self.kept.is_absent);
         loop {
             // The set is created first.
             if self.stops() && !sight.is_let_go() {
@@ -117,7 +126,7 @@ impl Run<'_> {
             }
             let step = self.decide(&sight).await?;
             match &step {
-                Step::End(end) => return Ok(Some((sight.uid(), self.ended(end.clone())))),
+                Step::End(end) => return Ok(Some((sight.uid(), self.ended(&sight, end.clone())))),
                 Step::Wait { millis, waits } => {
                     self.wait(sight, *millis, waits).await;
                     return Ok(None);
@@ -129,8 +138,8 @@ impl Run<'_> {
             }
             self.kept.begun = true;
             self.notify(&sight, Happened::Step(name(&step)));
-            let outcome = self.cluster.execute(self.set, &sight, &step).await;
-            match self.after(&mut sight, &step, outcome).await? {
+            let written = self.cluster.execute(self.set, &sight, &step).await;
+            match self.after(&mut sight, &step, written).await? {
                 Then::Decide => {}
                 Then::ReadSet => {
                     self.kept.polled = Some(sight);
@@ -151,16 +160,16 @@ impl Run<'_> {
                 return Ok(sight);
             }
         }
-        (self.kept.namespace, self.kept.last_version) = (None, None);
+        self.kept.memory.forget_reads();
         self.cluster.look(self.set).await
     }
 
     /// The next step. Reads what the decision asks for.
     pub(super) async fn decide(&mut self, sight: &Sight) -> Result<Step, String> {
-        self.kept.forget_old_checks();
         let cluster = self.cluster;
         let mut world = cluster.world(sight, self.forced);
-        self.kept.show(&mut world);
+        world.taken_back = self.taken_back;
+        self.kept.memory.show(&mut world);
         let step = loop {
             match next(&world) {
                 // Without the object, nothing is worth waiting longer for.
@@ -171,12 +180,13 @@ impl Run<'_> {
                 step => break step,
             }
         };
-        self.kept.keep(&world, &step);
+        self.kept.memory.keep(&world, &step);
         Ok(step)
     }
 
-    /// Notes the outcome of a step.
-    async fn after(&mut self, sight: &mut Sight, step: &Step, outcome: ApiOutcome<Reply>) -> Result<Then, String> {
+    /// Notes the answer to a step.
+    async fn after(&mut self, sight: &mut Sight, step: &Step, written: Written<Reply>) -> Result<Then, String> {
+        let Written { outcome, message } = written;
         tracing::info!(
             namespace = self.set.namespace,
             set = self.set.name,
@@ -184,20 +194,25 @@ impl Run<'_> {
             outcome = outcome.as_str(),
             "replace StatefulSet"
         );
-        // A write to the set alone changes nothing about its Pods.
-        if !matches!(outcome, ApiOutcome::Done(_) | ApiOutcome::Conflict) || !step.keeps_dependents() {
-            self.kept.dependents = None;
-        }
-        match outcome {
-            ApiOutcome::Done(reply) => {
+        let denied = match &outcome {
+            ApiOutcome::Denied { cause, message, .. } => format!("{cause}: {message}"),
+            _ => String::new(),
+        };
+        let answer = match &outcome {
+            ApiOutcome::Done(_) => Answer::Done,
+            ApiOutcome::Conflict | ApiOutcome::NotFound => Answer::Overtaken(&message),
+            ApiOutcome::Denied { .. } => Answer::Denied(&denied),
+            ApiOutcome::Unsure { .. } => Answer::Unsure,
+        };
+        let of = (sight.set.as_ref(), sight.journal.as_ref());
+        let consequence = (self.kept.memory).answered(of, sight.versions(), (step, name(step)), answer);
+        match (consequence, outcome) {
+            (Consequence::Done, ApiOutcome::Done(reply)) => {
                 (self.kept.failures, self.kept.conflicts) = (0, 0);
                 Ok(self.done(sight, step, reply))
             }
-            ApiOutcome::NotFound if matches!(step, Step::Create(_)) => {
-                self.kept.namespace_ends = true;
-                Ok(Then::ReadAll)
-            }
-            ApiOutcome::Conflict | ApiOutcome::NotFound => {
+            (Consequence::Done | Consequence::TakenBack, _) => Ok(Then::ReadAll),
+            (Consequence::ReadAgain, outcome) => {
                 self.kept.conflicts += 1;
                 if self.kept.conflicts > CONFLICTS {
                     tokio::time::sleep(Duration::from_millis(100)).await;
@@ -206,14 +221,12 @@ impl Run<'_> {
                 let is_of_set = outcome == ApiOutcome::Conflict && step.is_of_version();
                 Ok(if is_of_set { Then::ReadSet } else { Then::ReadAll })
             }
-            ApiOutcome::Denied { cause, message, .. } => {
-                self.denied(sight, step, &cause, &message);
-                if self.kept.denied.is_some() || self.kept.namespace_ends {
-                    return Ok(Then::ReadAll);
-                }
+            (Consequence::Stalled(fault), _) => {
+                self.notify(sight, Happened::Stalled(fault));
                 Err(String::new())
             }
-            ApiOutcome::Unsure { why, .. } => Err(why),
+            (Consequence::TryAgain, ApiOutcome::Unsure { why, .. }) => Err(why),
+            (Consequence::TryAgain, _) => Err(message),
         }
     }
 
@@ -221,12 +234,12 @@ impl Run<'_> {
     fn done(&mut self, sight: &mut Sight, step: &Step, reply: Reply) -> Then {
         self.note(sight, step);
         match (step, reply) {
-            (Step::WriteJournal(journal), Reply::Journal(version)) => {
+            (Step::WriteJournal(journal), Reply::Journal([uid, version])) => {
                 sight.journal = Some(journal.as_ref().clone());
-                sight.journal_version = version;
+                (sight.secret, sight.journal_version) = (uid, version);
             }
             (Step::DeleteJournal | Step::LeaveForeign(_), _) => {
-                (sight.journal, sight.journal_version) = (None, None);
+                (sight.journal, sight.secret, sight.journal_version) = (None, None, None);
             }
             (Step::LetGo(_), _) => sight.set = None,
             (_, Reply::Set(set)) => sight.set = Some(set),
@@ -244,37 +257,33 @@ impl Run<'_> {
         match step {
             Step::LetGo(_) => {
                 self.kept.let_go = Some(Instant::now());
-                self.kept.is_absent = true;
+                (self.kept.is_absent, self.kept.was_absent) = (true, true);
             }
             Step::Create(_) => {
                 self.kept.created = true;
-                self.kept.is_absent = false;
+                (self.kept.is_absent, self.kept.was_absent) = (false, false);
+                self.note_retention(sight, sight.journal.as_ref().map(Journal::old).as_ref());
                 if let Some(let_go) = self.kept.let_go.take() {
                     self.notify(sight, Happened::Absent(let_go.elapsed()));
                 }
             }
             // Then the new set, ours or that of somebody else, has all that it should have.
-            Step::DeleteJournal if sight.is_released() => self.kept.created = sight.set.is_some(),
+            Step::DeleteJournal if sight.is_released() => {
+                self.kept.created = sight.set.is_some();
+                self.kept.gave_up = sight.is_let_go();
+            }
             Step::LeaveForeign(fault) => self.kept.foreign = Some(fault.clone()),
-            Step::RestoreStrategy { set, .. } => self.kept.verified = Some(set.uid.clone()),
-            Step::RestoreManagers { set, .. } => self.kept.managers_restored = Some(set.uid.clone()),
+            Step::Unmark { .. } => self.note_retention(sight, sight.set.as_ref()),
             _ => {}
         }
     }
 
-    /// A denied step is retried, unless the set can still be left as it is.
-    fn denied(&mut self, sight: &Sight, step: &Step, cause: &str, message: &str) {
-        if matches!(step, Step::Create(_)) && message.contains("because it is being terminated") {
-            self.kept.namespace_ends = true;
-            return;
-        }
-        let fault = step_denied(format!("the step {} was denied ({cause}): {message}", name(step)));
-        let is_begun = sight.set.as_ref().is_none_or(|set| set.terminating());
-        let backs_out = matches!(step, Step::Unmark { .. } | Step::DeleteJournal | Step::OwnReport { .. });
-        if is_begun || sight.is_released() || backs_out {
-            self.notify(sight, Happened::Stalled(fault));
-        } else {
-            self.kept.denied = Some(fault);
+    /// Somebody wants `Retain` meanwhile.
+    fn note_retention(&self, sight: &Sight, last: Option<&LiveSet>) {
+        if let (Some(journal), Some(last)) = (&sight.journal, last)
+            && journal.keeps_retain(last)
+        {
+            self.notify(sight, Happened::Retained);
         }
     }
 
@@ -288,7 +297,7 @@ impl Run<'_> {
             Waits::Others(_) | Waits::Stalled(_) if is_orphaning => self.place.collects(),
             Waits::Others(_) | Waits::Stalled(_) => {}
         }
-        self.kept.dependents = None;
+        self.kept.memory.forget_dependents();
         self.place.pauses();
         self.pause(millis).await;
         self.kept.polled = matches!(waits, Waits::Others(_)).then_some(sight);
@@ -310,7 +319,7 @@ impl Run<'_> {
     /// Pauses after a failure.
     async fn failed(&mut self, why: &str) {
         let [absent, present] = PAUSES;
-        let (first, longest) = if self.kept.let_go.is_some() { absent } else { present };
+        let (first, longest) = if self.kept.is_absent { absent } else { present };
         let pause = (first << self.kept.failures.min(10)).min(longest);
         self.kept.failures += 1;
         if !why.is_empty() {
@@ -330,8 +339,11 @@ impl Run<'_> {
         self.pause(pause).await;
     }
 
-    fn ended(&self, end: End) -> Ended {
+    fn ended(&self, sight: &Sight, end: End) -> Ended {
         match end {
+            End::Nothing if sight.set.is_none() && (self.kept.was_absent || self.forced) => {
+                Ended::Absent(self.set_absent())
+            }
             End::Nothing => match &self.kept.foreign {
                 Some(fault) => Ended::Foreign(fault.clone()),
                 None if self.kept.created => Ended::Replaced,
@@ -341,13 +353,31 @@ impl Run<'_> {
         }
     }
 
+    /// Why a set does not exist and is not created.
+    fn set_absent(&self) -> Fault {
+        let why = match (self.kept.gave_up, self.kept.was_absent) {
+            (true, _) => "its namespace is being deleted or was deleted, or its user deleted it with its Pods",
+            (false, true) => "somebody deleted its journal before it was created again",
+            (false, false) => "somebody deleted it",
+        };
+        Fault {
+            reason: ReplacementReason::SetAbsent,
+            message: format!("the StatefulSet does not exist any more: {why}"),
+        }
+    }
+
     fn notify(&self, sight: &Sight, what: Happened) {
         self.send(sight.uid(), sight.old_replicas(what == Happened::Step(MARK)), what);
     }
 
     fn send(&self, uid: Option<String>, replicas: Option<i64>, what: Happened) {
         // Nobody listens any more when the controller stops.
-        let _ = self.notices.unbounded_send(Notice { uid, replicas, what });
+        let _ = self.notices.unbounded_send(Notice {
+            uid,
+            replicas,
+            is_absent: self.kept.is_absent,
+            what,
+        });
     }
 }
 

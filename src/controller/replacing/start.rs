@@ -113,6 +113,7 @@ impl Context {
             cluster: &replacements.cluster,
             set: &set,
             forced: false,
+            taken_back: false,
             stopping: &self.stopping,
             notices: &notices,
             place: RunPlace::of(&replacements.places, &set, begins),
@@ -134,6 +135,7 @@ impl Context {
             let _ = notices.unbounded_send(Notice {
                 uid,
                 replicas: None,
+                is_absent: false,
                 what,
             });
             ended
@@ -158,7 +160,7 @@ impl Context {
         };
         let mut states = lock(&self.replacements.states);
         match ended {
-            Ended::Replaced | Ended::Stopped => drop(states.remove(set)),
+            Ended::Replaced | Ended::Absent(_) | Ended::Stopped => drop(states.remove(set)),
             Ended::Nothing | Ended::Refused(_) | Ended::Foreign(_) => {
                 states.insert(set.clone(), State::Rests(rest));
             }

@@ -8,8 +8,9 @@ use kube::api::{Api, DeleteParams, Patch, PostParams, Preconditions, Request};
 use serde_json::{Value, json};
 
 use super::super::FIELD_MANAGER;
-use super::super::api_calls::{ApiOutcome, call, merge};
+use super::super::api_calls::{ApiOutcome, merge};
 use super::super::crd::ClaimRollout;
+use super::answer::{Written, write};
 use super::cluster::{Cluster, SetName, Sight, denied, sets_path};
 use super::parts::orphan;
 use crate::replace::{FINALIZER, HOLD, LiveSet, SetVersion, Step};
@@ -19,8 +20,8 @@ use crate::templates::keys;
 #[derive(Debug, PartialEq)]
 pub(super) enum Reply {
     Nothing,
-    /// The resourceVersion of the Secret that is the journal.
-    Journal(Option<String>),
+    /// The uid and the resourceVersion of the Secret that is the journal.
+    Journal([Option<String>; 2]),
     /// The set.
     Set(LiveSet),
     /// The owners of the ClaimRollout.
@@ -29,12 +30,12 @@ pub(super) enum Reply {
 
 impl Cluster {
     /// Executes a step that writes.
-    pub(super) async fn execute(&self, set: &SetName, sight: &Sight, step: &Step) -> ApiOutcome<Reply> {
+    pub(super) async fn execute(&self, set: &SetName, sight: &Sight, step: &Step) -> Written<Reply> {
         let version = sight.journal_version.as_deref();
         match step {
             Step::WriteJournal(journal) => {
                 let written = self.write_journal(set, journal, version).await;
-                written.and_then(|version| ApiOutcome::Done(Reply::Journal(version)))
+                written.and_then(|secret| ApiOutcome::Done(Reply::Journal(secret)))
             }
             Step::DeleteJournal | Step::LeaveForeign(_) => self.delete_journal(set, version).await.and_then(nothing),
             Step::DisownReport => {
@@ -53,13 +54,14 @@ impl Cluster {
                 finalizers,
                 when_deleted,
             } => {
-                let patch = unmarked(&seen.uid, *generation, finalizers, when_deleted.as_deref());
-                match self.patch_if(set, patch).await {
+                let patch = unmarked(seen, *generation, finalizers, when_deleted.as_deref());
+                let written = self.patch_if(set, patch).await;
+                match &written.outcome {
                     // The set has changed, unless the API server denies the write itself.
                     ApiOutcome::Denied { cause, .. } if cause == "Invalid" => {
                         self.patch(set, seen, patch_of(sight, step)).await
                     }
-                    outcome => outcome,
+                    _ => written,
                 }
             }
             Step::Delete { uid, resource_version } => {
@@ -73,15 +75,15 @@ impl Cluster {
             }
             Step::Create(object) => {
                 let request = Request::new(sets_path(&set.namespace)).create(&params(), bytes(object));
-                self.send(request).await.and_then(set_of)
+                self.send(request).await.and_then(created)
             }
             Step::DeleteRevision { name, uid } => self.delete_revision(set, name, uid).await.and_then(nothing),
-            Step::Read(_) | Step::Wait { .. } | Step::End(_) => nothing(()),
+            Step::Read(_) | Step::Wait { .. } | Step::End(_) => nothing(()).into(),
         }
     }
 
     /// Patches the version of the set that was read.
-    async fn patch(&self, set: &SetName, seen: &SetVersion, mut body: Value) -> ApiOutcome<Reply> {
+    async fn patch(&self, set: &SetName, seen: &SetVersion, mut body: Value) -> Written<Reply> {
         body["metadata"]["uid"] = json!(seen.uid);
         body["metadata"]["resourceVersion"] = json!(seen.resource_version);
         let request = Request::new(sets_path(&set.namespace)).patch(&set.name, &merge(), &Patch::Merge(body));
@@ -89,38 +91,35 @@ impl Cluster {
     }
 
     /// Patches the set if the tests of the patch hold.
-    async fn patch_if(&self, set: &SetName, patch: Value) -> ApiOutcome<Reply> {
+    async fn patch_if(&self, set: &SetName, patch: Value) -> Written<Reply> {
         let patch = match serde_json::from_value(patch) {
             Ok(patch) => Patch::Json::<()>(patch),
-            Err(error) => return denied(error.to_string()),
+            Err(error) => return denied(error.to_string()).into(),
         };
         let request = Request::new(sets_path(&set.namespace)).patch(&set.name, &merge(), &patch);
         self.send(request).await.and_then(set_of)
     }
 
-    async fn patch_report(&self, set: &SetName, body: &Value) -> ApiOutcome<Reply> {
+    async fn patch_report(&self, set: &SetName, body: &Value) -> Written<Reply> {
         let reports: Api<ClaimRollout> = Api::namespaced(self.client.clone(), &set.namespace);
-        let patched = call(reports.patch_metadata(&set.name, &merge(), &Patch::Merge(body))).await;
+        let patched = write(reports.patch_metadata(&set.name, &merge(), &Patch::Merge(body))).await;
         patched.and_then(|report| ApiOutcome::Done(Reply::Report(report.metadata.owner_references)))
     }
 
-    async fn delete_revision(&self, set: &SetName, name: &str, uid: &str) -> ApiOutcome<Value> {
+    async fn delete_revision(&self, set: &SetName, name: &str, uid: &str) -> Written<Value> {
         let revisions: Api<ControllerRevision> = Api::namespaced(self.client.clone(), &set.namespace);
         let params = DeleteParams::default().preconditions(Preconditions {
             uid: Some(uid.to_owned()),
             resource_version: None,
         });
-        let deleted = call(revisions.delete(name, &params)).await;
+        let deleted = write(revisions.delete(name, &params)).await;
         deleted.and_then(|_| ApiOutcome::Done(Value::Null))
     }
 
-    async fn send(
-        &self,
-        request: Result<axum::http::Request<Vec<u8>>, kube::core::request::Error>,
-    ) -> ApiOutcome<Value> {
+    async fn send(&self, request: Result<axum::http::Request<Vec<u8>>, kube::core::request::Error>) -> Written<Value> {
         match request {
-            Ok(request) => call(self.client.request::<Value>(request)).await,
-            Err(error) => denied(error.to_string()),
+            Ok(request) => write(self.client.request::<Value>(request)).await,
+            Err(error) => denied(error.to_string()).into(),
         }
     }
 }
@@ -134,6 +133,17 @@ fn set_of(reply: Value) -> ApiOutcome<Reply> {
     let is_set = reply["kind"] == "StatefulSet";
     let reply = is_set.then(|| Reply::Set(LiveSet::new(reply)));
     ApiOutcome::Done(reply.unwrap_or(Reply::Nothing))
+}
+
+/// The set that was created. Another success comes from somebody else than the API server.
+fn created(reply: Value) -> ApiOutcome<Reply> {
+    if reply["kind"] == "StatefulSet" {
+        return set_of(reply);
+    }
+    ApiOutcome::Unsure {
+        why: "the answer to the CREATE is no StatefulSet".to_owned(),
+        retry_after: None,
+    }
 }
 
 fn params() -> PostParams {
@@ -159,15 +169,17 @@ fn owned(set: &SetName, uid: &str) -> Value {
 }
 
 /// The patch that removes our finalizer, with what must be as it was read.
-fn unmarked(uid: &str, generation: i64, finalizers: &[String], when_deleted: Option<&str>) -> Value {
+fn unmarked(seen: &SetVersion, generation: i64, finalizers: &[String], when_deleted: Option<&str>) -> Value {
     let others: Vec<&String> = finalizers.iter().filter(|one| *one != FINALIZER).collect();
     let mut patch = vec![
-        json!({"op": "test", "path": "/metadata/uid", "value": uid}),
+        json!({"op": "test", "path": "/metadata/uid", "value": seen.uid}),
         json!({"op": "test", "path": "/metadata/generation", "value": generation}),
         json!({"op": "test", "path": "/metadata/finalizers", "value": finalizers}),
         json!({"op": "replace", "path": "/metadata/finalizers", "value": others}),
     ];
     if let Some(when_deleted) = when_deleted {
+        let version = json!({"op": "test", "path": "/metadata/resourceVersion", "value": seen.resource_version});
+        patch.insert(0, version);
         let path = "/spec/persistentVolumeClaimRetentionPolicy/whenDeleted";
         patch.push(json!({"op": "add", "path": path, "value": when_deleted}));
     }
@@ -243,29 +255,38 @@ pub(super) fn name(step: &Step) -> &'static str {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{FINALIZER, unmarked};
+    use super::{FINALIZER, SetVersion, unmarked};
 
     #[test]
     fn unmark_keeps_the_other_finalizers_and_tests_what_was_read() -> anyhow::Result<()> {
         let retention = |when: &str| json!({"whenDeleted": when, "whenScaled": "Retain"});
         let set = |generation: u32, finalizers: &[&str], when: &str| {
-            json!({"metadata": {"uid": "u", "generation": generation, "finalizers": finalizers},
+            json!({"metadata": {"uid": "u", "resourceVersion": "8", "generation": generation, "finalizers": finalizers},
                 "spec": {"persistentVolumeClaimRetentionPolicy": retention(when)}})
         };
         let seen = [FINALIZER.to_owned(), "other".to_owned()];
         let both = [FINALIZER, "other"];
-        for (live, when_deleted, expected) in [
-            (set(3, &both, "Retain"), None, Some(set(3, &["other"], "Retain"))),
+        for (live, version, when_deleted, expected) in [
+            (set(3, &both, "Retain"), "8", None, Some(set(3, &["other"], "Retain"))),
+            // A status was written.
+            (set(3, &both, "Retain"), "7", None, Some(set(3, &["other"], "Retain"))),
             (
                 set(3, &both, "Retain"),
+                "8",
                 Some("Delete"),
                 Some(set(3, &["other"], "Delete")),
             ),
-            (set(4, &both, "Retain"), None, None),
-            (set(3, &[FINALIZER, "other", "orphan"], "Retain"), None, None),
-            (set(3, &["other"], "Retain"), None, None),
+            // Somebody may have asked for `Retain`.
+            (set(3, &both, "Retain"), "7", Some("Delete"), None),
+            (set(4, &both, "Retain"), "8", None, None),
+            (set(3, &[FINALIZER, "other", "orphan"], "Retain"), "8", None, None),
+            (set(3, &["other"], "Retain"), "8", None, None),
         ] {
-            let patch: json_patch::Patch = serde_json::from_value(unmarked("u", 3, &seen, when_deleted))?;
+            let version = SetVersion {
+                uid: "u".to_owned(),
+                resource_version: version.to_owned(),
+            };
+            let patch: json_patch::Patch = serde_json::from_value(unmarked(&version, 3, &seen, when_deleted))?;
             let mut found: Value = live.clone();
             let patched = json_patch::patch(&mut found, &patch).ok().map(|()| found);
             assert_eq!(patched, expected, "{live} {when_deleted:?}");
@@ -273,3 +294,7 @@ mod tests {
         Ok(())
     }
 }
+
+#[cfg(test)]
+#[path = "steps_tests.rs"]
+mod requests;

@@ -3,8 +3,10 @@
 use serde_json::{Value, json};
 
 use super::cluster::Cluster;
+use super::process;
 use crate::replace::journal::Journal;
 use crate::replace::live::{FINALIZER, HOLD, LiveSet};
+use crate::replace::memory;
 use crate::replace::step::{SetVersion, Step};
 use crate::replace::world::ReportOwner;
 use crate::templates::keys;
@@ -15,6 +17,20 @@ pub(super) enum Answer {
     Done,
     Conflict,
     NotFound,
+    Denied,
+    Unsure,
+}
+
+impl From<Answer> for memory::Answer<'_> {
+    fn from(answer: Answer) -> Self {
+        match answer {
+            Answer::Done => Self::Done,
+            Answer::Conflict => Self::Overtaken("409 somebody's text"),
+            Answer::NotFound => Self::Overtaken("404 somebody's text"),
+            Answer::Denied => Self::Denied("Forbidden: somebody's text"),
+            Answer::Unsure => Self::Unsure,
+        }
+    }
 }
 
 impl Cluster {
@@ -35,12 +51,19 @@ impl Cluster {
         answer
     }
 
-    fn unmark(&mut self, uid: &str, generation: i64, finalizers: &[String], when_deleted: Option<&str>) -> Answer {
+    fn unmark(
+        &mut self,
+        seen: &SetVersion,
+        generation: i64,
+        finalizers: &[String],
+        when_deleted: Option<&str>,
+    ) -> Answer {
         let Some(live) = &self.set else {
             return Answer::NotFound;
         };
         let found: Vec<&str> = live.finalizers().collect();
-        if (live.uid(), live.generation()) != (uid, generation) || found != *finalizers {
+        let is_version = when_deleted.is_none() || live.resource_version() == seen.resource_version;
+        if (live.uid(), live.generation()) != (&*seen.uid, generation) || found != *finalizers || !is_version {
             return Answer::Conflict;
         }
         self.change(|object| unmark(object, when_deleted));
@@ -85,6 +108,7 @@ impl Cluster {
             return Answer::Conflict;
         }
         let number = self.number();
+        self.secrets += u64::from(seen.is_none());
         self.journal = journal.map(|journal| (number, journal.clone()));
         Answer::Done
     }
@@ -113,8 +137,22 @@ impl Cluster {
         Answer::Done
     }
 
-    /// Executes a step. `journal` is the resourceVersion of the journal that it was decided for.
+    /// Executes a step, or answers it as somebody else does. `journal` is the resourceVersion of the journal that it was
+    /// decided for.
     pub(super) fn execute(&mut self, step: &Step, journal: Option<u64>) -> Answer {
+        let next = self.answers.iter().position(|(name, ..)| *name == process::name(step));
+        match next.map(|at| self.answers.remove(at)) {
+            None => self.do_it(step, journal),
+            Some((_, answer, is_done)) => {
+                if is_done {
+                    self.do_it(step, journal);
+                }
+                answer
+            }
+        }
+    }
+
+    fn do_it(&mut self, step: &Step, journal: Option<u64>) -> Answer {
         match step {
             Step::WriteJournal(text) => self.write_journal(journal, Some(text)),
             Step::DeleteJournal | Step::LeaveForeign(_) => self.write_journal(journal, None),
@@ -126,7 +164,7 @@ impl Cluster {
                 generation,
                 finalizers,
                 when_deleted,
-            } => self.unmark(&set.uid, *generation, finalizers, when_deleted.as_deref()),
+            } => self.unmark(set, *generation, finalizers, when_deleted.as_deref()),
             Step::Delete { uid, resource_version } => {
                 let fits = |version: &String| *version == self.live().resource_version();
                 match &self.set {

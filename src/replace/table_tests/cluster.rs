@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::api_server::Answer;
 use crate::claims::Owner;
 use crate::replace::journal::{Journal, Millis};
 use crate::replace::live::LiveSet;
@@ -30,6 +31,12 @@ pub(super) struct Cluster {
     pub(super) set: Option<LiveSet>,
     /// The journal, and its resourceVersion.
     pub(super) journal: Option<(u64, Journal)>,
+    /// The number of Secrets that were created for it.
+    pub(super) secrets: u64,
+    /// Answers to the next writes of these names, and whether the write is done nevertheless.
+    pub(super) answers: Vec<(&'static str, Answer, bool)>,
+    /// kube-controller-manager does not run.
+    pub(super) is_stopped: bool,
     pub(super) report: ReportOwner,
     pub(super) pods: Vec<DependentPod>,
     pub(super) others: Vec<Object>,
@@ -112,6 +119,9 @@ pub(super) fn web() -> Cluster {
         now: NOW,
         set: None,
         journal: None,
+        secrets: 0,
+        answers: Vec::new(),
+        is_stopped: false,
         report: ReportOwner::Set("uid-1".to_owned()),
         pods: Vec::new(),
         others: Vec::new(),
@@ -153,6 +163,11 @@ impl Cluster {
     pub(super) fn number(&mut self) -> u64 {
         self.numbers += 1;
         self.numbers
+    }
+
+    /// The uid of the Secret of the journal.
+    pub(super) fn secret(&self) -> String {
+        format!("secret-{}", self.secrets)
     }
 
     pub(super) fn live(&self) -> &LiveSet {

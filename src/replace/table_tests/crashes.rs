@@ -124,7 +124,7 @@ fn conflict_at_each_write_is_answered_by_a_retry() {
                 if number + writes > at {
                     cluster.change(|object| object["metadata"]["labels"]["n"] = number.to_string().into());
                 }
-                let answer = process.execute(&mut cluster, &decision);
+                let (answer, _) = process.execute(&mut cluster, &decision);
                 conflicts += u32::from(answer != Answer::Done);
             }
             let (steps, ended) = run_to_end(&mut cluster, |_, _, _| {});

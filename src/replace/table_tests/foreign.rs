@@ -209,7 +209,7 @@ fn create_after_a_foreign_one_is_a_conflict() {
     let mut process = Process::default();
     let decision = process.decide(&cluster, &mut Vec::new());
     cluster.set = set;
-    assert_eq!(process.execute(&mut cluster, &decision), Answer::Conflict);
+    assert_eq!(process.execute(&mut cluster, &decision).0, Answer::Conflict);
     assert_eq!(run_alone(&mut cluster).ended, Ended::End(End::Nothing));
     assert_eq!(state(&cluster), "replaced");
 }

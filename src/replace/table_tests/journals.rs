@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
+use super::api_server::Answer;
 use super::cluster::{Cluster, manifest, staged, web};
-use super::process::{Process, fill, name, world};
+use super::process::{Process, fill, name, run, world};
 use super::{Change, run_alone};
 use crate::replace::journal::Journal;
 use crate::replace::live::FINALIZER;
@@ -23,15 +24,15 @@ fn prepared(cluster: &mut Cluster) {
 }
 
 fn releasing(cluster: &mut Cluster) {
-    journal(cluster, |journal, cluster| {
-        journal.release(cluster.live(), Vec::new(), cluster.namespace)
-    });
+    journal(cluster, |journal, cluster| releasing_of(&journal, cluster));
+}
+
+fn releasing_of(journal: &Journal, cluster: &Cluster) -> Journal {
+    journal.release(cluster.live(), Vec::new(), cluster.namespace, &cluster.secret())
 }
 
 fn created(cluster: &mut Cluster) {
-    journal(cluster, |journal, cluster| {
-        journal.release(cluster.live(), Vec::new(), cluster.namespace).created()
-    });
+    journal(cluster, |journal, cluster| releasing_of(&journal, cluster).created());
 }
 
 fn finalizers(cluster: &mut Cluster, finalizers: &Value) {
@@ -286,10 +287,68 @@ fn set_is_not_created_in_a_namespace_that_ends() {
     releasing(&mut cluster);
     cluster.set = None;
     cluster.namespace_ends = true;
-    assert_eq!(
-        run_alone(&mut cluster).steps,
-        ["read Namespace", "read LastVersion", "Create!", "DeleteJournal"]
-    );
+    let mut later = cluster.clone();
+    assert_eq!(run_alone(&mut cluster).steps, ["read Namespace", "DeleteJournal"]);
+
+    // It ends just before the CREATE.
+    later.namespace_ends = false;
+    later.answers.push(("Create", Answer::Denied, false));
+    let run = run(&mut later, &mut Process::default(), |cluster, _, number| {
+        cluster.namespace_ends = number == 1;
+    });
+    let expected = [
+        "read Namespace",
+        "read LastVersion",
+        "Create!",
+        "read Namespace",
+        "DeleteJournal",
+    ];
+    assert_eq!(run.steps, expected);
+}
+
+/// A backup brings a journal back: nothing is created or scaled from it, whatever there is.
+#[test]
+fn journal_of_another_secret_is_refused() {
+    let rows: [(&str, Change, &str); 7] = [
+        ("absent", |cluster| cluster.set = None, "End"),
+        (
+            "scaled down since",
+            |cluster| _ = cluster.change(|set| set["spec"]["replicas"] = 1.into()),
+            "End",
+        ),
+        ("another set", renew, "End"),
+        (
+            "another set with fewer replicas",
+            |cluster| {
+                renew(cluster);
+                cluster.change(|set| set["spec"]["replicas"] = 1.into());
+            },
+            "End",
+        ),
+        ("being replaced now", mark, "Wait"),
+        (
+            "being deleted now",
+            |cluster| {
+                mark(cluster);
+                delete(cluster);
+            },
+            "Wait",
+        ),
+        ("deleted by a user", |cluster| delete(cluster), "End"),
+    ];
+    for stage in [releasing, created] {
+        for (row, change, expected) in rows {
+            for process in [Process::default(), Process::forced(), Process::taking_back()] {
+                let mut cluster = web();
+                stage(&mut cluster);
+                cluster.secrets += 1;
+                change(&mut cluster);
+                let step = next(&world(&cluster, &process));
+                assert_eq!(name(&step), expected, "{row}: {step:?}");
+                assert!(format!("{step:?}").contains("JournalRefused"), "{row}: {step:?}");
+            }
+        }
+    }
 }
 
 /// A journal that is out of date is written again before the set is marked: the new set gets what is desired now.

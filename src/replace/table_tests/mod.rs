@@ -2,6 +2,7 @@
 //! step as an API server does; the garbage collector, the StatefulSet controller and users act in between.
 
 mod adopting;
+mod answers;
 mod api_server;
 mod cluster;
 mod collector;
@@ -13,7 +14,9 @@ mod liveness;
 mod others;
 mod preconditions;
 mod process;
+mod retained;
 mod strategies;
+mod taken_back;
 mod transcript;
 mod writes;
 

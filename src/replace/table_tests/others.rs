@@ -16,6 +16,9 @@ pub(super) const POLICIES: [(&str, Option<&str>); 3] = [
 impl Cluster {
     /// The garbage collector and the StatefulSet controller do what they have to do.
     pub(super) fn settle(&mut self) {
+        if self.is_stopped {
+            return;
+        }
         self.collect();
         self.control();
     }

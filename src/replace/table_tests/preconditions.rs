@@ -53,10 +53,10 @@ fn stage(cluster: &mut Cluster, templates: Vec<ClaimTemplate>) {
     cluster.control();
 }
 
-/// The Pod template mounts this volume.
-fn mount(cluster: &mut Cluster, volume: &str) {
+/// A container of this list in the Pod template mounts this volume.
+fn mount(cluster: &mut Cluster, containers: &str, volume: &str) {
     let mounts = json!([{"name": volume, "mountPath": "/mnt"}]);
-    cluster.change(|object| object["spec"]["template"]["spec"]["containers"][0]["volumeMounts"] = mounts.clone());
+    cluster.change(|object| object["spec"]["template"]["spec"][containers][0]["volumeMounts"] = mounts.clone());
     cluster.control();
 }
 
@@ -112,7 +112,7 @@ const ROWS: &[Row] = &[
     (
         |cluster| _ = cluster.change(|object| object["metadata"]["annotations"]["big"] = "x".repeat(900 * 1024).into()),
         NONE,
-        "TooLarge: the StatefulSet takes 923454 bytes, but the journal holds 921600",
+        "TooLarge: the StatefulSet takes 923495 bytes, but the journal holds 921600",
     ),
     (
         |cluster| _ = cluster.change(|object| object["spec"]["minReadySeconds"] = 1.into()),
@@ -235,14 +235,19 @@ const ROWS: &[Row] = &[
 /// No Pod could be created with the new set.
 #[test]
 fn set_whose_pods_mount_a_removed_volume_is_kept() {
-    for (mounts, expected) in [
-        ("data", "VolumeMissing"),
-        ("logs", "allowed"),
-        ("of a webhook", "allowed"),
+    for (containers, mounts, expected) in [
+        ("containers", "data", "VolumeMissing"),
+        ("containers", "logs", "allowed"),
+        ("containers", "of a webhook", "allowed"),
+        ("initContainers", "data", "VolumeMissing"),
+        ("initContainers", "logs", "allowed"),
     ] {
         let mut cluster = web();
         stage(&mut cluster, vec![template("logs", "1Gi")]);
-        mount(&mut cluster, mounts);
+        if containers == "initContainers" {
+            cluster.change(|object| object["spec"]["template"]["spec"][containers] = json!([{"name": "init"}]));
+        }
+        mount(&mut cluster, containers, mounts);
         let decision = Process::default().decide(&cluster, &mut Vec::new());
         let found = match decision.step {
             Step::End(End::Refused(fault)) => fault.reason.as_str(),
@@ -265,11 +270,11 @@ fn set_with_an_added_template_is_replaced() {
                 .for_each(|pod| pod.revision = "web-0".to_owned());
         }),
         ("a Pod could not be created", |cluster| {
-            mount(cluster, "logs");
+            mount(cluster, "containers", "logs");
             drop(cluster.pods.remove(1));
         }),
         ("and another is not Ready", |cluster| {
-            mount(cluster, "logs");
+            mount(cluster, "containers", "logs");
             drop(cluster.pods.remove(1));
             cluster.pods[0].ready = false;
         }),

@@ -4,40 +4,31 @@ use std::sync::LazyLock;
 
 use super::api_server::{self, Answer};
 use super::cluster::Cluster;
-use crate::api::{ReplacementReason, Settings};
-use crate::replace::journal::{Journal, Millis, Stage};
+use crate::api::Settings;
+use crate::replace::journal::{Journal, Stage};
 use crate::replace::live::LiveSet;
+use crate::replace::memory::{Consequence, Memory};
 use crate::replace::step::{End, Fault, Part, Step, Waits};
-use crate::replace::world::{CountQuota, Dependents, DryRuns, LastVersion, World};
+use crate::replace::world::{DryRuns, LastVersion, World};
 use crate::replace::{basis, next};
 
 static SETTINGS: LazyLock<Settings> = LazyLock::new(Settings::default);
 
-/// What a process keeps between two decisions. A crash loses it.
+/// A controller process, or a command. A crash loses what it keeps.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Process {
     forced: bool,
-    checked: Option<String>,
-    guarded: Option<bool>,
-    dependents: Option<Dependents>,
-    quotas: Option<Vec<CountQuota>>,
-    dry_runs: Option<DryRuns>,
-    /// The uid of the namespace, until somebody else may have acted.
-    namespace: Option<String>,
-    last_version: Option<LastVersion>,
-    namespace_ends: bool,
-    verified: Option<String>,
-    managers_restored: Option<String>,
-    retained_at: Option<i64>,
-    unreferenced_since: Option<Millis>,
-    waits: Option<(ReplacementReason, Millis)>,
+    taken_back: bool,
+    memory: Memory,
 }
 
-/// A step, with the resourceVersion of the journal that it was decided for.
+/// A step, with the objects that it was decided for, and the resourceVersion of the journal.
 #[derive(Clone, Debug)]
 pub(super) struct Decision {
     pub(super) step: Step,
-    journal: Option<u64>,
+    set: Option<LiveSet>,
+    journal: Option<(u64, Journal)>,
+    report: String,
 }
 
 /// How a run ended.
@@ -55,35 +46,45 @@ pub(super) enum Ended {
 pub(super) struct Run {
     pub(super) steps: Vec<String>,
     pub(super) ended: Ended,
+    /// What was reported while it went on.
+    pub(super) stalled: Vec<Fault>,
 }
 
 /// The most steps of a run, without waiting for a minute.
 const MOST: usize = 400;
 
 pub(super) fn world(cluster: &Cluster, process: &Process) -> World<'static> {
-    World {
+    let journal = cluster.journal.as_ref().map(|(_, journal)| journal);
+    let is_believed = |journal: &&Journal| journal.is_of_secret(&cluster.secret());
+    let mut world = World {
         now: cluster.now,
         settings: &SETTINGS,
         allowed: Ok(()),
         forced: process.forced,
         set: cluster.set.clone(),
-        journal: cluster.journal.as_ref().map(|(_, journal)| journal.clone()),
+        journal: journal.filter(is_believed).cloned(),
+        secret: journal.map(|_| cluster.secret()),
+        unreadable: journal
+            .filter(|journal| !is_believed(journal))
+            .map(|_| "of a backup".to_owned()),
+        taken_back: process.taken_back,
         report: cluster.report.clone(),
-        guarded: process.guarded,
-        dependents: process.dependents.clone(),
-        quotas: process.quotas.clone(),
-        dry_runs: process.dry_runs.clone(),
-        checked: process.checked.clone(),
+        guarded: None,
+        dependents: None,
+        quotas: None,
+        dry_runs: None,
+        checked: None,
         denied: None,
-        namespace: process.namespace.clone(),
-        last_version: process.last_version.clone(),
-        namespace_ends: process.namespace_ends,
-        verified: process.verified.clone(),
-        managers_restored: process.managers_restored.clone(),
-        retained_at: process.retained_at,
-        unreferenced_since: process.unreferenced_since,
-        waits_since: process.waits.map(|(_, since)| since),
-    }
+        namespace: None,
+        last_version: None,
+        verified: None,
+        managers_restored: None,
+        retained_at: None,
+        unreferenced_since: None,
+        waits_since: None,
+    };
+    process.memory.clone().show(&mut world);
+    world
 }
 
 /// Reads a part of the world.
@@ -91,7 +92,10 @@ pub(super) fn fill(cluster: &Cluster, world: &mut World<'_>, part: Part) {
     match part {
         Part::Guard => world.guarded = Some(cluster.guard),
         Part::Dependents => world.dependents = Some(cluster.dependents()),
-        Part::Namespace => world.namespace = Some(cluster.namespace.to_owned()),
+        Part::Namespace => {
+            let namespace = if cluster.namespace_ends { "" } else { cluster.namespace };
+            world.namespace = Some(namespace.to_owned());
+        }
         Part::LastVersion => {
             let last = cluster.last.clone().map_or(LastVersion::Unknown, LastVersion::Seen);
             world.last_version = Some(last);
@@ -126,10 +130,19 @@ impl Process {
         }
     }
 
+    /// The command `replace --take-back`.
+    pub(super) fn taking_back() -> Self {
+        Self {
+            forced: true,
+            taken_back: true,
+            ..Self::default()
+        }
+    }
+
     /// Only the time since when it has waited is left.
     pub(super) fn crashed_while_waiting(&self) -> Self {
         Self {
-            unreferenced_since: self.unreferenced_since,
+            memory: self.memory.crashed_while_waiting(),
             ..Self::default()
         }
     }
@@ -147,58 +160,34 @@ impl Process {
                 step => break step,
             }
         };
-        (self.guarded, self.quotas, self.dry_runs) = (world.guarded, world.quotas.clone(), world.dry_runs.clone());
-        self.dependents.clone_from(&world.dependents);
-        self.namespace.clone_from(&world.namespace);
-        self.last_version.clone_from(&world.last_version);
-        let retaining = world.set.as_ref().filter(|set| set.retains());
-        self.retained_at = retaining.map(|set| self.retained_at.unwrap_or_else(|| set.generation()));
-        self.note(&world, &step);
-        let journal = cluster.journal.as_ref().map(|(version, _)| *version);
-        Decision { step, journal }
-    }
-
-    fn note(&mut self, world: &World<'_>, step: &Step) {
-        match step {
-            Step::Mark(_) | Step::WriteJournal(_) | Step::DisownReport => {
-                self.checked = world.set.as_ref().filter(|set| !set.terminating()).map(basis);
-            }
-            Step::Wait {
-                waits: Waits::Settling, ..
-            } => {
-                self.unreferenced_since.get_or_insert(world.now);
-            }
-            Step::Delete { .. } => self.unreferenced_since = None,
-            _ => {}
+        self.memory.keep(&world, &step);
+        Decision {
+            step,
+            set: cluster.set.clone(),
+            journal: cluster.journal.clone(),
+            report: format!("{:?}", cluster.report),
         }
-        if !step.keeps_dependents() {
-            self.dependents = None;
-        }
-        if !matches!(step, Step::WriteJournal(_) | Step::LetGo(_)) {
-            (self.namespace, self.last_version) = (None, None);
-        }
-        self.waits = match step {
-            Step::Wait {
-                waits: Waits::Others(fault) | Waits::Stalled(fault),
-                ..
-            } => {
-                let same = self.waits.filter(|(reason, _)| *reason == fault.reason);
-                Some(same.unwrap_or((fault.reason, world.now)))
-            }
-            _ => None,
-        };
     }
 
     /// Executes a step, and notes the answer.
-    pub(super) fn execute(&mut self, cluster: &mut Cluster, decision: &Decision) -> Answer {
-        let answer = cluster.execute(&decision.step, decision.journal);
-        match (&decision.step, answer) {
-            (Step::RestoreStrategy { set, .. }, Answer::Done) => self.verified = Some(set.uid.clone()),
-            (Step::RestoreManagers { set, .. }, Answer::Done) => self.managers_restored = Some(set.uid.clone()),
-            (Step::Create(_), Answer::NotFound) => self.namespace_ends = true,
-            _ => {}
+    pub(super) fn execute(&mut self, cluster: &mut Cluster, decision: &Decision) -> (Answer, Consequence) {
+        let Decision {
+            step,
+            set,
+            journal,
+            report,
+        } = decision;
+        let answer = cluster.execute(step, journal.as_ref().map(|(version, _)| *version));
+        let set_version = set.as_ref().map(|set| set.resource_version().to_owned());
+        let journal_version = journal.as_ref().map(|(version, _)| version.to_string());
+        let versions = [set_version, journal_version, Some(report.clone())];
+        let of = (set.as_ref(), journal.as_ref().map(|(_, journal)| journal));
+        let consequence = (self.memory).answered(of, versions, (step, name(step)), answer.into());
+        // Then the shell goes on without reading everything again.
+        if consequence != Consequence::Done || !matches!(step, Step::WriteJournal(_) | Step::LetGo(_)) {
+            self.memory.forget_reads();
         }
-        answer
+        (answer, consequence)
     }
 }
 
@@ -210,7 +199,7 @@ pub(super) fn run(
     mut meanwhile: impl FnMut(&mut Cluster, &mut Process, usize),
 ) -> Run {
     let mut steps = Vec::new();
-    let mut reads = Vec::new();
+    let (mut reads, mut stalled) = (Vec::new(), Vec::new());
     for number in 0..MOST {
         meanwhile(cluster, process, number);
         reads.clear();
@@ -230,7 +219,13 @@ pub(super) fn run(
                 continue;
             }
             step => {
-                let answer = process.execute(cluster, &decision);
+                let (answer, consequence) = process.execute(cluster, &decision);
+                if let Consequence::Stalled(fault) = &consequence {
+                    stalled.push(fault.clone());
+                }
+                if matches!(consequence, Consequence::Stalled(_) | Consequence::TryAgain) {
+                    cluster.now += 1_000;
+                }
                 let conflict = if answer == Answer::Done { "" } else { "!" };
                 steps.push(format!("{}{conflict}", name(step)));
                 match step {
@@ -240,12 +235,13 @@ pub(super) fn run(
             }
         };
         if let Some(ended) = ended {
-            return Run { steps, ended };
+            return Run { steps, ended, stalled };
         }
     }
     Run {
         steps,
         ended: Ended::Never,
+        stalled,
     }
 }
 

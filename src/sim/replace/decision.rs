@@ -3,9 +3,9 @@
 use rustc_hash::FxHashMap;
 
 use super::bugs::ReplaceBug;
-use super::manifests::{dependents_of, journal_of, live, small_journal, small_set, version_of};
+use super::manifests::{dependents_of, journal_of, live, secret_of, small_journal, small_set, version_of};
 use super::memory::{Quiet, ReadParts, SmallMemory, SmallSight, SmallStep};
-use super::objects::{HELD, SmallSet};
+use super::objects::{HELD, SmallJournal, SmallSet};
 use crate::api::Settings;
 use crate::replace::next::SETTLING;
 use crate::replace::world::{CountQuota, DryRuns, ReportOwner};
@@ -57,7 +57,13 @@ impl ReplaceDecisions {
             settings: &self.settings,
             allowed: Ok(()),
             forced: false,
-            journal: sight.journal.map(|journal| journal_of(&journal)),
+            unreadable: sight
+                .journal
+                .filter(|journal| !is_believed(journal))
+                .map(|_| "a backup brought it back".to_owned()),
+            journal: sight.journal.filter(is_believed).map(|journal| journal_of(&journal)),
+            secret: sight.journal.map(|journal| secret_of(&journal).to_owned()),
+            taken_back: false,
             report: match sight.report {
                 None => ReportOwner::NoReport,
                 Some(0) => ReportOwner::Nobody,
@@ -73,7 +79,6 @@ impl ReplaceDecisions {
             last_version: parts
                 .last
                 .map(|last| last.map_or(LastVersion::Unknown, |last| LastVersion::Seen(live(&last)))),
-            namespace_ends: memory.namespace_ends,
             verified: memory.verified.map(|uid| format!("u{uid}")),
             managers_restored: memory.managers_restored.map(|uid| format!("u{uid}")),
             retained_at: memory.retained_at.map(i64::from),
@@ -90,6 +95,11 @@ impl ReplaceDecisions {
             step => Answered::Step(small_step(&step, sight)),
         }
     }
+}
+
+/// As the controller reads it.
+fn is_believed(journal: &SmallJournal) -> bool {
+    journal_of(journal).is_of_secret(secret_of(journal))
 }
 
 fn dry_runs(set: &LiveSet) -> Option<DryRuns> {
@@ -117,6 +127,7 @@ fn small_step(step: &Step, sight: &SmallSight) -> SmallStep {
         Step::Create(object) => SmallStep::Create(SmallSet {
             managed_by_us: true,
             image_of_user: false,
+            retained_by_user: false,
             ..small_set(object)
         }),
         Step::ScaleUp { set, replicas } => SmallStep::ScaleUp(seen(set), u8::try_from(*replicas).unwrap_or(HELD)),

@@ -26,6 +26,8 @@ pub(super) enum ReplaceEvent {
     Decide(usize),
     Execute(usize),
     LoseReply(usize),
+    /// The write is not done, and answered with any code.
+    Deny(usize),
     Crash(usize),
     Act(ReplaceAction),
     WatchSet,
@@ -71,6 +73,8 @@ impl ReplaceWorld {
             if self.faults > 0 {
                 events.push(Event::Crash(place));
                 events.extend(has_step.then_some(Event::LoseReply(place)));
+                let is_sent = has_step && !matches!(process.step, Some(SmallStep::AwaitDeletion(_)));
+                events.extend((self.surroundings.denies && is_sent).then_some(Event::Deny(place)));
             }
         }
         let actions = scope.actions.iter().enumerate();
@@ -126,6 +130,10 @@ impl ReplaceWorld {
                 let broken = process.execute(place, self, decisions.bug, is_lost);
                 self.processes[place] = Some(process);
                 return broken;
+            }
+            ReplaceEvent::Deny(place) => {
+                self.faults -= 1;
+                self.processes[place].as_mut()?.meet_denial(decisions.bug);
             }
             ReplaceEvent::Crash(place) => {
                 self.faults -= 1;

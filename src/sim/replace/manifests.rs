@@ -57,6 +57,10 @@ pub(super) fn live(set: &SmallSet) -> LiveSet {
     if set.image_of_user {
         managers.push(json!({"manager": "kubectl-set", "fieldsV1": {"f:spec": {"f:template": {}}}}));
     }
+    if set.retained_by_user {
+        managers.push(json!({"manager": "kubectl-edit", "fieldsV1": {"f:spec":
+            {"f:persistentVolumeClaimRetentionPolicy": {"f:whenDeleted": {}}}}}));
+    }
     let partition = if set.partition == HELD {
         HOLD
     } else {
@@ -116,6 +120,9 @@ pub(super) fn small_set(object: &Value) -> SmallSet {
         label: object["metadata"]["labels"]["n"].as_str().map_or(0, version_of),
         partition: u8::try_from(set.partition()).unwrap_or(HELD),
         deletes_claims: set.when_deleted() == Some("Delete"),
+        retained_by_user: object["metadata"]["managedFields"]
+            .as_array()
+            .is_some_and(|entries| entries.iter().any(|entry| entry["manager"] == "kubectl-edit")),
         grown: *set.templates() == json!([template(true)]),
         staged: set.annotation(keys::STAGED).is_some(),
         managed_by_us: set.is_owned_by("claim-rollout"),
@@ -149,7 +156,21 @@ pub(super) fn journal_of(journal: &SmallJournal) -> Journal {
         })
         .collect();
     read.namespace_uid = uid('n', journal.namespace).unwrap_or_default();
+    FIRST_SECRET.clone_into(&mut read.secret_uid);
     read
+}
+
+/// The uid of the Secret in which a journal is written, and of one that a backup brings back.
+const FIRST_SECRET: &str = "s1";
+const RESTORED_SECRET: &str = "s2";
+
+/// The uid of the Secret that has the journal.
+pub(super) const fn secret_of(journal: &SmallJournal) -> &'static str {
+    if journal.restored {
+        RESTORED_SECRET
+    } else {
+        FIRST_SECRET
+    }
 }
 
 /// The journal that a step writes.
@@ -168,6 +189,7 @@ pub(super) fn small_journal(journal: &Journal) -> SmallJournal {
         new_image: journal.has_new_pod_template,
         pods: places.fold(0, |bits, place| bits | 1 << place),
         namespace: journal.namespace_uid.get(1..).map_or(0, version_of),
+        restored: false,
     }
 }
 

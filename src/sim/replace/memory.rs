@@ -27,7 +27,6 @@ pub(super) struct SmallMemory {
     /// The part of the set for which all preconditions were checked.
     pub(super) checked: Option<SmallSet>,
     pub(super) namespace: Option<u8>,
-    pub(super) namespace_ends: bool,
     /// The new set whose partition was restored.
     pub(super) verified: Option<u8>,
     /// The set whose managed fields were restored.

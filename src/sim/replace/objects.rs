@@ -34,6 +34,8 @@ pub(super) struct SmallSet {
     pub(super) partition: u8,
     /// Whether `whenDeleted` is `Delete`.
     pub(super) deletes_claims: bool,
+    /// Whether a user is a manager of `whenDeleted` since our last change of it.
+    pub(super) retained_by_user: bool,
     /// Whether the live templates are the desired ones.
     pub(super) grown: bool,
     /// Whether a change is staged, whose rollout is complete.
@@ -65,6 +67,8 @@ pub(super) struct SmallJournal {
     /// The ordinals of the Pods to adopt, as bits.
     pub(super) pods: u8,
     pub(super) namespace: u8,
+    /// Whether a backup brought it back: its Secret has another uid.
+    pub(super) restored: bool,
 }
 
 /// A Pod, a PVC, a ControllerRevision or the ClaimRollout.
@@ -117,6 +121,10 @@ pub(crate) struct Surroundings {
     pub(crate) deletes_claims: bool,
     /// There is no guard.
     pub(crate) unguarded: bool,
+    /// Somebody makes backups of the journals.
+    pub(crate) backups: bool,
+    /// A webhook, a proxy or the API server denies writes, with any code.
+    pub(crate) denies: bool,
 }
 
 impl SmallSet {

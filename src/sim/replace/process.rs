@@ -3,7 +3,7 @@
 use super::bugs::ReplaceBug;
 use super::decision::{Answered, ReplaceDecisions};
 use super::memory::{Polled, Quiet, ReadParts, SmallProcess, SmallSight, SmallStep};
-use super::objects::{HELD, REVISION, SmallJournal, SmallSet};
+use super::objects::{HELD, REVISION, SmallJournal, SmallSet, SmallStage};
 use super::world::{Propagation, ReplaceWorld, SmallAnswer};
 use crate::replace::Part;
 
@@ -16,7 +16,9 @@ impl SmallProcess {
             .take()
             .filter(|polled| world.set.is_some_and(|set| set.uid == polled.uid));
         let mut sight = self.sight.unwrap_or_else(|| {
-            self.memory.namespace.take_if(|_| polled.is_none());
+            let is_believed = decisions.bug == ReplaceBug::AnswerEndsNamespace;
+            let has_ended = |namespace: &mut u8| is_believed && *namespace == 0;
+            (self.memory.namespace).take_if(|namespace| polled.is_none() && !has_ended(namespace));
             SmallSight::of(world, polled)
         });
         let bug = decisions.bug;
@@ -57,6 +59,16 @@ impl SmallProcess {
             SmallStep::Wait(true) if memory.quiet == Quiet::No => memory.quiet = Quiet::Since,
             SmallStep::Delete { .. } => memory.quiet = Quiet::No,
             _ => {}
+        }
+    }
+
+    /// The step is not done, whatever the answer is. A code of somebody's webhook or of a proxy is no knowledge: everything
+    /// is read again.
+    pub(super) fn meet_denial(&mut self, bug: ReplaceBug) {
+        let is_create = matches!(self.step.take(), Some(SmallStep::Create(_)));
+        self.sight = None;
+        if is_create && bug == ReplaceBug::AnswerEndsNamespace {
+            self.memory.namespace = Some(0);
         }
     }
 
@@ -107,8 +119,6 @@ impl SmallProcess {
             _ => self.sight = None,
         }
         match (step, answer) {
-            (SmallStep::Create(_), SmallAnswer::NotFound) => self.memory.namespace_ends = true,
-            (SmallStep::Create(_), SmallAnswer::Denied) => self.memory.namespace_ends |= world.namespace_ends,
             (SmallStep::RestorePartition((uid, _), _), SmallAnswer::Done) => self.memory.verified = Some(uid),
             (SmallStep::RestoreManagers((uid, _)), SmallAnswer::Done) => self.memory.managers_restored = Some(uid),
             _ => {}
@@ -148,14 +158,14 @@ impl SmallStep {
             Self::Mark(..) if world.set.is_some_and(|set| set.terminating && !set.ours) => SmallAnswer::Denied,
             Self::Mark(seen, retains) => world.change_version(seen, |set| {
                 set.ours = true;
+                set.retained_by_user &= !(set.deletes_claims && retains);
                 set.deletes_claims &= !retains;
             }),
             // A status may have been written meanwhile.
-            Self::Unmark(..)
-                if !world
-                    .set
-                    .zip(sight.set)
-                    .is_none_or(|(set, seen)| set.is_as_marked(&seen)) =>
+            Self::Unmark(_, deletes_claims)
+                if !world.set.zip(sight.set).is_none_or(|(set, seen)| {
+                    set.is_as_marked(&seen) && (!deletes_claims || set.version == seen.version)
+                }) =>
             {
                 SmallAnswer::Conflict
             }
@@ -204,6 +214,10 @@ fn write_journal(
     }
     let version = world.next_version();
     world.journal = journal.map(|journal| SmallJournal { version, ..journal });
+    if world.surroundings.backups {
+        let is_bound = |journal: &SmallJournal| journal.stage != SmallStage::Prepared;
+        world.backup = world.journal.filter(is_bound).or(world.backup);
+    }
     SmallAnswer::Done
 }
 
@@ -224,7 +238,7 @@ impl ReadParts {
         match part {
             Part::Guard => self.guard = Some(world.guard),
             Part::Quotas => self.room = Some(world.room),
-            Part::Namespace => self.namespace = Some(world.namespace),
+            Part::Namespace => self.namespace = Some(if world.namespace_ends { 0 } else { world.namespace }),
             Part::LastVersion => self.last = Some(world.last),
             Part::DryRuns => self.dry_runs = true,
             Part::Dependents => {

@@ -11,6 +11,8 @@ const NOTHING: Surroundings = Surroundings {
     unknown: false,
     deletes_claims: false,
     unguarded: false,
+    backups: false,
+    denies: false,
 };
 
 const UNKNOWN: Surroundings = Surroundings {
@@ -177,6 +179,41 @@ pub(super) const SCOPES: &[ReplaceScope] = &[
         1,
         1,
         NOTHING,
+    ),
+    scope(
+        "any answer",
+        &[Action::DeleteNamespace],
+        2,
+        1,
+        Surroundings {
+            denies: true,
+            ..NOTHING
+        },
+    ),
+    scope(
+        "a user protects PVCs",
+        &[Action::RetainClaims],
+        1,
+        1,
+        Surroundings {
+            deletes_claims: true,
+            denies: true,
+            ..NOTHING
+        },
+    ),
+    scope(
+        "a backup of the journal",
+        &[
+            Action::RestoreJournal,
+            Action::Scale(1),
+            Action::Delete(Propagation::Background),
+        ],
+        0,
+        1,
+        Surroundings {
+            backups: true,
+            ..NOTHING
+        },
     ),
     scope("two controllers", &[], 1, 2, NOTHING),
     scope("two controllers and a write", &[Action::Scale(3)], 0, 2, NOTHING),

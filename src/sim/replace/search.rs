@@ -89,6 +89,10 @@ impl ReplaceSearch<'_> {
             let seen = after.happen(event, &self.scope, self.decisions);
             let after = after.canonical();
             if let Some(broken) = seen.or_else(|| after.broken()) {
+                // A planted bug is to be found by the effect that it names.
+                if !broken.starts_with(self.decisions.bug.breaks()) {
+                    continue;
+                }
                 return Err(self.path(from, Some(event), broken));
             }
             self.transitions += 1;

@@ -12,6 +12,10 @@ pub(crate) enum ReplaceAction {
     Image,
     /// Changes `whenDeleted` to `Delete`.
     DeleteClaims,
+    /// Changes `whenDeleted` to `Retain`, also where it is `Retain` because of us.
+    RetainClaims,
+    /// Restores the Secret of the last journal from a backup.
+    RestoreJournal,
     Delete(Propagation),
     DeletePod(u8),
     /// Creates the StatefulSet from a manifest, if there is none.
@@ -32,7 +36,13 @@ impl ReplaceWorld {
             ReplaceAction::Scale(replicas) => self.write(|set| set.replicas = replicas),
             ReplaceAction::Label => self.write(|set| set.label += 1),
             ReplaceAction::Image => self.write(|set| (set.image, set.image_of_user) = (1, true)),
-            ReplaceAction::DeleteClaims => self.write(|set| set.deletes_claims = true),
+            ReplaceAction::DeleteClaims => self.write(|set| (set.deletes_claims, set.retained_by_user) = (true, true)),
+            ReplaceAction::RetainClaims => {
+                let answer = self.write(|set| (set.deletes_claims, set.retained_by_user) = (false, true));
+                self.truth.deletes_claims &= answer != SmallAnswer::Done;
+                answer
+            }
+            ReplaceAction::RestoreJournal => self.restore_journal(),
             ReplaceAction::Delete(propagation) => self.delete_by_user(propagation),
             ReplaceAction::DeletePod(place) => {
                 self.truth.excused |= 1 << place;
@@ -73,6 +83,19 @@ impl ReplaceWorld {
             self.excuse_from(set.replicas);
         }
         answer
+    }
+
+    fn restore_journal(&mut self) -> SmallAnswer {
+        let Some(backup) = self.backup.filter(|_| self.journal.is_none()) else {
+            return SmallAnswer::NotFound;
+        };
+        let version = self.next_version();
+        self.journal = Some(SmallJournal {
+            version,
+            restored: true,
+            ..backup
+        });
+        SmallAnswer::Done
     }
 
     fn excuse_from(&mut self, replicas: u8) {

@@ -12,6 +12,8 @@ pub(super) struct ReplaceWorld {
     pub(super) surroundings: Surroundings,
     pub(super) set: Option<SmallSet>,
     pub(super) journal: Option<SmallJournal>,
+    /// The last journal that was bound to its Secret, in a backup.
+    pub(super) backup: Option<SmallJournal>,
     /// The ClaimRollout.
     pub(super) report: Option<Dependent>,
     pub(super) dependents: AllDependents,
@@ -83,6 +85,7 @@ impl ReplaceWorld {
             surroundings,
             set: Some(set),
             journal: None,
+            backup: None,
             report: owned,
             dependents,
             namespace: 1,
@@ -236,9 +239,8 @@ impl ReplaceWorld {
         self.set.iter_mut().for_each(|set| set.versions(&mut renumber));
         self.seen.iter_mut().for_each(|set| set.versions(&mut renumber));
         self.last.iter_mut().for_each(|set| set.versions(&mut renumber));
-        self.journal
-            .iter_mut()
-            .for_each(|journal| journal.versions(&mut renumber));
+        let journals = self.journal.iter_mut().chain(&mut self.backup);
+        journals.for_each(|journal| journal.versions(&mut renumber));
         for process in self.processes.iter_mut().flatten() {
             process.versions(&mut renumber);
         }
@@ -261,7 +263,8 @@ impl ReplaceWorld {
 
     fn generations(&mut self, visit: &mut impl FnMut(&mut u8)) {
         let sets = self.set.iter_mut().chain(&mut self.seen).chain(&mut self.last);
-        sets.chain(self.journal.iter_mut().map(|journal| &mut journal.set))
+        let journals = self.journal.iter_mut().chain(&mut self.backup);
+        sets.chain(journals.map(|journal| &mut journal.set))
             .for_each(|set| set.generations(visit));
         for process in self.processes.iter_mut().flatten() {
             process.generations(visit);
@@ -302,7 +305,9 @@ impl ReplaceWorld {
             self.truth.image
         };
         let wanted = (self.truth.replicas, image, self.truth.label);
-        ((set.replicas, set.image, set.label) != wanted).then_some("S17: an acknowledged write is lost")
+        let is_deleting = set.deletes_claims && !self.truth.deletes_claims;
+        let is_lost = (set.replicas, set.image, set.label) != wanted || is_deleting;
+        is_lost.then_some("S17: an acknowledged write is lost")
     }
 
     /// True iff the replacement has ended.
@@ -310,7 +315,7 @@ impl ReplaceWorld {
         let Some(set) = self.set else {
             // We may have seen a DELETE whose trace is not there any more.
             let is_deleted = self.truth.deleted || self.truth.over && !self.truth.foreign;
-            return is_deleted && self.journal.is_none();
+            return is_deleted && self.journal.is_none_or(|journal| journal.restored);
         };
         let is_held = self.surroundings.mutates && set.ours && set.partition == HELD && !set.terminating;
         if is_held && self.truth.image != set.image {
@@ -326,7 +331,8 @@ impl ReplaceWorld {
         let is_scaled = self.truth.over || set.replicas >= self.truth.replicas;
         let has_report = self.report.is_none_or(|report| report.owner == set.uid);
         let has_revision = self.truth.image != 0 || self.surroundings.mutates || set.revision == 1;
-        self.journal.is_none()
+        // A journal that is refused stays until somebody deletes it.
+        self.journal.is_none_or(|journal| journal.restored)
             && !set.ours
             && !set.terminating
             && set.observed == set.generation

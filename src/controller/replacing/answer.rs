@@ -1,0 +1,88 @@
+//! What is learned from an answer. Admission webhooks deny writes with any code and any body, and proxies answer in place
+//! of the API server: so a 404 is knowledge only where a read gets it, and where it names the object.
+
+use kube::core::Status;
+
+use super::super::api_calls::{ApiOutcome, call, call_with_message};
+
+/// The answer to a write.
+#[derive(Debug, PartialEq)]
+pub(super) struct Written<T> {
+    pub(super) outcome: ApiOutcome<T>,
+    /// The message of a failure.
+    pub(super) message: String,
+}
+
+impl<T> Written<T> {
+    pub(super) fn and_then<U>(self, read: impl FnOnce(T) -> ApiOutcome<U>) -> Written<U> {
+        Written {
+            outcome: self.outcome.and_then(read),
+            message: self.message,
+        }
+    }
+}
+
+impl<T> From<ApiOutcome<T>> for Written<T> {
+    fn from(outcome: ApiOutcome<T>) -> Self {
+        Self {
+            outcome,
+            message: String::new(),
+        }
+    }
+}
+
+/// Waits for a write.
+pub(super) async fn write<T>(call: impl Future<Output = kube::Result<T>>) -> Written<T> {
+    let (outcome, message) = call_with_message(call).await;
+    Written { outcome, message }
+}
+
+/// Reads an object, by its resource and name. None if the API server answers that it does not exist.
+///
+/// # Errors
+/// The message of a read that failed.
+pub(super) async fn read<T>(
+    (resource, name): (&str, &str),
+    read: impl Future<Output = kube::Result<T>>,
+) -> Result<Option<T>, String> {
+    let outcome = call(async {
+        match read.await {
+            Err(kube::Error::Api(status)) if is_absent(&status, resource, name) => Ok(None),
+            other => other.map(Some),
+        }
+    });
+    existing(resource, outcome.await)
+}
+
+/// Reads a list, which exists.
+///
+/// # Errors
+/// The message of a read that failed.
+pub(super) async fn list<T>(resource: &str, list: impl Future<Output = kube::Result<T>>) -> Result<T, String> {
+    existing(resource, call(list).await)
+}
+
+/// True iff the API server answers that the object of this name does not exist.
+fn is_absent(status: &Status, resource: &str, name: &str) -> bool {
+    let mut details = status.details.iter();
+    status.code == 404
+        && status.reason == "NotFound"
+        && details.any(|details| details.kind == resource && details.name == name)
+}
+
+fn existing<T>(resource: &str, outcome: ApiOutcome<T>) -> Result<T, String> {
+    match outcome {
+        ApiOutcome::Done(found) => Ok(found),
+        ApiOutcome::NotFound => Err(format!(
+            "failed to read {resource}: 404 from something else than the API server"
+        )),
+        ApiOutcome::Conflict => Err(format!("failed to read {resource}: conflict")),
+        ApiOutcome::Denied { message: why, .. } | ApiOutcome::Unsure { why, .. } => {
+            Err(format!("failed to read {resource}: {why}"))
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "answer_tests.rs"]
+mod tests;

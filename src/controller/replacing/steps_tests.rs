@@ -1,0 +1,245 @@
+//! The requests of each step, as an API server gets them.
+
+use std::sync::{Arc, Mutex};
+
+use http_body_util::BodyExt as _;
+use kube::Client;
+use kube::client::Body;
+use serde_json::{Value, json};
+
+use super::{Cluster, FINALIZER, HOLD, LiveSet, SetName, SetVersion, Sight, Step};
+use crate::controller::admission::{Admission, WithoutPolicy};
+use crate::controller::clock_millis;
+use crate::controller::fixtures::rollout;
+use crate::replace::{End, Journal};
+use crate::rollout::fixtures::{staged_change, template};
+use crate::templates::keys;
+
+/// The requests of a step: method, path and body.
+async fn sent(sight: &Sight, step: &Step) -> Vec<(String, Value)> {
+    let all: Arc<Mutex<Vec<(String, Value)>>> = Arc::default();
+    let noted = Arc::clone(&all);
+    let answer = move |request: axum::http::Request<Body>| {
+        let noted = Arc::clone(&noted);
+        async move {
+            let (parts, body) = request.into_parts();
+            let bytes = body.collect().await.expect("a body").to_bytes();
+            let body = serde_json::from_slice(&bytes).unwrap_or_default();
+            let what = format!("{} {}", parts.method, parts.uri);
+            noted.lock().expect("no panic").push((what, body));
+            let reply = json!({"metadata": {"name": "web", "uid": "u", "resourceVersion": "9"}});
+            let response = axum::http::Response::builder().status(200);
+            Ok::<_, kube::Error>(
+                response
+                    .body(Body::from(reply.to_string().into_bytes()))
+                    .expect("a response"),
+            )
+        }
+    };
+    let client = Client::new(tower::service_fn(answer), "default");
+    let settings = Arc::<crate::api::Settings>::default();
+    let admission = Admission::new(
+        client.clone(),
+        Arc::clone(&settings),
+        None,
+        WithoutPolicy::Stall,
+        Arc::default(),
+    );
+    let cluster = Cluster {
+        client,
+        settings,
+        admission: Arc::new(admission),
+        journals: "home".to_owned(),
+        clock: clock_millis,
+    };
+    cluster.execute(&SetName::new("shop", "web"), sight, step).await;
+    std::mem::take(&mut *all.lock().expect("no panic"))
+}
+
+fn set(when_deleted: &str) -> LiveSet {
+    let staged = staged_change(vec![template("data", "2Gi")]).write().expect("JSON");
+    LiveSet::new(json!({
+        "metadata": {"namespace": "shop", "name": "web", "uid": "set-uid", "resourceVersion": "7", "generation": 3,
+            "finalizers": ["example.com/other"], "annotations": {(keys::STAGED): staged}},
+        "spec": {"replicas": 3, "updateStrategy": {"type": "RollingUpdate"},
+            "persistentVolumeClaimRetentionPolicy": {"whenDeleted": when_deleted}},
+    }))
+}
+
+fn sight(when_deleted: &str, journal_version: Option<&str>) -> Sight {
+    Sight {
+        set: Some(set(when_deleted)),
+        journal: None,
+        secret: None,
+        journal_version: journal_version.map(str::to_owned),
+        unreadable: None,
+        report: Some(rollout(&json!({"name": "web"}), &Value::Null)),
+    }
+}
+
+fn seen() -> SetVersion {
+    SetVersion {
+        uid: "set-uid".to_owned(),
+        resource_version: "7".to_owned(),
+    }
+}
+
+const SET: &str = "/apis/apps/v1/namespaces/shop/statefulsets/web";
+
+/// A patch of a set names the uid and the version that it was decided for, and one field.
+#[tokio::test]
+async fn patch_of_a_set_names_uid_and_version() {
+    let retain = json!({"persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain"}});
+    let both = json!([FINALIZER, "example.com/other"]);
+    let held = json!({"type": "RollingUpdate", "rollingUpdate": {"partition": HOLD}});
+    let strategy = json!({"rollingUpdate": null});
+    for (step, when_deleted, metadata, spec) in [
+        (Step::Mark(seen()), "Delete", json!({"finalizers": both}), retain),
+        (Step::Mark(seen()), "Retain", json!({"finalizers": both}), Value::Null),
+        (
+            Step::RestoreStrategy {
+                set: seen(),
+                strategy: strategy.clone(),
+            },
+            "Retain",
+            json!({}),
+            json!({"updateStrategy": strategy}),
+        ),
+        (
+            Step::RestoreStaged {
+                set: seen(),
+                staged: "text".to_owned(),
+            },
+            "Retain",
+            json!({"annotations": {(keys::STAGED): "text"}}),
+            Value::Null,
+        ),
+        (
+            Step::RestoreManagers {
+                set: seen(),
+                managed_fields: json!([{"manager": "kubectl"}]),
+            },
+            "Retain",
+            json!({"managedFields": [{"manager": "kubectl"}]}),
+            Value::Null,
+        ),
+        (
+            Step::ScaleUp {
+                set: seen(),
+                replicas: 3,
+            },
+            "Retain",
+            json!({}),
+            json!({"replicas": 3, "updateStrategy": held}),
+        ),
+    ] {
+        let all = sent(&sight(when_deleted, None), &step).await;
+        let [(request, body)] = &all[..] else {
+            panic!("{step:?}: {all:?}");
+        };
+        assert_eq!(*request, format!("PATCH {SET}?&fieldManager=claim-rollout"), "{step:?}");
+        let mut expected = json!({"metadata": metadata});
+        (expected["metadata"]["uid"], expected["metadata"]["resourceVersion"]) = ("set-uid".into(), "7".into());
+        if !spec.is_null() {
+            expected["spec"] = spec;
+        }
+        assert_eq!(*body, expected, "{step:?}");
+    }
+}
+
+/// A DELETE leaves the dependents, and names the uid, and the version while it is not being deleted.
+#[tokio::test]
+async fn delete_of_a_set_names_uid_and_leaves_pods() {
+    for version in [Some("7"), None] {
+        let step = Step::Delete {
+            uid: "set-uid".to_owned(),
+            resource_version: version.map(str::to_owned),
+        };
+        let all = sent(&sight("Retain", None), &step).await;
+        let mut preconditions = json!({"uid": "set-uid"});
+        if let Some(version) = version {
+            preconditions["resourceVersion"] = version.into();
+        }
+        let body = json!({"preconditions": preconditions, "propagationPolicy": "Orphan"});
+        assert_eq!(all, [(format!("DELETE {SET}?"), body)]);
+    }
+}
+
+/// The journal is written and deleted as it was read.
+#[tokio::test]
+async fn journal_is_written_in_the_version_that_was_read() {
+    let journal = Journal::prepare(&set("Delete"), None, 0).expect("a staged change");
+    let write = Step::WriteJournal(Box::new(journal));
+    for (version, method) in [(None, "POST"), (Some("5"), "PUT")] {
+        let all = sent(&sight("Delete", version), &write).await;
+        let [(request, body)] = &all[..] else {
+            panic!("{all:?}");
+        };
+        assert!(
+            request.starts_with(&format!("{method} /api/v1/namespaces/home/secrets")),
+            "{request}"
+        );
+        assert_eq!(body["metadata"]["resourceVersion"], json!(version), "{body}");
+        assert_eq!(body["type"], "claim-rollout.io/journal");
+    }
+    for (step, version) in [(Step::DeleteJournal, "5"), (Step::DeleteJournal, "6")] {
+        let all = sent(&sight("Delete", Some(version)), &step).await;
+        let [(request, body)] = &all[..] else {
+            panic!("{all:?}");
+        };
+        assert!(
+            request.starts_with("DELETE /api/v1/namespaces/home/secrets/claim-rollout-journal-"),
+            "{request}"
+        );
+        assert_eq!(body["preconditions"], json!({"resourceVersion": version}), "{body}");
+    }
+}
+
+/// The object that is let go and the one that is created are sent as they were decided, by the field manager of ours.
+#[tokio::test]
+async fn set_is_let_go_and_created_as_decided() {
+    let object = json!({"metadata": {"name": "web", "uid": "set-uid", "resourceVersion": "7"}});
+    let parent = SET.trim_end_matches("/web");
+    for (step, request) in [
+        (
+            Step::LetGo(object.clone()),
+            format!("PUT {SET}?&fieldManager=claim-rollout"),
+        ),
+        (
+            Step::Create(object.clone()),
+            format!("POST {parent}?&fieldManager=claim-rollout"),
+        ),
+    ] {
+        let all = sent(&sight("Retain", None), &step).await;
+        assert_eq!(all, [(request, object.clone())], "{step:?}");
+    }
+}
+
+/// The ClaimRollout and the ControllerRevision.
+#[tokio::test]
+async fn other_objects_are_written_by_name() {
+    let report = "PATCH /apis/claim-rollout.io/v1alpha1/namespaces/shop/claimrollouts/web?&fieldManager=claim-rollout";
+    let owner = json!([{"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web", "uid": "new"}]);
+    let owned = json!({"metadata": {"ownerReferences": owner}, "spec": {"setRef": {"uid": "new"}}});
+    let revision = "DELETE /apis/apps/v1/namespaces/shop/controllerrevisions/web-b?";
+    for (step, request, body) in [
+        (
+            Step::DisownReport,
+            report,
+            json!({"metadata": {"ownerReferences": null}}),
+        ),
+        (Step::OwnReport { uid: "new".to_owned() }, report, owned),
+        (
+            Step::DeleteRevision {
+                name: "web-b".to_owned(),
+                uid: "revision".to_owned(),
+            },
+            revision,
+            json!({"preconditions": {"uid": "revision"}}),
+        ),
+    ] {
+        let all = sent(&sight("Retain", None), &step).await;
+        assert_eq!(all, [(request.to_owned(), body)], "{step:?}");
+    }
+    assert_eq!(sent(&sight("Retain", None), &Step::End(End::Nothing)).await, []);
+}

@@ -1,0 +1,222 @@
+//! What is kept between two decisions, and what an answer to a step means. Time is an input.
+
+use super::check::basis;
+use super::step::{Fault, Step, Waits};
+use super::world::{CountQuota, Dependents, DryRuns, LastVersion, World};
+use super::{Journal, LiveSet, Millis};
+use crate::api::ReplacementReason as Reason;
+
+/// For how long the results of the checks before the first write are used.
+const FRESH: Millis = 5_000;
+
+/// What is kept between two decisions. After a crash the decision does without it.
+#[derive(Clone, Debug, Default)]
+pub struct Memory {
+    /// The results of the checks, and when the first of them was read.
+    checks: CheckResults,
+    checked_at: Option<Millis>,
+    dependents: Option<Dependents>,
+    denied: Option<Fault>,
+    /// The uid of the namespace, read since the last CREATE that was not done.
+    namespace: Option<String>,
+    /// The old set as it was when it was deleted.
+    last_version: Option<LastVersion>,
+    retained_at: Option<i64>,
+    unreferenced_since: Option<Millis>,
+    waits: Option<(Reason, Millis)>,
+    /// The uid of the new set whose update strategy was restored.
+    verified: Option<String>,
+    /// The uid of the set whose managed fields were restored.
+    managers_restored: Option<String>,
+    /// The write that was answered as if something had changed, and the versions that it was decided for.
+    overtaken: Option<(String, Versions)>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct CheckResults {
+    checked: Option<String>,
+    guarded: Option<bool>,
+    quotas: Option<Vec<CountQuota>>,
+    dry_runs: Option<DryRuns>,
+}
+
+/// The versions of the objects that a write was decided for.
+pub type Versions = [Option<String>; 3];
+
+/// The answer to a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer<'a> {
+    /// It is done.
+    Done,
+    /// 404, 409 or 410: the object has changed, or somebody else denies the write with this code.
+    Overtaken(&'a str),
+    /// The API server, or a webhook, denies it.
+    Denied(&'a str),
+    /// Nobody knows.
+    Unsure,
+}
+
+/// What follows from an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Consequence {
+    /// Go on.
+    Done,
+    /// Read again, and decide again at once.
+    ReadAgain,
+    /// Read again after a pause. The fault is to be reported at once.
+    Stalled(Fault),
+    /// Decide again: the set can be left as it was.
+    TakenBack,
+    /// Read again after a pause.
+    TryAgain,
+}
+
+impl Memory {
+    /// Before everything is read again.
+    pub fn forget_reads(&mut self) {
+        (self.namespace, self.last_version) = (None, None);
+    }
+
+    /// The dependents are to be read again.
+    pub fn forget_dependents(&mut self) {
+        self.dependents = None;
+    }
+
+    /// Shows the decision what is known from before.
+    pub fn show(&mut self, world: &mut World<'_>) {
+        // The results of checks do not count for long.
+        if self.checked_at.is_some_and(|at| world.now.saturating_sub(at) >= FRESH) {
+            (self.checks, self.checked_at) = (CheckResults::default(), None);
+        }
+        let CheckResults {
+            checked,
+            guarded,
+            quotas,
+            dry_runs,
+        } = self.checks.clone();
+        (world.checked, world.guarded, world.quotas, world.dry_runs) = (checked, guarded, quotas, dry_runs);
+        world.dependents.clone_from(&self.dependents);
+        world.denied.clone_from(&self.denied);
+        world.namespace.clone_from(&self.namespace);
+        world.last_version.clone_from(&self.last_version);
+        world.retained_at = self.retained_at;
+        world.verified.clone_from(&self.verified);
+        world.managers_restored.clone_from(&self.managers_restored);
+        world.unreferenced_since = self.unreferenced_since;
+        world.waits_since = self.waits.map(|(_, since)| since);
+    }
+
+    /// Keeps what was read, and for how long the step has waited.
+    pub fn keep(&mut self, world: &World<'_>, step: &Step) {
+        self.checks = CheckResults {
+            checked: world.checked.clone(),
+            guarded: world.guarded,
+            quotas: world.quotas.clone(),
+            dry_runs: world.dry_runs.clone(),
+        };
+        if world.guarded.is_some() {
+            self.checked_at.get_or_insert(world.now);
+        }
+        self.dependents.clone_from(&world.dependents);
+        self.namespace.clone_from(&world.namespace);
+        self.last_version.clone_from(&world.last_version);
+        let retaining = world.set.as_ref().filter(|set| set.retains());
+        self.retained_at = retaining.map(|set| self.retained_at.unwrap_or_else(|| set.generation()));
+        match step {
+            // Every precondition was checked a moment ago. From now on others may scale the set, and its status may be
+            // outdated because of the mark.
+            Step::Mark(_) | Step::WriteJournal(_) | Step::DisownReport => {
+                self.checks.checked = world.set.as_ref().filter(|set| !set.terminating()).map(basis);
+            }
+            Step::Wait {
+                waits: Waits::Settling, ..
+            } => {
+                self.unreferenced_since.get_or_insert(world.now);
+            }
+            Step::Delete { .. } => self.unreferenced_since = None,
+            _ => {}
+        }
+        if !step.keeps_dependents() {
+            self.dependents = None;
+        }
+        self.waits = match step {
+            Step::Wait {
+                waits: Waits::Others(fault) | Waits::Stalled(fault),
+                ..
+            } => {
+                let same = self.waits.filter(|(reason, _)| *reason == fault.reason);
+                Some(same.unwrap_or((fault.reason, world.now)))
+            }
+            _ => None,
+        };
+    }
+
+    /// Notes the answer to a step that was decided for these objects and versions. `name` is the name of the step.
+    ///
+    /// Admission webhooks deny with any code, and proxies answer in place of the API server. So a 404 or 409 counts as a
+    /// change of the object only once for the same versions.
+    pub fn answered(
+        &mut self,
+        (set, journal): (Option<&LiveSet>, Option<&Journal>),
+        versions: Versions,
+        (step, name): (&Step, &str),
+        answer: Answer<'_>,
+    ) -> Consequence {
+        let is_open = matches!(answer, Answer::Done | Answer::Overtaken(_));
+        if !is_open || !step.keeps_dependents() {
+            self.dependents = None;
+        }
+        let overtaken = self.overtaken.take();
+        match answer {
+            Answer::Done => {
+                match step {
+                    Step::RestoreStrategy { set, .. } => self.verified = Some(set.uid.clone()),
+                    Step::RestoreManagers { set, .. } => self.managers_restored = Some(set.uid.clone()),
+                    _ => {}
+                }
+                Consequence::Done
+            }
+            Answer::Overtaken(message) => {
+                let met = (name.to_owned(), versions);
+                if overtaken.as_ref() == Some(&met) {
+                    // The next one pauses, too.
+                    self.overtaken = overtaken;
+                    return self.denied(set, journal, (step, name), message);
+                }
+                self.overtaken = Some(met);
+                Consequence::ReadAgain
+            }
+            Answer::Denied(message) => self.denied(set, journal, (step, name), message),
+            Answer::Unsure => Consequence::TryAgain,
+        }
+    }
+
+    /// A denied step is tried again, unless the set can still be left as it is.
+    fn denied(
+        &mut self,
+        set: Option<&LiveSet>,
+        journal: Option<&Journal>,
+        (step, name): (&Step, &str),
+        message: &str,
+    ) -> Consequence {
+        let fault = Fault::new(Reason::StepDenied, format!("the step {name} was denied: {message}"));
+        let is_begun = set.is_none_or(LiveSet::terminating) || journal.is_some_and(Journal::has_released);
+        let backs_out = matches!(step, Step::Unmark { .. } | Step::DeleteJournal | Step::OwnReport { .. });
+        if is_begun || backs_out {
+            return Consequence::Stalled(fault);
+        }
+        self.denied = Some(fault);
+        Consequence::TakenBack
+    }
+}
+
+#[cfg(test)]
+impl Memory {
+    /// Only the time since when nothing has referred to the old set is left.
+    pub(super) fn crashed_while_waiting(&self) -> Self {
+        Self {
+            unreferenced_since: self.unreferenced_since,
+            ..Self::default()
+        }
+    }
+}
