@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::choices::Choices;
-use super::set::{TEMPLATES, annotate, native_policy, put, retention, serve, strategy, templates_mut};
+use super::set::{TEMPLATES, annotate, put, retention, serve, strategy, templates_mut};
 use super::staged::forged;
 use super::values::{TEXTS, key, odd_size, size, trouble};
 
@@ -213,7 +213,7 @@ fn of_the_staged_change(set: &mut Value, context: &EditContext, choices: &mut dy
 
 /// Fields that do not concern PVCs.
 fn of_the_rest(set: &mut Value, choices: &mut dyn Choices) {
-    match choices.below(9) {
+    match choices.below(8) {
         0..=1 => put(
             set,
             &["spec", "template", "spec", "containers"],
@@ -232,7 +232,6 @@ fn of_the_rest(set: &mut Value, choices: &mut dyn Choices) {
             retention(choices),
         ),
         6 => put(set, &["futureField"], trouble(choices)),
-        7 => put(set, &["spec", "volumeClaimUpdatePolicy"], native_policy(choices)),
         _ => put(set, &["status"], trouble(choices)),
     }
 }

@@ -59,9 +59,6 @@ fn spec(choices: &mut dyn Choices) -> Value {
     if choices.one_in(4) {
         spec["podManagementPolicy"] = json!("Parallel");
     }
-    if choices.one_in(6) {
-        spec["volumeClaimUpdatePolicy"] = native_policy(choices);
-    }
     match choices.below(12) {
         10 => spec["volumeClaimTemplates"] = json!([]),
         11 => {}
@@ -86,11 +83,6 @@ pub(crate) fn strategy(choices: &mut dyn Choices) -> Value {
         6 => json!({"type": "RollingUpdate", "rollingUpdate": {}}),
         _ => Value::Null,
     }
-}
-
-/// `spec.volumeClaimUpdatePolicy` of KEP-4650
-pub(crate) fn native_policy(choices: &mut dyn Choices) -> Value {
-    json!(choices.pick(&["OnClaimDelete", "InPlace"]))
 }
 
 /// `spec.persistentVolumeClaimRetentionPolicy`

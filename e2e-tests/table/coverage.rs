@@ -15,8 +15,8 @@ use super::notation::Found;
 use super::settings::positions;
 
 /// The rows of DESIGN.md, section 4.
-const ROWS: [&str; 15] = [
-    "C1", "C2", "C3", "S1", "U0", "U1", "U2", "U3", "U5", "P1", "G1", "R1", "K1", "N1", "H1",
+const ROWS: [&str; 14] = [
+    "C1", "C2", "C3", "S1", "U0", "U1", "U2", "U3", "U5", "P1", "G1", "R1", "K1", "N1",
 ];
 /// The states that a Pod may wait for.
 const WAITS: [&str; 8] = [

@@ -31,8 +31,6 @@ mod invisible;
 #[rustfmt::skip]
 mod mutable;
 #[rustfmt::skip]
-mod handed_over;
-#[rustfmt::skip]
 mod pods;
 #[rustfmt::skip]
 mod quantities;
@@ -80,7 +78,6 @@ fn cases() -> Vec<Case> {
         renames::cases,
         retention::cases,
         mutable::cases,
-        handed_over::cases,
         settings::cases,
         fields::cases,
         quantities::cases,

@@ -87,15 +87,8 @@ impl Review<'_> {
             && request["namespace"] == "shop"
             && (request["userInfo"].is_object() && request["options"].is_object())
             && [self.object(), self.old()].into_iter().all(whole)
-            && self.object()["spec"]["volumeClaimUpdatePolicy"] == self.old()["spec"]["volumeClaimUpdatePolicy"]
             && self.object()["spec"]["updateStrategy"] == self.old()["spec"]["updateStrategy"]
             && self.object()["spec"]["volumeClaimTemplates"] == self.old()["spec"]["volumeClaimTemplates"]
-    }
-
-    /// True iff Kubernetes updates the PVCs after the request.
-    fn is_handed_over(&self) -> bool {
-        self.old()["spec"]["volumeClaimUpdatePolicy"].is_string()
-            && self.object()["spec"]["volumeClaimUpdatePolicy"] == "InPlace"
     }
 
     /// Checks that only allowed fields were changed.
@@ -118,9 +111,8 @@ impl Review<'_> {
             let [found, asked, old] =
                 [mutated, self.object(), self.old()].map(|set| &set["spec"]["volumeClaimTemplates"]);
             let is_restored = self.0.request["operation"] == "CREATE" && came_staged(self.object(), found);
-            let is_handed_over = self.is_handed_over() && asked == old && came_staged(self.old(), found);
             assert!(
-                found == asked || found == old || is_restored || is_handed_over,
+                found == asked || found == old || is_restored,
                 "templates of neither object: {}",
                 self.0.payload()
             );
@@ -184,14 +176,7 @@ impl Review<'_> {
         if self.0.request["operation"] != "UPDATE" || new["uid"] != old["uid"] || !new["ownerReferences"].is_null() {
             return;
         }
-        // An API server that supports the field has written its default before; another one never stores it.
-        let [old, new] = [self.old(), mutated].map(|set| &set["spec"]["volumeClaimUpdatePolicy"]);
-        if old.is_null() != new.is_null() {
-            return;
-        }
-        // Then the request asks for templates that the StatefulSet no longer has.
-        let is_another = self.is_handed_over() && self.object()["spec"] != mutated["spec"];
-        for object in [self.object(), mutated].into_iter().skip(is_another.into()) {
+        for object in [self.object(), mutated] {
             let mut next = self.0.clone();
             next.request["oldObject"] = mutated.clone();
             next.request["object"] = object.clone();

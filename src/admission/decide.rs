@@ -18,7 +18,6 @@
 //! | G1 | the StatefulSet controller deletes a Pod | denied until its claims are ready: the [gate](crate::gate) |
 //! | R1 | the retention policy (KEP-1847) would delete claims | a warning or a denial names them |
 //! | K1 | a StatefulSet of OpenKruise | as U3, but nothing is staged; with `update-policy: InPlace`, which our controller rolls out, authority is checked as for U5 |
-//! | H1 | UPDATE, `spec.volumeClaimUpdatePolicy` is `InPlace` | Kubernetes updates the claims (KEP-4650): as N1, and the staged templates become the live ones: [`handed_over`] |
 //! | N1 | `mode: ValidateOnly` | as U3, but allowed changes pass; writing annotations that only the policy may write is denied |
 
 use super::create::create;
@@ -29,15 +28,14 @@ use super::review::{About, Object, Operation, Review};
 use super::settings::{Mode, Settings};
 use super::update::{self, Update};
 use super::verdict::{Denial, Verdict};
-use super::{gate, handed_over, new_claims, ours, retention, user_keys, validate};
+use super::{gate, new_claims, ours, retention, user_keys, validate};
 
 /// Returns the verdict on a request.
 ///
 /// Total and deterministic. It uses `lookups` only in rows that need them, by name and within `maxPVCLookups`.
 ///
 /// # Guarantees
-/// * S14: a request that changes no template and leaves our annotations alone passes, without any edit, unless it hands
-///   the set over (row H1).
+/// * S14: a request that changes no template and leaves our annotations alone passes, without any edit.
 /// * S15: only the semantic difference is staged; a change of a frozen field, a shrink, an added or removed template is
 ///   denied.
 /// * S16: an inconsistent request is denied.
@@ -80,7 +78,7 @@ fn decide(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -
     }
 }
 
-/// Rows U0 to U5, H1, N1 and R1.
+/// Rows U0 to U5, N1 and R1.
 fn update(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -> Result<Verdict, Denial> {
     let [old, new] = both(review)?;
     if is_by_controller(review, settings) {
@@ -93,7 +91,6 @@ fn update(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -
     let warnings = retention::update(review, settings, [old, new], lookups)?;
     let verdict = match settings.mode {
         Mode::ValidateOnly => validate::update(review, settings, [old, new], lookups)?,
-        Mode::Stage if handed_over::is_on(old, new) => handed_over::update(review, settings, [old, new], lookups)?,
         Mode::Stage => Update {
             review,
             settings,

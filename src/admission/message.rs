@@ -63,15 +63,6 @@ pub(super) fn restored(set: &str, diff: &Diff) -> String {
     ))
 }
 
-/// The warning that Kubernetes updates the claims of a set from now on.
-pub(super) fn handed_over(set: &str, diff: &Diff) -> String {
-    warning(&format!(
-        "Kubernetes updates the PVCs of StatefulSet {} from now on, to the staged templates: {}",
-        shown(set),
-        summary(diff)
-    ))
-}
-
 /// The warning that a staged change is removed, because it cannot be read or the rules do not allow it.
 pub(super) fn staged_removed(why: &str) -> String {
     warning(&format!("the annotation {} is removed: {why}", keys::STAGED))

@@ -21,7 +21,6 @@
 //! | `seen` | converts objects to the input of the other decisions |
 //! | `retention` | row R1 |
 //! | `validate` | rows N1 and K1 |
-//! | `handed_over` | row H1 |
 //! | [`lookups`] | reads from the cluster |
 //! | [`verdict`], `message` | the answer and its texts |
 
@@ -38,7 +37,6 @@ mod checks;
 mod create;
 mod fields;
 mod gate;
-mod handed_over;
 mod judged;
 mod message;
 mod mounts;

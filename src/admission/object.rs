@@ -157,7 +157,6 @@ fn spec<'a>(reader: &mut Reader<'a>, other: &Spec<'_>) -> Read<Spec<'a>> {
             "persistentVolumeClaimRetentionPolicy" => spec.retention = once.raw(4, reader)?,
             "ordinals" => spec.ordinals = once.raw(5, reader)?,
             "selector" => spec.selector = once.raw(6, reader)?,
-            "volumeClaimUpdatePolicy" => spec.claim_update_policy = once.text(10, reader)?,
             "volumeClaimUpdateStrategy" => spec.claim_update_strategy = once.raw(7, reader)?,
             "resources" => spec.resources = once.raw(8, reader)?,
             "volumeAttributesClassName" => spec.attributes_class = once.raw(9, reader)?,

@@ -164,8 +164,6 @@ pub struct Spec<'a> {
     pub ordinals: Option<&'a str>,
     /// `selector`
     pub selector: Option<&'a str>,
-    /// `volumeClaimUpdatePolicy` of KEP-4650; empty if absent.
-    pub claim_update_policy: Text<'a>,
     /// `volumeClaimUpdateStrategy` of OpenKruise.
     pub claim_update_strategy: Option<&'a str>,
     /// `resources` of a claim.

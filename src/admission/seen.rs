@@ -9,7 +9,7 @@ use crate::claims::Owner;
 use crate::gate::Pod;
 use crate::json::{Map, Once};
 use crate::rollout::snapshot::{self, SetView};
-use crate::templates::{ClaimTemplate, UpdatePolicy};
+use crate::templates::ClaimTemplate;
 
 /// The fields of a set that decide whether its staged change is valid and which replicas it reaches; `None` if the set
 /// cannot be decoded. Pods, Pod management and status are not set.
@@ -17,7 +17,6 @@ pub(super) fn set(set: &Object<'_>) -> Option<SetView> {
     let metadata = &set.metadata;
     let strategy = PodStrategy::of(set).ok()?;
     let labels = fields::match_labels(set).ok()?;
-    let native = &*set.spec.claim_update_policy;
     let labels = labels.into_iter().map(|(key, value)| (key, value.into_owned()));
     Some(SetView {
         namespace: metadata.namespace.to_string(),
@@ -28,7 +27,6 @@ pub(super) fn set(set: &Object<'_>) -> Option<SetView> {
         first_ordinal: natural(fields::first_ordinal(set).ok()?),
         match_labels: Map::from_unsorted(labels.collect())?,
         live: ClaimTemplate::read_list(set.templates()).ok()?,
-        native_policy: (!native.is_empty()).then(|| UpdatePolicy::native(native)),
         partition: natural(strategy.partition),
         strategy: match strategy.kind {
             StrategyType::RollingUpdate => snapshot::Strategy::RollingUpdate,

@@ -12,7 +12,7 @@ use super::stage;
 use super::verdict::{Denial, Remarks, Verdict};
 use super::{authority, checks, ours, user_keys};
 use crate::json::Error;
-use crate::templates::{Change, ClaimTemplate, Diff, Rules, UpdatePolicy, keys};
+use crate::templates::{Change, Diff, Rules, UpdatePolicy, keys};
 
 /// The strategy of OpenKruise under which claims follow their templates.
 const ON_POD_ROLLING_UPDATE: &str = "OnPodRollingUpdate";
@@ -28,7 +28,7 @@ pub(super) fn update(
     user_keys::check(Some(old), new, settings)?;
     user_keys::check_authority(review, Some(old), new, settings, lookups)?;
     let rules = settings.rules(UpdatePolicy::InPlace);
-    judge(review, (settings, &rules), [old, new], None, lookups).map(|(_, remarks)| Verdict::Pass(remarks))
+    judge(review, (settings, &rules), [old, new], lookups).map(|(_, remarks)| Verdict::Pass(remarks))
 }
 
 /// Row K1: unknown values of user keys are denied, and `update-policy: InPlace` needs the right to patch existing claims.
@@ -69,7 +69,7 @@ pub(super) fn update_of_kruise(
         return Ok(Verdict::PASS);
     }
     let rules = settings.rules(UpdatePolicy::InPlace);
-    let (diff, mut remarks) = judge(review, (settings, &rules), [old, new], None, lookups)?;
+    let (diff, mut remarks) = judge(review, (settings, &rules), [old, new], lookups)?;
     if after && !before && diff.is_empty() {
         authority::check(review, settings, authority::rollout(UpdatePolicy::InPlace), lookups)?;
     }
@@ -87,16 +87,15 @@ fn is_rolled_out(set: &Object<'_>, settings: &Settings) -> bool {
     policy == Some(UpdatePolicy::InPlace.as_str()) && !is_skipped(set, settings)
 }
 
-/// Judges a change that existing claims follow in place: to the templates `asked`, else to those of the request.
-pub(super) fn judge(
+/// Judges a change that existing claims follow in place.
+fn judge(
     review: &Review<'_>,
     (settings, rules): (&Settings, &Rules<'_>),
     [old, new]: [&Object<'_>; 2],
-    asked: Option<Vec<ClaimTemplate>>,
     lookups: &mut dyn Lookups,
 ) -> Result<(Diff, Remarks), Denial> {
     let mut remarks = Remarks::default();
-    if asked.is_none() && old.templates() == new.templates() {
+    if old.templates() == new.templates() {
         return Ok((Diff::default(), remarks));
     }
     let live = read_templates(old, "oldObject")?;
@@ -108,7 +107,7 @@ pub(super) fn judge(
         policy: UpdatePolicy::InPlace,
         current: &live,
         live: &live,
-        asked: asked.map_or_else(|| read_templates(new, "object"), Ok)?,
+        asked: read_templates(new, "object")?,
     };
     let diff = Diff::between(change.current, &change.asked);
     stage::judge(&change, &diff, rules)?;

@@ -87,8 +87,6 @@ reasons! {
     ProgressDeadlineExceeded: Stalled,
     /// Another controller owns the StatefulSet.
     SetOwned: Stalled,
-    /// Kubernetes updates the PVCs itself: `spec.volumeClaimUpdatePolicy` is `InPlace` (KEP-4650).
-    HandedOver: Stalled,
     /// A field of OpenKruise's StatefulSet excludes `update-policy: InPlace`.
     NotSupported: Stalled,
     /// The setting `mode` is `ValidateOnly`.

@@ -48,7 +48,6 @@ pub(super) struct SlimSetSpec {
     pub(super) match_labels: Pairs,
     /// Unparsed JSON: parsed templates take ten times the memory, and those of most sets are never read.
     pub(super) volume_claim_templates: Option<Box<RawValue>>,
-    pub(super) native_policy: Option<UpdatePolicy>,
     pub(super) strategy: Strategy,
     pub(super) partition: i32,
     pub(super) has_max_unavailable: bool,
@@ -109,7 +108,6 @@ struct SentSpec {
     replicas: Option<i32>,
     selector: Selector,
     volume_claim_templates: Option<Box<RawValue>>,
-    volume_claim_update_policy: Option<String>,
     update_strategy: UpdateStrategy,
     pod_management_policy: String,
     min_ready_seconds: i32,
@@ -288,7 +286,6 @@ impl From<SentSet> for SlimSet {
                 replicas: spec.replicas,
                 match_labels: pairs(spec.selector.match_labels),
                 volume_claim_templates: spec.volume_claim_templates,
-                native_policy: spec.volume_claim_update_policy.as_deref().map(UpdatePolicy::native),
                 strategy,
                 partition: spec.update_strategy.rolling_update.partition,
                 has_max_unavailable: spec.update_strategy.rolling_update.max_unavailable.is_some(),

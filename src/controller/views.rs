@@ -58,7 +58,6 @@ pub(super) fn set(set: &SlimSet) -> Result<SetView, ViewError> {
         first_ordinal: natural(set.spec.first_ordinal),
         match_labels: map(&set.spec.match_labels),
         live: set.templates()?,
-        native_policy: set.spec.native_policy,
         partition: natural(set.spec.partition),
         min_ready_seconds: u64::from(natural(set.spec.min_ready_seconds)),
         status_is_current: Some(set.status.observed_generation) == metadata.generation,
@@ -104,7 +103,6 @@ fn advanced(set: &SlimSet, view: SetView) -> SetView {
     SetView {
         templates_can_change: true,
         not_supported,
-        native_policy: None,
         staged: set.is_managed().then_some(change),
         unreadable: None,
         replace_set: None,

@@ -114,31 +114,6 @@ fn size_is_ours_iff_only_our_apply_owns_it() {
     }
 }
 
-/// KEP-4650: `InPlace` and `OnClaimDelete`, the default.
-#[test]
-fn field_of_the_kep_is_read_from_sets_that_have_it() {
-    for (spec, expected) in [
-        (json!({}), None),
-        (json!({"volumeClaimUpdatePolicy": null}), None),
-        (
-            json!({"volumeClaimUpdatePolicy": "InPlace"}),
-            Some(UpdatePolicy::InPlace),
-        ),
-        (
-            json!({"volumeClaimUpdatePolicy": "OnClaimDelete"}),
-            Some(UpdatePolicy::OnClaimDelete),
-        ),
-        (
-            json!({"volumeClaimUpdatePolicy": "x"}),
-            Some(UpdatePolicy::OnClaimDelete),
-        ),
-    ] {
-        let object = json!({"metadata": {"name": "web"}, "spec": spec});
-        let object: SlimSet = serde_json::from_value(object).unwrap();
-        assert_eq!(set(&object).unwrap().native_policy, expected, "{spec}");
-    }
-}
-
 #[test]
 fn set_is_read_with_annotations_and_unknown_policy_is_safe() {
     let read = |policy: &str, ready: &str| {

@@ -26,8 +26,6 @@ pub enum Idle {
     Terminating,
     /// The settings forbid staging: `mode: ValidateOnly`.
     ValidateOnly,
-    /// Kubernetes updates the claims itself: `spec.volumeClaimUpdatePolicy` is `InPlace`.
-    HandedOver,
     /// The set is one of OpenKruise, and has a field with which its claims are not rolled out.
     NotSupported {
         /// The field, and what to do.
@@ -80,7 +78,6 @@ impl Idle {
             Self::Withdrawn => ReadyReason::Withdrawn,
             Self::Terminating => ReadyReason::SetTerminating,
             Self::ValidateOnly => ReadyReason::ValidateOnly,
-            Self::HandedOver => ReadyReason::HandedOver,
             Self::NotSupported { .. } => ReadyReason::NotSupported,
             Self::Owned { .. } => ReadyReason::SetOwned,
             Self::OnClaimDelete => ReadyReason::OnClaimDelete,
@@ -123,10 +120,6 @@ impl fmt::Display for Idle {
             Self::Withdrawn => f.write_str("Staged change withdrawn; existing PVCs keep their current size"),
             Self::Terminating => f.write_str("The StatefulSet is being deleted"),
             Self::ValidateOnly => f.write_str("The setting mode is ValidateOnly, so nothing is rolled out"),
-            Self::HandedOver => f.write_str(
-                "Kubernetes updates the PVCs itself, because spec.volumeClaimUpdatePolicy is InPlace; apply the \
-                 StatefulSet again, so that the policy gives it the staged templates",
-            ),
             Self::NotSupported { why } => f.write_str(why),
             Self::Owned { by } => write!(f, "The StatefulSet is owned by {} {}", by.kind, by.name),
             Self::OnClaimDelete => f.write_str("Only PVCs created from now on get the new templates"),

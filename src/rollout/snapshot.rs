@@ -85,8 +85,6 @@ pub struct SetView {
     pub templates_can_change: bool,
     /// The field of OpenKruise with which nothing is rolled out, and what to do.
     pub not_supported: Option<&'static str>,
-    /// `spec.volumeClaimUpdatePolicy`, where Kubernetes has the field (KEP-4650).
-    pub native_policy: Option<UpdatePolicy>,
     /// The staged change, if the annotation is valid.
     pub staged: Option<StagedChange>,
     /// Why the annotation with the staged change is invalid.

@@ -73,9 +73,6 @@ impl<'a> Target<'a> {
         if let Some(why) = set.not_supported {
             return Err(Idle::NotSupported { why });
         }
-        if set.native_policy == Some(UpdatePolicy::InPlace) {
-            return Err(Idle::HandedOver);
-        }
         if let Some(owner) = &set.controller
             && settings.skips_owned_by(owner.group(), &owner.kind)
         {

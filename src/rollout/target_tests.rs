@@ -15,7 +15,7 @@ use crate::templates::{ClaimTemplate, ReplaceSet, StagedError, UpdatePolicy, key
 #[test]
 fn idle_set_has_no_actions_and_is_settled() {
     type Row = (&'static str, fn(&mut Snapshot));
-    let rows: [Row; 11] = [
+    let rows: [Row; 10] = [
         ("StagedChangeUnreadable", |web| {
             (web.set.staged, web.set.unreadable) = (None, Some(StagedError::Version));
         }),
@@ -24,7 +24,6 @@ fn idle_set_has_no_actions_and_is_settled() {
         ("ValidateOnly", |web| {
             Arc::make_mut(&mut web.settings).mode = Mode::ValidateOnly;
         }),
-        ("HandedOver", |web| web.set.native_policy = Some(UpdatePolicy::InPlace)),
         ("SetOwned", |web| {
             web.set.controller = Some(owner("Prometheus", "k8s", "p"));
         }),

@@ -178,7 +178,6 @@ fn set_view(texts: &mut Texts, set: &SetObject) -> SetView {
         first_ordinal: 0,
         match_labels: Map::from_unsorted(vec![("app".to_owned(), SET.to_owned())]).unwrap_or_default(),
         live: texts.names.templates(&spec.live),
-        native_policy: None,
         templates_can_change: false,
         not_supported: None,
         staged: set.staged_change().map(|change| staged_change(texts, change)),

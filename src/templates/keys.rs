@@ -88,15 +88,6 @@ impl UpdatePolicy {
             Self::ReCreate => "ReCreate",
         }
     }
-
-    /// The value of the field `spec.volumeClaimUpdatePolicy` (KEP-4650). An unknown value counts as the default.
-    #[must_use]
-    pub fn native(field: &str) -> Self {
-        match field {
-            "InPlace" => Self::InPlace,
-            _ => Self::OnClaimDelete,
-        }
-    }
 }
 
 /// How the rollout coordinates the PVCs and the Pod of a replica.

@@ -6,7 +6,7 @@ use super::finding::Finding;
 /// A warning if StatefulSets have the field. The API server writes its default into every StatefulSet, and only if its
 /// feature gate is on; its schema also contains fields whose gate is off.
 pub(super) fn judge(facts: &InstallationFacts) -> Option<Finding> {
-    let has_field = facts.sets.iter().any(|seen| seen.set.native_policy.is_some());
+    let has_field = facts.sets.iter().any(|seen| seen.has_native_policy);
     has_field.then(|| {
         Finding::warning("statefulsets.apps")
             .but(
@@ -14,8 +14,8 @@ pub(super) fn judge(facts: &InstallationFacts) -> Option<Finding> {
                 "spec.volumeClaimUpdatePolicy (KEP-4650)",
             )
             .fix(
-                "hand the StatefulSets over to Kubernetes: set spec.volumeClaimUpdatePolicy: InPlace in their manifests \
-                 (docs/uninstall.md, \"Move to Kubernetes with KEP-4650\")",
+                "set it in no StatefulSet that claim-rollout manages, or let Kubernetes update the PVCs (docs/uninstall.md, \
+                 \"Move to Kubernetes with KEP-4650\")",
             )
     })
 }

@@ -26,6 +26,8 @@ pub(crate) struct DriftSet {
     pub(crate) settings: Arc<Settings>,
     /// The annotations in the domain claim-rollout.io.
     pub(crate) annotations: Map<String>,
+    /// `spec.volumeClaimUpdatePolicy` is there: this Kubernetes has the field (KEP-4650).
+    pub(crate) has_native_policy: bool,
     /// The claims with the names that replicas of the set have.
     pub(crate) claims: BTreeMap<String, DriftClaim>,
 }

@@ -19,6 +19,7 @@ pub(crate) fn even() -> DriftSet {
     DriftSet {
         settings: Arc::default(),
         annotations: Map::new(),
+        has_native_policy: false,
         claims: claims.collect(),
         set: web.set,
     }

@@ -73,6 +73,7 @@ fn seen(object: &Value, claims: &ClaimsByName) -> anyhow::Result<DriftSet> {
         set,
         settings: Arc::default(),
         annotations,
+        has_native_policy: object["spec"]["volumeClaimUpdatePolicy"].is_string(),
         claims: BTreeMap::new(),
     };
     let names: Vec<String> = named(&seen.set, seen.desired())

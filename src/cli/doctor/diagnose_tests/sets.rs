@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::cli::drift::find::DriftSet;
 use crate::cli::drift::find::tests::one;
 use crate::rollout::fixtures::{gi, staged_change, template};
-use crate::templates::{Phase, UpdatePolicy, keys};
+use crate::templates::{Phase, keys};
 
 /// The fault, the finding as `severity subject | found`, and the beginning of its fix.
 pub(super) type Row = (&'static str, fn(&mut DriftSet), &'static str, &'static str);
@@ -46,9 +46,9 @@ pub(super) const ROWS: &[Row] = &[
     ),
     (
         "a Kubernetes with KEP-4650",
-        |seen| seen.set.native_policy = Some(UpdatePolicy::OnClaimDelete),
+        |seen| seen.has_native_policy = true,
         "Warning statefulsets.apps | spec.volumeClaimUpdatePolicy (KEP-4650)",
-        "hand the StatefulSets over to Kubernetes: set spec.volumeClaimUpdatePolicy: InPlace",
+        "set it in no StatefulSet that claim-rollout manages",
     ),
     (
         "a class without expansion",
