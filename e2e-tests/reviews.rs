@@ -177,11 +177,24 @@ impl Api for Recorded {
             ..
         } = question;
         let missing = || format!("Cannot find {api_version}/{kind} named '{name}' inside of namespace '{namespace:?}'");
-        self.find(api_version, kind, name)?.cloned().ok_or_else(missing)
+        self.find((api_version, kind), namespace.as_deref(), name)?
+            .cloned()
+            .ok_or_else(missing)
     }
 
     fn can_i(&self, question: &Subject) -> Result<Value, String> {
-        self.allows(&question.user).map(|allowed| json!({"allowed": allowed}))
+        let asked = &question.resource_attributes;
+        let text = |text: &'_ Option<String>| text.clone().unwrap_or_default();
+        let [namespace, group, subresource] = [&asked.namespace, &asked.group, &asked.subresource].map(text);
+        let right = AskedRight([
+            ("namespace", &namespace),
+            ("verb", &asked.verb),
+            ("group", &group),
+            ("resource", &asked.resource),
+            ("subresource", &subresource),
+        ]);
+        self.allows(&question.user, &right)
+            .map(|allowed| json!({"allowed": allowed}))
     }
 }
 

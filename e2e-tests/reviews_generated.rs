@@ -30,11 +30,18 @@ struct Answers(Cluster);
 
 impl Api for Answers {
     fn get_resource(&self, question: &GetResource) -> Result<Value, String> {
-        self.0.get(&question.kind, &question.name)
+        self.0
+            .get(&question.kind, question.namespace.as_deref(), &question.name)
     }
 
-    fn can_i(&self, _: &Subject) -> Result<Value, String> {
-        self.0.may().map(|allowed| json!({"allowed": allowed}))
+    fn can_i(&self, question: &Subject) -> Result<Value, String> {
+        let asked = &question.resource_attributes;
+        let right = [
+            &*asked.verb,
+            &*asked.resource,
+            asked.subresource.as_deref().unwrap_or_default(),
+        ];
+        self.0.may(right).map(|allowed| json!({"allowed": allowed}))
     }
 }
 

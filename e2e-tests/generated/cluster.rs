@@ -10,12 +10,22 @@ use super::values::{KEYS, NAMESPACE, SET, STATEFUL_SET_CONTROLLER, TEXTS, UID, s
 /// The answers of one cluster: the same answer to the same lookup, always.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cluster {
-    may: May,
+    /// For each of [`RIGHTS`].
+    may: [May; 5],
     /// Objects by kind and name; all others do not exist.
     objects: Vec<(String, String, Value)>,
     /// No lookup works, as for a policy without the capability.
     denies_lookups: bool,
 }
+
+/// The rights that the policy asks for: verb, resource, subresource.
+const RIGHTS: [[&str; 3]; 5] = [
+    ["patch", "persistentvolumeclaims", ""],
+    ["delete", "persistentvolumeclaims", ""],
+    ["create", "pods", "eviction"],
+    ["delete", "statefulsets", ""],
+    ["create", "statefulsets", ""],
+];
 
 /// The answer to a SubjectAccessReview.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,7 +40,7 @@ impl Cluster {
     /// A cluster with some of the PVCs of a StatefulSet, their classes and the StatefulSet itself.
     pub(crate) fn around(set: &Value, choices: &mut dyn Choices) -> Self {
         let mut cluster = Self {
-            may: *choices.pick(&[May::Yes, May::Yes, May::No, May::CannotBeAsked]),
+            may: RIGHTS.map(|_| *choices.pick(&[May::Yes, May::Yes, May::Yes, May::Yes, May::No, May::CannotBeAsked])),
             objects: Vec::new(),
             denies_lookups: choices.one_in(8),
         };
@@ -82,18 +92,21 @@ impl Cluster {
     }
 
     /// The object, or the error.
-    pub(crate) fn get(&self, kind: &str, name: &str) -> Result<Value, String> {
+    pub(crate) fn get(&self, kind: &str, namespace: Option<&str>, name: &str) -> Result<Value, String> {
         if self.denies_lookups {
             return Err("forbidden".to_owned());
         }
-        let found = self.objects.iter().find(|(of, named, _)| of == kind && named == name);
+        let is_here = namespace.is_none_or(|namespace| namespace == NAMESPACE);
+        let mut objects = self.objects.iter().filter(|_| is_here);
+        let found = objects.find(|(of, named, _)| of == kind && named == name);
         let found = found.map(|(.., object)| object.clone());
         found.ok_or_else(|| format!("Cannot find {kind} named '{name}'"))
     }
 
-    /// Whether the requester may patch PVCs.
-    pub(crate) fn may(&self) -> Result<bool, String> {
-        match self.may {
+    /// Whether the requester has this right.
+    pub(crate) fn may(&self, right: [&str; 3]) -> Result<bool, String> {
+        let place = RIGHTS.iter().position(|known| *known == right);
+        match place.map_or(May::CannotBeAsked, |place| self.may[place]) {
             May::Yes => Ok(true),
             May::No => Ok(false),
             May::CannotBeAsked => Err("no SubjectAccessReview is answered here".to_owned()),
@@ -102,12 +115,13 @@ impl Cluster {
 }
 
 impl Lookups for Cluster {
-    fn can_i(&mut self, _: &CanI<'_>) -> Result<bool, CannotAsk> {
-        self.may().map_err(heard)
+    fn can_i(&mut self, question: &CanI<'_>) -> Result<bool, CannotAsk> {
+        self.may([question.verb, question.resource, question.subresource])
+            .map_err(heard)
     }
 
     fn get(&mut self, question: &Get<'_>) -> Result<Option<String>, CannotAsk> {
-        match Self::get(self, question.kind, question.name) {
+        match Self::get(self, question.kind, question.namespace, question.name) {
             Ok(object) => Ok(Some(object.to_string())),
             Err(missing) if missing.starts_with("Cannot find ") => Ok(None),
             Err(error) => Err(heard(error)),

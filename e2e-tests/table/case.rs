@@ -52,7 +52,12 @@ pub(super) enum Lookup {
     /// A SubjectAccessReview: the right, and whether it is the requester's in the namespace of the request.
     Right { right: String, of_requester: bool },
     /// An object.
-    Object { kind: String, name: String },
+    Object {
+        kind: String,
+        name: String,
+        /// In the namespace of the request, if the kind has namespaces.
+        is_here: bool,
+    },
 }
 
 /// alice updates a StatefulSet with Helm. The settings ask for no authority; `settings` adds to them.
@@ -322,7 +327,8 @@ impl<L: Lookups> Lookups for Noting<'_, L> {
 
     fn get(&mut self, question: &Get<'_>) -> Result<Option<String>, CannotAsk> {
         let [kind, name] = [question.kind, question.name].map(str::to_owned);
-        self.asked.push(Lookup::Object { kind, name });
+        let is_here = question.namespace == (!kind.ends_with("Class")).then_some("shop");
+        self.asked.push(Lookup::Object { kind, name, is_here });
         self.lookups.get(question)
     }
 }

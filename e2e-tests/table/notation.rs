@@ -9,6 +9,7 @@
 //! | `mutate kept`, `-staged` | the staged change is restored, or removed |
 //! | `phase=Staged`, `-phase`, `ready=…`, `-ready`, `-withdraw` | an annotation is written, or removed |
 //! | `storage=20Gi class=gold label:k=v -label:k annotation:k=v -annotation:k revision` | a PVC is changed |
+//! | `-finalizer`, `-partition` | what the controller wrote for a replacement is removed |
 //! | `by:annotation` | the reason of a withdrawal in the audit log |
 //! | `who lookups=4` | one SubjectAccessReview, whether the requester may patch PVCs, and four lookups of objects |
 //! | `who:delete-statefulsets.apps` | a SubjectAccessReview for another right |
@@ -173,7 +174,8 @@ fn asked(case: &Case, asked: &[Lookup], found: &mut Found) -> Result<(), String>
                 };
                 found.words.push(word);
             }
-            Lookup::Object { kind, name } => {
+            Lookup::Object { kind, name, is_here } => {
+                ensure(*is_here, "objects are looked up in the namespace of the request")?;
                 claims += u64::from(kind == "PersistentVolumeClaim");
                 found.order.push(name.clone());
             }

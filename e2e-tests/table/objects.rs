@@ -242,9 +242,22 @@ pub(super) fn attributes_class(name: &str, driver: &str) -> Value {
         "driverName": driver})
 }
 
-/// The SubjectAccessReview whether a user may patch PVCs.
+/// The SubjectAccessReview of a user, with the same answer for every right.
 pub(super) fn access(user: &str, allowed: bool) -> Value {
+    review(user, ["*"; 4], allowed)
+}
+
+/// The SubjectAccessReview of a user for one right: `delete persistentvolumeclaims`, `create pods/eviction`.
+pub(super) fn right(user: &str, right: &str, allowed: bool) -> Value {
+    let (verb, resource) = right.split_once(' ').unwrap_or_default();
+    let (resource, subresource) = resource.split_once('/').unwrap_or((resource, ""));
+    let (resource, group) = resource.split_once('.').unwrap_or((resource, ""));
+    review(user, [verb, group, resource, subresource], allowed)
+}
+
+fn review(user: &str, [verb, group, resource, subresource]: [&str; 4], allowed: bool) -> Value {
+    let attributes =
+        json!({"namespace": "shop", "verb": verb, "group": group, "resource": resource, "subresource": subresource});
     json!({"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
-        "spec": {"user": user, "resourceAttributes": {"namespace": "shop", "verb": "patch", "resource": "persistentvolumeclaims"}},
-        "status": {"allowed": allowed}})
+        "spec": {"user": user, "resourceAttributes": attributes}, "status": {"allowed": allowed}})
 }
