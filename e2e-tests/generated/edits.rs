@@ -213,7 +213,7 @@ fn of_the_staged_change(set: &mut Value, context: &EditContext, choices: &mut dy
 
 /// Fields that do not concern PVCs.
 fn of_the_rest(set: &mut Value, choices: &mut dyn Choices) {
-    match choices.below(8) {
+    match choices.below(9) {
         0..=1 => put(
             set,
             &["spec", "template", "spec", "containers"],
@@ -232,6 +232,11 @@ fn of_the_rest(set: &mut Value, choices: &mut dyn Choices) {
             retention(choices),
         ),
         6 => put(set, &["futureField"], trouble(choices)),
+        7 => put(
+            set,
+            &["metadata", "finalizers"],
+            json!(["example.com/wait", "claim-rollout.io/replacing"]),
+        ),
         _ => put(set, &["status"], trouble(choices)),
     }
 }
@@ -241,7 +246,7 @@ fn of_the_strategy(set: &mut Value, choices: &mut dyn Choices) {
     if choices.one_in(2) {
         put(set, &["spec", "updateStrategy"], strategy(choices));
     } else {
-        let partition = choices.pick(&[0, 1, 3, -1, i64::MAX]);
+        let partition = choices.pick(&[0, 1, 3, -1, 1_000_000_000, i64::MAX]);
         put(
             set,
             &["spec", "updateStrategy"],

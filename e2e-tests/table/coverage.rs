@@ -30,7 +30,7 @@ const WAITS: [&str; 8] = [
     "are replaced together",
 ];
 /// Every kind of answer.
-const WORDS: [&str; 24] = [
+const WORDS: [&str; 26] = [
     "pass",
     "mutate",
     "deny 400",
@@ -42,6 +42,8 @@ const WORDS: [&str; 24] = [
     "-withdraw",
     "-phase",
     "-ready",
+    "-finalizer",
+    "-partition",
     "phase=Staged",
     "phase=RollingOut",
     "phase=Complete",

@@ -23,7 +23,7 @@ const KEYS: [(&str, &[&str], &str, &[&str]); 4] = [
 const POLICYS: [&str; 4] = ["staged", "phase", "ready", "withdraw"];
 
 pub(super) fn cases() -> Vec<Case> {
-    let parts = [creations(), restored(), user_keys(), unknown_keys(), audits(), controllers(), others(), owned(), unchanged(), forged(), same_target()];
+    let parts = [creations(), restored(), released(), user_keys(), unknown_keys(), audits(), controllers(), others(), owned(), unchanged(), forged(), same_target()];
     parts.into_iter().flatten().collect()
 }
 
@@ -71,6 +71,43 @@ fn restored() -> Vec<Case> {
         of("a backup with a name that no claim can have", &named.clone().staged(&named.size("20Gi")).note("phase", "Staged"))
             .expects(removed("spec.volumeClaimTemplates[Data]: expected a template name")),
     ]
+}
+
+/// A backup from the time of a replacement, when the controller had written the finalizer, the partition and
+/// `whenDeleted: Retain` (docs/replacing.md). Velero's `resetMetadata` keeps finalizers
+/// (github.com/vmware-tanzu/velero, pkg/restore/restore.go).
+fn released() -> Vec<Case> {
+    let marked = |set: Object, finalizers: &[&str]| set.with("/metadata/finalizers", json!(finalizers));
+    let replacing = "claim-rollout.io/replacing";
+    let held = |set: Object| set.partition(1_000_000_000);
+    let web = || web().retention("Delete", "Delete");
+    let kept = |set: Object| set.retention("Retain", "Delete");
+    let copied = |what: &str| format!("\"StatefulSet web was copied while it was being replaced: {what}\"");
+    let finalizer = copied("our finalizer is removed");
+    let partition = copied("the partition 1000000000 is removed; set yours again");
+    let retain = copied("whenDeleted: Retain may not be yours");
+    let growing = marked(kept(web().staged(&grown()).note("phase", "Complete")), &[replacing]);
+    let mut cases = vec![
+        create("C1", "a backup with our finalizer", &marked(web(), &[replacing])).expects(format!("mutate -finalizer warns {finalizer}")),
+        create("C1", "a backup with our finalizer and others", &marked(web(), &["example.com/a", replacing, "example.com/b"])).expects(format!("mutate -finalizer warns {finalizer}")),
+        create("C1", "a backup with our partition", &held(web())).expects(format!("mutate -partition warns {partition}")),
+        create("C1", "a backup of the new set", &marked(held(kept(web())), &[replacing])).expects(format!("mutate -finalizer -partition warns {finalizer} {partition} {retain}")),
+        create("C1", "a backup of the old set", &growing)
+            .expects(format!("mutate restored -staged -phase -finalizer warns \"gets the staged templates\" {finalizer} {retain}")),
+        create("C1", "by the controller", &marked(held(kept(web())), &[replacing])).by(CONTROLLER).expects("pass"),
+        create("C1", "a backup is only judged", &marked(held(web()), &[replacing])).settings(json!({"mode": "ValidateOnly"})).expects("pass"),
+        create("C1", "finalizers that cannot be read", &web().with("/metadata/finalizers", json!([1]))).expects("pass"),
+    ];
+    for (what, set) in [
+        ("another finalizer", marked(kept(web()), &["example.com/a"])),
+        ("a partition of the user", kept(web()).partition(999_999_999)),
+        ("a larger partition", kept(web()).partition(1_000_000_001)),
+        ("no partition", kept(web()).without("/spec/updateStrategy/rollingUpdate")),
+        ("no strategy", kept(web()).without("/spec/updateStrategy")),
+    ] {
+        cases.push(create("C1", format!("a set with {what} is created"), &set).expects("pass"));
+    }
+    cases
 }
 
 /// An annotation of our domain that has no effect.

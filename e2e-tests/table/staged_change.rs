@@ -35,7 +35,7 @@ fn begins_beside(set: &Value, staged: &str) -> bool {
 }
 
 fn edit(case: &Case, change: &Change<'_>, json: &Value) -> Result<String, String> {
-    let old = &case.request["oldObject"];
+    let (old, object) = (&case.request["oldObject"], &case.request["object"]);
     let path: Vec<&str> = change.path.iter().map(String::as_str).collect();
     let text = change
         .after
@@ -79,11 +79,26 @@ fn edit(case: &Case, change: &Change<'_>, json: &Value) -> Result<String, String
             "revision".to_owned()
         }
         (["metadata", "labels", _], _) => written("label:"),
+        (["metadata", "finalizers"], _) => without_ours(object, change)?,
+        (["spec", "updateStrategy", "rollingUpdate", "partition"], _) if change.after.is_none_or(Value::is_null) => {
+            "-partition".to_owned()
+        }
         (["spec", "resources", "requests", "storage"], Some(value)) => format!("storage={value}"),
         (["spec", "volumeAttributesClassName"], Some(value)) => format!("class={value}"),
         (["spec", "accessModes" | "storageClassName" | "volumeMode"], _) => written("spec:"),
         _ => format!("!{}", change.path()),
     })
+}
+
+/// The finalizers but ours.
+fn without_ours(object: &Value, change: &Change<'_>) -> Result<String, String> {
+    let before = object["metadata"]["finalizers"].as_array().into_iter().flatten();
+    let others: Vec<&Value> = before.filter(|one| *one != "claim-rollout.io/replacing").collect();
+    ensure(
+        change.after == Some(&serde_json::json!(others)),
+        "the other finalizers stay",
+    )?;
+    Ok("-finalizer".to_owned())
 }
 
 /// A written staged change: the previous one, or one with the requested templates.

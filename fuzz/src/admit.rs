@@ -104,6 +104,9 @@ impl Review<'_> {
             } else {
                 forget_ours(object);
                 blank(object, "/spec/volumeClaimTemplates");
+                if self.0.request["operation"] == "CREATE" {
+                    forget_replacement(object);
+                }
             }
         }
         assert_eq!(after, before, "changed elsewhere: {}", self.0.payload());
@@ -235,6 +238,16 @@ fn forget_ours(set: &mut Value) {
         |annotations: &Value| annotations.is_null() || annotations.as_object().is_some_and(|map| map.is_empty());
     if metadata.get("annotations").is_some_and(empty) {
         metadata.remove("annotations");
+    }
+}
+
+/// Removes what the controller writes for a replacement.
+fn forget_replacement(set: &mut Value) {
+    if let Some(Value::Array(finalizers)) = set.pointer_mut("/metadata/finalizers") {
+        finalizers.retain(|finalizer| finalizer != "claim-rollout.io/replacing");
+    }
+    if let Some(Value::Object(rolling)) = set.pointer_mut("/spec/updateStrategy/rollingUpdate") {
+        rolling.retain(|key, value| key != "partition" || !value.is_null() && *value != 1_000_000_000);
     }
 }
 

@@ -15,7 +15,12 @@ use crate::generated::case;
 use crate::generated::spelling::spelt;
 
 /// The values that an edit may replace, as paths. All other bytes must stay.
-const EDITED: [&[&str]; 2] = [&["metadata", "annotations"], &["spec", "volumeClaimTemplates"]];
+const EDITED: [&[&str]; 4] = [
+    &["metadata", "annotations"],
+    &["spec", "volumeClaimTemplates"],
+    &["metadata", "finalizers"],
+    &["spec", "updateStrategy", "rollingUpdate", "partition"],
+];
 
 /// Decides one review in an unusual spelling.
 ///

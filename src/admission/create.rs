@@ -4,6 +4,7 @@
 //! nothing to roll out: the new StatefulSet gets the staged templates.
 
 use super::asked::{policy, replace_set};
+use super::fields::{self, PodStrategy};
 use super::judged::{consistent, is_by_controller, is_skipped};
 use super::lookups::Lookups;
 use super::ours::{OURS, restore_annotations};
@@ -11,6 +12,7 @@ use super::review::{Object, Review};
 use super::settings::{Mode, Settings};
 use super::verdict::{Denial, Edit, Remarks, Verdict};
 use super::{message, user_keys};
+use crate::json::{self, Value};
 use crate::templates::show::path_of;
 use crate::templates::text::write_list;
 use crate::templates::{ClaimName, ClaimTemplate, Diff, StagedChange, keys};
@@ -42,6 +44,7 @@ pub(super) fn create(review: &Review<'_>, settings: &Settings, lookups: &mut dyn
             Err(why) => remarks.warnings.push(message::staged_removed(&why)),
         }
     }
+    release(new, &mut edits, &mut remarks);
     remarks.warnings.extend(user_keys::warnings(None, new));
     edits.extend(
         OURS.into_iter()
@@ -50,6 +53,28 @@ pub(super) fn create(review: &Review<'_>, settings: &Settings, lookups: &mut dyn
             .map(Edit::no_annotation),
     );
     Ok(Verdict::with(edits, remarks))
+}
+
+/// Takes off what the controller wrote for a replacement, if the StatefulSet is from a backup that was made meanwhile: the
+/// finalizer, with which nobody else may create it, and the partition, with which no Pod would ever be updated.
+fn release(new: &Object<'_>, edits: &mut Vec<Edit>, remarks: &mut Remarks) {
+    let mut found = Vec::new();
+    if let Some(Ok(Value::Array(mut finalizers))) = new.metadata.finalizers.map(json::read) {
+        let all = finalizers.len();
+        finalizers.retain(|finalizer| finalizer.as_str() != Some(keys::REPLACING));
+        if finalizers.len() < all {
+            edits.push(Edit::SetFinalizers(json::canonical(&Value::Array(finalizers))));
+            found.push(message::FINALIZER);
+        }
+    }
+    if PodStrategy::of(new).is_ok_and(|strategy| strategy.partition == keys::HOLD) {
+        edits.push(Edit::RemovePartition);
+        found.push(message::PARTITION);
+    }
+    let retains = !found.is_empty() && fields::retention(new).is_ok_and(|(deleted, _)| deleted == "Retain");
+    found.extend(retains.then_some(message::RETAIN));
+    let warnings = found.iter().map(|what| message::released(&new.metadata.name, what));
+    remarks.warnings.extend(warnings);
 }
 
 /// The templates of the copied staged change, and their difference to the templates of the request; `None` if they are

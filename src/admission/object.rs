@@ -71,6 +71,7 @@ fn metadata<'a>(reader: &mut Reader<'a>, other: &ObjectMeta<'_>) -> Read<ObjectM
                 metadata.annotations_text = Some(reader.since(place));
             }
             "managedFields" => metadata.managed_fields = once.raw_like(6, reader, other.managed_fields)?,
+            "finalizers" => metadata.finalizers = once.raw(9, reader)?,
             "ownerReferences" => metadata.controller = once.read(7, reader, controller)?,
             "deletionTimestamp" => {
                 once.mark(8, reader)?;

@@ -111,6 +111,8 @@ pub struct ObjectMeta<'a> {
     pub last_applied: Option<&'a str>,
     /// `managedFields` as JSON.
     pub managed_fields: Option<&'a str>,
+    /// `finalizers` as JSON.
+    pub finalizers: Option<&'a str>,
     /// The owner that is the controller of the object.
     pub controller: Option<OwnerRef<'a>>,
     /// `deletionTimestamp` is set.

@@ -31,6 +31,10 @@ pub enum Edit {
     RestoreTemplates,
     /// `spec.volumeClaimTemplates` becomes this JSON text.
     SetTemplates(String),
+    /// `metadata.finalizers` becomes this JSON text.
+    SetFinalizers(String),
+    /// `spec.updateStrategy.rollingUpdate.partition` is removed.
+    RemovePartition,
     /// An annotation gets this value.
     SetAnnotation(Cow<'static, str>, String),
     /// An annotation is removed.

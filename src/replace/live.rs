@@ -8,18 +8,13 @@ use crate::claims::Owner;
 use crate::json;
 use crate::templates::{ClaimTemplate, ReplaceSet, StagedChange, keys};
 
-/// The finalizer of a StatefulSet that is being replaced. It keeps the object while the garbage collector removes the
-/// references to it, and while others may still write to it.
-pub const FINALIZER: &str = "claim-rollout.io/replacing";
+pub use crate::templates::keys::{HOLD, REPLACING as FINALIZER};
 
 /// The finalizer that the API server adds to a StatefulSet that is deleted without its dependents.
 const ORPHAN: &str = "orphan";
 
 /// The finalizer that the API server adds to a StatefulSet that is deleted after its dependents.
 const FOREGROUND: &str = "foregroundDeletion";
-
-/// The partition of a new StatefulSet: above every ordinal, also above those of a scale-up that comes meanwhile.
-pub const HOLD: i64 = 1_000_000_000;
 
 /// The `maxUnavailable` that the API server adds to a `rollingUpdate`, if it knows the field.
 pub const MAX_UNAVAILABLE: i64 = 1;

@@ -50,6 +50,12 @@ pub const BY: &str = "claim-rollout.io/by";
 pub const MANAGER: &str = "claim-rollout.io/manager";
 /// The label on a revision of the history: the uid of its ClaimRollout (controller).
 pub const ROLLOUT: &str = "claim-rollout.io/rollout-uid";
+/// The finalizer of a StatefulSet that is being replaced (controller). It keeps the object while the garbage collector
+/// removes the references to it, and while others may still write to it.
+pub const REPLACING: &str = "claim-rollout.io/replacing";
+/// The partition of a new StatefulSet until its Pods are adopted (controller): above every ordinal, also above those of a
+/// scale-up that comes meanwhile.
+pub const HOLD: i64 = 1_000_000_000;
 /// The prefix of all keys of this project.
 pub const PREFIX: &str = "claim-rollout.io/";
 

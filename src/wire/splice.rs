@@ -48,7 +48,7 @@ pub(super) fn edited_object<'a>(review: &Review<'a>, edits: &[Edit]) -> Result<E
         splices.push(map(object, metadata, "labels", object.metadata.labels, &labels)?);
     }
     for edit in edits {
-        splices.extend(in_spec(review, object, edit)?);
+        splices.extend(of_value(review, object, edit)?);
     }
     Ok(Edited {
         text: object.text,
@@ -93,10 +93,27 @@ fn in_order(splices: Vec<Splice>) -> Vec<Splice> {
     sorted
 }
 
-/// The splice for an edit of `spec`; `None` for other edits.
-fn in_spec(review: &Review<'_>, object: &Object<'_>, edit: &Edit) -> Result<Option<Splice>, Error> {
-    let spec = &object.spec;
+/// The splice for an edit of one value; `None` for other edits.
+fn of_value(review: &Review<'_>, object: &Object<'_>, edit: &Edit) -> Result<Option<Splice>, Error> {
+    let (metadata, spec) = (&object.metadata, &object.spec);
     let (key, there, value) = match edit {
+        Edit::SetFinalizers(list) => {
+            let there = metadata.finalizers;
+            return Ok(Some(member(
+                object.text,
+                metadata.text,
+                "finalizers",
+                there,
+                list.clone(),
+            )));
+        }
+        Edit::RemovePartition => {
+            let mut found = spec.update_strategy;
+            for key in ["rollingUpdate", "partition"] {
+                found = value_of(found.unwrap_or("{}"), key)?;
+            }
+            return Ok(found.map(|there| member(object.text, spec.text, "", Some(there), "null".to_owned())));
+        }
         Edit::RestoreTemplates => {
             let old = review.old_object.as_ref().map_or("null", Object::templates);
             ("volumeClaimTemplates", spec.templates, old.to_owned())

@@ -6,6 +6,8 @@ use super::facts::{FoundJournal, InstallationFacts, JournaledSet, MarkedSet};
 use super::finding::Finding;
 use super::leader;
 use crate::cli::replace::command;
+use crate::replace::{FINALIZER, HOLD};
+use crate::rollout::SetView;
 
 /// The age in seconds from which a replacement should have ended. It takes about three.
 const LONG: i64 = 60;
@@ -14,7 +16,35 @@ const LONG: i64 = 60;
 pub(super) fn judge(facts: &InstallationFacts) -> Vec<Finding> {
     let mut found: Vec<Finding> = facts.marked.iter().filter_map(|set| of_marked(facts, set)).collect();
     found.extend(facts.journals.iter().filter_map(|journal| of_journal(facts, journal)));
+    found.extend(facts.sets.iter().filter_map(|seen| of_held(facts, &seen.set)));
     found
+}
+
+/// The journal of this set. Without the right to read journals, there seems to be one.
+fn has_journal(facts: &InstallationFacts, namespace: &str, name: &str) -> bool {
+    let is_of = |journal: &FoundJournal| match &journal.content {
+        Ok(set) => (&*set.namespace, &*set.name) == (namespace, name),
+        Err(_) => true,
+    };
+    facts.unread.iter().any(|(kind, _)| kind == "secrets") || facts.journals.iter().any(is_of)
+}
+
+/// A set with the partition of a replacement, and without the replacement: it is from a backup.
+fn of_held(facts: &InstallationFacts, set: &SetView) -> Option<Finding> {
+    let (namespace, name) = (&*set.namespace, &*set.name);
+    let mut marked = facts.marked.iter();
+    let is_marked = marked.any(|set| (&*set.namespace, &*set.name) == (namespace, name));
+    if i64::from(set.partition) != HOLD || is_marked || has_journal(facts, namespace, name) {
+        return None;
+    }
+    let found = format!("{HOLD}, the one of a replacement, and no replacement: no Pod is updated");
+    let patch = r#"{"spec":{"updateStrategy":{"rollingUpdate":{"partition":0}}}}"#;
+    let fix = format!("kubectl patch -n {namespace} statefulset {name} --type=merge -p '{patch}'; it is from a backup");
+    Some(
+        Finding::error(subject(namespace, name))
+            .but("a partition of its user", found)
+            .fix(fix),
+    )
 }
 
 /// The time since then in seconds, if it is long.
@@ -31,6 +61,11 @@ fn of_marked(facts: &InstallationFacts, set: &MarkedSet) -> Option<Finding> {
     let age = long(facts, set.since)?;
     let (namespace, name) = (&set.namespace, &set.name);
     let expected = "a replacement that takes some seconds";
+    if !has_journal(facts, namespace, name) {
+        let found = format!("the finalizer {FINALIZER}, and no journal of a replacement");
+        let finding = Finding::warning(subject(namespace, name)).but("none of a replacement", found);
+        return Some(finding.fix(finish(facts, namespace, name)));
+    }
     Some(if leader::leads(facts) {
         Finding::warning(subject(namespace, name))
             .but(expected, format!("that its last step was {age} s ago"))

@@ -66,7 +66,7 @@ const OF_USERS: [(&str, &str, &str); 9] = [
 ];
 
 /// Every other annotation and label: key, kind of object, writer, meaning.
-const OF_PROGRAMS: [(&str, &str, &str, &str); 13] = [
+const OF_PROGRAMS: [(&str, &str, &str, &str); 14] = [
     (
         keys::STAGED,
         "annotation on StatefulSets",
@@ -97,6 +97,12 @@ const OF_PROGRAMS: [(&str, &str, &str, &str); 13] = [
         "annotation on ClaimRollouts",
         "`claim-rollout retry`",
         "asks the controller to [try again now](commands.md#retry-try-again-now); the controller removes it",
+    ),
+    (
+        keys::REPLACING,
+        "finalizer on StatefulSets",
+        "controller",
+        "the StatefulSet is being [replaced](replacing.md); the policy takes it off a StatefulSet that somebody else creates",
     ),
     (
         keys::REVISION,
