@@ -49,6 +49,31 @@ const TABLE: &[(&str, &[&str])] = &[
         &["annotate", "statefulset", "ours", "claim-rollout.io/update-policy-"],
     ),
     ("    ", &["delete", "statefulset", "ours"]),
+    // The controller writes without any of them: with them, a StatefulSet that is being replaced would stay absent.
+    (
+        "    ",
+        &[
+            "annotate",
+            "statefulset",
+            "ours",
+            "claim-rollout.io/phase=Complete",
+            CONTROLLER,
+            MASTERS,
+        ],
+    ),
+    (
+        "    ",
+        &[
+            "patch",
+            "statefulset",
+            "deletes",
+            "-p",
+            r#"{"spec":{"persistentVolumeClaimRetentionPolicy":{"whenDeleted":"Retain"}}}"#,
+            CONTROLLER,
+            MASTERS,
+        ],
+    ),
+    ("    ", &["delete", "statefulset", "deletes", CONTROLLER, MASTERS]),
     // The status: only annotations and owners concern the policy, not the status itself.
     (
         "    ",
@@ -233,6 +258,8 @@ const TABLE: &[(&str, &[&str])] = &[
     ("    ", &["label", "pod", "keeps-0", "team=storage"]),
 ];
 
+const CONTROLLER: &str = "--as=system:serviceaccount:claim-rollout:claim-rollout-controller";
+const MASTERS: &str = "--as-group=system:masters";
 const STATUS: &str = "--subresource=status";
 const OWNED: &str =
     r#"{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"owner","uid":"1"}]}}"#;

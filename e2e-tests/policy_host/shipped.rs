@@ -47,6 +47,18 @@ impl Shipped {
         })
     }
 
+    /// The same with these settings, and with their `controllerAccounts` in its matchConditions.
+    pub(crate) fn with_settings(mut self, settings: &Value) -> Self {
+        let conditions = self.spec["matchConditions"].as_array_mut().into_iter().flatten();
+        for condition in conditions.filter(|condition| condition["name"] == "not-by-the-controller") {
+            if let accounts @ Value::Array(_) = &settings["controllerAccounts"] {
+                condition["expression"] = format!("!(request.userInfo.username in {accounts})").into();
+            }
+        }
+        self.spec["settings"] = settings.clone();
+        self
+    }
+
     /// The webhook.
     pub(crate) fn registration(&self) -> Registration {
         Registration::new(&self.name, self.spec.clone())

@@ -39,9 +39,8 @@ impl<'a> Served<'a> {
         let mut registrations = Vec::new();
         for mut shipped in [Shipped::claims()?, Shipped::pods()?, Shipped::sets()?] {
             shipped.name = format!("{}.{}", shipped.name, ns.namespace);
-            let mut policy = shipped.policy(env.installation.module())?;
-            policy.settings = settings.clone();
-            policies.push(policy);
+            let shipped = shipped.with_settings(settings);
+            policies.push(shipped.policy(env.installation.module())?);
             registrations.push(shipped.registration().in_namespace(&ns.namespace));
         }
         let host = PolicyHost::start(policies, Arc::new(api_of_policy_server(&env.cluster).await?)).await?;

@@ -6,7 +6,7 @@
 //! | # | request | verdict |
 //! |---|---|---|
 //! | C1 | CREATE | annotations that only the policy may write are removed; the templates of a staged change from a backup become the templates; user keys are checked |
-//! | C2 | UPDATE by an account of the controller | Pass |
+//! | C2 | CREATE or UPDATE by an account of the controller | Pass; the matchConditions keep these requests from the policy, so that they succeed without it |
 //! | C3 | other kinds and subresources, CONNECT, a set that another controller owns before and after | Pass; annotations that only the policy may write are restored; while a change is staged, also those that could roll it out |
 //! | S1 | UPDATE of the status | our annotations are restored; if the owner is removed, authority is checked as for U5 |
 //! | U0 | asked = live, nothing staged | Pass; a forged staged change is removed, with a warning if it existed before the request |
@@ -64,7 +64,7 @@ fn decide(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -
         (About::KruiseSet, Operation::Create) => validate::create_of_kruise(review, settings, lookups),
         (About::KruiseSet, Operation::Update) => {
             let [old, new] = both(review)?;
-            if is_skipped(old, settings) && is_skipped(new, settings) {
+            if is_by_controller(review, settings) || is_skipped(old, settings) && is_skipped(new, settings) {
                 return Ok(Verdict::PASS);
             }
             validate::update_of_kruise(review, settings, [old, new], lookups)

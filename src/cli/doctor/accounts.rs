@@ -9,7 +9,8 @@ use super::rights::Account;
 use crate::api::Settings;
 use crate::claims::class::Known;
 
-/// Settings that do not know the controller, then webhooks that are not called for the StatefulSet controller.
+/// Settings that do not know the controller, then webhooks that are not called for the StatefulSet controller, or that
+/// are called for our own.
 pub(super) fn judge(facts: &InstallationFacts) -> Vec<Finding> {
     let controller = facts.deployed.user(Account::Controller, &facts.namespace);
     let mut found: Vec<Finding> = facts
@@ -22,6 +23,10 @@ pub(super) fn judge(facts: &InstallationFacts) -> Vec<Finding> {
     };
     let settings = facts.readable_settings().next_back().cloned().unwrap_or_default();
     found.extend(webhooks.iter().filter_map(|webhook| of_webhook(webhook, &settings)));
+    let ours = webhooks
+        .iter()
+        .filter_map(|webhook| called_for_controller(webhook, &controller));
+    found.extend(ours);
     found
 }
 
@@ -34,6 +39,17 @@ fn of_settings(placed: &PlacedSettings, controller: &str) -> Option<Finding> {
     let found = "other accounts: the policy undoes what the controller writes";
     let fix = "add it, and restart the Deployments; with the chart, policy.settings.controllerAccounts";
     Some(Finding::error(placed.place.clone()).but(expected, found).fix(fix))
+}
+
+/// A webhook without which the API server denies the writes of the controller.
+fn called_for_controller(webhook: &InstalledWebhook, controller: &str) -> Option<Finding> {
+    if !webhook.fails_closed || !webhook.has_conditions || cel::names(&webhook.conditions, controller) {
+        return None;
+    }
+    let found = "other accounts: while the policy is unavailable, a StatefulSet that is being replaced stays absent";
+    let fix = webhook.apply().then(", with that account in its matchConditions");
+    let expected = format!("{controller} in its matchConditions");
+    Some(Finding::warning(webhook.subject()).but(expected, found).fix(fix))
 }
 
 /// The webhooks for PVCs and Pods are called for the accounts of the StatefulSet controller only.

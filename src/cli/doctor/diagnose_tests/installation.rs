@@ -89,6 +89,12 @@ pub(super) const ROWS: &[Row] = &[
         "kubectl apply --server-side --force-conflicts -f deploy/webhook/configuration.yaml, with that account",
     ),
     (
+        "a webhook without which the controller writes nothing",
+        |facts| webhooks(facts)[0].conditions = "true".to_owned(),
+        "Warning mutatingwebhookconfiguration/claim-rollout-webhook[claim-rollout.claim-rollout.io] | other accounts: while the policy is unavailable, a StatefulSet that is being replaced stays absent",
+        "kubectl apply --server-side --force-conflicts -f deploy/webhook/configuration.yaml, with that account in its matchConditions",
+    ),
+    (
         "a policy-server without rights",
         |facts| {
             facts.policy_servers = policy_server(crate::cli::doctor::rights::of_policy_server().expect("a manifest"));
@@ -322,7 +328,10 @@ pub(super) const ROWS: &[Row] = &[
     ),
     (
         "a replacement that waits",
-        |facts| facts.marked = vec![marked(940)],
+        |facts| {
+            facts.marked = vec![marked(940)];
+            facts.journals = vec![journal(Ok(("web", 900)))];
+        },
         "Warning statefulset.apps/default/web | that its last step was 60 s ago",
         "claim-rollout status -n default web",
     ),
@@ -339,10 +348,23 @@ pub(super) const ROWS: &[Row] = &[
         "a replacement without a controller",
         |facts| {
             facts.marked = vec![marked(900)];
+            facts.journals = vec![journal(Ok(("web", 900)))];
             facts.lease = Known::Unknown;
         },
         "Error statefulset.apps/default/web | that its last step was 100 s ago, and no controller leads",
         "claim-rollout replace -n default web --as=system:serviceaccount:claim-rollout:claim-rollout-controller",
+    ),
+    (
+        "the finalizer from a backup",
+        |facts| facts.marked = vec![marked(900)],
+        "Warning statefulset.apps/default/web | the finalizer claim-rollout.io/replacing, and no journal of a replacement",
+        "claim-rollout replace -n default web --as=system:serviceaccount:claim-rollout:claim-rollout-controller",
+    ),
+    (
+        "the partition from a backup",
+        |facts| facts.sets[0].set.partition = 1_000_000_000,
+        "Error statefulset.apps/default/web | 1000000000, the one of a replacement, and no replacement: no Pod is updated",
+        "kubectl patch -n default statefulset web --type=merge -p '{\"spec\":{\"updateStrategy\":{\"rollingUpdate\":{\"partition\":0}}}}'",
     ),
     (
         "a set that only its journal has",

@@ -43,11 +43,14 @@ fn webhook(part: WebhookPart, by: By) -> InstalledWebhook {
         by,
         fails_closed: part == WebhookPart::Sets,
         has_conditions: true,
-        conditions: Settings::default()
-            .stateful_set_controller_accounts
-            .iter()
-            .map(|account| format!("'{account}'"))
-            .collect(),
+        conditions: [
+            Settings::default().stateful_set_controller_accounts,
+            Settings::default().controller_accounts,
+        ]
+        .concat()
+        .iter()
+        .map(|account| format!("'{account}'"))
+        .collect(),
         is_trusted: true,
     }
 }
@@ -176,6 +179,7 @@ const HARMLESS: [Harmless; 13] = [
     ("a healthy installation", |_| {}),
     ("a replacement that began a moment ago", |facts| {
         facts.marked = vec![installation::marked(941)];
+        facts.sets[0].set.partition = 1_000_000_000;
         facts.journals = vec![
             installation::journal(Ok(("web", 900))),
             installation::journal(Ok(("db", 941))),
@@ -187,6 +191,7 @@ const HARMLESS: [Harmless; 13] = [
         for policy in policies(facts) {
             policy.conditions = format!("['{user}']");
         }
+        webhooks(facts)[0].conditions = format!("!(request.userInfo.username in ['{user}'])");
     }),
     (
         "StatefulSets of OpenKruise, with their part of the guard",
