@@ -23,6 +23,7 @@ pub(super) struct Environment {
     controller: PathBuf,
     alice: PathBuf,
     bob: PathBuf,
+    mallory: PathBuf,
     /// The uid of the ConfigMap.
     uid: String,
 }
@@ -30,10 +31,10 @@ pub(super) struct Environment {
 /// The rights of the users on StatefulSets and PVCs: more than `deploy/` gives to the controller, so that only the
 /// guard denies.
 fn rights() -> Value {
-    let role = |name: &str, group: &str, resources: &[&str], verb: &str| {
+    let role = |name: &str, group: &str, resources: &[&str], verbs: &[&str]| {
         json!({
             "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": name},
-            "rules": [{"apiGroups": [group], "resources": resources, "verbs": [verb]}],
+            "rules": [{"apiGroups": [group], "resources": resources, "verbs": verbs}],
         })
     };
     let binding = |name: &str, users: &[&str]| {
@@ -49,11 +50,13 @@ fn rights() -> Value {
     let sets = ["statefulsets", "statefulsets/status", "statefulsets/scale"];
     let claims = ["persistentvolumeclaims", "persistentvolumeclaims/status"];
     json!({"apiVersion": "v1", "kind": "List", "items": [
-        role("sets", "apps", &sets, "*"),
-        role("patch-claims", "", &claims[..1], "patch"),
-        role("claims", "", &claims, "*"),
+        role("sets", "apps", &sets, &["*"]),
+        role("change-sets", "apps", &sets, &["get", "update", "patch"]),
+        role("patch-claims", "", &claims[..1], &["patch"]),
+        role("claims", "", &claims, &["*"]),
         binding("sets", &["alice", "bob", USER]),
-        binding("patch-claims", &["alice"]),
+        binding("change-sets", &["mallory"]),
+        binding("patch-claims", &["alice", "mallory"]),
         binding("claims", &[USER]),
     ]})
 }
@@ -106,6 +109,8 @@ fn objects(uid: &str) -> Value {
     let mut canary = set(&json!({"name": "canary"}));
     canary["spec"]["updateStrategy"] = json!({"type": "RollingUpdate", "rollingUpdate": {"partition": 1}});
     canary["spec"]["replicas"] = 2.into();
+    let mut left = set(&json!({"name": "left", "annotations": staged("OnClaimDelete", "Staged")}));
+    left["metadata"]["annotations"]["claim-rollout.io/replace-set"] = "WhenComplete".into();
     let mut held = set(&json!({"name": "held"}));
     held["spec"]["updateStrategy"] = json!({"type": "RollingUpdate", "rollingUpdate": {"partition": 1_000_000_000}});
     json!({"apiVersion": "v1", "kind": "List", "items": [
@@ -114,7 +119,7 @@ fn objects(uid: &str) -> Value {
         set(&json!({"name": "plain"})),
         set(&json!({"name": "replacing"})),
         set(&json!({"name": "staged", "annotations": staged("OnClaimDelete", "Staged")})),
-        set(&json!({"name": "left", "annotations": staged("OnClaimDelete", "Staged")})),
+        left,
         set(&json!({"name": "rolling", "annotations": staged("InPlace", "RollingOut")})),
         set(&json!({"name": "owned", "annotations": staged("OnClaimDelete", "Staged"), "ownerReferences": owner})),
         set(&json!({"name": "crowded", "annotations": staged("OnClaimDelete", "Staged"), "ownerReferences": owners})),
@@ -161,6 +166,7 @@ impl Environment {
             controller: cluster.kubeconfig_of(NAMESPACE, ACCOUNT).await?,
             alice: cluster.kubeconfig_for("alice", &[])?,
             bob: cluster.kubeconfig_for("bob", &[])?,
+            mallory: cluster.kubeconfig_for("mallory", &[])?,
             uid: String::new(),
             cluster,
         };
@@ -251,6 +257,7 @@ impl Environment {
             Who::Admin => self.cluster.kubeconfig(),
             Who::Alice => self.alice.clone(),
             Who::Bob => self.bob.clone(),
+            Who::Mallory => self.mallory.clone(),
             Who::Controller => self.controller.clone(),
         };
         let kubeconfig = kubeconfig.to_str().context("a path in UTF-8")?;
@@ -273,7 +280,7 @@ impl Environment {
     }
 
     /// Runs a row: an allowed request only as a dry run, a denied one for real; it must change nothing.
-    pub(super) async fn run(&self, row: &Row, before: &[Value]) -> anyhow::Result<()> {
+    pub(super) async fn run(&self, row: &Row<'_>, before: &[Value]) -> anyhow::Result<()> {
         let (who, typed, expected) = row;
         let output = self.ask(*who, typed, expected.is_empty()).await?;
         if expected.is_empty() {
@@ -284,6 +291,7 @@ impl Environment {
             Who::Admin => "admin",
             Who::Alice => "alice",
             Who::Bob => "bob",
+            Who::Mallory => "mallory",
             Who::Controller => USER,
         };
         let message = format!(" denied request: claim-rollout: user {user} {expected}\n");

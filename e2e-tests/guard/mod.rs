@@ -14,6 +14,7 @@ use serde_json::Value;
 use crate::cluster::eventually;
 use crate::installation::USER;
 use environment::{Environment, GUARDED};
+use table::Who;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -38,7 +39,7 @@ async fn expressions_have_no_type_warning(env: &Environment) -> anyhow::Result<(
 
 /// Every denial has the code 403: on other codes, clients delete and re-create a StatefulSet.
 async fn every_denial_is_403(env: &Environment, denials: usize) -> anyhow::Result<()> {
-    let asked = ["admin", "alice", "bob", USER];
+    let asked = ["admin", "alice", "bob", "mallory", USER];
     let mut entries = env.cluster.audit().await?;
     entries.retain(|entry| entry.namespace == GUARDED && asked.contains(&entry.user.as_str()));
     entries.retain(|entry| !entry.dry_run() && entry.code >= 300);
@@ -47,8 +48,8 @@ async fn every_denial_is_403(env: &Environment, denials: usize) -> anyhow::Resul
     Ok(())
 }
 
-/// Annotations of ours on other kinds.
-const ELSEWHERE: [&str; 9] = [
+/// Keys of ours on other kinds, and the finalizer.
+const ELSEWHERE: [&str; 10] = [
     "revision",
     "by",
     "manager",
@@ -58,17 +59,20 @@ const ELSEWHERE: [&str; 9] = [
     "of-claim",
     "rollout-uid",
     "retry",
+    "replacing",
 ];
+
+/// The annotations of ours on a StatefulSet, without their prefix.
+fn keys() -> impl Iterator<Item = &'static str> {
+    let keys = include_str!("../../src/templates/keys.rs").lines();
+    let keys = keys.filter_map(|line| line.split_once(": &str = \"claim-rollout.io/")?.1.strip_suffix("\";"));
+    keys.filter(|key| !key.is_empty() && !ELSEWHERE.contains(key))
+}
 
 #[test]
 fn status_guard_names_every_annotation_of_ours() {
-    let keys = include_str!("../../src/templates/keys.rs");
     let guard = include_str!("../../deploy/guard/staged.yaml");
-    let keys = keys
-        .lines()
-        .filter_map(|line| line.split_once(": &str = \"claim-rollout.io/")?.1.strip_suffix("\";"));
-    let keys = keys.filter(|key| !key.is_empty() && !ELSEWHERE.contains(key));
-    let [named, unnamed]: [Vec<&str>; 2] = keys.partition(|key| guard.contains(&format!("'{key}'"))).into();
+    let [named, unnamed]: [Vec<&str>; 2] = keys().partition(|key| guard.contains(&format!("'{key}'"))).into();
     assert!(named.len() > 5 && unnamed.is_empty(), "{named:?} {unnamed:?}");
 }
 
@@ -81,6 +85,14 @@ async fn guard_on_real_api_server_matches_the_table() -> anyhow::Result<()> {
     if env.cluster.minor() >= 37 {
         rows.extend(table::SINCE_37);
     }
+    // Through the status, none of them can be written.
+    let through_status: Vec<String> = keys()
+        .map(|key| {
+            let patch = format!(r#"{{"metadata":{{"annotations":{{"claim-rollout.io/{key}":"true"}}}}}}"#);
+            format!("patch statefulset/plain --subresource=status --type=merge -p {patch}")
+        })
+        .collect();
+    rows.extend(through_status.iter().map(|typed| (Who::Alice, &**typed, table::STATUS)));
     let mut wrong = Vec::new();
     for row in &rows {
         wrong.extend(env.run(row, &before).await.err().map(|error| error.to_string()));

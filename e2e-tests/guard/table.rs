@@ -1,35 +1,40 @@
 //! The requests of users, and the answers of the guard. The policy is not installed: the guard is alone.
 //!
 //! The StatefulSets: `plain`; `staged` and `rolling`, with a staged change under OnClaimDelete and InPlace; `owned`, as
-//! `staged` but with a ConfigMap as its controller; `left`, with a phase and no staged change; `replacing`, with our
+//! `staged` but with a ConfigMap as its controller; `left`, with a phase and no staged change, that is to be
+//! replaced; `replacing`, with our
 //! finalizer; `canary`, with a partition; `held`, with the partition of a replacement; `large`, with thousands of
 //! annotations and with 101 finalizers; `crowded`, as `staged` but with 101 owners. The PVCs: `data`, bound, and `waiting`, for a class that does not exist,
 //! and `marked`, by the controller.
 //! ClaimRollouts without a StatefulSet: `absent`, whose replacement is in progress and had three replicas; `ended`;
 //! `foreign`, whose StatefulSet somebody else created.
 
-/// The user of a request. All have all rights on StatefulSets; alice may patch PVCs, and the controller may write them
-/// in every way.
+/// The user of a request. All have all rights on StatefulSets, but mallory, who may only read and change them. alice and
+/// mallory may patch PVCs, and the controller may write them in every way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Who {
     Alice,
     Bob,
+    Mallory,
     Admin,
     /// With the token of its account.
     Controller,
 }
 
-use Who::{Admin, Alice, Bob, Controller};
+use Who::{Admin, Alice, Bob, Controller, Mallory};
 
 /// The user, the arguments of kubectl, and the message of the denial after the name of the user; empty if the request
 /// is allowed. UID is that of the ConfigMap, MANY are 101 owners. The last argument is what is created: an object, or
 /// the metadata of a StatefulSet and its replicas, `new` and none by default.
-pub(super) type Row = (Who, &'static str, &'static str);
+pub(super) type Row<'a> = (Who, &'a str, &'static str);
 
 const YES: &str = "";
-const STATUS: &str = "may not change annotations of claim-rollout.io through the status of a StatefulSet";
+pub(super) const STATUS: &str = "may not change annotations of claim-rollout.io through the status of a StatefulSet";
 const RIGHT: &str = "may not patch persistentvolumeclaims in namespace guarded, which is needed to add or modify a staged change, \
                      or to roll one out";
+const RECREATE: &str = "may not delete persistentvolumeclaims and create pods/eviction in namespace guarded, which the update \
+                        policy ReCreate needs";
+const REPLACE: &str = "may not delete and create statefulsets in namespace guarded, which replace-set: WhenComplete needs";
 const PHASE: &str =
     "may not change claim-rollout.io/phase, ready or staged-at: they change with the staged change";
 const FINALIZER: &str = "may not add or remove the finalizer claim-rollout.io/replacing: only the controller may";
@@ -38,7 +43,7 @@ const STAYS: &str = "may not change what is staged for StatefulSet replacing now
 const FEWER: &str = "may not create StatefulSet absent with fewer than 3 replicas now, because Pods would be deleted: it is \
                      being replaced, try again in a moment";
 const VERBS: &str = "may create and delete a StatefulSet only to replace it, and may not write its scale or status";
-const METADATA: &str = "may change no metadata of a StatefulSet but annotations (if there are at most 1000) and, without a \
+const METADATA: &str = "may change no metadata of a StatefulSet but its own annotations (if there are at most 1000 in all) and, without a \
                         partition, the finalizer of claim-rollout.io";
 const SPEC: &str = "may change nothing in the spec of a StatefulSet but what a replacement needs: partition, whenDeleted, more \
                     replicas";
@@ -87,6 +92,31 @@ pub(super) const STAGED: &[Row] = &[
     (Bob, "annotate --overwrite statefulset/staged claim-rollout.io/update-policy=OnDelete", YES),
     (Bob, "annotate --overwrite statefulset/rolling claim-rollout.io/update-policy=OnClaimDelete", YES),
     (Bob, "annotate --overwrite statefulset/rolling claim-rollout.io/update-policy=OnClaimDelete claim-rollout.io/phase=Staged", YES),
+    // ReCreate: PVCs are deleted, and Pods evicted.
+    (Mallory, "annotate --overwrite statefulset/staged claim-rollout.io/update-policy=InPlace", YES),
+    (Mallory, "annotate --overwrite statefulset/staged claim-rollout.io/update-policy=ReCreate", RECREATE),
+    (Alice, "annotate --overwrite statefulset/rolling claim-rollout.io/update-policy=ReCreate", RECREATE),
+    (Bob, "annotate --overwrite statefulset/rolling claim-rollout.io/update-policy=ReCreate", RIGHT),
+    (Admin, "annotate --overwrite statefulset/rolling claim-rollout.io/update-policy=ReCreate", YES),
+    (Mallory, "annotate statefulset/plain claim-rollout.io/staged={} claim-rollout.io/update-policy=ReCreate", RECREATE),
+    (Mallory, r#"annotate statefulset/plain claim-rollout.io/staged={"updatePolicy":"ReCreate"}"#, RECREATE),
+    (Mallory, r#"annotate statefulset/plain claim-rollout.io/staged={"updatePolicy":"Re\u0043reate"}"#, RECREATE),
+    (Mallory, r#"annotate statefulset/plain claim-rollout.io/staged={"updatePolicy":"ReCreate"} claim-rollout.io/update-policy=InPlace"#, YES),
+    (Alice, r#"create -f - {"annotations":{"claim-rollout.io/staged":"{\"updatePolicy\":\"ReCreate\"}"}}"#, RECREATE),
+    (Admin, r#"annotate statefulset/plain claim-rollout.io/staged={"updatePolicy":"ReCreate"}"#, YES),
+    (Mallory, "annotate statefulset/plain claim-rollout.io/update-policy=ReCreate", YES),
+    // A replacement: the StatefulSet is deleted and created.
+    (Mallory, "annotate statefulset/plain claim-rollout.io/replace-set=WhenComplete", REPLACE),
+    (Mallory, "annotate statefulset/rolling claim-rollout.io/replace-set=WhenComplete", REPLACE),
+    (Mallory, "annotate statefulset/plain claim-rollout.io/staged={} claim-rollout.io/phase=Complete claim-rollout.io/replace-set=WhenComplete", REPLACE),
+    (Mallory, "annotate statefulset/left claim-rollout.io/staged={}", REPLACE),
+    (Alice, "annotate statefulset/left claim-rollout.io/staged={}", YES),
+    (Mallory, "annotate --overwrite statefulset/left claim-rollout.io/replace-set=Never", YES),
+    (Mallory, "annotate statefulset/left claim-rollout.io/replace-set-", YES),
+    (Mallory, "annotate statefulset/left example.com/note=a", YES),
+    (Bob, "annotate statefulset/plain claim-rollout.io/replace-set=WhenComplete", YES),
+    (Bob, r#"create -f - {"annotations":{"claim-rollout.io/replace-set":"WhenComplete"}}"#, YES),
+    (Mallory, "label statefulset/rolling team=a", YES),
     // The other annotations of users, and unrelated changes.
     (Bob, "annotate statefulset/rolling claim-rollout.io/paused=true", YES),
     (Bob, "annotate statefulset/rolling claim-rollout.io/withdraw=1", YES),
@@ -117,7 +147,7 @@ pub(super) const STAGED: &[Row] = &[
     (Bob, "annotate --overwrite statefulset/rolling claim-rollout.io/update-policy=OnClaimDelete claim-rollout.io/phase-", PHASE),
     (Bob, "annotate --overwrite statefulset/rolling claim-rollout.io/update-policy=OnClaimDelete claim-rollout.io/phase=Staged claim-rollout.io/ready=1.0", PHASE),
     (Alice, "annotate --overwrite statefulset/rolling claim-rollout.io/phase=Staged", PHASE),
-    (Alice, "annotate --overwrite statefulset/rolling claim-rollout.io/update-policy=ReCreate claim-rollout.io/phase=Staged", YES),
+    (Admin, "annotate --overwrite statefulset/rolling claim-rollout.io/update-policy=ReCreate claim-rollout.io/phase=Staged", YES),
     (Alice, "annotate --overwrite statefulset/staged claim-rollout.io/update-policy=InPlace claim-rollout.io/phase=RollingOut", YES),
     (Bob, "annotate --overwrite statefulset/staged claim-rollout.io/update-policy=InPlace claim-rollout.io/phase=RollingOut", RIGHT),
     (Alice, "annotate --overwrite statefulset/staged claim-rollout.io/update-policy=InPlace claim-rollout.io/phase=RollingOut claim-rollout.io/ready=1.0", PHASE),
@@ -184,6 +214,19 @@ pub(super) const CONTROLLER: &[Row] = &[
     (Controller, "annotate statefulset/plain claim-rollout.io/staged={}", YES),
     (Controller, "annotate statefulset/staged claim-rollout.io/staged- claim-rollout.io/phase-", YES),
     (Controller, "annotate statefulset/plain example.com/note=a", METADATA),
+    (Controller, "annotate statefulset/rolling claim-rollout.io/ready=1.0 claim-rollout.io/staged-at=2026-01-01T00:00:00Z", YES),
+    (Controller, "annotate --overwrite statefulset/rolling claim-rollout.io/update-policy=ReCreate", METADATA),
+    (Controller, "annotate statefulset/rolling claim-rollout.io/update-policy-", METADATA),
+    (Controller, "annotate statefulset/rolling claim-rollout.io/paused=true", METADATA),
+    (Controller, "annotate statefulset/rolling claim-rollout.io/sync=Async", METADATA),
+    (Controller, "annotate statefulset/rolling claim-rollout.io/replace-set=WhenComplete", METADATA),
+    (Controller, "annotate statefulset/left claim-rollout.io/replace-set-", METADATA),
+    (Controller, "annotate statefulset/rolling claim-rollout.io/restart=Never", METADATA),
+    (Controller, "annotate statefulset/rolling claim-rollout.io/max-in-motion=3", METADATA),
+    (Controller, "annotate statefulset/rolling claim-rollout.io/progress-deadline=60", METADATA),
+    (Controller, "annotate statefulset/rolling claim-rollout.io/recreate-snapshot=a", METADATA),
+    (Controller, "annotate statefulset/rolling claim-rollout.io/withdraw=a", METADATA),
+    (Controller, r#"create -f - {"finalizers":["claim-rollout.io/replacing"],"annotations":{"claim-rollout.io/update-policy":"ReCreate","claim-rollout.io/replace-set":"WhenComplete"}}"#, YES),
     (Controller, "label statefulset/plain team=a", METADATA),
     (Controller, r#"patch statefulset/plain --type=merge -p {"metadata":{"finalizers":["example.com/mine"]}}"#, METADATA),
     (Controller, r#"patch statefulset/owned --type=merge -p {"metadata":{"ownerReferences":null}}"#, METADATA),

@@ -4,10 +4,10 @@ use claim_rollout::templates::{Phase, UpdatePolicy};
 use serde_json::{Value, json};
 
 use super::case::{Case, create, update};
-use super::objects::{Object, access, web};
+use super::objects::{Object, access, right, web};
 
 pub(super) fn cases() -> Vec<Case> {
-    [owned(), starts(), rights(), replacements(), requesters()].into_iter().flatten().collect()
+    [owned(), starts(), rights(), missing(), replacements(), requesters()].into_iter().flatten().collect()
 }
 
 fn grown() -> Object {
@@ -96,6 +96,47 @@ fn rights() -> Vec<Case> {
         may(update("U5", "the switch to claims made anew", &web(), &web().policy("ReCreate")), true)
             .expects(format!("mutate staged:ReCreate {all} warns \"staged the live templates\"")),
     ]
+}
+
+/// A case with this sentence.
+type Missing<'c> = &'c dyn Fn(String) -> Case;
+
+/// The first right that is missing denies, wherever it is in the list.
+fn missing() -> Vec<Case> {
+    let (patch, delete, evict) = ("patch persistentvolumeclaims", "delete persistentvolumeclaims", "create pods/eviction");
+    let (remove, create_sets) = ("delete statefulsets.apps", "create statefulsets.apps");
+    let replaced = web().note("replace-set", "WhenComplete");
+    let anew = |sentence: String| update("U3", sentence, &web(), &grown().policy("ReCreate"));
+    let switch = |sentence: String| update("U5", sentence, &web(), &web().policy("ReCreate"));
+    let asked = |sentence: String| update("U5", sentence, &web(), &replaced);
+    let under = |sentence: String| update("U3", sentence, &replaced, &replaced.clone().size("20Gi"));
+    let started = |sentence: String| update("U5", sentence, &lazy().note("replace-set", "WhenComplete"), &lazy().in_place().note("replace-set", "WhenComplete"));
+    let created = |sentence: String| create("C1", sentence, &replaced);
+    let lists: [(&str, Missing<'_>, &[&str]); 6] = [
+        ("claims are made anew", &anew, &[patch, delete, evict]),
+        ("the switch to claims made anew", &switch, &[patch, delete, evict]),
+        ("replace-set is set", &asked, &[remove, create_sets]),
+        ("a change of a set that is replaced", &under, &[patch, remove, create_sets]),
+        ("a staged change of a set that is replaced is rolled out", &started, &[patch, remove, create_sets]),
+        ("a set that is replaced is created", &created, &[remove]),
+    ];
+    let mut cases = Vec::new();
+    for (sentence, case, rights) in lists {
+        for (place, lacking) in rights.iter().enumerate() {
+            let answers = rights.iter().map(|of| right("alice", of, of != lacking)).collect();
+            let words: String = rights[..=place].iter().map(|of| match *of {
+                "patch persistentvolumeclaims" => "who ".to_owned(),
+                of => format!("who:{} ", of.replace(' ', "-")),
+            }).collect();
+            let (what, _) = lacking.split_once('.').unwrap_or((lacking, ""));
+            cases.push(case(format!("{sentence}, by one who may all but {lacking}"))
+                .shipped()
+                .settings(json!({"allowReCreate": true, "pvcChecks": "Off"}))
+                .cluster(answers)
+                .expects(format!("deny 403 {words} \"user alice cannot {what} in namespace shop\"")));
+        }
+    }
+    cases
 }
 
 /// Whoever asks for a replacement, or brings one about, may delete and create StatefulSets.

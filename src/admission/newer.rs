@@ -7,7 +7,7 @@ use super::lookups::Lookups;
 use super::review::{Object, Review};
 use super::settings::Settings;
 use super::verdict::{Denial, Verdict};
-use super::{authority, message, ours};
+use super::{message, ours, user_keys};
 use crate::templates::{Diff, StagedChange, UpdatePolicy, keys};
 
 /// True iff the set has a staged change of a newer version.
@@ -38,7 +38,7 @@ pub(super) fn update(
         .unwrap_or(UpdatePolicy::InPlace);
     let is_freed = is_skipped(old, settings) && !is_skipped(new, settings);
     if policy != UpdatePolicy::OnClaimDelete && (is_freed || annotation(old) != annotation(new)) {
-        authority::check(review, settings, authority::rollout(policy), lookups)?;
+        user_keys::check_rollout(review, settings, (policy, false), [old, new], lookups)?;
     }
     ours::restore_annotations(settings, Some(old), new, &|key, _| ours::OURS.contains(&key))
 }

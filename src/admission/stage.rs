@@ -6,7 +6,7 @@ use super::asked_change::AskedChange;
 use super::lookups::Lookups;
 use super::message::{self, PREFIX};
 use super::verdict::{Denial, Remarks};
-use super::{authority, checks};
+use super::{checks, user_keys};
 use crate::templates::rules::Frozen;
 use crate::templates::show::path;
 use crate::templates::{ClaimName, ClaimTemplate, Diff, Phase, Revision, Rules, StagedChange, Staging, keys};
@@ -20,11 +20,8 @@ pub(super) fn stage(
 ) -> Result<(StagedChange, String), Denial> {
     let rules = change.settings.rules_of_change(change.policy, replace_set(change.new));
     judge(&change, diff, &rules)?;
-    check(&change, lookups)?;
     let of_set = Diff::between(change.live, &change.asked);
-    if of_set.renames() {
-        authority::check(change.review, change.settings, authority::REPLACE, lookups)?;
-    }
+    check(&change, of_set.renames(), lookups)?;
     let checked = checks::of(&change, diff, lookups)?;
     let set = &change.new.metadata.name;
     remarks
@@ -44,7 +41,7 @@ pub(super) fn switch(
     lookups: &mut dyn Lookups,
     remarks: &mut Remarks,
 ) -> Result<(StagedChange, String), Denial> {
-    check(&change, lookups)?;
+    check(&change, false, lookups)?;
     let claims = change.new.replicas().saturating_mul(count(change.live));
     remarks
         .warnings
@@ -67,7 +64,7 @@ pub(super) fn judge(change: &AskedChange<'_>, diff: &Diff, rules: &Rules<'_>) ->
 
 /// Checks the names of the claims, without which the target revision could never be reached, and the rights of the
 /// requester.
-fn check(change: &AskedChange<'_>, lookups: &mut dyn Lookups) -> Result<(), Denial> {
+fn check(change: &AskedChange<'_>, renames: bool, lookups: &mut dyn Lookups) -> Result<(), Denial> {
     let set = &change.new.metadata.name;
     for template in &change.asked {
         if let Err(error) = ClaimName::new(&template.name, set, 0) {
@@ -75,10 +72,11 @@ fn check(change: &AskedChange<'_>, lookups: &mut dyn Lookups) -> Result<(), Deni
             return Err(Denial::forbidden(message::denial(&format!("{path}: {error}"))));
         }
     }
-    authority::check(
+    user_keys::check_rollout(
         change.review,
         change.settings,
-        authority::rollout(change.policy),
+        (change.policy, renames),
+        [change.old, change.new],
         lookups,
     )
 }

@@ -218,7 +218,8 @@ impl Update<'_, '_> {
             && self.is_switched_on(Some(change))
         {
             let policy = self.policy_after(Some(change));
-            authority::check(self.review, self.settings, authority::rollout(policy), lookups)?;
+            let sets = [self.old, self.new];
+            user_keys::check_rollout(self.review, self.settings, (policy, false), sets, lookups)?;
             let (set, replicas) = (&self.new.metadata.name, self.new.replicas());
             let diff = Diff::between(live, &change.templates);
             outcome

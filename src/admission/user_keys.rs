@@ -1,5 +1,6 @@
 //! The annotations that users write, and their allowed values.
 
+use super::asked::replace_set;
 use super::judged::is_skipped;
 use super::lookups::Lookups;
 use super::review::{Object, Review};
@@ -8,7 +9,7 @@ use super::verdict::Denial;
 use super::{authority, message, ours};
 use crate::templates::show::shown;
 use crate::templates::user_keys::{USER_KEYS, UserKey, Values};
-use crate::templates::{ReplaceSet, keys};
+use crate::templates::{ReplaceSet, UpdatePolicy, keys};
 
 /// The update policies without `ReCreate`.
 const WITHOUT_RECREATE: Values = Values::OneOf(&["OnClaimDelete", "InPlace"]);
@@ -51,8 +52,7 @@ pub(super) fn check_authority(
     lookups: &mut dyn Lookups,
 ) -> Result<(), Denial> {
     let before = old.filter(|old| !is_skipped(old, settings));
-    let replaces = new.metadata.annotations.get(keys::REPLACE_SET) == Some(ReplaceSet::WhenComplete.as_str());
-    if replaces && is_written(before, new, keys::REPLACE_SET) {
+    if is_replaced(new) && is_written(before, new, keys::REPLACE_SET) {
         // Whoever creates a set may create sets.
         let rights = if old.is_some() {
             authority::REPLACE
@@ -62,6 +62,26 @@ pub(super) fn check_authority(
         return authority::check(review, settings, rights, lookups);
     }
     Ok(())
+}
+
+/// Denies a change of templates unless the requester has the rights that it needs under the update policy and, where the
+/// set is replaced for it, those for that. [`check_authority`] asks for them if the request writes the annotation.
+pub(super) fn check_rollout(
+    review: &Review<'_>,
+    settings: &Settings,
+    (policy, renames): (UpdatePolicy, bool),
+    [old, new]: [&Object<'_>; 2],
+    lookups: &mut dyn Lookups,
+) -> Result<(), Denial> {
+    authority::check(review, settings, authority::rollout(policy), lookups)?;
+    if renames || is_replaced(new) && is_replaced(old) {
+        return authority::check(review, settings, authority::REPLACE, lookups);
+    }
+    Ok(())
+}
+
+fn is_replaced(set: &Object<'_>) -> bool {
+    replace_set(set) == Some(ReplaceSet::WhenComplete)
 }
 
 /// Warnings about annotations that the request writes and that are unknown.

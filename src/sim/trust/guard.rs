@@ -16,6 +16,8 @@ use cel::{Context, Env, ExecutionError, Program, Value as Cel, extensions};
 use rustc_hash::FxHashMap;
 use serde_json::Value;
 
+use super::rights;
+
 /// The manifests of the guard.
 pub(super) const MANIFESTS: [(&str, &str); 3] = [
     ("staged.yaml", include_str!("../../../deploy/guard/staged.yaml")),
@@ -45,14 +47,26 @@ struct EvaluatedPolicy {
 
 /// A check of the authorizer: `authorizer`, and the results of its functions.
 #[derive(Clone, Debug, Default)]
-struct Ask([String; 3]);
+struct Ask {
+    user: String,
+    /// [`ATTRIBUTES`], then the verb.
+    right: [String; 5],
+}
+
+/// The functions that narrow a check.
+const ATTRIBUTES: [&str; 4] = ["group", "resource", "subresource", "namespace"];
 
 static ASK: Type = Type::new_unspecified_type("kubernetes.authorization");
 
 /// The ValidatingAdmissionPolicies of the manifests.
 pub(super) fn manifests() -> Result<Vec<Value>, String> {
+    manifests_of(&MANIFESTS)
+}
+
+/// The ValidatingAdmissionPolicies of these files.
+pub(super) fn manifests_of(files: &[(&str, &str)]) -> Result<Vec<Value>, String> {
     let mut policies = Vec::new();
-    for (file, text) in MANIFESTS {
+    for (file, text) in files {
         let objects: Vec<Value> = serde_saphyr::from_multiple(text).map_err(|error| format!("{file}: {error}"))?;
         policies.extend(
             objects
@@ -104,7 +118,11 @@ impl CelGuard {
         for (name, value) in [("request", request), ("object", object), ("oldObject", old)] {
             context.add_variable_from_value(name, cel::to_value(value).unwrap_or(Cel::Null));
         }
-        context.add_variable_as_val("authorizer", Box::new(Ask::default()));
+        let ask = Ask {
+            user: request["userInfo"]["username"].as_str().unwrap_or_default().to_owned(),
+            ..Ask::default()
+        };
+        context.add_variable_as_val("authorizer", Box::new(ask));
         let mut asked = self.policies.iter().filter(|policy| policy.is_asked_about(request));
         asked.find_map(|policy| {
             if !policy.has_params {
@@ -204,21 +222,21 @@ impl EvaluatedPolicy {
 fn environment() -> Result<Env, cel::DeclarationError> {
     let mut env = Env::stdlib();
     env.add_extension(extensions::strings)?;
-    for (name, place) in [("group", 0), ("resource", 1), ("namespace", 2)] {
-        let op: cel::common::functions::Function = match place {
-            0 => |args| narrowed(&args, 0),
-            1 => |args| narrowed(&args, 1),
-            _ => |args| narrowed(&args, 2),
-        };
-        env.add_member_overload(name, name, ASK.to_owned(), vec![STRING_TYPE], op)?;
+    let narrows: [cel::common::functions::Function; 5] = [
+        |args| narrowed(&args, 0),
+        |args| narrowed(&args, 1),
+        |args| narrowed(&args, 2),
+        |args| narrowed(&args, 3),
+        |args| narrowed(&args, 4),
+    ];
+    for (name, narrow) in ATTRIBUTES.into_iter().chain(["check"]).zip(narrows) {
+        env.add_member_overload(name, name, ASK.to_owned(), vec![STRING_TYPE], narrow)?;
     }
-    // bob may do everything in his namespace, except with PVCs: the verb makes no difference.
-    env.add_member_overload("check", "check", ASK.to_owned(), vec![STRING_TYPE], |mut args| {
-        Ok(args.remove(0))
-    })?;
     env.add_member_overload("allowed", "allowed", ASK.to_owned(), vec![], |args| {
-        let [group, _, namespace] = &ask(&args)?.0;
-        Ok(CowVal::owned(CelBool::from(group == "apps" && namespace == "shop")))
+        let Ask { user, right } = ask(&args)?;
+        let [group, resource, subresource, namespace, verb] = right;
+        let may = rights::may(user, verb, [group, resource, subresource], namespace);
+        Ok(CowVal::owned(CelBool::from(may)))
     })?;
     Ok(env)
 }
@@ -233,7 +251,7 @@ fn narrowed<'b, 'v>(args: &[CowVal<'b, 'v>], place: usize) -> Result<CowVal<'b, 
     let text = args.get(1).and_then(|one| one.downcast_ref::<CelString<'_>>());
     text.ok_or_else(ExecutionError::missing_argument_or_target)?
         .inner()
-        .clone_into(&mut ask.0[place]);
+        .clone_into(&mut ask.right[place]);
     Ok(CowVal::owned(ask))
 }
 

@@ -1,6 +1,7 @@
 //! Guarantee S18: a user who cannot patch PVCs changes no PVC through us, by any sequence of requests.
 //!
-//! bob may do everything with StatefulSets and their status, and nothing with PVCs. Each of his requests goes through
+//! bob may do everything with StatefulSets and their status, and nothing with PVCs. mallory may change both, but delete
+//! and create nothing: with her requests no PVC is deleted, and no StatefulSet is replaced. Each request goes through
 //! the real decision as bytes, through the deployed expressions of the guard, or through both, and is stored as an
 //! API server does. After each request, the search checks what the controller would roll out and what new PVCs would
 //! be created from: only the change of alice, who has the right. With the guard, a StatefulSet that is being replaced
@@ -10,9 +11,12 @@ mod guard;
 mod judges;
 mod manifests;
 mod requests;
+mod rights;
 mod run;
 mod store;
 
+#[cfg(test)]
+mod guard_tests;
 #[cfg(test)]
 #[path = "trust_tests.rs"]
 mod tests;
@@ -23,6 +27,7 @@ pub use run::{TrustNumbers, prove};
 
 use self::judges::Judges;
 use self::requests::BobRequest;
+use self::rights::{BOB, MALLORY};
 use self::store::{RequestOutcome, Store};
 use super::schedule::Random;
 
@@ -63,10 +68,10 @@ pub(crate) fn play(seed: u64, judges: &Judges, tried: &mut TrustTally) -> Result
     Ok(())
 }
 
-/// The StatefulSet at the beginning. Every fourth is being replaced.
+/// The StatefulSet at the beginning. Every fourth is being replaced; mallory tries every third.
 fn store_of(seed: u64) -> (Random, Store) {
     let mut random = Random::new(seed);
-    let store = Store::random(&mut random);
+    let store = Store::random(&mut random, if seed % 3 == 2 { MALLORY } else { BOB });
     (random, if seed % 4 == 3 { store.marked() } else { store })
 }
 

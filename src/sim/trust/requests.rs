@@ -63,11 +63,18 @@ impl BobRequest {
 impl BobEdit {
     fn random(random: &mut Random, uid: &str) -> Self {
         let flag = |random: &mut Random, values: &[Option<&str>]| random.pick(values).map(str::to_owned);
-        match random.below(12) {
+        match random.below(13) {
             0..=2 => Self::Annotate(keys::UPDATE_POLICY, flag(random, &POLICIES)),
             3..=4 => Self::Annotate(keys::STAGED, staged(random, uid)),
             5..=6 => Self::Own(owners(random)),
             7 => Self::Templates(json!([template(random.pick(&["5Gi", "10Gi", "20Gi", "99Gi"]))])),
+            12 => Self::Annotate(
+                keys::REPLACE_SET,
+                flag(
+                    random,
+                    &[Some("WhenComplete"), Some("WhenComplete"), Some("Never"), None],
+                ),
+            ),
             8 => Self::Annotate(keys::PAUSED, flag(random, &[Some("true"), Some("false"), None])),
             9 => {
                 let key = random.pick(&[keys::SYNC, keys::PHASE, keys::READY, keys::READY, keys::WITHDRAW]);
@@ -120,6 +127,7 @@ fn staged(random: &mut Random, uid: &str) -> Option<String> {
         UpdatePolicy::InPlace,
         UpdatePolicy::InPlace,
         UpdatePolicy::OnClaimDelete,
+        UpdatePolicy::ReCreate,
     ]);
     let phase = random.pick(&[Phase::RollingOut, Phase::Complete]);
     let size = random.pick(&["20Gi", "99Gi", "10Gi"]);

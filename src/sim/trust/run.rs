@@ -25,7 +25,7 @@ pub fn prove(effort: &Effort, report: ReportProgress<'_>) -> Result<TrustNumbers
     if effort.first > 0 {
         return Ok(numbers);
     }
-    for hole in [Hole::Status, Hole::Owner, Hole::Replacing] {
+    for hole in [Hole::Status, Hole::Owner, Hole::Rights, Hole::Replacing] {
         let of_policy = (hole != Hole::Replacing).then(|| Judges::policy(Some(hole)));
         for judges in of_policy.into_iter().chain([Judges::guard(Some(hole))?]) {
             let found = |seed: &u64| play(*seed, &judges, &mut TrustTally::default()).is_err();

@@ -6,12 +6,13 @@ use super::super::schedule::Random;
 use super::judges::{Hole, Judges};
 use super::manifests::{REVISED, staged_change, template};
 use super::requests::BobRequest;
+use super::rights::{self, BOB, MALLORY};
 use crate::admission::{CanI, CannotAsk, Get, Lookups};
 use crate::api::Settings;
 use crate::claims::Owner;
 use crate::replace::FINALIZER;
 use crate::rollout::SetView;
-use crate::rollout::target::Target;
+use crate::rollout::target::{Target, recreates};
 use crate::templates::{ClaimTemplate, Phase, Revision, StagedChange, UpdatePolicy, keys};
 use crate::wire;
 
@@ -29,8 +30,12 @@ pub(super) struct Store {
     set: Option<Value>,
     /// The number of StatefulSets created so far: each has another uid.
     made: u32,
+    /// Whose requests these are: bob's or mallory's.
+    user: &'static str,
     /// alice's staged change is rolled out to existing PVCs.
     rolls_out: bool,
+    /// The StatefulSet is replaced for alice's staged change.
+    is_replaced: bool,
     /// What was staged when the replacement of the StatefulSet began.
     replaced: Option<Value>,
     settings: Settings,
@@ -48,12 +53,17 @@ pub(super) enum RequestOutcome {
     Denied(String),
 }
 
-/// The lookups of the policy: bob may not patch PVCs, and no other object exists.
-struct Bob;
+/// The lookups of the policy: no other object exists.
+struct Rights {
+    /// The policy asks for one right only.
+    has_hole: bool,
+}
 
-impl Lookups for Bob {
-    fn can_i(&mut self, _: &CanI<'_>) -> Result<bool, CannotAsk> {
-        Ok(false)
+impl Lookups for Rights {
+    fn can_i(&mut self, asked: &CanI<'_>) -> Result<bool, CannotAsk> {
+        let resource = [asked.group, asked.resource, asked.subresource];
+        let is_unasked = self.has_hole && asked.verb != "patch";
+        Ok(is_unasked || rights::may(asked.user, asked.verb, resource, asked.namespace))
     }
 
     fn get(&mut self, _: &Get<'_>) -> Result<Option<String>, CannotAsk> {
@@ -63,12 +73,14 @@ impl Lookups for Bob {
 
 impl Store {
     /// A StatefulSet of alice, for which she may have staged 20Gi.
-    pub(super) fn random(random: &mut Random) -> Self {
+    pub(super) fn random(random: &mut Random, user: &'static str) -> Self {
         let text = random.pick(&SETTINGS);
         let mut store = Self {
             set: None,
             made: 1,
+            user,
             rolls_out: false,
+            is_replaced: false,
             replaced: None,
             settings: Settings::read(text).unwrap_or_default(),
             text,
@@ -102,7 +114,13 @@ impl Store {
                 "volumeClaimTemplates": [template("10Gi")]},
             "status": {},
         }));
+        if random.below(4) == 0
+            && let Some(set) = &mut store.set
+        {
+            set["metadata"]["annotations"][keys::REPLACE_SET] = "WhenComplete".into();
+        }
         store.rolls_out = store.desired().is_some();
+        store.is_replaced = store.replaced_for().is_some();
         store
     }
 
@@ -148,7 +166,10 @@ impl Store {
             edits,
         } = request
         else {
-            let request = review(("DELETE", "", "kubectl", false));
+            if self.user != BOB {
+                return RequestOutcome::Invalid;
+            }
+            let request = review(self.user, ("DELETE", "", "kubectl", false));
             let denial = old.as_ref().map(|old| judges.guard_denies(&request, &Value::Null, old));
             if denial == Some(None) {
                 self.set = None;
@@ -163,7 +184,7 @@ impl Store {
             edit.apply(&mut new);
         }
         let operation = if old.is_some() { "UPDATE" } else { "CREATE" };
-        let request = review((operation, subresource, manager, *dry_run));
+        let request = review(self.user, (operation, subresource, manager, *dry_run));
         let admitted = match (&judges.policy, &old) {
             (None, _) => Some(new),
             (Some(Some(Hole::Status)), _) if *subresource == "status" => Some(new),
@@ -171,7 +192,10 @@ impl Store {
                 new["metadata"]["annotations"][keys::STAGED] = old["metadata"]["annotations"][keys::STAGED].clone();
                 Some(new)
             }
-            _ => ask(self.text, request.clone(), old.as_ref(), new),
+            (Some(hole), _) => {
+                let has_hole = *hole == Some(Hole::Rights);
+                ask((self.text, has_hole), request.clone(), old.as_ref(), new)
+            }
         };
         let Some(admitted) = admitted else {
             return RequestOutcome::Denied("the policy".to_owned());
@@ -207,8 +231,31 @@ impl Store {
             .map(|target| target.label.revision)
     }
 
+    /// The revision for which the StatefulSet is replaced, once it is rolled out.
+    fn replaced_for(&self) -> Option<Revision> {
+        let view = view(self.set.as_ref()?)?;
+        let target = Target::sound(&view, &self.settings).ok()?;
+        self.settings
+            .replaces(view.replace_set)
+            .then_some(target.label.revision)
+    }
+
+    /// What mallory did without the right to do it by hand, if she did. She may change PVCs.
+    fn broken_by_mallory(&self) -> Option<String> {
+        let view = view(self.set.as_ref()?)?;
+        if recreates(&view) && Target::of(&view, &self.settings).is_ok() {
+            return Some("PVCs are deleted and created anew".to_owned());
+        }
+        let revision = self.replaced_for()?;
+        let is_alices = self.is_replaced && revision.as_str() == REVISED;
+        (!is_alices).then(|| format!("the StatefulSet is replaced for {}", revision.as_str()))
+    }
+
     /// A change of PVCs that alice did not ask for, if there is one.
     pub(super) fn broken(&self) -> Option<String> {
+        if self.user == MALLORY {
+            return self.broken_by_mallory();
+        }
         if let Some(revision) = self.desired() {
             let is_alices = self.made == 1 && self.rolls_out && revision.as_str() == REVISED;
             if !is_alices {
@@ -231,21 +278,22 @@ fn is_owned(set: &Value) -> bool {
     set["metadata"]["ownerReferences"][0]["controller"] == true
 }
 
-/// A request of bob, without the object.
-fn review((operation, subresource, manager, dry_run): (&str, &str, &str, bool)) -> Value {
+/// A request without the object.
+fn review(user: &str, (operation, subresource, manager, dry_run): (&str, &str, &str, bool)) -> Value {
     json!({
         "uid": "r", "kind": {"group": "apps", "version": "v1", "kind": "StatefulSet"},
         "resource": {"group": "apps", "version": "v1", "resource": "statefulsets"}, "subResource": subresource,
-        "name": "web", "namespace": "shop", "operation": operation, "userInfo": {"username": "bob"},
+        "name": "web", "namespace": "shop", "operation": operation, "userInfo": {"username": user},
         "options": {"fieldManager": manager}, "dryRun": dry_run,
     })
 }
 
 /// The object as the policy admits it; `None` if it denies.
-fn ask(settings: &str, mut request: Value, old: Option<&Value>, new: Value) -> Option<Value> {
+fn ask((settings, has_hole): (&str, bool), mut request: Value, old: Option<&Value>, new: Value) -> Option<Value> {
     (request["oldObject"], request["object"]) = (json!(old), new);
     let payload = format!(r#"{{"request":{request},"settings":{settings}}}"#);
-    let mut answer: Value = serde_json::from_slice(&wire::validate(payload.as_bytes(), &mut Bob)).ok()?;
+    let mut answer: Value =
+        serde_json::from_slice(&wire::validate(payload.as_bytes(), &mut Rights { has_hole })).ok()?;
     if answer["accepted"] != true {
         return None;
     }
