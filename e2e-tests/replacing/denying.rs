@@ -91,13 +91,14 @@ impl Denial {
     pub(super) async fn of_the_mark(ns: &TestNamespace<'_>) -> anyhow::Result<Self> {
         let condition = format!(
             "request.userInfo.username == '{USER}' && ('claim-rollout.io/replacing' in \
-             object.metadata.?finalizers.orValue([]) || 'claim-rollout.io/probe' in object.metadata.annotations)"
+             object.metadata.?finalizers.orValue([]) || \
+             object.metadata.annotations[?'claim-rollout.io/ready'].orValue('') == 'probe')"
         );
         let probe = [
             "annotate",
             "statefulset",
             "web",
-            "claim-rollout.io/probe=",
+            "claim-rollout.io/ready=probe",
             "--as",
             USER,
         ];

@@ -1,12 +1,14 @@
 //! The StatefulSet is replaced by one with the desired templates. All scenarios run side by side in one cluster, each in
 //! its own namespace; `SCENARIO=complete cargo test -p e2e-tests --test e2e replacing` runs those with `complete` in their names.
 
+mod backup;
 mod complete;
 mod crowd;
 pub(crate) mod denying;
 mod foreign;
 mod intruder;
 mod kept;
+mod outage;
 pub(crate) mod refused;
 mod retained;
 mod stopped;
@@ -21,6 +23,7 @@ use crate::environment::Environment;
 use crate::runner::{Report, scenarios};
 
 scenarios![Environment;
+    backup::set_from_a_backup_of_a_replacement_is_restored,
     complete::complete_set_is_replaced_and_nothing_else_changes,
     foreign::changed_template_of_the_new_set_restarts_no_pod,
     foreign::create_with_fewer_replicas_is_denied_and_restarts_no_pod,
@@ -28,6 +31,7 @@ scenarios![Environment;
     foreign::set_of_somebody_else_with_fewer_replicas_gets_the_old_ones,
     foreign::set_of_somebody_else_with_other_templates_is_left,
     foreign::set_of_somebody_else_with_the_same_templates_is_as_good,
+    outage::replacement_ends_while_the_policy_does_not_answer,
     refused::denied_delete_and_create_prevent_a_replacement,
     refused::denied_mark_is_undone,
     refused::dependent_of_another_kind_prevents_a_replacement,
