@@ -25,7 +25,7 @@ use serde_json::{Value, json};
 use crate::host_is_faithful::policy;
 use crate::installation::binary;
 use crate::policy_host::{Api, Capabilities, GetResource, Module, Resource, Subject, run};
-use crate::recorded::Recorded;
+use crate::recorded::{AskedRight, Recorded};
 
 /// The content of an `.expected.json`.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -177,7 +177,7 @@ impl Api for Recorded {
             ..
         } = question;
         let missing = || format!("Cannot find {api_version}/{kind} named '{name}' inside of namespace '{namespace:?}'");
-        self.find((api_version, kind), namespace.as_deref(), name)?
+        self.find((&**api_version, &**kind), namespace.as_deref(), name)?
             .cloned()
             .ok_or_else(missing)
     }
@@ -187,11 +187,11 @@ impl Api for Recorded {
         let text = |text: &'_ Option<String>| text.clone().unwrap_or_default();
         let [namespace, group, subresource] = [&asked.namespace, &asked.group, &asked.subresource].map(text);
         let right = AskedRight([
-            ("namespace", &namespace),
-            ("verb", &asked.verb),
-            ("group", &group),
-            ("resource", &asked.resource),
-            ("subresource", &subresource),
+            ("namespace", &*namespace),
+            ("verb", &*asked.verb),
+            ("group", &*group),
+            ("resource", &*asked.resource),
+            ("subresource", &*subresource),
         ]);
         self.allows(&question.user, &right)
             .map(|allowed| json!({"allowed": allowed}))

@@ -55,7 +55,7 @@ const CLAIM_SPEC: &str =
     "may change nothing in the spec of a PVC but the requested storage and the volumeAttributesClassName";
 
 /// One request that each policy denies: when all are denied, the guard is in force.
-pub(super) const IN_FORCE: &[Row] = &[
+pub(super) const IN_FORCE: &[Row<'_>] = &[
     (Bob, r#"create -f - {"annotations":{"claim-rollout.io/staged":"{}"}}"#, RIGHT),
     (Bob, r#"create -f - {"finalizers":["claim-rollout.io/replacing"]}"#, FINALIZER),
     (Controller, "create -f - {}", VERBS),
@@ -65,7 +65,7 @@ pub(super) const IN_FORCE: &[Row] = &[
 ];
 
 /// Requests that bring or change a staged change, or roll it out.
-pub(super) const STAGED: &[Row] = &[
+pub(super) const STAGED: &[Row<'_>] = &[
     // Annotations of ours cannot be written through the status.
     (Bob, r#"patch statefulset/plain --subresource=status --type=merge -p {"metadata":{"annotations":{"claim-rollout.io/staged":"{}"}}}"#, STATUS),
     (Alice, r#"patch statefulset/staged --subresource=status --type=merge -p {"metadata":{"annotations":{"claim-rollout.io/update-policy":"InPlace"}}}"#, STATUS),
@@ -171,7 +171,7 @@ pub(super) const STAGED: &[Row] = &[
 ];
 
 /// The finalizer of claim-rollout.
-pub(super) const OURS: &[Row] = &[
+pub(super) const OURS: &[Row<'_>] = &[
     (Admin, r#"patch statefulset/plain --type=merge -p {"metadata":{"finalizers":["claim-rollout.io/replacing"]}}"#, FINALIZER),
     (Bob, r#"patch statefulset/plain --subresource=status --type=merge -p {"metadata":{"finalizers":["claim-rollout.io/replacing"]}}"#, FINALIZER),
     (Bob, r#"create -f - {"finalizers":["claim-rollout.io/replacing"]}"#, FINALIZER),
@@ -192,7 +192,7 @@ pub(super) const OURS: &[Row] = &[
 ];
 
 /// Requests that create a StatefulSet with or without a replacement in progress.
-pub(super) const CREATING: &[Row] = &[
+pub(super) const CREATING: &[Row<'_>] = &[
     (Bob, r#"create -f - {"name":"absent"}"#, FEWER),
     (Admin, r#"create -f - {"name":"absent","replicas":2}"#, FEWER),
     (Bob, r#"create -f - {"name":"absent","replicas":null}"#, FEWER),
@@ -205,7 +205,7 @@ pub(super) const CREATING: &[Row] = &[
 ];
 
 /// Requests of the controller, whose roles would allow more.
-pub(super) const CONTROLLER: &[Row] = &[
+pub(super) const CONTROLLER: &[Row<'_>] = &[
     (Controller, "set image statefulset/plain main=example/main:2", SPEC),
     (Controller, "scale statefulset/plain --replicas=3", VERBS),
     (Controller, r#"patch statefulset/plain --type=merge -p {"spec":{"minReadySeconds":3}}"#, SPEC),
@@ -283,7 +283,7 @@ pub(super) const CONTROLLER: &[Row] = &[
 ];
 
 /// Fields that Kubernetes accepts since 1.37.
-pub(super) const SINCE_37: &[Row] = &[
+pub(super) const SINCE_37: &[Row<'_>] = &[
     (Controller, r#"patch statefulset/plain --type=merge -p {"spec":{"updateStrategy":{"rollingUpdate":{"maxUnavailable":2}}}}"#, SPEC),
 ];
 
