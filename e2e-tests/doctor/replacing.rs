@@ -37,7 +37,19 @@ async fn write_journal(env: &Environment, is_let_go: bool) -> anyhow::Result<()>
     let journal = Journal::prepare(&set, None, 0).context("a staged change")?;
     let journal = if is_let_go {
         let uid = ["get", "namespace", KEPT, "-o", "jsonpath={.metadata.uid}"];
-        journal.release(&set, Vec::new(), &env.done(&uid, "").await?.stdout)
+        let namespace = env.done(&uid, "").await?.stdout;
+        // It is never the first journal in its Secret.
+        let uid = [
+            "get",
+            "secret",
+            JOURNAL,
+            "-n",
+            NAMESPACE,
+            "-o",
+            "jsonpath={.metadata.uid}",
+        ];
+        let secret = env.done(&uid, "").await?.stdout;
+        journal.release(&set, Vec::new(), &namespace, &secret)
     } else {
         journal
     };
