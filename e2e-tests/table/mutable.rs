@@ -23,6 +23,12 @@ fn changes() -> Vec<(&'static str, Object, Object, &'static str)> {
         ("an annotation is set", web(), web().data("/metadata/annotations/tier", "a"), ""),
         ("a reserved label is set", web(), web().data("/metadata/labels/k8s.io~1a", "a"), "[data].metadata.labels[k8s.io/a]: is reserved"),
         ("access modes change", web(), web().data("/spec/accessModes", json!(["ReadWriteMany"])), "[data].spec.accessModes: cannot change"),
+        (
+            "access modes are reordered",
+            web().data("/spec/accessModes", json!(["ReadWriteOnce", "ReadOnlyMany"])),
+            web().data("/spec/accessModes", json!(["ReadOnlyMany", "ReadWriteOnce"])),
+            "",
+        ),
         ("the storage class changes", web(), web().data("/spec/storageClassName", "fast"), "[data].spec.storageClassName: cannot change"),
         ("the volume mode changes", web(), web().data("/spec/volumeMode", "Block"), "[data].spec.volumeMode: cannot change"),
         ("a selector is set", web(), web().data("/spec/selector", json!({})), "[data].spec.selector: cannot change"),

@@ -1,7 +1,7 @@
 //! The differences between two lists of templates, and which of them KEP-4650 allows.
 
 use super::quantity::Quantity;
-use super::template::{AMOUNTS, ClaimTemplate, POINTERS};
+use super::template::{ACCESS_MODES, AMOUNTS, ClaimTemplate, POINTERS};
 use crate::json::{self, Map, Value};
 
 /// All differences between two lists of templates, which are matched by name.
@@ -280,7 +280,7 @@ fn compare_maps(field: &Path<'_>, old: &Map<Value>, new: &Map<Value>, frozen: &m
             // Absent equals empty, so descend to the innermost field; but for pointers, absent is a value.
             (Some(Value::Object(old)), None) if !is_pointer(key) => compare_maps(&inner, old, &Map::new(), frozen),
             (None, Some(Value::Object(new))) if !is_pointer(key) => compare_maps(&inner, &Map::new(), new, frozen),
-            (from, to) if from == to || is_same_amount(field, from, to) => {}
+            (from, to) if from == to || is_same_amount(field, from, to) || is_same_set(key, from, to) => {}
             (from, to) => {
                 frozen.push(FrozenChange {
                     field: inner.text(),
@@ -301,6 +301,15 @@ fn is_same_amount(field: &Path<'_>, from: Option<&Value>, to: Option<&Value>) ->
     let amount = |value: Option<&Value>| value?.as_str()?.parse::<Quantity>().ok();
     let field = field.text();
     AMOUNTS.iter().any(|(_, path)| *path == field) && amount(from).is_some_and(|from| Some(from) == amount(to))
+}
+
+/// True iff both values are lists of access modes in any order: Kubernetes compares them as sets.
+fn is_same_set(key: &str, from: Option<&Value>, to: Option<&Value>) -> bool {
+    let (Some(Value::Array(from)), Some(Value::Array(to))) = (from, to) else {
+        return false;
+    };
+    let all = |these: &[Value], those: &[Value]| these.iter().all(|one| those.contains(one));
+    key == ACCESS_MODES && all(from, to) && all(to, from)
 }
 
 #[cfg(test)]

@@ -156,6 +156,30 @@ fn amount_is_compared_only_in_maps_of_quantities() {
 }
 
 #[test]
+fn access_modes_are_compared_as_a_set() {
+    let with = |modes: &str| list(&[&BASE.replace("[\"ReadWriteOnce\"]", modes)]);
+    let (one, other) = (
+        "[\"ReadWriteOnce\",\"ReadOnlyMany\"]",
+        "[\"ReadOnlyMany\",\"ReadWriteOnce\"]",
+    );
+    for (from, to, is_equal) in [
+        (one, other, true),
+        (one, "[\"ReadOnlyMany\",\"ReadWriteOnce\",\"ReadOnlyMany\"]", true),
+        (one, "[\"ReadOnlyMany\"]", false),
+        ("[\"ReadOnlyMany\"]", one, false),
+        (one, "[\"ReadOnlyMany\",\"ReadWriteMany\"]", false),
+    ] {
+        let (from, to) = (with(from), with(to));
+        assert_eq!(Diff::between(&from, &to).is_empty(), is_equal, "{from:?} {to:?}");
+    }
+    // No other list is a set.
+    let finalizers =
+        |these: &str| list(&[&BASE.replace("\"labels\"", &format!("\"finalizers\":[{these}],\"labels\""))]);
+    let (from, to) = (finalizers("\"a/b\",\"c/d\""), finalizers("\"c/d\",\"a/b\""));
+    assert!(!Diff::between(&from, &to).is_empty());
+}
+
+#[test]
 fn templates_are_matched_by_name() {
     let other = BASE.replace("\"name\":\"data\"", "\"name\":\"log\"");
     let diff = Diff::between(&list(&[BASE, &other]), &list(&[&other, BASE]));

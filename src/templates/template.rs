@@ -81,6 +81,9 @@ pub(super) const AMOUNTS: [(&str, &str); 2] = [
     ("limits", "spec.resources.limits"),
 ];
 
+/// The list in `spec` whose order has no meaning.
+pub(super) const ACCESS_MODES: &str = "accessModes";
+
 /// Objects for which empty is not absent: they are pointers in the API.
 pub(super) const POINTERS: [&str; 3] = ["selector", "dataSource", "dataSourceRef"];
 
