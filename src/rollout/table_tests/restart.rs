@@ -54,6 +54,14 @@ const ROWS: &[Row] = &[
         "",
     ),
     (
+        "the StatefulSet controller has not seen the last change",
+        |web| {
+            pends(web, "data-web-2", 940);
+            web.set.status_is_current = false;
+        },
+        "",
+    ),
+    (
         "another Pod is not Ready",
         |web| {
             pends(web, "data-web-2", 940);
