@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{FieldsV1, ManagedFieldsEntry, ObjectMeta};
 use kube::api::{Api, Patch, PatchParams};
 use kube::core::Status;
 use serde_json::{Value, json};
@@ -12,7 +13,7 @@ use super::slim_set::Patched;
 use super::{FIELD_MANAGER, undone};
 use crate::claims;
 use crate::rollout::Refusal;
-use crate::rollout::{ApplyClaim, SetReady, SetStaged};
+use crate::rollout::{ApplyClaim, Seconds, SetReady, SetStaged, SetStagedAt, time};
 use crate::templates::{StagedChange, StagedError, UpdatePolicy, keys};
 
 /// The timeout of one call.
@@ -218,6 +219,12 @@ pub(super) fn ready(action: &SetReady) -> Value {
     )
 }
 
+/// The patch of the annotation `staged-at`; `None` if the time has no text.
+pub(super) fn staged_at(action: &SetStagedAt, at: Seconds) -> Option<Value> {
+    let annotations = json!({ keys::STAGED_AT: time::write(at)? });
+    Some(annotated(&action.set_uid, &action.resource_version, &annotations))
+}
+
 fn annotated(uid: &str, resource_version: &str, annotations: &Value) -> Value {
     json!({ "metadata": { "uid": uid, "resourceVersion": resource_version, "annotations": annotations } })
 }
@@ -233,6 +240,38 @@ pub(super) async fn patch(sets: &Api<Patched>, name: &str, body: &Value) -> ApiO
         },
         None => ApiOutcome::Done(reply),
     })
+}
+
+/// The time of a patch of a set by the clock of the API server, by dry run: that of our entry in the managed fields.
+pub(super) async fn server_time(sets: &Api<Patched>, name: &str, body: &Value) -> ApiOutcome<Seconds> {
+    let params = PatchParams {
+        dry_run: true,
+        ..merge()
+    };
+    let outcome = call(sets.patch(name, &params, &Patch::Merge(body))).await;
+    outcome.and_then(|reply| match written_at(&reply.metadata) {
+        Some(time) => ApiOutcome::Done(time),
+        None => ApiOutcome::Denied {
+            cause: "Refused".to_owned(),
+            message: format!("the reply does not show when {} is written", keys::STAGED_AT),
+            stored: None,
+        },
+    })
+}
+
+/// When we wrote the annotation `staged-at`, by the managed fields.
+fn written_at(metadata: &ObjectMeta) -> Option<Seconds> {
+    let field = json!(format!("f:{}", keys::STAGED_AT));
+    let is_ours = |entry: &&ManagedFieldsEntry| {
+        let fields = entry.fields_v1.as_ref().map(|FieldsV1(fields)| fields);
+        let annotations = fields.and_then(|fields| fields.pointer("/f:metadata/f:annotations")?.as_object());
+        let has_it = annotations
+            .zip(field.as_str())
+            .is_some_and(|(all, field)| all.contains_key(field));
+        entry.manager.as_deref() == Some(FIELD_MANAGER) && has_it
+    };
+    let entry = metadata.managed_fields.iter().flatten().find(is_ours)?;
+    u64::try_from(entry.time.as_ref()?.0.as_second()).ok()
 }
 
 /// The parameters of a merge patch.

@@ -1,10 +1,10 @@
 use kube::core::Status;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{ApiOutcome, body, outcome_of, staged_change};
+use super::{ApiOutcome, body, outcome_of, staged_at, staged_change, written_at};
 use crate::rollout::fixtures::label;
 use crate::rollout::fixtures::web;
-use crate::rollout::{ApplyClaim, SetStaged};
+use crate::rollout::{ApplyClaim, SetStaged, SetStagedAt};
 use crate::templates::{ClaimName, Phase};
 
 #[test]
@@ -41,6 +41,53 @@ fn body_has_fields_of_the_action_uid_and_resource_version() {
     expected["metadata"]["annotations"] = json!({ "note": "n" });
     expected["spec"]["volumeAttributesClassName"] = json!("fast");
     assert_eq!(body(&apply), expected);
+}
+
+#[test]
+fn staged_at_is_written_for_one_version_of_the_set() {
+    let action = SetStagedAt {
+        set_uid: "set-uid".to_owned(),
+        resource_version: "100".to_owned(),
+        at: 2000,
+    };
+    let annotations = json!({"claim-rollout.io/staged-at": "1970-01-01T00:16:40Z"});
+    let metadata = json!({"uid": "set-uid", "resourceVersion": "100", "annotations": annotations});
+    assert_eq!(staged_at(&action, 1000), Some(json!({ "metadata": metadata })));
+    assert_eq!(staged_at(&action, u64::MAX), None);
+}
+
+/// The managed fields of the reply, and the time of our write in it.
+#[test]
+fn time_of_the_api_server_is_that_of_our_entry() {
+    let annotation = |key: &str| json!({"f:metadata": {"f:annotations": {key: {}}}});
+    let entry = |manager: &str, second: u8, fields: Value| {
+        json!({
+            "manager": manager, "operation": "Update", "apiVersion": "apps/v1", "fieldsType": "FieldsV1",
+            "time": format!("1970-01-01T00:00:{second:02}Z"), "fieldsV1": fields,
+        })
+    };
+    let ours = || annotation("f:claim-rollout.io/staged-at");
+    for (row, entries, expected) in [
+        ("none", json!([]), None),
+        ("somebody else", json!([entry("kubectl", 1, ours())]), None),
+        (
+            "ours, of another field",
+            json!([entry("claim-rollout", 1, annotation("f:claim-rollout.io/ready"))]),
+            None,
+        ),
+        (
+            "ours, beside others",
+            json!([
+                entry("kubectl", 1, json!({})),
+                entry("claim-rollout", 2, annotation("f:claim-rollout.io/ready")),
+                entry("claim-rollout", 3, ours()),
+            ]),
+            Some(3),
+        ),
+    ] {
+        let metadata = serde_json::from_value(json!({"managedFields": entries})).expect("metadata");
+        assert_eq!(written_at(&metadata), expected, "{row}");
+    }
 }
 
 #[test]

@@ -30,11 +30,17 @@ impl Context {
         );
         let why = match outcome {
             ApiOutcome::Done(_) => {
-                self.remember(set, |memory| memory.not_evicted = None);
+                self.remember(set, |memory| (memory.not_evicted, memory.overtaken) = (None, None));
                 self.emit(set, &evicted(set, evict)).await;
                 return RoundOutcome::Nothing;
             }
-            ApiOutcome::Conflict | ApiOutcome::NotFound => return RoundOutcome::Overtaken,
+            ApiOutcome::Conflict | ApiOutcome::NotFound => {
+                let (now, step) = ((self.clock)(), format!("evict {}", evict.uid));
+                if !self.remember(set, |memory| memory.is_stuck(&step, now)) {
+                    return RoundOutcome::Overtaken;
+                }
+                "the answer is that it has changed or does not exist, but it is unchanged".to_owned()
+            }
             ApiOutcome::Denied { message: why, .. } | ApiOutcome::Unsure { why, .. } => why,
         };
         let now = (self.clock)();

@@ -14,7 +14,7 @@ use crate::rollout::target;
 use crate::rollout::volume_snapshot::ReCreateAnswers;
 use crate::rollout::{Budgets, Idle, Plan, Seconds, SetView, Sibling, Snapshot};
 
-/// The most questions of one decision: an eviction, and a VolumeSnapshot of each PVC of a replica.
+/// The most questions of one decision: an eviction, the VolumeSnapshots of each PVC of a replica, and its Pods and PVCs.
 const MOST_QUESTIONS: u32 = 64;
 
 impl Context {
@@ -45,7 +45,7 @@ impl Context {
         }
         for _ in 0..MOST_QUESTIONS {
             let Some(question) = decided.asks.take() else { break };
-            self.answer(set, &question, &mut snapshot.recreate).await;
+            self.answer(set, &question, &mut snapshot).await;
             decided = self.plan(&mut snapshot);
         }
         self.quote(set, &mut decided.progress);
@@ -96,7 +96,7 @@ impl Context {
                 denied: self.not_recreated(set),
                 ..ReCreateAnswers::default()
             },
-            staged_at: set.staged_at,
+            staged_before: set.staged_before,
             set: view.clone(),
             claims,
             pods,

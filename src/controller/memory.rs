@@ -16,6 +16,9 @@ use super::undone::Undone;
 use crate::claims::Claim;
 use crate::rollout::{ApplyClaim, ClaimProgress, Refusal, Seconds};
 
+/// For how many seconds a step that was decided for the same version of an object may be answered as overtaken.
+const OVERTAKEN: Seconds = 30;
+
 /// The memory of one set, small while it is settled: most sets are, and there are thousands.
 #[derive(Debug)]
 pub(super) enum Remembered {
@@ -96,6 +99,8 @@ pub(super) struct SetMemory {
     pub(super) not_evicted: Option<Undone>,
     /// The last step of a re-creation, if it was denied.
     pub(super) not_recreated: Option<Undone>,
+    /// The last step of a re-creation, if its object had changed or did not exist, and when that was answered first.
+    pub(super) overtaken: Option<(String, Seconds)>,
     /// The hash of the last [request to try again](super::retry).
     asked: Option<u64>,
 }
@@ -182,6 +187,19 @@ impl SetMemory {
         self.unlisted.clear();
         self.reported_at = None;
         self.ended = None;
+        self.overtaken = None;
+    }
+
+    /// Notes that a step was overtaken. Returns true iff it has been answered like this for a while, and nothing has
+    /// changed: then it is a denial like any other.
+    pub(super) fn is_stuck(&mut self, step: &str, now: Seconds) -> bool {
+        match &self.overtaken {
+            Some((known, since)) if known == step => since.saturating_add(OVERTAKEN) <= now,
+            _ => {
+                self.overtaken = Some((step.to_owned(), now));
+                false
+            }
+        }
     }
 
     /// The settled state, if there is nothing else to remember.
@@ -205,13 +223,14 @@ impl SetMemory {
             write_denied,
             not_evicted,
             not_recreated,
+            overtaken,
             // Without a pause, a request that is seen again ends nothing.
             asked: _,
         } = self;
         let maps = written.is_empty() && unlisted.is_empty() && denials.is_empty() && modified.is_empty();
         let writes = rollout.is_none() && reported_at.is_none() && ended.is_none() && quotas.is_none();
         let faults = undone.is_none() && write_denied.is_none() && not_evicted.is_none();
-        let faults = faults && not_recreated.is_none();
+        let faults = faults && not_recreated.is_none() && overtaken.is_none();
         let is_empty = maps && writes && faults && claim_events.is_empty() && (*unkept, *failures) == (0, 0);
         settled.filter(|_| is_empty)
     }

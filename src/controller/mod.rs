@@ -11,10 +11,10 @@
 //! | `lease`, `lead` | leader election, and what the leader runs |
 //! | `context`, `memory` | shared state, and the state of each StatefulSet between two reconciles |
 //! | `reconcile`, `settled`, `counted`, `volumes` | one reconcile, and when none is needed |
-//! | `gather`, `staged_at` | the snapshot that a decision reads |
+//! | `gather`, `staged_before` | the snapshot that a decision reads |
 //! | `quotas`, `known_quotas`, `budgets`, `places` | quotas, and the limits of storage classes |
 //! | `read_events`, `claim_events` | Events of drivers about slow PVCs |
-//! | `writes`, `evict`, `recreating` | execution of a plan |
+//! | `writes`, `evict`, `recreating`, `live` | execution of a plan, and what it reads just before |
 //! | `retry` | requests of users to try again now |
 //! | `api_calls`, `undone` | calls of the API, their outcomes, and writes that others changed |
 //! | `admission`, `registered` | whether the policy or the guard is registered, and with which settings |
@@ -47,6 +47,7 @@ mod history;
 mod known_quotas;
 mod lead;
 mod lease;
+mod live;
 mod memory;
 mod metrics;
 mod namespaces;
@@ -66,7 +67,7 @@ mod settled;
 mod slim_claim;
 mod slim_pod;
 mod slim_set;
-mod staged_at;
+mod staged_before;
 mod state_metrics;
 mod status;
 mod unblock;

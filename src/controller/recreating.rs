@@ -10,10 +10,8 @@ use super::slim_claim::Applied;
 use super::slim_set::SlimSet;
 use super::undone::Undone;
 use super::writes::RoundOutcome;
-use crate::rollout::volume_snapshot::{
-    EvictionAnswer, ReCreateAnswers, ReCreateQuestion, VolumeSnapshot, VolumeSnapshotAnswer,
-};
-use crate::rollout::{ClaimOf, EventNotice, Reason, Seconds, TakeSnapshot};
+use crate::rollout::volume_snapshot::{EvictionAnswer, ReCreateQuestion, VolumeSnapshot, VolumeSnapshotAnswer};
+use crate::rollout::{ClaimOf, EventNotice, Reason, Seconds, Snapshot, TakeSnapshot, time};
 use crate::templates::keys;
 
 /// Where to get missing rights.
@@ -21,8 +19,9 @@ const RIGHTS: &str = "the rights are in deploy/recreate.yaml (chart: controller.
 
 impl Context {
     /// Answers a question of the decision. Nothing is cached: what follows cannot be undone.
-    pub(super) async fn answer(&self, set: &SlimSet, question: &ReCreateQuestion, answers: &mut ReCreateAnswers) {
+    pub(super) async fn answer(&self, set: &SlimSet, question: &ReCreateQuestion, snapshot: &mut Snapshot) {
         let namespace = set.namespace().unwrap_or_default();
+        let answers = &mut snapshot.recreate;
         match question {
             ReCreateQuestion::Eviction { pod, uid } => {
                 let outcome = self.post_eviction(&namespace, [pod, uid], true).await;
@@ -46,6 +45,10 @@ impl Context {
                     }
                 };
                 answers.volume_snapshots.insert(name.clone(), answer);
+            }
+            ReCreateQuestion::Live => {
+                let read = self.read_live(snapshot).await;
+                snapshot.recreate.live = Some(read);
             }
         }
     }
@@ -72,8 +75,9 @@ impl Context {
         let outcome = api_calls::call(snapshots.create(&post, &sent)).await;
         log_step(set, &take.of, "create VolumeSnapshot", outcome.as_str());
         match outcome {
-            // Another controller has created it.
-            ApiOutcome::Done(_) | ApiOutcome::Conflict => self.step_done(set),
+            ApiOutcome::Done(_) => self.step_done(set),
+            // Another controller has created it, and the next question finds it.
+            ApiOutcome::Conflict => self.step_overtaken(set, "create VolumeSnapshot", &take.of),
             ApiOutcome::NotFound => {
                 let why = "the cluster has no VolumeSnapshots (snapshot.storage.k8s.io/v1)".to_owned();
                 self.step_failed(set, &format!("create VolumeSnapshot of {}", take.of.name), None, why)
@@ -95,7 +99,7 @@ impl Context {
         log_step(set, claim, what, outcome.as_str());
         match outcome {
             ApiOutcome::Done(reply) => self.claim_changed(set, reply),
-            ApiOutcome::Conflict | ApiOutcome::NotFound => RoundOutcome::Overtaken,
+            ApiOutcome::Conflict | ApiOutcome::NotFound => self.step_overtaken(set, what, claim),
             outcome => self.step_unsure(set, &format!("{what} {}", claim.name), outcome),
         }
     }
@@ -114,7 +118,7 @@ impl Context {
                     None => RoundOutcome::Overtaken,
                 }
             }
-            ApiOutcome::Conflict | ApiOutcome::NotFound => RoundOutcome::Overtaken,
+            ApiOutcome::Conflict | ApiOutcome::NotFound => self.step_overtaken(set, "delete", claim),
             outcome => self.step_unsure(set, &format!("delete {}", claim.name), outcome),
         }
     }
@@ -131,8 +135,21 @@ impl Context {
     }
 
     fn step_done(&self, set: &SlimSet) -> RoundOutcome {
-        self.remember(set, |memory| memory.not_recreated = None);
+        self.remember(set, |memory| (memory.not_recreated, memory.overtaken) = (None, None));
         RoundOutcome::DecideAgain
+    }
+
+    /// The object had changed, or did not exist. That shows in a moment: if it does not, somebody denies the step so.
+    fn step_overtaken(&self, set: &SlimSet, what: &str, claim: &ClaimOf) -> RoundOutcome {
+        let (now, step) = (
+            (self.clock)(),
+            format!("{what} {} {}", claim.uid, claim.resource_version),
+        );
+        if !self.remember(set, |memory| memory.is_stuck(&step, now)) {
+            return RoundOutcome::Overtaken;
+        }
+        let why = "the answer is that it has changed or does not exist, but it is unchanged".to_owned();
+        self.step_failed(set, &format!("{what} {}", claim.name), None, why)
     }
 
     fn step_unsure<T>(&self, set: &SlimSet, what: &str, outcome: ApiOutcome<T>) -> RoundOutcome {
@@ -230,6 +247,8 @@ fn view(found: &DynamicObject) -> VolumeSnapshot {
     let text = |path: &str| found.data.pointer(path).and_then(Value::as_str).map(str::to_owned);
     VolumeSnapshot {
         claim: text("/spec/source/persistentVolumeClaimName").unwrap_or_default(),
+        class: text("/spec/volumeSnapshotClassName"),
+        taken: text("/status/creationTime").and_then(|time| time::read(&time)),
         terminating: found.metadata.deletion_timestamp.is_some(),
         is_ready: found.data.pointer("/status/readyToUse") == Some(&Value::Bool(true)),
         error: text("/status/error/message"),
@@ -237,12 +256,14 @@ fn view(found: &DynamicObject) -> VolumeSnapshot {
 }
 
 fn deleted(set: &SlimSet, claim: &ClaimOf) -> EventNotice {
+    let snapshot = claim.snapshot.as_ref().map(|snapshot| format!("; {snapshot}"));
+    let snapshot = snapshot.unwrap_or_default();
     EventNotice {
         set_uid: set.uid().unwrap_or_default(),
         claim: Some((claim.name.clone(), claim.uid.clone())),
         reason: Reason::ClaimDeleted,
         message: format!(
-            "deleted {} ({}), so that it is created anew at revision {}",
+            "deleted {} ({}), so that it is created anew at revision {}{snapshot}",
             claim.name, claim.uid, claim.label.revision
         ),
     }

@@ -11,6 +11,7 @@ fn claim() -> ClaimOf {
         name: "data-web-2".to_owned(),
         uid: "u2".to_owned(),
         resource_version: "7".to_owned(),
+        snapshot: None,
         label: label("6c9f7d5b84"),
     }
 }
@@ -55,12 +56,14 @@ fn volume_snapshot_is_ready_only_by_its_status() {
     let of = |status: serde_json::Value| {
         let object = json!({
             "apiVersion": "snapshot.storage.k8s.io/v1", "kind": "VolumeSnapshot", "metadata": {"name": "s"},
-            "spec": {"source": {"persistentVolumeClaimName": "data-web-2"}}, "status": status,
+            "spec": {"source": {"persistentVolumeClaimName": "data-web-2"}, "volumeSnapshotClassName": "fast"},
+            "status": status,
         });
         view(&serde_json::from_value::<DynamicObject>(object).expect("an object"))
     };
     let found = VolumeSnapshot {
         claim: "data-web-2".to_owned(),
+        class: Some("fast".to_owned()),
         ..VolumeSnapshot::default()
     };
     let ready = VolumeSnapshot {
@@ -76,6 +79,19 @@ fn volume_snapshot_is_ready_only_by_its_status() {
         ("not ready", json!({"readyToUse": false}), &found),
         ("no boolean", json!({"readyToUse": "true"}), &found),
         ("ready", json!({"readyToUse": true}), &ready),
+        (
+            "taken",
+            json!({"readyToUse": true, "creationTime": "1970-01-01T00:16:40Z"}),
+            &VolumeSnapshot {
+                taken: Some(1000),
+                ..ready.clone()
+            },
+        ),
+        (
+            "an unknown time",
+            json!({"readyToUse": true, "creationTime": "yesterday"}),
+            &ready,
+        ),
         (
             "an error",
             json!({"readyToUse": false, "error": {"message": "no space"}}),

@@ -12,7 +12,7 @@ use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use super::set_kind::SetKind;
-use super::staged_at::staged_at;
+use super::staged_before::staged_before;
 use crate::claims::Owner;
 use crate::json;
 use crate::replace::FINALIZER;
@@ -32,9 +32,8 @@ pub(super) struct SlimSet {
     pub(super) is_marked: bool,
     /// Our annotations, by key.
     annotations: Pairs,
-    /// The latest possible time of the staging; only with the update strategy `OnDelete` or the
-    /// update policy `ReCreate`.
-    pub(super) staged_at: Option<Seconds>,
+    /// The latest possible time of the staging; only with the update strategy `OnDelete`.
+    pub(super) staged_before: Option<Seconds>,
     pub(super) spec: SlimSetSpec,
     pub(super) status: SlimSetStatus,
 }
@@ -261,12 +260,9 @@ impl From<SentSet> for SlimSet {
             "Recreate" => Strategy::Recreate,
             _ => Strategy::OnDelete,
         };
-        // The time of the staging shows what was created since.
-        let staged = annotations.get(keys::STAGED).filter(|staged| {
-            let policy = annotations.get(keys::UPDATE_POLICY).unwrap_or(staged);
-            strategy == Strategy::OnDelete || policy.contains(UpdatePolicy::ReCreate.as_str())
-        });
-        let staged_at = staged.and_then(|staged| staged_at(staged, metadata.managed_fields.as_deref()?));
+        // The time of the staging shows which Pods were created since.
+        let staged = annotations.get(keys::STAGED).filter(|_| strategy == Strategy::OnDelete);
+        let staged_before = staged.and_then(|staged| staged_before(staged, metadata.managed_fields.as_deref()?));
         Self {
             kind: SetKind::Apps,
             metadata: ObjectMeta {
@@ -281,7 +277,7 @@ impl From<SentSet> for SlimSet {
             },
             is_marked: metadata.finalizers.iter().any(|finalizer| finalizer == FINALIZER),
             annotations: pairs(annotations),
-            staged_at,
+            staged_before,
             spec: SlimSetSpec {
                 replicas: spec.replicas,
                 match_labels: pairs(spec.selector.match_labels),

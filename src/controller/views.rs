@@ -12,7 +12,8 @@ use super::slim_set::{AdvancedSpec, SlimSet, owner};
 use crate::claims::claim::ClaimError;
 use crate::claims::{self, Owner};
 use crate::json::Map;
-use crate::rollout::snapshot::{Strategy, Unready};
+use crate::rollout::snapshot::{StagedAt, Strategy, Unready};
+use crate::rollout::time;
 use crate::rollout::{PodView, Previous, Seconds, SetView};
 use crate::templates::{Phase, Restart, Revision, StagedChange, Staging, Sync, TemplateError, UpdatePolicy, keys};
 
@@ -69,6 +70,7 @@ pub(super) fn set(set: &SlimSet) -> Result<SetView, ViewError> {
         max_in_motion: parsed(set, keys::MAX_IN_MOTION),
         restart: parsed(set, keys::RESTART).unwrap_or_default(),
         recreate_snapshot: set.annotation(keys::RECREATE_SNAPSHOT).map(str::to_owned),
+        staged_at: staged_at(set),
         ..SetView::annotated(metadata.uid.as_deref().unwrap_or_default(), |key| set.annotation(key))
     };
     Ok(match set.kind {
@@ -119,6 +121,12 @@ fn advanced(set: &SlimSet, view: SetView) -> SetView {
 /// The value of an annotation; none if it is absent or invalid.
 fn parsed<T: FromStr>(set: &SlimSet, key: &str) -> Option<T> {
     set.annotation(key)?.parse().ok()
+}
+
+fn staged_at(set: &SlimSet) -> StagedAt {
+    set.annotation(keys::STAGED_AT).map_or(StagedAt::Absent, |text| {
+        time::read(text).map_or(StagedAt::Unreadable, StagedAt::At)
+    })
 }
 
 /// The PVC as the decision reads it.

@@ -12,7 +12,7 @@ use super::report::updated;
 use super::slim_claim::Applied;
 use super::slim_set::{Patched, SlimSet};
 use super::undone::{self, Undone};
-use crate::rollout::{Action, ApplyClaim, Plan, Refusal};
+use crate::rollout::{Action, ApplyClaim, Plan, Refusal, SetStagedAt};
 
 /// The outcome of the writes of one round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,6 +49,7 @@ impl Context {
                 self.annotate(set, "annotation staged", &api_calls::staged_change(action)?)
                     .await
             }
+            Action::SetStagedAt(action) => self.set_staged_at(set, action).await,
             Action::SetReady(action) => self.annotate(set, "annotation ready", &api_calls::ready(action)).await,
             Action::Evict(evict) => Ok(self.evict(set, evict).await),
             Action::TakeSnapshot(take) => Ok(self.take_snapshot(set, take).await),
@@ -110,6 +111,22 @@ impl Context {
         .unwrap_or(false)
     }
 
+    /// Writes when this staging was first seen, by our clock or by that of the API server: the earlier of both. PVCs that
+    /// were created since are never deleted, so a clock that is ahead must not count.
+    async fn set_staged_at(&self, set: &SlimSet, action: &SetStagedAt) -> Result<RoundOutcome, ReconcileError> {
+        const WHAT: &str = "annotation staged-at";
+        let sets: Api<Patched> = Api::namespaced(self.client.clone(), &set.namespace().unwrap_or_default());
+        let body = api_calls::staged_at(action, action.at).unwrap_or_default();
+        let outcome = api_calls::server_time(&sets, &set.name_any(), &body).await;
+        match outcome {
+            ApiOutcome::Done(time) => {
+                let body = api_calls::staged_at(action, action.at.min(time)).unwrap_or_default();
+                self.annotate(set, WHAT, &body).await
+            }
+            outcome => self.annotated(set, WHAT, outcome),
+        }
+    }
+
     /// Patches the set. The watch then shows the change and requeues the set.
     async fn annotate(&self, set: &SlimSet, what: &'static str, body: &Value) -> Result<RoundOutcome, ReconcileError> {
         let sets: Api<Patched> = Api::namespaced(self.client.clone(), &set.namespace().unwrap_or_default());
@@ -118,6 +135,16 @@ impl Context {
         let (namespace, annotations) = (set.namespace(), &body["metadata"]["annotations"]);
         let (set_name, outcome_label) = (set.name_any(), outcome.as_str());
         tracing::info!(namespace, set = set_name, %annotations, outcome = outcome_label, "patch StatefulSet: {what}");
+        self.annotated(set, what, outcome)
+    }
+
+    /// Notes the outcome of a patch of the set.
+    fn annotated<T>(
+        &self,
+        set: &SlimSet,
+        what: &'static str,
+        outcome: ApiOutcome<T>,
+    ) -> Result<RoundOutcome, ReconcileError> {
         match outcome {
             ApiOutcome::Done(_) => {
                 self.remembered(set, |memory| (memory.undone, memory.write_denied) = (None, None));

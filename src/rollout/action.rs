@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::snapshot::SetView;
+use super::snapshot::{Seconds, SetView};
 use crate::templates::{ClaimName, Phase, Quantity, Ready, RevisionLabel, StagedChange};
 
 /// One action. Every write names the uid and the resourceVersion that it was decided for.
@@ -12,6 +12,8 @@ pub enum Action {
     ApplyClaim(ApplyClaim),
     /// Write or remove the staged change of a set.
     SetStaged(SetStaged),
+    /// Write when this staging was first seen.
+    SetStagedAt(SetStagedAt),
     /// Write which replica has become ready, so that the StatefulSet controller retries the deletion of its Pod.
     SetReady(SetReady),
     /// Evict a Pod.
@@ -62,6 +64,17 @@ pub struct SetStaged {
     pub change: Option<StagedChange>,
 }
 
+/// A write of the annotation `claim-rollout.io/staged-at`, which does not exist yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SetStagedAt {
+    /// The uid of the set.
+    pub set_uid: String,
+    /// The resourceVersion of the set.
+    pub resource_version: String,
+    /// The present time. If the clock of the API server shows an earlier one, that one is written.
+    pub at: Seconds,
+}
+
 /// A write of the annotation `claim-rollout.io/ready`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SetReady {
@@ -108,6 +121,8 @@ pub struct ClaimOf {
     pub resource_version: String,
     /// The label of updated claims.
     pub label: RevisionLabel,
+    /// The VolumeSnapshots that count of a claim that is deleted, with their ages.
+    pub snapshot: Option<String>,
 }
 
 /// A VolumeSnapshot of a claim that will be deleted.

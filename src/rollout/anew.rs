@@ -2,7 +2,7 @@
 //! template in place.
 
 use super::lowered::lowered;
-use super::snapshot::{PodView, Snapshot};
+use super::snapshot::{PodView, Snapshot, StagedAt};
 use crate::claims::Claim;
 use crate::claims::compatible::differences;
 use crate::templates::rules::Shrink;
@@ -19,35 +19,67 @@ pub enum Anew {
     Due(String),
     /// The PVC is being deleted, by us: it has our mark.
     Begun,
-    /// The PVC was created after the change was staged and differs all the same. It would be created like this again,
-    /// so it is not deleted: the differences.
+    /// The PVC was created after the change was staged, or has its label, and differs all the same. It is not deleted:
+    /// why.
     Otherwise(String),
 }
 
-/// What `ReCreate` means for a PVC that is not being deleted; `None` if in-place changes bring it to its template.
+/// What `ReCreate` means for a PVC that is not being deleted; `None` if in-place changes bring it to its template, or if
+/// nothing of this staging keeps it from that.
 ///
-/// A larger PVC is no difference unless the staged change makes the template smaller: an autoscaler or a human may have
-/// grown it, and it would lose its data for nothing.
+/// Only a difference that the staged change causes counts: in a field in which the live template differs from the
+/// staged one. A PVC that was restored into another class long ago is no victim of a growth. Nor is a larger PVC, unless
+/// the staged change makes the template smaller: an autoscaler or a human may have grown it.
+///
+/// A PVC may be deleted if it was created before the time in `claim-rollout.io/staged-at` and does not have the label of
+/// this staging. A PVC of the same second is kept.
 #[must_use]
 pub fn anew(snapshot: &Snapshot, template: &ClaimTemplate, claim: &Claim, label: &RevisionLabel) -> Option<Anew> {
+    let live = snapshot.set.live.iter().find(|live| live.name == template.name)?;
+    let staged = FrozenChange::in_spec(&live.spec, &template.spec);
+    let is_staged = |change: &FrozenChange| staged.iter().any(|staged| is_same_field(&staged.field, &change.field));
     let mut texts: Vec<String> = differences(template, &claim.spec)
+        .filter(is_staged)
         .map(|change| difference(&change))
         .collect();
-    let is_new = claim.created > snapshot.desired(&label.revision);
     let carries = label.is_on(&claim.labels);
-    // What was created at the revision may have grown since.
-    if !(is_new && carries) {
-        texts.extend(is_too_large(snapshot, template, claim));
+    // What was updated may have grown since.
+    if !carries {
+        texts.extend(is_too_large(snapshot, live, template, claim));
     }
     let text = (!texts.is_empty()).then(|| texts.join(", "))?;
-    Some(if is_new { Anew::Otherwise(text) } else { Anew::Due(text) })
+    let is_older = match snapshot.set.staged_at {
+        StagedAt::At(at) => claim.created < at,
+        // Nothing is deleted before the time is known.
+        StagedAt::Absent | StagedAt::Unreadable => true,
+    };
+    Some(match (is_older, carries) {
+        (true, false) => Anew::Due(text),
+        (true, true) => Anew::Otherwise(format!(
+            "has {text} although it was updated for this change, so it is not deleted: withdraw the change and stage it \
+             again, or delete the PVC and its Pod"
+        )),
+        (false, _) => Anew::Otherwise(format!(
+            "was created with {text} after the change was staged, and would be again: check that the policy is called \
+             for new PVCs, then delete the PVC and its Pod"
+        )),
+    })
+}
+
+/// True iff both paths are of one field. An object that only one side has is a difference as a whole, and one that both
+/// have is compared field by field.
+fn is_same_field(one: &str, other: &str) -> bool {
+    let object = |path: &str| {
+        let mut objects = ["spec.selector", "spec.dataSourceRef", "spec.dataSource"].into_iter();
+        objects.find(|object| path == *object || path.starts_with(&format!("{object}.")))
+    };
+    one == other || object(one).is_some_and(|object_of_one| object(other) == Some(object_of_one))
 }
 
 /// The sizes, if the PVC is larger than its template, which the staged change makes smaller.
-fn is_too_large(snapshot: &Snapshot, template: &ClaimTemplate, claim: &Claim) -> Option<String> {
+fn is_too_large(snapshot: &Snapshot, live: &ClaimTemplate, template: &ClaimTemplate, claim: &Claim) -> Option<String> {
     let wanted = template.storage?;
-    let mut live = snapshot.set.live.iter().filter(|live| live.name == template.name);
-    let shrinks = live.any(|live| live.storage > Some(wanted));
+    let shrinks = live.storage > Some(wanted);
     let recovers = snapshot.settings.shrink == Shrink::Recover && lowered(claim, wanted) == Some(wanted);
     let is_too_large = shrinks && claim.request > wanted && !recovers;
     is_too_large.then(|| format!("spec.resources.requests.storage {} instead of {wanted}", claim.request))
@@ -81,10 +113,7 @@ impl Anew {
             Self::Due(differences) => {
                 format!("is deleted with its data in its turn, and created anew: {differences}")
             }
-            Self::Otherwise(differences) => format!(
-                "was created with {differences} after the change was staged, and would be again: check that the policy \
-                 is called for new PVCs, then delete the PVC and its Pod"
-            ),
+            Self::Otherwise(why) => why.clone(),
             Self::Begun => {
                 let others = claim.finalizers.iter().filter(|one| *one != PVC_PROTECTION);
                 let finalizers = others.map(|finalizer| format!("finalizer {finalizer}"));

@@ -85,7 +85,7 @@ pub(crate) fn web() -> Snapshot {
         write_refused: None,
         not_evicted: None,
         recreate: ReCreateAnswers::default(),
-        staged_at: None,
+        staged_before: None,
         set,
         claims: BTreeMap::new(),
         pods: BTreeMap::new(),

@@ -24,7 +24,7 @@
 //! | L2, L3, L4, L6 | from any state, unblocked, new claims, new target | [`l1_reached`], at the end of such a trace |
 //! | L4 | a new claim is created from the staged template | [`l4_created_as_staged`] |
 //! | L5 | a stuck replica stops no other | [`l5_stops_no_other`] |
-//! | L8 | `ReCreate` takes no second replica away | [`l8_others_are_there`], [`l8_no_second_away`] |
+//! | L8 | `ReCreate` takes no second replica away | [`l8_others_are_there`], [`l8_no_second_away`], [`l8_reports_why`] |
 
 mod created;
 mod facts;
@@ -49,8 +49,8 @@ pub use liveness::{
 };
 pub use quota::s13_fits;
 pub use recreated::{
-    AcceptedFacts, DecidedFacts, l8_no_second_away, l8_others_are_there, s4_deletes_as_asked, s4_deletes_only_marked,
-    s4_evicts_only_for_marked,
+    AcceptedFacts, DecidedFacts, l8_no_second_away, l8_others_are_there, l8_reports_why, s4_deletes_as_asked,
+    s4_deletes_only_marked, s4_evicts_only_for_marked,
 };
 pub use requests::{
     Request, What, s1_never_smaller, s2_four_fields, s3_nothing_is_created, s4_nothing_is_deleted, s5_only_ours,

@@ -14,6 +14,11 @@ use crate::templates::{ClaimName, keys};
 /// Seconds until the next look at something that no watch may report.
 const RECHECK: Seconds = 5;
 
+/// For how many seconds a Pod that lacks a volume and is not Ready counts as away: a container that is restarted may
+/// become Ready by itself. After that, nothing but its own eviction may make it Ready, and it can only be evicted after
+/// the lower ones.
+const PATIENCE: Seconds = 300;
+
 /// The lowest Pod that lacks a volume.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lacking {
@@ -42,8 +47,9 @@ pub fn is_evicting(set: &SetView, settings: &Settings) -> bool {
 ///
 /// # Guarantees
 /// * Only a Pod that lacks a volume is evicted, and none above it before it is available again.
-/// * Every other Pod that exists is available, unless it lacks a volume itself. A Pod that is missing above it is no
-///   obstacle: nothing but this eviction brings it back. The eviction API also respects PodDisruptionBudgets.
+/// * Every other Pod that exists is available, unless it lacks a volume itself and has not been Ready for five minutes.
+///   A Pod that is missing above it is no obstacle: nothing but this eviction brings it back. The eviction API also
+///   respects PodDisruptionBudgets.
 /// * Nothing is evicted while the set is paused, or while a template is to be added: a Pod that mounts its volume could
 ///   not be created before the set is replaced.
 #[must_use]
@@ -118,12 +124,20 @@ fn obstacle(snapshot: &Snapshot, pods: &[(u32, &PodView)], ordinal: u32, pod: &P
         return never(format!("Pod {}-{missing} does not exist", set.name));
     }
     let others = pods.iter().filter(|(other, _)| *other != ordinal);
-    let unavailable = others.filter_map(|(at, other)| {
-        // Nothing but its own eviction, which comes later, makes it Ready.
-        let is_stuck = other.ready_since.is_none() && other.deleted.is_none() && lacks(set, *at, other).is_some();
-        disruption::of_pod(snapshot, *at, Some(other)).filter(|_| !is_stuck)
+    let mut unavailable = others.filter_map(|(at, other)| {
+        let away = disruption::of_pod(snapshot, *at, Some(other))?;
+        if other.ready_since.is_some() || other.deleted.is_some() || lacks(set, *at, other).is_none() {
+            return Some(away);
+        }
+        let since = other.unready.as_ref().map_or(other.created, |unready| unready.since);
+        let until = since.saturating_add(PATIENCE);
+        let why = format!("{}, and may become Ready by itself", away.why);
+        (snapshot.now < until).then_some(Away {
+            why,
+            until: Some(until),
+        })
     });
-    if let Some(away) = { unavailable }.next() {
+    if let Some(away) = unavailable.next() {
         return Some(away);
     }
     let denied = snapshot

@@ -3,11 +3,14 @@
 use std::sync::Arc;
 
 use super::{Lacking, of};
+use crate::api::settings::ReCreate;
 use crate::api::{ReadyReason, Settings};
-use crate::rollout::fixtures::{owner, staged_change, template, web};
-use crate::rollout::snapshot::{PodManagement, PodView, Snapshot, Strategy};
+use crate::json::Value;
+use crate::rollout::fixtures::{owner, staged_change, template, web, writes};
+use crate::rollout::snapshot::{PodManagement, PodView, Snapshot, StagedAt, Strategy, Unready};
+use crate::rollout::volume_snapshot::EvictionAnswer;
 use crate::rollout::{Action, plan};
-use crate::templates::ReplaceSet;
+use crate::templates::{ReplaceSet, UpdatePolicy};
 
 const ALLOW: &str = r#"{"templateChanges": "Allow"}"#;
 
@@ -33,6 +36,13 @@ fn mount(web: &mut Snapshot, ordinals: &[u32]) {
 
 fn unready(web: &mut Snapshot, ordinal: u32) {
     pod(web, ordinal).ready_since = None;
+}
+
+/// The Pod has not been Ready since this second; the present second is 1000.
+fn unready_since(web: &mut Snapshot, ordinal: u32, since: u64) {
+    unready(web, ordinal);
+    let message = "containers with unready status: [app]".to_owned();
+    pod(web, ordinal).unready = Some(Unready { since, message });
 }
 
 /// `evict web-0`, or what it waits for; nothing if no Pod lacks a volume.
@@ -103,9 +113,35 @@ const ROWS: &[LackingRow] = &[
     ),
     ("it is not Ready", |web| unready(web, 0), "evict web-0 logs-web-0"),
     (
-        "a higher one that lacks it is not Ready",
-        |web| unready(web, 2),
+        "a higher one that lacks it has not been Ready for five minutes",
+        |web| unready_since(web, 2, 700),
         "evict web-0 logs-web-0",
+    ),
+    (
+        "a higher one that lacks it has not been Ready for less: it may come back",
+        |web| unready_since(web, 2, 701),
+        "Pod web-2 is not Ready, and may become Ready by itself",
+    ),
+    (
+        "a higher one that lacks it has never been Ready, and was created five minutes ago",
+        |web| {
+            unready(web, 2);
+            pod(web, 2).created = 700;
+        },
+        "evict web-0 logs-web-0",
+    ),
+    (
+        "a higher one that lacks it has never been Ready, and was created a moment ago",
+        |web| unready(web, 2),
+        "Pod web-2 is not Ready, and may become Ready by itself",
+    ),
+    (
+        "both higher ones lack it, and one of them may come back",
+        |web| {
+            unready_since(web, 1, 600);
+            unready_since(web, 2, 990);
+        },
+        "Pod web-2 is not Ready, and may become Ready by itself",
     ),
     (
         "a higher one that lacks nothing is not Ready",
@@ -245,7 +281,7 @@ fn plan_evicts_and_reports_the_lowest_pod() {
         assert_eq!(plan.lacks, lacking.is_some(), "{row}");
         let Some(lacking) = lacking else { continue };
         assert!(
-            !plan.settled && plan.requeue_after.is_some_and(|after| after <= 30),
+            !plan.settled && plan.requeue_after.is_some_and(|after| after <= 300),
             "{row}"
         );
         assert!(plan.progress.ready.message.contains(&lacking.message), "{row}");
@@ -273,6 +309,62 @@ fn message_names_the_pod_and_what_it_waits_for() {
         of(&web).expect("a Pod").message,
         "1 Pod lacks a volume; Pod web-2 lacks logs, and is not evicted yet: Pod web-1 is not Ready"
     );
+}
+
+/// How far the re-creation of a replica has come.
+type ReCreatingRow = (&'static str, fn(&mut Snapshot));
+
+const RECREATING: &[ReCreatingRow] = &[
+    ("nothing was done", |_| {}),
+    ("a snapshot is asked for", |web| {
+        web.set.recreate_snapshot = Some("daily".to_owned());
+    }),
+    ("marked", mark),
+    ("deleted", |web| {
+        mark(web);
+        let claim = web.claim("data-web-2");
+        (claim.terminating, claim.deleted) = (true, Some(960));
+    }),
+];
+
+fn mark(web: &mut Snapshot) {
+    let label = web.label().to_string();
+    web.claim("data-web-2").recreated_for = Some(label);
+}
+
+/// A PVC that is deleted takes its replica away. If another Pod lacks a volume, two are away.
+#[test]
+fn nothing_is_re_created_while_a_pod_lacks_a_volume() {
+    for (row, change) in RECREATING {
+        let mut web = wedged();
+        web.settings = Arc::new(Settings {
+            recreate: ReCreate::Allowed,
+            ..Settings::clone(&web.settings)
+        });
+        web.set.update_policy = Some(UpdatePolicy::ReCreate);
+        let mut data = template("data", "1Gi");
+        let class = Value::String("fast".into());
+        data.spec.insert("storageClassName".to_owned(), class);
+        web.stage(vec![data, template("logs", "1Gi")]);
+        (0..3).for_each(|ordinal| web.add_claim("logs", ordinal));
+        web.set.staged_at = StagedAt::At(950);
+        (web.claim("data-web-2").created, web.recreate.live) = (800, Some(Ok(())));
+        web.recreate.eviction = Some(("web-2-uid".to_owned(), EvictionAnswer::Allowed));
+        change(&mut web);
+        // All mount it: the step of the re-creation is due.
+        let mut all = web.clone();
+        mount(&mut all, &[0, 1, 2]);
+        let steps = writes(&all);
+        let is_due = steps.iter().any(|step| !matches!(step, Action::ApplyClaim(_)));
+        assert!(is_due || plan(&all).asks.is_some(), "{row}: {steps:?}");
+        mount(&mut web, &[1, 2]);
+        let mut steps = writes(&web);
+        steps.retain(|step| !matches!(step, Action::ApplyClaim(_)));
+        let [Action::Evict(evict)] = &steps[..] else {
+            panic!("{row}: expected one eviction, but found {steps:?}");
+        };
+        assert_eq!((&*evict.pod, plan(&web).asks), ("web-0", None), "{row}");
+    }
 }
 
 /// No Pod is evicted for its file system while it could not be created again.

@@ -11,7 +11,7 @@
 //! | [`readiness`] | when a claim is updated and ready; the states of a claim |
 //! | [`replica`], [`kept`] | one claim and one replica: the table of KEP-4650 |
 //! | [`order`] | the order of the replicas |
-//! | [`anew`], [`recreate`], [`volume_snapshot`] | `ReCreate`: which PVCs are deleted, and the next step |
+//! | [`anew`], [`recreate`], [`obstacle`], [`stale_marks`], [`snapshot_age`], [`volume_snapshot`] | `ReCreate`: which PVCs are deleted, and the next step |
 //! | [`lowered`] | how far the request of a PVC can be taken back |
 //! | [`disruption`] | whether a Pod may be taken away now |
 //! | [`restart`] | which Pod to evict, so that its volumes are mounted again |
@@ -64,6 +64,8 @@ mod listed;
 #[cfg(any(test, not(target_family = "wasm")))]
 pub mod lowered;
 #[cfg(any(test, not(target_family = "wasm")))]
+pub mod obstacle;
+#[cfg(any(test, not(target_family = "wasm")))]
 pub mod order;
 #[cfg(any(test, not(target_family = "wasm")))]
 pub mod plan;
@@ -78,11 +80,17 @@ pub mod replica;
 #[cfg(any(test, not(target_family = "wasm")))]
 pub mod restart;
 #[cfg(any(test, not(target_family = "wasm")))]
+pub mod snapshot_age;
+#[cfg(any(test, not(target_family = "wasm")))]
 pub mod spending;
 
 #[cfg(any(test, not(target_family = "wasm")))]
+pub mod stale_marks;
+
+#[cfg(any(test, not(target_family = "wasm")))]
 pub use action::{
-    Action, ApplyClaim, ClaimOf, EventNotice, Evict, EvictReason, Reason, SetReady, SetStaged, TakeSnapshot,
+    Action, ApplyClaim, ClaimOf, EventNotice, Evict, EvictReason, Reason, SetReady, SetStaged, SetStagedAt,
+    TakeSnapshot,
 };
 pub use budget::Budgets;
 #[cfg(any(test, not(target_family = "wasm")))]

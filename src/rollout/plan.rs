@@ -18,6 +18,7 @@ use super::replica::{self, Replica};
 use super::restart;
 use super::snapshot::{Seconds, Snapshot};
 use super::spending;
+use super::stale_marks;
 use super::target::Target;
 use super::volume_snapshot::ReCreateQuestion;
 use crate::api::ReadyReason;
@@ -93,23 +94,15 @@ fn plan_claims(snapshot: &Snapshot) -> Plan {
 
     let recreation = recreate::next(snapshot, &target, &replicas, (&mounting, &bounds));
 
-    let mut actions = applies(snapshot, &target, &order, &bounds);
     let all_done = replicas.iter().all(Replica::is_done);
-    let is_complete = target.change.phase == Phase::Complete;
     let set = &snapshot.set;
-    let refused = snapshot
-        .write_refused
-        .as_ref()
-        .filter(|(_, retry_at)| *retry_at > snapshot.now);
-    let settled = all_done && is_complete && !target.is_to_be_removed(set);
-    if !settled && refused.is_none() {
-        let is_reached = all_done && !set.paused && set.reaches_all() && !recreation.is_busy;
-        actions.extend(match (is_complete, is_reached) {
-            (false, true) => Some(Action::SetStaged(SetStaged::phase(set, target.change, Phase::Complete))),
-            (false, false) => order::ready(snapshot, &target, &replicas).map(Action::SetReady),
-            // The live templates are the desired ones.
-            (true, _) => (all_done && target.is_to_be_removed(set)).then(|| Action::SetStaged(SetStaged::none(set))),
-        });
+    let is_complete = target.change.phase == Phase::Complete;
+    let settled = all_done && is_complete && !target.is_to_be_removed(set) && !recreation.is_first;
+    // Nothing comes before the time of the staging.
+    let mut actions = Vec::new();
+    if !recreation.is_first {
+        actions.extend(applies(snapshot, &target, &order, &bounds));
+        actions.extend(of_set(snapshot, &target, &replicas, recreation.is_busy));
     }
     // One Pod at a time, whatever the reason.
     let evict = || restart::evict(snapshot, &replicas).map(Action::Evict);
@@ -177,9 +170,20 @@ fn nothing(snapshot: &Snapshot, idle: &Idle) -> Plan {
         .as_ref()
         .filter(|halted| matches!(halted, Idle::WriteUndone { .. }));
     let events = events::idle(snapshot, idle).map(Action::Event);
+    let is_touched = snapshot.halted.is_none() && stale_marks::are_removed(idle);
+    let unmark = is_touched
+        .then(|| stale_marks::next(snapshot, &replica::mounting(snapshot), None))
+        .flatten();
     let requeue_after = undone.unwrap_or(idle).requeue_after(snapshot.now);
+    let denied = snapshot
+        .recreate
+        .denied_now(snapshot.now)
+        .map(|(_, retry_at)| *retry_at);
+    let retry = denied.map_or(RECHECK, |retry_at| retry_at - snapshot.now);
+    let requeue_after = requeue_after.or(unmark.is_some().then_some(retry));
+    let unmark = unmark.filter(|_| denied.is_none());
     Plan {
-        actions: events.into_iter().collect(),
+        actions: unmark.into_iter().chain(events).collect(),
         progress: progress::idle(snapshot, idle),
         requeue_after,
         settled: requeue_after.is_none() && !lag::waits(snapshot, idle),
@@ -188,6 +192,23 @@ fn nothing(snapshot: &Snapshot, idle: &Idle) -> Plan {
         places: BTreeMap::new(),
         halted: snapshot.halted.is_some(),
         lacks: false,
+    }
+}
+
+/// The write to the set that is due: its completion or its end, or the replica that has become ready.
+fn of_set(snapshot: &Snapshot, target: &Target<'_>, replicas: &[Replica<'_>], is_busy: bool) -> Option<Action> {
+    let set = &snapshot.set;
+    let refused = snapshot.write_refused.as_ref();
+    if refused.is_some_and(|(_, retry_at)| *retry_at > snapshot.now) {
+        return None;
+    }
+    let all_done = replicas.iter().all(Replica::is_done);
+    let is_reached = all_done && !set.paused && set.reaches_all() && !is_busy;
+    match (target.change.phase == Phase::Complete, is_reached) {
+        (false, true) => Some(Action::SetStaged(SetStaged::phase(set, target.change, Phase::Complete))),
+        (false, false) => order::ready(snapshot, target, replicas).map(Action::SetReady),
+        // The live templates are the desired ones.
+        (true, _) => (all_done && target.is_to_be_removed(set)).then(|| Action::SetStaged(SetStaged::none(set))),
     }
 }
 

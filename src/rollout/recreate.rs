@@ -3,10 +3,11 @@
 //!
 //! | the world | step |
 //! |---|---|
+//! | nobody has written when this staging was first seen | write it, and nothing else |
 //! | another replica is not there, or its PVC moves | wait |
 //! | the eviction of the Pod is denied by dry run | wait, or stop |
-//! | a VolumeSnapshot is asked for, and there is none | create it |
-//! | it is not ready | wait |
+//! | a VolumeSnapshot is asked for, and none [counts](super::snapshot_age) | create one, or wait |
+//! | the Pods and PVCs are those of a watch | read them: what follows cannot be undone |
 //! | a PVC does not have our mark | mark it |
 //! | all PVCs have our mark | delete them, one after the other |
 //! | all are being deleted, and have our mark | evict the Pod |
@@ -14,15 +15,18 @@
 //!
 //! Everything is decided from the objects themselves, so a crash between two steps changes nothing.
 
-use super::action::{Action, ClaimOf, Evict, EvictReason, TakeSnapshot};
+use super::action::{Action, ClaimOf, Evict, EvictReason, SetStagedAt, TakeSnapshot};
 use super::anew::Anew;
 use super::bounds::Bounds;
-use super::disruption;
+use super::disruption::{self, Away};
 use super::kept::KeptBack;
+use super::obstacle::{self, KeepsClaims};
 use super::replica::{ClaimAssessment, Mounting, Replica};
-use super::snapshot::{PodView, Seconds, Snapshot, Strategy};
+use super::snapshot::{PodView, Seconds, Snapshot, StagedAt};
+use super::snapshot_age::{self, SnapshotStep};
+use super::stale_marks;
 use super::target::{self, Target};
-use super::volume_snapshot::{self, EvictionAnswer, ReCreateQuestion, VolumeSnapshotAnswer};
+use super::volume_snapshot::{EvictionAnswer, ReCreateQuestion};
 use crate::claims::Claim;
 use crate::templates::{Phase, keys};
 
@@ -47,16 +51,18 @@ pub struct ReCreation {
     pub due: Option<Seconds>,
     /// A replica has a PVC that we delete, or the next replica waits for one that was away.
     pub is_busy: bool,
+    /// It is not known when this staging was first seen. Nothing else is written before it is.
+    pub is_first: bool,
 }
 
 /// Decides the next step. At most one action is returned.
 ///
 /// # Guarantees
-/// * A PVC is deleted only with our mark, its uid and its resourceVersion, only if it belongs to the set (S5), and only
-///   if its template cannot be reached in place.
-/// * No step is taken for a replica unless every other one is there ([`disruption`]) (L8).
-/// * A Pod is evicted only if it uses a PVC that is being deleted and has our mark.
-/// * The only replica of a set is not deleted without a VolumeSnapshot that is ready.
+/// * A PVC is deleted only with the mark of this staging, its uid and its resourceVersion, only if it belongs to the set
+///   (S5), and only if its template cannot be reached in place ([`anew`](super::anew)).
+/// * No step is taken for a replica unless every other one is there ([`disruption`]), by what was read just now (L8).
+/// * A Pod is evicted only if it uses a PVC that is being deleted and has this mark.
+/// * The only replica of a set is not deleted without a VolumeSnapshot that counts ([`snapshot_age`]).
 #[must_use]
 pub fn next(
     snapshot: &Snapshot,
@@ -71,6 +77,9 @@ pub fn next(
         mounting,
     };
     let is_on = target::recreates(&snapshot.set);
+    if is_on && snapshot.set.staged_at == StagedAt::Absent {
+        return next.first_seen();
+    }
     let begun = |replica: &&Replica<'_>| replica.claims.iter().any(|claim| claim.anew == Some(Anew::Begun));
     if let Some(replica) = replicas.iter().find(begun) {
         let goes_on = is_on && matches!(replica.kept, None | Some(KeptBack::Paused));
@@ -80,11 +89,16 @@ pub fn next(
         } else {
             next.evict(replica)
         };
+        let step = next.on_live(step);
         return ReCreation { is_busy: true, ..step };
     }
-    if let Some(unmark) = next.unmark(is_on) {
+    let label = Some(&target.label).filter(|_| is_on && !snapshot.set.paused);
+    if let Some(unmark) = stale_marks::next(snapshot, mounting, label) {
+        let denied = snapshot.recreate.denied_now(snapshot.now);
         return ReCreation {
-            action: Some(unmark),
+            action: denied.is_none().then_some(unmark),
+            due: denied.map(|(_, retry_at)| *retry_at),
+            blocked: denied.map(|(why, _)| why.clone()),
             ..ReCreation::default()
         };
     }
@@ -93,7 +107,7 @@ pub fn next(
     }
     let mut free = replicas.iter().filter(|replica| replica.kept.is_none());
     match free.find(|replica| !replica.is_done()) {
-        Some(replica) if due(replica).next().is_some() => next.delete(replica),
+        Some(replica) if due(replica).next().is_some() => next.on_live(next.delete(replica)),
         // It is updated in place.
         Some(replica) if replica.claims.iter().all(has_volume) => ReCreation::default(),
         // It comes back. The rollout is complete when the last Pod is there.
@@ -122,6 +136,51 @@ struct NextStep<'w> {
 }
 
 impl NextStep<'_> {
+    /// Writes when this staging was first seen.
+    fn first_seen(&self) -> ReCreation {
+        let (snapshot, set) = (self.snapshot, &self.snapshot.set);
+        let denied = snapshot.write_refused.as_ref().map(|(_, retry_at)| *retry_at);
+        let due = denied.filter(|retry_at| *retry_at > snapshot.now);
+        let action = due.is_none().then(|| {
+            Action::SetStagedAt(SetStagedAt {
+                set_uid: set.uid.clone(),
+                resource_version: set.resource_version.clone(),
+                at: snapshot.now,
+            })
+        });
+        ReCreation {
+            action,
+            due,
+            waits: Some(format!("waiting for the annotation {}", keys::STAGED_AT)),
+            is_busy: true,
+            is_first: true,
+            ..ReCreation::default()
+        }
+    }
+
+    /// The step, if it was decided on the Pods and PVCs of now or can be undone; else the question for them.
+    fn on_live(&self, step: ReCreation) -> ReCreation {
+        if !matches!(
+            step.action,
+            Some(Action::MarkClaim(_) | Action::DeleteClaim(_) | Action::Evict(_))
+        ) {
+            return step;
+        }
+        let step = match &self.snapshot.recreate.live {
+            Some(Ok(())) => return step,
+            None => ReCreation {
+                asks: Some(ReCreateQuestion::Live),
+                ..step
+            },
+            Some(Err(why)) => ReCreation {
+                waits: Some(format!("waiting for the Pods and PVCs, which cannot be read: {why}")),
+                due: Some(self.snapshot.now.saturating_add(RECHECK)),
+                ..step
+            },
+        };
+        ReCreation { action: None, ..step }
+    }
+
     /// The step that brings a replica closer to the deletion of its PVCs.
     fn delete(&self, replica: &Replica<'_>) -> ReCreation {
         let step = self
@@ -133,69 +192,19 @@ impl NextStep<'_> {
 
     /// Why nothing of this replica is deleted now.
     fn obstacle(&self, replica: &Replica<'_>) -> Option<ReCreation> {
-        let (snapshot, set) = (self.snapshot, &self.snapshot.set);
-        let stops = |why: String| Some(self.blocked(replica, &why));
-        match set.strategy {
-            Strategy::RollingUpdate => {}
-            Strategy::OnDelete | Strategy::Recreate => {
-                return stops("it needs the update strategy RollingUpdate".to_owned());
-            }
-        }
-        if let Some(added) = set.added_template() {
-            return stops(format!(
-                "the staged change also adds template {added}: stage the two changes one after the other"
-            ));
-        }
-        if self.replicas.len() <= 1 && set.recreate_snapshot.is_none() {
-            return stops(format!(
-                "this is the only replica, and its data would be lost: set the annotation {} to a \
-                 VolumeSnapshotClass, or add replicas",
-                keys::RECREATE_SNAPSHOT
-            ));
-        }
-        let free = self.replicas.iter().filter(|other| other.kept.is_none());
-        let mut claims = free.chain([replica]).flat_map(|other| &other.claims);
-        if let Some(stuck) = claims.find(|claim| claim.state.is_stalled()) {
-            return stops(format!("{} is {}: {}", stuck.name, stuck.state, stuck.message));
-        }
-        if let Some((why, retry_at)) = snapshot.recreate.denied.as_ref().filter(|(_, at)| *at > snapshot.now) {
-            return Some(ReCreation {
-                due: Some(*retry_at),
-                ..self.blocked(replica, why)
-            });
-        }
-        if !set.status_is_current {
-            return Some(self.waits(replica, "the StatefulSet controller has not seen the last change"));
-        }
-        let mut moving = self.replicas.iter().filter(|other| other.is_in_motion());
-        if let Some(other) = moving.next() {
-            let mut claims = other.claims.iter().filter(|claim| claim.state.is_in_motion());
-            let claim = claims.next()?;
-            return Some(self.waits(
-                replica,
-                &format!("{} is {}: {}", claim.name, claim.state, claim.message),
-            ));
-        }
-        if let Some(away) = disruption::away(snapshot, self.replicas, replica.ordinal) {
-            return Some(ReCreation {
-                due: away.until,
-                ..self.waits(replica, &away.why)
-            });
-        }
-        if replica.pod.is_some_and(|pod| pod.deleted.is_some()) {
-            return Some(self.waits(replica, "the Pod is being deleted"));
-        }
-        due(replica).find_map(|(_, claim)| {
-            let other = self.other_pod(replica, claim)?;
-            Some(self.waits(replica, &format!("Pod {} uses {} as well", other.name, claim.name)))
-        })
-    }
-
-    /// Another Pod that uses the PVC, such as that of a backup Job: the PVC would not go, and no new Pod would start.
-    fn other_pod(&self, replica: &Replica<'_>, claim: &Claim) -> Option<&PodView> {
-        let own = replica.pod.map(|pod| &pod.uid);
-        let mut pods = self.mounting.get(claim.name.as_str()).into_iter().flatten();
-        pods.find(|pod| Some(&pod.uid) != own).copied()
+        let due = due(replica).map(|(_, claim)| claim);
+        Some(
+            match obstacle::of(self.snapshot, self.replicas, replica, (self.mounting, due))? {
+                KeepsClaims::Stops(why, until) => ReCreation {
+                    due: until,
+                    ..self.blocked(replica, &why)
+                },
+                KeepsClaims::Waits(Away { why, until }) => ReCreation {
+                    due: until,
+                    ..self.waits(replica, &why)
+                },
+            },
+        )
     }
 
     /// Asks by dry run whether the Pod may be evicted.
@@ -220,47 +229,42 @@ impl NextStep<'_> {
         }
     }
 
-    /// What the VolumeSnapshot of a PVC needs; `None` if it is ready, or none is asked for.
+    /// What the VolumeSnapshots of a PVC need; `None` if one counts, or none is asked for.
     fn volume_snapshot(&self, claim: &Claim) -> Option<ReCreation> {
-        let class = self.snapshot.set.recreate_snapshot.as_ref()?;
-        let name = volume_snapshot::name(claim, &self.target.label.revision);
         let now = self.snapshot.now;
-        let step = |text: String| ReCreation {
-            waits: Some(text),
-            due: Some(now.saturating_add(RECHECK)),
-            ..ReCreation::default()
+        let later = |step: ReCreation| {
+            let due = Some(now.saturating_add(RECHECK));
+            Some(ReCreation { due, ..step })
         };
-        let stops = |why: &str| ReCreation {
-            waits: None,
-            blocked: Some(format!("{} is not deleted: VolumeSnapshot {name} {why}", claim.name)),
-            ..step(String::new())
-        };
-        Some(match self.snapshot.recreate.volume_snapshots.get(&name) {
-            None => ReCreation {
+        match self.snapshot_step(claim)? {
+            SnapshotStep::Counts(..) => None,
+            SnapshotStep::Ask(name) => Some(ReCreation {
                 asks: Some(ReCreateQuestion::VolumeSnapshot(name)),
                 ..ReCreation::default()
-            },
-            Some(VolumeSnapshotAnswer::Absent) => ReCreation {
+            }),
+            SnapshotStep::Take(name) => Some(ReCreation {
                 action: Some(Action::TakeSnapshot(TakeSnapshot {
                     name,
-                    class: class.clone(),
+                    class: self.snapshot.set.recreate_snapshot.clone()?,
                     set: self.snapshot.set.name.clone(),
                     of: self.claim_of(claim),
                 })),
                 ..ReCreation::default()
-            },
-            Some(VolumeSnapshotAnswer::Unreadable(why)) => stops(&format!("cannot be read: {why}")),
-            Some(VolumeSnapshotAnswer::Found(found)) if found.claim != claim.name => stops("is of another PVC"),
-            Some(VolumeSnapshotAnswer::Found(found)) if found.terminating => stops("is being deleted"),
-            Some(VolumeSnapshotAnswer::Found(found)) if found.is_ready => return None,
-            Some(VolumeSnapshotAnswer::Found(found)) => match &found.error {
-                Some(why) => stops(&format!("has an error: {why}")),
-                None => step(format!(
-                    "{} waits for VolumeSnapshot {name}, which is not ready",
-                    claim.name
-                )),
-            },
-        })
+            }),
+            SnapshotStep::Wait(what) => later(ReCreation {
+                waits: Some(format!("{} waits for {what}", claim.name)),
+                ..ReCreation::default()
+            }),
+            SnapshotStep::Stop(why) => later(ReCreation {
+                blocked: Some(format!("{} is not deleted: {why}", claim.name)),
+                ..ReCreation::default()
+            }),
+        }
+    }
+
+    fn snapshot_step(&self, claim: &Claim) -> Option<SnapshotStep> {
+        let class = self.snapshot.set.recreate_snapshot.as_ref()?;
+        Some(snapshot_age::of(self.snapshot, claim, &self.target.label, class))
     }
 
     /// Marks the PVCs of the replica and then deletes them.
@@ -275,24 +279,13 @@ impl NextStep<'_> {
         let action = match unmarked.next() {
             Some((_, claim)) => Action::MarkClaim(self.claim_of(claim)),
             None => due(replica)
-                .map(|(_, claim)| Action::DeleteClaim(self.claim_of(claim)))
+                .map(|(_, claim)| Action::DeleteClaim(self.deleted(claim)))
                 .next()?,
         };
         Some(ReCreation {
             action: Some(action),
             ..ReCreation::default()
         })
-    }
-
-    /// Removes a mark that no deletion followed, and that is not for this revision any more. Who deletes such a PVC later
-    /// does not mean us.
-    fn unmark(&self, is_on: bool) -> Option<Action> {
-        let claims = self.replicas.iter().flat_map(|replica| &replica.claims);
-        let mut stale = claims.filter_map(|claim| claim.claim).filter(|claim| {
-            let mark = claim.recreated_for.as_deref();
-            !claim.terminating && mark.is_some_and(|mark| !is_on || !self.target.label.is(mark))
-        });
-        Some(Action::UnmarkClaim(self.claim_of(stale.next()?)))
     }
 
     /// Evicts the Pod whose PVCs are being deleted. The Pod goes on while another replica is away.
@@ -374,12 +367,25 @@ impl NextStep<'_> {
         format!("{}-{}", self.snapshot.set.name, replica.ordinal)
     }
 
+    /// The claim, with the VolumeSnapshot for which it may be deleted.
+    fn deleted(&self, claim: &Claim) -> ClaimOf {
+        let snapshot = match self.snapshot_step(claim) {
+            Some(SnapshotStep::Counts(name, age)) => Some(format!("VolumeSnapshot {name} is {age} seconds old")),
+            _ => None,
+        };
+        ClaimOf {
+            snapshot,
+            ..self.claim_of(claim)
+        }
+    }
+
     fn claim_of(&self, claim: &Claim) -> ClaimOf {
         ClaimOf {
             name: claim.name.clone(),
             uid: claim.uid.clone(),
             resource_version: claim.resource_version.clone(),
             label: self.target.label.clone(),
+            snapshot: None,
         }
     }
 }

@@ -125,6 +125,25 @@ pub fn mounting(snapshot: &Snapshot) -> Mounting<'_> {
     mounting
 }
 
+/// Why the claim of the replica with this ordinal does not belong to the set.
+pub(super) fn foreign(
+    snapshot: &Snapshot,
+    name: &ClaimName,
+    claim: &Claim,
+    (ordinal, mounting): (u32, &Mounting<'_>),
+) -> Option<Foreign> {
+    let (pod_name, selector) = (format!("{}-{ordinal}", snapshot.set.name), snapshot.set.selector());
+    let pod = snapshot.pod_of(ordinal);
+    let belongs = Belongs {
+        set_uid: &snapshot.set.uid,
+        pod: &pod_name,
+        pod_uid: pod.map_or(PodUid::NoPod, |pod| PodUid::Is(&pod.uid)),
+        match_labels: &selector,
+    };
+    let mounting = mounting.get(claim.name.as_str()).map_or(&[][..], Vec::as_slice);
+    snapshot.foreign(name, claim, &belongs, mounting)
+}
+
 impl<'a> Replica<'a> {
     /// Assesses one replica of the snapshot.
     #[must_use]
@@ -132,13 +151,6 @@ impl<'a> Replica<'a> {
         let pod = snapshot.pod_of(ordinal);
         let pod_at = At::of_pod(pod, &snapshot.set);
         let kept = kept::kept(snapshot, snapshot.desired(&target.label.revision), ordinal, pod);
-        let (pod_name, selector) = (format!("{}-{ordinal}", snapshot.set.name), snapshot.set.selector());
-        let belongs = Belongs {
-            set_uid: &snapshot.set.uid,
-            pod: &pod_name,
-            pod_uid: pod.map_or(PodUid::NoPod, |pod| PodUid::Is(&pod.uid)),
-            match_labels: &selector,
-        };
         let claims = target.change.templates.iter().filter_map(|template| {
             // Target::staged checked that every name is valid.
             let name = ClaimName::new(&template.name, &snapshot.set.name, ordinal).ok()?;
@@ -157,12 +169,13 @@ impl<'a> Replica<'a> {
                 let template = &assessment.template;
                 assessment.keeps_pod = readiness::keeps_pod(claim, template, &target.label);
                 let at_target = readiness::is_at(claim, template, &target.label);
+                let foreign = foreign(snapshot, &assessment.name, claim, (ordinal, mounting));
                 let mounting = mounting.get(claim.name.as_str()).map_or(&[][..], Vec::as_slice);
-                let foreign = snapshot.foreign(&assessment.name, claim, &belongs, mounting);
                 assessment.anew = if foreign.is_some() {
                     None
                 } else if claim.terminating {
-                    claim.recreated_for.is_some().then_some(Anew::Begun)
+                    let mark = claim.recreated_for.as_ref();
+                    mark.is_some_and(|mark| target.label.is(mark)).then_some(Anew::Begun)
                 } else if target::recreates(&snapshot.set) {
                     anew(snapshot, template, claim, &target.label)
                 } else {

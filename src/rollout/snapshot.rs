@@ -35,8 +35,9 @@ pub struct Snapshot {
     pub not_evicted: Option<(String, Seconds)>,
     /// What was read for the update policy `ReCreate`.
     pub recreate: ReCreateAnswers,
-    /// The latest time at which the change can have been staged, by the clock of the API server; `None` if unknown.
-    pub staged_at: Option<Seconds>,
+    /// The latest time at which the change can have been staged, by the clock of the API server; `None` if unknown. Only
+    /// the update strategy `OnDelete` asks for it: no PVC is deleted because of it.
+    pub staged_before: Option<Seconds>,
     /// The set.
     pub set: SetView,
     /// Claims of the namespace that may belong to the set, by name.
@@ -110,6 +111,8 @@ pub struct SetView {
     pub restart: Restart,
     /// The annotation `claim-rollout.io/recreate-snapshot`: a VolumeSnapshotClass.
     pub recreate_snapshot: Option<String>,
+    /// The annotation `claim-rollout.io/staged-at`.
+    pub staged_at: StagedAt,
     /// `spec.minReadySeconds`
     pub min_ready_seconds: Seconds,
     /// True iff `status.observedGeneration` is `metadata.generation`.
@@ -136,6 +139,19 @@ pub enum Strategy {
     OnDelete,
     /// All Pods are deleted, then all are created (Kubernetes 1.37, behind a feature gate).
     Recreate,
+}
+
+/// The annotation `claim-rollout.io/staged-at`: when the controller first saw this staging. PVCs that were created before
+/// may be deleted under `ReCreate`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StagedAt {
+    /// The controller has not written it.
+    #[default]
+    Absent,
+    /// This time.
+    At(Seconds),
+    /// It is no time. Nothing is deleted, and nothing overwrites it.
+    Unreadable,
 }
 
 /// `spec.podManagementPolicy`
@@ -327,7 +343,7 @@ impl Snapshot {
     #[must_use]
     pub fn desired(&self, target: &Revision) -> Seconds {
         let seen = self.first_seen(target);
-        self.staged_at.map_or(seen, |staged| staged.min(seen))
+        self.staged_before.map_or(seen, |staged| staged.min(seen))
     }
 }
 

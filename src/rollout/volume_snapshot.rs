@@ -4,8 +4,6 @@
 use std::collections::BTreeMap;
 
 use super::time::Seconds;
-use crate::claims::Claim;
-use crate::templates::Revision;
 
 /// What has to be read before the next step is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +17,8 @@ pub enum ReCreateQuestion {
     },
     /// The VolumeSnapshot of this name.
     VolumeSnapshot(String),
+    /// The Pods and PVCs of the set as they are now. A watch may be a minute late, and what follows cannot be undone.
+    Live,
 }
 
 /// The answers so far, all of them from now.
@@ -28,8 +28,18 @@ pub struct ReCreateAnswers {
     pub eviction: Option<(String, EvictionAnswer)>,
     /// The VolumeSnapshots, by name.
     pub volume_snapshots: BTreeMap<String, VolumeSnapshotAnswer>,
+    /// Whether the Pods and PVCs of the snapshot are those of now, or why they could not be read.
+    pub live: Option<Result<(), String>>,
     /// Why the last write was denied, and when it is retried.
     pub denied: Option<(String, Seconds)>,
+}
+
+impl ReCreateAnswers {
+    /// Why the last write was denied, if it is not retried yet.
+    #[must_use]
+    pub fn denied_now(&self, now: Seconds) -> Option<&(String, Seconds)> {
+        self.denied.as_ref().filter(|(_, retry_at)| *retry_at > now)
+    }
 }
 
 /// Whether a Pod may be evicted.
@@ -59,16 +69,14 @@ pub enum VolumeSnapshotAnswer {
 pub struct VolumeSnapshot {
     /// `spec.source.persistentVolumeClaimName`
     pub claim: String,
+    /// `spec.volumeSnapshotClassName`
+    pub class: Option<String>,
+    /// `status.creationTime`: when it was taken.
+    pub taken: Option<Seconds>,
     /// `metadata.deletionTimestamp` is set.
     pub terminating: bool,
     /// `status.readyToUse`
     pub is_ready: bool,
     /// `status.error.message`
     pub error: Option<String>,
-}
-
-/// The name of the VolumeSnapshot of a PVC: another PVC of the same name has another one.
-#[must_use]
-pub fn name(claim: &Claim, revision: &Revision) -> String {
-    format!("{}-{revision}", claim.uid)
 }

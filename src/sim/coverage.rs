@@ -70,6 +70,7 @@ impl Coverage {
             Action::SetStaged(_) => 2,
             // No StatefulSet of the model sets `restart`, and those with `ReCreate` have a model of their own.
             Action::Evict(_)
+            | Action::SetStagedAt(_)
             | Action::TakeSnapshot(_)
             | Action::MarkClaim(_)
             | Action::UnmarkClaim(_)

@@ -18,7 +18,7 @@ use crate::claims;
 use crate::claims::quota::Quota;
 use crate::json::{Map, Value};
 use crate::rollout::Refusal;
-use crate::rollout::snapshot::{self, PodManagement, Strategy, Trouble};
+use crate::rollout::snapshot::{self, PodManagement, StagedAt, Strategy, Trouble};
 use crate::rollout::volume_snapshot::ReCreateAnswers;
 use crate::rollout::{Budgets, Idle, PodView, Quotas, SetView, Sibling, Snapshot};
 use crate::templates::{
@@ -52,7 +52,7 @@ pub(crate) fn snapshot(texts: &mut Texts, seen: &ControllerView) -> Snapshot {
         write_refused: None,
         not_evicted: None,
         recreate: ReCreateAnswers::default(),
-        staged_at: Some(STAGED),
+        staged_before: Some(STAGED),
         set: set_view(texts, &seen.set),
         claims: BTreeMap::new(),
         pods: BTreeMap::new(),
@@ -178,6 +178,7 @@ fn set_view(texts: &mut Texts, set: &SetObject) -> SetView {
         first_ordinal: 0,
         match_labels: Map::from_unsorted(vec![("app".to_owned(), SET.to_owned())]).unwrap_or_default(),
         live: texts.names.templates(&spec.live),
+        staged_at: StagedAt::Absent,
         templates_can_change: false,
         not_supported: None,
         staged: set.staged_change().map(|change| staged_change(texts, change)),

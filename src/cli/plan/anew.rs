@@ -9,18 +9,22 @@ use crate::templates::{keys, names};
 
 /// The plan after all its questions have been answered as one hopes.
 pub(super) fn answered(snapshot: &mut Snapshot) -> Plan {
-    let most = snapshot.claims.len() + 2;
+    let most = snapshot.claims.len() + 3;
     for _ in 0..most {
         match plan(snapshot).asks {
             None => break,
             Some(ReCreateQuestion::Eviction { uid, .. }) => {
                 snapshot.recreate.eviction = Some((uid, EvictionAnswer::Allowed));
             }
+            Some(ReCreateQuestion::Live) => snapshot.recreate.live = Some(Ok(())),
             Some(ReCreateQuestion::VolumeSnapshot(name)) => {
                 let mut claims = snapshot.claims.values();
                 let claim = claims.find(|claim| name.starts_with(&format!("{}-", claim.uid)));
                 let ready = VolumeSnapshot {
                     claim: claim.map(|claim| claim.name.clone()).unwrap_or_default(),
+                    class: snapshot.set.recreate_snapshot.clone(),
+                    // After the change was staged, which is now.
+                    taken: Some(snapshot.now.saturating_add(1)),
                     is_ready: true,
                     ..VolumeSnapshot::default()
                 };

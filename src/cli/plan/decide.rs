@@ -17,7 +17,7 @@ use crate::admission::{CanI, CannotAsk, Get, Lookups, Settings};
 use crate::api::ReadyReason;
 use crate::cli::recorded::Recorded;
 use crate::controller::objects;
-use crate::rollout::snapshot::Strategy;
+use crate::rollout::snapshot::{StagedAt, Strategy};
 use crate::rollout::volume_snapshot::ReCreateAnswers;
 use crate::rollout::{Budgets, Quotas, Snapshot, Target, plan};
 use crate::templates::{ClaimTemplate, Diff, Phase, Revision, Sync};
@@ -246,6 +246,10 @@ fn snapshot(inputs: &Inputs<'_>, live: &Value, stored: &Value) -> anyhow::Result
     let others = inputs.state.all("apps/v1", "StatefulSet", inputs.namespace);
     let others = others.filter(|other| other["metadata"]["name"] != inputs.name);
     let siblings = others.map(objects::sibling).collect::<Result<_, _>>()?;
+    // The controller writes it first.
+    if set.staged_at == StagedAt::Absent {
+        set.staged_at = StagedAt::At(AT_LAST);
+    }
     Ok(Snapshot {
         now: AT_LAST,
         settings: Arc::new(settings),
@@ -253,7 +257,7 @@ fn snapshot(inputs: &Inputs<'_>, live: &Value, stored: &Value) -> anyhow::Result
         write_refused: None,
         not_evicted: None,
         recreate: ReCreateAnswers::default(),
-        staged_at: None,
+        staged_before: None,
         set,
         claims,
         pods,

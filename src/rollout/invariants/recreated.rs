@@ -79,6 +79,17 @@ pub fn l8_others_are_there(known: DecidedFacts) -> Result<(), Broken> {
     })
 }
 
+/// L8: who waits reports why, and decides again. `message` is that of the condition `Ready`.
+///
+/// # Errors
+/// [`Broken`] contains the message.
+pub fn l8_reports_why(is_ready: bool, message: &str, again: Option<u64>, most: u64) -> Result<(), Broken> {
+    let reports = !is_ready && !message.is_empty() && again.is_some_and(|again| again <= most);
+    broken_unless(reports, Rule::L8, || {
+        format!("nothing is done: expected a reason and at most {most} seconds, but found {message:?} and {again:?}")
+    })
+}
+
 /// L8: no replica is taken away while another one is away because of us.
 ///
 /// # Errors
@@ -102,8 +113,8 @@ fn broken_unless(may: bool, rule: Rule, why: impl FnOnce() -> String) -> Result<
 #[cfg(test)]
 mod tests {
     use super::{
-        AcceptedFacts, Broken, DecidedFacts, l8_no_second_away, l8_others_are_there, s4_deletes_as_asked,
-        s4_deletes_only_marked, s4_evicts_only_for_marked,
+        AcceptedFacts, Broken, DecidedFacts, l8_no_second_away, l8_others_are_there, l8_reports_why,
+        s4_deletes_as_asked, s4_deletes_only_marked, s4_evicts_only_for_marked,
     };
 
     const DUE: AcceptedFacts = AcceptedFacts {
@@ -206,6 +217,19 @@ mod tests {
             others_are_there: false,
             ..KNOWN
         };
+        for (is_ready, message, again, expected) in [
+            (false, "web-2 waits", Some(10), ""),
+            (true, "web-2 waits", Some(10), "L8"),
+            (false, "", Some(10), "L8"),
+            (false, "web-2 waits", Some(11), "L8"),
+            (false, "web-2 waits", None, "L8"),
+        ] {
+            assert_eq!(
+                rule(l8_reports_why(is_ready, message, again, 10)),
+                expected,
+                "{message}"
+            );
+        }
         assert_eq!(rule(l8_others_are_there(KNOWN)), "");
         assert_eq!(rule(l8_others_are_there(known)), "L8");
     }

@@ -57,6 +57,7 @@ fn text(web: &Snapshot, action: Action) -> String {
         Action::MarkClaim(claim) => format!("mark {}", claim.name),
         Action::UnmarkClaim(claim) => format!("unmark {}", claim.name),
         Action::DeleteClaim(claim) => format!("delete {}", claim.name),
+        Action::SetStagedAt(staged) => format!("staged-at {}", staged.at),
         action if action == complete(web) => "complete".to_owned(),
         action if action == nudge(web, None) => "nudge none".to_owned(),
         action => {

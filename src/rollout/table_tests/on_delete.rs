@@ -78,7 +78,7 @@ fn claim_follows_by_the_time_of_the_api_server() {
             |web| {
                 pod(web, 1).created = 951;
                 web.previous = None;
-                web.staged_at = Some(950);
+                web.staged_before = Some(950);
             },
             true,
         ),
@@ -86,7 +86,7 @@ fn claim_follows_by_the_time_of_the_api_server() {
             "the Pod was created after staging, and before the first report",
             |web| {
                 pod(web, 1).created = 931;
-                web.staged_at = Some(930);
+                web.staged_before = Some(930);
             },
             true,
         ),
@@ -94,7 +94,7 @@ fn claim_follows_by_the_time_of_the_api_server() {
             "the Pod was created before staging",
             |web| {
                 pod(web, 1).created = 930;
-                web.staged_at = Some(930);
+                web.staged_before = Some(930);
             },
             false,
         ),
@@ -102,7 +102,7 @@ fn claim_follows_by_the_time_of_the_api_server() {
             "the manager that staged the change has written again since",
             |web| {
                 pod(web, 1).created = 951;
-                web.staged_at = Some(990);
+                web.staged_before = Some(990);
             },
             true,
         ),

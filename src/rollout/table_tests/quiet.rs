@@ -94,6 +94,7 @@ impl SmallCluster {
                         self.web.set.staged = change.change;
                     }
                     Action::Evict(_)
+                    | Action::SetStagedAt(_)
                     | Action::TakeSnapshot(_)
                     | Action::MarkClaim(_)
                     | Action::UnmarkClaim(_)

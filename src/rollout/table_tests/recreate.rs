@@ -8,11 +8,11 @@ use crate::api::settings::{ReCreate, TemplateChanges};
 use crate::claims::progress::Resize;
 use crate::json;
 use crate::rollout::fixtures::{gi, owner, template, web};
-use crate::rollout::snapshot::{Sibling, Snapshot, Strategy};
+use crate::rollout::snapshot::{Sibling, Snapshot, StagedAt, Strategy};
 use crate::rollout::volume_snapshot::{EvictionAnswer, ReCreateQuestion, VolumeSnapshot, VolumeSnapshotAnswer};
 use crate::rollout::{Action, Idle, plan};
 use crate::templates::rules::{Frozen, Shrink};
-use crate::templates::{ClaimTemplate, ReplaceSet, UpdatePolicy, keys};
+use crate::templates::{ClaimTemplate, ProgressDeadline, ReplaceSet, UpdatePolicy, keys};
 
 /// A template `data` of this size and storage class.
 pub(super) fn of_class(class: &str, size: &str) -> ClaimTemplate {
@@ -37,7 +37,9 @@ pub(super) fn reclassed() -> Snapshot {
         web.add_claim("data", ordinal);
         web.claim(&format!("data-web-{ordinal}")).created = 800;
     }
+    web.set.staged_at = StagedAt::At(950);
     web.recreate.eviction = Some(("web-2-uid".to_owned(), EvictionAnswer::Allowed));
+    web.recreate.live = Some(Ok(()));
     web
 }
 
@@ -77,6 +79,7 @@ pub(super) fn seen(web: &Snapshot) -> (String, String) {
     let asks = planned.asks.map(|question| match question {
         ReCreateQuestion::Eviction { pod, .. } => format!("ask eviction of {pod}"),
         ReCreateQuestion::VolumeSnapshot(name) => format!("ask {name}"),
+        ReCreateQuestion::Live => "ask live".to_owned(),
     });
     let ready = planned.progress.ready;
     let all: Vec<String> = texts.chain(asks).collect();
@@ -165,10 +168,125 @@ const DUE: &[Row] = &[
         "",
     ),
     (
-        "updated in place before the policy was ReCreate: deleted all the same",
+        "updated at this staging before the policy was ReCreate: it has its label",
         |web| _ = web.applied("data-web-2"),
+        "FailedToPatchPVC",
+        "ClaimRefused: data-web-2: has spec.storageClassName \"slow\" instead of \"fast\" although it was updated for this \
+         change",
+    ),
+    (
+        "updated at an earlier staging of the same templates",
+        |web| {
+            let earlier = format!("{}.bcdfg", web.target());
+            _ = web
+                .claim("data-web-2")
+                .labels
+                .insert(keys::REVISION.to_owned(), earlier);
+        },
         "mark data-web-2",
         "RollingOut: ",
+    ),
+    (
+        "created a second before the staging was seen",
+        |web| web.claim("data-web-2").created = 949,
+        "mark data-web-2",
+        "RollingOut: ",
+    ),
+    (
+        "created in the second in which the staging was seen: kept",
+        |web| web.claim("data-web-2").created = 950,
+        "FailedToPatchPVC",
+        "ClaimRefused: data-web-2: was created with spec.storageClassName \"slow\" instead of \"fast\" after the change was \
+         staged",
+    ),
+    (
+        "created after the staging was seen, and the report was deleted: kept",
+        |web| {
+            web.claim("data-web-2").created = 960;
+            (web.previous, web.now) = (None, 2000);
+        },
+        "ClaimsStaged, FailedToPatchPVC",
+        "ClaimRefused: data-web-2: was created with ",
+    ),
+    (
+        "nobody has written when the staging was seen: that comes before anything else",
+        |web| web.set.staged_at = StagedAt::Absent,
+        "staged-at 1000",
+        "RollingOut: 0 of 3 replicas are ready; waiting for the annotation claim-rollout.io/staged-at",
+    ),
+    (
+        "the same, and the rollout is paused",
+        |web| (web.set.staged_at, web.set.paused) = (StagedAt::Absent, true),
+        "staged-at 1000",
+        "Paused: ",
+    ),
+    (
+        "the same, and the write was denied: the retry is not due",
+        |web| {
+            web.set.staged_at = StagedAt::Absent;
+            web.write_refused = Some(("no".to_owned(), 1001));
+        },
+        "ClaimRolloutStalled",
+        "WriteRefused: Failed to update the StatefulSet: no",
+    ),
+    (
+        "the same, and a PVC could grow in place",
+        |web| {
+            web.set.staged_at = StagedAt::Absent;
+            web.set.live = vec![of_class("slow", "1Gi")];
+            web.stage(vec![of_class("slow", "2Gi")]);
+        },
+        "staged-at 1000",
+        "",
+    ),
+    (
+        "the time of the staging is no time",
+        |web| web.set.staged_at = StagedAt::Unreadable,
+        "ClaimRolloutStalled",
+        "ReCreateStopped: web-2 is not re-created: the annotation claim-rollout.io/staged-at is no time",
+    ),
+    (
+        "a PVC differed in a field that the change does not concern: not deleted",
+        |web| {
+            web.set.live = vec![of_class("slow", "1Gi")];
+            web.stage(vec![of_class("slow", "2Gi")]);
+            web.claim("data-web-2").spec = Arc::new(of_class("other", "1Gi").spec);
+        },
+        "FailedToPatchPVC",
+        "ClaimRefused: data-web-2: the template has spec.storageClassName \"slow\", but the PVC has \"other\"",
+    ),
+    (
+        "the order of access modes is no difference",
+        |web| {
+            let modes = |modes: &str| json::read(modes).expect("a list");
+            let mut wanted = of_class("slow", "2Gi");
+            wanted
+                .spec
+                .insert("accessModes".to_owned(), modes(r#"["ReadWriteOnce","ReadOnlyMany"]"#));
+            web.stage(vec![wanted.clone()]);
+            wanted
+                .spec
+                .insert("accessModes".to_owned(), modes(r#"["ReadOnlyMany","ReadWriteOnce"]"#));
+            web.set.live = vec![wanted.clone()];
+            web.set.live[0].storage = Some(gi(1));
+            web.claims
+                .values_mut()
+                .for_each(|claim| claim.spec = Arc::new(wanted.spec.clone()));
+        },
+        "apply data-web-2 2Gi",
+        "",
+    ),
+    (
+        "a watch may be late: the Pods and PVCs are read",
+        |web| web.recreate.live = None,
+        "ask live",
+        "RollingOut: ",
+    ),
+    (
+        "the Pods and PVCs cannot be read",
+        |web| web.recreate.live = Some(Err("503".to_owned())),
+        "",
+        "waiting for the Pods and PVCs, which cannot be read: 503",
     ),
     (
         "the one that was created anew has grown since: done",
@@ -281,7 +399,7 @@ const OBSTACLES: &[Row] = &[
     ),
     (
         "another Pod is one of a late watch: its PVC is new",
-        |web| web.claim("data-web-1").created = 950,
+        |web| web.claim("data-web-1").created = 900,
         "",
         "web-2 waits to be re-created: Pod web-1 is older than its PVC",
     ),
@@ -468,15 +586,17 @@ fn recreate_with_an_obstacle_deletes_nothing() {
 /// A VolumeSnapshot of `data-web-2` is asked for, and this is the answer.
 fn snapshot(web: &mut Snapshot, answer: Option<VolumeSnapshotAnswer>) {
     web.set.recreate_snapshot = Some("fast".to_owned());
-    let name = format!("data-web-2-uid-{}", web.target());
-    web.recreate
-        .volume_snapshots
-        .extend(answer.map(|answer| (name, answer)));
+    let name = |number| format!("data-web-2-uid-{}-{number}", web.label());
+    let next = answer.as_ref().map(|_| (name(2), VolumeSnapshotAnswer::Absent));
+    let answer = answer.map(|answer| (name(1), answer));
+    web.recreate.volume_snapshots.extend(answer.into_iter().chain(next));
 }
 
 fn found() -> VolumeSnapshot {
     VolumeSnapshot {
         claim: "data-web-2".to_owned(),
+        class: Some("fast".to_owned()),
+        taken: Some(951),
         ..VolumeSnapshot::default()
     }
 }
@@ -503,7 +623,54 @@ const SNAPSHOTS: &[SnapshotRow] = &[
         "snapshot data-web-2",
         "",
     ),
-    ("not ready", Some(|| changed(|_| {})), "", ", which is not ready"),
+    (
+        "not ready",
+        Some(|| changed(|_| {})),
+        "",
+        "-1, which is not ready, and was taken 49 seconds ago",
+    ),
+    (
+        "not ready, and not taken",
+        Some(|| changed(|one| one.taken = None)),
+        "",
+        "-1, which is not ready",
+    ),
+    (
+        "ready, and its time is not known",
+        Some(|| changed(|one| (one.is_ready, one.taken) = (true, None))),
+        "",
+        "-1, whose status.creationTime is not known",
+    ),
+    (
+        "taken when the staging was seen: another one",
+        Some(|| changed(|one| (one.is_ready, one.taken) = (true, Some(950)))),
+        "snapshot data-web-2",
+        "",
+    ),
+    (
+        "of another class: another one",
+        Some(|| changed(|one| (one.is_ready, one.class) = (true, Some("slow".to_owned())))),
+        "snapshot data-web-2",
+        "",
+    ),
+    (
+        "of another class, and failed: another one",
+        Some(|| changed(|one| (one.error, one.class) = (Some("no".to_owned()), None))),
+        "snapshot data-web-2",
+        "",
+    ),
+    (
+        "taken a little later than now: the clocks differ",
+        Some(|| changed(|one| (one.is_ready, one.taken) = (true, Some(1300)))),
+        "mark data-web-2",
+        "",
+    ),
+    (
+        "taken in the future",
+        Some(|| changed(|one| (one.is_ready, one.taken) = (true, Some(1301)))),
+        "ClaimRolloutStalled",
+        " will be taken in 301 seconds: compare the clocks of the storage and the controller",
+    ),
     (
         "ready",
         Some(|| changed(|one| one.is_ready = true)),
@@ -529,10 +696,10 @@ const SNAPSHOTS: &[SnapshotRow] = &[
         " is of another PVC",
     ),
     (
-        "being deleted",
+        "being deleted: another one",
         Some(|| changed(|one| (one.is_ready, one.terminating) = (true, true))),
-        "ClaimRolloutStalled",
-        " is being deleted",
+        "snapshot data-web-2",
+        "",
     ),
     (
         "no right",
@@ -559,6 +726,77 @@ fn recreate_with_a_snapshot_deletes_only_when_it_is_ready() {
         };
         assert!(ready.starts_with(reason) && ready.ends_with(end), "{row}: {ready}");
     }
+}
+
+/// A snapshot counts for five minutes. After that another one is made, but not without end.
+#[test]
+fn snapshot_that_is_old_is_followed_by_another() {
+    let mut web = reclassed();
+    web.set.recreate_snapshot = Some("fast".to_owned());
+    web.set.progress_deadline = ProgressDeadline(1_000_000);
+    let name = |web: &Snapshot, number| format!("data-web-2-uid-{}-{number}", web.label());
+    let ready = |taken| VolumeSnapshot {
+        is_ready: true,
+        taken: Some(taken),
+        ..found()
+    };
+    for number in 1..=5 {
+        web.now += 1000;
+        let (taken, next) = (web.now, name(&web, number));
+        assert_eq!(seen(&web).0, format!("ask {next}"));
+        let answers = &mut web.recreate.volume_snapshots;
+        answers.insert(next.clone(), VolumeSnapshotAnswer::Absent);
+        let [Action::TakeSnapshot(take)] = &plan(&web).actions[..] else {
+            panic!("expected a snapshot, but found {:?}", seen(&web));
+        };
+        assert_eq!((&take.name, &*take.class), (&next, "fast"));
+        // A slow one is waited for, and none is made beside it.
+        let slow = VolumeSnapshotAnswer::Found(VolumeSnapshot { taken: None, ..found() });
+        web.recreate.volume_snapshots.insert(next.clone(), slow);
+        let after = name(&web, number + 1);
+        web.recreate
+            .volume_snapshots
+            .insert(after.clone(), VolumeSnapshotAnswer::Absent);
+        web.now += 1000;
+        assert_eq!(seen(&web).0, "", "{number}");
+        web.recreate.volume_snapshots.remove(&after);
+        let answer = VolumeSnapshotAnswer::Found(ready(taken));
+        web.recreate.volume_snapshots.insert(next, answer);
+        for (age, expected) in [(0, "mark data-web-2"), (300, "mark data-web-2")] {
+            web.now = taken + age;
+            assert_eq!(seen(&web).0, expected, "{number}: {age} seconds");
+        }
+        web.now = taken + 301;
+    }
+    let (found, ready) = seen(&web);
+    assert_eq!(found, "ClaimRolloutStalled");
+    assert!(
+        ready.contains("-5 is 301 seconds old, and so are 5 in all, of which none may be older than 5 minutes"),
+        "{ready}"
+    );
+    // The user deletes them.
+    web.recreate
+        .volume_snapshots
+        .insert(name(&web, 1), VolumeSnapshotAnswer::Absent);
+    assert_eq!(seen(&web).0, "snapshot data-web-2");
+}
+
+/// The age of the snapshot is in the Event of the deletion.
+#[test]
+fn deletion_names_the_age_of_its_snapshot() {
+    let mut web = reclassed();
+    let is_ready = true;
+    snapshot(
+        &mut web,
+        Some(VolumeSnapshotAnswer::Found(VolumeSnapshot { is_ready, ..found() })),
+    );
+    let label = web.label();
+    web.claim("data-web-2").recreated_for = Some(label.to_string());
+    let [Action::DeleteClaim(delete)] = &plan(&web).actions[..] else {
+        panic!("expected a deletion, but found {:?}", seen(&web));
+    };
+    let expected = format!("VolumeSnapshot data-web-2-uid-{label}-1 is 49 seconds old");
+    assert_eq!(delete.snapshot, Some(expected));
 }
 
 #[test]

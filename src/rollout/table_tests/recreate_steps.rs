@@ -1,16 +1,26 @@
 //! `ReCreate`: the steps for a replica, and every state of the world in which a crash can leave it.
 
+use std::sync::Arc;
+
 use super::recreate::{Row, adds_logs, check_rows, created_anew, of_class, reclassed};
 use super::{done, unready};
-use crate::rollout::fixtures::template;
+use crate::api::Settings;
+use crate::rollout::fixtures::{owner, template};
 use crate::rollout::snapshot::{PodManagement, Snapshot};
 use crate::rollout::volume_snapshot::EvictionAnswer;
 use crate::rollout::{Action, EvictReason, plan};
-use crate::templates::{Phase, UpdatePolicy, keys};
+use crate::templates::rules::Frozen;
+use crate::templates::{Phase, StagedError, UpdatePolicy, keys};
 
 fn marked(web: &mut Snapshot, name: &str) {
     let revision = web.label().to_string();
     web.claim(name).recreated_for = Some(revision);
+}
+
+/// The mark of an earlier staging of the same templates.
+fn marked_before(web: &mut Snapshot, name: &str) {
+    let label = format!("{}.bcdfg", web.target());
+    web.claim(name).recreated_for = Some(label);
 }
 
 /// We have deleted the PVC, and its Pod keeps it.
@@ -56,6 +66,48 @@ const STEPS: &[Row] = &[
         "",
     ),
     (
+        "marked for an earlier staging of the same templates",
+        |web| marked_before(web, "data-web-2"),
+        "unmark data-web-2",
+        "",
+    ),
+    (
+        "a mark is to be removed, and that was denied: the retry is not due",
+        |web| {
+            marked_before(web, "data-web-2");
+            web.recreate.denied = Some(("failed to remove the mark: no".to_owned(), 1001));
+        },
+        "ClaimRolloutStalled",
+        "ReCreateStopped: failed to remove the mark: no",
+    ),
+    (
+        "deleted for an earlier staging: not by us, and its data may be needed",
+        |web| {
+            deleted(web, "data-web-2");
+            marked_before(web, "data-web-2");
+        },
+        "",
+        "waiting: data-web-2 is Terminating: is being deleted",
+    ),
+    (
+        "another PVC is being deleted for an earlier staging: its mark stays (S10)",
+        |web| {
+            deleted(web, "data-web-0");
+            marked_before(web, "data-web-0");
+        },
+        "",
+        "web-2 waits to be re-created: data-web-0 is Terminating",
+    ),
+    (
+        "a marked PVC belongs to somebody else",
+        |web| {
+            marked_before(web, "data-web-0");
+            web.claim("data-web-0").owners = vec![owner("Backup", "b", "b-uid")];
+        },
+        "ClaimForeign, ClaimRolloutStalled",
+        "data-web-0 is Foreign: owned by Backup b",
+    ),
+    (
         "marked, and now an obstacle",
         |web| {
             marked(web, "data-web-2");
@@ -70,8 +122,66 @@ const STEPS: &[Row] = &[
             marked(web, "data-web-2");
             web.set.paused = true;
         },
-        "",
+        "unmark data-web-2",
         "Paused",
+    ),
+    (
+        "marked, and now withdrawn",
+        |web| {
+            marked(web, "data-web-2");
+            web.set.staged = None;
+        },
+        "unmark data-web-2, ClaimRolloutWithdrawn",
+        "Withdrawn",
+    ),
+    (
+        "marked, and now OnClaimDelete",
+        |web| {
+            marked(web, "data-web-2");
+            let mut settings = Settings::clone(&web.settings);
+            settings.immutable_fields = Frozen::ForNewClaims;
+            web.settings = Arc::new(settings);
+            web.set.update_policy = Some(UpdatePolicy::OnClaimDelete);
+        },
+        "unmark data-web-2, ClaimsStaged",
+        "",
+    ),
+    (
+        "marked, and now withdrawn: the removal was denied, and its retry is not due",
+        |web| {
+            marked(web, "data-web-2");
+            web.set.staged = None;
+            web.recreate.denied = Some(("no".to_owned(), 1001));
+        },
+        "ClaimRolloutWithdrawn",
+        "Withdrawn",
+    ),
+    (
+        "deleted, and now withdrawn: nothing is written",
+        |web| {
+            deleted(web, "data-web-2");
+            web.set.staged = None;
+        },
+        "ClaimRolloutWithdrawn",
+        "Withdrawn",
+    ),
+    (
+        "marked, and now nothing of the staged change is understood",
+        |web| {
+            marked(web, "data-web-2");
+            (web.set.staged, web.set.unreadable) = (None, Some(StagedError::Uid));
+        },
+        "ClaimRolloutStalled",
+        "",
+    ),
+    (
+        "deleted, and the Pods were read by a watch",
+        |web| {
+            deleted(web, "data-web-2");
+            web.recreate.live = None;
+        },
+        "ask live",
+        "",
     ),
     ("deleted", |web| deleted(web, "data-web-2"), "evict 2", ""),
     (
@@ -132,8 +242,10 @@ const STEPS: &[Row] = &[
         "deleted, and now InPlace: it is finished",
         |web| {
             deleted(web, "data-web-2");
+            let mut settings = Settings::clone(&web.settings);
+            settings.immutable_fields = Frozen::ForNewClaims;
+            web.settings = Arc::new(settings);
             web.set.update_policy = Some(UpdatePolicy::InPlace);
-            web.stage(vec![of_class("slow", "1Gi")]);
         },
         "apply data-web-1 1Gi, evict 2",
         "",

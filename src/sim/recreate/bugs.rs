@@ -1,9 +1,13 @@
 //! Known bugs of this kind of software, planted around the decision: each must break a guarantee.
 
 use super::objects::{AnewObjects, AnewStep};
+use super::world::AnewWorld;
 use crate::claims::Claim;
-use crate::rollout::volume_snapshot::{EvictionAnswer, VolumeSnapshot, VolumeSnapshotAnswer, name};
-use crate::rollout::{PodView, Snapshot};
+use crate::json::{Map, Value};
+use crate::rollout::Snapshot;
+use crate::rollout::snapshot::StagedAt;
+use crate::rollout::snapshot_age::name;
+use crate::rollout::volume_snapshot::{EvictionAnswer, VolumeSnapshot, VolumeSnapshotAnswer};
 use crate::templates::{StagedChange, UpdatePolicy};
 
 macro_rules! bugs {
@@ -42,7 +46,6 @@ macro_rules! bugs {
 bugs! {
     EvictsFirst: "S4" in "crashes", "evicts the Pod before its PVC is deleted";
     DeletesSecond: "L8" in "crashes", "does not look at the other Pods";
-    TrustsLatePod: "L8" in "crashes", "takes the Pod of before for the one that uses the new PVC";
     IgnoresBudget: "S4" in "the budget", "does not ask whether the Pod may be evicted";
     NoSnapshotOfTheLast: "S4" in "the only replica", "deletes the only replica";
     NoSnapshot: "S4" in "snapshots", "deletes before the snapshot is ready";
@@ -55,23 +58,26 @@ bugs! {
     DeletesAgain: "S4" in "the policy is removed", "deletes a PVC again that was created without the policy";
     NeverEvicts: "L7" in "crashes", "deletes the PVC and waits for the Pod";
     ForgetsAfterMark: "L7" in "crashes", "takes a mark for a deletion";
+    AgedSnapshot: "S4" in "hours pass, and the class of snapshots changes", "counts a snapshot that is hours old";
+    EarlierSnapshot: "S4" in "withdrawn and staged again, with a snapshot", "counts the snapshot of an earlier staging";
+    AnyClass: "S4" in "hours pass, and the class of snapshots changes", "counts a snapshot of another class";
+    TimeOfReport: "S4" in "the policy is removed, and the report", "takes the time of the staging from the report";
+    MovesForward: "S4" in "the policy is removed", "writes the time of the staging again";
+    TrustsItsClock: "S4" in "the policy is removed, and the clock is ahead", "writes the time of its own clock";
+    SameSecond: "S4" in "a PVC is made in the second in which the staging is seen", "deletes a PVC of the same second";
+    MarkSurvives: "L7" in "the user pauses or withdraws", "leaves the mark when the change is withdrawn or paused";
+    BegunByAnyMark: "S4" in "withdrawn and staged again", "evicts for the mark of an earlier staging";
+    LateWatch: "L8" in "Pods fail and are deleted", "decides on the Pods of its watch";
+    AnyDifference: "S4" in "a growth, and a PVC of another class", "deletes a PVC that differed long before";
 }
 
 impl AnewBug {
     /// What the decision sees.
     pub(super) fn sees(self, seen: &mut Snapshot) {
         let now = seen.now;
+        let label = seen.set.staged.as_ref().map(StagedChange::label);
         match self {
             Self::DeletesSecond => seen.pods.values_mut().for_each(|pod| pod.ready_since = Some(0)),
-            Self::TrustsLatePod => {
-                let claims = &seen.claims;
-                let is_going = |pod: &&mut PodView| {
-                    let mut used = pod.claims.iter().filter_map(|name| claims.get(name));
-                    used.any(|claim| claim.terminating)
-                };
-                let pods = seen.pods.values_mut().filter(|pod| !is_going(pod));
-                pods.for_each(|pod| pod.created = now);
-            }
             Self::IgnoresBudget => {
                 if let Some((_, answer)) = &mut seen.recreate.eviction {
                     *answer = EvictionAnswer::Allowed;
@@ -79,15 +85,16 @@ impl AnewBug {
             }
             Self::NoSnapshotOfTheLast => {
                 seen.set.recreate_snapshot = Some("any".to_owned());
-                let revision = seen.set.staged.as_ref().map(StagedChange::revision);
-                for (claim, revision) in seen.claims.values().zip(revision) {
+                for (claim, label) in seen.claims.values().zip(&label) {
                     let found = VolumeSnapshot {
                         claim: claim.name.clone(),
+                        class: Some("any".to_owned()),
+                        taken: Some(now),
                         is_ready: true,
                         ..VolumeSnapshot::default()
                     };
                     let answer = VolumeSnapshotAnswer::Found(found);
-                    seen.recreate.volume_snapshots.insert(name(claim, &revision), answer);
+                    seen.recreate.volume_snapshots.insert(name(claim, label, 1), answer);
                 }
             }
             Self::NoSnapshot => seen.set.recreate_snapshot = None,
@@ -98,10 +105,6 @@ impl AnewBug {
                         claim.labels.insert(key.to_string(), value.clone());
                     }
                 }
-            }
-            Self::EvictsForOthers => {
-                let terminating = seen.claims.values_mut().filter(|claim| claim.terminating);
-                terminating.for_each(|claim| claim.recreated_for = Some("any".to_owned()));
             }
             Self::IgnoresPause => seen.set.paused = false,
             Self::IgnoresSwitch => seen.set.update_policy = Some(UpdatePolicy::ReCreate),
@@ -118,6 +121,58 @@ impl AnewBug {
                 let marked = seen.claims.values_mut().filter(|claim| claim.recreated_for.is_some());
                 marked.for_each(|claim| claim.terminating = true);
             }
+            _ => self.sees_staging(seen),
+        }
+    }
+
+    /// What it sees of the staging: its time, its marks, its snapshots.
+    fn sees_staging(self, seen: &mut Snapshot) {
+        let now = seen.now;
+        let label = seen.set.staged.as_ref().map(StagedChange::label);
+        match self {
+            Self::EvictsForOthers => {
+                let terminating = seen.claims.values_mut().filter(|claim| claim.terminating);
+                terminating.for_each(|claim| claim.recreated_for = label.as_ref().map(ToString::to_string));
+            }
+            Self::BegunByAnyMark => {
+                let marked = seen.claims.values_mut().filter(|claim| claim.recreated_for.is_some());
+                marked.for_each(|claim| claim.recreated_for = label.as_ref().map(ToString::to_string));
+            }
+            Self::AgedSnapshot | Self::EarlierSnapshot | Self::AnyClass => {
+                let class = seen.set.recreate_snapshot.clone();
+                for answer in seen.recreate.volume_snapshots.values_mut() {
+                    if let VolumeSnapshotAnswer::Found(found) = answer {
+                        match self {
+                            Self::AnyClass => found.class.clone_from(&class),
+                            _ => found.taken = Some(now),
+                        }
+                    }
+                }
+            }
+            Self::TimeOfReport => {
+                let reported = seen
+                    .previous
+                    .as_ref()
+                    .map_or(now, |previous| previous.started.unwrap_or(now));
+                seen.set.staged_at = StagedAt::At(reported);
+            }
+            Self::MovesForward => {
+                let newest = seen.claims.values().map(|claim| claim.created).max();
+                if matches!(seen.set.staged_at, StagedAt::At(at) if newest > Some(at)) {
+                    seen.set.staged_at = StagedAt::Absent;
+                }
+            }
+            Self::SameSecond => {
+                if let StagedAt::At(at) = &mut seen.set.staged_at {
+                    *at += 1;
+                }
+            }
+            Self::LateWatch => seen.recreate.live = Some(Ok(())),
+            Self::AnyDifference => {
+                let mut spec = Map::new();
+                spec.insert("storageClassName".to_owned(), Value::String("none".into()));
+                seen.set.live.iter_mut().for_each(|live| live.spec = spec.clone());
+            }
             _ => {}
         }
     }
@@ -125,23 +180,28 @@ impl AnewBug {
     /// What is decided instead of a step.
     pub(super) fn decides(self, step: AnewStep, seen: &AnewObjects) -> Option<AnewStep> {
         match (self, step) {
-            (Self::EvictsFirst, AnewStep::Mark(index, ..)) => {
-                seen.pods[index].map(|pod| AnewStep::Evict(index, pod.uid))
+            (Self::EvictsFirst, AnewStep::Mark(index, _, _, staging)) => {
+                seen.pods[index].map(|pod| AnewStep::Evict(index, pod.uid, staging))
             }
-            (Self::NoMark, AnewStep::Mark(index, number, version)) => Some(AnewStep::Delete(index, number, version)),
+            (Self::NoMark, AnewStep::Mark(index, number, version, staging)) => {
+                Some(AnewStep::Delete(index, number, version, staging))
+            }
+            (Self::MarkSurvives, AnewStep::Unmark(..)) => None,
             (Self::NeverEvicts | Self::ForgetsAfterMark, AnewStep::Evict(..)) => None,
             _ => Some(step),
         }
     }
 
-    /// What is sent instead of a step.
-    pub(super) fn sent(self, step: AnewStep, now: &AnewObjects) -> AnewStep {
+    /// What is sent instead of a step. The shell writes the earlier of two clocks.
+    pub(super) fn sent(self, step: AnewStep, world: &AnewWorld) -> AnewStep {
         match (self, step) {
-            (Self::NoPreconditions, AnewStep::Delete(index, number, version)) => {
-                let (number, version) =
-                    now.claims[index].map_or((number, version), |claim| (claim.number, claim.version));
-                AnewStep::Delete(index, number, version)
+            (Self::NoPreconditions, AnewStep::Delete(index, number, version, staging)) => {
+                let claim = world.objects.claims[index];
+                let (number, version) = claim.map_or((number, version), |claim| (claim.number, claim.version));
+                AnewStep::Delete(index, number, version, staging)
             }
+            (Self::TrustsItsClock, AnewStep::SeenAt(..)) => step,
+            (_, AnewStep::SeenAt(staging, at)) => AnewStep::SeenAt(staging, at.min(world.stamp())),
             _ => step,
         }
     }

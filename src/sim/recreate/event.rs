@@ -1,6 +1,7 @@
 //! One event in the world, with the decisions of our controllers.
 
 use super::decision::AnewDecisions;
+use super::objects::AnewProcess;
 use super::world::{AnewEvent, AnewWorld};
 use crate::rollout::invariants::Broken;
 
@@ -18,12 +19,27 @@ pub(super) fn happen(world: &mut AnewWorld, event: AnewEvent, decisions: &mut An
         }
         AnewEvent::Send(place) => {
             if let Some(step) = world.process(place).step.take() {
-                world.accept(decisions.bug.sent(step, &objects))?;
+                world.accept(decisions.bug.sent(step, world))?;
+                world.process(place).is_denied = false;
             }
         }
-        AnewEvent::Crash(place) => {
+        AnewEvent::SendUnanswered(place) => {
+            if let Some(step) = world.process(place).step.take() {
+                world.accept(decisions.bug.sent(step, world))?;
+                world.process(place).is_denied = true;
+            }
+        }
+        AnewEvent::Deny(place) => {
             let process = world.process(place);
-            (process.step, process.seen) = (None, objects);
+            (process.step, process.is_denied) = (None, true);
+        }
+        AnewEvent::Retry(place) => world.process(place).is_denied = false,
+        AnewEvent::Crash(place) => {
+            *world.process(place) = AnewProcess {
+                seen: objects,
+                step: None,
+                is_denied: false,
+            };
         }
         AnewEvent::ShowClaims(place) => world.process(place).seen.claims = objects.claims,
         AnewEvent::ShowPods(place) => world.process(place).seen.pods = objects.pods,

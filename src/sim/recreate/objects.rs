@@ -1,36 +1,41 @@
 //! The objects.
 
-use crate::rollout::invariants::AcceptedFacts;
-
 /// The most replicas.
 pub(super) const MOST: usize = 3;
 
-/// Which templates a PVC was created from.
+/// The most VolumeSnapshots.
+pub(super) const MOST_SNAPSHOTS: usize = 4;
+
+/// What a PVC is like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum MadeFrom {
-    /// Those before the change.
+    /// The live templates.
     Old,
-    /// The desired ones, with the revision.
-    Desired,
+    /// Restored into another class long before the change.
+    Restored,
+    /// The desired templates, with the label of this staging.
+    Desired(u8),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct AnewClaim {
-    /// The number of PVCs of this name before; also its uid and the time of its creation.
+    /// The number of objects before; also its uid.
     pub(super) number: u8,
     pub(super) version: u8,
+    pub(super) created: u32,
     pub(super) from: MadeFrom,
     pub(super) is_bound: bool,
     pub(super) is_terminating: bool,
-    pub(super) is_marked: bool,
+    /// The staging in our mark.
+    pub(super) mark: Option<u8>,
     pub(super) is_foreign: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct AnewPod {
     pub(super) uid: u8,
-    /// The number of its PVC.
-    pub(super) of: u8,
+    /// The number of its PVC, and when that was created.
+    pub(super) of: (u8, u32),
     pub(super) is_ready: bool,
     pub(super) is_terminating: bool,
 }
@@ -42,27 +47,28 @@ pub(super) struct AnewObjects {
     pub(super) pods: [Option<AnewPod>; MOST],
 }
 
-impl AnewObjects {
-    pub(super) fn facts(&self, index: usize) -> AcceptedFacts {
-        let claim = self.claims[index];
-        claim.map_or_else(AcceptedFacts::default, |claim| AcceptedFacts {
-            is_ours: !claim.is_foreign,
-            differs: claim.from == MadeFrom::Old,
-            is_new: claim.number > 0,
-            is_marked: claim.is_marked,
-            is_terminating: claim.is_terminating,
-        })
-    }
+/// The identity of a VolumeSnapshot: the index and the number of its PVC, the staging, and its own number.
+pub(super) type SnapshotName = (usize, u8, u8, u8);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct AnewSnapshot {
+    pub(super) name: SnapshotName,
+    pub(super) class: u8,
+    pub(super) taken: u32,
+    pub(super) is_ready: bool,
 }
 
-/// A write of ours that was decided: the index, the number or uid, and the version.
+/// A write of ours that was decided: the index, the number or uid, the version, and the staging.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum AnewStep {
-    Mark(usize, u8, u8),
+    /// The staging, and the time by the clock of the controller.
+    SeenAt(u8, u32),
+    Apply(usize, u8, u8, u8),
+    Mark(usize, u8, u8, u8),
     Unmark(usize, u8, u8),
-    Delete(usize, u8, u8),
-    Evict(usize, u8),
-    Snapshot(usize, u8),
+    Delete(usize, u8, u8, u8),
+    Evict(usize, u8, u8),
+    Snapshot(SnapshotName, u8),
     Complete,
 }
 
@@ -72,6 +78,8 @@ pub(super) struct AnewProcess {
     /// What its watches have shown.
     pub(super) seen: AnewObjects,
     pub(super) step: Option<AnewStep>,
+    /// Its last write failed, and is not retried yet.
+    pub(super) is_denied: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -86,4 +94,12 @@ pub(super) enum AnewAction {
     UseBudget,
     FreeBudget,
     RemovePolicy,
+    Withdraw,
+    StageAgain,
+    /// Another VolumeSnapshotClass is asked for.
+    OtherClass,
+    /// The ClaimRollout is deleted.
+    DeleteReport,
+    /// Hours pass.
+    Wait,
 }

@@ -1,21 +1,34 @@
 //! The world: what may happen, the API server, other controllers and users.
 
-use super::objects::{AnewAction, AnewClaim, AnewObjects, AnewPod, AnewProcess, AnewStep, MOST, MadeFrom};
+use super::objects::{
+    AnewAction, AnewClaim, AnewObjects, AnewPod, AnewProcess, AnewSnapshot, AnewStep, MOST, MOST_SNAPSHOTS, MadeFrom,
+};
 use super::scopes::AnewScope;
 use crate::rollout::invariants::{
     AcceptedFacts, Broken, l8_no_second_away, s4_deletes_only_marked, s4_evicts_only_for_marked,
 };
 
+/// The most stagings.
+const STAGINGS: usize = 2;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct AnewWorld {
     pub(super) replicas: usize,
     pub(super) objects: AnewObjects,
-    /// For each index, the number of the PVC of the snapshot, and whether the snapshot is ready.
-    pub(super) snapshots: [Option<(u8, bool)>; MOST],
-    pub(super) asks_snapshot: bool,
+    pub(super) snapshots: [Option<AnewSnapshot>; MOST_SNAPSHOTS],
+    /// The VolumeSnapshotClass that is asked for.
+    pub(super) asks_snapshot: Option<u8>,
+    /// What is staged: the number of the staging, and the annotation `staged-at`.
+    pub(super) staging: Option<u8>,
+    pub(super) staged_at: Option<u32>,
+    /// When the annotation was first written, by the clock of the API server, for each staging.
+    written: [Option<u32>; STAGINGS + 1],
+    pub(super) has_report: bool,
     pub(super) is_on: bool,
     pub(super) is_paused: bool,
     pub(super) is_parallel: bool,
+    /// The staged change is a growth in place.
+    pub(super) grows: bool,
     /// The budget allows no eviction.
     pub(super) is_budget_used: bool,
     /// The policy is called for new PVCs.
@@ -24,6 +37,9 @@ pub(super) struct AnewWorld {
     pub(super) processes: [Option<AnewProcess>; 2],
     /// The replicas that are away because of us.
     pub(super) away: [bool; MOST],
+    /// How many hours have passed, and by how many the clock of the controllers is ahead.
+    hours: u8,
+    ahead: u8,
     uids: u8,
     /// The actions that users may still take.
     pub(super) actions: u8,
@@ -37,6 +53,12 @@ pub(super) enum AnewEvent {
     Decide(usize),
     Send(usize),
     Crash(usize),
+    /// The write is done, but not answered.
+    SendUnanswered(usize),
+    /// It is not done: 400, 401, 403, 422, 429, 500, 503, no answer, or 404 or 409 for half a minute.
+    Deny(usize),
+    /// The pause after a failure ends.
+    Retry(usize),
     /// Its watches show the PVCs or the Pods.
     ShowClaims(usize),
     ShowPods(usize),
@@ -60,18 +82,20 @@ impl AnewWorld {
             pods: [None; MOST],
         };
         for index in 0..scope.replicas {
+            let is_restored = scope.grows && index == 0;
             objects.claims[index] = Some(AnewClaim {
                 number: 0,
                 version: 0,
-                from: MadeFrom::Old,
+                created: 0,
+                from: if is_restored { MadeFrom::Restored } else { MadeFrom::Old },
                 is_bound: true,
                 is_terminating: false,
-                is_marked: false,
+                mark: None,
                 is_foreign: false,
             });
             objects.pods[index] = Some(AnewPod {
                 uid: 0,
-                of: 0,
+                of: (0, 0),
                 is_ready: true,
                 is_terminating: false,
             });
@@ -79,34 +103,89 @@ impl AnewWorld {
         let process = AnewProcess {
             seen: objects,
             step: None,
+            is_denied: false,
         };
         Self {
             replicas: scope.replicas,
             objects,
-            snapshots: [None; MOST],
-            asks_snapshot: scope.asks_snapshot,
+            snapshots: [None; MOST_SNAPSHOTS],
+            asks_snapshot: scope.asks_snapshot.then_some(0),
+            staging: Some(1),
+            staged_at: None,
+            written: [None; STAGINGS + 1],
+            has_report: true,
             is_on: true,
             is_paused: false,
             is_parallel: scope.is_parallel,
+            grows: scope.grows,
             is_budget_used: false,
             is_policy_called: true,
             is_complete: false,
             processes: [Some(process), (scope.processes > 1).then_some(process)],
             away: [false; MOST],
+            hours: 0,
+            ahead: u8::from(scope.is_clock_ahead),
             uids: 1,
             actions: scope.actions,
         }
     }
 
+    /// The time by the clock of the API server: it goes on with each object, by fewer than five minutes within an hour.
+    pub(super) fn stamp(&self) -> u32 {
+        u32::from(self.hours) * 3600 + u32::from(self.uids) * 3
+    }
+
+    /// The time by the clock of our controllers.
+    pub(super) fn now(&self) -> u32 {
+        u32::from(self.hours + self.ahead) * 3600 + 299
+    }
+
+    /// When the annotation `staged-at` of this staging was first written.
+    pub(super) fn first_written(&self, staging: u8) -> Option<u32> {
+        self.written[usize::from(staging)]
+    }
+
+    /// True iff the PVC has a VolumeSnapshot that counts.
+    pub(super) fn has_snapshot(&self, index: usize, number: u8) -> bool {
+        let staged = self.staging.and_then(|staging| self.first_written(staging));
+        self.snapshots.iter().flatten().any(|one| {
+            let (at, of, ..) = one.name;
+            let is_fresh = staged.is_some_and(|staged| one.taken > staged) && self.stamp() - one.taken <= 300;
+            (at, of) == (index, number) && Some(one.class) == self.asks_snapshot && one.is_ready && is_fresh
+        })
+    }
+
+    pub(super) fn facts(&self, index: usize, staging: Option<u8>) -> AcceptedFacts {
+        let written = staging.and_then(|staging| self.first_written(staging));
+        let claim = self.objects.claims[index];
+        claim.map_or_else(AcceptedFacts::default, |claim| AcceptedFacts {
+            is_ours: !claim.is_foreign,
+            differs: claim.from == MadeFrom::Old && !self.grows,
+            is_new: written.is_none_or(|written| claim.created >= written),
+            is_marked: claim.mark.is_some() && claim.mark == staging,
+            is_terminating: claim.is_terminating,
+        })
+    }
+
     /// True iff the rollout has ended, or a user has to act.
     pub(super) fn is_ended(&self) -> bool {
-        let mut claims = self.objects.claims.iter().flatten();
+        let keeps_marks = !self.is_paused && self.is_on && self.staging.is_some();
+        let is_left = |claim: &AnewClaim| claim.mark.is_some() && !claim.is_terminating && !claim.is_foreign;
+        let begun = |claim: &AnewClaim| claim.mark.is_some() && claim.mark == self.staging && claim.is_terminating;
+        let claims = || self.objects.claims.iter().flatten();
+        if !keeps_marks && claims().any(is_left) && !claims().any(begun) {
+            return false;
+        }
         // Who deletes a PVC without us has to delete its Pod, too.
-        let is_of_user = |claim: &AnewClaim| claim.is_foreign || (claim.is_terminating && !claim.is_marked);
-        let needs_user = claims.any(|claim| is_of_user(claim) || (claim.from == MadeFrom::Old && claim.number > 0));
-        let is_only = self.replicas == 1 && !self.asks_snapshot;
-        let is_held = self.is_paused || self.is_budget_used || !self.is_on || is_only;
-        self.is_complete || needs_user || is_held
+        let needs_user = claims().any(|claim| {
+            let is_of_user = claim.is_foreign || (claim.is_terminating && claim.mark != self.staging);
+            is_of_user || claim.from == MadeFrom::Restored || (claim.from == MadeFrom::Old && claim.number > 0)
+        });
+        let is_only = self.replicas == 1 && self.asks_snapshot.is_none();
+        // There is no room for more.
+        let is_full = self.snapshots.iter().all(Option::is_some);
+        let is_held = self.is_paused || self.is_budget_used || !self.is_on || is_only || is_full;
+        self.is_complete || needs_user || is_held || self.staging.is_none() || self.ahead > 0
     }
 
     /// Everything that may happen now.
@@ -116,48 +195,54 @@ impl AnewWorld {
             let Some(process) = process else { continue };
             if process.step.is_some() {
                 events.extend([AnewEvent::Send(place), AnewEvent::Crash(place)]);
+                if scope.has_failures {
+                    events.extend([AnewEvent::SendUnanswered(place), AnewEvent::Deny(place)]);
+                }
             } else {
                 events.push(AnewEvent::Decide(place));
             }
+            events.extend(process.is_denied.then_some(AnewEvent::Retry(place)));
             let (seen, now) = (&process.seen, &self.objects);
             events.extend((seen.claims != now.claims).then_some(AnewEvent::ShowClaims(place)));
             events.extend((seen.pods != now.pods).then_some(AnewEvent::ShowPods(place)));
         }
         for index in 0..self.replicas {
-            let (claim, pod) = (self.objects.claims[index], self.objects.pods[index]);
-            let lower = &self.objects.pods[..index];
-            let is_turn = self.is_parallel || lower.iter().all(|pod| pod.is_some_and(|pod| pod.is_ready));
-            if pod.is_none() && is_turn {
-                // `createPersistentVolumeClaims` (pkg/controller/statefulset/stateful_pod_control.go) fails with a PVC that
-                // is being deleted.
-                match claim {
-                    None => events.push(AnewEvent::CreateClaim(index)),
-                    Some(claim) if !claim.is_terminating => events.push(AnewEvent::CreatePod(index)),
-                    Some(_) => {}
-                }
-            }
-            let unbound = claim.is_some_and(|claim| !claim.is_bound && !claim.is_terminating);
-            events.extend(unbound.then_some(AnewEvent::Bind(index)));
-            let starts = pod.is_some_and(|pod| !pod.is_ready && !pod.is_terminating);
-            let has_volume = claim.is_some_and(|claim| claim.is_bound);
-            events.extend((starts && has_volume).then_some(AnewEvent::BecomeReady(index)));
-            let ends = pod.is_some_and(|pod| pod.is_terminating);
-            events.extend(ends.then_some(AnewEvent::EndPod(index)));
-            let is_free = pod.is_none() && claim.is_some_and(|claim| claim.is_terminating);
-            events.extend(is_free.then_some(AnewEvent::EndClaim(index)));
-            let unfinished = self.snapshots[index].is_some_and(|(_, is_ready)| !is_ready);
-            events.extend(unfinished.then_some(AnewEvent::FinishSnapshot(index)));
+            self.events_of(index, &mut events);
+        }
+        for (place, snapshot) in self.snapshots.iter().enumerate() {
+            let unfinished = snapshot.is_some_and(|snapshot| !snapshot.is_ready);
+            events.extend(unfinished.then_some(AnewEvent::FinishSnapshot(place)));
         }
         if self.actions > 0 {
-            events.extend(
-                scope
-                    .users
-                    .iter()
-                    .filter(|action| self.may(**action))
-                    .map(|action| AnewEvent::User(*action)),
-            );
+            let may = scope.users.iter().filter(|action| self.may(**action));
+            events.extend(may.map(|action| AnewEvent::User(*action)));
         }
         events
+    }
+
+    /// What may happen to a replica.
+    fn events_of(&self, index: usize, events: &mut Vec<AnewEvent>) {
+        let (claim, pod) = (self.objects.claims[index], self.objects.pods[index]);
+        let lower = &self.objects.pods[..index];
+        let is_turn = self.is_parallel || lower.iter().all(|pod| pod.is_some_and(|pod| pod.is_ready));
+        if pod.is_none() && is_turn {
+            // `createPersistentVolumeClaims` (pkg/controller/statefulset/stateful_pod_control.go) fails with a PVC that
+            // is being deleted.
+            match claim {
+                None => events.push(AnewEvent::CreateClaim(index)),
+                Some(claim) if !claim.is_terminating => events.push(AnewEvent::CreatePod(index)),
+                Some(_) => {}
+            }
+        }
+        let unbound = claim.is_some_and(|claim| !claim.is_bound && !claim.is_terminating);
+        events.extend(unbound.then_some(AnewEvent::Bind(index)));
+        let starts = pod.is_some_and(|pod| !pod.is_ready && !pod.is_terminating);
+        let has_volume = claim.is_some_and(|claim| claim.is_bound);
+        events.extend((starts && has_volume).then_some(AnewEvent::BecomeReady(index)));
+        let ends = pod.is_some_and(|pod| pod.is_terminating);
+        events.extend(ends.then_some(AnewEvent::EndPod(index)));
+        let is_free = pod.is_none() && claim.is_some_and(|claim| claim.is_terminating);
+        events.extend(is_free.then_some(AnewEvent::EndClaim(index)));
     }
 
     fn may(&self, action: AnewAction) -> bool {
@@ -174,46 +259,49 @@ impl AnewWorld {
             AnewAction::UseBudget => !self.is_budget_used,
             AnewAction::FreeBudget => self.is_budget_used,
             AnewAction::RemovePolicy => self.is_policy_called,
+            AnewAction::Withdraw => self.staging.is_some() && !self.is_complete,
+            AnewAction::StageAgain => self.staging.is_none() && self.first_written(2).is_none(),
+            AnewAction::OtherClass => self.asks_snapshot == Some(0),
+            AnewAction::DeleteReport => self.has_report,
+            AnewAction::Wait => true,
         }
     }
 
     /// What other controllers do.
     pub(super) fn go_on(&mut self, event: AnewEvent) {
-        let objects = &mut self.objects;
         match event {
             AnewEvent::CreateClaim(index) => {
                 self.uids += 1;
-                objects.claims[index] = Some(AnewClaim {
+                let from = self.staging.filter(|_| self.is_policy_called);
+                self.objects.claims[index] = Some(AnewClaim {
                     number: self.uids,
                     version: 0,
-                    from: if self.is_policy_called {
-                        MadeFrom::Desired
-                    } else {
-                        MadeFrom::Old
-                    },
+                    created: self.stamp(),
+                    from: from.map_or(MadeFrom::Old, MadeFrom::Desired),
                     is_bound: false,
                     is_terminating: false,
-                    is_marked: false,
+                    mark: None,
                     is_foreign: false,
                 });
             }
             AnewEvent::CreatePod(index) => {
                 self.uids += 1;
-                objects.pods[index] = objects.claims[index].map(|claim| AnewPod {
+                self.objects.pods[index] = self.objects.claims[index].map(|claim| AnewPod {
                     uid: self.uids,
-                    of: claim.number,
+                    of: (claim.number, claim.created),
                     is_ready: false,
                     is_terminating: false,
                 });
             }
-            AnewEvent::Bind(index) => change(&mut objects.claims[index], |claim| claim.is_bound = true),
-            AnewEvent::BecomeReady(index) => objects.pods[index].iter_mut().for_each(|pod| pod.is_ready = true),
-            AnewEvent::EndPod(index) => objects.pods[index] = None,
-            AnewEvent::EndClaim(index) => objects.claims[index] = None,
-            AnewEvent::FinishSnapshot(index) => {
-                self.snapshots[index]
-                    .iter_mut()
-                    .for_each(|(_, is_ready)| *is_ready = true);
+            AnewEvent::Bind(index) => change(&mut self.objects.claims[index], |claim| claim.is_bound = true),
+            AnewEvent::BecomeReady(index) => {
+                self.objects.pods[index].iter_mut().for_each(|pod| pod.is_ready = true);
+            }
+            AnewEvent::EndPod(index) => self.objects.pods[index] = None,
+            AnewEvent::EndClaim(index) => self.objects.claims[index] = None,
+            AnewEvent::FinishSnapshot(place) => {
+                let snapshots = self.snapshots[place].iter_mut();
+                snapshots.for_each(|snapshot| snapshot.is_ready = true);
             }
             _ => {}
         }
@@ -223,6 +311,7 @@ impl AnewWorld {
         let nothing = AnewProcess {
             seen: self.objects,
             step: None,
+            is_denied: false,
         };
         self.processes[place].get_or_insert(nothing)
     }
@@ -230,10 +319,15 @@ impl AnewWorld {
     /// Replicas that were away because of us and are there again.
     pub(super) fn come_back(&mut self) {
         for index in 0..self.replicas {
-            let claim = self.objects.claims[index].is_some_and(|claim| claim.is_bound && !claim.is_terminating);
-            let pod = self.objects.pods[index].is_some_and(|pod| pod.is_ready && !pod.is_terminating);
-            self.away[index] &= !(claim && pod);
+            self.away[index] &= !self.is_there(index);
         }
+    }
+
+    /// True iff the Pod is Ready, and its PVC stays.
+    pub(super) fn is_there(&self, index: usize) -> bool {
+        let claim = self.objects.claims[index].filter(|claim| claim.is_bound && !claim.is_terminating);
+        let pod = self.objects.pods[index].filter(|pod| pod.is_ready && !pod.is_terminating);
+        claim.is_some() && pod.is_some()
     }
 
     /// The API server answers a write of ours.
@@ -242,33 +336,53 @@ impl AnewWorld {
             claim.is_some_and(|claim| (claim.number, claim.version) == (number, version))
         };
         match step {
-            AnewStep::Mark(index, number, version) | AnewStep::Unmark(index, number, version)
-                if is(&self.objects.claims[index], number, version) =>
-            {
-                let is_marked = matches!(step, AnewStep::Mark(..));
-                change(&mut self.objects.claims[index], |claim| claim.is_marked = is_marked);
+            AnewStep::SeenAt(staging, at) if self.staging == Some(staging) => {
+                self.written[usize::from(staging)].get_or_insert(self.stamp());
+                self.staged_at = Some(at);
             }
-            AnewStep::Delete(index, number, version) if is(&self.objects.claims[index], number, version) => {
-                s4_deletes_only_marked(self.objects.facts(index))?;
+            AnewStep::Apply(index, number, version, staging) if is(&self.objects.claims[index], number, version) => {
+                let from = MadeFrom::Desired(staging);
+                change(&mut self.objects.claims[index], |claim| claim.from = from);
+            }
+            AnewStep::Mark(index, number, version, staging) if is(&self.objects.claims[index], number, version) => {
+                change(&mut self.objects.claims[index], |claim| claim.mark = Some(staging));
+            }
+            AnewStep::Unmark(index, number, version) if is(&self.objects.claims[index], number, version) => {
+                change(&mut self.objects.claims[index], |claim| claim.mark = None);
+            }
+            AnewStep::Delete(index, number, version, staging) if is(&self.objects.claims[index], number, version) => {
+                s4_deletes_only_marked(self.facts(index, Some(staging)))?;
                 l8_no_second_away(&self.away, index)?;
                 self.away[index] = true;
                 self.terminate(index);
             }
-            AnewStep::Evict(index, uid) => {
+            AnewStep::Evict(index, uid, staging) => {
                 let is_there = self.objects.pods[index].is_some_and(|pod| pod.uid == uid && !pod.is_terminating);
                 if is_there && !self.is_budget_used {
                     // Whose PVC it is may have changed since the decision: an eviction has no precondition on it.
                     s4_evicts_only_for_marked(AcceptedFacts {
                         is_ours: true,
-                        ..self.objects.facts(index)
+                        ..self.facts(index, Some(staging))
                     })?;
                     l8_no_second_away(&self.away, index)?;
                     self.away[index] = true;
                     self.end_pod(index);
                 }
             }
-            AnewStep::Snapshot(index, number) => _ = self.snapshots[index].get_or_insert((number, false)),
-            AnewStep::Complete => self.is_complete = true,
+            AnewStep::Snapshot(name, class) => {
+                let is_known = self.snapshots.iter().flatten().any(|one| one.name == name);
+                let place = self.snapshots.iter().position(Option::is_none);
+                if let Some(place) = place.filter(|_| !is_known) {
+                    self.uids += 1;
+                    self.snapshots[place] = Some(AnewSnapshot {
+                        name,
+                        class,
+                        taken: self.stamp(),
+                        is_ready: false,
+                    });
+                }
+            }
+            AnewStep::Complete if self.staging.is_some() => self.is_complete = true,
             _ => {}
         }
         Ok(())
@@ -304,6 +418,14 @@ impl AnewWorld {
             AnewAction::UseBudget => self.is_budget_used = true,
             AnewAction::FreeBudget => self.is_budget_used = false,
             AnewAction::RemovePolicy => self.is_policy_called = false,
+            AnewAction::Withdraw => (self.staging, self.staged_at) = (None, None),
+            AnewAction::StageAgain => {
+                self.uids += 1;
+                self.staging = Some(2);
+            }
+            AnewAction::OtherClass => self.asks_snapshot = Some(1),
+            AnewAction::DeleteReport => self.has_report = false,
+            AnewAction::Wait => self.hours += 1,
         }
     }
 }

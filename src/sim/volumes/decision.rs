@@ -186,7 +186,7 @@ fn snapshot(pods: &[SmallPod; PODS], live: bool, paused: bool) -> Snapshot {
         halted: None,
         write_refused: None,
         not_evicted: None,
-        staged_at: None,
+        staged_before: None,
         set,
         claims: BTreeMap::new(),
         pods: views.map(|view| (view.name.clone(), view)).collect(),

@@ -37,7 +37,7 @@ struct FieldsEntry {
 }
 
 /// The time of the request that staged the change, or of a later one; none if it is unknown.
-pub(super) fn staged_at(staged: &str, managed_fields: &RawValue) -> Option<Seconds> {
+pub(super) fn staged_before(staged: &str, managed_fields: &RawValue) -> Option<Seconds> {
     let Staged { manager } = serde_json::from_str(staged).ok()?;
     let entries: Vec<FieldsEntry> = serde_json::from_str(managed_fields.get()).ok()?;
     let theirs = entries.iter().filter(|entry| {
@@ -54,7 +54,7 @@ mod tests {
     use serde_json::value::to_raw_value;
     use serde_json::{Value, json};
 
-    use super::staged_at;
+    use super::staged_before;
 
     /// An entry of a manager that owns this field of the spec.
     fn entry(manager: &str, second: u8, field: &str) -> Value {
@@ -94,11 +94,11 @@ mod tests {
         ] {
             let text = to_raw_value(&entries).unwrap();
             assert_eq!(
-                staged_at(r#"{"by":"alice","manager":"helm"}"#, &text),
+                staged_before(r#"{"by":"alice","manager":"helm"}"#, &text),
                 expected,
                 "{why}"
             );
-            assert_eq!(staged_at("damaged", &text), None, "{why}");
+            assert_eq!(staged_before("damaged", &text), None, "{why}");
         }
     }
 }

@@ -1,0 +1,116 @@
+//! Reads the Pods and PVCs of a StatefulSet as they are now, before a step that cannot be undone. A watch on a connection
+//! that is broken is late until its timeout.
+
+use std::fmt::Debug;
+
+use k8s_openapi::NamespaceResourceScope;
+use kube::api::{Api, ListParams};
+use kube::{Resource, ResourceExt};
+use serde::de::DeserializeOwned;
+
+use super::api_calls::{self, ApiOutcome};
+use super::context::Context;
+use super::slim_claim::SlimClaim;
+use super::slim_pod::SlimPod;
+use super::slim_set::SlimSet;
+use super::views::{self, ViewError};
+use crate::rollout::{PodView, SetView, Snapshot};
+use crate::templates::names::ordinal_of;
+
+/// The most objects of one page: each may have 1.5 MB.
+const PAGE: u32 = 50;
+
+/// Reads something, or why it cannot be read.
+async fn read<T>(call: impl Future<Output = kube::Result<T>>) -> Result<T, String> {
+    match api_calls::call(call).await {
+        ApiOutcome::Done(read) => Ok(read),
+        ApiOutcome::Conflict | ApiOutcome::NotFound => Err("it does not exist any more".to_owned()),
+        ApiOutcome::Denied { message: why, .. } | ApiOutcome::Unsure { why, .. } => Err(why),
+    }
+}
+
+impl Context {
+    /// Replaces the PVCs of the snapshot, and the Pods of its StatefulSet. Pods of others that use these PVCs are those of
+    /// the watch.
+    ///
+    /// # Errors
+    /// Why they cannot be read. The snapshot is unchanged.
+    pub(super) async fn read_live(&self, snapshot: &mut Snapshot) -> Result<(), String> {
+        self.is_unchanged(&snapshot.set).await?;
+        let set = &snapshot.set;
+        let selector: Vec<String> = set
+            .selector()
+            .iter()
+            .map(|(key, value)| format!("{key}={value}"))
+            .collect();
+        let is_ours = |pod: &PodView| set.controls(pod.controller.as_ref());
+        let pod = |pod: SlimPod| views::pod(&pod).filter(is_ours);
+        let pods = self.list(&set.namespace, &selector.join(","), pod).await?;
+        let templates: Vec<&str> = set.wanted().iter().map(|template| template.name.as_str()).collect();
+        let is_of_set = |name: &str| {
+            let mut ordinals = templates
+                .iter()
+                .filter_map(|template| ordinal_of(name, template, &set.name));
+            ordinals.any(|ordinal| set.has(ordinal))
+        };
+        let claim = |claim: SlimClaim| is_of_set(&claim.name_any()).then(|| views::claim(&claim));
+        let claims = self.list(&set.namespace, "", claim).await?;
+        let named = claims
+            .into_iter()
+            .map(|claim| claim.map(|claim| (claim.name.clone(), claim)));
+        let claims: Result<_, ViewError> = named.collect();
+        let claims = claims.map_err(|error| error.to_string())?;
+
+        let uid = set.uid.clone();
+        snapshot
+            .pods
+            .retain(|_, pod| pod.controller.as_ref().is_none_or(|owner| owner.uid != uid));
+        snapshot
+            .pods
+            .extend(pods.into_iter().map(|pod| (pod.name.clone(), pod)));
+        snapshot.claims = claims;
+        Ok(())
+    }
+
+    /// Whether the StatefulSet is still as the decision has seen it: it may be paused or withdrawn by now. Its status may
+    /// have changed.
+    async fn is_unchanged(&self, seen: &SetView) -> Result<(), String> {
+        let sets: Api<SlimSet> = Api::namespaced(self.client.clone(), &seen.namespace);
+        let now = read(sets.get(&seen.name)).await?;
+        let now = SetView {
+            resource_version: seen.resource_version.clone(),
+            status_is_current: seen.status_is_current,
+            update_revision: seen.update_revision.clone(),
+            ..self.view(&now).map_err(|error| error.to_string())?
+        };
+        if now == *seen {
+            Ok(())
+        } else {
+            Err("the StatefulSet has changed".to_owned())
+        }
+    }
+
+    /// All objects of a namespace with these labels, page by page. Without a resourceVersion, the API server reads them
+    /// from etcd.
+    async fn list<K, T>(
+        &self,
+        namespace: &str,
+        labels: &str,
+        mut keep: impl FnMut(K) -> Option<T>,
+    ) -> Result<Vec<T>, String>
+    where
+        K: Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + Debug + DeserializeOwned,
+    {
+        let objects: Api<K> = Api::namespaced(self.client.clone(), namespace);
+        let mut page = ListParams::default().labels(labels).limit(PAGE);
+        let mut all = Vec::new();
+        loop {
+            let list = read(objects.list(&page)).await?;
+            all.extend(list.items.into_iter().filter_map(&mut keep));
+            match list.metadata.continue_.filter(|token| !token.is_empty()) {
+                Some(token) => page = page.continue_token(&token),
+                None => return Ok(all),
+            }
+        }
+    }
+}
