@@ -1,10 +1,11 @@
 //! All PVCs are created anew.
 
 use anyhow::ensure;
+use claim_rollout::templates::keys;
 
 use super::Environment;
 use super::world::{OTHER, anew, annotated, claims, prepare, replicas_follow_one_another, steps_of, until_complete};
-use crate::cluster::EXPANDABLE;
+use crate::cluster::{EXPANDABLE, Entry};
 use crate::scenarios::namespace::{with_image, with_spec};
 
 /// What we do to three replicas.
@@ -38,6 +39,12 @@ pub(super) async fn class_is_changed_one_replica_after_the_other(env: &Environme
     let steps = steps_of(&written);
     ensure!(steps == STEPS, "{steps:?}");
     replicas_follow_one_another(&written, &[2, 1, 0])?;
+    // Before anything else it was written when the staging was seen, and only once.
+    let staged_at = |entry: &&Entry| !entry.request.value()["metadata"]["annotations"][keys::STAGED_AT].is_null();
+    let is_step = |entry: &&Entry| ["statefulsets", "persistentvolumeclaims", "pods"].contains(&&*entry.resource);
+    let ours: Vec<_> = written.ours().filter(is_step).collect();
+    ensure!(ours.iter().filter(|entry| staged_at(entry)).count() == 1, "{ours:?}");
+    ensure!(ours.first().is_some_and(|first| staged_at(first)), "{ours:?}");
     let events = ns.events().await?;
     for reason in ["ClaimDeleted", "PodEvicted"] {
         ensure!(events.get(reason) == Some(&3), "{events:?}");

@@ -38,10 +38,13 @@ scenarios![Environment;
     waits::nothing_is_deleted_without_the_rights_or_the_flag,
     stopped::pod_that_does_not_come_back_stops_it,
     stopped::claim_created_without_the_policy_is_not_deleted_again,
+    stopped::claim_of_another_class_is_no_victim_of_a_growth,
     stopped::only_replica_is_not_deleted,
     snapshots::nothing_is_deleted_before_its_snapshot_is_ready,
+    snapshots::snapshot_of_an_earlier_staging_does_not_count,
     aborted::paused_rollout_finishes_the_replica_that_has_begun,
     aborted::withdrawal_deletes_nothing_more,
+    aborted::mark_goes_with_a_pause_and_with_the_withdrawal,
     killed::controller_killed_before_any_write_successor_finishes,
 ];
 

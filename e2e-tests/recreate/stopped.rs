@@ -4,12 +4,12 @@ use anyhow::ensure;
 
 use super::Environment;
 use super::world::{
-    OTHER, QUIET, anew, annotated, claims, expected, make_ready, prepare, stays, steps_of, until, until_complete,
-    until_unready,
+    OTHER, QUIET, allow, anew, annotated, claims, expected, make_ready, prepare, start, stays, steps_of, until,
+    until_complete, until_next_second, until_unready,
 };
 use crate::cluster::{EXPANDABLE, eventually};
 use crate::installation::USER;
-use crate::scenarios::namespace::PATIENCE;
+use crate::scenarios::namespace::{PATIENCE, TestNamespace};
 
 pub(super) async fn pod_that_does_not_come_back_stops_it(env: &Environment) -> anyhow::Result<()> {
     let ns = prepare(env, "lost", &anew(3, EXPANDABLE, "1Gi")).await?;
@@ -80,6 +80,12 @@ pub(super) async fn claim_created_without_the_policy_is_not_deleted_again(env: &
     stays(&ns, &[]).await?;
     let now = ns.claims().await?;
     ensure!(now[1]["metadata"]["uid"] != uid, "the PVC is still the old one");
+    // Without the report, the time of the staging is still known; and the next apply does not move it.
+    ns.done(&["delete", "claimrollout", "web"], "").await?;
+    ns.target(&annotated(&anew(2, OTHER, "1Gi"), "progress-deadline: \"500\""))
+        .await?;
+    until(&ns, "ClaimRefused", message).await?;
+    stays(&ns, &[]).await?;
     // As the message asks.
     ns.done(&["delete", "pvc", "data-web-1", "--wait=false"], "").await?;
     ns.delete_pods(&["web-1"]).await?;
@@ -103,4 +109,31 @@ pub(super) async fn only_replica_is_not_deleted(env: &Environment) -> anyhow::Re
     until(&ns, "ReCreateStopped", message).await?;
     stays(&ns, &[]).await?;
     ns.until_event("ClaimRolloutStalled").await
+}
+
+/// A replica was restored into another class before. A growth is no reason to delete its PVC.
+pub(super) async fn claim_of_another_class_is_no_victim_of_a_growth(env: &Environment) -> anyhow::Result<()> {
+    let mut ns = TestNamespace::new(&env.cluster, &env.client, "stopped-growth").await?;
+    ns.exceptions.recreates = true;
+    allow(&ns).await?;
+    start(env, &mut ns, true).await?;
+    let restored = serde_json::json!({
+        "apiVersion": "v1", "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "data-web-1", "labels": {"app": "web"}},
+        "spec": {
+            "accessModes": ["ReadWriteOnce"], "storageClassName": OTHER, "resources": {"requests": {"storage": "1Gi"}},
+        },
+    });
+    ns.done(&["create", "-f", "-"], &restored.to_string()).await?;
+    ns.target(&anew(2, EXPANDABLE, "1Gi")).await?;
+    ns.settled().await?;
+    let before = ns.claims().await?;
+    until_next_second(&ns).await?;
+    ns.target(&anew(2, EXPANDABLE, "2Gi")).await?;
+    let message = "data-web-1: the template has spec.storageClassName \"expandable\", but the PVC has \"fixed\"";
+    until(&ns, "ClaimRefused", message).await?;
+    stays(&ns, &[]).await?;
+    let now = ns.claims().await?;
+    ensure!(now[1]["metadata"]["uid"] == before[1]["metadata"]["uid"], "{now:#?}");
+    Ok(())
 }

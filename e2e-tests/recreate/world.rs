@@ -1,8 +1,9 @@
 //! A StatefulSet under `ReCreate`, and what the audit log shows of it.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use anyhow::{Context as _, ensure};
+use claim_rollout::rollout;
 use serde_json::Value;
 
 use super::Environment;
@@ -42,7 +43,22 @@ pub(super) async fn prepare<'a>(
     start(env, &mut ns, true).await?;
     ns.target(manifest).await?;
     ns.settled().await?;
+    until_next_second(&ns).await?;
     Ok(ns)
+}
+
+/// Waits until no PVC was created in the present second: a PVC of the second in which the staging is seen is kept.
+pub(super) async fn until_next_second(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
+    let created = ns.claims().await?;
+    let created = created
+        .iter()
+        .map(|claim| text(&claim["metadata"]["creationTimestamp"]));
+    let created = created.filter_map(|time| rollout::time::read(&time)).max();
+    eventually("the next second", PATIENCE, async || {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?.as_secs();
+        Ok((created < Some(now)).then_some(()))
+    })
+    .await
 }
 
 /// Gives the controller the rights.
