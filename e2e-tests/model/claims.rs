@@ -111,7 +111,14 @@ impl Real<'_> {
         let want = target.wants.first().context("a template")?;
         let mut metadata = named(names.0, names.1, known.as_ref());
         metadata["name"] = name(slot).into();
-        metadata["labels"] = json!({keys::REVISION: format!("{}.{STAGING}", self.revision(revision)?)});
+        // The model has one staging for each target.
+        let revision = self.revision(revision)?;
+        let carried = known
+            .as_ref()
+            .and_then(|claim| claim["metadata"]["labels"][keys::REVISION].as_str());
+        let carried = carried.filter(|label| label.split('.').next() == Some(&*revision));
+        let label = carried.map_or_else(|| format!("{revision}.{STAGING}"), str::to_owned);
+        metadata["labels"] = json!({keys::REVISION: label});
         if want.tier != 0 {
             metadata["labels"]["tier"] = format!("t{}", want.tier).into();
         }

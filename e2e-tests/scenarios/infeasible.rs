@@ -3,7 +3,7 @@
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
-use super::namespace::{Environment, TestNamespace, condition, manifest, text, with_class};
+use super::namespace::{Environment, TestNamespace, condition, label, manifest, text, with_class};
 use super::served::Served;
 use crate::cluster::Driver;
 use crate::commands::run;
@@ -102,6 +102,96 @@ async fn recover_names_the_least_that_the_api_server_accepts(ns: &TestNamespace<
         let output = ns.kubectl(&asked, "").await?;
         ensure!(output.success == accepted, "{size}: {output:?}");
     }
+    Ok(())
+}
+
+/// The driver cannot do 2Gi. What `recover` prints is done, and the same is staged again when the driver can do it. Before
+/// every PVC has it, nothing shows a complete rollout.
+pub(super) async fn withdrawn_and_lowered_claim_grows_when_staged_again(env: &Environment) -> anyhow::Result<()> {
+    let too_small = Driver {
+        maximum_bytes: GIB + GIB / 2,
+        ..Driver::default()
+    };
+    let ns = prepare(env, "staged-again", &too_small, &[]).await?;
+    ns.target(&of(&ns, "2Gi")).await?;
+    ns.until_reported("the driver's answer", is_infeasible).await?;
+    let first = label(&ns.staged_change().await?);
+
+    let name = &ns.namespace;
+    let output = run(&ns, &["withdraw", "web"], "").await?;
+    ensure!(output.success, "{output:?}");
+    let withdrawn = |rollout: &Value| rollout["status"]["conditions"][0]["reason"] == "Withdrawn";
+    ns.until_reported("the withdrawal", withdrawn).await?;
+    let least = json!({"spec": {"resources": {"requests": {"storage": "1025Mi"}}}}).to_string();
+    ns.done(&["patch", "pvc", "data-web-1", "-p", &least], "").await?;
+    let grown = "--for=jsonpath={.status.capacity.storage}=1025Mi";
+    ns.done(&["wait", "--timeout=120s", grown, "pvc/data-web-1"], "")
+        .await?;
+
+    env.barriers.hold_claim(name, "data-web-1");
+    env.cluster.set_driver_of(name, &at_most(8))?;
+    ns.target(&of(&ns, "2Gi")).await?;
+    let second = label(&ns.staged_change().await?);
+    ensure!(
+        first != second && first.split_once('.').map(|parts| parts.0) == second.split_once('.').map(|parts| parts.0),
+        "{first} and {second}"
+    );
+    env.barriers.until_held(name).await?;
+    is_not_complete(&ns).await?;
+    env.barriers.open(name);
+    ns.until_complete(2, "2Gi").await?;
+    let written = ns.writes_since(0).await?;
+    let count = written.count();
+    ensure!(
+        count.claims == ["data-web-1", "data-web-1", "data-web-0"] && count.changes == 1,
+        "{count:?}"
+    );
+    ensure!(ns.events().await?["ClaimRolloutComplete"] == 1, "it was complete twice");
+    Ok(())
+}
+
+/// Neither the StatefulSet nor the ClaimRollout shows a complete rollout.
+async fn is_not_complete(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
+    let (set, rollout) = (ns.set().await?, ns.rollout().await?);
+    let phase = &set["metadata"]["annotations"]["claim-rollout.io/phase"];
+    ensure!(*phase == "RollingOut", "{phase}");
+    let reason = &rollout["status"]["conditions"][0]["reason"];
+    ensure!(*reason != "Complete", "{rollout:#}");
+    Ok(())
+}
+
+/// Somebody lowers a PVC in the middle of the rollout: that is reported, it is not written again, and the rollout ends when
+/// somebody has raised it.
+pub(super) async fn claim_lowered_by_hand_is_reported_and_not_written(env: &Environment) -> anyhow::Result<()> {
+    let too_small = Driver {
+        maximum_bytes: GIB + GIB / 2,
+        ..Driver::default()
+    };
+    let ns = prepare(env, "lowered", &too_small, &[]).await?;
+    ns.target(&of(&ns, "2Gi")).await?;
+    ns.until_reported("the driver's answer", is_infeasible).await?;
+    let size = |size: &str| json!({"spec": {"resources": {"requests": {"storage": size}}}}).to_string();
+    ns.done(&["patch", "pvc", "data-web-1", "-p", &size("1025Mi")], "")
+        .await?;
+    let grown = "--for=jsonpath={.status.capacity.storage}=1025Mi";
+    ns.done(&["wait", "--timeout=120s", grown, "pvc/data-web-1"], "")
+        .await?;
+    let is_lowered = |rollout: &Value| {
+        let first = &rollout["status"]["claims"][0];
+        let of_claim = first["state"] == "Refused" && first["reason"] == "ChangedByOthers";
+        of_claim && rollout["status"]["conditions"][2]["reason"] == "ClaimRefused"
+    };
+    ns.until_reported("the lowered PVC", is_lowered).await?;
+    is_not_complete(&ns).await?;
+
+    env.cluster.set_driver_of(&ns.namespace, &at_most(8))?;
+    ns.done(&["patch", "pvc", "data-web-1", "-p", &size("2Gi")], "").await?;
+    ns.until_complete(2, "2Gi").await?;
+    let count = ns.writes_since(0).await?.count();
+    ensure!(
+        count.claims == ["data-web-1", "data-web-0"] && count.changes == 1,
+        "{count:?}"
+    );
     Ok(())
 }
 

@@ -116,6 +116,8 @@ scenarios![Environment;
     replaced::pod_deleted_during_rollout_comes_back_and_changes_nothing,
     replaced::set_deleted_during_rollout_leaves_claims_to_its_successor,
     two::two_controllers_at_once_write_like_one,
+    infeasible::withdrawn_and_lowered_claim_grows_when_staged_again,
+    infeasible::claim_lowered_by_hand_is_reported_and_not_written,
     infeasible::recover_smaller_target_lowers_growth_never_reached,
     infeasible::recover_withdrawal_lowers_growth_not_reached,
     infeasible::recover_smaller_target_leaves_growth_reached,

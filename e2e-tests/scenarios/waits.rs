@@ -55,7 +55,7 @@ impl TestNamespace<'_> {
             seen = json!({"staged": change, "status": rollout["status"]});
             let complete = change["phase"] == "Complete" && wanted == size;
             let reported = condition(&rollout, "Ready") == "True" && rollout["status"]["readyReplicas"] == replicas;
-            Ok((complete && reported && rollout["spec"]["revision"] == change["revision"]).then_some(change))
+            Ok((complete && reported && is_of(&rollout, &change)).then_some(change))
         });
         let change = match waited.await {
             Ok(change) => change,
@@ -131,4 +131,11 @@ impl TestNamespace<'_> {
         observed.await?;
         Ok(message)
     }
+}
+
+/// Whether the ClaimRollout is the one of this staged change.
+fn is_of(rollout: &Value, change: &Value) -> bool {
+    ["revision", "staging"]
+        .iter()
+        .all(|field| rollout["spec"][field] == change[field])
 }

@@ -121,7 +121,7 @@ fn validate_only() -> Vec<Case> {
             .expects(format!("deny 403 lookups=4 {slow_message}")),
         only(update("N1", "templates that cannot be read", &web(), &web().size("x"))).expects("deny 403 \"expected a quantity such as 10Gi\""),
     ];
-    for key in ["staged", "phase", "ready"] {
+    for key in ["staged", "phase", "ready", "staged-at"] {
         let [x, y] = ["x", "y"].map(|value| web().note(key, value));
         let written = [
             ("is created", create("N1", "", &x)),

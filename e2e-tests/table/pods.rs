@@ -257,6 +257,11 @@ fn hosts() -> Vec<Case> {
     rows.into_iter().chain(odd).collect()
 }
 
+/// A rollout whose staging the controller has seen at this time.
+fn timed(at: &str) -> Object {
+    rolling().note("staged-at", at)
+}
+
 /// The annotations beside a staged change stay with it, and only claim-rollout writes them.
 fn beside() -> Vec<Case> {
     let ready = format!("{}.2", grown().revision());
@@ -324,6 +329,13 @@ fn follows_the_target() -> Vec<Case> {
             .expects(format!("mutate templates staged:{in_place}")),
         update("U3", "a growth with a ready replica of one's own", &web().in_place(), &web().in_place().size("20Gi").note("ready", "x.0"))
             .expects(format!("mutate templates -ready staged:{in_place}")),
+        update("U1", "a user moves the time of the staging", &timed("1"), &timed("2")).expects("mutate staged-at=1"),
+        update("U1", "a user removes the time of the staging", &timed("1"), &rolling()).expects("mutate staged-at=1"),
+        update("U2", "the same target again keeps the time of the staging", &timed("1"), &timed("1").size("20Gi")).expects("mutate templates"),
+        update("U3", "another target is another staging, which has no time yet", &timed("1"), &timed("1").size("30Gi"))
+            .expects("mutate templates -staged-at staged:InPlace warns \"staged data 20Gi -> 30Gi\""),
+        update("U1", "a withdrawal takes the time along", &timed("1"), &timed("1").note("withdraw", &grown().revision()))
+            .expects("mutate -staged -withdraw -staged-at by:annotation warns \"withdrew data 10Gi -> 20Gi\""),
         update("U3", "a growth after the last one was reached", &complete, &complete.clone().size("30Gi"))
             .expects("mutate templates -ready staged:InPlace warns \"staged data 20Gi -> 30Gi\""),
     ]

@@ -20,7 +20,7 @@ const KEYS: [(&str, &[&str], &str, &[&str]); 4] = [
 ];
 
 /// The annotations that only the policy may write.
-const POLICYS: [&str; 4] = ["staged", "phase", "ready", "withdraw"];
+const POLICYS: [&str; 5] = ["staged", "phase", "ready", "staged-at", "withdraw"];
 
 pub(super) fn cases() -> Vec<Case> {
     let parts = [creations(), restored(), released(), user_keys(), unknown_keys(), audits(), controllers(), others(), owned(), unchanged(), forged(), same_target()];
@@ -38,15 +38,15 @@ fn creations() -> Vec<Case> {
         create("C1", "a set is created", &web()).expects("pass"),
         create("C1", "one without annotations is created", &web().without("/metadata/annotations")).expects("pass"),
         create("C1", "one without templates is created", &web().without("/spec/volumeClaimTemplates")).expects("pass"),
-        create("C1", "all that only the policy writes comes along", &all).expects("mutate -staged -phase -ready -withdraw warns \"is removed: \""),
+        create("C1", "all that only the policy writes comes along", &all).expects("mutate -staged -phase -ready -staged-at -withdraw warns \"is removed: \""),
         create("C1", "the request has a staged change of another set", &stolen).expects("mutate restored -staged warns \"StatefulSet web gets the staged templates it was created with\""),
-        create("C1", "a dry run", &all).asking("/dryRun", true).expects("mutate -staged -phase -ready -withdraw warns \"is removed: \""),
+        create("C1", "a dry run", &all).asking("/dryRun", true).expects("mutate -staged -phase -ready -staged-at -withdraw warns \"is removed: \""),
         create("C1", "a name is generated", &web().without("/metadata/name").with("/metadata/generateName", "web-"))
             .asking("/name", "")
             .expects("pass"),
         create("C1", "the controller makes a set again with its own staged change", &stolen).by(CONTROLLER).expects("pass"),
     ];
-    for (key, word) in POLICYS.into_iter().zip(["-staged warns \"is removed: \"", "-phase", "-ready", "-withdraw"]) {
+    for (key, word) in POLICYS.into_iter().zip(["-staged warns \"is removed: \"", "-phase", "-ready", "-staged-at", "-withdraw"]) {
         let set = web().note(key, "x");
         cases.push(create("C1", format!("{key} comes along"), &set).expects(format!("mutate {word}")));
         let alone = web().without("/metadata/annotations").note(key, "");
@@ -319,6 +319,7 @@ fn forged() -> Vec<Case> {
     let beside = web().beside("RollingOut", "x.2");
     cases.push(update("U0", "a phase of nothing is written", &web(), &web().note("phase", "Complete")).expects("mutate -phase"));
     cases.push(update("U0", "a replica of nothing is ready", &web(), &web().note("ready", "x.2")).expects("mutate -ready"));
+    cases.push(update("U0", "a time of nothing is written", &web(), &web().note("staged-at", "x")).expects("mutate -staged-at"));
     cases.push(update("U0", "a phase and a ready replica were left over", &beside, &beside.clone().image("2")).expects("mutate -phase -ready"));
     let both = beside.clone().note("staged", "{}");
     cases.push(update("U0", "a forged staged change is removed with all beside it", &both, &both.clone().image("2"))

@@ -30,6 +30,7 @@ fn annotations() -> Vec<Case> {
         ("staged", &*forged, "-staged", "kept"),
         ("phase", "Complete", "-phase", "phase=Complete"),
         ("ready", "x.0", "-ready", "ready=x.0"),
+        ("staged-at", "x", "-staged-at", "staged-at=x"),
         ("update-policy", "InPlace", "-annotation:claim-rollout.io/update-policy", "annotation:claim-rollout.io/update-policy=InPlace"),
         ("paused", "false", "-annotation:claim-rollout.io/paused", "annotation:claim-rollout.io/paused=false"),
         ("other", "x", "-annotation:claim-rollout.io/other", "annotation:claim-rollout.io/other=x"),

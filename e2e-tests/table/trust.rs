@@ -39,6 +39,7 @@ fn owned() -> Vec<Case> {
         ("withdraw", "x", "pass"),
         ("phase", "Complete", "mutate -phase"),
         ("ready", "x.1", "mutate -ready"),
+        ("staged-at", "x", "mutate -staged-at"),
     ] {
         let new = old.clone().note(key, value);
         cases.push(update("C3", format!("an owned set with a staged change gets {key}: {value}"), &old, &new).shipped().expects(expected));

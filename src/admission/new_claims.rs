@@ -175,8 +175,9 @@ impl ClaimTarget {
                 edits.push(Edit::SetLabel(key.clone().into(), value.clone()));
             }
         }
-        if get(labels, keys::REVISION).is_none_or(|text| !self.label.is(text)) {
-            edits.push(Edit::SetLabel(keys::REVISION.into(), self.label.to_string()));
+        let label = self.label.text();
+        if get(labels, keys::REVISION) != Some(&*label) {
+            edits.push(Edit::SetLabel(keys::REVISION.into(), label));
         }
         self.annotate(claim, &mut edits)?;
         Ok(edits)

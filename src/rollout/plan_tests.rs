@@ -1,7 +1,7 @@
 //! Each test compares the whole list of actions.
 
 use crate::rollout::action::Action;
-use crate::rollout::fixtures::{apply, complete, gi, state, template, web as fixture};
+use crate::rollout::fixtures::{apply, complete, state, template, web as fixture};
 use crate::rollout::plan::{RECHECK, plan};
 use crate::rollout::readiness::ClaimState;
 use crate::rollout::replica::{At, ClaimStep, step};
@@ -74,8 +74,8 @@ fn updated_claim_is_not_written_again() {
     for name in ["data-web-2", "data-web-1", "data-web-0"] {
         web.done(name);
     }
-    web.claim("data-web-1").request = gi(1);
-    web.claim("data-web-1").capacity = Some(gi(1));
+    let claim = web.claim("data-web-1");
+    (claim.class, claim.current_class) = (Some("slow".to_owned()), Some("slow".to_owned()));
     assert_eq!(plan(&web).actions, [complete(&web)]);
 }
 

@@ -275,6 +275,8 @@ fn current_revision(snapshot: &Snapshot, target: &Target<'_>, replicas: &[Replic
             .labels
             .get(keys::REVISION)
             .and_then(|label| RevisionLabel::read(label))
+            // Of a previous staging of the same templates, before which the live ones were desired.
+            .filter(|label| label.revision != target.label.revision)
             .map_or_else(|| Revision::of(&snapshot.set.live), |label| label.revision),
         None => target.label.revision.clone(),
     }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::snapshot::Refusal;
 use crate::claims::Claim;
 use crate::claims::compatible::differences;
 use crate::claims::progress::{Modify, Resize, Trouble};
@@ -9,6 +10,9 @@ use crate::templates::{ClaimTemplate, Quantity, RevisionLabel};
 
 /// The reason of a `Pending` claim whose turn has not come.
 pub const WAITING: &str = "Waiting";
+
+/// Why a claim that asks for less than its template stays as it is.
+const LOWERED: &str = "somebody lowered it after its update: raise it, or withdraw the change and stage it again";
 
 /// The state of a claim, as in the status, in metrics and on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -133,14 +137,20 @@ pub fn is_compatible(claim: &Claim, template: &ClaimTemplate) -> bool {
     large_enough && differences(template, &claim.spec).next().is_none()
 }
 
-/// True iff the capacity is at least the smaller request of template and claim (KEP-4650).
+/// True iff the claim requests less than the template. Where our apply was stored, somebody has lowered the request since:
+/// the API server accepts that while the volume has not grown (KEP-1790).
+#[must_use]
+pub fn asks_for_less(claim: &Claim, template: &ClaimTemplate) -> bool {
+    template.storage.is_some_and(|wanted| claim.request < wanted)
+}
+
+/// True iff the capacity is at least the size of the template.
 ///
-/// A claim that requests more than the template needs to have reached the template only.
+/// By KEP-4650, the request of the claim suffices if it is smaller. But then somebody has lowered it after our apply, and
+/// the template is not reached.
 #[must_use]
 pub fn has_capacity(claim: &Claim, template: &ClaimTemplate) -> bool {
-    let wanted = template
-        .storage
-        .map_or(claim.request, |wanted| wanted.min(claim.request));
+    let wanted = template.storage.unwrap_or(claim.request);
     claim.capacity.is_some_and(|capacity| capacity >= wanted)
 }
 
@@ -193,6 +203,9 @@ pub fn state_at_target(claim: &Claim, template: &ClaimTemplate) -> ClaimState {
     if is_ready(claim, template) {
         return ClaimState::Done;
     }
+    if asks_for_less(claim, template) {
+        return ClaimState::Refused;
+    }
     if is_infeasible(claim) {
         return ClaimState::Infeasible;
     }
@@ -237,9 +250,7 @@ pub fn explain(state: ClaimState, claim: &Claim, template: &ClaimTemplate) -> (S
             .capacity
             .as_ref()
             .map_or_else(|| "none".to_owned(), Quantity::to_string);
-        let wanted = template
-            .storage
-            .map_or(claim.request, |wanted| wanted.min(claim.request));
+        let wanted = template.storage.unwrap_or(claim.request);
         format!("capacity {capacity} of {wanted}")
     };
     let class = || {
@@ -267,6 +278,7 @@ pub fn explain(state: ClaimState, claim: &Claim, template: &ClaimTemplate) -> (S
         }
         ClaimState::Modifying => ("ModifyingVolume", class()),
         ClaimState::Infeasible => ("Infeasible", "not possible for the driver".to_owned()),
+        ClaimState::Refused => (Refusal::CHANGED_BY_OTHERS, LOWERED.to_owned()),
         _ => ("", String::new()),
     };
     let trouble = match state {

@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use super::objects::{
-    Age, ClaimObject, ClaimOwner, ClaimsBySlot, ORDINALS, PodObject, PodsByOrdinal, ReportObject, SLOTS, SetObject,
-    Share, Uid, Version, Want, place, slot,
+    Age, ClaimObject, ClaimOwner, ClaimsBySlot, ModelTarget, ORDINALS, PodObject, PodsByOrdinal, ReportObject, SLOTS,
+    SetObject, SetObjectSpec, Share, Uid, Version, Want, place, slot,
 };
 use super::settings::ModelSettings;
 use super::write::{ApiAnswer, Apply, DenialCause, Write};
@@ -46,6 +46,7 @@ pub(crate) struct Api {
     pub(crate) backoff: Option<Backoff>,
     pub(crate) last_uid: Uid,
     pub(crate) last_version: Version,
+    pub(crate) last_staging: u8,
 }
 
 /// What a webhook, or a disabled feature gate, changes in an apply on a claim.
@@ -100,6 +101,16 @@ impl Api {
             backoff: None,
             last_uid: 0,
             last_version: 0,
+            last_staging: 0,
+        }
+    }
+
+    /// Gives a staging that the policy has just computed a number of its own.
+    pub(crate) fn number_staging(&mut self, spec: &mut SetObjectSpec) {
+        let staged = spec.staged.iter_mut().map(|change| &mut change.target.staging);
+        for staging in staged.filter(|staging| **staging == ModelTarget::NEW) {
+            self.last_staging += 1;
+            *staging = self.last_staging;
         }
     }
 

@@ -35,7 +35,8 @@ pub(crate) struct SceneFacts {
 pub(crate) fn id(target: &ModelTarget) -> Id {
     let parts = |want: &Want| [want.size, want.class, want.storage_class << 4 | want.tier];
     let wants = target.wants.iter().flat_map(parts);
-    wants.fold(u64::from(target.templates), |id, part| id << 8 | u64::from(part))
+    let number = u64::from(target.templates) << 8 | u64::from(target.staging);
+    wants.fold(number, |id, part| id << 8 | u64::from(part))
 }
 
 fn class(class: u8) -> Option<Id> {
@@ -73,7 +74,7 @@ impl SceneFacts {
                 refused: refused(slot),
                 // An error about a previous target does not count.
                 stuck: if claim.is_at(target, template) {
-                    claim.is_infeasible()
+                    claim.is_infeasible() || claim.asks_for_less(target, template)
                 } else {
                     refused(slot)
                 },

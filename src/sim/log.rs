@@ -312,7 +312,11 @@ pub(crate) fn target_words(target: &ModelTarget) -> String {
         let tier = (want.tier != 0).then(|| format!("t{}", want.tier));
         format!("{}Gi{}{}{}", want.size, named(class), named(tier), named(storage_class))
     });
-    wants.collect::<Vec<_>>().join(" + ")
+    let again = match target.staging {
+        0 | 1 => String::new(),
+        number => format!(" (staging {number})"),
+    };
+    wants.collect::<Vec<_>>().join(" + ") + &again
 }
 
 /// A step as text.

@@ -18,18 +18,22 @@ pub(crate) const TIER: &str = "tier";
 /// The texts of targets, cached.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
-    targets: FxHashMap<ModelTarget, (Vec<ClaimTemplate>, Revision)>,
+    targets: FxHashMap<ModelTarget, (Vec<ClaimTemplate>, RevisionLabel)>,
     revisions: FxHashMap<String, ModelTarget>,
+    labels: FxHashMap<String, ModelTarget>,
 }
 
 impl Names {
-    fn of(&mut self, target: &ModelTarget) -> &(Vec<ClaimTemplate>, Revision) {
-        let revisions = &mut self.revisions;
+    fn of(&mut self, target: &ModelTarget) -> &(Vec<ClaimTemplate>, RevisionLabel) {
+        let (revisions, labels) = (&mut self.revisions, &mut self.labels);
         self.targets.entry(*target).or_insert_with(|| {
             let templates = ClaimTemplate::read_list(&text(target)).unwrap_or_default();
             let revision = Revision::of(&templates);
-            revisions.insert(revision.to_string(), *target);
-            (templates, revision)
+            revisions.insert(revision.to_string(), target.unstaged());
+            let staging = Staging::of(SET, &target.staging.to_string(), &revision);
+            let label = RevisionLabel { revision, staging };
+            labels.insert(label.to_string(), *target);
+            (templates, label)
         })
     }
 
@@ -40,25 +44,23 @@ impl Names {
 
     /// The revision of a target.
     pub(crate) fn revision(&mut self, target: &ModelTarget) -> Revision {
-        self.of(target).1.clone()
+        self.of(target).1.revision.clone()
     }
 
     /// The label of the claims of a target.
     pub(crate) fn label(&mut self, target: &ModelTarget) -> RevisionLabel {
-        let revision = self.revision(target);
-        let staging = staging(&revision);
-        RevisionLabel { revision, staging }
+        self.of(target).1.clone()
     }
 
-    /// The target of a revision, if it was requested before.
+    /// The target of a label, if it was requested before.
+    pub(crate) fn at(&self, label: &RevisionLabel) -> Option<ModelTarget> {
+        self.labels.get(&label.to_string()).copied()
+    }
+
+    /// The templates of a revision, if they were requested before.
     pub(crate) fn target(&self, revision: &str) -> Option<ModelTarget> {
         self.revisions.get(revision).copied()
     }
-}
-
-/// The staging of a revision.
-pub(crate) fn staging(revision: &Revision) -> Staging {
-    Staging::of(SET, "", revision)
 }
 
 /// `spec.volumeClaimTemplates`

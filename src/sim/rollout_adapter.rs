@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use super::controller_view::{ControllerView, NOW, SEEN, STARTED, VERSION, claim_uid};
 use super::coverage::Coverage;
-use super::names::{self, TIER, claim_name, number, whole_gi};
+use super::names::{TIER, claim_name, number, whole_gi};
 use super::objects::{Age, ClaimObject, SLOTS, SetObject, StagedAnnotation, Uid, Version};
 use super::plan_decision::PlanDecision;
 use super::planted::Planted;
@@ -170,7 +170,7 @@ fn write(texts: &mut Texts, action: &Action) -> Option<Write> {
             class: number(apply.volume_attributes_class_name.as_deref(), "class-"),
             tier: number(apply.labels.get(TIER).map(String::as_str), "t"),
             storage_class: 0,
-            revision: texts.names.target(apply.label.revision.as_str())?,
+            revision: texts.names.at(&apply.label)?,
             others: u8::try_from(apply.labels.keys().filter(|key| *key != TIER).count() + apply.annotations.len())
                 .ok()?,
             taken_back: apply.taken_back.is_some(),
@@ -180,7 +180,7 @@ fn write(texts: &mut Texts, action: &Action) -> Option<Write> {
             version: parse(&set.resource_version),
             change: match &set.change {
                 Some(change) => Some(StagedAnnotation {
-                    target: names::target(&change.templates),
+                    target: texts.names.at(&change.label())?,
                     complete: change.phase == Phase::Complete,
                     policy: change.update_policy,
                     uid: parse(&change.uid)?,

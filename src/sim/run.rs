@@ -97,6 +97,18 @@ const SCOPES: &[SearchScope] = &[
         2,
         false,
     ),
+    // The same staged again is another staging.
+    scope(
+        "newcomers",
+        &[
+            UserAction::Target(one(2)),
+            UserAction::Withdraw,
+            UserAction::Target(one(2)),
+        ],
+        0,
+        0,
+        false,
+    ),
     scope("newcomers", &[UserAction::Target(one(2))], 0, 0, true),
     scope(
         "grow",

@@ -158,8 +158,17 @@ impl SimWorld {
         ];
         for slot in (0..SLOTS).filter_map(|slot| u8::try_from(slot).ok()) {
             actions.extend([UserAction::Select(slot, true), UserAction::Mount(slot, false)]);
-            if self.api.claims[usize::from(slot)].is_some_and(|claim| claim.owner == ClaimOwner::Other) {
+            let Some(claim) = self.api.claims[usize::from(slot)] else {
+                continue;
+            };
+            if claim.owner == ClaimOwner::Other {
                 actions.push(UserAction::Own(slot, false));
+            }
+            // Somebody lowered it in the middle of the rollout.
+            let (target, template) = (target_in_force(&self.api), place(slot.into()).0);
+            let wanted = target.map_or(0, |target| target.wants[template].size);
+            if claim.is_at(target, template) && claim.asks_for_less(target, template) {
+                actions.push(UserAction::Size(slot, wanted));
             }
         }
         // A terminating claim stays until a user deletes the Pod that uses it.

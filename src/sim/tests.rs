@@ -113,7 +113,11 @@ fn change_for_new_claims_needs_the_setting() {
         }
         let spec = world.api.set.expect("a set").spec;
         assert_eq!(spec.live, ModelTarget::of(named.wants), "{workload}");
-        assert_eq!(spec.staged.map(|change| change.target), Some(target), "{workload}");
+        assert_eq!(
+            spec.staged.map(|change| change.target.unstaged()),
+            Some(target),
+            "{workload}"
+        );
         let answer = users::edit(&mut world.api, 0, |claim| claim.storage_class += 1);
         assert_eq!(answer, ApiAnswer::Refused(DenialCause::Immutable), "{workload}");
     }
@@ -179,6 +183,7 @@ fn small_scope_every_state_reaches_target() {
     const TARGET: ModelTarget = ModelTarget {
         wants: [Want::size(2), Want::size(0)],
         templates: 1,
+        staging: 0,
     };
     const FOR_NEW_CLAIMS: ModelTarget = ModelTarget {
         wants: [
@@ -190,6 +195,7 @@ fn small_scope_every_state_reaches_target() {
             Want::size(0),
         ],
         templates: 1,
+        staging: 0,
     };
     for (workload, action, faults) in [
         ("newcomers", UserAction::Target(TARGET), 1),
@@ -216,6 +222,7 @@ fn planted_bug_is_found_by_its_guarantee() {
         Planted::NoUid,
         Planted::NoVersion,
         Planted::NoteBeforeGrowth,
+        Planted::LabelOfRevision,
         Planted::LowestFirst,
         Planted::FifthField,
         Planted::WritesClassOfAnotherDriver,

@@ -83,6 +83,7 @@ pub(crate) const fn one(size: u8) -> ModelTarget {
     ModelTarget {
         wants: [Want::size(size), Want::size(0)],
         templates: 1,
+        staging: 0,
     }
 }
 
@@ -91,6 +92,7 @@ pub(crate) const fn two(first: u8, second: u8) -> ModelTarget {
     ModelTarget {
         wants: [Want::size(first), Want::size(second)],
         templates: 2,
+        staging: 0,
     }
 }
 
@@ -106,6 +108,7 @@ pub(crate) const fn with(size: u8, class: u8, tier: u8) -> ModelTarget {
             Want::size(0),
         ],
         templates: 1,
+        staging: 0,
     }
 }
 

@@ -14,7 +14,7 @@ use super::template::ClaimTemplate;
 pub struct Revision(String);
 
 /// The alphabet that Kubernetes uses for generated names: no vowels, no similar characters, so no words by chance.
-pub(super) const ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
+const ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 
 /// The number of characters. 27¹⁰ is about 2⁴⁷ revisions.
 const LENGTH: usize = 10;
@@ -29,13 +29,7 @@ impl Revision {
             let place = sorted.partition_point(|other| *other < identity);
             sorted.insert(place, identity);
         }
-        let mut hasher = Sha256::new();
-        for identity in &sorted {
-            hasher.update(identity);
-            // A separator: no JSON text contains this byte unescaped.
-            hasher.update([0]);
-        }
-        Self(text_of(hasher, LENGTH))
+        Self(hash(&sorted, LENGTH))
     }
 
     /// A revision from a label, an annotation or a name. It is only compared.
@@ -51,8 +45,15 @@ impl Revision {
     }
 }
 
-/// The first characters of a hash, in the alphabet of generated names.
-pub(super) fn text_of(hasher: Sha256, length: usize) -> String {
+/// The first characters of a hash of these texts, in the alphabet of generated names.
+#[inline(never)]
+pub(super) fn hash(parts: &[String], length: usize) -> String {
+    let mut hasher = Sha256::new();
+    for part in parts {
+        hasher.update(part);
+        // A separator: no JSON text, uid, version or revision contains this byte.
+        hasher.update([0]);
+    }
     let hash = hasher.finalize();
     let mut number = [0; 4];
     for (word, bytes) in number.iter_mut().zip(hash.chunks_exact(4)) {

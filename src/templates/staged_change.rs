@@ -159,7 +159,7 @@ impl StagedChange {
         let manager = text_of("manager", "no manager")?;
         let revision = text_of("revision", "no revision")?;
         let staging =
-            Staging::read(&text_of("staging", "no staging")?).ok_or(StagedError::Malformed { found: "no staging" })?;
+            Staging::read(text_of("staging", "no staging")?).ok_or(StagedError::Malformed { found: "no staging" })?;
         let phase = match text_of("phase", "no phase")?.as_str() {
             "RollingOut" => Phase::RollingOut,
             "Complete" => Phase::Complete,

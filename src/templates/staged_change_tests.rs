@@ -70,7 +70,7 @@ fn not_valid(text: &str) -> Vec<(String, StagedError)> {
             },
         ),
         (
-            text.replace("xz245", "xz24a"),
+            text.replace("xz245", "xz24-"),
             StagedError::Malformed { found: "no staging" },
         ),
         (

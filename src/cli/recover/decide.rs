@@ -11,6 +11,7 @@ use crate::claims::retention::PodUid;
 use crate::claims::{Belongs, Claim, foreign};
 use crate::cli::drift::find::named;
 use crate::rollout::lowered::{least_request, lowered};
+use crate::rollout::readiness::asks_for_less;
 use crate::rollout::target::update_policy;
 use crate::rollout::{SetView, Target};
 use crate::templates::rules::Shrink;
@@ -104,7 +105,12 @@ fn found(inputs: &RecoverInputs) -> Vec<FoundClaim<'_>> {
         let growth = match GrowthState::of(template, &claim.view) {
             GrowthState::Terminating => GrowthState::Terminating,
             _ if foreign(&claim.view, &belongs).is_some() => GrowthState::Foreign,
-            GrowthState::Reached if inputs.denied.contains_key(name.as_str()) => GrowthState::Denied,
+            // What somebody lowered is not written again, so no cause can be removed.
+            GrowthState::Reached
+                if inputs.denied.contains_key(name.as_str()) && !is_lowered(inputs, template, &claim.view) =>
+            {
+                GrowthState::Denied
+            }
             growth => growth,
         };
         Some(FoundClaim {
@@ -117,11 +123,18 @@ fn found(inputs: &RecoverInputs) -> Vec<FoundClaim<'_>> {
     all.collect()
 }
 
+/// True iff somebody lowered the claim after it was updated.
+fn is_lowered(inputs: &RecoverInputs, template: &ClaimTemplate, view: &Claim) -> bool {
+    let staged = inputs.set.staged.as_ref();
+    staged.is_some_and(|change| change.label().is_on(&view.labels)) && asks_for_less(view, template)
+}
+
 fn row(inputs: &RecoverInputs, found: &FoundClaim<'_>) -> RecoverRow {
     let view = &found.claim.view;
     let text = |quantity: Option<Quantity>| quantity.map(|quantity| quantity.to_string());
     let note = match found.growth {
         GrowthState::Denied => inputs.denied[&view.name].clone(),
+        GrowthState::Reached => inputs.denied.get(&view.name).cloned().unwrap_or_default(),
         growth => growth.note(found.template, view),
     };
     RecoverRow {

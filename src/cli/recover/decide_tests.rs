@@ -45,12 +45,12 @@ fn view<'i>(inputs: &'i mut RecoverInputs, name: &str) -> &'i mut Claim {
 
 /// Our apply requests 1Ti, which the driver cannot do.
 fn fails(inputs: &mut RecoverInputs, name: &str) {
-    let revision = inputs.set.staged.as_ref().expect("a staged change").revision();
+    let label = inputs.set.staged.as_ref().expect("a staged change").label();
     let claim = inputs.claims.get_mut(name).expect("a claim of the fixture");
     claim.allocated = Some(gi(1024));
     claim.status = Some("ControllerResizeInfeasible".to_owned());
     let view = &mut claim.view;
-    view.labels.insert(keys::REVISION.to_owned(), revision.to_string());
+    view.labels.insert(keys::REVISION.to_owned(), label.to_string());
     (view.request, view.size_is_ours) = (gi(1024), true);
     view.resize = Some(Resize::ControllerInfeasible);
     view.troubles = vec![Trouble {
@@ -92,7 +92,7 @@ pub(crate) type Row = (
 
 const WITHDRAW: (CureKind, &[&str]) = (CureKind::Withdraw, &["withdraw"]);
 
-pub(crate) const ROWS: [Row; 23] = [
+pub(crate) const ROWS: [Row; 24] = [
     (
         "one failed: the least above its capacity",
         |_| {},
@@ -251,6 +251,17 @@ pub(crate) const ROWS: [Row; 23] = [
                 .insert("data-web-1".to_owned(), "exceeded quota".to_owned());
         },
         &[(CureKind::Retry, &["retry"])],
+        &[],
+    ),
+    (
+        "somebody lowered the PVC, and it has what it asks for now: to try again does not help",
+        |inputs| {
+            let view = view(inputs, "data-web-2");
+            (view.request, view.capacity, view.size_is_ours) = (gi(2), Some(gi(2)), false);
+            let why = "somebody lowered it".to_owned();
+            inputs.denied.insert("data-web-2".to_owned(), why);
+        },
+        &[],
         &[],
     ),
     (

@@ -78,7 +78,9 @@ const fn state(state: ClaimState) -> &'static str {
         ClaimState::NodeExpanding => "the node has to expand the file system",
         ClaimState::Modifying => "the driver changes the attributes class",
         ClaimState::Infeasible => "the driver reports that the change is infeasible",
-        ClaimState::Refused => "the API server denies the patch, or stores something else",
+        ClaimState::Refused => {
+            "the API server denies the patch, or stores something else, or somebody has lowered the PVC since"
+        }
         ClaimState::Foreign => "does not belong to the StatefulSet; nothing is written",
         ClaimState::Terminating => "is being deleted",
         ClaimState::Missing => "does not exist",

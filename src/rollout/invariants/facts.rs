@@ -229,14 +229,11 @@ impl Wanted {
 }
 
 impl ClaimFacts {
-    /// True iff the claim is updated and ready: the capacity is at least the smaller size of template and claim, and
-    /// the volume has the requested attributes class.
+    /// True iff the claim is updated and ready: it has at least the size of the template, and the volume has the
+    /// requested attributes class.
     #[must_use]
     pub fn is_done(&self, target: Id, wanted: Wanted) -> bool {
-        self.revision == Some(target)
-            && self.bound
-            && self.capacity >= wanted.size.min(self.request)
-            && self.class == self.current_class
+        self.revision == Some(target) && self.bound && self.capacity >= wanted.size && self.class == self.current_class
     }
 
     /// True iff the claim is updated, and only its node has work to do.

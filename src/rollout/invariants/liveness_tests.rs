@@ -37,7 +37,7 @@ const REACHED: &[Row] = &[
     (
         "a claim that requests less has what it requests",
         |it| (it.claim(12).request, it.claim(12).capacity) = (15, 15),
-        &[],
+        &[L1],
     ),
     (
         "a claim has another class",

@@ -54,7 +54,11 @@ mod tests {
         ("one less is left", |it| it.room = Some(29), &[S13], &[]),
         (
             "one was written",
-            |it| (it.room, it.claim(10).revision) = (Some(0), Some(TARGET)),
+            |it| {
+                it.room = Some(0);
+                let claim = it.claim(10);
+                (claim.revision, claim.request, claim.capacity) = (Some(TARGET), 20, 20);
+            },
             &[],
             &[L5],
         ),

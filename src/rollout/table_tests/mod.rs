@@ -24,6 +24,7 @@ mod recreate_steps;
 mod replies;
 mod restart;
 mod scope;
+mod stagings;
 
 use super::fixtures::{apply, complete, web};
 use super::plan::plan;

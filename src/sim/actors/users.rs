@@ -118,7 +118,8 @@ pub(crate) fn update(
     match stored {
         Err(cause) => ApiAnswer::Refused(cause),
         Ok(spec) if spec.on_delete && spec.partition != 0 => ApiAnswer::Refused(DenialCause::Strategy),
-        Ok(spec) => {
+        Ok(mut spec) => {
+            world.api.number_staging(&mut spec);
             let target = |spec: &SetObjectSpec| spec.staged.map(|change| change.target);
             let stages = target(&spec) != target(&set.spec);
             world.api.edit_set(|set| {

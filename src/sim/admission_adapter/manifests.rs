@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::claims::claim::Manager;
 use crate::sim::names::{self, Names, SET};
-use crate::sim::objects::{ClaimObject, ModifyState, ResizeState, SetObjectSpec, StagedAnnotation, Uid};
+use crate::sim::objects::{ClaimObject, ModelTarget, ModifyState, ResizeState, SetObjectSpec, StagedAnnotation, Uid};
 use crate::templates::{self, ClaimTemplate, keys};
 
 /// The version of a staged change, and the next one.
@@ -137,9 +137,9 @@ fn staged_text(names: &mut Names, change: &StagedAnnotation) -> String {
 }
 
 /// The set that the policy returns. Fields that the policy never edits are those of the request.
-pub(super) fn read_set(object: &Value, asked: &SetObjectSpec) -> Option<SetObjectSpec> {
+pub(super) fn read_set(names: &Names, object: &Value, asked: &SetObjectSpec) -> Option<SetObjectSpec> {
     let annotation = |key: &str| object["metadata"]["annotations"][key].as_str();
-    let staged = annotation(keys::STAGED).and_then(read_staged);
+    let staged = annotation(keys::STAGED).and_then(|text| read_staged(names, text));
     let live = ClaimTemplate::read_list(&object["spec"]["volumeClaimTemplates"].to_string()).ok()?;
     Some(SetObjectSpec {
         staged,
@@ -153,13 +153,16 @@ pub(super) fn read_set(object: &Value, asked: &SetObjectSpec) -> Option<SetObjec
     })
 }
 
-fn read_staged(text: &str) -> Option<StagedAnnotation> {
+fn read_staged(names: &Names, text: &str) -> Option<StagedAnnotation> {
     let newer = templates::StagedChange::is_newer(text);
     let text = text.replace(NEWER, VERSION);
     let of = |uid: Uid| {
         let change = templates::StagedChange::read(&text, &format!("u{uid}")).ok()?;
         Some(StagedAnnotation {
-            target: names::target(&change.templates),
+            target: names.at(&change.label()).unwrap_or_else(|| ModelTarget {
+                staging: ModelTarget::NEW,
+                ..names::target(&change.templates)
+            }),
             complete: change.phase == templates::Phase::Complete,
             policy: change.update_policy,
             uid,

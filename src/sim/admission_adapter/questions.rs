@@ -124,7 +124,7 @@ pub(super) fn ask_update(
     let answer = answer.filter(|answer| answer["accepted"] == Value::Bool(true));
     let answer = answer.ok_or(DenialCause::Webhook)?;
     let stored = match answer.get("mutated_object") {
-        Some(object) => read_set(object, new).ok_or(DenialCause::Webhook)?,
+        Some(object) => read_set(names, object, new).ok_or(DenialCause::Webhook)?,
         None => *new,
     };
     // F1: the API server denies other templates, unless a policy puts the live ones back.
@@ -181,7 +181,7 @@ pub(super) fn ask_new_claim(
         revision: labels[keys::REVISION]
             .as_str()
             .and_then(RevisionLabel::read)
-            .and_then(|label| names.target(label.revision.as_str())),
+            .and_then(|label| names.at(&label)),
         ..asked
     }
 }

@@ -87,7 +87,8 @@ impl SimWorld {
         };
         self.api = before;
         match decisions.update(&old, sent.spec, &self.api) {
-            Ok(spec) => {
+            Ok(mut spec) => {
+                self.api.number_staging(&mut spec);
                 self.api.edit_set(|set| set.spec = spec);
                 answer
             }

@@ -100,7 +100,7 @@ impl Model {
 
     fn update(&mut self, edits: &[SetEdit]) -> ApiAnswer {
         let uid = self.world.api.set.map_or(NO_UID, |set| set.uid);
-        users::update(&mut self.world, &mut self.decisions, |spec| {
+        let answer = users::update(&mut self.world, &mut self.decisions, |spec| {
             for edit in edits {
                 match *edit {
                     SetEdit::Replicas(replicas) => spec.replicas = replicas,
@@ -118,7 +118,11 @@ impl Model {
                     }
                 }
             }
-        })
+        });
+        // The requests have one staging for each target.
+        let staged = self.world.api.set.iter_mut().flat_map(|set| &mut set.spec.staged);
+        staged.for_each(|change| change.target = change.target.unstaged());
+        answer
     }
 
     /// A change of the owner goes through the policy as a set without one.

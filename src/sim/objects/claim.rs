@@ -173,6 +173,11 @@ impl ClaimObject {
         smaller || want.class != 0 && another && !self.is_of_another_driver(want)
     }
 
+    /// Whether somebody lowered the claim below its template.
+    pub(crate) fn asks_for_less(&self, target: Option<ModelTarget>, template: usize) -> bool {
+        target.is_some_and(|target| target.wants[template].size > self.request.max(self.capacity))
+    }
+
     /// Whether the template has another StorageClass: its attributes class is for another driver.
     pub(crate) fn is_of_another_driver(&self, want: Want) -> bool {
         want.storage_class != 0 && want.storage_class != self.storage_class

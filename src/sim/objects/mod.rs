@@ -41,13 +41,15 @@ pub struct Want {
     pub storage_class: u8,
 }
 
-/// A list of templates. It is also its own revision.
+/// A list of templates, and which staging of it this is. It is also its own revision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ModelTarget {
     /// The templates, padded.
     pub wants: [Want; TEMPLATES],
     /// The number of templates.
     pub templates: u8,
+    /// The staging; 0 where nothing is staged, as in live templates.
+    pub staging: u8,
 }
 
 /// The annotation `staged`.
@@ -189,6 +191,9 @@ impl Want {
 }
 
 impl ModelTarget {
+    /// A staging that the policy has just computed, before it gets a number.
+    pub(crate) const NEW: u8 = u8::MAX;
+
     /// The target with these templates.
     pub(crate) fn of(wants: &[Want]) -> Self {
         let mut target = Self::default();
@@ -197,6 +202,11 @@ impl ModelTarget {
             target.templates += 1;
         }
         target
+    }
+
+    /// The templates alone.
+    pub(crate) fn unstaged(self) -> Self {
+        Self { staging: 0, ..self }
     }
 
     /// The templates.

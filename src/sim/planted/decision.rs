@@ -3,7 +3,7 @@
 use super::Planted;
 use crate::sim::controller_view::{BEFORE_REPORT, BEFORE_STAGING, ControllerView, SEEN, SeenDenial};
 use crate::sim::objects::{
-    ClaimObject, ClaimOwner, ORDINALS, ResizeState, SLOTS, Share, StagedAnnotation, Want, place, slot,
+    ClaimObject, ClaimOwner, ModelTarget, ORDINALS, ResizeState, SLOTS, Share, StagedAnnotation, Want, place, slot,
 };
 use crate::sim::plan_decision::PlanDecision;
 use crate::sim::watch::Views;
@@ -16,9 +16,8 @@ impl Planted {
         let claims = seen.claims.iter_mut().flatten();
         match self {
             Self::ComparesSpelling => {
-                let largest = target.map_or(0, |target| {
-                    target.wants().iter().map(|want| want.size).max().unwrap_or(0)
-                });
+                let sizes = target.iter().flat_map(ModelTarget::wants).map(|want| want.size);
+                let largest = sizes.max().unwrap_or(0);
                 claims
                     .filter(|claim| claim.request > largest)
                     .for_each(|claim| claim.revision = None);
@@ -51,8 +50,13 @@ impl Planted {
                     .for_each(|claim| claim.resize = ResizeState::ControllerInfeasible);
             }
             Self::LabelIsEnough => {
-                let dropped = |claim: &&mut ClaimObject| target.is_some() && claim.revision == target && claim.our_size;
-                claims.filter(dropped).for_each(|claim| claim.our_size = false);
+                let at = claims.filter(|claim| target.is_some() && claim.revision == target);
+                at.for_each(|claim| claim.our_size = false);
+            }
+            Self::LabelOfRevision => {
+                let same = |label: ModelTarget| Some(label.unstaged()) == target.map(ModelTarget::unstaged);
+                let same = claims.filter(|claim| claim.revision.is_some_and(same));
+                same.for_each(|claim| claim.revision = target);
             }
             Self::IgnoresQuota => seen.room = None,
             Self::HotLoop => seen.denials = [None::<SeenDenial>; SLOTS],

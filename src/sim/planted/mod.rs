@@ -73,6 +73,7 @@ planted! {
     FailureEnds: "ours, once: a write without an answer ends the reconcile, so a PVC whose webhook is down stops all others", [Rule::L5, Rule::L1];
     NoReportNoWrite: "ours, once: PVCs are written only after the first report", [Rule::L5, Rule::L1];
     LabelIsEnough: "ours, once: without the reply, a PVC with only our label counts as updated", [Rule::L1];
+    LabelOfRevision: "ours, once: the label names the revision alone, so a PVC that was lowered between two stagings of it counts as updated", [Rule::L1];
     StartOfReport: "ours, once: with OnDelete, only the ClaimRollout shows since when the target is desired, and it was deleted", [Rule::L1];
     UnreadableIsWithdrawn: "ours, once: a staged change that cannot be read, as one of a newer version, counts as withdrawn", [Rule::S19];
     StatusUnsettles: "ours, once: PVCs and Pods are listed again whenever the status of a completed StatefulSet changes", [Rule::S12];

@@ -21,6 +21,7 @@ const fn target(want: Want) -> ModelTarget {
     ModelTarget {
         wants: [want, Want::size(0)],
         templates: 1,
+        staging: 0,
     }
 }
 

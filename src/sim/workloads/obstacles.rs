@@ -9,7 +9,7 @@ use crate::sim::workload::{
     workload,
 };
 
-pub(super) const OBSTACLES: [Workload; 36] = [
+pub(super) const OBSTACLES: [Workload; 38] = [
     workload(
         "quota",
         3,
@@ -34,6 +34,31 @@ pub(super) const OBSTACLES: [Workload; 36] = [
         ONE,
         |world| world.driver.limit = 2,
         &[(Now, UserAction::Target(one(3))), (Quiet, UserAction::Limit(9))],
+    ),
+    // What `recover` prints: withdraw, and lower the PVC by hand. The same templates are staged again later.
+    workload(
+        "lowered-and-staged-again",
+        3,
+        ONE,
+        |world| world.driver.limit = 2,
+        &[
+            (Now, UserAction::Target(one(3))),
+            (Quiet, UserAction::Withdraw),
+            (Now, UserAction::Size(2, 2)),
+            (Quiet, UserAction::Limit(9)),
+            (Now, UserAction::Target(one(3))),
+        ],
+    ),
+    workload(
+        "lowered-and-not-withdrawn",
+        3,
+        ONE,
+        |world| world.driver.limit = 2,
+        &[
+            (Now, UserAction::Target(one(3))),
+            (Quiet, UserAction::Size(2, 2)),
+            (Quiet, UserAction::Limit(9)),
+        ],
     ),
     workload(
         "each-first-attempt-fails",

@@ -49,6 +49,7 @@ const STAGED: &[&str] = &[
     "manager",
     "phase",
     "revision",
+    "staging",
     "templates",
     "uid",
     "updatePolicy",
