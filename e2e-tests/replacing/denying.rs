@@ -7,6 +7,9 @@ use crate::cluster::{STATEFULSET_CONTROLLER, eventually};
 use crate::installation::USER;
 use crate::scenarios::namespace::{PATIENCE, TestNamespace, plain_manifest};
 
+/// The user name of the garbage collector.
+const GARBAGE_COLLECTOR: &str = "system:serviceaccount:kube-system:generic-garbage-collector";
+
 /// The message of the policies.
 pub(super) const MESSAGE: &str = "somebody protects this namespace";
 
@@ -128,6 +131,16 @@ impl Denial {
         let condition = format!("request.userInfo.username == '{STATEFULSET_CONTROLLER}'");
         let probe = ["delete", "pod", "web-0", "--as", STATEFULSET_CONTROLLER];
         Self::begin(ns, ("DELETE", "", "pods"), &condition, (&probe, "")).await
+    }
+
+    /// The garbage collector removes no Pod's owner: it takes as long as the test wants.
+    pub(super) async fn of_orphaning(ns: &TestNamespace<'_>) -> anyhow::Result<Self> {
+        let condition = format!(
+            "request.userInfo.username == '{GARBAGE_COLLECTOR}' || \
+             'claim-rollout.io/probe' in object.metadata.?annotations.orValue({{}})"
+        );
+        let probe = ["annotate", "pod", "web-0", "claim-rollout.io/probe="];
+        Self::begin(ns, ("UPDATE", "", "pods"), &condition, (&probe, "")).await
     }
 
     /// Removes the policy. The API server notices that a moment later.

@@ -3,7 +3,8 @@
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
-use crate::cluster::eventually;
+use crate::cluster::{Cluster, eventually};
+use crate::installation::USER;
 use crate::scenarios::namespace::{PATIENCE, TestNamespace, text};
 
 /// A StatefulSet with its Pods and PVCs, before something happens to it.
@@ -49,6 +50,39 @@ impl Before {
         ensure!(now == then, "StatefulSet: {now:#}, before {then:#}");
         Ok(())
     }
+}
+
+/// S3 for replacements, in every namespace: each write of ours to a StatefulSet names what it was decided for,
+/// and no DELETE takes Pods along.
+pub(crate) async fn every_write_names_its_version(cluster: &Cluster) -> anyhow::Result<()> {
+    let mut seen = 0;
+    for entry in cluster.audit().await? {
+        if entry.user != USER || entry.resource != "statefulsets" || !entry.subresource.is_empty() {
+            continue;
+        }
+        let request = entry.request.value();
+        let metadata = &request["metadata"];
+        let preconditions = &request["preconditions"];
+        let has = |of: &Value, keys: &[&str]| keys.iter().all(|key| of[*key].is_string());
+        let tests = |path: &str| {
+            let mut operations = request.as_array().into_iter().flatten();
+            operations.any(|one| one["op"] == "test" && one["path"] == path)
+        };
+        let is_named = match &*entry.verb {
+            "patch" => {
+                has(metadata, &["uid", "resourceVersion"])
+                    || tests("/metadata/uid") && tests("/metadata/generation") && tests("/metadata/finalizers")
+            }
+            "update" => has(metadata, &["uid", "resourceVersion"]),
+            "delete" => has(preconditions, &["uid"]) && request["propagationPolicy"] == "Orphan",
+            "create" => true,
+            _ => continue,
+        };
+        ensure!(is_named, "{entry:?} names {request:#}");
+        seen += 1;
+    }
+    ensure!(seen > 0, "no write was seen");
+    Ok(())
 }
 
 /// The uid and the spec of each PVC.

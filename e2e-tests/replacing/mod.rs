@@ -2,14 +2,16 @@
 //! its own namespace; `SCENARIO=complete cargo test -p e2e-tests --test e2e replacing` runs those with `complete` in their names.
 
 mod backup;
+mod coded;
 mod complete;
 mod crowd;
 pub(crate) mod denying;
 mod foreign;
 mod intruder;
-mod kept;
+pub(crate) mod kept;
 mod outage;
 pub(crate) mod refused;
+mod restored;
 mod retained;
 mod stopped;
 mod tools;
@@ -24,6 +26,7 @@ use crate::runner::{Report, scenarios};
 
 scenarios![Environment;
     backup::set_from_a_backup_of_a_replacement_is_restored,
+    coded::set_whose_create_is_denied_with_404_comes_back,
     complete::complete_set_is_replaced_and_nothing_else_changes,
     foreign::changed_template_of_the_new_set_restarts_no_pod,
     foreign::create_with_fewer_replicas_is_denied_and_restarts_no_pod,
@@ -40,7 +43,9 @@ scenarios![Environment;
     refused::owner_finalizer_and_partition_prevent_a_replacement,
     refused::pod_with_another_label_prevents_a_replacement,
     refused::webhook_that_changes_new_sets_prevents_a_replacement,
+    restored::journal_from_a_backup_creates_and_scales_nothing,
     retained::mark_that_is_undone_leaves_when_deleted_to_its_user,
+    retained::retain_applied_meanwhile_stays,
     retained::retention_is_guarded_and_claims_without_pods_stay,
     tools::argo_cd_finds_nothing_to_do,
     tools::flux_finds_nothing_to_do,
@@ -60,5 +65,6 @@ async fn replacement_keeps_pods_pvcs_and_acknowledged_writes() -> anyhow::Result
     report.print("the cluster is up");
     report.run(&env, SCENARIOS).await;
     report.end()?;
+    kept::every_write_names_its_version(&env.cluster).await?;
     env.stop().await
 }

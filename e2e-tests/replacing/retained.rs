@@ -9,7 +9,7 @@ use kube::core::GroupVersionKind;
 use serde_json::Value;
 
 use super::denying::{Denial, MESSAGE};
-use super::kept::{Before, until_reported};
+use super::kept::{Before, until_another, until_complete, until_reported};
 use super::trial::{managers, prepare_with, replaced, until_replaced};
 use crate::cluster::eventually;
 use crate::environment::Environment;
@@ -131,6 +131,33 @@ pub(super) async fn retention_is_guarded_and_claims_without_pods_stay(env: &Envi
     kept.keeps_claims(&ns).await?;
     ns.done(&["delete", "statefulset", "web"], "").await?;
     until_owned_by(&ns, &[]).await
+}
+
+/// Somebody asks for `Retain` while the StatefulSet has it because of us: nothing but the annotation of kubectl shows that.
+pub(super) async fn retain_applied_meanwhile_stays(env: &Environment) -> anyhow::Result<()> {
+    let ns = prepare_with(env, "retained-meanwhile", &retained(2, "1Gi")).await?;
+    // The Pods keep their owner, so that the StatefulSet stays *Terminating*.
+    let denial = Denial::of_orphaning(&ns).await?;
+    ns.target(&retained(2, "2Gi")).await?;
+    let before = Before::of(&ns).await?;
+    let terminating = eventually("the StatefulSet to be deleted", PATIENCE, async || {
+        Ok(ns.set().await?["metadata"]["deletionTimestamp"]
+            .is_string()
+            .then_some(()))
+    });
+    terminating.await.with_context(|| ns.log())?;
+    let manifest = retained(2, "2Gi").replace("whenDeleted: Delete", "whenDeleted: Retain");
+    let output = ns.target(&manifest).await?;
+    ensure!(output.stdout.contains("configured"), "{output:?}");
+    denial.end(&ns).await?;
+    until_another(&ns, &before.set).await?;
+    until_complete(&ns).await?;
+    let set = ns.settled().await?;
+    let when_deleted = &set["spec"]["persistentVolumeClaimRetentionPolicy"]["whenDeleted"];
+    ensure!(when_deleted == "Retain", "{set:#}");
+    until_owned_by(&ns, &["-", "-"]).await?;
+    ns.until_event("RetentionKept").await?;
+    before.keeps_pods_and_claims(&ns).await
 }
 
 /// The mark changes `whenDeleted`. When the mark is undone, the field belongs to its user again.

@@ -11,6 +11,7 @@ use serde_json::json;
 use crate::cluster::Options;
 use crate::environment::Environment;
 use crate::policy_host::documents;
+use crate::replacing::kept::every_write_names_its_version;
 use crate::runner::{Report, scenarios};
 
 scenarios![Environment;
@@ -37,5 +38,6 @@ async fn templates_are_added_removed_and_renamed() -> anyhow::Result<()> {
     report.print("the cluster is up");
     report.run(&env, SCENARIOS).await;
     report.end()?;
+    every_write_names_its_version(&env.cluster).await?;
     env.stop().await
 }

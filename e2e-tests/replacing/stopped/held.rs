@@ -22,7 +22,7 @@ pub(super) struct Held<'a> {
     pub(super) ns: TestNamespace<'a>,
     pub(super) before: Before,
     /// Held until the end of the trial.
-    _turn: SemaphorePermit<'a>,
+    turn: Option<SemaphorePermit<'a>>,
 }
 
 impl<'a> Held<'a> {
@@ -48,8 +48,13 @@ impl<'a> Held<'a> {
             env,
             ns,
             before,
-            _turn: turn,
+            turn: Some(turn),
         })
+    }
+
+    /// Others may go on while this one waits.
+    pub(super) fn yield_turn(&mut self) {
+        self.turn = None;
     }
 
     /// Asks for the replacement.

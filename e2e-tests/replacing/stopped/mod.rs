@@ -6,6 +6,7 @@
 mod deleted;
 mod held;
 mod killed;
+mod taken_back;
 mod two;
 
 use std::time::Duration;
@@ -40,6 +41,10 @@ scenarios![Environment;
     two::next_leader_finishes_what_the_last_one_began,
 ];
 
+scenarios![LAST: Environment;
+    taken_back::set_taken_back_at_any_write_loses_nothing,
+];
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn replacement_disturbed_at_any_write_ends() -> anyhow::Result<()> {
     let mut report = Report::new();
@@ -55,6 +60,8 @@ async fn replacement_disturbed_at_any_write_ends() -> anyhow::Result<()> {
     };
     report.print("the cluster is up");
     report.run(&env, SCENARIOS).await;
+    // It stops a program that all others need.
+    report.run(&env, LAST).await;
     report.end()?;
     env.shared.stop().await
 }
