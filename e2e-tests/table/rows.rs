@@ -298,7 +298,7 @@ fn forged() -> Vec<Case> {
         ("whose version is no number", text.replace("\"version\":1", "\"version\":\"2\""), "expected version 1"),
         ("whose templates were changed", text.replace("20Gi", "99Gi"), "the revision is not of these templates"),
         ("with a field more", text.replace("\"version\":1", "\"version\":1,\"x\":1"), "not a staged change: an unknown field"),
-        ("of another phase", text.replace("RollingOut", "Done"), "not a staged change: an unknown phase"),
+        ("of another phase", text.replace("RollingOut", "Done"), "not a staged change: expected a valid phase"),
         ("with a key twice", text.replace("\"version\":1", "\"version\":1,\"version\":1"), "not a staged change: no JSON object"),
         ("that is no JSON", "{".to_owned(), "not a staged change: no JSON object"),
         ("that is a list", "[]".to_owned(), "not a staged change: no JSON object"),

@@ -62,6 +62,12 @@ pub enum StagedError {
         /// The fault.
         found: &'static str,
     },
+    /// A field is absent, or has a value that no field of this name has.
+    #[error("not a staged change: expected a valid {field}")]
+    Field {
+        /// The name of the field.
+        field: &'static str,
+    },
     /// An unknown version.
     #[error("expected version 1")]
     Version,
@@ -150,34 +156,25 @@ impl StagedChange {
         if fields.remove("version") != Some(VERSION.into()) {
             return Err(StagedError::Version);
         }
-        let mut text_of = |key: &str, found| match fields.remove(key) {
+        let mut text_of = |field| match fields.remove(field) {
             Some(Value::String(text)) => Ok(text),
-            _ => Err(StagedError::Malformed { found }),
+            _ => Err(StagedError::Field { field }),
         };
-        let uid = text_of("uid", "no uid")?;
-        let by = text_of("by", "no user")?;
-        let manager = text_of("manager", "no manager")?;
-        let revision = text_of("revision", "no revision")?;
-        let staging =
-            Staging::read(text_of("staging", "no staging")?).ok_or(StagedError::Malformed { found: "no staging" })?;
-        let phase = match text_of("phase", "no phase")?.as_str() {
+        let uid = text_of("uid")?;
+        let by = text_of("by")?;
+        let manager = text_of("manager")?;
+        let revision = text_of("revision")?;
+        let staging = Staging::read(text_of("staging")?).ok_or(StagedError::Field { field: "staging" })?;
+        let phase = match text_of("phase")?.as_str() {
             "RollingOut" => Phase::RollingOut,
             "Complete" => Phase::Complete,
-            _ => {
-                return Err(StagedError::Malformed {
-                    found: "an unknown phase",
-                });
-            }
+            _ => return Err(StagedError::Field { field: "phase" }),
         };
-        let update_policy =
-            text_of("updatePolicy", "no update policy")?
-                .parse()
-                .map_err(|_| StagedError::Malformed {
-                    found: "an unknown update policy",
-                })?;
+        let policy = text_of("updatePolicy")?.parse();
+        let update_policy = policy.map_err(|_| StagedError::Field { field: "updatePolicy" })?;
         let templates = fields
             .remove("templates")
-            .ok_or(StagedError::Malformed { found: "no templates" })?;
+            .ok_or(StagedError::Field { field: "templates" })?;
         if !fields.is_empty() {
             return Err(StagedError::Malformed {
                 found: "an unknown field",

@@ -59,27 +59,20 @@ fn not_valid(text: &str) -> Vec<(String, StagedError)> {
         ),
         (
             text.replace("RollingOut", "Rolling"),
-            StagedError::Malformed {
-                found: "an unknown phase",
-            },
+            StagedError::Field { field: "phase" },
         ),
         (
             text.replace("InPlace", "Inplace"),
-            StagedError::Malformed {
-                found: "an unknown update policy",
-            },
+            StagedError::Field { field: "updatePolicy" },
         ),
-        (
-            text.replace("xz245", "xz24-"),
-            StagedError::Malformed { found: "no staging" },
-        ),
+        (text.replace("xz245", "xz24-"), StagedError::Field { field: "staging" }),
         (
             text.replace("\"staging\":\"xz245\",", ""),
-            StagedError::Malformed { found: "no staging" },
+            StagedError::Field { field: "staging" },
         ),
         (
             text.replace("\"by\":\"alice\"", "\"by\":1"),
-            StagedError::Malformed { found: "no user" },
+            StagedError::Field { field: "by" },
         ),
         (
             text.replace("\"by\":\"alice\"", "\"by\":\"alice\",\"more\":1"),
