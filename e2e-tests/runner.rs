@@ -1,6 +1,7 @@
 //! Runs scenarios that share a cluster side by side, and prints each result at once.
 
 use std::panic::AssertUnwindSafe;
+use std::path::Path;
 use std::time::Instant;
 
 use anyhow::ensure;
@@ -8,6 +9,8 @@ use futures::FutureExt as _;
 use futures::StreamExt as _;
 use futures::future::LocalBoxFuture;
 use futures::stream;
+
+use crate::repository::root;
 
 /// The number of concurrent scenarios: enough that the cluster is busy, and so few that webhooks answer in time.
 const SIDE_BY_SIDE: usize = 10;
@@ -37,6 +40,7 @@ pub(crate) struct Report {
     begun: Instant,
     /// Only scenarios with this in their names run.
     only: String,
+    ran: usize,
     failures: String,
 }
 
@@ -46,6 +50,7 @@ impl Report {
         Self {
             begun: Instant::now(),
             only: std::env::var("SCENARIO").unwrap_or_default(),
+            ran: 0,
             failures: String::new(),
         }
     }
@@ -85,6 +90,7 @@ impl Report {
 
     /// Prints the result of one scenario, and remembers a failure.
     fn add(&mut self, name: &str, result: std::thread::Result<anyhow::Result<()>>) {
+        self.ran += 1;
         let failure = match result {
             Ok(Ok(())) => return self.print(&format!("ok      {name}")),
             Ok(Err(error)) => format!("{error:#}"),
@@ -96,9 +102,40 @@ impl Report {
             .push_str(&format!("\n{name}: {failure}\nto run it again: {again}\n"));
     }
 
-    /// Fails if a scenario failed.
+    /// Fails if a scenario failed, or if none has `SCENARIO` in its name, here or in another test.
     pub(crate) fn end(self) -> anyhow::Result<()> {
         ensure!(self.failures.is_empty(), "\n{}", self.failures);
+        let name = self.only.rsplit("::").next().unwrap_or_default();
+        let is_known = self.ran > 0 || is_in_source(&root().join("e2e-tests"), name)?;
+        ensure!(is_known, "no scenario has {:?} in its name", self.only);
         Ok(())
+    }
+}
+
+fn is_in_source(folder: &Path, name: &str) -> anyhow::Result<bool> {
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        let is_source = path.extension().is_some_and(|extension| extension == "rs");
+        if path.is_dir() && is_in_source(&path, name)? || is_source && std::fs::read_to_string(&path)?.contains(name) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+#[test]
+fn name_of_no_scenario_is_a_failure() {
+    for (only, ran, expected) in [
+        (["no", "such"].concat(), 0, false),
+        (["no", "such"].concat(), 1, true),
+        ("runner::name_of_no_scenario".to_owned(), 0, true),
+        (String::new(), 0, true),
+    ] {
+        let report = Report {
+            only: only.clone(),
+            ran,
+            ..Report::new()
+        };
+        assert_eq!(report.end().is_ok(), expected, "{only} {ran}");
     }
 }

@@ -5,6 +5,7 @@ use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
 use super::denying::Denial;
+use super::kept::every_write_names_its_version;
 use super::trial::{hold, journals, release, replaced, until_replaced};
 use crate::cluster::{Options, eventually};
 use crate::environment::Environment;
@@ -103,5 +104,6 @@ async fn stuck_replacements_of_one_tenant_stop_no_other() -> anyhow::Result<()> 
     });
     ended.await.with_context(|| running.log())?;
     drop(running);
+    every_write_names_its_version(&env.cluster).await?;
     env.stop().await
 }

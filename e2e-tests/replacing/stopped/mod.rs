@@ -14,6 +14,7 @@ use std::time::Duration;
 use claim_rollout::webhook::Running;
 use tokio::sync::Semaphore;
 
+use super::kept::every_write_names_its_version;
 use crate::cluster::Options;
 use crate::runner::{Report, scenarios};
 use crate::scenarios::barrier::Barriers;
@@ -63,5 +64,6 @@ async fn replacement_disturbed_at_any_write_ends() -> anyhow::Result<()> {
     // It stops a program that all others need.
     report.run(&env, LAST).await;
     report.end()?;
+    every_write_names_its_version(&env.shared.cluster).await?;
     env.shared.stop().await
 }
