@@ -44,7 +44,7 @@ pub(super) async fn class_is_changed_one_replica_after_the_other(env: &Environme
     let is_step = |entry: &&Entry| ["statefulsets", "persistentvolumeclaims", "pods"].contains(&&*entry.resource);
     let ours: Vec<_> = written.ours().filter(is_step).collect();
     ensure!(ours.iter().filter(|entry| staged_at(entry)).count() == 1, "{ours:?}");
-    ensure!(ours.first().is_some_and(|first| staged_at(first)), "{ours:?}");
+    ensure!(ours.first().is_some_and(staged_at), "{ours:?}");
     let events = ns.events().await?;
     for reason in ["ClaimDeleted", "PodEvicted"] {
         ensure!(events.get(reason) == Some(&3), "{events:?}");

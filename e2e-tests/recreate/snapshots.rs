@@ -1,15 +1,13 @@
 //! VolumeSnapshots. No snapshot controller runs: the test writes the status as it does
 //! (`pkg/common-controller/snapshot_controller.go` of kubernetes-csi/external-snapshotter, `updateSnapshotStatus`).
 
-use std::time::SystemTime;
-
 use anyhow::{Context as _, ensure};
 use claim_rollout::rollout;
 use claim_rollout::templates::keys;
 use serde_json::{Value, json};
 
 use super::Environment;
-use super::world::{OTHER, anew, annotated, prepare, stays, steps_of, until, until_complete};
+use super::world::{OTHER, anew, annotated, prepare, seconds, stays, steps_of, until, until_complete};
 use crate::cluster::{EXPANDABLE, eventually};
 use crate::scenarios::namespace::{PATIENCE, TestNamespace, label, text};
 
@@ -73,8 +71,7 @@ async fn write_status(ns: &TestNamespace<'_>, snapshot: &Value, status: &Value) 
 
 /// Now, `ago` seconds earlier.
 fn time(ago: u64) -> anyhow::Result<String> {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?.as_secs();
-    rollout::time::write(now - ago).context("a time")
+    rollout::time::write(seconds()? - ago).context("a time")
 }
 
 /// The status of a VolumeSnapshot that is ready.
@@ -87,7 +84,8 @@ fn ready(taken: &str) -> Value {
 
 /// Waits for the VolumeSnapshot of this name.
 async fn until_exists(ns: &TestNamespace<'_>, name: &str) -> anyhow::Result<Value> {
-    let taken = eventually(&format!("VolumeSnapshot {name}"), PATIENCE, async || {
+    let what = format!("VolumeSnapshot {name}");
+    let taken = eventually(&what, PATIENCE, async || {
         let all = snapshots(ns).await?;
         Ok(all.into_iter().find(|one| one["metadata"]["name"] == name))
     });

@@ -55,10 +55,15 @@ pub(super) async fn until_next_second(ns: &TestNamespace<'_>) -> anyhow::Result<
         .map(|claim| text(&claim["metadata"]["creationTimestamp"]));
     let created = created.filter_map(|time| rollout::time::read(&time)).max();
     eventually("the next second", PATIENCE, async || {
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?.as_secs();
-        Ok((created < Some(now)).then_some(()))
+        Ok((created < Some(seconds()?)).then_some(()))
     })
     .await
+}
+
+/// The present second.
+#[allow(clippy::disallowed_methods, reason = "controllers and drivers have a clock")]
+pub(super) fn seconds() -> anyhow::Result<u64> {
+    Ok(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?.as_secs())
 }
 
 /// Gives the controller the rights.
