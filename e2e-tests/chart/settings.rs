@@ -268,7 +268,7 @@ async fn settings_reach_the_guard(cluster: &Cluster) -> anyhow::Result<()> {
     // JSON within JSON.
     let both = r#"request.userInfo.username in [\"system:serviceaccount:claim-rollout:claim-rollout-controller\", \"system:serviceaccount:storage:rollouts\"]"#;
     assert_eq!(guards_with(&objects, both), guard);
-    let right = "!variables.isStaged ||";
+    let right = "variables.claims.check('patch')";
     assert_eq!(guards_with(&objects, right), ["claim-rollout-staged"]);
 
     for (authority, expected) in [
