@@ -27,7 +27,7 @@ async fn restored(ns: &TestNamespace<'_>, backup: &Value) -> anyhow::Result<(Val
 pub(super) async fn set_from_a_backup_of_a_replacement_is_restored(env: &Environment) -> anyhow::Result<()> {
     let ns = &prepare(env, "backup", 1).await?;
     let finalizer = "our finalizer is removed";
-    let partition = "the partition 1000000000 is removed; set yours again";
+    let partition = "partition 1000000000 is removed; set yours again";
     let retain = "whenDeleted: Retain may not be yours";
     // With `defaultReplaceSet: WhenComplete` it has no annotation of ours.
     for (name, manifest, is_marked, is_held) in [
@@ -61,7 +61,7 @@ pub(super) async fn set_from_a_backup_of_a_replacement_is_restored(env: &Environ
             "{name}: {set:#}"
         );
         for (expected, is_expected) in [(finalizer, is_marked), (partition, is_held), (retain, true)] {
-            let line = format!("StatefulSet {name} was copied while it was being replaced: {expected}");
+            let line = format!("StatefulSet {name} was copied while being replaced: {expected}");
             ensure!(warnings.contains(&line) == is_expected, "{name}: {warnings}");
         }
         // So that the namespace can end.

@@ -82,9 +82,9 @@ fn released() -> Vec<Case> {
     let held = |set: Object| set.partition(1_000_000_000);
     let web = || web().retention("Delete", "Delete");
     let kept = |set: Object| set.retention("Retain", "Delete");
-    let copied = |what: &str| format!("\"StatefulSet web was copied while it was being replaced: {what}\"");
+    let copied = |what: &str| format!("\"StatefulSet web was copied while being replaced: {what}\"");
     let finalizer = copied("our finalizer is removed");
-    let partition = copied("the partition 1000000000 is removed; set yours again");
+    let partition = copied("partition 1000000000 is removed; set yours again");
     let retain = copied("whenDeleted: Retain may not be yours");
     let growing = marked(kept(web().staged(&grown()).note("phase", "Complete")), &[replacing]);
     let mut cases = vec![
@@ -95,6 +95,7 @@ fn released() -> Vec<Case> {
         create("C1", "a backup of the old set", &growing)
             .expects(format!("mutate restored -staged -phase -finalizer warns \"gets the staged templates\" {finalizer} {retain}")),
         create("C1", "by the controller", &marked(held(kept(web())), &[replacing])).by(CONTROLLER).expects("pass"),
+        create("C1", "by the command claim-rollout replace", &marked(held(kept(web())), &[replacing])).manager("claim-rollout").expects("pass"),
         create("C1", "a backup is only judged", &marked(held(web()), &[replacing])).settings(json!({"mode": "ValidateOnly"})).expects("pass"),
         create("C1", "finalizers that cannot be read", &web().with("/metadata/finalizers", json!([1]))).expects("pass"),
     ];

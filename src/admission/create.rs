@@ -12,6 +12,7 @@ use super::review::{Object, Review};
 use super::settings::{Mode, Settings};
 use super::verdict::{Denial, Edit, Remarks, Verdict};
 use super::{message, user_keys};
+use crate::claims::claim::Manager;
 use crate::json::{self, Value};
 use crate::templates::show::path_of;
 use crate::templates::text::write_list;
@@ -44,7 +45,10 @@ pub(super) fn create(review: &Review<'_>, settings: &Settings, lookups: &mut dyn
             Err(why) => remarks.warnings.push(message::staged_removed(&why)),
         }
     }
-    release(new, &mut edits, &mut remarks);
+    // `claim-rollout replace` runs with the account of its user.
+    if review.options.field_manager != Manager::OURS {
+        release(new, &mut edits, &mut remarks);
+    }
     remarks.warnings.extend(user_keys::warnings(None, new));
     edits.extend(
         OURS.into_iter()

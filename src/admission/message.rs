@@ -65,13 +65,13 @@ pub(super) fn restored(set: &str, diff: &Diff) -> String {
 
 /// What a backup from the time of a replacement contains.
 pub(super) const FINALIZER: &str = "our finalizer is removed";
-pub(super) const PARTITION: &str = "the partition 1000000000 is removed; set yours again";
+pub(super) const PARTITION: &str = "partition 1000000000 is removed; set yours again";
 pub(super) const RETAIN: &str = "whenDeleted: Retain may not be yours";
 
 /// The warning about a StatefulSet from such a backup.
 pub(super) fn released(set: &str, what: &str) -> String {
     warning(&format!(
-        "StatefulSet {} was copied while it was being replaced: {what}",
+        "StatefulSet {} was copied while being replaced: {what}",
         shown(set)
     ))
 }
