@@ -14,7 +14,7 @@ use super::script::{Rule, Script};
 use super::wire::Wire;
 use crate::cluster::{Cluster, eventually};
 use crate::installation::{ACCOUNT, Controller, NAMESPACE};
-use crate::scenarios::namespace::{PATIENCE, TestNamespace, condition, manifest, with_image};
+use crate::scenarios::namespace::{PATIENCE, TestNamespace, condition, label, manifest, with_image};
 
 /// The PVCs of the StatefulSet, in the order of the rollout.
 pub(super) const CLAIMS: [&str; 3] = ["data-web-2", "data-web-1", "data-web-0"];
@@ -22,7 +22,7 @@ pub(super) const CLAIMS: [&str; 3] = ["data-web-2", "data-web-1", "data-web-0"];
 const TALKATIVE: f64 = 20.0;
 
 /// Fields that differ each time or do not matter.
-const OWN: [&str; 11] = [
+const OWN: [&str; 12] = [
     "uid",
     "resourceVersion",
     "creationTimestamp",
@@ -31,6 +31,7 @@ const OWN: [&str; 11] = [
     "volumeName",
     "lastTransitionTime",
     "since",
+    "staging",
     "startedAt",
     "by",
     "at",
@@ -259,6 +260,7 @@ impl<'a> Trial<'a> {
         let mut change = self.ns.staged_change().await?;
         let claims = self.ns.claims().await?;
         set["metadata"]["annotations"]["claim-rollout.io/staged"].take();
+        let at_target = label(&change);
         strip(&mut change);
         let part = |object: &Value| {
             let mut part = json!({
@@ -278,6 +280,7 @@ impl<'a> Trial<'a> {
         let claims: Vec<_> = claims.collect();
         let all = json!({"set": part(&set), "rollout": part(&rollout), "staged": change, "claims": claims});
         let text = all.to_string().replace(&self.ns.namespace, "NAMESPACE");
+        let text = text.replace(&at_target, "REVISION.STAGING");
         Ok(serde_json::from_str(&text)?)
     }
 }
