@@ -113,13 +113,13 @@ impl Denial {
         let condition = format!(
             "request.userInfo.username == '{USER}' && (oldObject.metadata.?deletionTimestamp.hasValue() && \
              !('claim-rollout.io/replacing' in object.metadata.?finalizers.orValue([])) || \
-             'claim-rollout.io/probe' in object.metadata.?annotations.orValue({{}}))"
+             object.metadata.?annotations[?'claim-rollout.io/ready'].orValue('') == 'probe')"
         );
         let probe = [
             "annotate",
             "statefulset",
             "web-0",
-            "claim-rollout.io/probe=",
+            "claim-rollout.io/ready=probe",
             "--as",
             USER,
         ];
