@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::real::{Body, Real};
 
-/// The staging of all staged changes.
+/// The staging of new staged changes.
 pub(super) const STAGING: &str = "xz245";
 
 /// No object has this uid.
@@ -180,6 +180,10 @@ impl Real<'_> {
             Some(known) => known.templates.clone(),
             None => ClaimTemplate::read_list(&self.templates(target)?.to_string())?,
         };
+        let staging = same.map_or_else(
+            || Staging::read(STAGING).expect("a staging"),
+            |known| known.staging.clone(),
+        );
         let (by, manager) = known.map_or(("alice".to_owned(), "kubectl".to_owned()), |known| {
             (known.by, known.manager)
         });
@@ -187,7 +191,7 @@ impl Real<'_> {
             by,
             manager,
             phase: if complete { Phase::Complete } else { Phase::RollingOut },
-            staging: Staging::read(STAGING).expect("a staging"),
+            staging,
             templates,
             uid: uid.to_owned(),
             update_policy: UpdatePolicy::InPlace,

@@ -144,7 +144,7 @@ pub(super) async fn replacement_ends_while_the_policy_does_not_answer(env: &Envi
     ensure!(codes == [201], "{codes:?}");
     // It is still away: a user's request fails.
     let denied = ns.kubectl(&[&annotate[..], &["--dry-run=server"]].concat(), "").await?;
-    ensure!(denied.stderr.contains("failed calling webhook"), "{denied:?}");
+    ensure!(denied.stderr.contains("the policy is lost"), "{denied:?}");
     for kind in ["mutatingwebhookconfiguration", "validatingwebhookconfiguration"] {
         ns.done(&["delete", kind, &format!("outage-{}", ns.namespace)], "")
             .await?;

@@ -71,7 +71,7 @@ pub(super) async fn journal_from_a_backup_creates_and_scales_nothing(env: &Envir
     ns.done(&["scale", "statefulset", "web", "--replicas=1"], "").await?;
     ns.settled().await?;
     let scaled = ns.set().await?;
-    ns.done(&["create", "-f", "-"], &secret.to_string()).await?;
+    ns.cluster.done(&["create", "-f", "-"], &secret.to_string()).await?;
     until_refused(env, &mut ns, &secret).await?;
     let found = ns.set().await?;
     ensure!(found["spec"] == scaled["spec"], "{found:#}, before {scaled:#}");

@@ -139,13 +139,13 @@ pub(super) async fn retain_applied_meanwhile_stays(env: &Environment) -> anyhow:
     // The Pods keep their owner, so that the StatefulSet stays *Terminating*.
     let denial = Denial::of_orphaning(&ns).await?;
     ns.target(&retained(2, "2Gi")).await?;
-    let before = Before::of(&ns).await?;
     let terminating = eventually("the StatefulSet to be deleted", PATIENCE, async || {
         Ok(ns.set().await?["metadata"]["deletionTimestamp"]
             .is_string()
             .then_some(()))
     });
     terminating.await.with_context(|| ns.log())?;
+    let before = Before::of(&ns).await?;
     let manifest = retained(2, "2Gi").replace("whenDeleted: Delete", "whenDeleted: Retain");
     let output = ns.target(&manifest).await?;
     ensure!(output.stdout.contains("configured"), "{output:?}");

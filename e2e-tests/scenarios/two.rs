@@ -17,7 +17,7 @@ pub(super) async fn two_controllers_at_once_write_like_one(env: &Environment) ->
     ns.settled().await?;
     let written = ns.writes_since(begun).await?;
     written.pods_follow_their_claims("web", &["data"], &[2, 1, 0])?;
-    written.is_a_rollout(&["data-web-2", "data-web-1", "data-web-0"], 3)?;
+    written.is_a_rollout_by(2, &["data-web-2", "data-web-1", "data-web-0"], 3)?;
     ns.until_event("ClaimRolloutComplete").await?;
     let expected = [
         ("ClaimsStaged", 1),

@@ -82,12 +82,17 @@ impl Written {
     /// Kubernetes asks for the Pod first), one staged change, and status writes in proportion to the replicas, which
     /// are printed.
     pub(crate) fn is_a_rollout(&self, claims: &[&str], nudges: usize) -> anyhow::Result<()> {
+        self.is_a_rollout_by(1, claims, nudges)
+    }
+
+    /// The same, by this number of controllers at once: each may write the target into the ClaimRollout.
+    pub(crate) fn is_a_rollout_by(&self, controllers: usize, claims: &[&str], nudges: usize) -> anyhow::Result<()> {
         let count = self.count();
         let expected = Count {
             claims: claims.iter().map(|&name| name.to_owned()).collect(),
             nudges: count.nudges,
             changes: 1,
-            targets: 1,
+            targets: count.targets.clamp(1, controllers),
             statuses: count.statuses,
         };
         ensure!(count == expected, "expected {expected:?}, but found {count:?}");

@@ -76,7 +76,10 @@ impl Context {
     /// have changed.
     async fn is_unchanged(&self, seen: &SetView) -> Result<(), String> {
         let sets: Api<SlimSet> = Api::namespaced(self.client.clone(), &seen.namespace);
-        let now = read(sets.get(&seen.name)).await?;
+        // The controller may list StatefulSets, and needs no right to get one.
+        let named = ListParams::default().fields(&format!("metadata.name={}", seen.name));
+        let found = read(sets.list(&named)).await?.items.into_iter().next();
+        let now = found.ok_or_else(|| "the StatefulSet does not exist any more".to_owned())?;
         let now = SetView {
             resource_version: seen.resource_version.clone(),
             status_is_current: seen.status_is_current,
