@@ -27,6 +27,8 @@ mod others;
 mod parts;
 mod place;
 pub(super) mod queue;
+#[cfg(test)]
+mod reads_tests;
 mod run;
 mod start;
 mod steps;

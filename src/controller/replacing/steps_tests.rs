@@ -7,10 +7,8 @@ use kube::Client;
 use kube::client::Body;
 use serde_json::{Value, json};
 
-use super::{Cluster, FINALIZER, HOLD, LiveSet, SetName, SetVersion, Sight, Step};
-use crate::controller::admission::{Admission, WithoutPolicy};
-use crate::controller::clock_millis;
-use crate::controller::fixtures::rollout;
+use super::{FINALIZER, HOLD, LiveSet, SetName, SetVersion, Sight, Step};
+use crate::controller::fixtures::{cluster, rollout};
 use crate::replace::{End, Journal};
 use crate::rollout::fixtures::{staged_change, template};
 use crate::templates::keys;
@@ -37,21 +35,7 @@ async fn sent(sight: &Sight, step: &Step) -> Vec<(String, Value)> {
         }
     };
     let client = Client::new(tower::service_fn(answer), "default");
-    let settings = Arc::<crate::api::Settings>::default();
-    let admission = Admission::new(
-        client.clone(),
-        Arc::clone(&settings),
-        None,
-        WithoutPolicy::Stall,
-        Arc::default(),
-    );
-    let cluster = Cluster {
-        client,
-        settings,
-        admission: Arc::new(admission),
-        journals: "home".to_owned(),
-        clock: clock_millis,
-    };
+    let cluster = cluster(client);
     cluster.execute(&SetName::new("shop", "web"), sight, step).await;
     std::mem::take(&mut *all.lock().expect("no panic"))
 }
