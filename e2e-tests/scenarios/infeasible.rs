@@ -112,7 +112,7 @@ pub(super) async fn withdrawn_and_lowered_claim_grows_when_staged_again(env: &En
         maximum_bytes: GIB + GIB / 2,
         ..Driver::default()
     };
-    let ns = prepare(env, "staged-again", &too_small, &[]).await?;
+    let ns = prepare(env, "stopped-staged-again", &too_small, &[]).await?;
     ns.target(&of(&ns, "2Gi")).await?;
     ns.until_reported("the driver's answer", is_infeasible).await?;
     let first = label(&ns.staged_change().await?);
