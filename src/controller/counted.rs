@@ -14,7 +14,7 @@ use crate::templates::Revision;
 impl Context {
     /// True iff this is the first reconcile of the set and a previous controller has left nothing to do.
     pub(super) fn was_reported(&self, set: &SlimSet, view: &SetView, target: &Result<Target<'_>, Idle>) -> bool {
-        // After a denied step, the mark of a PVC may be left although the report says that nothing is rolled out.
+        // After a denied step, the mark of a PVC may be left although the report shows that nothing is rolled out.
         let is_known =
             self.remembered(set, |memory| memory.settled.is_some() || memory.not_recreated.is_some()) == Some(true);
         let report = self.report_of(set).filter(|_| !is_known);
