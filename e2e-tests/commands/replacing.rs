@@ -8,6 +8,7 @@ use crate::book::{Book, blocks, section};
 use crate::cluster::{Output, eventually};
 use crate::document::text;
 use crate::installation::{USER, manifest_applied};
+use crate::replacing::trial::journals;
 use crate::scenarios::namespace::{PATIENCE, TestNamespace, manifest, with_partition};
 
 const DOCUMENT: &str = "docs/commands.md";
@@ -34,30 +35,6 @@ async fn complete<'a>(env: &'a Environment, namespace: &str) -> anyhow::Result<T
 /// `claim-rollout replace` as the account of the controller.
 async fn by_hand(ns: &TestNamespace<'_>, arguments: &[&str]) -> anyhow::Result<Output> {
     run(ns, &[&["replace", "web", "--as", USER], arguments].concat(), "").await
-}
-
-/// The Secrets that are journals of this namespace.
-async fn journals(ns: &TestNamespace<'_>) -> anyhow::Result<usize> {
-    let arguments = [
-        "get",
-        "secrets",
-        "-n",
-        "claim-rollout",
-        "-l",
-        "claim-rollout.io/journal",
-        "-o",
-        "json",
-    ];
-    let listed: Value = serde_json::from_str(&ns.cluster.kubectl(&arguments, "").await?.stdout)?;
-    let mut count = 0;
-    for secret in listed["items"].as_array().context("items")? {
-        use base64::Engine as _;
-        let data = secret["data"]["journal"].as_str().context("a journal")?;
-        let text = base64::engine::general_purpose::STANDARD.decode(data)?;
-        let journal: Value = serde_json::from_slice(&text)?;
-        count += usize::from(journal["namespace"] == ns.namespace.as_str());
-    }
-    Ok(count)
 }
 
 /// What a replacement must not change: the Pods, and the PVCs with their sizes.
@@ -87,7 +64,7 @@ async fn ensure_replaced(ns: &TestNamespace<'_>, before: &Value, was: &(Vec<Valu
     }
     let is = kept(ns).await?;
     ensure!(is == *was, "{is:#?}, before {was:#?}");
-    ensure!(journals(ns).await? == 0, "a journal is left");
+    ensure!(journals(ns).await?.is_empty(), "a journal is left");
     let owner = &ns.rollout().await?["metadata"]["ownerReferences"][0]["uid"];
     ensure!(*owner == metadata["uid"], "owner of the ClaimRollout: {owner}");
     Ok(())
@@ -105,7 +82,7 @@ pub(super) async fn replace_without_a_controller_keeps_pods_and_claims(env: &Env
     ensure!(dry.code == Some(0), "{dry:?}");
     book.compare(&documented, &(dry.stderr + &dry.stdout));
     ensure!(
-        ns.set().await? == before && journals(&ns).await? == 0,
+        ns.set().await? == before && journals(&ns).await?.is_empty(),
         "the dry run wrote"
     );
 
@@ -114,7 +91,7 @@ pub(super) async fn replace_without_a_controller_keeps_pods_and_claims(env: &Env
     let hint = format!("repeat the command with --as={USER}");
     ensure!(denied.code == Some(1) && denied.stderr.contains(&hint), "{denied:?}");
     let spared = ns.set().await?;
-    ensure!(spared == before && journals(&ns).await? == 0, "{spared:#}");
+    ensure!(spared == before && journals(&ns).await?.is_empty(), "{spared:#}");
 
     let command = format!("claim-rollout replace web --as={USER}");
     let documented = book.expect(&command)?;

@@ -15,7 +15,7 @@ mod restored;
 mod retained;
 mod stopped;
 mod tools;
-mod trial;
+pub(crate) mod trial;
 mod undo;
 mod webhook;
 pub(crate) mod writer;

@@ -1,12 +1,11 @@
 //! A backup of the controller's namespace brings the Secret of a journal back: nothing is created or scaled from it.
 
 use anyhow::{Context as _, ensure};
-use base64::Engine as _;
 use serde_json::{Value, json};
 
 use super::denying::Denial;
 use super::kept::{Before, until_reported};
-use super::trial::{hold, prepare, release, replaced, start_controller, until_replaced};
+use super::trial::{hold, journal_secrets, prepare, release, replaced, start_controller, until_replaced};
 use crate::cluster::eventually;
 use crate::commands::run;
 use crate::environment::Environment;
@@ -14,29 +13,13 @@ use crate::scenarios::namespace::{PATIENCE, TestNamespace};
 
 /// The Secret of the journal of this namespace, as a backup has it.
 async fn backup(ns: &TestNamespace<'_>) -> anyhow::Result<Value> {
-    let get = [
-        "get",
-        "secrets",
-        "--namespace=claim-rollout",
-        "--selector=claim-rollout.io/journal",
-        "-o=json",
-    ];
-    let secrets: Value = serde_json::from_str(&ns.cluster.kubectl(&get, "").await?.stdout)?;
-    for secret in secrets["items"].as_array().context("items")? {
-        let data = secret["data"]["journal"].as_str().context("a journal")?;
-        let journal: Value = serde_json::from_slice(&base64::engine::general_purpose::STANDARD.decode(data)?)?;
-        if journal["namespace"] == ns.namespace.as_str() {
-            ensure!(journal["stage"] == "Releasing", "{journal:#}");
-            let mut secret = secret.clone();
-            let metadata = &secret["metadata"];
-            let kept = json!({
-                "name": metadata["name"], "namespace": metadata["namespace"], "labels": metadata["labels"],
-            });
-            secret["metadata"] = kept;
-            return Ok(secret);
-        }
-    }
-    anyhow::bail!("no journal")
+    let (mut secret, journal) = journal_secrets(ns).await?.pop().context("a journal")?;
+    ensure!(journal["stage"] == "Releasing", "{journal:#}");
+    let metadata = &secret["metadata"];
+    secret["metadata"] = json!({
+        "name": metadata["name"], "namespace": metadata["namespace"], "labels": metadata["labels"],
+    });
+    Ok(secret)
 }
 
 /// Starts another controller, and waits until it has refused the journal.

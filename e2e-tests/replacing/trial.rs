@@ -68,8 +68,14 @@ async fn set_finalizers(ns: &TestNamespace<'_>, finalizers: &Value) -> anyhow::R
     Ok(serde_json::from_str(&ns.done(&patched, "").await?.stdout)?)
 }
 
-/// The journals of the StatefulSets of this namespace. Other scenarios have theirs beside them.
-pub(super) async fn journals(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<Value>> {
+/// The journals of the StatefulSets of this namespace.
+pub(crate) async fn journals(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<Value>> {
+    let found = journal_secrets(ns).await?.into_iter();
+    Ok(found.map(|(_, journal)| journal).collect())
+}
+
+/// The Secrets with the journals of this namespace, and the journals. Other scenarios have theirs beside them.
+pub(super) async fn journal_secrets(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<(Value, Value)>> {
     let get = [
         "get",
         "secrets",
@@ -83,7 +89,7 @@ pub(super) async fn journals(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<Value
         let data = secret["data"]["journal"].as_str().context("a journal")?;
         let journal: Value = serde_json::from_slice(&base64::engine::general_purpose::STANDARD.decode(data)?)?;
         if journal["namespace"] == ns.namespace.as_str() {
-            found.push(journal);
+            found.push((secret.clone(), journal));
         }
     }
     Ok(found)

@@ -15,7 +15,6 @@ use super::slim_pod::SlimPod;
 use super::slim_set::SlimSet;
 use super::views::{self, ViewError};
 use crate::rollout::{PodView, SetView, Snapshot};
-use crate::templates::names::ordinal_of;
 
 /// The most objects of one page: each may have 1.5 MB.
 const PAGE: u32 = 50;
@@ -46,14 +45,7 @@ impl Context {
         let is_ours = |pod: &PodView| set.controls(pod.controller.as_ref());
         let pod = |pod: SlimPod| views::pod(&pod).filter(is_ours);
         let pods = self.list(&set.namespace, &selector.join(","), pod).await?;
-        let templates: Vec<&str> = set.wanted().iter().map(|template| template.name.as_str()).collect();
-        let is_of_set = |name: &str| {
-            let mut ordinals = templates
-                .iter()
-                .filter_map(|template| ordinal_of(name, template, &set.name));
-            ordinals.any(|ordinal| set.has(ordinal))
-        };
-        let claim = |claim: SlimClaim| is_of_set(&claim.name_any()).then(|| views::claim(&claim));
+        let claim = |claim: SlimClaim| set.place_of(&claim.name_any()).map(|_| views::claim(&claim));
         let claims = self.list(&set.namespace, "", claim).await?;
         let named = claims
             .into_iter()

@@ -12,6 +12,7 @@ pub use crate::claims::progress::{Modify, Resize, Trouble};
 use crate::claims::quota::Quotas;
 use crate::claims::{Belongs, Claim, Foreign, Owner, foreign};
 use crate::json::Map;
+use crate::templates::names::ordinal_of;
 use crate::templates::{
     ClaimName, ClaimTemplate, MaxInMotion, ProgressDeadline, Ready, ReplaceSet, Restart, Revision, RevisionLabel,
     StagedChange, StagedError, Staging, Sync, UpdatePolicy, keys,
@@ -382,6 +383,15 @@ impl SetView {
         let each = u64::try_from(templates.len()).unwrap_or(u64::MAX).max(1);
         let claims = u64::from(self.replicas).saturating_mul(each);
         (claims > MOST_CLAIMS).then_some(claims)
+    }
+
+    /// The desired template and the ordinal of the claim of this name; `None` if the set has no such replica.
+    #[must_use]
+    pub fn place_of(&self, claim: &str) -> Option<(&ClaimTemplate, u32)> {
+        self.wanted().iter().find_map(|template| {
+            let ordinal = ordinal_of(claim, &template.name, &self.name).filter(|ordinal| self.has(*ordinal))?;
+            Some((template, ordinal))
+        })
     }
 
     /// The desired templates: the staged ones, else the live ones.

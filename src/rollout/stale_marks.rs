@@ -8,7 +8,6 @@ use super::idle::Idle;
 use super::replica::{Mounting, foreign};
 use super::snapshot::Snapshot;
 use crate::claims::Claim;
-use crate::templates::names::ordinal_of;
 use crate::templates::{ClaimName, Revision, RevisionLabel, Staging};
 
 /// True iff marks are removed although nothing is rolled out for this reason. What is not understood is not touched, and
@@ -37,11 +36,11 @@ pub fn next(snapshot: &Snapshot, mounting: &Mounting<'_>, keeps: Option<&Revisio
 
 /// The ordinal of the claim, and its name, if it is one of the set.
 fn name(snapshot: &Snapshot, claim: &Claim) -> Option<(u32, ClaimName)> {
-    let set = &snapshot.set;
-    set.wanted().iter().find_map(|template| {
-        let ordinal = ordinal_of(&claim.name, &template.name, &set.name).filter(|ordinal| set.has(*ordinal))?;
-        Some((ordinal, ClaimName::new(&template.name, &set.name, ordinal).ok()?))
-    })
+    let (template, ordinal) = snapshot.set.place_of(&claim.name)?;
+    Some((
+        ordinal,
+        ClaimName::new(&template.name, &snapshot.set.name, ordinal).ok()?,
+    ))
 }
 
 fn marked(claim: &Claim, mark: &str) -> ClaimOf {

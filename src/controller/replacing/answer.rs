@@ -70,7 +70,11 @@ fn is_absent(status: &Status, resource: &str, name: &str) -> bool {
         && details.any(|details| details.kind == resource && details.name == name)
 }
 
-fn existing<T>(resource: &str, outcome: ApiOutcome<T>) -> Result<T, String> {
+/// What was read, if it is known to exist.
+///
+/// # Errors
+/// The message of a read that failed.
+pub(super) fn existing<T>(resource: &str, outcome: ApiOutcome<T>) -> Result<T, String> {
     match outcome {
         ApiOutcome::Done(found) => Ok(found),
         ApiOutcome::NotFound => Err(format!(

@@ -16,7 +16,7 @@ use super::super::api_calls::{ApiOutcome, call};
 use super::super::crd::ClaimRollout;
 use super::super::slim_set::SlimSet;
 use super::super::views;
-use super::answer::{Written, read, write};
+use super::answer::{Written, existing, read, write};
 use crate::api::Settings;
 use crate::replace::journal::Millis;
 use crate::replace::memory::Versions;
@@ -329,12 +329,8 @@ fn report_owner(report: &ClaimRollout) -> ReportOwner {
 /// The ClaimRollout. It is a report: where its kind does not exist, the answer names no object.
 fn report_of(outcome: ApiOutcome<ClaimRollout>) -> Result<Option<ClaimRollout>, String> {
     match outcome {
-        ApiOutcome::Done(found) => Ok(Some(found)),
         ApiOutcome::NotFound => Ok(None),
-        ApiOutcome::Conflict => Err("failed to read ClaimRollout: conflict".to_owned()),
-        ApiOutcome::Denied { message: why, .. } | ApiOutcome::Unsure { why, .. } => {
-            Err(format!("failed to read ClaimRollout: {why}"))
-        }
+        other => existing("ClaimRollout", other).map(Some),
     }
 }
 
