@@ -2,13 +2,18 @@
 
 use std::sync::Arc;
 
+use futures::channel::mpsc;
 use kube::Client;
+use kube::runtime::reflector::Store;
 use serde_json::{Value, json};
 
 use super::admission::{Admission, WithoutPolicy};
 use super::clock_millis;
+use super::context::Context;
 use super::crd::ClaimRollout;
 use super::replacing::cluster::Cluster;
+use super::slim_set::SlimSet;
+use super::{Config, lead};
 use crate::api::Settings;
 
 /// The ClaimRollout of the set `web` with this metadata and status.
@@ -24,6 +29,22 @@ pub(super) fn rollout(metadata: &Value, status: &Value) -> ClaimRollout {
         "status": status,
     }))
     .unwrap()
+}
+
+/// A context with these sets and reports.
+pub(super) fn context(client: &Client, watched: (Store<SlimSet>, Store<ClaimRollout>)) -> Context {
+    let config = Config {
+        without_policy: WithoutPolicy::RollOut,
+        ..Config::default()
+    };
+    lead::context(
+        &config,
+        client,
+        &Arc::default(),
+        watched,
+        mpsc::unbounded().0,
+        Arc::default(),
+    )
 }
 
 /// What replacements share, with the default settings, and journals in the namespace `home`.
@@ -43,4 +64,47 @@ pub(super) fn cluster(client: Client) -> Cluster {
         journals: "home".to_owned(),
         clock: clock_millis,
     }
+}
+
+/// What somebody's webhook, a proxy, our policy or the API server may answer to a write that is not done.
+pub(super) fn not_done() -> Vec<(u16, Value)> {
+    let status = |code: u16, reason: &str, message: &str, details: Value| {
+        let body = json!({"kind": "Status", "status": "Failure", "code": code, "reason": reason, "message": message,
+            "details": details});
+        (code, body)
+    };
+    let webhook = "admission webhook \"x\" denied the request: no";
+    let mut all: Vec<(u16, Value)> = [400, 401, 403, 404, 408, 409, 410, 413, 422, 429, 500, 502, 503, 504]
+        .into_iter()
+        .map(|code| status(code, "", webhook, json!(null)))
+        .collect();
+    let named = json!({"kind": "namespaces", "name": "shop"});
+    all.extend([
+        status(404, "NotFound", "namespaces \"shop\" not found", named.clone()),
+        status(
+            404,
+            "NotFound",
+            "statefulsets \"web\" not found",
+            json!({"kind": "statefulsets", "name": "web"}),
+        ),
+        status(
+            409,
+            "AlreadyExists",
+            "statefulsets \"web\" already exists",
+            json!({"name": "web"}),
+        ),
+        status(
+            403,
+            "Forbidden",
+            "unable to create new content in namespace shop because it is being terminated",
+            named,
+        ),
+        (404, json!("404 page not found")),
+        (502, json!("bad gateway")),
+        (200, json!({})),
+        (200, json!("<html>")),
+        (201, json!({"kind": "Status", "status": "Failure", "code": 500})),
+        (202, json!({"kind": "Status", "status": "Success"})),
+    ]);
+    all
 }

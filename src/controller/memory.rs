@@ -190,6 +190,11 @@ impl SetMemory {
         self.overtaken = None;
     }
 
+    /// True iff the last step of a re-creation was this one, for the same version.
+    pub(super) fn is_repeated(&self, step: &str) -> bool {
+        self.overtaken.as_ref().is_some_and(|(known, _)| known == step)
+    }
+
     /// Notes that a step was overtaken. Returns true iff it has been answered like this for a while, and nothing has
     /// changed: then it is a denial like any other.
     pub(super) fn is_stuck(&mut self, step: &str, now: Seconds) -> bool {

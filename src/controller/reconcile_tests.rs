@@ -10,10 +10,9 @@ use serde_json::{Value, json};
 
 use super::{Context, ReconcileError, after_failure, reconcile};
 use crate::controller::crd::ClaimRollout;
-use crate::controller::fixtures::rollout;
+use crate::controller::fixtures::{self, rollout};
 use crate::controller::slim_set::{KruiseSet, SlimSet};
 use crate::controller::watch::lock;
-use crate::controller::{Config, WithoutPolicy, lead};
 use crate::templates::{ClaimTemplate, Phase, Revision, StagedChange, Staging, UpdatePolicy};
 
 /// A context with these sets. The API server never responds.
@@ -24,15 +23,9 @@ fn context(sets: Store<SlimSet>) -> Arc<Context> {
 }
 
 fn context_of(client: &Client, watched: (Store<SlimSet>, Store<ClaimRollout>)) -> Arc<Context> {
-    let (requeue, _) = mpsc::unbounded();
-    let config = Config {
-        without_policy: WithoutPolicy::RollOut,
-        ..Config::default()
-    };
-    let context = lead::context(&config, client, &Arc::default(), watched, requeue, Arc::default());
     Arc::new(Context {
         clock: || 1000,
-        ..context
+        ..fixtures::context(client, watched)
     })
 }
 

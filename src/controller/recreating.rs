@@ -74,15 +74,20 @@ impl Context {
         };
         let outcome = api_calls::call(snapshots.create(&post, &sent)).await;
         log_step(set, &take.of, "create VolumeSnapshot", outcome.as_str());
+        let step = Step {
+            what: "create VolumeSnapshot of",
+            of: &take.of,
+            snapshot: &take.name,
+        };
         match outcome {
-            ApiOutcome::Done(_) => self.step_done(set),
+            ApiOutcome::Done(_) => self.step_done(set, &step),
             // Another controller has created it, and the next question finds it.
-            ApiOutcome::Conflict => self.step_overtaken(set, "create VolumeSnapshot", &take.of),
+            ApiOutcome::Conflict => self.step_overtaken(set, &step),
             ApiOutcome::NotFound => {
                 let why = "the cluster has no VolumeSnapshots (snapshot.storage.k8s.io/v1)".to_owned();
-                self.step_failed(set, &format!("create VolumeSnapshot of {}", take.of.name), None, why)
+                self.step_failed(set, &step, None, why)
             }
-            outcome => self.step_unsure(set, &format!("create VolumeSnapshot of {}", take.of.name), outcome),
+            outcome => self.step_unsure(set, &step, outcome),
         }
     }
 
@@ -97,10 +102,11 @@ impl Context {
             "remove the mark of PVC"
         };
         log_step(set, claim, what, outcome.as_str());
+        let step = Step::of(what, claim);
         match outcome {
-            ApiOutcome::Done(reply) => self.claim_changed(set, reply),
-            ApiOutcome::Conflict | ApiOutcome::NotFound => self.step_overtaken(set, what, claim),
-            outcome => self.step_unsure(set, &format!("{what} {}", claim.name), outcome),
+            ApiOutcome::Done(reply) => self.claim_changed(set, &step, reply),
+            ApiOutcome::Conflict | ApiOutcome::NotFound => self.step_overtaken(set, &step),
+            outcome => self.step_unsure(set, &step, outcome),
         }
     }
 
@@ -109,63 +115,73 @@ impl Context {
         let claims: Api<Applied> = Api::namespaced(self.client.clone(), &set.namespace().unwrap_or_default());
         let outcome = api_calls::call(claims.delete(&claim.name, &delete(claim))).await;
         log_step(set, claim, "delete PVC", outcome.as_str());
+        let step = Step::of("delete", claim);
         match outcome {
-            ApiOutcome::Done(reply) => {
-                self.emit(set, &deleted(set, claim)).await;
-                match reply.left() {
-                    Some(claim) => self.claim_changed(set, claim),
-                    // No Pod used it. The watch will show that it does not exist.
-                    None => RoundOutcome::Overtaken,
+            ApiOutcome::Done(reply) => match reply.left() {
+                // Kubernetes keeps it while its Pod runs.
+                Some(left) if left.read.as_ref().is_ok_and(|left| left.terminating) => {
+                    self.emit(set, &deleted(set, claim)).await;
+                    self.claim_changed(set, &step, left)
                 }
-            }
-            ApiOutcome::Conflict | ApiOutcome::NotFound => self.step_overtaken(set, "delete", claim),
-            outcome => self.step_unsure(set, &format!("delete {}", claim.name), outcome),
+                Some(_) => self.step_overtaken(set, &step),
+                // No Pod used it. The watch will show that it does not exist.
+                None => {
+                    self.emit(set, &deleted(set, claim)).await;
+                    self.step_overtaken(set, &step)
+                }
+            },
+            ApiOutcome::Conflict | ApiOutcome::NotFound => self.step_overtaken(set, &step),
+            outcome => self.step_unsure(set, &step, outcome),
         }
     }
 
     /// Stores the reply to a write, which the watch may not show yet.
-    fn claim_changed(&self, set: &SlimSet, reply: Applied) -> RoundOutcome {
+    fn claim_changed(&self, set: &SlimSet, step: &Step<'_>, reply: Applied) -> RoundOutcome {
         match reply.read {
-            Ok(claim) => {
+            Ok(claim) if claim.uid == step.of.uid => {
                 self.remember(set, |memory| memory.applied(claim));
-                self.step_done(set)
+                self.step_done(set, step)
             }
-            Err(_) => RoundOutcome::Overtaken,
+            _ => self.step_overtaken(set, step),
         }
     }
 
-    fn step_done(&self, set: &SlimSet) -> RoundOutcome {
-        self.remember(set, |memory| (memory.not_recreated, memory.overtaken) = (None, None));
+    /// The step is done, and the next decision shows it. A webhook that drops what was written, or a proxy that answers in
+    /// place of the API server, shows in that the same step is due again.
+    fn step_done(&self, set: &SlimSet, step: &Step<'_>) -> RoundOutcome {
+        if self.remember(set, |memory| memory.is_repeated(&step.key())) {
+            return self.step_overtaken(set, step);
+        }
+        let now = (self.clock)();
+        self.remember(set, |memory| {
+            memory.not_recreated = None;
+            memory.is_stuck(&step.key(), now);
+        });
         RoundOutcome::DecideAgain
     }
 
     /// The object had changed, or did not exist. That shows in a moment: if it does not, somebody denies the step so.
-    fn step_overtaken(&self, set: &SlimSet, what: &str, claim: &ClaimOf) -> RoundOutcome {
-        let (now, step) = (
-            (self.clock)(),
-            format!("{what} {} {}", claim.uid, claim.resource_version),
-        );
-        if !self.remember(set, |memory| memory.is_stuck(&step, now)) {
+    fn step_overtaken(&self, set: &SlimSet, step: &Step<'_>) -> RoundOutcome {
+        let now = (self.clock)();
+        if !self.remember(set, |memory| memory.is_stuck(&step.key(), now)) {
             return RoundOutcome::Overtaken;
         }
-        let why = "the answer is that it has changed or does not exist, but it is unchanged".to_owned();
-        self.step_failed(set, &format!("{what} {}", claim.name), None, why)
+        let why = "the answer is that it is done, has changed or does not exist, but it is unchanged".to_owned();
+        self.step_failed(set, step, None, why)
     }
 
-    fn step_unsure<T>(&self, set: &SlimSet, what: &str, outcome: ApiOutcome<T>) -> RoundOutcome {
+    fn step_unsure<T>(&self, set: &SlimSet, step: &Step<'_>, outcome: ApiOutcome<T>) -> RoundOutcome {
         match outcome {
-            ApiOutcome::Denied { cause, message, .. } => self.step_failed(set, what, Some(&cause), message),
-            ApiOutcome::Unsure { why, .. } => self.step_failed(set, what, None, why),
+            ApiOutcome::Denied { cause, message, .. } => self.step_failed(set, step, Some(&cause), message),
+            ApiOutcome::Unsure { why, .. } => self.step_failed(set, step, None, why),
             ApiOutcome::Done(_) | ApiOutcome::Conflict | ApiOutcome::NotFound => RoundOutcome::Overtaken,
         }
     }
 
     /// Notes that a step failed: the status reports it, and it is retried later.
-    fn step_failed(&self, set: &SlimSet, what: &str, cause: Option<&str>, why: String) -> RoundOutcome {
-        self.step_denied(
-            set,
-            format!("failed to {what}: {}", explained(cause.unwrap_or_default(), why)),
-        )
+    fn step_failed(&self, set: &SlimSet, step: &Step<'_>, cause: Option<&str>, why: String) -> RoundOutcome {
+        let why = explained(cause.unwrap_or_default(), why);
+        self.step_denied(set, format!("failed to {} {}: {why}", step.what, step.of.name))
     }
 
     fn step_denied(&self, set: &SlimSet, why: String) -> RoundOutcome {
@@ -180,6 +196,25 @@ impl Context {
         let kind = GroupVersionKind::gvk("snapshot.storage.k8s.io", "v1", "VolumeSnapshot");
         let resource = ApiResource::from_gvk_with_plural(&kind, "volumesnapshots");
         Api::namespaced_with(self.client.clone(), namespace, &resource)
+    }
+}
+
+/// A step, and what it was decided for.
+struct Step<'s> {
+    what: &'static str,
+    of: &'s ClaimOf,
+    /// The name of the VolumeSnapshot that is created.
+    snapshot: &'s str,
+}
+
+impl<'s> Step<'s> {
+    fn of(what: &'static str, of: &'s ClaimOf) -> Self {
+        Self { what, of, snapshot: "" }
+    }
+
+    fn key(&self) -> String {
+        let Self { what, of, snapshot } = self;
+        format!("{what} {} {} {snapshot}", of.uid, of.resource_version)
     }
 }
 

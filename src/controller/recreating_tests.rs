@@ -1,7 +1,13 @@
+use std::cell::Cell;
+
+use kube::Client;
 use kube::api::DynamicObject;
+use kube::client::Body;
+use kube::runtime::reflector::store;
 use serde_json::json;
 
-use super::{delete, explained, mark, view, volume_snapshot};
+use super::{Context, RoundOutcome, SlimSet, delete, explained, mark, view, volume_snapshot};
+use crate::controller::fixtures;
 use crate::rollout::fixtures::label;
 use crate::rollout::volume_snapshot::VolumeSnapshot;
 use crate::rollout::{ClaimOf, TakeSnapshot};
@@ -110,4 +116,61 @@ fn missing_right_names_the_manifest() {
         "cannot delete; the rights are in deploy/recreate.yaml (chart: controller.reCreate)"
     );
     assert_eq!(explained("Invalid", "no".to_owned()), "no");
+}
+
+thread_local! {
+    static NOW: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Whatever is answered to a step that is not done: it is not repeated at once, and soon the status reports it.
+#[tokio::test]
+async fn step_not_done_pauses_and_is_reported() {
+    let set: SlimSet = serde_json::from_value(json!({"metadata": {
+        "name": "web", "namespace": "default", "uid": "u", "resourceVersion": "3",
+    }}))
+    .expect("a set");
+    let take = TakeSnapshot {
+        name: "u2-6c9f7d5b84".to_owned(),
+        class: "fast".to_owned(),
+        set: "web".to_owned(),
+        of: claim(),
+    };
+    let claim_of = |uid: &str| {
+        json!({"kind": "PersistentVolumeClaim", "spec": {"resources": {"requests": {"storage": "1Gi"}}},
+            "metadata": {"name": "data-web-2", "uid": uid, "resourceVersion": "7"}})
+    };
+    let mut answers = fixtures::not_done();
+    // A webhook drops what was written, or answers with another object.
+    answers.extend([(200, claim_of("u2")), (200, claim_of("other"))]);
+    for step in ["mark", "unmark", "delete", "snapshot"] {
+        for (code, body) in &answers {
+            let row = format!("{step}: {code} {body}");
+            let (code, body) = (*code, body.to_string().into_bytes());
+            let answer = move |_: axum::http::Request<Body>| {
+                let response = axum::http::Response::builder().status(code);
+                let response = response.body(Body::from(body.clone()));
+                std::future::ready(Ok::<_, kube::Error>(response.expect("a response")))
+            };
+            let client = Client::new(tower::service_fn(answer), "default");
+            let context = Context {
+                clock: || NOW.get(),
+                ..fixtures::context(&client, (store().0, store().0))
+            };
+            let execute = async || match step {
+                "mark" => context.mark_claim(&set, &claim(), true).await,
+                "unmark" => context.mark_claim(&set, &claim(), false).await,
+                "delete" => context.delete_claim(&set, &claim()).await,
+                _ => context.take_snapshot(&set, &take).await,
+            };
+            let is_reported = || context.not_recreated(&set).is_some();
+            NOW.set(1000);
+            execute().await;
+            if !is_reported() {
+                assert_eq!(execute().await, RoundOutcome::Overtaken, "{row}");
+            }
+            NOW.set(1031);
+            assert_eq!(execute().await, RoundOutcome::DecideAgain, "{row}");
+            assert!(is_reported(), "{row}");
+        }
+    }
 }

@@ -37,6 +37,23 @@ pub(super) async fn write<T>(call: impl Future<Output = kube::Result<T>>) -> Wri
     Written { outcome, message }
 }
 
+/// The reply to a DELETE, which should be the object that is left, or a success.
+pub(super) fn is_deleted(is_either: bool) -> ApiOutcome<()> {
+    if is_either {
+        ApiOutcome::Done(())
+    } else {
+        unknown("the answer to the DELETE is neither an object nor a success")
+    }
+}
+
+/// An answer that comes from somebody else than the API server.
+pub(super) fn unknown<T>(why: &str) -> ApiOutcome<T> {
+    ApiOutcome::Unsure {
+        why: why.to_owned(),
+        retry_after: None,
+    }
+}
+
 /// Reads an object, by its resource and name. None if the API server answers that it does not exist.
 ///
 /// # Errors

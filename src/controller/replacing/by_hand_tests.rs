@@ -8,6 +8,7 @@ use kube::client::Body;
 use serde_json::{Value, json};
 
 use super::{ByHand, Ended, Happened, LiveSet, Run, RunMemory, RunPlace, Step};
+use crate::controller::fixtures::not_done;
 use crate::controller::watch::lock;
 use crate::replace::{FINALIZER, Journal};
 use crate::rollout::fixtures::{staged_change, template};
@@ -90,6 +91,7 @@ fn old() -> LiveSet {
         .write()
         .expect("a short text");
     LiveSet::new(json!({
+        "kind": "StatefulSet",
         "metadata": {"namespace": "shop", "name": "web", "uid": "set-uid", "resourceVersion": "7",
             "annotations": {(keys::STAGED): change}, "finalizers": [FINALIZER],
             "deletionTimestamp": "2026-01-01T00:00:00Z"},
@@ -233,51 +235,11 @@ async fn set_is_created_although_no_watch_succeeds() {
     assert_eq!(lock(&server).writes, [create]);
 }
 
-/// What somebody's webhook, a proxy, our policy or the API server may answer to a CREATE.
-fn denials() -> Vec<(u16, Value)> {
-    let status = |code: u16, reason: &str, message: &str, details: Value| {
-        let body = json!({"kind": "Status", "status": "Failure", "code": code, "reason": reason, "message": message,
-            "details": details});
-        (code, body)
-    };
-    let webhook = "admission webhook \"x\" denied the request: no";
-    let mut all: Vec<(u16, Value)> = [400, 401, 403, 404, 409, 410, 422, 429, 500, 503]
-        .into_iter()
-        .map(|code| status(code, "", webhook, json!(null)))
-        .collect();
-    let named = json!({"kind": "namespaces", "name": "shop"});
-    all.extend([
-        status(404, "NotFound", "namespaces \"shop\" not found", named.clone()),
-        status(
-            404,
-            "NotFound",
-            "statefulsets \"web\" not found",
-            json!({"kind": "statefulsets", "name": "web"}),
-        ),
-        status(
-            409,
-            "AlreadyExists",
-            "statefulsets \"web\" already exists",
-            json!({"name": "web"}),
-        ),
-        status(
-            403,
-            "Forbidden",
-            "unable to create new content in namespace shop because it is being terminated",
-            named,
-        ),
-        (404, json!("404 page not found")),
-        (502, json!("bad gateway")),
-        (202, json!({"kind": "Status", "status": "Success"})),
-    ]);
-    all
-}
-
 /// While the namespace is there, no answer ends the replacement: the set is created when it is allowed, and until then
 /// the journal is kept and the denial reported.
 #[tokio::test]
 async fn create_denied_with_any_code_is_tried_again() {
-    let all = denials().into_iter().map(async |denial| {
+    let all = not_done().into_iter().map(async |denial| {
         let server = Arc::new(Mutex::new(OneSet {
             namespace: "ns-1",
             journal: Some(journal()),

@@ -16,7 +16,7 @@ use super::super::api_calls::{ApiOutcome, call};
 use super::super::crd::ClaimRollout;
 use super::super::slim_set::SlimSet;
 use super::super::views;
-use super::answer::{Written, existing, read, write};
+use super::answer::{Written, existing, is_deleted, read, write};
 use crate::api::Settings;
 use crate::replace::journal::Millis;
 use crate::replace::memory::Versions;
@@ -227,7 +227,7 @@ impl Cluster {
             resource_version: version.map(str::to_owned),
         });
         let deleted = write(self.secrets().delete(&secret_name(set), &params)).await;
-        deleted.and_then(|_| ApiOutcome::Done(()))
+        deleted.and_then(|reply| is_deleted(reply.either(|left| left.uid().is_some(), |status| status.is_success())))
     }
 }
 

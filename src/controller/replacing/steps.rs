@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 
 use k8s_openapi::api::apps::v1::ControllerRevision;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::ResourceExt as _;
 use kube::api::{Api, DeleteParams, Patch, PostParams, Preconditions, Request};
 use serde_json::{Value, json};
 
 use super::super::FIELD_MANAGER;
 use super::super::api_calls::{ApiOutcome, merge};
 use super::super::crd::ClaimRollout;
-use super::answer::{Written, write};
+use super::answer::{Written, is_deleted, unknown, write};
 use super::cluster::{Cluster, SetName, Sight, denied, sets_path};
 use super::parts::orphan;
 use crate::replace::{FINALIZER, HOLD, LiveSet, SetVersion, Step};
@@ -35,7 +36,10 @@ impl Cluster {
         match step {
             Step::WriteJournal(journal) => {
                 let written = self.write_journal(set, journal, version).await;
-                written.and_then(|secret| ApiOutcome::Done(Reply::Journal(secret)))
+                written.and_then(|secret| match secret {
+                    [Some(_), Some(_)] => ApiOutcome::Done(Reply::Journal(secret)),
+                    _ => unknown("the answer is no Secret"),
+                })
             }
             Step::DeleteJournal | Step::LeaveForeign(_) => self.delete_journal(set, version).await.and_then(nothing),
             Step::DisownReport => {
@@ -67,15 +71,16 @@ impl Cluster {
             Step::Delete { uid, resource_version } => {
                 let params = orphan(uid, resource_version.as_deref());
                 let request = Request::new(sets_path(&set.namespace)).delete(&set.name, &params);
-                self.send(request).await.and_then(set_of)
+                self.send(request).await.and_then(deleted)
             }
             Step::LetGo(object) => {
                 let request = Request::new(sets_path(&set.namespace)).replace(&set.name, &params(), bytes(object));
-                self.send(request).await.and_then(nothing)
+                let written = self.send(request).await.and_then(set_of);
+                written.and_then(nothing)
             }
             Step::Create(object) => {
                 let request = Request::new(sets_path(&set.namespace)).create(&params(), bytes(object));
-                self.send(request).await.and_then(created)
+                self.send(request).await.and_then(set_of)
             }
             Step::DeleteRevision { name, uid } => self.delete_revision(set, name, uid).await.and_then(nothing),
             Step::Read(_) | Step::Wait { .. } | Step::End(_) => nothing(()).into(),
@@ -103,17 +108,20 @@ impl Cluster {
     async fn patch_report(&self, set: &SetName, body: &Value) -> Written<Reply> {
         let reports: Api<ClaimRollout> = Api::namespaced(self.client.clone(), &set.namespace);
         let patched = write(reports.patch_metadata(&set.name, &merge(), &Patch::Merge(body))).await;
-        patched.and_then(|report| ApiOutcome::Done(Reply::Report(report.metadata.owner_references)))
+        patched.and_then(|report| match report.metadata.uid {
+            Some(_) => ApiOutcome::Done(Reply::Report(report.metadata.owner_references)),
+            None => unknown("the answer is no ClaimRollout"),
+        })
     }
 
-    async fn delete_revision(&self, set: &SetName, name: &str, uid: &str) -> Written<Value> {
+    async fn delete_revision(&self, set: &SetName, name: &str, uid: &str) -> Written<()> {
         let revisions: Api<ControllerRevision> = Api::namespaced(self.client.clone(), &set.namespace);
         let params = DeleteParams::default().preconditions(Preconditions {
             uid: Some(uid.to_owned()),
             resource_version: None,
         });
         let deleted = write(revisions.delete(name, &params)).await;
-        deleted.and_then(|_| ApiOutcome::Done(Value::Null))
+        deleted.and_then(|reply| is_deleted(reply.either(|left| left.uid().is_some(), |status| status.is_success())))
     }
 
     async fn send(&self, request: Result<axum::http::Request<Vec<u8>>, kube::core::request::Error>) -> Written<Value> {
@@ -128,22 +136,20 @@ fn nothing<T>(_: T) -> ApiOutcome<Reply> {
     ApiOutcome::Done(Reply::Nothing)
 }
 
-/// The set in a reply. A DELETE that leaves no object is answered with a status.
+/// The set in a reply. Another success comes from somebody else than the API server.
 fn set_of(reply: Value) -> ApiOutcome<Reply> {
-    let is_set = reply["kind"] == "StatefulSet";
-    let reply = is_set.then(|| Reply::Set(LiveSet::new(reply)));
-    ApiOutcome::Done(reply.unwrap_or(Reply::Nothing))
+    if reply["kind"] == "StatefulSet" {
+        return ApiOutcome::Done(Reply::Set(LiveSet::new(reply)));
+    }
+    unknown("the answer is no StatefulSet")
 }
 
-/// The set that was created. Another success comes from somebody else than the API server.
-fn created(reply: Value) -> ApiOutcome<Reply> {
-    if reply["kind"] == "StatefulSet" {
-        return set_of(reply);
+/// The set in the reply to a DELETE, or a status if no object is left.
+fn deleted(reply: Value) -> ApiOutcome<Reply> {
+    if reply["kind"] == "Status" && reply["status"] == "Success" {
+        return nothing(());
     }
-    ApiOutcome::Unsure {
-        why: "the answer to the CREATE is no StatefulSet".to_owned(),
-        retry_after: None,
-    }
+    set_of(reply)
 }
 
 fn params() -> PostParams {

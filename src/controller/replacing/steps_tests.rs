@@ -7,11 +7,25 @@ use kube::Client;
 use kube::client::Body;
 use serde_json::{Value, json};
 
-use super::{FINALIZER, HOLD, LiveSet, SetName, SetVersion, Sight, Step};
-use crate::controller::fixtures::{cluster, rollout};
-use crate::replace::{End, Journal};
+use super::{FINALIZER, HOLD, LiveSet, Reply, SetName, SetVersion, Sight, Step, name};
+use crate::api::ReplacementReason;
+use crate::controller::api_calls::ApiOutcome;
+use crate::controller::fixtures::{cluster, not_done, rollout};
+use crate::replace::{End, Fault, Journal};
 use crate::rollout::fixtures::{staged_change, template};
 use crate::templates::keys;
+
+/// The outcome of a step that is answered so.
+async fn outcome(step: &Step, (code, body): (u16, Value)) -> ApiOutcome<Reply> {
+    let answer = move |_: axum::http::Request<Body>| {
+        let response = axum::http::Response::builder().status(code);
+        let response = response.body(Body::from(body.to_string().into_bytes()));
+        std::future::ready(Ok::<_, kube::Error>(response.expect("a response")))
+    };
+    let cluster = cluster(Client::new(tower::service_fn(answer), "default"));
+    let (set, sight) = (SetName::new("shop", "web"), sight("Delete", Some("5")));
+    cluster.execute(&set, &sight, step).await.outcome
+}
 
 /// The requests of a step: method, path and body.
 async fn sent(sight: &Sight, step: &Step) -> Vec<(String, Value)> {
@@ -226,4 +240,96 @@ async fn other_objects_are_written_by_name() {
         assert_eq!(all, [(request.to_owned(), body)], "{step:?}");
     }
     assert_eq!(sent(&sight("Retain", None), &Step::End(End::Nothing)).await, []);
+}
+
+/// Every step that writes.
+fn all_steps() -> Vec<Step> {
+    let journal = Journal::prepare(&set("Delete"), None, 0).expect("a staged change");
+    let fault = Fault {
+        reason: ReplacementReason::SetAbsent,
+        message: String::new(),
+    };
+    let object = || json!({"metadata": {"name": "web"}});
+    vec![
+        Step::WriteJournal(Box::new(journal)),
+        Step::DisownReport,
+        Step::Mark(seen()),
+        Step::Delete {
+            uid: "set-uid".to_owned(),
+            resource_version: None,
+        },
+        Step::LetGo(object()),
+        Step::Create(object()),
+        Step::ScaleUp {
+            set: seen(),
+            replicas: 3,
+        },
+        Step::DeleteRevision {
+            name: "web-b".to_owned(),
+            uid: "revision".to_owned(),
+        },
+        Step::RestoreStrategy {
+            set: seen(),
+            strategy: json!({}),
+        },
+        Step::RestoreStaged {
+            set: seen(),
+            staged: "text".to_owned(),
+        },
+        Step::RestoreManagers {
+            set: seen(),
+            managed_fields: json!([]),
+        },
+        Step::OwnReport { uid: "new".to_owned() },
+        Step::LeaveForeign(fault),
+        Step::DeleteJournal,
+        Step::Unmark {
+            set: seen(),
+            generation: 3,
+            finalizers: Vec::new(),
+            when_deleted: None,
+        },
+    ]
+}
+
+/// No code and no body but that of the API server counts as done. The search of the model takes every other answer for one
+/// event: the write is not done, or done without an answer, and everything is read again.
+#[tokio::test]
+async fn step_answered_by_others_is_not_done() {
+    let success = json!({"kind": "Status", "status": "Success"});
+    for step in all_steps() {
+        let is_delete = matches!(
+            step,
+            Step::Delete { .. } | Step::DeleteRevision { .. } | Step::LeaveForeign(_) | Step::DeleteJournal
+        );
+        for answer in not_done() {
+            // The API server answers a DELETE like this, too.
+            let is_like_done = is_delete && answer == (202, success.clone());
+            let found = outcome(&step, answer.clone()).await;
+            let is_done = matches!(found, ApiOutcome::Done(_));
+            assert_eq!(is_done, is_like_done, "{}: {answer:?}: {found:?}", name(&step));
+        }
+    }
+}
+
+/// What the API server answers.
+#[tokio::test]
+async fn step_answered_by_the_api_server_is_done() {
+    let reply = |kind: &str| json!({"kind": kind, "metadata": {"name": "web", "uid": "u", "resourceVersion": "9"}});
+    for step in all_steps() {
+        let kind = match step {
+            Step::WriteJournal(_) | Step::LeaveForeign(_) | Step::DeleteJournal => "Secret",
+            Step::DisownReport | Step::OwnReport { .. } => "PartialObjectMetadata",
+            Step::DeleteRevision { .. } => "ControllerRevision",
+            _ => "StatefulSet",
+        };
+        for code in [200, 201, 202] {
+            let found = outcome(&step, (code, reply(kind))).await;
+            assert!(
+                matches!(found, ApiOutcome::Done(_)),
+                "{} {code}: {found:?}",
+                name(&step)
+            );
+        }
+    }
 }
