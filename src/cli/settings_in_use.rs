@@ -25,15 +25,11 @@ pub(crate) struct FoundSettings {
 ///
 /// # Errors
 /// If the API server does not answer, or the settings cannot be read.
-pub(crate) async fn read(client: &Client, namespace: &str) -> anyhow::Result<FoundSettings> {
-    let kinds = [
-        ("policies.kubewarden.io", "ClusterAdmissionPolicy", None),
-        ("policies.kubewarden.io", "AdmissionPolicy", Some(namespace)),
-        ("", "ConfigMap", None),
-    ];
+pub(crate) async fn read(client: &Client) -> anyhow::Result<FoundSettings> {
+    let kinds = [("policies.kubewarden.io", "ClusterAdmissionPolicy"), ("", "ConfigMap")];
     let mut forbidden = Vec::new();
-    for (group, name, namespace) in kinds {
-        let api = objects(client, namespace, &kind(group, "v1", name));
+    for (group, name) in kinds {
+        let api = objects(client, None, &kind(group, "v1", name));
         let listed = match api.list(&selection(name)).await {
             Ok(listed) => listed.items,
             // Kubewarden is not installed.

@@ -174,21 +174,15 @@ impl Admission {
     /// The policy objects of Kubewarden; none if it is not installed or they cannot be read. Webhooks are then
     /// recognized by their names.
     async fn policies(&self) -> Result<Vec<KubewardenPolicy>, ReconcileError> {
-        let mut policies = Vec::new();
-        for kind in ["ClusterAdmissionPolicy", "AdmissionPolicy"] {
-            let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("policies.kubewarden.io", "v1", kind));
-            let api: Api<DynamicObject> = match (kind, &self.namespace) {
-                ("AdmissionPolicy", Some(namespace)) => Api::namespaced_with(self.client.clone(), namespace, &resource),
-                _ => Api::all_with(self.client.clone(), &resource),
-            };
-            match list(api).await? {
-                Readable::Done(objects) => policies.extend(objects.iter().filter_map(policy)),
-                Readable::Forbidden(why) => {
-                    tracing::debug!(kind, why, "the settings of policy objects are not compared");
-                }
+        let kind = GroupVersionKind::gvk("policies.kubewarden.io", "v1", "ClusterAdmissionPolicy");
+        let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &ApiResource::from_gvk(&kind));
+        Ok(match list(api).await? {
+            Readable::Done(objects) => objects.iter().filter_map(policy).collect(),
+            Readable::Forbidden(why) => {
+                tracing::debug!(why, "the settings of policy objects are not compared");
+                Vec::new()
             }
-        }
-        Ok(policies)
+        })
     }
 
     /// The labels of a namespace, or why they cannot be read.

@@ -1,7 +1,8 @@
 //! Checks whether the policy or the guard is registered for a namespace, so that not every user can stage a change.
 //!
 //! One of them is enough: the policy as a webhook for updates of StatefulSets, or the guard, a
-//! ValidatingAdmissionPolicy. Only administrators can register them, so their names can be trusted.
+//! ValidatingAdmissionPolicy. Only administrators can register them, so their names can be trusted. Tenants can register
+//! AdmissionPolicies of Kubewarden, so these never count.
 
 use std::collections::BTreeMap;
 
@@ -18,6 +19,10 @@ use super::set_kind::SetKind;
 use crate::api::Settings;
 use crate::api::difference::differences;
 
+/// The suffix of the webhooks of Kubewarden.
+const KUBEWARDEN: &str = ".kubewarden.admission";
+/// What the names of the webhooks begin with that Kubewarden registers for policies of one namespace.
+const OF_NAMESPACE: &str = "namespaced-";
 /// The part that the names of our objects contain.
 const OURS: &str = "claim-rollout";
 /// The label of a policy of the guard, whose name differs in a release with `fullnameOverride`.
@@ -38,7 +43,7 @@ pub(super) struct Registered {
     pub(super) configurations: Vec<Configuration>,
     pub(super) guards: Vec<RegisteredGuardPolicy>,
     pub(super) bindings: Vec<Binding>,
-    /// The policy objects of Kubewarden, of the cluster and of namespaces.
+    /// The policy objects of Kubewarden for the whole cluster.
     pub(super) policies: Vec<KubewardenPolicy>,
 }
 
@@ -113,7 +118,7 @@ struct MatchScope {
     object_selector: LabelSelector,
 }
 
-/// A ClusterAdmissionPolicy or AdmissionPolicy of Kubewarden.
+/// A ClusterAdmissionPolicy of Kubewarden.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct KubewardenPolicy {
     metadata: ObjectMeta,
@@ -160,13 +165,14 @@ impl Registered {
     }
 
     fn is_ours(&self, webhook: &MutatingWebhook) -> bool {
+        let of_kubewarden = webhook.name.strip_suffix(KUBEWARDEN);
+        if of_kubewarden.is_some_and(|name| name.starts_with(OF_NAMESPACE)) {
+            return false;
+        }
         let first = webhook.name.split('.').next().unwrap_or_default();
-        let by_kubewarden = || {
-            let name = webhook.name.strip_suffix(".kubewarden.admission");
-            let policies = self.policies.iter().filter(|policy| policy.is_ours());
-            name.is_some_and(|name| policies.into_iter().any(|policy| policy.webhook() == name))
-        };
-        first.contains(OURS) || by_kubewarden()
+        let mut policies = self.policies.iter().filter(|policy| policy.is_ours());
+        first.contains(OURS)
+            || of_kubewarden.is_some_and(|name| policies.any(|policy| policy.webhook().as_deref() == Some(name)))
     }
 
     /// True iff the policy is this part of the guard, and judges these operations on every StatefulSet of the kind.
@@ -257,25 +263,19 @@ impl KubewardenPolicy {
     /// True iff it is the policy object that stages changes.
     fn is_ours(&self) -> bool {
         let name = self.metadata.name.as_deref().unwrap_or_default();
-        (self.spec.module.contains(OURS) || name.contains(OURS))
+        self.metadata.namespace.is_none()
+            && (self.spec.module.contains(OURS) || name.contains(OURS))
             && self.spec.mutating
             && self.spec.rules.iter().any(|rule| rule.is_of(SetKind::Apps, "UPDATE"))
     }
 
     fn reaches(&self, namespace: &Labels) -> bool {
-        match &self.metadata.namespace {
-            Some(own) => namespace.get("kubernetes.io/metadata.name") == Some(own),
-            None => selects(&self.spec.namespace_selector, namespace),
-        }
+        selects(&self.spec.namespace_selector, namespace)
     }
 
     /// The name that Kubewarden gives to the webhook of this object.
-    fn webhook(&self) -> String {
-        let name = self.metadata.name.as_deref().unwrap_or_default();
-        match &self.metadata.namespace {
-            Some(namespace) => format!("namespaced-{namespace}-{name}"),
-            None => format!("clusterwide-{name}"),
-        }
+    fn webhook(&self) -> Option<String> {
+        Some(format!("clusterwide-{}", self.metadata.name.as_deref()?))
     }
 }
 

@@ -74,10 +74,11 @@ type GuardRow = (&'static str, fn(&mut Value, &mut Value), bool);
 
 /// A change of the webhook, and whether it then judges the namespace `a`.
 #[rustfmt::skip]
-const WEBHOOKS: [WebhookRow; 14] = [
+const WEBHOOKS: [WebhookRow; 15] = [
     ("of Kubewarden", |_| {}, true),
     ("built in", |it| it["name"] = json!("claim-rollout.claim-rollout.io"), true),
-    ("namespaced", |it| it["name"] = json!("namespaced-a-claim-rollout.kubewarden.admission"), true),
+    ("of a tenant", |it| it["name"] = json!("namespaced-a-claim-rollout.kubewarden.admission"), false),
+    ("of a tenant's group", |it| it["name"] = json!("namespaced-group-a-claim-rollout.kubewarden.admission"), false),
     ("somebody else's", |it| it["name"] = json!("clusterwide-labels.kubewarden.admission"), false),
     ("of another domain", |it| it["name"] = json!("labels.claim-rollout.io"), false),
     ("for new PVCs", |it| it["rules"][0]["resources"] = json!(["persistentvolumeclaims"]), false),
@@ -227,11 +228,16 @@ fn webhook_of_another_name_is_ours_by_its_module() {
         (
             "that of a namespace",
             with_policy(named("namespaced-a-volumes.kubewarden.admission"), of_a()),
-            true,
+            false,
         ),
         (
             "of one name in a namespace",
             with_policy(named(clusterwide), of_a()),
+            false,
+        ),
+        (
+            "of a namespace and a name of the cluster",
+            with_policy(named("namespaced-a-volumes.kubewarden.admission"), cluster()),
             false,
         ),
         (
@@ -284,6 +290,16 @@ fn settings_of_policy_objects_are_compared_with_ours() {
             policy(|it| {
                 it["spec"]["settings"] = json!({"shrink": "Recover"});
                 it["spec"]["namespaceSelector"] = json!({"matchLabels": {"tenant": "no"}});
+            }),
+            "{}",
+            Some("a"),
+            vec![],
+        ),
+        (
+            "of a policy of a namespace",
+            policy(|it| {
+                it["spec"]["settings"] = json!({"shrink": "Recover"});
+                it["metadata"]["namespace"] = json!("a");
             }),
             "{}",
             Some("a"),

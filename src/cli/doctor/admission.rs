@@ -104,17 +104,18 @@ impl InstalledWebhook {
             ("claim-rollout", WebhookPart::Sets),
         ];
         let (_, part) = parts.into_iter().find(|(word, _)| contains(word))?;
+        let is_of_kubewarden = name.ends_with(".kubewarden.admission");
+        // Tenants register these.
+        if is_of_kubewarden && first.starts_with("namespaced-") {
+            return None;
+        }
         let filled = |value: &Value| value.as_str().is_some_and(|text| !text.is_empty());
         Some(Self {
             configuration,
             place,
             name: name.to_owned(),
             part,
-            by: if name.ends_with(".kubewarden.admission") {
-                By::Kubewarden
-            } else {
-                By::BuiltIn
-            },
+            by: if is_of_kubewarden { By::Kubewarden } else { By::BuiltIn },
             // The default of the API.
             fails_closed: webhook["failurePolicy"] != "Ignore",
             has_conditions: webhook["matchConditions"].as_array().is_some_and(|all| !all.is_empty()),

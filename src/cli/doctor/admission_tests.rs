@@ -73,6 +73,12 @@ fn webhook_of_ours_is_known_by_name_or_path() {
 }
 
 #[test]
+fn webhook_of_a_tenant_is_not_ours() {
+    let client = json!({"service": {"path": "/validate/namespaced-a-claim-rollout"}});
+    assert_eq!(read("namespaced-a-claim-rollout.kubewarden.admission", &client), None);
+}
+
+#[test]
 fn webhook_without_fields_has_api_defaults() {
     let webhook = read("claim-rollout.claim-rollout.io", &json!({"caBundle": ""})).expect("ours");
     assert!(

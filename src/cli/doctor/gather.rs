@@ -248,16 +248,9 @@ impl Installation {
 
     /// The policy objects of Kubewarden; none if it is not installed.
     async fn policies(&self) -> Fetched<Vec<DynamicObject>> {
-        let mut found = Vec::new();
-        for (kind, namespace) in [
-            ("ClusterAdmissionPolicy", None),
-            ("AdmissionPolicy", self.sets.as_deref()),
-        ] {
-            let policies = self.api("policies.kubewarden.io", "v1", kind, namespace);
-            let listed = absent(policies.list(&ListParams::default()).await)?;
-            found.extend(listed.into_iter().flatten());
-        }
-        Ok(found)
+        let policies = self.api("policies.kubewarden.io", "v1", "ClusterAdmissionPolicy", None);
+        let listed = absent(policies.list(&ListParams::default()).await)?;
+        Ok(listed.into_iter().flatten().collect())
     }
 
     /// The settings of the policy objects, and those of the ConfigMap.
@@ -266,11 +259,7 @@ impl Installation {
         let maps = maps
             .list(&ListParams::default().labels("app.kubernetes.io/name=claim-rollout"))
             .await?;
-        let kind_of = |policy: &DynamicObject| match policy.metadata.namespace {
-            Some(_) => "AdmissionPolicy",
-            None => "ClusterAdmissionPolicy",
-        };
-        let policies = policies.iter().map(|policy| (kind_of(policy), policy));
+        let policies = policies.iter().map(|policy| ("ClusterAdmissionPolicy", policy));
         let maps = maps.items.iter().map(|map| ("ConfigMap", map));
         let placed = policies.chain(maps).filter_map(|(kind, object)| {
             let (place, settings) = settings_in_use::settings(kind, object)?;

@@ -68,7 +68,7 @@ async fn show(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Resu
         arguments.selector.as_deref(),
     )
     .await?;
-    let settings = settings_in_use::read(&client, namespace.as_deref().unwrap_or("default")).await?;
+    let settings = settings_in_use::read(&client).await?;
     let settings = Arc::new(Settings::read(settings.settings.get()).map_err(anyhow::Error::msg)?);
     for seen in &mut seen {
         seen.settings = Arc::clone(&settings);

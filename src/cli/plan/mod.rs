@@ -118,7 +118,7 @@ async fn plan(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Resu
         (Some(client), namespace)
     };
     let targets = targets(arguments, cluster.namespace.as_deref(), &default_namespace)?;
-    let (settings, place) = settings(arguments, client.as_ref(), &default_namespace).await?;
+    let (settings, place) = settings(arguments, client.as_ref()).await?;
     check_settings(&settings)?;
     let recorded = match &arguments.objects {
         Some(path) => files::read_list(&files::text(path)?).with_context(|| path.display().to_string())?,
@@ -147,11 +147,7 @@ async fn plan(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Resu
 }
 
 /// The settings: those of the file, or else those of the cluster, with their place.
-async fn settings(
-    arguments: &Arguments,
-    client: Option<&Client>,
-    namespace: &str,
-) -> anyhow::Result<(Box<RawValue>, Option<String>)> {
+async fn settings(arguments: &Arguments, client: Option<&Client>) -> anyhow::Result<(Box<RawValue>, Option<String>)> {
     match (&arguments.settings, client) {
         (Some(path), _) => {
             let settings = read_settings(&files::text(path)?).with_context(|| path.display().to_string())?;
@@ -159,7 +155,7 @@ async fn settings(
         }
         (None, None) => Ok((read_settings("{}")?, None)),
         (None, Some(client)) => {
-            let found = settings_in_use::read(client, namespace).await?;
+            let found = settings_in_use::read(client).await?;
             Ok((found.settings, Some(found.place)))
         }
     }

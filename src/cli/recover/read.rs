@@ -25,7 +25,7 @@ pub(super) async fn read(client: &Client, namespace: &str, name: &str) -> anyhow
     let set = sets.get_opt(name).await?;
     let set = set.with_context(|| format!("StatefulSet {name:?} not found"))?;
     let set = objects::set(&serde_json::to_value(set)?)?;
-    let found = settings_in_use::read(client, namespace).await?;
+    let found = settings_in_use::read(client).await?;
     eprintln!("settings: {}", found.place);
     let settings = Settings::read(found.settings.get()).map_err(anyhow::Error::msg)?;
     let claims = objects_of(client, Some(namespace), &kind("", "v1", "PersistentVolumeClaim"));

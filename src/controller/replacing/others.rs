@@ -10,7 +10,7 @@ use super::cluster::SetName;
 
 /// The kinds that the controller lists with its own rights: a replacement handles their references, or no StatefulSet
 /// owns such an object. So nothing is asked for unless somebody gave it more rights.
-const KNOWN: [&str; 15] = [
+const KNOWN: [&str; 14] = [
     "pods",
     "persistentvolumeclaims",
     "controllerrevisions",
@@ -24,7 +24,6 @@ const KNOWN: [&str; 15] = [
     "validatingadmissionpolicies",
     "validatingadmissionpolicybindings",
     "clusteradmissionpolicies",
-    "admissionpolicies",
     // Every service account may list these.
     "clustertrustbundles",
 ];
