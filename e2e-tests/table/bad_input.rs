@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::case::{Case, creation, create, delete, update};
-use super::objects::{Object, SET_CONTROLLER, claim, web};
+use super::case::{Case, creation, create, delete, deletion, update};
+use super::objects::{Object, SET_CONTROLLER, claim, pod, web};
 
 pub(super) fn cases() -> Vec<Case> {
-    [bytes(), requests(), inconsistent(), objects(), depths(), lengths(), twice(), about_others()].into_iter().flatten().collect()
+    [bytes(), requests(), inconsistent(), objects(), depths(), lengths(), twice(), about_others(), pods_and_claims(), many_keys()].into_iter().flatten().collect()
 }
 
 fn growth(sentence: &str) -> Case {
@@ -291,11 +291,60 @@ fn about_others() -> Vec<Case> {
         twice.expects("pass"),
         other("another kind that is cut off", "Widget")
             .respelt(|text| text[..text.len() - 1].to_owned())
-            .expects("deny 400 \"claim-rollout: request: expected an AdmissionRequest\""),
+            .expects("pass"),
         created("the cluster shows a set without a spec", set.clone()),
         created(
             "the cluster shows a set whose annotations are a list",
             json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "web", "annotations": []}, "spec": {}}),
         ),
+    ]
+}
+
+/// What is wrong with a Pod or a PVC, as JSON with a place for it in its metadata.
+const UNREADABLE: [(&str, &str); 4] = [
+    ("whose managed fields are nested too deep", "\"managedFields\":[{\"fieldsV1\":DEEP}]"),
+    ("whose labels stand twice", "\"labels\":{},\"labels\":{}"),
+    ("whose owner is a text", "\"ownerReferences\":\"web\""),
+    ("of 7 MiB", "\"long\":\"LONG\""),
+];
+
+/// Nobody who writes Pods or PVCs may stop their deletion or creation.
+fn pods_and_claims() -> Vec<Case> {
+    let faults = UNREADABLE.into_iter().map(|(sentence, fault)| {
+        let fault = fault.replace("DEEP", &nested(200)).replace("LONG", &"x".repeat(7 << 20));
+        (sentence, fault)
+    });
+    let mut cases = Vec::new();
+    for (sentence, fault) in faults {
+        let with = |case: Case, kind: &str| {
+            let case = Case { sentence: format!("a {kind} {sentence}"), ..case };
+            case.respelt(|text| text.replacen("\"metadata\":{", &format!("\"metadata\":{{{fault},"), 1)).expects("pass")
+        };
+        let bare = |object: Object| object.without("/metadata/labels").without("/metadata/ownerReferences");
+        cases.push(with(deletion("bad input", "", &bare(pod(2))).by(SET_CONTROLLER), "Pod"));
+        cases.push(with(creation("bad input", "", SET_CONTROLLER, &bare(claim("data-web-2"))), "PVC"));
+    }
+    let cut = |case: Case| case.respelt(|text| text[..text.len() - 30].to_owned()).expects("pass");
+    cases.push(cut(deletion("bad input", "a Pod that is cut off", &pod(2))));
+    cases.push(cut(creation("bad input", "a PVC that is cut off", SET_CONTROLLER, &claim("data-web-2"))));
+    let created = |sentence: &str| creation("bad input", sentence, SET_CONTROLLER, &claim("data-web-2"));
+    cases.push(created("a PVC of another name").asking("/object/metadata/name", "data-web-1").expects("pass"));
+    cases.push(created("no PVC is created").asking("/object", Value::Null).expects("pass"));
+    let keys: serde_json::Map<_, _> = (0..70).map(|index| (format!("claim-rollout.io/x{index}"), json!(""))).collect();
+    cases.push(created("a PVC with 70 annotations of ours").asking("/object/metadata/annotations", keys).expects("pass"));
+    cases
+}
+
+/// Annotations of ours on a set that is older than the policy.
+fn many_keys() -> Vec<Case> {
+    let with = |count: usize| (0..count).fold(web(), |set, index| set.note(&format!("x{index}"), "a"));
+    let row = |sentence: &str, old: &Object, new: &Object| update("bad input", sentence, old, new);
+    let refused = "deny 400 \"at most 64 annotations of claim-rollout.io\"";
+    vec![
+        row("a set gets 65 annotations of ours", &web(), &with(65)).expects(refused),
+        row("a set keeps 70 annotations of ours", &with(70), &with(70).image("2")).expects(refused),
+        row("a set loses 70 annotations of ours", &with(70), &web()).expects("pass"),
+        row("a set loses some of 70 annotations of ours", &with(70), &with(64)).expects("pass"),
+        create("bad input", "a set is created with 65 annotations of ours", &with(65)).expects(refused),
     ]
 }

@@ -38,7 +38,7 @@ use super::{gate, new_claims, ours, retention, user_keys, validate};
 /// * S14: a request that changes no template and leaves our annotations alone passes, without any edit.
 /// * S15: only the semantic difference is staged; a change of a frozen field, a shrink, an added or removed template is
 ///   denied.
-/// * S16: an inconsistent request is denied.
+/// * S16: an inconsistent request for a StatefulSet is denied; one for a PVC or a Pod passes.
 #[must_use]
 pub fn admit(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -> Verdict {
     let mut verdict = decide(review, settings, lookups).unwrap_or_else(Verdict::Deny);
@@ -70,8 +70,10 @@ fn decide(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -
             validate::update_of_kruise(review, settings, [old, new], lookups)
         }
         (About::Claim, Operation::Create) if settings.mode == Mode::Stage => {
-            let claim = consistent(review, review.object.as_ref(), "object")?;
-            Ok(new_claims::create(review, settings, claim, lookups))
+            let claim = consistent(review, review.object.as_ref(), "object");
+            Ok(claim.map_or(Verdict::PASS, |claim| {
+                new_claims::create(review, settings, claim, lookups)
+            }))
         }
         (About::Pod, Operation::Delete) => gate::delete(review, settings, lookups),
         _ => Ok(Verdict::PASS),

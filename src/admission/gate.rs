@@ -1,7 +1,7 @@
 //! Row G1: the StatefulSet controller deletes a Pod whose claims may not be ready.
 //!
-//! Only the gate denies. If the set or a claim cannot be read, the deletion is allowed; the controller updates the
-//! claims anyway.
+//! Only the gate denies. If the Pod, the set or a claim cannot be read, the deletion is allowed; the controller updates
+//! the claims anyway.
 
 use super::judged::consistent;
 use super::lookups::{CannotAsk, Get, Lookups};
@@ -19,8 +19,8 @@ pub(super) fn delete(review: &Review<'_>, settings: &Settings, lookups: &mut dyn
     if !settings.stateful_set_controller_accounts.contains(&review.user) {
         return Ok(Verdict::PASS);
     }
-    let pod = consistent(review, review.old_object.as_ref(), "oldObject")?;
-    let Ok(pod) = seen::pod(pod) else {
+    let pod = consistent(review, review.old_object.as_ref(), "oldObject");
+    let Some(pod) = pod.ok().and_then(|pod| seen::pod(pod).ok()) else {
         return Ok(Verdict::PASS);
     };
     if !pod.may_wait() {

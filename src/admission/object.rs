@@ -4,8 +4,8 @@ use super::review::{Annotations, Object, ObjectMeta, OwnerRef, Spec};
 use crate::json::{Error, ErrorKind, Once, Reader};
 use crate::templates::keys;
 
-/// A bound for annotations of our domain. Each is compared with all before it.
-const MAX_OURS: usize = 64;
+/// A bound for annotations of our domain in the new object. A set may have had more before the policy was there.
+pub(crate) const MAX_OURS: usize = 64;
 
 pub(crate) type Read<T> = Result<T, Error>;
 
@@ -93,10 +93,8 @@ fn annotations<'a>(reader: &mut Reader<'a>, metadata: &mut ObjectMeta<'a>) -> Re
     let mut once = Once::default();
     reader.object(|reader, key| {
         if key.starts_with(keys::PREFIX) {
-            if ours.0.len() == MAX_OURS {
-                return Err(reader.error(ErrorKind::Expected("at most 64 annotations of claim-rollout.io")));
-            }
-            if ours.get(&key).is_some() {
+            // Each is compared with all before it, so not with more than a new object may have.
+            if ours.0.len() < MAX_OURS && ours.get(&key).is_some() {
                 return Err(reader.error(ErrorKind::Duplicate));
             }
             ours.0.push((key, reader.string()?));

@@ -13,4 +13,4 @@ pub mod retention;
 pub use claim::{Claim, Owner};
 pub use class::{AttributesClass, Known, StorageClass};
 pub use compatible::{Classes, Obstacle, compatible};
-pub use ownership::{Belongs, Foreign, foreign};
+pub use ownership::{Belongs, Foreign, belongs, foreign};

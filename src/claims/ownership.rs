@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::claim::{Claim, Owner};
 use super::retention::PodUid;
+use crate::json::Map;
 
 /// The StatefulSet and the replica that a PVC should belong to.
 #[derive(Clone, Copy, Debug)]
@@ -66,6 +67,14 @@ pub fn foreign(claim: &Claim, belongs: &Belongs<'_>) -> Option<Foreign> {
         PodUid::NotAsked => owner.kind == "Pod" && owner.name == belongs.pod,
     };
     (owner.uid != belongs.set_uid && !is_pod).then(|| Foreign::Owned { by: owner.clone() })
+}
+
+/// The same of a Pod that exists, without the reason: [`foreign`] takes much of the policy's module.
+#[must_use]
+pub fn belongs(claim: &Claim, set_uid: &str, pod: &str, match_labels: &Map<String>) -> bool {
+    let mut labels = match_labels.iter();
+    let is_owner = |owner: &Owner| owner.uid == set_uid || owner.kind == "Pod" && owner.name == pod;
+    labels.all(|(key, value)| claim.labels.get(key) == Some(value)) && claim.controller().is_none_or(is_owner)
 }
 
 impl Foreign {

@@ -309,7 +309,7 @@ fn verdict(request: &DocumentedRequest, setting: &Value) -> Verdict {
     let list = json!({"kind": "List", "items": request.exists});
     let mut lookups = Recorded::read(&list).expect("a list");
     let text = payload.to_string();
-    let Ok(Some((review, _))) = decode(&text) else {
+    let Ok(Some((review, _))) = decode(text.as_bytes()) else {
         panic!("a review: {text}")
     };
     admit(&review, &settings, &mut lookups)

@@ -105,6 +105,16 @@ fn pod_with_ready_claims_or_needed_remount_is_deleted() {
         ("terminating", |web, _| web.claim("data-web-2").terminating = true, None),
         ("not bound", |web, _| web.claim("data-web-2").bound = false, None),
         (
+            "without the labels",
+            |web, _| web.claim("data-web-2").labels.retain(|_, _| false),
+            None,
+        ),
+        (
+            "of another owner",
+            |web, _| web.claim("data-web-2").owners = vec![owner("StatefulSet", "db", "db-uid")],
+            None,
+        ),
+        (
             "the node expands it at the next mount",
             |web, _| web.applied("data-web-2").resize = Some(Resize::NodePending),
             None,

@@ -6,8 +6,8 @@
 //! Pure: no I/O, no clock. [`Gate::of`] needs only the Pod and its set, and decides whether claims must be read at all.
 
 use crate::api::Settings;
-use crate::claims::Claim;
 use crate::claims::compatible::in_place;
+use crate::claims::{Claim, belongs};
 use crate::rollout::readiness;
 use crate::rollout::snapshot::{SetView, Strategy};
 use crate::rollout::target::{self, Target};
@@ -54,6 +54,8 @@ impl Pod {
 pub struct Gate<'s> {
     set: &'s SetView,
     target: Target<'s>,
+    /// The name of the Pod.
+    pod: String,
     ordinal: u32,
     frozen: Frozen,
     /// A staged template that is not live yet.
@@ -85,6 +87,7 @@ impl<'s> Gate<'s> {
         waits.then_some(Self {
             set,
             target,
+            pod: pod.name.clone(),
             ordinal,
             frozen: target::frozen(set, settings),
             added,
@@ -101,16 +104,16 @@ impl<'s> Gate<'s> {
     /// Why the Pod waits whatever the state of its claims.
     #[must_use]
     pub fn waits_anyway(&self) -> Option<String> {
-        let (set, ordinal) = (&self.set.name, self.ordinal);
+        let (set, pod) = (&self.set.name, &self.pod);
         if let Some(added) = self.added {
             return Some(format!(
-                "the staged template {} is not live yet; Pod {set}-{ordinal} is replaced after the StatefulSet",
+                "the staged template {} is not live yet; Pod {pod} is replaced after the StatefulSet",
                 shown(added)
             ));
         }
         if self.set.paused {
             return Some(format!(
-                "the rollout is paused by the annotation {}; Pod {set}-{ordinal} is replaced after the pause",
+                "the rollout is paused by the annotation {}; Pod {pod} is replaced after the pause",
                 keys::PAUSED
             ));
         }
@@ -123,7 +126,8 @@ impl<'s> Gate<'s> {
     /// Why the Pod waits for this claim; `None` if it does not wait, or the claim does not exist.
     #[must_use]
     pub fn waits_for(&self, claim: Option<&Claim>, template: &ClaimTemplate) -> Option<String> {
-        let claim = claim?;
+        // Nobody updates the claim of another object, so the Pod would wait for ever.
+        let claim = claim.filter(|claim| belongs(claim, &self.set.uid, &self.pod, &self.set.match_labels))?;
         let template = &*in_place(template, claim, self.frozen);
         if !readiness::keeps_pod(claim, template, &self.target.label) {
             return None;
@@ -135,11 +139,8 @@ impl<'s> Gate<'s> {
         } else {
             format!("is not yet at revision {}", self.target.label.revision)
         };
-        let (set, ordinal) = (&self.set.name, self.ordinal);
-        Some(format!(
-            "{} {why}; Pod {set}-{ordinal} is replaced when it is ready",
-            claim.name
-        ))
+        let (claim, pod) = (&claim.name, &self.pod);
+        Some(format!("{claim} {why}; Pod {pod} is replaced when it is ready"))
     }
 }
 

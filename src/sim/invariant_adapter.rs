@@ -191,7 +191,7 @@ fn set_facts(set: &SetObject, target: Option<ModelTarget>) -> SetFacts {
 }
 
 /// The selector matches, and no other controller owns the claim.
-fn is_ours(api: &Api, slot: usize) -> bool {
+pub(crate) fn is_ours(api: &Api, slot: usize) -> bool {
     let (Some(claim), Some(set)) = (api.claims[slot], api.set) else {
         return false;
     };

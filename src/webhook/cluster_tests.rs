@@ -63,7 +63,7 @@ async fn get_of_a_kind_that_is_not_served_is_not_that_of_no_object() {
         let got = spawn_blocking(move || cluster.until(deadline).get(&GOLD));
         let got = got.await.expect("an answer");
         let expected = expected.map_err(|text| CannotAsk(text.to_owned()));
-        let parsed = got.map(|text| text.map(|text| serde_json::from_str::<serde_json::Value>(&text).expect("JSON")));
+        let parsed = got.map(|text| text.map(|text| serde_json::from_str::<Value>(&text).expect("JSON")));
         let expected = expected.map(|text| text.map(|text| serde_json::from_str(&text).expect("JSON")));
         assert_eq!(parsed, expected, "{case}");
     }

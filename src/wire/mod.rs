@@ -2,7 +2,6 @@
 //! module, so their answers are equal byte for byte.
 
 mod answer;
-mod limits;
 pub(crate) mod request;
 mod splice;
 
@@ -32,7 +31,6 @@ pub fn validate_settings(payload: &[u8]) -> Vec<u8> {
 
 /// The verdict, with the edited object where there are edits.
 fn decide<'p>(payload: &'p [u8], lookups: &mut dyn Lookups) -> Result<(Verdict, Option<Edited<'p>>), Denial> {
-    let payload = limits::check(payload)?;
     let Some((review, settings)) = request::decode(payload)? else {
         return Ok((Verdict::PASS, None));
     };

@@ -1,21 +1,29 @@
 //! Input: an AdmissionRequest and the settings, decoded in one pass over the payload.
 
-use crate::admission::object::{Read, object};
+use crate::admission::object::{MAX_OURS, Read, object};
 use crate::admission::review::{About, GroupVersionKind, Options, Resource, Text};
 use crate::admission::{Denial, Review};
 use crate::json::{Error, ErrorKind, Once, Reader};
 
+/// The longest payload: two objects of 3 MiB and the rest of the request.
+const MAX_PAYLOAD: usize = 6 * 1024 * 1024 + 64 * 1024;
+
 /// A bound on memory; real users are in fewer groups.
 const MAX_GROUPS: usize = 4096;
 
-/// The request and the text of the settings; `None` for a request that no row exists for, whose objects may have any
-/// shape.
-pub(crate) fn decode(payload: &str) -> Result<Option<(Review<'_>, &str)>, Denial> {
-    match whole(payload) {
-        Ok(decoded) => Ok(Some(decoded)),
-        Err(_) if is_about_something_else(payload) => Ok(None),
-        Err(error) => Err(malformed(payload, error)),
-    }
+/// The request and the text of the settings; `None` for a request that cannot be read and is not about a StatefulSet.
+pub(crate) fn decode(payload: &[u8]) -> Result<Option<(Review<'_>, &str)>, Denial> {
+    let fault = |what: &str| Denial::malformed(format!("claim-rollout: request: expected {what}"));
+    let text = str::from_utf8(payload).map_err(|_| fault("UTF-8"))?;
+    let denial = if text.len() > MAX_PAYLOAD {
+        fault("at most 3 MiB for each object; it is larger")
+    } else {
+        match whole(text) {
+            Ok(decoded) => return Ok(Some(decoded)),
+            Err(error) => malformed(text, error),
+        }
+    };
+    if is_about_a_set(text) { Err(denial) } else { Ok(None) }
 }
 
 /// The waPC payload of `validate`.
@@ -57,6 +65,10 @@ fn request<'a>(reader: &mut Reader<'a>) -> Read<Review<'a>> {
             "object" => {
                 let other = review.old_object.as_ref();
                 review.object = once.read(9, reader, |reader| object(reader, other))?;
+                let new = review.object.as_ref();
+                if new.is_some_and(|new| new.metadata.annotations.0.len() > MAX_OURS) {
+                    return Err(reader.error(ErrorKind::Expected("at most 64 annotations of claim-rollout.io")));
+                }
             }
             "oldObject" => {
                 let other = review.object.as_ref();
@@ -157,11 +169,12 @@ fn options<'a>(reader: &mut Reader<'a>) -> Read<Options<'a>> {
     Ok(options)
 }
 
-/// True iff no row exists for the request.
-fn is_about_something_else(payload: &str) -> bool {
+/// True iff the request may be about a StatefulSet. The API server writes the objects last, so nothing in them hides the
+/// kind.
+fn is_about_a_set(payload: &str) -> bool {
     let mut reader = Reader::new(payload);
     let (mut about, mut of, mut sub_resource) = (GroupVersionKind::default(), Resource::default(), Text::default());
-    let head = reader.object(|reader, key| match &*key {
+    let _ = reader.object(|reader, key| match &*key {
         "request" => reader.object(|reader, key| {
             match &*key {
                 "kind" => about = kind(reader)?,
@@ -173,8 +186,8 @@ fn is_about_something_else(payload: &str) -> bool {
         }),
         _ => reader.skip(),
     });
-    let read = head.and_then(|()| reader.end()).is_ok() && !about.kind.is_empty();
-    read && About::of(&about, &of, &sub_resource) == About::Other
+    let of = About::of(&about, &of, &sub_resource);
+    about.kind.is_empty() || !matches!(of, About::Other | About::Claim | About::Pod)
 }
 
 fn malformed(payload: &str, error: Error) -> Denial {

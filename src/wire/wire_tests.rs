@@ -153,7 +153,7 @@ fn claim_fields_to_edit_are_decoded() {
         "object": {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data-web-0"},
             "spec": {"resources": {"requests": {"storage": "10Gi"}}, "volumeAttributesClassName": "gold"}}}});
     let payload = payload.to_string();
-    let Ok(Some((review, _))) = decode(&payload) else {
+    let Ok(Some((review, _))) = decode(payload.as_bytes()) else {
         panic!("a review: {payload}")
     };
     let spec = &review.object.as_ref().expect("a claim").spec;

@@ -3,7 +3,8 @@
 use super::facts::{Broken, Rule, Scene};
 
 /// S7: with the policy running, the StatefulSet controller deletes a Pod of a LockStep rollout only when each of its
-/// claims is absent, being deleted or without a volume; or updated, and either ready or waiting for its node only.
+/// claims is absent, being deleted, without a volume or of another owner; or updated, and either ready or waiting for
+/// its node only.
 ///
 /// # Errors
 /// [`Broken`] names what the Pod had to wait for.
@@ -38,8 +39,11 @@ fn waits_for(scene: &Scene<'_>, ordinal: u32) -> Option<String> {
     }
     scene.templates().find_map(|(template, wanted)| {
         let claim = scene.claim(template, ordinal)?;
-        let is_open =
-            claim.terminating || !claim.bound || claim.is_done(target, wanted) || claim.waits_for_the_node(target);
+        let is_open = !claim.ours
+            || claim.terminating
+            || !claim.bound
+            || claim.is_done(target, wanted)
+            || claim.waits_for_the_node(target);
         (!is_open).then(|| format!("before its claim of template {template}: {claim:x?}"))
     })
 }

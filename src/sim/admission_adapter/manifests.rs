@@ -16,7 +16,8 @@ pub(super) fn claim_text(names: &mut Names, name: &str, claim: &ClaimObject) -> 
     let mut object = json!({
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",
-        "metadata": {"name": name, "namespace": "default", "uid": "c", "labels": {"app": SET}},
+        "metadata": {"name": name, "namespace": "default", "uid": "c",
+            "labels": if claim.selected { json!({"app": SET}) } else { json!({}) }},
         "spec": {
             "accessModes": ["ReadWriteOnce"],
             "resources": {"requests": {"storage": format!("{}Gi", claim.request)}},

@@ -6,6 +6,7 @@ mod questions;
 use rustc_hash::FxHashMap;
 
 use crate::sim::api::Api;
+use crate::sim::invariant_adapter::is_ours;
 use crate::sim::names::Names;
 use crate::sim::objects::{ClaimObject, ClaimOwner, SetObject, SetObjectSpec, Uid, slot};
 use crate::sim::settings::ModelSettings;
@@ -121,6 +122,8 @@ impl AdmissionAdapter {
                 uid: 0,
                 version: 0,
                 owner: ClaimOwner::None,
+                // Another owner is as good as a label that is missing.
+                selected: is_ours(api, slot(template, ordinal)),
                 ..claim
             })
         });
