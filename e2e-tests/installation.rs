@@ -81,7 +81,7 @@ impl Installation {
         let module = Runtime::patient()?.load_policy()?;
         let controllers = Controllers::install(cluster).await?;
         let client = cluster.client().await?;
-        let shipped = [Shipped::claims()?, Shipped::pods()?, Shipped::sets()?];
+        let shipped = [Shipped::claims()?, Shipped::pods()?, Shipped::sets()?.for_openkruise()];
         let mut policies = Vec::new();
         for policy in &shipped {
             let mut policy = policy.policy(&module)?;

@@ -1,5 +1,6 @@
 //! The tests that need neither a control plane nor a wasm engine: `make check` runs them.
 
+mod audit_scanner;
 mod chart_values;
 mod document;
 mod documents;

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, ensure};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Module, Policy, Registration};
 
@@ -45,6 +45,16 @@ impl Shipped {
             name: name.to_owned(),
             spec: object["spec"].take(),
         })
+    }
+
+    /// The same as the chart renders it with `controller.openkruise`.
+    pub(crate) fn for_openkruise(mut self) -> Self {
+        for rule in self.spec["rules"].as_array_mut().into_iter().flatten() {
+            if rule["apiGroups"] == json!(["apps.kruise.io"]) {
+                rule["operations"] = json!(["CREATE", "UPDATE"]);
+            }
+        }
+        self
     }
 
     /// The same with these settings, and with their `controllerAccounts` in its matchConditions.

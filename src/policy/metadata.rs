@@ -42,10 +42,7 @@ mod tests {
         assert_eq!(section["mutating"], true);
         assert_eq!(section["backgroundAudit"], false);
         assert_eq!(section["executionMode"], "kubewarden-wapc");
-        assert_eq!(
-            section["rules"][0]["resources"],
-            serde_json::json!(["statefulsets", "statefulsets/status"])
-        );
+        assert_eq!(section["rules"][0]["resources"], serde_json::json!(["statefulsets"]));
         let capabilities = serde_json::json!(["kubernetes/get_resource", "kubernetes/can_i"]);
         assert_eq!(section["hostCapabilities"], capabilities);
         let version = &section["annotations"]["io.kubewarden.policy.version"];
