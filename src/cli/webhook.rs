@@ -21,10 +21,19 @@ use crate::webhook::{
     ApiServer, Engine, Engines, Identity, Keeping, Limits, Native, Running, SecretPath, Server, WebhookMetrics,
 };
 
-/// The time between two checks of the certificate.
-const CHECK: Duration = Duration::from_secs(60);
-/// The time that API servers get to learn a new caBundle.
-const LEARN: Duration = Duration::from_secs(10);
+/// The pauses of the renewal.
+#[derive(Clone, Copy, Debug)]
+struct Pauses {
+    /// The time between two checks of the certificate.
+    check: Duration,
+    /// The time that API servers get to learn a new caBundle.
+    learn: Duration,
+}
+
+const PAUSES: Pauses = Pauses {
+    check: Duration::from_secs(60),
+    learn: Duration::from_secs(10),
+};
 
 /// Serve the policy to the API server directly, without Kubewarden
 ///
@@ -104,7 +113,7 @@ pub(crate) async fn run(cluster: &ClusterArguments, arguments: Arguments) -> any
     tracing::info!(address = %running.address(), "serving the policy");
     tokio::select! {
         () = stop => {}
-        () = renew(&running, &source, shown) => {}
+        () = renew(&running, &source, shown, PAUSES) => {}
     }
     running.stop().await?;
     Ok(())
@@ -125,9 +134,9 @@ async fn metrics(address: Option<SocketAddr>) -> anyhow::Result<Arc<WebhookMetri
 
 /// Checks the certificate for ever, and switches to a new one. Errors are logged: the previous certificate is valid for
 /// another month.
-async fn renew(running: &Running, source: &CertificateSource, mut shown: CertificateInUse) {
+async fn renew(running: &Running, source: &CertificateSource, mut shown: CertificateInUse, pauses: Pauses) {
     loop {
-        tokio::time::sleep(CHECK).await;
+        tokio::time::sleep(pauses.check).await;
         match source.check(Some(&shown)).await {
             Ok(found) => {
                 if let Some(path) = found.path().filter(|path| shown.path() != Some(path)) {
@@ -135,7 +144,7 @@ async fn renew(running: &Running, source: &CertificateSource, mut shown: Certifi
                     tracing::info!("switched to another path");
                 }
                 if found.identity() != shown.identity() {
-                    tokio::time::sleep(LEARN).await;
+                    tokio::time::sleep(pauses.learn).await;
                     match running.prove(found.identity()) {
                         Ok(()) => tracing::info!("switched to another certificate"),
                         Err(error) => tracing::error!(%error, "failed to use the new certificate"),
@@ -240,33 +249,5 @@ fn of_retention(settings: &RawValue) -> anyhow::Result<Box<RawValue>> {
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-    use serde_json::value::to_raw_value;
-
-    use super::{keeping, of_retention};
-
-    #[test]
-    fn retention_settings_validate_only_and_warn_by_default() {
-        for (settings, expected) in [
-            (json!({}), json!({"mode": "ValidateOnly", "retention": "Warn"})),
-            (
-                json!({"mode": "Stage", "retention": "Deny", "shrink": "Recover"}),
-                json!({"mode": "ValidateOnly", "retention": "Deny", "shrink": "Recover"}),
-            ),
-        ] {
-            let made = of_retention(&to_raw_value(&settings).unwrap()).unwrap();
-            assert_eq!(serde_json::from_str::<serde_json::Value>(made.get()).unwrap(), expected);
-        }
-    }
-
-    #[test]
-    fn keeping_names_are_the_service_and_the_hosts() {
-        let keeping = keeping(
-            "platform".to_owned(),
-            "webhook".to_owned(),
-            vec!["127.0.0.1".to_owned()],
-        );
-        assert_eq!(keeping.names, ["webhook.platform.svc", "127.0.0.1"]);
-    }
-}
+#[path = "webhook_tests.rs"]
+mod tests;

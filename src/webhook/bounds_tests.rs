@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
+use tokio::time::timeout;
 
 use super::fixtures::{Served, answer, call, post, review, send, start};
 use super::path::of_policy;
@@ -214,4 +215,40 @@ async fn room_of_a_late_decision_is_held_until_it_has_ended() {
     assert!(!served.counts("bodies_bytes 0"), "the decision is still in progress");
     served.gate.add_permits(1);
     served.until_counts("bodies_bytes 0").await;
+}
+
+#[tokio::test]
+async fn small_body_reserves_the_room_of_its_decision() {
+    let limits = Limits {
+        room: 640_000,
+        ..limits()
+    };
+    let served = start(limits, None);
+    let review = review();
+    assert!(review.len() < 1000, "a decision needs more room");
+    let answered = call(&served, "POST /validate/gated", &review);
+    let decided = async {
+        served.until_counts("bodies_bytes 1000").await;
+        served.gate.add_permits(1);
+    };
+    let (answer, ()) = tokio::join!(answered, decided);
+    assert_eq!(answer.status, 200);
+    served.until_counts("bodies_bytes 0").await;
+}
+
+#[tokio::test]
+async fn known_connection_with_half_a_head_is_closed() {
+    let idle = Duration::from_secs(3);
+    let served = start(Limits { idle, ..limits() }, None);
+    let mut known = served.connect().await;
+    let request = post("/validate/fast", review().len()).replace("close", "keep-alive") + &review();
+    known.write_all(request.as_bytes()).await.expect("sent");
+    assert_eq!(first_line(&mut known).await, "HTTP/1.1 200");
+    known
+        .write_all(b"POST /validate/fast HTTP/1.1\r\nhost: ")
+        .await
+        .expect("sent");
+    let mut rest = Vec::new();
+    let closed = timeout(Duration::from_secs(60), known.read_to_end(&mut rest)).await;
+    assert!(closed.is_ok(), "the connection is still open");
 }

@@ -1,11 +1,11 @@
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use hyper::{Request, Response};
 use kube::Client;
 use kube::client::Body;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::task::spawn_blocking;
 use tokio::time::Instant;
 
@@ -94,4 +94,68 @@ async fn lookup_after_the_deadline_does_not_begin() {
     assert!(first);
     assert_eq!((second, third), (Err(no_time()), Err(no_time())));
     assert_eq!(count.load(Ordering::SeqCst), 1);
+}
+
+/// Asks an API server whether alice, with this `extra`, may patch PVCs. Returns the answer, and the questions.
+async fn asked(extra: Option<&'static str>) -> (Result<bool, CannotAsk>, Vec<Value>) {
+    let bodies = Arc::<Mutex<Vec<Value>>>::default();
+    let noted = Arc::clone(&bodies);
+    let service = tower::service_fn(move |request: Request<Body>| {
+        let noted = Arc::clone(&noted);
+        async move {
+            let body = request.into_body().collect_bytes().await.expect("a body");
+            noted.lock().unwrap().push(serde_json::from_slice(&body).expect("JSON"));
+            let answer = json!({"kind": "SubjectAccessReview", "apiVersion": "authorization.k8s.io/v1", "metadata": {},
+                "spec": {}, "status": {"allowed": true}});
+            Ok::<_, std::convert::Infallible>(Response::new(Body::from(answer.to_string().into_bytes())))
+        }
+    });
+    let cluster = ApiServer::new(Client::new(service, "default"));
+    let answer = spawn_blocking(move || {
+        cluster.until(Instant::now() + Duration::from_secs(60)).can_i(&CanI {
+            user: "alice",
+            uid: "u-1",
+            groups: vec!["dev", "system:authenticated"],
+            extra,
+            namespace: "shop",
+            group: "",
+            resource: "persistentvolumeclaims",
+            subresource: "",
+            verb: "patch",
+        })
+    });
+    let answer = answer.await.expect("an answer");
+    let bodies = bodies.lock().unwrap().clone();
+    (answer, bodies)
+}
+
+/// A token with scopes has fewer rights than its user: the API server knows the scopes from `extra`.
+#[tokio::test]
+async fn right_is_asked_with_groups_uid_and_extra_of_requester() {
+    let spec = |extra: Value| {
+        let mut spec = json!({
+            "user": "alice", "uid": "u-1", "groups": ["dev", "system:authenticated"],
+            "resourceAttributes": {"namespace": "shop", "group": "", "resource": "persistentvolumeclaims", "verb": "patch"},
+        });
+        if !extra.is_null() {
+            spec["extra"] = extra;
+        }
+        spec
+    };
+    for (extra, expected) in [
+        (None, json!(null)),
+        (Some("null"), json!(null)),
+        (
+            Some(r#"{"scopes.authorization.openshift.io":["user:info"],"a":[]}"#),
+            json!({"scopes.authorization.openshift.io": ["user:info"], "a": []}),
+        ),
+    ] {
+        let (answer, bodies) = asked(extra).await;
+        assert_eq!(answer, Ok(true), "{extra:?}");
+        let specs: Vec<&Value> = bodies.iter().map(|body| &body["spec"]).collect();
+        assert_eq!(specs, [&spec(expected)], "{extra:?}");
+    }
+    let (answer, bodies) = asked(Some("[1]")).await;
+    assert!(answer.is_err(), "{answer:?}");
+    assert_eq!(bodies, Vec::<Value>::new(), "an extra that cannot be read");
 }

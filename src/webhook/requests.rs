@@ -32,7 +32,7 @@ pub(super) struct Requests {
     paths: RwLock<Vec<SecretPath>>,
     room: Room,
     /// Only one request at a time compares two large objects: both are decoded, which takes many times their length.
-    large: Arc<Semaphore>,
+    pub(super) large: Arc<Semaphore>,
 }
 
 /// The answer to a request.

@@ -1,6 +1,7 @@
 //! Answered requests. `bounds_tests` has those that are not.
 
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -129,6 +130,26 @@ async fn request_on_a_known_connection_does_not_wait_for_handshakes() {
     let mut other = other.await;
     other.write_all(request.as_bytes()).await.expect("sent");
     served.evaluated(3).await;
+}
+
+/// Both objects of a large review are decoded, which takes many times their length.
+#[tokio::test]
+async fn large_bodies_are_compared_one_at_a_time() {
+    let large = " ".repeat(2000) + &review();
+    let limits = Limits {
+        room: 160_000,
+        time: Duration::from_secs(60),
+        ..limits()
+    };
+    let served = start(limits, None);
+    let turn = Arc::clone(&served.running.shared.requests.large).acquire_owned().await;
+    let late = call(&served, "POST /validate/fast?timeout=1s", &large).await;
+    assert_eq!(response(&late.body)["status"]["code"], 504, "{late:?}");
+    let small = call(&served, "POST /validate/fast", &review()).await;
+    assert_eq!(response(&small.body)["allowed"], true, "{small:?}");
+    drop(turn);
+    let next = call(&served, "POST /validate/fast", &large).await;
+    assert_eq!(response(&next.body)["allowed"], true, "{next:?}");
 }
 
 #[tokio::test]
