@@ -1,13 +1,18 @@
 //! A Helm release from install to uninstall.
 
+use std::time::Duration;
+
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
 use super::helm;
 use crate::built_in::Server;
-use crate::cluster::{Cluster, Options};
+use crate::cluster::{Cluster, Options, eventually};
 use crate::installation::{Controllers, NAMESPACE};
 use crate::scenarios::namespace::{TestNamespace, manifest, with_image};
+
+/// On a slow and busy machine.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A StatefulSet whose Pods wait for PVCs: no controller runs that expands them.
 async fn waiting<'a>(
@@ -134,6 +139,40 @@ async fn release_installed_upgraded_uninstalled_changes_no_set() -> anyhow::Resu
     ns.settled().await?;
     let now = ns.pods().await?;
     ensure!(now[0] != pods[0] && now[1] != pods[1], "a Pod is still the old one");
+    installed_again_rolls_nothing_out_by_itself(&cluster, ns).await?;
     cluster.stop();
     Ok(())
+}
+
+/// The change that was staged before the uninstall is not rolled out until somebody applies it again.
+async fn installed_again_rolls_nothing_out_by_itself(
+    cluster: &Cluster,
+    mut ns: TestNamespace<'_>,
+) -> anyhow::Result<()> {
+    let install = ["install", "claim-rollout", "--create-namespace"];
+    let installed = helm(cluster, &install, &["admission=builtin"]).await?;
+    ensure!(installed.success, "{installed:?}");
+    let server = Server::begin(cluster).await?;
+    server.stand_for_the_service(cluster).await?;
+    let controllers = Controllers::of(cluster).await?;
+    ns.controller = Some(controllers.start(&["--namespace", "waiting"]).await?);
+    let is_held = |rollout: &Value| rollout["status"]["conditions"][2]["reason"] == "StagedBeforePolicy";
+    ns.until_reported("the hold", is_held).await?;
+    // With other Pods: they do not wait for PVCs that nobody updates.
+    ns.done(&["set", "env", "statefulset/web", "A=c"], "").await?;
+    ns.settled().await?;
+    let sizes = async || -> anyhow::Result<Vec<Value>> {
+        let claims = ns.claims().await?.into_iter();
+        Ok(claims
+            .map(|claim| claim["spec"]["resources"]["requests"]["storage"].clone())
+            .collect())
+    };
+    ensure!(sizes().await? == ["1Gi", "1Gi"], "{:?}", sizes().await?);
+
+    ns.target(&with_image(&manifest(2, "2Gi"), "2")).await?;
+    let grown = eventually("a PVC to grow", PATIENCE, async || {
+        Ok(sizes().await?.iter().any(|size| size == "2Gi").then_some(()))
+    });
+    grown.await.with_context(|| ns.log())?;
+    server.terminate().await
 }

@@ -1,7 +1,9 @@
 //! The policy is removed in the middle of a rollout, and installed again.
 
+use std::time::Duration;
+
 use anyhow::{Context as _, ensure};
-use claim_rollout::templates::StagedChange;
+use claim_rollout::templates::{HELD, StagedChange};
 use serde_json::{Value, json};
 
 use super::namespace::{Environment, PATIENCE, STAGED, TestNamespace, condition, manifest, text};
@@ -90,13 +92,54 @@ pub(super) async fn without_policy_and_guard_no_rollout_until_policy_is_back(env
     ensure!(count.claims.is_empty() && count.changes == 0, "{count:?}");
 
     forge(&ns, &honest).await?;
+    // The API server writes times in whole seconds.
+    tokio::time::sleep(Duration::from_millis(1100)).await;
     served.come().await?;
+    held_until_applied_again(&ns, &honest).await
+}
+
+/// What was staged before the policy came back is not rolled out, whatever else somebody writes, until somebody applies
+/// the same manifest again.
+async fn held_until_applied_again(ns: &TestNamespace<'_>, staged: &str) -> anyhow::Result<()> {
+    let begun = ns.mark().await?;
+    let rollout = until_stalled(ns, "StagedBeforePolicy").await?;
+    let why = text(&rollout["status"]["conditions"][2]["message"]);
+    ensure!(why.contains("apply it again"), "{why}");
+    let held = eventually("the hold", PATIENCE, async || {
+        let annotations = ns.set().await?["metadata"]["annotations"].clone();
+        Ok((annotations[READY] == HELD).then_some(annotations))
+    });
+    let held = held.await.with_context(|| ns.log())?;
+    ensure!(held[STAGED] == staged, "{held:#}");
+    // By the manager that wrote the staged change last, so that its time is that of now.
+    ns.done(&["annotate", "statefulset", "web", "example.com/note=1"], "")
+        .await?;
+    until_stalled(ns, "StagedBeforePolicy").await?;
+    let count = ns.writes_since(begun).await?.count();
+    ensure!(count.claims.is_empty(), "{count:?}");
+
+    ns.apply(3, "2Gi").await?;
+    let annotations = ns.set().await?["metadata"]["annotations"].clone();
+    ensure!(
+        annotations[STAGED] != staged && annotations[READY] != HELD,
+        "{annotations:#}"
+    );
     ns.until_complete(3, "2Gi").await?;
     let mut claims = ns.writes_since(0).await?.count().claims;
     claims.sort();
+    claims.dedup();
     ensure!(claims == ["data-web-0", "data-web-1", "data-web-2"], "{claims:?}");
+    // The same manifest again is no other staging.
+    let staged = text(&ns.set().await?["metadata"]["annotations"][STAGED]);
+    ns.apply(3, "2Gi").await?;
+    ensure!(
+        ns.set().await?["metadata"]["annotations"][STAGED] == *staged,
+        "staged again"
+    );
     Ok(())
 }
+
+const READY: &str = "claim-rollout.io/ready";
 
 /// With the guard alone, a change that a user with the right has staged is rolled out, and nobody else can change it.
 pub(super) async fn with_guard_rollout_continues_without_the_policy(env: &Environment) -> anyhow::Result<()> {

@@ -279,7 +279,7 @@ fn silence() -> Vec<Case> {
     let (old, new) = growth();
     let ask =
         |sentence: &str, position: &str| update("U3", format!("{sentence} ({position})"), &old, &new).settings(json!({"pvcChecks": position}));
-    let grant = "\"grant the policy get on PVCs and their classes, or set pvcChecks: Warn\"";
+    let grant = "\"grant the policy get on persistentvolumeclaims, storageclasses and volumeattributesclasses, or set pvcChecks: Warn\"";
     let unknown = "\"failed to check the PVCs (\"";
     let staged = "mutate templates staged:InPlace";
     vec![

@@ -1,14 +1,14 @@
 //! Row G1: Pods that wait for their PVCs; and the annotations beside a staged change.
 
-use claim_rollout::templates::{Phase, UpdatePolicy};
+use claim_rollout::templates::{HELD, Phase, UpdatePolicy};
 use serde_json::{Value, json};
 
 use super::bad_input::strategies;
-use super::case::{Case, deletion, update};
-use super::objects::{CONTROLLER, Object, SET_CONTROLLER, UID, claim, pod, web};
+use super::case::{Case, creation, deletion, update};
+use super::objects::{CONTROLLER, Object, SET_CONTROLLER, UID, access, claim, pod, web};
 
 pub(super) fn cases() -> Vec<Case> {
-    [waits(), adds(), goes(), asked(), where_nothing_is_rolled_out(), hosts(), beside(), follows_the_policy(), follows_the_target()]
+    [waits(), adds(), goes(), asked(), where_nothing_is_rolled_out(), hosts(), beside(), held(), follows_the_policy(), follows_the_target()]
         .into_iter()
         .flatten()
         .collect()
@@ -294,6 +294,32 @@ fn beside() -> Vec<Case> {
         update("U1", "a phase is written by hand", &rolling(), &rolling().note("phase", "Complete")).expects("mutate -phase"),
         edit("a second target: no replica is ready for it", old.clone().size("30Gi"), "mutate templates staged:InPlace -ready warns \"staged data 20Gi -> 30Gi\""),
         edit("the same target again keeps the ready replica", old.clone().size("20Gi"), "mutate templates"),
+    ]
+}
+
+/// A staging that is older than the policy: the controller does not roll it out until it is staged anew.
+fn held() -> Vec<Case> {
+    let old = rolling().beside("RollingOut", HELD);
+    let edit = |row: &'static str, sentence: &str, new: Object| update(row, sentence, &old, &new).settings(json!({"authority": "RequirePatchOnPVCs"}));
+    let anew = "mutate templates staged:InPlace -ready who warns \"staged data 10Gi -> 20Gi; 3 PVCs will be updated in place\"";
+    let again = |may: bool| edit("U2", &format!("a held target comes again ({may})"), old.clone().size("20Gi")).cluster(vec![access("alice", may)]);
+    vec![
+        again(true).expects(anew),
+        again(false).expects("deny 403 who \"user alice cannot patch persistentvolumeclaims\""),
+        edit("U1", "an unrelated edit leaves what is held", old.clone().image("2")).expects("pass"),
+        edit("U1", "somebody lets it go", old.clone().unnoted("ready")).expects(format!("mutate ready={HELD}")),
+        edit("U1", "a held target is withdrawn", old.clone().note("withdraw", &grown().revision()))
+            .expects("mutate -withdraw -staged -phase -ready by:annotation warns \"withdrew data 10Gi -> 20Gi\""),
+        edit("U3", "another target than the held one", old.clone().size("30Gi"))
+            .cluster(vec![access("alice", true)])
+            .expects("mutate templates staged:InPlace -ready who warns \"staged data 10Gi -> 30Gi\""),
+        edit("U3", "a smaller target than the held one", old.clone().size("15Gi"))
+            .cluster(vec![access("alice", true)])
+            .expects("mutate templates staged:InPlace -ready who warns \"staged data 10Gi -> 15Gi\""),
+        of_set("a held change keeps no Pod", &old).expects("pass lookups=1"),
+        creation("P1", "a held change is not for new PVCs", SET_CONTROLLER, &claim("data-web-3"))
+            .cluster(cluster(&[&old]))
+            .expects("pass lookups=1"),
     ]
 }
 

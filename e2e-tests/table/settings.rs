@@ -106,7 +106,7 @@ fn metadata_only() -> Vec<Case> {
     let (size, both) = (labelled("20Gi", "web-1"), labelled("20Gi", "web-2"));
     let note = labelled("10Gi", "web-1").data("/metadata/annotations", json!({"a": "b"}));
     let ignored = "\"ignored changed labels and annotations of data (setting metadataOnlyChanges: Ignore)\"";
-    let fixed = |path: &str| format!("deny 403 \"[data].metadata.{path}: cannot change while the policy's setting metadataOnlyChanges is not Rollout; allowed changes: spec.resources.requests.storage (larger only), spec.volumeAttributesClassName\"");
+    let fixed = |path: &str| format!("deny 403 \"[data].metadata.{path}: cannot change while the policy's setting metadataOnlyChanges is not Rollout; allowed changes: spec.resources.requests.storage (larger only) and spec.volumeAttributesClassName\"");
     let staged = "mutate templates staged:InPlace warns \"staged data";
     let mut cases = Vec::new();
     let mut row = |sentence: &str, old: &Object, new: &Object, [rollout, ignore, deny]: [&str; 3]| {

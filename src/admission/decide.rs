@@ -11,7 +11,7 @@
 //! | S1 | UPDATE of the status | our annotations are restored; if the owner is removed, authority is checked as for U5 |
 //! | U0 | asked = live, nothing staged | Pass; a forged staged change is removed, with a warning if it existed before the request |
 //! | U1 | asked = live, staged | the staged change is kept; if the request returns to the live templates on purpose, the staged change is withdrawn, and with `shrink: Recover` the live templates are staged instead; a staged change of a newer version is always kept |
-//! | U2 | asked = staged | live restored, staged change kept |
+//! | U2 | asked = staged | live restored, staged change kept; staged anew if the controller does not roll it out, because it is older than the policy |
 //! | U3 | other templates | `diff(current, asked)` allowed: Stage; else Deny |
 //! | U5 | the request makes a staged change roll out, or switches to an update policy that rolls out while nothing is staged | authority is checked as for U3; if nothing was staged, the live templates are staged |
 //! | P1 | a claim is created for a replica at or above the partition, and a change is staged | the claim is created from the desired template, if the settings still allow that |

@@ -29,8 +29,10 @@ const ROOM_FOR_COUNT: usize = 48;
 const MAX_ANSWER: usize = 120;
 
 /// The end of a denial. Labels and annotations depend on the setting `metadataOnlyChanges`.
-const ALLOWED: &str = "allowed changes: spec.resources.requests.storage (larger only), spec.volumeAttributesClassName";
-const ALLOWED_METADATA: &str = ", metadata.labels and metadata.annotations";
+const ALLOWED: &str = "allowed changes: spec.resources.requests.storage (larger only), spec.volumeAttributesClassName, \
+                       metadata.labels and metadata.annotations";
+const ALLOWED_IN_SPEC: &str =
+    "allowed changes: spec.resources.requests.storage (larger only) and spec.volumeAttributesClassName";
 
 /// The end of a denial of changes that may be staged for new PVCs.
 const FOR_NEW_PVCS: &str = "; the setting immutableFields: NewPVCs allows other changes of spec for new PVCs";
@@ -91,7 +93,7 @@ pub(super) fn must_be_replaced() -> String {
 pub(super) fn mounted_too_early(volume: &str) -> String {
     denial(&format!(
         "spec.template mounts volume {}, whose template is not live yet; mount it after the StatefulSet was replaced, \
-         or add an emptyDir of that name, whose place it takes",
+         or add a volume of that name (emptyDir) to spec.template, whose place it takes",
         shown(volume)
     ))
 }
@@ -136,14 +138,13 @@ pub(super) fn faults(faults: &[RuleFault], metadata: rules::Metadata) -> String 
     let for_new = faults.iter().any(RuleFault::is_for_new_claims);
     let setting = if for_new { FOR_NEW_PVCS } else { "" };
     let faults: Vec<String> = faults.iter().map(RuleFault::to_string).collect();
-    let more = match metadata {
-        rules::Metadata::MayChange => ALLOWED_METADATA,
-        rules::Metadata::Fixed => "",
+    let allowed = match metadata {
+        rules::Metadata::MayChange => ALLOWED,
+        rules::Metadata::Fixed => ALLOWED_IN_SPEC,
     };
     // Items are left out rather than cut: a name that is cut could be another name.
-    let room = MAX_DENIAL - PREFIX.len() - ALLOWED.len() - ALLOWED_METADATA.len() - FOR_NEW_PVCS.len() - ROOM_FOR_COUNT;
-    let faults = some(&faults, room, "; ", "; and ");
-    denial(&format!("{faults}; {ALLOWED}{more}{setting}"))
+    let room = MAX_DENIAL - PREFIX.len() - allowed.len() - setting.len() - ROOM_FOR_COUNT;
+    denial(&format!("{}; {allowed}{setting}", some(&faults, room, "; ", "; and ")))
 }
 
 /// The warning with the staged change and its effect.
@@ -292,7 +293,8 @@ pub(super) fn claims_unknown(error: &CannotAsk) -> String {
 /// The denial because claims cannot be read.
 pub(super) fn claims_unknown_denied(error: &CannotAsk) -> String {
     denial(&format!(
-        "failed to check the PVCs ({}); grant the policy get on PVCs and their classes, or set pvcChecks: Warn",
+        "failed to check the PVCs ({}); grant the policy get on persistentvolumeclaims, storageclasses and \
+         volumeattributesclasses, or set pvcChecks: Warn in its settings",
         answer(error)
     ))
 }

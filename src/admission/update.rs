@@ -13,7 +13,7 @@ use super::stage;
 use super::verdict::{Denial, Edit, Remarks, Verdict};
 use super::{authority, mounts, newer, user_keys, withdraw};
 use crate::templates::rules::Shrink;
-use crate::templates::{ClaimTemplate, Diff, Phase, Revision, StagedChange, UpdatePolicy, keys};
+use crate::templates::{ClaimTemplate, Diff, HELD, Phase, Revision, StagedChange, UpdatePolicy, keys};
 
 /// The request and its settings.
 pub(super) struct Update<'r, 'a> {
@@ -110,6 +110,11 @@ impl Update<'_, '_> {
         Ok(Verdict::with(outcome.edits, outcome.remarks))
     }
 
+    /// True iff the controller does not roll out the staged change: the same templates are staged anew.
+    fn is_held(&self) -> bool {
+        self.old.metadata.annotations.get(keys::READY) == Some(HELD)
+    }
+
     fn asked(&self, live: &[ClaimTemplate], staged: Option<&(StagedChange, String)>) -> Result<AskedTemplates, Denial> {
         let asked = read_templates(self.new, "object")?;
         let diff = Diff::between(live, &asked);
@@ -128,7 +133,8 @@ impl Update<'_, '_> {
                 return Ok(AskedTemplates::Ignored(ignored));
             }
         }
-        let is_staged = staged.is_some_and(|(change, _)| Diff::between(&change.templates, &asked).is_empty());
+        let is_staged =
+            !self.is_held() && staged.is_some_and(|(change, _)| Diff::between(&change.templates, &asked).is_empty());
         Ok(if is_staged {
             AskedTemplates::Staged
         } else {
@@ -240,7 +246,8 @@ impl Update<'_, '_> {
         staged: Option<(StagedChange, String)>,
         lookups: &mut dyn Lookups,
     ) -> Result<Outcome, Denial> {
-        let current = staged.as_ref().map_or(live, |(change, _)| &change.templates);
+        let rolled_out = staged.as_ref().filter(|_| !self.is_held());
+        let current = rolled_out.map_or(live, |(change, _)| &change.templates);
         let mut outcome = Outcome::default();
         let ignores = self.settings.metadata_only_changes == MetadataOnlyChanges::Ignore;
         if ignores {

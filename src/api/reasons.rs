@@ -99,6 +99,8 @@ reasons! {
     TooManyClaims: Stalled,
     /// Neither the policy nor the guard is registered.
     PolicyMissing: Stalled,
+    /// The change was staged before the policy and the guard were registered for the namespace.
+    StagedBeforePolicy: Stalled,
     /// Somebody reverted what the controller wrote.
     WriteUndone: Stalled,
     /// The API server denies a write to the StatefulSet.

@@ -11,7 +11,7 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::api::{Api, ApiResource, DynamicObject, ListParams};
 use kube::core::GroupVersionKind;
-use kube::{Client, Resource};
+use kube::{Client, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
 use tokio::sync::MutexGuard;
 use tokio::time::Instant;
@@ -20,6 +20,7 @@ use super::error::ReconcileError;
 use super::metrics::ControllerMetrics;
 use super::registered::{KubewardenPolicy, Labels, Registered};
 use super::set_kind::SetKind;
+use super::slim_set::SlimSet;
 use crate::api::Settings;
 use crate::rollout::Idle;
 use crate::rollout::idle::POLICY_RECHECK;
@@ -93,16 +94,18 @@ impl Admission {
         }
     }
 
-    /// Returns the reason to wait if neither the policy nor the guard is registered for this kind in the namespace. Objects that
-    /// the controller may not read do not count: its roles contain the right to read them.
+    /// Returns the reason to wait if neither the policy nor the guard is registered for this kind in the namespace, or
+    /// if the change was staged before. Objects that the controller may not read do not count: its roles contain the
+    /// right to read them.
     ///
     /// # Errors
     /// If the API server does not respond.
-    pub(super) async fn missing(&self, kind: SetKind, namespace: &str) -> Result<Option<Idle>, ReconcileError> {
+    pub(super) async fn distrusts(&self, set: &SlimSet) -> Result<Option<Idle>, ReconcileError> {
         if self.without == WithoutPolicy::RollOut {
             return Ok(None);
         }
-        Ok(self.known(namespace).await?.missing(kind, namespace))
+        let namespace = set.namespace().unwrap_or_default();
+        Ok(self.known(&namespace).await?.distrusts(set, &namespace))
     }
 
     /// True iff the guard denies that others delete a StatefulSet of the namespace while it is being replaced.
@@ -196,12 +199,19 @@ impl Admission {
 }
 
 impl KnownAdmission {
-    /// Returns the reason to wait for a namespace whose labels are known.
-    fn missing(&self, kind: SetKind, namespace: &str) -> Option<Idle> {
+    /// Returns the reason to wait for a set of a namespace whose labels are known.
+    fn distrusts(&self, set: &SlimSet, namespace: &str) -> Option<Idle> {
         let unread = match self.labels.get(namespace) {
-            Some(Ok(labels)) if self.registered.judges(kind, labels) => return None,
+            Some(Ok(labels)) => match self.registered.judges_since(set.kind, labels) {
+                // Nothing is staged on a set of OpenKruise.
+                Some(since) => {
+                    let is_before = set.kind == SetKind::Apps && set.touched_at.is_none_or(|touched| touched < since);
+                    return is_before.then_some(Idle::StagedBeforePolicy);
+                }
+                None => self.unread.clone(),
+            },
             Some(Err(why)) => Some(why.clone()),
-            _ => self.unread.clone(),
+            None => self.unread.clone(),
         };
         Some(Idle::PolicyMissing { unread })
     }
@@ -259,7 +269,8 @@ mod tests {
     use serde_json::json;
     use tokio::time::Instant;
 
-    use super::{Admission, Idle, KnownAdmission, Labels, Registered, SetKind, WithoutPolicy};
+    use super::{Admission, Idle, KnownAdmission, Labels, Registered, SlimSet, WithoutPolicy};
+    use crate::templates::keys;
 
     fn replacing_guard() -> Registered {
         let rule = json!({
@@ -335,7 +346,40 @@ mod tests {
                 ..KnownAdmission::default()
             };
             let expected = Idle::PolicyMissing { unread: expected };
-            assert_eq!(known.missing(SetKind::Apps, "a"), Some(expected));
+            assert_eq!(known.distrusts(&set("9"), "a"), Some(expected));
+        }
+    }
+
+    /// A StatefulSet whose templates were last written in this second of 1970.
+    fn set(second: &str) -> SlimSet {
+        let fields = json!([{"manager": "helm", "time": format!("1970-01-01T00:00:0{second}Z"),
+            "fieldsV1": {"f:spec": {"f:volumeClaimTemplates": {}}}}]);
+        let metadata =
+            json!({"name": "web", "namespace": "a", "annotations": {(keys::STAGED): "{}"}, "managedFields": fields});
+        // It is parsed from text because the managed fields stay unparsed JSON.
+        serde_json::from_str(&json!({"metadata": metadata}).to_string()).unwrap()
+    }
+
+    #[test]
+    fn change_from_before_the_policy_is_not_trusted() {
+        let rule = json!({"apiGroups": ["apps"], "apiVersions": ["v1"], "resources": ["statefulsets"], "operations": ["UPDATE"]});
+        let configuration = json!({"metadata": {"creationTimestamp": "1970-01-01T00:00:05Z"},
+            "webhooks": [{"name": "claim-rollout.claim-rollout.io", "rules": [rule]}]});
+        let known = KnownAdmission {
+            registered: Registered {
+                configurations: vec![serde_json::from_value(configuration).unwrap()],
+                ..Registered::default()
+            },
+            labels: [("a".to_owned(), Ok(Labels::new()))].into(),
+            ..KnownAdmission::default()
+        };
+        for (second, expected) in [
+            ("4", Some(Idle::StagedBeforePolicy)),
+            ("5", None),
+            ("6", None),
+            ("x", Some(Idle::StagedBeforePolicy)),
+        ] {
+            assert_eq!(known.distrusts(&set(second), "a"), expected, "{second}");
         }
     }
 }

@@ -13,8 +13,8 @@ use super::slim_set::Patched;
 use super::{FIELD_MANAGER, undone};
 use crate::claims;
 use crate::rollout::Refusal;
-use crate::rollout::{ApplyClaim, Seconds, SetReady, SetStaged, SetStagedAt, time};
-use crate::templates::{StagedChange, StagedError, UpdatePolicy, keys};
+use crate::rollout::{ApplyClaim, HoldStaged, Seconds, SetReady, SetStaged, SetStagedAt, time};
+use crate::templates::{HELD, StagedChange, StagedError, UpdatePolicy, keys};
 
 /// The timeout of one call.
 pub(super) const CALL_TIMEOUT: Duration = Duration::from_secs(15);
@@ -217,6 +217,11 @@ pub(super) fn ready(action: &SetReady) -> Value {
         &action.resource_version,
         &json!({ keys::READY: ready }),
     )
+}
+
+/// The patch that notes that the staging is not rolled out.
+pub(super) fn hold(action: &HoldStaged) -> Value {
+    annotated(&action.set_uid, &action.resource_version, &json!({ keys::READY: HELD }))
 }
 
 /// The patch of the annotation `staged-at`; `None` if the time has no text.

@@ -1,10 +1,10 @@
 use kube::core::Status;
 use serde_json::{Value, json};
 
-use super::{ApiOutcome, body, outcome_of, staged_at, staged_change, written_at};
+use super::{ApiOutcome, body, hold, outcome_of, staged_at, staged_change, written_at};
 use crate::rollout::fixtures::label;
 use crate::rollout::fixtures::web;
-use crate::rollout::{ApplyClaim, SetStaged, SetStagedAt};
+use crate::rollout::{ApplyClaim, HoldStaged, SetStaged, SetStagedAt};
 use crate::templates::{ClaimName, Phase};
 
 #[test]
@@ -108,6 +108,17 @@ fn removed_staged_change_removes_what_belongs_to_it() {
     );
     let kept = complete["metadata"]["annotations"].get("claim-rollout.io/staged-at");
     assert_eq!(kept, None);
+}
+
+#[test]
+fn hold_is_written_beside_the_staged_change_alone() {
+    let action = HoldStaged {
+        set_uid: "set-uid".to_owned(),
+        resource_version: "100".to_owned(),
+    };
+    let annotations = json!({"claim-rollout.io/ready": "StagedBeforePolicy"});
+    let metadata = json!({"uid": "set-uid", "resourceVersion": "100", "annotations": annotations});
+    assert_eq!(hold(&action), json!({ "metadata": metadata }));
 }
 
 #[test]

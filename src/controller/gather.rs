@@ -35,7 +35,13 @@ impl Context {
     ) -> Result<Plan, ViewError> {
         let mut snapshot = self.snapshot(set, view, opened)?;
         let is_off = self.recreating == ReCreating::Off && target::recreates(view);
-        let halted = missing.cloned().or_else(|| self.undone(set));
+        let missing = missing.cloned();
+        let undone = || self.undone(set);
+        let halted = match missing {
+            // It is a write, too.
+            Some(Idle::StagedBeforePolicy) => undone().or(missing),
+            _ => missing.or_else(undone),
+        };
         snapshot.halted = halted.or_else(|| is_off.then_some(Idle::ReCreate));
         snapshot.write_refused = self.write_denied(set);
         let mut decided = self.plan(&mut snapshot);

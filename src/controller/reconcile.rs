@@ -101,11 +101,13 @@ async fn reconcile_set(set: &SlimSet, context: &Arc<Context>) -> Result<Next, Re
     let rolls_out = target.is_ok();
     let counts = target.is_err_and(|idle| context.counts(set, &view, idle));
     let missing = if rolls_out {
-        context.admission.missing(set.kind, &view.namespace).await?
+        context.admission.distrusts(set).await?
     } else {
         None
     };
-    let opened = if counts || lacks || rolls_out && missing.is_none() {
+    // A rollout from before the policy may have ended.
+    let is_read = missing.as_ref().is_none_or(|idle| *idle == Idle::StagedBeforePolicy);
+    let opened = if counts || lacks || rolls_out && is_read {
         let opened = context
             .namespaces
             .open([&view.namespace, &view.name, &view.uid], set.template_names());

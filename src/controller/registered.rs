@@ -18,6 +18,7 @@ use serde_json::value::RawValue;
 use super::set_kind::SetKind;
 use crate::api::Settings;
 use crate::api::difference::differences;
+use crate::rollout::Seconds;
 
 /// The suffix of the webhooks of Kubewarden.
 const KUBEWARDEN: &str = ".kubewarden.admission";
@@ -137,23 +138,25 @@ struct PolicySpec {
 }
 
 impl Registered {
-    /// True iff the policy or the guard checks every update of a StatefulSet of this kind in a namespace with these
-    /// labels.
+    /// Since when the policy or the guard has checked every update of a StatefulSet of this kind in a namespace with
+    /// these labels; none if neither does.
+    ///
+    /// It is the time of the oldest object that is there now, so an upgrade that creates some of them anew changes
+    /// nothing. A policy of the guard counts from the time of its first binding.
     #[must_use]
-    pub(super) fn judges(&self, kind: SetKind, namespace: &Labels) -> bool {
+    pub(super) fn judges_since(&self, kind: SetKind, namespace: &Labels) -> Option<Seconds> {
         let part = match kind {
             SetKind::Apps => STAGED,
             SetKind::OpenKruise => OPENKRUISE,
         };
-        let mut webhooks = self
-            .configurations
-            .iter()
-            .flat_map(|configuration| &configuration.webhooks);
-        webhooks.any(|webhook| self.is_ours(webhook) && webhook.judges(kind, namespace))
-            || self
-                .guards
-                .iter()
-                .any(|guard| self.guards(guard, (part, kind, &["UPDATE"]), namespace))
+        let judging = self.configurations.iter().filter(|configuration| {
+            let mut webhooks = configuration.webhooks.iter();
+            webhooks.any(|webhook| self.is_ours(webhook) && webhook.judges(kind, namespace))
+        });
+        let webhooks = judging.map(|configuration| created(&configuration.metadata));
+        let guards = self.guards.iter();
+        let guards = guards.filter_map(|guard| self.guards_since(guard, (part, kind, &["UPDATE"]), namespace));
+        webhooks.chain(guards).min()
     }
 
     /// True iff the guard keeps a StatefulSet that is being replaced, and its finalizer.
@@ -161,7 +164,10 @@ impl Registered {
     pub(super) fn keeps_replaced(&self, namespace: &Labels) -> bool {
         let mut guards = self.guards.iter();
         let denied = ["UPDATE", "DELETE"];
-        guards.any(|guard| self.guards(guard, (REPLACING, SetKind::Apps, &denied), namespace))
+        guards.any(|guard| {
+            let since = self.guards_since(guard, (REPLACING, SetKind::Apps, &denied), namespace);
+            since.is_some()
+        })
     }
 
     fn is_ours(&self, webhook: &MutatingWebhook) -> bool {
@@ -175,13 +181,14 @@ impl Registered {
             || of_kubewarden.is_some_and(|name| policies.any(|policy| policy.webhook().as_deref() == Some(name)))
     }
 
-    /// True iff the policy is this part of the guard, and judges these operations on every StatefulSet of the kind.
-    fn guards(
+    /// Since when the policy has been bound, if it is this part of the guard, and judges these operations on every
+    /// StatefulSet of the kind.
+    fn guards_since(
         &self,
         guard: &RegisteredGuardPolicy,
         (part, kind, operations): (&str, SetKind, &[&str]),
         namespace: &Labels,
-    ) -> bool {
+    ) -> Option<Seconds> {
         let name = guard.metadata.name.as_deref().unwrap_or_default();
         let labelled = guard.metadata.labels.as_ref().and_then(|labels| labels.get(PART));
         let is_part = labelled.is_some_and(|label| label == part) || name.starts_with(&format!("{OURS}-{part}"));
@@ -197,7 +204,7 @@ impl Registered {
             && operations.iter().all(has_rule)
             && constraints.exclude_resource_rules.is_empty()
             && constraints.reaches(namespace);
-        let binds = |binding: &Binding| {
+        let binds = |binding: &&Binding| {
             let spec = &binding.spec;
             let scope = &spec.match_resources;
             spec.policy_name == name
@@ -206,7 +213,11 @@ impl Registered {
                 && scope.exclude_resource_rules.is_empty()
                 && scope.reaches(namespace)
         };
-        is_whole && self.bindings.iter().any(binds)
+        let bindings = self.bindings.iter().filter(binds);
+        let bound = bindings.map(|binding| created(&binding.metadata)).min();
+        bound
+            .filter(|_| is_whole)
+            .map(|bound| bound.max(created(&guard.metadata)))
     }
 
     /// The differences between the settings of policy objects and ours, a line each. With `namespace`, only objects
@@ -277,6 +288,14 @@ impl KubewardenPolicy {
     fn webhook(&self) -> Option<String> {
         Some(format!("clusterwide-{}", self.metadata.name.as_deref()?))
     }
+}
+
+/// When the API server created the object; it always writes this.
+fn created(metadata: &ObjectMeta) -> Seconds {
+    let created = metadata.creation_timestamp.as_ref();
+    created.map_or(Seconds::MAX, |time| {
+        u64::try_from(time.0.as_second()).unwrap_or_default()
+    })
 }
 
 fn is_empty(selector: &LabelSelector) -> bool {

@@ -69,6 +69,10 @@ fn with_policy(mut registered: Registered, policy: super::KubewardenPolicy) -> R
     registered
 }
 
+fn is_judged(registered: &Registered) -> bool {
+    registered.judges_since(SetKind::Apps, &labels("a")).is_some()
+}
+
 type WebhookRow = (&'static str, fn(&mut Value), bool);
 type GuardRow = (&'static str, fn(&mut Value, &mut Value), bool);
 
@@ -143,15 +147,68 @@ const REPLACING: [GuardRow; 18] = [
 #[test]
 fn webhook_for_updates_of_statefulsets_judges_its_namespaces() {
     for (which, change, expected) in WEBHOOKS {
-        assert_eq!(webhook(change).judges(SetKind::Apps, &labels("a")), expected, "{which}");
+        assert_eq!(is_judged(&webhook(change)), expected, "{which}");
     }
-    assert!(!Registered::default().judges(SetKind::Apps, &labels("a")), "none");
+    assert!(!is_judged(&Registered::default()), "none");
 }
 
 #[test]
 fn guard_judges_where_it_is_bound() {
     for (which, change, expected) in GUARDS {
-        assert_eq!(guard(change).judges(SetKind::Apps, &labels("a")), expected, "{which}");
+        assert_eq!(is_judged(&guard(change)), expected, "{which}");
+    }
+}
+
+/// The objects that judge the namespace are as old as these seconds; the least counts.
+#[test]
+fn namespace_is_judged_since_the_oldest_object() {
+    let at = |second: u8| json!(format!("1970-01-01T00:00:{second:02}Z"));
+    let webhook = |second: u8| {
+        let mut registered = webhook(|_| {});
+        registered.configurations[0].metadata.creation_timestamp = serde_json::from_value(at(second)).unwrap();
+        registered
+    };
+    let guard = |policy: u8, bindings: &[u8]| {
+        let mut registered = guard(|_, _| {});
+        registered.guards[0].metadata.creation_timestamp = serde_json::from_value(at(policy)).unwrap();
+        let binding = registered.bindings.remove(0);
+        registered.bindings = bindings
+            .iter()
+            .map(|second| {
+                let mut binding = binding.clone();
+                binding.metadata.creation_timestamp = serde_json::from_value(at(*second)).unwrap();
+                binding
+            })
+            .collect();
+        registered
+    };
+    let both = |webhook: Registered, guard: Registered| Registered {
+        configurations: webhook.configurations,
+        ..guard
+    };
+    for (which, registered, expected) in [
+        ("the policy", webhook(5), Some(5)),
+        ("the guard", guard(5, &[6]), Some(6)),
+        ("the guard, bound before it was there", guard(5, &[4]), Some(5)),
+        ("the guard, bound twice", guard(5, &[8, 7]), Some(7)),
+        ("the guard, not bound", guard(5, &[]), None),
+        ("the older policy", both(webhook(5), guard(6, &[6])), Some(5)),
+        (
+            "the older guard: the webhook was created anew",
+            both(webhook(9), guard(5, &[5])),
+            Some(5),
+        ),
+        (
+            "the older policy: the binding was created anew",
+            both(webhook(5), guard(4, &[9])),
+            Some(5),
+        ),
+    ] {
+        assert_eq!(
+            registered.judges_since(SetKind::Apps, &labels("a")),
+            expected,
+            "{which}"
+        );
     }
 }
 
@@ -204,12 +261,12 @@ fn sets_of_openkruise_are_judged_by_rules_for_their_group() {
         ),
     ] {
         assert_eq!(
-            registered.judges(SetKind::OpenKruise, &labels("a")),
+            registered.judges_since(SetKind::OpenKruise, &labels("a")).is_some(),
             expected,
             "{which}"
         );
     }
-    assert!(both().judges(SetKind::Apps, &labels("a")));
+    assert!(is_judged(&both()));
 }
 
 #[test]
@@ -254,7 +311,7 @@ fn webhook_of_another_name_is_ours_by_its_module() {
             false,
         ),
     ] {
-        assert_eq!(registered.judges(SetKind::Apps, &labels("a")), expected, "{which}");
+        assert_eq!(is_judged(&registered), expected, "{which}");
     }
 }
 

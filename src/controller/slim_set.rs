@@ -12,7 +12,7 @@ use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use super::set_kind::SetKind;
-use super::staged_before::staged_before;
+use super::staged_before::{staged_before, touched_at};
 use crate::claims::Owner;
 use crate::json;
 use crate::replace::FINALIZER;
@@ -34,6 +34,8 @@ pub(super) struct SlimSet {
     annotations: Pairs,
     /// The latest possible time of the staging; only with the update strategy `OnDelete`.
     pub(super) staged_before: Option<Seconds>,
+    /// The latest possible time of the staging, whoever asked for it; only if something is staged.
+    pub(super) touched_at: Option<Seconds>,
     pub(super) spec: SlimSetSpec,
     pub(super) status: SlimSetStatus,
 }
@@ -262,7 +264,11 @@ impl From<SentSet> for SlimSet {
         };
         // The time of the staging shows which Pods were created since.
         let staged = annotations.get(keys::STAGED).filter(|_| strategy == Strategy::OnDelete);
-        let staged_before = staged.and_then(|staged| staged_before(staged, metadata.managed_fields.as_deref()?));
+        let fields = metadata.managed_fields.as_deref();
+        let staged_before = staged.and_then(|staged| staged_before(staged, fields?));
+        let touched_at = fields
+            .filter(|_| annotations.contains_key(keys::STAGED))
+            .and_then(touched_at);
         Self {
             kind: SetKind::Apps,
             metadata: ObjectMeta {
@@ -278,6 +284,7 @@ impl From<SentSet> for SlimSet {
             is_marked: metadata.finalizers.iter().any(|finalizer| finalizer == FINALIZER),
             annotations: pairs(annotations),
             staged_before,
+            touched_at,
             spec: SlimSetSpec {
                 replicas: spec.replicas,
                 match_labels: pairs(spec.selector.match_labels),

@@ -7,15 +7,11 @@
 //! before the reported time: after a ClaimRollout was deleted, if no controller ran when the change was staged, or if
 //! the clock of the controller is ahead.
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde::Deserialize;
-use serde_json::Value;
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-use crate::rollout::Seconds;
-
-/// The path of the templates in the managed fields.
-const TEMPLATES: &str = "/f:spec/f:volumeClaimTemplates";
+use crate::rollout::{Seconds, time};
 
 /// The manager in the staged change.
 #[derive(Deserialize)]
@@ -23,7 +19,8 @@ struct Staged {
     manager: String,
 }
 
-/// An entry of `metadata.managedFields`.
+/// An entry of `metadata.managedFields`, as far as it is read. A client writes what it likes there: other fields are
+/// skipped, however deep.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct FieldsEntry {
@@ -31,22 +28,84 @@ struct FieldsEntry {
     manager: String,
     #[serde(default)]
     subresource: String,
-    time: Option<Time>,
+    time: Option<String>,
     #[serde(default)]
-    fields_v1: Value,
+    fields_v1: Fields,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Fields {
+    #[serde(rename = "f:metadata")]
+    metadata: MetadataFields,
+    #[serde(rename = "f:spec")]
+    spec: SpecFields,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct MetadataFields {
+    #[serde(rename = "f:annotations")]
+    annotations: AnnotationFields,
+}
+
+/// The annotations whose change stages something.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct AnnotationFields {
+    #[serde(rename = "f:claim-rollout.io/staged")]
+    staged: Option<IgnoredAny>,
+    #[serde(rename = "f:claim-rollout.io/update-policy")]
+    update_policy: Option<IgnoredAny>,
+    #[serde(rename = "f:claim-rollout.io/withdraw")]
+    withdraw: Option<IgnoredAny>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct SpecFields {
+    #[serde(rename = "f:volumeClaimTemplates")]
+    templates: Option<IgnoredAny>,
+}
+
+impl FieldsEntry {
+    fn list(managed_fields: &RawValue) -> Option<Vec<Self>> {
+        serde_json::from_str(managed_fields.get()).ok()
+    }
+
+    fn has_templates(&self) -> bool {
+        self.subresource.is_empty() && self.fields_v1.spec.templates.is_some()
+    }
+
+    /// True iff a request of this entry may have staged something.
+    fn stages(&self) -> bool {
+        let annotations = &self.fields_v1.metadata.annotations;
+        let annotations = [&annotations.staged, &annotations.update_policy, &annotations.withdraw];
+        self.has_templates() || annotations.into_iter().any(Option::is_some)
+    }
+
+    fn time(&self) -> Option<Seconds> {
+        time::read(self.time.as_deref()?)
+    }
 }
 
 /// The time of the request that staged the change, or of a later one; none if it is unknown.
 pub(super) fn staged_before(staged: &str, managed_fields: &RawValue) -> Option<Seconds> {
     let Staged { manager } = serde_json::from_str(staged).ok()?;
-    let entries: Vec<FieldsEntry> = serde_json::from_str(managed_fields.get()).ok()?;
-    let theirs = entries.iter().filter(|entry| {
-        entry.manager == manager && entry.subresource.is_empty() && entry.fields_v1.pointer(TEMPLATES).is_some()
-    });
-    let times: Option<Vec<i64>> = theirs
-        .map(|entry| entry.time.as_ref().map(|time| time.0.as_second()))
-        .collect();
-    Seconds::try_from(times?.into_iter().max()?).ok()
+    let entries = FieldsEntry::list(managed_fields)?;
+    let theirs = entries
+        .iter()
+        .filter(|entry| entry.manager == manager && entry.has_templates());
+    let times: Option<Vec<Seconds>> = theirs.map(FieldsEntry::time).collect();
+    times?.into_iter().max()
+}
+
+/// The last time at which somebody wrote the templates, the staged change, or an annotation that stages the live
+/// templates; none if it is unknown. It is never before the staging.
+pub(super) fn touched_at(managed_fields: &RawValue) -> Option<Seconds> {
+    let entries = FieldsEntry::list(managed_fields)?;
+    let staging = entries.iter().filter(|entry| entry.stages());
+    staging.filter_map(FieldsEntry::time).max()
 }
 
 #[cfg(test)]
@@ -54,7 +113,7 @@ mod tests {
     use serde_json::value::to_raw_value;
     use serde_json::{Value, json};
 
-    use super::staged_before;
+    use super::{staged_before, touched_at};
 
     /// An entry of a manager that owns this field of the spec.
     fn entry(manager: &str, second: u8, field: &str) -> Value {
@@ -99,6 +158,52 @@ mod tests {
                 "{why}"
             );
             assert_eq!(staged_before("damaged", &text), None, "{why}");
+        }
+    }
+
+    /// Why, the managed fields, and the last touch.
+    type Touch = (&'static str, String, Option<u64>);
+
+    #[rustfmt::skip]
+    fn touches() -> Vec<Touch> {
+        const TEMPLATES: &str = "f:volumeClaimTemplates";
+        let annotated = |second: u8, key: &str| {
+            let mut entry = entry("kubectl-annotate", second, "f:replicas");
+            entry["fieldsV1"]["f:metadata"]["f:annotations"][format!("f:claim-rollout.io/{key}")] = json!({});
+            entry
+        };
+        let with = |key: &str, value: Value| {
+            let mut entry = entry("helm", 9, TEMPLATES);
+            entry[key] = value;
+            entry
+        };
+        let deep = format!("{}{}", "[".repeat(1000), "]".repeat(1000));
+        let deep = to_raw_value(&json!([entry("helm", 5, TEMPLATES)]))
+            .unwrap()
+            .get()
+            .replace("\"fieldsV1\":{", &format!("\"fieldsV1\":{{\"f:status\":{deep},"));
+        vec![
+            ("none", json!([]).to_string(), None),
+            ("other fields", json!([entry("helm", 5, "f:replicas")]).to_string(), None),
+            ("templates, by anybody", json!([entry("a", 5, TEMPLATES), entry("b", 7, TEMPLATES)]).to_string(), Some(7)),
+            ("the staged change by hand", json!([annotated(6, "staged")]).to_string(), Some(6)),
+            ("the update policy", json!([annotated(6, "update-policy"), entry("a", 5, TEMPLATES)]).to_string(), Some(6)),
+            ("a withdrawal", json!([annotated(6, "withdraw")]).to_string(), Some(6)),
+            ("another annotation", json!([annotated(6, "paused"), entry("a", 5, TEMPLATES)]).to_string(), Some(5)),
+            ("no time", json!([with("time", Value::Null), entry("a", 5, TEMPLATES)]).to_string(), Some(5)),
+            ("a time after the year 9999", json!([with("time", json!("10000-01-01T11:59:59Z")), entry("a", 5, TEMPLATES)]).to_string(), Some(5)),
+            ("only such a time", json!([with("time", json!("10000-01-01T11:59:59Z"))]).to_string(), None),
+            ("fields nested 1000 deep", deep, Some(5)),
+            ("fields that are a list", json!([with("fieldsV1", json!([]))]).to_string(), None),
+            ("no list", json!({}).to_string(), None),
+        ]
+    }
+
+    #[test]
+    fn staging_is_never_after_the_last_touch() {
+        for (why, entries, expected) in touches() {
+            let text = serde_json::value::RawValue::from_string(entries).unwrap();
+            assert_eq!(touched_at(&text), expected, "{why}");
         }
     }
 }

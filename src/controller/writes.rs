@@ -51,6 +51,7 @@ impl Context {
             }
             Action::SetStagedAt(action) => self.set_staged_at(set, action).await,
             Action::SetReady(action) => self.annotate(set, "annotation ready", &api_calls::ready(action)).await,
+            Action::HoldStaged(action) => self.annotate(set, "annotation ready", &api_calls::hold(action)).await,
             Action::Evict(evict) => Ok(self.evict(set, evict).await),
             Action::TakeSnapshot(take) => Ok(self.take_snapshot(set, take).await),
             Action::MarkClaim(claim) => Ok(self.mark_claim(set, claim, true).await),

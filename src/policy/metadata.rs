@@ -5,8 +5,8 @@
 /// The file that build.rs writes.
 const JSON: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/metadata.json"));
 
-#[allow(unsafe_code)]
-#[used]
+// Not `#[used]`: the data of the module would contain the same bytes again.
+#[allow(unsafe_code, dead_code)]
 #[unsafe(link_section = "io.kubewarden.metadata")]
 static METADATA: [u8; JSON.len()] = {
     let mut section = [0; JSON.len()];

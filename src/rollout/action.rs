@@ -16,6 +16,8 @@ pub enum Action {
     SetStagedAt(SetStagedAt),
     /// Write which replica has become ready, so that the StatefulSet controller retries the deletion of its Pod.
     SetReady(SetReady),
+    /// Write that this staging is not rolled out.
+    HoldStaged(HoldStaged),
     /// Evict a Pod.
     Evict(Evict),
     /// Create a VolumeSnapshot of a claim.
@@ -84,6 +86,15 @@ pub struct SetReady {
     pub resource_version: String,
     /// The replica; `None` removes the annotation.
     pub ready: Option<Ready>,
+}
+
+/// A write of the annotation `claim-rollout.io/ready` beside a staging that is not rolled out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HoldStaged {
+    /// The uid of the set.
+    pub set_uid: String,
+    /// The resourceVersion of the set.
+    pub resource_version: String,
 }
 
 /// An eviction of a Pod.

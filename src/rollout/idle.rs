@@ -50,6 +50,9 @@ pub enum Idle {
         /// Why the registrations cannot be read, if that is the reason.
         unread: Option<String>,
     },
+    /// The staged change is older than the policy and the guard of its namespace: somebody forgot it, or could write it
+    /// without the right to.
+    StagedBeforePolicy,
     /// The policy undid a write of the controller, so the rollout would never end.
     WriteUndone {
         /// What the controller wrote.
@@ -84,6 +87,7 @@ impl Idle {
             Self::ReCreate => ReadyReason::ReCreateNotEnabled,
             Self::TooManyClaims { .. } => ReadyReason::TooManyClaims,
             Self::PolicyMissing { .. } => ReadyReason::PolicyMissing,
+            Self::StagedBeforePolicy => ReadyReason::StagedBeforePolicy,
             Self::WriteUndone { .. } => ReadyReason::WriteUndone,
             Self::Unreadable { .. } => ReadyReason::StagedChangeUnreadable,
             Self::Unsound { .. } => ReadyReason::StagedChangeNotAllowed,
@@ -138,6 +142,10 @@ impl fmt::Display for Idle {
             Self::PolicyMissing { unread: Some(why) } => write!(
                 f,
                 "Failed to check whether the policy or the guard is registered for this namespace: {why}"
+            ),
+            Self::StagedBeforePolicy => f.write_str(
+                "The change was staged before the policy and the guard were registered for this namespace: apply it again \
+                 to roll it out, or withdraw it",
             ),
             Self::WriteUndone { what, .. } => write!(
                 f,

@@ -89,7 +89,7 @@ pub mod stale_marks;
 
 #[cfg(any(test, not(target_family = "wasm")))]
 pub use action::{
-    Action, ApplyClaim, ClaimOf, EventNotice, Evict, EvictReason, Reason, SetReady, SetStaged, SetStagedAt,
+    Action, ApplyClaim, ClaimOf, EventNotice, Evict, EvictReason, HoldStaged, Reason, SetReady, SetStaged, SetStagedAt,
     TakeSnapshot,
 };
 pub use budget::Budgets;

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::action::{Action, SetStaged};
+use super::action::{Action, HoldStaged, SetStaged};
 use super::bounds::Bounds;
 use super::conditions::{self, RolloutState};
 use super::events;
-use super::idle::Idle;
+use super::idle::{Idle, POLICY_RECHECK};
 use super::lacking::{self, Lacking};
 use super::lag;
 use super::order::{self, Order, WaitsFor};
@@ -16,7 +16,7 @@ use super::readiness::ClaimState;
 use super::recreate;
 use super::replica::{self, Replica};
 use super::restart;
-use super::snapshot::{Seconds, Snapshot};
+use super::snapshot::{Seconds, SetView, Snapshot};
 use super::spending;
 use super::stale_marks;
 use super::target::Target;
@@ -76,7 +76,8 @@ pub fn plan(snapshot: &Snapshot) -> Plan {
 /// The plan, without Pods that lack a volume.
 fn plan_claims(snapshot: &Snapshot) -> Plan {
     let target = match (Target::of(&snapshot.set, &snapshot.settings), &snapshot.halted) {
-        (Ok(target), None) => target,
+        // Nothing is written for a rollout that has ended.
+        (Ok(target), None | Some(Idle::StagedBeforePolicy)) => target,
         (Ok(_), Some(idle)) => return nothing(snapshot, idle),
         (Err(idle), _) => {
             let idle = lag::after(idle, snapshot.previous.as_ref(), &Revision::of(&snapshot.set.live));
@@ -98,6 +99,9 @@ fn plan_claims(snapshot: &Snapshot) -> Plan {
     let set = &snapshot.set;
     let is_complete = target.change.phase == Phase::Complete;
     let settled = all_done && is_complete && !target.is_to_be_removed(set) && !recreation.is_first;
+    if let (false, Some(idle)) = (settled, &snapshot.halted) {
+        return nothing(snapshot, idle);
+    }
     // Nothing comes before the time of the staging.
     let mut actions = Vec::new();
     if !recreation.is_first {
@@ -180,10 +184,13 @@ fn nothing(snapshot: &Snapshot, idle: &Idle) -> Plan {
         .denied_now(snapshot.now)
         .map(|(_, retry_at)| *retry_at);
     let retry = denied.map_or(RECHECK, |retry_at| retry_at - snapshot.now);
+    let is_to_be_held = *idle == Idle::StagedBeforePolicy && !snapshot.set.is_held;
     let requeue_after = requeue_after.or(unmark.is_some().then_some(retry));
+    let requeue_after = requeue_after.or(is_to_be_held.then_some(POLICY_RECHECK));
     let unmark = unmark.filter(|_| denied.is_none());
+    let hold = (is_to_be_held && !writes_are_refused(snapshot)).then(|| hold(&snapshot.set));
     Plan {
-        actions: unmark.into_iter().chain(events).collect(),
+        actions: unmark.or(hold).into_iter().chain(events).collect(),
         progress: progress::idle(snapshot, idle),
         requeue_after,
         settled: requeue_after.is_none() && !lag::waits(snapshot, idle),
@@ -195,11 +202,24 @@ fn nothing(snapshot: &Snapshot, idle: &Idle) -> Plan {
     }
 }
 
+/// The write that makes the hold last, and by which the policy knows it.
+fn hold(set: &SetView) -> Action {
+    Action::HoldStaged(HoldStaged {
+        set_uid: set.uid.clone(),
+        resource_version: set.resource_version.clone(),
+    })
+}
+
+/// True iff the last write to the set was denied, and it is not yet time to retry it.
+fn writes_are_refused(snapshot: &Snapshot) -> bool {
+    let refused = snapshot.write_refused.as_ref();
+    refused.is_some_and(|(_, retry_at)| *retry_at > snapshot.now)
+}
+
 /// The write to the set that is due: its completion or its end, or the replica that has become ready.
 fn of_set(snapshot: &Snapshot, target: &Target<'_>, replicas: &[Replica<'_>], is_busy: bool) -> Option<Action> {
     let set = &snapshot.set;
-    let refused = snapshot.write_refused.as_ref();
-    if refused.is_some_and(|(_, retry_at)| *retry_at > snapshot.now) {
+    if writes_are_refused(snapshot) {
         return None;
     }
     let all_done = replicas.iter().all(Replica::is_done);

@@ -14,7 +14,7 @@ use crate::claims::{Belongs, Claim, Foreign, Owner, foreign};
 use crate::json::Map;
 use crate::templates::names::ordinal_of;
 use crate::templates::{
-    ClaimName, ClaimTemplate, MaxInMotion, ProgressDeadline, Ready, ReplaceSet, Restart, Revision, RevisionLabel,
+    ClaimName, ClaimTemplate, HELD, MaxInMotion, ProgressDeadline, Ready, ReplaceSet, Restart, Revision, RevisionLabel,
     StagedChange, StagedError, Staging, Sync, UpdatePolicy, keys,
 };
 
@@ -28,7 +28,8 @@ pub struct Snapshot {
     pub now: Seconds,
     /// The settings, against which a staged change is checked again.
     pub settings: Arc<Settings>,
-    /// Why the controller does nothing although there is a rollout: [`Idle::PolicyMissing`] or [`Idle::WriteUndone`].
+    /// Why the controller does nothing although there is a rollout: [`Idle::PolicyMissing`],
+    /// [`Idle::StagedBeforePolicy`] or [`Idle::WriteUndone`].
     pub halted: Option<Idle>,
     /// Why the last write to the set was denied, and when to retry it.
     pub write_refused: Option<(String, Seconds)>,
@@ -102,6 +103,8 @@ pub struct SetView {
     pub partition: u32,
     /// The annotation `claim-rollout.io/ready`.
     pub ready: Option<Ready>,
+    /// The annotation `ready` is [`HELD`]: the staging is older than the policy and the guard.
+    pub is_held: bool,
     /// The annotation `claim-rollout.io/sync`. An unknown value counts as `LockStep`, which waits.
     pub sync: Sync,
     /// The annotation `claim-rollout.io/progress-deadline`. An unknown value is ignored.
@@ -371,6 +374,7 @@ impl SetView {
             replace_set: annotation(keys::REPLACE_SET).and_then(|text| text.parse().ok()),
             paused: annotation(keys::PAUSED) == Some("true"),
             ready: annotation(keys::READY).and_then(|ready| ready.parse().ok()),
+            is_held: annotation(keys::READY) == Some(HELD),
             sync: annotation(keys::SYNC).map_or(Sync::LockStep, |sync| sync.parse().unwrap_or(Sync::LockStep)),
             ..Self::default()
         }

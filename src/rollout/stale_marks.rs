@@ -16,7 +16,11 @@ use crate::templates::{ClaimName, Revision, RevisionLabel, Staging};
 pub fn are_removed(idle: &Idle) -> bool {
     !matches!(
         idle,
-        Idle::Unreadable { .. } | Idle::Terminating | Idle::PolicyMissing { .. } | Idle::WriteUndone { .. }
+        Idle::Unreadable { .. }
+            | Idle::Terminating
+            | Idle::PolicyMissing { .. }
+            | Idle::StagedBeforePolicy
+            | Idle::WriteUndone { .. }
     )
 }
 

@@ -73,6 +73,9 @@ impl<'a> Target<'a> {
         if let Some(why) = set.not_supported {
             return Err(Idle::NotSupported { why });
         }
+        if set.is_held {
+            return Err(Idle::StagedBeforePolicy);
+        }
         if let Some(owner) = &set.controller
             && settings.skips_owned_by(owner.group(), &owner.kind)
         {

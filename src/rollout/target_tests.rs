@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use crate::api::Settings;
 use crate::api::settings::{Mode, NAMES};
-use crate::rollout::action::{Action, ApplyClaim, Reason};
+use crate::rollout::action::{Action, ApplyClaim, HoldStaged, Reason};
 use crate::rollout::fixtures::{apply, gi, owner, template, web as fixture, writes};
 use crate::rollout::idle::Idle;
 use crate::rollout::plan::plan;
 use crate::rollout::snapshot::Snapshot;
 use crate::templates::rules::Shrink;
-use crate::templates::{ClaimTemplate, ReplaceSet, StagedError, UpdatePolicy, keys};
+use crate::templates::{ClaimTemplate, Phase, ReplaceSet, StagedError, UpdatePolicy, keys};
 
 #[test]
 fn idle_set_has_no_actions_and_is_settled() {
@@ -323,6 +323,62 @@ fn halted_rollout_stalls_and_requeues() {
     web.halted = Some(undone);
     assert_eq!((writes(&web), plan(&web).requeue_after), (vec![], Some(8)));
     assert_eq!(plan(&web).progress.ready.reason, "OnClaimDelete");
+}
+
+/// The change is older than the policy: nothing is written but that it is held, and PVCs that are done stay so.
+#[test]
+fn change_from_before_the_policy_is_held() {
+    let hold = |web: &Snapshot| {
+        Action::HoldStaged(HoldStaged {
+            set_uid: web.set.uid.clone(),
+            resource_version: web.set.resource_version.clone(),
+        })
+    };
+    let mut web = fixture();
+    web.halted = Some(Idle::StagedBeforePolicy);
+    let first = plan(&web);
+    assert_eq!(writes(&web), [hold(&web)]);
+    assert_eq!(
+        (first.settled, first.halted, first.requeue_after),
+        (false, true, Some(15))
+    );
+    assert_eq!(first.progress.stalled.reason, "StagedBeforePolicy");
+    assert!(first.progress.stalled.message.contains("apply it again"), "{first:?}");
+
+    // The write was denied, and its time has not come yet.
+    web.write_refused = Some(("no".to_owned(), web.now + 1));
+    assert_eq!(writes(&web), []);
+    web.write_refused = None;
+
+    // The hold is on the set, so the time does not matter any more.
+    web.set.is_held = true;
+    for halted in [Some(Idle::StagedBeforePolicy), None] {
+        web.halted = halted;
+        let held = plan(&web);
+        assert_eq!(writes(&web), []);
+        assert_eq!(
+            (held.settled, held.progress.stalled.reason),
+            (true, "StagedBeforePolicy")
+        );
+    }
+
+    // Nothing is left to do: there is nothing to hold.
+    let mut done = fixture();
+    done.halted = Some(Idle::StagedBeforePolicy);
+    for ordinal in 0..3 {
+        done.done(&format!("data-web-{ordinal}"));
+    }
+    assert_eq!(writes(&done), [hold(&done)], "the phase is not written");
+    done.set
+        .staged
+        .iter_mut()
+        .for_each(|change| change.phase = Phase::Complete);
+    let complete = plan(&done);
+    assert_eq!(
+        (writes(&done), complete.settled, complete.halted),
+        (vec![], true, false)
+    );
+    assert_eq!(complete.progress.ready.reason, "Complete");
 }
 
 #[test]

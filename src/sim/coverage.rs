@@ -69,8 +69,10 @@ impl Coverage {
             Action::ApplyClaim(apply) => usize::from(apply.taken_back.is_some()),
             Action::SetStaged(_) => 2,
             // No StatefulSet of the model sets `restart`, and those with `ReCreate` have a model of their own.
+            // The policy is there first.
             Action::Evict(_)
             | Action::SetStagedAt(_)
+            | Action::HoldStaged(_)
             | Action::TakeSnapshot(_)
             | Action::MarkClaim(_)
             | Action::UnmarkClaim(_)

@@ -202,6 +202,7 @@ fn write(texts: &mut Texts, action: &Action) -> Option<Write> {
         },
         Action::Evict(_)
         | Action::SetStagedAt(_)
+        | Action::HoldStaged(_)
         | Action::TakeSnapshot(_)
         | Action::MarkClaim(_)
         | Action::UnmarkClaim(_)

@@ -193,6 +193,7 @@ fn set_view(texts: &mut Texts, set: &SetObject) -> SetView {
         replace_set: None,
         paused: spec.paused,
         partition: spec.partition.into(),
+        is_held: false,
         ready: spec.ready.map(|(target, ordinal)| Ready {
             revision: texts.names.revision(&target),
             ordinal: ordinal.into(),

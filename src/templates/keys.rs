@@ -25,7 +25,8 @@ pub const WITHDRAW: &str = "claim-rollout.io/withdraw";
 pub const STAGED: &str = "claim-rollout.io/staged";
 /// The phase of the rollout, for health checks that read no JSON (policy, controller).
 pub const PHASE: &str = "claim-rollout.io/phase";
-/// The last replica whose PVCs became ready while its Pod waited (controller; [`Ready`](super::Ready)).
+/// The last replica whose PVCs became ready while its Pod waited, or [`HELD`](super::HELD) (controller;
+/// [`Ready`](super::Ready)).
 pub const READY: &str = "claim-rollout.io/ready";
 /// The time at which the controller first saw the staging, in RFC 3339, where PVCs may be deleted (controller).
 pub const STAGED_AT: &str = "claim-rollout.io/staged-at";

@@ -21,7 +21,7 @@ pub use diff::{Change, Diff, FrozenChange, TemplateChange};
 pub use keys::{MaxInMotion, ProgressDeadline, ReplaceSet, Restart, Sync, UpdatePolicy};
 pub use names::ClaimName;
 pub use quantity::Quantity;
-pub use ready::Ready;
+pub use ready::{HELD, Ready};
 pub use revision::Revision;
 pub use rules::{FaultKind, RuleFault, Rules};
 pub use staged_change::{Phase, StagedChange, StagedError};

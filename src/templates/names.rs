@@ -13,7 +13,9 @@ pub struct ClaimName(String);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
     /// The name of the template is not a sequence of DNS labels.
-    #[error("expected a template name of lower case letters, digits, '-' and '.', with a letter or digit at both ends")]
+    #[error(
+        "expected a template name of lower case letters, digits, '-' and '.', beginning and ending with a letter or digit"
+    )]
     Malformed,
     /// The joined name is too long.
     #[error("expected a PVC name of at most 253 characters, but found {length}")]

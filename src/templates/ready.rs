@@ -1,9 +1,14 @@
-//! The annotation `claim-rollout.io/ready`: the last replica whose PVCs became ready while its Pod waited.
+//! The annotation `claim-rollout.io/ready`: the last replica whose PVCs became ready while its Pod waited, or that the
+//! staging is not rolled out.
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::revision::Revision;
+
+/// The value beside a staging that is older than the policy and the guard: it is not rolled out, and whoever applies the
+/// same templates again stages them anew.
+pub const HELD: &str = "StagedBeforePolicy";
 
 /// A replica of a rollout, in the form `<revision>.<ordinal>`.
 #[derive(Clone, Debug, PartialEq, Eq)]

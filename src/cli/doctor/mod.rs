@@ -46,6 +46,7 @@ use self::facts::InstallationFacts;
 use self::finding::{Finding, Severity};
 use self::gather::Installation;
 use super::ClusterArguments;
+use super::drift::read::read;
 use super::output::{self, print};
 
 /// The default namespace of an installation.
@@ -67,6 +68,10 @@ pub(crate) struct Arguments {
     /// Output format
     #[arg(short, long, value_name = "FORMAT")]
     output: Option<DoctorFormat>,
+    /// Before an installation: only list StatefulSets that already have annotations of claim-rollout.io. Nobody has
+    /// checked who wrote them
+    #[arg(long, conflicts_with = "bundle")]
+    pre: bool,
     /// Also write a support bundle into this folder, which must be empty: objects without Secrets, and logs
     #[arg(long, value_name = "FOLDER")]
     bundle: Option<PathBuf>,
@@ -104,6 +109,13 @@ async fn examine(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::R
         home: cluster.namespace.clone().unwrap_or_else(|| NAMESPACE.to_owned()),
         sets: arguments.sets_of.clone(),
     };
+    if arguments.pre {
+        let sets = read(&place.client, place.sets.as_deref(), &[], None).await?;
+        let findings = sets::judge_before(&sets);
+        print(&text(&findings, arguments.output)?)?;
+        eprintln!("checked {} StatefulSets: warnings {}", sets.len(), findings.len());
+        return Ok(findings);
+    }
     let examined = place.gather().await.map(|facts| {
         let findings = diagnose(&facts);
         (facts, findings)

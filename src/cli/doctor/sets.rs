@@ -20,6 +20,23 @@ pub(super) fn judge(facts: &InstallationFacts) -> Vec<Finding> {
     found
 }
 
+/// Annotations that exist before anything checks who writes them.
+pub(super) fn judge_before(sets: &[DriftSet]) -> Vec<Finding<String>> {
+    let found = sets.iter().filter_map(|seen| {
+        let keys: Vec<&str> = seen.annotations.iter().map(|(key, _)| &**key).collect();
+        let removed: Vec<String> = keys.iter().map(|key| format!("{key}-")).collect();
+        let fix = format!(
+            "kubectl annotate -n {} statefulset.apps/{} {}, unless somebody wants them",
+            seen.set.namespace,
+            seen.set.name,
+            removed.join(" ")
+        );
+        let finding = Finding::warning(subject(seen)).but("no annotation of claim-rollout.io yet", keys.join(", "));
+        (!keys.is_empty()).then(|| finding.rendered(|_| fix))
+    });
+    found.collect()
+}
+
 fn of_set(seen: &DriftSet) -> Vec<Finding> {
     let mut found = unknown_values(seen);
     found.extend(of_staged(seen));

@@ -84,7 +84,8 @@ const OF_PROGRAMS: [(&str, &str, &str, &str); 14] = [
         keys::READY,
         "annotation on StatefulSets",
         "controller",
-        "`REVISION.ORDINAL`: the last replica whose PVCs became ready while its Pod waited",
+        "`REVISION.ORDINAL`: the last replica whose PVCs became ready while its Pod waited. `StagedBeforePolicy`: this \
+         staging is [not rolled out](troubleshooting.md#the-rollout-is-stalled)",
     ),
     (
         keys::STAGED_AT,

@@ -59,6 +59,7 @@ fn text(web: &Snapshot, action: Action) -> String {
         Action::UnmarkClaim(claim) => format!("unmark {}", claim.name),
         Action::DeleteClaim(claim) => format!("delete {}", claim.name),
         Action::SetStagedAt(staged) => format!("staged-at {}", staged.at),
+        Action::HoldStaged(_) => "hold".to_owned(),
         action if action == complete(web) => "complete".to_owned(),
         action if action == nudge(web, None) => "nudge none".to_owned(),
         action => {

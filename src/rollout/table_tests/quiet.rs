@@ -95,6 +95,7 @@ impl SmallCluster {
                     }
                     Action::Evict(_)
                     | Action::SetStagedAt(_)
+                    | Action::HoldStaged(_)
                     | Action::TakeSnapshot(_)
                     | Action::MarkClaim(_)
                     | Action::UnmarkClaim(_)

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::cli::doctor::sets::judge_before;
 use crate::cli::drift::find::DriftSet;
-use crate::cli::drift::find::tests::one;
+use crate::cli::drift::find::tests::{even, one};
 use crate::rollout::fixtures::{gi, staged_change, template};
 use crate::templates::{Phase, keys};
 
@@ -97,4 +98,24 @@ pub(super) fn of_class(seen: &mut DriftSet, class: &str) {
     for spec in claims.chain(seen.set.live.iter_mut().map(|template| &mut template.spec)) {
         spec.insert("storageClassName".to_owned(), class.to_owned().into());
     }
+}
+
+#[test]
+fn annotations_before_an_installation_are_listed() {
+    let mut seen = even();
+    seen.annotations.retain(|_, _| false);
+    let plain = seen.clone();
+    annotate(&mut seen, keys::UPDATE_POLICY, "InPlace");
+    annotate(&mut seen, keys::STAGED, "{}");
+    let findings = judge_before(&[plain, seen]);
+    let [finding] = &findings[..] else {
+        panic!("{findings:?}")
+    };
+    assert_eq!(finding.subject, "statefulset.apps/default/web");
+    assert_eq!(finding.found, "claim-rollout.io/staged, claim-rollout.io/update-policy");
+    assert_eq!(
+        finding.fix,
+        "kubectl annotate -n default statefulset.apps/web claim-rollout.io/staged- claim-rollout.io/update-policy-, \
+         unless somebody wants them"
+    );
 }
