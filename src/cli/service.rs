@@ -5,7 +5,9 @@ use std::io::IsTerminal as _;
 use clap::ValueEnum;
 #[cfg(unix)]
 use tokio::signal::unix::{SignalKind, signal};
+use tracing::Level;
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::Targets;
 
 /// The format of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -16,11 +18,31 @@ pub(crate) enum LogFormat {
     Text,
 }
 
+/// The targets of the client, which logs the bodies of responses that it cannot read, with Secrets and environment
+/// variables in them.
+const CLIENT: [&str; 2] = ["kube_client", "kube_client::client"];
+
+/// The filter with these directives, without bodies of responses unless debug messages of the client are asked for.
+fn filter(directives: &str) -> EnvFilter {
+    let directives = if EnvFilter::try_new(directives).is_ok() && !directives.is_empty() {
+        directives
+    } else {
+        "info"
+    };
+    let targets = directives.parse::<Targets>();
+    if targets.is_ok_and(|targets| targets.would_enable(CLIENT[1], &Level::DEBUG)) {
+        return EnvFilter::new(directives);
+    }
+    let errors = CLIENT
+        .iter()
+        .filter_map(|target| format!("{target}=error").parse().ok());
+    errors.fold(EnvFilter::new(directives), EnvFilter::add_directive)
+}
+
 /// Logs to standard error from now on; RUST_LOG filters it.
 pub(crate) fn log(format: LogFormat) {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
     let log = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+        .with_env_filter(filter(&std::env::var(EnvFilter::DEFAULT_ENV).unwrap_or_default()))
         .with_writer(std::io::stderr);
     let log = log.with_ansi(std::io::stderr().is_terminal());
     match format {
@@ -53,4 +75,93 @@ pub(crate) fn stop_signal() -> anyhow::Result<impl Future<Output = ()> + Send + 
         }
         tracing::info!("stopping: finishing work in progress");
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::sync::{Arc, Mutex};
+
+    use axum::http::{Request, Response};
+    use kube::Client;
+    use kube::client::Body;
+    use serde::Deserialize;
+
+    use super::filter;
+
+    /// A value in an environment variable of a Pod.
+    const MARKER: &str = "pA55w0rd-0f-a-P0d";
+
+    #[derive(Clone, Default)]
+    struct Written(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Written {
+        fn write(&mut self, text: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(text);
+            Ok(text.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// What no Pod has.
+    #[derive(Debug, Deserialize)]
+    struct Other {
+        #[allow(dead_code, reason = "it is never read")]
+        other: u32,
+    }
+
+    /// What is logged while the client reads a Pod that it cannot read, and an error that is none.
+    fn logged(directives: &str) -> String {
+        let written = Written::default();
+        let writer = written.clone();
+        let log = tracing_subscriber::fmt().with_env_filter(filter(directives));
+        let log = log.with_writer(move || writer.clone()).finish();
+        let read = async {
+            for status in [200, 500] {
+                let answer = move |_: Request<Body>| async move {
+                    let pod = format!("{{\"spec\": {{\"env\": \"{MARKER}\"}}}}");
+                    Ok::<_, kube::Error>(
+                        Response::builder()
+                            .status(status)
+                            .body(Body::from(pod.into_bytes()))
+                            .unwrap(),
+                    )
+                };
+                let client = Client::new(tower::service_fn(answer), "default");
+                for _ in 0..2 {
+                    let request = Request::get("/api/v1/namespaces/shop/pods/web-0")
+                        .body(Vec::new())
+                        .unwrap();
+                    assert!(client.request::<Other>(request).await.is_err());
+                }
+            }
+            tracing::warn!("the end");
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        tracing::subscriber::with_default(log, || runtime.block_on(read));
+        let text = written.0.lock().unwrap().clone();
+        String::from_utf8(text).unwrap()
+    }
+
+    #[test]
+    fn body_of_a_response_is_logged_only_for_debugging() {
+        for (directives, is_debugged) in [
+            ("", false),
+            ("info", false),
+            ("warn", false),
+            ("kube_client=loud", false),
+            ("info,kube_client=warn", false),
+            ("warn,kube_client::client=info", false),
+            ("debug", true),
+            ("kube_client=debug,info", true),
+            ("info,kube_client::client=trace", true),
+        ] {
+            let text = logged(directives);
+            assert_eq!(text.contains(MARKER), is_debugged, "{directives}: {text}");
+            assert!(text.contains("the end"), "{directives}: {text}");
+        }
+    }
 }

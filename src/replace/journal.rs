@@ -89,8 +89,8 @@ struct Versioned {
 /// Why a text is not a journal.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
-    /// It cannot be read.
-    #[error("expected the journal of a replacement: {0}")]
+    /// It cannot be read. The message of serde may quote the Secret.
+    #[error("expected the journal of a replacement, but it cannot be read at line {}, column {}", .0.line(), .0.column())]
     Malformed(#[from] serde_json::Error),
     /// A newer version.
     #[error("expected version 1, but found {0}")]
