@@ -16,8 +16,10 @@ use serde::de::DeserializeOwned;
 use tokio::sync::MutexGuard;
 use tokio::time::Instant;
 
+use super::api_calls;
 use super::error::ReconcileError;
 use super::metrics::ControllerMetrics;
+use super::read::lists;
 use super::registered::{KubewardenPolicy, Labels, Registered};
 use super::set_kind::SetKind;
 use super::slim_set::SlimSet;
@@ -138,11 +140,11 @@ impl Admission {
     /// Reads everything again. On an error the known state stays.
     async fn read(&self, known: &mut KnownAdmission) -> Result<(), ReconcileError> {
         let mut next = KnownAdmission::default();
-        let client = || self.client.clone();
+        let (client, all) = (&self.client, || self.client.clone());
         let registered = Registered {
-            configurations: next.keep(list(Api::all(client())).await?),
-            guards: next.keep(list(Api::all(client())).await?),
-            bindings: next.keep(list(Api::all(client())).await?),
+            configurations: next.keep(list(client, &Api::all(all())).await?),
+            guards: next.keep(list(client, &Api::all(all())).await?),
+            bindings: next.keep(list(client, &Api::all(all())).await?),
             policies: self.policies().await?,
         };
         next.registered = registered;
@@ -179,7 +181,7 @@ impl Admission {
     async fn policies(&self) -> Result<Vec<KubewardenPolicy>, ReconcileError> {
         let kind = GroupVersionKind::gvk("policies.kubewarden.io", "v1", "ClusterAdmissionPolicy");
         let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &ApiResource::from_gvk(&kind));
-        Ok(match list(api).await? {
+        Ok(match list(&self.client, &api).await? {
             Readable::Done(objects) => objects.iter().filter_map(policy).collect(),
             Readable::Forbidden(why) => {
                 tracing::debug!(why, "the settings of policy objects are not compared");
@@ -240,12 +242,11 @@ fn policy(object: &DynamicObject) -> Option<KubewardenPolicy> {
     serde_json::from_str(&text).ok()
 }
 
-async fn list<K>(api: Api<K>) -> Result<Readable<Vec<K>>, ReconcileError>
+async fn list<K>(client: &Client, api: &Api<K>) -> Result<Readable<Vec<K>>, ReconcileError>
 where
     K: Resource + Clone + DeserializeOwned + Debug,
 {
-    let listed = api.list(&ListParams::default()).await.map(|list| list.items);
-    match listed {
+    match lists::all(client, api.resource_url(), ListParams::default(), Some).await {
         // The API server does not serve the kind.
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(Readable::Done(Vec::new())),
         listed => read(listed),
@@ -256,7 +257,7 @@ fn read<T>(answer: kube::Result<T>) -> Result<Readable<T>, ReconcileError> {
     match answer {
         Ok(found) => Ok(Readable::Done(found)),
         Err(kube::Error::Api(status)) if status.code == 403 => Ok(Readable::Forbidden(status.message.clone())),
-        Err(error) => Err(ReconcileError::Admission(error.to_string())),
+        Err(error) => Err(ReconcileError::Admission(api_calls::text(&error))),
     }
 }
 

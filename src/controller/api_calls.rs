@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{FieldsV1, ManagedFieldsEntry, ObjectMeta};
 use kube::api::{Api, Patch, PatchParams};
 use kube::core::Status;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use super::read::managers::{self, FieldsEntry};
 use super::slim_claim::Applied;
 use super::slim_set::Patched;
 use super::{FIELD_MANAGER, undone};
@@ -18,6 +19,11 @@ use crate::templates::{HELD, StagedChange, StagedError, UpdatePolicy, keys};
 
 /// The timeout of one call.
 pub(super) const CALL_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// A call took longer than [`CALL_TIMEOUT`].
+#[derive(Debug, thiserror::Error)]
+#[error("no response within {CALL_TIMEOUT:?}")]
+pub(super) struct Unanswered;
 
 /// The maximum length of a message of the API server that is kept, in characters.
 const MAX_MESSAGE: usize = 512;
@@ -81,22 +87,48 @@ pub(super) async fn call<T>(call: impl Future<Output = kube::Result<T>>) -> ApiO
 
 /// The same, with the message of a failure.
 pub(super) async fn call_with_message<T>(call: impl Future<Output = kube::Result<T>>) -> (ApiOutcome<T>, String) {
-    let outcome = match tokio::time::timeout(CALL_TIMEOUT, call).await {
-        Ok(Ok(reply)) => ApiOutcome::Done(reply),
-        Ok(Err(kube::Error::Api(status))) => {
+    let result = tokio::time::timeout(CALL_TIMEOUT, call).await;
+    classified(result.unwrap_or_else(|_| Err(kube::Error::Service(Unanswered.into()))))
+}
+
+/// The outcome of a read of several calls, each with its timeout.
+pub(super) fn outcome<T>(result: kube::Result<T>) -> ApiOutcome<T> {
+    classified(result).0
+}
+
+/// The outcome, with the message of a failure.
+fn classified<T>(result: kube::Result<T>) -> (ApiOutcome<T>, String) {
+    let outcome = match result {
+        Ok(reply) => ApiOutcome::Done(reply),
+        Err(kube::Error::Api(status)) => {
             let message = format!("{} {}", status.code, shorten(&status.message));
             return (outcome_of(*status), message);
         }
-        Ok(Err(error)) => ApiOutcome::Unsure {
-            why: error.to_string(),
-            retry_after: None,
-        },
-        Err(_) => ApiOutcome::Unsure {
-            why: format!("no response within {CALL_TIMEOUT:?}"),
+        Err(error) => ApiOutcome::Unsure {
+            why: text(&error),
             retry_after: None,
         },
     };
     (outcome, String::new())
+}
+
+/// The message of an error, without a value of an object, which that of serde may quote.
+pub(super) fn text(error: &kube::Error) -> String {
+    match error {
+        kube::Error::SerdeError(error) => unread(error),
+        kube::Error::Service(error) => error.to_string(),
+        error => error.to_string(),
+    }
+}
+
+/// Where a text cannot be read, without the text.
+pub(super) fn unread(error: &serde_json::Error) -> String {
+    let category = error.classify();
+    format!(
+        "cannot be read at line {}, column {}: {category:?} error",
+        error.line(),
+        error.column()
+    )
 }
 
 /// Classifies a failure status of the API server.
@@ -254,7 +286,7 @@ pub(super) async fn server_time(sets: &Api<Patched>, name: &str, body: &Value) -
         ..merge()
     };
     let outcome = call(sets.patch(name, &params, &Patch::Merge(body))).await;
-    outcome.and_then(|reply| match written_at(&reply.metadata) {
+    outcome.and_then(|reply| match written_at(reply.managed_fields.as_deref()) {
         Some(time) => ApiOutcome::Done(time),
         None => ApiOutcome::Denied {
             cause: "Refused".to_owned(),
@@ -265,18 +297,10 @@ pub(super) async fn server_time(sets: &Api<Patched>, name: &str, body: &Value) -
 }
 
 /// When we wrote the annotation `staged-at`, by the managed fields.
-fn written_at(metadata: &ObjectMeta) -> Option<Seconds> {
-    let field = json!(format!("f:{}", keys::STAGED_AT));
-    let is_ours = |entry: &&ManagedFieldsEntry| {
-        let fields = entry.fields_v1.as_ref().map(|FieldsV1(fields)| fields);
-        let annotations = fields.and_then(|fields| fields.pointer("/f:metadata/f:annotations")?.as_object());
-        let has_it = annotations
-            .zip(field.as_str())
-            .is_some_and(|(all, field)| all.contains_key(field));
-        entry.manager.as_deref() == Some(FIELD_MANAGER) && has_it
-    };
-    let entry = metadata.managed_fields.iter().flatten().find(is_ours)?;
-    u64::try_from(entry.time.as_ref()?.0.as_second()).ok()
+fn written_at(managed_fields: Option<&RawValue>) -> Option<Seconds> {
+    let entries = managers::entries(managed_fields);
+    let is_ours = |entry: &&FieldsEntry| entry.manager.as_deref() == Some(FIELD_MANAGER) && entry.owns_staged_at();
+    entries.iter().find(is_ours)?.seconds()
 }
 
 /// The parameters of a merge patch.

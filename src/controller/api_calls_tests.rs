@@ -1,4 +1,5 @@
 use kube::core::Status;
+use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 
 use super::{ApiOutcome, body, hold, outcome_of, staged_at, staged_change, written_at};
@@ -85,8 +86,8 @@ fn time_of_the_api_server_is_that_of_our_entry() {
             Some(3),
         ),
     ] {
-        let metadata = serde_json::from_value(json!({"managedFields": entries})).expect("metadata");
-        assert_eq!(written_at(&metadata), expected, "{row}");
+        let managed_fields = to_raw_value(&entries).expect("JSON");
+        assert_eq!(written_at(Some(&managed_fields)), expected, "{row}");
     }
 }
 

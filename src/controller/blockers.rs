@@ -12,6 +12,7 @@ use kube::runtime::watcher::Event;
 use kube::{Resource, ResourceExt};
 use serde::Deserialize;
 
+use super::read::metadata;
 use crate::claims::quota;
 use crate::templates::Quantity;
 
@@ -28,6 +29,7 @@ const OUT_OF_LIMITS: &str = "storage usage per PersistentVolumeClaim is ";
 #[derive(Clone, Debug, Deserialize, Resource)]
 #[resource(inherit = "ResourceQuota")]
 pub(super) struct SlimQuota {
+    #[serde(deserialize_with = "metadata::without_managers")]
     metadata: ObjectMeta,
     #[serde(default)]
     spec: QuotaSpec,
@@ -53,6 +55,7 @@ struct QuotaStatus {
 #[derive(Clone, Debug, Deserialize, Resource)]
 #[resource(inherit = "StorageClass")]
 pub(super) struct SlimStorageClass {
+    #[serde(deserialize_with = "metadata::without_managers")]
     metadata: ObjectMeta,
     #[serde(default, rename = "allowVolumeExpansion")]
     allow_volume_expansion: Option<bool>,
@@ -62,6 +65,7 @@ pub(super) struct SlimStorageClass {
 #[derive(Clone, Debug, Deserialize, Resource)]
 #[resource(inherit = "LimitRange")]
 pub(super) struct SlimLimitRange {
+    #[serde(deserialize_with = "metadata::without_managers")]
     metadata: ObjectMeta,
     #[serde(default)]
     spec: LimitsSpec,

@@ -1,4 +1,5 @@
-//! The client of all requests: writes need a budget and the Lease, every request has a timeout, and all are measured.
+//! The client of all requests: writes need a budget and the Lease, every request has a timeout, all are measured, and
+//! the bytes of responses are bounded.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use tokio::time::timeout;
 
 use super::lease::Term;
 use super::metrics::ControllerMetrics;
+use super::read::pages::Pages;
 
 /// The time until a response must begin, also that of a list or a watch. Otherwise a request on a dead connection
 /// would wait until the connection times out.
@@ -100,9 +102,10 @@ pub(super) fn within(client: Client, budget: WriteBudget, term: Term, metrics: A
     let namespace = client.default_namespace().to_owned();
     let burst = usize::try_from(budget.burst.get()).unwrap_or(usize::MAX);
     let limiters = Arc::new([budget.limiter(burst), budget.limiter(burst.max(EVENTS))]);
+    let pages = Arc::new(Pages::default());
     let service = tower::service_fn(move |request: axum::http::Request<Body>| {
         let (client, limiters, metrics) = (client.clone(), Arc::clone(&limiters), Arc::clone(&metrics));
-        let term = term.clone();
+        let (term, pages) = (term.clone(), Arc::clone(&pages));
         async move {
             let target = request.uri().path_and_query().map_or("", |target| target.as_str());
             let verb = verb(request.method().as_str(), target);
@@ -117,11 +120,14 @@ pub(super) fn within(client: Client, budget: WriteBudget, term: Term, metrics: A
                     return Err(kube::Error::Service(Unsent::Term.into()));
                 }
             }
-            let measured = metrics.request(verb);
-            let answer = timeout(RESPONSE_TIMEOUT, client.send(request)).await;
-            let answer = answer.unwrap_or_else(|_| Err(kube::Error::Service(Unsent::Answer.into())));
-            measured.answered(answer.as_ref().ok().map(|answer| answer.status().as_u16()));
-            answer
+            let send = async |request| {
+                let measured = metrics.request(verb);
+                let answer = timeout(RESPONSE_TIMEOUT, client.send(request)).await;
+                let answer = answer.unwrap_or_else(|_| Err(kube::Error::Service(Unsent::Answer.into())));
+                measured.answered(answer.as_ref().ok().map(|answer| answer.status().as_u16()));
+                answer
+            };
+            pages.answer(request, send).await
         }
     });
     Client::new(service, namespace)

@@ -11,8 +11,9 @@ use kube::{Client, Resource, ResourceExt};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::api_calls::{ApiOutcome, call, merge};
+use super::api_calls::{ApiOutcome, call, merge, outcome};
 use super::crd::ClaimRollout;
+use super::read::{lists, metadata};
 use super::slim_set::SlimSet;
 use crate::rollout::history::{HistoryStep, Kept, data, steps};
 use crate::rollout::{Idle, Seconds};
@@ -25,6 +26,7 @@ const DEFAULT_LIMIT: i32 = 10;
 #[derive(Clone, Debug, Deserialize, Resource)]
 #[resource(inherit = "ControllerRevision")]
 struct Stored {
+    #[serde(deserialize_with = "metadata::without_managers")]
     metadata: ObjectMeta,
     #[serde(default)]
     revision: i64,
@@ -81,7 +83,7 @@ pub(super) async fn keep(
             return ApiOutcome::Done(vec![created]);
         }
     }
-    let kept = match known(&stored, rollout).await {
+    let kept = match known(client, &stored, rollout).await {
         ApiOutcome::Done(kept) => kept,
         other => return other.and_then(|_| ApiOutcome::Done(Vec::new())),
     };
@@ -110,13 +112,11 @@ pub(super) async fn keep(
 }
 
 /// The history of the ClaimRollout.
-async fn known(stored: &Api<Stored>, rollout: &ClaimRollout) -> ApiOutcome<Vec<Kept>> {
+async fn known(client: &Client, stored: &Api<Stored>, rollout: &ClaimRollout) -> ApiOutcome<Vec<Kept>> {
     let uid = rollout.uid().unwrap_or_default();
     let of_rollout = ListParams::default().labels(&format!("{}={uid}", keys::ROLLOUT));
-    call(stored.list(&of_rollout)).await.and_then(|listed| {
-        let ours = listed.items.iter().filter(|stored| belongs(stored, &uid));
-        ApiOutcome::Done(ours.map(kept).collect())
-    })
+    let ours = |stored: Stored| belongs(&stored, &uid).then(|| kept(&stored));
+    outcome(lists::all(client, stored.resource_url(), of_rollout, ours).await)
 }
 
 /// The number of the target if it is higher than all others and none of them is to be deleted: each target is a

@@ -77,8 +77,8 @@ pub(super) async fn lead(
         .then(|| WatchedSets::of(SetKind::OpenKruise, config, client, metrics));
     let kinds = [Some(&apps), kruise.as_ref()].into_iter().flatten();
     let changed = rollout_changed(kinds.map(|kind| (kind.requeue.clone(), kind.sets.clone())).collect());
-    let rollouts = watch::api::<ClaimRollout>(client, config.namespace.as_deref());
-    let (rollouts, _rollouts_task) = watch::follow(rollouts, trim, Arc::clone(metrics), changed);
+    let rollouts = watch::api(client, config.namespace.as_deref());
+    let (rollouts, _rollouts_task) = watch::follow_rollouts(rollouts, trim, Arc::clone(metrics), changed);
     let _leading = health.leading(rollouts.clone());
 
     let stopping = Arc::new(AtomicBool::new(false));
@@ -332,7 +332,6 @@ fn rollout_changed(kinds: Vec<(RequeueSender, Store<SlimSet>)>) -> impl FnMut(Ev
 
 /// Drops metadata that is not read, and unused capacity: there are thousands of ClaimRollouts.
 fn trim(rollout: &mut ClaimRollout) {
-    rollout.metadata.managed_fields = None;
     if let Some(owners) = &mut rollout.metadata.owner_references {
         owners.shrink_to_fit();
     }

@@ -10,18 +10,20 @@ use serde::de::DeserializeOwned;
 
 use super::api_calls::{self, ApiOutcome};
 use super::context::Context;
+use super::read::lists;
 use super::slim_claim::SlimClaim;
 use super::slim_pod::SlimPod;
 use super::slim_set::SlimSet;
 use super::views::{self, ViewError};
 use crate::rollout::{PodView, SetView, Snapshot};
 
-/// The most objects of one page: each may have 1.5 MB.
-const PAGE: u32 = 50;
-
 /// Reads something, or why it cannot be read.
 async fn read<T>(call: impl Future<Output = kube::Result<T>>) -> Result<T, String> {
-    match api_calls::call(call).await {
+    existing(api_calls::call(call).await)
+}
+
+fn existing<T>(outcome: ApiOutcome<T>) -> Result<T, String> {
+    match outcome {
         ApiOutcome::Done(read) => Ok(read),
         ApiOutcome::Conflict | ApiOutcome::NotFound => Err("it does not exist any more".to_owned()),
         ApiOutcome::Denied { message: why, .. } | ApiOutcome::Unsure { why, .. } => Err(why),
@@ -91,21 +93,15 @@ impl Context {
         &self,
         namespace: &str,
         labels: &str,
-        mut keep: impl FnMut(K) -> Option<T>,
+        keep: impl FnMut(K) -> Option<T>,
     ) -> Result<Vec<T>, String>
     where
         K: Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + Debug + DeserializeOwned,
     {
         let objects: Api<K> = Api::namespaced(self.client.clone(), namespace);
-        let mut page = ListParams::default().labels(labels).limit(PAGE);
-        let mut all = Vec::new();
-        loop {
-            let list = read(objects.list(&page)).await?;
-            all.extend(list.items.into_iter().filter_map(&mut keep));
-            match list.metadata.continue_.filter(|token| !token.is_empty()) {
-                Some(token) => page = page.continue_token(&token),
-                None => return Ok(all),
-            }
-        }
+        let params = ListParams::default().labels(labels);
+        existing(api_calls::outcome(
+            lists::all(&self.client, objects.resource_url(), params, keep).await,
+        ))
     }
 }

@@ -4,8 +4,9 @@
 //! | file | holds |
 //! |---|---|
 //! | [`crd`] | the ClaimRollout |
-//! | `set_kind`, `slim_set`, `slim_claim`, `slim_pod` | objects of the API, reduced to the fields that are read |
+//! | `set_kind`, `slim_set`, `slim_claim`, `slim_pod`, `slim_rollout` | objects of the API, reduced to the fields that are read |
 //! | `views`, `objects` | conversion of these objects to the input of the decisions |
+//! | `read` | reads whose memory is bounded |
 //! | `watch`, `namespaces`, `scopes`, `pods` | watches, and when each is open |
 //! | `unblock`, `blockers` | watches on quotas, LimitRanges and StorageClasses that block an apply |
 //! | `lease`, `lead` | leader election, and what the leader runs |
@@ -54,6 +55,7 @@ mod namespaces;
 mod places;
 mod pods;
 mod quotas;
+mod read;
 mod read_events;
 mod reconcile;
 mod recreating;
@@ -66,6 +68,7 @@ mod set_kind;
 mod settled;
 mod slim_claim;
 mod slim_pod;
+mod slim_rollout;
 mod slim_set;
 mod staged_before;
 mod state_metrics;

@@ -5,10 +5,11 @@
 use kube::ResourceExt;
 use kube::api::{Api, ListParams};
 
-use super::api_calls::{ApiOutcome, call};
+use super::api_calls::{ApiOutcome, outcome};
 use super::blockers::SlimQuota;
 use super::context::Context;
 use super::known_quotas::QuotaRead;
+use super::read::lists;
 use super::slim_set::SlimSet;
 use crate::rollout::{Quotas, Seconds, SetView};
 use crate::templates::{Revision, StagedChange};
@@ -42,9 +43,10 @@ impl Context {
 
     async fn list_quotas(&self, namespace: &str, now: Seconds) -> Quotas {
         let api: Api<SlimQuota> = Api::namespaced(self.client.clone(), namespace);
-        // A read from the cache of the API server is enough, because its quota check also uses a cache.
-        let quotas = match call(api.list(&ListParams::default().match_any())).await {
-            ApiOutcome::Done(list) => Quotas::Known(list.items.iter().flat_map(SlimQuota::resources).collect()),
+        let resources = |quota: SlimQuota| Some(quota.resources());
+        let listed = lists::all(&self.client, api.resource_url(), ListParams::default(), resources).await;
+        let quotas = match outcome(listed) {
+            ApiOutcome::Done(listed) => Quotas::Known(listed.into_iter().flatten().collect()),
             other => {
                 let outcome = other.as_str();
                 tracing::info!(

@@ -10,6 +10,7 @@ use super::context::Context;
 use super::crd::ClaimRollout;
 use super::error::ReconcileError;
 use super::memory::SetMemory;
+use super::slim_rollout::SlimRollout;
 use super::slim_set::SlimSet;
 use super::status::{self, ReportWrite};
 use super::{events, history};
@@ -44,7 +45,7 @@ impl Context {
     }
 
     async fn write_report(&self, set: &SlimSet, view: &SetView, plan: &Plan) -> Result<ReportWrite, ReconcileError> {
-        let rollouts: Api<ClaimRollout> = Api::namespaced(self.client.clone(), &set.namespace().unwrap_or_default());
+        let rollouts: Api<SlimRollout> = Api::namespaced(self.client.clone(), &set.namespace().unwrap_or_default());
         let seen = self.report_of(set);
         let outcome = status::ensure(&rollouts, set, &plan.progress, self.settings.default_replace_set, seen).await;
         let (rollout, _) = self.reported(set, outcome)?;

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::api_calls::{call, merge};
 use super::context::Context;
-use super::crd::ClaimRollout;
+use super::slim_rollout::SlimRollout;
 use super::slim_set::SlimSet;
 use crate::templates::keys;
 
@@ -31,7 +31,7 @@ impl Context {
             return;
         }
         self.replacements.retry_now(set);
-        let rollouts: Api<ClaimRollout> = Api::namespaced(self.client.clone(), &set.namespace().unwrap_or_default());
+        let rollouts: Api<SlimRollout> = Api::namespaced(self.client.clone(), &set.namespace().unwrap_or_default());
         let body = json!({"metadata": {"uid": report.uid(), "annotations": {keys::RETRY: null}}});
         let removed = call(rollouts.patch(&report.name_any(), &merge(), &Patch::Merge(&body))).await;
         self.metrics.report_write(removed.as_str());

@@ -1,11 +1,13 @@
 //! PersistentVolumeClaims reduced to the fields that are read.
 
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{FieldsV1, ManagedFieldsEntry, ObjectMeta, Time};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use kube::Resource;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::read::managers::{self, FieldsEntry};
+use super::read::metadata;
 use super::slim_set::owner;
 use crate::claims;
 use crate::claims::claim::{ClaimError, Manager};
@@ -19,7 +21,8 @@ use crate::templates::keys;
 pub(super) struct SlimClaim {
     /// The identity, and the annotation with the times of modifications.
     pub(super) metadata: ObjectMeta,
-    /// The PVC as the decisions read it. An invalid PVC does not make the whole list fail.
+    /// The PVC as the decisions read it. Neither an invalid PVC nor one with strange managed fields makes the whole list
+    /// fail.
     pub(super) read: Result<claims::Claim, ClaimError>,
 }
 
@@ -35,23 +38,20 @@ pub(super) struct Applied {
 /// A PersistentVolumeClaim as the API server sends it.
 #[derive(Deserialize)]
 struct SentClaim {
-    metadata: ObjectMeta,
+    metadata: metadata::Sent<Box<RawValue>>,
     spec: Option<Box<RawValue>>,
     status: Option<Box<RawValue>>,
 }
 
 impl From<SentClaim> for SlimClaim {
-    fn from(mut sent: SentClaim) -> Self {
-        let read = sent.read();
-        let mut annotations = sent.metadata.annotations.unwrap_or_default();
+    fn from(sent: SentClaim) -> Self {
+        let Applied { metadata, read } = sent.into();
+        let mut annotations = metadata.annotations.unwrap_or_default();
         annotations.retain(|key, _| key == keys::MODIFIED);
         let metadata = ObjectMeta {
             annotations: (!annotations.is_empty()).then_some(annotations),
-            name: sent.metadata.name,
-            namespace: sent.metadata.namespace,
-            uid: sent.metadata.uid,
-            resource_version: sent.metadata.resource_version,
-            ..ObjectMeta::default()
+            labels: None,
+            ..metadata
         };
         Self { metadata, read }
     }
@@ -59,65 +59,68 @@ impl From<SentClaim> for SlimClaim {
 
 impl From<SentClaim> for Applied {
     fn from(sent: SentClaim) -> Self {
-        let (labels, annotations) = (sent.metadata.labels.clone(), sent.metadata.annotations.clone());
-        let SlimClaim { metadata, read } = sent.into();
+        let (metadata, managed_fields) = sent.metadata.split();
+        let managers = managers(managed_fields.as_deref());
+        let read = read(
+            metadata.clone(),
+            &managers,
+            sent.spec.as_deref(),
+            sent.status.as_deref(),
+        );
         let metadata = ObjectMeta {
-            labels,
-            annotations,
-            ..metadata
+            labels: metadata.labels,
+            annotations: metadata.annotations,
+            name: metadata.name,
+            namespace: metadata.namespace,
+            uid: metadata.uid,
+            resource_version: metadata.resource_version,
+            ..ObjectMeta::default()
         };
         Self { metadata, read }
     }
 }
 
-impl SentClaim {
-    fn read(&mut self) -> Result<claims::Claim, ClaimError> {
-        let metadata = &mut self.metadata;
-        let entries = metadata.managed_fields.take().unwrap_or_default();
-        let managers: Vec<Manager> = entries.iter().map(manager).collect();
-        let labels = metadata.labels.take().unwrap_or_default();
-        let owners = metadata.owner_references.take().unwrap_or_default();
-        let mut claim = claims::Claim {
-            name: metadata.name.clone().unwrap_or_default(),
-            uid: metadata.uid.clone().unwrap_or_default(),
-            resource_version: metadata.resource_version.clone().unwrap_or_default(),
-            labels: Map::from_unsorted(labels.into_iter().collect()).unwrap_or_default(),
-            owners: owners.into_iter().map(owner).collect(),
-            terminating: metadata.deletion_timestamp.is_some(),
-            created: metadata.creation_timestamp.as_ref().map_or(0, seconds),
-            deleted: metadata.deletion_timestamp.as_ref().map(seconds),
-            finalizers: metadata.finalizers.take().unwrap_or_default(),
-            recreated_for: metadata
-                .annotations
-                .as_ref()
-                .and_then(|annotations| annotations.get(keys::RECREATED_FOR))
-                .cloned(),
-            ..claims::Claim::default()
-        };
-        claim.managed_by(&managers);
-        if let Some(spec) = &self.spec {
-            claim.ask(Some(json::read(spec.get())?))?;
-        }
-        if let Some(status) = &self.status {
-            claim.read_status(&mut Reader::new(status.get()))?;
-        }
-        Ok(claim)
+fn read(
+    metadata: ObjectMeta,
+    managers: &[Manager],
+    spec: Option<&RawValue>,
+    status: Option<&RawValue>,
+) -> Result<claims::Claim, ClaimError> {
+    let owners = metadata.owner_references.unwrap_or_default();
+    let mut claim = claims::Claim {
+        name: metadata.name.unwrap_or_default(),
+        uid: metadata.uid.unwrap_or_default(),
+        resource_version: metadata.resource_version.unwrap_or_default(),
+        labels: Map::from_unsorted(metadata.labels.into_iter().flatten().collect()).unwrap_or_default(),
+        owners: owners.into_iter().map(owner).collect(),
+        terminating: metadata.deletion_timestamp.is_some(),
+        created: metadata.creation_timestamp.as_ref().map_or(0, seconds),
+        deleted: metadata.deletion_timestamp.as_ref().map(seconds),
+        finalizers: metadata.finalizers.unwrap_or_default(),
+        recreated_for: metadata
+            .annotations
+            .and_then(|mut annotations| annotations.remove(keys::RECREATED_FOR)),
+        ..claims::Claim::default()
+    };
+    claim.managed_by(managers);
+    if let Some(spec) = spec {
+        claim.ask(Some(json::read(spec.get())?))?;
     }
+    if let Some(status) = status {
+        claim.read_status(&mut Reader::new(status.get()))?;
+    }
+    Ok(claim)
 }
 
 fn seconds(time: &Time) -> u64 {
     u64::try_from(time.0.as_second()).unwrap_or_default()
 }
 
-fn owns(entry: &ManagedFieldsEntry, field: &str) -> bool {
-    let fields = entry.fields_v1.as_ref();
-    fields.is_some_and(|FieldsV1(fields)| fields.pointer(field).is_some())
-}
-
-fn manager(entry: &ManagedFieldsEntry) -> Manager {
-    Manager {
-        size: owns(entry, "/f:spec/f:resources/f:requests/f:storage"),
-        class: owns(entry, "/f:spec/f:volumeAttributesClassName"),
+fn managers(managed_fields: Option<&RawValue>) -> Vec<Manager> {
+    let manager = |entry: FieldsEntry| Manager {
+        size: entry.owns_size(),
+        class: entry.owns_class(),
         is_us: Manager::is_us(entry.manager.as_deref(), entry.operation.as_deref()),
-    }
+    };
+    managers::entries(managed_fields).into_iter().map(manager).collect()
 }

@@ -5,6 +5,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use kube::Resource;
 use serde::Deserialize;
 
+use super::read::metadata;
+
 /// The label of a Pod with its revision.
 pub(super) const POD_REVISION: &str = "controller-revision-hash";
 
@@ -12,6 +14,7 @@ pub(super) const POD_REVISION: &str = "controller-revision-hash";
 #[derive(Clone, Debug, Deserialize, Resource)]
 #[resource(inherit = "CorePod")]
 pub(super) struct SlimPod {
+    #[serde(deserialize_with = "metadata::without_managers")]
     pub(super) metadata: ObjectMeta,
     #[serde(default)]
     pub(super) spec: PodSpec,
@@ -52,6 +55,7 @@ pub(super) struct PodCondition {
     pub(super) type_: String,
     pub(super) status: String,
     pub(super) message: String,
+    #[serde(deserialize_with = "metadata::time")]
     pub(super) last_transition_time: Option<Time>,
 }
 
@@ -73,7 +77,6 @@ impl SlimPod {
     /// Drops metadata and conditions that are not read.
     pub(super) fn trim(&mut self) {
         let metadata = &mut self.metadata;
-        metadata.managed_fields = None;
         metadata.annotations = None;
         if let Some(labels) = &mut metadata.labels {
             labels.retain(|key, _| key == POD_REVISION);

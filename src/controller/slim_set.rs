@@ -4,13 +4,14 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::apps::v1::StatefulSet;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference, Time};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kube::Resource;
 use kube::core::NamespaceResourceScope;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
+use super::read::metadata;
 use super::set_kind::SetKind;
 use super::staged_before::{staged_before, touched_at};
 use crate::claims::Owner;
@@ -80,27 +81,11 @@ pub(super) struct SlimSetStatus {
 /// A StatefulSet as the API server sends it.
 #[derive(Deserialize)]
 struct SentSet {
-    metadata: SentMetadata,
+    metadata: metadata::Sent<Box<RawValue>>,
     #[serde(default)]
     spec: SentSpec,
     #[serde(default)]
     status: SentStatus,
-}
-
-/// Metadata without labels, and with unparsed managed fields.
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct SentMetadata {
-    name: Option<String>,
-    namespace: Option<String>,
-    uid: Option<String>,
-    resource_version: Option<String>,
-    generation: Option<i64>,
-    deletion_timestamp: Option<Time>,
-    annotations: Option<BTreeMap<String, String>>,
-    owner_references: Option<Vec<OwnerReference>>,
-    finalizers: Vec<String>,
-    managed_fields: Option<Box<RawValue>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -164,8 +149,25 @@ struct SentStatus {
 /// The reply to a patch of a StatefulSet.
 #[derive(Clone, Debug, Deserialize, Resource)]
 #[resource(inherit = "StatefulSet")]
+#[serde(from = "SentPatched")]
 pub(super) struct Patched {
     pub(super) metadata: ObjectMeta,
+    pub(super) managed_fields: Option<Box<RawValue>>,
+}
+
+#[derive(Deserialize)]
+struct SentPatched {
+    metadata: metadata::Sent<Box<RawValue>>,
+}
+
+impl From<SentPatched> for Patched {
+    fn from(sent: SentPatched) -> Self {
+        let (metadata, managed_fields) = sent.metadata.split();
+        Self {
+            metadata,
+            managed_fields,
+        }
+    }
 }
 
 /// A StatefulSet of OpenKruise, `apps.kruise.io`.
@@ -255,6 +257,7 @@ impl SlimSet {
 impl From<SentSet> for SlimSet {
     fn from(sent: SentSet) -> Self {
         let SentSet { metadata, spec, status } = sent;
+        let (metadata, managed_fields) = metadata.split();
         let mut annotations = metadata.annotations.unwrap_or_default();
         annotations.retain(|key, _| key.starts_with(keys::PREFIX));
         let strategy = match &*spec.update_strategy.type_ {
@@ -264,7 +267,7 @@ impl From<SentSet> for SlimSet {
         };
         // The time of the staging shows which Pods were created since.
         let staged = annotations.get(keys::STAGED).filter(|_| strategy == Strategy::OnDelete);
-        let fields = metadata.managed_fields.as_deref();
+        let fields = managed_fields.as_deref();
         let staged_before = staged.and_then(|staged| staged_before(staged, fields?));
         let touched_at = fields
             .filter(|_| annotations.contains_key(keys::STAGED))
@@ -281,7 +284,11 @@ impl From<SentSet> for SlimSet {
                 owner_references: metadata.owner_references,
                 ..ObjectMeta::default()
             },
-            is_marked: metadata.finalizers.iter().any(|finalizer| finalizer == FINALIZER),
+            is_marked: metadata
+                .finalizers
+                .iter()
+                .flatten()
+                .any(|finalizer| finalizer == FINALIZER),
             annotations: pairs(annotations),
             staged_before,
             touched_at,

@@ -8,10 +8,10 @@
 //! the clock of the controller is ahead.
 
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-use crate::rollout::{Seconds, time};
+use super::read::managers::{self, FieldsEntry};
+use crate::rollout::Seconds;
 
 /// The manager in the staged change.
 #[derive(Deserialize)]
@@ -19,93 +19,21 @@ struct Staged {
     manager: String,
 }
 
-/// An entry of `metadata.managedFields`, as far as it is read. A client writes what it likes there: other fields are
-/// skipped, however deep.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct FieldsEntry {
-    #[serde(default)]
-    manager: String,
-    #[serde(default)]
-    subresource: String,
-    time: Option<String>,
-    #[serde(default)]
-    fields_v1: Fields,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Fields {
-    #[serde(rename = "f:metadata")]
-    metadata: MetadataFields,
-    #[serde(rename = "f:spec")]
-    spec: SpecFields,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct MetadataFields {
-    #[serde(rename = "f:annotations")]
-    annotations: AnnotationFields,
-}
-
-/// The annotations whose change stages something.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct AnnotationFields {
-    #[serde(rename = "f:claim-rollout.io/staged")]
-    staged: Option<IgnoredAny>,
-    #[serde(rename = "f:claim-rollout.io/update-policy")]
-    update_policy: Option<IgnoredAny>,
-    #[serde(rename = "f:claim-rollout.io/withdraw")]
-    withdraw: Option<IgnoredAny>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct SpecFields {
-    #[serde(rename = "f:volumeClaimTemplates")]
-    templates: Option<IgnoredAny>,
-}
-
-impl FieldsEntry {
-    fn list(managed_fields: &RawValue) -> Option<Vec<Self>> {
-        serde_json::from_str(managed_fields.get()).ok()
-    }
-
-    fn has_templates(&self) -> bool {
-        self.subresource.is_empty() && self.fields_v1.spec.templates.is_some()
-    }
-
-    /// True iff a request of this entry may have staged something.
-    fn stages(&self) -> bool {
-        let annotations = &self.fields_v1.metadata.annotations;
-        let annotations = [&annotations.staged, &annotations.update_policy, &annotations.withdraw];
-        self.has_templates() || annotations.into_iter().any(Option::is_some)
-    }
-
-    fn time(&self) -> Option<Seconds> {
-        time::read(self.time.as_deref()?)
-    }
-}
-
 /// The time of the request that staged the change, or of a later one; none if it is unknown.
 pub(super) fn staged_before(staged: &str, managed_fields: &RawValue) -> Option<Seconds> {
     let Staged { manager } = serde_json::from_str(staged).ok()?;
-    let entries = FieldsEntry::list(managed_fields)?;
-    let theirs = entries
-        .iter()
-        .filter(|entry| entry.manager == manager && entry.has_templates());
-    let times: Option<Vec<Seconds>> = theirs.map(FieldsEntry::time).collect();
+    let entries = managers::entries(Some(managed_fields));
+    let is_theirs = |entry: &&FieldsEntry| entry.manager.as_deref() == Some(&manager) && entry.owns_templates();
+    let times: Option<Vec<Seconds>> = entries.iter().filter(is_theirs).map(FieldsEntry::seconds).collect();
     times?.into_iter().max()
 }
 
 /// The last time at which somebody wrote the templates, the staged change, or an annotation that stages the live
 /// templates; none if it is unknown. It is never before the staging.
 pub(super) fn touched_at(managed_fields: &RawValue) -> Option<Seconds> {
-    let entries = FieldsEntry::list(managed_fields)?;
+    let entries = managers::entries(Some(managed_fields));
     let staging = entries.iter().filter(|entry| entry.stages());
-    staging.filter_map(FieldsEntry::time).max()
+    staging.filter_map(FieldsEntry::seconds).max()
 }
 
 #[cfg(test)]

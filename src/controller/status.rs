@@ -12,6 +12,7 @@ use super::crd::{
     ClaimRollout, ClaimRolloutSpec, ClaimRolloutStatus, IN_PROGRESS, PvcStatus, REPLACED, ReplacementStatus,
     StatefulSetRef, TemplateStatus,
 };
+use super::slim_rollout::SlimRollout;
 use super::slim_set::SlimSet;
 use super::{FIELD_MANAGER, timestamp};
 use crate::api::{ReadyReason, ReplacementReason};
@@ -23,7 +24,7 @@ use crate::templates::{ReplaceSet, Sync, keys};
 ///
 /// `seen` is the known object. The object of a previous set of the same name is adopted, because it has the same name.
 pub(super) async fn ensure(
-    api: &Api<ClaimRollout>,
+    api: &Api<SlimRollout>,
     set: &SlimSet,
     progress: &Progress,
     replace_set: ReplaceSet,
@@ -42,7 +43,7 @@ pub(super) async fn ensure(
         Some(seen) => ApiOutcome::Done((seen, ReportWrite::Nothing)),
         None => write_spec(api, set, &spec, &owners, exists)
             .await
-            .and_then(|rollout| ApiOutcome::Done((Arc::new(rollout), ReportWrite::Something))),
+            .and_then(|SlimRollout(rollout)| ApiOutcome::Done((Arc::new(rollout), ReportWrite::Something))),
     }
 }
 
@@ -54,7 +55,7 @@ pub(super) const COLLECT: Seconds = 2;
 /// `last` is the time of the last write, if known. For [`COLLECT`] seconds after it, intermediate steps of PVCs alone
 /// are not written: a driver may take many of them in that time.
 pub(super) async fn write(
-    api: &Api<ClaimRollout>,
+    api: &Api<SlimRollout>,
     progress: &Progress,
     rollout: Arc<ClaimRollout>,
     last: Option<Seconds>,
@@ -89,7 +90,7 @@ pub(super) async fn write(
     if ends && reply == ApiOutcome::Conflict {
         return ApiOutcome::Done((rollout, ReportWrite::Later));
     }
-    reply.and_then(|rollout| ApiOutcome::Done((Arc::new(rollout), ReportWrite::Something)))
+    reply.and_then(|SlimRollout(rollout)| ApiOutcome::Done((Arc::new(rollout), ReportWrite::Something)))
 }
 
 /// Whether a report was written.
@@ -106,12 +107,12 @@ pub(super) enum ReportWrite {
 /// Creates the ClaimRollout, or patches the known one. A server-side apply of the same costs the API server about twice
 /// as much.
 async fn write_spec(
-    api: &Api<ClaimRollout>,
+    api: &Api<SlimRollout>,
     set: &SlimSet,
     spec: &ClaimRolloutSpec,
     owners: &[OwnerReference],
     exists: bool,
-) -> ApiOutcome<ClaimRollout> {
+) -> ApiOutcome<SlimRollout> {
     let mut rollout = ClaimRollout::new(&set.name_any(), spec.clone());
     rollout.metadata.owner_references = Some(owners.to_vec());
     if !exists {
@@ -119,7 +120,7 @@ async fn write_spec(
             field_manager: Some(FIELD_MANAGER.to_owned()),
             ..PostParams::default()
         };
-        let created = call(api.create(&params, &rollout)).await;
+        let created = call(api.create(&params, &SlimRollout(rollout))).await;
         if created != ApiOutcome::Conflict {
             return created;
         }

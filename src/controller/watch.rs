@@ -14,15 +14,16 @@ use kube::{Api, Client, Resource};
 use serde::de::DeserializeOwned;
 use tokio::task::JoinHandle;
 
+use super::api_calls;
+use super::crd::ClaimRollout;
 use super::metrics::ControllerMetrics;
+use super::read::lists::PAGE;
+use super::slim_rollout::SlimRollout;
 use super::slim_set::{KruiseSet, SlimSet};
 
 /// The duration of a watch. It is restarted where it ended, which is cheap. A watch on a connection that is dead
 /// without notice times out a few seconds later.
 const WATCH_SECONDS: u32 = 60;
-
-/// The page size of a list. The objects of a page are in memory as a whole.
-const PAGE: u32 = 100;
 
 /// The queue of sets to reconcile.
 pub(super) type RequeueSender = UnboundedSender<ObjectRef<SlimSet>>;
@@ -85,19 +86,49 @@ pub(super) fn follow_kruise(
     metrics: Arc<ControllerMetrics>,
     on_event: impl FnMut(Event<SlimSet>) + Send + 'static,
 ) -> (Store<SlimSet>, Task) {
-    let (reader, writer) = store();
-    let events = events(api, |_| {}).map(|event| event.map(slim)).reflect(writer);
-    (reader, drive(events, "statefulsets.apps.kruise.io", metrics, on_event))
+    follow_as(
+        api,
+        |KruiseSet(set)| set,
+        "statefulsets.apps.kruise.io",
+        metrics,
+        on_event,
+    )
 }
 
-fn slim(event: Event<KruiseSet>) -> Event<SlimSet> {
-    match event {
+/// The same for ClaimRollouts.
+pub(super) fn follow_rollouts(
+    api: Api<SlimRollout>,
+    trim: fn(&mut ClaimRollout),
+    metrics: Arc<ControllerMetrics>,
+    on_event: impl FnMut(Event<ClaimRollout>) + Send + 'static,
+) -> (Store<ClaimRollout>, Task) {
+    let read = move |SlimRollout(mut rollout)| {
+        trim(&mut rollout);
+        rollout
+    };
+    follow_as(api, read, "claimrollouts", metrics, on_event)
+}
+
+/// Watches a resource that is read as one type and kept as another.
+fn follow_as<S: Watched, K: Watched>(
+    api: Api<S>,
+    read: impl Fn(S) -> K + Copy + Send + 'static,
+    resource: &'static str,
+    metrics: Arc<ControllerMetrics>,
+    on_event: impl FnMut(Event<K>) + Send + 'static,
+) -> (Store<K>, Task) {
+    let (reader, writer) = store();
+    let converted = move |event| match event {
         Event::Init => Event::Init,
-        Event::InitApply(set) => Event::InitApply(set.0),
+        Event::InitApply(object) => Event::InitApply(read(object)),
         Event::InitDone => Event::InitDone,
-        Event::Apply(set) => Event::Apply(set.0),
-        Event::Delete(set) => Event::Delete(set.0),
-    }
+        Event::Apply(object) => Event::Apply(read(object)),
+        Event::Delete(object) => Event::Delete(read(object)),
+    };
+    let events = events(api, |_| {})
+        .map(move |event| event.map(converted))
+        .reflect(writer);
+    (reader, drive(events, resource, metrics, on_event))
 }
 
 /// Watches one resource, and passes on every event.
@@ -140,12 +171,23 @@ fn drive<K: Watched>(
                 Err(error) => {
                     metrics.watch_error(resource);
                     let pause = backoff.next().unwrap_or_default();
-                    tracing::warn!(resource, %error, ?pause, "watch failed, restarting");
+                    let error = failure(&error);
+                    tracing::warn!(resource, error, ?pause, "watch failed, restarting");
                     tokio::time::sleep(pause).await;
                 }
             }
         }
     })
+}
+
+/// The message of a failed watch.
+fn failure(error: &watcher::Error) -> String {
+    match error {
+        watcher::Error::InitialListFailed(error) => format!("failed to list: {}", api_calls::text(error)),
+        watcher::Error::WatchStartFailed(error) => format!("failed to start: {}", api_calls::text(error)),
+        watcher::Error::WatchFailed(error) => api_calls::text(error),
+        error => error.to_string(),
+    }
 }
 
 /// Drops all metadata except the name and the namespace.
@@ -161,7 +203,6 @@ pub(super) fn trim_all<K: Resource>(object: &mut K) {
 fn resource_label<K: Resource<DynamicType = ()>>() -> &'static str {
     match K::kind(&()).as_ref() {
         "StatefulSet" => "statefulsets",
-        "ClaimRollout" => "claimrollouts",
         "PersistentVolumeClaim" => "persistentvolumeclaims",
         "LimitRange" => "limitranges",
         "ResourceQuota" => "resourcequotas",

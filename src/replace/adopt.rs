@@ -134,7 +134,7 @@ fn hold(set: &LiveSet, old: &LiveSet) -> Option<String> {
 /// The new set has another revision: the same template in other bytes, or a template that a webhook changed.
 fn other_revision(world: &World<'_>, set: &LiveSet, old: &LiveSet, dependents: &Dependents, hold: &str) -> Step {
     let find = |name: &str| dependents.revisions.iter().find(|revision| revision.name == name);
-    let same = |(new, old): &(&DependentRevision, &DependentRevision)| new.data == old.data;
+    let same = |(new, old): &(&DependentRevision, &DependentRevision)| new.digest == old.digest;
     let both = find(set.update_revision()).zip(find(old.update_revision()));
     if let Some((new, _)) = both.filter(same) {
         return Step::DeleteRevision {

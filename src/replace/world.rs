@@ -90,13 +90,13 @@ pub enum ReportOwner {
 /// The objects that may refer to the set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dependents {
-    /// The Pods of the namespace that a StatefulSet controls, or whose labels match the selector.
+    /// The Pods that refer to the set, that the selector matches, or that have a name like those of the set.
     pub pods: Vec<DependentPod>,
     /// All other objects that have an owner, as `(kind and name, uid of an owner)`.
     pub others: Vec<(String, String)>,
     /// Objects of other kinds that refer to the set, as far as our rights show them.
     pub unknown: Vec<String>,
-    /// The data of ControllerRevisions, by name.
+    /// ControllerRevisions, by name.
     pub revisions: Vec<DependentRevision>,
 }
 
@@ -107,8 +107,9 @@ pub struct DependentRevision {
     pub name: String,
     /// `metadata.uid`
     pub uid: String,
-    /// `data`, as canonical JSON without nulls and empty objects: two releases may write the same template differently.
-    pub data: String,
+    /// A hash of `data`, as canonical JSON without nulls and empty objects: two releases may write the same
+    /// template differently.
+    pub digest: String,
 }
 
 /// A Pod.

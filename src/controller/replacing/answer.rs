@@ -71,14 +71,6 @@ pub(super) async fn read<T>(
     existing(resource, outcome.await)
 }
 
-/// Reads a list, which exists.
-///
-/// # Errors
-/// The message of a read that failed.
-pub(super) async fn list<T>(resource: &str, list: impl Future<Output = kube::Result<T>>) -> Result<T, String> {
-    existing(resource, call(list).await)
-}
-
 /// True iff the API server answers that the object of this name does not exist.
 fn is_absent(status: &Status, resource: &str, name: &str) -> bool {
     let mut details = status.details.iter();

@@ -1,8 +1,8 @@
 use kube::core::Status;
 use serde_json::{Value, json};
 
-use super::{list, read, write};
-use crate::controller::api_calls::ApiOutcome;
+use super::{existing, read, write};
+use crate::controller::api_calls::{ApiOutcome, outcome};
 
 fn status(code: u16, body: Value) -> kube::Error {
     let mut status: Status = serde_json::from_value(body).expect("a status");
@@ -43,7 +43,7 @@ async fn object_is_absent_only_if_the_answer_names_it() {
         let found = read::<()>(("statefulsets", "web"), async { Err(status(code, body.clone())) }).await;
         assert_eq!(found.is_ok(), is_absent, "{row}: {found:?}");
         // A list exists always.
-        let listed = list::<()>("Pods", async { Err(status(code, body)) }).await;
+        let listed = existing::<()>("Pods", outcome(Err(status(code, body))));
         assert!(listed.is_err(), "{row}");
     }
     let found = read(("statefulsets", "web"), async { Ok(7) }).await;

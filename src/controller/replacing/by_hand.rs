@@ -6,7 +6,6 @@ use std::sync::atomic::AtomicBool;
 
 use futures::channel::mpsc;
 use futures::{FutureExt, StreamExt};
-use k8s_openapi::api::core::v1::ResourceQuota;
 use kube::Client;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -16,7 +15,7 @@ use super::super::clock_millis;
 use super::super::metrics::ControllerMetrics;
 use super::cluster::{self, Cluster, SetName, Sight};
 use super::memory::RunMemory;
-use super::parts::{self, LabeledPod};
+use super::parts::{self, LabeledPod, SentQuota};
 use super::place::RunPlace;
 use super::run::Run;
 use crate::api::{ReplacementReason as Reason, Settings};
@@ -167,7 +166,7 @@ pub(crate) fn foreseen(known: &KnownSet<'_>, settings: &Settings, now: Millis) -
                 let quotas = known
                     .quotas
                     .iter()
-                    .filter_map(|quota| ResourceQuota::deserialize(*quota).ok());
+                    .filter_map(|quota| SentQuota::deserialize(*quota).ok());
                 world.quotas = Some(quotas.filter_map(|quota| parts::count_quota(&quota)).collect());
             }
             Step::End(End::Refused(fault)) => {

@@ -12,8 +12,10 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::super::admission::Admission;
-use super::super::api_calls::{ApiOutcome, call};
+use super::super::api_calls::{ApiOutcome, call, outcome};
 use super::super::crd::ClaimRollout;
+use super::super::read::lists;
+use super::super::slim_rollout::SlimRollout;
 use super::super::slim_set::SlimSet;
 use super::super::views;
 use super::answer::{Written, existing, is_deleted, read, write};
@@ -99,7 +101,7 @@ impl Cluster {
     /// # Errors
     /// The message of the first read that failed.
     pub(super) async fn look(&self, set: &SetName) -> Result<Sight, String> {
-        let reports: Api<ClaimRollout> = Api::namespaced(self.client.clone(), &set.namespace);
+        let reports: Api<SlimRollout> = Api::namespaced(self.client.clone(), &set.namespace);
         let (found, secret, report) = tokio::join!(self.read(set), self.secret(set), call(reports.get(&set.name)),);
         let secret = secret?;
         let (journal, unreadable) = match secret.as_ref().map(|secret| journal_of(secret, set)) {
@@ -161,34 +163,38 @@ impl Cluster {
         reviewed.and_then(|review| ApiOutcome::Done(review.status.is_some_and(|status| status.allowed)))
     }
 
-    /// The Secrets of journals; none if we may not list them.
-    async fn journals(&self) -> ApiOutcome<Vec<Secret>> {
+    /// What `keep` returns of the Secrets of journals; none if we may not list them.
+    async fn journals<T>(&self, keep: impl FnMut(Secret) -> Option<T>) -> ApiOutcome<Vec<T>> {
         match self.may_list().await {
             ApiOutcome::Done(true) => {}
             other => return other.and_then(|_| ApiOutcome::Done(Vec::new())),
         }
-        let listed = call(self.secrets().list(&ListParams::default().labels(JOURNAL_LABEL))).await;
-        listed.and_then(|listed| ApiOutcome::Done(listed.items))
+        let (secrets, labeled) = (self.secrets(), ListParams::default().labels(JOURNAL_LABEL));
+        outcome(lists::all(&self.client, secrets.resource_url(), labeled, keep).await)
     }
 
     /// The sets that have a journal, with its stage.
     pub(super) async fn journaled(&self) -> ApiOutcome<Vec<(SetName, Stage)>> {
-        self.journals().await.and_then(|secrets| {
-            let journals = secrets.iter().filter_map(|secret| read_journal(secret).ok());
-            let names = journals.map(|journal| (SetName::new(journal.namespace, journal.name), journal.stage));
-            ApiOutcome::Done(names.collect())
-        })
+        let name = |secret: Secret| {
+            let journal = read_journal(&secret).ok()?;
+            Some((SetName::new(journal.namespace, journal.name), journal.stage))
+        };
+        self.journals(name).await
     }
 
     /// The Secrets of journals that cannot be read or are not to be believed, and why.
     pub(super) async fn refused_journals(&self) -> ApiOutcome<Vec<(Secret, String)>> {
-        self.journals().await.and_then(|secrets| {
-            let refused = secrets.into_iter().filter_map(|secret| {
-                let why = read_journal(&secret).err()?;
-                Some((secret, why))
-            });
-            ApiOutcome::Done(refused.collect())
-        })
+        let refused = |secret: Secret| {
+            let why = read_journal(&secret).err()?;
+            // Its data may be large.
+            let metadata = secret.metadata;
+            let secret = Secret {
+                metadata,
+                ..Secret::default()
+            };
+            Some((secret, why))
+        };
+        self.journals(refused).await
     }
 
     /// Writes the journal. `version` is the resourceVersion of the one that was read. Returns the uid and the
@@ -327,10 +333,10 @@ fn report_owner(report: &ClaimRollout) -> ReportOwner {
 }
 
 /// The ClaimRollout. It is a report: where its kind does not exist, the answer names no object.
-fn report_of(outcome: ApiOutcome<ClaimRollout>) -> Result<Option<ClaimRollout>, String> {
+fn report_of(outcome: ApiOutcome<SlimRollout>) -> Result<Option<ClaimRollout>, String> {
     match outcome {
         ApiOutcome::NotFound => Ok(None),
-        other => existing("ClaimRollout", other).map(Some),
+        other => existing("ClaimRollout", other).map(|SlimRollout(report)| Some(report)),
     }
 }
 

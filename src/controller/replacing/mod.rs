@@ -24,7 +24,7 @@ mod memory;
 pub(super) mod metrics;
 mod notify;
 mod others;
-mod parts;
+pub(super) mod parts;
 mod place;
 pub(super) mod queue;
 #[cfg(test)]

@@ -6,8 +6,9 @@ use serde_json::{Value, json};
 
 use super::super::api_calls::{ApiOutcome, call, merge};
 use super::super::context::Context;
-use super::super::crd::{ClaimRollout, IN_PROGRESS, REPLACED, ReplacementStatus};
+use super::super::crd::{IN_PROGRESS, REPLACED, ReplacementStatus};
 use super::super::set_kind::SetKind;
+use super::super::slim_rollout::SlimRollout;
 use super::super::{events, timestamp};
 use super::cluster::SetName;
 use super::queue::LastReport;
@@ -132,7 +133,7 @@ impl Context {
     /// Patches `status.replacement`. It is a report: if it cannot be written, the replacement goes on.
     async fn patch_replacement(&self, set: &SetName, replacement: &Value) -> bool {
         let body = json!({ "status": { "replacement": replacement } });
-        let rollouts: Api<ClaimRollout> = Api::namespaced(self.client.clone(), &set.namespace);
+        let rollouts: Api<SlimRollout> = Api::namespaced(self.client.clone(), &set.namespace);
         let written = call(rollouts.patch_status(&set.name, &merge(), &Patch::Merge(&body))).await;
         if let ApiOutcome::Denied { message: why, .. } | ApiOutcome::Unsure { why, .. } = &written {
             tracing::warn!(

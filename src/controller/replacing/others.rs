@@ -1,11 +1,13 @@
 //! Objects of other kinds that a StatefulSet owns, as far as our rights show them.
 
 use k8s_openapi::api::authorization::v1::{ResourceRule, SelfSubjectRulesReview, SelfSubjectRulesReviewSpec};
+use kube::Client;
 use kube::api::{Api, ApiResource, DynamicObject, ListParams, PostParams};
 use kube::discovery::{Discovery, Scope, verbs};
-use kube::{Client, ResourceExt};
 
 use super::super::api_calls::{ApiOutcome, call};
+use super::super::read::lists;
+use super::super::read::metadata::Bare;
 use super::cluster::SetName;
 
 /// The kinds that the controller lists with its own rights: a replacement handles their references, or no StatefulSet
@@ -90,16 +92,13 @@ fn allows(rule: &ResourceRule, resource: &ApiResource) -> bool {
 
 async fn owned(client: &Client, set: &SetName, uid: &str, resource: &ApiResource) -> Vec<String> {
     let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), &set.namespace, resource);
-    let ApiOutcome::Done(listed) = call(api.list_metadata(&ListParams::default())).await else {
-        return Vec::new();
+    let owned = |object: Bare| {
+        let mut owners = object.metadata.owner_references.iter().flatten();
+        let is_owned = owners.any(|owner| owner.uid == uid);
+        is_owned.then(|| format!("{} {}", resource.kind, object.metadata.name.unwrap_or_default()))
     };
-    let owned = listed.items.iter().filter(|object| {
-        let mut owners = object.owner_references().iter();
-        owners.any(|owner| owner.uid == uid)
-    });
-    owned
-        .map(|object| format!("{} {}", resource.kind, object.name_any()))
-        .collect()
+    let listed = lists::all_metadata(client, api.resource_url(), ListParams::default(), owned).await;
+    listed.unwrap_or_default()
 }
 
 #[cfg(test)]

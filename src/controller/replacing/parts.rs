@@ -1,18 +1,23 @@
 //! Reads the parts of the world that a decision asks for.
 
-use k8s_openapi::api::apps::v1::ControllerRevision;
-use k8s_openapi::api::core::v1::{Namespace, PersistentVolumeClaim, Pod as CorePod, ResourceQuota};
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::{Namespace, Pod as CorePod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use kube::api::{Api, DeleteParams, ListParams, PostParams, Preconditions, PropagationPolicy, Request};
 use kube::core::{Selector, SelectorExt as _};
 use kube::{Resource, ResourceExt};
 use serde::Deserialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
+use sha2::{Digest, Sha256};
 
-use super::super::api_calls::{ApiOutcome, call};
+use super::super::api_calls::{ApiOutcome, call, outcome};
+use super::super::read::lists;
+use super::super::read::metadata::{self, Bare};
 use super::super::slim_pod::{POD_REVISION, PodStatus};
 use super::super::slim_set::owner;
-use super::answer::{list, read};
+use super::answer::{existing, read};
 use super::cluster::{Cluster, SetName, sets_path};
 use super::others::owned_by;
 use crate::replace::world::{CountQuota, DependentPod, DependentRevision, Dependents, DryRuns};
@@ -24,10 +29,34 @@ const COUNT: &str = "count/statefulsets.apps";
 /// A Pod with its labels.
 #[derive(Clone, Debug, Deserialize, Resource)]
 #[resource(inherit = "CorePod")]
-pub(super) struct LabeledPod {
+pub(in super::super) struct LabeledPod {
+    #[serde(deserialize_with = "metadata::without_managers")]
     metadata: ObjectMeta,
     #[serde(default)]
     status: PodStatus,
+}
+
+/// A ControllerRevision with unparsed data.
+#[derive(Clone, Debug, Deserialize)]
+pub(in super::super) struct SentRevision {
+    #[serde(deserialize_with = "metadata::without_managers")]
+    metadata: ObjectMeta,
+    data: Option<Box<RawValue>>,
+}
+
+/// A ResourceQuota.
+#[derive(Clone, Debug, Deserialize)]
+pub(in super::super) struct SentQuota {
+    #[serde(deserialize_with = "metadata::without_managers")]
+    metadata: ObjectMeta,
+    spec: Option<Amounts>,
+    status: Option<Amounts>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct Amounts {
+    hard: Option<BTreeMap<String, String>>,
+    used: Option<BTreeMap<String, String>>,
 }
 
 impl Cluster {
@@ -61,7 +90,8 @@ impl Cluster {
     /// Reads the dependents, and beside them what is asked for next: each read takes as long as a write.
     async fn fill_dependents(&self, set: &SetName, world: &mut World<'_>) -> Result<(), String> {
         let live = world.set.as_ref();
-        let dependents = self.dependents(set, live);
+        let old = world.journal.as_ref().map(|journal| journal.uid.clone());
+        let dependents = self.dependents(set, live, old);
         let dependents = match live {
             // After the set is marked, nothing can be done about objects of other kinds.
             Some(live) if !live.is_marked() => {
@@ -92,37 +122,55 @@ impl Cluster {
     }
 
     /// Everything in the namespace that may refer to the set. The reads are not served from a cache.
-    async fn dependents(&self, set: &SetName, live: Option<&LiveSet>) -> Result<Dependents, String> {
-        let all = ListParams::default();
-        let pods: Api<LabeledPod> = Api::namespaced(self.client.clone(), &set.namespace);
-        let revisions: Api<ControllerRevision> = Api::namespaced(self.client.clone(), &set.namespace);
-        let claims: Api<PersistentVolumeClaim> = Api::namespaced(self.client.clone(), &set.namespace);
-        let (pods, revisions, claims) = tokio::join!(
-            list("Pods", pods.list(&all)),
-            list("ControllerRevisions", revisions.list(&all)),
-            list("PVCs", claims.list_metadata(&all)),
-        );
-        let (pods, revisions, claims) = (pods?.items, revisions?.items, claims?.items);
+    /// `old` is the uid of the set that is being replaced.
+    async fn dependents(
+        &self,
+        set: &SetName,
+        live: Option<&LiveSet>,
+        old: Option<String>,
+    ) -> Result<Dependents, String> {
+        let (client, all) = (&self.client, ListParams::default);
+        let url = |path: &str| path.replace("{}", &set.namespace);
         let selector = live.and_then(selector);
-        let mut others = Vec::new();
-        for revision in &revisions {
-            others.extend(owners("ControllerRevision", &revision.metadata));
-        }
-        for claim in &claims {
-            others.extend(owners("PersistentVolumeClaim", &claim.metadata));
-        }
+        let uids: Vec<String> = live.map(|live| live.uid().to_owned()).into_iter().chain(old).collect();
+        let stem = format!("{}-", set.name);
+        // A namespace has many other Pods.
+        let concerns = |pod: &DependentPod| {
+            pod.selected || pod.name.starts_with(&stem) || pod.owners.iter().any(|owner| uids.contains(owner))
+        };
+        let pod = |pod: LabeledPod| Some(pod_of(&pod, selector.as_ref())).filter(concerns);
+        let revision = |revision: SentRevision| {
+            let owners = owners("ControllerRevision", &revision.metadata);
+            Some((owners, revision_of(revision)))
+        };
+        let claim = |claim: Bare| Some(owners("PersistentVolumeClaim", &claim.metadata));
+        let (pods, revisions, claims) = (
+            url("/api/v1/namespaces/{}/pods"),
+            url("/apis/apps/v1/namespaces/{}/controllerrevisions"),
+            url("/api/v1/namespaces/{}/persistentvolumeclaims"),
+        );
+        let (pods, revisions, claims) = tokio::join!(
+            lists::all(client, &pods, all(), pod),
+            lists::all(client, &revisions, all(), revision),
+            lists::all_metadata(client, &claims, all(), claim),
+        );
+        let pods = existing("Pods", outcome(pods))?;
+        let revisions = existing("ControllerRevisions", outcome(revisions))?;
+        let claims = existing("PVCs", outcome(claims))?;
+        let (owners, revisions): (Vec<_>, Vec<_>) = revisions.into_iter().unzip();
         Ok(Dependents {
-            pods: pods.iter().map(|pod| pod_of(pod, selector.as_ref())).collect(),
-            others,
+            pods,
+            others: owners.into_iter().chain(claims).flatten().collect(),
             unknown: Vec::new(),
-            revisions: revisions.iter().map(revision_of).collect(),
+            revisions,
         })
     }
 
     async fn count_quotas(&self, set: &SetName) -> Result<Vec<CountQuota>, String> {
-        let quotas: Api<ResourceQuota> = Api::namespaced(self.client.clone(), &set.namespace);
-        let listed = list("ResourceQuotas", quotas.list(&ListParams::default())).await?;
-        Ok(listed.iter().filter_map(count_quota).collect())
+        let url = format!("/api/v1/namespaces/{}/resourcequotas", set.namespace);
+        let count = |quota: SentQuota| count_quota(&quota);
+        let listed = lists::all(&self.client, &url, ListParams::default(), count).await;
+        existing("ResourceQuotas", outcome(listed))
     }
 
     /// Asks the API server whether it would delete and create the set.
@@ -228,12 +276,17 @@ pub(super) fn pod_of(pod: &LabeledPod, selector: Option<&Selector>) -> Dependent
     }
 }
 
-fn revision_of(revision: &ControllerRevision) -> DependentRevision {
-    let data = revision.data.as_ref().map(|data| data.0.clone());
+fn revision_of(revision: SentRevision) -> DependentRevision {
+    let text = revision.data.as_deref().map_or("null", RawValue::get);
+    let data = match serde_json::from_str(text) {
+        Ok(data) => essence(data).unwrap_or_default().to_string(),
+        // Nested without end: it is equal to the same bytes.
+        Err(_) => text.to_owned(),
+    };
     DependentRevision {
-        name: revision.name_any(),
-        uid: revision.uid().unwrap_or_default(),
-        data: data.and_then(essence).unwrap_or_default().to_string(),
+        name: revision.metadata.name.unwrap_or_default(),
+        uid: revision.metadata.uid.unwrap_or_default(),
+        digest: Sha256::digest(data).iter().map(|byte| format!("{byte:02x}")).collect(),
     }
 }
 
@@ -258,14 +311,14 @@ fn essence(value: Value) -> Option<Value> {
     }
 }
 
-pub(super) fn count_quota(quota: &ResourceQuota) -> Option<CountQuota> {
+pub(super) fn count_quota(quota: &SentQuota) -> Option<CountQuota> {
     let status = quota.status.as_ref()?;
     let hard = status.hard.as_ref().or_else(|| quota.spec.as_ref()?.hard.as_ref())?;
-    let number = |text: &str| text.parse().ok();
+    let number = |text: &String| text.parse().ok();
     let used = status.used.as_ref().and_then(|used| used.get(COUNT));
     Some(CountQuota {
-        name: quota.name_any(),
-        hard: number(&hard.get(COUNT)?.0)?,
-        used: used.and_then(|used| number(&used.0)).unwrap_or(0),
+        name: quota.metadata.name.clone().unwrap_or_default(),
+        hard: number(hard.get(COUNT)?)?,
+        used: used.and_then(number).unwrap_or(0),
     })
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::super::FIELD_MANAGER;
 use super::super::api_calls::{ApiOutcome, merge};
-use super::super::crd::ClaimRollout;
+use super::super::slim_rollout::SlimRollout;
 use super::answer::{Written, is_deleted, unknown, write};
 use super::cluster::{Cluster, SetName, Sight, denied, sets_path};
 use super::parts::orphan;
@@ -106,9 +106,9 @@ impl Cluster {
     }
 
     async fn patch_report(&self, set: &SetName, body: &Value) -> Written<Reply> {
-        let reports: Api<ClaimRollout> = Api::namespaced(self.client.clone(), &set.namespace);
-        let patched = write(reports.patch_metadata(&set.name, &merge(), &Patch::Merge(body))).await;
-        patched.and_then(|report| match report.metadata.uid {
+        let reports: Api<SlimRollout> = Api::namespaced(self.client.clone(), &set.namespace);
+        let patched = write(reports.patch(&set.name, &merge(), &Patch::Merge(body))).await;
+        patched.and_then(|SlimRollout(report)| match report.metadata.uid {
             Some(_) => ApiOutcome::Done(Reply::Report(report.metadata.owner_references)),
             None => unknown("the answer is no ClaimRollout"),
         })

@@ -100,7 +100,7 @@ impl Cluster {
             Some(DependentRevision {
                 name: object.name.strip_prefix("ControllerRevision ")?.to_owned(),
                 uid: object.uid.clone(),
-                data: object.data.clone()?,
+                digest: object.data.clone()?,
             })
         };
         self.others.iter().filter_map(revision).collect()

@@ -228,7 +228,7 @@ pub(super) fn dependents_of(all: &AllDependents) -> Dependents {
     let revision = |(place, _): (usize, &Dependent)| DependentRevision {
         name: format!("web{}", place + 1),
         uid: format!("revision-{place}"),
-        data: if place == 1 { "b" } else { "a" }.to_owned(),
+        digest: if place == 1 { "b" } else { "a" }.to_owned(),
     };
     Dependents {
         pods: existing(POD).map(|(place, pod)| pod_of(place, pod)).collect(),

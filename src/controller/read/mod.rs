@@ -1,0 +1,20 @@
+//! Reads of the API whose memory is bounded, whatever the objects are. Nobody's objects are trusted to be small or
+//! to decode.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `limits` | the number of objects of the next page |
+//! | `bodies` | bodies of responses, bounded in bytes, and few large ones at a time |
+//! | `pages` | the layer of the client that asks for pages, and skips an object that is too large |
+//! | `lists` | a list, page by page |
+//! | `metadata`, `managers` | the metadata of any object, and who wrote which field |
+
+mod bodies;
+mod limits;
+pub(super) mod lists;
+pub(super) mod managers;
+pub(super) mod metadata;
+pub(super) mod pages;
+
+#[cfg(test)]
+mod poisoned_tests;
