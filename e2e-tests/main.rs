@@ -49,6 +49,7 @@ mod shell;
 mod table;
 mod table_alike;
 mod template_changes;
+mod tenants;
 mod trust;
 mod upgrade;
 mod upstream;

@@ -61,6 +61,8 @@ use users::{ADMIN, Tokens};
 
 /// The most time for the start of a control plane, on a slow and busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
+/// The value of an environment variable of Pods, which no log may have.
+pub(crate) const MARKER: &str = "pA55w0rd-0f-a-P0d";
 /// [`Cluster::audit`] tries to delete PVCs with this prefix, which never exist.
 const MARK: &str = "audit-mark-";
 
@@ -123,7 +125,20 @@ impl Cluster {
     }
 
     /// Ends the control plane after a success and removes its folder.
+    ///
+    /// # Panics
+    /// If a controller has logged an environment variable of a Pod.
     pub(crate) fn stop(mut self) {
+        let entries = std::fs::read_dir(self.folder()).into_iter().flatten().flatten();
+        let logs = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("controller-"));
+        for log in logs {
+            let text = String::from_utf8_lossy(&std::fs::read(log.path()).unwrap_or_default()).into_owned();
+            assert!(
+                !text.contains(MARKER),
+                "{} has a value of an environment variable",
+                log.path().display()
+            );
+        }
         self.remove = !self.keep;
     }
 

@@ -19,23 +19,23 @@ use crate::scenarios::namespace::STAGED;
 /// The number of concurrent calls. The default of the controller's `--max-concurrent` is the same.
 pub(super) const CONCURRENCY: usize = 16;
 /// StatefulSets in some namespaces.
-pub(super) struct Fleet {
+pub(crate) struct Fleet {
     client: Client,
-    pub(super) sets: Vec<Member>,
+    pub(crate) sets: Vec<Member>,
     pub(super) replicas: u32,
 }
 
 /// One StatefulSet.
 #[derive(Clone, Debug)]
-pub(super) struct Member {
+pub(crate) struct Member {
     pub(super) namespace: String,
-    pub(super) name: String,
+    pub(crate) name: String,
     pub(super) uid: String,
 }
 
 impl Fleet {
     /// Creates the StatefulSets in this many namespaces, and waits until every PVC is bound.
-    pub(super) async fn create(
+    pub(crate) async fn create(
         client: &Client,
         number: usize,
         namespaces: usize,
@@ -79,7 +79,7 @@ impl Fleet {
 
     /// Stages this size for all StatefulSets at once, and waits until every rollout is complete. Returns how long that
     /// took.
-    pub(super) async fn roll(&self, size: &str) -> anyhow::Result<Duration> {
+    pub(crate) async fn roll(&self, size: &str) -> anyhow::Result<Duration> {
         let begun = Instant::now();
         self.stage(size, Phase::RollingOut).await?;
         self.until_complete(self.sets.iter().map(|member| member.uid.clone()).collect())
@@ -164,7 +164,7 @@ impl Member {
 }
 
 /// Makes calls, at most [`CONCURRENCY`] at the same time.
-async fn at_once<I, T>(
+pub(super) async fn at_once<I, T>(
     items: impl IntoIterator<Item = I>,
     call: impl AsyncFn(I) -> anyhow::Result<T>,
 ) -> anyhow::Result<Vec<T>> {

@@ -2,8 +2,9 @@
 //! idle controller. `make scale` runs these; they take minutes and need the machine for themselves.
 
 mod bare_replacing;
+mod bytes;
 mod costs;
-mod fleet;
+pub(crate) mod fleet;
 mod idle;
 mod in_motion;
 mod namespaces;

@@ -105,7 +105,7 @@ impl Stand {
     }
 
     /// Lets the controller replace all StatefulSets at once. Returns how long that took.
-    async fn replace(&mut self, size: &str) -> anyhow::Result<Duration> {
+    pub(super) async fn replace(&mut self, size: &str) -> anyhow::Result<Duration> {
         let begun = Instant::now();
         let asked = self.fleet.annotate(REPLACE_SET, Some("WhenComplete"));
         let replaced = timeout(PATIENCE, self.until_replaced(size));

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::barrier::Barriers;
 use super::invariants::Exceptions;
 use super::written::Written;
-use crate::cluster::{Cluster, DRIVER, Driver, Entry, Output, eventually};
+use crate::cluster::{Cluster, DRIVER, Driver, Entry, MARKER, Output, eventually};
 use crate::installation::{Controller, Installation};
 
 /// The most time that any step may take on a machine that runs all scenarios at once.
@@ -59,6 +59,7 @@ spec:
       containers:
       - name: main
         image: example/main:1
+        env: [{{name: PASSWORD, value: {MARKER}}}]
         volumeMounts:
         - {{name: data, mountPath: /data}}
   volumeClaimTemplates:
