@@ -74,7 +74,7 @@ impl Context {
         };
         let outcome = api_calls::call(snapshots.create(&post, &sent)).await;
         log_step(set, &take.of, "create VolumeSnapshot", outcome.as_str());
-        let step = Step {
+        let step = ReCreateStep {
             what: "create VolumeSnapshot of",
             of: &take.of,
             snapshot: &take.name,
@@ -102,7 +102,7 @@ impl Context {
             "remove the mark of PVC"
         };
         log_step(set, claim, what, outcome.as_str());
-        let step = Step::of(what, claim);
+        let step = ReCreateStep::of(what, claim);
         match outcome {
             ApiOutcome::Done(reply) => self.claim_changed(set, &step, reply),
             ApiOutcome::Conflict | ApiOutcome::NotFound => self.step_overtaken(set, &step),
@@ -115,7 +115,7 @@ impl Context {
         let claims: Api<Applied> = Api::namespaced(self.client.clone(), &set.namespace().unwrap_or_default());
         let outcome = api_calls::call(claims.delete(&claim.name, &delete(claim))).await;
         log_step(set, claim, "delete PVC", outcome.as_str());
-        let step = Step::of("delete", claim);
+        let step = ReCreateStep::of("delete", claim);
         match outcome {
             ApiOutcome::Done(reply) => match reply.left() {
                 // Kubernetes keeps it while its Pod runs.
@@ -136,7 +136,7 @@ impl Context {
     }
 
     /// Stores the reply to a write, which the watch may not show yet.
-    fn claim_changed(&self, set: &SlimSet, step: &Step<'_>, reply: Applied) -> RoundOutcome {
+    fn claim_changed(&self, set: &SlimSet, step: &ReCreateStep<'_>, reply: Applied) -> RoundOutcome {
         match reply.read {
             Ok(claim) if claim.uid == step.of.uid => {
                 self.remember(set, |memory| memory.applied(claim));
@@ -148,7 +148,7 @@ impl Context {
 
     /// The step is done, and the next decision shows it. A webhook that drops what was written, or a proxy that answers in
     /// place of the API server, shows in that the same step is due again.
-    fn step_done(&self, set: &SlimSet, step: &Step<'_>) -> RoundOutcome {
+    fn step_done(&self, set: &SlimSet, step: &ReCreateStep<'_>) -> RoundOutcome {
         if self.remember(set, |memory| memory.is_repeated(&step.key())) {
             return self.step_overtaken(set, step);
         }
@@ -161,7 +161,7 @@ impl Context {
     }
 
     /// The object had changed, or did not exist. That shows in a moment: if it does not, somebody denies the step so.
-    fn step_overtaken(&self, set: &SlimSet, step: &Step<'_>) -> RoundOutcome {
+    fn step_overtaken(&self, set: &SlimSet, step: &ReCreateStep<'_>) -> RoundOutcome {
         let now = (self.clock)();
         if !self.remember(set, |memory| memory.is_stuck(&step.key(), now)) {
             return RoundOutcome::Overtaken;
@@ -170,7 +170,7 @@ impl Context {
         self.step_failed(set, step, None, why)
     }
 
-    fn step_unsure<T>(&self, set: &SlimSet, step: &Step<'_>, outcome: ApiOutcome<T>) -> RoundOutcome {
+    fn step_unsure<T>(&self, set: &SlimSet, step: &ReCreateStep<'_>, outcome: ApiOutcome<T>) -> RoundOutcome {
         match outcome {
             ApiOutcome::Denied { cause, message, .. } => self.step_failed(set, step, Some(&cause), message),
             ApiOutcome::Unsure { why, .. } => self.step_failed(set, step, None, why),
@@ -179,7 +179,7 @@ impl Context {
     }
 
     /// Notes that a step failed: the status reports it, and it is retried later.
-    fn step_failed(&self, set: &SlimSet, step: &Step<'_>, cause: Option<&str>, why: String) -> RoundOutcome {
+    fn step_failed(&self, set: &SlimSet, step: &ReCreateStep<'_>, cause: Option<&str>, why: String) -> RoundOutcome {
         let why = explained(cause.unwrap_or_default(), why);
         self.step_denied(set, format!("failed to {} {}: {why}", step.what, step.of.name))
     }
@@ -200,14 +200,14 @@ impl Context {
 }
 
 /// A step, and what it was decided for.
-struct Step<'s> {
+struct ReCreateStep<'s> {
     what: &'static str,
     of: &'s ClaimOf,
     /// The name of the VolumeSnapshot that is created.
     snapshot: &'s str,
 }
 
-impl<'s> Step<'s> {
+impl<'s> ReCreateStep<'s> {
     fn of(what: &'static str, of: &'s ClaimOf) -> Self {
         Self { what, of, snapshot: "" }
     }
