@@ -72,6 +72,21 @@ const ROWS: &[Row] = &[
         &["replaced"],
     ),
     (
+        "maxUnavailable",
+        |set| set["spec"]["updateStrategy"]["rollingUpdate"]["maxUnavailable"] = 2.into(),
+        |set| set["spec"]["updateStrategy"]["rollingUpdate"]["maxUnavailable"] == 2,
+        &["replaced"],
+    ),
+    (
+        "an owner that is no controller",
+        |set| {
+            let owner = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "of", "uid": "of-uid"});
+            set["metadata"]["ownerReferences"] = json!([owner]);
+        },
+        |set| set["metadata"]["ownerReferences"][0]["uid"] == "of-uid",
+        &["replaced"],
+    ),
+    (
         "a pause",
         |set| set["metadata"]["annotations"][keys::PAUSED] = "true".into(),
         |set| set["metadata"]["annotations"][keys::PAUSED] == "true",
