@@ -87,7 +87,7 @@ reasons! {
     ProgressDeadlineExceeded: Stalled,
     /// Another controller owns the StatefulSet.
     SetOwned: Stalled,
-    /// A field of OpenKruise's StatefulSet excludes `update-policy: InPlace`.
+    /// A field of OpenKruise's StatefulSet, or a StatefulSet of Kubernetes with its name, excludes `update-policy: InPlace`.
     NotSupported: Stalled,
     /// The setting `mode` is `ValidateOnly`.
     ValidateOnly: Stalled,

@@ -69,7 +69,7 @@ impl Context {
         lock(&self.memories).retain(|uid, _| existing.contains(uid));
         let exists = |namespace: &str, set: &str| self.sets.get(&ObjectRef::new(set).within(namespace)).is_some();
         self.namespaces.keep(|uid| existing.contains(uid));
-        self.places.retain(|uid| existing.contains(uid));
+        self.places.retain(|uid| existing.contains(uid), (self.clock)());
         self.replacements.retain(exists);
         lock(&self.mounted).retain(|uid| existing.contains(uid));
         self.unblock.retain(|uid| existing.contains(uid), exists);
@@ -94,13 +94,34 @@ impl Context {
         memories.entry(set.uid().unwrap_or_default()).or_default().with(then)
     }
 
-    /// The newest known ClaimRollout of the set.
+    /// The newest known ClaimRollout of the set. That of a set of the other kind with its name is none.
     pub(super) fn report_of(&self, set: &SlimSet) -> Option<Arc<ClaimRollout>> {
-        let seen = self
-            .rollouts
-            .get(&ObjectRef::new(&set.name_any()).within(&set.namespace().unwrap_or_default()));
+        let seen = self.named(set).filter(|seen| !self.is_of_other(set, seen));
         self.remembered(set, |memory| memory.latest(seen.clone()))
             .unwrap_or(seen)
+    }
+
+    /// True iff the ClaimRollout with the name of the set is that of a set of the other kind, or will be.
+    pub(super) fn is_report_of_other(&self, set: &SlimSet) -> bool {
+        let other = self
+            .others
+            .as_ref()
+            .and_then(|others| others.get(&ObjectRef::from_obj(set)));
+        other.is_some_and(|other| other.is_managed())
+            || self.named(set).is_some_and(|seen| self.is_of_other(set, &seen))
+    }
+
+    /// The ClaimRollout with the name of the set, as the watch shows it.
+    fn named(&self, set: &SlimSet) -> Option<Arc<ClaimRollout>> {
+        let at = ObjectRef::new(&set.name_any()).within(&set.namespace().unwrap_or_default());
+        self.rollouts.get(&at)
+    }
+
+    /// True iff the ClaimRollout is about an existing set of the other kind.
+    fn is_of_other(&self, set: &SlimSet, report: &ClaimRollout) -> bool {
+        let others = self.others.as_ref();
+        let other = others.and_then(|others| others.get(&ObjectRef::from_obj(set)));
+        other.is_some_and(|other| other.uid().as_ref() == Some(&report.spec.set_ref.uid))
     }
 
     /// Forgets a set that was deleted during its reconcile, which may have created memory and watches for it again.
@@ -122,7 +143,7 @@ impl Context {
         let (namespace, name) = (set.namespace().unwrap_or_default(), set.name_any());
         let set = [&*namespace, &*name, &*set.uid().unwrap_or_default()];
         self.namespaces.close(set);
-        self.places.give_back(set[2]);
+        self.places.give_back(set[2], (self.clock)());
         self.unblock.set_denials(set, &[]);
     }
 }

@@ -95,6 +95,7 @@ pub(super) async fn lead(
     };
     let of_apps = Arc::new(context(&apps, kruise.as_ref()));
     let of_kruise = kruise.as_ref().map(|kruise| {
+        of_apps.places.requeue_in(kruise.requeue.clone());
         Arc::new(Context {
             places: Arc::clone(&of_apps.places),
             admission: Arc::clone(&of_apps.admission),
@@ -198,6 +199,8 @@ pub(super) fn context(
         config.without_policy,
         Arc::clone(&metrics),
     ));
+    let places = ClassPlaces::new(config.class_limits.clone());
+    places.requeue_in(requeue.clone());
     let journals = config.journals.clone();
     let cluster = Cluster {
         client: client.clone(),
@@ -211,7 +214,7 @@ pub(super) fn context(
         settings,
         max_in_motion: config.max_in_motion,
         recreating: config.recreating,
-        places: Arc::new(ClassPlaces::new(config.class_limits.clone())),
+        places: Arc::new(places),
         admission,
         replacements: Replacements::new(cluster, requeue.clone(), Arc::clone(&metrics)),
         sets,

@@ -13,7 +13,7 @@
 //! | `context`, `memory` | shared state, and the state of each StatefulSet between two reconciles |
 //! | `reconcile`, `settled`, `counted`, `volumes` | one reconcile, and when none is needed |
 //! | `gather`, `staged_before` | the snapshot that a decision reads |
-//! | `quotas`, `known_quotas`, `budgets`, `places` | quotas, and the limits of storage classes |
+//! | `quotas`, `known_quotas`, `budgets`, `places`, `held`, `shares` | quotas, and the limits of storage classes |
 //! | `read_events`, `claim_events` | Events of drivers about slow PVCs |
 //! | `writes`, `evict`, `recreating`, `live` | execution of a plan, and what it reads just before |
 //! | `retry` | requests of users to try again now |
@@ -44,6 +44,7 @@ mod families;
 mod fixtures;
 mod gather;
 mod health;
+mod held;
 mod history;
 mod known_quotas;
 mod lead;
@@ -66,6 +67,7 @@ mod retry;
 mod scopes;
 mod set_kind;
 mod settled;
+mod shares;
 mod slim_claim;
 mod slim_pod;
 mod slim_rollout;

@@ -1,15 +1,22 @@
 //! Counts the PVCs of each storage class that are in motion over all StatefulSets. Each of them takes a place.
 //!
 //! Each reconcile counts the places of its StatefulSet under one lock before it writes, so that no two StatefulSets
-//! take the last place. The count is not stored: after a start no rollout takes a place before all rollouts were
-//! reconciled once.
+//! take the last place. The count is not stored: after a start no rollout takes a place before all rollouts that were
+//! there were reconciled once, or [`FIRST_READING`] has passed without another one.
+//!
+//! Nothing holds a place for ever: not a PVC that is in motion for longer than the progress deadline, not a StatefulSet
+//! whose reconciles fail, and not one that is not reconciled any more.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Mutex;
 
-use super::watch::lock;
+use super::held::{PlaceHolder, TakenPlaces};
+use super::watch::{RequeueSender, lock, send};
 use crate::rollout::budget::{AtOnce, Budget};
-use crate::rollout::{Plan, Snapshot, plan};
+use crate::rollout::{Plan, Seconds, Snapshot, plan};
+
+/// For how many seconds the first writes wait for the next of the rollouts that were there at the start.
+const FIRST_READING: Seconds = 60;
 
 /// The limits of a storage class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,23 +31,86 @@ pub struct ClassLimits {
 #[derive(Debug, Default)]
 pub(super) struct ClassPlaces {
     limits: BTreeMap<String, ClassLimits>,
-    taken: Mutex<Taken>,
+    known: Mutex<KnownPlaces>,
 }
 
 #[derive(Debug, Default)]
-struct Taken {
-    /// The number of places by uid of the StatefulSet and by storage class.
-    by_set: HashMap<String, BTreeMap<String, u32>>,
-    /// The uids of the StatefulSets that were reconciled since the start.
-    reconciled: HashSet<String>,
-    /// True once all StatefulSets with a rollout were reconciled.
-    complete: bool,
+struct KnownPlaces {
+    taken: TakenPlaces,
+    first: FirstReading,
+    /// The queues of the StatefulSets that wait, one for each kind.
+    queues: Vec<RequeueSender>,
+}
+
+/// Whether all rollouts that were there at the start were reconciled once.
+#[derive(Debug)]
+enum FirstReading {
+    /// Nobody asked for a place yet. The uids of the StatefulSets that were reconciled.
+    Before(HashSet<String>),
+    /// The uids of those that were not, and when the last of the others was.
+    Reads(HashSet<String>, Seconds),
+    /// They were, or it took too long.
+    Over,
+}
+
+impl Default for FirstReading {
+    fn default() -> Self {
+        Self::Before(HashSet::new())
+    }
+}
+
+impl FirstReading {
+    /// Notes that the StatefulSet of this uid was reconciled.
+    fn note(&mut self, uid: &str, now: Seconds) {
+        match self {
+            Self::Before(read) => _ = read.insert(uid.to_owned()),
+            Self::Reads(left, since) => {
+                if left.remove(uid) {
+                    *since = now;
+                }
+                if left.is_empty() {
+                    *self = Self::Over;
+                }
+            }
+            Self::Over => {}
+        }
+    }
+
+    /// True iff the places of all rollouts are known. `rolling` returns the uids of all rollouts; it is called once.
+    fn is_over(&mut self, now: Seconds, rolling: impl FnOnce() -> Vec<String>) -> bool {
+        if let Self::Before(read) = self {
+            let left = rolling().into_iter().filter(|uid| !read.contains(uid));
+            *self = Self::Reads(left.collect(), now);
+        }
+        if let Self::Reads(left, since) = self {
+            // If the clock was set back, it is unknown how long ago that was.
+            *since = (*since).min(now);
+            if now - *since < FIRST_READING && !left.is_empty() {
+                return false;
+            }
+            if !left.is_empty() {
+                tracing::warn!(
+                    rollouts = left.len(),
+                    "limits of storage classes: not every rollout could be read"
+                );
+            }
+            *self = Self::Over;
+        }
+        true
+    }
 }
 
 impl ClassPlaces {
     pub(super) fn new(limits: BTreeMap<String, ClassLimits>) -> Self {
-        let taken = Mutex::default();
-        Self { limits, taken }
+        Self {
+            limits,
+            known: Mutex::default(),
+        }
+    }
+
+    /// Requeues StatefulSets of this queue when a place for them is free.
+    pub(super) fn requeue_in(&self, queue: RequeueSender) {
+        lock(&self.known).queues.push(queue);
     }
 
     /// True iff some class has a limit.
@@ -48,150 +118,94 @@ impl ClassPlaces {
         !self.limits.is_empty()
     }
 
-    /// The plan within the budgets of the storage classes. `all_rolling` returns the uids of all rollouts; it is
-    /// called until all of them were reconciled once.
+    /// The plan within the budgets of the storage classes. `all_rolling` returns the uids of all rollouts.
     pub(super) fn plan(&self, snapshot: &mut Snapshot, all_rolling: impl FnOnce() -> Vec<String>) -> Plan {
         if self.limits.is_empty() {
             return plan(snapshot);
         }
-        let mut taken = lock(&self.taken);
-        if !taken.complete {
-            let mut rolling = all_rolling().into_iter();
-            taken.complete = rolling.all(|uid| uid == snapshot.set.uid || taken.reconciled.contains(&uid));
-        }
+        let (now, uid) = (snapshot.now, snapshot.set.uid.clone());
+        let mut known = lock(&self.known);
+        known.first.note(&uid, now);
+        let is_known = known.first.is_over(now, all_rolling);
+        let set = [&*snapshot.set.namespace, &*snapshot.set.name];
+        let held = known.taken.begin(&uid, set, now);
+        snapshot.budgets.late = held.late(now);
         let budgets = self.limits.iter().map(|(class, limits)| {
             let at_once = limits.at_once.map(|most| AtOnce {
                 most,
-                others: taken.complete.then(|| taken.by_others(&snapshot.set.uid, class)),
+                others: is_known.then(|| known.taken.kept_from(&uid, class, most, now)),
+                holder: known.taken.holder(&uid, class, now),
             });
             let per_day = limits.per_day;
             (class.clone(), Budget { per_day, at_once })
         });
         snapshot.budgets.classes = budgets.collect();
         let planned = plan(snapshot);
-        taken.reconcile(&snapshot.set.uid);
-        taken.by_set.insert(snapshot.set.uid.clone(), planned.places.clone());
+        let is_less = known.taken.note(snapshot, &planned.places);
+        if is_less {
+            self.requeue_next(&known, now);
+        }
         planned
     }
 
-    /// Removes the places of a StatefulSet whose rollout has ended, or that was deleted.
-    pub(super) fn give_back(&self, uid: &str) {
-        if !self.limits.is_empty() {
-            let mut taken = lock(&self.taken);
-            taken.by_set.remove(uid);
-            taken.reconcile(uid);
-        }
+    /// Notes that the StatefulSet was reconciled, whatever came of it.
+    pub(super) fn note(&self, uid: &str, now: Seconds) {
+        self.change(now, |known| {
+            known.first.note(uid, now);
+            false
+        });
     }
 
-    /// Skips a StatefulSet whose reconcile failed, so that others do not wait for it.
-    pub(super) fn skip(&self, uid: &str) {
-        if !self.limits.is_empty() {
-            lock(&self.taken).reconcile(uid);
-        }
+    /// Removes the places of a StatefulSet whose rollout has ended, that is being replaced, or that was deleted.
+    pub(super) fn give_back(&self, uid: &str, now: Seconds) {
+        self.change(now, |known| {
+            known.first.note(uid, now);
+            known.taken.remove(uid)
+        });
+    }
+
+    /// Notes that the reconcile of a StatefulSet failed: no place waits for it.
+    pub(super) fn skip(&self, uid: &str, now: Seconds) {
+        self.change(now, |known| {
+            known.first.note(uid, now);
+            known.taken.waits_no_more(uid)
+        });
     }
 
     /// Only the StatefulSets with these uids still exist.
-    pub(super) fn retain(&self, exists: impl Fn(&str) -> bool) {
-        let mut taken = lock(&self.taken);
-        taken.by_set.retain(|uid, _| exists(uid));
-        taken.reconciled.retain(|uid| exists(uid));
+    pub(super) fn retain(&self, exists: impl Fn(&str) -> bool, now: Seconds) {
+        self.change(now, |known| {
+            if let FirstReading::Reads(left, _) = &mut known.first {
+                left.retain(|uid| exists(uid));
+            }
+            known.taken.retain(&exists)
+        });
     }
-}
 
-impl Taken {
-    /// Notes a reconcile. Once all are complete, the uids are not needed any more.
-    fn reconcile(&mut self, uid: &str) {
-        if self.complete {
-            self.reconciled.clear();
-        } else {
-            self.reconciled.insert(uid.to_owned());
+    /// Changes what is known, and requeues those that wait if there is more room for them.
+    fn change(&self, now: Seconds, change: impl FnOnce(&mut KnownPlaces) -> bool) {
+        if self.limits.is_empty() {
+            return;
+        }
+        let mut known = lock(&self.known);
+        let was_over = matches!(known.first, FirstReading::Over);
+        let has_more_room = change(&mut known);
+        if has_more_room || !was_over && matches!(known.first, FirstReading::Over) {
+            self.requeue_next(&known, now);
         }
     }
 
-    fn by_others(&self, uid: &str, class: &str) -> u32 {
-        let others = self.by_set.iter().filter(|(set, _)| *set != uid);
-        let places = others.filter_map(|(_, places)| places.get(class));
-        places.fold(0, |sum, places| sum.saturating_add(*places))
+    /// Requeues those that get the free places.
+    fn requeue_next(&self, known: &KnownPlaces, now: Seconds) {
+        for (class, limits) in &self.limits {
+            let next = limits.at_once.map(|most| known.taken.next(class, most, now));
+            for PlaceHolder { namespace, name, .. } in next.into_iter().flatten() {
+                known.queues.iter().for_each(|queue| send(queue, namespace, name));
+            }
+        }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use super::{ClassLimits, ClassPlaces};
-    use crate::json::Value;
-    use crate::rollout::fixtures::{owner, web};
-    use crate::rollout::{Action, Snapshot};
-
-    /// The set of this uid, with its PVCs in the class `ebs`.
-    fn set(uid: &str) -> Snapshot {
-        let mut set = web();
-        set.set.uid = uid.to_owned();
-        for pod in set.pods.values_mut() {
-            pod.controller = Some(owner("StatefulSet", "web", uid));
-        }
-        let class = |spec: &mut crate::json::Map<Value>| {
-            spec.insert("storageClassName".to_owned(), Value::String("ebs".to_owned()));
-        };
-        for claim in set.claims.values_mut() {
-            class(Arc::make_mut(&mut claim.spec));
-        }
-        let staged = set.set.staged.as_mut().unwrap();
-        class(&mut staged.templates[0].spec);
-        uid.clone_into(&mut staged.uid);
-        set.set.live[0].spec = staged.templates[0].spec.clone();
-        set
-    }
-
-    fn two_at_once() -> ClassPlaces {
-        let limits = ClassLimits {
-            per_day: None,
-            at_once: Some(2),
-        };
-        ClassPlaces::new([("ebs".to_owned(), limits)].into())
-    }
-
-    /// The number of PVCs that the set writes while these sets roll out.
-    fn writes(places: &ClassPlaces, uid: &str, rolling: &[&str]) -> usize {
-        let rolling = || rolling.iter().map(|uid| (*uid).to_owned()).collect();
-        let planned = places.plan(&mut set(uid), rolling);
-        let is_apply = |action: &&Action| matches!(action, Action::ApplyClaim(_));
-        planned.actions.iter().filter(is_apply).count()
-    }
-
-    #[test]
-    fn third_set_waits_until_a_place_is_free() {
-        let places = two_at_once();
-        assert_eq!(writes(&places, "a", &["a"]), 1);
-        assert_eq!(writes(&places, "b", &[]), 1);
-        assert_eq!(writes(&places, "c", &[]), 0);
-        assert_eq!(writes(&places, "a", &[]), 1, "its own place stays");
-        assert_eq!(writes(&places, "c", &[]), 0);
-        places.give_back("a");
-        assert_eq!(writes(&places, "c", &[]), 1);
-        assert_eq!(writes(&places, "a", &[]), 0);
-        places.retain(|uid| uid != "b");
-        assert_eq!(writes(&places, "a", &[]), 1);
-    }
-
-    #[test]
-    fn first_write_waits_until_all_were_reconciled() {
-        let places = two_at_once();
-        let rolling = ["a", "b", "c"];
-        assert_eq!(writes(&places, "a", &rolling), 0);
-        assert_eq!(writes(&places, "b", &rolling), 0);
-        assert_eq!(writes(&places, "a", &rolling), 0);
-        places.skip("c");
-        assert_eq!(writes(&places, "a", &rolling), 1);
-        // A rollout that starts later is reconciled before its first write.
-        assert_eq!(writes(&places, "b", &["a", "b", "c", "d"]), 1);
-    }
-
-    #[test]
-    fn places_without_limits_are_not_counted() {
-        let places = ClassPlaces::default();
-        assert_eq!(writes(&places, "a", &["b"]), 1);
-        assert!(places.taken.lock().unwrap().by_set.is_empty());
-    }
-}
+#[path = "places_tests.rs"]
+mod tests;

@@ -18,6 +18,7 @@ use super::status::{COLLECT, ReportWrite};
 use super::volumes::Volumes;
 use super::writes::RoundOutcome;
 use super::{history, read_events};
+use crate::rollout::idle::NAMESAKE_RECHECK;
 use crate::rollout::{Action, EventNotice, Idle, Plan, Reason, Seconds, SetStaged, SetView, Target};
 use crate::templates::Phase;
 
@@ -26,9 +27,6 @@ const MAX_ROUNDS: u32 = 32;
 
 /// The requeue delay after a conflict. The watch usually is faster.
 const AFTER_CONFLICT: Duration = Duration::from_secs(1);
-
-/// The pause until the next look whether another set has the same name.
-const NAMESAKE: Duration = Duration::from_secs(300);
 
 /// Seconds after which the watch must have shown a write; otherwise it is broken.
 const WATCH_LAG: Seconds = 30;
@@ -39,9 +37,13 @@ const MAX_BACKOFF: u32 = 60;
 /// Reconciles a set, and returns when to reconcile it again.
 pub(super) async fn reconcile(set: Arc<SlimSet>, context: Arc<Context>) -> Result<Next, ReconcileError> {
     let begun = tokio::time::Instant::now();
-    // Nothing else writes to a set that is being replaced, or to its ClaimRollout.
+    let uid = set.uid().unwrap_or_default();
     let result = match context.reconciles(&set) {
-        None => Ok(Next::await_change()),
+        // Nothing else writes to a set that is being replaced, or to its ClaimRollout.
+        None => {
+            context.places.give_back(&uid, (context.clock)());
+            Ok(Reconciled::Until(Next::await_change()))
+        }
         Some(_reconciles) => {
             context.retry_if_asked(&set).await;
             reconcile_set(&set, &context).await
@@ -51,8 +53,24 @@ pub(super) async fn reconcile(set: Arc<SlimSet>, context: Arc<Context>) -> Resul
     if result.is_ok() {
         context.remembered(&set, |memory| memory.failures = 0);
     }
+    let result = result.map(|reconciled| match reconciled {
+        // It is not known yet which places the set has.
+        Reconciled::Unread => Next::await_change(),
+        Reconciled::Until(next) => {
+            context.places.note(&uid, (context.clock)());
+            next
+        }
+    });
     context.forget_if_deleted(&set);
     result
+}
+
+/// How a reconcile ended.
+enum Reconciled {
+    /// The lists of PVCs and Pods are not complete. The set is requeued when they are.
+    Unread,
+    /// When to reconcile the set again.
+    Until(Next),
 }
 
 /// The requeue delay after a failure: a second, doubling up to a minute, or as the API server asks. It is not longer
@@ -60,7 +78,7 @@ pub(super) async fn reconcile(set: Arc<SlimSet>, context: Arc<Context>) -> Resul
 #[expect(clippy::needless_pass_by_value, reason = "the signature is kube's")]
 pub(super) fn after_failure(set: Arc<SlimSet>, error: &ReconcileError, context: Arc<Context>) -> Next {
     context.metrics.failure();
-    context.places.skip(&set.uid().unwrap_or_default());
+    context.places.skip(&set.uid().unwrap_or_default(), (context.clock)());
     let failures = context.remember(&set, |memory| {
         memory.failures = memory.failures.saturating_add(1);
         memory.failures
@@ -75,28 +93,23 @@ pub(super) fn after_failure(set: Arc<SlimSet>, error: &ReconcileError, context: 
     Next::requeue(Duration::from_secs(pause.into()))
 }
 
-async fn reconcile_set(set: &SlimSet, context: &Arc<Context>) -> Result<Next, ReconcileError> {
+async fn reconcile_set(set: &SlimSet, context: &Arc<Context>) -> Result<Reconciled, ReconcileError> {
     if context.has_namesake(set) {
-        let (namespace, set) = (set.namespace(), set.name_any());
-        tracing::warn!(
-            namespace,
-            set,
-            "an apps/v1 StatefulSet has the name of one of OpenKruise: its PVCs are left alone"
-        );
-        return Ok(Next::requeue(NAMESAKE));
+        return report_namesake(set, context).await.map(Reconciled::Until);
     }
     let volumes = context.volumes(set).await?;
     if volumes == Volumes::Unread {
-        return Ok(Next::await_change());
+        return Ok(Reconciled::Unread);
     }
     let lacks = volumes == Volumes::Lacking;
     if !lacks && let Some(rests) = context.has_nothing_to_do(set) {
-        return Ok(context.rest_or_replace(set, rests));
+        return Ok(Reconciled::Until(context.rest_or_replace(set, rests)));
     }
     let view = context.view(set)?;
     let target = Target::of(&view, &context.settings);
     if !lacks && context.was_reported(set, &view, &target) {
-        return Ok(context.rest_or_replace(set, Some(context.settle(set))));
+        let rests = context.settle(set);
+        return Ok(Reconciled::Until(context.rest_or_replace(set, Some(rests))));
     }
     let rolls_out = target.is_ok();
     let counts = target.is_err_and(|idle| context.counts(set, &view, idle));
@@ -112,15 +125,32 @@ async fn reconcile_set(set: &SlimSet, context: &Arc<Context>) -> Result<Next, Re
             .namespaces
             .open([&view.namespace, &view.name, &view.uid], set.template_names());
         if !opened.is_ready() {
-            // The set is requeued when the lists are complete.
-            return Ok(Next::await_change());
+            return Ok(Reconciled::Unread);
         }
         Some(opened)
     } else {
         None
     };
     let seen = (&view, opened.as_deref(), missing.as_ref());
-    decide_and_execute(set, context, seen).await
+    decide_and_execute(set, context, seen).await.map(Reconciled::Until)
+}
+
+/// Reports that the PVCs of the set are left alone because of its namesake: in its ClaimRollout, or only with an Event if
+/// that is the ClaimRollout of the other.
+async fn report_namesake(set: &SlimSet, context: &Arc<Context>) -> Result<Next, ReconcileError> {
+    context.close(set);
+    if !context.is_report_of_other(set) {
+        let view = context.view(set)?;
+        return decide_and_execute(set, context, (&view, None, Some(&Idle::Namesake))).await;
+    }
+    let notice = EventNotice {
+        set_uid: set.uid().unwrap_or_default(),
+        claim: None,
+        reason: Reason::ClaimRolloutStalled,
+        message: Idle::Namesake.to_string(),
+    };
+    context.emit(set, &notice).await;
+    Ok(Next::requeue(Duration::from_secs(NAMESAKE_RECHECK)))
 }
 
 /// What was read for a reconcile: the set, the watch on its PVCs and Pods, and why nothing is rolled out.

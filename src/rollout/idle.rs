@@ -11,6 +11,9 @@ use crate::templates::StagedError;
 /// Seconds until the controller checks again whether the policy is registered.
 pub const POLICY_RECHECK: Seconds = 15;
 
+/// Seconds until the controller checks again whether another StatefulSet has the same name.
+pub const NAMESAKE_RECHECK: Seconds = 300;
+
 /// The most claims of one set that are read. Each takes time and memory that other sets need, too. Kubernetes supports
 /// 150,000 Pods in a cluster (its documentation, "Considerations for large clusters").
 pub const MOST_CLAIMS: u64 = 150_000;
@@ -31,6 +34,8 @@ pub enum Idle {
         /// The field, and what to do.
         why: &'static str,
     },
+    /// The set is one of OpenKruise, and one of Kubernetes has its name.
+    Namesake,
     /// Another controller owns the set, and would undo the staged change.
     Owned {
         /// The controller.
@@ -81,7 +86,7 @@ impl Idle {
             Self::Withdrawn => ReadyReason::Withdrawn,
             Self::Terminating => ReadyReason::SetTerminating,
             Self::ValidateOnly => ReadyReason::ValidateOnly,
-            Self::NotSupported { .. } => ReadyReason::NotSupported,
+            Self::NotSupported { .. } | Self::Namesake => ReadyReason::NotSupported,
             Self::Owned { .. } => ReadyReason::SetOwned,
             Self::OnClaimDelete => ReadyReason::OnClaimDelete,
             Self::ReCreate => ReadyReason::ReCreateNotEnabled,
@@ -111,6 +116,7 @@ impl Idle {
     pub fn requeue_after(&self, now: Seconds) -> Option<Seconds> {
         match self {
             Self::PolicyMissing { .. } => Some(POLICY_RECHECK),
+            Self::Namesake => Some(NAMESAKE_RECHECK),
             Self::WriteUndone { retry_at, .. } => Some(retry_at.saturating_sub(now).max(1)),
             _ => None,
         }
@@ -125,6 +131,10 @@ impl fmt::Display for Idle {
             Self::Terminating => f.write_str("The StatefulSet is being deleted"),
             Self::ValidateOnly => f.write_str("The setting mode is ValidateOnly, so nothing is rolled out"),
             Self::NotSupported { why } => f.write_str(why),
+            Self::Namesake => f.write_str(
+                "A StatefulSet of apps/v1 has the same name, so their PVCs have the same names, too: delete one of them, or \
+                 remove the annotation claim-rollout.io/update-policy",
+            ),
             Self::Owned { by } => write!(f, "The StatefulSet is owned by {} {}", by.kind, by.name),
             Self::OnClaimDelete => f.write_str("Only PVCs created from now on get the new templates"),
             Self::ReCreate => f.write_str(

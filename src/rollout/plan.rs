@@ -1,7 +1,5 @@
 //! The second decision: the actions of the rollout, and its end.
 
-use std::collections::BTreeMap;
-
 use super::action::{Action, HoldStaged, SetStaged};
 use super::bounds::Bounds;
 use super::conditions::{self, RolloutState};
@@ -17,7 +15,7 @@ use super::recreate;
 use super::replica::{self, Replica};
 use super::restart;
 use super::snapshot::{Seconds, SetView, Snapshot};
-use super::spending;
+use super::spending::{self, PlaceDemand};
 use super::stale_marks;
 use super::target::Target;
 use super::volume_snapshot::ReCreateQuestion;
@@ -39,8 +37,8 @@ pub struct Plan {
     pub asks_quotas: bool,
     /// What must be read before the next step of a re-creation is known.
     pub asks: Option<ReCreateQuestion>,
-    /// For each storage class that has a budget, how many PVCs are in motion or are written now.
-    pub places: BTreeMap<String, u32>,
+    /// The places in storage classes with a budget.
+    pub places: PlaceDemand,
     /// True iff the snapshot was halted: the staged change is not trusted, or the rollout cannot end.
     pub halted: bool,
     /// True iff a Pod lacks a volume of the live templates.
@@ -196,7 +194,7 @@ fn nothing(snapshot: &Snapshot, idle: &Idle) -> Plan {
         settled: requeue_after.is_none() && !lag::waits(snapshot, idle),
         asks_quotas: false,
         asks: None,
-        places: BTreeMap::new(),
+        places: PlaceDemand::default(),
         halted: snapshot.halted.is_some(),
         lacks: false,
     }

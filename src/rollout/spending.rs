@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use super::action::ApplyClaim;
 use super::budget::AtOnce;
 use super::order::{Order, WaitsFor};
+use super::readiness::{self, ClaimState};
 use super::replica::{ClaimAssessment, Replica};
 use super::snapshot::{Seconds, Snapshot};
 use super::target::Target;
@@ -18,8 +19,9 @@ use crate::templates::keys;
 /// The time in which modifications are counted.
 pub const WINDOW: Seconds = 24 * 60 * 60;
 
-/// Time until the next reconcile while PVCs of other StatefulSets use the whole budget.
-pub const RECHECK: Seconds = 5;
+/// Time until the next reconcile while PVCs of other StatefulSets use the whole budget. A place that comes free ends the
+/// wait before.
+pub const RECHECK: Seconds = 30;
 
 /// Why a PVC whose turn it is must wait.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,10 +37,21 @@ pub struct BudgetWait {
 pub struct Spending {
     /// The names of the PVCs that wait, in the order of the rollout.
     pub waits: Vec<(String, BudgetWait)>,
-    /// For each class, how many PVCs are in motion, including those that are written now.
-    pub places: BTreeMap<String, u32>,
+    /// The places of the PVCs in motion, and how many more are waited for.
+    pub places: PlaceDemand,
+    /// For each class, how many places the PVCs take.
+    taken: BTreeMap<String, u32>,
     /// How many PVCs are written now.
     written: usize,
+}
+
+/// The places that a rollout has in storage classes with a budget, and those that it waits for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PlaceDemand {
+    /// The storage classes of the PVCs that are in motion or written now, by uid.
+    pub moving: BTreeMap<String, String>,
+    /// How many PVCs wait for a place, by storage class.
+    pub waiting: BTreeMap<String, u32>,
 }
 
 impl Spending {
@@ -55,11 +68,12 @@ impl Spending {
             return spending;
         }
         let moving = replicas.iter().flat_map(|replica| &replica.claims);
-        for assessment in moving.filter(|assessment| assessment.state.is_in_motion()) {
-            if let Some(class) = assessment.claim.and_then(Claim::storage_class_name)
-                && classes.contains_key(class)
-            {
-                *spending.places.entry(class.to_owned()).or_default() += 1;
+        for claim in moving
+            .filter(|claim| takes_place(claim))
+            .filter_map(|moving| moving.claim)
+        {
+            if let Some(class) = claim.storage_class_name().filter(|class| classes.contains_key(*class)) {
+                spending.take(snapshot, claim, class);
             }
         }
         let reached = reached.iter().flat_map(|replica| &replica.claims);
@@ -91,22 +105,34 @@ impl Spending {
         {
             return Some(waits);
         }
-        let ours = self.places.entry(class.to_owned()).or_default();
-        if let Some(AtOnce { most, others }) = budget.at_once {
-            let message = match others {
-                None => "waits until the controller has read every rollout once".to_owned(),
-                Some(others) if others.saturating_add(*ours) >= most => {
-                    format!("waits: at most {most} PVCs of storage class {class} may be in motion at a time")
-                }
-                Some(_) => {
-                    *ours += 1;
-                    return None;
-                }
-            };
-            return Some(BudgetWait { until: None, message });
-        }
-        *ours += 1;
-        None
+        let ours = self.taken.get(class).copied().unwrap_or(0);
+        let message = match &budget.at_once {
+            Some(AtOnce { others: None, .. }) => "waits until the controller has read every rollout once".to_owned(),
+            Some(AtOnce {
+                most,
+                others: Some(others),
+                holder,
+            }) if others.saturating_add(ours) >= *most => {
+                let holder = holder
+                    .as_ref()
+                    .map(|holder| format!("; StatefulSet {holder} has a place"));
+                let holder = holder.unwrap_or_default();
+                format!("waits: at most {most} PVCs of storage class {class} may be in motion at a time{holder}")
+            }
+            _ => {
+                self.take(snapshot, claim, class);
+                return None;
+            }
+        };
+        *self.places.waiting.entry(class.to_owned()).or_default() += 1;
+        Some(BudgetWait { until: None, message })
+    }
+
+    /// The PVC takes a place, unless it has been in motion for too long.
+    fn take(&mut self, snapshot: &Snapshot, claim: &Claim, class: &str) {
+        self.places.moving.insert(claim.uid.clone(), class.to_owned());
+        let takes = u32::from(!snapshot.budgets.late.contains(&claim.uid));
+        *self.taken.entry(class.to_owned()).or_default() += takes;
     }
 
     /// Why this PVC must wait, if so.
@@ -129,6 +155,13 @@ impl Spending {
         let waits = self.waits.iter();
         waits.map(move |(_, waits)| waits.until.unwrap_or_else(|| now.saturating_add(RECHECK)))
     }
+}
+
+/// True iff the PVC is in motion, and not only its node has work to do: that may wait for a Pod, and no cloud limits it.
+fn takes_place(assessment: &ClaimAssessment<'_>) -> bool {
+    let is_on_the_node =
+        assessment.state == ClaimState::NodeExpanding && assessment.claim.is_some_and(readiness::needs_pod);
+    assessment.state.is_in_motion() && !is_on_the_node
 }
 
 /// True iff the apply requests something from the driver: another size, or another attributes class.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{Row, check, done, middle, middle_of_pods, old_pods};
+use crate::claims::progress::Resize;
 use crate::json::Value;
 use crate::rollout::budget::{AtOnce, Budget};
 use crate::rollout::fixtures::{events, gi, web, writes};
@@ -41,7 +42,11 @@ fn per_day(web: &mut Snapshot, most: u32, hours: &[u64]) {
 
 /// A budget of PVCs at a time, and how many of them other sets use.
 fn at_once(web: &mut Snapshot, most: u32, others: Option<u32>) {
-    let at_once = Some(AtOnce { most, others });
+    let at_once = Some(AtOnce {
+        most,
+        others,
+        holder: None,
+    });
     ebs(web, Budget { per_day: None, at_once });
 }
 
@@ -72,13 +77,34 @@ const AT_ONCE: &[Row] = &[
         "",
     ),
     (
-        "a PVC that waits for its node uses a place",
+        "a PVC that waits for its node uses none",
         |web| {
             at_once(web, 1, Some(0));
             in_motion(web, 3);
-            web.applied("data-web-2").resize = Some(crate::claims::progress::Resize::NodePending);
+            web.applied("data-web-2").resize = Some(Resize::NodePending);
+        },
+        "grow 1",
+    ),
+    (
+        "a PVC that waits for its node and for another attributes class uses one",
+        |web| {
+            at_once(web, 1, Some(0));
+            in_motion(web, 3);
+            let claim = web.applied("data-web-2");
+            claim.resize = Some(Resize::NodePending);
+            claim.class = Some("fast".to_owned());
         },
         "",
+    ),
+    (
+        "a PVC in motion for longer than the progress deadline uses none",
+        |web| {
+            at_once(web, 1, Some(0));
+            in_motion(web, 3);
+            web.applied("data-web-2").resizing = true;
+            web.budgets.late.insert("data-web-2-uid".to_owned());
+        },
+        "grow 1",
     ),
     (
         "a PVC that is done uses none",
@@ -93,7 +119,7 @@ const AT_ONCE: &[Row] = &[
         |web| {
             at_once(web, 1, Some(0));
             web.set.pod_management = PodManagement::Parallel;
-            web.applied("data-web-2").resize = Some(crate::claims::progress::Resize::ControllerInfeasible);
+            web.applied("data-web-2").resize = Some(Resize::ControllerInfeasible);
         },
         "grow 1, ClaimExpansionFailed",
     ),
@@ -276,12 +302,23 @@ fn pvc_waiting_for_a_place_reports_the_numbers() {
     in_motion(&mut web, 2);
     web.applied("data-web-2").resizing = true;
     assert_eq!(plan(&web).progress.ready.reason, "RollingOut");
-    assert_eq!(plan(&web).places, [("ebs".to_owned(), 1)].into());
+    let places = plan(&web).places;
+    let ebs = || "ebs".to_owned();
+    assert_eq!(places.moving, [("data-web-2-uid".to_owned(), ebs())].into());
+    assert_eq!(places.waiting, [(ebs(), 1)].into());
+    // One that has a place for a while is named.
+    let budget = web.budgets.classes.get_mut("ebs").unwrap();
+    budget.at_once.as_mut().unwrap().holder = Some("tenant/db".to_owned());
+    let waiting = plan(&web).progress.claims[1].message.clone();
+    assert!(
+        waiting.ends_with("at a time; StatefulSet tenant/db has a place"),
+        "{waiting}"
+    );
 }
 
 #[test]
 fn places_count_pvcs_in_motion_and_written_now() {
-    type PlacesRow = (&'static str, fn(&mut Snapshot), u32);
+    type PlacesRow = (&'static str, fn(&mut Snapshot), usize);
     let rows: [PlacesRow; 5] = [
         ("one is written", |web| at_once(web, 2, Some(0)), 1),
         ("none is written", |web| at_once(web, 2, Some(2)), 0),
@@ -317,7 +354,7 @@ fn places_count_pvcs_in_motion_and_written_now() {
         change(&mut web);
         let places = plan(&web).places;
         assert_eq!(
-            places.get("ebs").copied().unwrap_or(0),
+            places.moving.values().filter(|class| *class == "ebs").count(),
             expected,
             "{why}: {}",
             done(&web)
