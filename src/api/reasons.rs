@@ -101,6 +101,8 @@ reasons! {
     PolicyMissing: Stalled,
     /// The change was staged before the policy and the guard were registered for the namespace.
     StagedBeforePolicy: Stalled,
+    /// PVCs, Pods, or the registered webhooks and policies cannot be listed for a minute or longer.
+    ListFails: Stalled,
     /// Somebody reverted what the controller wrote.
     WriteUndone: Stalled,
     /// The API server denies a write to the StatefulSet.

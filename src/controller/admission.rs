@@ -18,11 +18,13 @@ use tokio::time::Instant;
 
 use super::api_calls;
 use super::error::ReconcileError;
+use super::failing::Failing;
 use super::metrics::ControllerMetrics;
 use super::read::lists;
 use super::registered::{KubewardenPolicy, Labels, Registered};
 use super::set_kind::SetKind;
 use super::slim_set::SlimSet;
+use super::watch::lock;
 use crate::api::Settings;
 use crate::rollout::Idle;
 use crate::rollout::idle::POLICY_RECHECK;
@@ -49,6 +51,8 @@ pub(super) struct Admission {
     without: WithoutPolicy,
     metrics: Arc<ControllerMetrics>,
     known: tokio::sync::Mutex<KnownAdmission>,
+    /// The namespaces for which this cannot be read.
+    failing: std::sync::Mutex<HashMap<String, Failing>>,
 }
 
 #[derive(Default)]
@@ -83,6 +87,7 @@ impl Admission {
             without,
             metrics,
             known: tokio::sync::Mutex::default(),
+            failing: std::sync::Mutex::default(),
         }
     }
 
@@ -101,13 +106,37 @@ impl Admission {
     /// right to read them.
     ///
     /// # Errors
-    /// If the API server does not respond.
+    /// If the API server does not respond. After a minute, that is the reason to wait.
     pub(super) async fn distrusts(&self, set: &SlimSet) -> Result<Option<Idle>, ReconcileError> {
         if self.without == WithoutPolicy::RollOut {
             return Ok(None);
         }
         let namespace = set.namespace().unwrap_or_default();
-        Ok(self.known(&namespace).await?.distrusts(set, &namespace))
+        let known = self.known(&namespace).await;
+        let why = known.as_ref().err().map(|error| match error {
+            ReconcileError::Admission(why) => why.clone(),
+            other => other.to_string(),
+        });
+        match (known, self.fails(&namespace, why, Instant::now())) {
+            (Ok(known), _) => Ok(known.distrusts(set, &namespace)),
+            (Err(_), Some(unlisted)) => Ok(Some(unlisted)),
+            (Err(error), None) => Err(error),
+        }
+    }
+
+    /// Notes whether it can be read what is registered for this namespace. Returns the reason to wait if it could not for
+    /// a minute.
+    fn fails(&self, namespace: &str, why: Option<String>, now: Instant) -> Option<Idle> {
+        let mut failing = lock(&self.failing);
+        match why {
+            Some(why) => failing.entry(namespace.to_owned()).or_default().failed(why, now),
+            None => drop(failing.remove(namespace)),
+        }
+        let reported = failing.values().filter(|failing| failing.reported(now).is_some());
+        self.metrics.admission_fails(reported.count());
+        let why = failing.get(namespace)?.reported(now)?.to_owned();
+        let what = "the registered webhooks and policies";
+        Some(Idle::Unlisted { what, why })
     }
 
     /// True iff the guard denies that others delete a StatefulSet of the namespace while it is being replaced.

@@ -15,8 +15,9 @@ use super::api_calls::{ApiOutcome, call, merge, outcome};
 use super::crd::ClaimRollout;
 use super::read::{lists, metadata};
 use super::slim_set::SlimSet;
+use crate::api::ReadyReason;
+use crate::rollout::Seconds;
 use crate::rollout::history::{HistoryStep, Kept, data, steps};
-use crate::rollout::{Idle, Seconds};
 use crate::templates::{Revision, RevisionLabel, StagedChange, keys};
 
 /// The default of `revisionHistoryLimit`, as Kubernetes has it for the revisions of the set.
@@ -32,15 +33,24 @@ struct Stored {
     revision: i64,
 }
 
+/// The reasons for which a target is reported that is not in the history.
+const UNKEPT: [ReadyReason; 5] = [
+    ReadyReason::PolicyMissing,
+    ReadyReason::StagedBeforePolicy,
+    ReadyReason::ListFails,
+    ReadyReason::NotSupported,
+    ReadyReason::ReCreateNotEnabled,
+];
+
 /// True iff the target may be missing in the history. The status contains it only after the history was written,
-/// except while the policy was missing.
+/// except while nothing was rolled out.
 pub(super) fn is_due(rollout: &ClaimRollout, target: &RevisionLabel) -> bool {
-    let missing = Idle::PolicyMissing { unread: None };
     rollout.status.as_ref().is_none_or(|status| {
         let mut conditions = status.conditions.iter();
         let is_other = status.update_revision != target.revision.as_str()
             || status.staging.as_deref() != Some(target.staging.as_str());
-        is_other || conditions.any(|condition| condition.reason == missing.as_str())
+        let is_unkept = |reason: &str| UNKEPT.iter().any(|unkept| unkept.as_str() == reason);
+        is_other || conditions.any(|condition| is_unkept(&condition.reason))
     })
 }
 
@@ -245,6 +255,9 @@ mod tests {
             (reported("b", "xz245", "RollingOut"), false),
             (reported("b", "xz246", "RollingOut"), true),
             (reported("b", "xz245", "PolicyMissing"), true),
+            (reported("b", "xz245", "ListFails"), true),
+            (reported("b", "xz245", "ReCreateNotEnabled"), true),
+            (reported("b", "xz245", "ClaimRefused"), false),
         ] {
             let rollout = fixtures::rollout(&json!({"name": "web"}), &status);
             assert_eq!(is_due(&rollout, &label("b")), expected, "{status}");

@@ -26,6 +26,8 @@ const RESOURCES: [&str; 7] = [
     "resourcequotas",
     "storageclasses",
 ];
+/// What is registered for admission: several kinds, which are listed together.
+const ADMISSION: &str = "admission";
 const VERBS: [&str; 6] = ["read", "watch", "create", "update", "patch", "delete"];
 /// The causes of a failed request: the class of the response, or no response.
 const FAILURES: [&str; 5] = [
@@ -48,6 +50,7 @@ pub(super) struct ControllerMetrics {
     events: Family<Label, Counter>,
     watch_errors: Family<Label, Counter>,
     watches: Family<Label, Gauge>,
+    failing_lists: Family<Label, Gauge>,
     rollouts: Family<Label, Gauge>,
     claims: Family<Label, Gauge>,
     standstill: Gauge,
@@ -62,11 +65,26 @@ pub(super) struct ControllerMetrics {
 
 /// A watch that counts as open until it is dropped.
 #[derive(Debug)]
-pub(super) struct WatchGauge(Gauge);
+pub(super) struct WatchGauge {
+    open: Gauge,
+    failing: Gauge,
+    is_failing: bool,
+}
+
+impl WatchGauge {
+    /// Counts the watch as failing, or no longer.
+    pub(super) fn set_failing(&mut self, is_failing: bool) {
+        if is_failing != self.is_failing {
+            self.failing.inc_by(if is_failing { 1 } else { -1 });
+            self.is_failing = is_failing;
+        }
+    }
+}
 
 impl Drop for WatchGauge {
     fn drop(&mut self) {
-        self.0.dec();
+        self.open.dec();
+        self.set_failing(false);
     }
 }
 
@@ -125,6 +143,7 @@ impl Default for ControllerMetrics {
             events: family("reason", &Reason::ALL.map(Reason::as_str)),
             watch_errors: family("resource", &RESOURCES),
             watches: family("resource", &RESOURCES),
+            failing_lists: family("resource", &[&RESOURCES[..], &[ADMISSION]].concat()),
             rollouts: family("state", &states().collect::<Vec<_>>()),
             claims: family("state", &ClaimState::ALL.map(ClaimState::as_str)),
             standstill: Gauge::default(),
@@ -189,6 +208,11 @@ impl ControllerMetrics {
                 "watches",
                 "Open watches: on PVCs and Pods one per namespace with a rollout (at most 16), and one for all others",
                 &self.watches,
+            ),
+            (
+                "failing_lists",
+                "Lists and watches that have failed for a minute or longer; of admission, the namespaces that need them",
+                &self.failing_lists,
             ),
             (
                 "rollouts",
@@ -265,9 +289,20 @@ impl ControllerMetrics {
 
     /// Counts a watch as open until the return value is dropped.
     pub(super) fn watch(&self, resource: &'static str) -> WatchGauge {
-        let watches = self.watches.get_or_create(&[("resource", resource)]).clone();
-        watches.inc();
-        WatchGauge(watches)
+        let [open, failing] =
+            [&self.watches, &self.failing_lists].map(|family| family.get_or_create(&[("resource", resource)]).clone());
+        open.inc();
+        WatchGauge {
+            open,
+            failing,
+            is_failing: false,
+        }
+    }
+
+    /// Sets the number of namespaces for which it cannot be read what is registered for admission.
+    pub(super) fn admission_fails(&self, namespaces: usize) {
+        let failing = self.failing_lists.get_or_create(&[("resource", ADMISSION)]);
+        failing.set(i64::try_from(namespaces).unwrap_or(i64::MAX));
     }
 
     pub(super) fn leads(&self, leads: bool) {

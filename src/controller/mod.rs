@@ -7,7 +7,7 @@
 //! | `set_kind`, `slim_set`, `slim_claim`, `slim_pod`, `slim_rollout` | objects of the API, reduced to the fields that are read |
 //! | `views`, `objects` | conversion of these objects to the input of the decisions |
 //! | `read` | reads whose memory is bounded |
-//! | `watch`, `namespaces`, `scopes`, `pods` | watches, and when each is open |
+//! | `watch`, `namespaces`, `scopes`, `pods`, `failing` | watches, when each is open, and whether it fails |
 //! | `unblock`, `blockers` | watches on quotas, LimitRanges and StorageClasses that block an apply |
 //! | `lease`, `lead` | leader election, and what the leader runs |
 //! | `context`, `memory` | shared state, and the state of each StatefulSet between two reconciles |
@@ -39,6 +39,7 @@ mod counted;
 mod error;
 mod events;
 mod evict;
+mod failing;
 mod families;
 #[cfg(test)]
 mod fixtures;

@@ -11,14 +11,17 @@ use std::time::Duration;
 use kube::runtime::reflector::Store;
 use kube::runtime::watcher::Event;
 use kube::{Client, ResourceExt};
+use tokio::time::Instant;
 
 use super::Clock;
+use super::failing::SharedFailing;
 use super::metrics::ControllerMetrics;
 use super::pods::PodStore;
 use super::scopes::{LINGER, Scopes};
 use super::slim_claim::SlimClaim;
 use super::slim_pod::SlimPod;
-use super::watch::{RequeueSender, Task, api, follow, lock, observe, send};
+use super::watch::{Noted, RequeueSender, Task, api, follow, lock, observe, send};
+use crate::rollout::Idle;
 
 /// The interval of the check for unused watches.
 const SWEEP: Duration = Duration::from_secs(LINGER / 6);
@@ -40,6 +43,8 @@ pub(super) struct Namespace {
     pub(super) claims: Store<SlimClaim>,
     pub(super) pods: Arc<PodStore>,
     listed: Arc<Listed>,
+    /// Whether they cannot be listed or watched.
+    pub(super) failing: [(&'static str, SharedFailing); 2],
     _tasks: [Task; 2],
 }
 
@@ -104,20 +109,24 @@ impl Namespaces {
 
     fn begin(&self, namespace: Option<&str>) -> Namespace {
         let (listed, pods) = (Arc::<Listed>::default(), Arc::<PodStore>::default());
-        let metrics = || Arc::clone(&self.metrics);
+        let failing = ["PVCs", "Pods"].map(|what| (what, SharedFailing::default()));
+        let noted = |of: usize| Noted {
+            metrics: Arc::clone(&self.metrics),
+            failing: Arc::clone(&failing[of].1),
+        };
         let of_claims = self.requeue_users(namespace, &listed, Listed::CLAIMS, |claim: &SlimClaim| {
             vec![claim.name_any()]
         });
         let (claims, claims_task) = follow(
             api(&self.client, namespace),
             |_| {},
-            metrics(),
+            noted(0),
             move |event| of_claims(&event),
         );
         let claims_of = |pod: &SlimPod| pod.claims().map(str::to_owned).collect();
         let of_pods = self.requeue_users(namespace, &listed, Listed::PODS, claims_of);
         let seen = Arc::clone(&pods);
-        let pods_task = observe(api(&self.client, namespace), SlimPod::trim, metrics(), move |event| {
+        let pods_task = observe(api(&self.client, namespace), SlimPod::trim, noted(1), move |event| {
             seen.note(&event);
             of_pods(&event);
         });
@@ -125,6 +134,7 @@ impl Namespaces {
             claims,
             pods,
             listed,
+            failing,
             _tasks: [claims_task, pods_task],
         }
     }
@@ -167,5 +177,13 @@ impl Namespace {
     /// True iff the first lists are complete. Then all waiting sets are requeued.
     pub(super) fn is_ready(&self) -> bool {
         self.listed.both()
+    }
+
+    /// Why PVCs or Pods cannot be read, if that has failed for a minute.
+    pub(super) fn unlisted(&self, now: Instant) -> Option<Idle> {
+        self.failing.iter().find_map(|(what, failing)| {
+            let why = lock(failing).reported(now)?.to_owned();
+            Some(Idle::Unlisted { what, why })
+        })
     }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use kube::ResourceExt;
 use kube::runtime::controller::Action as Next;
 use kube::runtime::reflector::ObjectRef;
+use tokio::time::Instant;
 
 use super::context::Context;
 use super::error::ReconcileError;
@@ -18,7 +19,7 @@ use super::status::{COLLECT, ReportWrite};
 use super::volumes::Volumes;
 use super::writes::RoundOutcome;
 use super::{history, read_events};
-use crate::rollout::idle::NAMESAKE_RECHECK;
+use crate::rollout::idle::{LIST_RECHECK, NAMESAKE_RECHECK};
 use crate::rollout::{Action, EventNotice, Idle, Plan, Reason, Seconds, SetStaged, SetView, Target};
 use crate::templates::Phase;
 
@@ -36,7 +37,7 @@ const MAX_BACKOFF: u32 = 60;
 
 /// Reconciles a set, and returns when to reconcile it again.
 pub(super) async fn reconcile(set: Arc<SlimSet>, context: Arc<Context>) -> Result<Next, ReconcileError> {
-    let begun = tokio::time::Instant::now();
+    let begun = Instant::now();
     let uid = set.uid().unwrap_or_default();
     let result = match context.reconciles(&set) {
         // Nothing else writes to a set that is being replaced, or to its ClaimRollout.
@@ -55,7 +56,7 @@ pub(super) async fn reconcile(set: Arc<SlimSet>, context: Arc<Context>) -> Resul
     }
     let result = result.map(|reconciled| match reconciled {
         // It is not known yet which places the set has.
-        Reconciled::Unread => Next::await_change(),
+        Reconciled::Unread => Next::requeue(Duration::from_secs(LIST_RECHECK)),
         Reconciled::Until(next) => {
             context.places.note(&uid, (context.clock)());
             next
@@ -67,7 +68,7 @@ pub(super) async fn reconcile(set: Arc<SlimSet>, context: Arc<Context>) -> Resul
 
 /// How a reconcile ended.
 enum Reconciled {
-    /// The lists of PVCs and Pods are not complete. The set is requeued when they are.
+    /// The lists of PVCs and Pods are not complete. The set is requeued when they are, and to report it if they fail.
     Unread,
     /// When to reconcile the set again.
     Until(Next),
@@ -99,7 +100,10 @@ async fn reconcile_set(set: &SlimSet, context: &Arc<Context>) -> Result<Reconcil
     }
     let volumes = context.volumes(set).await?;
     if volumes == Volumes::Unread {
-        return Ok(Reconciled::Unread);
+        let is_reported = set.is_managed() || context.report_of(set).is_some();
+        let view = context.view(set)?;
+        let opened = context.opened(set, &view);
+        return unread(set, context, (&view, &opened), is_reported).await;
     }
     let lacks = volumes == Volumes::Lacking;
     if !lacks && let Some(rests) = context.has_nothing_to_do(set) {
@@ -121,11 +125,9 @@ async fn reconcile_set(set: &SlimSet, context: &Arc<Context>) -> Result<Reconcil
     // A rollout from before the policy may have ended.
     let is_read = missing.as_ref().is_none_or(|idle| *idle == Idle::StagedBeforePolicy);
     let opened = if counts || lacks || rolls_out && is_read {
-        let opened = context
-            .namespaces
-            .open([&view.namespace, &view.name, &view.uid], set.template_names());
-        if !opened.is_ready() {
-            return Ok(Reconciled::Unread);
+        let opened = context.opened(set, &view);
+        if !opened.is_ready() || opened.unlisted(Instant::now()).is_some() {
+            return unread(set, context, (&view, &opened), true).await;
         }
         Some(opened)
     } else {
@@ -133,6 +135,21 @@ async fn reconcile_set(set: &SlimSet, context: &Arc<Context>) -> Result<Reconcil
     };
     let seen = (&view, opened.as_deref(), missing.as_ref());
     decide_and_execute(set, context, seen).await.map(Reconciled::Until)
+}
+
+/// The PVCs and Pods are not known, or no longer. If they cannot be listed for a minute, that is reported.
+async fn unread(
+    set: &SlimSet,
+    context: &Arc<Context>,
+    (view, opened): (&SetView, &Namespace),
+    is_reported: bool,
+) -> Result<Reconciled, ReconcileError> {
+    let Some(idle) = opened.unlisted(Instant::now()).filter(|_| is_reported) else {
+        return Ok(Reconciled::Unread);
+    };
+    let known = opened.is_ready().then_some(opened);
+    let reported = decide_and_execute(set, context, (view, known, Some(&idle))).await;
+    reported.map(Reconciled::Until)
 }
 
 /// Reports that the PVCs of the set are left alone because of its namesake: in its ClaimRollout, or only with an Event if
@@ -247,6 +264,12 @@ impl Context {
         set.kind == SetKind::OpenKruise && set.is_managed() && is_there()
     }
 
+    /// The watch on the PVCs and Pods of the set.
+    pub(super) fn opened(&self, set: &SlimSet, view: &SetView) -> Arc<Namespace> {
+        let name = [&*view.namespace, &*view.name, &*view.uid];
+        self.namespaces.open(name, set.template_names())
+    }
+
     /// For how many seconds no reconcile is needed, or none until the set changes. Either the set is not managed,
     /// because it has no staged change and no ClaimRollout, or it is settled.
     fn has_nothing_to_do(&self, set: &SlimSet) -> Option<Option<Seconds>> {
@@ -311,3 +334,7 @@ impl Context {
 #[cfg(test)]
 #[path = "reconcile_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "left_alone_tests.rs"]
+mod left_alone_tests;

@@ -22,14 +22,14 @@ fn context(sets: Store<SlimSet>) -> Arc<Context> {
     context_of(&Client::new(tower::service_fn(never), "default"), (sets, store().0))
 }
 
-fn context_of(client: &Client, watched: (Store<SlimSet>, Store<ClaimRollout>)) -> Arc<Context> {
+pub(super) fn context_of(client: &Client, watched: (Store<SlimSet>, Store<ClaimRollout>)) -> Arc<Context> {
     Arc::new(Context {
         clock: || 1000,
         ..fixtures::context(client, watched)
     })
 }
 
-fn set(uid: &str) -> SlimSet {
+pub(super) fn set(uid: &str) -> SlimSet {
     serde_json::from_value(json!({"metadata": {"name": "web", "namespace": "default", "uid": uid}})).unwrap()
 }
 
@@ -90,12 +90,12 @@ async fn set_deleted_during_reconcile_is_forgotten() {
 }
 
 /// A template of this size.
-fn templates(size: &str) -> Value {
+pub(super) fn templates(size: &str) -> Value {
     json!([{"metadata": {"name": "data"}, "spec": {"resources": {"requests": {"storage": size}}}}])
 }
 
 /// A StatefulSet of one replica with a staged growth.
-fn growing() -> SlimSet {
+pub(super) fn growing() -> SlimSet {
     let change = StagedChange {
         by: "alice".to_owned(),
         manager: "kubectl".to_owned(),
@@ -118,7 +118,7 @@ fn growing() -> SlimSet {
 }
 
 /// The list of a kind: one PVC, and nothing else.
-fn list(path: &str) -> Value {
+pub(super) fn list(path: &str) -> Value {
     let metadata = json!({
         "name": "data-web-0", "namespace": "default", "uid": "c", "resourceVersion": "3", "labels": {"app": "web"},
     });
@@ -281,129 +281,4 @@ async fn set_of_openkruise_has_namesake_of_kubernetes() {
         };
         assert_eq!(context.has_namesake(set), expected, "{what}");
     }
-}
-
-/// An API server that accepts everything. Returns its client, and the writes: their methods, paths and bodies.
-fn accepting() -> (Client, mpsc::UnboundedReceiver<(String, Value)>) {
-    let (writes, written) = mpsc::unbounded();
-    let answer = move |request: axum::http::Request<Body>| {
-        let writes = writes.clone();
-        async move {
-            let (parts, body) = request.into_parts();
-            let path = parts.uri.path().to_owned();
-            if parts.method == "GET" {
-                let body = Body::from(list(&path).to_string().into_bytes());
-                return Ok::<_, kube::Error>(axum::http::Response::new(body));
-            }
-            let bytes = body.collect_bytes().await.unwrap();
-            let mut body: Value = serde_json::from_slice(&bytes).unwrap();
-            drop(writes.unbounded_send((format!("{} {path}", parts.method), body.clone())));
-            if path.contains("/claimrollouts/") {
-                body = json!(rollout(
-                    &json!({"name": "web", "namespace": "default", "uid": "r"}),
-                    &body["status"]
-                ));
-            }
-            Ok(axum::http::Response::new(Body::from(body.to_string().into_bytes())))
-        }
-    };
-    (Client::new(tower::service_fn(answer), "default"), written)
-}
-
-/// The writes of a reconcile of a StatefulSet of OpenKruise, which has the name of one of Kubernetes. That one is managed,
-/// or has the ClaimRollout of this name.
-async fn writes_beside_namesake(is_managed: bool, report_of: Option<&str>) -> Vec<(String, Value)> {
-    let annotations = json!({"claim-rollout.io/update-policy": "InPlace"});
-    let metadata =
-        json!({"name": "web", "namespace": "default", "uid": "k", "generation": 1, "annotations": annotations});
-    let spec =
-        json!({"replicas": 1, "selector": {"matchLabels": {"app": "web"}}, "volumeClaimTemplates": templates("2Gi")});
-    let sent = json!({"metadata": metadata, "spec": spec, "status": {"observedGeneration": 1}});
-    let KruiseSet(set) = serde_json::from_value(sent).unwrap();
-    let staged = json!({"claim-rollout.io/staged": "{}"});
-    let annotations = if is_managed { staged } else { json!({}) };
-    let other =
-        json!({"metadata": {"name": "web", "namespace": "default", "uid": "set-uid", "annotations": annotations}});
-    let (sets, mut writer) = store();
-    writer.apply_watcher_event(&Event::Apply(set.clone()));
-    let (others, mut writer) = store();
-    writer.apply_watcher_event(&Event::Apply(serde_json::from_value(other).unwrap()));
-    let (reports, mut writer) = store();
-    if let Some(uid) = report_of {
-        let mut report = rollout(&json!({"name": "web", "namespace": "default", "uid": "r"}), &json!({}));
-        uid.clone_into(&mut report.spec.set_ref.uid);
-        writer.apply_watcher_event(&Event::Apply(report));
-    }
-    let (client, mut written) = accepting();
-    let context = Context {
-        others: Some(others),
-        ..Arc::into_inner(context_of(&client, (sets, reports))).unwrap()
-    };
-    reconcile(Arc::new(set), Arc::new(context)).await.unwrap();
-    let mut writes = Vec::new();
-    while let Ok(write) = written.try_recv() {
-        writes.push(write);
-    }
-    writes
-}
-
-#[tokio::test]
-async fn set_with_namesake_is_reported_and_not_rolled_out() {
-    const EVENTS: &str = "POST /api/v1/namespaces/default/events";
-    const REPORTS: &str = "POST /apis/claim-rollout.io/v1alpha1/namespaces/default/claimrollouts";
-    const SPEC: &str = "PATCH /apis/claim-rollout.io/v1alpha1/namespaces/default/claimrollouts/web";
-    const STATUS: &str = "PATCH /apis/claim-rollout.io/v1alpha1/namespaces/default/claimrollouts/web/status";
-    for (what, is_managed, report_of, expected) in [
-        ("nobody has a ClaimRollout", false, None, &[REPORTS, STATUS, EVENTS][..]),
-        ("it has one", false, Some("k"), &[SPEC, STATUS, EVENTS]),
-        (
-            "an earlier set had one",
-            false,
-            Some("deleted"),
-            &[SPEC, STATUS, EVENTS],
-        ),
-        ("the other has it", false, Some("set-uid"), &[EVENTS]),
-        ("the other will have it", true, None, &[EVENTS]),
-    ] {
-        let writes = writes_beside_namesake(is_managed, report_of).await;
-        let paths: Vec<&str> = writes.iter().map(|(path, _)| &**path).collect();
-        assert_eq!(paths, expected, "{what}");
-        for (path, body) in &writes {
-            if path == STATUS {
-                let stalled = &body["status"]["conditions"][2];
-                assert_eq!(
-                    (&stalled["status"], &stalled["reason"]),
-                    (&json!("True"), &json!("NotSupported")),
-                    "{what}"
-                );
-            }
-            if path == EVENTS {
-                let message = body["message"].as_str().unwrap();
-                assert!(
-                    message.contains("A StatefulSet of apps/v1 has the same name"),
-                    "{what}: {message}"
-                );
-            }
-        }
-    }
-}
-
-/// The ClaimRollout of its namesake is none of a set that nobody rolls out.
-#[tokio::test]
-async fn unmanaged_set_leaves_report_of_its_namesake() {
-    let set: SlimSet = set("a");
-    let (reports, mut writer) = store();
-    let report = rollout(&json!({"name": "web", "namespace": "default", "uid": "r"}), &json!({}));
-    writer.apply_watcher_event(&Event::Apply(report));
-    let (others, mut writer) = store();
-    let other = json!({"metadata": {"name": "web", "namespace": "default", "uid": "set-uid"}});
-    let KruiseSet(other) = serde_json::from_value(other).unwrap();
-    writer.apply_watcher_event(&Event::Apply(other));
-    let (client, mut written) = accepting();
-    let context = Context {
-        others: Some(others),
-        ..Arc::into_inner(context_of(&client, (store().0, reports))).unwrap()
-    };
-    reconcile(Arc::new(set), Arc::new(context)).await.unwrap();
-    assert!(written.try_recv().is_err());
 }

@@ -35,8 +35,7 @@ impl Context {
         if !lacking::is_evicting(&view, &self.settings) {
             return Ok(Volumes::Mounted);
         }
-        let name = [&*view.namespace, &*view.name, &*view.uid];
-        let opened = self.namespaces.open(name, set.template_names());
+        let opened = self.opened(set, &view);
         if !opened.is_ready() {
             return Ok(Volumes::Unread);
         }

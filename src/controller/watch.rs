@@ -13,9 +13,11 @@ use kube::runtime::watcher::{self, DefaultBackoff, Event, watcher};
 use kube::{Api, Client, Resource};
 use serde::de::DeserializeOwned;
 use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout};
 
 use super::api_calls;
 use super::crd::ClaimRollout;
+use super::failing::{self, QUIET, SharedFailing};
 use super::metrics::ControllerMetrics;
 use super::read::lists::PAGE;
 use super::slim_rollout::SlimRollout;
@@ -68,16 +70,29 @@ where
     }
 }
 
+/// Where a watch counts, and notes that it fails.
+pub(super) struct Noted {
+    pub(super) metrics: Arc<ControllerMetrics>,
+    pub(super) failing: SharedFailing,
+}
+
+impl From<Arc<ControllerMetrics>> for Noted {
+    fn from(metrics: Arc<ControllerMetrics>) -> Self {
+        let failing = SharedFailing::default();
+        Self { metrics, failing }
+    }
+}
+
 /// Watches one resource into a store, and passes on every event after the store contains it.
 pub(super) fn follow<K: Watched>(
     api: Api<K>,
     trim: fn(&mut K),
-    metrics: Arc<ControllerMetrics>,
+    noted: impl Into<Noted>,
     on_event: impl FnMut(Event<K>) + Send + 'static,
 ) -> (Store<K>, Task) {
     let (reader, writer) = store();
     let events = events(api, trim).reflect(writer);
-    (reader, drive(events, resource_label::<K>(), metrics, on_event))
+    (reader, drive(events, resource_label::<K>(), noted.into(), on_event))
 }
 
 /// The same for the StatefulSets of OpenKruise.
@@ -128,17 +143,17 @@ fn follow_as<S: Watched, K: Watched>(
     let events = events(api, |_| {})
         .map(move |event| event.map(converted))
         .reflect(writer);
-    (reader, drive(events, resource, metrics, on_event))
+    (reader, drive(events, resource, metrics.into(), on_event))
 }
 
 /// Watches one resource, and passes on every event.
 pub(super) fn observe<K: Watched>(
     api: Api<K>,
     trim: fn(&mut K),
-    metrics: Arc<ControllerMetrics>,
+    noted: impl Into<Noted>,
     on_event: impl FnMut(Event<K>) + Send + 'static,
 ) -> Task {
-    drive(events(api, trim), resource_label::<K>(), metrics, on_event)
+    drive(events(api, trim), resource_label::<K>(), noted.into(), on_event)
 }
 
 fn events<K: Watched>(
@@ -152,24 +167,33 @@ fn events<K: Watched>(
 fn drive<K: Watched>(
     events: impl Stream<Item = Result<Event<K>, watcher::Error>> + Send + 'static,
     resource: &'static str,
-    metrics: Arc<ControllerMetrics>,
+    Noted { metrics, failing }: Noted,
     mut on_event: impl FnMut(Event<K>) + Send + 'static,
 ) -> Task {
     Task::spawn(async move {
-        let _open = metrics.watch(resource);
+        let mut open = metrics.watch(resource);
         let mut events = std::pin::pin!(events);
         let mut backoff = DefaultBackoff::default();
-        while let Some(event) = events.next().await {
-            match event {
-                Ok(event) => {
-                    // The start of a list is no success: the backoff of a failing list continues.
-                    if !matches!(event, Event::Init) {
-                        backoff.reset();
-                    }
-                    on_event(event);
-                }
-                Err(error) => {
+        loop {
+            let was_failing = lock(&failing).is_failing();
+            let next = if was_failing {
+                timeout(QUIET, events.next()).await
+            } else {
+                Ok(events.next().await)
+            };
+            // The start of a list is no success, nor is one of its pages: the backoff of a failing list continues.
+            if !matches!(next, Ok(None | Some(Err(_) | Ok(Event::Init | Event::InitApply(_))))) {
+                backoff.reset();
+                lock(&failing).succeeded();
+                open.set_failing(false);
+            }
+            match next {
+                Ok(None) => break,
+                Err(_) => {}
+                Ok(Some(Ok(event))) => on_event(event),
+                Ok(Some(Err(error))) => {
                     metrics.watch_error(resource);
+                    open.set_failing(note(&failing, &error));
                     let pause = backoff.next().unwrap_or_default();
                     let error = failure(&error);
                     tracing::warn!(resource, error, ?pause, "watch failed, restarting");
@@ -188,6 +212,13 @@ fn failure(error: &watcher::Error) -> String {
         watcher::Error::WatchFailed(error) => api_calls::text(error),
         error => error.to_string(),
     }
+}
+
+/// Notes a failure. True iff reads have failed for a minute.
+fn note(failing: &SharedFailing, error: &watcher::Error) -> bool {
+    let (mut failing, now) = (lock(failing), Instant::now());
+    failing.failed(failing::of_watch(error), now);
+    failing.reported(now).is_some()
 }
 
 /// Drops all metadata except the name and the namespace.

@@ -147,7 +147,7 @@ fn trouble(snapshot: &Snapshot, previous: Option<&Previous>, claim: &ClaimProgre
 }
 
 /// True iff two messages differ in numbers and amounts only: the message of a quota contains the present usage.
-fn is_same_cause(one: &str, other: &str) -> bool {
+pub(crate) fn is_same_cause(one: &str, other: &str) -> bool {
     fn words(text: &str) -> impl Iterator<Item = &str> {
         let words = text.split(|c: char| !c.is_alphanumeric() && c != '.');
         words.filter(|word| !word.starts_with(|c: char| c.is_ascii_digit()))

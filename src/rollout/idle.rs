@@ -14,6 +14,9 @@ pub const POLICY_RECHECK: Seconds = 15;
 /// Seconds until the controller checks again whether another StatefulSet has the same name.
 pub const NAMESAKE_RECHECK: Seconds = 300;
 
+/// Seconds until the controller checks again whether lists that fail have succeeded.
+pub const LIST_RECHECK: Seconds = 30;
+
 /// The most claims of one set that are read. Each takes time and memory that other sets need, too. Kubernetes supports
 /// 150,000 Pods in a cluster (its documentation, "Considerations for large clusters").
 pub const MOST_CLAIMS: u64 = 150_000;
@@ -58,6 +61,13 @@ pub enum Idle {
     /// The staged change is older than the policy and the guard of its namespace: somebody forgot it, or could write it
     /// without the right to.
     StagedBeforePolicy,
+    /// Lists that the rollout needs fail.
+    Unlisted {
+        /// What cannot be listed.
+        what: &'static str,
+        /// Why.
+        why: String,
+    },
     /// The policy undid a write of the controller, so the rollout would never end.
     WriteUndone {
         /// What the controller wrote.
@@ -93,6 +103,7 @@ impl Idle {
             Self::TooManyClaims { .. } => ReadyReason::TooManyClaims,
             Self::PolicyMissing { .. } => ReadyReason::PolicyMissing,
             Self::StagedBeforePolicy => ReadyReason::StagedBeforePolicy,
+            Self::Unlisted { .. } => ReadyReason::ListFails,
             Self::WriteUndone { .. } => ReadyReason::WriteUndone,
             Self::Unreadable { .. } => ReadyReason::StagedChangeUnreadable,
             Self::Unsound { .. } => ReadyReason::StagedChangeNotAllowed,
@@ -117,6 +128,7 @@ impl Idle {
         match self {
             Self::PolicyMissing { .. } => Some(POLICY_RECHECK),
             Self::Namesake => Some(NAMESAKE_RECHECK),
+            Self::Unlisted { .. } => Some(LIST_RECHECK),
             Self::WriteUndone { retry_at, .. } => Some(retry_at.saturating_sub(now).max(1)),
             _ => None,
         }
@@ -157,6 +169,7 @@ impl fmt::Display for Idle {
                 "The change was staged before the policy and the guard were registered for this namespace: apply it again \
                  to roll it out, or withdraw it",
             ),
+            Self::Unlisted { what, why } => write!(f, "Failed to list {what} for a minute or longer: {why}"),
             Self::WriteUndone { what, .. } => write!(
                 f,
                 "The policy undid a write of this controller ({what}): add its account to the setting \

@@ -77,9 +77,11 @@ fn plan_claims(snapshot: &Snapshot) -> Plan {
         // Nothing is written for a rollout that has ended.
         (Ok(target), None | Some(Idle::StagedBeforePolicy)) => target,
         (Ok(_), Some(idle)) => return nothing(snapshot, idle),
-        (Err(idle), _) => {
+        (Err(idle), halted) => {
             let idle = lag::after(idle, snapshot.previous.as_ref(), &Revision::of(&snapshot.set.live));
-            return nothing(snapshot, &idle);
+            // Without its claims, a withdrawal is known and the number of outdated claims is not.
+            let unlisted = halted.as_ref().filter(|halted| matches!(halted, Idle::Unlisted { .. }));
+            return nothing(snapshot, unlisted.filter(|_| idle != Idle::Withdrawn).unwrap_or(&idle));
         }
     };
     let mounting = replica::mounting(snapshot);

@@ -1,0 +1,215 @@
+//! StatefulSets that are not rolled out for a reason outside of them: a namesake, or lists that fail.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use futures::channel::mpsc;
+use kube::Client;
+use kube::client::Body;
+use kube::runtime::reflector::store;
+use kube::runtime::watcher::Event;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::tests::{context_of, growing, list, set, templates};
+use super::{Context, reconcile};
+use crate::controller::fixtures::rollout;
+use crate::controller::slim_set::{KruiseSet, SlimSet};
+use crate::controller::watch::lock;
+
+const EVENTS: &str = "POST /api/v1/namespaces/default/events";
+const REPORTS: &str = "POST /apis/claim-rollout.io/v1alpha1/namespaces/default/claimrollouts";
+const SPEC: &str = "PATCH /apis/claim-rollout.io/v1alpha1/namespaces/default/claimrollouts/web";
+const STATUS: &str = "PATCH /apis/claim-rollout.io/v1alpha1/namespaces/default/claimrollouts/web/status";
+const CLAIM: &str = "PATCH /api/v1/namespaces/default/persistentvolumeclaims/data-web-0";
+
+type Written = mpsc::UnboundedReceiver<(String, Value)>;
+
+/// An API server that accepts everything, but lists no Pods while this is set. Returns its client, and the writes: their
+/// methods, paths and bodies.
+fn accepting(forbids: &Arc<AtomicBool>) -> (Client, Written) {
+    let (writes, written) = mpsc::unbounded();
+    let forbids = Arc::clone(forbids);
+    let server = move |request: axum::http::Request<Body>| {
+        let (writes, forbids) = (writes.clone(), Arc::clone(&forbids));
+        async move {
+            let (parts, body) = request.into_parts();
+            let path = parts.uri.path().to_owned();
+            if parts.uri.query().is_some_and(|query| query.contains("watch=true")) {
+                std::future::pending::<()>().await;
+            }
+            if parts.method == "GET" && path.ends_with("/pods") && forbids.load(Ordering::Relaxed) {
+                let message = "pods is forbidden";
+                let status = json!({"kind": "Status", "code": 403, "reason": "Forbidden", "message": message, "status": "Failure"});
+                return Ok::<_, kube::Error>(answer(403, &status));
+            }
+            if parts.method == "GET" {
+                return Ok(answer(200, &list(&path)));
+            }
+            let bytes = body.collect_bytes().await.unwrap();
+            let mut body: Value = serde_json::from_slice(&bytes).unwrap();
+            drop(writes.unbounded_send((format!("{} {path}", parts.method), body.clone())));
+            if path.contains("/claimrollouts/") {
+                body = json!(rollout(
+                    &json!({"name": "web", "namespace": "default", "uid": "r"}),
+                    &body["status"]
+                ));
+            }
+            Ok(answer(200, &body))
+        }
+    };
+    (Client::new(tower::service_fn(server), "default"), written)
+}
+
+fn answer(code: u16, body: &Value) -> axum::http::Response<Body> {
+    let answer = axum::http::Response::builder().status(code);
+    answer.body(Body::from(body.to_string().into_bytes())).unwrap()
+}
+
+/// The writes since the last call.
+fn until_now(written: &mut Written) -> Vec<(String, Value)> {
+    let mut writes = Vec::new();
+    while let Ok(write) = written.try_recv() {
+        writes.push(write);
+    }
+    writes
+}
+
+/// The writes of a reconcile of a StatefulSet of OpenKruise, which has the name of one of Kubernetes. That one is managed,
+/// or has the ClaimRollout of this name.
+async fn writes_beside_namesake(is_managed: bool, report_of: Option<&str>) -> Vec<(String, Value)> {
+    let annotations = json!({"claim-rollout.io/update-policy": "InPlace"});
+    let metadata =
+        json!({"name": "web", "namespace": "default", "uid": "k", "generation": 1, "annotations": annotations});
+    let spec =
+        json!({"replicas": 1, "selector": {"matchLabels": {"app": "web"}}, "volumeClaimTemplates": templates("2Gi")});
+    let sent = json!({"metadata": metadata, "spec": spec, "status": {"observedGeneration": 1}});
+    let KruiseSet(set) = serde_json::from_value(sent).unwrap();
+    let staged = json!({"claim-rollout.io/staged": "{}"});
+    let annotations = if is_managed { staged } else { json!({}) };
+    let other =
+        json!({"metadata": {"name": "web", "namespace": "default", "uid": "set-uid", "annotations": annotations}});
+    let (sets, mut writer) = store();
+    writer.apply_watcher_event(&Event::Apply(set.clone()));
+    let (others, mut writer) = store();
+    writer.apply_watcher_event(&Event::Apply(serde_json::from_value(other).unwrap()));
+    let (reports, mut writer) = store();
+    if let Some(uid) = report_of {
+        let mut report = rollout(&json!({"name": "web", "namespace": "default", "uid": "r"}), &json!({}));
+        uid.clone_into(&mut report.spec.set_ref.uid);
+        writer.apply_watcher_event(&Event::Apply(report));
+    }
+    let (client, mut written) = accepting(&Arc::default());
+    let context = Context {
+        others: Some(others),
+        ..Arc::into_inner(context_of(&client, (sets, reports))).unwrap()
+    };
+    reconcile(Arc::new(set), Arc::new(context)).await.unwrap();
+    until_now(&mut written)
+}
+
+#[tokio::test]
+async fn set_with_namesake_is_reported_and_not_rolled_out() {
+    for (what, is_managed, report_of, expected) in [
+        ("nobody has a ClaimRollout", false, None, &[REPORTS, STATUS, EVENTS][..]),
+        ("it has one", false, Some("k"), &[SPEC, STATUS, EVENTS]),
+        (
+            "an earlier set had one",
+            false,
+            Some("deleted"),
+            &[SPEC, STATUS, EVENTS],
+        ),
+        ("the other has it", false, Some("set-uid"), &[EVENTS]),
+        ("the other will have it", true, None, &[EVENTS]),
+    ] {
+        let writes = writes_beside_namesake(is_managed, report_of).await;
+        let paths: Vec<&str> = writes.iter().map(|(path, _)| &**path).collect();
+        assert_eq!(paths, expected, "{what}");
+        for (path, body) in &writes {
+            if path == STATUS {
+                let stalled = &body["status"]["conditions"][2];
+                assert_eq!(
+                    (&stalled["status"], &stalled["reason"]),
+                    (&json!("True"), &json!("NotSupported")),
+                    "{what}"
+                );
+            }
+            if path == EVENTS {
+                let message = body["message"].as_str().unwrap();
+                assert!(
+                    message.contains("A StatefulSet of apps/v1 has the same name"),
+                    "{what}: {message}"
+                );
+            }
+        }
+    }
+}
+
+/// The ClaimRollout of its namesake is none of a set that nobody rolls out.
+#[tokio::test]
+async fn unmanaged_set_leaves_report_of_its_namesake() {
+    let set: SlimSet = set("a");
+    let (reports, mut writer) = store();
+    let report = rollout(&json!({"name": "web", "namespace": "default", "uid": "r"}), &json!({}));
+    writer.apply_watcher_event(&Event::Apply(report));
+    let (others, mut writer) = store();
+    let other = json!({"metadata": {"name": "web", "namespace": "default", "uid": "set-uid"}});
+    let KruiseSet(other) = serde_json::from_value(other).unwrap();
+    writer.apply_watcher_event(&Event::Apply(other));
+    let (client, mut written) = accepting(&Arc::default());
+    let context = Context {
+        others: Some(others),
+        ..Arc::into_inner(context_of(&client, (store().0, reports))).unwrap()
+    };
+    reconcile(Arc::new(set), Arc::new(context)).await.unwrap();
+    assert!(written.try_recv().is_err());
+}
+
+/// The reason of the condition `Stalled` in the last report of these writes, if it is true.
+fn stalled(writes: &[(String, Value)]) -> Option<&Value> {
+    let (_, body) = writes.iter().rfind(|(path, _)| path == STATUS)?;
+    let stalled = &body["status"]["conditions"][2];
+    (stalled["status"] == "True").then(|| &stalled["reason"])
+}
+
+#[tokio::test]
+async fn set_is_reported_while_its_lists_fail() {
+    let forbids = Arc::new(AtomicBool::new(true));
+    let (client, mut written) = accepting(&forbids);
+    let set = Arc::new(growing());
+    let (sets, mut writer) = store();
+    writer.apply_watcher_event(&Event::Apply(SlimSet::clone(&set)));
+    let context = context_of(&client, (sets, store().0));
+    let reconciled = async || reconcile(Arc::clone(&set), Arc::clone(&context)).await.unwrap();
+    reconciled().await;
+    assert_eq!(until_now(&mut written), [], "they are not complete yet");
+
+    // As if they had failed for a minute.
+    let view = context.view(&set).unwrap();
+    let opened = context.opened(&set, &view);
+    let (_, pods) = &opened.failing[1];
+    for ago in [60, 0] {
+        let at = Instant::now() - Duration::from_secs(ago);
+        lock(pods).failed("403 pods is forbidden".to_owned(), at);
+    }
+    reconciled().await;
+    let writes = until_now(&mut written);
+    let paths: Vec<&str> = writes.iter().map(|(path, _)| &**path).collect();
+    assert_eq!(paths, [REPORTS, STATUS, EVENTS]);
+    assert_eq!(stalled(&writes), Some(&json!("ListFails")));
+    let message = "Failed to list Pods for a minute or longer: 403 pods is forbidden";
+    assert_eq!(writes[1].1["status"]["conditions"][0]["message"], message);
+
+    forbids.store(false, Ordering::Relaxed);
+    let mut writes = Vec::new();
+    let ended = async {
+        while !writes.iter().any(|(path, _): &(String, Value)| path == CLAIM) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            reconciled().await;
+            writes.extend(until_now(&mut written));
+        }
+    };
+    assert!(tokio::time::timeout(Duration::from_secs(60), ended).await.is_ok());
+    assert_eq!(stalled(&writes), None, "it ends by itself");
+}
