@@ -11,13 +11,13 @@ use serde_json::{Value, json};
 use super::read::managers::{self, FieldsEntry};
 use super::slim_claim::Applied;
 use super::slim_set::Patched;
-use super::{FIELD_MANAGER, undone};
+use super::{FIELD_MANAGER, patience, undone};
 use crate::claims;
 use crate::rollout::Refusal;
 use crate::rollout::{ApplyClaim, HoldStaged, Seconds, SetReady, SetStaged, SetStagedAt, time};
 use crate::templates::{HELD, StagedChange, StagedError, UpdatePolicy, keys};
 
-/// The timeout of one call.
+/// The timeout of one call, without its time in our own queue.
 pub(super) const CALL_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// A call took longer than [`CALL_TIMEOUT`].
@@ -87,8 +87,8 @@ pub(super) async fn call<T>(call: impl Future<Output = kube::Result<T>>) -> ApiO
 
 /// The same, with the message of a failure.
 pub(super) async fn call_with_message<T>(call: impl Future<Output = kube::Result<T>>) -> (ApiOutcome<T>, String) {
-    let result = tokio::time::timeout(CALL_TIMEOUT, call).await;
-    classified(result.unwrap_or_else(|_| Err(kube::Error::Service(Unanswered.into()))))
+    let result = patience::within(CALL_TIMEOUT, call).await;
+    classified(result.unwrap_or_else(|| Err(kube::Error::Service(Unanswered.into()))))
 }
 
 /// The outcome of a read of several calls, each with its timeout.

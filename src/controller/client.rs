@@ -12,6 +12,7 @@ use tokio::time::timeout;
 
 use super::lease::Term;
 use super::metrics::ControllerMetrics;
+use super::patience::queue;
 use super::read::pages::Pages;
 
 /// The time until a response must begin, also that of a list or a watch. Otherwise a request on a dead connection
@@ -80,6 +81,12 @@ fn is_event(path: &str) -> bool {
     matches!(parts[..], ["", "api", "v1", "namespaces", _, "events"])
 }
 
+/// True iff the request writes a ClaimRollout. Reports have a budget of their own, so that no rollout waits for them,
+/// however often somebody changes them.
+fn is_report(path: &str) -> bool {
+    path.starts_with("/apis/claim-rollout.io/")
+}
+
 /// The burst of Events. Their average rate is that of the other writes.
 const EVENTS: usize = 1000;
 
@@ -101,7 +108,7 @@ enum Unsent {
 pub(super) fn within(client: Client, budget: WriteBudget, term: Term, metrics: Arc<ControllerMetrics>) -> Client {
     let namespace = client.default_namespace().to_owned();
     let burst = usize::try_from(budget.burst.get()).unwrap_or(usize::MAX);
-    let limiters = Arc::new([budget.limiter(burst), budget.limiter(burst.max(EVENTS))]);
+    let limiters = Arc::new([burst, burst, burst.max(EVENTS)].map(|burst| budget.limiter(burst)));
     let pages = Arc::new(Pages::default());
     let service = tower::service_fn(move |request: axum::http::Request<Body>| {
         let (client, limiters, metrics) = (client.clone(), Arc::clone(&limiters), Arc::clone(&metrics));
@@ -109,10 +116,11 @@ pub(super) fn within(client: Client, budget: WriteBudget, term: Term, metrics: A
         async move {
             let target = request.uri().path_and_query().map_or("", |target| target.as_str());
             let verb = verb(request.method().as_str(), target);
-            let [writes, events] = &*limiters;
+            let [writes, reports, events] = &*limiters;
             if counts(verb, target) {
                 if !is_event(target) {
-                    writes.acquire_one().await;
+                    let budget = if is_report(target) { reports } else { writes };
+                    queue(budget.acquire_one()).await;
                 } else if !events.try_acquire(1) {
                     return Err(kube::Error::Service(Unsent::Event.into()));
                 }
@@ -136,9 +144,16 @@ pub(super) fn within(client: Client, budget: WriteBudget, term: Term, metrics: A
 #[cfg(test)]
 mod tests {
     use std::num::NonZeroU32;
+    use std::sync::{Arc, Mutex};
     use std::time::Duration;
 
-    use super::{WriteBudget, counts, is_event, verb};
+    use kube::Client;
+    use kube::client::Body;
+    use tokio::time::Instant;
+
+    use super::{WriteBudget, counts, is_event, is_report, verb, within};
+    use crate::controller::lease::Term;
+    use crate::controller::watch::lock;
 
     #[test]
     fn budget_counts_writes_except_the_lease() {
@@ -163,6 +178,65 @@ mod tests {
         ] {
             let verb = verb(method, target);
             assert_eq!((verb, counts(verb, target)), expected, "{method} {target}");
+        }
+    }
+
+    /// A client with this budget, and what it has sent: paths, and when.
+    fn counting(budget: WriteBudget) -> (Client, Arc<Mutex<Vec<(String, Instant)>>>) {
+        let sent = Arc::<Mutex<Vec<_>>>::default();
+        let noted = Arc::clone(&sent);
+        let server = move |request: axum::http::Request<Body>| {
+            let path = request.uri().path().to_owned();
+            lock(&noted).push((path, Instant::now()));
+            std::future::ready(Ok::<_, kube::Error>(axum::http::Response::new(Body::empty())))
+        };
+        let client = Client::new(tower::service_fn(server), "default");
+        (within(client, budget, Term::default(), Arc::default()), sent)
+    }
+
+    /// A limiter that begins with one write adds one after a second, and no earlier. Whoever has to wait longer proves
+    /// nothing else.
+    #[tokio::test]
+    async fn write_beyond_the_budget_waits() {
+        let one = NonZeroU32::MIN;
+        let begun = Instant::now();
+        let (client, sent) = counting(WriteBudget {
+            per_second: one,
+            burst: one,
+        });
+        const CLAIMS: &str = "/api/v1/namespaces/n/persistentvolumeclaims/data-web-0";
+        const REPORT: &str = "/apis/claim-rollout.io/v1alpha1/namespaces/n/claimrollouts/web/status";
+        for path in [CLAIMS, REPORT, CLAIMS, REPORT] {
+            let request = axum::http::Request::patch(path).body(Body::empty()).unwrap();
+            client.send(request).await.unwrap();
+        }
+        let sent = std::mem::take(&mut *lock(&sent));
+        let paths: Vec<&str> = sent.iter().map(|(path, _)| &**path).collect();
+        assert_eq!(paths, [CLAIMS, REPORT, CLAIMS, REPORT]);
+        for (path, at) in &sent[2..] {
+            assert!(
+                *at - begun >= Duration::from_millis(990),
+                "{path} after {:?}",
+                *at - begun
+            );
+        }
+    }
+
+    #[test]
+    fn reports_have_a_budget_of_their_own() {
+        for (target, expected) in [
+            (
+                "/apis/claim-rollout.io/v1alpha1/namespaces/n/claimrollouts/web/status?",
+                true,
+            ),
+            ("/apis/claim-rollout.io/v1alpha1/namespaces/n/claimrollouts?", true),
+            (
+                "/api/v1/namespaces/claim-rollout.io/persistentvolumeclaims/data-web-0?",
+                false,
+            ),
+            ("/apis/apps/v1/namespaces/n/controllerrevisions?", false),
+        ] {
+            assert_eq!(is_report(target), expected, "{target}");
         }
     }
 

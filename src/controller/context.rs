@@ -12,6 +12,7 @@ use super::admission::Admission;
 use super::claim_events::Pace;
 use super::crd::ClaimRollout;
 use super::known_quotas::SharedQuotas;
+use super::last_reports::LastReports;
 use super::memory::{Remembered, SetMemory};
 use super::metrics::ControllerMetrics;
 use super::namespaces::Namespaces;
@@ -53,6 +54,7 @@ pub(super) struct Context {
     pub(super) metrics: Arc<ControllerMetrics>,
     pub(super) replacements: Replacements,
     pub(super) memories: Memories,
+    pub(super) last_reports: Mutex<LastReports>,
     /// The uids of sets whose Pods lack no volume.
     pub(super) mounted: Mutex<HashSet<String>>,
     /// True once the controller stops: it starts no further write.

@@ -71,12 +71,13 @@ impl Context {
         let mut previous = self
             .report_of(set)
             .and_then(|rollout| views::previous(&rollout, &view.uid));
+        let now = (self.clock)();
         let due = self.unblock.take_due(&view.namespace, &view.name);
         let denials = self.remember(set, |memory| {
             if let Some(previous) = &mut previous {
                 previous.claims.extend(memory.unlisted.clone());
             }
-            memory.overlay(&mut claims);
+            memory.overlay(&mut claims, now);
             if due {
                 let class = |uid: &str| claims.values().find(|claim| claim.uid == uid)?.storage_class_name();
                 let set = [&*view.namespace, &*view.name];
@@ -93,7 +94,7 @@ impl Context {
             Vec::new()
         };
         Ok(Snapshot {
-            now: (self.clock)(),
+            now,
             settings: Arc::clone(&self.settings),
             halted: None,
             write_refused: self.write_denied(set),

@@ -227,6 +227,7 @@ pub(super) fn context(
         client,
         metrics,
         memories: Memories::default(),
+        last_reports: std::sync::Mutex::default(),
         mounted: std::sync::Mutex::default(),
         stopping,
     }

@@ -13,6 +13,7 @@ use super::crd::ClaimRollout;
 use super::known_quotas::QuotaRead;
 use super::settled::Settled;
 use super::undone::Undone;
+use super::undone_later::{LastApplies, is_older};
 use crate::claims::Claim;
 use crate::rollout::{ApplyClaim, ClaimProgress, Refusal, Seconds};
 
@@ -67,6 +68,8 @@ impl Remembered {
 pub(super) struct SetMemory {
     /// The replies to applies that the watch does not show yet, by uid of the PVC.
     written: HashMap<String, Claim>,
+    /// The applies of this rollout, which somebody may undo.
+    pub(super) applies: LastApplies,
     /// The ClaimRollout as last written, until the watch shows it.
     rollout: Option<Arc<ClaimRollout>>,
     /// When the ClaimRollout was last written.
@@ -180,6 +183,7 @@ impl SetMemory {
     pub(super) fn settle(&mut self, settled: Settled) {
         self.settled = Some(settled);
         self.written.clear();
+        self.applies.clear();
         self.denials.clear();
         self.quotas = None;
         self.modified.clear();
@@ -212,6 +216,7 @@ impl SetMemory {
         // Every field, so that a new one is not dropped.
         let Self {
             written,
+            applies,
             rollout,
             reported_at,
             unlisted,
@@ -232,7 +237,11 @@ impl SetMemory {
             // Without a pause, a request that is seen again ends nothing.
             asked: _,
         } = self;
-        let maps = written.is_empty() && unlisted.is_empty() && denials.is_empty() && modified.is_empty();
+        let maps = written.is_empty()
+            && applies.is_empty()
+            && unlisted.is_empty()
+            && denials.is_empty()
+            && modified.is_empty();
         let writes = rollout.is_none() && reported_at.is_none() && ended.is_none() && quotas.is_none();
         let faults = undone.is_none() && write_denied.is_none() && not_evicted.is_none();
         let faults = faults && not_recreated.is_none() && overtaken.is_none();
@@ -241,8 +250,8 @@ impl SetMemory {
     }
 
     /// Replaces PVCs that are older than our last write with its reply, and forgets replies that the watch has caught
-    /// up with.
-    pub(super) fn overlay(&mut self, claims: &mut BTreeMap<String, Claim>) {
+    /// up with. An apply that somebody undid since counts as denied.
+    pub(super) fn overlay(&mut self, claims: &mut BTreeMap<String, Claim>, now: Seconds) {
         self.written.retain(|uid, written| match claims.get_mut(&written.name) {
             Some(seen) if seen.uid == *uid && is_older(&seen.resource_version, &written.resource_version) => {
                 *seen = written.clone();
@@ -252,6 +261,7 @@ impl SetMemory {
         });
         self.denials
             .retain(|uid, _| claims.values().any(|claim| claim.uid == *uid));
+        self.denials.extend(self.applies.undone(claims, &self.denials, now));
     }
 
     /// The newest known ClaimRollout: the one in the watch, or the one that was last written.
@@ -276,14 +286,6 @@ impl SetMemory {
 
 fn version(rollout: &ClaimRollout) -> String {
     rollout.resource_version().unwrap_or_default()
-}
-
-/// True iff both resourceVersions are numbers, as in every release of Kubernetes, and the first one is smaller.
-fn is_older(seen: &str, written: &str) -> bool {
-    match (seen.parse::<u64>(), written.parse::<u64>()) {
-        (Ok(seen), Ok(written)) => seen < written,
-        _ => false,
-    }
 }
 
 #[cfg(test)]

@@ -32,7 +32,7 @@ fn older_claim_is_replaced_by_reply_until_watch_catches_up() {
     // Compared as numbers: 9 is older than 10.
     for (version, expected) in [("9", "10"), ("10", "10"), ("9", "9")] {
         let mut claims = seen(claim("a", version));
-        memory.overlay(&mut claims);
+        memory.overlay(&mut claims, 5);
         assert_eq!(claims["data-web-0"].resource_version, expected, "{version}");
     }
 }
@@ -42,14 +42,12 @@ fn reply_of_deleted_claim_is_forgotten() {
     let mut memory = SetMemory::default();
     memory.applied(claim("a", "10"));
     let mut claims = seen(claim("b", "9"));
-    memory.overlay(&mut claims);
+    memory.overlay(&mut claims, 5);
     assert_eq!(claims["data-web-0"].uid, "b");
 }
 
-#[test]
-fn denials_count_per_revision_and_end_with_the_claim() {
-    let mut memory = SetMemory::default();
-    let mut apply = ApplyClaim {
+fn apply() -> ApplyClaim {
+    ApplyClaim {
         name: ClaimName::new("data", "web", 0).unwrap(),
         uid: "a".to_owned(),
         resource_version: "9".to_owned(),
@@ -59,7 +57,13 @@ fn denials_count_per_revision_and_end_with_the_claim() {
         labels: BTreeMap::new(),
         annotations: BTreeMap::new(),
         label: label("one"),
-    };
+    }
+}
+
+#[test]
+fn denials_count_per_revision_and_end_with_the_claim() {
+    let mut memory = SetMemory::default();
+    let mut apply = apply();
     for attempts in [1, 2, 3] {
         memory.note_denied(&apply, ("Forbidden".to_owned(), "quota".to_owned()), None, 5);
         assert_eq!(memory.denials["a"].attempts, attempts);
@@ -78,7 +82,7 @@ fn denials_count_per_revision_and_end_with_the_claim() {
     memory.retry_now(|claim, _| claim == "a");
     let denial = &memory.denials["a"];
     assert_eq!((denial.attempts, denial.last), (2, 0));
-    memory.overlay(&mut seen(claim("b", "9")));
+    memory.overlay(&mut seen(claim("b", "9")), 5);
     assert!(memory.denials.is_empty());
 }
 
@@ -173,7 +177,18 @@ fn settled_memory_is_small_and_keeps_what_was_shown() {
     let web: SlimSet = serde_json::from_value(serde_json::json!({ "metadata": { "name": "web" } })).unwrap();
     let settled = Settled::since(5, "default", Basis::of(&web, None));
     let mut known = Remembered::default();
-    known.with(|memory| memory.latest(Some(report("a", "9").into())));
+    known.with(|memory| {
+        let apply = apply();
+        memory.latest(Some(report("a", "9").into()));
+        memory.applied(claim("a", "10"));
+        memory.applies.note(&apply.label, &claim("a", "10"), 5);
+        memory.note_denied(&apply, ("Forbidden".to_owned(), "quota".to_owned()), None, 5);
+        memory.modified.insert("a".to_owned(), vec![5]);
+        memory.unlisted.insert("data-web-0".to_owned(), Default::default());
+        memory.ended = Some(("9".to_owned(), 5));
+        memory.overtaken = Some(("a step".to_owned(), 5));
+        memory.reported_at = Some(5);
+    });
     assert!(matches!(known, Remembered::Whole(_)), "it is not settled");
     known.with(|memory| memory.settle(settled));
     assert!(matches!(known, Remembered::Settled(..)), "{known:?}");

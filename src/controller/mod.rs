@@ -17,10 +17,11 @@
 //! | `read_events`, `claim_events` | Events of drivers about slow PVCs |
 //! | `writes`, `evict`, `recreating`, `live` | execution of a plan, and what it reads just before |
 //! | `retry` | requests of users to try again now |
-//! | `api_calls`, `undone` | calls of the API, their outcomes, and writes that others changed |
+//! | `api_calls`, `patience` | calls of the API, their outcomes, and their time limit |
+//! | `undone`, `undone_later` | writes that others changed |
 //! | `admission`, `registered` | whether the policy or the guard is registered, and with which settings |
 //! | `replacing` | replacement of StatefulSets |
-//! | `report`, `status`, `history`, `events` | ClaimRollout, ControllerRevisions, Events |
+//! | `report`, `status`, `last_reports`, `history`, `events` | ClaimRollout, ControllerRevisions, Events |
 //! | `client` | budget, Lease and metrics of every request |
 //! | `metrics`, `state_metrics`, `families`, `health` | metrics and health endpoints |
 
@@ -48,12 +49,14 @@ mod health;
 mod held;
 mod history;
 mod known_quotas;
+mod last_reports;
 mod lead;
 mod lease;
 mod live;
 mod memory;
 mod metrics;
 mod namespaces;
+mod patience;
 mod places;
 mod pods;
 mod quotas;
@@ -78,6 +81,7 @@ mod state_metrics;
 mod status;
 mod unblock;
 mod undone;
+mod undone_later;
 mod views;
 mod volumes;
 mod watch;

@@ -9,10 +9,12 @@ use super::api_calls::ApiOutcome;
 use super::context::Context;
 use super::crd::ClaimRollout;
 use super::error::ReconcileError;
+use super::last_reports::content;
 use super::memory::SetMemory;
 use super::slim_rollout::SlimRollout;
 use super::slim_set::SlimSet;
 use super::status::{self, ReportWrite};
+use super::watch::lock;
 use super::{events, history};
 use crate::rollout::history::target;
 use crate::rollout::{Action, ApplyClaim, EventNotice, Plan, Reason, SetView};
@@ -47,12 +49,25 @@ impl Context {
     async fn write_report(&self, set: &SlimSet, view: &SetView, plan: &Plan) -> Result<ReportWrite, ReconcileError> {
         let rollouts: Api<SlimRollout> = Api::namespaced(self.client.clone(), &set.namespace().unwrap_or_default());
         let seen = self.report_of(set);
-        let outcome = status::ensure(&rollouts, set, &plan.progress, self.settings.default_replace_set, seen).await;
-        let (rollout, _) = self.reported(set, outcome)?;
+        let (uid, now) = (set.uid().unwrap_or_default(), (self.clock)());
+        let spec = status::spec(set, &plan.progress, self.settings.default_replace_set);
+        let content = content(&spec, &plan.progress);
+        let restores = lock(&self.last_reports).restores(&uid, content, now);
+        let outcome = status::ensure(&rollouts, set, spec, seen, restores).await;
+        let (rollout, of_spec) = self.reported(set, outcome)?;
+        if of_spec == ReportWrite::Later {
+            return Ok(of_spec);
+        }
         self.keep(set, view, plan, &rollout).await?;
-        let last = self.remembered(set, |memory| memory.reported_at).flatten();
-        let outcome = status::write(&rollouts, &plan.progress, rollout, last, (self.clock)()).await;
+        let last = status::Last {
+            at: self.remembered(set, |memory| memory.reported_at).flatten(),
+            restores,
+        };
+        let outcome = status::write(&rollouts, &plan.progress, rollout, last, now).await;
         let (_, written) = self.reported(set, outcome)?;
+        if [of_spec, written].contains(&ReportWrite::Something) {
+            lock(&self.last_reports).note(&uid, content, now);
+        }
         Ok(written)
     }
 

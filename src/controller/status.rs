@@ -22,15 +22,15 @@ use crate::templates::{ReplaceSet, Sync, keys};
 
 /// Writes the `spec` of the ClaimRollout of the set if it differs. Returns the object, and whether it was written.
 ///
-/// `seen` is the known object. The object of a previous set of the same name is adopted, because it has the same name.
+/// `seen` is the known object. The object of a previous set of the same name is adopted, because it has the same name. One
+/// that somebody changed a moment after it was written is restored later.
 pub(super) async fn ensure(
     api: &Api<SlimRollout>,
     set: &SlimSet,
-    progress: &Progress,
-    replace_set: ReplaceSet,
+    spec: ClaimRolloutSpec,
     seen: Option<Arc<ClaimRollout>>,
+    restores: bool,
 ) -> ApiOutcome<(Arc<ClaimRollout>, ReportWrite)> {
-    let spec = spec(set, progress, replace_set);
     let owners = match &seen {
         // The garbage collector may have removed the owner of a set that is being deleted without its dependents. If it
         // came back, the ClaimRollout would be deleted with the set.
@@ -38,10 +38,11 @@ pub(super) async fn ensure(
         _ => vec![owner(set)],
     };
     let exists = seen.is_some();
-    let current = seen.filter(|seen| seen.spec == spec && seen.owner_references() == owners);
-    match current {
-        Some(seen) => ApiOutcome::Done((seen, ReportWrite::Nothing)),
-        None => write_spec(api, set, &spec, &owners, exists)
+    let is_current = |seen: &ClaimRollout| seen.spec == spec && seen.owner_references() == owners;
+    match seen {
+        Some(seen) if is_current(&seen) => ApiOutcome::Done((seen, ReportWrite::Nothing)),
+        Some(seen) if restores => ApiOutcome::Done((seen, ReportWrite::Later)),
+        _ => write_spec(api, set, &spec, &owners, exists)
             .await
             .and_then(|SlimRollout(rollout)| ApiOutcome::Done((Arc::new(rollout), ReportWrite::Something))),
     }
@@ -52,13 +53,13 @@ pub(super) const COLLECT: Seconds = 2;
 
 /// Writes the `status` of the ClaimRollout if it differs.
 ///
-/// `last` is the time of the last write, if known. For [`COLLECT`] seconds after it, intermediate steps of PVCs alone
-/// are not written: a driver may take many of them in that time.
+/// For [`COLLECT`] seconds after the last write, intermediate steps of PVCs alone are not written: a driver may take many
+/// of them in that time. Nor is what somebody else changed since.
 pub(super) async fn write(
     api: &Api<SlimRollout>,
     progress: &Progress,
     rollout: Arc<ClaimRollout>,
-    last: Option<Seconds>,
+    last: Last,
     now: Seconds,
 ) -> ApiOutcome<(Arc<ClaimRollout>, ReportWrite)> {
     let generation = rollout.metadata.generation.unwrap_or_default();
@@ -66,9 +67,9 @@ pub(super) async fn write(
     if rollout.status.as_ref() == Some(&status) {
         return ApiOutcome::Done((rollout, ReportWrite::Nothing));
     }
-    let is_recent = last.is_some_and(|last| last.abs_diff(now) < COLLECT);
+    let is_recent = last.at.is_some_and(|last| last.abs_diff(now) < COLLECT);
     let is_step = |before: &ClaimRolloutStatus| essence(before) == essence(&status);
-    if is_recent && rollout.status.as_ref().is_some_and(is_step) {
+    if last.restores || is_recent && rollout.status.as_ref().is_some_and(is_step) {
         return ApiOutcome::Done((rollout, ReportWrite::Later));
     }
     let name = rollout.name_any();
@@ -91,6 +92,15 @@ pub(super) async fn write(
         return ApiOutcome::Done((rollout, ReportWrite::Later));
     }
     reply.and_then(|SlimRollout(rollout)| ApiOutcome::Done((Arc::new(rollout), ReportWrite::Something)))
+}
+
+/// The last write of a report.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Last {
+    /// Its time, if known.
+    pub(super) at: Option<Seconds>,
+    /// True iff it was a moment ago, and had the same content.
+    pub(super) restores: bool,
 }
 
 /// Whether a report was written.
@@ -142,7 +152,8 @@ fn owner(set: &SlimSet) -> OwnerReference {
     }
 }
 
-fn spec(set: &SlimSet, progress: &Progress, replace_set: ReplaceSet) -> ClaimRolloutSpec {
+/// The `spec` of the ClaimRollout of the set.
+pub(super) fn spec(set: &SlimSet, progress: &Progress, replace_set: ReplaceSet) -> ClaimRolloutSpec {
     let sync: Sync = set
         .annotation(keys::SYNC)
         .and_then(|sync| sync.parse().ok())

@@ -78,7 +78,11 @@ impl Context {
         match outcome {
             ApiOutcome::Done(claim) => {
                 self.note_modified(set, apply);
-                self.remember(set, |memory| memory.applied(claim));
+                let now = (self.clock)();
+                self.remember(set, |memory| {
+                    memory.applies.note(&apply.label, &claim, now);
+                    memory.applied(claim);
+                });
                 self.emit(set, &updated(set, apply)).await;
                 Ok(RoundOutcome::DecideAgain)
             }
