@@ -191,7 +191,7 @@ mod tests {
 
     use kube::ResourceExt as _;
 
-    use super::{ApiOutcome, StagedChange, TRIES, controller_revision, is_due, number_of, unkept};
+    use super::{ApiOutcome, StagedChange, Stored, TRIES, belongs, controller_revision, is_due, number_of, unkept};
     use crate::controller::fixtures;
     use crate::rollout::fixtures::label;
     use crate::templates::{Phase, Staging, UpdatePolicy};
@@ -201,6 +201,34 @@ mod tests {
         for (generation, limit, expected) in [(1, 10, Some(1)), (10, 10, Some(10)), (11, 10, None), (1, 0, None)] {
             let rollout = fixtures::rollout(&json!({"name": "web", "generation": generation}), &Value::Null);
             assert_eq!(number_of(&rollout, limit), expected, "{generation} of {limit}");
+        }
+    }
+
+    #[test]
+    fn history_is_what_the_claim_rollout_controls() {
+        for (what, owners, expected) in [
+            ("its own", json!([{"uid": "r", "controller": true}]), true),
+            (
+                "beside another owner",
+                json!([{"uid": "x"}, {"uid": "r", "controller": true}]),
+                true,
+            ),
+            ("owned, not controlled", json!([{"uid": "r"}]), false),
+            (
+                "controlled by another",
+                json!([{"uid": "x", "controller": true}]),
+                false,
+            ),
+            ("by nobody: anybody can write the label", json!([]), false),
+        ] {
+            let mut owners = owners;
+            for owner in owners.as_array_mut().unwrap() {
+                let name = json!({"apiVersion": "claim-rollout.io/v1alpha1", "kind": "ClaimRollout", "name": "web"});
+                owner.as_object_mut().unwrap().extend(name.as_object().unwrap().clone());
+            }
+            let metadata = json!({"name": "x", "labels": {"claim-rollout.io/rollout": "r"}, "ownerReferences": owners});
+            let stored: Stored = serde_json::from_value(json!({ "metadata": metadata })).unwrap();
+            assert_eq!(belongs(&stored, "r"), expected, "{what}");
         }
     }
 

@@ -75,6 +75,11 @@ pub(super) fn turn(lease: &LeaseSpec, identity: &str, unchanged: Duration) -> Le
     }
 }
 
+/// Until when a Lease that was renewed at this time permits writes.
+fn end_of_term(renewed: Instant) -> Instant {
+    renewed + DURATION - MARGIN
+}
+
 /// The spec that the holder writes. `before` is the previous spec; none for a new Lease.
 pub(super) fn held(before: Option<&LeaseSpec>, identity: &str, now: &MicroTime) -> LeaseSpec {
     let ours = before.filter(|before| before.holder_identity.as_deref() == Some(identity));
@@ -172,7 +177,7 @@ impl Candidate {
         loop {
             let begun = Instant::now();
             match self.attempt().await {
-                LeaseAttempt::Holds => return self.term.set(begun + DURATION - MARGIN),
+                LeaseAttempt::Holds => return self.term.set(end_of_term(begun)),
                 LeaseAttempt::Waits { holder } => {
                     waits();
                     if holder != last {
@@ -196,7 +201,7 @@ impl Candidate {
             let deadline = renewed + RENEW_DEADLINE;
             let why = match timeout_at(deadline.min(begun + RENEWAL), self.attempt()).await {
                 Ok(LeaseAttempt::Holds) => {
-                    self.term.set(begun + DURATION - MARGIN);
+                    self.term.set(end_of_term(begun));
                     (renewed, next) = (begun, Instant::now() + RETRY);
                     continue;
                 }
@@ -213,7 +218,7 @@ impl Candidate {
             if Instant::now() >= deadline {
                 return Lost {
                     why: format!("failed to renew the Lease for {RENEW_DEADLINE:?}: {why}"),
-                    end: renewed + DURATION - MARGIN,
+                    end: end_of_term(renewed),
                 };
             }
             tracing::warn!(why, "failed to renew the Lease");

@@ -4,9 +4,13 @@ use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::LeaseSpec;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 
+use kube::Client;
+use kube::client::Body;
+use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::{LeaseTurn, Term, held, released, turn};
+use super::{Candidate, DURATION, Election, LeaseTurn, MARGIN, Term, end_of_term, held, released, turn};
+use crate::controller::watch::lock;
 
 fn at(second: i64) -> MicroTime {
     MicroTime(Timestamp::from_second(second).unwrap())
@@ -107,4 +111,63 @@ fn term_lasts_until_its_end_or_has_none() {
         term.set(end);
         assert_eq!(seen.lasts(), expected, "{end:?} at {now:?}");
     }
+}
+
+#[test]
+fn writes_end_a_second_before_another_may_lead() {
+    let (renewed, spec) = (Instant::now(), held(None, "me", &at(500)));
+    // Another candidate sees the renewal when it was written, at the earliest.
+    let waits = |seconds| turn(&spec, "other", Duration::from_secs(seconds)) != LeaseTurn::Take;
+    let taken = (0..60).find(|seconds| !waits(*seconds)).unwrap();
+    let end = end_of_term(renewed) - renewed;
+    assert_eq!(end + MARGIN, Duration::from_secs(taken));
+    assert_eq!(MARGIN, Duration::from_secs(1));
+}
+
+/// An API server that stores the Lease once. Then another controller holds it.
+fn taken_away() -> Client {
+    let writes = std::sync::atomic::AtomicUsize::new(0);
+    let answer = move |request: axum::http::Request<Body>| {
+        let (method, before) = (
+            request.method().clone(),
+            writes.load(std::sync::atomic::Ordering::Relaxed),
+        );
+        if method != "GET" {
+            writes.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        }
+        let lease = |holder: &str| {
+            let spec = json!({"holderIdentity": holder, "leaseDurationSeconds": 15});
+            json!({"metadata": {"name": super::NAME, "resourceVersion": "1"}, "spec": spec})
+        };
+        let status =
+            |code: u16| json!({"kind": "Status", "code": code, "reason": "", "message": "", "status": "Failure"});
+        let (code, body): (u16, Value) = match (method == "GET", before) {
+            (true, 0) => (404, status(404)),
+            (true, _) => (200, lease("other")),
+            (false, 0) => (201, lease("me")),
+            (false, _) => (409, status(409)),
+        };
+        let response = axum::http::Response::builder().status(code);
+        let response = response.body(Body::from(body.to_string().into_bytes())).unwrap();
+        std::future::ready(Ok::<_, kube::Error>(response))
+    };
+    Client::new(tower::service_fn(answer), "default")
+}
+
+/// However slow the machine is, the term is no longer than this, and ends with the Lease.
+#[tokio::test]
+async fn lost_lease_ends_the_term_at_once() {
+    let term = Term::default();
+    let election = Election {
+        namespace: "default".to_owned(),
+        identity: "me".to_owned(),
+    };
+    let mut candidate = Candidate::new(taken_away(), election, || 1000, term.clone());
+    candidate.until_it_leads(|| {}).await;
+    let end = lock(&term.0).unwrap();
+    assert!(end <= Instant::now() + DURATION - MARGIN);
+    let lost = candidate.until_lost().await;
+    assert_eq!(lost.why, "other holds the Lease");
+    assert!(!term.lasts());
+    assert!(lost.end <= Instant::now());
 }

@@ -213,3 +213,35 @@ async fn set_is_reported_while_its_lists_fail() {
     assert!(tokio::time::timeout(Duration::from_secs(60), ended).await.is_ok());
     assert_eq!(stalled(&writes), None, "it ends by itself");
 }
+
+/// A context whose PVCs and Pods are listed.
+async fn listed(client: &Client, set: &Arc<SlimSet>, is_stopping: bool) -> Arc<Context> {
+    let (sets, mut writer) = store();
+    writer.apply_watcher_event(&Event::Apply(SlimSet::clone(set)));
+    let context = Arc::into_inner(context_of(client, (sets, store().0))).unwrap();
+    let context = Context {
+        stopping: Arc::new(AtomicBool::new(is_stopping)),
+        ..context
+    };
+    let view = context.view(set).unwrap();
+    let ready = async {
+        while !context.opened(set, &view).is_ready() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), ready).await.unwrap();
+    Arc::new(context)
+}
+
+#[tokio::test]
+async fn stopping_controller_begins_no_write() {
+    for is_stopping in [true, false] {
+        let (client, mut written) = accepting(&Arc::default());
+        let set = Arc::new(growing());
+        let context = listed(&client, &set, is_stopping).await;
+        reconcile(Arc::clone(&set), context).await.unwrap();
+        let writes = until_now(&mut written);
+        let is_written = writes.iter().any(|(path, _)| path == CLAIM);
+        assert_eq!(is_written, !is_stopping, "{writes:?}");
+    }
+}

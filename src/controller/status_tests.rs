@@ -1,7 +1,14 @@
 use kube::CustomResourceExt as _;
 use serde_json::{Value, json};
 
-use super::{ClaimRollout, ClaimRolloutStatus, ReplacementStatus, essence, owner, status, time};
+use kube::client::Body;
+use kube::{Api, Client};
+
+use super::{
+    ApiOutcome, ClaimRollout, ClaimRolloutStatus, ReplaceSet, ReplacementStatus, ReportWrite, ensure, essence, owner,
+    spec, status, time,
+};
+use crate::controller::fixtures;
 use crate::controller::slim_set::SlimSet;
 use crate::rollout::fixtures::web;
 use crate::rollout::snapshot::{Resize, Snapshot};
@@ -249,4 +256,31 @@ fn patch_of_the_status_names_every_optional_field() {
         ..empty
     };
     assert_eq!(json!(counted)["replicas"], 3);
+}
+
+/// The garbage collector takes the owner away before a set is deleted without its dependents.
+#[tokio::test]
+async fn report_of_terminating_set_gets_no_owner_back() {
+    for (deleted, expected) in [
+        (Some("2026-01-01T00:00:00Z"), ReportWrite::Nothing),
+        (None, ReportWrite::Something),
+    ] {
+        let metadata = json!({"name": "web", "uid": "set-uid", "deletionTimestamp": deleted});
+        let set: SlimSet = serde_json::from_value(json!({ "metadata": metadata })).unwrap();
+        let mut seen = fixtures::rollout(&json!({"name": "web", "uid": "r"}), &json!({}));
+        seen.spec = spec(&set, &rolling(), ReplaceSet::Never);
+        let reply = json!(seen).to_string();
+        let server = move |_: axum::http::Request<Body>| {
+            let reply = axum::http::Response::new(Body::from(reply.clone().into_bytes()));
+            std::future::ready(Ok::<_, kube::Error>(reply))
+        };
+        let api = Api::namespaced(Client::new(tower::service_fn(server), "default"), "default");
+        let wanted = seen.spec.clone();
+        let ensured = ensure(&api, &set, wanted, Some(seen.into()), false).await;
+        let written = match ensured {
+            ApiOutcome::Done((_, written)) => Some(written),
+            _ => None,
+        };
+        assert_eq!(written, Some(expected), "{deleted:?}");
+    }
 }
