@@ -15,6 +15,7 @@ use super::settled::Settled;
 use super::undone::Undone;
 use super::undone_later::{LastApplies, is_older};
 use crate::claims::Claim;
+use crate::rollout::early::WaitingPods;
 use crate::rollout::{ApplyClaim, ClaimProgress, Refusal, Seconds};
 
 /// For how many seconds a step that was decided for the same version of an object may be answered as overtaken.
@@ -92,6 +93,8 @@ pub(super) struct SetMemory {
     pub(super) quotas: Option<Box<QuotaRead>>,
     /// Events about slow PVCs.
     pub(super) claim_events: ClaimEvents,
+    /// The Pods that waited for their PVCs when they were seen last.
+    pub(super) kept_pods: WaitingPods,
     /// The number of failed reconciles in a row.
     pub(super) failures: u32,
     /// The last write to the set, if somebody undid it.
@@ -188,6 +191,7 @@ impl SetMemory {
         self.quotas = None;
         self.modified.clear();
         self.claim_events.clear();
+        self.kept_pods.clear();
         self.unlisted.clear();
         self.reported_at = None;
         self.ended = None;
@@ -228,6 +232,7 @@ impl SetMemory {
             modified,
             quotas,
             claim_events,
+            kept_pods,
             failures,
             undone,
             write_denied,
@@ -245,7 +250,12 @@ impl SetMemory {
         let writes = rollout.is_none() && reported_at.is_none() && ended.is_none() && quotas.is_none();
         let faults = undone.is_none() && write_denied.is_none() && not_evicted.is_none();
         let faults = faults && not_recreated.is_none() && overtaken.is_none();
-        let is_empty = maps && writes && faults && claim_events.is_empty() && (*unkept, *failures) == (0, 0);
+        let is_empty = maps
+            && writes
+            && faults
+            && claim_events.is_empty()
+            && kept_pods.is_empty()
+            && (*unkept, *failures) == (0, 0);
         settled.filter(|_| is_empty)
     }
 

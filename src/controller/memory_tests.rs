@@ -183,6 +183,7 @@ fn settled_memory_is_small_and_keeps_what_was_shown() {
         memory.applied(claim("a", "10"));
         memory.applies.note(&apply.label, &claim("a", "10"), 5);
         memory.note_denied(&apply, ("Forbidden".to_owned(), "quota".to_owned()), None, 5);
+        memory.kept_pods.insert("web-0".to_owned(), "u".to_owned());
         memory.modified.insert("a".to_owned(), vec![5]);
         memory.unlisted.insert("data-web-0".to_owned(), Default::default());
         memory.ended = Some(("9".to_owned(), 5));

@@ -41,6 +41,14 @@ impl Context {
                 self.emit(set, emit).await;
             }
         }
+        let early = self.remembered(set, |memory| {
+            let (early, waiting) = plan.kept_pods.after(&memory.kept_pods);
+            memory.kept_pods = waiting;
+            early
+        });
+        for notice in early.iter().flatten() {
+            self.emit(set, notice).await;
+        }
         let unlisted = &plan.progress.unlisted;
         self.remembered(set, |memory| memory.remember_unlisted(unlisted));
         written

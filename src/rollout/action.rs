@@ -203,6 +203,8 @@ pub enum Reason {
     ClaimDeleted,
     /// A Pod was evicted.
     PodEvicted,
+    /// A Pod was replaced before its claims were updated.
+    PodReplacedEarly,
     /// The rollout is stalled until somebody acts.
     ClaimRolloutStalled,
     /// The ClaimRollout cannot be written; the rollout goes on.
@@ -221,7 +223,7 @@ pub enum Reason {
 
 impl Reason {
     /// Every reason.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::ClaimsStaged,
         Self::ClaimUpdated,
         Self::ClaimReady,
@@ -230,6 +232,7 @@ impl Reason {
         Self::ClaimForeign,
         Self::ClaimDeleted,
         Self::PodEvicted,
+        Self::PodReplacedEarly,
         Self::ClaimRolloutStalled,
         Self::ClaimRolloutNotWritten,
         Self::ClaimRolloutComplete,
@@ -251,6 +254,7 @@ impl Reason {
             Self::ClaimForeign => "ClaimForeign",
             Self::ClaimDeleted => "ClaimDeleted",
             Self::PodEvicted => "PodEvicted",
+            Self::PodReplacedEarly => "PodReplacedEarly",
             Self::ClaimRolloutStalled => "ClaimRolloutStalled",
             Self::ClaimRolloutNotWritten => "ClaimRolloutNotWritten",
             Self::ClaimRolloutComplete => "ClaimRolloutComplete",
@@ -269,6 +273,7 @@ impl Reason {
             Self::FailedToPatchPVC
                 | Self::ClaimExpansionFailed
                 | Self::ClaimForeign
+                | Self::PodReplacedEarly
                 | Self::ClaimRolloutStalled
                 | Self::ClaimRolloutNotWritten
                 | Self::StatefulSetNotReplaced

@@ -23,6 +23,7 @@
 //! | [`progress`], `listed`, [`conditions`] | the status: how far the rollout is, and why it waits |
 //! | [`lag`] | outdated claims where nothing is rolled out |
 //! | [`events`] | Events |
+//! | [`early`] | Pods that were replaced before their claims |
 //! | [`history`] | which revisions are kept |
 //! | [`action`] | the output of the decision |
 //! | `invariants` | the guarantees as functions |
@@ -47,6 +48,8 @@ pub mod bounds;
 pub mod conditions;
 #[cfg(any(test, not(target_family = "wasm")))]
 pub mod disruption;
+#[cfg(any(test, not(target_family = "wasm")))]
+pub mod early;
 #[cfg(any(test, not(target_family = "wasm")))]
 pub mod events;
 #[cfg(any(test, not(target_family = "wasm")))]

@@ -3,6 +3,7 @@
 use super::action::{Action, HoldStaged, SetStaged};
 use super::bounds::Bounds;
 use super::conditions::{self, RolloutState};
+use super::early::KeptPods;
 use super::events;
 use super::idle::{Idle, POLICY_RECHECK};
 use super::lacking::{self, Lacking};
@@ -39,6 +40,8 @@ pub struct Plan {
     pub asks: Option<ReCreateQuestion>,
     /// The places in storage classes with a budget.
     pub places: PlaceDemand,
+    /// The Pods that wait for their claims.
+    pub kept_pods: KeptPods,
     /// True iff the snapshot was halted: the staged change is not trusted, or the rollout cannot end.
     pub halted: bool,
     /// True iff a Pod lacks a volume of the live templates.
@@ -132,6 +135,7 @@ fn plan_claims(snapshot: &Snapshot) -> Plan {
         asks_quotas: bounds.held == Some(Held::Unread),
         asks: recreation.asks,
         places: bounds.spending.places,
+        kept_pods: KeptPods::of(snapshot, &target, &replicas),
         halted: false,
         lacks: false,
     }
@@ -197,6 +201,7 @@ fn nothing(snapshot: &Snapshot, idle: &Idle) -> Plan {
         asks_quotas: false,
         asks: None,
         places: PlaceDemand::default(),
+        kept_pods: KeptPods::default(),
         halted: snapshot.halted.is_some(),
         lacks: false,
     }

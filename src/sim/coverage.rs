@@ -7,9 +7,10 @@ use crate::rollout::snapshot::Strategy;
 use crate::rollout::{Action, ClaimState, Plan, Reason, Snapshot, Target};
 
 /// Reasons that no decision of the rollout emits.
-const OF_THE_SHELL: [Reason; 7] = [
+const OF_THE_SHELL: [Reason; 8] = [
     Reason::ClaimUpdated,
     Reason::PodEvicted,
+    Reason::PodReplacedEarly,
     Reason::ClaimDeleted,
     Reason::ClaimRolloutNotWritten,
     Reason::StatefulSetReplaced,

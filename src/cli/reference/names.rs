@@ -122,6 +122,10 @@ const fn event(reason: EventReason) -> (&'static str, &'static str) {
             "StatefulSet, PVC",
             "the Pod was evicted, so that its volumes are mounted again, its PVC is created anew, or it gets a volume that it lacks",
         ),
+        EventReason::PodReplacedEarly => (
+            "StatefulSet, PVC",
+            "the Pod was replaced before its PVC was updated: the policy was not asked, or somebody deleted or evicted the Pod",
+        ),
         EventReason::ClaimRolloutStalled => ("StatefulSet", "the rollout needs help; the message contains the reason"),
         EventReason::ClaimRolloutNotWritten => (
             "StatefulSet",

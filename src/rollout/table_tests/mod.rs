@@ -3,6 +3,7 @@
 
 mod budgets;
 mod claim_states;
+mod early;
 mod expansion;
 mod failures;
 mod idle;
