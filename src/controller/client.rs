@@ -181,9 +181,11 @@ mod tests {
         }
     }
 
+    type Sent = Arc<Mutex<Vec<(String, Instant)>>>;
+
     /// A client with this budget, and what it has sent: paths, and when.
-    fn counting(budget: WriteBudget) -> (Client, Arc<Mutex<Vec<(String, Instant)>>>) {
-        let sent = Arc::<Mutex<Vec<_>>>::default();
+    fn counting(budget: WriteBudget) -> (Client, Sent) {
+        let sent = Sent::default();
         let noted = Arc::clone(&sent);
         let server = move |request: axum::http::Request<Body>| {
             let path = request.uri().path().to_owned();

@@ -10,7 +10,8 @@ use crate::templates::{Phase, Sync};
 /// The Pod `web-2` is created anew, with the new revision.
 fn replaced(web: &mut Snapshot) {
     let pod = web.pods.get_mut("web-2").unwrap();
-    ("web-1".clone_into(&mut pod.revision), "new".clone_into(&mut pod.uid));
+    "web-1".clone_into(&mut pod.revision);
+    "new".clone_into(&mut pod.uid);
 }
 
 /// The messages of the Events after these states, one after the other.
