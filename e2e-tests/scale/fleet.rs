@@ -41,14 +41,25 @@ impl Fleet {
         namespaces: usize,
         replicas: u32,
     ) -> anyhow::Result<Self> {
+        Self::create_in("fleet", client, number, namespaces, replicas).await
+    }
+
+    /// The same in namespaces with this prefix.
+    pub(super) async fn create_in(
+        prefix: &str,
+        client: &Client,
+        number: usize,
+        namespaces: usize,
+        replicas: u32,
+    ) -> anyhow::Result<Self> {
         let all: &Api<Namespace> = &Api::all(client.clone());
         at_once(0..namespaces, async |index| {
-            let namespace = serde_json::from_value(json!({"metadata": {"name": format!("fleet-{index}")}}))?;
+            let namespace = serde_json::from_value(json!({"metadata": {"name": format!("{prefix}-{index}")}}))?;
             Ok(all.create(&PostParams::default(), &namespace).await?)
         })
         .await?;
         let sets = at_once(0..number, async |index| {
-            let namespace = format!("fleet-{}", index % namespaces);
+            let namespace = format!("{prefix}-{}", index % namespaces);
             let api: Api<StatefulSet> = Api::namespaced(client.clone(), &namespace);
             let set = serde_json::from_value(set(&format!("web-{index:04}"), replicas))?;
             let created = api.create(&PostParams::default(), &set).await?;
@@ -65,7 +76,8 @@ impl Fleet {
         eventually("all claims to be bound", PATIENCE, async || {
             tokio::time::sleep(Duration::from_secs(2)).await;
             let listed = claims.list(&ListParams::default()).await?;
-            let bound = listed.items.iter().filter(|claim| is_bound(claim)).count();
+            let ours = |claim: &&PersistentVolumeClaim| claim.namespace().is_some_and(|its| its.starts_with(prefix));
+            let bound = listed.items.iter().filter(ours).filter(|claim| is_bound(claim)).count();
             Ok((bound == fleet.claims()).then_some(()))
         })
         .await?;
@@ -154,7 +166,8 @@ impl Member {
             .await
     }
 
-    async fn annotate(&self, client: &Client, key: &str, value: Option<&str>) -> anyhow::Result<()> {
+    /// Sets an annotation, or removes it.
+    pub(super) async fn annotate(&self, client: &Client, key: &str, value: Option<&str>) -> anyhow::Result<()> {
         let sets: Api<StatefulSet> = Api::namespaced(client.clone(), &self.namespace);
         let annotations = BTreeMap::from([(key, value)]);
         let patch = Patch::Merge(json!({"metadata": {"uid": self.uid, "annotations": annotations}}));

@@ -11,6 +11,7 @@ mod namespaces;
 mod raw;
 mod replacing;
 mod requests;
+mod tenants;
 mod unanswered;
 mod written;
 
