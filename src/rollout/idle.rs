@@ -37,7 +37,8 @@ pub enum Idle {
         /// The field, and what to do.
         why: &'static str,
     },
-    /// The set is one of OpenKruise, and one of Kubernetes has its name.
+    /// The set is one of OpenKruise, and one of Kubernetes has its name. The policy does not ask for it.
+    #[cfg(any(test, not(target_family = "wasm")))]
     Namesake,
     /// Another controller owns the set, and would undo the staged change.
     Owned {
@@ -61,7 +62,8 @@ pub enum Idle {
     /// The staged change is older than the policy and the guard of its namespace: somebody forgot it, or could write it
     /// without the right to.
     StagedBeforePolicy,
-    /// Lists that the rollout needs fail.
+    /// Lists that the rollout needs fail. The policy has none.
+    #[cfg(any(test, not(target_family = "wasm")))]
     Unlisted {
         /// What cannot be listed.
         what: &'static str,
@@ -96,13 +98,16 @@ impl Idle {
             Self::Withdrawn => ReadyReason::Withdrawn,
             Self::Terminating => ReadyReason::SetTerminating,
             Self::ValidateOnly => ReadyReason::ValidateOnly,
-            Self::NotSupported { .. } | Self::Namesake => ReadyReason::NotSupported,
+            Self::NotSupported { .. } => ReadyReason::NotSupported,
+            #[cfg(any(test, not(target_family = "wasm")))]
+            Self::Namesake => ReadyReason::NotSupported,
             Self::Owned { .. } => ReadyReason::SetOwned,
             Self::OnClaimDelete => ReadyReason::OnClaimDelete,
             Self::ReCreate => ReadyReason::ReCreateNotEnabled,
             Self::TooManyClaims { .. } => ReadyReason::TooManyClaims,
             Self::PolicyMissing { .. } => ReadyReason::PolicyMissing,
             Self::StagedBeforePolicy => ReadyReason::StagedBeforePolicy,
+            #[cfg(any(test, not(target_family = "wasm")))]
             Self::Unlisted { .. } => ReadyReason::ListFails,
             Self::WriteUndone { .. } => ReadyReason::WriteUndone,
             Self::Unreadable { .. } => ReadyReason::StagedChangeUnreadable,
@@ -127,7 +132,9 @@ impl Idle {
     pub fn requeue_after(&self, now: Seconds) -> Option<Seconds> {
         match self {
             Self::PolicyMissing { .. } => Some(POLICY_RECHECK),
+            #[cfg(any(test, not(target_family = "wasm")))]
             Self::Namesake => Some(NAMESAKE_RECHECK),
+            #[cfg(any(test, not(target_family = "wasm")))]
             Self::Unlisted { .. } => Some(LIST_RECHECK),
             Self::WriteUndone { retry_at, .. } => Some(retry_at.saturating_sub(now).max(1)),
             _ => None,
@@ -143,6 +150,7 @@ impl fmt::Display for Idle {
             Self::Terminating => f.write_str("The StatefulSet is being deleted"),
             Self::ValidateOnly => f.write_str("The setting mode is ValidateOnly, so nothing is rolled out"),
             Self::NotSupported { why } => f.write_str(why),
+            #[cfg(any(test, not(target_family = "wasm")))]
             Self::Namesake => f.write_str(
                 "A StatefulSet of apps/v1 has the same name, so their PVCs have the same names, too: delete one of them, or \
                  remove the annotation claim-rollout.io/update-policy",
@@ -169,6 +177,7 @@ impl fmt::Display for Idle {
                 "The change was staged before the policy and the guard were registered for this namespace: apply it again \
                  to roll it out, or withdraw it",
             ),
+            #[cfg(any(test, not(target_family = "wasm")))]
             Self::Unlisted { what, why } => write!(f, "Failed to list {what} for a minute or longer: {why}"),
             Self::WriteUndone { what, .. } => write!(
                 f,
