@@ -62,6 +62,17 @@ const ROWS: &[Row] = &[
     ),
     ("it never waited", &[replaced, replaced], 0),
     (
+        "its PVC belongs to another object",
+        &[
+            |web| web.claim("data-web-2").labels.retain(|_, _| false),
+            |web| {
+                replaced(web);
+                web.claim("data-web-2").labels.retain(|_, _| false);
+            },
+        ],
+        0,
+    ),
+    (
         "the image was taken back, so the old Pod is the desired one",
         &[|_| {}, |web| web.set.update_revision = "web-0".to_owned()],
         0,
