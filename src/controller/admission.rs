@@ -275,7 +275,8 @@ async fn list<K>(client: &Client, api: &Api<K>) -> Result<Readable<Vec<K>>, Reco
 where
     K: Resource + Clone + DeserializeOwned + Debug,
 {
-    match lists::all(client, api.resource_url(), ListParams::default(), Some).await {
+    let listed = lists::all(client, api.resource_url(), ListParams::default(), Some).await;
+    match listed.map(|listed| listed.kept) {
         // The API server does not serve the kind.
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(Readable::Done(Vec::new())),
         listed => read(listed),

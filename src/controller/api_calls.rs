@@ -8,6 +8,7 @@ use kube::core::Status;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use super::read::item;
 use super::read::managers::{self, FieldsEntry};
 use super::slim_claim::Applied;
 use super::slim_set::Patched;
@@ -115,20 +116,10 @@ fn classified<T>(result: kube::Result<T>) -> (ApiOutcome<T>, String) {
 /// The message of an error, without a value of an object, which that of serde may quote.
 pub(super) fn text(error: &kube::Error) -> String {
     match error {
-        kube::Error::SerdeError(error) => unread(error),
+        kube::Error::SerdeError(error) => format!("the response cannot be read: {}", item::place(error)),
         kube::Error::Service(error) => error.to_string(),
         error => error.to_string(),
     }
-}
-
-/// Where a text cannot be read, without the text.
-pub(super) fn unread(error: &serde_json::Error) -> String {
-    let category = error.classify();
-    format!(
-        "cannot be read at line {}, column {}: {category:?} error",
-        error.line(),
-        error.column()
-    )
 }
 
 /// Classifies a failure status of the API server.

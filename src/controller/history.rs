@@ -126,7 +126,8 @@ async fn known(client: &Client, stored: &Api<Stored>, rollout: &ClaimRollout) ->
     let uid = rollout.uid().unwrap_or_default();
     let of_rollout = ListParams::default().labels(&format!("{}={uid}", keys::ROLLOUT));
     let ours = |stored: Stored| belongs(&stored, &uid).then(|| kept(&stored));
-    outcome(lists::all(client, stored.resource_url(), of_rollout, ours).await)
+    let listed = lists::all(client, stored.resource_url(), of_rollout, ours).await;
+    outcome(listed.map(|listed| listed.kept))
 }
 
 /// The number of the target if it is higher than all others and none of them is to be deleted: each target is a

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 
 use super::api_calls::{self, ApiOutcome};
 use super::context::Context;
-use super::read::lists;
+use super::read::lists::{self, FoldedList};
 use super::slim_claim::SlimClaim;
 use super::slim_pod::SlimPod;
 use super::slim_set::SlimSet;
@@ -30,6 +30,15 @@ fn existing<T>(outcome: ApiOutcome<T>) -> Result<T, String> {
     }
 }
 
+/// What was kept of a list in which each object of ours can be read.
+fn complete<T>(kind: &str, listed: FoldedList<T>, is_ours: impl Fn(&str) -> bool) -> Result<Vec<T>, String> {
+    let mut unread = listed.unread.iter().map(|object| (object.key().1, &object.why));
+    match unread.find(|(name, _)| is_ours(name)) {
+        Some((name, why)) => Err(format!("{kind} {name} cannot be read: {why}")),
+        None => Ok(listed.kept),
+    }
+}
+
 impl Context {
     /// Replaces the PVCs of the snapshot, and the Pods of its StatefulSet. Pods of others that use these PVCs are those of
     /// the watch.
@@ -46,9 +55,12 @@ impl Context {
             .collect();
         let is_ours = |pod: &PodView| set.controls(pod.controller.as_ref());
         let pod = |pod: SlimPod| views::pod(&pod).filter(is_ours);
+        let stem = format!("{}-", set.name);
         let pods = self.list(&set.namespace, &selector.join(","), pod).await?;
+        let pods = complete("Pod", pods, |name| name.starts_with(&stem))?;
         let claim = |claim: SlimClaim| set.place_of(&claim.name_any()).map(|_| views::claim(&claim));
         let claims = self.list(&set.namespace, "", claim).await?;
+        let claims = complete("PersistentVolumeClaim", claims, |name| set.place_of(name).is_some())?;
         let named = claims
             .into_iter()
             .map(|claim| claim.map(|claim| (claim.name.clone(), claim)));
@@ -94,7 +106,7 @@ impl Context {
         namespace: &str,
         labels: &str,
         keep: impl FnMut(K) -> Option<T>,
-    ) -> Result<Vec<T>, String>
+    ) -> Result<FoldedList<T>, String>
     where
         K: Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + Debug + DeserializeOwned,
     {

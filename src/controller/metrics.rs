@@ -1,6 +1,8 @@
 //! The metrics `claim_rollout_*`; `docs/metrics.md` lists them. No label names a StatefulSet or a PVC, so the number
 //! of series is fixed. All series exist from the start.
 
+use std::sync::atomic::{AtomicI64, Ordering};
+
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -56,6 +58,7 @@ pub(super) struct ControllerMetrics {
     standstill: Gauge,
     leader: Gauge,
     settings_differ: Gauge,
+    unreadable: Family<Label, Gauge>,
     reconciles: Histogram,
     reconcile_failures: Counter,
     replacements: ReplacementMetrics,
@@ -85,6 +88,26 @@ impl Drop for WatchGauge {
     fn drop(&mut self) {
         self.open.dec();
         self.set_failing(false);
+    }
+}
+
+/// The unreadable objects of one watch, which count until it is dropped.
+#[derive(Debug)]
+pub(super) struct UnreadableGauge {
+    all: Gauge,
+    counted: AtomicI64,
+}
+
+impl UnreadableGauge {
+    pub(super) fn set(&self, number: usize) {
+        let number = i64::try_from(number).unwrap_or(i64::MAX);
+        self.all.inc_by(number - self.counted.swap(number, Ordering::AcqRel));
+    }
+}
+
+impl Drop for UnreadableGauge {
+    fn drop(&mut self) {
+        self.set(0);
     }
 }
 
@@ -149,6 +172,7 @@ impl Default for ControllerMetrics {
             standstill: Gauge::default(),
             leader: Gauge::default(),
             settings_differ: Gauge::default(),
+            unreadable: family("resource", &RESOURCES),
             reconciles: histogram(),
             reconcile_failures: Counter::default(),
             replacements: ReplacementMetrics::default(),
@@ -213,6 +237,11 @@ impl ControllerMetrics {
                 "failing_lists",
                 "Lists and watches that have failed for a minute or longer; of admission, the namespaces that need them",
                 &self.failing_lists,
+            ),
+            (
+                "unreadable_objects",
+                "Watched objects that cannot be read and are skipped; the log names them",
+                &self.unreadable,
             ),
             (
                 "rollouts",
@@ -303,6 +332,14 @@ impl ControllerMetrics {
     pub(super) fn admission_fails(&self, namespaces: usize) {
         let failing = self.failing_lists.get_or_create(&[("resource", ADMISSION)]);
         failing.set(i64::try_from(namespaces).unwrap_or(i64::MAX));
+    }
+
+    /// Counts the objects of one watch that cannot be read, until the return value is dropped.
+    pub(super) fn unreadable(&self, resource: &'static str) -> UnreadableGauge {
+        UnreadableGauge {
+            all: self.unreadable.get_or_create(&[("resource", resource)]).clone(),
+            counted: AtomicI64::new(0),
+        }
     }
 
     pub(super) fn leads(&self, leads: bool) {

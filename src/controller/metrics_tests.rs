@@ -13,6 +13,11 @@ fn text_contains_what_was_counted() {
     metrics.request("patch").answered(Some(429));
     drop(metrics.request("read"));
     let watch = metrics.watch("pods");
+    let (unread, ended) = (metrics.unreadable("pods"), metrics.unreadable("pods"));
+    unread.set(5);
+    unread.set(2);
+    ended.set(3);
+    drop(ended);
     drop(metrics.watch("pods"));
     metrics.leads(true);
     let mut counts = StateCounts::default();
@@ -28,6 +33,7 @@ fn text_contains_what_was_counted() {
         "claim_rollout_request_failures_total{cause=\"unanswered\"} 1",
         "claim_rollout_request_failures_total{cause=\"server_error\"} 0",
         "claim_rollout_watches{resource=\"pods\"} 1",
+        "claim_rollout_unreadable_objects{resource=\"pods\"} 2",
         "claim_rollout_leader 1",
         "claim_rollout_rollouts{state=\"Complete\"} 2",
         "claim_rollout_rollouts{state=\"Paused\"} 0",

@@ -17,11 +17,12 @@ use super::Clock;
 use super::failing::SharedFailing;
 use super::metrics::ControllerMetrics;
 use super::pods::PodStore;
+use super::read::unread::UnreadObjects;
 use super::scopes::{LINGER, Scopes};
 use super::slim_claim::SlimClaim;
 use super::slim_pod::SlimPod;
 use super::watch::{Noted, RequeueSender, Task, api, follow, lock, observe, send};
-use crate::rollout::Idle;
+use crate::rollout::{Idle, SetView};
 
 /// The interval of the check for unused watches.
 const SWEEP: Duration = Duration::from_secs(LINGER / 6);
@@ -45,6 +46,8 @@ pub(super) struct Namespace {
     listed: Arc<Listed>,
     /// Whether they cannot be listed or watched.
     pub(super) failing: [(&'static str, SharedFailing); 2],
+    /// The PVCs and the Pods that cannot be read.
+    unread: [Arc<UnreadObjects>; 2],
     _tasks: [Task; 2],
 }
 
@@ -110,9 +113,11 @@ impl Namespaces {
     fn begin(&self, namespace: Option<&str>) -> Namespace {
         let (listed, pods) = (Arc::<Listed>::default(), Arc::<PodStore>::default());
         let failing = ["PVCs", "Pods"].map(|what| (what, SharedFailing::default()));
+        let unread = [Arc::<UnreadObjects>::default(), Arc::default()];
         let noted = |of: usize| Noted {
             metrics: Arc::clone(&self.metrics),
             failing: Arc::clone(&failing[of].1),
+            unread: Arc::clone(&unread[of]),
         };
         let of_claims = self.requeue_users(namespace, &listed, Listed::CLAIMS, |claim: &SlimClaim| {
             vec![claim.name_any()]
@@ -135,6 +140,7 @@ impl Namespaces {
             pods,
             listed,
             failing,
+            unread,
             _tasks: [claims_task, pods_task],
         }
     }
@@ -174,6 +180,26 @@ impl Namespaces {
 }
 
 impl Namespace {
+    /// A PVC or Pod of the set that cannot be read, and why.
+    pub(super) fn unread(&self, set: &SetView) -> Option<String> {
+        let [claims, pods] = &self.unread;
+        if claims.len() + pods.len() == 0 {
+            return None;
+        }
+        let why = |kind: &str, of: &UnreadObjects, name: &str| {
+            let why = of.why(&set.namespace, name)?;
+            Some(format!("{kind} {name} ({why})"))
+        };
+        set.ordinals().find_map(|ordinal| {
+            let mut names = set
+                .wanted()
+                .iter()
+                .map(|template| format!("{}-{}-{ordinal}", template.name, set.name));
+            let claim = names.find_map(|name| why("PersistentVolumeClaim", claims, &name));
+            claim.or_else(|| why("Pod", pods, &format!("{}-{ordinal}", set.name)))
+        })
+    }
+
     /// True iff the first lists are complete. Then all waiting sets are requeued.
     pub(super) fn is_ready(&self) -> bool {
         self.listed.both()

@@ -46,7 +46,7 @@ impl Context {
         let resources = |quota: SlimQuota| Some(quota.resources());
         let listed = lists::all(&self.client, api.resource_url(), ListParams::default(), resources).await;
         let quotas = match outcome(listed) {
-            ApiOutcome::Done(listed) => Quotas::Known(listed.into_iter().flatten().collect()),
+            ApiOutcome::Done(listed) => Quotas::Known(listed.kept.into_iter().flatten().collect()),
             other => {
                 let outcome = other.as_str();
                 tracing::info!(

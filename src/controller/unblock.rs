@@ -11,6 +11,7 @@ use tokio::sync::Notify;
 
 use super::blockers::{Blocker, SeenBlockers, SlimLimitRange, SlimQuota, SlimStorageClass};
 use super::metrics::ControllerMetrics;
+use super::read::item::ListItem;
 use super::scopes::Scopes;
 use super::watch::{self, RequeueSender, Task, lock};
 use crate::rollout::Seconds;
@@ -53,7 +54,7 @@ trait WatchedBlocker: Blocker + watch::Watched {
     fn watches(waiting: &mut Waiting) -> &mut Watches<Self>;
 
     /// The blockers of the namespace, or of all namespaces.
-    fn api(client: &Client, namespace: Option<&str>) -> Api<Self>;
+    fn api(client: &Client, namespace: Option<&str>) -> Api<ListItem<Self>>;
 }
 
 impl WatchedBlocker for SlimQuota {
@@ -61,7 +62,7 @@ impl WatchedBlocker for SlimQuota {
         &mut waiting.quotas
     }
 
-    fn api(client: &Client, namespace: Option<&str>) -> Api<Self> {
+    fn api(client: &Client, namespace: Option<&str>) -> Api<ListItem<Self>> {
         watch::api(client, namespace)
     }
 }
@@ -71,7 +72,7 @@ impl WatchedBlocker for SlimLimitRange {
         &mut waiting.limits
     }
 
-    fn api(client: &Client, namespace: Option<&str>) -> Api<Self> {
+    fn api(client: &Client, namespace: Option<&str>) -> Api<ListItem<Self>> {
         watch::api(client, namespace)
     }
 }
@@ -81,7 +82,7 @@ impl WatchedBlocker for SlimStorageClass {
         &mut waiting.classes
     }
 
-    fn api(client: &Client, _: Option<&str>) -> Api<Self> {
+    fn api(client: &Client, _: Option<&str>) -> Api<ListItem<Self>> {
         Api::all(client.clone())
     }
 }

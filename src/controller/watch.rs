@@ -1,6 +1,7 @@
 //! Starts watches, and requeues sets.
 
 use std::fmt::Debug;
+use std::future::ready;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::channel::mpsc::UnboundedSender;
@@ -19,7 +20,9 @@ use super::api_calls;
 use super::crd::ClaimRollout;
 use super::failing::{self, QUIET, SharedFailing};
 use super::metrics::ControllerMetrics;
+use super::read::item::ListItem;
 use super::read::lists::PAGE;
+use super::read::unread::UnreadObjects;
 use super::slim_rollout::SlimRollout;
 use super::slim_set::{KruiseSet, SlimSet};
 
@@ -74,30 +77,36 @@ where
 pub(super) struct Noted {
     pub(super) metrics: Arc<ControllerMetrics>,
     pub(super) failing: SharedFailing,
+    pub(super) unread: Arc<UnreadObjects>,
 }
 
 impl From<Arc<ControllerMetrics>> for Noted {
     fn from(metrics: Arc<ControllerMetrics>) -> Self {
         let failing = SharedFailing::default();
-        Self { metrics, failing }
+        Self {
+            metrics,
+            failing,
+            unread: Arc::default(),
+        }
     }
 }
 
 /// Watches one resource into a store, and passes on every event after the store contains it.
 pub(super) fn follow<K: Watched>(
-    api: Api<K>,
+    api: Api<ListItem<K>>,
     trim: fn(&mut K),
     noted: impl Into<Noted>,
     on_event: impl FnMut(Event<K>) + Send + 'static,
 ) -> (Store<K>, Task) {
     let (reader, writer) = store();
-    let events = events(api, trim).reflect(writer);
-    (reader, drive(events, resource_label::<K>(), noted.into(), on_event))
+    let (resource, noted) = (resource_label::<K>(), noted.into());
+    let events = events(api, trim, resource, &noted).reflect(writer);
+    (reader, drive(events, resource, noted, on_event))
 }
 
 /// The same for the StatefulSets of OpenKruise.
 pub(super) fn follow_kruise(
-    api: Api<KruiseSet>,
+    api: Api<ListItem<KruiseSet>>,
     metrics: Arc<ControllerMetrics>,
     on_event: impl FnMut(Event<SlimSet>) + Send + 'static,
 ) -> (Store<SlimSet>, Task) {
@@ -112,7 +121,7 @@ pub(super) fn follow_kruise(
 
 /// The same for ClaimRollouts.
 pub(super) fn follow_rollouts(
-    api: Api<SlimRollout>,
+    api: Api<ListItem<SlimRollout>>,
     trim: fn(&mut ClaimRollout),
     metrics: Arc<ControllerMetrics>,
     on_event: impl FnMut(Event<ClaimRollout>) + Send + 'static,
@@ -126,7 +135,7 @@ pub(super) fn follow_rollouts(
 
 /// Watches a resource that is read as one type and kept as another.
 fn follow_as<S: Watched, K: Watched>(
-    api: Api<S>,
+    api: Api<ListItem<S>>,
     read: impl Fn(S) -> K + Copy + Send + 'static,
     resource: &'static str,
     metrics: Arc<ControllerMetrics>,
@@ -140,34 +149,50 @@ fn follow_as<S: Watched, K: Watched>(
         Event::Apply(object) => Event::Apply(read(object)),
         Event::Delete(object) => Event::Delete(read(object)),
     };
-    let events = events(api, |_| {})
+    let noted = Noted::from(metrics);
+    let events = events(api, |_| {}, resource, &noted)
         .map(move |event| event.map(converted))
         .reflect(writer);
-    (reader, drive(events, resource, metrics.into(), on_event))
+    (reader, drive(events, resource, noted, on_event))
 }
 
 /// Watches one resource, and passes on every event.
 pub(super) fn observe<K: Watched>(
-    api: Api<K>,
+    api: Api<ListItem<K>>,
     trim: fn(&mut K),
     noted: impl Into<Noted>,
     on_event: impl FnMut(Event<K>) + Send + 'static,
 ) -> Task {
-    drive(events(api, trim), resource_label::<K>(), noted.into(), on_event)
+    let (resource, noted) = (resource_label::<K>(), noted.into());
+    drive(events(api, trim, resource, &noted), resource, noted, on_event)
 }
 
+/// The events of a watch. What cannot be read is kept apart.
 fn events<K: Watched>(
-    api: Api<K>,
+    api: Api<ListItem<K>>,
     trim: fn(&mut K),
-) -> impl Stream<Item = Result<Event<K>, watcher::Error>> + Send + 'static {
+    resource: &'static str,
+    noted: &Noted,
+) -> impl Stream<Item = Result<Event<K>, watcher::Error>> + Send + 'static + use<K> {
+    let (counted, unread) = (noted.metrics.unreadable(resource), Arc::clone(&noted.unread));
+    let read = move |event| {
+        let seen = unread.note(event);
+        counted.set(unread.len());
+        if let Some(object) = seen.unread {
+            let ((namespace, name), why) = (object.key(), object.why);
+            tracing::warn!(resource, namespace, name, why, "skipped an object that cannot be read");
+        }
+        seen.event
+    };
     let config = watcher::Config::default().timeout(WATCH_SECONDS).page_size(PAGE);
-    watcher(api, config).modify(trim)
+    let events = watcher(api, config).filter_map(move |event| ready(event.map(&read).transpose()));
+    events.modify(trim)
 }
 
 fn drive<K: Watched>(
     events: impl Stream<Item = Result<Event<K>, watcher::Error>> + Send + 'static,
     resource: &'static str,
-    Noted { metrics, failing }: Noted,
+    Noted { metrics, failing, .. }: Noted,
     mut on_event: impl FnMut(Event<K>) + Send + 'static,
 ) -> Task {
     Task::spawn(async move {

@@ -7,14 +7,17 @@
 //! | `bodies` | bodies of responses, bounded in bytes, and few large ones at a time |
 //! | `pages` | the layer of the client that asks for pages, and skips an object that is too large |
 //! | `lists` | a list, page by page |
+//! | `item`, `unread` | an object or the name of one that cannot be read, and those of a watch |
 //! | `metadata`, `managers` | the metadata of any object, and who wrote which field |
 
 mod bodies;
+pub(super) mod item;
 mod limits;
 pub(super) mod lists;
 pub(super) mod managers;
 pub(super) mod metadata;
 pub(super) mod pages;
+pub(super) mod unread;
 
 #[cfg(test)]
 mod poisoned_tests;

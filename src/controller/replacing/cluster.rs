@@ -170,7 +170,8 @@ impl Cluster {
             other => return other.and_then(|_| ApiOutcome::Done(Vec::new())),
         }
         let (secrets, labeled) = (self.secrets(), ListParams::default().labels(JOURNAL_LABEL));
-        outcome(lists::all(&self.client, secrets.resource_url(), labeled, keep).await)
+        let listed = lists::all(&self.client, secrets.resource_url(), labeled, keep).await;
+        outcome(listed.map(|listed| listed.kept))
     }
 
     /// The sets that have a journal, with its stage.

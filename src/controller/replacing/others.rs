@@ -98,7 +98,7 @@ async fn owned(client: &Client, set: &SetName, uid: &str, resource: &ApiResource
         is_owned.then(|| format!("{} {}", resource.kind, object.metadata.name.unwrap_or_default()))
     };
     let listed = lists::all_metadata(client, api.resource_url(), ListParams::default(), owned).await;
-    listed.unwrap_or_default()
+    listed.map(|listed| listed.kept).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
 use super::super::api_calls::{ApiOutcome, call, outcome};
+use super::super::read::item::UnreadObject;
 use super::super::read::lists;
 use super::super::read::metadata::{self, Bare};
 use super::super::slim_pod::{POD_REVISION, PodStatus};
@@ -138,7 +139,12 @@ impl Cluster {
         let concerns = |pod: &DependentPod| {
             pod.selected || pod.name.starts_with(&stem) || pod.owners.iter().any(|owner| uids.contains(owner))
         };
-        let pod = |pod: LabeledPod| Some(pod_of(&pod, selector.as_ref())).filter(concerns);
+        let pod = |pod: LabeledPod| Some(pod_of(&pod, selector.as_ref())).filter(&concerns);
+        // Its content is not known: it is not Ready.
+        let unread = |unread: UnreadObject| {
+            let (metadata, status) = (unread.metadata, PodStatus::default());
+            pod(LabeledPod { metadata, status })
+        };
         let revision = |revision: SentRevision| {
             let owners = owners("ControllerRevision", &revision.metadata);
             Some((owners, revision_of(revision)))
@@ -150,17 +156,23 @@ impl Cluster {
             url("/api/v1/namespaces/{}/persistentvolumeclaims"),
         );
         let (pods, revisions, claims) = tokio::join!(
-            lists::all(client, &pods, all(), pod),
+            lists::all(client, &pods, all(), &pod),
             lists::all(client, &revisions, all(), revision),
             lists::all_metadata(client, &claims, all(), claim),
         );
         let pods = existing("Pods", outcome(pods))?;
+        let pods = pods.kept.into_iter().chain(pods.unread.into_iter().filter_map(unread));
         let revisions = existing("ControllerRevisions", outcome(revisions))?;
+        let unread = revisions
+            .unread
+            .iter()
+            .flat_map(|unread| owners("ControllerRevision", &unread.metadata));
+        let unread: Vec<_> = unread.collect();
         let claims = existing("PVCs", outcome(claims))?;
-        let (owners, revisions): (Vec<_>, Vec<_>) = revisions.into_iter().unzip();
+        let (owners, revisions): (Vec<_>, Vec<_>) = revisions.kept.into_iter().unzip();
         Ok(Dependents {
-            pods,
-            others: owners.into_iter().chain(claims).flatten().collect(),
+            pods: pods.collect(),
+            others: owners.into_iter().chain(claims.kept).flatten().chain(unread).collect(),
             unknown: Vec::new(),
             revisions,
         })
@@ -170,7 +182,7 @@ impl Cluster {
         let url = format!("/api/v1/namespaces/{}/resourcequotas", set.namespace);
         let count = |quota: SentQuota| count_quota(&quota);
         let listed = lists::all(&self.client, &url, ListParams::default(), count).await;
-        existing("ResourceQuotas", outcome(listed))
+        existing("ResourceQuotas", outcome(listed)).map(|listed| listed.kept)
     }
 
     /// Asks the API server whether it would delete and create the set.
