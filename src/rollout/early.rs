@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 
 use super::action::{EventNotice, Reason};
-use super::readiness::ClaimState;
 use super::replica::{At, ClaimAssessment, Replica};
 use super::snapshot::{Snapshot, Strategy};
 use super::target::Target;
@@ -34,10 +33,7 @@ impl KeptPods {
         if !waits || !set.status_is_current || target.change.phase != Phase::RollingOut {
             return pods;
         }
-        // The gate keeps no Pod for a PVC of another object.
-        let outdated = |claim: &&ClaimAssessment<'_>| {
-            claim.at == At::Outdated && claim.keeps_pod && claim.state != ClaimState::Foreign
-        };
+        let outdated = |claim: &&ClaimAssessment<'_>| claim.at == At::Outdated && claim.keeps_pod;
         for replica in replicas.iter().filter(|replica| replica.kept.is_none()) {
             let name = format!("{}-{}", set.name, replica.ordinal);
             match (replica.pod_at, replica.pod, replica.claims.iter().find(outdated)) {

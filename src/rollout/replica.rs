@@ -12,7 +12,7 @@ use super::snapshot::{PodManagement, PodView, Refusal, Seconds, SetView, Snapsho
 use super::target::{self, Target};
 use crate::claims::compatible::{differences, in_place};
 use crate::claims::retention::PodUid;
-use crate::claims::{Belongs, Claim, Foreign};
+use crate::claims::{Belongs, Claim, Foreign, belongs};
 use crate::templates::rules::Shrink;
 use crate::templates::show::shown;
 use crate::templates::{ClaimName, ClaimTemplate, FrozenChange};
@@ -149,6 +149,7 @@ impl<'a> Replica<'a> {
     #[must_use]
     pub fn assess(snapshot: &'a Snapshot, target: &Target<'a>, mounting: &Mounting<'_>, ordinal: u32) -> Self {
         let pod = snapshot.pod_of(ordinal);
+        let pod_name = format!("{}-{ordinal}", snapshot.set.name);
         let pod_at = At::of_pod(pod, &snapshot.set);
         let kept = kept::kept(snapshot, snapshot.desired(&target.label.revision), ordinal, pod);
         let claims = target.change.templates.iter().filter_map(|template| {
@@ -167,7 +168,8 @@ impl<'a> Replica<'a> {
             };
             if let Some(claim) = claim {
                 let template = &assessment.template;
-                assessment.keeps_pod = readiness::keeps_pod(claim, template, &target.label);
+                let is_asked = belongs(claim, &snapshot.set.uid, &pod_name, &snapshot.set.match_labels);
+                assessment.keeps_pod = is_asked && readiness::keeps_pod(claim, template, &target.label);
                 let at_target = readiness::is_at(claim, template, &target.label);
                 let foreign = foreign(snapshot, &assessment.name, claim, (ordinal, mounting));
                 let mounting = mounting.get(claim.name.as_str()).map_or(&[][..], Vec::as_slice);
