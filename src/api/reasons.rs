@@ -101,7 +101,7 @@ reasons! {
     PolicyMissing: Stalled,
     /// The change was staged before the policy and the guard were registered for the namespace.
     StagedBeforePolicy: Stalled,
-    /// PVCs, Pods, or the registered webhooks and policies cannot be listed for a minute or longer.
+    /// A PVC or Pod cannot be read, or these or the registered webhooks and policies cannot be listed for a minute or longer.
     ListFails: Stalled,
     /// Somebody reverted what the controller wrote.
     WriteUndone: Stalled,

@@ -33,13 +33,11 @@ impl Context {
         opened: Option<&Namespace>,
         missing: Option<&Idle>,
     ) -> Result<Plan, ViewError> {
-        // Nothing is known about such an object: it is neither as it was nor deleted.
-        if let Some(what) = opened.and_then(|opened| opened.unread(view)) {
-            return Err(ViewError::Unread { what });
-        }
         let mut snapshot = self.snapshot(set, view, opened)?;
         let is_off = self.recreating == ReCreating::Off && target::recreates(view);
-        let missing = missing.cloned();
+        let missing = opened
+            .and_then(|opened| opened.unread(view))
+            .or_else(|| missing.cloned());
         let undone = || self.undone(set);
         let halted = match missing {
             // It is a write, too.

@@ -1,7 +1,7 @@
 //! StatefulSets that are not rolled out for a reason outside of them: a namesake, or lists that fail.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::channel::mpsc;
@@ -26,23 +26,23 @@ const CLAIM: &str = "PATCH /api/v1/namespaces/default/persistentvolumeclaims/dat
 
 type Written = mpsc::UnboundedReceiver<(String, Value)>;
 
-/// An API server that accepts everything, but lists no Pods while this is set. Returns its client, and the writes: their
-/// methods, paths and bodies.
-fn accepting(forbids: &Arc<AtomicBool>) -> (Client, Written) {
+/// The code and the body of the answer to a list of Pods, if it is not the usual one.
+type ListOfPods = Arc<Mutex<Option<(u16, Value)>>>;
+
+/// An API server that accepts everything. Returns its client, and the writes: their methods, paths and bodies.
+fn accepting(pods: &ListOfPods) -> (Client, Written) {
     let (writes, written) = mpsc::unbounded();
-    let forbids = Arc::clone(forbids);
+    let pods = Arc::clone(pods);
     let server = move |request: axum::http::Request<Body>| {
-        let (writes, forbids) = (writes.clone(), Arc::clone(&forbids));
+        let (writes, pods) = (writes.clone(), lock(&pods).clone());
         async move {
             let (parts, body) = request.into_parts();
             let path = parts.uri.path().to_owned();
             if parts.uri.query().is_some_and(|query| query.contains("watch=true")) {
                 std::future::pending::<()>().await;
             }
-            if parts.method == "GET" && path.ends_with("/pods") && forbids.load(Ordering::Relaxed) {
-                let message = "pods is forbidden";
-                let status = json!({"kind": "Status", "code": 403, "reason": "Forbidden", "message": message, "status": "Failure"});
-                return Ok::<_, kube::Error>(answer(403, &status));
+            if let Some((code, body)) = pods.filter(|_| parts.method == "GET" && path.ends_with("/pods")) {
+                return Ok::<_, kube::Error>(answer(code, &body));
             }
             if parts.method == "GET" {
                 return Ok(answer(200, &list(&path)));
@@ -175,8 +175,9 @@ fn stalled(writes: &[(String, Value)]) -> Option<&Value> {
 
 #[tokio::test]
 async fn set_is_reported_while_its_lists_fail() {
-    let forbids = Arc::new(AtomicBool::new(true));
-    let (client, mut written) = accepting(&forbids);
+    let forbidden = json!({"kind": "Status", "code": 403, "reason": "Forbidden", "message": "pods is forbidden", "status": "Failure"});
+    let pods: ListOfPods = Arc::new(Mutex::new(Some((403, forbidden))));
+    let (client, mut written) = accepting(&pods);
     let set = Arc::new(growing());
     let (sets, mut writer) = store();
     writer.apply_watcher_event(&Event::Apply(SlimSet::clone(&set)));
@@ -188,20 +189,20 @@ async fn set_is_reported_while_its_lists_fail() {
     // As if they had failed for a minute.
     let view = context.view(&set).unwrap();
     let opened = context.opened(&set, &view);
-    let (_, pods) = &opened.failing[1];
+    let (_, failing) = &opened.failing[1];
     for ago in [60, 0] {
         let at = Instant::now() - Duration::from_secs(ago);
-        lock(pods).failed("403 pods is forbidden".to_owned(), at);
+        lock(failing).failed("403 pods is forbidden".to_owned(), at);
     }
     reconciled().await;
     let writes = until_now(&mut written);
     let paths: Vec<&str> = writes.iter().map(|(path, _)| &**path).collect();
     assert_eq!(paths, [REPORTS, STATUS, EVENTS]);
     assert_eq!(stalled(&writes), Some(&json!("ListFails")));
-    let message = "Failed to list Pods for a minute or longer: 403 pods is forbidden";
+    let message = "Failed to read Pods: 403 pods is forbidden";
     assert_eq!(writes[1].1["status"]["conditions"][0]["message"], message);
 
-    forbids.store(false, Ordering::Relaxed);
+    *lock(&pods) = None;
     let mut writes = Vec::new();
     let ended = async {
         while !writes.iter().any(|(path, _): &(String, Value)| path == CLAIM) {
@@ -243,5 +244,29 @@ async fn stopping_controller_begins_no_write() {
         let writes = until_now(&mut written);
         let is_written = writes.iter().any(|(path, _)| path == CLAIM);
         assert_eq!(is_written, !is_stopping, "{writes:?}");
+    }
+}
+
+/// A Pod that cannot be read is not taken for one that does not exist.
+#[tokio::test]
+async fn set_is_reported_while_its_pod_cannot_be_read() {
+    let metadata = |name: &str| json!({"name": name, "namespace": "default", "uid": name, "resourceVersion": "1"});
+    for (pod, is_of_set) in [("web-0", true), ("other-0", false)] {
+        let unreadable = json!({"metadata": metadata(pod), "spec": 5});
+        let list = json!({"kind": "PodList", "metadata": {"resourceVersion": "1"}, "items": [unreadable]});
+        let (client, mut written) = accepting(&Arc::new(Mutex::new(Some((200, list)))));
+        let set = Arc::new(growing());
+        let context = listed(&client, &set, false).await;
+        reconcile(Arc::clone(&set), context).await.unwrap();
+        let writes = until_now(&mut written);
+        let is_written = writes.iter().any(|(path, _)| path == CLAIM);
+        let reason = stalled(&writes).is_some_and(|reason| reason == "ListFails");
+        assert_eq!((reason, is_written), (is_of_set, !is_of_set), "{pod}: {writes:?}");
+        if is_of_set {
+            let status = writes.iter().find(|(path, _)| path == STATUS);
+            let message = status.map(|(_, body)| body["status"]["conditions"][0]["message"].to_string());
+            let message = message.unwrap_or_default();
+            assert!(message.starts_with("\"Failed to read Pods: web-0: "), "{message}");
+        }
     }
 }

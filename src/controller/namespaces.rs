@@ -180,23 +180,24 @@ impl Namespaces {
 }
 
 impl Namespace {
-    /// A PVC or Pod of the set that cannot be read, and why.
-    pub(super) fn unread(&self, set: &SetView) -> Option<String> {
+    /// The reason to wait if a PVC or Pod of the set cannot be read: it is neither as it was nor deleted.
+    pub(super) fn unread(&self, set: &SetView) -> Option<Idle> {
         let [claims, pods] = &self.unread;
         if claims.len() + pods.len() == 0 {
             return None;
         }
-        let why = |kind: &str, of: &UnreadObjects, name: &str| {
+        let why = |what: &'static str, of: &UnreadObjects, name: &str| {
             let why = of.why(&set.namespace, name)?;
-            Some(format!("{kind} {name} ({why})"))
+            let why = format!("{name}: {why}");
+            Some(Idle::Unlisted { what, why })
         };
         set.ordinals().find_map(|ordinal| {
             let mut names = set
                 .wanted()
                 .iter()
                 .map(|template| format!("{}-{}-{ordinal}", template.name, set.name));
-            let claim = names.find_map(|name| why("PersistentVolumeClaim", claims, &name));
-            claim.or_else(|| why("Pod", pods, &format!("{}-{ordinal}", set.name)))
+            let claim = names.find_map(|name| why("PVCs", claims, &name));
+            claim.or_else(|| why("Pods", pods, &format!("{}-{ordinal}", set.name)))
         })
     }
 

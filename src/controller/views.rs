@@ -32,12 +32,6 @@ pub(crate) enum ViewError {
     /// The templates of a StatefulSet.
     #[error("StatefulSet: {0}")]
     Templates(#[from] TemplateError),
-    /// A PVC or a Pod that is larger than any should be, or has fields of other types.
-    #[error("{what} cannot be read")]
-    Unread {
-        /// The object, and why.
-        what: String,
-    },
     /// A PVC.
     #[error("PersistentVolumeClaim {claim}: {source}")]
     Claim {

@@ -62,10 +62,10 @@ pub enum Idle {
     /// The staged change is older than the policy and the guard of its namespace: somebody forgot it, or could write it
     /// without the right to.
     StagedBeforePolicy,
-    /// Lists that the rollout needs fail. The policy has none.
+    /// Lists that the rollout needs fail, or one of their objects cannot be read. The policy has none.
     #[cfg(any(test, not(target_family = "wasm")))]
     Unlisted {
-        /// What cannot be listed.
+        /// What cannot be read.
         what: &'static str,
         /// Why.
         why: String,
@@ -178,7 +178,7 @@ impl fmt::Display for Idle {
                  to roll it out, or withdraw it",
             ),
             #[cfg(any(test, not(target_family = "wasm")))]
-            Self::Unlisted { what, why } => write!(f, "Failed to list {what} for a minute or longer: {why}"),
+            Self::Unlisted { what, why } => write!(f, "Failed to read {what}: {why}"),
             Self::WriteUndone { what, .. } => write!(
                 f,
                 "The policy undid a write of this controller ({what}): add its account to the setting \
