@@ -6,7 +6,6 @@
 //! for it.
 
 use super::action::SetReady;
-use super::readiness::ClaimState;
 use super::replica::{At, Replica};
 use super::snapshot::{PodManagement, PodView, SetView, Snapshot, Strategy};
 use super::target::Target;
@@ -108,9 +107,7 @@ fn follows(set: &SetView, replicas: &[Replica<'_>]) -> bool {
 /// What the replica below this one waits for.
 fn turn<'a>(snapshot: &Snapshot, replica: &'a Replica<'a>, pods_follow: bool) -> Option<WaitsFor<'a>> {
     if pods_follow && is_on_its_way(snapshot, replica) {
-        // Whoever has to act for the PVC of another object is not to wait for the Pod.
-        let is_foreign = replica.claims.iter().any(|claim| claim.state == ClaimState::Foreign);
-        if replica.lets_pod_go() && !is_foreign {
+        if replica.lets_pod_go() {
             return Some(WaitsFor::Pod(replica));
         }
         let is_passed = replica.is_stuck() && replica.lets_pass(&snapshot.set);

@@ -142,9 +142,9 @@ impl Turn<'_> {
             if runs && set.status.observed {
                 continue;
             }
-            let waits = self
-                .claims(above)
-                .any(|(claim, is_done, _)| claim.bound && !is_done && !claim.waits_for_the_node(self.target));
+            // The gate keeps no Pod for the claim of another object.
+            let keeps = |claim: &ClaimFacts| claim.ours && claim.bound && !claim.waits_for_the_node(self.target);
+            let waits = self.claims(above).any(|(claim, is_done, _)| !is_done && keeps(claim));
             if !waits {
                 waited_for.push(above);
             } else if self.is_stuck(above) {

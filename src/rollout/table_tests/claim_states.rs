@@ -51,8 +51,8 @@ const TABLE: &str = "
     Refused, differs | Absent   | /1       | /1       | FailedToPatchPVC
     Refused, differs | Outdated | /1       | /1       | FailedToPatchPVC
     Refused, differs | Updated  | /1       | /1       | FailedToPatchPVC
-    Foreign          | Absent   | /1       | /1       | ClaimForeign
-    Foreign          | Outdated | P/1 P    | P/1 P    | ClaimForeign
+    Foreign          | Absent   | /1       |          | ClaimForeign
+    Foreign          | Outdated | P        | P        | ClaimForeign
     Foreign          | Updated  | /1       | /1       | ClaimForeign
     Terminating      | Absent   | 1        |          |
     Terminating      | Outdated | P        | P        |
