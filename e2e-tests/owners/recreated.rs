@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::rabbitmq::{RABBITMQ, failure};
 use super::trial::{Before, Owned, in_numbers, live};
-use crate::cluster::{Entry, STATEFULSET_CONTROLLER, eventually};
+use crate::cluster::{Entry, eventually};
 use crate::environment::Environment;
 use crate::installation::USER;
 use crate::scenarios::namespace::{PATIENCE, STAGED, text};
@@ -113,7 +113,7 @@ pub(super) async fn smaller_size_changes_nothing(env: &Environment) -> anyhow::R
 }
 
 /// The PVCs have the size already, so that the operator only updates the StatefulSet: that change is staged. The
-/// operator owns the PVCs, so the rollout stalls, and the gate keeps the Pods. The next growth ends it.
+/// operator owns the PVCs, so the rollout stalls, and no Pod waits for them. The next growth ends it.
 pub(super) async fn staged_change_waits_for_owned_pvcs(env: &Environment) -> anyhow::Result<()> {
     let web = Owned::named(env, &RABBITMQ, "recreated-foreign", json!({})).await?;
     let before = web.before().await?;
@@ -130,8 +130,10 @@ pub(super) async fn staged_change_waits_for_owned_pvcs(env: &Environment) -> any
     let image = json!({"spec": {"image": "example/rabbitmq:next"}}).to_string();
     let arguments = ["patch", "rabbitmqcluster", "web", "--type=merge", "-p", &image];
     web.ns.done(&arguments, "").await?;
-    until_pod_is_kept(&web).await?;
-    before.is_left(&web).await?;
+    until_image(&web, "example/rabbitmq:next").await?;
+    let replaced = ["rollout", "status", "statefulset/web-server", "--timeout=120s"];
+    web.ns.done(&replaced, "").await?;
+    before.has_no_pod(&web).await?;
 
     web.resize("3Gi").await?;
     let set = web.until_created_anew(&before).await?;
@@ -158,14 +160,14 @@ async fn until_stalled(web: &Owned<'_>) -> anyhow::Result<()> {
     stalled.with_context(|| format!("{:#}\n{}", last["status"], web.ns.log()))
 }
 
-/// Waits until the gate has denied that the StatefulSet controller deletes a Pod.
-async fn until_pod_is_kept(web: &Owned<'_>) -> anyhow::Result<()> {
-    let kept = eventually("the gate to deny the deletion of a Pod", PATIENCE, async || {
-        let written = web.ns.writes_of(STATEFULSET_CONTROLLER).await?;
-        let is_such = |entry: &Entry| (&*entry.verb, &*entry.resource, entry.code) == ("delete", "pods", 403);
-        Ok(written.iter().any(is_such).then_some(()))
+/// Waits until the operator has written the image to its StatefulSet.
+async fn until_image(web: &Owned<'_>, image: &str) -> anyhow::Result<()> {
+    let written = eventually("the image to be written", PATIENCE, async || {
+        let set = web.set().await?;
+        let found = &set["spec"]["template"]["spec"]["containers"][0]["image"];
+        Ok((found == image).then_some(()))
     });
-    kept.await
+    written.await
 }
 
 fn is_staged(set: &Value) -> bool {
