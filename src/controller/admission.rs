@@ -19,12 +19,12 @@ use tokio::time::Instant;
 use super::api_calls;
 use super::error::ReconcileError;
 use super::failing::Failing;
+use super::locking::lock;
 use super::metrics::ControllerMetrics;
 use super::read::lists;
 use super::registered::{KubewardenPolicy, Labels, Registered};
 use super::set_kind::SetKind;
 use super::slim_set::SlimSet;
-use super::watch::lock;
 use crate::api::Settings;
 use crate::rollout::Idle;
 use crate::rollout::idle::POLICY_RECHECK;
@@ -275,7 +275,9 @@ async fn list<K>(client: &Client, api: &Api<K>) -> Result<Readable<Vec<K>>, Reco
 where
     K: Resource + Clone + DeserializeOwned + Debug,
 {
-    let listed = lists::all(client, api.resource_url(), ListParams::default(), Some).await;
+    let listed = lists::objects(client, api.resource_url(), ListParams::default())
+        .fold(Some)
+        .await;
     match listed.map(|listed| listed.kept) {
         // The API server does not serve the kind.
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(Readable::Done(Vec::new())),

@@ -1,7 +1,6 @@
 //! Calls of the API, their outcomes, and the bodies of writes.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use kube::api::{Api, Patch, PatchParams};
 use kube::core::Status;
@@ -17,14 +16,6 @@ use crate::claims;
 use crate::rollout::Refusal;
 use crate::rollout::{ApplyClaim, HoldStaged, Seconds, SetReady, SetStaged, SetStagedAt, time};
 use crate::templates::{HELD, StagedChange, StagedError, UpdatePolicy, keys};
-
-/// The timeout of one call, without its time in our own queue.
-pub(super) const CALL_TIMEOUT: Duration = Duration::from_secs(15);
-
-/// A call took longer than [`CALL_TIMEOUT`].
-#[derive(Debug, thiserror::Error)]
-#[error("no response within {CALL_TIMEOUT:?}")]
-pub(super) struct Unanswered;
 
 /// The maximum length of a message of the API server that is kept, in characters.
 const MAX_MESSAGE: usize = 512;
@@ -88,8 +79,7 @@ pub(super) async fn call<T>(call: impl Future<Output = kube::Result<T>>) -> ApiO
 
 /// The same, with the message of a failure.
 pub(super) async fn call_with_message<T>(call: impl Future<Output = kube::Result<T>>) -> (ApiOutcome<T>, String) {
-    let result = patience::within(CALL_TIMEOUT, call).await;
-    classified(result.unwrap_or_else(|| Err(kube::Error::Service(Unanswered.into()))))
+    classified(patience::answered(call).await)
 }
 
 /// The outcome of a read of several calls, each with its timeout.

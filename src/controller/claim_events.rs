@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-use super::watch::lock;
+use super::locking::lock;
 use crate::rollout::Seconds;
 
 /// The minimum time between two reads.

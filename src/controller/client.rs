@@ -153,7 +153,7 @@ mod tests {
 
     use super::{WriteBudget, counts, is_event, is_report, verb, within};
     use crate::controller::lease::Term;
-    use crate::controller::watch::lock;
+    use crate::controller::locking::lock;
 
     #[test]
     fn budget_counts_writes_except_the_lease() {

@@ -13,6 +13,7 @@ use super::claim_events::Pace;
 use super::crd::ClaimRollout;
 use super::known_quotas::SharedQuotas;
 use super::last_reports::LastReports;
+use super::locking::lock;
 use super::memory::{Remembered, SetMemory};
 use super::metrics::ControllerMetrics;
 use super::namespaces::Namespaces;
@@ -20,7 +21,6 @@ use super::places::ClassPlaces;
 use super::replacing::queue::Replacements;
 use super::slim_set::SlimSet;
 use super::unblock::Unblock;
-use super::watch::lock;
 use crate::api::Settings;
 use crate::templates::MaxInMotion;
 
@@ -105,12 +105,13 @@ impl Context {
 
     /// True iff the ClaimRollout with the name of the set is that of a set of the other kind, or will be.
     pub(super) fn is_report_of_other(&self, set: &SlimSet) -> bool {
-        let other = self
-            .others
-            .as_ref()
-            .and_then(|others| others.get(&ObjectRef::from_obj(set)));
-        other.is_some_and(|other| other.is_managed())
+        self.namesake(set).is_some_and(|other| other.is_managed())
             || self.named(set).is_some_and(|seen| self.is_of_other(set, &seen))
+    }
+
+    /// The set of the other kind with the name of this one.
+    pub(super) fn namesake(&self, set: &SlimSet) -> Option<Arc<SlimSet>> {
+        self.others.as_ref()?.get(&ObjectRef::from_obj(set))
     }
 
     /// The ClaimRollout with the name of the set, as the watch shows it.
@@ -121,9 +122,8 @@ impl Context {
 
     /// True iff the ClaimRollout is about an existing set of the other kind.
     fn is_of_other(&self, set: &SlimSet, report: &ClaimRollout) -> bool {
-        let others = self.others.as_ref();
-        let other = others.and_then(|others| others.get(&ObjectRef::from_obj(set)));
-        other.is_some_and(|other| other.uid().as_ref() == Some(&report.spec.set_ref.uid))
+        self.namesake(set)
+            .is_some_and(|other| other.uid().as_ref() == Some(&report.spec.set_ref.uid))
     }
 
     /// Forgets a set that was deleted during its reconcile, which may have created memory and watches for it again.

@@ -82,7 +82,7 @@ pub(super) fn of_watch(error: &watcher::Error) -> String {
 }
 
 /// The same for a call.
-pub(super) fn of_call(error: &kube::Error) -> String {
+fn of_call(error: &kube::Error) -> String {
     match error {
         kube::Error::Api(status) => of_status(status),
         kube::Error::SerdeError(_) | kube::Error::FromUtf8(_) => "the answer cannot be decoded".to_owned(),

@@ -13,9 +13,9 @@ use tokio::net::TcpListener;
 
 use super::clock;
 use super::crd::ClaimRollout;
+use super::locking::lock;
 use super::metrics::ControllerMetrics;
 use super::state_metrics::StateCounts;
-use super::watch::lock;
 
 /// The state of the endpoints.
 #[derive(Clone, Default)]

@@ -54,13 +54,18 @@ impl PlaceHolder {
         late.map(|(uid, _)| uid.clone()).collect()
     }
 
+    /// True iff it was not planned for too long to have a place, or to get one.
+    fn is_stale(&self, now: Seconds) -> bool {
+        self.planned.saturating_add(STALE) <= now
+    }
+
     fn is_late(&self, since: Seconds, now: Seconds) -> bool {
         since.saturating_add(self.limit) <= now
     }
 
     /// Since when each of its PVCs that take a place of the class has been in motion.
     fn places(&self, class: &str, now: Seconds) -> impl Iterator<Item = Seconds> {
-        let is_stale = self.planned.saturating_add(STALE) <= now;
+        let is_stale = self.is_stale(now);
         let of_class = self.moving.values().filter(move |(its, _)| its == class && !is_stale);
         of_class
             .map(|(_, since)| *since)
@@ -106,10 +111,7 @@ impl TakenPlaces {
         for (uid, held) in &self.by_set {
             let count = held.count(class, now);
             *has.entry(&*held.namespace).or_insert(0_u32) += count;
-            let waits = held
-                .waits
-                .get(class)
-                .filter(|_| held.planned.saturating_add(STALE) > now);
+            let waits = held.waits.get(class).filter(|_| !held.is_stale(now));
             let is_unlimited = unlimited == Some(uid);
             if waits.is_some() || is_unlimited {
                 waiting.push(Waiter {

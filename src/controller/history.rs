@@ -126,7 +126,9 @@ async fn known(client: &Client, stored: &Api<Stored>, rollout: &ClaimRollout) ->
     let uid = rollout.uid().unwrap_or_default();
     let of_rollout = ListParams::default().labels(&format!("{}={uid}", keys::ROLLOUT));
     let ours = |stored: Stored| belongs(&stored, &uid).then(|| kept(&stored));
-    let listed = lists::all(client, stored.resource_url(), of_rollout, ours).await;
+    let listed = lists::objects(client, stored.resource_url(), of_rollout)
+        .fold(ours)
+        .await;
     outcome(listed.map(|listed| listed.kept))
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Mutex;
 
-use super::watch::lock;
+use super::locking::lock;
 use crate::rollout::quota::RECHECK;
 use crate::rollout::{Quotas, Seconds};
 use crate::templates::Revision;

@@ -18,7 +18,7 @@ use kube::{Client, ResourceExt};
 use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
 
 use super::api_calls::{ApiOutcome, call};
-use super::watch::lock;
+use super::locking::lock;
 use super::{Clock, FIELD_MANAGER, timestamp};
 
 /// The name of the Lease.

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::{Candidate, DURATION, Election, LeaseTurn, MARGIN, Term, end_of_term, held, released, turn};
-use crate::controller::watch::lock;
+use crate::controller::locking::lock;
 
 fn at(second: i64) -> MicroTime {
     MicroTime(Timestamp::from_second(second).unwrap())

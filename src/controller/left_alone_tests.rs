@@ -15,8 +15,8 @@ use tokio::time::Instant;
 use super::tests::{context_of, growing, list, set, templates};
 use super::{Context, reconcile};
 use crate::controller::fixtures::rollout;
+use crate::controller::locking::lock;
 use crate::controller::slim_set::{KruiseSet, SlimSet};
-use crate::controller::watch::lock;
 
 const EVENTS: &str = "POST /api/v1/namespaces/default/events";
 const REPORTS: &str = "POST /apis/claim-rollout.io/v1alpha1/namespaces/default/claimrollouts";

@@ -112,8 +112,7 @@ impl Context {
     {
         let objects: Api<K> = Api::namespaced(self.client.clone(), namespace);
         let params = ListParams::default().labels(labels);
-        existing(api_calls::outcome(
-            lists::all(&self.client, objects.resource_url(), params, keep).await,
-        ))
+        let pages = lists::objects(&self.client, objects.resource_url(), params);
+        existing(api_calls::outcome(pages.fold(keep).await))
     }
 }

@@ -17,7 +17,7 @@
 //! | `read_events`, `claim_events` | Events of drivers about slow PVCs |
 //! | `writes`, `evict`, `recreating`, `live` | execution of a plan, and what it reads just before |
 //! | `retry` | requests of users to try again now |
-//! | `api_calls`, `patience` | calls of the API, their outcomes, and their time limit |
+//! | `api_calls`, `patience`, `locking` | calls of the API, their outcomes, their time limit, and locks |
 //! | `undone`, `undone_later` | writes that others changed |
 //! | `admission`, `registered` | whether the policy or the guard is registered, and with which settings |
 //! | `replacing` | replacement of StatefulSets |
@@ -53,6 +53,7 @@ mod last_reports;
 mod lead;
 mod lease;
 mod live;
+mod locking;
 mod memory;
 mod metrics;
 mod namespaces;

@@ -15,13 +15,14 @@ use tokio::time::Instant;
 
 use super::Clock;
 use super::failing::SharedFailing;
+use super::locking::lock;
 use super::metrics::ControllerMetrics;
 use super::pods::PodStore;
 use super::read::unread::UnreadObjects;
 use super::scopes::{LINGER, Scopes};
 use super::slim_claim::SlimClaim;
 use super::slim_pod::SlimPod;
-use super::watch::{Noted, RequeueSender, Task, api, follow, lock, observe, send};
+use super::watch::{Noted, RequeueSender, Task, api, follow, observe, send};
 use crate::rollout::{Idle, SetView};
 
 /// The interval of the check for unused watches.

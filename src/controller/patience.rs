@@ -2,10 +2,20 @@
 //! without an answer.
 
 use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::time::{Instant, timeout_at};
+
+use super::locking::lock;
+
+/// The timeout of one call, without its time in our own queue.
+const CALL_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// A call took longer than [`CALL_TIMEOUT`].
+#[derive(Debug, thiserror::Error)]
+#[error("no response within {CALL_TIMEOUT:?}")]
+struct Unanswered;
 
 tokio::task_local! {
     static QUEUED: Arc<Mutex<Queued>>;
@@ -29,11 +39,6 @@ impl Queued {
     }
 }
 
-/// Locks, also after a panic of another thread.
-fn lock(queued: &Mutex<Queued>) -> MutexGuard<'_, Queued> {
-    queued.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// The call is in the queue until this is dropped.
 struct InQueue(Arc<Mutex<Queued>>);
 
@@ -43,8 +48,17 @@ impl Drop for InQueue {
     }
 }
 
+/// Waits for a call of the API with the timeout of one.
+///
+/// # Errors
+/// That of the call, or that there was no response in time.
+pub(super) async fn answered<T>(call: impl Future<Output = kube::Result<T>>) -> kube::Result<T> {
+    let answer = within(CALL_TIMEOUT, call).await;
+    answer.unwrap_or_else(|| Err(kube::Error::Service(Unanswered.into())))
+}
+
 /// Waits for a call; `None` if it takes longer than `limit` without its time in a [`queue`].
-pub(super) async fn within<T>(limit: Duration, call: impl Future<Output = T>) -> Option<T> {
+async fn within<T>(limit: Duration, call: impl Future<Output = T>) -> Option<T> {
     let begun = Instant::now();
     let queued = Arc::<Mutex<Queued>>::default();
     let end = || begun + limit + lock(&queued).total(Instant::now());

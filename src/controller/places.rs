@@ -11,7 +11,8 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Mutex;
 
 use super::held::{PlaceHolder, TakenPlaces};
-use super::watch::{RequeueSender, lock, send};
+use super::locking::lock;
+use super::watch::{RequeueSender, send};
 use crate::rollout::budget::{AtOnce, Budget};
 use crate::rollout::{Plan, Seconds, Snapshot, plan};
 

@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex};
 use kube::ResourceExt;
 use kube::runtime::watcher::Event;
 
+use super::locking::lock;
 use super::slim_pod::SlimPod;
 use super::views;
-use super::watch::lock;
 use crate::rollout::{PodView, SetView};
 
 /// The Pods of one namespace, or of all.

@@ -44,7 +44,9 @@ impl Context {
     async fn list_quotas(&self, namespace: &str, now: Seconds) -> Quotas {
         let api: Api<SlimQuota> = Api::namespaced(self.client.clone(), namespace);
         let resources = |quota: SlimQuota| Some(quota.resources());
-        let listed = lists::all(&self.client, api.resource_url(), ListParams::default(), resources).await;
+        let listed = lists::objects(&self.client, api.resource_url(), ListParams::default())
+            .fold(resources)
+            .await;
         let quotas = match outcome(listed) {
             ApiOutcome::Done(listed) => Quotas::Known(listed.kept.into_iter().flatten().collect()),
             other => {

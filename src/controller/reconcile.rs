@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use kube::ResourceExt;
 use kube::runtime::controller::Action as Next;
-use kube::runtime::reflector::ObjectRef;
 use tokio::time::Instant;
 
 use super::context::Context;
@@ -259,9 +258,7 @@ impl Context {
     /// True iff the set is one of OpenKruise that is to be rolled out, and one of Kubernetes has its name. Their Pods,
     /// PVCs and ClaimRollouts would have the same names.
     fn has_namesake(&self, set: &SlimSet) -> bool {
-        let at = ObjectRef::from_obj(set);
-        let is_there = || self.others.as_ref().is_some_and(|others| others.get(&at).is_some());
-        set.kind == SetKind::OpenKruise && set.is_managed() && is_there()
+        set.kind == SetKind::OpenKruise && set.is_managed() && self.namesake(set).is_some()
     }
 
     /// The watch on the PVCs and Pods of the set.

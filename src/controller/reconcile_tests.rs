@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use super::{Context, ReconcileError, after_failure, reconcile};
 use crate::controller::crd::ClaimRollout;
 use crate::controller::fixtures::{self, rollout};
+use crate::controller::locking::lock;
 use crate::controller::slim_set::{KruiseSet, SlimSet};
-use crate::controller::watch::lock;
 use crate::templates::{ClaimTemplate, Phase, Revision, StagedChange, Staging, UpdatePolicy};
 
 /// A context with these sets. The API server never responds.

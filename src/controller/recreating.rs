@@ -117,19 +117,18 @@ impl Context {
         log_step(set, claim, "delete PVC", outcome.as_str());
         let step = ReCreateStep::of("delete", claim);
         match outcome {
-            ApiOutcome::Done(reply) => match reply.left() {
-                // Kubernetes keeps it while its Pod runs.
-                Some(left) if left.read.as_ref().is_ok_and(|left| left.terminating) => {
+            ApiOutcome::Done(reply) => {
+                let left = reply.left();
+                let is_going = |left: &Applied| left.read.as_ref().is_ok_and(|left| left.terminating);
+                if left.as_ref().is_none_or(is_going) {
                     self.emit(set, &deleted(set, claim)).await;
-                    self.claim_changed(set, &step, left)
                 }
-                Some(_) => self.step_overtaken(set, &step),
-                // No Pod used it. The watch will show that it does not exist.
-                None => {
-                    self.emit(set, &deleted(set, claim)).await;
-                    self.step_overtaken(set, &step)
+                match left.filter(is_going) {
+                    Some(left) => self.claim_changed(set, &step, left),
+                    // No Pod used it, and the watch will show that it does not exist; or it is not deleted.
+                    None => self.step_overtaken(set, &step),
                 }
-            },
+            }
             ApiOutcome::Conflict | ApiOutcome::NotFound => self.step_overtaken(set, &step),
             outcome => self.step_unsure(set, &step, outcome),
         }

@@ -10,10 +10,11 @@ use kube::{Api, Client};
 use tokio::sync::Notify;
 
 use super::blockers::{Blocker, SeenBlockers, SlimLimitRange, SlimQuota, SlimStorageClass};
+use super::locking::lock;
 use super::metrics::ControllerMetrics;
 use super::read::item::ListItem;
 use super::scopes::Scopes;
-use super::watch::{self, RequeueSender, Task, lock};
+use super::watch::{self, RequeueSender, Task};
 use crate::rollout::Seconds;
 
 /// Changes within this time count as one: quotas change all the time where Pods and PVCs are created and deleted.

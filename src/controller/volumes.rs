@@ -8,8 +8,8 @@ use kube::ResourceExt;
 
 use super::context::Context;
 use super::error::ReconcileError;
+use super::locking::lock;
 use super::slim_set::SlimSet;
-use super::watch::lock;
 use crate::api::settings::TemplateChanges;
 use crate::rollout::lacking;
 use crate::templates::keys;

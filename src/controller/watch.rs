@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 use std::future::ready;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use futures::channel::mpsc::UnboundedSender;
 use futures::{Stream, StreamExt};
@@ -19,6 +19,7 @@ use tokio::time::{Instant, timeout};
 use super::api_calls;
 use super::crd::ClaimRollout;
 use super::failing::{self, QUIET, SharedFailing};
+use super::locking::lock;
 use super::metrics::ControllerMetrics;
 use super::read::item::ListItem;
 use super::read::lists::PAGE;
@@ -47,11 +48,6 @@ impl Drop for Task {
     fn drop(&mut self) {
         self.0.abort();
     }
-}
-
-/// Locks, also after a panic of another thread: the values are replaced as a whole or not at all.
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A kind that can be watched.

@@ -6,9 +6,8 @@ use kube::Client;
 use kube::api::{ListParams, Request};
 use kube::core::ObjectList;
 use serde::de::DeserializeOwned;
-use tokio::time::timeout;
 
-use super::super::api_calls::{CALL_TIMEOUT, Unanswered};
+use super::super::patience::answered;
 use super::item::{ListItem, UnreadObject};
 
 /// The number of objects of a page, unless they are large.
@@ -26,66 +25,63 @@ pub(in super::super) struct FoldedList<T> {
 /// What is asked for: whole objects, or their metadata.
 type Asked = fn(&Request, &ListParams) -> Result<axum::http::Request<Vec<u8>>, kube::core::request::Error>;
 
-/// Reads the list at this URL, and keeps what `keep` returns.
-///
-/// # Errors
-/// If one of its pages cannot be read in time.
-pub(in super::super) async fn all<K, T>(
-    client: &Client,
-    url: &str,
+/// A list to be read.
+pub(in super::super) struct PagedList<'c> {
+    client: &'c Client,
+    list: Request,
+    ask: Asked,
     params: ListParams,
-    keep: impl FnMut(K) -> Option<T>,
-) -> kube::Result<FoldedList<T>>
-where
-    K: Clone + Debug + DeserializeOwned,
-{
-    pages((client, url, Request::list), params, keep).await
 }
 
-/// The same of the metadata of the objects.
-///
-/// # Errors
-/// As [`all`].
-pub(in super::super) async fn all_metadata<K, T>(
-    client: &Client,
-    url: &str,
-    params: ListParams,
-    keep: impl FnMut(K) -> Option<T>,
-) -> kube::Result<FoldedList<T>>
-where
-    K: Clone + Debug + DeserializeOwned,
-{
-    pages((client, url, Request::list_metadata), params, keep).await
+/// The objects of the list at this URL.
+pub(in super::super) fn objects<'c>(client: &'c Client, url: &str, params: ListParams) -> PagedList<'c> {
+    let (list, ask) = (Request::new(url), Request::list);
+    PagedList {
+        client,
+        list,
+        ask,
+        params,
+    }
 }
 
-async fn pages<K, T>(
-    (client, url, ask): (&Client, &str, Asked),
-    params: ListParams,
-    mut keep: impl FnMut(K) -> Option<T>,
-) -> kube::Result<FoldedList<T>>
-where
-    K: Clone + Debug + DeserializeOwned,
-{
-    let list = Request::new(url);
-    let mut page = params.limit(PAGE);
-    let (mut kept, mut unread) = (Vec::new(), Vec::new());
-    loop {
-        let request = ask(&list, &page).map_err(kube::Error::BuildRequest)?;
-        let found = timeout(CALL_TIMEOUT, client.request::<ObjectList<ListItem<K>>>(request)).await;
-        let found = found.unwrap_or_else(|_| Err(kube::Error::Service(Unanswered.into())))?;
-        for item in found.items {
-            match item {
-                ListItem::Read(object) => kept.extend(keep(object)),
-                ListItem::Unread(object) => {
-                    let ((namespace, name), why) = (object.key(), &object.why);
-                    tracing::warn!(url, namespace, name, why, "skipped an object that cannot be read");
-                    unread.push(*object);
+/// Their metadata.
+pub(in super::super) fn metadata<'c>(client: &'c Client, url: &str, params: ListParams) -> PagedList<'c> {
+    let ask = Request::list_metadata;
+    PagedList {
+        ask,
+        ..objects(client, url, params)
+    }
+}
+
+impl PagedList<'_> {
+    /// Reads the list, and keeps what `keep` returns.
+    ///
+    /// # Errors
+    /// If one of its pages cannot be read in time.
+    pub(in super::super) async fn fold<K, T>(self, mut keep: impl FnMut(K) -> Option<T>) -> kube::Result<FoldedList<T>>
+    where
+        K: Clone + Debug + DeserializeOwned,
+    {
+        let mut page = self.params.limit(PAGE);
+        let (mut kept, mut unread) = (Vec::new(), Vec::new());
+        loop {
+            let request = (self.ask)(&self.list, &page).map_err(kube::Error::BuildRequest)?;
+            let found = answered(self.client.request::<ObjectList<ListItem<K>>>(request)).await?;
+            for item in found.items {
+                match item {
+                    ListItem::Read(object) => kept.extend(keep(object)),
+                    ListItem::Unread(object) => {
+                        let ((namespace, name), why) = (object.key(), &object.why);
+                        let url = &self.list.url_path;
+                        tracing::warn!(url, namespace, name, why, "skipped an object that cannot be read");
+                        unread.push(*object);
+                    }
                 }
             }
-        }
-        match found.metadata.continue_.filter(|token| !token.is_empty()) {
-            Some(token) => page = page.continue_token(&token),
-            None => return Ok(FoldedList { kept, unread }),
+            match found.metadata.continue_.filter(|token| !token.is_empty()) {
+                Some(token) => page = page.continue_token(&token),
+                None => return Ok(FoldedList { kept, unread }),
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 //! object that is too large by itself.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use axum::body::Body as Received;
 use axum::http::header::{ACCEPT, HeaderValue};
@@ -12,6 +12,7 @@ use kube::client::Body;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::super::locking::lock;
 use super::bodies::{Bodies, Incomplete, Whole};
 use super::limits::{self, OBJECT, Page};
 
@@ -141,12 +142,12 @@ impl Pages {
     }
 
     fn limit(&self, path: &str, asked: u32) -> u32 {
-        let limits = self.limits.lock().unwrap_or_else(PoisonError::into_inner);
+        let limits = lock(&self.limits);
         limits.get(path).map_or(asked, |limit| asked.min(*limit))
     }
 
     fn set_limit(&self, path: &str, asked: u32, limit: u32) {
-        let mut limits = self.limits.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut limits = lock(&self.limits);
         if limit < asked {
             limits.insert(path.to_owned(), limit);
         } else {

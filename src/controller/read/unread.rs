@@ -1,12 +1,13 @@
 //! The objects of a watch that cannot be read now. They are neither as they were nor deleted.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use kube::runtime::watcher::Event;
 use kube::{Resource, ResourceExt};
 use serde::de::DeserializeOwned;
 
+use super::super::locking::lock;
 use super::item::{ListItem, UnreadObject};
 
 /// Why each object cannot be read, by namespace and name.
@@ -107,10 +108,6 @@ impl UnreadObjects {
     pub(in super::super) fn len(&self) -> usize {
         lock(&self.known).len()
     }
-}
-
-fn lock(known: &Mutex<UnreadNames>) -> std::sync::MutexGuard<'_, UnreadNames> {
-    known.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -1,7 +1,12 @@
 //! What is learned from an answer. Admission webhooks deny writes with any code and any body, and proxies answer in place
 //! of the API server: so a 404 is knowledge only where a read gets it, and where it names the object.
 
+use std::fmt::Debug;
+
+use kube::Resource;
+use kube::api::{Api, DeleteParams};
 use kube::core::Status;
+use serde::de::DeserializeOwned;
 
 use super::super::api_calls::{ApiOutcome, call, call_with_message};
 
@@ -37,13 +42,18 @@ pub(super) async fn write<T>(call: impl Future<Output = kube::Result<T>>) -> Wri
     Written { outcome, message }
 }
 
-/// The reply to a DELETE, which should be the object that is left, or a success.
-pub(super) fn is_deleted(is_either: bool) -> ApiOutcome<()> {
-    if is_either {
-        ApiOutcome::Done(())
-    } else {
-        unknown("the answer to the DELETE is neither an object nor a success")
-    }
+/// Deletes an object. The API server answers with what is left of it, or with a success.
+pub(super) async fn delete<K>(api: &Api<K>, name: &str, params: &DeleteParams) -> Written<()>
+where
+    K: Resource + Clone + Debug + DeserializeOwned,
+{
+    write(api.delete(name, params)).await.and_then(|reply| {
+        if reply.either(|left| left.meta().uid.is_some(), |status| status.is_success()) {
+            ApiOutcome::Done(())
+        } else {
+            unknown("the answer to the DELETE is neither an object nor a success")
+        }
+    })
 }
 
 /// An answer that comes from somebody else than the API server.

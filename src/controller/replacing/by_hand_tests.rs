@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{ByHand, Ended, Happened, LiveSet, Run, RunMemory, RunPlace, Step};
 use crate::controller::fixtures::not_done;
-use crate::controller::watch::lock;
+use crate::controller::locking::lock;
 use crate::replace::{FINALIZER, Journal};
 use crate::rollout::fixtures::{staged_change, template};
 use crate::templates::keys;

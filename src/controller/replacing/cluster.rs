@@ -18,7 +18,7 @@ use super::super::read::lists;
 use super::super::slim_rollout::SlimRollout;
 use super::super::slim_set::SlimSet;
 use super::super::views;
-use super::answer::{Written, existing, is_deleted, read, write};
+use super::answer::{Written, delete, existing, read, write};
 use crate::api::Settings;
 use crate::replace::journal::Millis;
 use crate::replace::memory::Versions;
@@ -170,7 +170,9 @@ impl Cluster {
             other => return other.and_then(|_| ApiOutcome::Done(Vec::new())),
         }
         let (secrets, labeled) = (self.secrets(), ListParams::default().labels(JOURNAL_LABEL));
-        let listed = lists::all(&self.client, secrets.resource_url(), labeled, keep).await;
+        let listed = lists::objects(&self.client, secrets.resource_url(), labeled)
+            .fold(keep)
+            .await;
         outcome(listed.map(|listed| listed.kept))
     }
 
@@ -233,8 +235,7 @@ impl Cluster {
             uid: None,
             resource_version: version.map(str::to_owned),
         });
-        let deleted = write(self.secrets().delete(&secret_name(set), &params)).await;
-        deleted.and_then(|reply| is_deleted(reply.either(|left| left.uid().is_some(), |status| status.is_success())))
+        delete(&self.secrets(), &secret_name(set), &params).await
     }
 }
 

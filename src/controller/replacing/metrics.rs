@@ -1,7 +1,7 @@
 //! The metrics of replacements.
 
 use std::collections::{BTreeMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -10,6 +10,7 @@ use prometheus_client::registry::{Registry, Unit};
 use tokio::time::Instant;
 
 use super::super::families::{Gauge, Label, family};
+use super::super::locking::lock;
 
 /// How a replacement can end.
 const OUTCOMES: [&str; 6] = ["replaced", "nothing", "refused", "foreign", "absent", "stopped"];
@@ -113,7 +114,7 @@ impl ReplacementMetrics {
 
     /// Notes whether the set was let go and is yet to be created.
     pub(super) fn set_is_absent(&self, namespace: &str, name: &str, is_absent: bool) {
-        let mut absent = self.are_absent.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut absent = lock(&self.are_absent);
         if is_absent {
             absent.insert(format!("{namespace}/{name}"));
         } else {
@@ -163,8 +164,4 @@ impl ReplacementMetrics {
         let oldest = begun.values().map(Instant::elapsed).max().unwrap_or_default();
         self.oldest.set(i64::try_from(oldest.as_secs()).unwrap_or(i64::MAX));
     }
-}
-
-fn lock(begun: &Mutex<BTreeMap<u64, Instant>>) -> MutexGuard<'_, BTreeMap<u64, Instant>> {
-    begun.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -97,7 +97,9 @@ async fn owned(client: &Client, set: &SetName, uid: &str, resource: &ApiResource
         let is_owned = owners.any(|owner| owner.uid == uid);
         is_owned.then(|| format!("{} {}", resource.kind, object.metadata.name.unwrap_or_default()))
     };
-    let listed = lists::all_metadata(client, api.resource_url(), ListParams::default(), owned).await;
+    let listed = lists::metadata(client, api.resource_url(), ListParams::default())
+        .fold(owned)
+        .await;
     listed.map(|listed| listed.kept).unwrap_or_default()
 }
 

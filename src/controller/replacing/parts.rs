@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::{Namespace, Pod as CorePod};
+use k8s_openapi::api::apps::v1::ControllerRevision;
+use k8s_openapi::api::core::v1::{Namespace, PersistentVolumeClaim, Pod as CorePod, ResourceQuota};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use kube::api::{Api, DeleteParams, ListParams, PostParams, Preconditions, PropagationPolicy, Request};
 use kube::core::{Selector, SelectorExt as _};
@@ -130,8 +131,6 @@ impl Cluster {
         live: Option<&LiveSet>,
         old: Option<String>,
     ) -> Result<Dependents, String> {
-        let (client, all) = (&self.client, ListParams::default);
-        let url = |path: &str| path.replace("{}", &set.namespace);
         let selector = live.and_then(selector);
         let uids: Vec<String> = live.map(|live| live.uid().to_owned()).into_iter().chain(old).collect();
         let stem = format!("{}-", set.name);
@@ -150,15 +149,14 @@ impl Cluster {
             Some((owners, revision_of(revision)))
         };
         let claim = |claim: Bare| Some(owners("PersistentVolumeClaim", &claim.metadata));
-        let (pods, revisions, claims) = (
-            url("/api/v1/namespaces/{}/pods"),
-            url("/apis/apps/v1/namespaces/{}/controllerrevisions"),
-            url("/api/v1/namespaces/{}/persistentvolumeclaims"),
-        );
+        let client = &self.client;
+        let all = |url: String| lists::objects(client, &url, ListParams::default());
+        let metadata = |url: String| lists::metadata(client, &url, ListParams::default());
+        let in_namespace = Some(&*set.namespace);
         let (pods, revisions, claims) = tokio::join!(
-            lists::all(client, &pods, all(), &pod),
-            lists::all(client, &revisions, all(), revision),
-            lists::all_metadata(client, &claims, all(), claim),
+            all(CorePod::url_path(&(), in_namespace)).fold(&pod),
+            all(ControllerRevision::url_path(&(), in_namespace)).fold(revision),
+            metadata(PersistentVolumeClaim::url_path(&(), in_namespace)).fold(claim),
         );
         let pods = existing("Pods", outcome(pods))?;
         let pods = pods.kept.into_iter().chain(pods.unread.into_iter().filter_map(unread));
@@ -179,9 +177,9 @@ impl Cluster {
     }
 
     async fn count_quotas(&self, set: &SetName) -> Result<Vec<CountQuota>, String> {
-        let url = format!("/api/v1/namespaces/{}/resourcequotas", set.namespace);
-        let count = |quota: SentQuota| count_quota(&quota);
-        let listed = lists::all(&self.client, &url, ListParams::default(), count).await;
+        let url = ResourceQuota::url_path(&(), Some(&set.namespace));
+        let quotas = lists::objects(&self.client, &url, ListParams::default());
+        let listed = quotas.fold(|quota: SentQuota| count_quota(&quota)).await;
         existing("ResourceQuotas", outcome(listed)).map(|listed| listed.kept)
     }
 

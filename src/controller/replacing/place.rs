@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use tokio::sync::{Notify, oneshot};
 
+use super::super::locking::lock;
 use super::super::metrics::ControllerMetrics;
-use super::super::watch::lock;
 use super::cluster::SetName;
 use super::metrics::ReplacementTimer;
 use super::turns::Turns;

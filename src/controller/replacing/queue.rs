@@ -5,10 +5,11 @@ use std::sync::{Arc, Mutex};
 
 use kube::ResourceExt;
 
+use super::super::locking::lock;
 use super::super::metrics::ControllerMetrics;
 use super::super::set_kind::SetKind;
 use super::super::slim_set::SlimSet;
-use super::super::watch::{RequeueSender, lock};
+use super::super::watch::RequeueSender;
 use super::cluster::{Cluster, SetName};
 use super::place::Places;
 use crate::replace::Fault;

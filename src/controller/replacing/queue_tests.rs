@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 use super::{Due, LastReport, Rest, State, name_of};
 use crate::controller::context::Context;
+use crate::controller::locking::lock;
 use crate::controller::set_kind::SetKind;
 use crate::controller::slim_set::SlimSet;
-use crate::controller::watch::lock;
 use crate::controller::{Config, lead};
 
 fn object(resource_version: &str) -> Value {

@@ -9,8 +9,9 @@ use kube::ResourceExt;
 
 use super::super::api_calls::ApiOutcome;
 use super::super::context::Context;
+use super::super::locking::lock;
 use super::super::slim_set::SlimSet;
-use super::super::watch::{self, lock};
+use super::super::watch;
 use super::cluster::SetName;
 use super::memory::RunMemory;
 use super::place::{Begins, RunPlace};

@@ -4,14 +4,13 @@ use std::collections::BTreeSet;
 
 use k8s_openapi::api::apps::v1::ControllerRevision;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
-use kube::ResourceExt as _;
 use kube::api::{Api, DeleteParams, Patch, PostParams, Preconditions, Request};
 use serde_json::{Value, json};
 
 use super::super::FIELD_MANAGER;
 use super::super::api_calls::{ApiOutcome, merge};
 use super::super::slim_rollout::SlimRollout;
-use super::answer::{Written, is_deleted, unknown, write};
+use super::answer::{Written, delete, unknown, write};
 use super::cluster::{Cluster, SetName, Sight, denied, sets_path};
 use super::parts::orphan;
 use crate::replace::{FINALIZER, HOLD, LiveSet, SetVersion, Step};
@@ -120,8 +119,7 @@ impl Cluster {
             uid: Some(uid.to_owned()),
             resource_version: None,
         });
-        let deleted = write(revisions.delete(name, &params)).await;
-        deleted.and_then(|reply| is_deleted(reply.either(|left| left.uid().is_some(), |status| status.is_success())))
+        delete(&revisions, name, &params).await
     }
 
     async fn send(&self, request: Result<axum::http::Request<Vec<u8>>, kube::core::request::Error>) -> Written<Value> {
