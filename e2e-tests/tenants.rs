@@ -1,4 +1,6 @@
-//! Objects of one tenant that are hard to read, and the rollouts of another one beside them.
+//! Objects of one tenant that are hard to read or look like something else, and the rollouts of the others beside them.
+
+mod lookalike;
 
 use std::time::Duration;
 
@@ -6,22 +8,30 @@ use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
 use crate::cluster::{Cluster, MARKER, Options, eventually};
-use crate::installation::{Controller, Controllers};
+use crate::engines;
+use crate::installation::{Controller, Controllers, manifest_applied};
 use crate::scale::fleet::Fleet;
+use crate::scale::rollouts;
+use crate::scenarios::namespace::manifest;
 
 const PATIENCE: Duration = Duration::from_secs(120);
-const FLAGS: [&str; 3] = [
+const FLAGS: [&str; 4] = [
     "--leader-elect=false",
     "--allow-without-policy",
     // A budget opens when every StatefulSet was seen once.
     "--max-modifications=expandable=5",
+    "--openkruise",
 ];
+/// The namespace of the tenant whose objects are hard to read.
+const TENANT: &str = "fleet-0";
+/// Above 16 namespaces with a rollout in progress, one watch serves them all.
+const NAMESPACES: usize = 18;
 
 /// The API server normalises it, and serves a year that no other clock shows.
 const LATE: &str = "9999-12-31T23:59:59-12:00";
 
-/// Managed fields with a late time, and nested without end.
-fn managed_fields(api_version: &str) -> [Value; 2] {
+/// Managed fields with a late time, and nested deeper than parsers with a limit read.
+pub(crate) fn managed_fields(api_version: &str) -> [Value; 2] {
     let nested = (0..200).fold(json!({}), |inner, _| json!({ "f:a": inner }));
     [(LATE, json!({"f:metadata": {}})), ("2026-01-01T00:00:00Z", nested)].map(|(time, fields)| {
         json!([{
@@ -40,53 +50,78 @@ fn pod(name: &str, managed_fields: &Value) -> Value {
     })
 }
 
-/// Waits until the metrics show this many complete rollouts.
-async fn until_known(controller: &Controller, number: usize) -> anyhow::Result<()> {
-    let line = format!("claim_rollout_rollouts{{state=\"Complete\"}} {number}");
-    eventually("the reports to be known", PATIENCE, async || {
-        let (_, metrics) = controller.get("/metrics")?;
-        Ok(metrics.lines().any(|found| found == line).then_some(()))
-    })
-    .await
+/// Runs kubectl in the namespace of the tenant.
+async fn tenant(cluster: &Cluster, arguments: &[&str], input: &str) -> anyhow::Result<String> {
+    let output = cluster.done(&[arguments, &["-n", TENANT]].concat(), input).await?;
+    Ok(output.stdout)
 }
 
-/// The poisoned objects are of `fleet-0`. The rollouts of both complete, also after a restart.
+/// Waits until the metrics show this many rollouts in this state.
+async fn until_counted(controller: &Controller, state: &str, number: usize) -> anyhow::Result<()> {
+    eventually("the reports to be known", PATIENCE, async || {
+        Ok((rollouts(controller, state)? == number).then_some(()))
+    })
+    .await
+    .with_context(|| format!("{:?} of {number} are {state}", rollouts(controller, state)))
+}
+
+/// A StatefulSet of each kind, both with this name.
+async fn create_twins(cluster: &Cluster, name: &str) -> anyhow::Result<()> {
+    let definition = engines::build("openkruise")
+        .await?
+        .join("config/crd/bases/apps.kruise.io_statefulsets.yaml");
+    let definition = definition.to_str().context("a path in UTF-8")?;
+    cluster.done(&["apply", "--server-side", "-f", definition], "").await?;
+    let established = ["wait", "--for=condition=Established", "--timeout=60s", "crd", "--all"];
+    cluster.done(&established, "").await?;
+    manifest_applied(cluster, "openkruise.yaml").await?;
+    let twin = manifest(1, "1Gi").replace("web", name);
+    tenant(cluster, &["apply", "-f", "-"], &twin).await?;
+    let other = twin.replace("apiVersion: apps/v1", "apiVersion: apps.kruise.io/v1beta1");
+    tenant(cluster, &["apply", "-f", "-"], &other).await?;
+    Ok(())
+}
+
+/// The hard objects are of one tenant: Pods, a report, two StatefulSets with one name. The rollouts of all tenants
+/// complete, also after a restart, and the tenant learns of the name.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn poisoned_objects_of_one_tenant_stop_no_rollout() -> anyhow::Result<()> {
     let cluster = Cluster::start(Options::default()).await?;
     let controllers = Controllers::install(&cluster).await?;
-    let fleet = Fleet::create(&cluster.client().await?, 2, 2, 1).await?;
-    let kubectl = async |arguments: &[&str], input: &Value| {
-        let output = cluster
-            .kubectl(&[arguments, &["-n", "fleet-0"]].concat(), &input.to_string())
-            .await?;
-        ensure!(output.success, "kubectl {}: {}", arguments.join(" "), output.stderr);
-        anyhow::Ok(output.stdout)
-    };
+    let fleet = Fleet::create(&cluster.client().await?, NAMESPACES, NAMESPACES, 1).await?;
     for (index, fields) in managed_fields("v1").iter().enumerate() {
-        kubectl(&["create", "-f", "-"], &pod(&format!("poisoned-{index}"), fields)).await?;
+        let pod = pod(&format!("poisoned-{index}"), fields).to_string();
+        tenant(&cluster, &["create", "-f", "-"], &pod).await?;
     }
-    let stored = kubectl(&["get", "pods", "--show-managed-fields", "-o", "json"], &Value::Null).await?;
+    let stored = tenant(&cluster, &["get", "pods", "--show-managed-fields", "-o", "json"], "").await?;
     ensure!(stored.contains("10000-01-01T11:59:59Z"), "the time is stored: {stored}");
+    create_twins(&cluster, "twin").await?;
 
     let mut controller = controllers.start(&FLAGS).await?;
     fleet.roll("2Gi").await?;
-    until_known(&controller, 2).await?;
+    until_counted(&controller, "Complete", NAMESPACES).await?;
     let report = format!("claimrollout/{}", fleet.sets[0].name);
     for fields in managed_fields("claim-rollout.io/v1alpha1") {
         let patch = json!({"metadata": {"managedFields": fields}}).to_string();
-        kubectl(&["patch", &report, "--type=merge", "-p", &patch], &Value::Null).await?;
+        tenant(&cluster, &["patch", &report, "--type=merge", "-p", &patch], "").await?;
     }
     controller.terminate().await?;
 
     let mut controller = controllers.start(&FLAGS).await?;
-    until_known(&controller, 2).await?;
+    until_counted(&controller, "Complete", NAMESPACES).await?;
     fleet.roll("3Gi").await?;
     let (_, metrics) = controller.get("/metrics")?;
     let failed = metrics
         .lines()
         .find(|line| line.starts_with("claim_rollout_watch_errors_total{resource=\"pods\"}"));
     ensure!(failed.context("a metric")?.ends_with(" 0"), "{failed:?}");
+    let each = r"jsonpath={range .items[*]}{.involvedObject.name} {.message}{'\n'}{end}";
+    let events = ["get", "events", "-o", each];
+    let emitted = tenant(&cluster, &events, "").await?;
+    let is_named = emitted
+        .lines()
+        .any(|line| line.starts_with("twin ") && line.contains("same name"));
+    ensure!(is_named, "{emitted}");
     controller.terminate().await?;
     cluster.stop();
     Ok(())

@@ -28,6 +28,7 @@ scenarios![Environment;
     requests::user_without_claim_rights_is_denied,
     requests::new_claim_gets_the_staged_size,
     requests::pod_is_replaced_when_its_claim_is_ready,
+    requests::pod_with_deep_managed_fields_leaves_the_gate,
     requests::scale_down_names_the_deleted_claims,
 ];
 

@@ -1,9 +1,11 @@
 //! Requests of users, and their results.
 
 use anyhow::ensure;
+use serde_json::json;
 
 use super::Environment;
 use crate::scenarios::namespace::{TestNamespace, manifest, text, with_class, with_image, with_spec};
+use crate::tenants::managed_fields;
 
 /// A StatefulSet with this many replicas of 1Gi, all Ready.
 async fn with_set<'a>(env: &'a Environment, namespace: &str, manifest: &str) -> anyhow::Result<TestNamespace<'a>> {
@@ -99,6 +101,22 @@ pub(super) async fn pod_is_replaced_when_its_claim_is_ready(env: &Environment) -
     ns.writes_since(begun)
         .await?
         .is_a_rollout(&["data-web-1", "data-web-0"], 2)
+}
+
+/// Whoever may patch Pods can write such managed fields. The StatefulSet controller still replaces and removes the Pods.
+pub(super) async fn pod_with_deep_managed_fields_leaves_the_gate(env: &Environment) -> anyhow::Result<()> {
+    let ns = with_set(env, "deep", &manifest(2, "1Gi")).await?;
+    let [_, nested] = managed_fields("v1");
+    let patch = json!({"metadata": {"managedFields": nested}}).to_string();
+    let deepen = async |pod: &str| ns.done(&["patch", pod, "--type=merge", "-p", &patch], "").await;
+    deepen("pod/web-0").await?;
+    deepen("pod/web-1").await?;
+    ns.target(&with_image(&manifest(2, "1Gi"), "2")).await?;
+    ns.until_updated(2).await?;
+    deepen("pod/web-1").await?;
+    ns.done(&["scale", "statefulset", "web", "--replicas=1"], "").await?;
+    ns.settled().await?;
+    Ok(())
 }
 
 pub(super) async fn scale_down_names_the_deleted_claims(env: &Environment) -> anyhow::Result<()> {

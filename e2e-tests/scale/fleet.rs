@@ -100,7 +100,7 @@ impl Fleet {
     }
 
     /// Writes the staged change of all StatefulSets.
-    pub(super) async fn stage(&self, size: &str, phase: Phase) -> anyhow::Result<()> {
+    pub(crate) async fn stage(&self, size: &str, phase: Phase) -> anyhow::Result<()> {
         at_once(&self.sets, async |member| member.stage(&self.client, size, phase).await).await?;
         Ok(())
     }

@@ -99,7 +99,7 @@ fn target(what: &str, found: f64, most: f64) {
 }
 
 /// The number of ClaimRollouts in this state, from the metrics of the controller.
-fn rollouts(controller: &Controller, state: &str) -> anyhow::Result<usize> {
+pub(crate) fn rollouts(controller: &Controller, state: &str) -> anyhow::Result<usize> {
     let (_, metrics) = controller.get("/metrics")?;
     let name = format!("claim_rollout_rollouts{{state=\"{state}\"}} ");
     let number = metrics.lines().find_map(|line| line.strip_prefix(&name));
