@@ -1,16 +1,20 @@
+use std::sync::{Arc, Mutex};
+
+use kube::client::Body;
 use kube::core::Status;
+use kube::{Api, Client};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 
-use super::{ApiOutcome, body, hold, outcome_of, staged_at, staged_change, written_at};
+use super::{ApiOutcome, apply_claim, body, hold, outcome_of, staged_at, staged_change, written_at};
+use crate::controller::locking::lock;
 use crate::rollout::fixtures::label;
 use crate::rollout::fixtures::web;
 use crate::rollout::{ApplyClaim, HoldStaged, SetStaged, SetStagedAt};
 use crate::templates::{ClaimName, Phase};
 
-#[test]
-fn body_has_fields_of_the_action_uid_and_resource_version() {
-    let mut apply = ApplyClaim {
+fn growth() -> ApplyClaim {
+    ApplyClaim {
         name: ClaimName::new("data", "web", 2).unwrap(),
         uid: "u".to_owned(),
         resource_version: "7".to_owned(),
@@ -20,7 +24,29 @@ fn body_has_fields_of_the_action_uid_and_resource_version() {
         labels: [].into(),
         annotations: [].into(),
         label: label("b"),
+    }
+}
+
+/// The size belongs to whoever created the PVC, so an apply without force is always a conflict.
+#[tokio::test]
+async fn size_of_another_field_manager_is_taken_over() {
+    let sent = Arc::<Mutex<Vec<String>>>::default();
+    let noted = Arc::clone(&sent);
+    let server = move |request: axum::http::Request<Body>| {
+        let kind = request.headers()["content-type"].to_str().unwrap_or_default();
+        lock(&noted).push(format!("{} {} {kind}", request.method(), request.uri()));
+        std::future::ready(Ok::<_, kube::Error>(axum::http::Response::new(Body::empty())))
     };
+    let client = Client::new(tower::service_fn(server), "default");
+    apply_claim(&Api::namespaced(client, "shop"), &growth()).await;
+    let target = "/api/v1/namespaces/shop/persistentvolumeclaims/data-web-2";
+    let expected = format!("PATCH {target}?&force=true&fieldManager=claim-rollout application/apply-patch+yaml");
+    assert_eq!(*lock(&sent), [expected]);
+}
+
+#[test]
+fn body_has_fields_of_the_action_uid_and_resource_version() {
+    let mut apply = growth();
     let expected = json!({
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",

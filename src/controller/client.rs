@@ -17,7 +17,7 @@ use super::read::pages::Pages;
 
 /// The time until a response must begin, also that of a list or a watch. Otherwise a request on a dead connection
 /// would wait until the connection times out.
-const RESPONSE_TIMEOUT: Duration = Duration::from_secs(30);
+pub(super) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The rate limit of writes, in addition to the priority and fairness of the API server.
 ///
@@ -97,15 +97,21 @@ enum Unsent {
     #[error("not sent: another controller may hold the Lease")]
     Term,
     /// No response in time. Lists and watches have no other timeout.
-    #[error("no response within {RESPONSE_TIMEOUT:?}")]
-    Answer,
+    #[error("no response within {0:?}")]
+    Answer(Duration),
     /// An Event is dropped: the status contains the same.
     #[error("not sent: the budget for Events is used up")]
     Event,
 }
 
-/// A client that measures requests and limits writes. After the end of `term` it sends no write except to the Lease.
-pub(super) fn within(client: Client, budget: WriteBudget, term: Term, metrics: Arc<ControllerMetrics>) -> Client {
+/// A client that measures requests and limits writes. After the end of `term` it sends no write except to the Lease. It
+/// waits for a response as long as `patience`.
+pub(super) fn within(
+    client: Client,
+    (budget, patience): (WriteBudget, Duration),
+    term: Term,
+    metrics: Arc<ControllerMetrics>,
+) -> Client {
     let namespace = client.default_namespace().to_owned();
     let burst = usize::try_from(budget.burst.get()).unwrap_or(usize::MAX);
     let limiters = Arc::new([burst, burst, burst.max(EVENTS)].map(|burst| budget.limiter(burst)));
@@ -130,8 +136,8 @@ pub(super) fn within(client: Client, budget: WriteBudget, term: Term, metrics: A
             }
             let send = async |request| {
                 let measured = metrics.request(verb);
-                let answer = timeout(RESPONSE_TIMEOUT, client.send(request)).await;
-                let answer = answer.unwrap_or_else(|_| Err(kube::Error::Service(Unsent::Answer.into())));
+                let answer = timeout(patience, client.send(request)).await;
+                let answer = answer.unwrap_or_else(|_| Err(kube::Error::Service(Unsent::Answer(patience).into())));
                 measured.answered(answer.as_ref().ok().map(|answer| answer.status().as_u16()));
                 answer
             };
@@ -143,15 +149,16 @@ pub(super) fn within(client: Client, budget: WriteBudget, term: Term, metrics: A
 
 #[cfg(test)]
 mod tests {
+    use std::future::pending;
     use std::num::NonZeroU32;
     use std::sync::{Arc, Mutex};
     use std::time::Duration;
 
     use kube::Client;
     use kube::client::Body;
-    use tokio::time::Instant;
+    use tokio::time::{Instant, timeout};
 
-    use super::{WriteBudget, counts, is_event, is_report, verb, within};
+    use super::{RESPONSE_TIMEOUT, WriteBudget, counts, is_event, is_report, verb, within};
     use crate::controller::lease::Term;
     use crate::controller::locking::lock;
 
@@ -184,7 +191,7 @@ mod tests {
     type Sent = Arc<Mutex<Vec<(String, Instant)>>>;
 
     /// A client with this budget, and what it has sent: paths, and when.
-    fn counting(budget: WriteBudget) -> (Client, Sent) {
+    fn counting(budget: WriteBudget, term: Term) -> (Client, Sent) {
         let sent = Sent::default();
         let noted = Arc::clone(&sent);
         let server = move |request: axum::http::Request<Body>| {
@@ -193,7 +200,58 @@ mod tests {
             std::future::ready(Ok::<_, kube::Error>(axum::http::Response::new(Body::empty())))
         };
         let client = Client::new(tower::service_fn(server), "default");
-        (within(client, budget, Term::default(), Arc::default()), sent)
+        let client = within(client, (budget, RESPONSE_TIMEOUT), term, Arc::default());
+        (client, sent)
+    }
+
+    const CLAIMS: &str = "/api/v1/namespaces/n/persistentvolumeclaims/data-web-0";
+    const REPORT: &str = "/apis/claim-rollout.io/v1alpha1/namespaces/n/claimrollouts/web/status";
+    const EVENTS: &str = "/api/v1/namespaces/n/events";
+    const LEASE: &str = "/apis/coordination.k8s.io/v1/namespaces/n/leases/claim-rollout-controller";
+
+    /// Another controller may lead by then.
+    #[tokio::test]
+    async fn write_after_the_term_is_not_sent() {
+        let requests = [
+            ("PATCH", CLAIMS),
+            ("PATCH", REPORT),
+            ("POST", EVENTS),
+            ("PUT", LEASE),
+            ("GET", CLAIMS),
+        ];
+        for (has_ended, expected) in [(false, &requests[..]), (true, &requests[3..])] {
+            let term = Term::default();
+            if has_ended {
+                term.set(Instant::now());
+            }
+            let (client, sent) = counting(WriteBudget::DEFAULT, term);
+            for (method, path) in requests {
+                let request = axum::http::Request::builder().method(method).uri(path);
+                let answer = client.send(request.body(Body::empty()).unwrap()).await;
+                let is_sent = expected.contains(&(method, path));
+                assert_eq!(answer.is_ok(), is_sent, "{method} {path} after the term: {has_ended}");
+            }
+            let sent = std::mem::take(&mut *lock(&sent));
+            let sent: Vec<&str> = sent.iter().map(|(path, _)| &**path).collect();
+            let expected: Vec<&str> = expected.iter().map(|(_, path)| *path).collect();
+            assert_eq!(sent, expected, "after the term: {has_ended}");
+        }
+    }
+
+    /// Lists and watches have no other timeout.
+    #[tokio::test]
+    async fn request_without_a_response_is_given_up() {
+        for target in [CLAIMS, "/api/v1/pods?limit=100", "/api/v1/pods?watch=true"] {
+            let never = |_: axum::http::Request<Body>| pending::<kube::Result<axum::http::Response<Body>>>();
+            let client = Client::new(tower::service_fn(never), "default");
+            let limits = (WriteBudget::DEFAULT, Duration::from_millis(1));
+            let client = within(client, limits, Term::default(), Arc::default());
+            let request = axum::http::Request::get(target).body(Body::empty()).unwrap();
+            let answer = timeout(Duration::from_secs(60), client.send(request)).await;
+            let error = answer.map(|answer| answer.err().map(|error| error.to_string()));
+            let expected = "ServiceError: no response within 1ms".to_owned();
+            assert_eq!(error, Ok(Some(expected)), "{target}");
+        }
     }
 
     /// A limiter that begins with one write adds one after a second, and no earlier. Whoever has to wait longer proves
@@ -202,12 +260,11 @@ mod tests {
     async fn write_beyond_the_budget_waits() {
         let one = NonZeroU32::MIN;
         let begun = Instant::now();
-        let (client, sent) = counting(WriteBudget {
+        let budget = WriteBudget {
             per_second: one,
             burst: one,
-        });
-        const CLAIMS: &str = "/api/v1/namespaces/n/persistentvolumeclaims/data-web-0";
-        const REPORT: &str = "/apis/claim-rollout.io/v1alpha1/namespaces/n/claimrollouts/web/status";
+        };
+        let (client, sent) = counting(budget, Term::default());
         for path in [CLAIMS, REPORT, CLAIMS, REPORT] {
             let request = axum::http::Request::patch(path).body(Body::empty()).unwrap();
             client.send(request).await.unwrap();

@@ -127,7 +127,7 @@ impl Term {
         lock(&self.0).is_none_or(|end| Instant::now() < end)
     }
 
-    fn set(&self, end: Instant) {
+    pub(super) fn set(&self, end: Instant) {
         *lock(&self.0) = Some(end);
     }
 }
@@ -138,6 +138,16 @@ pub(super) struct Lost {
     pub(super) why: String,
     /// The time by which no write may be pending.
     pub(super) end: Instant,
+}
+
+impl Lost {
+    /// The Lease could not be renewed since this time.
+    fn not_renewed(since: Instant, why: &str) -> Self {
+        Self {
+            why: format!("failed to renew the Lease for {RENEW_DEADLINE:?}: {why}"),
+            end: end_of_term(since),
+        }
+    }
 }
 
 /// A candidate for leadership.
@@ -216,10 +226,7 @@ impl Candidate {
             };
             self.ours = None;
             if Instant::now() >= deadline {
-                return Lost {
-                    why: format!("failed to renew the Lease for {RENEW_DEADLINE:?}: {why}"),
-                    end: end_of_term(renewed),
-                };
+                return Lost::not_renewed(renewed, &why);
             }
             tracing::warn!(why, "failed to renew the Lease");
             next = deadline.min(begun + RETRY);

@@ -1,3 +1,4 @@
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -9,7 +10,7 @@ use kube::client::Body;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::{Candidate, DURATION, Election, LeaseTurn, MARGIN, Term, end_of_term, held, released, turn};
+use super::{Candidate, DURATION, Election, LeaseTurn, Lost, MARGIN, Term, end_of_term, held, released, turn};
 use crate::controller::locking::lock;
 
 fn at(second: i64) -> MicroTime {
@@ -122,18 +123,23 @@ fn writes_end_a_second_before_another_may_lead() {
     let end = end_of_term(renewed) - renewed;
     assert_eq!(end + MARGIN, Duration::from_secs(taken));
     assert_eq!(MARGIN, Duration::from_secs(1));
+    let lost = Lost::not_renewed(renewed, "no response in time");
+    assert_eq!(lost.why, "failed to renew the Lease for 10s: no response in time");
+    assert_eq!(lost.end - renewed, end);
 }
 
-/// An API server that stores the Lease once. Then another controller holds it.
-fn taken_away() -> Client {
-    let writes = std::sync::atomic::AtomicUsize::new(0);
+/// When each write arrived, and the end of the term then.
+type Arrivals = Arc<Mutex<Vec<(Instant, Option<Instant>)>>>;
+
+/// An API server that stores the Lease twice. Then another controller holds it.
+fn taken_away(term: &Term) -> (Client, Arrivals) {
+    let (term, arrivals) = (term.clone(), Arrivals::default());
+    let noted = Arc::clone(&arrivals);
     let answer = move |request: axum::http::Request<Body>| {
-        let (method, before) = (
-            request.method().clone(),
-            writes.load(std::sync::atomic::Ordering::Relaxed),
-        );
+        let (method, mut writes) = (request.method().clone(), lock(&noted));
+        let before = writes.len();
         if method != "GET" {
-            writes.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            writes.push((Instant::now(), *lock(&term.0)));
         }
         let lease = |holder: &str| {
             let spec = json!({"holderIdentity": holder, "leaseDurationSeconds": 15});
@@ -145,16 +151,17 @@ fn taken_away() -> Client {
             (true, 0) => (404, status(404)),
             (true, _) => (200, lease("other")),
             (false, 0) => (201, lease("me")),
+            (false, 1) => (200, lease("me")),
             (false, _) => (409, status(409)),
         };
         let response = axum::http::Response::builder().status(code);
         let response = response.body(Body::from(body.to_string().into_bytes())).unwrap();
         std::future::ready(Ok::<_, kube::Error>(response))
     };
-    Client::new(tower::service_fn(answer), "default")
+    (Client::new(tower::service_fn(answer), "default"), arrivals)
 }
 
-/// However slow the machine is, the term is no longer than this, and ends with the Lease.
+/// However slow the machine is, each term is no longer than this, and ends with the Lease.
 #[tokio::test]
 async fn lost_lease_ends_the_term_at_once() {
     let term = Term::default();
@@ -162,11 +169,18 @@ async fn lost_lease_ends_the_term_at_once() {
         namespace: "default".to_owned(),
         identity: "me".to_owned(),
     };
-    let mut candidate = Candidate::new(taken_away(), election, || 1000, term.clone());
+    let (client, arrivals) = taken_away(&term);
+    let mut candidate = Candidate::new(client, election, || 1000, term.clone());
     candidate.until_it_leads(|| {}).await;
-    let end = lock(&term.0).unwrap();
-    assert!(end <= Instant::now() + DURATION - MARGIN);
     let lost = candidate.until_lost().await;
+    let arrivals = lock(&arrivals).clone();
+    let ends: Vec<_> = arrivals.iter().map(|(_, end)| *end).collect();
+    let [None, Some(first), Some(second)] = ends[..] else {
+        panic!("{arrivals:?}")
+    };
+    for ((written, _), end) in arrivals.iter().zip([first, second]) {
+        assert!(end <= *written + DURATION - MARGIN, "{arrivals:?}");
+    }
     assert_eq!(lost.why, "other holds the Lease");
     assert!(!term.lasts());
     assert!(lost.end <= Instant::now());

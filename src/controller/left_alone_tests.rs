@@ -14,6 +14,7 @@ use tokio::time::Instant;
 
 use super::tests::{context_of, growing, list, set, templates};
 use super::{Context, reconcile};
+use crate::controller::admission::{Admission, WithoutPolicy};
 use crate::controller::fixtures::rollout;
 use crate::controller::locking::lock;
 use crate::controller::slim_set::{KruiseSet, SlimSet};
@@ -244,6 +245,27 @@ async fn stopping_controller_begins_no_write() {
         let writes = until_now(&mut written);
         let is_written = writes.iter().any(|(path, _)| path == CLAIM);
         assert_eq!(is_written, !is_stopping, "{writes:?}");
+    }
+}
+
+/// Whoever may write an annotation could stage a change there.
+#[tokio::test]
+async fn namespace_without_policy_gets_no_pvc_written() {
+    for (without, is_rolled_out) in [(WithoutPolicy::Stall, false), (WithoutPolicy::RollOut, true)] {
+        let (client, mut written) = accepting(&Arc::default());
+        let set = Arc::new(growing());
+        let context = Arc::into_inner(listed(&client, &set, false).await).unwrap();
+        let admission = Admission::new(client, Arc::default(), None, without, Arc::default());
+        let context = Context {
+            admission: Arc::new(admission),
+            ..context
+        };
+        reconcile(Arc::clone(&set), Arc::new(context)).await.unwrap();
+        let writes = until_now(&mut written);
+        let is_written = writes.iter().any(|(path, _)| path == CLAIM);
+        assert_eq!(is_written, is_rolled_out, "{without:?}: {writes:?}");
+        let reason = stalled(&writes).cloned();
+        assert_eq!(reason, (!is_rolled_out).then(|| json!("PolicyMissing")), "{without:?}");
     }
 }
 

@@ -202,7 +202,12 @@ pub async fn run(
     let shutdown = shutdown.shared();
     let health = health::Health::default();
     let term = Term::default();
-    let client = client::within(client, config.budget, term.clone(), Arc::clone(&health.metrics));
+    let client = client::within(
+        client,
+        (config.budget, client::RESPONSE_TIMEOUT),
+        term.clone(),
+        Arc::clone(&health.metrics),
+    );
     let served = tokio::spawn(health::serve(listener, health.clone(), shutdown.clone()));
     match config.election.clone() {
         None => lead::lead(&config, &client, &health, shutdown).await?,

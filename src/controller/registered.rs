@@ -6,24 +6,18 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::admissionregistration::v1::{
-    MutatingWebhookConfiguration, ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
-};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
-use kube::Resource;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, Time};
 use kube::core::{Selector, SelectorExt as _};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::kubewarden::{WebhookPolicy, policy_of};
+use super::read::metadata::time;
 use super::set_kind::SetKind;
 use crate::api::Settings;
 use crate::api::difference::differences;
 use crate::rollout::Seconds;
 
-/// The suffix of the webhooks of Kubewarden.
-const KUBEWARDEN: &str = ".kubewarden.admission";
-/// What the names of the webhooks begin with that Kubewarden registers for policies of one namespace.
-const OF_NAMESPACE: &str = "namespaced-";
 /// The part that the names of our objects contain.
 const OURS: &str = "claim-rollout";
 /// The label of a policy of the guard, whose name differs in a release with `fullnameOverride`.
@@ -48,11 +42,21 @@ pub(super) struct Registered {
     pub(super) policies: Vec<KubewardenPolicy>,
 }
 
+/// The metadata that is read of a registered object.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct RegisteredMetadata {
+    name: String,
+    namespace: Option<String>,
+    labels: Option<Labels>,
+    #[serde(deserialize_with = "time")]
+    creation_timestamp: Option<Time>,
+}
+
 /// A MutatingWebhookConfiguration. A validating one does not count, because it cannot put the live templates back.
-#[derive(Clone, Debug, Deserialize, Resource)]
-#[resource(inherit = "MutatingWebhookConfiguration")]
+#[derive(Clone, Debug, Deserialize)]
 pub(super) struct Configuration {
-    metadata: ObjectMeta,
+    metadata: RegisteredMetadata,
     #[serde(default)]
     webhooks: Vec<MutatingWebhook>,
 }
@@ -78,10 +82,9 @@ struct AdmissionRule {
 }
 
 /// A ValidatingAdmissionPolicy.
-#[derive(Clone, Debug, Deserialize, Resource)]
-#[resource(inherit = "ValidatingAdmissionPolicy")]
+#[derive(Clone, Debug, Deserialize)]
 pub(super) struct RegisteredGuardPolicy {
-    metadata: ObjectMeta,
+    metadata: RegisteredMetadata,
     #[serde(default)]
     spec: GuardSpec,
 }
@@ -94,10 +97,9 @@ struct GuardSpec {
 }
 
 /// A ValidatingAdmissionPolicyBinding.
-#[derive(Clone, Debug, Deserialize, Resource)]
-#[resource(inherit = "ValidatingAdmissionPolicyBinding")]
+#[derive(Clone, Debug, Deserialize)]
 pub(super) struct Binding {
-    metadata: ObjectMeta,
+    metadata: RegisteredMetadata,
     #[serde(default)]
     spec: BindingSpec,
 }
@@ -122,7 +124,7 @@ struct MatchScope {
 /// A ClusterAdmissionPolicy of Kubewarden.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct KubewardenPolicy {
-    metadata: ObjectMeta,
+    metadata: RegisteredMetadata,
     spec: PolicySpec,
 }
 
@@ -171,14 +173,15 @@ impl Registered {
     }
 
     fn is_ours(&self, webhook: &MutatingWebhook) -> bool {
-        let of_kubewarden = webhook.name.strip_suffix(KUBEWARDEN);
-        if of_kubewarden.is_some_and(|name| name.starts_with(OF_NAMESPACE)) {
-            return false;
+        let named_as_ours = webhook.name.split('.').next().is_some_and(|first| first.contains(OURS));
+        match policy_of(&webhook.name) {
+            Some(WebhookPolicy::OfNamespace) => false,
+            Some(WebhookPolicy::OfCluster(name)) => {
+                let mut policies = self.policies.iter().filter(|policy| policy.is_ours());
+                named_as_ours || policies.any(|policy| policy.metadata.name == name)
+            }
+            None => named_as_ours,
         }
-        let first = webhook.name.split('.').next().unwrap_or_default();
-        let mut policies = self.policies.iter().filter(|policy| policy.is_ours());
-        first.contains(OURS)
-            || of_kubewarden.is_some_and(|name| policies.any(|policy| policy.webhook().as_deref() == Some(name)))
     }
 
     /// Since when the policy has been bound, if it is this part of the guard, and judges these operations on every
@@ -189,7 +192,7 @@ impl Registered {
         (part, kind, operations): (&str, SetKind, &[&str]),
         namespace: &Labels,
     ) -> Option<Seconds> {
-        let name = guard.metadata.name.as_deref().unwrap_or_default();
+        let name = &*guard.metadata.name;
         let labelled = guard.metadata.labels.as_ref().and_then(|labels| labels.get(PART));
         let is_part = labelled.is_some_and(|label| label == part) || name.starts_with(&format!("{OURS}-{part}"));
         let constraints = &guard.spec.match_constraints;
@@ -227,7 +230,7 @@ impl Registered {
         let policies = self.policies.iter().filter(|policy| policy.is_ours());
         let policies = policies.filter(|policy| namespace.is_none_or(|labels| policy.reaches(labels)));
         let lines = policies.flat_map(|policy| {
-            let name = policy.metadata.name.as_deref().unwrap_or_default();
+            let name = &policy.metadata.name;
             let text = policy.spec.settings.as_ref().map_or("", |settings| settings.get());
             match Settings::read(text) {
                 Ok(theirs) => {
@@ -273,9 +276,8 @@ impl AdmissionRule {
 impl KubewardenPolicy {
     /// True iff it is the policy object that stages changes.
     fn is_ours(&self) -> bool {
-        let name = self.metadata.name.as_deref().unwrap_or_default();
         self.metadata.namespace.is_none()
-            && (self.spec.module.contains(OURS) || name.contains(OURS))
+            && (self.spec.module.contains(OURS) || self.metadata.name.contains(OURS))
             && self.spec.mutating
             && self.spec.rules.iter().any(|rule| rule.is_of(SetKind::Apps, "UPDATE"))
     }
@@ -283,15 +285,10 @@ impl KubewardenPolicy {
     fn reaches(&self, namespace: &Labels) -> bool {
         selects(&self.spec.namespace_selector, namespace)
     }
-
-    /// The name that Kubewarden gives to the webhook of this object.
-    fn webhook(&self) -> Option<String> {
-        Some(format!("clusterwide-{}", self.metadata.name.as_deref()?))
-    }
 }
 
 /// When the API server created the object; it always writes this.
-fn created(metadata: &ObjectMeta) -> Seconds {
+fn created(metadata: &RegisteredMetadata) -> Seconds {
     let created = metadata.creation_timestamp.as_ref();
     created.map_or(Seconds::MAX, |time| {
         u64::try_from(time.0.as_second()).unwrap_or_default()

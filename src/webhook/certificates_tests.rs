@@ -1,4 +1,6 @@
 use jiff::{SignedDuration, Timestamp};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
 
 use super::{Certificates, END};
 
@@ -43,6 +45,21 @@ fn authority_before_that_is_no_certificate_is_not_trusted() {
     before.authorities = "something else".to_owned();
     let made = Certificates::make(&names(), now(), Some(&before)).unwrap();
     assert_eq!(authorities(&made).len(), 1);
+}
+
+/// The servers of Kubernetes trust no certificate that its issuer may not sign.
+#[test]
+fn authority_may_sign_and_its_server_may_not() {
+    // basicConstraints, critical: CA, and no authority below it.
+    const SIGNS: [u8; 16] = [
+        0x55, 0x1d, 0x13, 0x01, 0x01, 0xff, 0x04, 0x08, 0x30, 0x06, 0x01, 0x01, 0xff, 0x02, 0x01, 0x00,
+    ];
+    let made = Certificates::make(&names(), now(), None).unwrap();
+    for (pem, expected) in [(&made.authorities, true), (&made.identity.certificates, false)] {
+        let der = CertificateDer::from_pem_slice(pem.as_bytes()).unwrap();
+        let signs = der.windows(SIGNS.len()).any(|part| part == SIGNS);
+        assert_eq!(signs, expected);
+    }
 }
 
 fn days(days: i64) -> Timestamp {

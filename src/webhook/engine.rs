@@ -125,7 +125,14 @@ pub fn settings_verdict(answer: &[u8]) -> Result<(), EngineError> {
 mod tests {
     use serde_json::value::RawValue;
 
-    use super::{EngineError, payload, settings_verdict};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+
+    use tokio::time::Instant;
+
+    use super::{Engine as _, EngineError, Native, payload, settings_verdict};
+    use crate::admission::NoCluster;
 
     fn raw(text: &str) -> Box<RawValue> {
         RawValue::from_string(text.to_owned()).expect("JSON")
@@ -138,6 +145,31 @@ mod tests {
             String::from_utf8(payload).expect("text"),
             r#"{"request":{"b": 1.0,"a":2},"settings":{ }}"#
         );
+    }
+
+    #[test]
+    fn engine_with_invalid_settings_is_not_made() {
+        let made = |settings: &str| Native::new(raw(settings), |_| Box::new(NoCluster)).is_ok();
+        assert_eq!([made("{}"), made(r#"{"mode": "Divert"}"#)], [true, false]);
+    }
+
+    /// All threads may have been busy for a while, and nobody waits any more.
+    #[tokio::test]
+    async fn evaluation_after_the_deadline_does_not_begin() {
+        for (left, begins) in [(Duration::from_secs(3600), 1), (Duration::ZERO, 0)] {
+            let count = Arc::<AtomicUsize>::default();
+            let counted = Arc::clone(&count);
+            let native = Native::new(raw("{}"), move |_| {
+                counted.fetch_add(1, Ordering::Relaxed);
+                Box::new(NoCluster)
+            });
+            let answer = native.unwrap().evaluate(&raw("{}"), Instant::now() + left).await;
+            assert_eq!(
+                (answer.is_ok(), count.load(Ordering::Relaxed)),
+                (begins == 1, begins),
+                "{left:?}"
+            );
+        }
     }
 
     #[test]

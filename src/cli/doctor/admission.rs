@@ -6,6 +6,7 @@ use super::cel;
 use super::deployed::Deployed;
 use super::finding::{Finding, Restore};
 use crate::claims::class::Known;
+use crate::controller::kubewarden::{WebhookPolicy, policy_of};
 use crate::templates::keys;
 
 /// The answer to a dry-run StatefulSet with an annotation value that the policy denies.
@@ -104,18 +105,18 @@ impl InstalledWebhook {
             ("claim-rollout", WebhookPart::Sets),
         ];
         let (_, part) = parts.into_iter().find(|(word, _)| contains(word))?;
-        let is_of_kubewarden = name.ends_with(".kubewarden.admission");
-        // Tenants register these.
-        if is_of_kubewarden && first.starts_with("namespaced-") {
-            return None;
-        }
+        let by = match policy_of(name) {
+            Some(WebhookPolicy::OfNamespace) => return None,
+            Some(WebhookPolicy::OfCluster(_)) => By::Kubewarden,
+            None => By::BuiltIn,
+        };
         let filled = |value: &Value| value.as_str().is_some_and(|text| !text.is_empty());
         Some(Self {
             configuration,
             place,
             name: name.to_owned(),
             part,
-            by: if is_of_kubewarden { By::Kubewarden } else { By::BuiltIn },
+            by,
             // The default of the API.
             fails_closed: webhook["failurePolicy"] != "Ignore",
             has_conditions: webhook["matchConditions"].as_array().is_some_and(|all| !all.is_empty()),
@@ -130,8 +131,10 @@ impl InstalledWebhook {
 
     /// The name of the Kubewarden policy behind the webhook.
     fn policy(&self) -> &str {
-        let first = self.name.split('.').next().unwrap_or_default();
-        first.strip_prefix("clusterwide-").unwrap_or(first)
+        match policy_of(&self.name) {
+            Some(WebhookPolicy::OfCluster(policy)) => policy,
+            _ => self.name.split('.').next().unwrap_or_default(),
+        }
     }
 
     /// The manifest that contains the webhook.

@@ -105,9 +105,11 @@ async fn owned(client: &Client, set: &SetName, uid: &str, resource: &ApiResource
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
+    use kube::Client;
+    use kube::client::Body;
+    use serde_json::{Value, json};
 
-    use super::{ApiResource, ResourceRule, allows, lists_others};
+    use super::{ApiResource, ResourceRule, SetName, allows, lists_others, owned};
 
     #[test]
     fn rules_of_the_controller_list_no_others() -> anyhow::Result<()> {
@@ -122,6 +124,35 @@ mod tests {
         Ok(())
     }
 
+    #[tokio::test]
+    async fn objects_that_the_set_owns_are_named() {
+        let job = |name: &str, owner: &str| {
+            let owners = json!([{"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web", "uid": owner}]);
+            json!({"metadata": {"name": name, "ownerReferences": owners}})
+        };
+        let bare = json!({"metadata": {"name": "alone"}});
+        let items = [job("ours", "set-uid"), job("of-another", "other"), bare];
+        let list = json!({"metadata": {}, "items": items}).to_string();
+        let server = move |request: axum::http::Request<Body>| {
+            assert_eq!(request.uri().path(), "/apis/batch/v1/namespaces/shop/jobs");
+            let body = Body::from(list.clone().into_bytes());
+            std::future::ready(Ok::<_, kube::Error>(axum::http::Response::new(body)))
+        };
+        let client = Client::new(tower::service_fn(server), "default");
+        let found = owned(&client, &SetName::new("shop", "web"), "set-uid", &jobs()).await;
+        assert_eq!(found, ["Job ours"]);
+    }
+
+    fn jobs() -> ApiResource {
+        ApiResource {
+            group: "batch".to_owned(),
+            version: "v1".to_owned(),
+            api_version: "batch/v1".to_owned(),
+            kind: "Job".to_owned(),
+            plural: "jobs".to_owned(),
+        }
+    }
+
     #[test]
     fn rule_allows_a_list_of_its_kinds() {
         let rule = |group: &str, resource: &str, verb: &str, names: &[&str]| ResourceRule {
@@ -129,13 +160,6 @@ mod tests {
             resources: Some(vec![resource.to_owned()]),
             verbs: vec![verb.to_owned()],
             resource_names: Some(names.iter().map(|name| (*name).to_owned()).collect()),
-        };
-        let jobs = ApiResource {
-            group: "batch".to_owned(),
-            version: "v1".to_owned(),
-            api_version: "batch/v1".to_owned(),
-            kind: "Job".to_owned(),
-            plural: "jobs".to_owned(),
         };
         for (rule, expected) in [
             (rule("batch", "jobs", "list", &[]), (true, true)),
@@ -146,7 +170,7 @@ mod tests {
             (rule("apps", "jobs", "list", &[]), (false, true)),
             (rule("", "pods", "list", &[]), (false, false)),
         ] {
-            assert_eq!((allows(&rule, &jobs), lists_others(&rule)), expected, "{rule:?}");
+            assert_eq!((allows(&rule, &jobs()), lists_others(&rule)), expected, "{rule:?}");
         }
     }
 }
