@@ -8,9 +8,11 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
+use k8s_openapi::api::admissionregistration::v1::{
+    MutatingWebhookConfiguration, ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
+};
 use k8s_openapi::api::core::v1::Namespace;
-use kube::api::{Api, ApiResource, DynamicObject, ListParams};
-use kube::core::GroupVersionKind;
+use kube::api::{Api, ListParams};
 use kube::{Client, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
 use tokio::sync::MutexGuard;
@@ -31,6 +33,9 @@ use crate::rollout::idle::POLICY_RECHECK;
 
 /// How long the result of a read is used.
 const FRESH: Duration = Duration::from_secs(POLICY_RECHECK);
+
+/// The path of Kubewarden's policies for the whole cluster.
+const POLICIES: &str = "/apis/policies.kubewarden.io/v1/clusteradmissionpolicies";
 
 /// Whether to roll out in namespaces for which neither the policy nor the guard is registered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -169,11 +174,11 @@ impl Admission {
     /// Reads everything again. On an error the known state stays.
     async fn read(&self, known: &mut KnownAdmission) -> Result<(), ReconcileError> {
         let mut next = KnownAdmission::default();
-        let (client, all) = (&self.client, || self.client.clone());
+        let client = &self.client;
         let registered = Registered {
-            configurations: next.keep(list(client, &Api::all(all())).await?),
-            guards: next.keep(list(client, &Api::all(all())).await?),
-            bindings: next.keep(list(client, &Api::all(all())).await?),
+            configurations: next.keep(list::<MutatingWebhookConfiguration, _>(client).await?),
+            guards: next.keep(list::<ValidatingAdmissionPolicy, _>(client).await?),
+            bindings: next.keep(list::<ValidatingAdmissionPolicyBinding, _>(client).await?),
             policies: self.policies().await?,
         };
         next.registered = registered;
@@ -208,10 +213,8 @@ impl Admission {
     /// The policy objects of Kubewarden; none if it is not installed or they cannot be read. Webhooks are then
     /// recognized by their names.
     async fn policies(&self) -> Result<Vec<KubewardenPolicy>, ReconcileError> {
-        let kind = GroupVersionKind::gvk("policies.kubewarden.io", "v1", "ClusterAdmissionPolicy");
-        let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &ApiResource::from_gvk(&kind));
-        Ok(match list(&self.client, &api).await? {
-            Readable::Done(objects) => objects.iter().filter_map(policy).collect(),
+        Ok(match listed(&self.client, POLICIES).await? {
+            Readable::Done(policies) => policies,
             Readable::Forbidden(why) => {
                 tracing::debug!(why, "the settings of policy objects are not compared");
                 Vec::new()
@@ -265,19 +268,20 @@ impl KnownAdmission {
     }
 }
 
-/// Parses a policy object. An invalid one is ignored: it is not ours.
-fn policy(object: &DynamicObject) -> Option<KubewardenPolicy> {
-    let text = serde_json::to_string(object).ok()?;
-    serde_json::from_str(&text).ok()
+/// The objects of a kind without namespaces, as far as they are read. One that cannot be read is not ours.
+async fn list<K, T>(client: &Client) -> Result<Readable<Vec<T>>, ReconcileError>
+where
+    K: Resource<DynamicType = ()>,
+    T: Clone + DeserializeOwned + Debug,
+{
+    listed(client, &K::url_path(&(), None)).await
 }
 
-async fn list<K>(client: &Client, api: &Api<K>) -> Result<Readable<Vec<K>>, ReconcileError>
+async fn listed<T>(client: &Client, url: &str) -> Result<Readable<Vec<T>>, ReconcileError>
 where
-    K: Resource + Clone + DeserializeOwned + Debug,
+    T: Clone + DeserializeOwned + Debug,
 {
-    let listed = lists::objects(client, api.resource_url(), ListParams::default())
-        .fold(Some)
-        .await;
+    let listed = lists::objects(client, url, ListParams::default()).fold(Some).await;
     match listed.map(|listed| listed.kept) {
         // The API server does not serve the kind.
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(Readable::Done(Vec::new())),
@@ -296,13 +300,15 @@ fn read<T>(answer: kube::Result<T>) -> Result<Readable<T>, ReconcileError> {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
 
     use kube::Client;
     use kube::client::Body;
     use serde_json::json;
     use tokio::time::Instant;
 
-    use super::{Admission, Idle, KnownAdmission, Labels, Registered, SlimSet, WithoutPolicy};
+    use super::{Admission, FRESH, Idle, KnownAdmission, Labels, Registered, SlimSet, WithoutPolicy};
     use crate::templates::keys;
 
     fn replacing_guard() -> Registered {
@@ -361,6 +367,35 @@ mod tests {
                 ..KnownAdmission::default()
             };
             assert_eq!(admission.guards_replacing("a").await.unwrap(), expected, "{what}");
+        }
+    }
+
+    /// A policy that was removed is noticed.
+    #[tokio::test]
+    async fn what_is_registered_is_read_again_after_a_while() {
+        for (age, lists) in [(Duration::ZERO, 0), (FRESH / 2, 0), (FRESH, 4)] {
+            let (count, empty) = (
+                Arc::<AtomicUsize>::default(),
+                json!({"metadata": {}, "items": []}).to_string(),
+            );
+            let counted = Arc::clone(&count);
+            let server = move |_: axum::http::Request<Body>| {
+                counted.fetch_add(1, Ordering::Relaxed);
+                let body = Body::from(empty.clone().into_bytes());
+                std::future::ready(Ok::<_, kube::Error>(axum::http::Response::new(body)))
+            };
+            let client = Client::new(tower::service_fn(server), "default");
+            let admission = Admission::new(client, Arc::default(), None, WithoutPolicy::Stall, Arc::default());
+            *admission.known.lock().await = KnownAdmission {
+                read: Some(Instant::now() - age),
+                registered: replacing_guard(),
+                labels: [("a".to_owned(), Ok(Labels::new()))].into(),
+                ..KnownAdmission::default()
+            };
+            assert_eq!(admission.guards_replacing("a").await.unwrap(), lists == 0, "{age:?}");
+            // A new list also reads the labels again.
+            let expected = if lists == 0 { 0 } else { lists + 1 };
+            assert_eq!(count.load(Ordering::Relaxed), expected, "{age:?}");
         }
     }
 

@@ -27,8 +27,8 @@ use super::replacing::queue::Replacements;
 use super::set_kind::SetKind;
 use super::slim_set::SlimSet;
 use super::unblock::Unblock;
-use super::watch::{self, RequeueSender};
-use super::{Config, Error, clock, clock_millis};
+use super::watch::{self, Noted, RequeueSender};
+use super::{Config, Error, clock, clock_millis, unread_sets};
 
 /// The watched StatefulSets of one kind, and their queues.
 struct WatchedSets {
@@ -36,7 +36,7 @@ struct WatchedSets {
     requeue: RequeueSender,
     queued: mpsc::UnboundedReceiver<ObjectRef<SlimSet>>,
     forgotten: mpsc::UnboundedReceiver<Forget>,
-    _task: watch::Task,
+    _tasks: [watch::Task; 2],
 }
 
 impl WatchedSets {
@@ -46,16 +46,22 @@ impl WatchedSets {
         let (forget, forgotten) = mpsc::unbounded();
         let changed = set_changed(requeue.clone(), forget);
         let (namespace, metrics) = (config.namespace.as_deref(), Arc::clone(metrics));
+        let (skipped, unread) = mpsc::unbounded();
+        let reporting = watch::Task::spawn(unread_sets::report(kind, client.clone(), Arc::clone(&metrics), unread));
+        let noted = Noted {
+            skipped: Some(skipped),
+            ..Noted::from(metrics)
+        };
         let (sets, task) = match kind {
-            SetKind::Apps => watch::follow(watch::api(client, namespace), |_| {}, metrics, changed),
-            SetKind::OpenKruise => watch::follow_kruise(watch::api(client, namespace), metrics, changed),
+            SetKind::Apps => watch::follow(watch::api(client, namespace), |_| {}, noted, changed),
+            SetKind::OpenKruise => watch::follow_kruise(watch::api(client, namespace), noted, changed),
         };
         Self {
             sets,
             requeue,
             queued,
             forgotten,
-            _task: task,
+            _tasks: [task, reporting],
         }
     }
 }

@@ -2,6 +2,7 @@ use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::StreamExt as _;
 use futures::channel::mpsc;
 use kube::Client;
 use kube::client::Body;
@@ -9,7 +10,8 @@ use kube::runtime::reflector::store;
 use kube::runtime::watcher::Event;
 use serde_json::{Value, json};
 
-use super::{context, first_lists, rollout_changed};
+use super::{WatchedSets, context, first_lists, rollout_changed};
+use crate::controller::set_kind::SetKind;
 use crate::controller::slim_set::SlimSet;
 use crate::controller::{Config, fixtures};
 
@@ -40,6 +42,66 @@ fn changed_report_requeues_its_set_and_new_list_all_sets() {
         }
         names.sort();
         assert_eq!(names.join(" "), expected, "{what}");
+    }
+}
+
+/// A list with a StatefulSet that cannot be read, beside another one.
+fn partly_readable(events: mpsc::UnboundedSender<Value>) -> Client {
+    let set = |name: &str, replicas: Value| {
+        let annotations = json!({"claim-rollout.io/staged": "{}"});
+        let metadata = json!({"name": name, "namespace": "shop", "uid": name, "annotations": annotations});
+        json!({"metadata": metadata, "spec": {"replicas": replicas}})
+    };
+    let items = [set("bad", json!("many")), set("good", json!(1))];
+    let list = json!({"metadata": {"resourceVersion": "1"}, "items": items});
+    let server = move |request: axum::http::Request<Body>| {
+        let (list, events) = (list.clone(), events.clone());
+        async move {
+            if request.uri().query().is_some_and(|query| query.contains("watch=true")) {
+                pending::<()>().await;
+            }
+            let is_event = request.uri().path() == "/api/v1/namespaces/shop/events";
+            let bytes = request.into_body().collect_bytes().await.unwrap();
+            if is_event {
+                drop(events.unbounded_send(serde_json::from_slice(&bytes).unwrap()));
+            }
+            let body = if is_event {
+                bytes.to_vec()
+            } else {
+                list.to_string().into_bytes()
+            };
+            Ok::<_, kube::Error>(axum::http::Response::new(Body::from(body)))
+        }
+    };
+    Client::new(tower::service_fn(server), "default")
+}
+
+#[tokio::test]
+async fn set_that_cannot_be_read_gets_an_event() {
+    for (kind, api_version) in [
+        (SetKind::Apps, "apps/v1"),
+        (SetKind::OpenKruise, "apps.kruise.io/v1beta1"),
+    ] {
+        let (events, mut emitted) = mpsc::unbounded();
+        let client = partly_readable(events);
+        let watched = WatchedSets::of(kind, &Config::default(), &client, &Arc::default());
+        let event = tokio::time::timeout(Duration::from_secs(60), emitted.next()).await;
+        let event = event.unwrap().unwrap();
+        let on = &event["involvedObject"];
+        assert_eq!(
+            [&on["apiVersion"], &on["kind"], &on["name"], &on["uid"]],
+            [api_version, "StatefulSet", "bad", "bad"]
+        );
+        assert_eq!(event["reason"], "ClaimRolloutStalled");
+        watched.sets.wait_until_ready().await.unwrap();
+        let names: Vec<_> = watched
+            .sets
+            .state()
+            .iter()
+            .map(|set| set.metadata.name.clone())
+            .collect();
+        assert_eq!(names, [Some("good".to_owned())], "{api_version}");
+        assert!(emitted.try_recv().is_err(), "one Event of {api_version}");
     }
 }
 

@@ -8,6 +8,7 @@
 //! | `views`, `objects` | conversion of these objects to the input of the decisions |
 //! | `read` | reads whose memory is bounded |
 //! | `watch`, `namespaces`, `scopes`, `pods`, `failing` | watches, when each is open, and whether it fails |
+//! | `unread_sets` | Events on StatefulSets that cannot be read |
 //! | `unblock`, `blockers` | watches on quotas, LimitRanges and StorageClasses that block an apply |
 //! | `lease`, `lead` | leader election, and what the leader runs |
 //! | `context`, `memory` | shared state, and the state of each StatefulSet between two reconciles |
@@ -19,7 +20,7 @@
 //! | `retry` | requests of users to try again now |
 //! | `api_calls`, `patience`, `locking` | calls of the API, their outcomes, their time limit, and locks |
 //! | `undone`, `undone_later` | writes that others changed |
-//! | `admission`, `registered` | whether the policy or the guard is registered, and with which settings |
+//! | `admission`, `registered`, `kubewarden` | whether the policy or the guard is registered, and with which settings |
 //! | `replacing` | replacement of StatefulSets |
 //! | `report`, `status`, `last_reports`, `history`, `events` | ClaimRollout, ControllerRevisions, Events |
 //! | `client` | budget, Lease and metrics of every request |
@@ -49,6 +50,7 @@ mod health;
 mod held;
 mod history;
 mod known_quotas;
+pub(crate) mod kubewarden;
 mod last_reports;
 mod lead;
 mod lease;
@@ -83,6 +85,7 @@ mod status;
 mod unblock;
 mod undone;
 mod undone_later;
+mod unread_sets;
 mod views;
 mod volumes;
 mod watch;

@@ -119,6 +119,7 @@ impl Namespaces {
             metrics: Arc::clone(&self.metrics),
             failing: Arc::clone(&failing[of].1),
             unread: Arc::clone(&unread[of]),
+            skipped: None,
         };
         let of_claims = self.requeue_users(namespace, &listed, Listed::CLAIMS, |claim: &SlimClaim| {
             vec![claim.name_any()]

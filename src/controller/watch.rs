@@ -21,7 +21,7 @@ use super::crd::ClaimRollout;
 use super::failing::{self, QUIET, SharedFailing};
 use super::locking::lock;
 use super::metrics::ControllerMetrics;
-use super::read::item::ListItem;
+use super::read::item::{ListItem, UnreadObject};
 use super::read::lists::PAGE;
 use super::read::unread::UnreadObjects;
 use super::slim_rollout::SlimRollout;
@@ -74,6 +74,8 @@ pub(super) struct Noted {
     pub(super) metrics: Arc<ControllerMetrics>,
     pub(super) failing: SharedFailing,
     pub(super) unread: Arc<UnreadObjects>,
+    /// Receives each object that cannot be read, when that begins.
+    pub(super) skipped: Option<UnboundedSender<Box<UnreadObject>>>,
 }
 
 impl From<Arc<ControllerMetrics>> for Noted {
@@ -83,6 +85,7 @@ impl From<Arc<ControllerMetrics>> for Noted {
             metrics,
             failing,
             unread: Arc::default(),
+            skipped: None,
         }
     }
 }
@@ -103,14 +106,14 @@ pub(super) fn follow<K: Watched>(
 /// The same for the StatefulSets of OpenKruise.
 pub(super) fn follow_kruise(
     api: Api<ListItem<KruiseSet>>,
-    metrics: Arc<ControllerMetrics>,
+    noted: impl Into<Noted>,
     on_event: impl FnMut(Event<SlimSet>) + Send + 'static,
 ) -> (Store<SlimSet>, Task) {
     follow_as(
         api,
         |KruiseSet(set)| set,
         "statefulsets.apps.kruise.io",
-        metrics,
+        noted.into(),
         on_event,
     )
 }
@@ -126,7 +129,7 @@ pub(super) fn follow_rollouts(
         trim(&mut rollout);
         rollout
     };
-    follow_as(api, read, "claimrollouts", metrics, on_event)
+    follow_as(api, read, "claimrollouts", metrics.into(), on_event)
 }
 
 /// Watches a resource that is read as one type and kept as another.
@@ -134,7 +137,7 @@ fn follow_as<S: Watched, K: Watched>(
     api: Api<ListItem<S>>,
     read: impl Fn(S) -> K + Copy + Send + 'static,
     resource: &'static str,
-    metrics: Arc<ControllerMetrics>,
+    noted: Noted,
     on_event: impl FnMut(Event<K>) + Send + 'static,
 ) -> (Store<K>, Task) {
     let (reader, writer) = store();
@@ -145,7 +148,6 @@ fn follow_as<S: Watched, K: Watched>(
         Event::Apply(object) => Event::Apply(read(object)),
         Event::Delete(object) => Event::Delete(read(object)),
     };
-    let noted = Noted::from(metrics);
     let events = events(api, |_| {}, resource, &noted)
         .map(move |event| event.map(converted))
         .reflect(writer);
@@ -171,12 +173,15 @@ fn events<K: Watched>(
     noted: &Noted,
 ) -> impl Stream<Item = Result<Event<K>, watcher::Error>> + Send + 'static + use<K> {
     let (counted, unread) = (noted.metrics.unreadable(resource), Arc::clone(&noted.unread));
+    let skipped = noted.skipped.clone();
     let read = move |event| {
         let seen = unread.note(event);
         counted.set(unread.len());
         if let Some(object) = seen.unread {
-            let ((namespace, name), why) = (object.key(), object.why);
+            let ((namespace, name), why) = (object.key(), &object.why);
             tracing::warn!(resource, namespace, name, why, "skipped an object that cannot be read");
+            // During the shutdown nobody receives any more.
+            let _ = skipped.as_ref().map(|skipped| skipped.unbounded_send(object));
         }
         seen.event
     };

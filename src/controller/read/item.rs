@@ -1,6 +1,7 @@
 //! Items of lists and watches. One that cannot be read is known by its name, and hides no other.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
@@ -65,20 +66,24 @@ impl<K> ListItem<K> {
 impl<'de, K: DeserializeOwned> Deserialize<'de> for ListItem<K> {
     fn deserialize<D: Deserializer<'de>>(sent: D) -> Result<Self, D::Error> {
         let text = <&'de RawValue>::deserialize(sent)?.get();
-        // Nothing that the API server sends begins with this key.
-        let is_skipped = text.strip_prefix("{\"").is_some_and(|text| text.starts_with(UNREAD));
-        let why = if is_skipped {
-            "it is too large".to_owned()
-        } else {
-            match serde_json::from_str(text) {
+        let why = match skipped(text) {
+            Some(why) => why,
+            None => match serde_json::from_str(text) {
                 Ok(object) => return Ok(Self::Read(object)),
                 Err(error) => place(&error),
-            }
+            },
         };
         let bare = serde_json::from_str::<Bare>(text);
         let metadata = bare.map(|bare| bare.metadata).unwrap_or_default();
         Ok(Self::Unread(Box::new(UnreadObject { metadata, why })))
     }
+}
+
+/// Why this item was skipped, if it was. Nothing that the API server sends begins with the key.
+fn skipped(text: &str) -> Option<String> {
+    text.strip_prefix("{\"")?.strip_prefix(UNREAD)?;
+    let skipped: BTreeMap<&str, &RawValue> = serde_json::from_str(text).ok()?;
+    serde_json::from_str(skipped.get(UNREAD)?.get()).ok()
 }
 
 /// Where a text cannot be read, without the text.

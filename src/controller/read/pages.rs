@@ -181,7 +181,7 @@ fn limited(parts: &Parts, limit: u32) -> Request<Body> {
 }
 
 /// The key in an item that was not read, in place of its content.
-pub(super) const UNREAD: &str = "claim-rollout.io/unread";
+pub(in super::super) const UNREAD: &str = "claim-rollout.io/unread";
 
 /// The same list, in which each object is one that was not read.
 fn unread(list: &[u8], why: &str) -> serde_json::Result<Vec<u8>> {

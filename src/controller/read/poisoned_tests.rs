@@ -171,6 +171,7 @@ fn skipped_object_is_unread() {
     let unread = item.read().expect_err("no Pod");
     assert_eq!(unread.key(), (String::new(), "b".to_owned()));
     assert_eq!(unread.metadata.resource_version.as_deref(), Some("7"));
+    assert_eq!(unread.why, "why");
 }
 
 /// The message of serde would quote the value.
