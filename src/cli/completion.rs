@@ -13,13 +13,14 @@ use clap::{Args, CommandFactory as _, FromArgMatches as _};
 use clap_complete::Shell;
 use clap_complete::engine::{ArgValueCandidates, CompletionCandidate, complete};
 use clap_complete::env::{CompleteEnv, Shells};
-use k8s_openapi::api::apps::v1::StatefulSet;
-use kube::api::{Api, ListParams};
+use kube::api::ListParams;
 use tokio::time::timeout;
 
-use super::cluster::ClusterArguments;
+use super::cluster::{ClusterArguments, kind};
+use super::lists::list;
 use super::output::print;
 use super::{command, runtime};
+use crate::controller::read::metadata::Bare;
 
 /// The name under which kubectl calls this program to complete.
 pub(super) const PLUGIN_COMPLETER: &str = "kubectl_complete-claim_rollout";
@@ -110,9 +111,11 @@ fn names(words: Vec<OsString>) -> Option<Vec<String>> {
     let cluster = ClusterArguments::from_arg_matches(&matches).ok()?;
     let listed = async {
         let (client, namespace) = cluster.connect().await.ok()?;
-        let sets: Api<StatefulSet> = Api::namespaced(client, &namespace);
-        let listed = sets.list_metadata(&ListParams::default()).await.ok()?;
-        Some(listed.items.into_iter().filter_map(|set| set.metadata.name).collect())
+        let sets = kind("apps", "v1", "StatefulSet");
+        let all = ListParams::default();
+        // Nothing else may be printed.
+        let listed = list::<Bare>(&client, Some(&namespace), &sets, &all).await.ok()?.items;
+        Some(listed.into_iter().filter_map(|set| set.metadata.name).collect())
     };
     runtime()
         .ok()?

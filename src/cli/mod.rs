@@ -18,6 +18,7 @@ mod drift;
 mod examples;
 mod files;
 mod history;
+mod lists;
 mod man;
 mod output;
 mod plan;

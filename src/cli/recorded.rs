@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::lists::SkippedObject;
 use crate::admission::{CanI, CannotAsk, Get, Lookups};
 
 /// The access reviews and the objects of a List.
@@ -14,6 +15,8 @@ pub(crate) struct Recorded {
     given: bool,
     /// Kinds that could not be read, and why.
     unreadable: Vec<(&'static str, String)>,
+    /// Single objects that cannot be read.
+    skipped: Vec<SkippedObject>,
 }
 
 /// An error in a List of objects.
@@ -102,6 +105,34 @@ impl Recorded {
         self.unreadable.push((kind, why));
     }
 
+    /// Takes out each object for which `why_not` has a reason that it cannot be read, and notes it.
+    pub(crate) fn sift(&mut self, why_not: impl Fn(&Value) -> Option<String>) {
+        let Self { objects, skipped, .. } = self;
+        objects.retain(|object| {
+            let Some(why) = why_not(object) else {
+                return true;
+            };
+            let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            skipped.push(SkippedObject {
+                kind: text(&object["kind"]),
+                namespace: text(&object["metadata"]["namespace"]),
+                name: text(&object["metadata"]["name"]),
+                why,
+            });
+            false
+        });
+    }
+
+    /// Notes an object that cannot be read.
+    pub(crate) fn skip(&mut self, object: SkippedObject) {
+        self.skipped.push(object);
+    }
+
+    /// Single objects that cannot be read.
+    pub(crate) fn skipped(&self) -> &[SkippedObject] {
+        &self.skipped
+    }
+
     /// Kinds that could not be read, and why.
     pub(crate) fn unreadable(&self) -> &[(&'static str, String)] {
         &self.unreadable
@@ -168,6 +199,10 @@ impl Lookups for Recorded {
             return Err(CannotAsk(why.clone()));
         }
         let namespace = question.namespace.unwrap_or_default();
+        let mut skipped = self.skipped.iter();
+        if let Some(skipped) = skipped.find(|skipped| skipped.is(question.kind, namespace, question.name)) {
+            return Err(CannotAsk(skipped.to_string()));
+        }
         let found = self.one(question.api_version, question.kind, namespace, question.name);
         Ok(found.map(Value::to_string))
     }

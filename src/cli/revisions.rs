@@ -8,6 +8,7 @@ use kube::api::ListParams;
 use serde_json::{Value, json};
 
 use super::cluster;
+use super::lists::list;
 use crate::controller::objects;
 use crate::rollout::SetView;
 use crate::templates::show::in_short;
@@ -69,9 +70,10 @@ pub(crate) async fn read(client: &Client, namespace: &str, name: &str) -> anyhow
     let (current, update) = (status("currentRevision"), status("updateRevision"));
     if let Some(uid) = rollout.and_then(|rollout| rollout.metadata.uid) {
         let of_rollout = ListParams::default().labels(&format!("{}={uid}", keys::ROLLOUT));
-        let listed = kind("apps", "v1", "ControllerRevision").list(&of_rollout).await?;
-        let listed = listed.into_iter().map(serde_json::to_value);
-        stored = listed.collect::<Result<Vec<Value>, _>>()?;
+        let revisions = cluster::kind("apps", "v1", "ControllerRevision");
+        stored = list::<Value>(client, Some(namespace), &revisions, &of_rollout)
+            .await?
+            .named();
         stored.retain(|revision| belongs(revision, &uid));
     }
     let mut history = RevisionHistory::of(&set, &stored)?;

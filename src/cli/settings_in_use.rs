@@ -7,8 +7,9 @@ use kube::api::{DynamicObject, ListParams};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::cluster::{kind, objects};
+use super::cluster::kind;
 use super::files::read_settings;
+use super::lists::list;
 
 /// The label of our objects.
 const OURS: &str = "app.kubernetes.io/name=claim-rollout";
@@ -29,9 +30,8 @@ pub(crate) async fn read(client: &Client) -> anyhow::Result<FoundSettings> {
     let kinds = [("policies.kubewarden.io", "ClusterAdmissionPolicy"), ("", "ConfigMap")];
     let mut forbidden = Vec::new();
     for (group, name) in kinds {
-        let api = objects(client, None, &kind(group, "v1", name));
-        let listed = match api.list(&selection(name)).await {
-            Ok(listed) => listed.items,
+        let listed = match list(client, None, &kind(group, "v1", name), &selection(name)).await {
+            Ok(listed) => listed.named(),
             // Kubewarden is not installed.
             Err(kube::Error::Api(status)) if status.code == 404 => continue,
             Err(kube::Error::Api(status)) if status.code == 403 => {

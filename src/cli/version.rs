@@ -6,7 +6,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::ClusterArguments;
-use super::cluster::{kind, objects};
+use super::cluster::kind;
+use super::lists::list;
 use super::output::print;
 
 /// The label of our Deployments.
@@ -37,10 +38,9 @@ pub(crate) async fn run(cluster: &ClusterArguments, arguments: &Arguments) -> an
         return Ok(());
     }
     let (client, _) = cluster.connect().await?;
-    let deployments = objects(&client, cluster.namespace.as_deref(), &kind("apps", "v1", "Deployment"));
-    let listed = deployments.list(&ListParams::default().labels(OURS)).await?;
-    let listed = listed.into_iter().map(serde_json::to_value);
-    let found: Vec<DeployedVersion> = listed.collect::<Result<Vec<Value>, _>>()?.iter().map(read).collect();
+    let (deployments, ours) = (kind("apps", "v1", "Deployment"), ListParams::default().labels(OURS));
+    let listed = list::<Value>(&client, cluster.namespace.as_deref(), &deployments, &ours).await?;
+    let found: Vec<DeployedVersion> = listed.named().iter().map(read).collect();
     print(&text(&found))
 }
 

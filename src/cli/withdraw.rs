@@ -2,17 +2,18 @@
 
 use anyhow::{Context as _, bail, ensure};
 use clap::{Args, ValueEnum};
-use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use kube::Client;
-use kube::api::{Api, ListParams, Patch, PatchParams};
+use kube::api::{ListParams, Patch, PatchParams};
 use serde_json::Value;
 
 use super::cluster::{kind, objects as objects_of};
 use super::completion::sets;
+use super::lists::list;
 use super::output::print;
 use super::revisions::{self, RevisionHistory};
 use super::{ClusterArguments, program};
 use crate::controller::objects;
+use crate::controller::read::metadata::Bare;
 use crate::rollout::SetView;
 use crate::templates::{Revision, keys};
 
@@ -92,14 +93,12 @@ pub(super) async fn withdraw(
             view.name
         ));
     }
-    let claims: Api<PersistentVolumeClaim> = Api::namespaced(client.clone(), &view.namespace);
     let change = view.staged.as_ref().context("nothing is staged")?;
     let at_it = ListParams::default().labels(&format!("{}={}", keys::REVISION, change.label()));
-    let claims = claims
-        .list(&at_it)
-        .await
-        .context("failed to list the PVCs that were updated already")?;
-    let names = claims.items.into_iter().filter_map(|claim| claim.metadata.name);
+    let claims = kind("", "v1", "PersistentVolumeClaim");
+    let claims = list::<Bare>(client, Some(&view.namespace), &claims, &at_it).await;
+    let claims = claims.context("failed to list the PVCs that were updated already")?;
+    let names = claims.named().into_iter().filter_map(|claim| claim.metadata.name);
     let ours: Vec<String> = names.filter(|name| is_of(view, name)).collect();
     print(&message(&view.name, revision, &ours, dry_run))
 }

@@ -63,7 +63,7 @@ mod patience;
 mod places;
 mod pods;
 mod quotas;
-mod read;
+pub(crate) mod read;
 mod read_events;
 mod reconcile;
 mod recreating;

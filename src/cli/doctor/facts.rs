@@ -17,6 +17,7 @@ use crate::api::settings::Authority;
 use crate::claims::claim::Manager;
 use crate::claims::class::Known;
 use crate::cli::drift::find::DriftSet;
+use crate::cli::lists::SkippedObject;
 use crate::replace::{FINALIZER, Stage};
 
 /// The facts about an installation.
@@ -54,6 +55,8 @@ pub(crate) struct InstallationFacts {
     pub(crate) settings: Vec<PlacedSettings>,
     /// Kinds that could not be read, and why.
     pub(crate) unread: Vec<(String, String)>,
+    /// StatefulSets and PVCs that cannot be read.
+    pub(crate) skipped: Vec<SkippedObject>,
 }
 
 impl InstallationFacts {

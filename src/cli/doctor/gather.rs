@@ -1,6 +1,7 @@
 //! Gathers the facts from the cluster. The only request that would write is a dry run.
 
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 
 use anyhow::Context as _;
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
@@ -10,6 +11,7 @@ use k8s_openapi::api::coordination::v1;
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{Api, DynamicObject, ListParams, PostParams};
 use kube::{Client, CustomResourceExt as _};
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::admission::{By, InstalledWebhook, Probe};
@@ -23,11 +25,13 @@ use crate::claims::class::Known;
 use crate::cli::cluster;
 use crate::cli::drift::find::DriftSet;
 use crate::cli::drift::read::read;
+use crate::cli::lists::list;
 use crate::cli::output::now;
 use crate::cli::settings_in_use;
 use crate::controller::LEASE;
 use crate::controller::by_hand::{JOURNAL_LABEL, read_journal};
 use crate::controller::crd::ClaimRollout;
+use crate::controller::read::metadata::Bare;
 use crate::templates::{ReplaceSet, UpdatePolicy, keys};
 use crate::webhook::cluster::may;
 
@@ -77,15 +81,15 @@ impl Installation {
     /// Gathers all facts.
     ///
     /// # Errors
-    /// If the API server does not answer, or StatefulSets or PVCs cannot be read. Other forbidden kinds are noted in
+    /// If the API server does not answer, or StatefulSets or PVCs cannot be listed. Other forbidden kinds are noted in
     /// the facts.
     pub(super) async fn gather(&self) -> anyhow::Result<InstallationFacts> {
         let mut unread = Vec::new();
-        let sets = read(&self.client, self.sets.as_deref(), &[], None).await?;
+        let seen = read(&self.client, self.sets.as_deref(), &[], None).await?;
         let definition = self.definition().await;
         let webhooks = self.webhooks().await;
         let is_built_in = |webhooks: &Vec<InstalledWebhook>| webhooks.iter().any(|webhook| webhook.by == By::BuiltIn);
-        let mut accounts = accounts_of_the_controller(&sets);
+        let mut accounts = accounts_of_the_controller(&seen.sets);
         accounts.extend(webhooks.as_ref().is_ok_and(is_built_in).then_some(Account::Webhook));
         let deployed = readable("deployments", self.deployments().await, &mut unread)?.unwrap_or_default();
         accounts.extend(deployed.openkruise.then_some(Account::OpenKruise));
@@ -112,7 +116,6 @@ impl Installation {
         let guard = readable("validatingadmissionpolicies", self.guard().await, &mut unread)?;
         let classes = readable("storageclasses", self.classes().await, &mut unread)?;
         let stalled = absent(self.stalled().await);
-        let marked = self.marked().await?;
         let journals = self.journals().await;
         let mut facts = InstallationFacts {
             now: now(),
@@ -125,16 +128,17 @@ impl Installation {
             lacking,
             lease: known("leases", self.lease().await, &mut unread)?,
             classes: classes.unwrap_or_default(),
-            sets,
+            sets: seen.sets,
             stalled: readable("claimrollouts", stalled, &mut unread)?
                 .flatten()
                 .unwrap_or_default(),
-            marked,
+            marked: self.marked().await?,
             deployed,
             policy_servers,
             settings: readable("configmaps", self.settings(&policies).await, &mut unread)?.unwrap_or_default(),
             journals: readable("secrets", journals, &mut unread)?.unwrap_or_default(),
             unread,
+            skipped: seen.unread,
         };
         facts.share_settings();
         Ok(facts)
@@ -142,6 +146,19 @@ impl Installation {
 
     pub(super) fn api(&self, group: &str, version: &str, kind: &str, namespace: Option<&str>) -> Api<DynamicObject> {
         cluster::objects(&self.client, namespace, &cluster::kind(group, version, kind))
+    }
+
+    /// The objects of a kind in version 1 with these labels.
+    async fn list<K>(&self, group: &str, kind: &str, namespace: Option<&str>, labels: &str) -> Fetched<Vec<K>>
+    where
+        K: Clone + Debug + DeserializeOwned,
+    {
+        let selected = match labels {
+            "" => ListParams::default(),
+            labels => ListParams::default().labels(labels),
+        };
+        let listed = list(&self.client, namespace, &cluster::kind(group, "v1", kind), &selected).await?;
+        Ok(listed.named())
     }
 
     async fn definition(&self) -> Fetched<Value> {
@@ -152,68 +169,58 @@ impl Installation {
     async fn webhooks(&self) -> Fetched<Vec<InstalledWebhook>> {
         let mut found = Vec::new();
         for kind in ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"] {
-            let configurations = self.api("admissionregistration.k8s.io", "v1", kind, None);
-            for configuration in configurations.list(&ListParams::default()).await? {
-                found.extend(InstalledWebhook::list(&kind.to_lowercase(), &value(configuration)?));
-            }
+            let configurations: Vec<Value> = self.list("admissionregistration.k8s.io", kind, None, "").await?;
+            let webhooks = configurations.iter();
+            found.extend(webhooks.flat_map(|webhooks| InstalledWebhook::list(&kind.to_lowercase(), webhooks)));
         }
         Ok(found)
     }
 
     async fn guard(&self) -> Fetched<Vec<GuardPolicy>> {
-        let mut listed = [Vec::new(), Vec::new()];
-        let kinds = ["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"];
-        for (kind, listed) in kinds.into_iter().zip(&mut listed) {
-            let objects = self.api("admissionregistration.k8s.io", "v1", kind, None);
-            for object in objects.list(&ListParams::default()).await? {
-                listed.push(value(object)?);
-            }
-        }
-        let [policies, bindings] = listed;
+        let listed = |kind: &'static str| self.list("admissionregistration.k8s.io", kind, None, "");
+        let policies: Vec<Value> = listed("ValidatingAdmissionPolicy").await?;
+        let bindings: Vec<Value> = listed("ValidatingAdmissionPolicyBinding").await?;
         Ok(GuardPolicy::list(&policies, &bindings, self.sets.as_deref()))
     }
 
     /// StorageClasses, and whether they allow expansion.
     async fn classes(&self) -> Fetched<BTreeMap<String, bool>> {
-        let classes = self.api("storage.k8s.io", "v1", "StorageClass", None);
-        let listed = classes.list(&ListParams::default()).await?.into_iter();
-        let listed = listed.map(|class| {
-            let expandable = class.data["allowVolumeExpansion"] == true;
-            (class.metadata.name.unwrap_or_default(), expandable)
-        });
-        Ok(listed.collect())
+        let classes: Vec<Value> = self.list("storage.k8s.io", "StorageClass", None, "").await?;
+        let expandable = |class: &Value| class["allowVolumeExpansion"] == true;
+        Ok(classes
+            .iter()
+            .map(|class| (text(&class["metadata"], "name"), expandable(class)))
+            .collect())
     }
 
     async fn stalled(&self) -> Fetched<Vec<Stalled>> {
-        let rollouts = self.api("claim-rollout.io", "v1alpha1", "ClaimRollout", self.sets.as_deref());
+        let kind = cluster::kind("claim-rollout.io", "v1alpha1", "ClaimRollout");
+        let rollouts = list::<Value>(&self.client, self.sets.as_deref(), &kind, &ListParams::default()).await?;
         let mut stalled = Vec::new();
-        for rollout in rollouts.list(&ListParams::default()).await? {
-            let conditions = rollout.data["status"]["conditions"].as_array();
+        for rollout in rollouts.named() {
+            let conditions = rollout["status"]["conditions"].as_array();
             let is_stalled = |condition: &&Value| condition["type"] == "Stalled" && condition["status"] == "True";
             let Some(condition) = conditions.into_iter().flatten().find(is_stalled) else {
                 continue;
             };
-            let text = |key: &str| condition[key].as_str().unwrap_or_default().to_owned();
             stalled.push(Stalled {
-                reason: text("reason"),
-                message: text("message"),
-                namespace: rollout.metadata.namespace.unwrap_or_default(),
-                name: rollout.metadata.name.unwrap_or_default(),
+                reason: text(condition, "reason"),
+                message: text(condition, "message"),
+                namespace: text(&rollout["metadata"], "namespace"),
+                name: text(&rollout["metadata"], "name"),
             });
         }
         Ok(stalled)
     }
 
     async fn marked(&self) -> Fetched<Vec<MarkedSet>> {
-        let sets = self.api("apps", "v1", "StatefulSet", self.sets.as_deref());
-        let listed = sets.list_metadata(&ListParams::default()).await?.into_iter();
-        Ok(listed.filter_map(|set| MarkedSet::of(&set.metadata)).collect())
+        let sets: Vec<Bare> = self.list("apps", "StatefulSet", self.sets.as_deref(), "").await?;
+        Ok(sets.iter().filter_map(|set| MarkedSet::of(&set.metadata)).collect())
     }
 
     async fn journals(&self) -> Fetched<Vec<FoundJournal>> {
-        let secrets: Api<Secret> = Api::namespaced(self.client.clone(), &self.home);
-        let listed = secrets.list(&ListParams::default().labels(JOURNAL_LABEL)).await?;
-        let found = listed.items.iter().map(|secret| FoundJournal {
+        let secrets: Vec<Secret> = self.list("", "Secret", Some(&self.home), JOURNAL_LABEL).await?;
+        let found = secrets.iter().map(|secret| FoundJournal {
             secret: secret.metadata.name.clone().unwrap_or_default(),
             content: read_journal(secret).map(|journal| JournaledSet {
                 began: milliseconds(journal.began),
@@ -239,28 +246,22 @@ impl Installation {
     }
 
     async fn deployments(&self) -> Fetched<Deployed> {
-        let deployments = self.api("apps", "v1", "Deployment", None);
-        Ok(Deployed::read(
-            &deployments.list(&ListParams::default()).await?.items,
-            &self.home,
-        ))
+        let deployments: Vec<DynamicObject> = self.list("apps", "Deployment", None, "").await?;
+        Ok(Deployed::read(&deployments, &self.home))
     }
 
     /// The policy objects of Kubewarden; none if it is not installed.
     async fn policies(&self) -> Fetched<Vec<DynamicObject>> {
-        let policies = self.api("policies.kubewarden.io", "v1", "ClusterAdmissionPolicy", None);
-        let listed = absent(policies.list(&ListParams::default()).await)?;
-        Ok(listed.into_iter().flatten().collect())
+        let policies = self.list("policies.kubewarden.io", "ClusterAdmissionPolicy", None, "");
+        Ok(absent(policies.await)?.unwrap_or_default())
     }
 
     /// The settings of the policy objects, and those of the ConfigMap.
     async fn settings(&self, policies: &[DynamicObject]) -> Fetched<Vec<PlacedSettings>> {
-        let maps = self.api("", "v1", "ConfigMap", Some(&self.home));
-        let maps = maps
-            .list(&ListParams::default().labels("app.kubernetes.io/name=claim-rollout"))
-            .await?;
+        let ours = "app.kubernetes.io/name=claim-rollout";
+        let maps: Vec<DynamicObject> = self.list("", "ConfigMap", Some(&self.home), ours).await?;
         let policies = policies.iter().map(|policy| ("ClusterAdmissionPolicy", policy));
-        let maps = maps.items.iter().map(|map| ("ConfigMap", map));
+        let maps = maps.iter().map(|map| ("ConfigMap", map));
         let placed = policies.chain(maps).filter_map(|(kind, object)| {
             let (place, settings) = settings_in_use::settings(kind, object)?;
             let settings = settings.map_err(|error| format!("{error:#}"));
@@ -344,6 +345,10 @@ fn invalid_set() -> anyhow::Result<DynamicObject> {
             },
         },
     }))?)
+}
+
+fn text(object: &Value, key: &str) -> String {
+    object[key].as_str().unwrap_or_default().to_owned()
 }
 
 fn value(object: DynamicObject) -> Fetched<Value> {

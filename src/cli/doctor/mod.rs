@@ -42,11 +42,12 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
+use self::deployed::Deployed;
 use self::facts::InstallationFacts;
 use self::finding::{Finding, Severity};
 use self::gather::Installation;
 use super::ClusterArguments;
-use super::drift::read::read;
+use super::drift::read::{ReadSets, read};
 use super::output::{self, print};
 
 /// The default namespace of an installation.
@@ -89,12 +90,20 @@ enum DoctorFormat {
 pub(crate) fn run(cluster: &ClusterArguments, arguments: &Arguments) -> ExitCode {
     let examined = super::runtime().and_then(|runtime| runtime.block_on(examine(cluster, arguments)));
     match examined {
-        Ok(findings) if findings.iter().all(|finding| finding.severity != Severity::Error) => ExitCode::SUCCESS,
-        Ok(_) => ExitCode::FAILURE,
+        Ok(findings) => code(&findings),
         Err(error) => {
             eprintln!("error: {}", super::in_words(&error));
             ExitCode::from(2)
         }
+    }
+}
+
+/// The exit code: only errors fail.
+fn code(findings: &[Finding<String>]) -> ExitCode {
+    if findings.iter().any(|finding| finding.severity == Severity::Error) {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
     }
 }
 
@@ -110,8 +119,10 @@ async fn examine(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::R
         sets: arguments.sets_of.clone(),
     };
     if arguments.pre {
-        let sets = read(&place.client, place.sets.as_deref(), &[], None).await?;
-        let findings = sets::judge_before(&sets);
+        let ReadSets { sets, unread } = read(&place.client, place.sets.as_deref(), &[], None).await?;
+        let mut findings = sets::judge_before(&sets);
+        let skipped = unread.iter().map(sets::skipped);
+        findings.extend(skipped.map(|finding| finding.rendered(|fix| Deployed::default().fix(fix))));
         print(&text(&findings, arguments.output)?)?;
         eprintln!("checked {} StatefulSets: warnings {}", sets.len(), findings.len());
         return Ok(findings);
@@ -165,6 +176,7 @@ fn diagnose(facts: &InstallationFacts) -> Vec<Finding<String>> {
     findings.extend(classes::judge(facts));
     findings.extend(sets::judge(facts));
     findings.extend(unread);
+    findings.extend(facts.skipped.iter().map(sets::skipped));
     findings.sort_by_key(|finding| finding.severity);
     let rendered = findings
         .into_iter()

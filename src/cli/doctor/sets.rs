@@ -7,6 +7,7 @@ use super::finding::Finding;
 use crate::cli::drift::difference::{Drift, DriftKind};
 use crate::cli::drift::find::{DriftSet, find};
 use crate::cli::drift::outlook::Outlook;
+use crate::cli::lists::SkippedObject;
 use crate::rollout::target::update_policy;
 use crate::templates::show::shown;
 use crate::templates::user_keys::{USER_KEYS, UserKey};
@@ -18,6 +19,26 @@ pub(super) fn judge(facts: &InstallationFacts) -> Vec<Finding> {
     let mut found: Vec<Finding> = sets.flat_map(of_set).collect();
     found.extend(facts.stalled.iter().map(of_rollout));
     found
+}
+
+/// An object that cannot be read.
+pub(super) fn skipped(unread: &SkippedObject) -> Finding {
+    let SkippedObject {
+        kind,
+        namespace,
+        name,
+        why,
+    } = unread;
+    let kind = if kind == "StatefulSet" {
+        "statefulset.apps".to_owned()
+    } else {
+        kind.to_lowercase()
+    };
+    Finding::warning(format!("{kind}/{namespace}/{name}"))
+        .but("an object that can be read", why)
+        .fix(format!(
+            "kubectl get -n {namespace} {kind}/{name} -o json shows it: change what is there"
+        ))
 }
 
 /// Annotations that exist before anything checks who writes them.

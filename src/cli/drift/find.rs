@@ -1,6 +1,6 @@
 //! Finds the differences of a StatefulSet and its PVCs from the desired templates.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::difference::{Drift, DriftKind};
@@ -30,6 +30,8 @@ pub(crate) struct DriftSet {
     pub(crate) has_native_policy: bool,
     /// The claims with the names that replicas of the set have.
     pub(crate) claims: BTreeMap<String, DriftClaim>,
+    /// The names of those that cannot be read, and are not compared.
+    pub(crate) unread: BTreeSet<String>,
 }
 
 /// A claim, and its annotations, which the decisions do not read.
@@ -90,6 +92,7 @@ pub(crate) fn find(seen: &DriftSet) -> Vec<Drift> {
     }
     for (ordinal, template, name) in named(&seen.set, seen.desired()) {
         match seen.claims.get(name.as_str()) {
+            None if seen.unread.contains(name.as_str()) => {}
             None => found.push(Drift {
                 wanted: Some(name.as_str().to_owned()),
                 note: "created with the Pod".to_owned(),

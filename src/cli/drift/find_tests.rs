@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{DriftClaim, DriftSet, find};
@@ -21,6 +22,7 @@ pub(crate) fn even() -> DriftSet {
         annotations: Map::new(),
         has_native_policy: false,
         claims: claims.collect(),
+        unread: BTreeSet::new(),
         set: web.set,
     }
 }
@@ -57,8 +59,21 @@ fn lines(seen: &DriftSet) -> Vec<String> {
 /// The change, and the lines for it.
 type Row = (&'static str, fn(&mut DriftSet), &'static [&'static str]);
 
-const CLAIMS: [Row; 17] = [
+const CLAIMS: [Row; 19] = [
     ("nothing", |_| {}, &[]),
+    (
+        "a claim does not exist",
+        |seen| _ = seen.claims.remove("data-web-1"),
+        &["Missing data-web-1 metadata.name data-web-1 - | created with the Pod"],
+    ),
+    (
+        "a claim cannot be read",
+        |seen| {
+            let removed = seen.claims.remove_entry("data-web-1");
+            seen.unread.extend(removed.map(|(name, _)| name));
+        },
+        &[],
+    ),
     (
         "a claim asks for less",
         |seen| seen.set.live = vec![template("data", "2Gi")],

@@ -18,6 +18,7 @@ use self::difference::Drift;
 use self::find::{DriftSet, find};
 use super::ClusterArguments;
 use super::completion::sets;
+use super::lists::warn;
 use super::output::{OutputFormat, print};
 use super::settings_in_use;
 use crate::api::Settings;
@@ -26,6 +27,9 @@ use crate::api::Settings;
 ///
 /// The desired templates are the staged ones, or else the live ones. Prints one line for each difference, with the
 /// wanted and the found value, and nothing if nothing differs. Writes nothing.
+///
+/// A StatefulSet or PVC that cannot be read is named on standard error and not compared. It is an error if it is a
+/// StatefulSet that was asked for by its name.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// Names of StatefulSets; all if omitted
@@ -40,24 +44,32 @@ pub(crate) struct Arguments {
     /// Output format
     #[arg(short, long, value_name = "FORMAT")]
     output: Option<OutputFormat>,
-    /// Exit with 1 if anything differs
+    /// Exit with 1 if anything differs or cannot be read
     #[arg(long)]
     exit_code: bool,
 }
 
 pub(crate) fn run(cluster: &ClusterArguments, arguments: &Arguments) -> ExitCode {
     let shown = super::runtime().and_then(|runtime| runtime.block_on(show(cluster, arguments)));
-    match shown {
-        Ok(true) if arguments.exit_code => ExitCode::FAILURE,
-        Ok(_) => ExitCode::SUCCESS,
-        Err(error) => {
+    shown.map_or_else(
+        |error| {
             eprintln!("error: {}", super::in_words(&error));
             ExitCode::FAILURE
-        }
+        },
+        |is_even| code(arguments.exit_code, is_even),
+    )
+}
+
+/// The exit code, if it is asked for, and if everything was compared and nothing differs.
+fn code(is_asked: bool, is_even: bool) -> ExitCode {
+    if is_asked && !is_even {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
     }
 }
 
-/// Prints the differences; true iff there are any.
+/// Prints the differences; true iff everything was compared and nothing differs.
 async fn show(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Result<bool> {
     let (client, namespace) = cluster.connect().await?;
     let namespace = (!arguments.all_namespaces).then_some(namespace);
@@ -70,11 +82,31 @@ async fn show(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Resu
     .await?;
     let settings = settings_in_use::read(&client).await?;
     let settings = Arc::new(Settings::read(settings.settings.get()).map_err(anyhow::Error::msg)?);
-    for seen in &mut seen {
+    warn(&seen.unread);
+    for seen in &mut seen.sets {
         seen.settings = Arc::clone(&settings);
     }
-    let found: Vec<(&DriftSet, Vec<Drift>)> = seen.iter().map(|seen| (seen, find(seen))).collect();
+    let found: Vec<(&DriftSet, Vec<Drift>)> = seen.sets.iter().map(|seen| (seen, find(seen))).collect();
     print(&render::text(&found, arguments.output)?)?;
     eprintln!("{}", render::summary(&found));
-    Ok(found.iter().any(|(_, differences)| !differences.is_empty()))
+    Ok(seen.unread.is_empty() && found.iter().all(|(_, differences)| differences.is_empty()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::ExitCode;
+
+    use super::code;
+
+    #[test]
+    fn drift_fails_only_if_asked_to() {
+        for (is_asked, is_even, expected) in [
+            (false, false, ExitCode::SUCCESS),
+            (false, true, ExitCode::SUCCESS),
+            (true, false, ExitCode::FAILURE),
+            (true, true, ExitCode::SUCCESS),
+        ] {
+            assert_eq!(code(is_asked, is_even), expected, "asked: {is_asked}, even: {is_even}");
+        }
+    }
 }

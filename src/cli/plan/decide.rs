@@ -13,6 +13,7 @@ use super::replacement::replacement;
 use super::report::{PlanOutcome, PlanReport, PlanVerdict, PodOutcome, TargetReport};
 use super::request;
 use super::rows;
+use super::unread;
 use crate::admission::{CanI, CannotAsk, Get, Lookups, Settings};
 use crate::api::ReadyReason;
 use crate::cli::recorded::Recorded;
@@ -27,6 +28,10 @@ use crate::templates::{ClaimTemplate, Diff, Phase, Revision, Sync};
 /// # Errors
 /// If there is neither the set nor a manifest, or an object cannot be read.
 pub(crate) fn report(inputs: &Inputs<'_>) -> anyhow::Result<PlanReport> {
+    let mut skipped = inputs.state.skipped().iter();
+    if let Some(unread) = skipped.find(|unread| unread.is("StatefulSet", inputs.namespace, inputs.name)) {
+        anyhow::bail!("{unread}");
+    }
     let live = inputs
         .state
         .one("apps/v1", "StatefulSet", inputs.namespace, inputs.name);
@@ -180,6 +185,10 @@ fn roll_out(inputs: &Inputs<'_>, report: &mut PlanReport, live: &Value, stored: 
     });
     report.replacement = replacement(inputs, stored, &snapshot.settings);
     report.notes.extend(leftovers(&snapshot, &change.templates));
+    // The controller waits until they can be read.
+    if unread::note(inputs.state, &snapshot.set, report) {
+        return Ok(());
+    }
     match target {
         Err(idle) => {
             if idle.is_stalled() {

@@ -4,10 +4,12 @@ use anyhow::Context as _;
 use k8s_openapi::api::authentication::v1::SelfSubjectReview;
 use k8s_openapi::api::authorization::v1::{ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec};
 use kube::Client;
-use kube::api::{Api, ApiResource, DynamicObject, ListParams, PostParams};
+use kube::api::{Api, ApiResource, ListParams, PostParams};
 use serde_json::{Value, json};
 
 use crate::cli::cluster;
+use crate::cli::lists::list;
+use crate::cli::plan::unread::sift;
 use crate::cli::recorded::Recorded;
 
 /// The kinds to read, the versions of which the first that is served is read, and whether they are namespaced.
@@ -30,16 +32,15 @@ const NEEDED: [&str; 2] = ["StatefulSet", "PersistentVolumeClaim"];
 /// If sets or claims cannot be read. Other forbidden kinds are noted in the result.
 pub(crate) async fn gather(client: &Client, namespace: &str) -> anyhow::Result<Recorded> {
     let mut items = authority(client, namespace).await?;
-    let mut unread = Vec::new();
+    let (mut unread, mut skipped) = (Vec::new(), Vec::new());
     for (group, versions, kind, namespaced) in KINDS {
         for version in versions {
             let resource = cluster::kind(group, version, kind);
-            let api = cluster::objects(client, namespaced.then_some(namespace), &resource);
-            match api.list(&ListParams::default()).await {
-                Ok(list) => {
-                    for object in list {
-                        items.push(whole(object, &resource)?);
-                    }
+            let within = namespaced.then_some(namespace);
+            match list(client, within, &resource, &ListParams::default()).await {
+                Ok(listed) => {
+                    items.extend(listed.items.into_iter().map(|object| whole(object, &resource)));
+                    skipped.extend(listed.unread);
                 }
                 Err(kube::Error::Api(status)) if status.code == 403 && !NEEDED.contains(&kind) => {
                     unread.push((kind, status.message.clone()));
@@ -57,15 +58,16 @@ pub(crate) async fn gather(client: &Client, namespace: &str) -> anyhow::Result<R
     for (kind, why) in unread {
         state.cannot_read(kind, why);
     }
+    skipped.into_iter().for_each(|object| state.skip(object));
+    sift(&mut state);
     Ok(state)
 }
 
 /// Adds apiVersion and kind, which the items of a list do not have.
-fn whole(object: DynamicObject, resource: &ApiResource) -> anyhow::Result<Value> {
-    let mut value = serde_json::to_value(object)?;
-    value["apiVersion"] = json!(resource.api_version);
-    value["kind"] = json!(resource.kind);
-    Ok(value)
+fn whole(mut object: Value, resource: &ApiResource) -> Value {
+    object["apiVersion"] = json!(resource.api_version);
+    object["kind"] = json!(resource.kind);
+    object
 }
 
 /// What the policy may ask about the user: verb, group and resource.

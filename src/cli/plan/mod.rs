@@ -8,6 +8,7 @@
 //! | [`decide`] | makes the report from these |
 //! | [`forecast`], [`anew`] | the order of the rollout, from the decision of the controller |
 //! | [`rows`], [`ceilings`], [`budgets`] | the obstacles of each PVC |
+//! | [`unread`] | the objects that cannot be read |
 //! | [`replacement`] | whether the set would be replaced after the rollout |
 //! | [`report`], [`render`] | the report as data and as text |
 
@@ -25,6 +26,7 @@ mod replacement;
 mod report;
 mod request;
 mod rows;
+mod unread;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -99,12 +101,20 @@ struct PlanTarget {
 pub(crate) fn run(cluster: &ClusterArguments, arguments: &Arguments) -> ExitCode {
     let planned = super::runtime().and_then(|runtime| runtime.block_on(plan(cluster, arguments)));
     match planned {
-        Ok(reports) if reports.iter().all(|report| report.goes_through) => ExitCode::SUCCESS,
-        Ok(_) => ExitCode::FAILURE,
+        Ok(reports) => code(&reports),
         Err(error) => {
             eprintln!("error: {}", super::in_words(&error));
             ExitCode::from(2)
         }
+    }
+}
+
+/// The exit code of a plan.
+fn code(reports: &[PlanReport]) -> ExitCode {
+    if reports.iter().all(|report| report.goes_through) {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
     }
 }
 
@@ -120,10 +130,11 @@ async fn plan(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Resu
     let targets = targets(arguments, cluster.namespace.as_deref(), &default_namespace)?;
     let (settings, place) = settings(arguments, client.as_ref()).await?;
     check_settings(&settings)?;
-    let recorded = match &arguments.objects {
+    let mut recorded = match &arguments.objects {
         Some(path) => files::read_list(&files::text(path)?).with_context(|| path.display().to_string())?,
         None => Recorded::default(),
     };
+    unread::sift(&mut recorded);
     let mut gathered: BTreeMap<&str, Recorded> = BTreeMap::new();
     let mut reports = Vec::new();
     for target in &targets {

@@ -2,15 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
+use kube::Client;
 use kube::api::{Api, ListParams};
-use kube::{Client, core::DynamicObject};
 use serde_json::Value;
 
 use super::decide::{GrownClaim, RecoverInputs};
 use crate::api::Settings;
 use crate::cli::cluster::{kind, objects as objects_of};
 use crate::cli::drift::find::named;
+use crate::cli::lists::{ClusterList, list};
 use crate::cli::settings_in_use;
 use crate::controller::crd::ClaimRollout;
 use crate::controller::objects;
@@ -28,16 +29,18 @@ pub(super) async fn read(client: &Client, namespace: &str, name: &str) -> anyhow
     let found = settings_in_use::read(client).await?;
     eprintln!("settings: {}", found.place);
     let settings = Settings::read(found.settings.get()).map_err(anyhow::Error::msg)?;
-    let claims = objects_of(client, Some(namespace), &kind("", "v1", "PersistentVolumeClaim"));
-    let listed = claims.list(&ListParams::default()).await?;
-    let listed: BTreeMap<String, DynamicObject> = listed
-        .into_iter()
-        .filter_map(|claim| Some((claim.metadata.name.clone()?, claim)))
-        .collect();
+    let kind = kind("", "v1", "PersistentVolumeClaim");
+    let ClusterList { items, unread } = list::<Value>(client, Some(namespace), &kind, &ListParams::default()).await?;
+    let name_of = |claim: &Value| claim["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+    let listed: BTreeMap<String, Value> = items.into_iter().map(|claim| (name_of(&claim), claim)).collect();
     let mut claims = BTreeMap::new();
     for (.., name) in named(&set, set.wanted()) {
+        // The PVCs of other StatefulSets do not matter.
+        if let Some(unread) = unread.iter().find(|unread| unread.name == name.as_str()) {
+            bail!("{unread}");
+        }
         if let Some(claim) = listed.get(name.as_str()) {
-            claims.insert(name.as_str().to_owned(), grown(&serde_json::to_value(claim)?)?);
+            claims.insert(name.as_str().to_owned(), grown(claim)?);
         }
     }
     Ok(RecoverInputs {

@@ -1,5 +1,6 @@
 //! Follows rollouts until they are complete or stalled.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use futures::future::FutureExt as _;
@@ -8,11 +9,12 @@ use tokio::time::{sleep, timeout};
 
 use super::changes::changes;
 use super::render::fit;
-use super::source::{Changes, StatusSource};
+use super::source::{Changes, LoadedStatus, StatusSource};
 use super::view::StatusView;
 use super::{shape, terminal};
 use crate::cli::cluster::is_brief;
 use crate::cli::in_words;
+use crate::cli::lists::warn;
 use crate::cli::output::print;
 
 /// Changes within this time are shown together.
@@ -112,9 +114,10 @@ impl Follow {
         let mut shown: Vec<StatusView> = Vec::new();
         let mut drawn = String::new();
         let (mut answered, mut warned) = (false, false);
+        let mut named = BTreeSet::new();
         loop {
-            let views = match source.load().await {
-                Ok(views) => views,
+            let LoadedStatus { views, unread } = match source.load().await {
+                Ok(loaded) => loaded,
                 Err(error) if answered && is_brief(&error) => {
                     if !warned {
                         eprintln!("warning: {}; trying again", in_words(&error));
@@ -128,6 +131,12 @@ impl Follow {
                 Err(error) => return Err(error),
             };
             (answered, warned) = (true, false);
+            for unread in unread {
+                if named.insert(unread.clone()) {
+                    warn([&unread]);
+                    drawn.clear();
+                }
+            }
             match self.show {
                 Show::Drawing => {
                     let (width, rows) = terminal();

@@ -26,6 +26,7 @@ use self::view::StatusView;
 use super::ClusterArguments;
 use super::cluster::duration;
 use super::completion::sets;
+use super::lists::warn;
 use super::output::{self, print};
 
 /// Show the progress of rollouts and the state of each PVC
@@ -33,6 +34,9 @@ use super::output::{self, print};
 /// Also shows whether the StatefulSet is being replaced, was replaced, or why not. `--watch` ends when every rollout is
 /// complete or stalled. If the annotation replace-set of a StatefulSet is WhenComplete, or its replacement has begun, it
 /// ends when the StatefulSet is replaced, or when that is not possible now.
+///
+/// An object that cannot be read is named on standard error and not shown. It is an error if it is a StatefulSet that was
+/// asked for by its name.
 ///
 /// With `--watch`, exits with 0 if every rollout is complete, with 1 if one is stalled, with 2 after the time-out, and
 /// with 3 if the cluster cannot be read.
@@ -93,8 +97,9 @@ pub(crate) fn run(cluster: &ClusterArguments, arguments: &Arguments) -> ExitCode
         return exit(watch_all(cluster, &arguments.which, arguments.timeout));
     }
     super::wait_for(async {
-        let views = source(cluster, &arguments.which).await?.load().await?;
-        print(&text(&views, arguments.output)?)
+        let loaded = source(cluster, &arguments.which).await?.load().await?;
+        warn(&loaded.unread);
+        print(&text(&loaded.views, arguments.output)?)
     })
 }
 

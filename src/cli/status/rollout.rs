@@ -3,21 +3,34 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::apps::v1::StatefulSet;
-use kube::api::{DynamicObject, ObjectMeta};
+use kube::api::ObjectMeta;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::replacement::{self, ReplacementView};
+use crate::controller::read::metadata;
 use crate::templates::{Quantity, RevisionLabel};
 
 /// A ClaimRollout. All fields are optional: an older or newer controller may have written it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(from = "SentReport")]
 pub(crate) struct Rollout {
     pub(crate) metadata: ObjectMeta,
     pub(crate) spec: RolloutSpec,
     pub(crate) status: RolloutStatus,
     /// True iff the controller has written a status.
     pub(super) is_reported: bool,
+}
+
+/// A ClaimRollout as the API server sends it.
+#[derive(Deserialize)]
+struct SentReport {
+    #[serde(deserialize_with = "metadata::without_managers")]
+    metadata: ObjectMeta,
+    spec: Option<Box<RawValue>>,
+    status: Option<Box<RawValue>>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -77,20 +90,23 @@ pub(crate) enum RolloutPhase {
     Complete,
 }
 
-impl Rollout {
-    /// Reads a ClaimRollout. Fields of unknown shape get their defaults.
-    pub(crate) fn read(object: DynamicObject) -> Self {
-        let part = |key: &str| object.data.get(key).cloned().unwrap_or_default();
-        let spec = RolloutSpec::deserialize(part("spec")).unwrap_or_default();
-        let status = part("status");
+impl From<SentReport> for Rollout {
+    /// Fields of unknown shape get their defaults.
+    fn from(sent: SentReport) -> Self {
+        fn read<T: DeserializeOwned + Default>(part: Option<&RawValue>) -> T {
+            part.and_then(|part| serde_json::from_str(part.get()).ok())
+                .unwrap_or_default()
+        }
         Self {
-            spec,
-            is_reported: !status.is_null(),
-            status: RolloutStatus::deserialize(status).unwrap_or_default(),
-            metadata: object.metadata,
+            spec: read(sent.spec.as_deref()),
+            is_reported: sent.status.is_some(),
+            status: read(sent.status.as_deref()),
+            metadata: sent.metadata,
         }
     }
+}
 
+impl Rollout {
     /// The namespace of the rollout and of its set.
     pub(crate) fn namespace(&self) -> &str {
         self.metadata.namespace.as_deref().unwrap_or_default()

@@ -1,17 +1,22 @@
 //! Reads StatefulSets, ClaimRollouts, PVCs and Pods from the cluster.
 
+use std::fmt::Debug;
+
 use anyhow::bail;
 use futures::stream::{BoxStream, SelectAll, StreamExt as _};
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
+use kube::Client;
 use kube::api::{Api, ApiResource, DynamicObject, ListParams};
-use kube::core::{GroupVersionKind, PartialObjectMeta};
+use kube::core::PartialObjectMeta;
 use kube::runtime::{WatchStreamExt as _, watcher};
-use kube::{Client, Resource};
 use serde::de::DeserializeOwned;
 
 use super::rollout::Rollout;
 use super::view::{StatusView, view};
+use crate::cli::cluster::kind;
+use crate::cli::lists::{ClusterList, SkippedObject, list};
+use crate::controller::read::item::ListItem;
 
 /// The StatefulSets to read.
 pub(crate) struct StatusSource {
@@ -20,6 +25,15 @@ pub(crate) struct StatusSource {
     names: Vec<String>,
     /// Labels of the sets.
     selector: Option<String>,
+}
+
+/// What was read.
+#[derive(Debug)]
+pub(crate) struct LoadedStatus {
+    /// Sorted by namespace and name.
+    pub(crate) views: Vec<StatusView>,
+    /// What is not shown.
+    pub(crate) unread: Vec<SkippedObject>,
 }
 
 /// Namespace and name, and the set and the rollout if they exist.
@@ -39,13 +53,24 @@ impl StatusSource {
         }
     }
 
-    /// Reads the views, sorted by namespace and name.
+    /// Reads the views. An object that cannot be read hides no other.
     ///
     /// # Errors
-    /// If a named set is not found, or something cannot be read.
-    pub(crate) async fn load(&self) -> anyhow::Result<Vec<StatusView>> {
+    /// If a named set is not found or cannot be read, or a list cannot be read.
+    pub(crate) async fn load(&self) -> anyhow::Result<LoadedStatus> {
         let mut rollouts = self.rollouts().await?;
-        let sets = self.list::<StatefulSet>(&self.only()).await?;
+        let ClusterList {
+            items: sets,
+            mut unread,
+        } = self.list::<StatefulSet>(&sets(), &self.only()).await?;
+        let is_unread = |rollout: &Rollout| {
+            let (namespace, name) = (rollout.namespace(), &rollout.spec.set_ref.name);
+            unread.iter().any(|unread| unread.is(SET, namespace, name))
+        };
+        // Without its set, it would be shown as that of a deleted one.
+        rollouts.items.retain(|rollout| !is_unread(rollout));
+        unread.append(&mut rollouts.unread);
+        let mut rollouts = rollouts.items;
         if self.selector.is_some() {
             rollouts.retain(|rollout| sets.iter().any(|set| rollout.shows(set)));
         }
@@ -63,10 +88,10 @@ impl StatusSource {
         shown.sort_by_key(|(namespace, name, ..)| (*namespace, *name));
         let mut views: Vec<StatusView> = Vec::new();
         for of_namespace in shown.chunk_by(|one, other| one.0 == other.0) {
-            let (claims, pods) = (
-                self.claims(of_namespace[0].0).await?,
-                self.pods(of_namespace[0].0).await?,
-            );
+            let claims: ClusterList<PersistentVolumeClaim> = self.within(of_namespace[0].0, &claims()).await?;
+            let pods = self.pods(of_namespace[0].0).await?;
+            unread.extend(claims.unread.into_iter().chain(pods.unread));
+            let (claims, pods) = (claims.items, pods.items);
             let view =
                 |(namespace, name, set, rollout): &ShownSet<'_>| view(namespace, name, *set, *rollout, &claims, &pods);
             views.extend(of_namespace.iter().map(view));
@@ -76,53 +101,50 @@ impl StatusSource {
             .iter()
             .find(|name| views.iter().all(|view| view.name != **name))
         {
-            bail!("StatefulSet {missing:?} not found");
+            match unread
+                .iter()
+                .find(|unread| unread.kind == SET && unread.name == *missing)
+            {
+                Some(unread) => bail!("{unread}"),
+                None => bail!("StatefulSet {missing:?} not found"),
+            }
         }
-        Ok(views)
+        Ok(LoadedStatus { views, unread })
     }
 
     /// A stream with an item for every change of what [`load`](Self::load) reads. It never ends;
     /// failed watches are retried.
     pub(crate) fn changes(&self) -> Changes {
         let mut all = SelectAll::new();
-        let rollouts = watcher(self.dynamic(&rollout_kind()), watcher::Config::default());
-        all.push(rollouts.default_backoff().map(|_| ()).boxed());
-        let sets = watcher(self.api::<PartialObjectMeta<StatefulSet>>(), watcher::Config::default());
-        all.push(sets.default_backoff().map(|_| ()).boxed());
-        let claims = watcher(
-            self.api::<PartialObjectMeta<PersistentVolumeClaim>>(),
-            watcher::Config::default(),
-        );
-        all.push(claims.default_backoff().map(|_| ()).boxed());
-        let pods = watcher(self.api::<PartialObjectMeta<Pod>>(), watcher::Config::default());
-        all.push(pods.default_backoff().map(|_| ()).boxed());
+        for kind in [rollouts(), sets(), claims(), pods()] {
+            let objects: Api<ListItem<PartialObjectMeta<DynamicObject>>> = match &self.namespace {
+                Some(namespace) => Api::namespaced_with(self.client.clone(), namespace, &kind),
+                None => Api::all_with(self.client.clone(), &kind),
+            };
+            let changes = watcher(objects, watcher::Config::default()).default_backoff();
+            all.push(changes.map(|_| ()).boxed());
+        }
         all
     }
 
-    async fn rollouts(&self) -> anyhow::Result<Vec<Rollout>> {
-        let objects = match self.dynamic(&rollout_kind()).list(&ListParams::default()).await {
-            Ok(list) => list.items,
+    async fn rollouts(&self) -> anyhow::Result<ClusterList<Rollout>> {
+        let mut listed = match self.list::<Rollout>(&rollouts(), &ListParams::default()).await {
+            Ok(listed) => listed,
             // The kind is not installed: then nothing has been rolled out.
-            Err(kube::Error::Api(status)) if status.code == 404 => Vec::new(),
+            Err(kube::Error::Api(status)) if status.code == 404 => ClusterList::default(),
             Err(error) => return Err(error.into()),
         };
-        let rollouts = objects.into_iter().map(Rollout::read);
-        let asked = |rollout: &Rollout| self.names.is_empty() || self.names.contains(&rollout.spec.set_ref.name);
-        Ok(rollouts.filter(asked).collect())
-    }
-
-    async fn claims(&self, namespace: &str) -> anyhow::Result<Vec<PersistentVolumeClaim>> {
-        let claims: Api<PersistentVolumeClaim> = Api::namespaced(self.client.clone(), namespace);
-        Ok(claims.list(&ListParams::default()).await?.items)
+        let is_asked = |name: &String| self.names.is_empty() || self.names.contains(name);
+        listed.items.retain(|rollout| is_asked(&rollout.spec.set_ref.name));
+        listed.unread.retain(|unread| is_asked(&unread.name));
+        Ok(listed)
     }
 
     /// The Pods; none if the user may not read them.
-    async fn pods(&self, namespace: &str) -> anyhow::Result<Vec<Pod>> {
-        let pods: Api<Pod> = Api::namespaced(self.client.clone(), namespace);
-        match pods.list(&ListParams::default()).await {
-            Ok(list) => Ok(list.items),
-            Err(kube::Error::Api(status)) if status.code == 403 => Ok(Vec::new()),
-            Err(error) => Err(error.into()),
+    async fn pods(&self, namespace: &str) -> kube::Result<ClusterList<Pod>> {
+        match self.within(namespace, &pods()).await {
+            Err(kube::Error::Api(status)) if status.code == 403 => Ok(ClusterList::default()),
+            listed => listed,
         }
     }
 
@@ -136,36 +158,133 @@ impl StatusSource {
         }
     }
 
-    async fn list<K>(&self, parameters: &ListParams) -> anyhow::Result<Vec<K>>
+    async fn list<K>(&self, kind: &ApiResource, parameters: &ListParams) -> kube::Result<ClusterList<K>>
     where
-        K: Resource<Scope = k8s_openapi::NamespaceResourceScope, DynamicType = ()>
-            + DeserializeOwned
-            + Clone
-            + std::fmt::Debug,
+        K: DeserializeOwned + Clone + Debug,
     {
-        Ok(self.api::<K>().list(parameters).await?.items)
+        list(&self.client, self.namespace.as_deref(), kind, parameters).await
     }
 
-    fn api<K: Resource<Scope = k8s_openapi::NamespaceResourceScope, DynamicType = ()>>(&self) -> Api<K> {
-        match &self.namespace {
-            Some(namespace) => Api::namespaced(self.client.clone(), namespace),
-            None => Api::all(self.client.clone()),
-        }
-    }
-
-    fn dynamic(&self, kind: &ApiResource) -> Api<DynamicObject> {
-        match &self.namespace {
-            Some(namespace) => Api::namespaced_with(self.client.clone(), namespace, kind),
-            None => Api::all_with(self.client.clone(), kind),
-        }
+    /// All objects of a kind in a namespace.
+    async fn within<K>(&self, namespace: &str, kind: &ApiResource) -> kube::Result<ClusterList<K>>
+    where
+        K: DeserializeOwned + Clone + Debug,
+    {
+        list(&self.client, Some(namespace), kind, &ListParams::default()).await
     }
 }
 
-fn rollout_kind() -> ApiResource {
-    let kind = GroupVersionKind::gvk("claim-rollout.io", "v1alpha1", "ClaimRollout");
-    ApiResource::from_gvk_with_plural(&kind, "claimrollouts")
+/// The kind of StatefulSets.
+const SET: &str = "StatefulSet";
+
+fn rollouts() -> ApiResource {
+    kind("claim-rollout.io", "v1alpha1", "ClaimRollout")
+}
+
+fn sets() -> ApiResource {
+    kind("apps", "v1", SET)
+}
+
+fn claims() -> ApiResource {
+    kind("", "v1", "PersistentVolumeClaim")
+}
+
+fn pods() -> ApiResource {
+    kind("", "v1", "Pod")
 }
 
 fn text(value: Option<&String>) -> &str {
     value.map_or("", String::as_str)
+}
+
+#[cfg(test)]
+mod tests {
+    use kube::Client;
+    use kube::client::Body;
+    use serde_json::{Value, json};
+
+    use super::StatusSource;
+
+    const LATE: &str = "10000-01-01T11:59:59Z";
+
+    fn object(name: &str, spec: &Value) -> Value {
+        let late = json!([{"manager": "m", "time": LATE, "fieldsV1": {}}]);
+        let metadata = json!({"namespace": "shop", "name": name, "uid": name, "managedFields": late});
+        json!({"metadata": metadata, "spec": spec})
+    }
+
+    /// The same as objects that can be read.
+    fn plain(mut object: Value) -> Value {
+        object["metadata"]["managedFields"] = Value::Null;
+        object
+    }
+
+    fn set(name: &str) -> Value {
+        let template = json!({"metadata": {"name": "data"}});
+        let pod = json!({"metadata": {}, "spec": {"containers": []}});
+        let selector = json!({"matchLabels": {"app": name}});
+        object(
+            name,
+            &json!({"replicas": 1, "selector": selector, "serviceName": name, "template": pod, "volumeClaimTemplates": [template]}),
+        )
+    }
+
+    fn rollout(name: &str) -> Value {
+        let set = json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "name": name, "uid": name});
+        object(
+            name,
+            &json!({"setRef": set, "revision": "r", "updatePolicy": "InPlace"}),
+        )
+    }
+
+    /// An API server with objects of the year 10000 among others.
+    fn poisoned() -> Client {
+        let server = |request: axum::http::Request<Body>| {
+            let items = match request.uri().path().rsplit('/').next() {
+                Some("claimrollouts") => json!([rollout("web"), rollout("bad"), {"metadata": 5}]),
+                Some("statefulsets") => json!([plain(set("web")), set("bad")]),
+                Some("persistentvolumeclaims") => {
+                    json!([
+                        plain(object("data-web-0", &json!({}))),
+                        object("data-bad-0", &json!({}))
+                    ])
+                }
+                Some("pods") => json!([object("web-0", &json!({"containers": []}))]),
+                other => panic!("{other:?}"),
+            };
+            let list = json!({"metadata": {}, "items": items}).to_string();
+            let response = axum::http::Response::new(Body::from(list.into_bytes()));
+            std::future::ready(Ok::<_, kube::Error>(response))
+        };
+        Client::new(tower::service_fn(server), "default")
+    }
+
+    #[tokio::test]
+    async fn unread_object_hides_no_other_and_is_named() {
+        let load = async |names: &[&str]| {
+            let names = names.iter().map(|name| (*name).to_owned()).collect();
+            let source = StatusSource::new(poisoned(), None, names, None);
+            let loaded = source.load().await.map_err(|error| error.to_string())?;
+            let shown = loaded.views.iter().map(|view| {
+                let claims: Vec<&str> = view.claims.iter().map(|claim| &*claim.name).collect();
+                format!("{}: {}", view.name, claims.join(" "))
+            });
+            let unread = loaded.unread.iter();
+            let unread = unread.map(|unread| format!("{} {}", unread.kind, unread.name));
+            Ok::<_, String>((shown.collect::<Vec<_>>(), unread.collect::<Vec<_>>()))
+        };
+        let unread = |first: &[&str]| {
+            let rest = ["PersistentVolumeClaim data-bad-0", "Pod web-0"];
+            let all = first.iter().chain(&rest).map(|text| (*text).to_owned());
+            all.collect::<Vec<_>>()
+        };
+        let shown = vec!["web: data-web-0".to_owned()];
+        let all = unread(&["StatefulSet bad", "ClaimRollout "]);
+        assert_eq!(load(&[]).await, Ok((shown.clone(), all)));
+        assert_eq!(load(&["web"]).await, Ok((shown, unread(&["StatefulSet bad"]))));
+        let error = load(&["bad"]).await.expect_err("it was asked for");
+        assert!(error.starts_with("StatefulSet shop/bad cannot be read: "), "{error}");
+        let error = load(&["none"]).await.expect_err("no such StatefulSet");
+        assert_eq!(error, "StatefulSet \"none\" not found");
+    }
 }

@@ -15,7 +15,7 @@ use super::pages::UNREAD;
 
 /// An object, or what is known of one that cannot be read.
 #[derive(Clone, Debug)]
-pub(in super::super) enum ListItem<K> {
+pub(crate) enum ListItem<K> {
     /// The object.
     Read(K),
     /// Its identity.
@@ -24,16 +24,16 @@ pub(in super::super) enum ListItem<K> {
 
 /// An object that cannot be read.
 #[derive(Clone, Debug, PartialEq)]
-pub(in super::super) struct UnreadObject {
+pub(crate) struct UnreadObject {
     /// The metadata, as far as it can be read.
-    pub(in super::super) metadata: ObjectMeta,
+    pub(crate) metadata: ObjectMeta,
     /// Why, without a value of the object.
-    pub(in super::super) why: String,
+    pub(crate) why: String,
 }
 
 impl UnreadObject {
     /// The namespace and the name.
-    pub(in super::super) fn key(&self) -> (String, String) {
+    pub(crate) fn key(&self) -> (String, String) {
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
         (text(&self.metadata.namespace), text(&self.metadata.name))
     }

@@ -10,9 +10,9 @@ use serde::{Deserialize, Deserializer};
 
 /// An object of any kind without its content.
 #[derive(Clone, Debug, Deserialize)]
-pub(in super::super) struct Bare {
+pub(crate) struct Bare {
     #[serde(deserialize_with = "without_managers")]
-    pub(in super::super) metadata: ObjectMeta,
+    pub(crate) metadata: ObjectMeta,
 }
 
 /// Metadata as the API server sends it. `F` is what is kept of the managed fields.
@@ -57,7 +57,7 @@ impl<F> Sent<F> {
 }
 
 /// Reads metadata without managed fields.
-pub(in super::super) fn without_managers<'de, D: Deserializer<'de>>(sent: D) -> Result<ObjectMeta, D::Error> {
+pub(crate) fn without_managers<'de, D: Deserializer<'de>>(sent: D) -> Result<ObjectMeta, D::Error> {
     Sent::<IgnoredAny>::deserialize(sent).map(|sent| sent.split().0)
 }
 

@@ -11,11 +11,11 @@
 //! | `metadata`, `managers` | the metadata of any object, and who wrote which field |
 
 mod bodies;
-pub(super) mod item;
+pub(crate) mod item;
 mod limits;
 pub(super) mod lists;
 pub(super) mod managers;
-pub(super) mod metadata;
+pub(crate) mod metadata;
 pub(super) mod pages;
 pub(super) mod unread;
 

@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 
 use super::kinds::{BundleKind, OTHERS, PODS, Place, ROLLOUTS, SETS};
 use super::scope::BundledSets;
+use crate::cli::cluster;
 use crate::cli::doctor::gather::Installation;
+use crate::cli::lists::list;
 
 /// The most lines and bytes of one log.
 const LOG_LINES: i64 = 20_000;
@@ -70,14 +72,13 @@ impl Installation {
         };
         let mut found = Vec::new();
         for namespace in places {
-            let api = self.api(kind.group, kind.version, kind.kind, namespace);
-            let listed = api.list(&ListParams::default()).await.map_err(|error| match error {
+            let kind = cluster::kind(kind.group, kind.version, kind.kind);
+            let listed = list(&self.client, namespace, &kind, &ListParams::default()).await;
+            let listed = listed.map_err(|error| match error {
                 kube::Error::Api(status) => status.message,
                 error => error.to_string(),
             })?;
-            for object in listed.items {
-                found.push(serde_json::to_value(object).map_err(|error| error.to_string())?);
-            }
+            found.extend(listed.named());
         }
         Ok(found)
     }

@@ -10,6 +10,7 @@ use crate::cli::doctor::agreement::PlacedSettings;
 use crate::cli::doctor::deployed::HelmRelease;
 use crate::cli::doctor::facts::{FoundJournal, InstallationFacts, JournaledSet, Lease, MarkedSet, Stalled};
 use crate::cli::doctor::rights::{Account, PolicyServer, RbacRight};
+use crate::cli::lists::SkippedObject;
 
 /// The fault, the finding as `severity subject | found`, and the beginning of its fix.
 pub(super) type Row = (&'static str, fn(&mut InstallationFacts), &'static str, &'static str);
@@ -34,6 +35,15 @@ fn policy_server(rights: Vec<RbacRight>) -> Vec<(PolicyServer, Vec<RbacRight>)> 
         account: "ps".to_owned(),
     };
     vec![(server, rights)]
+}
+
+fn skipped(kind: &str, name: &str) -> SkippedObject {
+    SkippedObject {
+        kind: kind.to_owned(),
+        namespace: "shop".to_owned(),
+        name: name.to_owned(),
+        why: "why".to_owned(),
+    }
 }
 
 pub(super) const ROWS: &[Row] = &[
@@ -289,6 +299,18 @@ pub(super) const ROWS: &[Row] = &[
         },
         "Warning leases | forbidden",
         "run doctor as a user who may read leases",
+    ),
+    (
+        "a StatefulSet that cannot be read",
+        |facts| facts.skipped = vec![skipped("StatefulSet", "odd")],
+        "Warning statefulset.apps/shop/odd | why",
+        "kubectl get -n shop statefulset.apps/odd -o json ",
+    ),
+    (
+        "a PVC that cannot be read",
+        |facts| facts.skipped = vec![skipped("PersistentVolumeClaim", "data-web-0")],
+        "Warning persistentvolumeclaim/shop/data-web-0 | why",
+        "kubectl get -n shop persistentvolumeclaim/data-web-0 -o json ",
     ),
     (
         "a rollout that is stalled",

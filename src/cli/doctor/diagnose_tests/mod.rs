@@ -1,6 +1,8 @@
 mod installation;
 mod sets;
 
+use std::process::ExitCode;
+
 use jiff::Timestamp;
 use kube::CustomResourceExt as _;
 use serde_json::{Value, json};
@@ -10,7 +12,7 @@ use super::deployed::Deployed;
 use super::facts::{InstallationFacts, Lease};
 use super::guard::GuardPolicy;
 use super::rights::Account;
-use super::{DoctorFormat, Severity, diagnose, summary, text};
+use super::{DoctorFormat, Severity, code, diagnose, summary, text};
 use crate::api::Settings;
 use crate::claims::class::Known;
 use crate::cli::drift::find::tests::{changed, even};
@@ -106,6 +108,7 @@ pub(super) fn healthy() -> InstallationFacts {
         policy_servers: Vec::new(),
         settings: Vec::new(),
         unread: Vec::new(),
+        skipped: Vec::new(),
     }
 }
 
@@ -271,6 +274,13 @@ fn diagnose_errors_come_first() {
     let found = diagnose(&facts);
     let severities: Vec<Severity> = found.iter().map(|finding| finding.severity).collect();
     assert_eq!(severities, [Severity::Error, Severity::Warning]);
+    for (findings, expected) in [
+        (&found[..], ExitCode::FAILURE),
+        (&found[1..], ExitCode::SUCCESS),
+        (&[], ExitCode::SUCCESS),
+    ] {
+        assert_eq!(code(findings), expected, "{findings:?}");
+    }
     let expected = "\
 error: lease/claim-rollout/claim-rollout-controller: expected a controller that holds it, but found none
   to fix it: kubectl rollout restart -n claim-rollout deployment/claim-rollout-controller

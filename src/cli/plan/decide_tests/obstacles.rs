@@ -1,7 +1,10 @@
 //! Obstacles of a plan.
 
+use std::process::ExitCode;
+
 use serde_json::json;
 
+use crate::cli::plan::code;
 use crate::controller::ClassLimits;
 
 use super::world::{PlanWorld, lines, manifest, quota};
@@ -16,6 +19,60 @@ fn plan_immutable_field_is_an_obstacle() {
         ["spec.serviceName: the API server denies changes of this field"]
     );
     assert!(!report.goes_through);
+    let fine = PlanWorld::new().apply("2Gi", "m:1");
+    assert_eq!(code(std::slice::from_ref(&fine)), ExitCode::SUCCESS);
+    assert_eq!(code(&[fine, report]), ExitCode::FAILURE, "one of them has an obstacle");
+}
+
+#[test]
+fn plan_unreadable_object_of_the_set_is_an_obstacle() {
+    let pod = |world: &mut PlanWorld, name: &str| {
+        world.objects.push(
+            json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": "shop", "name": name}, "spec": 5}),
+        );
+    };
+    type Row = (&'static str, fn(&mut PlanWorld, &dyn Fn(&mut PlanWorld, &str)), bool);
+    let rows: [Row; 5] = [
+        (
+            "its PVC",
+            |world, _| {
+                world.object("PersistentVolumeClaim", "data-web-1")["spec"]["resources"]["requests"]["storage"] =
+                    json!("odd");
+            },
+            true,
+        ),
+        (
+            "its Pod",
+            |world, _| world.object("Pod", "web-1")["spec"] = json!(5),
+            true,
+        ),
+        ("a Pod of another", |world, pod| pod(world, "web-db-0"), false),
+        ("a Pod beyond its replicas", |world, pod| pod(world, "web-3"), false),
+        (
+            "another StatefulSet",
+            |world, _| {
+                let metadata = json!({"namespace": "shop", "name": "db"});
+                world.objects.push(json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": metadata, "spec": {"replicas": "many"}}));
+            },
+            false,
+        ),
+    ];
+    for (row, change, prevents) in rows {
+        let mut world = PlanWorld::new();
+        change(&mut world, &pod);
+        let report = world.apply("2Gi", "m:1");
+        let named = |texts: &[String]| texts.iter().filter(|text| text.contains(" cannot be read: ")).count();
+        let found = (report.goes_through, named(&report.obstacles), named(&report.notes));
+        let expected = if prevents { (false, 1, 0) } else { (true, 0, 1) };
+        assert_eq!(found, expected, "{row}: {:?} {:?}", report.obstacles, report.notes);
+        assert_eq!(report.claims.is_empty(), prevents, "{row}");
+    }
+    let mut world = PlanWorld::new();
+    world.set()["spec"]["replicas"] = json!("many");
+    for manifest in [None, Some(&manifest("2Gi", "m:1"))] {
+        let error = world.plan(manifest).expect_err("no plan").to_string();
+        assert!(error.starts_with("StatefulSet shop/web cannot be read: "), "{error}");
+    }
 }
 
 #[test]

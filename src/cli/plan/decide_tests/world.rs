@@ -9,6 +9,7 @@ use super::super::{Inputs, report};
 use crate::cli::plan::overlay::set_last_applied;
 use crate::cli::plan::report::{ClaimReport, ClaimValues, PlanOutcome, PlanReport};
 use crate::cli::plan::request::{KUBECTL, Requester};
+use crate::cli::plan::unread::sift;
 use crate::cli::recorded::Recorded;
 use crate::controller::ClassLimits;
 use crate::rollout::Seconds;
@@ -160,6 +161,7 @@ impl PlanWorld {
         let list = json!({"kind": "List", "items": self.objects});
         let settings = RawValue::from_string(self.settings.to_string()).expect("JSON");
         let mut state = Recorded::read(&list).expect("a list");
+        sift(&mut state);
         if let Some(kind) = self.unreadable {
             state.cannot_read(kind, "forbidden".to_owned());
         }

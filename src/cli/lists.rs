@@ -1,0 +1,111 @@
+//! Lists of the cluster. An object that cannot be read hides no other: it is named on standard error.
+
+use std::fmt;
+
+use kube::Client;
+use kube::api::{ApiResource, ListParams, Request};
+use kube::core::ObjectList;
+use serde::de::DeserializeOwned;
+
+use super::cluster::objects;
+use crate::controller::read::item::{ListItem, UnreadObject};
+use crate::templates::show::printable;
+
+/// A list of objects.
+#[derive(Debug)]
+pub(crate) struct ClusterList<K> {
+    pub(crate) items: Vec<K>,
+    pub(crate) unread: Vec<SkippedObject>,
+}
+
+impl<K> Default for ClusterList<K> {
+    fn default() -> Self {
+        Self {
+            items: Vec::new(),
+            unread: Vec::new(),
+        }
+    }
+}
+
+/// An object that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct SkippedObject {
+    pub(crate) kind: String,
+    /// Empty for a kind without namespaces.
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+    /// Without a value of the object.
+    pub(crate) why: String,
+}
+
+/// Lists the objects of a kind: in one namespace, in all, or of a kind without namespaces.
+///
+/// # Errors
+/// If the API server does not answer, or denies the request.
+pub(crate) async fn list<K>(
+    client: &Client,
+    namespace: Option<&str>,
+    kind: &ApiResource,
+    params: &ListParams,
+) -> kube::Result<ClusterList<K>>
+where
+    K: Clone + fmt::Debug + DeserializeOwned,
+{
+    let api = objects(client, namespace, kind);
+    let request = Request::new(api.resource_url()).list(params);
+    let request = request.map_err(kube::Error::BuildRequest)?;
+    let found: ObjectList<ListItem<K>> = client.request(request).await?;
+    let (mut items, mut unread) = (Vec::new(), Vec::new());
+    for item in found.items {
+        match item {
+            ListItem::Read(object) => items.push(object),
+            ListItem::Unread(object) => unread.push(SkippedObject::of(&kind.kind, &object)),
+        }
+    }
+    Ok(ClusterList { items, unread })
+}
+
+impl<K> ClusterList<K> {
+    /// The objects. Names those that cannot be read on standard error.
+    pub(crate) fn named(self) -> Vec<K> {
+        warn(&self.unread);
+        self.items
+    }
+}
+
+impl SkippedObject {
+    fn of(kind: &str, object: &UnreadObject) -> Self {
+        let (namespace, name) = object.key();
+        Self {
+            kind: kind.to_owned(),
+            namespace,
+            name,
+            why: object.why.clone(),
+        }
+    }
+
+    /// True iff it is the object of this kind, namespace and name.
+    pub(crate) fn is(&self, kind: &str, namespace: &str, name: &str) -> bool {
+        (&*self.kind, &*self.namespace, &*self.name) == (kind, namespace, name)
+    }
+}
+
+impl fmt::Display for SkippedObject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            kind,
+            namespace,
+            name,
+            why,
+        } = self;
+        let separator = if namespace.is_empty() { "" } else { "/" };
+        write!(f, "{kind} {namespace}{separator}{name} cannot be read: {why}")
+    }
+}
+
+/// Names these objects on standard error.
+pub(crate) fn warn<'u>(unread: impl IntoIterator<Item = &'u SkippedObject>) {
+    for unread in unread {
+        eprintln!("warning: {}", printable(&unread.to_string()));
+    }
+}
