@@ -111,9 +111,19 @@ pub(crate) async fn run(cluster: &ClusterArguments, arguments: Arguments) -> any
     let stop = service::stop_signal()?;
     let running = server.listen(arguments.address, shown.identity())?;
     tracing::info!(address = %running.address(), "serving the policy");
+    serve_until(stop, running, (&source, shown), PAUSES).await
+}
+
+/// Serves until `stop`, and renews the certificate meanwhile.
+async fn serve_until(
+    stop: impl Future<Output = ()>,
+    running: Running,
+    (source, shown): (&CertificateSource, CertificateInUse),
+    pauses: Pauses,
+) -> anyhow::Result<()> {
     tokio::select! {
         () = stop => {}
-        () = renew(&running, &source, shown, PAUSES) => {}
+        () = renew(&running, source, shown, pauses) => {}
     }
     running.stop().await?;
     Ok(())

@@ -281,6 +281,28 @@ mod tests {
         }
     }
 
+    /// The status contains the same, and no rollout waits for an Event.
+    #[tokio::test]
+    async fn event_beyond_the_budget_is_dropped() {
+        let one = NonZeroU32::MIN;
+        let budget = WriteBudget {
+            per_second: one,
+            burst: one,
+        };
+        let (client, sent) = counting(budget, Term::default());
+        let mut refused = Vec::new();
+        // With one more in each second, this takes no half of an hour.
+        for _ in 0..3 * super::EVENTS {
+            let request = axum::http::Request::post(EVENTS).body(Body::empty()).unwrap();
+            refused.extend(client.send(request).await.err().map(|error| error.to_string()));
+        }
+        let count = lock(&sent).len();
+        assert!((super::EVENTS..3 * super::EVENTS).contains(&count), "{count} were sent");
+        assert_eq!(refused.len(), 3 * super::EVENTS - count);
+        refused.dedup();
+        assert_eq!(refused, ["ServiceError: not sent: the budget for Events is used up"]);
+    }
+
     #[test]
     fn reports_have_a_budget_of_their_own() {
         for (target, expected) in [

@@ -190,12 +190,17 @@ fn controller_revision(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use kube::client::Body;
+    use kube::{Client, ResourceExt as _};
     use serde_json::{Value, json};
 
-    use kube::ResourceExt as _;
-
-    use super::{ApiOutcome, StagedChange, Stored, TRIES, belongs, controller_revision, is_due, number_of, unkept};
+    use super::{
+        ApiOutcome, SlimSet, StagedChange, Stored, TRIES, belongs, controller_revision, is_due, keep, number_of, unkept,
+    };
     use crate::controller::fixtures;
+    use crate::controller::locking::lock;
     use crate::rollout::fixtures::label;
     use crate::templates::{Phase, Staging, UpdatePolicy};
 
@@ -235,12 +240,61 @@ mod tests {
         }
     }
 
-    /// Otherwise, OpenShift asks for a right on the finalizers of ClaimRollouts.
-    #[test]
-    fn owner_of_kept_target_does_not_block_its_deletion() {
-        let set = serde_json::from_value(json!({"metadata": {"name": "web", "namespace": "default"}})).unwrap();
-        let rollout = fixtures::rollout(&json!({"name": "web", "uid": "r"}), &Value::Null);
-        let change = StagedChange {
+    /// A revision of the history `r`, or of somebody who only wrote its label.
+    fn revision(name: &str, owner: &str) -> Value {
+        let owners = json!([{"apiVersion": "claim-rollout.io/v1alpha1", "kind": "ClaimRollout", "name": "web",
+            "uid": owner, "controller": true}]);
+        let labels = json!({"claim-rollout.io/rollout": "r", "claim-rollout.io/revision": name});
+        let metadata = json!({"name": name, "uid": format!("{name}-uid"), "labels": labels, "ownerReferences": owners});
+        json!({"metadata": metadata, "revision": 1})
+    }
+
+    #[tokio::test]
+    async fn history_deletes_its_own_revisions_alone() {
+        let deleted = Arc::<Mutex<Vec<(String, Value)>>>::default();
+        let noted = Arc::clone(&deleted);
+        let server = move |request: axum::http::Request<Body>| {
+            let noted = Arc::clone(&noted);
+            async move {
+                let (head, body) = request.into_parts();
+                let bytes = body.collect_bytes().await.unwrap();
+                let items = json!([revision("ours", "r"), revision("of-another", "x")]);
+                let answer = match head.method.as_str() {
+                    "GET" => json!({"metadata": {}, "items": items}),
+                    "DELETE" => {
+                        let body = serde_json::from_slice(&bytes).unwrap();
+                        lock(&noted).push((head.uri.path().to_owned(), body));
+                        json!({"kind": "Status", "status": "Success"})
+                    }
+                    _ => serde_json::from_slice(&bytes).unwrap(),
+                };
+                let body = Body::from(answer.to_string().into_bytes());
+                Ok::<_, kube::Error>(axum::http::Response::new(body))
+            }
+        };
+        let client = Client::new(tower::service_fn(server), "default");
+        let metadata = json!({"name": "web", "namespace": "shop"});
+        let set = json!({"metadata": metadata, "spec": {"revisionHistoryLimit": 0}});
+        let set: SlimSet = serde_json::from_str(&set.to_string()).unwrap();
+        let rollout = fixtures::rollout(&json!({"name": "web", "uid": "r", "generation": 5}), &Value::Null);
+        let current = change().revision();
+        let kept = keep(&client, &set, &rollout, &change(), &current).await;
+        let done = || ApiOutcome::Done(());
+        assert_eq!(
+            kept,
+            ApiOutcome::Done(vec![done(), done()]),
+            "one is added, one is deleted"
+        );
+        let path = "/apis/apps/v1/namespaces/shop/controllerrevisions/ours".to_owned();
+        let deleted = lock(&deleted).clone();
+        let [(found, options)] = &deleted[..] else {
+            panic!("{deleted:?}")
+        };
+        assert_eq!((found, &options["preconditions"]), (&path, &json!({"uid": "ours-uid"})));
+    }
+
+    fn change() -> StagedChange {
+        StagedChange {
             by: "alice".to_owned(),
             manager: "kubectl".to_owned(),
             phase: Phase::RollingOut,
@@ -248,8 +302,15 @@ mod tests {
             templates: Vec::new(),
             uid: "u".to_owned(),
             update_policy: UpdatePolicy::InPlace,
-        };
-        let kept = controller_revision(&set, &rollout, &change, 1);
+        }
+    }
+
+    /// Otherwise, OpenShift asks for a right on the finalizers of ClaimRollouts.
+    #[test]
+    fn owner_of_kept_target_does_not_block_its_deletion() {
+        let set = serde_json::from_value(json!({"metadata": {"name": "web", "namespace": "default"}})).unwrap();
+        let rollout = fixtures::rollout(&json!({"name": "web", "uid": "r"}), &Value::Null);
+        let kept = controller_revision(&set, &rollout, &change(), 1);
         let owners: Vec<_> = kept.owner_references().iter().collect();
         let [owner] = owners[..] else { panic!("{owners:?}") };
         assert_eq!(

@@ -103,10 +103,12 @@ where
 mod tests {
     use std::pin::Pin;
     use std::task::{Context, Poll};
+    use std::time::Duration;
 
     use hyper::body::{Body, Bytes, Frame, SizeHint};
+    use tokio::time::timeout;
 
-    use super::{FIRST, Unread, capacity, read};
+    use super::{FIRST, Unread, capacity, drain, read};
     use crate::webhook::room::Room;
 
     /// A body of equal pieces; the announced length may be wrong.
@@ -177,6 +179,38 @@ mod tests {
             breaks: true,
         };
         assert_eq!(outcome(broken, 0).await, (Err(Unread::Broken), 0));
+    }
+
+    #[tokio::test]
+    async fn unread_body_is_drained_within_its_bounds() {
+        for (count, left) in [(3, 0), (16, 0), (40, 24)] {
+            let mut body = Pieces {
+                count,
+                length: 1 << 20,
+                announced: None,
+                breaks: false,
+            };
+            drain(&mut body).await;
+            assert_eq!(body.count, left, "{count} MiB");
+        }
+    }
+
+    /// A body of which nothing comes.
+    struct Silent;
+
+    impl Body for Silent {
+        type Data = Bytes;
+        type Error = ();
+
+        fn poll_frame(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, ()>>> {
+            Poll::Pending
+        }
+    }
+
+    #[tokio::test]
+    async fn silent_body_is_not_drained_for_ever() {
+        let drained = timeout(Duration::from_secs(60), drain(Silent)).await;
+        assert!(drained.is_ok());
     }
 
     #[test]

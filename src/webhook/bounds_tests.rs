@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
 
 use super::fixtures::{Served, answer, call, post, review, send, start};
@@ -85,6 +85,22 @@ fn padded(length: usize) -> String {
     " ".repeat(length - review.len()) + &review
 }
 
+/// Otherwise its connection would be reset before the answer is read.
+#[tokio::test]
+async fn body_too_long_can_be_sent_before_the_answer_is_read() {
+    let served = start(limits(), None);
+    // Nearly all of the body stays with the client until the server reads it.
+    let socket = TcpSocket::new_v4().expect("a socket");
+    socket.set_send_buffer_size(16 * 1024).expect("a small buffer");
+    let socket = socket.connect(served.address).await.expect("a connection");
+    let mut stream = served.introduce(socket).await;
+    let body = vec![b' '; 1 << 20];
+    let head = post("/validate/none", body.len());
+    stream.write_all(head.as_bytes()).await.expect("sent");
+    stream.write_all(&body).await.expect("sent");
+    assert_eq!(answer(&mut stream).await.status, 404);
+}
+
 #[tokio::test]
 async fn body_that_does_not_come_is_given_up_at_the_deadline() {
     let served = start(limits(), None);
@@ -113,6 +129,11 @@ async fn connection_without_a_request_in_time_is_closed() {
     known.write_all(request.as_bytes()).await.expect("sent");
     assert_eq!(first_line(&mut known).await, "HTTP/1.1 200");
 
+    // A body may take longer than that.
+    let mut reading = served.connect().await;
+    let (first, rest) = request.split_at(request.len() - 1);
+    reading.write_all(first.as_bytes()).await.expect("sent");
+
     let mut slow = served.connect().await;
     slow.write_all(b"POST /validate/fast HTTP/1.1\r\nhost: ")
         .await
@@ -122,9 +143,11 @@ async fn connection_without_a_request_in_time_is_closed() {
     assert_eq!(silent.read(&mut [0]).await.ok(), Some(0), "no handshake");
     served.until_counts("bounds_total{bound=\"introduction\"} 2").await;
 
-    // The known connection is as old as the closed ones.
+    // These connections are as old as the closed ones.
     known.write_all(request.as_bytes()).await.expect("sent");
     served.evaluated(2).await;
+    reading.write_all(rest.as_bytes()).await.expect("sent");
+    assert_eq!(first_line(&mut reading).await, "HTTP/1.1 200");
 }
 
 /// Connections that have sent half of a head or of a body.
@@ -178,6 +201,31 @@ async fn connection_that_is_being_answered_is_not_closed() {
     };
     let (answer, ()) = tokio::join!(waiting, others);
     assert_eq!(answer.status, 200);
+}
+
+/// A connection whose answer is awaited is not closed for another one.
+#[tokio::test]
+async fn connection_beyond_those_being_answered_is_closed() {
+    let served = start(
+        Limits {
+            connections: 2,
+            ..limits()
+        },
+        None,
+    );
+    let review = review();
+    let waiting = || call(&served, "POST /validate/gated", &review);
+    let others = async {
+        served.evaluated(2).await;
+        for _ in 0..3 {
+            let mut other = TcpStream::connect(served.address).await.expect("a connection");
+            // It is closed, or reset.
+            assert!(matches!(other.read(&mut [0]).await, Ok(0) | Err(_)));
+        }
+        served.gate.add_permits(2);
+    };
+    let (one, two, ()) = tokio::join!(waiting(), waiting(), others);
+    assert_eq!([one.status, two.status], [200; 2]);
 }
 
 #[tokio::test]

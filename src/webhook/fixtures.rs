@@ -143,6 +143,11 @@ impl Served {
     /// A connection without a request yet.
     pub(super) async fn connect(&self) -> TlsStream<TcpStream> {
         let socket = TcpStream::connect(self.address).await.expect("a connection");
+        self.introduce(socket).await
+    }
+
+    /// The same on this socket.
+    pub(super) async fn introduce(&self, socket: TcpStream) -> TlsStream<TcpStream> {
         let name = ServerName::from(self.address.ip());
         self.connector.connect(name, socket).await.expect("a handshake")
     }
