@@ -27,7 +27,7 @@ FIRST ?=
 FILES ?= src/templates/** src/claims/compatible.rs src/admission/** src/rollout/**
 
 # The size limit of what wasm-opt returns: each policy-server compiles the module and keeps it in memory.
-MOST_BYTES := 246000
+MOST_BYTES := 254000
 
 CARGO ?= cargo
 # Lints during the build: a separate `cargo clippy` would check every dependency again, which takes minutes.

@@ -45,7 +45,7 @@ scenarios![Environment;
     retrying::retry_ends_the_pause_after_denied_writes,
     shown::document_shows_drift_and_watch_output,
     shown::document_shows_review_output,
-    withdrawal::smaller_target_is_denied_with_a_reason,
+    withdrawal::smaller_target_shrinks_no_pvc,
 ];
 
 /// Creates a namespace with a controller and a StatefulSet of three replicas of 1Gi, all Ready.

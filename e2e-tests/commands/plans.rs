@@ -58,7 +58,7 @@ pub(super) async fn rollout_follows_the_plan(env: &Environment) -> anyhow::Resul
     let shown = format!(
         "\
 StatefulSet planned/web: the change would be staged, revision {revision} (InPlace, LockStep)
-  claim-rollout: staged data 1Gi -> 2Gi; 3 PVCs will be updated in place, highest ordinal first (kubectl claim-rollout status web)
+  claim-rollout: staged data 1Gi -> 2Gi; 3 PVCs will be updated in place, highest ordinal first (kubectl claim-rollout status web -n planned)
 
 STEP   PVC          STORAGE      POD       PLAN
 1      data-web-2   1Gi -> 2Gi   running   update

@@ -58,7 +58,7 @@ pub(super) async fn sizes_stay_and_labels_go_back_after_a_replacement(env: &Envi
     let server_side = ["apply", "--server-side", "--force-conflicts", "-f", "-"];
     denied(&ns, ns.kubectl(&server_side, &first).await?).await?;
     let output = run(&ns, &["undo", "web", "--to-revision", "1"], "").await?;
-    let sentence = "has less storage, and a PVC never gets smaller";
+    let sentence = "has less storage than the live templates, and a PVC never gets smaller";
     ensure!(output.stderr.contains(sentence), "{output:?}");
     denied(&ns, output).await?;
     live.keeps_everything(&ns).await?;

@@ -13,7 +13,7 @@ pub(super) async fn three_claims_grow_highest_ordinal_first_without_restart(env:
     let (pods, set) = (ns.pods().await?, ns.set().await?);
     let output = ns.apply(3, "2Gi").await?;
     let warning = "Warning: claim-rollout: staged data 1Gi -> 2Gi; 3 PVCs will be updated in place, highest ordinal first \
-                   (kubectl claim-rollout status web)\n";
+                   (kubectl claim-rollout status web -n grow)\n";
     ensure!(output.stderr == warning, "{output:?}");
     ns.until_complete(3, "2Gi").await?;
 

@@ -245,7 +245,7 @@ fn lookups() -> Vec<Case> {
 fn many() -> Case {
     let set = |size: &str| web().in_place().data("/spec/storageClassName", Value::Null).size(size).replicas(200);
     let class = |ordinal: u32| claim(&format!("data-web-{ordinal}")).with("/spec/storageClassName", format!("missing-{ordinal}")).0;
-    let first = "claim-rollout: staged data 10Gi -> 20Gi; 200 PVCs will be updated in place, highest ordinal first (kubectl claim-rollout status web)";
+    let first = "claim-rollout: staged data 10Gi -> 20Gi; 200 PVCs will be updated in place, highest ordinal first (kubectl claim-rollout status web -n shop)";
     let rest = (0..200).rev().map(|ordinal| format!("claim-rollout: data-web-{ordinal}: storage class missing-{ordinal} does not exist"));
     // 4,096 characters, and room for the last line.
     let mut left = 4000 - first.len();

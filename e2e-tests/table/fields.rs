@@ -118,11 +118,11 @@ fn field(path: &str, [one, other]: &[Value; 2]) -> Vec<Case> {
             _ => None,
         };
         let empty = empty.map(|empty| with(&empty));
-        cases.extend(empty.map(|empty| row("is set to an empty value", &without, &empty).expects("pass")));
+        cases.extend(empty.map(|empty| row("is set to an empty value", &without, &empty).expects("mutate templates")));
     }
     let absent = base.clone().without(&format!("/spec/volumeClaimTemplates/0{pointer}"));
     if absent != without && base.0.pointer(&format!("/spec/volumeClaimTemplates/0{pointer}")).is_some() {
-        cases.push(update("U0", format!("{path} goes where it was null"), &without, &absent).expects("pass"));
+        cases.push(update("U0", format!("{path} goes where it was null"), &without, &absent).expects("mutate templates"));
     }
     cases
 }
@@ -140,7 +140,7 @@ fn web_around(path: &str) -> Object {
 
 fn expected(path: &str, what: &str, policy: &str, immutable: &str) -> String {
     if NO_DIFFERENCE.contains(&path) {
-        return "pass".to_owned();
+        return "mutate templates".to_owned();
     }
     let for_new = is_for_new_claims(path);
     let staged = format!("mutate templates staged:{policy} warns \"claim-rollout: staged data \"");
@@ -200,19 +200,20 @@ fn requests() -> Vec<Case> {
             &other("1k").policy(policy),
             &other("1000").policy(policy),
         );
-        cases.push(spelt.settings(json!({"allowReCreate": true})).expects("pass"));
+        cases.push(spelt.settings(json!({"allowReCreate": true})).expects("mutate templates"));
     }
     cases
 }
 
-/// The template itself: fields that the API server adds are no difference; there are no other fields.
+/// The template itself: fields that the API server adds are no difference, but the API server denies other ones, so that
+/// the live ones are put back; there are no other fields.
 fn tops() -> Vec<Case> {
     let top =
         |sentence: &str, pointer: &str, value: Value, expected: &str| update("U0", sentence, &web(), &web().data(pointer, value)).expects(expected);
     vec![
-        top("apiVersion of a template", "/apiVersion", json!("v2"), "pass"),
-        top("kind of a template", "/kind", json!("Claim"), "pass"),
-        top("status of a template", "/status", json!({"phase": "Lost", "conditions": []}), "pass"),
+        top("apiVersion of a template", "/apiVersion", json!("v2"), "mutate templates"),
+        top("kind of a template", "/kind", json!("Claim"), "mutate templates"),
+        top("status of a template", "/status", json!({"phase": "Lost", "conditions": []}), "mutate templates"),
         top(
             "an unknown part of a template",
             "/data",
@@ -252,6 +253,6 @@ fn tops() -> Vec<Case> {
             "deny 403 \"spec.volumeAttributesClassName: expected a string\"",
         ),
         top("a name that is not a string", "/metadata/name", json!(1), "deny 403 \"metadata.name: expected a string\""),
-        top("a volume mode that is the default", "/spec/volumeMode", Value::Null, "pass"),
+        top("a volume mode that is the default", "/spec/volumeMode", Value::Null, "mutate templates"),
     ]
 }

@@ -63,8 +63,8 @@ fn edits() -> Vec<Case> {
             [("of a set", web()), ("of a set that is managed", web().in_place()), ("of a set that is being rolled out", rolling.clone())]
         {
             let new = set.clone().with(pointer, value.clone());
-            cases.push(update("U0", format!("{what}: {whose}"), &set, &new).shipped().expects("pass"));
-            cases.push(update("U0", format!("{what}, undone: {whose}"), &new, &set).shipped().expects("pass"));
+            cases.push(update("U0", format!("{what}: {whose}"), &set, &new).manager("kubectl-edit").shipped().expects("pass"));
+            cases.push(update("U0", format!("{what}, undone: {whose}"), &new, &set).manager("kubectl-edit").shipped().expects("pass"));
         }
     }
     cases
@@ -129,7 +129,7 @@ fn spellings() -> Vec<Case> {
                 let mut text = String::new();
                 write(&new.0, spelling, &mut text);
                 let case =
-                    update("U0", format!("{whose}, {what}, written otherwise: {spelling:?}"), &old, &new).shipped().asking("/object", "OBJECT");
+                    update("U0", format!("{whose}, {what}, written otherwise: {spelling:?}"), &old, &new).manager("kubectl-edit").shipped().asking("/object", "OBJECT");
                 cases.push(case.respelt(|payload| payload.replace("\"OBJECT\"", &text)).expects("pass"));
                 let mut whole = String::new();
                 let request = update("U0", "", &old, &new).request;

@@ -280,7 +280,7 @@ fn beside() -> Vec<Case> {
     let put_back = format!("mutate phase=RollingOut ready={ready}");
     let edit = |sentence: &str, new: Object, expected: &str| update("U1", sentence, &old, &new).expects(expected);
     vec![
-        edit("an unrelated edit leaves the annotations beside the staged change", old.clone().image("2"), "pass"),
+        edit("an unrelated edit leaves the annotations beside the staged change", old.clone().replicas(5), "pass"),
         edit("a canary is lowered", old.clone().partition(0), "pass"),
         edit("Async is asked for", old.clone().note("sync", "Async"), "pass"),
         edit("more replicas", old.clone().replicas(5), "pass"),
@@ -306,7 +306,7 @@ fn held() -> Vec<Case> {
     vec![
         again(true).expects(anew),
         again(false).expects("deny 403 who \"user alice cannot patch persistentvolumeclaims\""),
-        edit("U1", "an unrelated edit leaves what is held", old.clone().image("2")).expects("pass"),
+        edit("U1", "an unrelated edit leaves what is held", old.clone().replicas(5)).expects("pass"),
         edit("U1", "somebody lets it go", old.clone().unnoted("ready")).expects(format!("mutate ready={HELD}")),
         edit("U1", "a held target is withdrawn", old.clone().note("withdraw", &grown().revision()))
             .expects("mutate -withdraw -staged -phase -ready by:annotation warns \"withdrew data 10Gi -> 20Gi\""),
@@ -338,7 +338,7 @@ fn follows_the_policy() -> Vec<Case> {
         update("U5", "claims are to follow, and there was no phase", &lazy.clone().unnoted("phase"), &lazy.clone().unnoted("phase").in_place())
             .expects(format!("pass {switched}")),
         update("U1", "the policy of the staged change applies", &old, &old.clone().unnoted("update-policy")).expects("pass"),
-        default(update("U1", "the policy of the staged change overrides the default", &lazy, &lazy.clone().image("2"))).expects("pass"),
+        default(update("U1", "the policy of the staged change overrides the default", &lazy, &lazy.clone().replicas(5))).expects("pass"),
         update("U1", "what was reached stays so", &complete, &complete.clone().policy("OnClaimDelete")).expects("pass"),
         update("U1", "what was reached is put back", &complete, &complete.clone().unnoted("phase")).expects("mutate phase=Complete"),
         update("U1", "what was staged lazily is put back", &lazy, &lazy.clone().note("phase", "RollingOut")).expects("mutate phase=Staged"),
@@ -359,7 +359,7 @@ fn follows_the_target() -> Vec<Case> {
     vec![
         target("a growth and an image", web().in_place(), in_place),
         target("a growth and an image where claims stay as they are", web(), lazy),
-        target("a growth and an image of a canary", web().in_place().partition(2), in_place),
+        target("a growth and an image of a canary", web().in_place().partition(2), "InPlace warns \"staged data 10Gi -> 20Gi; 1 PVC will be updated in place\""),
         target("a growth and an image where Pods go their own way", web().in_place().note("sync", "Async"), in_place),
         target("a growth and an image while it is paused", web().in_place().note("paused", "true"), in_place),
         update("U3", "a growth with a phase of one's own", &web().in_place(), &web().in_place().size("20Gi").note("phase", "Complete"))

@@ -45,7 +45,7 @@ fn same() -> Vec<Case> {
     let mut cases = Vec::new();
     for (one, other) in SAME {
         for (old, new) in [(one, other), (other, one)] {
-            cases.push(update("U0", format!("{old} in another spelling: {new}"), &sized(old), &sized(new)).expects("pass"));
+            cases.push(update("U0", format!("{old} in another spelling: {new}"), &sized(old), &sized(new)).expects("mutate templates"));
         }
         if one != "0" {
             let rolling = sized("1n").staged(&sized(one));
@@ -55,7 +55,7 @@ fn same() -> Vec<Case> {
     }
     // A number without quotes counts as its text.
     let number = web().in_place().data("/spec/resources/requests/storage", json!(10_737_418_240_u64));
-    cases.push(update("U0", "a size that is a number", &sized("10Gi"), &number).expects("pass"));
+    cases.push(update("U0", "a size that is a number", &sized("10Gi"), &number).expects("mutate templates"));
     cases
 }
 
@@ -137,7 +137,7 @@ fn refused() -> Vec<Case> {
 fn elsewhere() -> Vec<Case> {
     let limit = |amount: &str| web().data("/spec/resources/limits/storage", amount);
     vec![
-        update("U0", "a limit in another spelling", &limit("1Ti"), &limit("1024Gi")).expects("pass"),
+        update("U0", "a limit in another spelling", &limit("1Ti"), &limit("1024Gi")).expects("mutate templates"),
         update("U3", "a limit grows", &limit("1Ti"), &limit("2Ti")).expects("deny 403 \"spec.resources.limits.storage: cannot change\""),
         update("U3", "a limit that is no quantity", &limit("1Ti"), &limit("x"))
             .expects("deny 403 \"spec.resources.limits.storage: expected a quantity\""),

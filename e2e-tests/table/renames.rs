@@ -139,7 +139,7 @@ fn mounted() -> Vec<Case> {
         added("an init container uses it", &|set| mounts(set, "initContainers", "volumeDevices")).expects(early),
         added("the Pod template has a volume of that name", &|set| has(mounts(set, "containers", "volumeMounts"))).expects(staged),
         edit("a later request mounts it", &mounts(&rolling, "containers", "volumeMounts")).expects(early),
-        edit("a later request mounts a volume of that name", &has(mounts(&rolling, "containers", "volumeMounts"))).expects("pass"),
+        edit("a later request mounts a volume of that name", &has(mounts(&rolling, "containers", "volumeMounts"))).manager("kubectl-edit").expects("pass"),
         update("U2", "templateChanges: the same again, and it is mounted", &rolling, &mounts(&more(&rolling, "1Gi"), "containers", "volumeMounts"))
             .settings(allow()).expects(early),
         edit("it is mounted, and the change withdrawn", &mounts(&rolling, "containers", "volumeMounts").note("withdraw", &more(&set, "1Gi").revision()))

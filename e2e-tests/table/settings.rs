@@ -1,6 +1,7 @@
 //! Every value of every setting, and the messages for invalid ones.
 
 use claim_rollout::admission::settings::NAMES;
+use claim_rollout::templates::{Phase, UpdatePolicy};
 use claim_rollout::wire;
 use serde_json::{Value, json};
 
@@ -8,7 +9,7 @@ use super::case::{Case, update};
 use super::objects::{CONTROLLER, Object, access, claim, web};
 
 pub(super) fn cases() -> Vec<Case> {
-    [faults(), metadata_only(), shrink(), sizes(), classes(), prefixes(), defaults()].into_iter().flatten().collect()
+    [faults(), metadata_only(), shrink(), keep(), sizes(), classes(), prefixes(), defaults()].into_iter().flatten().collect()
 }
 
 /// The values of a setting, as the policy lists them; none if it takes any value.
@@ -33,7 +34,7 @@ const WRONG: [(&str, &str, &str); 37] = [
     ("allowReCreate", "\"true\"", "expected true or false"),
     ("allowReCreate", "1", "expected true or false"),
     ("metadataOnlyChanges", "\"Refuse\"", "expected one of Rollout, Ignore, Deny"), // words: allowed
-    ("shrink", "true", "expected one of Deny, Recover"),
+    ("shrink", "true", "expected one of Deny, Recover, Keep"),
     ("immutableFields", "\"All\"", "expected one of Deny, NewPVCs"),
     ("templateChanges", "true", "expected one of Deny, Allow"),
     ("maxStorage", "\"1Ti\"", "expected a size by storage class"),
@@ -86,7 +87,7 @@ fn faults() -> Vec<Case> {
             .expects("deny 400 \"settings: expected a JSON object without duplicate keys\""),
         with("an unknown setting", "{\"modes\":1}").expects("deny 400 \"settings: modes: no such setting\""),
         with("everything is wrong at once", "{\"mode\":1,\"shrink\":2,\"x\":3}").expects(
-            "deny 400 \"settings: mode: expected one of Stage, ValidateOnly, but found 1; shrink: expected one of Deny, Recover, but found 2; x: no such setting\"",
+            "deny 400 \"settings: mode: expected one of Stage, ValidateOnly, but found 1; shrink: expected one of Deny, Recover, Keep, but found 2; x: no such setting\"",
         ),
         update("U3", "the usual authority", &web(), &web().size("20Gi")).settings(json!({"authority": "RequirePatchOnPVCs"})).expects("deny 403 who \"failed to check whether user\""),
         edit("the usual controller".to_owned()).settings(json!({"controllerAccounts": [CONTROLLER]})).expects("pass"),
@@ -117,7 +118,7 @@ fn metadata_only() -> Vec<Case> {
     };
     let grows = format!("{staged} 10Gi -> 20Gi\"");
     let ignored_grows =
-        format!("mutate templates staged:InPlace[data=20Gi+helm.sh/chart:web-1,logs=5Gi] warns {ignored} \"staged data 10Gi -> 20Gi;\"");
+        format!("mutate templates staged:InPlace[data=20Gi+helm.sh/chart:web-1,logs=5Gi] warns \"staged data 10Gi -> 20Gi;\" {ignored}");
     let alone = format!("mutate templates warns {ignored}");
     let denied = fixed("labels[helm.sh/chart]");
     row("a label changes", &old, &label, [&format!("{staged} label helm.sh/chart web-1 -> web-2\""), &alone, &denied]);
@@ -143,7 +144,7 @@ fn metadata_only() -> Vec<Case> {
         &follows,
         [
             &format!("{staged} label helm.sh/chart web-1 -> web-2\""),
-            &format!("mutate templates warns {ignored} \"staged data 10Gi -> 20Gi; 3 PVCs will be updated in place\""),
+            &format!("mutate templates warns \"staged data 10Gi -> 20Gi; 3 PVCs will be updated in place\" {ignored}"),
             &denied,
         ],
     );
@@ -167,12 +168,15 @@ fn shrink() -> Vec<Case> {
     let recover = |sentence: &str, new: &Object, claims: Vec<Value>| {
         update("U3", sentence, &rolling, new).settings(json!({"shrink": "Recover"})).cluster(claims)
     };
-    let staged = "mutate templates staged:InPlace warns \"staged data 90Gi -> 20Gi\"";
+    let staged = "mutate templates staged:InPlace warns \"staged data 90Gi -> 20Gi\" \"sizes that PVCs have not reached are taken back\"";
     let taken_back = format!("{staged} lookups=3");
     vec![
         update("U3", "a target gets smaller (Deny)", &rolling, &smaller)
             .settings(json!({"shrink": "Deny"}))
-            .expects("deny 403 \"cannot shrink, expected at least 90Gi, but found 20Gi\""),
+            .expects("mutate templates staged:InPlace warns \"staged data 90Gi -> 20Gi\" \"no PVC shrinks: one that asks for more keeps it\""),
+        update("U3", "below the live template (Deny)", &rolling, &smaller.clone().size("5Gi"))
+            .settings(json!({"shrink": "Deny"}))
+            .expects("deny 403 \"cannot shrink, expected at least 10Gi, but found 5Gi\" \"the setting shrink: Keep ignores a smaller size, and lets the rest pass\""),
         recover("what no claim has reached", &smaller, vec![sized(2, "90Gi", "10Gi"), sized(1, "10Gi", "10Gi")]).expects(&taken_back),
         recover("what no claim has", &smaller, vec![web().0]).expects(&taken_back),
         recover("without an API server to ask", &smaller, vec![]).expects(format!("{staged} lookups=1")),
@@ -182,13 +186,13 @@ fn shrink() -> Vec<Case> {
             .settings(json!({"maxPVCLookups": 1}))
             .expects(format!("{staged} \"data-web-2: already has 90Gi, and a volume cannot shrink\" lookups=1")),
         recover("what every claim is beyond", &smaller, vec![sized(2, "90Gi", "90Gi"), sized(1, "90Gi", "90Gi")])
-            .expects("deny 403 lookups=3 \"data-web-2, data-web-1: already has 90Gi, and a volume cannot shrink\""),
+            .expects(format!("{staged} \"data-web-2, data-web-1: already has 90Gi, and a volume cannot shrink\" lookups=3")),
         recover("a volume is larger than its claim ever asked for", &smaller, vec![sized(2, "10Gi", "40Gi")]).expects(&taken_back),
         recover("a claim is smaller than it will be", &smaller, vec![sized(2, "15Gi", "15Gi")]).expects(&taken_back),
         recover("below the live template", &smaller.clone().size("5Gi"), vec![])
             .expects("deny 403 \"cannot shrink, expected at least 10Gi, but found 5Gi\""),
         recover("down to the live size, with a label", &rolling.clone().unnoted("staged").data("/metadata/labels/tier", "gold"), vec![sized(2, "90Gi", "9Gi")])
-            .expects("mutate templates staged:InPlace lookups=3 warns \"staged data 90Gi -> 10Gi, data label tier none -> gold\""),
+            .expects("mutate templates staged:InPlace lookups=3 warns \"staged data 90Gi -> 10Gi, data label tier none -> gold\" \"sizes that PVCs have not reached are taken back\""),
         recover("a frozen field beside it", &smaller.clone().data("/spec/volumeMode", "Block"), vec![])
             .expects("deny 403 \"volumeMode: cannot change\""),
         recover("with pvcChecks Deny and no API server to ask", &smaller, vec![])
@@ -199,6 +203,37 @@ fn shrink() -> Vec<Case> {
         update("U3", "nothing was staged: there is nothing to take back", &web(), &web().size("5Gi"))
             .settings(json!({"shrink": "Recover"}))
             .expects("deny 403 \"cannot shrink, expected at least 10Gi, but found 5Gi\""),
+    ]
+}
+
+/// With `shrink: Keep`, a smaller size becomes the current one, and the rest of the request is judged.
+fn keep() -> Vec<Case> {
+    let rolling = web().in_place().staged(&web().size("90Gi"));
+    let complete = web().in_place().staged_change(&web().size("90Gi"), UpdatePolicy::InPlace, Phase::Complete);
+    let case = |sentence: &str, old: &Object, new: &Object, expected: &str| {
+        update("U3", sentence, old, new).settings(json!({"shrink": "Keep"})).expects(expected)
+    };
+    let ignored = |from: &str, to: &str| format!("warns \"ignored data {from} -> {to} (setting shrink: Keep); the rest passes\"");
+    let (five, twenty) = (ignored("10Gi", "5Gi"), ignored("90Gi", "20Gi"));
+    let smaller = |set: &Object, size: &str| set.clone().size(size);
+    let logs = "/spec/volumeClaimTemplates/1/spec/resources/requests/storage";
+    vec![
+        case("a smaller size and another image, nothing staged", &web(), &smaller(&web(), "5Gi").image("2"), &format!("mutate templates {five}")),
+        case("a smaller size alone", &web(), &smaller(&web(), "5Gi"), &format!("mutate templates {five}")),
+        case("less than the live size, while more is staged", &rolling, &smaller(&rolling, "5Gi").image("2"), &format!("mutate templates {}", ignored("90Gi", "5Gi"))),
+        case("less than the staged size", &rolling, &smaller(&rolling, "20Gi").image("2"), &format!("mutate templates {twenty}")),
+        case("less than the staged size, after it was reached", &complete, &smaller(&complete, "20Gi"), &format!("mutate templates {twenty}")),
+        case(
+            "a smaller size beside a larger one of another template",
+            &rolling,
+            &smaller(&rolling, "20Gi").with(logs, "50Gi"),
+            &format!("mutate templates staged:InPlace[data=90Gi,logs=50Gi] warns \"staged logs 5Gi -> 50Gi\" {}", twenty.replace("warns ", "")),
+        ),
+        case("a smaller size beside a frozen field", &web(), &smaller(&web(), "5Gi").data("/spec/volumeMode", "Block"), "deny 403 \"volumeMode: cannot change\""),
+        case("no size at all", &web(), &web().without("/spec/volumeClaimTemplates/0/spec/resources"), "deny 403 \"cannot be removed\""),
+        case("a larger size", &web().in_place(), &web().in_place().size("20Gi"), "mutate templates staged:InPlace warns \"staged data 10Gi -> 20Gi\""),
+        case("nothing is staged here", &web(), &smaller(&web(), "5Gi"), "deny 403 \"cannot shrink, expected at least 10Gi, but found 5Gi\"")
+            .settings(json!({"mode": "ValidateOnly"})),
     ]
 }
 

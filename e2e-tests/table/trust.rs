@@ -75,7 +75,7 @@ fn starts() -> Vec<Case> {
         ("the owner goes and the annotation is set", lazy().owned(), lazy().in_place()),
     ] {
         for (may, expected) in [
-            (true, "pass who warns \"staged data 10Gi -> 20Gi; 3 PVCs will be updated in place\""),
+            (true, "pass who lookups=3 warns \"staged data 10Gi -> 20Gi; 3 PVCs will be updated in place\""),
             (false, "deny 403 who \"user alice cannot patch persistentvolumeclaims in namespace shop, which a change of volumeClaimTemplates needs\""),
         ] {
             let case = u5(&format!("a staged change is rolled out: {sentence} ({may})"), &old, &new);

@@ -7,10 +7,11 @@ use super::case::{Case, update};
 use super::objects::{Object, access, staged_change, web};
 
 const LAST_APPLIED: &str = "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration";
+const STILL: &str = "warns \"claim-rollout: data 10Gi -> 20Gi is still staged; kubectl claim-rollout withdraw web -n shop drops it\"";
 const WITHDREW: &str = "warns \"claim-rollout: withdrew data 10Gi -> 20Gi; updated PVCs stay as they are\"";
 
 pub(super) fn cases() -> Vec<Case> {
-    [unrelated(), by_annotation(), taking_back(), client_side(), server_side(), entries()].into_iter().flatten().collect()
+    [unrelated(), by_annotation(), taking_back(), client_side(), server_side(), in_order(), entries()].into_iter().flatten().collect()
 }
 
 fn rolling() -> Object {
@@ -35,7 +36,8 @@ fn unrelated() -> Vec<Case> {
         edit("the staged change is emptied", old.clone().note("staged", ""), "mutate kept"),
         edit("the staged change is spelt otherwise", old.clone().note("staged", &spaced(&old)), "mutate kept"),
         edit("templates are only reordered", old.clone().with("/spec/volumeClaimTemplates", json!([templates[1], templates[0]])), "mutate templates"),
-        edit("the live size in another spelling", old.clone().size("10240Mi"), "pass"),
+        edit("the live size in another spelling", old.clone().size("10240Mi"), "mutate templates"),
+        edit("a template with a status", old.clone().data("/status", json!({"phase": "Bound"})), "mutate templates"),
         update("U1", "after it was reached the staged change stays", &complete, &complete.clone().unnoted("staged")).expects("mutate kept"),
         update("U1", "a staged change of another set is none", &old.clone().with("/metadata/uid", "another"), &old.clone().with("/metadata/uid", "another"))
             .expects("mutate -staged warns \"the uid is of another StatefulSet\""),
@@ -149,6 +151,8 @@ fn client_side() -> Vec<Case> {
     vec![
         to("client-side apply withdraws", &target, &back, &withdrawn),
         to("client-side apply withdraws in another spelling", &target, &applied(&old, &web().size("10240Mi")), &withdrawn),
+        to("client-side apply of what was applied, with an image", &back, &applied(&old.clone().image("2"), &web()), &format!("pass {STILL}"))
+            .manager("helm"),
         to(
             "client-side apply withdraws in another order",
             &target,
@@ -260,6 +264,31 @@ fn server_side() -> Vec<Case> {
         update("U2", "server-side apply asks for the target again", &before, &helm(&old.clone().size("20Gi"), &owns, "2")).expects("mutate templates"),
         update("U3", "server-side apply asks for something new", &before, &helm(&old.clone().size("30Gi"), &owns, "2"))
             .expects("mutate templates staged:InPlace warns \"staged data 20Gi -> 30Gi\""),
+    ]
+}
+
+/// Helm 4 puts `managedFields` in order before a rollback, and on the way from Helm 3.
+fn in_order() -> Vec<Case> {
+    let old = rolling();
+    let complete = web().in_place().staged_change(&web().size("20Gi"), UpdatePolicy::InPlace, Phase::Complete);
+    let waits = web().staged(&web().size("20Gi"));
+    let owns = json!({"f:spec": {"f:replicas": {}, "f:volumeClaimTemplates": {}}});
+    let less = json!({"f:spec": {"f:replicas": {}}});
+    let helm = |set: &Object, operation: &str, fields: &Value, time: &str| managed(set, "helm", operation, fields, time);
+    let applied = |set: &Object, time: &str| helm(set, "Apply", &owns, time);
+    let updated = |set: &Object| helm(set, "Update", &owns, "1");
+    let withdrawn = format!("mutate -staged by:server-side-apply {WITHDREW}");
+    let still = format!("pass {STILL}");
+    let to = |sentence: &str, before: &Object, after: &Object, expected: &str| update("U1", sentence, before, after).expects(expected);
+    vec![
+        to("an update becomes an apply at the same time", &updated(&old), &applied(&old, "1"), "pass"),
+        to("an update becomes an apply at another time", &updated(&old), &applied(&old, "2"), &withdrawn),
+        to("nothing changes after the size was reached", &applied(&complete, "1"), &applied(&complete, "1"), &still),
+        to("managed fields change after the size was reached", &helm(&complete, "Apply", &less, "1"), &applied(&complete, "2"), &still),
+        to("an image changes after the size was reached", &applied(&complete, "1"), &applied(&complete.clone().image("2"), "2"), &withdrawn),
+        to("nothing changes before any PVC may grow", &applied(&waits, "1"), &applied(&waits, "2"), &withdrawn),
+        // Helm 3 asks for the live templates, and nothing else shows that it went back.
+        to("an update by the one who staged, with an image", &updated(&old), &updated(&old.clone().image("2")), &still),
     ]
 }
 

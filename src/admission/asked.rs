@@ -4,7 +4,7 @@ use super::message;
 use super::review::Object;
 use super::settings::Settings;
 use super::verdict::Denial;
-use crate::templates::{ClaimTemplate, ReplaceSet, StagedChange, UpdatePolicy, keys};
+use crate::templates::{ClaimTemplate, Diff, ReplaceSet, StagedChange, UpdatePolicy, keys};
 
 /// The update policy of a set: its annotation, else that of the staged change, else the setting.
 pub(super) fn policy(set: &Object<'_>, change: Option<&StagedChange>, settings: &Settings) -> UpdatePolicy {
@@ -24,6 +24,20 @@ pub(super) fn replace_set(set: &Object<'_>) -> Option<ReplaceSet> {
 pub(super) fn read_templates(set: &Object<'_>, which: &str) -> Result<Vec<ClaimTemplate>, Denial> {
     ClaimTemplate::read_list(set.templates())
         .map_err(|error| Denial::forbidden(message::denial(&format!("request.{which}: {error}"))))
+}
+
+/// Restores the sizes of `current` that are smaller in `asked`. Returns what was asked for.
+pub(super) fn restore_sizes(current: &[ClaimTemplate], asked: &mut [ClaimTemplate]) -> Diff {
+    let before = asked.to_vec();
+    for template in &mut *asked {
+        let larger = current
+            .iter()
+            .find(|before| before.name == template.name && before.storage > template.storage);
+        if let Some(before) = larger.filter(|_| template.storage.is_some()) {
+            template.storage = before.storage;
+        }
+    }
+    Diff::between(asked, &before)
 }
 
 /// Restores the labels and annotations of `current`. Returns the names of the templates that had others.

@@ -1,5 +1,7 @@
 //! A change of the templates that a request asks for.
 
+use super::fields::{PodStrategy, StrategyType};
+use super::message::Reach;
 use super::review::{Object, Review};
 use super::settings::Settings;
 use crate::templates::{ClaimTemplate, UpdatePolicy};
@@ -18,4 +20,18 @@ pub(super) struct AskedChange<'w> {
     pub(super) live: &'w [ClaimTemplate],
     /// The templates of the request.
     pub(super) asked: Vec<ClaimTemplate>,
+}
+
+impl AskedChange<'_> {
+    /// The existing replicas that a rollout in place reaches.
+    pub(super) fn reach(&self) -> Reach<'_> {
+        let strategy = PodStrategy::of(self.new).unwrap_or_default();
+        Reach {
+            set: &self.new.metadata.name,
+            namespace: self.review.namespace(),
+            replicas: self.new.replicas().min(self.old.replicas()),
+            partition: strategy.partition,
+            by_hand: strategy.kind == StrategyType::Other,
+        }
+    }
 }

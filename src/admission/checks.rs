@@ -11,7 +11,7 @@ use crate::claims::compatible::{changes_class, in_place, recoverable};
 use crate::claims::retention::PodUid;
 use crate::claims::{AttributesClass, Belongs, Claim, Classes, Known, StorageClass, compatible};
 use crate::json::Error;
-use crate::templates::rules::Frozen;
+use crate::templates::rules::{Frozen, Shrink};
 use crate::templates::{Change, ClaimName, ClaimTemplate, Diff, UpdatePolicy};
 
 /// Why claims cannot be updated: one warning for each cause, or a denial.
@@ -19,7 +19,8 @@ pub(super) fn of(change: &AskedChange<'_>, diff: &Diff, lookups: &mut dyn Lookup
     let settings = change.settings;
     let applied = change.policy == UpdatePolicy::InPlace && settings.pvc_checks != PvcChecks::Off;
     // A smaller size is for new claims, if these may have one.
-    let recovers = diff.takes_back() && settings.rules(change.policy).frozen == Frozen::Deny;
+    let recovers =
+        diff.takes_back() && settings.shrink == Shrink::Recover && settings.rules(change.policy).frozen == Frozen::Deny;
     if !(applied || recovers) {
         return Ok(Vec::new());
     }
@@ -37,18 +38,9 @@ pub(super) fn of(change: &AskedChange<'_>, diff: &Diff, lookups: &mut dyn Lookup
         attributes: Cache::default(),
         causes: Vec::new(),
         reached: Vec::new(),
-        takes_back: false,
     };
     let unchecked = checks.run(diff, first);
-    let Checks {
-        causes,
-        reached,
-        takes_back,
-        ..
-    } = checks;
-    if !reached.is_empty() && !takes_back && matches!(unchecked, Ok(0)) {
-        return Err(Denial::forbidden(message::claims_denied(&reached)));
-    }
+    let Checks { causes, reached, .. } = checks;
     let mut warnings: Vec<String> = reached.iter().map(message::claims_warned).collect();
     if applied {
         warnings.extend(verdict(settings, &causes, unchecked)?);
@@ -100,8 +92,6 @@ struct Checks<'c, 'w> {
     causes: Vec<Cause>,
     /// Claims that have reached the growth that is to be undone: they keep their size.
     reached: Vec<Cause>,
-    /// True iff a claim has not reached it.
-    takes_back: bool,
 }
 
 impl Checks<'_, '_> {
@@ -148,11 +138,8 @@ impl Checks<'_, '_> {
             add(&mut self.causes, "cannot be read".to_owned(), name.as_str());
             return Ok(());
         };
-        if takes_back {
-            match recoverable(template, &claim) {
-                Some(obstacle) => add(&mut self.reached, obstacle.to_string(), name.as_str()),
-                None => self.takes_back = true,
-            }
+        if takes_back && let Some(obstacle) = recoverable(template, &claim) {
+            add(&mut self.reached, obstacle.to_string(), name.as_str());
         }
         if self.scope == Scope::Capacity {
             return Ok(());

@@ -36,11 +36,15 @@ pub(super) fn create(review: &Review<'_>, settings: &Settings, lookups: &mut dyn
     if let Some(text) = new.metadata.annotations.get(keys::STAGED) {
         match restored(new, settings, text) {
             Ok(None) => {}
-            Ok(Some((templates, diff))) => {
-                remarks.warnings.push(message::restored(&new.metadata.name, &diff));
-                let mut text = String::new();
-                write_list(&templates, &mut text);
-                edits.push(Edit::SetTemplates(text));
+            Ok(Some(Restored { templates, diff, kept })) => {
+                let set = &new.metadata.name;
+                if !diff.is_empty() {
+                    remarks.warnings.push(message::restored(set, &diff));
+                    let mut text = String::new();
+                    write_list(&templates, &mut text);
+                    edits.push(Edit::SetTemplates(text));
+                }
+                remarks.warnings.extend(message::not_restored(set, &kept));
             }
             Err(why) => remarks.warnings.push(message::staged_removed(&why)),
         }
@@ -81,13 +85,30 @@ fn release(new: &Object<'_>, edits: &mut Vec<Edit>, remarks: &mut Remarks) {
     remarks.warnings.extend(warnings);
 }
 
-/// The templates of the copied staged change, and their difference to the templates of the request; `None` if they are
-/// equal.
-fn restored(new: &Object<'_>, settings: &Settings, text: &str) -> Result<Option<(Vec<ClaimTemplate>, Diff)>, String> {
-    let change = StagedChange::read_of_any(text).map_err(|error| error.to_string())?;
+/// What a copied staged change gives the new StatefulSet.
+struct Restored {
+    templates: Vec<ClaimTemplate>,
+    /// The difference to the templates of the request.
+    diff: Diff,
+    /// The fields of the copied change that the request has otherwise: a restore may choose another storage class.
+    kept: Diff,
+}
+
+/// The templates of the copied staged change, with the immutable fields of the request; `None` if the request asks for
+/// them already.
+fn restored(new: &Object<'_>, settings: &Settings, text: &str) -> Result<Option<Restored>, String> {
+    let mut change = StagedChange::read_of_any(text).map_err(|error| error.to_string())?;
     let asked = ClaimTemplate::read_list(new.templates()).map_err(|error| error.to_string())?;
+    let copied = change.templates.clone();
+    for template in &mut change.templates {
+        if let Some(asked) = asked.iter().find(|asked| asked.name == template.name) {
+            template.spec.clone_from(&asked.spec);
+            template.metadata.clone_from(&asked.metadata);
+        }
+    }
+    let kept = Diff::between(&copied, &change.templates);
     let diff = Diff::between(&asked, &change.templates);
-    if diff.is_empty() {
+    if diff.is_empty() && kept.is_empty() {
         return Ok(None);
     }
     let rules = settings.rules_of_change(policy(new, Some(&change), settings), replace_set(new));
@@ -98,7 +119,11 @@ fn restored(new: &Object<'_>, settings: &Settings, text: &str) -> Result<Option<
         ClaimName::new(&template.name, &new.metadata.name, 0)
             .map_err(|error| format!("{}: {error}", path_of(&template.name)))?;
     }
-    Ok(Some((change.templates, diff)))
+    Ok(Some(Restored {
+        templates: change.templates,
+        diff,
+        kept,
+    }))
 }
 
 /// True iff the request is from Kubewarden's audit scanner, which sends a stored object as a CREATE. Stored objects are

@@ -4,8 +4,9 @@ use std::fmt::Write;
 
 use super::cause::Cause;
 use super::lookups::CannotAsk;
+use crate::templates::rules::{FaultKind, TemplateNames};
 use crate::templates::show::{cut, in_short, printable, shown};
-use crate::templates::{Change, Diff, Revision, RuleFault, UpdatePolicy, keys, rules};
+use crate::templates::{Change, Diff, FrozenChange, Revision, RuleFault, Rules, UpdatePolicy, keys, rules};
 
 /// The API server cuts longer warnings.
 pub(super) const MAX_WARNING: usize = 256;
@@ -34,8 +35,14 @@ const ALLOWED: &str = "allowed changes: spec.resources.requests.storage (larger 
 const ALLOWED_IN_SPEC: &str =
     "allowed changes: spec.resources.requests.storage (larger only) and spec.volumeAttributesClassName";
 
+/// The end of a denial of a smaller size.
+const KEEP: &str = "; the setting shrink: Keep ignores a smaller size, and lets the rest pass";
+
 /// The end of a denial of changes that may be staged for new PVCs.
 const FOR_NEW_PVCS: &str = "; the setting immutableFields: NewPVCs allows other changes of spec for new PVCs";
+
+/// The effect of `shrink: Recover`.
+const TAKEN_BACK: &str = "sizes that PVCs have not reached are taken back";
 
 /// The effect of the update policy `ReCreate`.
 const RECREATED: &str =
@@ -61,6 +68,21 @@ pub(super) fn restored(set: &str, diff: &Diff) -> String {
         shown(set),
         summary(diff)
     ))
+}
+
+/// The warning that a new StatefulSet keeps its immutable fields, if the staged change that it was created with has
+/// others.
+pub(super) fn not_restored(set: &str, diff: &Diff) -> Option<String> {
+    let values = |change: &FrozenChange| {
+        let [staged, asked] = [&change.from, &change.to].map(|value| shown(value.as_deref().unwrap_or("nothing")));
+        format!("{} {asked} (staged: {staged})", shown(&change.field))
+    };
+    let frozen = diff.changed.iter().flat_map(|change| &change.frozen);
+    let fields: Vec<String> = frozen.map(values).collect();
+    (!fields.is_empty()).then(|| {
+        let fields = some(&fields, 144, ", ", ", and ");
+        warning(&format!("StatefulSet {} keeps what it asks for: {fields}", shown(set)))
+    })
 }
 
 /// What a backup from the time of a replacement contains.
@@ -134,28 +156,48 @@ pub(super) fn bound(warnings: &mut Vec<String>) {
 }
 
 /// The denial of templates, with all faults in one line.
-pub(super) fn faults(faults: &[RuleFault], metadata: rules::Metadata) -> String {
-    let for_new = faults.iter().any(RuleFault::is_for_new_claims);
-    let setting = if for_new { FOR_NEW_PVCS } else { "" };
+pub(super) fn faults(faults: &[RuleFault], rules: &Rules<'_>) -> String {
+    let mut settings = String::new();
+    // Without staging, the request passes as it is or not at all.
+    let is_staged = rules.names != TemplateNames::Fixed;
+    if is_staged
+        && faults
+            .iter()
+            .any(|fault| matches!(fault.kind, FaultKind::Shrinks { .. }))
+    {
+        settings.push_str(KEEP);
+    }
+    if faults.iter().any(RuleFault::is_for_new_claims) {
+        settings.push_str(FOR_NEW_PVCS);
+    }
     let faults: Vec<String> = faults.iter().map(RuleFault::to_string).collect();
-    let allowed = match metadata {
+    let allowed = match rules.metadata {
         rules::Metadata::MayChange => ALLOWED,
         rules::Metadata::Fixed => ALLOWED_IN_SPEC,
     };
     // Items are left out rather than cut: a name that is cut could be another name.
-    let room = MAX_DENIAL - PREFIX.len() - allowed.len() - setting.len() - ROOM_FOR_COUNT;
-    denial(&format!("{}; {allowed}{setting}", some(&faults, room, "; ", "; and ")))
+    let room = MAX_DENIAL - PREFIX.len() - allowed.len() - settings.len() - ROOM_FOR_COUNT;
+    denial(&format!("{}; {allowed}{settings}", some(&faults, room, "; ", "; and ")))
+}
+
+/// The existing replicas that a rollout in place reaches.
+pub(super) struct Reach<'a> {
+    pub(super) set: &'a str,
+    pub(super) namespace: &'a str,
+    pub(super) replicas: i64,
+    pub(super) partition: i64,
+    /// The user deletes each Pod: `updateStrategy: OnDelete`.
+    pub(super) by_hand: bool,
 }
 
 /// The warning with the staged change and its effect.
-pub(super) fn staged(set: &str, diff: &Diff, replicas: i64, policy: UpdatePolicy) -> String {
+pub(super) fn staged(diff: &Diff, reach: &Reach<'_>, policy: UpdatePolicy) -> String {
     let mut line = format!("{PREFIX}staged {}", summary(diff));
     match policy {
         UpdatePolicy::InPlace if diff.changed.is_empty() => {}
         UpdatePolicy::InPlace => {
-            let templates = i64::try_from(diff.changed.len()).unwrap_or(i64::MAX);
             line.push_str("; ");
-            line.push_str(&in_place(set, templates.saturating_mul(replicas.max(0))));
+            line.push_str(&in_place(reach, diff.changed.len()));
         }
         UpdatePolicy::OnClaimDelete => line.push_str(
             "; existing PVCs stay as they are (annotation claim-rollout.io/update-policy: InPlace updates them)",
@@ -202,19 +244,60 @@ pub(super) fn renamed(diff: &Diff) -> Vec<String> {
 }
 
 /// The warning that existing claims will be updated to the live templates.
-pub(super) fn switched(set: &str, claims: i64, policy: UpdatePolicy) -> String {
+pub(super) fn switched(reach: &Reach<'_>, templates: usize, policy: UpdatePolicy) -> String {
     warning(&match policy {
-        UpdatePolicy::InPlace => format!("staged the live templates; {}", in_place(set, claims)),
+        UpdatePolicy::InPlace => format!("staged the live templates; {}", in_place(reach, templates)),
         _ => format!("staged the live templates{RECREATED}"),
     })
 }
 
-fn in_place(set: &str, claims: i64) -> String {
+fn in_place(reach: &Reach<'_>, templates: usize) -> String {
+    let replicas = reach.replicas.saturating_sub(reach.partition).max(0);
+    let claims = i64::try_from(templates).unwrap_or(i64::MAX).saturating_mul(replicas);
+    if claims == 0 && reach.partition > 0 {
+        return format!("no PVC is updated until partition {} is lower", reach.partition);
+    }
     let plural = if claims == 1 { "PVC" } else { "PVCs" };
+    let order = if reach.by_hand {
+        "each after you delete its Pod (updateStrategy OnDelete)"
+    } else {
+        "highest ordinal first"
+    };
     format!(
-        "{claims} {plural} will be updated in place, highest ordinal first (kubectl claim-rollout status {})",
-        shown(set)
+        "{claims} {plural} will be updated in place, {order} (kubectl claim-rollout status {} -n {})",
+        shown(reach.set),
+        shown(reach.namespace)
     )
+}
+
+/// The warning about sizes that go down to one that is not below the live one.
+pub(super) fn smaller(taken_back: bool) -> String {
+    warning(if taken_back {
+        TAKEN_BACK
+    } else {
+        "no PVC shrinks: one that asks for more keeps it, a new one gets the smaller size (with shrink: Recover, what was \
+         not reached is taken back)"
+    })
+}
+
+/// The warning about smaller sizes that the setting ignores, if any.
+pub(super) fn sizes_kept(diff: &Diff) -> Option<String> {
+    (!diff.is_empty()).then(|| {
+        warning(&format!(
+            "ignored {} (setting shrink: Keep); the rest passes",
+            summary(diff)
+        ))
+    })
+}
+
+/// The warning that the live templates are asked for, while others are staged.
+pub(super) fn still_staged(diff: &Diff, set: &str, namespace: &str) -> String {
+    warning(&format!(
+        "{} is still staged; kubectl claim-rollout withdraw {} -n {} drops it",
+        summary(diff),
+        shown(set),
+        shown(namespace)
+    ))
 }
 
 /// The warning with the withdrawn change.
@@ -225,7 +308,7 @@ pub(super) fn withdrawn(diff: &Diff, revision: &Revision, taken_back: bool) -> S
         summary(diff)
     };
     let rest = if taken_back {
-        "sizes that PVCs have not reached are taken back"
+        TAKEN_BACK
     } else {
         "updated PVCs stay as they are"
     };

@@ -1,9 +1,10 @@
 use super::{
-    ALLOWED, MAX_DENIAL, MAX_WARNING, MAX_WARNINGS, ROOM_FOR_COUNT, bound, claims_denied, faults, some, staged, warning,
+    ALLOWED, MAX_DENIAL, MAX_WARNING, MAX_WARNINGS, ROOM_FOR_COUNT, Reach, bound, claims_denied, faults, some, staged,
+    warning,
 };
 use crate::admission::cause::Cause;
-use crate::templates::rules::{Metadata, TemplateNames};
-use crate::templates::{Change, Diff, FaultKind, RuleFault, TemplateChange, UpdatePolicy};
+use crate::templates::rules::TemplateNames;
+use crate::templates::{Change, Diff, FaultKind, RuleFault, Rules, TemplateChange, UpdatePolicy};
 
 fn growth(template: &str) -> TemplateChange {
     let quantity = |text: &str| Some(text.parse().expect("a quantity"));
@@ -17,19 +18,46 @@ fn growth(template: &str) -> TemplateChange {
     }
 }
 
+fn reach(set: &str, replicas: i64) -> Reach<'_> {
+    Reach {
+        set,
+        namespace: "shop",
+        replicas,
+        partition: 0,
+        by_hand: false,
+    }
+}
+
 #[test]
 fn staged_warning_names_change_and_effect() {
     let diff = Diff {
         changed: vec![growth("data")],
         ..Diff::default()
     };
+    let all = || reach("web", 3);
+    // What the rollout reaches, and the effect on existing PVCs.
+    let table = [
+        (all(), "3 PVCs will be updated in place, highest ordinal first"),
+        (
+            Reach { partition: 2, ..all() },
+            "1 PVC will be updated in place, highest ordinal first",
+        ),
+        (Reach { partition: 3, ..all() }, ""),
+        (
+            Reach { by_hand: true, ..all() },
+            "3 PVCs will be updated in place, each after you delete its Pod (updateStrategy OnDelete)",
+        ),
+    ];
+    for (reach, effect) in table {
+        let expected = match effect {
+            "" => "no PVC is updated until partition 3 is lower".to_owned(),
+            effect => format!("{effect} (kubectl claim-rollout status web -n shop)"),
+        };
+        let line = staged(&diff, &reach, UpdatePolicy::InPlace);
+        assert_eq!(line, format!("claim-rollout: staged data 10Gi -> 20Gi; {expected}"));
+    }
     assert_eq!(
-        staged("web", &diff, 3, UpdatePolicy::InPlace),
-        "claim-rollout: staged data 10Gi -> 20Gi; 3 PVCs will be updated in place, highest ordinal first \
-         (kubectl claim-rollout status web)"
-    );
-    assert_eq!(
-        staged("web", &diff, 3, UpdatePolicy::OnClaimDelete),
+        staged(&diff, &all(), UpdatePolicy::OnClaimDelete),
         "claim-rollout: staged data 10Gi -> 20Gi; existing PVCs stay as they are \
          (annotation claim-rollout.io/update-policy: InPlace updates them)"
     );
@@ -45,7 +73,7 @@ fn warning_is_cut_to_api_server_limit() {
         ..Diff::default()
     };
     for policy in UpdatePolicy::ALL {
-        let line = staged(&"w".repeat(63), &diff, i64::MAX, policy);
+        let line = staged(&diff, &reach(&"w".repeat(63), i64::MAX), policy);
         assert!(line.chars().count() <= MAX_WARNING, "{line}");
         assert!(line.contains("more; "), "{line}");
     }
@@ -59,7 +87,7 @@ fn long_denial_counts_rest_and_keeps_advice() {
     };
     for count in [1, 5, 15, 100, 10_000] {
         let all: Vec<RuleFault> = (0..count).map(fault).collect();
-        let line = faults(&all, Metadata::MayChange);
+        let line = faults(&all, &Rules::default());
         assert!(line.chars().count() <= MAX_DENIAL, "{line}");
         assert!(line.ends_with("metadata.labels and metadata.annotations"), "{line}");
         let named = line.matches("a template cannot be added").count();
@@ -125,7 +153,7 @@ fn denial_of_any_length_ends_with_count() {
             template: "data".to_owned(),
             kind: FaultKind::Metadata("x".repeat(length)),
         };
-        let line = faults(&(0..200).map(fault).collect::<Vec<_>>(), Metadata::MayChange);
+        let line = faults(&(0..200).map(fault).collect::<Vec<_>>(), &Rules::default());
         assert!(line.chars().count() <= MAX_DENIAL, "{line}");
         assert!(line.ends_with("metadata.labels and metadata.annotations"), "{line}");
         let (named, _) = line.split_once("; and ").expect("a count");

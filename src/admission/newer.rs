@@ -6,7 +6,7 @@ use super::judged::is_skipped;
 use super::lookups::Lookups;
 use super::review::{Object, Review};
 use super::settings::Settings;
-use super::verdict::{Denial, Verdict};
+use super::verdict::{Denial, Edit, Verdict};
 use super::{message, ours, user_keys};
 use crate::templates::{Diff, StagedChange, UpdatePolicy, keys};
 
@@ -26,11 +26,13 @@ pub(super) fn update(
     [old, new]: [&Object<'_>; 2],
     lookups: &mut dyn Lookups,
 ) -> Result<Verdict, Denial> {
+    let mut edits = Vec::new();
     if old.templates() != new.templates() {
         let [live, asked] = [read_templates(old, "oldObject")?, read_templates(new, "object")?];
         if !Diff::between(&live, &asked).is_empty() {
             return Err(Denial::forbidden(message::newer()));
         }
+        edits.push(Edit::RestoreTemplates);
     }
     let annotation = |set: &Object<'_>| set.metadata.annotations.get(keys::UPDATE_POLICY).map(str::to_owned);
     let policy: UpdatePolicy = annotation(new)
@@ -40,5 +42,6 @@ pub(super) fn update(
     if policy != UpdatePolicy::OnClaimDelete && (is_freed || annotation(old) != annotation(new)) {
         user_keys::check_rollout(review, settings, (policy, false), [old, new], lookups)?;
     }
-    ours::restore_annotations(settings, Some(old), new, &|key, _| ours::OURS.contains(&key))
+    let restored = ours::restore_annotations(settings, Some(old), new, &|key, _| ours::OURS.contains(&key))?;
+    Ok(restored.with_edits(edits))
 }

@@ -7,9 +7,11 @@ use super::lookups::Lookups;
 use super::message::{self, PREFIX};
 use super::verdict::{Denial, Remarks};
 use super::{checks, user_keys};
-use crate::templates::rules::Frozen;
+use crate::templates::rules::{Frozen, Shrink};
 use crate::templates::show::path;
-use crate::templates::{ClaimName, ClaimTemplate, Diff, Phase, Revision, Rules, StagedChange, Staging, keys};
+use crate::templates::{
+    ClaimName, ClaimTemplate, Diff, Phase, Revision, Rules, StagedChange, Staging, UpdatePolicy, keys,
+};
 
 /// Stages other templates: the staged change and its text.
 pub(super) fn stage(
@@ -23,12 +25,13 @@ pub(super) fn stage(
     let of_set = Diff::between(change.live, &change.asked);
     check(&change, of_set.renames(), lookups)?;
     let checked = checks::of(&change, diff, lookups)?;
-    let set = &change.new.metadata.name;
-    remarks
-        .warnings
-        .push(message::staged(set, diff, change.new.replicas(), change.policy));
+    let warnings = &mut remarks.warnings;
+    warnings.push(message::staged(diff, &change.reach(), change.policy));
     if change.settings.immutable_fields == Frozen::ForNewClaims {
-        remarks.warnings.extend(message::for_new_claims(diff));
+        warnings.extend(message::for_new_claims(diff));
+    } else if rules.frozen == Frozen::Deny && diff.takes_back() {
+        let recovers = change.settings.shrink == Shrink::Recover && change.policy == UpdatePolicy::InPlace;
+        warnings.push(message::smaller(recovers));
     }
     remarks.warnings.extend(message::renamed(&of_set));
     remarks.warnings.extend(checked);
@@ -42,15 +45,13 @@ pub(super) fn switch(
     remarks: &mut Remarks,
 ) -> Result<(StagedChange, String), Denial> {
     check(&change, false, lookups)?;
-    let claims = change.new.replicas().saturating_mul(count(change.live));
+    let checked = checks::of(&change, &Diff::of_all(change.live), lookups)?;
+    let templates = change.live.len();
     remarks
         .warnings
-        .push(message::switched(&change.new.metadata.name, claims, change.policy));
+        .push(message::switched(&change.reach(), templates, change.policy));
+    remarks.warnings.extend(checked);
     staged_change(change, remarks)
-}
-
-fn count(templates: &[ClaimTemplate]) -> i64 {
-    i64::try_from(templates.len()).unwrap_or(i64::MAX)
 }
 
 /// Denies the change unless the whole difference is allowed.
@@ -59,7 +60,7 @@ pub(super) fn judge(change: &AskedChange<'_>, diff: &Diff, rules: &Rules<'_>) ->
     if faults.is_empty() {
         return Ok(());
     }
-    Err(Denial::forbidden(message::faults(&faults, rules.metadata)))
+    Err(Denial::forbidden(message::faults(&faults, rules)))
 }
 
 /// Checks the names of the claims, without which the target revision could never be reached, and the rights of the
@@ -101,7 +102,7 @@ fn staged_change(asked: AskedChange<'_>, remarks: &mut Remarks) -> Result<(Stage
     }
     let text = change.write_as(&revision).map_err(|error| {
         Denial::forbidden(message::denial(&format!(
-            "the templates do not fit the annotation {}: {error}; shorten their labels and annotations",
+            "the templates do not fit the annotation {}: {error}; ask for fewer of them, or for shorter metadata",
             keys::STAGED
         )))
     })?;

@@ -2,7 +2,7 @@
 
 use std::mem;
 
-use super::asked::{policy, read_templates, replace_set, restore_metadata};
+use super::asked::{policy, read_templates, replace_set, restore_metadata, restore_sizes};
 use super::asked_change::AskedChange;
 use super::judged::is_skipped;
 use super::lookups::Lookups;
@@ -11,7 +11,9 @@ use super::review::{Object, Review};
 use super::settings::{MetadataOnlyChanges, ReCreate, Settings};
 use super::stage;
 use super::verdict::{Denial, Edit, Remarks, Verdict};
-use super::{authority, mounts, newer, user_keys, withdraw};
+use super::withdraw::{self, Return};
+use super::{authority, checks, mounts, newer, user_keys};
+use crate::json;
 use crate::templates::rules::Shrink;
 use crate::templates::{ClaimTemplate, Diff, HELD, Phase, Revision, StagedChange, UpdatePolicy, keys};
 
@@ -25,15 +27,13 @@ pub(super) struct Update<'r, 'a> {
 
 /// The templates that the request asks for.
 enum AskedTemplates {
-    /// The live templates, in their order.
+    /// The live templates, value for value.
     Live,
-    /// The live templates in another order, which the API server denies.
-    Reordered,
-    /// The live templates; the changed labels and annotations of these templates are ignored (`metadataOnlyChanges`).
-    Ignored(Vec<String>),
+    /// The same in other values. The API server denies some of them, such as another order or a status.
+    LikeLive,
     /// The staged templates.
     Staged,
-    /// Other templates, and their difference to the live templates.
+    /// Other templates, and their difference to the current templates.
     New(Vec<ClaimTemplate>, Diff),
 }
 
@@ -72,32 +72,23 @@ impl Update<'_, '_> {
         } else {
             read_templates(self.old, "oldObject")?
         };
-        let asked = if untouched {
-            AskedTemplates::Live
+        let (asked, ignored) = if untouched {
+            (AskedTemplates::Live, Vec::new())
         } else {
             self.asked(&live, staged.as_ref())?
         };
 
+        let restores = !matches!(asked, AskedTemplates::Live) && self.old.spec.templates.is_some();
         let mut outcome = match asked {
             AskedTemplates::Live => self.unchanged(&live, staged, lookups)?,
-            AskedTemplates::Reordered => {
-                let mut outcome = self.unchanged(&live, staged, lookups)?;
-                outcome.edits.push(Edit::RestoreTemplates);
-                outcome
-            }
-            AskedTemplates::Ignored(templates) => {
-                let mut outcome = self.unchanged(&live, staged, lookups)?;
-                outcome.edits.push(Edit::RestoreTemplates);
-                outcome.remarks.warnings.extend(message::ignored(&templates));
-                outcome
-            }
-            AskedTemplates::Staged => {
-                let mut outcome = self.kept(&live, staged, lookups)?;
-                outcome.edits.push(Edit::RestoreTemplates);
-                outcome
-            }
-            AskedTemplates::New(asked, diff) => self.new_templates(&live, asked, diff, staged, lookups)?,
+            AskedTemplates::LikeLive => self.unchanged(&live, staged, lookups)?,
+            AskedTemplates::Staged => self.kept(&live, staged, lookups)?,
+            AskedTemplates::New(asked, diff) => self.new_templates(&live, asked, &diff, staged.as_ref(), lookups)?,
         };
+        if restores {
+            outcome.edits.insert(0, Edit::RestoreTemplates);
+        }
+        outcome.remarks.warnings.extend(ignored);
         self.check_mounts(&live, &outcome)?;
         outcome
             .remarks
@@ -115,31 +106,61 @@ impl Update<'_, '_> {
         self.old.metadata.annotations.get(keys::READY) == Some(HELD)
     }
 
-    fn asked(&self, live: &[ClaimTemplate], staged: Option<&(StagedChange, String)>) -> Result<AskedTemplates, Denial> {
-        let asked = read_templates(self.new, "object")?;
-        let diff = Diff::between(live, &asked);
-        if diff.is_empty() {
-            let names = |list: &[ClaimTemplate]| list.iter().map(|one| one.name.clone()).collect::<Vec<_>>();
-            return Ok(if names(live) == names(&asked) {
-                AskedTemplates::Live
-            } else {
-                AskedTemplates::Reordered
-            });
+    /// The staged templates, else the live ones.
+    fn current<'w>(
+        &self,
+        live: &'w [ClaimTemplate],
+        staged: Option<&'w (StagedChange, String)>,
+    ) -> &'w [ClaimTemplate] {
+        staged
+            .filter(|_| !self.is_held())
+            .map_or(live, |(change, _)| &change.templates)
+    }
+
+    /// What the request asks for, without what the settings ignore, and warnings about that.
+    fn asked(
+        &self,
+        live: &[ClaimTemplate],
+        staged: Option<&(StagedChange, String)>,
+    ) -> Result<(AskedTemplates, Vec<String>), Denial> {
+        let mut asked = read_templates(self.new, "object")?;
+        let current = self.current(live, staged);
+        let mut warnings = Vec::new();
+        if self.settings.shrink == Shrink::Keep {
+            warnings.extend(message::sizes_kept(&restore_sizes(current, &mut asked)));
         }
         if self.settings.metadata_only_changes == MetadataOnlyChanges::Ignore {
-            let mut plain = asked.clone();
-            let ignored = restore_metadata(live, &mut plain);
-            if Diff::between(live, &plain).is_empty() {
-                return Ok(AskedTemplates::Ignored(ignored));
-            }
+            let mut like_live = asked.clone();
+            let of_live = restore_metadata(live, &mut like_live);
+            let ignored = if Diff::between(live, &like_live).is_empty() {
+                asked = like_live;
+                of_live
+            } else {
+                restore_metadata(current, &mut asked)
+            };
+            warnings.extend(message::ignored(&ignored));
         }
-        let is_staged =
-            !self.is_held() && staged.is_some_and(|(change, _)| Diff::between(&change.templates, &asked).is_empty());
-        Ok(if is_staged {
-            AskedTemplates::Staged
+        let diff = Diff::between(live, &asked);
+        if diff.is_empty() {
+            let [old, new] = [self.old, self.new].map(|set| json::read(set.templates()));
+            let is_same = warnings.is_empty() && matches!((old, new), (Ok(old), Ok(new)) if old == new);
+            let asked = if is_same {
+                AskedTemplates::Live
+            } else {
+                AskedTemplates::LikeLive
+            };
+            return Ok((asked, warnings));
+        }
+        let mut diff = if staged.is_some() {
+            Diff::between(current, &asked)
         } else {
-            AskedTemplates::New(asked, diff)
-        })
+            diff
+        };
+        if diff.is_empty() {
+            return Ok((AskedTemplates::Staged, warnings));
+        }
+        diff.add_unless_live(live);
+        Ok((AskedTemplates::New(asked, diff), warnings))
     }
 
     /// Rows U0, U1 and U5: the request asks for the templates that the set has.
@@ -156,7 +177,8 @@ impl Update<'_, '_> {
             }
             return Ok(outcome);
         };
-        if let Some(reason) = withdraw::reason(self.review, self.settings, [self.old, self.new], &change, live) {
+        let came_to = withdraw::of(self.review, self.settings, [self.old, self.new], &change, live);
+        if let Return::Withdraws(reason) = came_to {
             let revision = change.revision();
             let remarks = &mut outcome.remarks;
             remarks.audit.push(("withdrawn", revision.to_string()));
@@ -164,7 +186,13 @@ impl Update<'_, '_> {
             outcome.change = self.withdraw(live, &change, &revision, lookups, remarks);
             return Ok(outcome);
         }
-        self.kept(live, Some((change, text)), lookups)
+        let still = (came_to == Return::Keeps).then(|| {
+            let diff = Diff::between(live, &change.templates);
+            message::still_staged(&diff, &self.new.metadata.name, self.review.namespace())
+        });
+        outcome = self.kept(live, Some((change, text)), lookups)?;
+        outcome.remarks.warnings.extend(still);
+        Ok(outcome)
     }
 
     /// A withdrawal. With `shrink: Recover`, and if the requester may patch claims, the live templates are staged,
@@ -226,47 +254,32 @@ impl Update<'_, '_> {
             let policy = self.policy_after(Some(change));
             let sets = [self.old, self.new];
             user_keys::check_rollout(self.review, self.settings, (policy, false), sets, lookups)?;
-            let (set, replicas) = (&self.new.metadata.name, self.new.replicas());
             let diff = Diff::between(live, &change.templates);
-            outcome
-                .remarks
-                .warnings
-                .push(message::staged(set, &diff, replicas, policy));
+            let switched = AskedChange {
+                policy,
+                ..self.change(live, change.templates.clone(), live)
+            };
+            let checked = checks::of(&switched, &diff, lookups)?;
+            let warnings = &mut outcome.remarks.warnings;
+            warnings.push(message::staged(&diff, &switched.reach(), policy));
+            warnings.extend(checked);
         }
         outcome.change = staged;
         Ok(outcome)
     }
 
-    /// Row U3.
+    /// Row U3. `diff` is the difference to the current templates.
     fn new_templates(
         &self,
         live: &[ClaimTemplate],
-        mut asked: Vec<ClaimTemplate>,
-        mut diff: Diff,
-        staged: Option<(StagedChange, String)>,
+        asked: Vec<ClaimTemplate>,
+        diff: &Diff,
+        staged: Option<&(StagedChange, String)>,
         lookups: &mut dyn Lookups,
     ) -> Result<Outcome, Denial> {
-        let rolled_out = staged.as_ref().filter(|_| !self.is_held());
-        let current = rolled_out.map_or(live, |(change, _)| &change.templates);
         let mut outcome = Outcome::default();
-        let ignores = self.settings.metadata_only_changes == MetadataOnlyChanges::Ignore;
-        if ignores {
-            let ignored = restore_metadata(current, &mut asked);
-            outcome.remarks.warnings.extend(message::ignored(&ignored));
-        }
-        if ignores || staged.is_some() {
-            diff = Diff::between(current, &asked);
-            diff.add_unless_live(live);
-        }
-        outcome.edits.push(Edit::RestoreTemplates);
-        if diff.is_empty() {
-            let kept = self.kept(live, staged, lookups)?;
-            outcome.change = kept.change;
-            outcome.remarks.warnings.extend(kept.remarks.warnings);
-            return Ok(outcome);
-        }
-        let change = self.change(current, asked, live);
-        outcome.change = Some(stage::stage(change, &diff, lookups, &mut outcome.remarks)?);
+        let change = self.change(self.current(live, staged), asked, live);
+        outcome.change = Some(stage::stage(change, diff, lookups, &mut outcome.remarks)?);
         Ok(outcome)
     }
 

@@ -78,6 +78,19 @@ impl Verdict {
         }
     }
 
+    /// The verdict with more edits; a denial has none.
+    #[must_use]
+    pub fn with_edits(self, mut more: Vec<Edit>) -> Self {
+        match self {
+            Self::Pass(remarks) => Self::with(more, remarks),
+            Self::Stage(mut edits, remarks) => {
+                edits.append(&mut more);
+                Self::Stage(edits, remarks)
+            }
+            Self::Deny(_) => self,
+        }
+    }
+
     /// The verdict with more warnings; a denial has none.
     #[must_use]
     pub fn warning(mut self, warnings: Vec<String>) -> Self {

@@ -1,11 +1,11 @@
-//! Row U1: whether a request for the live templates withdraws the staged change or is an unrelated edit.
+//! Row U1: whether a request for the live templates withdraws the staged change or is another edit.
 
 use super::asked::restore_metadata;
 use super::object::{Read, read};
 use super::review::{Object, Review, Text};
 use super::settings::{MetadataOnlyChanges, Settings};
 use crate::json::{Once, Reader};
-use crate::templates::{ClaimTemplate, Diff, StagedChange, keys};
+use crate::templates::{ClaimTemplate, Diff, Phase, StagedChange, keys};
 
 /// Why a staged change is withdrawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,28 +29,55 @@ impl WithdrawReason {
     }
 }
 
-/// Why the request, which asks for the live templates, withdraws the staged change; `None` for an unrelated edit.
-pub(super) fn reason(
+/// What a request for the live templates comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Return {
+    /// It withdraws the staged change.
+    Withdraws(WithdrawReason),
+    /// It keeps the staged change, with a warning: its manager may have returned to the live templates.
+    Keeps,
+    /// It is about something else.
+    Unrelated,
+}
+
+/// What the request, which asks for the live templates, comes to.
+pub(super) fn of(
     review: &Review<'_>,
     settings: &Settings,
     [old, new]: [&Object<'_>; 2],
     change: &StagedChange,
     live: &[ClaimTemplate],
-) -> Option<WithdrawReason> {
+) -> Return {
     let asked = new.metadata.annotations.get(keys::WITHDRAW);
     if asked.is_some_and(|revision| revision == change.revision().as_str()) {
-        return Some(WithdrawReason::Asked);
+        return Return::Withdraws(WithdrawReason::Asked);
     }
     // If the live templates are staged, a request for them withdraws nothing.
     if Diff::between(live, &change.templates).is_empty() {
-        return None;
+        return Return::Unrelated;
     }
     if returned_client_side(settings, old, new, live) {
-        return Some(WithdrawReason::ClientSideApply);
+        return Return::Withdraws(WithdrawReason::ClientSideApply);
     }
     let manager = &*review.options.field_manager;
-    let same_manager = !manager.is_empty() && manager == change.manager;
-    (same_manager && returned_server_side(old, new, manager)).then_some(WithdrawReason::ServerSideApply)
+    if manager.is_empty() || manager != change.manager {
+        return Return::Unrelated;
+    }
+    if returned_server_side(old, new, manager) {
+        // Nothing can grow any more, and it may be Helm that only puts `managedFields` in order before a rollback.
+        let is_kept = change.phase == Phase::Complete && without_managed_fields(old) == without_managed_fields(new);
+        return if is_kept {
+            Return::Keeps
+        } else {
+            Return::Withdraws(WithdrawReason::ServerSideApply)
+        };
+    }
+    // Helm 3 leaves no trace of going back. kubectl is known by its annotation, or shows its user what is live.
+    if old.spec.pod_template == new.spec.pod_template || manager.starts_with("kubectl") {
+        Return::Unrelated
+    } else {
+        Return::Keeps
+    }
 }
 
 /// True iff the previous apply had other templates, and this apply has the live templates. With `metadataOnlyChanges:
@@ -85,7 +112,21 @@ fn returned_server_side(old: &Object<'_>, new: &Object<'_>, manager: &str) -> bo
     let (Some(applied), Some(updated)) = (applies(new), updates(new)) else {
         return false;
     };
-    if !matches!(applied[..], [entry] if entry.owns_templates) {
+    let [
+        ManagedEntry {
+            owns_templates: true,
+            time,
+            ..
+        },
+    ] = &applied[..]
+    else {
+        return false;
+    };
+    // The way from client-side to server-side apply: the entry becomes one of an apply, with its time. An apply itself
+    // has a time of its own.
+    let is_same = |entry: &ManagedEntry<'_>| !time.is_empty() && entry.time == *time;
+    let was_update = updates(old).is_some_and(|before| before.iter().any(is_same));
+    if was_update && updated.is_empty() && applies(old).is_some_and(|before| before.is_empty()) {
         return false;
     }
     // An update changes the `Update` entry of the manager; an apply does not. An unchanged `Apply` entry proves
@@ -96,9 +137,10 @@ fn returned_server_side(old: &Object<'_>, new: &Object<'_>, manager: &str) -> bo
 }
 
 /// An entry of `metadata.managedFields`.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 struct ManagedEntry<'a> {
     text: &'a str,
+    time: Text<'a>,
     owns_templates: bool,
 }
 
@@ -114,7 +156,7 @@ fn entries<'a>(set: &Object<'a>, manager: &str, of: &str) -> Option<Vec<ManagedE
     }
     let read = reader.list(|reader| {
         let place = reader.place();
-        let (mut name, mut operation, mut subresource) = (Text::default(), Text::default(), Text::default());
+        let [mut name, mut operation, mut subresource, mut time] = [(); 4].map(|()| Text::default());
         let mut owns_templates = false;
         let mut once = Once::default();
         reader.object(|reader, key| {
@@ -122,6 +164,7 @@ fn entries<'a>(set: &Object<'a>, manager: &str, of: &str) -> Option<Vec<ManagedE
                 "manager" => name = once.text(0, reader)?,
                 "operation" => operation = once.text(1, reader)?,
                 "subresource" => subresource = once.text(2, reader)?,
+                "time" => time = once.text(4, reader)?,
                 "fieldsV1" => owns_templates = once.read(3, reader, owns)?,
                 _ => reader.skip()?,
             }
@@ -129,7 +172,11 @@ fn entries<'a>(set: &Object<'a>, manager: &str, of: &str) -> Option<Vec<ManagedE
         })?;
         if name == manager && operation == of && subresource.is_empty() {
             let text = reader.since(place);
-            found.push(ManagedEntry { text, owns_templates });
+            found.push(ManagedEntry {
+                text,
+                time,
+                owns_templates,
+            });
         }
         Ok(())
     });

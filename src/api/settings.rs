@@ -200,7 +200,6 @@ impl Settings {
                 MetadataOnlyChanges::Deny => Metadata::Fixed,
                 MetadataOnlyChanges::Rollout | MetadataOnlyChanges::Ignore => Metadata::MayChange,
             },
-            shrink: self.shrink,
             frozen: if recreated {
                 Frozen::ForNewClaims
             } else {

@@ -14,7 +14,7 @@ fn settings_empty_are_the_defaults() {
 /// A setting, a value of it as JSON, and what the value changes in the defaults.
 type SettingValue = (&'static str, &'static str, fn(&mut Settings));
 
-const VALUES: [SettingValue; 40] = [
+const VALUES: [SettingValue; 41] = [
     ("mode", r#""Stage""#, |s| s.mode = Mode::Stage),
     ("mode", r#""ValidateOnly""#, |s| s.mode = Mode::ValidateOnly),
     ("defaultUpdatePolicy", r#""OnClaimDelete""#, |s| {
@@ -42,6 +42,7 @@ const VALUES: [SettingValue; 40] = [
     }),
     ("shrink", r#""Deny""#, |s| s.shrink = Shrink::Deny),
     ("shrink", r#""Recover""#, |s| s.shrink = Shrink::Recover),
+    ("shrink", r#""Keep""#, |s| s.shrink = Shrink::Keep),
     ("immutableFields", r#""Deny""#, |s| s.immutable_fields = Frozen::Deny),
     ("immutableFields", r#""NewPVCs""#, |s| {
         s.immutable_fields = Frozen::ForNewClaims;
@@ -130,7 +131,7 @@ fn setting_not_valid_names_the_expected_value() {
         ),
         ("allowReCreate", r#""true""#, "expected true or false"),
         ("metadataOnlyChanges", "[]", "expected one of Rollout, Ignore, Deny"),
-        ("shrink", "true", "expected one of Deny, Recover"),
+        ("shrink", "true", "expected one of Deny, Recover, Keep"),
         ("maxStorage", r#"{"*":1}"#, sizes),
         ("maxStorage", r#"{"*":"0"}"#, sizes),
         ("maxStorage", r#"{"*":"1Gi","*":"2Gi"}"#, sizes),

@@ -32,7 +32,11 @@ const METADATA_ONLY_CHANGES: Choices<MetadataOnlyChanges, 3> = [
     ("Ignore", MetadataOnlyChanges::Ignore),
     ("Deny", MetadataOnlyChanges::Deny),
 ];
-const SHRINKS: Choices<Shrink, 2> = [("Deny", Shrink::Deny), ("Recover", Shrink::Recover)];
+const SHRINKS: Choices<Shrink, 3> = [
+    ("Deny", Shrink::Deny),
+    ("Recover", Shrink::Recover),
+    ("Keep", Shrink::Keep),
+];
 const IMMUTABLE_FIELDS: Choices<Frozen, 2> = [("Deny", Frozen::Deny), ("NewPVCs", Frozen::ForNewClaims)];
 const TEMPLATE_CHANGES: Choices<TemplateChanges, 2> =
     [("Deny", TemplateChanges::Deny), ("Allow", TemplateChanges::Allow)];

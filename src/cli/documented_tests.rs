@@ -350,7 +350,7 @@ fn agrees(verdict: &Verdict, answer: &str) -> bool {
         "accepted: staged" => change.is_some() && edits.contains(&Edit::RestoreTemplates),
         "accepted: for new PVCs" => policy == Some(UpdatePolicy::OnClaimDelete),
         "accepted: existing PVCs follow" => policy == Some(UpdatePolicy::InPlace),
-        "accepted: nothing is staged" => *edits == [Edit::RestoreTemplates],
+        "accepted: 1Ti stays staged" | "accepted: nothing is staged" => *edits == [Edit::RestoreTemplates],
         "accepted: only the size is staged" => change.is_some_and(|change| {
             let target = &change.templates[0];
             target.storage == "20Gi".parse().ok()

@@ -10,7 +10,6 @@ use super::output::print;
 use super::revisions::{self, HistoryEntry, RevisionHistory, TemplateOrigin};
 use super::withdraw::{DryRun, patch, remark, withdraw};
 use crate::controller::objects;
-use crate::templates::diff::Change;
 use crate::templates::{Diff, Revision};
 
 /// Roll back to a previous revision of volumeClaimTemplates
@@ -100,20 +99,10 @@ fn way<'a>(history: &'a RevisionHistory, asked: Option<&str>) -> anyhow::Result<
 
 /// Explains why the revision was not staged.
 fn explain(history: &RevisionHistory, entry: &HistoryEntry) -> String {
-    let current = history
-        .set
-        .staged
-        .as_ref()
-        .map_or(&history.set.live, |change| &change.templates);
-    let diff = Diff::between(current, &entry.templates);
-    let smaller = |change: &Change| matches!(change, Change::Storage { from, to } if to < from);
-    if diff.changed.iter().flat_map(|change| &change.changes).any(smaller) {
+    if Diff::between(&history.set.live, &entry.templates).takes_back() {
         return format!(
-            "revision {} has less storage, and a PVC never gets smaller; to drop the staged change, use \
-             `{} withdraw {}`",
-            entry.revision,
-            super::program(),
-            history.set.name
+            "revision {} has less storage than the live templates, and a PVC never gets smaller",
+            entry.revision
         );
     }
     format!("failed to stage revision {}", entry.revision)
@@ -172,7 +161,9 @@ mod tests {
 
     #[test]
     fn explain_less_storage() {
-        let history = history(Some("3Gi"), &kept());
+        let mut live = set(None);
+        live["spec"]["volumeClaimTemplates"] = json!([template("3Gi")]);
+        let history = RevisionHistory::of(&live, &kept()).expect("a history");
         let explained = |asked: &str| explain(&history, history.find(asked).expect("a revision"));
         assert!(explained("1").contains("a PVC never gets smaller"));
         assert!(!explained("2").contains("smaller"));

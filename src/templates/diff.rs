@@ -96,6 +96,20 @@ impl Diff {
         diff
     }
 
+    /// Every template as changed, without a change: PVCs may differ from all of them.
+    #[must_use]
+    pub fn of_all(templates: &[ClaimTemplate]) -> Self {
+        let of = |template: &ClaimTemplate| TemplateChange {
+            template: template.name.clone(),
+            changes: Vec::new(),
+            frozen: Vec::new(),
+        };
+        Self {
+            changed: templates.iter().map(of).collect(),
+            ..Self::default()
+        }
+    }
+
     /// True iff the lists are equal.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -23,8 +23,6 @@ pub struct Rules<'a> {
     pub attributes_classes: Option<&'a [String]>,
     /// Changes of labels and annotations.
     pub metadata: Metadata,
-    /// Smaller sizes.
-    pub shrink: Shrink,
     /// Changes of the fields that no PVC can follow in place, and smaller sizes.
     pub frozen: Frozen,
     /// Added, removed and renamed templates.
@@ -41,14 +39,17 @@ pub enum Metadata {
     Fixed,
 }
 
-/// Whether a size may be smaller than the one that was desired before.
+/// What happens to a size that is smaller than the one that was desired before. A size from the live one on is always
+/// allowed: no PVC shrinks, and new PVCs get it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shrink {
-    /// The change is denied.
+    /// A size below the live one is denied.
     #[default]
     Deny,
-    /// The change may cancel an expansion that did not complete (KEP-1790), down to the live template.
+    /// The same. A smaller size also cancels an expansion that did not complete (KEP-1790).
     Recover,
+    /// The smaller size is ignored, so that the rest of the request passes.
+    Keep,
 }
 
 /// Whether fields may change that no PVC can follow in place.
@@ -172,7 +173,6 @@ impl Default for Rules<'_> {
             max_storage: &[],
             attributes_classes: None,
             metadata: Metadata::default(),
-            shrink: Shrink::default(),
             frozen: Frozen::default(),
             names: TemplateNames::default(),
         }
@@ -209,10 +209,10 @@ impl Rules<'_> {
             let of_name = |list: &'_ [ClaimTemplate]| list.iter().position(|template| template.name == *name);
             for one in &change.changes {
                 let kind = match one {
-                    Change::Storage { from, to } => {
+                    Change::Storage { to, .. } => {
                         let class = of_name(wanted).and_then(|at| wanted[at].storage_class_name());
-                        let floor = of_name(live).and_then(|at| live[at].storage);
-                        self.storage(*from, *to, class, floor)
+                        let least = of_name(live).and_then(|at| live[at].storage);
+                        self.storage(*to, class, least)
                     }
                     Change::VolumeAttributesClass { to, .. } => self.attributes_class(to.as_deref()),
                     Change::Label(change) | Change::Annotation(change) => self.key(&change.key, one),
@@ -241,34 +241,22 @@ impl Rules<'_> {
             return Some(FaultKind::Added(self.names));
         }
         let class = self.attributes_class(template.volume_attributes_class_name.as_deref());
-        let size = self.storage(None, template.storage, template.storage_class_name(), None);
+        let size = self.storage(template.storage, template.storage_class_name(), None);
         size.or(class)
     }
 
-    /// A larger size is allowed if a volume can have it.
-    fn storage(
-        &self,
-        from: Option<Quantity>,
-        to: Option<Quantity>,
-        class: Option<&str>,
-        live: Option<Quantity>,
-    ) -> Option<FaultKind> {
+    /// A size from the live one on is allowed if a volume can have it.
+    fn storage(&self, to: Option<Quantity>, class: Option<&str>, live: Option<Quantity>) -> Option<FaultKind> {
         let Some(found) = to else {
             return Some(FaultKind::NoSize);
         };
         if let Err(error) = found.bytes() {
             return Some(FaultKind::NotASize(found, error));
         }
-        let shrinks = |from: &Quantity| found.cmp(from).is_lt() && self.frozen == Frozen::Deny;
-        let Some(least) = from.filter(shrinks) else {
-            return self.too_large(class, found);
-        };
-        match self.shrink {
-            Shrink::Deny => Some(FaultKind::Shrinks { least, found }),
-            Shrink::Recover => {
-                let least = live?;
-                (found < least).then_some(FaultKind::Shrinks { least, found })
-            }
+        let shrinks = |live: &Quantity| found < *live && self.frozen == Frozen::Deny;
+        match live.filter(shrinks) {
+            Some(least) => Some(FaultKind::Shrinks { least, found }),
+            None => self.too_large(class, found),
         }
     }
 
@@ -355,7 +343,11 @@ impl fmt::Display for RuleFault {
                     path(&self.template, &change.field),
                     value(&change.from),
                     value(&change.to)
-                )
+                )?;
+                if change.field.starts_with("spec.resources.limits") {
+                    f.write_str(" (a request may exceed it)")?;
+                }
+                Ok(())
             }
             FaultKind::NoSize => write!(f, "{}: cannot be removed", storage()),
             FaultKind::NotASize(found, error) => write!(f, "{}: {error}, but found {found}", storage()),

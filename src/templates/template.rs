@@ -68,7 +68,7 @@ pub enum TemplateError {
     },
 }
 
-/// The longest list. A staged change has room for about a hundred templates, so a longer list could not be staged.
+/// The longest list. A staged change has room for about 56 templates, so a longer list could not be staged.
 const MAX_TEMPLATES: usize = 1000;
 
 /// The longest text of a list: eight times the longest staged change. The text is copied into a staged change, a

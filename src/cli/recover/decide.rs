@@ -247,14 +247,14 @@ fn patches(inputs: &RecoverInputs, left: &[&FoundClaim<'_>], commands: &Commands
 const RECOVERS: u32 = 34;
 
 /// Why nothing is taken back by default.
-const DENIED: &str = "the templates cannot take a size back, because the setting shrink is Deny; with shrink: Recover, a \
-                      smaller size can be staged, and a withdrawal takes sizes back";
+const DENIED: &str = "the templates cannot take a size back without the setting shrink: Recover; with it, a smaller size \
+                      and a withdrawal take back what was not reached";
 
 /// The staged change that is rolled out and can take sizes back; else why not.
 fn staged(inputs: &RecoverInputs) -> Result<&[ClaimTemplate], String> {
     let target = Target::of(&inputs.set, &inputs.settings)
         .map_err(|idle| format!("the templates cannot take a size back: {idle}"))?;
-    if inputs.settings.shrink == Shrink::Deny {
+    if inputs.settings.shrink != Shrink::Recover {
         return Err(DENIED.to_owned());
     }
     if target.change.phase != Phase::RollingOut {

@@ -179,7 +179,7 @@ pub(crate) const ROWS: [Row; 24] = [
         "the setting is Deny: by hand, and not again",
         |inputs| inputs.settings.shrink = Shrink::Deny,
         &[(CureKind::Patch, &["withdraw", "patch data-web-2 1025Mi"])],
-        &["the setting shrink is Deny"],
+        &["without the setting shrink: Recover"],
     ),
     (
         "nothing is staged any more",

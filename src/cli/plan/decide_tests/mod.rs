@@ -16,7 +16,7 @@ fn plan_growth_updates_highest_ordinal_first() {
     assert_eq!(
         verdict.warnings,
         [
-            "claim-rollout: staged data 1Gi -> 2Gi; 3 PVCs will be updated in place, highest ordinal first (kubectl claim-rollout status web)"
+            "claim-rollout: staged data 1Gi -> 2Gi; 3 PVCs will be updated in place, highest ordinal first (kubectl claim-rollout status web -n shop)"
         ]
     );
     assert_eq!(
