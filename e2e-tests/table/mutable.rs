@@ -209,6 +209,15 @@ fn kruise_rolled_out() -> Vec<Case> {
         case("it shrinks while the annotation is added", plain(), rolled_out().size("5Gi")).expects("deny 403 \"cannot shrink\""),
         case("a template is removed", rolled_out(), asts(web().in_place().without("/spec/volumeClaimTemplates/1"), "OnDelete"))
             .expects("deny 403 \"a template cannot be removed\""),
+        // Nobody has compared the templates with the PVCs before.
+        case("the annotation is added where the class does not expand", asts(web().size("20Gi"), "OnDelete"), grown())
+            .settings(json!({"pvcChecks": "Deny"}))
+            .cluster([claims(), vec![storage_class("standard", Value::Null)]].concat())
+            .expects("deny 403 lookups=7 \"storage class standard does not have allowVolumeExpansion: true\""),
+        case("OpenKruise begins to follow where the class does not expand", asts(web().size("20Gi"), "OnDelete"), asts(web().size("20Gi"), "OnPodRollingUpdate"))
+            .settings(json!({"pvcChecks": "Warn"}))
+            .cluster([claims(), vec![storage_class("standard", Value::Null)]].concat())
+            .expects("pass lookups=7 warns \"storage class standard does not have allowVolumeExpansion: true\""),
         // Our controller applies it.
         case("a label changes", rolled_out(), label).settings(json!({"pvcChecks": "Warn"})).cluster(claims()).expects("pass lookups=3"),
         case("an unknown value is written", plain(), plain().policy("Sometimes")).expects("deny 403 \"update-policy: expected one of\""),

@@ -12,7 +12,7 @@ use super::stage;
 use super::verdict::{Denial, Remarks, Verdict};
 use super::{authority, checks, ours, user_keys};
 use crate::json::Error;
-use crate::templates::{Change, Diff, Rules, UpdatePolicy, keys};
+use crate::templates::{Change, ClaimTemplate, Diff, Rules, UpdatePolicy, keys};
 
 /// The strategy of OpenKruise under which claims follow their templates.
 const ON_POD_ROLLING_UPDATE: &str = "OnPodRollingUpdate";
@@ -57,21 +57,27 @@ pub(super) fn update_of_kruise(
 ) -> Result<Verdict, Denial> {
     user_keys::check(Some(old), new, settings)?;
     let [before, after] = [old, new].map(|set| is_rolled_out(set, settings));
-    let mut follows = before || after;
-    for set in [old, new] {
+    let mut followed = [before, after];
+    for (set, follows) in [old, new].into_iter().zip(&mut followed) {
         let fault = |error: Error| {
             let field = "request: spec.volumeClaimUpdateStrategy";
             Denial::malformed(message::denial(&format!("{field}: {}", error.fault)))
         };
-        follows |= fields::claim_update_strategy(set).map_err(fault)? == ON_POD_ROLLING_UPDATE;
+        *follows |= fields::claim_update_strategy(set).map_err(fault)? == ON_POD_ROLLING_UPDATE;
     }
-    if !follows {
+    if followed == [false; 2] {
         return Ok(Verdict::PASS);
     }
     let rules = settings.rules(UpdatePolicy::InPlace);
     let (diff, mut remarks) = judge(review, (settings, &rules), [old, new], lookups)?;
-    if after && !before && diff.is_empty() {
+    if diff.is_empty() && after && !before {
         authority::check(review, settings, authority::rollout(UpdatePolicy::InPlace), lookups)?;
+    }
+    // The switch rolls out templates that nobody has compared with the PVCs.
+    if diff.is_empty() && followed == [false, true] {
+        let live = read_templates(old, "oldObject")?;
+        let change = change((review, settings), [old, new], &live)?;
+        remarks.warnings = checks::of(&change, &Diff::of_all(&live), lookups)?;
     }
     let is_size = |change: &Change| matches!(change, Change::Storage { .. });
     let mut changes = diff.changed.iter().flat_map(|change| &change.changes);
@@ -99,16 +105,7 @@ fn judge(
         return Ok((Diff::default(), remarks));
     }
     let live = read_templates(old, "oldObject")?;
-    let change = AskedChange {
-        review,
-        settings,
-        old,
-        new,
-        policy: UpdatePolicy::InPlace,
-        current: &live,
-        live: &live,
-        asked: read_templates(new, "object")?,
-    };
+    let change = change((review, settings), [old, new], &live)?;
     let diff = Diff::between(change.current, &change.asked);
     stage::judge(&change, &diff, rules)?;
     if !diff.is_empty() {
@@ -116,4 +113,22 @@ fn judge(
         remarks.warnings = checks::of(&change, &diff, lookups)?;
     }
     Ok((diff, remarks))
+}
+
+/// The change that existing claims follow in place.
+fn change<'w>(
+    (review, settings): (&'w Review<'w>, &'w Settings),
+    [old, new]: [&'w Object<'w>; 2],
+    live: &'w [ClaimTemplate],
+) -> Result<AskedChange<'w>, Denial> {
+    Ok(AskedChange {
+        review,
+        settings,
+        old,
+        new,
+        policy: UpdatePolicy::InPlace,
+        current: live,
+        live,
+        asked: read_templates(new, "object")?,
+    })
 }
