@@ -127,6 +127,7 @@ async fn renewed_certificate_is_shown_by_the_running_server() {
     let shown = source.check(None).await.unwrap();
     let running = serving(&shown);
     let address = running.address();
+    let mut is_renewed = false;
     let renewed = async {
         until_shown(address, &first, &first.path).await;
         write(folder.path(), &second);
@@ -142,12 +143,14 @@ async fn renewed_certificate_is_shown_by_the_running_server() {
         assert_eq!(asked(address, &second, &second.path).await.as_deref(), KNOWN);
         write(folder.path(), &first);
         until_shown(address, &first, &first.path).await;
+        is_renewed = true;
     };
     let pauses = Pauses {
         check: SHORT,
         learn: SHORT,
     };
     serve_until(renewed, running, (&source, shown), pauses).await.unwrap();
+    assert!(is_renewed, "the renewal has ended");
     assert!(TcpStream::connect(address).await.is_err(), "the server is stopped");
 }
 
@@ -161,7 +164,11 @@ async fn new_path_is_answered_before_the_certificate_changes() {
     let running = serving(&shown);
     let address = running.address();
     write(folder.path(), &second);
-    let learned = until_shown(address, &first, &second.path);
+    let learned = async {
+        until_shown(address, &first, &second.path).await;
+        // That connection may be older than the path.
+        assert_eq!(asked(address, &first, &second.path).await.as_deref(), KNOWN);
+    };
     let pauses = Pauses {
         check: SHORT,
         learn: LONG,
