@@ -8,12 +8,16 @@ mod bytes;
 #[path = "../../e2e-tests/generated/mod.rs"]
 mod generated;
 mod quantity;
+#[cfg(feature = "controller")]
+mod read;
 mod splice;
 mod staged_change;
 mod wire;
 
 pub use admit::admit;
 pub use quantity::quantity;
+#[cfg(feature = "controller")]
+pub use read::read;
 pub use splice::splice;
 pub use staged_change::staged_change;
 pub use wire::wire;

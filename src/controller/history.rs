@@ -26,7 +26,7 @@ const DEFAULT_LIMIT: i32 = 10;
 /// A ControllerRevision without its data.
 #[derive(Clone, Debug, Deserialize, Resource)]
 #[resource(inherit = "ControllerRevision")]
-struct Stored {
+pub(super) struct StoredRevision {
     #[serde(deserialize_with = "metadata::without_managers")]
     metadata: ObjectMeta,
     #[serde(default)]
@@ -80,7 +80,7 @@ pub(super) async fn keep(
     current: &Revision,
 ) -> ApiOutcome<Vec<ApiOutcome<()>>> {
     let namespace = set.namespace().unwrap_or_default();
-    let stored: Api<Stored> = Api::namespaced(client.clone(), &namespace);
+    let stored: Api<StoredRevision> = Api::namespaced(client.clone(), &namespace);
     let create = async |number| {
         let revisions: Api<ControllerRevision> = Api::namespaced(client.clone(), &namespace);
         let revision = controller_revision(set, rollout, change, number);
@@ -122,10 +122,10 @@ pub(super) async fn keep(
 }
 
 /// The history of the ClaimRollout.
-async fn known(client: &Client, stored: &Api<Stored>, rollout: &ClaimRollout) -> ApiOutcome<Vec<Kept>> {
+async fn known(client: &Client, stored: &Api<StoredRevision>, rollout: &ClaimRollout) -> ApiOutcome<Vec<Kept>> {
     let uid = rollout.uid().unwrap_or_default();
     let of_rollout = ListParams::default().labels(&format!("{}={uid}", keys::ROLLOUT));
-    let ours = |stored: Stored| belongs(&stored, &uid).then(|| kept(&stored));
+    let ours = |stored: StoredRevision| belongs(&stored, &uid).then(|| kept(&stored));
     let listed = lists::objects(client, stored.resource_url(), of_rollout)
         .fold(ours)
         .await;
@@ -143,12 +143,12 @@ fn done<T>(outcome: ApiOutcome<T>) -> ApiOutcome<()> {
 }
 
 /// True iff the ClaimRollout owns the object. The label alone proves nothing: anybody can write it.
-fn belongs(stored: &Stored, rollout: &str) -> bool {
+fn belongs(stored: &StoredRevision, rollout: &str) -> bool {
     let mut owners = stored.owner_references().iter();
     owners.any(|owner| owner.controller == Some(true) && owner.uid == rollout)
 }
 
-fn kept(stored: &Stored) -> Kept {
+fn kept(stored: &StoredRevision) -> Kept {
     Kept {
         name: stored.name_any(),
         uid: stored.uid().unwrap_or_default(),
@@ -197,7 +197,8 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{
-        ApiOutcome, SlimSet, StagedChange, Stored, TRIES, belongs, controller_revision, is_due, keep, number_of, unkept,
+        ApiOutcome, SlimSet, StagedChange, StoredRevision, TRIES, belongs, controller_revision, is_due, keep,
+        number_of, unkept,
     };
     use crate::controller::fixtures;
     use crate::controller::locking::lock;
@@ -235,7 +236,7 @@ mod tests {
                 owner.as_object_mut().unwrap().extend(name.as_object().unwrap().clone());
             }
             let metadata = json!({"name": "x", "labels": {"claim-rollout.io/rollout": "r"}, "ownerReferences": owners});
-            let stored: Stored = serde_json::from_value(json!({ "metadata": metadata })).unwrap();
+            let stored: StoredRevision = serde_json::from_value(json!({ "metadata": metadata })).unwrap();
             assert_eq!(belongs(&stored, "r"), expected, "{what}");
         }
     }

@@ -116,6 +116,8 @@ pub use lease::Election;
 #[cfg(feature = "cli")]
 pub(crate) use lease::NAME as LEASE;
 pub use places::ClassLimits;
+#[cfg(fuzzing)]
+pub use read::kinds::read_beside_others;
 #[cfg(feature = "cli")]
 pub(crate) use replacing::by_hand;
 

@@ -125,6 +125,7 @@ struct MatchScope {
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct KubewardenPolicy {
     metadata: RegisteredMetadata,
+    #[serde(default)]
     spec: PolicySpec,
 }
 

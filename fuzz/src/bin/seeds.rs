@@ -82,7 +82,7 @@ fn files(folder: &Path) -> io::Result<Inputs> {
 /// The inputs from the reviews of the end-to-end tests.
 fn derived(target: &str) -> io::Result<Inputs> {
     let mut inputs = Inputs::new();
-    if !matches!(target, "wire" | "staged_change" | "quantity") {
+    if !matches!(target, "wire" | "staged_change" | "quantity" | "read") {
         return Ok(inputs);
     }
     let folder = root().join("e2e-tests/reviews");
@@ -106,6 +106,11 @@ fn derived(target: &str) -> io::Result<Inputs> {
             "wire" => {
                 let payload = json!({"settings": expected["settings"], "request": review["request"]});
                 inputs.insert(payload.to_string().into_bytes());
+            }
+            "read" => {
+                let objects = ["object", "oldObject"].map(|key| &review["request"][key]);
+                let objects = objects.into_iter().filter(|object| object.is_object());
+                inputs.extend(objects.map(|object| object.to_string().into_bytes()));
             }
             "staged_change" => collect(&review, &STAGED_CHANGES, &mut inputs),
             _ => collect(&review, &QUANTITIES, &mut inputs),

@@ -52,7 +52,7 @@ impl UnreadObject {
     }
 }
 
-#[cfg(test)]
+#[cfg(any(test, fuzzing))]
 impl<K> ListItem<K> {
     /// The object, if it can be read.
     pub(in super::super) fn read(self) -> Result<K, Box<UnreadObject>> {

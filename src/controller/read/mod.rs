@@ -19,5 +19,7 @@ pub(crate) mod metadata;
 pub(super) mod pages;
 pub(super) mod unread;
 
+#[cfg(any(test, fuzzing))]
+pub(super) mod kinds;
 #[cfg(test)]
 mod poisoned_tests;

@@ -1,21 +1,14 @@
 //! Objects that somebody filled so that a strict reader fails, one of every kind that is watched or listed.
 
 use k8s_openapi::api::core::v1::Pod;
-use kube::core::{ObjectList, WatchEvent};
+use kube::core::ObjectList;
 use proptest::prelude::*;
-use serde::de::DeserializeOwned;
-use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::controller::blockers::{SlimLimitRange, SlimQuota, SlimStorageClass};
+use super::kinds::{KINDS, list};
 use crate::controller::read::item::ListItem;
-use crate::controller::read::metadata::Bare;
 use crate::controller::read::pages::UNREAD;
-use crate::controller::replacing::parts::{LabeledPod, SentQuota, SentRevision};
-use crate::controller::slim_claim::{Applied, SlimClaim};
 use crate::controller::slim_pod::SlimPod;
-use crate::controller::slim_rollout::SlimRollout;
-use crate::controller::slim_set::{KruiseSet, Patched, SlimSet};
 
 /// What the API server keeps of `9999-12-31T23:59:59-12:00`.
 const LATE: &str = "10000-01-01T11:59:59Z";
@@ -45,58 +38,22 @@ fn poisons() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// A list with a poisoned object between two others.
-fn list(poison: &Value) -> String {
-    let named = |name: &str, poison: &Value| {
-        let mut object = poison.clone();
-        object["metadata"]["name"] = name.into();
-        object
-    };
-    let plain = json!({"metadata": {}});
-    let items = [named("a", &plain), named("b", poison), named("c", &plain)];
-    json!({"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": "1"}, "items": items}).to_string()
+/// The object with a name.
+fn named(poison: &Value) -> String {
+    let mut object = poison.clone();
+    object["metadata"]["name"] = "b".into();
+    object.to_string()
 }
-
-fn count<K: Clone + DeserializeOwned>(text: &str) -> Result<usize, String> {
-    let list = serde_json::from_str::<ObjectList<ListItem<K>>>(text).map_err(|error| error.to_string())?;
-    let items: ObjectList<Box<RawValue>> = serde_json::from_str(text).map_err(|error| error.to_string())?;
-    for item in &items.items {
-        // The API server sends the type first.
-        let event = format!("{{\"type\":\"MODIFIED\",\"object\":{item}}}");
-        serde_json::from_str::<WatchEvent<ListItem<K>>>(&event).map_err(|error| error.to_string())?;
-    }
-    Ok(list.items.into_iter().filter_map(|item| item.read().ok()).count())
-}
-
-type Reads = fn(&str) -> Result<usize, String>;
-
-/// Every kind that is watched or listed.
-const KINDS: [(&str, Reads); 14] = [
-    ("StatefulSet", count::<SlimSet>),
-    ("StatefulSet of OpenKruise", count::<KruiseSet>),
-    ("reply of a StatefulSet", count::<Patched>),
-    ("PVC", count::<SlimClaim>),
-    ("reply of a PVC", count::<Applied>),
-    ("Pod", count::<SlimPod>),
-    ("Pod of a replacement", count::<LabeledPod>),
-    ("ControllerRevision", count::<SentRevision>),
-    ("ResourceQuota", count::<SlimQuota>),
-    ("ResourceQuota of a replacement", count::<SentQuota>),
-    ("LimitRange", count::<SlimLimitRange>),
-    ("StorageClass", count::<SlimStorageClass>),
-    ("ClaimRollout", count::<SlimRollout>),
-    ("metadata", count::<Bare>),
-];
 
 #[test]
 fn poisoned_object_of_every_kind_is_read() {
     for (poison, object) in poisons() {
-        let text = list(&object);
+        let object = named(&object);
         for (kind, read) in KINDS {
-            assert_eq!(read(&text), Ok(3), "{kind} with {poison}");
+            assert_eq!(read(&object), Ok(3), "{kind} with {poison}");
         }
         // Otherwise, nothing is shown here.
-        let strict = serde_json::from_str::<ObjectList<Pod>>(&text);
+        let strict = serde_json::from_str::<ObjectList<Pod>>(&list(&object));
         assert!(strict.is_err(), "the type of the client reads {poison}");
     }
 }
@@ -155,9 +112,9 @@ proptest! {
         if !metadata.is_object() {
             metadata = json!({});
         }
-        let text = list(&json!({"metadata": metadata, "spec": spec, "status": status}));
+        let object = named(&json!({"metadata": metadata, "spec": spec, "status": status}));
         for (kind, read) in KINDS {
-            let count = read(&text);
+            let count = read(&object);
             prop_assert!(count == Ok(2) || count == Ok(3), "{kind}: {count:?}");
         }
     }
