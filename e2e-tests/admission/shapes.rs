@@ -165,7 +165,6 @@ fn of_templates() -> Vec<Shape> {
         merge(&json!({"volumeClaimTemplates": [template("1Gi")]})),
         strategic(&json!({"volumeClaimTemplates": [template("1048576Ki")]})),
         merge(&json!({"volumeClaimTemplates": [exported], "minReadySeconds": 1})),
-        replace("/0/spec/resources/requests/storage", &json!("1073741824")),
         replace("", &json!([template("1Gi")])),
         // From here on the StatefulSet has an annotation of ours, which changes nothing either.
         typed("annotate statefulset web claim-rollout.io/update-policy=OnClaimDelete"),

@@ -179,7 +179,11 @@ pub(super) async fn smaller_target_shrinks_no_pvc(env: &Environment) -> anyhow::
             output.stderr
         );
     }
-    ns.until_complete(3, "2Gi").await?;
+    eventually("the rollout to complete", PATIENCE, async || {
+        let staged = ns.staged_change().await?;
+        Ok((staged["phase"] == "Complete").then_some(()))
+    })
+    .await?;
     ensure!(requests(&ns).await? == ["3Gi", "3Gi", "3Gi"], "a PVC was changed");
     Ok(())
 }

@@ -169,6 +169,15 @@ impl Sync {
         }
     }
 
+    /// Whether it is a server-side apply.
+    pub(super) fn is_server_side(self) -> bool {
+        match self {
+            Self::ClientSide(_) => false,
+            Self::ServerSide { .. } => true,
+            Self::OpenTofu(resource) => resource.is_server_side(),
+        }
+    }
+
     /// Whether a sync also applies the annotations that the tool has read, and so owns them from then on.
     pub(super) fn owns_what_it_has_read(self) -> bool {
         matches!(self, Self::OpenTofu(resource) if resource.plans_the_object())
