@@ -1,7 +1,6 @@
 //! A change of the templates that a request asks for.
 
 use super::fields::{PodStrategy, StrategyType};
-use super::message::Reach;
 use super::review::{Object, Review};
 use super::settings::Settings;
 use crate::templates::{ClaimTemplate, UpdatePolicy};
@@ -20,6 +19,16 @@ pub(super) struct AskedChange<'w> {
     pub(super) live: &'w [ClaimTemplate],
     /// The templates of the request.
     pub(super) asked: Vec<ClaimTemplate>,
+}
+
+/// The existing replicas that a rollout in place reaches.
+pub(super) struct Reach<'a> {
+    pub(super) set: &'a str,
+    pub(super) namespace: &'a str,
+    pub(super) replicas: i64,
+    pub(super) partition: i64,
+    /// The user deletes each Pod: `updateStrategy: OnDelete`.
+    pub(super) by_hand: bool,
 }
 
 impl AskedChange<'_> {

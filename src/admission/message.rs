@@ -6,7 +6,7 @@ use super::cause::Cause;
 use super::lookups::CannotAsk;
 use crate::templates::rules::{FaultKind, TemplateNames};
 use crate::templates::show::{cut, in_short, printable, shown};
-use crate::templates::{Change, Diff, FrozenChange, Revision, RuleFault, Rules, UpdatePolicy, keys, rules};
+use crate::templates::{Diff, FrozenChange, RuleFault, Rules, keys, rules};
 
 /// The API server cuts longer warnings.
 pub(super) const MAX_WARNING: usize = 256;
@@ -40,13 +40,6 @@ const KEEP: &str = "; the setting shrink: Keep ignores a smaller size, and lets 
 
 /// The end of a denial of changes that may be staged for new PVCs.
 const FOR_NEW_PVCS: &str = "; the setting immutableFields: NewPVCs allows other changes of spec for new PVCs";
-
-/// The effect of `shrink: Recover`.
-const TAKEN_BACK: &str = "sizes that PVCs have not reached are taken back";
-
-/// The effect of the update policy `ReCreate`.
-const RECREATED: &str =
-    "; PVCs that cannot follow in place are deleted with their data and created anew, one replica at a time";
 
 /// The denial of a request that writes an annotation of the policy or the controller.
 pub(super) fn ours_only(key: &str) -> String {
@@ -180,169 +173,6 @@ pub(super) fn faults(faults: &[RuleFault], rules: &Rules<'_>) -> String {
     denial(&format!("{}; {allowed}{settings}", some(&faults, room, "; ", "; and ")))
 }
 
-/// The existing replicas that a rollout in place reaches.
-pub(super) struct Reach<'a> {
-    pub(super) set: &'a str,
-    pub(super) namespace: &'a str,
-    pub(super) replicas: i64,
-    pub(super) partition: i64,
-    /// The user deletes each Pod: `updateStrategy: OnDelete`.
-    pub(super) by_hand: bool,
-}
-
-/// The warning with the staged change and its effect.
-pub(super) fn staged(diff: &Diff, reach: &Reach<'_>, policy: UpdatePolicy) -> String {
-    let mut line = format!("{PREFIX}staged {}", summary(diff));
-    match policy {
-        UpdatePolicy::InPlace if diff.changed.is_empty() => {}
-        UpdatePolicy::InPlace => {
-            line.push_str("; ");
-            line.push_str(&in_place(reach, diff.changed.len()));
-        }
-        UpdatePolicy::OnClaimDelete => line.push_str(
-            "; existing PVCs stay as they are (annotation claim-rollout.io/update-policy: InPlace updates them)",
-        ),
-        UpdatePolicy::ReCreate => line.push_str(RECREATED),
-    }
-    cut(&line, MAX_WARNING)
-}
-
-/// The warning about changes that are for new claims only, if any.
-pub(super) fn for_new_claims(diff: &Diff) -> Option<String> {
-    let mut diff = diff.clone();
-    for change in &mut diff.changed {
-        change.changes.retain(Change::is_smaller);
-    }
-    diff.changed.retain(|change| !change.is_empty());
-    let what = (!diff.changed.is_empty()).then(|| summary(&diff))?;
-    Some(warning(&format!(
-        "for new PVCs only: {what}; existing PVCs keep what they have"
-    )))
-}
-
-/// The warnings about added and removed templates.
-pub(super) fn renamed(diff: &Diff) -> Vec<String> {
-    let mut lines = Vec::new();
-    for (names, what) in [
-        (
-            &diff.added,
-            "then each Pod is evicted, lowest ordinal first, to mount these volumes: ",
-        ),
-        (
-            &diff.removed,
-            "the PVCs of these templates stay, and nothing manages them any more: ",
-        ),
-    ] {
-        if !names.is_empty() {
-            let mut line = "the StatefulSet is replaced; ".to_owned();
-            line.push_str(what);
-            line.push_str(&some_of(names, 96));
-            lines.push(warning(&line));
-        }
-    }
-    lines
-}
-
-/// The warning that existing claims will be updated to the live templates.
-pub(super) fn switched(reach: &Reach<'_>, templates: usize, policy: UpdatePolicy) -> String {
-    warning(&match policy {
-        UpdatePolicy::InPlace => format!("staged the live templates; {}", in_place(reach, templates)),
-        _ => format!("staged the live templates{RECREATED}"),
-    })
-}
-
-fn in_place(reach: &Reach<'_>, templates: usize) -> String {
-    let replicas = reach.replicas.saturating_sub(reach.partition).max(0);
-    let claims = i64::try_from(templates).unwrap_or(i64::MAX).saturating_mul(replicas);
-    if claims == 0 && reach.partition > 0 {
-        return format!("no PVC is updated until partition {} is lower", reach.partition);
-    }
-    let plural = if claims == 1 { "PVC" } else { "PVCs" };
-    let order = if reach.by_hand {
-        "each after you delete its Pod (updateStrategy OnDelete)"
-    } else {
-        "highest ordinal first"
-    };
-    format!(
-        "{claims} {plural} will be updated in place, {order} (kubectl claim-rollout status {} -n {})",
-        shown(reach.set),
-        shown(reach.namespace)
-    )
-}
-
-/// The warning about sizes that go down to one that is not below the live one.
-pub(super) fn smaller(taken_back: bool) -> String {
-    warning(if taken_back {
-        TAKEN_BACK
-    } else {
-        "no PVC shrinks: one that asks for more keeps it, a new one gets the smaller size (with shrink: Recover, what was \
-         not reached is taken back)"
-    })
-}
-
-/// The warning about smaller sizes that the setting ignores, if any.
-pub(super) fn sizes_kept(diff: &Diff) -> Option<String> {
-    (!diff.is_empty()).then(|| {
-        warning(&format!(
-            "ignored {} (setting shrink: Keep); the rest passes",
-            summary(diff)
-        ))
-    })
-}
-
-/// The warning that the live templates are asked for, while others are staged.
-pub(super) fn still_staged(diff: &Diff, set: &str, namespace: &str) -> String {
-    warning(&format!(
-        "{} is still staged; kubectl claim-rollout withdraw {} -n {} drops it",
-        summary(diff),
-        shown(set),
-        shown(namespace)
-    ))
-}
-
-/// The warning with the withdrawn change.
-pub(super) fn withdrawn(diff: &Diff, revision: &Revision, taken_back: bool) -> String {
-    let what = if diff.is_empty() {
-        revision.to_string()
-    } else {
-        summary(diff)
-    };
-    let rest = if taken_back {
-        TAKEN_BACK
-    } else {
-        "updated PVCs stay as they are"
-    };
-    warning(&format!("withdrew {what}; {rest}"))
-}
-
-/// The warning that a growth is not undone, with the cause.
-pub(super) fn not_taken_back(why: &str) -> String {
-    let why = why.strip_prefix(PREFIX).unwrap_or(why);
-    warning(&format!("PVC requests stay as they are: {why}"))
-}
-
-/// The warning that the annotation `withdraw` had no effect.
-pub(super) fn not_withdrawn(asked: &str, staged: Option<&Revision>) -> String {
-    warning(&match staged {
-        None => "nothing was withdrawn: nothing is staged".to_owned(),
-        Some(staged) if staged.as_str() == asked => {
-            format!("nothing was withdrawn: the request itself asks for the templates of {staged}")
-        }
-        Some(staged) => format!("nothing was withdrawn: expected {staged}, but found {}", shown(asked)),
-    })
-}
-
-/// The warning about labels and annotations that the setting ignores, if any.
-pub(super) fn ignored(templates: &[String]) -> Option<String> {
-    let names: Vec<String> = templates.iter().map(|name| shown(name)).collect();
-    (!names.is_empty()).then(|| {
-        warning(&format!(
-            "ignored changed labels and annotations of {} (setting metadataOnlyChanges: Ignore)",
-            names.join(", ")
-        ))
-    })
-}
-
 /// The warning that claims cannot be updated.
 pub(super) fn claims_warned(cause: &Cause) -> String {
     let rest = cut(&cause.what, MAX_ANSWER);
@@ -448,18 +278,18 @@ fn answer(error: &CannotAsk) -> String {
 }
 
 /// Names up to `room` characters, at least one, and the number of names left out.
-fn some_of(names: &[String], room: usize) -> String {
+pub(super) fn some_of(names: &[String], room: usize) -> String {
     let names: Vec<String> = names.iter().map(|name| shown(name)).collect();
     some(&names, room, ", ", " and ")
 }
 
 /// The changes in a few words each.
-fn summary(diff: &Diff) -> String {
+pub(super) fn summary(diff: &Diff) -> String {
     some(&in_short(diff), 96, ", ", ", and ")
 }
 
 /// Items up to `room` characters, at least one, and the number of items left out.
-fn some(items: &[String], room: usize, separator: &str, last: &str) -> String {
+pub(super) fn some(items: &[String], room: usize, separator: &str, last: &str) -> String {
     let mut line = String::new();
     let mut used = 0;
     for (index, item) in items.iter().enumerate() {

@@ -22,7 +22,7 @@
 //! | `retention` | row R1 |
 //! | `validate` | rows N1 and K1 |
 //! | [`lookups`] | reads from the cluster |
-//! | [`verdict`], `message` | the answer and its texts |
+//! | [`verdict`], `message`, `staged_message` | the answer and its texts |
 
 pub mod decide;
 pub mod lookups;
@@ -47,6 +47,7 @@ mod ours;
 mod retention;
 mod seen;
 mod stage;
+mod staged_message;
 mod update;
 mod user_keys;
 mod validate;

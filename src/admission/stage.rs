@@ -6,7 +6,7 @@ use super::asked_change::AskedChange;
 use super::lookups::Lookups;
 use super::message::{self, PREFIX};
 use super::verdict::{Denial, Remarks};
-use super::{checks, user_keys};
+use super::{checks, staged_message, user_keys};
 use crate::templates::rules::{Frozen, Shrink};
 use crate::templates::show::path;
 use crate::templates::{
@@ -26,14 +26,14 @@ pub(super) fn stage(
     check(&change, of_set.renames(), lookups)?;
     let checked = checks::of(&change, diff, lookups)?;
     let warnings = &mut remarks.warnings;
-    warnings.push(message::staged(diff, &change.reach(), change.policy));
+    warnings.push(staged_message::staged(diff, &change.reach(), change.policy));
     if change.settings.immutable_fields == Frozen::ForNewClaims {
-        warnings.extend(message::for_new_claims(diff));
+        warnings.extend(staged_message::for_new_claims(diff));
     } else if rules.frozen == Frozen::Deny && diff.takes_back() {
         let recovers = change.settings.shrink == Shrink::Recover && change.policy == UpdatePolicy::InPlace;
-        warnings.push(message::smaller(recovers));
+        warnings.push(staged_message::smaller(recovers));
     }
-    remarks.warnings.extend(message::renamed(&of_set));
+    remarks.warnings.extend(staged_message::renamed(&of_set));
     remarks.warnings.extend(checked);
     staged_change(change, remarks)
 }
@@ -49,7 +49,7 @@ pub(super) fn switch(
     let templates = change.live.len();
     remarks
         .warnings
-        .push(message::switched(&change.reach(), templates, change.policy));
+        .push(staged_message::switched(&change.reach(), templates, change.policy));
     remarks.warnings.extend(checked);
     staged_change(change, remarks)
 }

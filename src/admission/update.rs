@@ -12,7 +12,7 @@ use super::settings::{MetadataOnlyChanges, ReCreate, Settings};
 use super::stage;
 use super::verdict::{Denial, Edit, Remarks, Verdict};
 use super::withdraw::{self, Return};
-use super::{authority, checks, mounts, newer, user_keys};
+use super::{authority, checks, mounts, newer, staged_message, user_keys};
 use crate::json;
 use crate::templates::rules::Shrink;
 use crate::templates::{ClaimTemplate, Diff, HELD, Phase, Revision, StagedChange, UpdatePolicy, keys};
@@ -80,8 +80,7 @@ impl Update<'_, '_> {
 
         let restores = !matches!(asked, AskedTemplates::Live) && self.old.spec.templates.is_some();
         let mut outcome = match asked {
-            AskedTemplates::Live => self.unchanged(&live, staged, lookups)?,
-            AskedTemplates::LikeLive => self.unchanged(&live, staged, lookups)?,
+            AskedTemplates::Live | AskedTemplates::LikeLive => self.unchanged(&live, staged, lookups)?,
             AskedTemplates::Staged => self.kept(&live, staged, lookups)?,
             AskedTemplates::New(asked, diff) => self.new_templates(&live, asked, &diff, staged.as_ref(), lookups)?,
         };
@@ -127,7 +126,7 @@ impl Update<'_, '_> {
         let current = self.current(live, staged);
         let mut warnings = Vec::new();
         if self.settings.shrink == Shrink::Keep {
-            warnings.extend(message::sizes_kept(&restore_sizes(current, &mut asked)));
+            warnings.extend(staged_message::sizes_kept(&restore_sizes(current, &mut asked)));
         }
         if self.settings.metadata_only_changes == MetadataOnlyChanges::Ignore {
             let mut like_live = asked.clone();
@@ -138,7 +137,7 @@ impl Update<'_, '_> {
             } else {
                 restore_metadata(current, &mut asked)
             };
-            warnings.extend(message::ignored(&ignored));
+            warnings.extend(staged_message::ignored(&ignored));
         }
         let diff = Diff::between(live, &asked);
         if diff.is_empty() {
@@ -188,7 +187,7 @@ impl Update<'_, '_> {
         }
         let still = (came_to == Return::Keeps).then(|| {
             let diff = Diff::between(live, &change.templates);
-            message::still_staged(&diff, &self.new.metadata.name, self.review.namespace())
+            staged_message::still_staged(&diff, &self.new.metadata.name, self.review.namespace())
         });
         outcome = self.kept(live, Some((change, text)), lookups)?;
         outcome.remarks.warnings.extend(still);
@@ -212,10 +211,10 @@ impl Update<'_, '_> {
             && Diff::between(&change.templates, live).takes_back();
         let staged = recovers.then(|| self.stage_live(live, Some(change), lookups, remarks));
         let diff = Diff::between(live, &change.templates);
-        let line = message::withdrawn(&diff, revision, matches!(staged, Some(Ok(_))));
+        let line = staged_message::withdrawn(&diff, revision, matches!(staged, Some(Ok(_))));
         remarks.warnings.insert(0, line);
         staged?
-            .map_err(|denial| remarks.warnings.push(message::not_taken_back(&denial.message)))
+            .map_err(|denial| remarks.warnings.push(staged_message::not_taken_back(&denial.message)))
             .ok()
     }
 
@@ -261,7 +260,7 @@ impl Update<'_, '_> {
             };
             let checked = checks::of(&switched, &diff, lookups)?;
             let warnings = &mut outcome.remarks.warnings;
-            warnings.push(message::staged(&diff, &switched.reach(), policy));
+            warnings.push(staged_message::staged(&diff, &switched.reach(), policy));
             warnings.extend(checked);
         }
         outcome.change = staged;
@@ -365,7 +364,7 @@ impl Update<'_, '_> {
         // The annotation is always removed; a warning reports that nothing was withdrawn.
         if outcome.remarks.audit.iter().all(|(key, _)| *key != "withdrawn") {
             let staged = outcome.change.as_ref().map(|(change, _)| change.revision());
-            let line = message::not_withdrawn(withdrawn, staged.as_ref());
+            let line = staged_message::not_withdrawn(withdrawn, staged.as_ref());
             outcome.remarks.warnings.push(line);
         }
     }

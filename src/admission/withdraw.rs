@@ -122,18 +122,24 @@ fn returned_server_side(old: &Object<'_>, new: &Object<'_>, manager: &str) -> bo
     else {
         return false;
     };
-    // The way from client-side to server-side apply: the entry becomes one of an apply, with its time. An apply itself
-    // has a time of its own.
-    let is_same = |entry: &ManagedEntry<'_>| !time.is_empty() && entry.time == *time;
-    let was_update = updates(old).is_some_and(|before| before.iter().any(is_same));
-    if was_update && updated.is_empty() && applies(old).is_some_and(|before| before.is_empty()) {
-        return false;
+    if updated.is_empty() {
+        return !is_converted(applies(old), updates(old), time);
     }
     // An update changes the `Update` entry of the manager; an apply does not. An unchanged `Apply` entry proves
     // nothing: times are in seconds, so a second apply within one second may leave the same entry.
-    let is_apply = updated.is_empty()
-        || updates(old).as_ref() == Some(&updated) && applies(old).is_some_and(|before| before != applied);
+    let is_apply = updates(old).as_ref() == Some(&updated) && applies(old).is_some_and(|before| before != applied);
     is_apply || without_managed_fields(old) == without_managed_fields(new)
+}
+
+/// The way from client-side to server-side apply: the `Update` entry becomes an `Apply` entry with its time. An apply
+/// itself has a time of its own.
+fn is_converted(
+    applied: Option<Vec<ManagedEntry<'_>>>,
+    updated: Option<Vec<ManagedEntry<'_>>>,
+    time: &Text<'_>,
+) -> bool {
+    let is_same = |entry: &ManagedEntry<'_>| !time.is_empty() && entry.time == *time;
+    applied.is_some_and(|before| before.is_empty()) && updated.is_some_and(|before| before.iter().any(is_same))
 }
 
 /// An entry of `metadata.managedFields`.
