@@ -1,54 +1,10 @@
 //! Target `read`: an object that somebody wrote, in the lists and watches of the controller.
 
-use claim_rollout::controller::read_beside_others;
+use claim_rollout::controller::{FIELDS, read_beside_others};
 use serde_json::value::RawValue;
 
 use crate::bytes::Bytes;
 use crate::generated::choices::Choices;
-
-/// The keys that the readers know, and one that they do not know.
-const KEYS: [&str; 40] = [
-    "metadata",
-    "spec",
-    "status",
-    "name",
-    "namespace",
-    "uid",
-    "resourceVersion",
-    "generation",
-    "labels",
-    "annotations",
-    "managedFields",
-    "fieldsV1",
-    "f:spec",
-    "ownerReferences",
-    "controller",
-    "finalizers",
-    "creationTimestamp",
-    "deletionTimestamp",
-    "time",
-    "conditions",
-    "type",
-    "lastTransitionTime",
-    "volumes",
-    "persistentVolumeClaim",
-    "replicas",
-    "selector",
-    "matchLabels",
-    "volumeClaimTemplates",
-    "updateStrategy",
-    "rollingUpdate",
-    "hard",
-    "used",
-    "limits",
-    "resources",
-    "requests",
-    "storage",
-    "webhooks",
-    "rules",
-    "data",
-    "claim-rollout.io/unread",
-];
 
 /// The values other than objects and lists.
 const LEAVES: [&str; 16] = [
@@ -107,7 +63,7 @@ fn write(choices: &mut dyn Choices, depth: usize, text: &mut String) {
                 if index > 0 {
                     text.push(',');
                 }
-                text.push_str(&format!("\"{}\":", choices.word(&KEYS)));
+                text.push_str(&format!("\"{}\":", choices.word(&FIELDS)));
                 write(choices, depth - 1, text);
             }
             text.push('}');

@@ -117,14 +117,20 @@ async fn until_shown(address: SocketAddr, shown: &Certificates, path: &SecretPat
     assert!(waited.is_ok(), "the server still shows another certificate");
 }
 
+/// A folder with certificates, and what is read from it.
+async fn in_folder(first: &Certificates) -> (tempfile::TempDir, CertificateSource, CertificateInUse) {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), first);
+    let source = CertificateSource::Folder(folder.path().to_owned(), Some(folder.path().join("path")));
+    let shown = source.check(None).await.unwrap();
+    (folder, source, shown)
+}
+
 /// The certificates of a running server change, as they do after sixty days, and its path.
 #[tokio::test]
 async fn renewed_certificate_is_shown_by_the_running_server() {
-    let folder = tempfile::tempdir().unwrap();
     let (first, second) = (made(), made());
-    write(folder.path(), &first);
-    let source = CertificateSource::Folder(folder.path().to_owned(), Some(folder.path().join("path")));
-    let shown = source.check(None).await.unwrap();
+    let (folder, source, shown) = in_folder(&first).await;
     let running = serving(&shown);
     let address = running.address();
     let mut is_renewed = false;
@@ -156,11 +162,8 @@ async fn renewed_certificate_is_shown_by_the_running_server() {
 
 #[tokio::test]
 async fn new_path_is_answered_before_the_certificate_changes() {
-    let folder = tempfile::tempdir().unwrap();
     let (first, second) = (made(), made());
-    write(folder.path(), &first);
-    let source = CertificateSource::Folder(folder.path().to_owned(), Some(folder.path().join("path")));
-    let shown = source.check(None).await.unwrap();
+    let (folder, source, shown) = in_folder(&first).await;
     let running = serving(&shown);
     let address = running.address();
     write(folder.path(), &second);

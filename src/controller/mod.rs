@@ -117,7 +117,7 @@ pub use lease::Election;
 pub(crate) use lease::NAME as LEASE;
 pub use places::ClassLimits;
 #[cfg(fuzzing)]
-pub use read::kinds::read_beside_others;
+pub use read::kinds::{FIELDS, read_beside_others};
 #[cfg(feature = "cli")]
 pub(crate) use replacing::by_hand;
 

@@ -22,6 +22,15 @@ fn limits() -> Limits {
     }
 }
 
+/// A server with at most this many connections.
+fn with_connections(connections: usize) -> Served {
+    let limits = Limits {
+        connections,
+        ..limits()
+    };
+    start(limits, None)
+}
+
 /// Reads the beginning of an answer on a connection that stays open.
 async fn first_line(stream: &mut (impl tokio::io::AsyncRead + Unpin)) -> String {
     let mut bytes = vec![0; 12];
@@ -167,13 +176,7 @@ async fn connections_that_are_slow_make_way_for_a_valid_request() {
         "POST /validate/fast HTTP/1.1\r\nhost: ".to_owned(),
         post("/validate/fast", 100_000) + "{",
     ] {
-        let served = start(
-            Limits {
-                connections: 8,
-                ..limits()
-            },
-            None,
-        );
+        let served = with_connections(8);
         let mut slow = slow(&served, 40, &half).await;
         let answer = call(&served, "POST /validate/fast", &review()).await;
         assert_eq!(answer.status, 200, "{half}");
@@ -185,13 +188,7 @@ async fn connections_that_are_slow_make_way_for_a_valid_request() {
 
 #[tokio::test]
 async fn connection_that_is_being_answered_is_not_closed() {
-    let served = start(
-        Limits {
-            connections: 2,
-            ..limits()
-        },
-        None,
-    );
+    let served = with_connections(2);
     let review = review();
     let waiting = call(&served, "POST /validate/gated", &review);
     let others = async {
@@ -206,13 +203,7 @@ async fn connection_that_is_being_answered_is_not_closed() {
 /// A connection whose answer is awaited is not closed for another one.
 #[tokio::test]
 async fn connection_beyond_those_being_answered_is_closed() {
-    let served = start(
-        Limits {
-            connections: 2,
-            ..limits()
-        },
-        None,
-    );
+    let served = with_connections(2);
     let review = review();
     let waiting = || call(&served, "POST /validate/gated", &review);
     let others = async {

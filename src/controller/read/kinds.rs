@@ -18,6 +18,51 @@ use crate::controller::slim_set::{KruiseSet, Patched, SlimSet};
 /// can be read.
 pub(super) type Reads = fn(&str) -> Result<usize, String>;
 
+/// The keys that the readers know, and one that they do not know.
+#[cfg_attr(not(fuzzing), allow(unreachable_pub, reason = "only the fuzzer is another crate"))]
+pub const FIELDS: [&str; 40] = [
+    "metadata",
+    "spec",
+    "status",
+    "name",
+    "namespace",
+    "uid",
+    "resourceVersion",
+    "generation",
+    "labels",
+    "annotations",
+    "managedFields",
+    "fieldsV1",
+    "f:spec",
+    "ownerReferences",
+    "controller",
+    "finalizers",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "time",
+    "conditions",
+    "type",
+    "lastTransitionTime",
+    "volumes",
+    "persistentVolumeClaim",
+    "replicas",
+    "selector",
+    "matchLabels",
+    "volumeClaimTemplates",
+    "updateStrategy",
+    "rollingUpdate",
+    "hard",
+    "used",
+    "limits",
+    "resources",
+    "requests",
+    "storage",
+    "webhooks",
+    "rules",
+    "data",
+    "claim-rollout.io/unread",
+];
+
 /// Every kind that is watched or listed.
 pub(super) const KINDS: [(&str, Reads); 19] = [
     ("StatefulSet", count::<SlimSet>),

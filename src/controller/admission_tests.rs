@@ -1,0 +1,151 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use kube::Client;
+use kube::client::Body;
+use serde_json::json;
+use tokio::time::Instant;
+
+use super::{Admission, FRESH, Idle, KnownAdmission, Labels, Registered, SlimSet, WithoutPolicy};
+use crate::templates::keys;
+
+fn replacing_guard() -> Registered {
+    let rule = json!({
+        "apiGroups": ["apps"], "apiVersions": ["v1"], "resources": ["statefulsets"],
+        "operations": ["UPDATE", "DELETE"],
+    });
+    let guard = json!({
+        "metadata": {"name": "claim-rollout-replacing"},
+        "spec": {"matchConstraints": {"resourceRules": [rule]}},
+    });
+    let spec = json!({"policyName": "claim-rollout-replacing", "validationActions": ["Deny"]});
+    Registered {
+        guards: vec![serde_json::from_value(guard).unwrap()],
+        bindings: vec![serde_json::from_value(json!({"metadata": {}, "spec": spec})).unwrap()],
+        ..Registered::default()
+    }
+}
+
+#[tokio::test]
+async fn replaced_set_is_guarded_iff_the_guard_is_known() {
+    let forbidden = || Err("get is forbidden".to_owned());
+    for (what, registered, labels, without, expected) in [
+        (
+            "the guard",
+            replacing_guard(),
+            Ok(Labels::new()),
+            WithoutPolicy::Stall,
+            true,
+        ),
+        (
+            "none",
+            Registered::default(),
+            Ok(Labels::new()),
+            WithoutPolicy::Stall,
+            false,
+        ),
+        ("no right", replacing_guard(), forbidden(), WithoutPolicy::Stall, false),
+        (
+            "not asked",
+            Registered::default(),
+            forbidden(),
+            WithoutPolicy::RollOut,
+            true,
+        ),
+    ] {
+        let never =
+            |_: axum::http::Request<Body>| std::future::pending::<Result<axum::http::Response<Body>, kube::Error>>();
+        let client = Client::new(tower::service_fn(never), "default");
+        let admission = Admission::new(client, Arc::default(), None, without, Arc::default());
+        *admission.known.lock().await = KnownAdmission {
+            read: Some(Instant::now()),
+            registered,
+            labels: [("a".to_owned(), labels)].into(),
+            ..KnownAdmission::default()
+        };
+        assert_eq!(admission.guards_replacing("a").await.unwrap(), expected, "{what}");
+    }
+}
+
+/// A policy that was removed is noticed.
+#[tokio::test]
+async fn what_is_registered_is_read_again_after_a_while() {
+    for (age, lists) in [(Duration::ZERO, 0), (FRESH / 2, 0), (FRESH, 4)] {
+        let (count, empty) = (
+            Arc::<AtomicUsize>::default(),
+            json!({"metadata": {}, "items": []}).to_string(),
+        );
+        let counted = Arc::clone(&count);
+        let server = move |_: axum::http::Request<Body>| {
+            counted.fetch_add(1, Ordering::Relaxed);
+            let body = Body::from(empty.clone().into_bytes());
+            std::future::ready(Ok::<_, kube::Error>(axum::http::Response::new(body)))
+        };
+        let client = Client::new(tower::service_fn(server), "default");
+        let admission = Admission::new(client, Arc::default(), None, WithoutPolicy::Stall, Arc::default());
+        *admission.known.lock().await = KnownAdmission {
+            read: Some(Instant::now() - age),
+            registered: replacing_guard(),
+            labels: [("a".to_owned(), Ok(Labels::new()))].into(),
+            ..KnownAdmission::default()
+        };
+        assert_eq!(admission.guards_replacing("a").await.unwrap(), lists == 0, "{age:?}");
+        // A new list also reads the labels again.
+        let expected = if lists == 0 { 0 } else { lists + 1 };
+        assert_eq!(count.load(Ordering::Relaxed), expected, "{age:?}");
+    }
+}
+
+#[test]
+fn missing_right_is_the_reported_reason() {
+    let forbidden = |what: &str| format!("{what} is forbidden");
+    for (labels, unread, expected) in [
+        (Ok(Labels::new()), None, None),
+        (Ok(Labels::new()), Some(forbidden("list")), Some(forbidden("list"))),
+        (Err(forbidden("get")), None, Some(forbidden("get"))),
+        (Err(forbidden("get")), Some(forbidden("list")), Some(forbidden("get"))),
+    ] {
+        let known = KnownAdmission {
+            labels: [("a".to_owned(), labels)].into(),
+            unread,
+            ..KnownAdmission::default()
+        };
+        let expected = Idle::PolicyMissing { unread: expected };
+        assert_eq!(known.distrusts(&set("9"), "a"), Some(expected));
+    }
+}
+
+/// A StatefulSet whose templates were last written in this second of 1970.
+fn set(second: &str) -> SlimSet {
+    let fields = json!([{"manager": "helm", "time": format!("1970-01-01T00:00:0{second}Z"),
+        "fieldsV1": {"f:spec": {"f:volumeClaimTemplates": {}}}}]);
+    let metadata =
+        json!({"name": "web", "namespace": "a", "annotations": {(keys::STAGED): "{}"}, "managedFields": fields});
+    // It is parsed from text because the managed fields stay unparsed JSON.
+    serde_json::from_str(&json!({"metadata": metadata}).to_string()).unwrap()
+}
+
+#[test]
+fn change_from_before_the_policy_is_not_trusted() {
+    let rule =
+        json!({"apiGroups": ["apps"], "apiVersions": ["v1"], "resources": ["statefulsets"], "operations": ["UPDATE"]});
+    let configuration = json!({"metadata": {"creationTimestamp": "1970-01-01T00:00:05Z"},
+        "webhooks": [{"name": "claim-rollout.claim-rollout.io", "rules": [rule]}]});
+    let known = KnownAdmission {
+        registered: Registered {
+            configurations: vec![serde_json::from_value(configuration).unwrap()],
+            ..Registered::default()
+        },
+        labels: [("a".to_owned(), Ok(Labels::new()))].into(),
+        ..KnownAdmission::default()
+    };
+    for (second, expected) in [
+        ("4", Some(Idle::StagedBeforePolicy)),
+        ("5", None),
+        ("6", None),
+        ("x", Some(Idle::StagedBeforePolicy)),
+    ] {
+        assert_eq!(known.distrusts(&set(second), "a"), expected, "{second}");
+    }
+}
