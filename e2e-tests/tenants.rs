@@ -7,11 +7,11 @@ use std::time::Duration;
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
-use crate::cluster::{Cluster, MARKER, Options, eventually};
+use crate::cluster::{Cluster, MARKER, Options};
 use crate::engines;
-use crate::installation::{Controller, Controllers, manifest_applied};
+use crate::installation::{Controllers, manifest_applied};
 use crate::scale::fleet::Fleet;
-use crate::scale::rollouts;
+use crate::scale::until_reported;
 use crate::scenarios::namespace::manifest;
 
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -56,15 +56,6 @@ async fn tenant(cluster: &Cluster, arguments: &[&str], input: &str) -> anyhow::R
     Ok(output.stdout)
 }
 
-/// Waits until the metrics show this many rollouts in this state.
-async fn until_counted(controller: &Controller, state: &str, number: usize) -> anyhow::Result<()> {
-    eventually("the reports to be known", PATIENCE, async || {
-        Ok((rollouts(controller, state)? == number).then_some(()))
-    })
-    .await
-    .with_context(|| format!("{:?} of {number} are {state}", rollouts(controller, state)))
-}
-
 /// A StatefulSet of each kind, both with this name.
 async fn create_twins(cluster: &Cluster, name: &str) -> anyhow::Result<()> {
     let definition = engines::build("openkruise")
@@ -99,7 +90,7 @@ async fn poisoned_objects_of_one_tenant_stop_no_rollout() -> anyhow::Result<()> 
 
     let mut controller = controllers.start(&FLAGS).await?;
     fleet.roll("2Gi").await?;
-    until_counted(&controller, "Complete", NAMESPACES).await?;
+    until_reported(PATIENCE, &controller, "Complete", NAMESPACES).await?;
     let report = format!("claimrollout/{}", fleet.sets[0].name);
     for fields in managed_fields("claim-rollout.io/v1alpha1") {
         let patch = json!({"metadata": {"managedFields": fields}}).to_string();
@@ -108,7 +99,7 @@ async fn poisoned_objects_of_one_tenant_stop_no_rollout() -> anyhow::Result<()> 
     controller.terminate().await?;
 
     let mut controller = controllers.start(&FLAGS).await?;
-    until_counted(&controller, "Complete", NAMESPACES).await?;
+    until_reported(PATIENCE, &controller, "Complete", NAMESPACES).await?;
     fleet.roll("3Gi").await?;
     let (_, metrics) = controller.get("/metrics")?;
     let failed = metrics

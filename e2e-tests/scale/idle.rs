@@ -6,7 +6,7 @@ use anyhow::ensure;
 use claim_rollout::templates::Phase;
 
 use super::fleet::Fleet;
-use super::{FLAGS, reads, until_reported};
+use super::{FLAGS, PATIENCE, reads, until_reported};
 use crate::cluster::{Cluster, Options, Usage};
 use crate::installation::{Controller, Controllers};
 
@@ -26,13 +26,13 @@ async fn status_changes_of_3000_completed_sets_read_nothing() -> anyhow::Result<
     let sets = fleet.sets.len();
     fleet.stage("2Gi", Phase::Complete).await?;
     let mut controller = controllers.start(&FLAGS).await?;
-    until_reported(&controller, "Complete", sets).await?;
+    until_reported(PATIENCE, &controller, "Complete", sets).await?;
     show("that reported them", controller.usage()?);
     controller.terminate().await?;
 
     let before = reads(&cluster).await?;
     let mut controller = controllers.start(&FLAGS).await?;
-    until_reported(&controller, "Complete", sets).await?;
+    until_reported(PATIENCE, &controller, "Complete", sets).await?;
     let usage = usages(&controller, &cluster)?;
     for number in 1..=CHANGES {
         fleet.change_status(number).await?;
@@ -60,7 +60,7 @@ async fn ten_thousand_idle_sets_cost_little() -> anyhow::Result<()> {
     fleet.sets.truncate(sets / 2);
     fleet.stage("2Gi", Phase::Complete).await?;
     let mut controller = controllers.start(&FLAGS).await?;
-    until_reported(&controller, "Complete", sets / 2).await?;
+    until_reported(PATIENCE, &controller, "Complete", sets / 2).await?;
     show("that reported half of them", controller.usage()?);
     controller.terminate().await?;
 
@@ -68,7 +68,7 @@ async fn ten_thousand_idle_sets_cost_little() -> anyhow::Result<()> {
     let begun = Instant::now();
     let mut controller = controllers.start(&FLAGS).await?;
     println!("{sets} idle sets: ready after {:.1} s", begun.elapsed().as_secs_f64());
-    until_reported(&controller, "Complete", sets / 2).await?;
+    until_reported(PATIENCE, &controller, "Complete", sets / 2).await?;
     let usage = usages(&controller, &cluster)?;
     println!(
         "  {:.1} s of CPU since it was started; in {FOR:?} from now on:",

@@ -99,7 +99,7 @@ fn target(what: &str, found: f64, most: f64) {
 }
 
 /// The number of ClaimRollouts in this state, from the metrics of the controller.
-pub(crate) fn rollouts(controller: &Controller, state: &str) -> anyhow::Result<usize> {
+fn rollouts(controller: &Controller, state: &str) -> anyhow::Result<usize> {
     let (_, metrics) = controller.get("/metrics")?;
     let name = format!("claim_rollout_rollouts{{state=\"{state}\"}} ");
     let number = metrics.lines().find_map(|line| line.strip_prefix(&name));
@@ -107,8 +107,13 @@ pub(crate) fn rollouts(controller: &Controller, state: &str) -> anyhow::Result<u
 }
 
 /// Waits until the controller counts this many in this state.
-async fn until_reported(controller: &Controller, state: &str, number: usize) -> anyhow::Result<()> {
-    let reported = eventually("every ClaimRollout to be counted", PATIENCE, async || {
+pub(crate) async fn until_reported(
+    patience: Duration,
+    controller: &Controller,
+    state: &str,
+    number: usize,
+) -> anyhow::Result<()> {
+    let reported = eventually("every ClaimRollout to be counted", patience, async || {
         tokio::time::sleep(Duration::from_millis(200)).await;
         Ok((rollouts(controller, state)? == number).then_some(()))
     });

@@ -82,7 +82,7 @@ async fn start_and_failover_with_1000_namespaces_few_connections() -> anyhow::Re
         first = second;
         if state == "Paused" {
             fleet.annotate(PAUSED, None).await?;
-            until_reported(&first, "Complete", NAMESPACES).await?;
+            until_reported(PATIENCE, &first, "Complete", NAMESPACES).await?;
         }
         first.kill()?;
         let read = reads(&cluster).await? - before;

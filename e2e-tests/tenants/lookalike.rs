@@ -4,10 +4,11 @@ use anyhow::ensure;
 use claim_rollout::templates::Phase;
 use serde_json::json;
 
-use super::{TENANT, tenant, until_counted};
+use super::{PATIENCE, TENANT, tenant};
 use crate::cluster::{Cluster, Options};
 use crate::installation::Controllers;
 use crate::scale::fleet::Fleet;
+use crate::scale::until_reported;
 
 /// What Kubewarden creates for an AdmissionPolicy of this name, which tenants may make.
 fn webhook() -> String {
@@ -36,7 +37,7 @@ async fn policy_of_a_tenant_lets_no_forged_change_roll_out() -> anyhow::Result<(
     cluster.done(&["create", "-f", "-"], &webhook()).await?;
     let mut controller = controllers.start(&["--leader-elect=false"]).await?;
     fleet.stage("2Gi", Phase::RollingOut).await?;
-    until_counted(&controller, "PolicyMissing", fleet.sets.len()).await?;
+    until_reported(PATIENCE, &controller, "PolicyMissing", fleet.sets.len()).await?;
     let sizes = [
         "get",
         "pvc",
