@@ -268,12 +268,24 @@ fn has_valid_settings(settings: &Value) -> bool {
     claim_rollout::wire::validate_settings(settings.to_string().as_bytes()).starts_with(b"{\"valid\":true")
 }
 
-/// True iff these are the templates of a staged change in the annotations of a created object.
+/// True iff these are the templates of a staged change in the annotations of a created object, with the immutable fields
+/// that the object asks for.
 pub(crate) fn came_staged(object: &Value, templates: &Value) -> bool {
     let text = object["metadata"]["annotations"][STAGED].as_str();
-    let change = text.and_then(|text| StagedChange::read_of_any(text).ok());
-    let found = ClaimTemplate::list_from_value(templates.clone()).ok();
-    change
-        .zip(found)
-        .is_some_and(|(change, found)| Diff::between(&change.templates, &found).is_empty())
+    let Some(change) = text.and_then(|text| StagedChange::read_of_any(text).ok()) else {
+        return false;
+    };
+    let list = |value: &Value| ClaimTemplate::list_from_value(value.clone()).ok();
+    let (Some(found), Some(asked)) = (list(templates), list(&object["spec"]["volumeClaimTemplates"])) else {
+        return false;
+    };
+    let from_change = Diff::between(&change.templates, &found);
+    let from_asked = Diff::between(&asked, &found);
+    let is_asked = |name: &str| asked.iter().any(|template| template.name == name);
+    !from_change.renames()
+        && from_change
+            .changed
+            .iter()
+            .all(|changed| changed.changes.is_empty() && (changed.frozen.is_empty() || is_asked(&changed.template)))
+        && from_asked.changed.iter().all(|changed| changed.frozen.is_empty())
 }

@@ -26,7 +26,8 @@ const EDITED: [&[&str]; 4] = [
 ///
 /// # Laws
 /// * All bytes outside of the edits stay, unknown fields included.
-/// * Restored templates are those of the old object, byte for byte, or those of the staged change of a created object.
+/// * Restored templates are those of the old object, byte for byte, or those of the staged change of a created object
+///   with its own immutable fields.
 /// * In an edited map, all other entries keep their text and their order.
 pub fn splice(data: &[u8]) {
     let mut choices = Bytes(data);
