@@ -9,7 +9,7 @@ use crate::bytes::Bytes;
 use crate::generated::{Case, case};
 
 /// The annotation of the staged change.
-const STAGED: &str = "claim-rollout.io/staged";
+pub(crate) const STAGED: &str = "claim-rollout.io/staged";
 
 /// Decides one review, and further ones that follow from the answer.
 ///
@@ -113,7 +113,12 @@ impl Review<'_> {
         if !claim {
             let [found, asked, old] =
                 [mutated, self.object(), self.old()].map(|set| &set["spec"]["volumeClaimTemplates"]);
-            let is_restored = self.0.request["operation"] == "CREATE" && came_staged(self.object(), found);
+            let staged = self.object()["metadata"]["annotations"][STAGED].as_str();
+            let is_restored = self.0.request["operation"] == "CREATE"
+                && came_staged(
+                    staged,
+                    [asked, found].map(Value::to_string).each_ref().map(String::as_str),
+                );
             assert!(
                 found == asked || found == old || is_restored,
                 "templates of neither object: {}",
@@ -268,15 +273,12 @@ fn has_valid_settings(settings: &Value) -> bool {
     claim_rollout::wire::validate_settings(settings.to_string().as_bytes()).starts_with(b"{\"valid\":true")
 }
 
-/// True iff these are the templates of a staged change in the annotations of a created object, with the immutable fields
-/// that the object asks for.
-pub(crate) fn came_staged(object: &Value, templates: &Value) -> bool {
-    let text = object["metadata"]["annotations"][STAGED].as_str();
-    let Some(change) = text.and_then(|text| StagedChange::read_of_any(text).ok()) else {
+/// True iff the templates that are found are those of a staged change, with the immutable fields of those that are asked for.
+pub(crate) fn came_staged(staged: Option<&str>, [asked, found]: [&str; 2]) -> bool {
+    let Some(change) = staged.and_then(|text| StagedChange::read_of_any(text).ok()) else {
         return false;
     };
-    let list = |value: &Value| ClaimTemplate::list_from_value(value.clone()).ok();
-    let (Some(found), Some(asked)) = (list(templates), list(&object["spec"]["volumeClaimTemplates"])) else {
+    let [Ok(asked), Ok(found)] = [asked, found].map(ClaimTemplate::read_list) else {
         return false;
     };
     let from_change = Diff::between(&change.templates, &found);

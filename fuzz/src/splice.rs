@@ -8,7 +8,7 @@ use std::ops::Range;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::admit::came_staged;
+use crate::admit::{STAGED, came_staged};
 use crate::answer::Answer;
 use crate::bytes::Bytes;
 use crate::generated::case;
@@ -56,8 +56,12 @@ fn check(object: &str, old: &str, mutated: &str, staged: Option<&str>) {
     );
     let [before, after, restored] = [object, mutated, old].map(|set| member(set, EDITED[1]).map(|range| &set[range]));
     let came_staged = || {
-        let read = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
-        staged.is_some_and(|set| came_staged(&read(set), &read(after.unwrap_or("null"))))
+        let annotations = staged.and_then(|set| Some(&set[member(set, EDITED[0])?]));
+        let annotations = annotations.and_then(|text| serde_json::from_str::<Value>(text).ok());
+        let staged = annotations
+            .as_ref()
+            .and_then(|annotations| annotations[STAGED].as_str());
+        came_staged(staged, [before, after].map(|text| text.unwrap_or("null")))
     };
     assert!(
         after == before || after == Some(restored.unwrap_or("null")) || came_staged(),
