@@ -98,6 +98,6 @@ fn owner(owner: &OwnerRef<'_>) -> Owner {
     }
 }
 
-fn natural(number: i64) -> u32 {
+pub(super) fn natural(number: i64) -> u32 {
     u32::try_from(number.max(0)).unwrap_or(u32::MAX)
 }

@@ -5,6 +5,7 @@ use super::asked::replace_set;
 use super::asked_change::AskedChange;
 use super::lookups::Lookups;
 use super::message::{self, PREFIX};
+use super::seen::natural;
 use super::verdict::{Denial, Remarks};
 use super::{checks, staged_message, user_keys};
 use crate::templates::rules::{Frozen, Shrink};
@@ -90,6 +91,7 @@ fn staged_change(asked: AskedChange<'_>, remarks: &mut Remarks) -> Result<(Stage
         by: asked.review.user.to_string(),
         manager: asked.review.options.field_manager.to_string(),
         phase: Phase::RollingOut,
+        replicas: natural(asked.old.replicas().max(asked.new.replicas())),
         staging: Staging::of(&old.uid, &old.resource_version, &revision),
         templates,
         uid: old.uid.to_string(),

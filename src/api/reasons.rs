@@ -63,6 +63,8 @@ reasons! {
     Partitioned: Waiting,
     /// The update strategy is `OnDelete`: users delete Pods themselves.
     OnDelete: Waiting,
+    /// The volumes of replicas that were scaled away have grown. Their file systems grow when their Pods are back.
+    ScaledDown: Waiting,
     /// The budget of a storage class is used up: as many PVCs as it allows were modified or are in motion.
     WaitsForBudget: Waiting,
     /// Only PVCs created from now on get the desired templates.

@@ -46,10 +46,14 @@ pub struct Claim {
     pub capacity: Option<Quantity>,
     /// `status.currentVolumeAttributesClassName`
     pub current_class: Option<String>,
+    /// `status.allocatedResources.storage`: the size that `resize` is about.
+    pub allocated: Option<Quantity>,
     /// `status.allocatedResourceStatuses.storage`
     pub resize: Option<Resize>,
     /// `status.modifyVolumeStatus.status`
     pub modify: Option<Modify>,
+    /// `status.modifyVolumeStatus.targetVolumeAttributesClassName`: the class that `modify` is about.
+    pub modify_class: Option<String>,
     /// The condition `Resizing` is true.
     pub resizing: bool,
     /// The transition time of the condition `FileSystemResizePending` if it is true.
@@ -178,14 +182,20 @@ impl Claim {
         reader.object(|reader, key| {
             match &*key {
                 "phase" => self.bound = reader.string()? == "Bound",
-                "capacity" => self.capacity = member(reader, "storage")?.and_then(|text| text.parse().ok()),
+                "capacity" => self.capacity = quantity(reader)?,
+                "allocatedResources" => self.allocated = quantity(reader)?,
                 "currentVolumeAttributesClassName" if !reader.null()? => {
                     self.current_class = Some(reader.string()?.into_owned());
                 }
                 "allocatedResourceStatuses" => {
-                    self.resize = member(reader, "storage")?.and_then(|text| Resize::read(&text));
+                    let [status, _] = members(reader, STORAGE)?;
+                    self.resize = status.and_then(|text| Resize::read(&text));
                 }
-                "modifyVolumeStatus" => self.modify = member(reader, "status")?.and_then(|text| Modify::read(&text)),
+                "modifyVolumeStatus" => {
+                    let [status, class] = members(reader, ["status", "targetVolumeAttributesClassName"])?;
+                    self.modify = status.and_then(|text| Modify::read(&text));
+                    self.modify_class = class;
+                }
                 "conditions" if !reader.null()? => reader.list(|reader| self.read_condition(reader))?,
                 "conditions" | "currentVolumeAttributesClassName" => {}
                 _ => reader.skip()?,
@@ -241,18 +251,26 @@ impl Claim {
     }
 }
 
-/// The text of one member of an object; `None` for `null`.
-fn member(reader: &mut Reader<'_>, of: &str) -> Result<Option<String>, json::Error> {
-    let mut found = None;
+const STORAGE: [&str; 2] = ["storage", ""];
+
+/// The member `storage` of an object.
+fn quantity(reader: &mut Reader<'_>) -> Result<Option<Quantity>, json::Error> {
+    let [text, _] = members(reader, STORAGE)?;
+    Ok(text.and_then(|text| text.parse().ok()))
+}
+
+/// The texts of these members of an object; none of `null`.
+fn members(reader: &mut Reader<'_>, of: [&str; 2]) -> Result<[Option<String>; 2], json::Error> {
+    let mut found = [None, None];
     if reader.null()? {
         return Ok(found);
     }
     reader.object(|reader, key| {
-        if key == of {
-            found = Some(reader.string()?.into_owned());
-            return Ok(());
-        }
-        reader.skip()
+        let Some(place) = of.iter().position(|of| key == *of) else {
+            return reader.skip();
+        };
+        found[place] = Some(reader.string()?.into_owned());
+        Ok(())
     })?;
     Ok(found)
 }

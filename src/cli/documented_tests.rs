@@ -52,6 +52,7 @@ fn set(replicas: u32, template: &Value) -> Value {
 /// A set with `target` staged.
 fn staged(live: &Value, target: &Value, phase: Phase) -> Value {
     let change = StagedChange {
+        replicas: 0,
         by: "alice".to_owned(),
         manager: "helm".to_owned(),
         phase,

@@ -16,6 +16,7 @@ pub(crate) fn revision(size: &str) -> String {
 pub(crate) fn set(staged: Option<&str>) -> Value {
     let change = staged.map(|size| {
         let change = StagedChange {
+            replicas: 0,
             by: "alice".to_owned(),
             manager: "helm".to_owned(),
             phase: Phase::RollingOut,

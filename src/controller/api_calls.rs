@@ -60,6 +60,15 @@ impl<T> ApiOutcome<T> {
         }
     }
 
+    /// The reason of a write that was denied with this outcome again and again.
+    #[must_use]
+    pub(super) const fn reason(&self) -> &'static str {
+        match self {
+            Self::NotFound => "NotFound",
+            _ => "Conflict",
+        }
+    }
+
     /// Converts the reply, and keeps every other outcome.
     pub(super) fn and_then<U>(self, read: impl FnOnce(T) -> ApiOutcome<U>) -> ApiOutcome<U> {
         match self {
@@ -183,12 +192,14 @@ pub(super) fn body(apply: &ApplyClaim) -> Value {
     body
 }
 
-/// Applies to a PVC and returns the reply. If the reply differs from what was sent, the apply counts as denied.
-pub(super) async fn apply_claim(claims: &Api<Applied>, apply: &ApplyClaim) -> ApiOutcome<claims::Claim> {
+/// Applies to a PVC and returns the reply, or the message of a failure. If the reply differs from what was sent, the apply
+/// counts as denied.
+pub(super) async fn apply_claim(claims: &Api<Applied>, apply: &ApplyClaim) -> (ApiOutcome<claims::Claim>, String) {
     let params = PatchParams::apply(FIELD_MANAGER).force();
     let body = body(apply);
-    let outcome = call(claims.patch(apply.name.as_str(), &params, &Patch::Apply(&body))).await;
-    outcome.and_then(|reply| match reply.read {
+    let patch = Patch::Apply(&body);
+    let (outcome, message) = call_with_message(claims.patch(apply.name.as_str(), &params, &patch)).await;
+    let outcome = outcome.and_then(|reply| match reply.read {
         Ok(claim) => match undone::of_claim(&body, apply, &reply.metadata, &claim) {
             Some(message) => ApiOutcome::Denied {
                 cause: Refusal::CHANGED_BY_OTHERS.to_owned(),
@@ -201,7 +212,8 @@ pub(super) async fn apply_claim(claims: &Api<Applied>, apply: &ApplyClaim) -> Ap
             why: error.to_string(),
             retry_after: None,
         },
-    })
+    });
+    (outcome, message)
 }
 
 /// The patch that writes or removes the staged change together with the phase. It also removes `ready`: no Pod waits
@@ -248,33 +260,35 @@ fn annotated(uid: &str, resource_version: &str, annotations: &Value) -> Value {
 }
 
 /// Patches a set. If the reply differs from what was sent, the patch counts as denied.
-pub(super) async fn patch(sets: &Api<Patched>, name: &str, body: &Value) -> ApiOutcome<Patched> {
-    let outcome = call(sets.patch(name, &merge(), &Patch::Merge(body))).await;
-    outcome.and_then(|reply| match undone::of_set(body, &reply.metadata) {
+pub(super) async fn patch(sets: &Api<Patched>, name: &str, body: &Value) -> (ApiOutcome<Patched>, String) {
+    let (outcome, answer) = call_with_message(sets.patch(name, &merge(), &Patch::Merge(body))).await;
+    let outcome = outcome.and_then(|reply| match undone::of_set(body, &reply.metadata) {
         Some(message) => ApiOutcome::Denied {
             cause: undone::CAUSE.to_owned(),
             message,
             stored: reply.metadata.resource_version,
         },
         None => ApiOutcome::Done(reply),
-    })
+    });
+    (outcome, answer)
 }
 
 /// The time of a patch of a set by the clock of the API server, by dry run: that of our entry in the managed fields.
-pub(super) async fn server_time(sets: &Api<Patched>, name: &str, body: &Value) -> ApiOutcome<Seconds> {
+pub(super) async fn server_time(sets: &Api<Patched>, name: &str, body: &Value) -> (ApiOutcome<Seconds>, String) {
     let params = PatchParams {
         dry_run: true,
         ..merge()
     };
-    let outcome = call(sets.patch(name, &params, &Patch::Merge(body))).await;
-    outcome.and_then(|reply| match written_at(reply.managed_fields.as_deref()) {
+    let (outcome, answer) = call_with_message(sets.patch(name, &params, &Patch::Merge(body))).await;
+    let outcome = outcome.and_then(|reply| match written_at(reply.managed_fields.as_deref()) {
         Some(time) => ApiOutcome::Done(time),
         None => ApiOutcome::Denied {
             cause: "Refused".to_owned(),
             message: format!("the reply does not show when {} is written", keys::STAGED_AT),
             stored: None,
         },
-    })
+    });
+    (outcome, answer)
 }
 
 /// When we wrote the annotation `staged-at`, by the managed fields.

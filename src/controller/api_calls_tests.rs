@@ -11,7 +11,7 @@ use crate::controller::locking::lock;
 use crate::rollout::fixtures::label;
 use crate::rollout::fixtures::web;
 use crate::rollout::{ApplyClaim, HoldStaged, SetStaged, SetStagedAt};
-use crate::templates::{ClaimName, Phase};
+use crate::templates::ClaimName;
 
 fn growth() -> ApplyClaim {
     ApplyClaim {
@@ -128,7 +128,7 @@ fn removed_staged_change_removes_what_belongs_to_it() {
     let metadata = json!({"uid": "set-uid", "resourceVersion": "100", "annotations": removed});
     assert_eq!(none, json!({ "metadata": metadata }));
     let seen = set.staged.take().unwrap();
-    let complete = staged_change(&SetStaged::phase(&set, &seen, Phase::Complete)).unwrap();
+    let complete = staged_change(&SetStaged::complete(&set, &seen)).unwrap();
     assert_eq!(
         complete["metadata"]["annotations"]["claim-rollout.io/phase"],
         "Complete"

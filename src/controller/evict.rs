@@ -14,6 +14,9 @@ use super::undone::Undone;
 use super::writes::RoundOutcome;
 use crate::rollout::{EventNotice, Evict, EvictReason, Reason, Seconds};
 
+/// The Pods of a set are evicted one at a time, so the evictions count as writes to one object.
+const EVICTED: &str = "eviction";
+
 impl Context {
     /// Evicts a Pod, unless another one has its name by now. If the API server denies the eviction, because of a
     /// PodDisruptionBudget or a missing right, the status reports it and the eviction is retried.
@@ -30,13 +33,16 @@ impl Context {
         );
         let why = match outcome {
             ApiOutcome::Done(_) => {
-                self.remember(set, |memory| (memory.not_evicted, memory.overtaken) = (None, None));
+                self.remember(set, |memory| {
+                    memory.not_evicted = None;
+                    memory.overtaken.remove(EVICTED);
+                });
                 self.emit(set, &evicted(set, evict)).await;
                 return RoundOutcome::Nothing;
             }
             ApiOutcome::Conflict | ApiOutcome::NotFound => {
-                let (now, step) = ((self.clock)(), format!("evict {}", evict.uid));
-                if !self.remember(set, |memory| memory.is_stuck(&step, now)) {
+                let now = (self.clock)();
+                if !self.remember(set, |memory| memory.is_stuck(EVICTED, &evict.uid, now)) {
                     return RoundOutcome::Overtaken;
                 }
                 "the answer is that it has changed or does not exist, but it is unchanged".to_owned()

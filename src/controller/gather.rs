@@ -169,7 +169,7 @@ impl Context {
 fn claims_of(set: &SetView, opened: &Namespace) -> Result<BTreeMap<String, Claim>, ViewError> {
     let mut claims = BTreeMap::new();
     for template in set.wanted() {
-        for ordinal in set.ordinals() {
+        for ordinal in set.ordinals().chain(set.scaled_away()) {
             let name = format!("{}-{}-{ordinal}", template.name, set.name);
             if let Some(claim) = opened.claims.get(&ObjectRef::new(&name).within(&set.namespace)) {
                 claims.insert(name, views::claim(&claim)?);

@@ -296,6 +296,7 @@ mod tests {
 
     fn change() -> StagedChange {
         StagedChange {
+            replicas: 0,
             by: "alice".to_owned(),
             manager: "kubectl".to_owned(),
             phase: Phase::RollingOut,

@@ -3,7 +3,7 @@
 //! Correctness does not depend on it. A controller that has just started has none of it, and is safe through the
 //! checks of the API server: uid, resourceVersion, and an apply without a change writes nothing.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use kube::ResourceExt;
@@ -18,8 +18,11 @@ use crate::claims::Claim;
 use crate::rollout::early::WaitingPods;
 use crate::rollout::{ApplyClaim, ClaimProgress, Refusal, Seconds};
 
-/// For how many seconds a step that was decided for the same version of an object may be answered as overtaken.
+/// For how many seconds a write that was decided for the same version of an object may be answered as overtaken.
 const OVERTAKEN: Seconds = 30;
+
+/// After how many seconds such an answer is reported.
+const LATE: Seconds = 3;
 
 /// The memory of one set, small while it is settled: most sets are, and there are thousands.
 #[derive(Debug)]
@@ -105,8 +108,9 @@ pub(super) struct SetMemory {
     pub(super) not_evicted: Option<Undone>,
     /// The last step of a re-creation, if it was denied.
     pub(super) not_recreated: Option<Undone>,
-    /// The last step of a re-creation, if its object had changed or did not exist, and when that was answered first.
-    pub(super) overtaken: Option<(String, Seconds)>,
+    /// The last write to each object, if the answer was that the object has changed or does not exist: what was written,
+    /// with the version of the object, and when that was answered first.
+    pub(super) overtaken: BTreeMap<String, (String, Seconds)>,
     /// The hash of the last [request to try again](super::retry).
     asked: Option<u64>,
 }
@@ -115,6 +119,7 @@ impl SetMemory {
     /// Stores the reply to a successful apply.
     pub(super) fn applied(&mut self, claim: Claim) {
         self.denials.remove(&claim.uid);
+        self.overtaken.remove(&claim.uid);
         self.written.insert(claim.uid.clone(), claim);
     }
 
@@ -195,24 +200,32 @@ impl SetMemory {
         self.unlisted.clear();
         self.reported_at = None;
         self.ended = None;
-        self.overtaken = None;
+        self.overtaken.clear();
     }
 
-    /// True iff the last step of a re-creation was this one, for the same version.
-    pub(super) fn is_repeated(&self, step: &str) -> bool {
-        self.overtaken.as_ref().is_some_and(|(known, _)| known == step)
+    /// True iff the last write to the object was this one, for the same version.
+    pub(super) fn is_repeated(&self, object: &str, write: &str) -> bool {
+        self.overtaken.get(object).is_some_and(|(known, _)| known == write)
     }
 
-    /// Notes that a step was overtaken. Returns true iff it has been answered like this for a while, and nothing has
-    /// changed: then it is a denial like any other.
-    pub(super) fn is_stuck(&mut self, step: &str, now: Seconds) -> bool {
-        match &self.overtaken {
-            Some((known, since)) if known == step => since.saturating_add(OVERTAKEN) <= now,
+    /// Notes that a write to an object was overtaken. Returns true iff it has been answered like this for a while, and
+    /// nothing has changed: then it is a denial like any other.
+    pub(super) fn is_stuck(&mut self, object: &str, write: &str, now: Seconds) -> bool {
+        match self.overtaken.get(object) {
+            // The clock may have been set back.
+            Some((known, since)) if known == write && *since <= now => since.saturating_add(OVERTAKEN) <= now,
             _ => {
-                self.overtaken = Some((step.to_owned(), now));
+                self.overtaken.insert(object.to_owned(), (write.to_owned(), now));
                 false
             }
         }
+    }
+
+    /// True iff a write has been answered as overtaken for longer than a watch usually takes.
+    pub(super) fn is_late(&self, now: Seconds) -> bool {
+        self.overtaken
+            .values()
+            .any(|(_, since)| since.saturating_add(LATE) <= now)
     }
 
     /// The settled state, if there is nothing else to remember.
@@ -246,10 +259,11 @@ impl SetMemory {
             && applies.is_empty()
             && unlisted.is_empty()
             && denials.is_empty()
-            && modified.is_empty();
+            && modified.is_empty()
+            && overtaken.is_empty();
         let writes = rollout.is_none() && reported_at.is_none() && ended.is_none() && quotas.is_none();
         let faults = undone.is_none() && write_denied.is_none() && not_evicted.is_none();
-        let faults = faults && not_recreated.is_none() && overtaken.is_none();
+        let faults = faults && not_recreated.is_none();
         let is_empty = maps
             && writes
             && faults
@@ -269,8 +283,8 @@ impl SetMemory {
             }
             _ => false,
         });
-        self.denials
-            .retain(|uid, _| claims.values().any(|claim| claim.uid == *uid));
+        let uids: HashSet<&str> = claims.values().map(|claim| &*claim.uid).collect();
+        self.denials.retain(|uid, _| uids.contains(&**uid));
         self.denials.extend(self.applies.undone(claims, &self.denials, now));
     }
 

@@ -187,7 +187,7 @@ fn settled_memory_is_small_and_keeps_what_was_shown() {
         memory.modified.insert("a".to_owned(), vec![5]);
         memory.unlisted.insert("data-web-0".to_owned(), Default::default());
         memory.ended = Some(("9".to_owned(), 5));
-        memory.overtaken = Some(("a step".to_owned(), 5));
+        memory.is_stuck("a", "a step", 5);
         memory.reported_at = Some(5);
     });
     assert!(matches!(known, Remembered::Whole(_)), "it is not settled");

@@ -193,7 +193,7 @@ impl Namespace {
             let why = format!("{name}: {why}");
             Some(Idle::Unlisted { what, why })
         };
-        set.ordinals().find_map(|ordinal| {
+        set.ordinals().chain(set.scaled_away()).find_map(|ordinal| {
             let mut names = set
                 .wanted()
                 .iter()

@@ -208,7 +208,13 @@ async fn decide_and_execute(
                 };
                 return Ok(next(&plan, written, rests.into_iter().chain(due).min()));
             }
-            RoundOutcome::Overtaken => return Ok(Next::requeue(AFTER_CONFLICT)),
+            RoundOutcome::Overtaken => {
+                let now = (context.clock)();
+                if context.remembered(set, |memory| memory.is_late(now)) == Some(true) {
+                    context.report(set, view, &plan).await?;
+                }
+                return Ok(Next::requeue(AFTER_CONFLICT));
+            }
         }
         if context.stopping.load(Ordering::Acquire) {
             return Ok(Next::await_change());

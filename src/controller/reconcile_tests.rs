@@ -97,6 +97,7 @@ pub(super) fn templates(size: &str) -> Value {
 /// A StatefulSet of one replica with a staged growth.
 pub(super) fn growing() -> SlimSet {
     let change = StagedChange {
+        replicas: 0,
         by: "alice".to_owned(),
         manager: "kubectl".to_owned(),
         phase: Phase::RollingOut,

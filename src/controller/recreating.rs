@@ -148,13 +148,13 @@ impl Context {
     /// The step is done, and the next decision shows it. A webhook that drops what was written, or a proxy that answers in
     /// place of the API server, shows in that the same step is due again.
     fn step_done(&self, set: &SlimSet, step: &ReCreateStep<'_>) -> RoundOutcome {
-        if self.remember(set, |memory| memory.is_repeated(&step.key())) {
+        if self.remember(set, |memory| memory.is_repeated(RECREATED, &step.key())) {
             return self.step_overtaken(set, step);
         }
         let now = (self.clock)();
         self.remember(set, |memory| {
             memory.not_recreated = None;
-            memory.is_stuck(&step.key(), now);
+            memory.is_stuck(RECREATED, &step.key(), now);
         });
         RoundOutcome::DecideAgain
     }
@@ -162,7 +162,7 @@ impl Context {
     /// The object had changed, or did not exist. That shows in a moment: if it does not, somebody denies the step so.
     fn step_overtaken(&self, set: &SlimSet, step: &ReCreateStep<'_>) -> RoundOutcome {
         let now = (self.clock)();
-        if !self.remember(set, |memory| memory.is_stuck(&step.key(), now)) {
+        if !self.remember(set, |memory| memory.is_stuck(RECREATED, &step.key(), now)) {
             return RoundOutcome::Overtaken;
         }
         let why = "the answer is that it is done, has changed or does not exist, but it is unchanged".to_owned();
@@ -197,6 +197,9 @@ impl Context {
         Api::namespaced_with(self.client.clone(), namespace, &resource)
     }
 }
+
+/// The steps of a re-creation follow one another, so they count as writes to one object.
+const RECREATED: &str = "re-creation";
 
 /// A step, and what it was decided for.
 struct ReCreateStep<'s> {

@@ -95,6 +95,7 @@ fn advanced(set: &SlimSet, view: SetView) -> SetView {
         by: String::new(),
         manager: String::new(),
         phase: Phase::Complete,
+        replicas: 0,
         // Nobody stages here. Each way back is a rollout of its own, which gives its PVCs another label, so one label for
         // each revision is enough; one for each generation would write every PVC again after every other edit.
         staging: Staging::of(&view.uid, "", &Revision::of(&view.live)),

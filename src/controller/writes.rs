@@ -14,6 +14,9 @@ use super::slim_set::{Patched, SlimSet};
 use super::undone::{self, Undone};
 use crate::rollout::{Action, ApplyClaim, Plan, Refusal, SetStagedAt};
 
+/// The set, among the objects that are written.
+const SET: &str = "set";
+
 /// The outcome of the writes of one round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum RoundOutcome {
@@ -63,7 +66,7 @@ impl Context {
 
     async fn apply(&self, set: &SlimSet, apply: &ApplyClaim) -> Result<RoundOutcome, ReconcileError> {
         let claims: Api<Applied> = Api::namespaced(self.client.clone(), &set.namespace().unwrap_or_default());
-        let outcome = api_calls::apply_claim(&claims, apply).await;
+        let (outcome, answer) = api_calls::apply_claim(&claims, apply).await;
         self.metrics.claim_write(outcome.as_str());
         tracing::info!(
             namespace = set.namespace(),
@@ -91,7 +94,18 @@ impl Context {
                 self.remember(set, |memory| memory.note_denied(apply, (cause, message), stored, now));
                 Ok(RoundOutcome::DecideAgain)
             }
-            ApiOutcome::Conflict | ApiOutcome::NotFound => Ok(RoundOutcome::Overtaken),
+            ApiOutcome::Conflict | ApiOutcome::NotFound => {
+                let now = (self.clock)();
+                let cause = outcome.reason();
+                Ok(self.remember(set, |memory| {
+                    // A webhook or a quota may deny with any code.
+                    if !memory.is_stuck(&apply.uid, &apply.resource_version, now) {
+                        return RoundOutcome::Overtaken;
+                    }
+                    memory.note_denied(apply, (cause.to_owned(), answer), None, now);
+                    RoundOutcome::DecideAgain
+                }))
+            }
             ApiOutcome::Unsure { why, .. } if self.is_unanswered(set, &apply.uid) => {
                 let now = (self.clock)();
                 self.remember(set, |memory| {
@@ -122,40 +136,53 @@ impl Context {
         const WHAT: &str = "annotation staged-at";
         let sets: Api<Patched> = Api::namespaced(self.client.clone(), &set.namespace().unwrap_or_default());
         let body = api_calls::staged_at(action, action.at).unwrap_or_default();
-        let outcome = api_calls::server_time(&sets, &set.name_any(), &body).await;
+        let (outcome, answer) = api_calls::server_time(&sets, &set.name_any(), &body).await;
         match outcome {
             ApiOutcome::Done(time) => {
                 let body = api_calls::staged_at(action, action.at.min(time)).unwrap_or_default();
                 self.annotate(set, WHAT, &body).await
             }
-            outcome => self.annotated(set, WHAT, outcome),
+            outcome => self.annotated(set, (WHAT, &action.resource_version), (outcome, answer)),
         }
     }
 
     /// Patches the set. The watch then shows the change and requeues the set.
     async fn annotate(&self, set: &SlimSet, what: &'static str, body: &Value) -> Result<RoundOutcome, ReconcileError> {
         let sets: Api<Patched> = Api::namespaced(self.client.clone(), &set.namespace().unwrap_or_default());
-        let outcome = api_calls::patch(&sets, &set.name_any(), body).await;
+        let (outcome, answer) = api_calls::patch(&sets, &set.name_any(), body).await;
         self.metrics.set_write(what, outcome.as_str());
         let (namespace, annotations) = (set.namespace(), &body["metadata"]["annotations"]);
         let (set_name, outcome_label) = (set.name_any(), outcome.as_str());
         tracing::info!(namespace, set = set_name, %annotations, outcome = outcome_label, "patch StatefulSet: {what}");
-        self.annotated(set, what, outcome)
+        let version = body["metadata"]["resourceVersion"].as_str().unwrap_or_default();
+        self.annotated(set, (what, version), (outcome, answer))
     }
 
-    /// Notes the outcome of a patch of the set.
+    /// Notes the outcome of a patch of this version of the set, with the message of a failure.
     fn annotated<T>(
         &self,
         set: &SlimSet,
-        what: &'static str,
-        outcome: ApiOutcome<T>,
+        (what, version): (&'static str, &str),
+        (outcome, answer): (ApiOutcome<T>, String),
     ) -> Result<RoundOutcome, ReconcileError> {
         match outcome {
             ApiOutcome::Done(_) => {
-                self.remembered(set, |memory| (memory.undone, memory.write_denied) = (None, None));
+                self.remembered(set, |memory| {
+                    (memory.undone, memory.write_denied) = (None, None);
+                    memory.overtaken.remove(SET);
+                });
                 Ok(RoundOutcome::Nothing)
             }
-            ApiOutcome::Conflict | ApiOutcome::NotFound => Ok(RoundOutcome::Overtaken),
+            ApiOutcome::Conflict | ApiOutcome::NotFound => {
+                let (now, write) = ((self.clock)(), format!("{what} {version}"));
+                Ok(self.remember(set, |memory| {
+                    if !memory.is_stuck(SET, &write, now) {
+                        return RoundOutcome::Overtaken;
+                    }
+                    memory.write_denied = Some(Undone::again(memory.write_denied.as_ref(), answer, now));
+                    RoundOutcome::DecideAgain
+                }))
+            }
             ApiOutcome::Denied { cause, message, .. } if cause == undone::CAUSE => {
                 let now = (self.clock)();
                 self.remember(set, |memory| {
@@ -176,3 +203,7 @@ impl Context {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "writes_tests.rs"]
+mod tests;

@@ -150,13 +150,29 @@ pub struct TakeSnapshot {
 }
 
 impl SetStaged {
-    /// The staged change `seen`, now in this phase.
+    /// The staged change `seen`, which every replica has now.
     #[must_use]
-    pub fn phase(set: &SetView, seen: &StagedChange, phase: Phase) -> Self {
+    pub fn complete(set: &SetView, seen: &StagedChange) -> Self {
+        Self::of(set, seen, Phase::Complete, seen.replicas)
+    }
+
+    /// The staged change `seen`, which a replica that came back does not have. If it is scaled away again, its PVCs are
+    /// not forgotten.
+    #[must_use]
+    pub fn taken_back(set: &SetView, seen: &StagedChange) -> Self {
+        Self::of(set, seen, Phase::RollingOut, seen.replicas.max(set.replicas))
+    }
+
+    fn of(set: &SetView, seen: &StagedChange, phase: Phase, replicas: u32) -> Self {
+        let change = StagedChange {
+            phase,
+            replicas,
+            ..seen.clone()
+        };
         Self {
             set_uid: set.uid.clone(),
             resource_version: set.resource_version.clone(),
-            change: Some(StagedChange { phase, ..seen.clone() }),
+            change: Some(change),
         }
     }
 

@@ -8,7 +8,7 @@ use super::order::{Order, WaitsFor};
 use super::quota::Held;
 use super::readiness::ClaimState;
 use super::recreate::ReCreation;
-use super::replica::{At, ClaimAssessment, Replica};
+use super::replica::{self, At, ClaimAssessment, Replica};
 use super::snapshot::{PodView, Seconds, SetView, Snapshot};
 use super::target::{self, Target};
 use crate::api::ReadyReason;
@@ -63,8 +63,9 @@ impl RolloutState {
         if let Some(stopped) = Self::stopped(snapshot, replicas, (order, bounds, recreation)) {
             return stopped;
         }
-        let done = replicas.iter().filter(|replica| replica.is_done()).count();
-        if done == replicas.len() && target.change.phase == Phase::Complete {
+        let in_range = replica::in_range(replicas);
+        let done = in_range.iter().filter(|replica| replica.is_done()).count();
+        if done == in_range.len() && target.change.phase == Phase::Complete {
             let more = [
                 keeping(snapshot, target, replicas),
                 lag::asking(snapshot),
@@ -85,7 +86,7 @@ impl RolloutState {
             }
             _ => waiting(snapshot, replicas, order),
         };
-        let mut message = format!("{done} of {} replicas are ready", replicas.len());
+        let mut message = format!("{done} of {} replicas are ready", in_range.len());
         if let Some(waits) = waits {
             message = format!("{message}; {waits}");
         }
@@ -232,7 +233,14 @@ fn waiting(snapshot: &Snapshot, replicas: &[Replica<'_>], order: &Order<'_>) -> 
         _ => order.reached.iter().find(behind).copied(),
     };
     if let Some(replica) = next {
-        return (ReadyReason::RollingOut, claims(set, replica));
+        // Only its node has work to do.
+        let is_over = replica.scaled_away && order.waits_for.is_none();
+        let reason = if is_over {
+            ReadyReason::ScaledDown
+        } else {
+            ReadyReason::RollingOut
+        };
+        return (reason, claims(set, replica));
     }
     if replicas.iter().any(|replica| replica.kept == Some(KeptBack::OnDelete)) {
         return (ReadyReason::OnDelete, by_hand(set, replicas));
@@ -252,6 +260,13 @@ fn claims(set: &SetView, replica: &Replica<'_>) -> Option<String> {
     let mut claims = replica.claims.iter();
     let claim = replica.claims.iter().find(keeps).or_else(|| claims.find(behind))?;
     let mut message = format!("{} is {}: {}", claim.name, claim.state, claim.message);
+    if replica.scaled_away {
+        let then = match claim.state {
+            ClaimState::NodeExpanding => "when its Pod is back: scale up",
+            _ => "its Pod was scaled away",
+        };
+        return Some(format!("{message}; {then}"));
+    }
     if claim.keeps_pod && replica.pod_at == At::Outdated && set.sync == Sync::LockStep {
         message = format!(
             "{message}; Pod {}-{} is replaced when it is ready",

@@ -43,6 +43,7 @@ pub(crate) fn staged_change(templates: Vec<ClaimTemplate>) -> StagedChange {
         by: "alice".to_owned(),
         manager: "kubectl".to_owned(),
         phase: Phase::RollingOut,
+        replicas: 0,
         staging: staging("xz245"),
         templates,
         uid: "set-uid".to_owned(),
@@ -207,7 +208,7 @@ pub(crate) fn apply(snapshot: &Snapshot, ordinal: u32) -> Action {
 
 pub(crate) fn complete(snapshot: &Snapshot) -> Action {
     let change = snapshot.set.staged.as_ref().unwrap();
-    Action::SetStaged(SetStaged::phase(&snapshot.set, change, Phase::Complete))
+    Action::SetStaged(SetStaged::complete(&snapshot.set, change))
 }
 
 pub(crate) fn events(snapshot: &Snapshot) -> Vec<(Reason, String)> {

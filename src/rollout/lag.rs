@@ -2,6 +2,7 @@
 //! they have.
 
 use super::idle::Idle;
+use super::readiness;
 use super::replica::{self, Replica};
 use super::snapshot::{Previous, SetView, Snapshot};
 use super::target::Target;
@@ -53,8 +54,8 @@ pub fn waits(snapshot: &Snapshot, idle: &Idle) -> bool {
     counts && names(&snapshot.set).any(|(name, _)| !snapshot.claims.contains_key(name.as_str()))
 }
 
-/// The claims that request more than they have and more than the desired templates, because of a previous staged
-/// change. The driver may still reach that size, or never.
+/// The claims that request more than they have and more than the desired templates, or an attributes class that neither
+/// has, because of a previous staged change. The driver may still reach that, or never.
 #[must_use]
 pub fn asking(snapshot: &Snapshot) -> Option<String> {
     let set = &snapshot.set;
@@ -64,10 +65,21 @@ pub fn asking(snapshot: &Snapshot) -> Option<String> {
     }
     let asks = |(name, template): (ClaimName, &ClaimTemplate)| {
         let claim = snapshot.claims.get(name.as_str())?;
-        asks_for_more(claim, template).then(|| {
-            let has = claim.capacity.map(|capacity| format!(", has {capacity}"));
-            format!("{name} still asks for {}{}", claim.request, has.unwrap_or_default())
-        })
+        let (what, has) = if asks_for_more(claim, template) {
+            (
+                claim.request.to_string(),
+                claim.capacity.map(|capacity| capacity.to_string()),
+            )
+        } else {
+            let class = asks_for_class(claim, template)?;
+            let has = claim.current_class.clone().filter(|class| !class.is_empty());
+            (
+                format!("attributes class {class}"),
+                Some(has.unwrap_or_else(|| "none".to_owned())),
+            )
+        };
+        let has = has.map(|has| format!(", has {has}")).unwrap_or_default();
+        Some(format!("{name} still asks for {what}{has}"))
     };
     let mut asking = names(set).filter_map(asks);
     let named: Vec<String> = asking.by_ref().take(NAMED).collect();
@@ -82,6 +94,13 @@ pub fn asking(snapshot: &Snapshot) -> Option<String> {
 fn asks_for_more(claim: &Claim, template: &ClaimTemplate) -> bool {
     let wanted = template.storage.is_some_and(|wanted| claim.request > wanted);
     wanted && claim.size_is_ours && claim.capacity.is_none_or(|capacity| capacity < claim.request)
+}
+
+/// The attributes class that our apply owns, and that neither the template nor the volume has.
+fn asks_for_class<'c>(claim: &'c Claim, template: &ClaimTemplate) -> Option<&'c str> {
+    let class = claim.class.as_deref().filter(|class| !class.is_empty())?;
+    let is_wanted = template.volume_attributes_class_name.as_deref() == Some(class);
+    (claim.class_is_ours && !is_wanted && !readiness::has_class(claim)).then_some(class)
 }
 
 /// The names of the claims of the set with their templates, highest ordinal first.

@@ -6,7 +6,7 @@
 //! for it.
 
 use super::action::SetReady;
-use super::replica::{At, Replica};
+use super::replica::{self, At, Replica};
 use super::snapshot::{PodManagement, PodView, SetView, Snapshot, Strategy};
 use super::target::Target;
 use crate::templates::{Ready, Sync};
@@ -30,7 +30,7 @@ pub enum WaitsFor<'a> {
 }
 
 impl<'a> Order<'a> {
-    /// Computes the order; `replicas` are sorted by ordinal, highest first.
+    /// Computes the order; `replicas` are sorted by ordinal, highest first, and those that were scaled away come last.
     #[must_use]
     pub fn of(snapshot: &Snapshot, replicas: &'a [Replica<'a>]) -> Self {
         let set = &snapshot.set;
@@ -49,7 +49,8 @@ impl<'a> Order<'a> {
         // Replicas in motion are finished first, so that no more than `most` are in motion at a time.
         let begun = free().filter(|replica| replica.is_in_motion());
         // What is deleted is deleted in order, because every other Pod has to be Ready.
-        let comes_first = |replica: &&Replica<'_>| replica.is_unready() && !replica.is_deleted_next();
+        let comes_first =
+            |replica: &&Replica<'_>| replica.is_unready() && !replica.is_deleted_next() && !replica.scaled_away;
         let unready = free().filter(|replica| comes_first(replica) && !replica.is_in_motion());
         for replica in begun.chain(unready) {
             order.reached.push(replica);
@@ -99,14 +100,16 @@ fn stops(set: &SetView, replica: &Replica<'_>) -> bool {
 /// True iff Pods are being replaced and each waits for its claims. They may be if the status does not include the last
 /// change of the set.
 fn follows(set: &SetView, replicas: &[Replica<'_>]) -> bool {
-    let mut free = replicas.iter().filter(|replica| replica.kept.is_none());
+    let mut free = replica::in_range(replicas)
+        .iter()
+        .filter(|replica| replica.kept.is_none());
     let changes = !set.status_is_current || free.any(|replica| replica.pod_at == At::Outdated);
     changes && set.replaces_pods() && set.sync == Sync::LockStep && set.strategy == Strategy::RollingUpdate
 }
 
 /// What the replica below this one waits for.
 fn turn<'a>(snapshot: &Snapshot, replica: &'a Replica<'a>, pods_follow: bool) -> Option<WaitsFor<'a>> {
-    if pods_follow && is_on_its_way(snapshot, replica) {
+    if pods_follow && !replica.scaled_away && is_on_its_way(snapshot, replica) {
         if replica.lets_pod_go() {
             return Some(WaitsFor::Pod(replica));
         }

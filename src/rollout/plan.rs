@@ -64,6 +64,8 @@ pub const RECHECK: Seconds = 300;
 ///   and none of the next replica before they are ready (S6). A replica whose Pod is not Ready comes before all others,
 ///   because a full disk may be the reason. If Pods change as well, the gate keeps each Pod until its claims are ready
 ///   (S7), and the claims of the next replica are written when the new Pod is available.
+/// * PVCs of replicas that were scaled away since the change was staged come last, and the rollout is not complete
+///   before them: some drivers expand only what no Pod uses.
 /// * When everything is updated and ready, there is nothing to do (S12).
 #[must_use]
 pub fn plan(snapshot: &Snapshot) -> Plan {
@@ -88,18 +90,21 @@ fn plan_claims(snapshot: &Snapshot) -> Plan {
         }
     };
     let mounting = replica::mounting(snapshot);
-    let replicas: Vec<Replica<'_>> = snapshot
-        .set
-        .ordinals()
-        .map(|ordinal| Replica::assess(snapshot, &target, &mounting, ordinal))
-        .collect();
-    let order = Order::of(snapshot, &replicas);
-    let bounds = Bounds::of(snapshot, &target, &replicas, &order);
-
-    let recreation = recreate::next(snapshot, &target, &replicas, (&mounting, &bounds));
-
-    let all_done = replicas.iter().all(Replica::is_done);
     let set = &snapshot.set;
+    let assess = |ordinal| Replica::assess(snapshot, &target, &mounting, ordinal);
+    let in_range = set.ordinals().map(assess);
+    let scaled_away = set
+        .scaled_away()
+        .map(assess)
+        .filter(|replica| !replica.claims.is_empty());
+    let all: Vec<Replica<'_>> = in_range.chain(scaled_away).collect();
+    let replicas = replica::in_range(&all);
+    let order = Order::of(snapshot, &all);
+    let bounds = Bounds::of(snapshot, &target, &all, &order);
+
+    let recreation = recreate::next(snapshot, &target, replicas, (&mounting, &bounds));
+
+    let all_done = all.iter().all(Replica::is_done);
     let is_complete = target.change.phase == Phase::Complete;
     let settled = all_done && is_complete && !target.is_to_be_removed(set) && !recreation.is_first;
     if let (false, Some(idle)) = (settled, &snapshot.halted) {
@@ -109,15 +114,15 @@ fn plan_claims(snapshot: &Snapshot) -> Plan {
     let mut actions = Vec::new();
     if !recreation.is_first {
         actions.extend(applies(snapshot, &target, &order, &bounds));
-        actions.extend(of_set(snapshot, &target, &replicas, recreation.is_busy));
+        actions.extend(of_set(snapshot, &target, &all, recreation.is_busy));
     }
     // One Pod at a time, whatever the reason.
-    let evict = || restart::evict(snapshot, &replicas).map(Action::Evict);
+    let evict = || restart::evict(snapshot, replicas).map(Action::Evict);
     let may_evict = recreation.action.is_none() && !recreation.is_busy;
     actions.extend(recreation.action.clone().or_else(|| may_evict.then(evict).flatten()));
-    let progress = progress::of(snapshot, &target, &replicas, (&order, &bounds, &recreation));
+    let progress = progress::of(snapshot, &target, &all, (&order, &bounds, &recreation));
     actions.extend(
-        events::changes(snapshot, &target, &replicas, &progress)
+        events::changes(snapshot, &target, &all, &progress)
             .into_iter()
             .map(Action::Event),
     );
@@ -125,7 +130,7 @@ fn plan_claims(snapshot: &Snapshot) -> Plan {
         None
     } else {
         let due = recreation.due.into_iter().collect();
-        Some(requeue_after(snapshot, &replicas, (&order, &bounds), due))
+        Some(requeue_after(snapshot, &all, (&order, &bounds), due))
     };
     Plan {
         actions,
@@ -135,7 +140,7 @@ fn plan_claims(snapshot: &Snapshot) -> Plan {
         asks_quotas: bounds.held == Some(Held::Unread),
         asks: recreation.asks,
         places: bounds.spending.places,
-        kept_pods: KeptPods::of(snapshot, &target, &replicas),
+        kept_pods: KeptPods::of(snapshot, &target, replicas),
         halted: false,
         lacks: false,
     }
@@ -222,16 +227,20 @@ fn writes_are_refused(snapshot: &Snapshot) -> bool {
 }
 
 /// The write to the set that is due: its completion or its end, or the replica that has become ready.
-fn of_set(snapshot: &Snapshot, target: &Target<'_>, replicas: &[Replica<'_>], is_busy: bool) -> Option<Action> {
-    let set = &snapshot.set;
+fn of_set(snapshot: &Snapshot, target: &Target<'_>, all: &[Replica<'_>], is_busy: bool) -> Option<Action> {
+    let (set, replicas) = (&snapshot.set, replica::in_range(all));
     if writes_are_refused(snapshot) {
         return None;
     }
-    let all_done = replicas.iter().all(Replica::is_done);
+    let all_done = all.iter().all(Replica::is_done);
     let is_reached = all_done && !set.paused && set.reaches_all() && !is_busy;
     match (target.change.phase == Phase::Complete, is_reached) {
-        (false, true) => Some(Action::SetStaged(SetStaged::phase(set, target.change, Phase::Complete))),
+        (false, true) => Some(Action::SetStaged(SetStaged::complete(set, target.change))),
         (false, false) => order::ready(snapshot, target, replicas).map(Action::SetReady),
+        // A replica came back, and its PVC is outdated.
+        (true, _) if !set.templates_can_change && replicas.iter().any(Replica::is_behind) => {
+            Some(Action::SetStaged(SetStaged::taken_back(set, target.change)))
+        }
         // The live templates are the desired ones.
         (true, _) => (all_done && target.is_to_be_removed(set)).then(|| Action::SetStaged(SetStaged::none(set))),
     }
@@ -283,7 +292,7 @@ fn requeue_after(
         .chain(quotas)
         .chain(bounds.spending.due_times(now))
         .chain(conditions::deadline(snapshot))
-        .chain(restart::due(snapshot, replicas))
+        .chain(restart::due(snapshot, replica::in_range(replicas)))
         .filter(|due| *due > now)
         .min();
     next.map_or(RECHECK, |due| (due - now).min(RECHECK))

@@ -9,7 +9,7 @@ use super::listed::listed;
 use super::order::Order;
 use super::readiness::{self, ClaimState};
 use super::recreate::ReCreation;
-use super::replica::{At, ClaimAssessment, Replica};
+use super::replica::{self, At, ClaimAssessment, Replica};
 use super::restart;
 use super::snapshot::{Seconds, SetView, Snapshot};
 use super::target::{self, Target};
@@ -146,7 +146,7 @@ fn lagging(replicas: &[Replica<'_>], by_template: &[TemplateProgress]) -> Option
     (outdated > 0).then(|| format!("{outdated} of {all} PVCs are outdated"))
 }
 
-/// The progress of a rollout; `replicas` are highest ordinal first.
+/// The progress of a rollout; `replicas` are highest ordinal first, and those that were scaled away come last.
 #[must_use]
 pub fn of(
     snapshot: &Snapshot,
@@ -169,13 +169,13 @@ pub fn of(
         RolloutState::of(snapshot, target, replicas, (order, bounds, recreation)).conditions();
     Progress {
         templates: target.change.templates.clone(),
-        current_revision: current_revision(snapshot, target, replicas),
+        current_revision: current_revision(snapshot, target, replica::in_range(replicas)),
         update_revision: target.label.revision.clone(),
         staging: Some(target.label.staging.clone()),
         started: snapshot.first_seen(&target.label.revision),
         update_policy: target::update_policy(&snapshot.set),
-        counts: Some(counts(replicas)),
-        by_template: by_templates(&snapshot.set, &target.change.templates, replicas),
+        counts: Some(counts(replica::in_range(replicas))),
+        by_template: by_templates(&snapshot.set, &target.change.templates, replica::in_range(replicas)),
         claims: of_claims(listed),
         unlisted: of_claims(unlisted),
         ready,
@@ -249,7 +249,11 @@ fn by_template(set: &SetView, template: &ClaimTemplate, replicas: &[Replica<'_>]
     let mut live = set.live.iter().filter(|live| live.name == template.name);
     let is_unchanged = live.any(|live| TemplateChange::between(live, template).is_empty());
     let is_updated = |claim: &ClaimAssessment<'_>| claim.at == At::Updated || is_unchanged && compatible(claim);
-    let is_ready = |claim: &ClaimAssessment<'_>| claim.claim.is_some_and(|view| readiness::is_ready(view, template));
+    let is_ready = |claim: &ClaimAssessment<'_>| {
+        claim
+            .claim
+            .is_some_and(|view| readiness::is_ready(view, &claim.template))
+    };
     let ready = count(&|claim| is_updated(claim) && is_ready(claim));
     TemplateProgress {
         template: template.name.clone(),

@@ -14,6 +14,9 @@ pub const WAITING: &str = "Waiting";
 /// Why a claim that asks for less than its template stays as it is.
 const LOWERED: &str = "somebody lowered it after its update: raise it, or withdraw the change and stage it again";
 
+/// Why a claim without the class of its template stays as it is.
+const UNCLASSED: &str = "somebody removed its attributes class: set it, or withdraw the change and stage it again";
+
 /// The state of a claim, as in the status, in metrics and on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ClaimState {
@@ -118,14 +121,10 @@ pub fn is_at(claim: &Claim, template: &ClaimTemplate, label: &RevisionLabel) -> 
 /// feature is off. The claim itself shows it, so a controller that did not see the reply knows it as well.
 ///
 /// A value that another manager has set since stays. But if only our apply owns a smaller size or another class, that
-/// value is what became of our apply. A missing class was dropped as well, because the API server lets nobody remove a
-/// class.
+/// value is what became of our apply. If our apply owns a class that is missing, a feature is off.
 fn was_dropped(claim: &Claim, template: &ClaimTemplate) -> bool {
     let smaller = |asked: Quantity| claim.size_is_ours && claim.request < asked;
-    let another = |asked: &str| match claim.class.as_deref().unwrap_or_default() {
-        "" => true,
-        class => claim.class_is_ours && class != asked,
-    };
+    let another = |asked: &str| claim.class_is_ours && claim.class.as_deref() != Some(asked);
     let class = template.volume_attributes_class_name.as_deref();
     template.storage.is_some_and(smaller) || class.is_some_and(|asked| !asked.is_empty() && another(asked))
 }
@@ -161,21 +160,41 @@ pub fn has_class(claim: &Claim) -> bool {
     name(&claim.class) == name(&claim.current_class)
 }
 
+/// True iff the template has an attributes class, and the claim requests none: where our apply was stored, somebody has
+/// removed it since. The API server accepts that while the volume has no class.
+fn lacks_class(claim: &Claim, template: &ClaimTemplate) -> bool {
+    let is_empty = |class: &Option<String>| class.as_deref().unwrap_or_default().is_empty();
+    is_empty(&claim.class) && !is_empty(&template.volume_attributes_class_name)
+}
+
 /// True iff the claim is bound, and has the capacity and the attributes class.
 ///
 /// The revision is not checked. Call this for updated claims only: a view that is older than the apply may show a claim
 /// that has everything it requests.
 #[must_use]
 pub fn is_ready(claim: &Claim, template: &ClaimTemplate) -> bool {
-    claim.bound && has_capacity(claim, template) && has_class(claim)
+    claim.bound && has_capacity(claim, template) && has_class(claim) && !lacks_class(claim, template)
 }
 
-/// True iff the driver has reported the change as infeasible. Only the statuses count: a condition also contains errors
-/// that the driver retries, and keeps them.
+/// True iff the driver has reported what the claim requests as infeasible. Only the statuses count: a condition also
+/// contains errors that the driver retries, and keeps them.
 #[must_use]
 pub fn is_infeasible(claim: &Claim) -> bool {
-    let resize = [Some(Resize::ControllerInfeasible), Some(Resize::NodeInfeasible)];
-    resize.contains(&claim.resize) || claim.modify == Some(Modify::Infeasible)
+    let resize = [Resize::ControllerInfeasible, Resize::NodeInfeasible];
+    resize.into_iter().any(|resize| has_failed(claim, resize)) || has_failed_to_modify(claim)
+}
+
+/// True iff this status is about the size that the claim requests. It stays after a new request until the driver has
+/// looked at that.
+#[must_use]
+pub fn has_failed(claim: &Claim, status: Resize) -> bool {
+    claim.resize == Some(status) && claim.allocated.is_none_or(|allocated| allocated == claim.request)
+}
+
+/// True iff the driver has reported the requested class as infeasible. The status stays when the class is taken back.
+fn has_failed_to_modify(claim: &Claim) -> bool {
+    let is_asked = claim.modify_class.is_none() || claim.modify_class == claim.class;
+    claim.modify == Some(Modify::Infeasible) && is_asked && !has_class(claim)
 }
 
 /// True iff the node has to expand the file system. The kubelet may have failed: if the volume has to be mounted again,
@@ -191,7 +210,7 @@ fn is_on_the_node(claim: &Claim) -> bool {
 /// True iff only the node has work to do, or has failed for good: a new Pod that mounts the volume may fix it.
 #[must_use]
 pub fn needs_pod(claim: &Claim) -> bool {
-    has_class(claim) && (is_on_the_node(claim) || claim.resize == Some(Resize::NodeInfeasible))
+    has_class(claim) && (is_on_the_node(claim) || has_failed(claim, Resize::NodeInfeasible))
 }
 
 /// The state of an updated claim.
@@ -203,13 +222,14 @@ pub fn state_at_target(claim: &Claim, template: &ClaimTemplate) -> ClaimState {
     if is_ready(claim, template) {
         return ClaimState::Done;
     }
-    if asks_for_less(claim, template) {
+    if asks_for_less(claim, template) || lacks_class(claim, template) {
         return ClaimState::Refused;
     }
-    if is_infeasible(claim) {
+    let has_capacity = has_capacity(claim, template);
+    if has_failed_to_modify(claim) || !has_capacity && is_infeasible(claim) {
         return ClaimState::Infeasible;
     }
-    if has_capacity(claim, template) {
+    if has_capacity {
         return ClaimState::Modifying;
     }
     let expands = claim.resizing || claim.resize == Some(Resize::ControllerInProgress);
@@ -278,13 +298,20 @@ pub fn explain(state: ClaimState, claim: &Claim, template: &ClaimTemplate) -> (S
         }
         ClaimState::Modifying => ("ModifyingVolume", class()),
         ClaimState::Infeasible => ("Infeasible", "not possible for the driver".to_owned()),
-        ClaimState::Refused => (Refusal::CHANGED_BY_OTHERS, LOWERED.to_owned()),
+        ClaimState::Refused => {
+            let why = if asks_for_less(claim, template) {
+                LOWERED
+            } else {
+                UNCLASSED
+            };
+            (Refusal::CHANGED_BY_OTHERS, why.to_owned())
+        }
         _ => ("", String::new()),
     };
     let trouble = match state {
         ClaimState::Expanding | ClaimState::NodeExpanding => claim.trouble(&Trouble::EXPANSION),
         ClaimState::Modifying => claim.trouble(&Trouble::MODIFICATION),
-        ClaimState::Infeasible if claim.modify == Some(Modify::Infeasible) => claim.trouble(&Trouble::MODIFICATION),
+        ClaimState::Infeasible if has_failed_to_modify(claim) => claim.trouble(&Trouble::MODIFICATION),
         ClaimState::Infeasible => claim.trouble(&Trouble::EXPANSION),
         _ => None,
     };

@@ -73,6 +73,8 @@ pub const fn step(pod: At, claim: At) -> ClaimStep {
 pub struct Replica<'a> {
     /// The ordinal of the replica.
     pub ordinal: u32,
+    /// The replica was scaled away since the change was staged.
+    pub scaled_away: bool,
     /// The Pod of the replica, if it exists.
     pub pod: Option<&'a PodView>,
     /// The revision of the Pod.
@@ -108,6 +110,13 @@ pub struct ClaimAssessment<'a> {
     pub message: String,
     /// When a failed apply may be retried.
     pub retry_at: Option<Seconds>,
+}
+
+/// The replicas in range. Those that were scaled away come after them.
+#[must_use]
+pub fn in_range<'r, 'a>(replicas: &'r [Replica<'a>]) -> &'r [Replica<'a>] {
+    let end = replicas.iter().position(|replica| replica.scaled_away);
+    &replicas[..end.unwrap_or(replicas.len())]
 }
 
 /// The Pods that mount each claim, by the name of the claim.
@@ -194,8 +203,11 @@ impl<'a> Replica<'a> {
             }
             Some(assessment)
         });
+        let scaled_away = !snapshot.set.has(ordinal);
+        let claims = claims.filter(|claim| !scaled_away || claim.can_follow());
         Self {
             ordinal,
+            scaled_away,
             pod,
             pod_at,
             kept,
@@ -207,6 +219,12 @@ impl<'a> Replica<'a> {
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.claims.iter().all(|claim| claim.state == ClaimState::Done)
+    }
+
+    /// True iff an outdated claim may be written: the rollout is not complete.
+    #[must_use]
+    pub fn is_behind(&self) -> bool {
+        self.kept.is_none() && self.claims.iter().any(|claim| claim.state == ClaimState::Pending)
     }
 
     /// True iff somebody must act before a claim can make progress.
@@ -348,6 +366,15 @@ impl<'a> ClaimAssessment<'a> {
         self.message = anew.explain(claim, mounting);
     }
 
+    /// True iff the claim of a replica that was scaled away can be updated. Without a Pod, nothing else can be done for it.
+    fn can_follow(&self) -> bool {
+        match self.state {
+            ClaimState::Foreign | ClaimState::Unbound | ClaimState::Terminating | ClaimState::Missing => false,
+            ClaimState::Refused => self.at == At::Updated || self.retry_at.is_some(),
+            _ => self.anew.is_none(),
+        }
+    }
+
     /// True iff the table requires an apply and the state of the claim permits it now.
     #[must_use]
     pub fn wants_apply(&self, now: Seconds) -> bool {
@@ -393,11 +420,15 @@ impl<'a> ClaimAssessment<'a> {
     ///
     /// The size is never smaller than the request of the claim (S1), unless it takes back a growth of ours that was
     /// never reached. Keys of the selector keep the values of the selector, as when the StatefulSet controller creates
-    /// a claim. A template without an attributes class leaves the class of the claim as it is.
+    /// a claim. A template without an attributes class leaves the class of the volume as it is; a class of a previous
+    /// staging that the volume never got is dropped, unless the API server denies that (Kubernetes 1.33).
     #[must_use]
     pub fn apply(&self, snapshot: &Snapshot, target: &Target<'_>) -> Option<ApplyClaim> {
         let claim = self.claim?;
-        let kept = claim.class.clone().filter(|_| claim.class_is_ours);
+        let refused = snapshot.refusals.get(&claim.uid);
+        let must_stay = refused.is_some_and(|refused| refused.message.contains("volumeAttributesClassName"));
+        let kept = if must_stay { &claim.class } else { &claim.current_class };
+        let kept = kept.clone().filter(|class| claim.class_is_ours && !class.is_empty());
         let owned = |(key, value): (&String, &String)| (key.clone(), value.clone());
         let labels = self
             .template

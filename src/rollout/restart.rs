@@ -27,11 +27,12 @@ pub fn evict(snapshot: &Snapshot, replicas: &[Replica<'_>]) -> Option<Evict> {
     if snapshot.not_evicted.as_ref().is_some_and(denied) {
         return None;
     }
-    let (replica, claim, pod) = candidates(snapshot, replicas).find(|(_, claim, _)| {
-        pending_since(claim).is_some_and(|since| since.saturating_add(PATIENCE) <= snapshot.now)
-    })?;
-    let may_go = disruption::away(snapshot, replicas, replica.ordinal).is_none();
-    may_go.then(|| Evict {
+    let is_due = |claim| pending_since(claim).is_some_and(|since| since.saturating_add(PATIENCE) <= snapshot.now);
+    let may_go = |replica: &Replica<'_>| disruption::away(snapshot, replicas, replica.ordinal).is_none();
+    // If one Pod is not Ready, no other may go.
+    let (_, claim, pod) =
+        candidates(snapshot, replicas).find(|(replica, claim, _)| is_due(claim) && may_go(replica))?;
+    Some(Evict {
         pod: pod.name.clone(),
         uid: pod.uid.clone(),
         claim: (

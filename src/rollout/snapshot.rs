@@ -14,8 +14,8 @@ use crate::claims::{Belongs, Claim, Foreign, Owner, foreign};
 use crate::json::Map;
 use crate::templates::names::ordinal_of;
 use crate::templates::{
-    ClaimName, ClaimTemplate, HELD, MaxInMotion, ProgressDeadline, Ready, ReplaceSet, Restart, Revision, RevisionLabel,
-    StagedChange, StagedError, Staging, Sync, UpdatePolicy, keys,
+    ClaimName, ClaimTemplate, HELD, MaxInMotion, Phase, ProgressDeadline, Ready, ReplaceSet, Restart, Revision,
+    RevisionLabel, StagedChange, StagedError, Staging, Sync, UpdatePolicy, keys,
 };
 
 /// Everything that was read about one StatefulSet at one time.
@@ -385,7 +385,8 @@ impl SetView {
     #[must_use]
     pub fn too_many_claims(&self, templates: &[ClaimTemplate]) -> Option<u64> {
         let each = u64::try_from(templates.len()).unwrap_or(u64::MAX).max(1);
-        let claims = u64::from(self.replicas).saturating_mul(each);
+        let staged = self.staged.as_ref().map_or(0, |change| change.replicas);
+        let claims = u64::from(self.replicas.max(staged)).saturating_mul(each);
         (claims > MOST_CLAIMS).then_some(claims)
     }
 
@@ -428,6 +429,16 @@ impl SetView {
     /// The ordinals in range, highest first.
     pub fn ordinals(&self) -> impl Iterator<Item = u32> + use<> {
         (self.first_ordinal..self.first_ordinal.saturating_add(self.replicas)).rev()
+    }
+
+    /// The ordinals that were in range when the change was staged and that were scaled away since, highest first. There
+    /// are none after the rollout.
+    pub fn scaled_away(&self) -> impl Iterator<Item = u32> + use<> {
+        let change = self.staged.as_ref();
+        let staged = change.filter(|change| change.phase == Phase::RollingOut);
+        let staged = staged.map_or(0, |change| change.replicas);
+        let [first, end] = [self.replicas, staged].map(|count| self.first_ordinal.saturating_add(count));
+        (first..end).rev()
     }
 
     /// True iff the ordinal is in range.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::api::Settings;
 use crate::api::settings::{Mode, NAMES};
 use crate::rollout::action::{Action, ApplyClaim, HoldStaged, Reason};
-use crate::rollout::fixtures::{apply, gi, owner, template, web as fixture, writes};
+use crate::rollout::fixtures::{apply, gi, owner, refused, template, web as fixture, writes};
 use crate::rollout::idle::Idle;
 use crate::rollout::plan::plan;
 use crate::rollout::snapshot::Snapshot;
@@ -448,21 +448,58 @@ fn claim_never_gets_smaller() {
     assert_eq!(plan(&web).actions, [apply(&web, 1)]);
 }
 
+/// The requested class, whether it is ours, the class of the volume, and the message of the last denial; the class that
+/// is applied.
+type ClassRow = (
+    &'static str,
+    bool,
+    Option<&'static str>,
+    &'static str,
+    Option<&'static str>,
+);
+
+const CLASSES: &[ClassRow] = &[
+    ("gold", true, Some("gold"), "", Some("gold")),
+    ("gold", false, Some("gold"), "", None),
+    // An earlier staging asked for it, and the volume never got it.
+    ("gold", true, None, "", None),
+    ("gold", true, Some(""), "", None),
+    ("gold", true, Some("slow"), "", Some("slow")),
+    ("gold", false, None, "", None),
+    // Kubernetes 1.33 lets nobody remove a class.
+    (
+        "gold",
+        true,
+        None,
+        "spec.volumeAttributesClassName: Forbidden",
+        Some("gold"),
+    ),
+    ("gold", true, None, "exceeded quota", None),
+];
+
 #[test]
-fn template_without_a_class_repeats_our_class() {
-    for (ours, expected) in [(true, Some("gold".to_owned())), (false, None)] {
+fn template_without_a_class_repeats_only_a_reached_one() {
+    for (class, ours, current, denied, expected) in CLASSES {
         let mut web = fixture();
+        if !denied.is_empty() {
+            refused(&mut web, 900);
+            web.refusals.get_mut("data-web-2-uid").unwrap().message = (*denied).to_owned();
+        }
         let claim = web.claim("data-web-2");
-        claim.class = Some("gold".to_owned());
-        claim.current_class = Some("gold".to_owned());
-        claim.class_is_ours = ours;
+        claim.class = Some((*class).to_owned());
+        claim.current_class = current.map(str::to_owned);
+        claim.class_is_ours = *ours;
         let Action::ApplyClaim(apply) = apply(&web, 2) else {
             unreachable!()
         };
         let expected = ApplyClaim {
-            volume_attributes_class_name: expected,
+            volume_attributes_class_name: expected.map(str::to_owned),
             ..apply
         };
-        assert_eq!(plan(&web).actions, [Action::ApplyClaim(expected)]);
+        assert_eq!(
+            writes(&web),
+            [Action::ApplyClaim(expected)],
+            "{class} {current:?} {denied}"
+        );
     }
 }

@@ -157,6 +157,7 @@ fn staged_change(texts: &mut Texts, change: &StagedAnnotation) -> StagedChange {
         by: "alice".to_owned(),
         manager: "kubectl".to_owned(),
         phase: change.phase(),
+        replicas: 0,
         staging: texts.names.label(&change.target).staging,
         templates: texts.names.templates(&change.target),
         uid: uid_text(SEEN),
@@ -255,6 +256,8 @@ fn claim_view(texts: &mut Texts, slot: usize, claim: &ClaimObject) -> claims::Cl
         class: class(claim.class),
         class_is_ours: claim.our_class.is_ours(),
         current_class: class(claim.current_class),
+        allocated: None,
+        modify_class: None,
         resize: match claim.resize {
             ResizeState::None => None,
             ResizeState::Controller => Some(snapshot::Resize::ControllerInProgress),

@@ -28,6 +28,9 @@ pub struct StagedChange {
     pub manager: String,
     /// The progress of the rollout.
     pub phase: Phase,
+    /// The replicas of the StatefulSet when the change was staged: the PVCs of those that were scaled away since are
+    /// updated too.
+    pub replicas: u32,
     /// Which staging of these templates this is.
     pub staging: Staging,
     /// All desired templates, the unchanged ones included.
@@ -171,6 +174,11 @@ impl StagedChange {
             _ => return Err(StagedError::Field { field: "phase" }),
         };
         let policy = text_of("updatePolicy")?.parse();
+        let replicas = match fields.remove("replicas") {
+            None => Some(0),
+            Some(value) => value.as_u64().and_then(|count| u32::try_from(count).ok()),
+        };
+        let replicas = replicas.ok_or(StagedError::Field { field: "replicas" })?;
         let update_policy = policy.map_err(|_| StagedError::Field { field: "updatePolicy" })?;
         let templates = fields
             .remove("templates")
@@ -184,6 +192,7 @@ impl StagedChange {
             by,
             manager,
             phase,
+            replicas,
             staging,
             templates: ClaimTemplate::list_from_value(templates)?,
             uid,
@@ -223,6 +232,9 @@ impl StagedChange {
         write_string(&self.by, fields.member("by"));
         write_string(&self.manager, fields.member("manager"));
         write_string(self.phase.as_str(), fields.member("phase"));
+        if self.replicas > 0 {
+            fields.member("replicas").push_str(&self.replicas.to_string());
+        }
         write_string(revision.as_str(), fields.member("revision"));
         write_string(self.staging.as_str(), fields.member("staging"));
         write_list(&self.templates, fields.member("templates"));

@@ -10,6 +10,7 @@ fn staged_change() -> StagedChange {
         by: "alice".to_owned(),
         manager: "helm".to_owned(),
         phase: Phase::RollingOut,
+        replicas: 0,
         staging: Staging::read("xz245").expect("a staging"),
         templates: ClaimTemplate::read_list(templates).expect("valid"),
         uid: UID.to_owned(),

@@ -6,7 +6,7 @@ use crate::claims::Claim;
 use crate::claims::progress::{Resize, Trouble};
 use crate::rollout::ClaimState;
 use crate::rollout::lowered::least_request;
-use crate::rollout::readiness::{explain, has_capacity, is_infeasible, needs_pod, state_at_target};
+use crate::rollout::readiness::{explain, has_capacity, has_failed, is_infeasible, needs_pod, state_at_target};
 use crate::templates::{ClaimTemplate, Quantity};
 
 /// What the growth of a claim has come to.
@@ -43,7 +43,7 @@ impl GrowthState {
             Self::Unbound
         } else if has_capacity(claim, &own) {
             Self::Reached
-        } else if claim.resize == Some(Resize::ControllerInfeasible) {
+        } else if has_failed(claim, Resize::ControllerInfeasible) {
             Self::Infeasible
         } else if needs_pod(claim) && claim.resize != Some(Resize::NodeInProgress) {
             Self::OnNode
@@ -174,7 +174,7 @@ mod tests {
         ),
         (
             "its class is infeasible and its size is not",
-            |claim| claim.modify = Some(Modify::Infeasible),
+            |claim| (claim.modify, claim.class) = (Some(Modify::Infeasible), Some("gold".to_owned())),
             GrowthState::Growing,
             "waits for its attributes class",
         ),

@@ -137,6 +137,7 @@ fn view_without_rollout_notes_what_to_do() {
     .expect("templates")]
     .concat();
     let change = crate::templates::StagedChange {
+        replicas: 0,
         by: "alice".to_owned(),
         manager: String::new(),
         phase: crate::templates::Phase::RollingOut,

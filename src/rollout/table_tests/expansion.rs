@@ -5,7 +5,7 @@
 
 use super::{done, old_pods, unready};
 use crate::claims::Claim;
-use crate::rollout::fixtures::{apply, state, trouble, web, writes};
+use crate::rollout::fixtures::{apply, gi, state, trouble, web, writes};
 use crate::rollout::plan::plan;
 use crate::rollout::snapshot::{Modify, PodManagement, Resize, Snapshot};
 
@@ -212,6 +212,102 @@ fn status_is_the_state_and_error_is_the_message() {
         // With Parallel, too, one claim is in motion at a time.
         web.set.pod_management = PodManagement::Parallel;
         assert_eq!(writes(&web).contains(&apply(&web, 1)), infeasible, "{row}");
+    }
+}
+
+/// A status of an earlier request, the state of the claim, and the actions.
+type Earlier = (&'static str, fn(&mut Claim), &'static str, &'static str);
+
+const EARLIER: &[Earlier] = &[
+    (
+        "9Gi was infeasible, 2Gi is requested now",
+        |claim| (claim.resize, claim.allocated) = (Some(Resize::ControllerInfeasible), Some(gi(9))),
+        "Applied",
+        "",
+    ),
+    (
+        "9Gi was infeasible on the node",
+        |claim| (claim.resize, claim.allocated) = (Some(Resize::NodeInfeasible), Some(gi(9))),
+        "Applied",
+        "",
+    ),
+    (
+        "2Gi is infeasible",
+        |claim| (claim.resize, claim.allocated) = (Some(Resize::ControllerInfeasible), Some(gi(2))),
+        "Infeasible",
+        "ClaimExpansionFailed",
+    ),
+    (
+        "the node has yet to finish 3Gi: the driver does not begin 2Gi before that",
+        |claim| (claim.resize, claim.allocated) = (Some(Resize::NodePending), Some(gi(3))),
+        "NodeExpanding",
+        "",
+    ),
+    (
+        "a class was infeasible and taken back; the volume grows",
+        |claim| {
+            (claim.modify, claim.modify_class) = (Some(Modify::Infeasible), Some("gold".to_owned()));
+            claim.resize = Some(Resize::ControllerInProgress);
+        },
+        "Expanding",
+        "",
+    ),
+    (
+        "the same of a status without the class",
+        |claim| {
+            claim.modify = Some(Modify::Infeasible);
+            claim.resizing = true;
+        },
+        "Expanding",
+        "",
+    ),
+    (
+        "another class is requested now",
+        |claim| {
+            (claim.modify, claim.modify_class) = (Some(Modify::Infeasible), Some("gold".to_owned()));
+            (claim.class, claim.capacity) = (Some("fast".to_owned()), Some(gi(2)));
+        },
+        "Modifying",
+        "",
+    ),
+    (
+        "the class is infeasible while the volume grows",
+        |claim| {
+            (claim.modify, claim.modify_class) = (Some(Modify::Infeasible), Some("gold".to_owned()));
+            (claim.class, claim.resizing) = (Some("gold".to_owned()), true);
+        },
+        "Infeasible",
+        "ClaimExpansionFailed",
+    ),
+    (
+        "somebody requests 9Gi, which is infeasible, and the template has 2Gi",
+        |claim| {
+            (claim.request, claim.allocated) = (gi(9), Some(gi(9)));
+            (claim.resize, claim.capacity) = (Some(Resize::ControllerInfeasible), Some(gi(2)));
+            (claim.class, claim.modify) = (Some("fast".to_owned()), Some(Modify::InProgress));
+        },
+        "Modifying",
+        "",
+    ),
+];
+
+#[test]
+fn status_of_an_earlier_request_does_not_count() {
+    for (row, status, expected, actions) in EARLIER {
+        for management in [PodManagement::OrderedReady, PodManagement::Parallel] {
+            let mut web = web();
+            web.set.pod_management = management;
+            status(web.applied("data-web-2"));
+            assert_eq!(state(&web, "data-web-2").as_str(), *expected, "{row}");
+            // With Parallel, an infeasible claim stops no other.
+            let next = management == PodManagement::Parallel && *expected == "Infeasible";
+            let actions = if next {
+                format!("grow 1, {actions}")
+            } else {
+                (*actions).to_owned()
+            };
+            assert_eq!(done(&web), actions, "{row}");
+        }
     }
 }
 

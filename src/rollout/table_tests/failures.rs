@@ -70,7 +70,10 @@ const ROWS: [Row; 9] = [
         RECHECK,
     ),
     (
-        |web| web.applied("data-web-2").modify = Some(Modify::Infeasible),
+        |web| {
+            let claim = web.applied("data-web-2");
+            (claim.modify, claim.class) = (Some(Modify::Infeasible), Some("fast".to_owned()));
+        },
         "Infeasible Infeasible",
         "ClaimInfeasible",
         "ClaimExpansionFailed",

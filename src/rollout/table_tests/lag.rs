@@ -95,34 +95,56 @@ fn dropped(change: fn(&mut Claim)) -> Snapshot {
 /// A change of the claim, and the end of the message.
 type AskingRow = (&'static str, fn(&mut Claim), &'static str);
 
+const ASKING: &[AskingRow] = &[
+    (
+        "the request was not reached",
+        |_| {},
+        "; data-web-2 still asks for 2Gi, has 1Gi",
+    ),
+    ("the request was reached", |claim| claim.capacity = Some(gi(2)), ""),
+    (
+        "the class was not reached",
+        |claim| {
+            (claim.capacity, claim.class_is_ours) = (Some(gi(2)), true);
+            claim.class = Some("gold".to_owned());
+        },
+        "; data-web-2 still asks for attributes class gold, has none",
+    ),
+    (
+        "the volume has another class",
+        |claim| {
+            (claim.capacity, claim.class_is_ours) = (Some(gi(2)), true);
+            (claim.class, claim.current_class) = (Some("gold".to_owned()), Some("slow".to_owned()));
+        },
+        "; data-web-2 still asks for attributes class gold, has slow",
+    ),
+    (
+        "another manager owns the class",
+        |claim| (claim.capacity, claim.class) = (Some(gi(2)), Some("gold".to_owned())),
+        "",
+    ),
+    (
+        "another manager owns the request",
+        |claim| claim.size_is_ours = false,
+        "",
+    ),
+    (
+        "the claim has no volume",
+        |claim| claim.capacity = None,
+        "; data-web-2 still asks for 2Gi",
+    ),
+    ("the claim requests the desired size", |claim| claim.request = gi(1), ""),
+    (
+        "the claim requests the desired size, and has no volume",
+        |claim| (claim.request, claim.capacity) = (gi(1), None),
+        "",
+    ),
+];
+
 #[test]
 fn claims_not_at_their_request_are_named_when_withdrawn() {
-    let rows: [AskingRow; 6] = [
-        (
-            "the request was not reached",
-            |_| {},
-            "; data-web-2 still asks for 2Gi, has 1Gi",
-        ),
-        ("the request was reached", |claim| claim.capacity = Some(gi(2)), ""),
-        (
-            "another manager owns the request",
-            |claim| claim.size_is_ours = false,
-            "",
-        ),
-        (
-            "the claim has no volume",
-            |claim| claim.capacity = None,
-            "; data-web-2 still asks for 2Gi",
-        ),
-        ("the claim requests the desired size", |claim| claim.request = gi(1), ""),
-        (
-            "the claim requests the desired size, and has no volume",
-            |claim| (claim.request, claim.capacity) = (gi(1), None),
-            "",
-        ),
-    ];
-    for (row, change, named) in rows {
-        let web = dropped(change);
+    for (row, change, named) in ASKING {
+        let web = dropped(*change);
         let plan = plan(&web);
         let message = &plan.progress.ready.message;
         assert!(

@@ -24,6 +24,7 @@ mod recreate;
 mod recreate_steps;
 mod replies;
 mod restart;
+mod scaled_away;
 mod scope;
 mod stagings;
 
@@ -31,8 +32,8 @@ use super::fixtures::{apply, complete, web};
 use super::plan::plan;
 use super::replica::At;
 use super::snapshot::Snapshot;
-use super::{Action, EventNotice, SetReady};
-use crate::templates::Ready;
+use super::{Action, EventNotice, SetReady, SetStaged};
+use crate::templates::{Phase, Ready};
 
 /// TemplateNames this replica in the annotation `ready`, or removes the annotation.
 fn nudge(web: &Snapshot, ordinal: Option<u32>) -> Action {
@@ -62,9 +63,16 @@ fn text(web: &Snapshot, action: Action) -> String {
         Action::SetStagedAt(staged) => format!("staged-at {}", staged.at),
         Action::HoldStaged(_) => "hold".to_owned(),
         action if action == complete(web) => "complete".to_owned(),
+        Action::SetStaged(SetStaged {
+            change: Some(change), ..
+        }) if change.phase == Phase::RollingOut => format!("back {}", change.replicas),
         action if action == nudge(web, None) => "nudge none".to_owned(),
         action => {
-            let grown = web.set.ordinals().find(|ordinal| action == apply(web, *ordinal));
+            let grown = web
+                .set
+                .ordinals()
+                .chain(web.set.scaled_away())
+                .find(|ordinal| action == apply(web, *ordinal));
             let nudged = web.set.ordinals().find(|ordinal| action == nudge(web, Some(*ordinal)));
             match (grown, nudged) {
                 (Some(ordinal), _) => format!("grow {ordinal}"),

@@ -189,7 +189,7 @@ fn withdrawn_growth_is_taken_back_claim_by_claim() {
         claim.request = storage;
     }
     let change = web.set.staged.clone().unwrap();
-    let complete = SetStaged::phase(&web.set, &change, Phase::Complete);
+    let complete = SetStaged::complete(&web.set, &change);
     assert_eq!(writes(&web), [Action::SetStaged(complete)]);
 }
 

@@ -35,6 +35,16 @@ const ROWS: &[Row] = &[
     ),
     ("an empty class", |claim| claim.class = text(""), "Pending: grow 2"),
     (
+        "somebody has removed the class since, which the volume never got",
+        |claim| (claim.class, claim.class_is_ours) = (None, false),
+        "Refused: ",
+    ),
+    (
+        "the same, to an empty class",
+        |claim| (claim.class, claim.class_is_ours) = (text(""), false),
+        "Refused: ",
+    ),
+    (
         "our apply owns a class that it did not request",
         |claim| (claim.class, claim.current_class) = (text("slow"), text("slow")),
         "Pending: grow 2",
@@ -117,6 +127,7 @@ fn rollout_with_dropped_classes_is_never_complete() {
     let mut web = classed();
     for name in ["data-web-2", "data-web-1", "data-web-0"] {
         web.done(name);
+        web.claim(name).class_is_ours = true;
     }
     let plan = plan(&web);
     assert!(!plan.settled && !plan.progress.ready.holds, "{:?}", plan.progress);

@@ -143,6 +143,23 @@ const ROWS: &[Row] = &[
         "evict 2",
     ),
     (
+        "two pend, and the Pod of the lower one is not Ready: no other may go",
+        |web| {
+            pends(web, "data-web-2", 940);
+            pends(web, "data-web-0", 940);
+            unready(web, 0);
+        },
+        "evict 0",
+    ),
+    (
+        "the higher one has pended for less than a minute",
+        |web| {
+            pends(web, "data-web-2", 941);
+            pends(web, "data-web-0", 940);
+        },
+        "evict 0",
+    ),
+    (
         "the driver reports infeasible: an eviction changes nothing",
         |web| {
             pends(web, "data-web-2", 940);

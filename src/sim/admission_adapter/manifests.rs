@@ -126,6 +126,7 @@ fn staged_text(names: &mut Names, change: &StagedAnnotation) -> String {
         by: "alice".to_owned(),
         manager: "kubectl".to_owned(),
         phase: change.phase(),
+        replicas: 0,
         staging: names.label(&change.target).staging,
         templates: names.templates(&change.target),
         uid: format!("u{}", change.uid),

@@ -169,13 +169,15 @@ impl ClaimObject {
     /// Whether only the label of an apply of ours was stored, as in `rollout::readiness`.
     fn was_dropped(&self, want: Want) -> bool {
         let smaller = self.our_size && self.request < want.size;
-        let another = self.class == 0 || self.our_class.is_ours() && self.class != want.class;
+        let another = self.our_class.is_ours() && self.class != want.class;
         smaller || want.class != 0 && another && !self.is_of_another_driver(want)
     }
 
-    /// Whether somebody lowered the claim below its template.
+    /// Whether somebody lowered the claim below its template, or removed its class.
     pub(crate) fn asks_for_less(&self, target: Option<ModelTarget>, template: usize) -> bool {
-        target.is_some_and(|target| target.wants[template].size > self.request.max(self.capacity))
+        let less = |want: Want| want.size > self.request.max(self.capacity);
+        let unclassed = |want: Want| want.class != 0 && self.class == 0 && !self.is_of_another_driver(want);
+        target.is_some_and(|target| less(target.wants[template]) || unclassed(target.wants[template]))
     }
 
     /// Whether the template has another StorageClass: its attributes class is for another driver.

@@ -248,6 +248,7 @@ fn read(world: &AnewWorld, objects: &AnewObjects, snapshot: &mut Snapshot) {
 fn set(world: &AnewWorld) -> SetView {
     let change = world.staging.and_then(staging).map(|staging| StagedChange {
         by: "alice".to_owned(),
+        replicas: 0,
         manager: "kubectl".to_owned(),
         phase: if world.is_complete {
             Phase::Complete

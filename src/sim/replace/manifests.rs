@@ -23,6 +23,7 @@ fn staged(uid: &str) -> String {
         by: "alice".to_owned(),
         manager: "kubectl".to_owned(),
         phase: Phase::Complete,
+        replicas: 0,
         staging: Staging::of(uid, "1", &Revision::of(&templates)),
         templates,
         uid: uid.to_owned(),

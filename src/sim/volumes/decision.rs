@@ -162,6 +162,7 @@ fn snapshot(pods: &[SmallPod; PODS], live: bool, paused: bool) -> Snapshot {
         by: "alice".to_owned(),
         manager: "kubectl".to_owned(),
         phase: Phase::Complete,
+        replicas: 0,
         staging: Staging::of("set", "1", &Revision::of(&both)),
         templates: both.clone(),
         uid: "set".to_owned(),

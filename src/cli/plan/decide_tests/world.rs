@@ -142,6 +142,7 @@ impl PlanWorld {
     pub(super) fn stage(&mut self, size: &str) {
         let templates = ClaimTemplate::list_from_value(json!([template(size)])).expect("templates");
         let change = StagedChange {
+            replicas: 0,
             by: "alice".to_owned(),
             manager: KUBECTL.to_owned(),
             phase: Phase::RollingOut,
