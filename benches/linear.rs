@@ -138,6 +138,7 @@ fn staged() -> String {
         by: "alice".to_owned(),
         manager: "helm".to_owned(),
         phase: Phase::RollingOut,
+        replicas: 0,
         staging: Staging::read("xz245").expect("a staging"),
         templates: ClaimTemplate::read_list(templates).unwrap_or_default(),
         uid: "u-1".to_owned(),

@@ -126,6 +126,7 @@ impl TestedNamespace<'_> {
             by: "alice".to_owned(),
             manager: "kubectl-client-side-apply".to_owned(),
             phase: Phase::RollingOut,
+            replicas: 0,
             staging: Staging::read("xz245").expect("a staging"),
             templates: ClaimTemplate::list_from_value(templates)?,
             uid: text(&set["metadata"]["uid"]),

@@ -24,6 +24,7 @@ pub(crate) fn target(set: &Value, choices: &mut dyn Choices) -> Option<(Value, S
         } else {
             Phase::RollingOut
         },
+        replicas: 0,
         staging: Staging::read("xz245")?,
         templates: ClaimTemplate::list_from_value(templates.clone()).ok()?,
         uid: UID.to_owned(),

@@ -191,6 +191,7 @@ impl Real<'_> {
             by,
             manager,
             phase: if complete { Phase::Complete } else { Phase::RollingOut },
+            replicas: 0,
             staging,
             templates,
             uid: uid.to_owned(),

@@ -153,6 +153,7 @@ impl Member {
             by: "admin".to_owned(),
             manager: "scale".to_owned(),
             phase,
+            replicas: 0,
             staging: Staging::read("xz245").expect("a staging"),
             templates: ClaimTemplate::list_from_value(json!([template(size)]))?,
             uid: self.uid.clone(),

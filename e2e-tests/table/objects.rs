@@ -152,6 +152,7 @@ pub(super) fn staged_change(target: &Object, update_policy: UpdatePolicy, phase:
         by: "alice".to_owned(),
         manager: "helm".to_owned(),
         phase,
+        replicas: 0,
         staging: Staging::read(STAGING).expect("a staging"),
         templates: target.templates(),
         uid: UID.to_owned(),

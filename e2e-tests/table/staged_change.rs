@@ -110,11 +110,9 @@ fn staged(case: &Case, text: &str, json: &Value) -> Result<String, String> {
     let change: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
     let uid = old["metadata"]["uid"].as_str().unwrap_or_default();
     let read = StagedChange::read(text, uid).map_err(|error| error.to_string())?;
-    let fields: Vec<&String> = change
-        .as_object()
-        .into_iter()
-        .flat_map(|fields| fields.keys())
-        .collect();
+    // Absent where there are none.
+    let fields = change.as_object().into_iter().flat_map(|fields| fields.keys());
+    let fields: Vec<&String> = fields.filter(|field| *field != "replicas").collect();
     let known = [
         "by",
         "manager",
@@ -142,6 +140,11 @@ fn staged(case: &Case, text: &str, json: &Value) -> Result<String, String> {
     ensure(
         change["phase"] == "RollingOut" && change["version"] == 1,
         "a new staged change has a phase",
+    )?;
+    let replicas = |set: &Value| set["spec"]["replicas"].as_u64().unwrap_or(1);
+    ensure(
+        u64::from(read.replicas) == replicas(old).max(replicas(&case.request["object"])),
+        "a staged change has the replicas of the StatefulSet",
     )?;
     ensure(
         json["audit_annotations"]["revision"] == read.revision().as_str(),

@@ -113,6 +113,8 @@ pub struct ClaimRolloutStatus {
     pub staging: Option<String>,
     /// When the controller first saw this staging.
     pub started_at: Option<Time>,
+    /// When a PVC or a Pod last reached a state that it had not reached in this rollout; absent if nothing is rolled out.
+    pub last_progress_time: Option<Time>,
     /// The number of replicas of the StatefulSet.
     pub replicas: Option<i64>,
     /// The number of replicas without an updated PVC.

@@ -117,6 +117,9 @@ impl Context {
                 ..Budgets::default()
             },
             previous,
+            reached: self
+                .remembered(set, |memory| memory.reached.clone())
+                .unwrap_or_default(),
         })
     }
 

@@ -18,6 +18,8 @@ pub(super) fn content(spec: &ClaimRolloutSpec, progress: &Progress) -> u64 {
     let Progress {
         templates: _,
         started: _,
+        moved: _,
+        reached: _,
         update_policy: _,
         unlisted: _,
         update_revision,

@@ -16,6 +16,7 @@ use super::undone::Undone;
 use super::undone_later::{LastApplies, is_older};
 use crate::claims::Claim;
 use crate::rollout::early::WaitingPods;
+use crate::rollout::reached::Reached;
 use crate::rollout::{ApplyClaim, ClaimProgress, Refusal, Seconds};
 
 /// For how many seconds a write that was decided for the same version of an object may be answered as overtaken.
@@ -98,6 +99,8 @@ pub(super) struct SetMemory {
     pub(super) claim_events: ClaimEvents,
     /// The Pods that waited for their PVCs when they were seen last.
     pub(super) kept_pods: WaitingPods,
+    /// What the rollout had reached when it was last reported.
+    pub(super) reached: Reached,
     /// The number of failed reconciles in a row.
     pub(super) failures: u32,
     /// The last write to the set, if somebody undid it.
@@ -198,6 +201,7 @@ impl SetMemory {
         self.claim_events.clear();
         self.kept_pods.clear();
         self.unlisted.clear();
+        self.reached = Reached::default();
         self.reported_at = None;
         self.ended = None;
         self.overtaken.clear();
@@ -246,6 +250,7 @@ impl SetMemory {
             quotas,
             claim_events,
             kept_pods,
+            reached,
             failures,
             undone,
             write_denied,
@@ -269,6 +274,7 @@ impl SetMemory {
             && faults
             && claim_events.is_empty()
             && kept_pods.is_empty()
+            && reached.states.is_empty()
             && (*unkept, *failures) == (0, 0);
         settled.filter(|_| is_empty)
     }

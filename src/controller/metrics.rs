@@ -258,7 +258,7 @@ impl ControllerMetrics {
         }
         registry.register_with_unit(
             "longest_standstill",
-            "Time since the last change in the rollout that has made no progress for longest, without paused ones",
+            "Time since the last progress of the rollout that has made none for longest, without paused ones",
             Unit::Seconds,
             self.standstill.clone(),
         );

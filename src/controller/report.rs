@@ -76,6 +76,9 @@ impl Context {
         if [of_spec, written].contains(&ReportWrite::Something) {
             lock(&self.last_reports).note(&uid, content, now);
         }
+        if written != ReportWrite::Later && !plan.settled {
+            self.remember(set, |memory| memory.reached = plan.progress.reached.clone());
+        }
         Ok(written)
     }
 

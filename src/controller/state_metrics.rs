@@ -59,7 +59,8 @@ fn reason(rollout: &ClaimRollout) -> Option<ReadyReason> {
     ReadyReason::read(&condition(rollout, "Ready")?.reason)
 }
 
-/// When a condition or the state of a PVC last changed; none if no progress is expected.
+/// When the rollout last made progress; where nothing is rolled out, when a condition last changed. None if no progress is
+/// expected.
 fn last_moved(rollout: &ClaimRollout) -> Option<i64> {
     let holds = |type_| condition(rollout, type_).is_some_and(|condition| condition.status == "True");
     let waits_for_user = reason(rollout).is_some_and(|reason| reason.kind() == Kind::Waiting);
@@ -71,8 +72,8 @@ fn last_moved(rollout: &ClaimRollout) -> Option<i64> {
         .conditions
         .iter()
         .map(|condition| &condition.last_transition_time);
-    let claims = status.claims.iter().map(|claim| &claim.since);
-    conditions.chain(claims).map(|time| time.0.as_second()).max()
+    let progress = status.last_progress_time.as_ref().map(|time| time.0.as_second());
+    progress.or_else(|| conditions.map(|time| time.0.as_second()).max())
 }
 
 #[cfg(test)]
@@ -84,8 +85,8 @@ mod tests {
     use crate::controller::fixtures;
     use crate::rollout::ClaimState;
 
-    /// A rollout with this reason. The condition `holds` is true since `second`; the PVCs have these states since
-    /// these seconds.
+    /// A rollout with this reason. The condition `holds` is true since `second`, and the last progress was then; the PVCs
+    /// have these states since these seconds.
     fn rollout(reason: &str, holds: &str, second: i64, claims: &[(&str, i64)]) -> ClaimRollout {
         let time = |second: i64| jiff::Timestamp::from_second(second).unwrap().to_string();
         let condition = |type_: &str| {
@@ -100,11 +101,12 @@ mod tests {
             let since = time(*since);
             json!({"name": "c", "ordinal": 0, "state": state, "reason": "", "message": "", "since": since})
         });
+        let progress = (reason == "RollingOut").then(|| time(second));
         let conditions = ["Ready", "Reconciling", "Stalled"].map(condition);
         let claims: Vec<_> = claims.collect();
         fixtures::rollout(
             &json!({"name": "web"}),
-            &json!({"conditions": conditions, "claims": claims}),
+            &json!({"conditions": conditions, "claims": claims, "lastProgressTime": progress}),
         )
     }
 
@@ -137,14 +139,14 @@ mod tests {
             ("paused", vec![rollout("Paused", "Reconciling", 100, &[])], 0),
             ("moving", vec![rollout("RollingOut", "Reconciling", 900, &[])], 100),
             (
-                "a claim moved since",
+                "a driver that fails and tries again makes no progress",
                 vec![rollout(
                     "RollingOut",
                     "Reconciling",
                     100,
                     &[("Expanding", 990), ("Pending", 100)],
                 )],
-                10,
+                900,
             ),
             ("denied", vec![rollout("ClaimRefused", "Stalled", 400, &[])], 600),
             (

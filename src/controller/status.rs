@@ -215,6 +215,7 @@ fn status(
         update_revision: progress.update_revision.to_string(),
         staging,
         started_at: started_at.or_else(|| Some(time(progress.started))),
+        last_progress_time: progress.moved.map(time),
         replicas: counts.map(|counts| count(counts.replicas)),
         current_replicas: counts.map(|counts| count(counts.current)),
         updated_replicas: counts.map(|counts| count(counts.updated)),
@@ -260,6 +261,7 @@ fn ended(replacement: &ReplacementStatus, progress: &Progress, now: &Time) -> Re
 fn essence(status: &ClaimRolloutStatus) -> ClaimRolloutStatus {
     let mut essence = status.clone();
     (essence.current_replicas, essence.updated_replicas) = (None, None);
+    essence.last_progress_time = None;
     for template in &mut essence.volume_claim_templates {
         (template.updated_replicas, template.compatible_replicas) = (0, 0);
     }

@@ -209,14 +209,13 @@ pub(super) fn previous(rollout: &ClaimRollout, set_uid: &str) -> Option<Previous
             (claim.state.clone(), claim.reason.clone(), claim.message.clone()),
         )
     });
-    let moved = status.claims.iter().map(|claim| &claim.since).chain(&status.started_at);
     let ready = status.conditions.iter().find(|condition| condition.type_ == "Ready");
     Some(Previous {
         revision: Revision::from_text(&status.update_revision),
         staging: status.staging.as_deref().and_then(Staging::read),
         started: status.started_at.as_ref().map(|time| seconds(Some(time))),
         claims: claims.collect(),
-        moved: seconds(moved.max()),
+        moved: status.last_progress_time.as_ref().map(|time| seconds(Some(time))),
         ready: ready.map(|ready| ready.reason.clone()).unwrap_or_default(),
     })
 }

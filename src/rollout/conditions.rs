@@ -58,7 +58,7 @@ impl RolloutState {
         snapshot: &Snapshot,
         target: &Target<'_>,
         replicas: &[Replica<'_>],
-        (order, bounds, recreation): (&Order<'_>, &Bounds, &ReCreation),
+        (order, bounds, recreation, deadline): (&Order<'_>, &Bounds, &ReCreation, Option<Seconds>),
     ) -> Self {
         if let Some(stopped) = Self::stopped(snapshot, replicas, (order, bounds, recreation)) {
             return stopped;
@@ -90,7 +90,7 @@ impl RolloutState {
         if let Some(waits) = waits {
             message = format!("{message}; {waits}");
         }
-        if reason == ReadyReason::RollingOut && deadline(snapshot).is_some_and(|deadline| deadline <= snapshot.now) {
+        if reason == ReadyReason::RollingOut && deadline.is_some_and(|deadline| deadline <= snapshot.now) {
             return Self {
                 reason: ReadyReason::ProgressDeadlineExceeded,
                 message: format!(
@@ -161,22 +161,21 @@ impl RolloutState {
     }
 }
 
-/// The progress deadline, counted from the last progress: a claim came to another state; a Pod was created, became
-/// Ready, or stopped being Ready.
+/// The progress deadline, counted from the last progress. A Pod that the rollout waits for has to be available, and may take
+/// as long to end as it is granted.
 #[must_use]
-pub fn deadline(snapshot: &Snapshot) -> Option<Seconds> {
-    let previous = snapshot.previous.as_ref()?;
-    // Waiting is no lack of progress, so the time starts now.
-    if ReadyReason::read(&previous.ready).is_some_and(|reason| reason.kind() == Kind::Waiting) {
-        return None;
-    }
-    let moved = previous.moved;
-    let of_pod = |pod: &PodView| {
-        let unready = pod.unready.as_ref().map(|unready| unready.since);
-        pod.ready_since.into_iter().chain(unready).chain([pod.created]).max()
+pub fn deadline(snapshot: &Snapshot, order: &Order<'_>, moved: Seconds) -> Option<Seconds> {
+    // Waiting is no lack of progress, so the time starts after it.
+    snapshot.previous.as_ref().filter(|previous| !previous.waited())?;
+    let granted = match order.waits_for {
+        Some(WaitsFor::Pod(replica)) => {
+            let ends = replica.pod.and_then(|pod| pod.deleted);
+            ends.unwrap_or(0)
+                .max(moved.saturating_add(snapshot.set.min_ready_seconds))
+        }
+        _ => moved,
     };
-    let moved = snapshot.pods.values().filter_map(of_pod).chain([moved]).max()?;
-    Some(moved.saturating_add(snapshot.set.progress_deadline.0.into()))
+    Some(granted.saturating_add(snapshot.set.progress_deadline.0.into()))
 }
 
 /// The first claim that needs somebody to act: one that was written, or denied, or whose turn it is.

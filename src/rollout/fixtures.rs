@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::action::{Action, ApplyClaim, EventNotice, Reason, SetStaged};
 use super::budget::Budgets;
 use super::plan::plan;
+use super::reached::Reached;
 use super::readiness::ClaimState;
 use super::snapshot::{PodView, Previous, Refusal, SetView, Snapshot, Trouble};
 use super::volume_snapshot::ReCreateAnswers;
@@ -99,9 +100,10 @@ pub(crate) fn web() -> Snapshot {
             staging: Some(staging("xz245")),
             started: Some(950),
             claims: BTreeMap::new(),
-            moved: 950,
+            moved: Some(950),
             ready: "RollingOut".to_owned(),
         }),
+        reached: Reached::default(),
     };
     for ordinal in 0..3 {
         snapshot.add_claim("data", ordinal);

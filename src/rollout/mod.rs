@@ -11,6 +11,7 @@
 //! | [`readiness`] | when a claim is updated and ready; the states of a claim |
 //! | [`replica`], [`kept`] | one claim and one replica: the table of KEP-4650 |
 //! | [`order`] | the order of the replicas |
+//! | [`advance`], [`reached`] | which states were reached, so that only a new one is progress |
 //! | [`anew`], [`recreate`], [`obstacle`], [`stale_marks`], [`snapshot_age`], [`volume_snapshot`] | `ReCreate`: which PVCs are deleted, and the next step |
 //! | [`lowered`] | how far the request of a PVC can be taken back |
 //! | [`disruption`] | whether a Pod may be taken away now |
@@ -31,6 +32,7 @@
 // Shared with the policy.
 pub mod budget;
 pub mod idle;
+pub mod reached;
 pub mod readiness;
 pub mod snapshot;
 pub mod target;
@@ -40,6 +42,8 @@ pub mod volume_snapshot;
 // Only for the controller. Leaving them out keeps the policy small.
 #[cfg(any(test, not(target_family = "wasm")))]
 pub mod action;
+#[cfg(any(test, not(target_family = "wasm")))]
+pub mod advance;
 #[cfg(any(test, not(target_family = "wasm")))]
 pub mod anew;
 #[cfg(any(test, not(target_family = "wasm")))]

@@ -1,6 +1,7 @@
 //! The second decision: the actions of the rollout, and its end.
 
 use super::action::{Action, HoldStaged, SetStaged};
+use super::advance::Advance;
 use super::bounds::Bounds;
 use super::conditions::{self, RolloutState};
 use super::early::KeptPods;
@@ -78,20 +79,32 @@ pub fn plan(snapshot: &Snapshot) -> Plan {
 
 /// The plan, without Pods that lack a volume.
 fn plan_claims(snapshot: &Snapshot) -> Plan {
-    let target = match (Target::of(&snapshot.set, &snapshot.settings), &snapshot.halted) {
+    match target(snapshot) {
+        Ok(target) => roll_out(snapshot, &target),
+        Err(idle) => nothing(snapshot, &idle),
+    }
+}
+
+/// What is rolled out; else why nothing is.
+fn target(snapshot: &Snapshot) -> Result<Target<'_>, Idle> {
+    match (Target::of(&snapshot.set, &snapshot.settings), &snapshot.halted) {
         // Nothing is written for a rollout that has ended.
-        (Ok(target), None | Some(Idle::StagedBeforePolicy)) => target,
-        (Ok(_), Some(idle)) => return nothing(snapshot, idle),
+        (Ok(target), None | Some(Idle::StagedBeforePolicy)) => Ok(target),
+        (Ok(_), Some(idle)) => Err(idle.clone()),
         (Err(idle), halted) => {
             let idle = lag::after(idle, snapshot.previous.as_ref(), &Revision::of(&snapshot.set.live));
             // Without its claims, a withdrawal is known and the number of outdated claims is not.
             let unlisted = halted.as_ref().filter(|halted| matches!(halted, Idle::Unlisted { .. }));
-            return nothing(snapshot, unlisted.filter(|_| idle != Idle::Withdrawn).unwrap_or(&idle));
+            Err(unlisted.filter(|_| idle != Idle::Withdrawn).cloned().unwrap_or(idle))
         }
-    };
+    }
+}
+
+/// The plan of a rollout.
+fn roll_out(snapshot: &Snapshot, target: &Target<'_>) -> Plan {
     let mounting = replica::mounting(snapshot);
     let set = &snapshot.set;
-    let assess = |ordinal| Replica::assess(snapshot, &target, &mounting, ordinal);
+    let assess = |ordinal| Replica::assess(snapshot, target, &mounting, ordinal);
     let in_range = set.ordinals().map(assess);
     let scaled_away = set
         .scaled_away()
@@ -100,9 +113,9 @@ fn plan_claims(snapshot: &Snapshot) -> Plan {
     let all: Vec<Replica<'_>> = in_range.chain(scaled_away).collect();
     let replicas = replica::in_range(&all);
     let order = Order::of(snapshot, &all);
-    let bounds = Bounds::of(snapshot, &target, &all, &order);
+    let bounds = Bounds::of(snapshot, target, &all, &order);
 
-    let recreation = recreate::next(snapshot, &target, replicas, (&mounting, &bounds));
+    let recreation = recreate::next(snapshot, target, replicas, (&mounting, &bounds));
 
     let all_done = all.iter().all(Replica::is_done);
     let is_complete = target.change.phase == Phase::Complete;
@@ -113,24 +126,32 @@ fn plan_claims(snapshot: &Snapshot) -> Plan {
     // Nothing comes before the time of the staging.
     let mut actions = Vec::new();
     if !recreation.is_first {
-        actions.extend(applies(snapshot, &target, &order, &bounds));
-        actions.extend(of_set(snapshot, &target, &all, recreation.is_busy));
+        actions.extend(applies(snapshot, target, &order, &bounds));
+        actions.extend(of_set(snapshot, target, &all, recreation.is_busy));
     }
     // One Pod at a time, whatever the reason.
     let evict = || restart::evict(snapshot, replicas).map(Action::Evict);
     let may_evict = recreation.action.is_none() && !recreation.is_busy;
     actions.extend(recreation.action.clone().or_else(|| may_evict.then(evict).flatten()));
-    let progress = progress::of(snapshot, &target, &all, (&order, &bounds, &recreation));
+    let advance = Advance::of(snapshot, target, &all);
+    let deadline = conditions::deadline(snapshot, &order, advance.moved);
+    let waits = (&order, &bounds, &recreation, deadline);
+    let progress = progress::of(snapshot, target, &all, advance, waits);
     actions.extend(
-        events::changes(snapshot, &target, &all, &progress)
+        events::changes(snapshot, target, &all, &progress)
             .into_iter()
             .map(Action::Event),
     );
     let requeue_after = if settled {
         None
     } else {
-        let due = recreation.due.into_iter().collect();
-        Some(requeue_after(snapshot, &all, (&order, &bounds), due))
+        let due = recreation.due;
+        Some(requeue_after(
+            snapshot,
+            &all,
+            (&order, &bounds),
+            due.into_iter().chain(deadline),
+        ))
     };
     Plan {
         actions,
@@ -140,7 +161,7 @@ fn plan_claims(snapshot: &Snapshot) -> Plan {
         asks_quotas: bounds.held == Some(Held::Unread),
         asks: recreation.asks,
         places: bounds.spending.places,
-        kept_pods: KeptPods::of(snapshot, &target, replicas),
+        kept_pods: KeptPods::of(snapshot, target, replicas),
         halted: false,
         lacks: false,
     }
@@ -267,7 +288,7 @@ fn requeue_after(
     snapshot: &Snapshot,
     replicas: &[Replica<'_>],
     (order, bounds): (&Order<'_>, &Bounds),
-    due: Vec<Seconds>,
+    due: impl Iterator<Item = Seconds>,
 ) -> Seconds {
     let now = snapshot.now;
     let set = &snapshot.set;
@@ -283,7 +304,7 @@ fn requeue_after(
         Some(WaitsFor::Pod(replica)) => conditions::explained_at(snapshot, replica),
         _ => None,
     };
-    let due = due.into_iter().chain(refused.filter_map(|claim| claim.retry_at));
+    let due = due.chain(refused.filter_map(|claim| claim.retry_at));
     let due = due.chain(available).chain(late);
     let refused = snapshot.write_refused.as_ref().map(|(_, retry_at)| *retry_at);
     let quotas = bounds.held.as_ref().map(|_| now.saturating_add(quota::RECHECK));
@@ -291,7 +312,6 @@ fn requeue_after(
         .chain(refused)
         .chain(quotas)
         .chain(bounds.spending.due_times(now))
-        .chain(conditions::deadline(snapshot))
         .chain(restart::due(snapshot, replica::in_range(replicas)))
         .filter(|due| *due > now)
         .min();

@@ -1,6 +1,6 @@
 //! Each test compares the whole list of actions.
 
-use crate::rollout::action::Action;
+use crate::rollout::action::{Action, SetStaged};
 use crate::rollout::fixtures::{apply, complete, state, template, web as fixture};
 use crate::rollout::plan::{RECHECK, plan};
 use crate::rollout::readiness::ClaimState;
@@ -136,7 +136,9 @@ fn new_outdated_claim_follows_a_complete_rollout() {
     );
     web.add_claim("data", 3);
     web.add_pod(3);
-    assert_eq!(plan(&web).actions, [apply(&web, 3)]);
+    let change = web.set.staged.as_ref().unwrap();
+    let back = Action::SetStaged(SetStaged::taken_back(&web.set, change));
+    assert_eq!(plan(&web).actions, [apply(&web, 3), back]);
 }
 
 #[test]

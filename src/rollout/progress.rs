@@ -1,5 +1,6 @@
 //! The status of the ClaimRollout, as a value.
 
+use super::advance::Advance;
 use super::bounds::Bounds;
 use super::conditions::{Condition, RolloutState};
 use super::idle::Idle;
@@ -7,13 +8,15 @@ use super::kept::KeptBack;
 use super::lag;
 use super::listed::listed;
 use super::order::Order;
+use super::reached::Reached;
 use super::readiness::{self, ClaimState};
 use super::recreate::ReCreation;
 use super::replica::{self, At, ClaimAssessment, Replica};
 use super::restart;
-use super::snapshot::{Seconds, SetView, Snapshot};
+use super::snapshot::{Previous, Seconds, SetView, Snapshot};
 use super::target::{self, Target};
 use crate::api::ReadyReason;
+use crate::api::reasons::Kind;
 use crate::templates::{ClaimTemplate, Quantity, Revision, RevisionLabel, Staging, TemplateChange, UpdatePolicy, keys};
 
 /// The progress of one set.
@@ -29,6 +32,10 @@ pub struct Progress {
     pub current_revision: Revision,
     /// When the target was first seen.
     pub started: Seconds,
+    /// When the rollout last reached something new, if something is rolled out.
+    pub moved: Option<Seconds>,
+    /// What the rollout has reached.
+    pub reached: Reached,
     /// The update policy of the set.
     pub update_policy: UpdatePolicy,
     /// The counters; `None` if the claims need not be read.
@@ -124,6 +131,8 @@ pub fn idle(snapshot: &Snapshot, idle: &Idle) -> Progress {
         },
         templates,
         started: snapshot.first_seen(&revision),
+        moved: None,
+        reached: Reached::default(),
         update_revision: revision,
         staging: set.staged.as_ref().map(|change| change.staging.clone()),
         update_policy: target::update_policy(set),
@@ -152,7 +161,8 @@ pub fn of(
     snapshot: &Snapshot,
     target: &Target<'_>,
     replicas: &[Replica<'_>],
-    (order, bounds, recreation): (&Order<'_>, &Bounds, &ReCreation),
+    advance: Advance,
+    (order, bounds, recreation, deadline): (&Order<'_>, &Bounds, &ReCreation, Option<Seconds>),
 ) -> Progress {
     let claims = replicas
         .iter()
@@ -165,14 +175,19 @@ pub fn of(
             .map(|(replica, claim)| claim_progress(snapshot, replica, claim, bounds))
             .collect()
     };
-    let [ready, reconciling, stalled] =
-        RolloutState::of(snapshot, target, replicas, (order, bounds, recreation)).conditions();
+    let state = RolloutState::of(snapshot, target, replicas, (order, bounds, recreation, deadline));
+    let waited = snapshot.previous.as_ref().is_some_and(Previous::waited);
+    let continues = waited && state.reason.kind() != Kind::Waiting;
+    let moved = if continues { snapshot.now } else { advance.moved };
+    let [ready, reconciling, stalled] = state.conditions();
     Progress {
         templates: target.change.templates.clone(),
         current_revision: current_revision(snapshot, target, replica::in_range(replicas)),
         update_revision: target.label.revision.clone(),
         staging: Some(target.label.staging.clone()),
         started: snapshot.first_seen(&target.label.revision),
+        moved: Some(moved),
+        reached: advance.reached,
         update_policy: target::update_policy(&snapshot.set),
         counts: Some(counts(replica::in_range(replicas))),
         by_template: by_templates(&snapshot.set, &target.change.templates, replica::in_range(replicas)),

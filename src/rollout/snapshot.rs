@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use super::budget::Budgets;
 use super::idle::{Idle, MOST_CLAIMS};
+use super::reached::Reached;
 pub use super::time::Seconds;
 use super::volume_snapshot::ReCreateAnswers;
-use crate::api::Settings;
+use crate::api::reasons::Kind;
+use crate::api::{ReadyReason, Settings};
 pub use crate::claims::progress::{Modify, Resize, Trouble};
 use crate::claims::quota::Quotas;
 use crate::claims::{Belongs, Claim, Foreign, Owner, foreign};
@@ -56,6 +58,8 @@ pub struct Snapshot {
     pub budgets: Budgets,
     /// The last report.
     pub previous: Option<Previous>,
+    /// What the rollout had reached when it was last reported by this controller.
+    pub reached: Reached,
 }
 
 /// A StatefulSet.
@@ -283,10 +287,19 @@ pub struct Previous {
     pub started: Option<Seconds>,
     /// `status.claims`, by name: state, reason and message.
     pub claims: BTreeMap<String, (String, String, String)>,
-    /// When the target was first seen, or a claim came to its present state: the latest of these times.
-    pub moved: Seconds,
+    /// When the rollout last reached something new; none if nothing was rolled out.
+    pub moved: Option<Seconds>,
     /// The reason of the condition `Ready`.
     pub ready: String,
+}
+
+impl Previous {
+    /// True iff no progress was expected when this was reported.
+    #[must_use]
+    pub fn waited(&self) -> bool {
+        let waited = |reason: ReadyReason| reason.kind() == Kind::Waiting;
+        self.moved.is_none() || ReadyReason::read(&self.ready).is_some_and(waited)
+    }
 }
 
 impl Snapshot {

@@ -15,6 +15,7 @@ use super::planted::Planted;
 use super::snapshot::snapshot;
 use super::texts::Texts;
 use super::write::{Apply, Write};
+use crate::rollout::reached::Reached;
 use crate::rollout::{self, Action, Progress, Reason, Target, plan};
 use crate::templates::{Phase, Revision};
 
@@ -114,7 +115,7 @@ fn blank() -> rollout::Previous {
         staging: None,
         started: None,
         claims: BTreeMap::new(),
-        moved: NOW,
+        moved: Some(NOW),
         ready: String::new(),
     }
 }
@@ -131,7 +132,7 @@ fn report(texts: &mut Texts, progress: &Progress) -> u32 {
             staging: progress.staging.clone(),
             started: Some(STARTED),
             claims: claims.collect(),
-            moved: NOW,
+            moved: Some(NOW),
             ready: progress.ready.reason.to_owned(),
         };
         let claims = progress
@@ -144,6 +145,8 @@ fn report(texts: &mut Texts, progress: &Progress) -> u32 {
     // The start time is kept beside the number.
     let timeless = Progress {
         started: 0,
+        moved: None,
+        reached: Reached::default(),
         ..progress.clone()
     };
     texts.number(format!("{timeless:?}"), || known(progress))

@@ -18,6 +18,7 @@ use crate::claims;
 use crate::claims::quota::Quota;
 use crate::json::{Map, Value};
 use crate::rollout::Refusal;
+use crate::rollout::reached::Reached;
 use crate::rollout::snapshot::{self, PodManagement, StagedAt, Strategy, Trouble};
 use crate::rollout::volume_snapshot::ReCreateAnswers;
 use crate::rollout::{Budgets, Idle, PodView, Quotas, SetView, Sibling, Snapshot};
@@ -61,6 +62,7 @@ pub(crate) fn snapshot(texts: &mut Texts, seen: &ControllerView) -> Snapshot {
         quotas: quotas(seen.room),
         budgets: Budgets::default(),
         previous: seen.previous.and_then(|content| texts.previous(content)),
+        reached: Reached::default(),
     };
     if seen.sibling {
         snapshot.siblings.push(Sibling {

@@ -18,6 +18,7 @@ use crate::admission::{CanI, CannotAsk, Get, Lookups, Settings};
 use crate::api::ReadyReason;
 use crate::cli::recorded::Recorded;
 use crate::controller::objects;
+use crate::rollout::reached::Reached;
 use crate::rollout::snapshot::{StagedAt, Strategy};
 use crate::rollout::volume_snapshot::ReCreateAnswers;
 use crate::rollout::{Budgets, Quotas, Snapshot, Target, plan};
@@ -275,6 +276,7 @@ fn snapshot(inputs: &Inputs<'_>, live: &Value, stored: &Value) -> anyhow::Result
         quotas: quotas(inputs)?,
         budgets: Budgets::default(),
         previous: None,
+        reached: Reached::default(),
     })
 }
 

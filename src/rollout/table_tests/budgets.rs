@@ -28,7 +28,7 @@ fn ebs(web: &mut Snapshot, budget: Budget) {
     web.set.live[0].spec = staged.templates[0].spec.clone();
     web.previous.as_mut().unwrap().revision = web.target();
     web.now = 1_795_435_200;
-    web.previous.as_mut().unwrap().moved = web.now;
+    web.previous.as_mut().unwrap().moved = Some(web.now);
     web.budgets.classes.insert("ebs".to_owned(), budget);
 }
 
@@ -249,7 +249,7 @@ fn pvc_waiting_for_its_budget_reports_until_when() {
     let mut web = web();
     per_day(&mut web, 2, &[22, 1]);
     // No progress for a day is not reported here.
-    web.previous.as_mut().unwrap().moved = web.now - 30 * HOUR;
+    web.previous.as_mut().unwrap().moved = Some(web.now - 30 * HOUR);
     let planned = plan(&web);
     let why = "has been modified 2 times in 24 h, the limit of storage class ebs; continues at \
                2026-11-23T14:00:00Z";

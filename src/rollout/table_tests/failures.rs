@@ -215,9 +215,9 @@ fn rollout_without_progress_stalls_at_its_deadline() {
         ("a claim at 950, and it is 1549", |web| web.now = 1549, false),
         ("a claim at 950, and it is 1550", |web| web.now = 1550, true),
         (
-            "a Pod has become Ready since",
+            "a Pod that the rollout does not wait for has become Ready since",
             |web| web.pods.get_mut("web-0").unwrap().ready_since = Some(1540),
-            false,
+            true,
         ),
         (
             "the user sets a deadline",

@@ -186,12 +186,12 @@ const SCALES: &[Row] = &[
         "complete",
     ),
     (
-        "to zero and back: the rest follows although the phase is Complete",
+        "to zero and back: the rest follows, and the phase is Complete no more",
         |web| {
             middle(web);
             web.phase(Phase::Complete);
         },
-        "grow 1",
+        "grow 1, back 3",
     ),
 ];
 

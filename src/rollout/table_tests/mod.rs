@@ -1,6 +1,7 @@
 //! The rows of the design about the rollout and about failures, as tables. Each row compares the whole list of actions,
 //! so that no other action is taken.
 
+mod advance;
 mod budgets;
 mod claim_states;
 mod early;

@@ -126,7 +126,7 @@ impl SmallCluster {
             staging: progress.staging.clone(),
             started: Some(progress.started),
             claims: claims.collect(),
-            moved: self.web.now,
+            moved: progress.moved,
             ready: progress.ready.reason.to_owned(),
         });
         self.reported = Some(progress);

@@ -18,6 +18,11 @@ fn scaled_to(web: &mut Snapshot, replicas: u32) {
     web.set.replicas = replicas;
 }
 
+fn reported_complete(web: &mut Snapshot) {
+    web.phase(Phase::Complete);
+    "Complete".clone_into(&mut web.previous.as_mut().unwrap().ready);
+}
+
 const ROWS: &[Row] = &[
     ("scaled to 0", |web| scaled_to(web, 0), "grow 2"),
     (
@@ -147,7 +152,7 @@ const ROWS: &[Row] = &[
         "the rollout was complete before",
         |web| {
             scaled_to(web, 0);
-            web.phase(Phase::Complete);
+            reported_complete(web);
         },
         "",
     ),
@@ -193,7 +198,7 @@ fn report_names_claims_of_replicas_scaled_away() {
                     web.applied(name).resize = Some(Resize::NodePending);
                 }
                 // However long it takes.
-                web.previous.as_mut().unwrap().moved = 0;
+                web.previous.as_mut().unwrap().moved = Some(0);
             },
             "ScaledDown",
             "0 of 0 replicas are ready; data-web-2 is NodeExpanding: capacity 1Gi of 2Gi; when its Pod is back: scale up",
@@ -305,7 +310,7 @@ fn complete_is_taken_back_for_a_replica_that_is_back() {
         for name in ["data-web-2", "data-web-1", "data-web-0"] {
             web.done(name);
         }
-        web.phase(Phase::Complete);
+        reported_complete(&mut web);
         change(&mut web);
         assert_eq!(done(&web), *expected, "{row}");
     }

@@ -15,6 +15,7 @@ use crate::json::{Map, Value};
 use crate::rollout::invariants::{
     Broken, DecidedFacts, l8_others_are_there, l8_reports_why, s4_deletes_as_asked, s4_evicts_only_for_marked,
 };
+use crate::rollout::reached::Reached;
 use crate::rollout::snapshot::{PodManagement, StagedAt};
 use crate::rollout::snapshot_age;
 use crate::rollout::volume_snapshot::{
@@ -165,7 +166,7 @@ impl AnewDecisions {
             staging: staging(1),
             started: Some(0),
             claims: BTreeMap::new(),
-            moved: now,
+            moved: Some(now),
             ready: "RollingOut".to_owned(),
         });
         let denied = is_denied.then(|| (DENIED.to_owned(), now + 10));
@@ -188,6 +189,7 @@ impl AnewDecisions {
             quotas: Quotas::Unchecked,
             budgets: Budgets::default(),
             previous,
+            reached: Reached::default(),
         };
         read(world, seen, &mut snapshot);
         snapshot

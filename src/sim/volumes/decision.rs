@@ -7,6 +7,7 @@ use super::objects::{LiveTemplates, PODS, SmallPod};
 use crate::api::Settings;
 use crate::claims::Owner;
 use crate::gate;
+use crate::rollout::reached::Reached;
 use crate::rollout::volume_snapshot::ReCreateAnswers;
 use crate::rollout::{Budgets, PodView, Quotas, SetView, Snapshot, lacking};
 use crate::templates::{ClaimTemplate, Phase, ReplaceSet, Revision, StagedChange, Staging, UpdatePolicy};
@@ -196,6 +197,7 @@ fn snapshot(pods: &[SmallPod; PODS], live: bool, paused: bool) -> Snapshot {
         quotas: Quotas::Unchecked,
         budgets: Budgets::default(),
         previous: None,
+        reached: Reached::default(),
         recreate: ReCreateAnswers::default(),
     }
 }
