@@ -48,6 +48,8 @@ reasons! {
     PodNotSelected,
     /// Pods beyond the replicas are yet to be deleted.
     ScalingDown,
+    /// A PVC of a replica that was scaled away does not have what is staged, and would never get it.
+    ClaimOutdated,
     /// Objects of other kinds are owned by the StatefulSet. They would lose their owner for ever.
     OtherDependents,
     /// A ResourceQuota has no room for one more StatefulSet.

@@ -186,6 +186,14 @@ fn by_dependents(set: &LiveSet, dependents: &Dependents) -> Option<Fault> {
             })
         })
     })
+    .or_else(|| {
+        let claim = dependents.lagging.first()?;
+        let message = format!(
+            "the replica of {claim} was scaled away, and the PVC does not have what is staged: scale up, so that it gets \
+             it, or delete it"
+        );
+        Some(Fault::new(Reason::ClaimOutdated, message))
+    })
 }
 
 /// What is asked of a Pod. While a template is to be added, Kubernetes must not replace Pods.

@@ -13,7 +13,7 @@
 //! | [`live`], `managers` | a StatefulSet as JSON, who manages its fields, and the one to create in its place |
 //! | [`journal`] | what survives a crash |
 //! | [`world`] | the input of the decision |
-//! | [`check`], `volumes` | the preconditions |
+//! | [`check`], [`lagging`], `volumes` | the preconditions |
 //! | [`mod@next`], `adopt` | the decision |
 //! | [`step`] | its output |
 //! | [`memory`] | what is kept between two decisions, and what an answer to a step means |
@@ -21,6 +21,7 @@
 mod adopt;
 pub mod check;
 pub mod journal;
+pub mod lagging;
 pub mod live;
 mod managers;
 pub mod memory;

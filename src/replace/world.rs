@@ -96,6 +96,8 @@ pub struct Dependents {
     pub others: Vec<(String, String)>,
     /// Objects of other kinds that refer to the set, as far as our rights show them.
     pub unknown: Vec<String>,
+    /// PVCs of replicas that were scaled away and would never follow.
+    pub lagging: Vec<String>,
     /// ControllerRevisions, by name.
     pub revisions: Vec<DependentRevision>,
 }

@@ -17,11 +17,14 @@ use super::super::api_calls::{ApiOutcome, call, outcome};
 use super::super::read::item::UnreadObject;
 use super::super::read::lists;
 use super::super::read::metadata::{self, Bare};
+use super::super::slim_claim::SlimClaim;
 use super::super::slim_pod::{POD_REVISION, PodStatus};
 use super::super::slim_set::owner;
 use super::answer::{existing, read};
 use super::cluster::{Cluster, SetName, sets_path};
 use super::others::owned_by;
+use crate::api::Settings;
+use crate::replace::lagging;
 use crate::replace::world::{CountQuota, DependentPod, DependentRevision, Dependents, DryRuns};
 use crate::replace::{Journal, LiveSet, Part, World, basis};
 
@@ -110,8 +113,37 @@ impl Cluster {
             }
             _ => dependents.await?,
         };
-        world.dependents = Some(dependents);
+        let lagging = match live {
+            Some(live) if !dependents.lagging.is_empty() => self.lagging(set, live, world.settings).await?,
+            _ => Vec::new(),
+        };
+        world.dependents = Some(Dependents { lagging, ..dependents });
         Ok(())
+    }
+
+    /// The PVCs of replicas that were scaled away and would never follow.
+    async fn lagging(&self, set: &SetName, live: &LiveSet, settings: &Settings) -> Result<Vec<String>, String> {
+        let Some(change) = lagging::rolled_out(live) else {
+            return Ok(Vec::new());
+        };
+        let templates = &change.templates;
+        let claim = |claim: SlimClaim| {
+            let name = claim.name_any();
+            lagging::template_of(live, templates, &name)?;
+            // What cannot be read may lag.
+            let lags = claim
+                .read
+                .map_or(true, |claim| lagging::lags(live, templates, &claim, settings));
+            lags.then_some(name)
+        };
+        let url = PersistentVolumeClaim::url_path(&(), Some(&set.namespace));
+        let claims = lists::objects(&self.client, &url, ListParams::default())
+            .fold(claim)
+            .await;
+        let claims = existing("PVCs", outcome(claims))?;
+        let unread = claims.unread.into_iter().filter_map(|unread| unread.metadata.name);
+        let unread = unread.filter(|name| lagging::template_of(live, templates, name).is_some());
+        Ok(claims.kept.into_iter().chain(unread).collect())
     }
 
     /// The uid of the namespace, if something can be created in it.
@@ -148,7 +180,16 @@ impl Cluster {
             let owners = owners("ControllerRevision", &revision.metadata);
             Some((owners, revision_of(revision)))
         };
-        let claim = |claim: Bare| Some(owners("PersistentVolumeClaim", &claim.metadata));
+        let change = live.filter(|live| !live.is_marked()).and_then(lagging::rolled_out);
+        let claim = |claim: Bare| {
+            let name = claim.metadata.name.clone().unwrap_or_default();
+            let templates = change.as_ref().map_or(&[][..], |change| &change.templates[..]);
+            let is_left = live.is_some_and(|live| lagging::template_of(live, templates, &name).is_some());
+            Some((
+                owners("PersistentVolumeClaim", &claim.metadata),
+                is_left.then_some(name),
+            ))
+        };
         let client = &self.client;
         let all = |url: String| lists::objects(client, &url, ListParams::default());
         let metadata = |url: String| lists::metadata(client, &url, ListParams::default());
@@ -167,11 +208,13 @@ impl Cluster {
             .flat_map(|unread| owners("ControllerRevision", &unread.metadata));
         let unread: Vec<_> = unread.collect();
         let claims = existing("PVCs", outcome(claims))?;
+        let (of_claims, left): (Vec<_>, Vec<Option<String>>) = claims.kept.into_iter().unzip();
         let (owners, revisions): (Vec<_>, Vec<_>) = revisions.kept.into_iter().unzip();
         Ok(Dependents {
             pods: pods.collect(),
-            others: owners.into_iter().chain(claims.kept).flatten().chain(unread).collect(),
+            others: owners.into_iter().chain(of_claims).flatten().chain(unread).collect(),
             unknown: Vec::new(),
+            lagging: left.into_iter().flatten().collect(),
             revisions,
         })
     }

@@ -42,6 +42,8 @@ pub(super) struct Cluster {
     pub(super) others: Vec<Object>,
     /// Objects of other kinds that the set owns.
     pub(super) unknown: Vec<String>,
+    /// PVCs of replicas that were scaled away.
+    pub(super) lagging: Vec<String>,
     pub(super) guard: bool,
     pub(super) quotas: Vec<CountQuota>,
     /// The answer to the dry run of the DELETE, and of the CREATE.
@@ -116,6 +118,7 @@ pub(super) fn controller(uid: &str) -> Owner {
 /// A StatefulSet of three with a complete change from 1Gi to 2Gi. Every precondition is met.
 pub(super) fn web() -> Cluster {
     let mut cluster = Cluster {
+        lagging: Vec::new(),
         now: NOW,
         set: None,
         journal: None,
@@ -189,6 +192,7 @@ impl Cluster {
             pods: self.pods.clone(),
             others: owned.collect(),
             unknown: self.unknown.clone(),
+            lagging: self.lagging.clone(),
             revisions: self.revisions(),
         }
     }

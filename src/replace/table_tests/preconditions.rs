@@ -136,6 +136,12 @@ const ROWS: &[Row] = &[
         "OtherDependents: Widget w is owned by the StatefulSet and would lose its owner for ever",
     ),
     (
+        |cluster| cluster.lagging.push("data-web-3".to_owned()),
+        PODS,
+        "ClaimOutdated: the replica of data-web-3 was scaled away, and the PVC does not have what is staged: scale up, so \
+         that it gets it, or delete it",
+    ),
+    (
         |cluster| cluster.pods[1].terminating = true,
         PODS,
         "PodTerminating: Pod web-1 is being deleted",

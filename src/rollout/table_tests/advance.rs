@@ -124,7 +124,7 @@ const ROWS: &[Row] = &[
             web.pods.get_mut("web-2").unwrap().ready_since = since;
         },
         // It gets minReadySeconds besides.
-        Some(11),
+        Some(10),
     ),
     (
         "an old Pod takes an hour to end",
@@ -163,7 +163,8 @@ const ROWS: &[Row] = &[
                 "web-1".clone_into(&mut web.pods.get_mut(&name).unwrap().revision);
             }
         },
-        None,
+        // Nobody executes the write that completes it.
+        Some(26),
     ),
     (
         "the rollout is paused for long, and then goes on",

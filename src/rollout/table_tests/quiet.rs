@@ -4,6 +4,7 @@ use crate::claims::Claim;
 use crate::gate;
 use crate::rollout::fixtures::{gi, template, web};
 use crate::rollout::plan::plan;
+use crate::rollout::reached::Reached;
 use crate::rollout::snapshot::{PodView, Previous, Resize, Snapshot};
 use crate::rollout::{Action, Progress};
 use crate::templates::{ClaimTemplate, Phase, keys};
@@ -113,6 +114,12 @@ impl SmallCluster {
     }
 
     fn report(&mut self, progress: Progress) {
+        self.web.reached = progress.reached.clone();
+        // The report has the time, and not what was reached before.
+        let progress = Progress {
+            reached: Reached::default(),
+            ..progress
+        };
         if self.reported.as_ref() == Some(&progress) {
             return;
         }
@@ -241,8 +248,8 @@ fn rollout_writes_each_claim_and_names_each_pod_once() {
                     nudges: if pods_change { count } else { 0 },
                     changes: 1,
                     // Each claim is applied, expanding, expanding on its node; then its Pod is replaced, before or
-                    // after its node is done. At the end everything is ready, then complete.
-                    reports: 3 * claims + if pods_change { 2 * count } else { 0 } + 2,
+                    // after its node is done, and becomes available. At the end everything is ready, then complete.
+                    reports: 3 * claims + if pods_change { 3 * count } else { 0 } + 2,
                     // Staged, each claim ready, complete.
                     events: claims + 2,
                 };

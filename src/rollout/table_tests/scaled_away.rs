@@ -162,7 +162,7 @@ const ROWS: &[Row] = &[
             scaled_to(web, 0);
             web.set.update_policy = Some(UpdatePolicy::OnClaimDelete);
         },
-        "",
+        "ClaimsStaged",
     ),
     (
         "the set is being deleted",

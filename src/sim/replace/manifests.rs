@@ -237,6 +237,7 @@ pub(super) fn dependents_of(all: &AllDependents) -> Dependents {
             .filter_map(|(place, one)| Some((format!("object {place}"), uid('u', one.owner)?)))
             .collect(),
         unknown: Vec::new(),
+        lagging: Vec::new(),
         revisions: existing(REVISION).map(revision).collect(),
     }
 }
