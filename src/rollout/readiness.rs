@@ -12,10 +12,7 @@ use crate::templates::{ClaimTemplate, Quantity, RevisionLabel};
 pub const WAITING: &str = "Waiting";
 
 /// Why a claim that asks for less than its template stays as it is.
-const LOWERED: &str = "somebody lowered it after its update: raise it, or withdraw the change and stage it again";
-
-/// Why a claim without the class of its template stays as it is.
-const UNCLASSED: &str = "somebody removed its attributes class: set it, or withdraw the change and stage it again";
+const LOWERED: &str = "somebody took its size or class back: set it again, or withdraw the change and stage it anew";
 
 /// The state of a claim, as in the status, in metrics and on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -155,15 +152,15 @@ pub fn has_capacity(claim: &Claim, template: &ClaimTemplate) -> bool {
 
 /// True iff the volume has the attributes class that the claim requests; no class and `""` are the same.
 #[must_use]
+#[inline(never)]
 pub fn has_class(claim: &Claim) -> bool {
-    let name = |class: &Option<String>| class.clone().unwrap_or_default();
-    name(&claim.class) == name(&claim.current_class)
+    claim.class.as_deref().unwrap_or_default() == claim.current_class.as_deref().unwrap_or_default()
 }
 
 /// True iff the template has an attributes class, and the claim requests none: where our apply was stored, somebody has
 /// removed it since. The API server accepts that while the volume has no class.
 fn lacks_class(claim: &Claim, template: &ClaimTemplate) -> bool {
-    let is_empty = |class: &Option<String>| class.as_deref().unwrap_or_default().is_empty();
+    let is_empty = |class: &Option<String>| class.as_ref().is_none_or(String::is_empty);
     is_empty(&claim.class) && !is_empty(&template.volume_attributes_class_name)
 }
 
@@ -180,18 +177,23 @@ pub fn is_ready(claim: &Claim, template: &ClaimTemplate) -> bool {
 /// contains errors that the driver retries, and keeps them.
 #[must_use]
 pub fn is_infeasible(claim: &Claim) -> bool {
-    let resize = [Resize::ControllerInfeasible, Resize::NodeInfeasible];
-    resize.into_iter().any(|resize| has_failed(claim, resize)) || has_failed_to_modify(claim)
+    has_failed_to_grow(claim) || has_failed_to_modify(claim)
+}
+
+fn has_failed_to_grow(claim: &Claim) -> bool {
+    has_failed(claim, Resize::ControllerInfeasible) || has_failed(claim, Resize::NodeInfeasible)
 }
 
 /// True iff this status is about the size that the claim requests. It stays after a new request until the driver has
 /// looked at that.
 #[must_use]
+#[inline(never)]
 pub fn has_failed(claim: &Claim, status: Resize) -> bool {
     claim.resize == Some(status) && claim.allocated.is_none_or(|allocated| allocated == claim.request)
 }
 
 /// True iff the driver has reported the requested class as infeasible. The status stays when the class is taken back.
+#[inline(never)]
 fn has_failed_to_modify(claim: &Claim) -> bool {
     let is_asked = claim.modify_class.is_none() || claim.modify_class == claim.class;
     claim.modify == Some(Modify::Infeasible) && is_asked && !has_class(claim)
@@ -226,7 +228,7 @@ pub fn state_at_target(claim: &Claim, template: &ClaimTemplate) -> ClaimState {
         return ClaimState::Refused;
     }
     let has_capacity = has_capacity(claim, template);
-    if has_failed_to_modify(claim) || !has_capacity && is_infeasible(claim) {
+    if has_failed_to_modify(claim) || !has_capacity && has_failed_to_grow(claim) {
         return ClaimState::Infeasible;
     }
     if has_capacity {
@@ -298,14 +300,7 @@ pub fn explain(state: ClaimState, claim: &Claim, template: &ClaimTemplate) -> (S
         }
         ClaimState::Modifying => ("ModifyingVolume", class()),
         ClaimState::Infeasible => ("Infeasible", "not possible for the driver".to_owned()),
-        ClaimState::Refused => {
-            let why = if asks_for_less(claim, template) {
-                LOWERED
-            } else {
-                UNCLASSED
-            };
-            (Refusal::CHANGED_BY_OTHERS, why.to_owned())
-        }
+        ClaimState::Refused => (Refusal::CHANGED_BY_OTHERS, LOWERED.to_owned()),
         _ => ("", String::new()),
     };
     let trouble = match state {

@@ -174,11 +174,9 @@ impl StagedChange {
             _ => return Err(StagedError::Field { field: "phase" }),
         };
         let policy = text_of("updatePolicy")?.parse();
-        let replicas = match fields.remove("replicas") {
-            None => Some(0),
-            Some(value) => value.as_u64().and_then(|count| u32::try_from(count).ok()),
-        };
-        let replicas = replicas.ok_or(StagedError::Field { field: "replicas" })?;
+        // Without it, PVCs of replicas that were scaled away stay as they are.
+        let replicas = fields.remove("replicas").and_then(|count| count.as_u64());
+        let replicas = u32::try_from(replicas.unwrap_or(0)).unwrap_or(0);
         let update_policy = policy.map_err(|_| StagedError::Field { field: "updatePolicy" })?;
         let templates = fields
             .remove("templates")

@@ -124,7 +124,7 @@ fn claim_lowered_by_hand_is_reported_and_keeps_its_pod() {
         lowered(&mut web, "data-web-2");
         let plan = plan(&web);
         let why =
-            "data-web-2: somebody lowered it after its update: raise it, or withdraw the change and stage it again";
+            "data-web-2: somebody took its size or class back: set it again, or withdraw the change and stage it anew";
         let claim = &plan.progress.claims[0];
         assert_eq!((claim.state.as_str(), &*claim.reason), ("Refused", "ChangedByOthers"));
         let stalled = &plan.progress.stalled;
