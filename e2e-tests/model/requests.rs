@@ -184,14 +184,14 @@ impl Real<'_> {
             || Staging::read(STAGING).expect("a staging"),
             |known| known.staging.clone(),
         );
-        let (by, manager) = known.map_or(("alice".to_owned(), "kubectl".to_owned()), |known| {
-            (known.by, known.manager)
+        let (by, manager, replicas) = known.map_or(("alice".to_owned(), "kubectl".to_owned(), 0), |known| {
+            (known.by, known.manager, known.replicas)
         });
         let change = StagedChange {
             by,
             manager,
             phase: if complete { Phase::Complete } else { Phase::RollingOut },
-            replicas: 0,
+            replicas,
             staging,
             templates,
             uid: uid.to_owned(),

@@ -22,13 +22,14 @@ pub(super) const CLAIMS: [&str; 3] = ["data-web-2", "data-web-1", "data-web-0"];
 const TALKATIVE: f64 = 20.0;
 
 /// Fields that differ each time or do not matter.
-const OWN: [&str; 12] = [
+const OWN: [&str; 13] = [
     "uid",
     "resourceVersion",
     "creationTimestamp",
     "managedFields",
     "generation",
     "volumeName",
+    "lastProgressTime",
     "lastTransitionTime",
     "since",
     "staging",
