@@ -87,6 +87,11 @@ pub(super) async fn retention_is_guarded_and_claims_without_pods_stay(env: &Envi
     ns.target(&retained(2, "2Gi")).await?;
     let before = ns.set().await?;
     let pods = ns.pods().await?;
+    // Once it is replaced, nothing would grow the PVC of the third replica.
+    let message = until_reported(&ns, "Refused", "ClaimOutdated").await?;
+    ensure!(message.contains("data-web-2"), "{message}");
+    let larger = r#"{"spec":{"resources":{"requests":{"storage":"2Gi"}}}}"#;
+    ns.done(&["patch", "pvc", "data-web-2", "-p", larger], "").await?;
     let set = until_replaced(&ns, &before, "2Gi").await?;
     let new = uid(&set);
     ensure!(ns.pods().await? == pods, "Pods restarted");
