@@ -107,11 +107,30 @@ fn volumes() -> Vec<Row> {
     ]
 }
 
+/// The class in the annotation that Kubernetes reads first.
+fn annotated(claim: Object) -> Object {
+    claim.with("/metadata/annotations", json!({"volume.beta.kubernetes.io/storage-class": "slow"}))
+}
+
 /// A template without a class: the class of the PVC counts.
 fn classless() -> Vec<Case> {
     let bare = |set: Object| set.data("/spec/storageClassName", Value::Null);
     let (old, new) = growth();
-    let rows: [Row; 3] = [
+    let rows: [Row; 5] = [
+        (
+            "the class in the old annotation does not expand",
+            (bare(old.clone()), bare(new.clone())),
+            [one(|claim| annotated(claim).without("/spec/storageClassName")), vec![storage_class("slow", false)]].concat(),
+            4,
+            "storage class slow does not have allowVolumeExpansion: true",
+        ),
+        (
+            "the class in the old annotation comes first",
+            (bare(old.clone()), bare(new.clone())),
+            [one(annotated), vec![storage_class("slow", false)]].concat(),
+            4,
+            "storage class slow does not have allowVolumeExpansion: true",
+        ),
         (
             "a claim without a class cannot grow",
             (bare(old.clone()), bare(new.clone())),

@@ -32,6 +32,8 @@ pub struct Claim {
     pub recreated_for: Option<String>,
     /// The other fields of `spec`, as in [`ClaimTemplate::spec`](crate::templates::ClaimTemplate).
     pub spec: Arc<Map<Value>>,
+    /// The annotation with the storage class.
+    pub class_annotation: Option<String>,
     /// `spec.resources.requests.storage`
     pub request: Quantity,
     /// Only our apply requests `spec.resources.requests.storage`: no other field manager owns it.
@@ -152,6 +154,7 @@ impl Claim {
                     self.owners.push(Owner::read(reader)?);
                     Ok(())
                 })?,
+                "annotations" => [self.class_annotation, _] = members(reader, [template::CLASS_ANNOTATION, ""])?,
                 "managedFields" => managed = reader.value()?,
                 "ownerReferences" => {}
                 _ => reader.skip()?,
@@ -243,10 +246,10 @@ impl Claim {
         conditions.iter().find_map(find)
     }
 
-    /// `spec.storageClassName`, if it is not empty.
+    /// The storage class, if it is not empty.
     #[must_use]
     pub fn storage_class_name(&self) -> Option<&str> {
-        let name = self.spec.get("storageClassName").and_then(Value::as_str);
+        let name = template::storage_class_name(self.class_annotation.as_ref(), &self.spec);
         name.filter(|name| !name.is_empty())
     }
 }

@@ -52,6 +52,44 @@ fn check(rows: &[(&str, &str, Value, &str)]) {
     }
 }
 
+/// Kubernetes reads the class from the annotation first, for quotas and for expansion.
+#[test]
+fn class_in_the_old_annotation_counts() {
+    let annotated = |class: Option<&str>, field: Value| {
+        let mut pair = pair();
+        pair["claim"]["spec"]["storageClassName"] = field;
+        if let Some(class) = class {
+            pair["claim"]["metadata"]["annotations"] = json!({"volume.beta.kubernetes.io/storage-class": class});
+        }
+        pair
+    };
+    let none = "a PVC without a storage class cannot grow";
+    for (class, field, expected, of_class) in [
+        (Some("fast"), Value::Null, "", Some("fast")),
+        (Some("slow"), "fast".into(), "", Some("slow")),
+        (Some(""), "fast".into(), none, None),
+        (None, "fast".into(), "", Some("fast")),
+        (None, Value::Null, none, None),
+    ] {
+        let pair = annotated(class, field);
+        let found = obstacles(&pair, &class_csi(), &Known::Unknown);
+        assert_eq!(found.join("; "), expected, "{pair}");
+        let claim = Claim::read(&pair["claim"].to_string()).expect("a claim");
+        assert_eq!(claim.storage_class_name(), of_class, "{pair}");
+        let mut template = pair["claim"].clone();
+        template["metadata"] =
+            json!({"name": "data", "annotations": {"volume.beta.kubernetes.io/storage-class": class}});
+        if class.is_some() {
+            let template = ClaimTemplate::read(&template.to_string()).expect("a template");
+            assert_eq!(template.storage_class_name(), class, "{pair}");
+        }
+    }
+}
+
+fn class_csi() -> Known<StorageClass> {
+    class("csi", Expansion::Allowed)
+}
+
 #[test]
 fn claim_foreign_or_terminating_is_not_compatible() {
     let owners = "/claim/metadata/ownerReferences";

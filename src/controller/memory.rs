@@ -114,6 +114,8 @@ pub(super) struct SetMemory {
     /// The last write to each object, if the answer was that the object has changed or does not exist: what was written,
     /// with the version of the object, and when that was answered first.
     pub(super) overtaken: BTreeMap<String, (String, Seconds)>,
+    /// How often in a row a write of each object was not answered.
+    pub(super) unanswered: BTreeMap<String, u8>,
     /// The hash of the last [request to try again](super::retry).
     asked: Option<u64>,
 }
@@ -123,6 +125,7 @@ impl SetMemory {
     pub(super) fn applied(&mut self, claim: Claim) {
         self.denials.remove(&claim.uid);
         self.overtaken.remove(&claim.uid);
+        self.unanswered.remove(&claim.uid);
         self.written.insert(claim.uid.clone(), claim);
     }
 
@@ -205,6 +208,16 @@ impl SetMemory {
         self.reported_at = None;
         self.ended = None;
         self.overtaken.clear();
+        self.unanswered.clear();
+    }
+
+    /// Notes that a write of the object was not answered. Returns true iff that has been so for about a minute, or the
+    /// write was denied before.
+    pub(super) fn is_unanswered(&mut self, object: &str) -> bool {
+        let count = self.unanswered.entry(object.to_owned()).or_default();
+        let before = *count;
+        *count = count.saturating_add(1);
+        before >= Refusal::UNANSWERED || self.denials.contains_key(object)
     }
 
     /// True iff the last write to the object was this one, for the same version.
@@ -257,6 +270,7 @@ impl SetMemory {
             not_evicted,
             not_recreated,
             overtaken,
+            unanswered,
             // Without a pause, a request that is seen again ends nothing.
             asked: _,
         } = self;
@@ -265,7 +279,8 @@ impl SetMemory {
             && unlisted.is_empty()
             && denials.is_empty()
             && modified.is_empty()
-            && overtaken.is_empty();
+            && overtaken.is_empty()
+            && unanswered.is_empty();
         let writes = rollout.is_none() && reported_at.is_none() && ended.is_none() && quotas.is_none();
         let faults = undone.is_none() && write_denied.is_none() && not_evicted.is_none();
         let faults = faults && not_recreated.is_none();

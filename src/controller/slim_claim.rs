@@ -13,6 +13,7 @@ use crate::claims;
 use crate::claims::claim::{ClaimError, Manager};
 use crate::json::{self, Map, Reader};
 use crate::templates::keys;
+use crate::templates::template::CLASS_ANNOTATION;
 
 /// A PersistentVolumeClaim.
 #[derive(Clone, Debug, Deserialize, Resource)]
@@ -87,6 +88,7 @@ fn read(
     status: Option<&RawValue>,
 ) -> Result<claims::Claim, ClaimError> {
     let owners = metadata.owner_references.unwrap_or_default();
+    let mut annotations = metadata.annotations.unwrap_or_default();
     let mut claim = claims::Claim {
         name: metadata.name.unwrap_or_default(),
         uid: metadata.uid.unwrap_or_default(),
@@ -97,9 +99,8 @@ fn read(
         created: metadata.creation_timestamp.as_ref().map_or(0, seconds),
         deleted: metadata.deletion_timestamp.as_ref().map(seconds),
         finalizers: metadata.finalizers.unwrap_or_default(),
-        recreated_for: metadata
-            .annotations
-            .and_then(|mut annotations| annotations.remove(keys::RECREATED_FOR)),
+        recreated_for: annotations.remove(keys::RECREATED_FOR),
+        class_annotation: annotations.remove(CLASS_ANNOTATION),
         ..claims::Claim::default()
     };
     claim.managed_by(managers);

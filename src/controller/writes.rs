@@ -121,13 +121,10 @@ impl Context {
         }
     }
 
-    /// True iff it has been unknown for about a minute whether the PVC was written. The write then counts as denied:
+    /// True iff it has been unknown for about a minute whether the object was written. The write then counts as denied:
     /// the report shows it, and other PVCs do not wait for it if Pods are managed in parallel.
-    fn is_unanswered(&self, set: &SlimSet, claim: &str) -> bool {
-        self.remembered(set, |memory| {
-            memory.failures >= Refusal::UNANSWERED.into() || memory.denials.contains_key(claim)
-        })
-        .unwrap_or(false)
+    fn is_unanswered(&self, set: &SlimSet, object: &str) -> bool {
+        self.remember(set, |memory| memory.is_unanswered(object))
     }
 
     /// Writes when this staging was first seen, by our clock or by that of the API server: the earlier of both. PVCs that
@@ -170,6 +167,7 @@ impl Context {
                 self.remembered(set, |memory| {
                     (memory.undone, memory.write_denied) = (None, None);
                     memory.overtaken.remove(SET);
+                    memory.unanswered.remove(SET);
                 });
                 Ok(RoundOutcome::Nothing)
             }
@@ -190,7 +188,7 @@ impl Context {
                 });
                 Ok(RoundOutcome::DecideAgain)
             }
-            ApiOutcome::Unsure { why, retry_after } if !self.is_unanswered(set, "") => {
+            ApiOutcome::Unsure { why, retry_after } if !self.is_unanswered(set, SET) => {
                 Err(ReconcileError::Write { what, why, retry_after })
             }
             ApiOutcome::Denied { message: why, .. } | ApiOutcome::Unsure { why, .. } => {

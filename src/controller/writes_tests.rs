@@ -134,3 +134,17 @@ async fn write_overtaken_for_seconds_is_late() {
     context.execute(&set(), &apply(&web(), 2)).await.unwrap();
     assert_eq!([1000, 1002, 1003].map(is_late), [false, false, true]);
 }
+
+/// Only what happened to the object itself counts, not failures of other writes.
+#[tokio::test]
+async fn write_without_answer_is_denied_after_a_minute() {
+    let context = answering(500, "no");
+    context.remember(&set(), |memory| memory.failures = 9);
+    for attempt in 1..=7 {
+        let outcome = context.execute(&set(), &apply(&web(), 2)).await;
+        assert_eq!(outcome.is_ok(), attempt == 7, "{attempt}");
+    }
+    let causes: Vec<String> = denials(&context).into_iter().map(|denial| denial.cause).collect();
+    assert_eq!(causes, [Refusal::NOT_ANSWERED]);
+    assert!(context.execute(&set(), &apply(&web(), 1)).await.is_err(), "another PVC");
+}

@@ -42,7 +42,7 @@ pub fn of<'c>(
     }
     let mut moving = replicas.iter().filter(|other| other.is_in_motion());
     if let Some(other) = moving.next() {
-        let mut claims = other.claims.iter().filter(|claim| claim.state.is_in_motion());
+        let mut claims = other.claims.iter().filter(|claim| claim.is_in_motion());
         let claim = claims.next()?;
         return waits(format!("{} is {}: {}", claim.name, claim.state, claim.message));
     }

@@ -219,6 +219,13 @@ fn nothing(snapshot: &Snapshot, idle: &Idle) -> Plan {
     let requeue_after = requeue_after.or(is_to_be_held.then_some(POLICY_RECHECK));
     let unmark = unmark.filter(|_| denied.is_none());
     let hold = (is_to_be_held && !writes_are_refused(snapshot)).then(|| hold(&snapshot.set));
+    // The storage goes on with what was withdrawn.
+    let places = match idle {
+        Idle::Withdrawn => spending::left(snapshot),
+        _ => PlaceDemand::default(),
+    };
+    let is_left = spending::is_waited_for(snapshot, &places);
+    let requeue_after = requeue_after.or(is_left.then_some(spending::RECHECK));
     Plan {
         actions: unmark.or(hold).into_iter().chain(events).collect(),
         progress: progress::idle(snapshot, idle),
@@ -226,7 +233,7 @@ fn nothing(snapshot: &Snapshot, idle: &Idle) -> Plan {
         settled: requeue_after.is_none() && !lag::waits(snapshot, idle),
         asks_quotas: false,
         asks: None,
-        places: PlaceDemand::default(),
+        places,
         kept_pods: KeptPods::default(),
         halted: snapshot.halted.is_some(),
         lacks: false,

@@ -15,7 +15,7 @@ use crate::claims::retention::PodUid;
 use crate::claims::{Belongs, Claim, Foreign, belongs};
 use crate::templates::rules::Shrink;
 use crate::templates::show::shown;
-use crate::templates::{ClaimName, ClaimTemplate, FrozenChange};
+use crate::templates::{ClaimName, ClaimTemplate, FrozenChange, keys};
 
 /// The revision of a Pod or a claim: outdated is A in the table of KEP-4650, updated is B.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -249,8 +249,7 @@ impl<'a> Replica<'a> {
     /// True iff the storage is working on a claim. Work of the node does not count, because it may wait for a Pod.
     #[must_use]
     pub fn is_in_motion(&self) -> bool {
-        let mut states = self.claims.iter().map(|claim| claim.state);
-        states.any(|state| state.is_in_motion() && state != ClaimState::NodeExpanding)
+        self.claims.iter().any(ClaimAssessment::is_in_motion)
     }
 
     /// True iff no claim keeps the Pod from being replaced (S7).
@@ -407,6 +406,14 @@ impl<'a> ClaimAssessment<'a> {
         }
     }
 
+    /// True iff the storage is working on the claim, also for an earlier staging. Work of the node does not count.
+    #[must_use]
+    pub fn is_in_motion(&self) -> bool {
+        let is_left = matches!(self.state, ClaimState::Pending | ClaimState::Refused) && self.at == At::Outdated;
+        let is_moving = self.state.is_in_motion() && self.state != ClaimState::NodeExpanding;
+        is_moving || is_left && self.claim.is_some_and(moves)
+    }
+
     /// True iff the claim was written, and needs a Pod to make progress.
     fn needs_pod(&self) -> bool {
         match self.state {
@@ -450,6 +457,14 @@ impl<'a> ClaimAssessment<'a> {
             label: target.label.clone(),
         })
     }
+}
+
+/// True iff a staging, whichever it was, left the claim in motion: the storage has yet to do what it asks for.
+#[must_use]
+pub fn moves(claim: &Claim) -> bool {
+    let is_written = claim.bound && !claim.terminating && claim.labels.contains_key(keys::REVISION);
+    let is_reached = claim.capacity.is_some_and(|capacity| capacity >= claim.request) && readiness::has_class(claim);
+    is_written && !is_reached && !readiness::is_infeasible(claim) && !readiness::needs_pod(claim)
 }
 
 /// Why a claim cannot be written at all: reason and message.

@@ -9,7 +9,7 @@ use super::action::ApplyClaim;
 use super::budget::AtOnce;
 use super::order::{Order, WaitsFor};
 use super::readiness::{self, ClaimState};
-use super::replica::{ClaimAssessment, Replica};
+use super::replica::{self, ClaimAssessment, Replica};
 use super::snapshot::{Seconds, Snapshot};
 use super::target::Target;
 use super::time;
@@ -105,6 +105,10 @@ impl Spending {
         {
             return Some(waits);
         }
+        // It has its place already, since an earlier staging.
+        if self.places.moving.contains_key(&claim.uid) {
+            return None;
+        }
         let ours = self.taken.get(class).copied().unwrap_or(0);
         let message = match &budget.at_once {
             Some(AtOnce { others: None, .. }) => "waits until the controller has read every rollout once".to_owned(),
@@ -161,7 +165,26 @@ impl Spending {
 fn takes_place(assessment: &ClaimAssessment<'_>) -> bool {
     let is_on_the_node =
         assessment.state == ClaimState::NodeExpanding && assessment.claim.is_some_and(readiness::needs_pod);
-    assessment.state.is_in_motion() && !is_on_the_node
+    (assessment.state.is_in_motion() || assessment.is_in_motion()) && !is_on_the_node
+}
+
+/// The places of the PVCs that a withdrawn staging left in motion.
+pub(super) fn left(snapshot: &Snapshot) -> PlaceDemand {
+    let moving = snapshot.claims.values().filter(|claim| replica::moves(claim));
+    let moving = moving.filter_map(|claim| {
+        let class = claim.storage_class_name()?;
+        let has_budget = snapshot.budgets.classes.contains_key(class);
+        has_budget.then(|| (claim.uid.clone(), class.to_owned()))
+    });
+    PlaceDemand {
+        moving: moving.collect(),
+        waiting: BTreeMap::new(),
+    }
+}
+
+/// True iff a PVC has a place, and not for too long.
+pub(super) fn is_waited_for(snapshot: &Snapshot, places: &PlaceDemand) -> bool {
+    places.moving.keys().any(|uid| !snapshot.budgets.late.contains(uid))
 }
 
 /// True iff the apply requests something from the driver: another size, or another attributes class.

@@ -250,6 +250,7 @@ fn claim_view(texts: &mut Texts, slot: usize, claim: &ClaimObject) -> claims::Cl
         deleted: None,
         finalizers: Vec::new(),
         recreated_for: None,
+        class_annotation: None,
         bound: claim.bound,
         spec: Arc::new(spec_of(texts, slot, claim.storage_class)),
         request: gi(claim.request),

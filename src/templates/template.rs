@@ -196,11 +196,20 @@ impl ClaimTemplate {
         })
     }
 
-    /// `spec.storageClassName`, if the template sets it.
+    /// The storage class, if the template sets it.
     #[must_use]
     pub fn storage_class_name(&self) -> Option<&str> {
-        self.spec.get("storageClassName").and_then(Value::as_str)
+        storage_class_name(self.annotations.get(CLASS_ANNOTATION), &self.spec)
     }
+}
+
+/// The annotation with the storage class of a PVC. Quotas, admission and provisioners read it before the field.
+pub(crate) const CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
+
+/// The storage class: the annotation, else `spec.storageClassName`.
+pub(crate) fn storage_class_name<'v>(annotation: Option<&'v String>, spec: &'v Map<Value>) -> Option<&'v str> {
+    let field = || spec.get("storageClassName").and_then(Value::as_str);
+    annotation.map(String::as_str).or_else(field)
 }
 
 /// The storage that the `spec` of a template or of a PVC requests.

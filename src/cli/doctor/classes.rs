@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::facts::InstallationFacts;
 use super::finding::{Finding, Severity};
 use crate::cli::drift::find::DriftSet;
-use crate::json::Value;
 use crate::rollout::target::update_policy;
 use crate::templates::{Change, Diff, Phase, UpdatePolicy};
 
@@ -62,9 +61,10 @@ fn grows(seen: &DriftSet) -> bool {
 
 /// The classes of the claims and of the templates.
 fn classes(seen: &DriftSet) -> BTreeSet<&str> {
-    let of_claims = seen.claims.values().map(|claim| &*claim.view.spec);
-    let specs = seen.desired().iter().map(|template| &template.spec).chain(of_claims);
-    specs
-        .filter_map(|spec| spec.get("storageClassName").and_then(Value::as_str))
+    let of_claims = seen.claims.values().filter_map(|claim| claim.view.storage_class_name());
+    let templates = seen.desired().iter();
+    templates
+        .filter_map(|template| template.storage_class_name())
+        .chain(of_claims)
         .collect()
 }

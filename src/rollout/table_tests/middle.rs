@@ -57,7 +57,7 @@ fn policy_switch_in_the_middle() {
 
 const SECOND_TARGETS: &[Row] = &[
     (
-        "it starts again with the highest ordinal",
+        "what is in motion is finished first",
         |web| {
             middle(web);
             web.applied("data-web-1").resizing = true;
@@ -71,6 +71,14 @@ const SECOND_TARGETS: &[Row] = &[
             for claim in web.claims.values_mut() {
                 claim.labels.insert("tier".to_owned(), "a".to_owned());
             }
+        },
+        "grow 1",
+    ),
+    (
+        "nothing is in motion: it starts again with the highest ordinal",
+        |web| {
+            middle(web);
+            web.claim("data-web-2").labels.remove(crate::templates::keys::REVISION);
         },
         "grow 2",
     ),

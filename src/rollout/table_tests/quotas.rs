@@ -31,6 +31,17 @@ const ROWS: &[Row] = &[
         "grow 2",
     ),
     (
+        "the quota of the class in the old annotation",
+        |web| {
+            in_class(web, "gold");
+            for claim in web.claims.values_mut() {
+                claim.class_annotation = Some("gold".to_owned());
+            }
+        },
+        "ClaimRolloutStalled",
+    ),
+    ("the quota of another class", |web| in_class(web, "gold"), "grow 2"),
+    (
         "the quotas are read before the first write",
         |web| web.quotas = Quotas::Unread,
         "",
