@@ -52,9 +52,11 @@ impl<'a> Order<'a> {
         let comes_first =
             |replica: &&Replica<'_>| replica.is_unready() && !replica.is_deleted_next() && !replica.scaled_away;
         let unready = free().filter(|replica| comes_first(replica) && !replica.is_in_motion());
+        // With Parallel, a denied write stops no other, but the storage may still work for an earlier staging.
+        let counts = |replica: &Replica<'_>| !replica.lets_pass(set) || replica.is_in_motion();
         for replica in begun.chain(unready) {
             order.reached.push(replica);
-            if replica.lets_pass(set) {
+            if !counts(replica) {
                 continue;
             }
             order.waits_for = order.waits_for.or(Some(WaitsFor::Claims(replica)));
@@ -62,7 +64,7 @@ impl<'a> Order<'a> {
             // Its Pod may wait for another Pod that is not Ready: with OrderedReady, a Pod that has ended is not
             // created again before those below it.
             let waits_for_another = replica.is_unready() && replica.waits_for_its_pod(set);
-            if !waits_for_another && (waiting >= most || replica.is_stuck()) {
+            if !waits_for_another && (waiting >= most || stops(set, replica)) {
                 return order;
             }
         }
@@ -77,7 +79,7 @@ impl<'a> Order<'a> {
             }
             if let Some(waits_for) = turn(snapshot, replica, pods_follow) {
                 order.waits_for = order.waits_for.or(Some(waits_for));
-                let is_counted = is_reached && !replica.lets_pass(set);
+                let is_counted = is_reached && counts(replica);
                 waiting += usize::from(!is_counted);
                 if waiting >= most || stops(set, replica) {
                     break;

@@ -72,6 +72,7 @@ impl SceneFacts {
                 ambiguous: template == 1 && api.sibling,
                 on_the_node: claim.resize == ResizeState::Node,
                 refused: refused(slot),
+                infeasible: claim.is_infeasible(),
                 // An error about a previous target does not count.
                 stuck: if claim.is_at(target, template) {
                     claim.is_infeasible() || claim.asks_for_less(target, template)
@@ -109,7 +110,7 @@ impl SceneFacts {
     pub(crate) fn changed_by_others(&mut self, changed: &dyn Fn(usize) -> bool) {
         for claim in &mut self.claims {
             if changed(place_of(claim).0) {
-                (claim.stuck, claim.revision) = (true, Some(Id::MAX));
+                (claim.stuck, claim.revision) = (true, claim.revision.map(|_| Id::MAX));
             }
         }
     }

@@ -152,6 +152,8 @@ pub struct ClaimFacts {
     pub on_the_node: bool,
     /// True iff a controller knows of a failed apply of the target. The controller may not know of later changes.
     pub refused: bool,
+    /// True iff the driver reports what the claim requests as infeasible.
+    pub infeasible: bool,
     /// True iff the driver reports an updated claim as infeasible, or the API server denied an outdated one.
     pub stuck: bool,
 }
@@ -240,6 +242,14 @@ impl ClaimFacts {
     #[must_use]
     pub fn waits_for_the_node(&self, target: Id) -> bool {
         self.revision == Some(target) && self.on_the_node && self.class == self.current_class
+    }
+
+    /// True iff the storage has yet to do what a staging of ours requested, whichever that was.
+    #[must_use]
+    pub fn moves(&self) -> bool {
+        let has_class = self.class.is_none() || self.class == self.current_class;
+        let is_over = self.infeasible || has_class && (self.capacity >= self.request || self.on_the_node);
+        self.bound && !self.terminating && self.revision.is_some() && !is_over
     }
 
     /// True iff the claim does not, or may not, belong to the set.

@@ -93,6 +93,7 @@ pub(super) fn claim(template: u32, ordinal: u32) -> ClaimFacts {
         ambiguous: false,
         on_the_node: false,
         refused: false,
+        infeasible: false,
         stuck: false,
     }
 }

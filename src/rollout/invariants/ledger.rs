@@ -25,6 +25,8 @@ pub struct Ledger {
     on_the_node: u128,
     /// Claims that stopped no other.
     idle: u128,
+    /// Claims on which the storage was working, for whichever target.
+    moved: u128,
     /// Claims that no foreign Pod mounted; claims whose name no other set used.
     unmounted: u128,
     unambiguous: u128,
@@ -120,6 +122,7 @@ impl Ledger {
                 lowest_partition: set.partition,
                 unmounted: self.unused,
                 unused: self.unused,
+                moved: self.moved,
                 former,
                 ..Self::default()
             }
@@ -165,6 +168,7 @@ impl Ledger {
         mark(&mut self.unbound, place, !claim.bound);
         mark(&mut self.on_the_node, place, claim.on_the_node);
         mark(&mut self.idle, place, stops_nobody(claim, set.parallel));
+        mark(&mut self.moved, place, claim.moves());
         mark(&mut self.unmounted, place, !claim.mounted_by_another);
         mark(&mut self.unused, place, is_unused(claim, pod));
         mark(&mut self.unambiguous, place, !claim.ambiguous);
@@ -235,7 +239,8 @@ impl Ledger {
         Ok(())
     }
 
-    /// S6: highest ordinal first. A replica is started only when every higher one has been ready. Replicas below the
+    /// S6: highest ordinal first. A replica is started only when every higher one has been ready, or when an earlier
+    /// target left it in motion. Replicas below the
     /// partition are left alone, and no more replicas are in motion than may be. If Pods are replaced by hand, a
     /// replica is started when its Pod has been deleted. A replica whose Pod has been not Ready comes before all
     /// others.
@@ -260,7 +265,10 @@ impl Ledger {
                         format!("wrote to ordinal {ordinal}, whose Pod nobody has deleted"),
                     );
                 }
-                if self.by_hand || self.pods.unready & place != 0 {
+                let has_moved = (0..)
+                    .take(before.wanted.len())
+                    .any(|template| self.moved & bit(set.index(ordinal), template, before.wanted.len()) != 0);
+                if self.by_hand || has_moved || self.pods.unready & place != 0 {
                     return Ok(());
                 }
                 let has_passed = |higher: u32| {

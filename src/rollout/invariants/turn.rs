@@ -93,12 +93,13 @@ impl Turn<'_> {
         self.pod(ordinal).is_some_and(|pod| !pod.ready)
     }
 
-    /// True iff the storage is working on a claim.
+    /// True iff the storage is working on a claim, also for an earlier target.
     fn is_in_motion(&self, ordinal: u32) -> bool {
         self.claims(ordinal).any(|(claim, is_done, is_short)| {
             let written = claim.revision == Some(self.target) && claim.bound;
             let is_elsewhere = is_done || claim.stuck || claim.on_the_node && is_short;
-            written && !is_elsewhere
+            let is_left = claim.revision != Some(self.target) && !claim.is_foreign() && claim.moves();
+            written && !is_elsewhere || is_left
         })
     }
 
