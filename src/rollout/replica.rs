@@ -276,7 +276,7 @@ impl<'a> Replica<'a> {
     #[must_use]
     pub fn waits_for_its_pod(&self, set: &SetView) -> bool {
         let waits = |claim: &ClaimAssessment<'_>| claim.state == ClaimState::Unbound || claim.needs_pod();
-        self.claims.iter().all(|claim| claim.lets_pass(set) || waits(claim))
+        !self.is_in_motion() && self.claims.iter().all(|claim| claim.lets_pass(set) || waits(claim))
     }
 }
 

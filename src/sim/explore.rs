@@ -23,7 +23,7 @@ use super::watch::WatchKind;
 use super::workload::Workload;
 use super::workloads;
 use super::world::SimWorld;
-use crate::rollout::invariants::{Broken, Rule, l1_reached};
+use crate::rollout::invariants::{Broken, Rule, Scene, SetFacts, l1_reached};
 
 /// The events of an exploration, with upper bounds.
 #[derive(Clone, Debug)]
@@ -71,6 +71,8 @@ struct Node {
     step: SimStep,
     /// The target is reached.
     goal: bool,
+    /// The target is reached, but for the phase: a controller with an older view may take that back for a moment.
+    stays: bool,
     /// No user action is left.
     spent: bool,
 }
@@ -204,12 +206,18 @@ impl Search<'_> {
             return (*number, false);
         }
         let number = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
-        let goal = l1_reached(&world.facts().scene()).is_ok();
+        let facts = world.facts();
+        let scene = facts.scene();
+        let goal = l1_reached(&scene).is_ok();
+        let set = scene.set.map(|set| SetFacts { complete: true, ..set });
+        let older = self.scope.second || self.scope.travels > 0;
+        let stays = goal || older && l1_reached(&Scene { set, ..scene }).is_ok();
         let spent = usize::from(budget.actions) == self.scope.actions.len();
         self.nodes.push(Node {
             parent,
             step,
             goal,
+            stays,
             spent,
         });
         self.known.insert(print, number);
@@ -328,7 +336,7 @@ impl Search<'_> {
         };
         let leaves = |(from, to, ours): &&(u32, u32, bool)| {
             let (from, to) = (&self.nodes[*from as usize], &self.nodes[*to as usize]);
-            *ours && from.spent && from.goal && !to.goal
+            *ours && from.spent && from.goal && !to.stays
         };
         if let Some((from, ..)) = self.edges.iter().find(leaves) {
             return Err(self.path(*from, None, broken("the target was reached, but did not stay reached")));

@@ -247,7 +247,7 @@ impl ClaimFacts {
     /// True iff the storage has yet to do what a staging of ours requested, whichever that was.
     #[must_use]
     pub fn moves(&self) -> bool {
-        let has_class = self.class.is_none() || self.class == self.current_class;
+        let has_class = self.class == self.current_class;
         let is_over = self.infeasible || has_class && (self.capacity >= self.request || self.on_the_node);
         self.bound && !self.terminating && self.revision.is_some() && !is_over
     }

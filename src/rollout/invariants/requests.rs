@@ -99,7 +99,8 @@ pub fn s1_never_smaller(request: &Request, before: &Scene<'_>, recover: bool) ->
 }
 
 /// S2: a write to a claim contains the size, the attributes class, labels and annotations of the template and our
-/// label, and no other field. A written class is that of the template or of the claim. A claim of another StorageClass
+/// label, and no other field. A written class is that of the template or of the claim, or without one in the
+/// template that of the volume. A claim of another StorageClass
 /// than its template keeps its attributes class, and every claim keeps its StorageClass.
 ///
 /// # Errors
@@ -133,7 +134,9 @@ pub fn s2_four_fields(request: &Request, before: &Scene<'_>, after: &Scene<'_>) 
         .find(|(number, _)| *number == template)
         .and_then(|(_, wanted)| wanted.class_for(was));
     let of_this_target = before.set.is_some_and(|set| set.target == Some(revision));
-    if is.class != was.class && of_this_target && is.class != wanted {
+    // A class of an earlier target that was never reached is taken back.
+    let is_kept = wanted.is_none() && is.class == was.current_class;
+    if is.class != was.class && of_this_target && is.class != wanted && !is_kept {
         return Broken::of(
             Rule::S2,
             format!(

@@ -185,8 +185,9 @@ impl ClaimObject {
         want.storage_class != 0 && want.storage_class != self.storage_class
     }
 
-    /// Whether the driver reports that the change is infeasible.
+    /// Whether the driver reports that the change is infeasible. The status stays when the class is taken back.
     pub(crate) fn is_infeasible(&self) -> bool {
-        self.resize == ResizeState::ControllerInfeasible || self.modify == ModifyState::Infeasible
+        let has_class = self.class == self.current_class;
+        self.resize == ResizeState::ControllerInfeasible || self.modify == ModifyState::Infeasible && !has_class
     }
 }
