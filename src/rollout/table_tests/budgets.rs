@@ -6,7 +6,7 @@ use super::{Row, check, done, middle, middle_of_pods, old_pods};
 use crate::claims::progress::Resize;
 use crate::json::Value;
 use crate::rollout::budget::{AtOnce, Budget};
-use crate::rollout::fixtures::{events, gi, label, web, writes};
+use crate::rollout::fixtures::{events, gi, label, refused, web, writes};
 use crate::rollout::snapshot::{PodManagement, Snapshot};
 use crate::rollout::spending;
 use crate::rollout::{Action, ClaimState, plan};
@@ -373,6 +373,12 @@ fn left_in_motion(web: &mut Snapshot, name: &str) {
     web.stage(wanted);
 }
 
+fn denied_in_motion(web: &mut Snapshot) {
+    left_in_motion(web, "data-web-2");
+    web.set.pod_management = PodManagement::Parallel;
+    refused(web, web.now);
+}
+
 /// What an earlier staging left in motion; the claims that are written.
 type LeftRow = (&'static str, fn(&mut Snapshot), &'static [&'static str]);
 
@@ -423,6 +429,29 @@ const LEFT: &[LeftRow] = &[
             web.claim("data-web-1").capacity = Some(gi(2));
         },
         &["data-web-2"],
+    ),
+    (
+        "with Parallel, the new write is denied: it takes its place",
+        denied_in_motion,
+        &[],
+    ),
+    (
+        "the same, and two may be in motion",
+        |web| {
+            denied_in_motion(web);
+            web.set.max_in_motion = Some(MaxInMotion(2));
+        },
+        &["data-web-1"],
+    ),
+    (
+        "with Parallel, the new write is denied, and its Pod is not Ready",
+        |web| {
+            denied_in_motion(web);
+            for pod in ["web-2", "web-0"] {
+                web.pods.get_mut(pod).expect("a Pod").ready_since = None;
+            }
+        },
+        &[],
     ),
     (
         "somebody else grows it",
