@@ -79,9 +79,12 @@ pub(super) async fn drift_finds_differing_claims(env: &mut Environment) -> anyho
 
 pub(super) async fn drift_finds_missing_and_foreign_claims(env: &mut Environment) -> anyhow::Result<()> {
     let claim = "persistentvolumeclaim/data-web-0";
-    let selector = "label app does not match the selector";
+    let selector = "label app is not web, as in the selector; set it with kubectl label pvc";
+    env.faults(&["label", claim, "app=db", "--overwrite"], "").await?;
+    one(env, "metadata.labels[app]", "web", "db", selector).await?;
+    // Without the label, the name says whose it is.
     env.faults(&["label", claim, "app-"], "").await?;
-    one(env, "metadata.labels[app]", "web", "-", selector).await?;
+    even(env).await?;
     env.faults(&["label", claim, "app=web"], "").await?;
     even(env).await?;
 

@@ -213,7 +213,7 @@ fn without(names: TemplateNames) -> &'static str {
 fn of_obstacle(obstacle: &Obstacle) -> String {
     let part = match obstacle {
         Obstacle::Terminating => "being deleted",
-        Obstacle::Foreign(Foreign::Selector { .. }) => "does not match the selector",
+        Obstacle::Foreign(Foreign::Selector { .. }) => "as in the selector; set it with kubectl label pvc",
         Obstacle::Foreign(_) => "owned by",
         Obstacle::Differs { .. } => "differs from the template's",
         Obstacle::NotBound => "not bound to a volume yet",

@@ -98,6 +98,8 @@ fn waits() -> Vec<Case> {
         .expects(denied(&format!("logs-web-2 {behind}"), 3));
     vec![
         waits("its claim was not written yet", claim("data-web-2"), &behind),
+        waits("its claim has no label of the selector", claim("data-web-2").without("/metadata/labels"), &behind),
+        waits("its claim is older than the selector", claim("data-web-2").with("/metadata/labels/app", "old"), &behind),
         waits("its claim is of another revision", data("20Gi").with("/metadata/labels/claim-rollout.io~1revision", "x"), &behind),
         waits("its claim is as large as the target, and was not written yet", claim("data-web-2").with("/status/capacity/storage", "20Gi"), &behind),
         waits("its claim was written", data("10Gi"), &format!("is Applied: {size}")),
@@ -141,8 +143,6 @@ fn goes() -> Vec<Case> {
         goes("a node cannot expand its claim", resize("NodeResizeInfeasible")),
         goes("a pending file system without allocatedResourceStatuses", data("10Gi").with("/status/conditions", condition("FileSystemResizePending", ""))),
         goes("its claim cannot be read", data("10Gi").with("/spec/resources/requests/storage", "much")),
-        goes("its claim has no label of the selector", claim("data-web-2").without("/metadata/labels")),
-        goes("its claim has another label than the selector", claim("data-web-2").with("/metadata/labels/app", "old")),
         goes("its claim belongs to another object", owned("StatefulSet", "db", "uid-db")),
         goes("its claim belongs to the Pod of another replica", owned("Pod", "web-1", "uid-web-1")),
         of_data("its claim belongs to the Pod", &owned("Pod", "web-2", "uid-web-2"), &denied(&format!("data-web-2 {behind}"), 2)),

@@ -120,8 +120,9 @@ fn claim_foreign_or_terminating_is_not_compatible() {
             "it has another label",
             "/claim/metadata/labels/app",
             "db".into(),
-            "label app does not match the selector",
+            "label app is not web, as in the selector; set it with kubectl label pvc",
         ),
+        ("it has no labels", "/claim/metadata/labels", json!({}), ""),
     ]);
 }
 

@@ -4,7 +4,6 @@ use std::fmt;
 
 use super::claim::{Claim, Owner};
 use super::retention::PodUid;
-use crate::json::Map;
 
 /// The StatefulSet and the replica that a PVC should belong to.
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +26,7 @@ pub enum Foreign {
         /// The other StatefulSet.
         set: String,
     },
-    /// A label of the selector is missing or has another value.
+    /// A label of the selector has another value.
     Selector {
         /// The key of the label.
         label: String,
@@ -48,33 +47,38 @@ pub enum Foreign {
 
 /// Why the PVC does not belong to the StatefulSet, or `None` if it does.
 ///
-/// The PVC belongs to the StatefulSet if it has all `matchLabels` of the selector, and if it has no controller other
-/// than the StatefulSet or the Pod of the replica (KEP-1847 may make either one the controller).
+/// The PVC belongs to the StatefulSet if it has no controller other than the StatefulSet or the Pod of the replica
+/// (KEP-1847 may make either one the controller), and no label of the selector with another value. A missing label is no
+/// obstacle: PVCs that were made or restored by hand have none. Nor is another value if the Pod of the replica exists:
+/// Kubernetes binds it to the PVC by name, as for a PVC that is older than the selector.
 ///
-/// The check reads only the PVC: no names of other StatefulSets, and no Pods that mount it.
+/// The check reads only the PVC: no names of other StatefulSets, and no Pods of others that mount it.
 #[must_use]
 pub fn foreign(claim: &Claim, belongs: &Belongs<'_>) -> Option<Foreign> {
-    let mut labels = belongs.match_labels.iter();
-    let missing = labels.find(|(key, value)| claim.labels.get(key).is_none_or(|found| found != value));
-    if let Some((label, value)) = missing {
-        let [label, value] = [label, value].map(|text| (*text).to_owned());
-        return Some(Foreign::Selector { label, value });
-    }
-    let owner = claim.controller()?;
-    let is_pod = match belongs.pod_uid {
+    let is_pod = |owner: &Owner| match belongs.pod_uid {
         PodUid::Is(uid) => owner.uid == uid,
         PodUid::NoPod => false,
         PodUid::NotAsked => owner.kind == "Pod" && owner.name == belongs.pod,
     };
-    (owner.uid != belongs.set_uid && !is_pod).then(|| Foreign::Owned { by: owner.clone() })
+    let is_other = |owner: &&Owner| owner.uid != belongs.set_uid && !is_pod(owner);
+    if let Some(owner) = claim.controller().filter(is_other) {
+        return Some(Foreign::Owned { by: owner.clone() });
+    }
+    if matches!(belongs.pod_uid, PodUid::Is(_)) {
+        return None;
+    }
+    let mut labels = belongs.match_labels.iter();
+    let is_another = |(key, value): &&(&str, &str)| claim.labels.get(key).is_some_and(|found| found != value);
+    let (label, value) = labels.find(is_another)?;
+    let [label, value] = [label, value].map(|text| (*text).to_owned());
+    Some(Foreign::Selector { label, value })
 }
 
 /// The same of a Pod that exists, without the reason: [`foreign`] takes much of the policy's module.
 #[must_use]
-pub fn belongs(claim: &Claim, set_uid: &str, pod: &str, match_labels: &Map<String>) -> bool {
-    let mut labels = match_labels.iter();
+pub fn belongs(claim: &Claim, set_uid: &str, pod: &str) -> bool {
     let is_owner = |owner: &Owner| owner.uid == set_uid || owner.kind == "Pod" && owner.name == pod;
-    labels.all(|(key, value)| claim.labels.get(key) == Some(value)) && claim.controller().is_none_or(is_owner)
+    claim.controller().is_none_or(is_owner)
 }
 
 impl Foreign {
@@ -94,7 +98,12 @@ impl fmt::Display for Foreign {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Ambiguous { set } => write!(f, "the name is also a name of the claims of StatefulSet {set}"),
-            Self::Selector { label, .. } => write!(f, "label {label} does not match the selector"),
+            Self::Selector { label, value } => {
+                write!(
+                    f,
+                    "label {label} is not {value}, as in the selector; set it with kubectl label pvc"
+                )
+            }
             Self::Owned { by } => write!(f, "owned by {} {}", by.kind, by.name),
             Self::Mounted { by } => write!(f, "mounted by Pod {by} of another StatefulSet"),
         }

@@ -105,8 +105,11 @@ fn pod_with_ready_claims_or_needed_remount_is_deleted() {
         ("terminating", |web, _| web.claim("data-web-2").terminating = true, None),
         ("not bound", |web, _| web.claim("data-web-2").bound = false, None),
         (
-            "without the labels",
-            |web, _| web.claim("data-web-2").labels.retain(|_, _| false),
+            "without the labels, and ready",
+            |web, _| {
+                web.done("data-web-2");
+                web.claim("data-web-2").labels.remove("app");
+            },
             None,
         ),
         (

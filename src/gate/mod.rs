@@ -127,7 +127,7 @@ impl<'s> Gate<'s> {
     #[must_use]
     pub fn waits_for(&self, claim: Option<&Claim>, template: &ClaimTemplate) -> Option<String> {
         // Nobody updates the claim of another object, so the Pod would wait for ever.
-        let claim = claim.filter(|claim| belongs(claim, &self.set.uid, &self.pod, &self.set.match_labels))?;
+        let claim = claim.filter(|claim| belongs(claim, &self.set.uid, &self.pod))?;
         let template = &*in_place(template, claim, self.frozen);
         if !readiness::keeps_pod(claim, template, &self.target.label) {
             return None;

@@ -1,12 +1,10 @@
 //! PVCs of replicas that were scaled away. After the replacement nothing is staged, so they would keep what they have for ever.
 
-use serde_json::Value;
-
 use super::live::LiveSet;
 use crate::api::Settings;
 use crate::claims::compatible::in_place;
-use crate::claims::{Claim, belongs};
-use crate::json::Map;
+use crate::claims::retention::PodUid;
+use crate::claims::{Belongs, Claim, foreign};
 use crate::templates::names::ordinal_of;
 use crate::templates::{ClaimTemplate, StagedChange, UpdatePolicy, keys};
 
@@ -36,19 +34,23 @@ pub fn lags(set: &LiveSet, templates: &[ClaimTemplate], claim: &Claim, settings:
         return false;
     };
     let pod = format!("{}-{ordinal}", set.name());
-    if claim.terminating || !belongs(claim, set.uid(), &pod, &match_labels(set)) {
+    let labels = set.selector()["matchLabels"].as_object().into_iter().flatten();
+    let labels: Vec<_> = labels
+        .filter_map(|(key, value)| Some((key.as_str(), value.as_str()?)))
+        .collect();
+    let belongs = Belongs {
+        set_uid: set.uid(),
+        pod: &pod,
+        pod_uid: PodUid::NotAsked,
+        match_labels: &labels,
+    };
+    if claim.terminating || foreign(claim, &belongs).is_some() {
         return false;
     }
     let template = in_place(template, claim, settings.immutable_fields);
     let class = template.volume_attributes_class_name.as_deref().unwrap_or_default();
     let has_class = class.is_empty() || claim.class.as_deref() == Some(class);
     template.storage.is_some_and(|wanted| claim.request < wanted) || !has_class
-}
-
-fn match_labels(set: &LiveSet) -> Map<String> {
-    let labels = set.selector()["matchLabels"].as_object().into_iter().flatten();
-    let labels = labels.filter_map(|(key, value)| Some((key.clone(), Value::as_str(value)?.to_owned())));
-    Map::from_unsorted(labels.collect()).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -58,6 +60,7 @@ mod tests {
     use super::{lags, rolled_out};
     use crate::api::Settings;
     use crate::claims::Claim;
+    use crate::json::Map;
     use crate::replace::LiveSet;
     use crate::rollout::fixtures::{gi, owner, staged_change, template, web};
     use crate::templates::UpdatePolicy;
@@ -90,6 +93,12 @@ mod tests {
             false,
         ),
         ("it is being deleted", |claim| claim.terminating = true, false),
+        (
+            "its labels are of another set",
+            |claim| _ = claim.labels.insert("app".to_owned(), "db".to_owned()),
+            false,
+        ),
+        ("a label is missing", |claim| claim.labels = Map::new(), true),
         (
             "it belongs to somebody else",
             |claim| claim.owners = vec![owner("Backup", "b", "b")],

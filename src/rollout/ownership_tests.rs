@@ -36,7 +36,9 @@ fn stuck_claim_stops_others_only_with_ordered_ready() {
         (ClaimState::Infeasible, |web| {
             web.applied("data-web-2").resize = Some(Resize::ControllerInfeasible);
         }),
-        (ClaimState::Foreign, |web| web.claim("data-web-2").labels = Map::new()),
+        (ClaimState::Foreign, |web| {
+            web.claim("data-web-2").owners = vec![owner("VirtualMachine", "web", "vm")];
+        }),
         (ClaimState::Refused, |web| refused(web, 1000)),
     ];
     for (expected, change) in rows {
@@ -74,6 +76,7 @@ fn foreign_claim_is_reported_and_never_written() {
     let rows: [Row; 3] = [
         ("SelectorMismatch", |web| {
             _ = web.claim("data-web-2").labels.insert("app".to_owned(), "db".to_owned());
+            web.pods.remove("web-2");
         }),
         ("OwnedByAnother", |web| {
             web.claim("data-web-2").owners = vec![owner("VirtualMachine", "web", "vm")];
@@ -89,6 +92,20 @@ fn foreign_claim_is_reported_and_never_written() {
         assert_eq!(plan(&web).progress.claims[0].reason, reason);
         assert_eq!(plan(&web).progress.stalled.reason, "ClaimForeign");
     }
+}
+
+#[test]
+fn labels_are_no_obstacle_if_missing_or_if_its_pod_exists() {
+    let another = || Map::from_unsorted(vec![("app".to_owned(), "db".to_owned())]).unwrap_or_default();
+    for (row, labels) in [("none", Map::new()), ("older than the selector", another())] {
+        let mut web = fixture();
+        web.claim("data-web-2").labels = labels;
+        assert_eq!(writes(&web), [apply(&web, 2)], "{row}");
+    }
+    let mut web = fixture();
+    web.claim("data-web-2").labels = Map::new();
+    web.pods.remove("web-2");
+    assert_eq!(writes(&web), [apply(&web, 2)], "none, and no Pod");
 }
 
 #[test]

@@ -177,7 +177,7 @@ impl<'a> Replica<'a> {
             };
             if let Some(claim) = claim {
                 let template = &assessment.template;
-                let is_asked = belongs(claim, &snapshot.set.uid, &pod_name, &snapshot.set.match_labels);
+                let is_asked = belongs(claim, &snapshot.set.uid, &pod_name);
                 assessment.keeps_pod = is_asked && readiness::keeps_pod(claim, template, &target.label);
                 let at_target = readiness::is_at(claim, template, &target.label);
                 let foreign = foreign(snapshot, &assessment.name, claim, (ordinal, mounting));

@@ -197,14 +197,13 @@ pub(crate) fn is_ours(api: &Api, slot: usize) -> bool {
         return false;
     };
     let pod = api.pods[place(slot).1];
-    let owned = match claim.owner {
+    match claim.owner {
         ClaimOwner::None => true,
         ClaimOwner::Set(uid) => uid == set.uid,
         // A deleted Pod, or a Pod of another set, is noticed later.
         ClaimOwner::Pod(uid) => pod.is_none_or(|pod| pod.uid == uid || pod.set == set.uid),
         ClaimOwner::Other => false,
-    };
-    claim.selected && owned
+    }
 }
 
 /// Whether a Pod of another set mounts the claim.

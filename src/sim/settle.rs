@@ -157,7 +157,7 @@ impl SimWorld {
             UserAction::Owned(false),
         ];
         for slot in (0..SLOTS).filter_map(|slot| u8::try_from(slot).ok()) {
-            actions.extend([UserAction::Select(slot, true), UserAction::Mount(slot, false)]);
+            actions.push(UserAction::Mount(slot, false));
             let Some(claim) = self.api.claims[usize::from(slot)] else {
                 continue;
             };

@@ -59,7 +59,7 @@ fn lines(seen: &DriftSet) -> Vec<String> {
 /// The change, and the lines for it.
 type Row = (&'static str, fn(&mut DriftSet), &'static [&'static str]);
 
-const CLAIMS: [Row; 19] = [
+const CLAIMS: [Row; 20] = [
     ("nothing", |_| {}, &[]),
     (
         "a claim does not exist",
@@ -209,7 +209,14 @@ const CLAIMS: [Row; 19] = [
     (
         "a claim without a label of the selector",
         |seen| drop(one(seen).view.labels.remove("app")),
-        &["Foreign data-web-1 metadata.labels[app] web - | label app does not match the selector"],
+        &[],
+    ),
+    (
+        "a claim with another label",
+        |seen| drop(one(seen).view.labels.insert("app".to_owned(), "db".to_owned())),
+        &[
+            "Foreign data-web-1 metadata.labels[app] web db | label app is not web, as in the selector; set it with kubectl label pvc",
+        ],
     ),
 ];
 

@@ -89,12 +89,12 @@ impl<'a> Judge<'a> {
         let storage = self.known("StorageClass", storage, StorageClass::read);
         let attributes = template.volume_attributes_class_name.as_deref().unwrap_or_default();
         let attributes = self.known("VolumeAttributesClass", attributes, AttributesClass::read);
-        let labels = self.set.selector();
         let belongs = Belongs {
             set_uid: &self.set.uid,
             pod: &format!("{}-{ordinal}", self.set.name),
             pod_uid: PodUid::NotAsked,
-            match_labels: &labels,
+            // The decision knows the Pod, with which another label does not matter.
+            match_labels: &[],
         };
         let classes = Classes {
             storage: &storage,

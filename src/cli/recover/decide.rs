@@ -100,7 +100,8 @@ fn found(inputs: &RecoverInputs) -> Vec<FoundClaim<'_>> {
             set_uid: &inputs.set.uid,
             pod: &format!("{}-{ordinal}", inputs.set.name),
             pod_uid: PodUid::NotAsked,
-            match_labels: &inputs.set.selector(),
+            // With its Pod, which is not read, another label does not matter.
+            match_labels: &[],
         };
         let growth = match GrowthState::of(template, &claim.view) {
             GrowthState::Terminating => GrowthState::Terminating,

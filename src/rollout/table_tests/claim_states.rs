@@ -4,8 +4,7 @@
 use std::sync::Arc;
 
 use super::{done, old_pods, put_pod};
-use crate::json::Map;
-use crate::rollout::fixtures::{gi, refused, state, web};
+use crate::rollout::fixtures::{gi, owner, refused, state, web};
 use crate::rollout::plan::plan;
 use crate::rollout::replica::At;
 use crate::rollout::snapshot::{Modify, PodManagement, Resize, Snapshot};
@@ -91,7 +90,9 @@ const STATES: [StateRow; 15] = [
         let slow = r#"{"metadata":{"name":"data"},"spec":{"accessModes":["ReadWriteMany"]}}"#;
         web.claim("data-web-2").spec = Arc::new(ClaimTemplate::read(slow).unwrap().spec);
     }),
-    ("Foreign", |web| web.claim("data-web-2").labels = Map::new()),
+    ("Foreign", |web| {
+        web.claim("data-web-2").owners = vec![owner("Backup", "b", "b-uid")]
+    }),
     ("Terminating", |web| web.claim("data-web-2").terminating = true),
     ("Missing", |web| _ = web.claims.remove("data-web-2")),
     ("Done", |web| web.done("data-web-2")),

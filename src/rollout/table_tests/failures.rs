@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use super::done;
-use crate::json::Map;
-use crate::rollout::fixtures::{apply, complete, events, gi, refused, web, writes};
+use crate::rollout::fixtures::{apply, complete, events, gi, owner, refused, web, writes};
 use crate::rollout::plan::{RECHECK, plan};
 use crate::rollout::snapshot::{Modify, PodManagement, Resize, Snapshot};
 use crate::rollout::{Previous, Reason};
@@ -80,8 +79,8 @@ const ROWS: [Row; 9] = [
         RECHECK,
     ),
     (
-        |web| web.claim("data-web-2").labels = Map::new(),
-        "Foreign SelectorMismatch",
+        |web| web.claim("data-web-2").owners = vec![owner("Backup", "b", "b-uid")],
+        "Foreign OwnedByAnother",
         "ClaimForeign",
         "ClaimForeign",
         RECHECK,

@@ -1,6 +1,5 @@
 //! The messages of the conditions: what a rollout does, and why it waits.
 
-use crate::json::Map;
 use crate::rollout::fixtures::{gi, owner, refused, template, trouble, web as fixture};
 use crate::rollout::plan::{RECHECK, plan};
 use crate::rollout::snapshot::{Modify, PodManagement, PodView, Resize, Snapshot, Unready};
@@ -228,7 +227,7 @@ const ROWS: &[Row] = &[
     ),
     // A stuck claim does not matter before its turn, or below the partition.
     (
-        |web| web.claim("data-web-0").labels = Map::new(),
+        |web| web.claim("data-web-0").owners = vec![owner("Backup", "b", "b-uid")],
         "Reconciling",
         "RollingOut",
         "0 of 3 replicas are ready; data-web-2 is Pending: waiting for its turn",
@@ -236,7 +235,7 @@ const ROWS: &[Row] = &[
     (
         |web| {
             web.set.partition = 2;
-            web.claim("data-web-0").labels = Map::new();
+            web.claim("data-web-0").owners = vec![owner("Backup", "b", "b-uid")];
             web.done("data-web-2");
         },
         "Reconciling",
@@ -350,7 +349,7 @@ fn parallel_reports_stuck_claim_while_others_continue() {
     let mut web = fixture();
     web.set.pod_management = PodManagement::Parallel;
     web.applied("data-web-2");
-    web.claim("data-web-1").labels = Map::new();
+    web.claim("data-web-1").owners = vec![owner("Backup", "b", "b-uid")];
     assert!(plan(&web).progress.reconciling.holds);
 }
 

@@ -438,13 +438,10 @@ const OBSTACLES: &[Row] = &[
     (
         "another PVC does not belong to the set: reported before anything is deleted",
         |web| {
-            _ = web
-                .claim("data-web-0")
-                .labels
-                .insert("app".to_owned(), "other".to_owned());
+            web.claim("data-web-0").owners = vec![owner("Backup", "b", "b-uid")];
         },
         "ClaimForeign, ClaimRolloutStalled",
-        "web-2 is not re-created: data-web-0 is Foreign: label app does not match the selector",
+        "web-2 is not re-created: data-web-0 is Foreign: owned by Backup b",
     ),
     (
         "the PVC does not belong to the set",

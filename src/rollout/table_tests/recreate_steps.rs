@@ -260,9 +260,7 @@ const STEPS: &[Row] = &[
         "deleted, but the PVC does not belong to the set",
         |web| {
             deleted(web, "data-web-2");
-            web.claim("data-web-2")
-                .labels
-                .insert("app".to_owned(), "other".to_owned());
+            web.claim("data-web-2").owners = vec![owner("Backup", "b", "b-uid")];
         },
         "",
         "",

@@ -4,7 +4,9 @@ use serde_json::{Value, json};
 
 use crate::claims::claim::Manager;
 use crate::sim::names::{self, Names, SET};
-use crate::sim::objects::{ClaimObject, ModelTarget, ModifyState, ResizeState, SetObjectSpec, StagedAnnotation, Uid};
+use crate::sim::objects::{
+    ClaimObject, ClaimOwner, ModelTarget, ModifyState, ResizeState, SetObjectSpec, StagedAnnotation, Uid,
+};
 use crate::templates::{self, ClaimTemplate, keys};
 
 /// The version of a staged change, and the next one.
@@ -25,6 +27,10 @@ pub(super) fn claim_text(names: &mut Names, name: &str, claim: &ClaimObject) -> 
         },
         "status": {"phase": if claim.bound { "Bound" } else { "Pending" }},
     });
+    if claim.owner == ClaimOwner::Other {
+        object["metadata"]["ownerReferences"] =
+            json!([{"apiVersion": "v1", "kind": "Backup", "name": "backup", "uid": "b", "controller": true}]);
+    }
     if let Some(class) = names::storage_class(claim.storage_class) {
         object["spec"]["storageClassName"] = class.into();
     }

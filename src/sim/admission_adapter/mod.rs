@@ -121,9 +121,11 @@ impl AdmissionAdapter {
             Some(ClaimObject {
                 uid: 0,
                 version: 0,
-                owner: ClaimOwner::None,
-                // Another owner is as good as a label that is missing.
-                selected: is_ours(api, slot(template, ordinal)),
+                owner: if is_ours(api, slot(template, ordinal)) {
+                    ClaimOwner::None
+                } else {
+                    ClaimOwner::Other
+                },
                 ..claim
             })
         });

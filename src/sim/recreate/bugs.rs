@@ -98,14 +98,7 @@ impl AnewBug {
                 }
             }
             Self::NoSnapshot => seen.set.recreate_snapshot = None,
-            Self::DeletesForeign => {
-                let ours = seen.set.match_labels.clone();
-                for (key, value) in ours.iter() {
-                    for claim in seen.claims.values_mut() {
-                        claim.labels.insert(key.to_string(), value.clone());
-                    }
-                }
-            }
+            Self::DeletesForeign => seen.claims.values_mut().for_each(|claim| claim.owners.clear()),
             Self::IgnoresPause => seen.set.paused = false,
             Self::IgnoresSwitch => seen.set.update_policy = Some(UpdatePolicy::ReCreate),
             Self::DeletesAgain => {

@@ -300,11 +300,7 @@ fn claim(world: &AnewWorld, index: usize, claim: &AnewClaim, set: &SetView) -> C
         MadeFrom::Restored => template("other", 1),
         MadeFrom::Desired(_) => desired(world),
     };
-    let mut labels = if claim.is_foreign {
-        Map::new()
-    } else {
-        set.match_labels.clone()
-    };
+    let mut labels = set.match_labels.clone();
     if let MadeFrom::Desired(staging) = claim.from {
         labels.insert(keys::REVISION.to_owned(), label(&revision, staging));
     }
@@ -315,6 +311,7 @@ fn claim(world: &AnewWorld, index: usize, claim: &AnewClaim, set: &SetView) -> C
         uid: uid(index, claim.number),
         resource_version: claim.version.to_string(),
         labels,
+        owners: claim.is_foreign.then(stranger).into_iter().collect(),
         terminating: claim.is_terminating,
         created,
         // After the Pod that uses it was created.
@@ -325,6 +322,17 @@ fn claim(world: &AnewWorld, index: usize, claim: &AnewClaim, set: &SetView) -> C
         bound: claim.is_bound,
         capacity: claim.is_bound.then_some(size),
         ..Claim::default()
+    }
+}
+
+/// The owner of a PVC that somebody has taken over.
+fn stranger() -> Owner {
+    Owner {
+        kind: "Backup".to_owned(),
+        name: "b".to_owned(),
+        uid: "b-uid".to_owned(),
+        controller: true,
+        ..Owner::default()
     }
 }
 

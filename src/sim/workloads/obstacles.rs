@@ -23,9 +23,9 @@ pub(super) const OBSTACLES: [Workload; 38] = [
         ONE,
         parallel,
         &[
-            (Now, UserAction::Select(2, false)),
+            (Now, UserAction::Own(2, true)),
             (Now, UserAction::Target(one(3))),
-            (Quiet, UserAction::Select(2, true)),
+            (Quiet, UserAction::Own(2, false)),
         ],
     ),
     workload(

@@ -175,9 +175,9 @@ fn plan_names_each_obstacle_of_a_claim() {
         (
             "another's claim",
             CLAIM,
-            "/metadata/labels",
-            json!({}),
-            "- data-web-2 1Gi>- Blocked !label app does not match the selector",
+            "/metadata/ownerReferences",
+            json!([{"apiVersion": "v1", "kind": "Backup", "name": "b", "uid": "b-uid", "controller": true}]),
+            "- data-web-2 1Gi>- Blocked !owned by Backup b",
         ),
         (
             "another access mode",
