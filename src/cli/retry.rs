@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::api::{Api, Patch};
 use kube::runtime::wait::await_condition;
 use kube::{Client, ResourceExt as _};
@@ -19,14 +20,14 @@ use crate::controller::crd::{ClaimRollout, ClaimRolloutStatus, ReplacementStatus
 use crate::rollout::ClaimState;
 use crate::templates::keys;
 
-/// How long a controller may take: as long as two writes that get no answer.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a controller may take: as long as a few writes that get no answer.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Let the controller try failed writes again now
 ///
 /// A write that was denied is tried again after a pause, which doubles up to five minutes. This command ends the pause,
-/// for example after the webhook that denied the write was repaired. It ends when the controller has taken the request,
-/// and does not wait for the result: `claim-rollout wait` does.
+/// for example after the webhook that denied the write was repaired. It ends when the controller has tried again and
+/// reported, and prints what is reported. `claim-rollout wait` waits for the rollout.
 ///
 /// It annotates the ClaimRollout, so it needs the right to patch claimrollouts.
 #[derive(Debug, Args)]
@@ -59,23 +60,25 @@ async fn retry(client: &Client, namespace: &str, name: &str) -> anyhow::Result<(
     };
     let request = Patch::Merge(request(&rollout, &now().to_string()));
     rollouts.patch(name, &parameters(DryRun::None), &request).await?;
-    match timeout(PATIENCE, await_condition(rollouts, name, is_taken)).await {
-        Ok(taken) => drop(taken.context("failed to watch the ClaimRollout")?),
+    let reported = match timeout(PATIENCE, await_condition(rollouts, name, is_answered)).await {
+        Ok(reported) => reported.context("failed to watch the ClaimRollout")?,
         Err(_) => bail!(
-            "StatefulSet {name}: no controller has taken the request within {} seconds; one that starts later takes it: \
+            "StatefulSet {name}: no controller has answered the request within {} seconds; one that starts later does: \
              `{} doctor` checks the installation",
             PATIENCE.as_secs(),
             program()
         ),
-    }
-    let lines: String = waiting.iter().map(|line| format!("  {line}\n")).collect();
+    };
+    let lines: String = waiting.iter().map(|line| format!("  before: {line}\n")).collect();
+    let status = reported.and_then(|rollout| rollout.status).unwrap_or_default();
+    let now = ready(&status).map_or("", |ready| &*ready.reason);
     print(&format!(
-        "statefulset.apps/{name}: the controller tries again now\n{lines}"
+        "statefulset.apps/{name}: the controller has tried again, and reports {now}\n{lines}"
     ))
 }
 
 /// The request is answered by its removal.
-fn is_taken(rollout: Option<&ClaimRollout>) -> bool {
+fn is_answered(rollout: Option<&ClaimRollout>) -> bool {
     rollout.is_none_or(|rollout| !rollout.annotations().contains_key(keys::RETRY))
 }
 
@@ -109,8 +112,7 @@ fn outlook(status: &ClaimRolloutStatus) -> RetryOutlook {
         .filter(|claim| claim.state == ClaimState::Refused.as_str());
     let denied = denied.map(|claim| format!("PVC {}: {}: {}", claim.name, claim.reason, claim.message));
     let mut waiting: Vec<String> = denied.chain(refused).collect();
-    let ready = status.conditions.iter().find(|condition| condition.type_ == "Ready");
-    let Some(ready) = ready else {
+    let Some(ready) = ready(status) else {
         return RetryOutlook::Nothing("nothing is reported yet".to_owned());
     };
     let why = format!("{}: {}", ready.reason, ready.message);
@@ -125,6 +127,10 @@ fn outlook(status: &ClaimRolloutStatus) -> RetryOutlook {
     } else {
         RetryOutlook::Retries(waiting)
     }
+}
+
+fn ready(status: &ClaimRolloutStatus) -> Option<&Condition> {
+    status.conditions.iter().find(|condition| condition.type_ == "Ready")
 }
 
 fn with_reason(text: &str, replacement: &ReplacementStatus) -> String {

@@ -118,6 +118,19 @@ pub(super) struct SetMemory {
     pub(super) unanswered: BTreeMap<String, u8>,
     /// The hash of the last [request to try again](super::retry).
     asked: Option<u64>,
+    /// What has become of it.
+    pub(super) retry: Retry,
+}
+
+/// What has become of a request to try again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Retry {
+    /// There is none, or it was removed.
+    #[default]
+    Answered,
+    /// What was tried again is not reported yet.
+    Begun,
+    Reported,
 }
 
 impl SetMemory {
@@ -163,7 +176,11 @@ impl SetMemory {
     pub(super) fn retry_if_new(&mut self, asked: Option<u64>) -> bool {
         let is_new = asked.is_some() && asked != self.asked;
         self.asked = asked;
+        if asked.is_none() {
+            self.retry = Retry::Answered;
+        }
         if is_new {
+            self.retry = Retry::Begun;
             self.retry_now(|_, _| true);
             let faults = [&mut self.undone, &mut self.write_denied, &mut self.not_evicted];
             let faults = faults.into_iter().chain([&mut self.not_recreated]);
@@ -171,6 +188,13 @@ impl SetMemory {
             self.quotas = None;
         }
         is_new
+    }
+
+    /// Notes that a request to try again, if there is one, is reported.
+    pub(super) fn retry_is_reported(&mut self) {
+        if self.retry == Retry::Begun {
+            self.retry = Retry::Reported;
+        }
     }
 
     /// Stores the ClaimRollout that was written.
@@ -273,6 +297,7 @@ impl SetMemory {
             unanswered,
             // Without a pause, a request that is seen again ends nothing.
             asked: _,
+            retry,
         } = self;
         let maps = written.is_empty()
             && applies.is_empty()
@@ -290,6 +315,7 @@ impl SetMemory {
             && claim_events.is_empty()
             && kept_pods.is_empty()
             && reached.states.is_empty()
+            && *retry == Retry::Answered
             && (*unkept, *failures) == (0, 0);
         settled.filter(|_| is_empty)
     }

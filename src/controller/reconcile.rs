@@ -10,6 +10,7 @@ use tokio::time::Instant;
 
 use super::context::Context;
 use super::error::ReconcileError;
+use super::memory::SetMemory;
 use super::namespaces::Namespace;
 use super::set_kind::SetKind;
 use super::settled::{Basis, Settled};
@@ -45,8 +46,12 @@ pub(super) async fn reconcile(set: Arc<SlimSet>, context: Arc<Context>) -> Resul
             Ok(Reconciled::Until(Next::await_change()))
         }
         Some(_reconciles) => {
-            context.retry_if_asked(&set).await;
-            reconcile_set(&set, &context).await
+            let asked = context.retry_if_asked(&set);
+            let reconciled = reconcile_set(&set, &context).await;
+            if let Some(report) = asked {
+                context.answer_retry(&set, &report).await;
+            }
+            reconciled
         }
     };
     context.metrics.reconciled(begun.elapsed().as_secs_f64());
@@ -188,6 +193,7 @@ async fn decide_and_execute(
         let (round, done) = context.execute_all(set, &plan).await;
         if done.is_err() {
             context.report(set, view, &plan).await?;
+            context.remembered(set, SetMemory::retry_is_reported);
             done?;
         }
         match round {
@@ -196,6 +202,9 @@ async fn decide_and_execute(
             RoundOutcome::Nothing if context.read_events(set, &plan.progress).await => {}
             RoundOutcome::Nothing => {
                 let written = context.report(set, view, &plan).await?;
+                if written != ReportWrite::Later {
+                    context.remembered(set, SetMemory::retry_is_reported);
+                }
                 // A set is not settled before its report is written.
                 let rests = match written {
                     ReportWrite::Later => None,
@@ -319,6 +328,7 @@ impl Context {
 
     /// The requeue of a settled set, which may be due for its replacement.
     fn rest_or_replace(self: &Arc<Self>, set: &SlimSet, rests: Option<Seconds>) -> Next {
+        self.remembered(set, SetMemory::retry_is_reported);
         after(self.replace_if_due(set).into_iter().chain(rests).min())
     }
 

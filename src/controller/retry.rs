@@ -5,6 +5,7 @@
 //! not watch, such as the webhook of somebody else.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::Arc;
 
 use kube::ResourceExt;
 use kube::api::{Api, Patch};
@@ -12,31 +13,53 @@ use serde_json::json;
 
 use super::api_calls::{call, merge};
 use super::context::Context;
+use super::crd::ClaimRollout;
+use super::memory::{Retry, SetMemory};
 use super::slim_rollout::SlimRollout;
 use super::slim_set::SlimSet;
 use crate::templates::keys;
 
 impl Context {
-    /// Ends the pauses of the set if a user asks for it, and removes the request, which answers the user.
+    /// Ends the pauses of the set if a user asks for it. Returns the report with the request if it has no answer yet.
     ///
     /// A request that cannot be removed is remembered, so that it ends the pauses once and not at every reconcile.
-    pub(super) async fn retry_if_asked(&self, set: &SlimSet) {
+    pub(super) fn retry_if_asked(&self, set: &SlimSet) -> Option<Arc<ClaimRollout>> {
         let report = self.report_of(set);
         let asked = report.as_ref().and_then(|report| report.annotations().get(keys::RETRY));
-        let Some((report, asked)) = report.as_ref().zip(asked) else {
+        let Some(asked) = asked else {
             self.remembered(set, |memory| memory.retry_if_new(None));
-            return;
+            return None;
         };
-        if !self.remember(set, |memory| memory.retry_if_new(Some(hash(asked)))) {
+        let request = Some(hash(asked));
+        if self.remember(set, |memory| memory.retry_if_new(request)) {
+            self.replacements.retry_now(set);
+            tracing::info!(
+                namespace = set.namespace(),
+                set = set.name_any(),
+                "a user asks to try again: all pauses end"
+            );
+        }
+        report.filter(|_| self.remember(set, |memory| memory.retry != Retry::Answered))
+    }
+
+    /// Removes the request, which answers the user: what was tried again is reported.
+    pub(super) async fn answer_retry(&self, set: &SlimSet, report: &ClaimRollout) {
+        let is_reported = |memory: &mut SetMemory| {
+            let is_reported = memory.retry == Retry::Reported;
+            if is_reported {
+                memory.retry = Retry::Answered;
+            }
+            is_reported
+        };
+        if self.remembered(set, is_reported) != Some(true) {
             return;
         }
-        self.replacements.retry_now(set);
         let rollouts: Api<SlimRollout> = Api::namespaced(self.client.clone(), &set.namespace().unwrap_or_default());
         let body = json!({"metadata": {"uid": report.uid(), "annotations": {keys::RETRY: null}}});
         let removed = call(rollouts.patch(&report.name_any(), &merge(), &Patch::Merge(&body))).await;
         self.metrics.report_write(removed.as_str());
         let (namespace, set, removed) = (set.namespace(), set.name_any(), removed.as_str());
-        tracing::info!(namespace, set, removed, "a user asks to try again: all pauses end");
+        tracing::info!(namespace, set, removed, "tried again, and reported");
     }
 }
 

@@ -9,6 +9,7 @@ use kube::runtime::watcher::Event;
 use serde_json::{Value, json};
 
 use super::Context;
+use crate::controller::memory::SetMemory;
 use crate::controller::slim_set::SlimSet;
 use crate::controller::undone::Undone;
 use crate::controller::{Config, fixtures, lead};
@@ -43,7 +44,7 @@ fn set() -> SlimSet {
 }
 
 #[tokio::test]
-async fn request_ends_pauses_once_and_is_removed() {
+async fn request_ends_pauses_once_and_is_removed_when_reported() {
     let sent = Sent::default();
     let (reports, mut writer) = store();
     let (requeue, _) = mpsc::unbounded();
@@ -70,13 +71,25 @@ async fn request_ends_pauses_once_and_is_removed() {
             Some(Undone::again(before.as_ref(), "it".to_owned(), 1000))
         });
         context.remember(&set, |memory| memory.write_denied = undone);
-        context.retry_if_asked(&set).await;
+        let report = context.retry_if_asked(&set);
         let is_due = context.write_denied(&set).is_some_and(|(_, retry_at)| retry_at <= 1000);
         assert_eq!(is_due, expected, "{what}");
         let removal = json!({"metadata": {"uid": "r", "annotations": {"claim-rollout.io/retry": null}}});
         let path = "/apis/claim-rollout.io/v1alpha1/namespaces/default/claimrollouts/web";
         let removals = [("PATCH".to_owned(), path.to_owned(), removal)];
-        let found = std::mem::take(&mut *sent.lock().unwrap());
-        assert_eq!(found, removals[..usize::from(expected)], "{what}");
+        for (is_reported, removed) in [(false, false), (true, expected)] {
+            if is_reported {
+                context.remembered(&set, SetMemory::retry_is_reported);
+            }
+            if let Some(report) = &report {
+                context.answer_retry(&set, report).await;
+            }
+            let found = std::mem::take(&mut *sent.lock().unwrap());
+            assert_eq!(
+                found,
+                removals[..usize::from(removed)],
+                "{what}, reported: {is_reported}"
+            );
+        }
     }
 }
