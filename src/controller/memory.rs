@@ -235,13 +235,13 @@ impl SetMemory {
         self.unanswered.clear();
     }
 
-    /// Notes that a write of the object was not answered. Returns true iff that has been so for about a minute, or the
-    /// write was denied before.
+    /// Notes that a write of the object was not answered. Returns true iff that has been so for about a minute, of this
+    /// write or of another one of the set, or the write was denied before. Failures of other requests do not count.
     pub(super) fn is_unanswered(&mut self, object: &str) -> bool {
+        let is_long = self.unanswered.values().any(|count| *count >= Refusal::UNANSWERED);
         let count = self.unanswered.entry(object.to_owned()).or_default();
-        let before = *count;
         *count = count.saturating_add(1);
-        before >= Refusal::UNANSWERED || self.denials.contains_key(object)
+        is_long || self.denials.contains_key(object)
     }
 
     /// True iff the last write to the object was this one, for the same version.

@@ -91,7 +91,10 @@ impl Context {
             }
             ApiOutcome::Denied { cause, message, stored } => {
                 let now = (self.clock)();
-                self.remember(set, |memory| memory.note_denied(apply, (cause, message), stored, now));
+                self.remember(set, |memory| {
+                    memory.unanswered.remove(&apply.uid);
+                    memory.note_denied(apply, (cause, message), stored, now);
+                });
                 Ok(RoundOutcome::DecideAgain)
             }
             ApiOutcome::Conflict | ApiOutcome::NotFound => {

@@ -25,7 +25,6 @@ pub(super) fn claim_text(names: &mut Names, name: &str, claim: &ClaimObject) -> 
             "resources": {"requests": {"storage": format!("{}Gi", claim.request)}},
             "volumeAttributesClassName": names::class(claim.class),
         },
-        "status": {"phase": if claim.bound { "Bound" } else { "Pending" }},
     });
     if claim.owner == ClaimOwner::Other {
         object["metadata"]["ownerReferences"] =
@@ -49,7 +48,12 @@ pub(super) fn claim_text(names: &mut Names, name: &str, claim: &ClaimObject) -> 
     if claim.terminating {
         object["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
     }
-    let status = &mut object["status"];
+    object["status"] = status(claim);
+    object.to_string()
+}
+
+fn status(claim: &ClaimObject) -> Value {
+    let mut status = json!({"phase": if claim.bound { "Bound" } else { "Pending" }});
     if claim.bound {
         status["capacity"] = json!({"storage": format!("{}Gi", claim.capacity)});
         status["currentVolumeAttributesClassName"] = names::class(claim.current_class).into();
@@ -75,9 +79,10 @@ pub(super) fn claim_text(names: &mut Names, name: &str, claim: &ClaimObject) -> 
         ModifyState::Infeasible => Some("Infeasible"),
     };
     if let Some(modify) = modify {
-        status["modifyVolumeStatus"] = json!({"status": modify, "targetVolumeAttributesClassName": "class"});
+        let target = names::class(claim.class);
+        status["modifyVolumeStatus"] = json!({"status": modify, "targetVolumeAttributesClassName": target});
     }
-    object.to_string()
+    status
 }
 
 /// The JSON of a set.
