@@ -262,7 +262,7 @@ fn quantity(reader: &mut Reader<'_>) -> Result<Option<Quantity>, json::Error> {
     Ok(text.and_then(|text| text.parse().ok()))
 }
 
-/// The texts of these members of an object; none of `null`.
+/// The texts of these members of an object; none of `null`, in its place or in theirs.
 fn members(reader: &mut Reader<'_>, of: [&str; 2]) -> Result<[Option<String>; 2], json::Error> {
     let mut found = [None, None];
     if reader.null()? {
@@ -272,7 +272,9 @@ fn members(reader: &mut Reader<'_>, of: [&str; 2]) -> Result<[Option<String>; 2]
         let Some(place) = of.iter().position(|of| key == *of) else {
             return reader.skip();
         };
-        found[place] = Some(reader.string()?.into_owned());
+        if !reader.null()? {
+            found[place] = Some(reader.string()?.into_owned());
+        }
         Ok(())
     })?;
     Ok(found)
@@ -349,6 +351,25 @@ mod tests {
 
     /// Manager, operation, and the owned fields of the spec.
     type Entry = (&'static str, &'static str, &'static str);
+
+    #[test]
+    fn status_with_null_members_is_read() {
+        let status = json!({
+            "capacity": {"storage": null}, "allocatedResources": {"storage": null},
+            "allocatedResourceStatuses": {"storage": null}, "currentVolumeAttributesClassName": null,
+            "modifyVolumeStatus": {"status": null, "targetVolumeAttributesClassName": null}, "conditions": null,
+        });
+        let claim = json!({
+            "metadata": {"name": "data-web-0"},
+            "spec": {"resources": {"requests": {"storage": "1Gi"}}}, "status": status,
+        });
+        let claim = Claim::read(&claim.to_string()).expect("a claim");
+        assert_eq!((claim.capacity, claim.allocated, claim.resize), (None, None, None));
+        assert_eq!(
+            (claim.current_class, claim.modify, claim.modify_class),
+            (None, None, None)
+        );
+    }
 
     #[test]
     fn size_needs_no_other_owner_and_class_does_not() {
