@@ -82,7 +82,7 @@ pub(super) async fn drift_finds_missing_and_foreign_claims(env: &mut Environment
     let selector = "label app is not web, as in the selector; set it with kubectl label pvc";
     env.faults(&["label", claim, "app=db", "--overwrite"], "").await?;
     one(env, "metadata.labels[app]", "web", "db", selector).await?;
-    // Without the label, the name says whose it is.
+    // Without the label, its name shows whose it is.
     env.faults(&["label", claim, "app-"], "").await?;
     even(env).await?;
     env.faults(&["label", claim, "app=web"], "").await?;

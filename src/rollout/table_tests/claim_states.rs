@@ -91,7 +91,7 @@ const STATES: [StateRow; 15] = [
         web.claim("data-web-2").spec = Arc::new(ClaimTemplate::read(slow).unwrap().spec);
     }),
     ("Foreign", |web| {
-        web.claim("data-web-2").owners = vec![owner("Backup", "b", "b-uid")]
+        web.claim("data-web-2").owners = vec![owner("Backup", "b", "b-uid")];
     }),
     ("Terminating", |web| web.claim("data-web-2").terminating = true),
     ("Missing", |web| _ = web.claims.remove("data-web-2")),
