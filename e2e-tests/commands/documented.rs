@@ -66,6 +66,8 @@ pub(super) async fn document_shows_command_output(env: &Environment) -> anyhow::
     stuck.await.with_context(|| ns.log())?;
     types(&mut book, &ns, "claim-rollout history web").await?;
     types(&mut book, &ns, "claim-rollout undo web").await?;
+    // The PVCs are written again, for this staging.
+    ns.until_complete(3, "2Gi").await?;
     types(&mut book, &ns, "claim-rollout withdraw web").await?;
     book.end()
 }
