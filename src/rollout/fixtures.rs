@@ -155,6 +155,11 @@ impl Snapshot {
         self.claims.get_mut(name).expect("a claim of the fixture")
     }
 
+    /// Another object controls the claim.
+    pub(crate) fn take_over(&mut self, name: &str) {
+        self.claim(name).owners = vec![owner("Backup", "b", "b-uid")];
+    }
+
     pub(crate) fn target(&self) -> Revision {
         self.set.staged.as_ref().expect("a staged change").revision()
     }

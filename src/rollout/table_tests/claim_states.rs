@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::{done, old_pods, put_pod};
-use crate::rollout::fixtures::{gi, owner, refused, state, web};
+use crate::rollout::fixtures::{gi, refused, state, web};
 use crate::rollout::plan::plan;
 use crate::rollout::replica::At;
 use crate::rollout::snapshot::{Modify, PodManagement, Resize, Snapshot};
@@ -91,7 +91,7 @@ const STATES: [StateRow; 15] = [
         web.claim("data-web-2").spec = Arc::new(ClaimTemplate::read(slow).unwrap().spec);
     }),
     ("Foreign", |web| {
-        web.claim("data-web-2").owners = vec![owner("Backup", "b", "b-uid")];
+        web.take_over("data-web-2");
     }),
     ("Terminating", |web| web.claim("data-web-2").terminating = true),
     ("Missing", |web| _ = web.claims.remove("data-web-2")),

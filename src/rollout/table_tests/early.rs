@@ -2,7 +2,7 @@
 
 use super::{middle, old_pods};
 use crate::rollout::early::WaitingPods;
-use crate::rollout::fixtures::{owner, web};
+use crate::rollout::fixtures::web;
 use crate::rollout::plan;
 use crate::rollout::snapshot::{Snapshot, Strategy};
 use crate::templates::{Phase, Sync};
@@ -64,10 +64,10 @@ const ROWS: &[Row] = &[
     (
         "its PVC belongs to another object",
         &[
-            |web| web.claim("data-web-2").owners = vec![owner("Backup", "b", "b-uid")],
+            |web| web.take_over("data-web-2"),
             |web| {
                 replaced(web);
-                web.claim("data-web-2").owners = vec![owner("Backup", "b", "b-uid")];
+                web.take_over("data-web-2");
             },
         ],
         0,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::done;
-use crate::rollout::fixtures::{apply, complete, events, gi, owner, refused, web, writes};
+use crate::rollout::fixtures::{apply, complete, events, gi, refused, web, writes};
 use crate::rollout::plan::{RECHECK, plan};
 use crate::rollout::snapshot::{Modify, PodManagement, Resize, Snapshot};
 use crate::rollout::{Previous, Reason};
@@ -79,7 +79,7 @@ const ROWS: [Row; 9] = [
         RECHECK,
     ),
     (
-        |web| web.claim("data-web-2").owners = vec![owner("Backup", "b", "b-uid")],
+        |web| web.take_over("data-web-2"),
         "Foreign OwnedByAnother",
         "ClaimForeign",
         "ClaimForeign",

@@ -227,7 +227,7 @@ const ROWS: &[Row] = &[
     ),
     // A stuck claim does not matter before its turn, or below the partition.
     (
-        |web| web.claim("data-web-0").owners = vec![owner("Backup", "b", "b-uid")],
+        |web| web.take_over("data-web-0"),
         "Reconciling",
         "RollingOut",
         "0 of 3 replicas are ready; data-web-2 is Pending: waiting for its turn",
@@ -235,7 +235,7 @@ const ROWS: &[Row] = &[
     (
         |web| {
             web.set.partition = 2;
-            web.claim("data-web-0").owners = vec![owner("Backup", "b", "b-uid")];
+            web.take_over("data-web-0");
             web.done("data-web-2");
         },
         "Reconciling",
@@ -349,7 +349,7 @@ fn parallel_reports_stuck_claim_while_others_continue() {
     let mut web = fixture();
     web.set.pod_management = PodManagement::Parallel;
     web.applied("data-web-2");
-    web.claim("data-web-1").owners = vec![owner("Backup", "b", "b-uid")];
+    web.take_over("data-web-1");
     assert!(plan(&web).progress.reconciling.holds);
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Row, check, middle};
 use crate::claims::quota::Quota;
-use crate::rollout::fixtures::{events, gi, owner, refused, web, writes};
+use crate::rollout::fixtures::{events, gi, refused, web, writes};
 use crate::rollout::snapshot::{PodManagement, Snapshot, Strategy};
 use crate::rollout::{ClaimState, Quotas, Reason, plan, quota};
 use crate::templates::{Quantity, keys};
@@ -137,7 +137,7 @@ const ROWS: &[Row] = &[
         |web| {
             leaves(web, gi(0));
             for ordinal in 0..3 {
-                web.claim(&format!("data-web-{ordinal}")).owners = vec![owner("Backup", "b", "b-uid")];
+                web.take_over(&format!("data-web-{ordinal}"));
             }
         },
         "ClaimForeign, ClaimForeign, ClaimForeign",

@@ -438,14 +438,14 @@ const OBSTACLES: &[Row] = &[
     (
         "another PVC does not belong to the set: reported before anything is deleted",
         |web| {
-            web.claim("data-web-0").owners = vec![owner("Backup", "b", "b-uid")];
+            web.take_over("data-web-0");
         },
         "ClaimForeign, ClaimRolloutStalled",
         "web-2 is not re-created: data-web-0 is Foreign: owned by Backup b",
     ),
     (
         "the PVC does not belong to the set",
-        |web| web.claim("data-web-2").owners = vec![owner("Backup", "b", "b-uid")],
+        |web| web.take_over("data-web-2"),
         "ClaimForeign",
         "ClaimForeign: data-web-2: owned by Backup b",
     ),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::recreate::{Row, adds_logs, check_rows, created_anew, of_class, reclassed};
 use super::{done, unready};
 use crate::api::Settings;
-use crate::rollout::fixtures::{owner, template};
+use crate::rollout::fixtures::template;
 use crate::rollout::snapshot::{PodManagement, Snapshot};
 use crate::rollout::volume_snapshot::EvictionAnswer;
 use crate::rollout::{Action, EvictReason, plan};
@@ -102,7 +102,7 @@ const STEPS: &[Row] = &[
         "a marked PVC belongs to somebody else",
         |web| {
             marked_before(web, "data-web-0");
-            web.claim("data-web-0").owners = vec![owner("Backup", "b", "b-uid")];
+            web.take_over("data-web-0");
         },
         "ClaimForeign, ClaimRolloutStalled",
         "data-web-0 is Foreign: owned by Backup b",
@@ -260,7 +260,7 @@ const STEPS: &[Row] = &[
         "deleted, but the PVC does not belong to the set",
         |web| {
             deleted(web, "data-web-2");
-            web.claim("data-web-2").owners = vec![owner("Backup", "b", "b-uid")];
+            web.take_over("data-web-2");
         },
         "",
         "",

@@ -4,7 +4,7 @@
 use super::{Row, check, done, middle};
 use crate::json::Map;
 use crate::rollout::ClaimState;
-use crate::rollout::fixtures::{gi, owner, refused, web};
+use crate::rollout::fixtures::{gi, refused, web};
 use crate::rollout::plan::plan;
 use crate::rollout::snapshot::{PodManagement, Resize, Snapshot};
 use crate::templates::{Phase, UpdatePolicy};
@@ -111,7 +111,7 @@ const ROWS: &[Row] = &[
             scaled_to(web, 0);
             web.claim("data-web-2").terminating = true;
             web.claim("data-web-1").bound = false;
-            web.claim("data-web-0").owners = vec![owner("Backup", "b", "b-uid")];
+            web.take_over("data-web-0");
         },
         "complete",
     ),
@@ -284,7 +284,7 @@ const COMPLETE: &[Row] = &[
         "it belongs to somebody else",
         |web| {
             web.claim("data-web-2").labels = Map::new();
-            web.claim("data-web-2").owners = vec![owner("Backup", "b", "b-uid")];
+            web.take_over("data-web-2");
         },
         "ClaimForeign",
     ),

@@ -2,7 +2,6 @@
 
 use super::{Row, all_done, check, middle, middle_of_pods, old_pods};
 use crate::json::Map;
-use crate::rollout::fixtures::owner;
 use crate::rollout::snapshot::{PodManagement, Sibling, Snapshot};
 
 /// The first ordinal is 5.
@@ -88,7 +87,7 @@ const OWNERS: &[Row] = &[
     (
         "with Parallel, a foreign claim stops no other",
         |web| {
-            web.claim("data-web-2").owners = vec![owner("Backup", "b", "b-uid")];
+            web.take_over("data-web-2");
             web.set.pod_management = PodManagement::Parallel;
         },
         "grow 1, ClaimForeign",
