@@ -93,8 +93,7 @@ fn is_asked(world: &World<'_>, set: &LiveSet) -> bool {
 
 /// True iff the rollout of the change has nothing left to do.
 pub(super) fn is_rolled_out(set: &LiveSet, change: &StagedChange) -> bool {
-    let policy = set.annotation(keys::UPDATE_POLICY).and_then(|text| text.parse().ok());
-    policy.unwrap_or(change.update_policy) == UpdatePolicy::OnClaimDelete || change.phase == Phase::Complete
+    set.update_policy(change) == UpdatePolicy::OnClaimDelete || change.phase == Phase::Complete
 }
 
 fn by_set(world: &World<'_>, set: &LiveSet) -> Option<Fault> {

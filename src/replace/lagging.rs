@@ -6,14 +6,13 @@ use crate::claims::compatible::in_place;
 use crate::claims::retention::PodUid;
 use crate::claims::{Belongs, Claim, foreign};
 use crate::templates::names::ordinal_of;
-use crate::templates::{ClaimTemplate, StagedChange, UpdatePolicy, keys};
+use crate::templates::{ClaimTemplate, StagedChange, UpdatePolicy};
 
 /// The templates that existing PVCs get from the rollout, if they get any.
 #[must_use]
 pub fn rolled_out(set: &LiveSet) -> Option<StagedChange> {
     let change = set.staged()?;
-    let policy = set.annotation(keys::UPDATE_POLICY).and_then(|text| text.parse().ok());
-    (policy.unwrap_or(change.update_policy) != UpdatePolicy::OnClaimDelete).then_some(change)
+    (set.update_policy(&change) != UpdatePolicy::OnClaimDelete).then_some(change)
 }
 
 /// The template of the PVC of this name, if it is one of a replica that was scaled away.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::claims::Owner;
 use crate::json;
-use crate::templates::{ClaimTemplate, ReplaceSet, StagedChange, keys};
+use crate::templates::{ClaimTemplate, ReplaceSet, StagedChange, UpdatePolicy, keys};
 
 pub use crate::templates::keys::{HOLD, REPLACING as FINALIZER};
 
@@ -152,6 +152,15 @@ impl LiveSet {
     #[must_use]
     pub fn annotation(&self, key: &str) -> Option<&str> {
         self.0.pointer("/metadata/annotations")?.get(key)?.as_str()
+    }
+
+    /// The update policy of this staged change: the annotation, else that of the change.
+    #[must_use]
+    pub fn update_policy(&self, change: &StagedChange) -> UpdatePolicy {
+        let annotation = self.annotation(keys::UPDATE_POLICY);
+        annotation
+            .and_then(|text| text.parse().ok())
+            .unwrap_or(change.update_policy)
     }
 
     /// The staged change; none if there is none or it cannot be read.
