@@ -154,7 +154,7 @@ impl Claim {
                     self.owners.push(Owner::read(reader)?);
                     Ok(())
                 })?,
-                "annotations" => [self.class_annotation, _] = members(reader, [template::CLASS_ANNOTATION, ""])?,
+                "annotations" => [self.class_annotation] = members(reader, [template::CLASS_ANNOTATION])?,
                 "managedFields" => managed = reader.value()?,
                 "ownerReferences" => {}
                 _ => reader.skip()?,
@@ -191,7 +191,7 @@ impl Claim {
                     self.current_class = Some(reader.string()?.into_owned());
                 }
                 "allocatedResourceStatuses" => {
-                    let [status, _] = members(reader, STORAGE)?;
+                    let [status] = members(reader, ["storage"])?;
                     self.resize = status.and_then(|text| Resize::read(&text));
                 }
                 "modifyVolumeStatus" => {
@@ -254,17 +254,15 @@ impl Claim {
     }
 }
 
-const STORAGE: [&str; 2] = ["storage", ""];
-
 /// The member `storage` of an object.
 fn quantity(reader: &mut Reader<'_>) -> Result<Option<Quantity>, json::Error> {
-    let [text, _] = members(reader, STORAGE)?;
+    let [text] = members(reader, ["storage"])?;
     Ok(text.and_then(|text| text.parse().ok()))
 }
 
 /// The texts of these members of an object; none of `null`, in its place or in theirs.
-fn members(reader: &mut Reader<'_>, of: [&str; 2]) -> Result<[Option<String>; 2], json::Error> {
-    let mut found = [None, None];
+fn members<const N: usize>(reader: &mut Reader<'_>, of: [&str; N]) -> Result<[Option<String>; N], json::Error> {
+    let mut found = [const { None }; N];
     if reader.null()? {
         return Ok(found);
     }
