@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::api::{Api, Patch};
 use kube::runtime::wait::await_condition;
 use kube::{Client, ResourceExt as _};
@@ -71,7 +70,7 @@ async fn retry(client: &Client, namespace: &str, name: &str) -> anyhow::Result<(
     };
     let lines: String = waiting.iter().map(|line| format!("  before: {line}\n")).collect();
     let status = reported.and_then(|rollout| rollout.status).unwrap_or_default();
-    let now = ready(&status).map_or("", |ready| &*ready.reason);
+    let now = status.condition("Ready").map_or("", |ready| &*ready.reason);
     print(&format!(
         "statefulset.apps/{name}: the controller has tried again, and reports {now}\n{lines}"
     ))
@@ -112,7 +111,7 @@ fn outlook(status: &ClaimRolloutStatus) -> RetryOutlook {
         .filter(|claim| claim.state == ClaimState::Refused.as_str());
     let denied = denied.map(|claim| format!("PVC {}: {}: {}", claim.name, claim.reason, claim.message));
     let mut waiting: Vec<String> = denied.chain(refused).collect();
-    let Some(ready) = ready(status) else {
+    let Some(ready) = status.condition("Ready") else {
         return RetryOutlook::Nothing("nothing is reported yet".to_owned());
     };
     let why = format!("{}: {}", ready.reason, ready.message);
@@ -127,10 +126,6 @@ fn outlook(status: &ClaimRolloutStatus) -> RetryOutlook {
     } else {
         RetryOutlook::Retries(waiting)
     }
-}
-
-fn ready(status: &ClaimRolloutStatus) -> Option<&Condition> {
-    status.conditions.iter().find(|condition| condition.type_ == "Ready")
 }
 
 fn with_reason(text: &str, replacement: &ReplacementStatus) -> String {

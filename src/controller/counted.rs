@@ -44,7 +44,7 @@ impl Context {
 /// replicas were counted. So a start or a failover does not read these PVCs.
 fn was_counted(set: &SetView, idle: &Idle, report: &ClaimRollout) -> bool {
     let Some(status) = &report.status else { return false };
-    let ready = status.conditions.iter().find(|condition| condition.type_ == "Ready");
+    let ready = status.condition("Ready");
     let wanted = Revision::of(set.wanted());
     let replicas = (*idle == Idle::OnClaimDelete).then_some(i64::from(set.replicas));
     report.spec.set_ref.uid == set.uid

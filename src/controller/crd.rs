@@ -99,6 +99,14 @@ pub struct StatefulSetRef {
     pub uid: String,
 }
 
+impl ClaimRolloutStatus {
+    /// The condition of this type.
+    #[must_use]
+    pub fn condition(&self, type_: &str) -> Option<&Condition> {
+        self.conditions.iter().find(|condition| condition.type_ == type_)
+    }
+}
+
 /// The progress of the rollout.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase", default)]

@@ -82,7 +82,7 @@ fn until_check(namespace: &str, now: Seconds) -> Seconds {
 pub(super) fn was_reached(set: &SetView, target: &Target<'_>, report: &ClaimRollout) -> bool {
     let Some(status) = &report.status else { return false };
     let spec = &report.spec;
-    let ready = status.conditions.iter().find(|condition| condition.type_ == "Ready");
+    let ready = status.condition("Ready");
     let templates = status.volume_claim_templates.iter();
     let mut finished = templates.map(|template| template.finished_reconciliation_generation);
     target.change.phase == Phase::Complete

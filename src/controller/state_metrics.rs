@@ -1,5 +1,7 @@
 //! Counts rollouts and PVCs by state, from the ClaimRollouts.
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+
 use super::crd::ClaimRollout;
 use crate::api::ReadyReason;
 use crate::api::reasons::Kind;
@@ -47,12 +49,8 @@ impl StateCounts {
     }
 }
 
-fn condition<'a>(
-    rollout: &'a ClaimRollout,
-    type_: &str,
-) -> Option<&'a k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition> {
-    let conditions = rollout.status.as_ref().map_or(&[][..], |status| &status.conditions);
-    conditions.iter().find(|condition| condition.type_ == type_)
+fn condition<'a>(rollout: &'a ClaimRollout, type_: &str) -> Option<&'a Condition> {
+    rollout.status.as_ref()?.condition(type_)
 }
 
 fn reason(rollout: &ClaimRollout) -> Option<ReadyReason> {

@@ -209,7 +209,7 @@ pub(super) fn previous(rollout: &ClaimRollout, set_uid: &str) -> Option<Previous
             (claim.state.clone(), claim.reason.clone(), claim.message.clone()),
         )
     });
-    let ready = status.conditions.iter().find(|condition| condition.type_ == "Ready");
+    let ready = status.condition("Ready");
     Some(Previous {
         revision: Revision::from_text(&status.update_revision),
         staging: status.staging.as_deref().and_then(Staging::read),
