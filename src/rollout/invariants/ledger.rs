@@ -240,10 +240,9 @@ impl Ledger {
     }
 
     /// S6: highest ordinal first. A replica is started only when every higher one has been ready, or when an earlier
-    /// target left it in motion. Replicas below the
-    /// partition are left alone, and no more replicas are in motion than may be. If Pods are replaced by hand, a
-    /// replica is started when its Pod has been deleted. A replica whose Pod has been not Ready comes before all
-    /// others.
+    /// target left it in motion. Replicas below the partition are left alone, and no more replicas are in motion than may
+    /// be. If Pods are replaced by hand, a replica is started when its Pod has been deleted. A replica whose Pod has been
+    /// not Ready comes before all others.
     ///
     /// # Errors
     /// [`Broken`] names the replica that came too early.
@@ -265,9 +264,7 @@ impl Ledger {
                         format!("wrote to ordinal {ordinal}, whose Pod nobody has deleted"),
                     );
                 }
-                let has_moved = (0..)
-                    .take(before.wanted.len())
-                    .any(|template| self.moved & bit(set.index(ordinal), template, before.wanted.len()) != 0);
+                let has_moved = places(&set, ordinal, before.wanted.len()).any(|place| self.moved & place != 0);
                 if self.by_hand || has_moved || self.pods.unready & place != 0 {
                     return Ok(());
                 }
@@ -293,10 +290,15 @@ impl Ledger {
 
 /// True iff every claim of a replica has one of these marks.
 fn all(marks: &[u128], set: &SetFacts, ordinal: u32, templates: usize) -> bool {
-    (0..).take(templates).all(|template| {
-        let place = bit(set.index(ordinal), template, templates);
-        marks.iter().any(|marks| marks & place != 0)
-    })
+    places(set, ordinal, templates).all(|place| marks.iter().any(|marks| marks & place != 0))
+}
+
+/// The places of the claims of a replica.
+fn places(set: &SetFacts, ordinal: u32, templates: usize) -> impl Iterator<Item = u128> + use<> {
+    let index = set.index(ordinal);
+    (0..)
+        .take(templates)
+        .map(move |template| bit(index, template, templates))
 }
 
 /// True iff no Pod mounts the claim.

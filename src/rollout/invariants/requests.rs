@@ -100,8 +100,7 @@ pub fn s1_never_smaller(request: &Request, before: &Scene<'_>, recover: bool) ->
 
 /// S2: a write to a claim contains the size, the attributes class, labels and annotations of the template and our
 /// label, and no other field. A written class is that of the template or of the claim, or without one in the
-/// template that of the volume. A claim of another StorageClass
-/// than its template keeps its attributes class, and every claim keeps its StorageClass.
+/// template that of the volume. A claim of another StorageClass than its template keeps its attributes class, and every claim keeps its StorageClass.
 ///
 /// # Errors
 /// [`Broken`] names the other fields, or the class.

@@ -24,7 +24,7 @@ impl Planted {
             }
             Self::IgnoresTerminating => claims.for_each(|claim| claim.terminating = false),
             Self::OwnerByName => {
-                claims.for_each(|claim| (claim.selected, claim.owner) = (true, ClaimOwner::None));
+                claims.for_each(|claim| claim.owner = ClaimOwner::None);
                 (seen.foreign_mounts, seen.sibling) = (0, false);
             }
             Self::StagedOfAnotherSet => {
