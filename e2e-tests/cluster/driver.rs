@@ -19,6 +19,10 @@ pub(crate) struct Driver {
     /// The gRPC status that every change of the attributes class fails with, such as `INVALID_ARGUMENT`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) modify_error: Option<&'static str>,
+    /// The ids of volumes that a Pod uses: their expansion fails with `FAILED_PRECONDITION`, as that of an offline-only
+    /// driver. There is no kubelet: `scenarios/offline_only.rs` names them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) in_use: Vec<String>,
     /// After an expansion the PVC is `FileSystemResizePending`. There is no kubelet: `scenarios/kubelet.rs` writes what
     /// a kubelet would write.
     pub(crate) node_expansion_required: bool,

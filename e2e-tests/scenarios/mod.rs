@@ -32,6 +32,7 @@ pub(crate) mod namespace;
 mod node;
 mod not_served;
 mod obstacles;
+mod offline_only;
 mod on_delete;
 mod ordinals;
 mod paused;
@@ -142,6 +143,8 @@ scenarios![Environment;
     unreadable::change_of_newer_version_not_rolled_out_and_not_withdrawn,
     in_motion::max_in_motion_two_moves_two_replicas_and_default_moves_one,
     undone::controller_with_unknown_account_stalls_with_a_reason,
+    offline_only::one_outage_grows_all_volumes_and_completes_once,
+    offline_only::one_outage_with_file_systems_completes_after_the_mount,
     unanswered::one_pvc_never_answered_is_reported_and_others_grow,
 ];
 

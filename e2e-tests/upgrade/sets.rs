@@ -15,6 +15,7 @@ const HELD: Driver = Driver {
     expand_delay_millis: 3_600_000,
     expand_error: None,
     modify_error: None,
+    in_use: Vec::new(),
     node_expansion_required: false,
 };
 

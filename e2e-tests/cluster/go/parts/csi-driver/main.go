@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -34,6 +35,8 @@ type behaviour struct {
 	// ExpandError and ModifyError: the name of a gRPC status, such as FAILED_PRECONDITION, that every such call returns.
 	ExpandError codes.Code `json:"expandError"`
 	ModifyError codes.Code `json:"modifyError"`
+	// InUse: the ids of volumes that a Pod uses. Their expansion fails with FailedPrecondition: the driver is offline-only.
+	InUse []string `json:"inUse"`
 	// NodeExpansionRequired: after an expansion the node must grow the file system as well.
 	NodeExpansionRequired bool `json:"nodeExpansionRequired"`
 }
@@ -104,6 +107,9 @@ func handle(ctx context.Context, file string, request any, next grpc.UnaryHandle
 		}
 		if wanted.ExpandError != codes.OK {
 			return nil, status.Errorf(wanted.ExpandError, "the test wants the expansion to fail with %s", wanted.ExpandError)
+		}
+		if slices.Contains(wanted.InUse, request.GetVolumeId()) {
+			return nil, status.Errorf(codes.FailedPrecondition, "volume %s is in use", request.GetVolumeId())
 		}
 		if err := wanted.limit(request.GetCapacityRange()); err != nil {
 			return nil, err
