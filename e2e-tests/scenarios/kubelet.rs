@@ -53,7 +53,8 @@ impl TestNamespace<'_> {
         Ok(status)
     }
 
-    async fn write_status(&self, claim: &str, status: &Value) -> anyhow::Result<()> {
+    /// Writes the status of a PVC, as a kubelet or a resizer does.
+    pub(super) async fn write_status(&self, claim: &str, status: &Value) -> anyhow::Result<()> {
         let status = json!({"status": status}).to_string();
         let patch = ["--subresource=status", "--type=merge", "--patch", &status];
         self.done(&[&["patch", "pvc", claim][..], &patch].concat(), "").await?;

@@ -145,6 +145,7 @@ scenarios![Environment;
     undone::controller_with_unknown_account_stalls_with_a_reason,
     offline_only::one_outage_grows_all_volumes_and_completes_once,
     offline_only::one_outage_with_file_systems_completes_after_the_mount,
+    attributes::class_change_that_fails_for_ever_stalls_at_its_deadline,
     unanswered::one_pvc_never_answered_is_reported_and_others_grow,
 ];
 
