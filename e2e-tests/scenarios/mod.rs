@@ -12,6 +12,7 @@ mod bad_input;
 pub(crate) mod barrier;
 mod beside;
 mod budgets;
+mod by_hand;
 mod canary;
 mod changed;
 mod cost;
@@ -146,6 +147,7 @@ scenarios![Environment;
     offline_only::one_outage_grows_all_volumes_and_completes_once,
     offline_only::one_outage_with_file_systems_completes_after_the_mount,
     attributes::class_change_that_fails_for_ever_stalls_at_its_deadline,
+    by_hand::claims_without_the_selectors_labels_keep_no_pod,
     unanswered::one_pvc_never_answered_is_reported_and_others_grow,
 ];
 
