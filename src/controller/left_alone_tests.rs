@@ -17,6 +17,8 @@ use super::{Context, reconcile};
 use crate::controller::admission::{Admission, WithoutPolicy};
 use crate::controller::fixtures::rollout;
 use crate::controller::locking::lock;
+use crate::controller::places::tests::at_once;
+use crate::controller::places::{self, ClassPlaces};
 use crate::controller::slim_set::{KruiseSet, SlimSet};
 
 const EVENTS: &str = "POST /api/v1/namespaces/default/events";
@@ -24,6 +26,9 @@ const REPORTS: &str = "POST /apis/claim-rollout.io/v1alpha1/namespaces/default/c
 const SPEC: &str = "PATCH /apis/claim-rollout.io/v1alpha1/namespaces/default/claimrollouts/web";
 const STATUS: &str = "PATCH /apis/claim-rollout.io/v1alpha1/namespaces/default/claimrollouts/web/status";
 const CLAIM: &str = "PATCH /api/v1/namespaces/default/persistentvolumeclaims/data-web-0";
+
+/// The writes, and the places of the storage classes.
+type BesideNamesake = (Vec<(String, Value)>, Arc<ClassPlaces>);
 
 type Written = mpsc::UnboundedReceiver<(String, Value)>;
 
@@ -79,7 +84,7 @@ fn until_now(written: &mut Written) -> Vec<(String, Value)> {
 
 /// The writes of a reconcile of a StatefulSet of OpenKruise, which has the name of one of Kubernetes. That one is managed,
 /// or has the ClaimRollout of this name.
-async fn writes_beside_namesake(is_managed: bool, report_of: Option<&str>) -> Vec<(String, Value)> {
+async fn writes_beside_namesake(is_managed: bool, report_of: Option<&str>, places: ClassPlaces) -> BesideNamesake {
     let annotations = json!({"claim-rollout.io/update-policy": "InPlace"});
     let metadata =
         json!({"name": "web", "namespace": "default", "uid": "k", "generation": 1, "annotations": annotations});
@@ -104,10 +109,21 @@ async fn writes_beside_namesake(is_managed: bool, report_of: Option<&str>) -> Ve
     let (client, mut written) = accepting(&Arc::default());
     let context = Context {
         others: Some(others),
+        places: Arc::new(places),
         ..Arc::into_inner(context_of(&client, (sets, reports))).unwrap()
     };
+    let places = Arc::clone(&context.places);
     reconcile(Arc::new(set), Arc::new(context)).await.unwrap();
-    until_now(&mut written)
+    (until_now(&mut written), places)
+}
+
+/// It does not keep the sets waiting that use a class with a limit.
+#[tokio::test]
+async fn set_with_namesake_counts_as_read_by_budgets() {
+    let places = at_once(1);
+    assert_eq!(places::tests::writes(&places, "a", &["k"]), 0, "it was not read");
+    let (_, places) = writes_beside_namesake(false, None, places).await;
+    assert_eq!(places::tests::writes(&places, "a", &["k"]), 1, "it was read");
 }
 
 #[tokio::test]
@@ -124,7 +140,7 @@ async fn set_with_namesake_is_reported_and_not_rolled_out() {
         ("the other has it", false, Some("set-uid"), &[EVENTS]),
         ("the other will have it", true, None, &[EVENTS]),
     ] {
-        let writes = writes_beside_namesake(is_managed, report_of).await;
+        let (writes, _) = writes_beside_namesake(is_managed, report_of, ClassPlaces::default()).await;
         let paths: Vec<&str> = writes.iter().map(|(path, _)| &**path).collect();
         assert_eq!(paths, expected, "{what}");
         for (path, body) in &writes {

@@ -209,4 +209,4 @@ impl ClassPlaces {
 
 #[cfg(test)]
 #[path = "places_tests.rs"]
-mod tests;
+pub(super) mod tests;

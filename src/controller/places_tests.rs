@@ -29,7 +29,7 @@ fn set(uid: &str) -> Snapshot {
     set
 }
 
-fn at_once(most: u32) -> ClassPlaces {
+pub(crate) fn at_once(most: u32) -> ClassPlaces {
     let limits = ClassLimits {
         per_day: None,
         at_once: Some(most),
@@ -48,7 +48,7 @@ fn plan_at(places: &ClassPlaces, (uid, now): (&str, u64), is_written: bool, roll
 }
 
 /// The number of PVCs that the set writes while these sets roll out.
-fn writes(places: &ClassPlaces, uid: &str, rolling: &[&str]) -> usize {
+pub(crate) fn writes(places: &ClassPlaces, uid: &str, rolling: &[&str]) -> usize {
     writes_at(places, uid, 1000, rolling)
 }
 

@@ -448,6 +448,29 @@ fn claim_never_gets_smaller() {
     assert_eq!(plan(&web).actions, [apply(&web, 1)]);
 }
 
+/// Kubernetes stores a size as its user writes it, and it stays so unless it is smaller: 2Gi is staged.
+#[test]
+fn size_in_any_notation_is_compared_by_amount() {
+    for (request, expected) in [
+        ("1e9", "2Gi"),
+        ("1073741824500m", "2Gi"),
+        ("2147483648", "2147483648"),
+        ("2147483647999m", "2Gi"),
+        ("2147483649", "2147483649"),
+        ("3e9", "3e9"),
+        ("1T", "1T"),
+    ] {
+        let mut web = fixture();
+        let claim = web.claim("data-web-2");
+        claim.request = request.parse().expect("a size");
+        claim.capacity = Some(claim.request);
+        let [Action::ApplyClaim(apply)] = &writes(&web)[..] else {
+            panic!("{request}: {:?}", writes(&web));
+        };
+        assert_eq!(apply.storage.to_string(), expected, "{request}");
+    }
+}
+
 /// The requested class, whether it is ours, the class of the volume, and the message of the last denial; the class that
 /// is applied.
 type ClassRow = (

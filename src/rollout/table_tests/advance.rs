@@ -127,6 +127,16 @@ const ROWS: &[Row] = &[
         Some(10),
     ),
     (
+        "a new Pod cannot be scheduled, so that its PVC has no volume",
+        |web| {
+            let claim = web.applied("data-web-2");
+            (claim.bound, claim.capacity) = (false, None);
+            unready(web, 2);
+        },
+        |_, _| {},
+        Some(9),
+    ),
+    (
         "an old Pod takes an hour to end",
         |web| {
             middle_of_pods(web);
