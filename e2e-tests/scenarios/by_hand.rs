@@ -3,7 +3,7 @@
 use anyhow::ensure;
 use serde_json::{Value, json};
 
-use super::namespace::{Environment, TestNamespace, manifest, with_image};
+use super::namespace::{Environment, TestNamespace, condition, manifest, with_image};
 
 /// A PVC as the template asks for it, with these labels.
 fn made_by_hand(name: &str, labels: &Value) -> String {
@@ -43,6 +43,12 @@ pub(super) async fn claims_without_the_selectors_labels_keep_no_pod(env: &Enviro
     let written = ns.writes_since(begun).await?;
     written.is_a_rollout(&["data-web-2", "data-web-1", "data-web-0"], 3)?;
     written.pods_follow_their_claims("web", &["data"], &[2, 1, 0])?;
+    for entry in written.states("claimrollouts", "web").values() {
+        let rollout = entry.response.value();
+        ensure!(condition(&rollout, "Stalled") != "True", "{rollout:#}");
+    }
+    let events = ns.events().await?;
+    ensure!(!events.contains_key("ClaimForeign"), "{events:?}");
     for (claim, expected) in ns.claims().await?.iter().rev().zip(&labels) {
         let mut found = claim["metadata"]["labels"].clone();
         if let Some(found) = found.as_object_mut() {
