@@ -141,6 +141,61 @@ pub(super) async fn denied_forced_apply_keeps_the_set(env: &Environment) -> anyh
     Ok(())
 }
 
+/// A PVC as `kubectl get` prints it, pasted as a template: it has a `status` and a time. The API server answers with 422 to
+/// any other text of a template, so none may reach it.
+pub(super) async fn forced_apply_of_an_exported_pvc_keeps_the_set(env: &Environment) -> anyhow::Result<()> {
+    let ns = prepare(env, "forced-export", Sync::ClientSide("kubectl-client-side-apply")).await?;
+    let before = (uid(&ns).await?, ns.pods().await?);
+    let exported = ns.claims().await?.swap_remove(0);
+    ensure!(
+        exported["status"]["phase"] == "Bound" && exported["metadata"]["creationTimestamp"].is_string(),
+        "{exported:#}"
+    );
+    // Each request also changes a label, so that it is a write.
+    let pasted = |size: &str, request: String| {
+        let mut set = in_git(size)?;
+        set["metadata"]["labels"]["request"] = request.into();
+        let template = &mut set["spec"]["volumeClaimTemplates"][0];
+        template["apiVersion"] = "v1".into();
+        template["kind"] = "PersistentVolumeClaim".into();
+        template["status"] = exported["status"].clone();
+        template["metadata"]["creationTimestamp"] = exported["metadata"]["creationTimestamp"].clone();
+        anyhow::Ok(set)
+    };
+    let forced = &["apply", "--force", "-f", "-"][..];
+    let server_side = &["apply", "--server-side", "--force-conflicts", "-f", "-"];
+    for way in [forced, server_side] {
+        for (index, size) in ["1Gi", "2Gi", "2Gi", "1Gi"].into_iter().enumerate() {
+            let request = format!("{}-{index}", way.len());
+            ns.done(way, &pasted(size, request.clone())?.to_string()).await?;
+            let set = ns.set().await?;
+            ensure!(set["metadata"]["labels"]["request"] == *request, "{set:#}");
+            ensure!(
+                is_staged(&ns, size).await? == (size == "2Gi"),
+                "{way:?}, request {index}: {set:#}"
+            );
+            ensure!(size == "2Gi" || ns.staged_change().await?.is_null(), "{set:#}");
+            ensure!(
+                (uid(&ns).await?, ns.pods().await?) == before,
+                "{way:?}, request {index}: the set was deleted"
+            );
+        }
+    }
+
+    // The volume, the uid and the annotations of Kubernetes are those of one PVC.
+    let mut whole = in_git("2Gi")?;
+    whole["spec"]["volumeClaimTemplates"][0] = exported;
+    whole["spec"]["volumeClaimTemplates"][0]["metadata"]["name"] = "data".into();
+    let answer = ns.kubectl(forced, &whole.to_string()).await?;
+    ensure!(
+        !answer.success && answer.stderr.contains("denied the request: claim-rollout: "),
+        "{answer:?}"
+    );
+    ensure!((uid(&ns).await?, ns.pods().await?) == before, "the set was deleted");
+    ensure!(ns.staged_change().await?.is_null(), "{:#}", ns.set().await?);
+    Ok(())
+}
+
 /// Pulumi with `ignoreChanges` for the templates sends the old ones with every other change. The user who staged a
 /// change owns them since, so that is a conflict. With `pulumi.com/patchForce` the request succeeds, and the staged
 /// change stays.
