@@ -21,6 +21,7 @@ mod generated;
 mod gitops;
 mod guard;
 mod guest_memory;
+mod helm;
 mod host_is_faithful;
 mod installation;
 mod is_installed;

@@ -1,86 +1,16 @@
 //! Helm 4: releases whose templates grow, repeat, wait and go back. Server-side, and client-side as Helm 3 does.
 
-use anyhow::{Context as _, ensure};
+use anyhow::ensure;
 use serde_json::{Value, json};
 
 use super::Environment;
 use super::served::Policies;
-use crate::cluster::{Output, eventually};
+use crate::cluster::eventually;
+use crate::helm::release::{CLIENT_SIDE, Release, VERSION, warns};
 use crate::scenarios::again::Unmoved;
 use crate::scenarios::namespace::{PATIENCE, STAGED, TestNamespace, are_as_written, staged_change, text};
 
 const PHASE: &str = "claim-rollout.io/phase";
-
-/// A chart with a StatefulSet `web`. A label of its template holds the version of the chart.
-const CHART: [(&str, &str); 3] = [
-    ("Chart.yaml", include_str!("chart/Chart.yaml")),
-    ("values.yaml", include_str!("chart/values.yaml")),
-    ("templates/web.yaml", include_str!("chart/templates/web.yaml")),
-];
-/// The version of the chart in the repository.
-pub(crate) const VERSION: &str = "1.0.0";
-
-/// A release `web` in a namespace of its own.
-pub(crate) struct Release<'a> {
-    pub(crate) ns: &'a TestNamespace<'a>,
-    /// The flags that choose server-side or client-side apply.
-    pub(crate) way: &'static [&'static str],
-}
-
-impl Release<'_> {
-    async fn helm(&self, arguments: &[&str]) -> anyhow::Result<Output> {
-        let output = self.answered(arguments).await?;
-        ensure!(output.success, "helm {}: {output:?}", arguments.join(" "));
-        Ok(output)
-    }
-
-    /// Runs Helm. Returns the output also if Helm fails.
-    pub(crate) async fn answered(&self, arguments: &[&str]) -> anyhow::Result<Output> {
-        let arguments = [arguments, &["--namespace", &self.ns.namespace]].concat();
-        self.ns.cluster.run("helm", &arguments, &[], "").await
-    }
-
-    /// `helm upgrade --install` of this chart version with these values. Fails if Helm fails.
-    async fn upgrade(&self, version: &str, values: &str) -> anyhow::Result<Output> {
-        let output = self.upgraded(version, values, &[]).await?;
-        ensure!(output.success, "{values}: {output:?}");
-        Ok(output)
-    }
-
-    /// The same with further arguments. Returns the output also if Helm fails.
-    pub(crate) async fn upgraded(&self, version: &str, values: &str, further: &[&str]) -> anyhow::Result<Output> {
-        let folder = self
-            .ns
-            .cluster
-            .folder()
-            .join(format!("chart-{version}-{}", self.ns.namespace));
-        for (file, content) in CHART {
-            let path = folder.join(file);
-            std::fs::create_dir_all(path.parent().context("a folder")?)?;
-            let content = if file == "Chart.yaml" {
-                content.replace(VERSION, version)
-            } else {
-                content.to_owned()
-            };
-            std::fs::write(path, content)?;
-        }
-        let folder = folder.to_str().context("a path in UTF-8")?;
-        let upgrade = ["upgrade", "--install", "web", folder, "--set", values];
-        self.answered(&[&upgrade, self.way, further].concat()).await
-    }
-
-    /// Installs the release, and returns the StatefulSet when the StatefulSet controller is done.
-    async fn install(&self) -> anyhow::Result<Value> {
-        let output = self.upgrade(VERSION, "size=1Gi").await?;
-        ensure!(!warns(&output, ""), "{output:?}");
-        self.ns.settled().await
-    }
-}
-
-/// Whether Helm prints this warning of the policy.
-pub(super) fn warns(output: &Output, what: &str) -> bool {
-    output.stderr.contains(&format!("claim-rollout: {what}"))
-}
 
 /// The annotations of claim-rollout.
 fn ours(set: &Value) -> Value {
@@ -173,7 +103,7 @@ pub(super) async fn helm_upgrade_is_staged_pods_wait_and_rollback_withdraws(env:
     let (ns, scene_of_chart) = (&env.namespace("helm").await?, &env.namespace("helm-chart").await?);
     let _served = Policies::of_sets(&[ns, scene_of_chart])?.and_pods()?.serve(env).await?;
     let way = &["--server-side=auto"];
-    let release = Release { ns, way };
+    let release = Release::new(ns, way);
     grows(&release).await?;
     waits(&release).await?;
     let (pods, claims) = (ns.pods().await?, ns.claims().await?);
@@ -184,10 +114,7 @@ pub(super) async fn helm_upgrade_is_staged_pods_wait_and_rollback_withdraws(env:
     ensure!(are_as_written(&ns.claims().await?, &claims), "a claim was written");
     runs_as_before(ns, &pods).await?;
 
-    let release = Release {
-        ns: scene_of_chart,
-        way,
-    };
+    let release = Release::new(scene_of_chart, way);
     let before = release.install().await?;
     let output = release.upgrade("1.0.1", "size=1Gi").await?;
     ensure!(
@@ -210,10 +137,7 @@ pub(super) async fn helm_3_repeats_growth_and_rolls_back_only_with_other_changes
 ) -> anyhow::Result<()> {
     let ns = &env.namespace("helm-client-side").await?;
     let _served = Policies::of_sets(&[ns])?.and_pods()?.serve(env).await?;
-    let release = Release {
-        ns,
-        way: &["--server-side=false"],
-    };
+    let release = Release::new(ns, CLIENT_SIDE);
     grows(&release).await?;
     waits(&release).await?;
     let before = ns.set().await?;
@@ -239,10 +163,7 @@ pub(super) async fn chart_version_in_template_is_ignored_if_so_set(env: &Environ
     let ns = &env.namespace("helm-ignore").await?;
     let policies = Policies::of_sets(&[ns])?.with("metadataOnlyChanges", &json!("Ignore"));
     let _served = policies.serve(env).await?;
-    let release = Release {
-        ns,
-        way: &["--server-side=auto"],
-    };
+    let release = Release::new(ns, &["--server-side=auto"]);
     let before = release.install().await?;
     let output = release.upgrade("1.0.1", "size=1Gi").await?;
     let ignored = "ignored changed labels and annotations of data (setting metadataOnlyChanges: Ignore)";

@@ -4,8 +4,8 @@ use anyhow::ensure;
 use serde_json::json;
 
 use super::Environment;
-use super::helm::{Release, VERSION, warns};
 use super::served::Policies;
+use crate::helm::release::{Release, VERSION, warns};
 use crate::scenarios::namespace::{staged_change, text};
 
 /// The ways in which Helm writes: server-side apply, or a patch that Helm computes; each with and without force.
@@ -40,13 +40,13 @@ pub(super) async fn denied_helm_upgrade_keeps_the_set_even_if_forced(env: &Envir
         .await?;
     ns.done(&["create", "rolebinding", "helm", "--role=helm", "--user=bob"], "")
         .await?;
-    let release = Release { ns, way: WAYS[0] };
+    let release = Release::new(ns, WAYS[0]);
     let installed = release.upgraded(VERSION, "retention=Delete,size=1Gi", &[]).await?;
     ensure!(installed.success, "{installed:?}");
     let set = ns.settled().await?;
     let before = (text(&set["metadata"]["uid"]), ns.pods().await?);
     for way in WAYS {
-        let release = Release { ns, way };
+        let release = Release::new(ns, way);
         let allowed = release.upgraded(VERSION, "retention=Delete,size=2Gi", &[]).await?;
         ensure!(allowed.success, "{way:?}: {allowed:?}");
         let staged = staged_change(&ns.set().await?)?;

@@ -5,7 +5,7 @@
 //! names.
 
 mod gate;
-pub(crate) mod helm;
+mod helm;
 mod helm_denied;
 mod invisible;
 mod native;

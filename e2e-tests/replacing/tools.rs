@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 
 use super::kept::Before;
 use super::trial::{prepare, replaced, start_controller, until_replaced};
-use crate::admission::helm::{Release, VERSION};
 use crate::environment::Environment;
 use crate::gitops::tools::{TOOLS, Tool};
+use crate::helm::release::{CLIENT_SIDE, Release, SERVER_SIDE, VERSION};
 use crate::scenarios::again::Unmoved;
 use crate::scenarios::namespace::{TestNamespace, with_image};
 
@@ -113,7 +113,7 @@ pub(super) async fn opentofu_and_pulumi_find_nothing_to_do(env: &Environment) ->
 
 async fn helm_finds_nothing(env: &Environment, namespace: &str, way: &'static [&'static str]) -> anyhow::Result<()> {
     let ns = &empty(env, namespace).await?;
-    let release = Release { ns, way };
+    let release = Release::new(ns, way);
     let upgrade = async |size: &str| {
         let output = release.upgraded(VERSION, size, &[]).await?;
         ensure!(output.success, "{output:?}");
@@ -149,8 +149,8 @@ async fn helm_finds_nothing(env: &Environment, namespace: &str, way: &'static [&
 
 pub(super) async fn helm_3_and_4_find_nothing_to_do(env: &Environment) -> anyhow::Result<()> {
     futures::try_join!(
-        helm_finds_nothing(env, "replaced-helm-3", &["--server-side=false"]),
-        helm_finds_nothing(env, "replaced-helm-4", &["--server-side=true"]),
+        helm_finds_nothing(env, "replaced-helm-3", CLIENT_SIDE),
+        helm_finds_nothing(env, "replaced-helm-4", SERVER_SIDE),
     )
     .map(drop)
 }
