@@ -24,43 +24,64 @@ use crate::controller::slim_set::{KruiseSet, SlimSet};
 const EVENTS: &str = "POST /api/v1/namespaces/default/events";
 const REPORTS: &str = "POST /apis/claim-rollout.io/v1alpha1/namespaces/default/claimrollouts";
 const SPEC: &str = "PATCH /apis/claim-rollout.io/v1alpha1/namespaces/default/claimrollouts/web";
-const STATUS: &str = "PATCH /apis/claim-rollout.io/v1alpha1/namespaces/default/claimrollouts/web/status";
+pub(super) const STATUS: &str = "PATCH /apis/claim-rollout.io/v1alpha1/namespaces/default/claimrollouts/web/status";
 const CLAIM: &str = "PATCH /api/v1/namespaces/default/persistentvolumeclaims/data-web-0";
 
 /// The writes, and the places of the storage classes.
 type BesideNamesake = (Vec<(String, Value)>, Arc<ClassPlaces>);
 
-type Written = mpsc::UnboundedReceiver<(String, Value)>;
+pub(super) type Written = mpsc::UnboundedReceiver<(String, Value)>;
 
 /// The code and the body of the answer to a list of Pods, if it is not the usual one.
 type ListOfPods = Arc<Mutex<Option<(u16, Value)>>>;
 
 /// An API server that accepts everything. Returns its client, and the writes: their methods, paths and bodies.
 fn accepting(pods: &ListOfPods) -> (Client, Written) {
-    let (writes, written) = mpsc::unbounded();
     let pods = Arc::clone(pods);
+    api_server(move |request| {
+        lock(&pods)
+            .clone()
+            .filter(|_| request.starts_with("GET ") && request.ends_with("/pods"))
+    })
+}
+
+/// An API server that accepts everything that has no other reply: a code and a body for a method and a path. It stores the
+/// spec of the ClaimRollout, and each PVC in its next version.
+pub(super) fn api_server(reply: impl Fn(&str) -> Option<(u16, Value)> + Send + Sync + 'static) -> (Client, Written) {
+    let (writes, written) = mpsc::unbounded();
+    let (reply, spec) = (Arc::new(reply), Arc::<Mutex<Value>>::default());
     let server = move |request: axum::http::Request<Body>| {
-        let (writes, pods) = (writes.clone(), lock(&pods).clone());
+        let (writes, reply, spec) = (writes.clone(), Arc::clone(&reply), Arc::clone(&spec));
         async move {
             let (parts, body) = request.into_parts();
             let path = parts.uri.path().to_owned();
             if parts.uri.query().is_some_and(|query| query.contains("watch=true")) {
                 std::future::pending::<()>().await;
             }
-            if let Some((code, body)) = pods.filter(|_| parts.method == "GET" && path.ends_with("/pods")) {
-                return Ok::<_, kube::Error>(answer(code, &body));
-            }
+            let request = format!("{} {path}", parts.method);
+            let reply = reply(&request);
             if parts.method == "GET" {
-                return Ok(answer(200, &list(&path)));
+                let (code, body) = reply.unwrap_or_else(|| (200, list(&path)));
+                return Ok::<_, kube::Error>(answer(code, &body));
             }
             let bytes = body.collect_bytes().await.unwrap();
             let mut body: Value = serde_json::from_slice(&bytes).unwrap();
-            drop(writes.unbounded_send((format!("{} {path}", parts.method), body.clone())));
-            if path.contains("/claimrollouts/") {
-                body = json!(rollout(
-                    &json!({"name": "web", "namespace": "default", "uid": "r"}),
-                    &body["status"]
-                ));
+            drop(writes.unbounded_send((request, body.clone())));
+            if let Some((code, body)) = reply {
+                return Ok(answer(code, &body));
+            }
+            if path.contains("/persistentvolumeclaims/") {
+                body["metadata"]["resourceVersion"] = "4".into();
+            }
+            if path.contains("/claimrollouts") {
+                if body["spec"].is_object() {
+                    *lock(&spec) = body["spec"].take();
+                }
+                let metadata = json!({"name": "web", "namespace": "default", "uid": "r"});
+                body = json!(rollout(&metadata, &body["status"]));
+                if lock(&spec).is_object() {
+                    body["spec"] = lock(&spec).clone();
+                }
             }
             Ok(answer(200, &body))
         }
@@ -74,7 +95,7 @@ fn answer(code: u16, body: &Value) -> axum::http::Response<Body> {
 }
 
 /// The writes since the last call.
-fn until_now(written: &mut Written) -> Vec<(String, Value)> {
+pub(super) fn until_now(written: &mut Written) -> Vec<(String, Value)> {
     let mut writes = Vec::new();
     while let Ok(write) = written.try_recv() {
         writes.push(write);
@@ -184,7 +205,7 @@ async fn unmanaged_set_leaves_report_of_its_namesake() {
 }
 
 /// The reason of the condition `Stalled` in the last report of these writes, if it is true.
-fn stalled(writes: &[(String, Value)]) -> Option<&Value> {
+pub(super) fn stalled(writes: &[(String, Value)]) -> Option<&Value> {
     let (_, body) = writes.iter().rfind(|(path, _)| path == STATUS)?;
     let stalled = &body["status"]["conditions"][2];
     (stalled["status"] == "True").then(|| &stalled["reason"])
@@ -233,7 +254,7 @@ async fn set_is_reported_while_its_lists_fail() {
 }
 
 /// A context whose PVCs and Pods are listed.
-async fn listed(client: &Client, set: &Arc<SlimSet>, is_stopping: bool) -> Arc<Context> {
+pub(super) async fn listed(client: &Client, set: &Arc<SlimSet>, is_stopping: bool) -> Arc<Context> {
     let (sets, mut writer) = store();
     writer.apply_watcher_event(&Event::Apply(SlimSet::clone(set)));
     let context = Arc::into_inner(context_of(client, (sets, store().0))).unwrap();

@@ -96,6 +96,11 @@ pub(super) fn templates(size: &str) -> Value {
 
 /// A StatefulSet of one replica with a staged growth.
 pub(super) fn growing() -> SlimSet {
+    serde_json::from_value(growing_sent()).unwrap()
+}
+
+/// The same as the API server sends it.
+pub(super) fn growing_sent() -> Value {
     let change = StagedChange {
         replicas: 0,
         by: "alice".to_owned(),
@@ -115,7 +120,7 @@ pub(super) fn growing() -> SlimSet {
         "replicas": 1, "selector": {"matchLabels": {"app": "web"}}, "volumeClaimTemplates": templates("1Gi"),
     });
     let status = json!({"observedGeneration": 1});
-    serde_json::from_value(json!({"metadata": metadata, "spec": spec, "status": status})).unwrap()
+    json!({"metadata": metadata, "spec": spec, "status": status})
 }
 
 /// The list of a kind: one PVC, and nothing else.
