@@ -226,13 +226,15 @@ fn server_side() -> Vec<Case> {
     let text = staged_change(&web().size("20Gi"), UpdatePolicy::InPlace, Phase::RollingOut).replace("\"manager\":\"helm\"", "\"manager\":\"\"");
     let unnamed = managed(&old, "", "Apply", &owns, "1").note("staged", &text);
     let noted = |value: &str, time: &str| both(&owns, time).with("/metadata/annotations/a", value);
+    let first = json!({"manager": "helm", "operation": "Apply", "fieldsV1": owns, "time": "1"});
+    let first = old.clone().with("/metadata/managedFields/1", first);
     let nobody = update("U1", "server-side apply of a manager without a name", &before, &before).manager("");
     vec![
         to("server-side apply withdraws, and nothing else changes", &before, &before, &withdrawn),
         to("server-side apply withdraws, and its entry is new", &before, &helm(&old, &owns, "2"), &withdrawn),
         to("server-side apply withdraws with an image", &before, &helm(&old.clone().image("2"), &owns, "2"), &withdrawn),
         to("server-side apply takes the templates over again", &helm(&old, &less, "1"), &helm(&old, &owns, "2"), &withdrawn),
-        to("server-side apply comes for the first time", &old, &helm(&old, &owns, "1"), &withdrawn),
+        to("server-side apply comes for the first time", &old, &first, &withdrawn),
         to(
             "server-side apply withdraws and drops the staged change",
             &before,
@@ -277,12 +279,24 @@ fn in_order() -> Vec<Case> {
     let helm = |set: &Object, operation: &str, fields: &Value, time: &str| managed(set, "helm", operation, fields, time);
     let applied = |set: &Object, time: &str| helm(set, "Apply", &owns, time);
     let updated = |set: &Object| helm(set, "Update", &owns, "1");
+    // An entry of an update after that of the apply.
+    let beside = |set: &Object, manager: &str, operation: &str, subresource: &str| {
+        let entry = json!({"manager": manager, "operation": operation, "subresource": subresource, "fieldsV1": less, "time": "1"});
+        applied(set, "1").with("/metadata/managedFields/2", entry)
+    };
     let withdrawn = format!("mutate -staged by:server-side-apply {WITHDREW}");
     let still = format!("pass {STILL}");
     let to = |sentence: &str, before: &Object, after: &Object, expected: &str| update("U1", sentence, before, after).expects(expected);
     vec![
-        to("an update becomes an apply at the same time", &updated(&old), &applied(&old, "1"), "pass"),
-        to("an update becomes an apply at another time", &updated(&old), &applied(&old, "2"), &withdrawn),
+        to("an update becomes an apply", &updated(&old), &applied(&old, "1"), "pass"),
+        to("an update becomes an apply after the size was reached", &updated(&complete), &applied(&complete, "1"), "pass"),
+        to("an update becomes an apply, with an image", &updated(&old), &applied(&old.clone().image("2"), "1"), &withdrawn),
+        to("an update becomes part of an apply", &beside(&old, "helm", "Update", ""), &applied(&old, "1"), "pass"),
+        to("an update of another name becomes part of an apply", &beside(&old, "kubectl-client-side-apply", "Update", ""), &applied(&old, "1"), "pass"),
+        to("an update becomes part of an apply, with an image", &beside(&old, "helm", "Update", ""), &applied(&old.clone().image("2"), "1"), &withdrawn),
+        to("an update of a subresource vanishes", &beside(&old, "helm", "Update", "scale"), &applied(&old, "1"), &withdrawn),
+        to("an apply of another name vanishes", &beside(&old, "argocd", "Apply", ""), &applied(&old, "1"), &withdrawn),
+        to("an update appears beside an apply", &applied(&old, "1"), &beside(&old, "argocd", "Update", ""), &withdrawn),
         to("nothing changes after the size was reached", &applied(&complete, "1"), &applied(&complete, "1"), &still),
         to("managed fields change after the size was reached", &helm(&complete, "Apply", &less, "1"), &applied(&complete, "2"), &still),
         to("an image changes after the size was reached", &applied(&complete, "1"), &applied(&complete.clone().image("2"), "2"), &withdrawn),

@@ -64,12 +64,12 @@ pub(super) fn of(
         return Return::Unrelated;
     }
     if returned_server_side(old, new, manager) {
-        // Nothing can grow any more, and it may be Helm that only puts `managedFields` in order before a rollback.
-        let is_kept = change.phase == Phase::Complete && without_managed_fields(old) == without_managed_fields(new);
-        return if is_kept {
-            Return::Keeps
-        } else {
-            Return::Withdraws(WithdrawReason::ServerSideApply)
+        let is_same = without_managed_fields(old) == without_managed_fields(new);
+        return match change.phase {
+            _ if is_same && is_converted(old, new) => Return::Unrelated,
+            // Nothing can grow any more, and it may be Helm that only puts `managedFields` in order before a rollback.
+            Phase::Complete if is_same => Return::Keeps,
+            _ => Return::Withdraws(WithdrawReason::ServerSideApply),
         };
     }
     // Helm 3 leaves no trace of going back. kubectl is known by its annotation, or shows its user what is live.
@@ -107,23 +107,21 @@ fn applied_templates(annotation: &str) -> Option<Vec<ClaimTemplate>> {
 /// True iff the `Apply` entry of the manager owns the templates, so that the manager applied the live templates, and
 /// the request is an apply of that manager or changes nothing. A plain update by the same manager is an unrelated edit.
 fn returned_server_side(old: &Object<'_>, new: &Object<'_>, manager: &str) -> bool {
-    let applies = |set| entries(set, manager, "Apply");
-    let updates = |set| entries(set, manager, "Update");
+    let applies = |set| entries(set, Some(manager), "Apply");
+    let updates = |set| entries(set, Some(manager), "Update");
     let (Some(applied), Some(updated)) = (applies(new), updates(new)) else {
         return false;
     };
     let [
         ManagedEntry {
-            owns_templates: true,
-            time,
-            ..
+            owns_templates: true, ..
         },
     ] = &applied[..]
     else {
         return false;
     };
     if updated.is_empty() {
-        return !is_converted(applies(old), updates(old), time);
+        return true;
     }
     // An update changes the `Update` entry of the manager; an apply does not. An unchanged `Apply` entry proves
     // nothing: times are in seconds, so a second apply within one second may leave the same entry.
@@ -131,27 +129,22 @@ fn returned_server_side(old: &Object<'_>, new: &Object<'_>, manager: &str) -> bo
     is_apply || without_managed_fields(old) == without_managed_fields(new)
 }
 
-/// The way from client-side to server-side apply: the `Update` entry becomes an `Apply` entry with its time. An apply
-/// itself has a time of its own.
-fn is_converted(
-    applied: Option<Vec<ManagedEntry<'_>>>,
-    updated: Option<Vec<ManagedEntry<'_>>>,
-    time: &Text<'_>,
-) -> bool {
-    let is_same = |entry: &ManagedEntry<'_>| !time.is_empty() && entry.time == *time;
-    applied.is_some_and(|before| before.is_empty()) && updated.is_some_and(|before| before.iter().any(is_same))
+/// On the way from client-side to server-side apply, Helm and kubectl turn the `Update` entry into an `Apply` entry, or
+/// put it into one. An apply that changes nothing leaves every `Update` entry as it is.
+fn is_converted(old: &Object<'_>, new: &Object<'_>) -> bool {
+    let updates = |set| entries(set, None, "Update").map(|found| found.len());
+    updates(new) < updates(old)
 }
 
 /// An entry of `metadata.managedFields`.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct ManagedEntry<'a> {
     text: &'a str,
-    time: Text<'a>,
     owns_templates: bool,
 }
 
-/// The entries of a manager for one operation on the object itself; `None` if they cannot be decoded.
-fn entries<'a>(set: &Object<'a>, manager: &str, of: &str) -> Option<Vec<ManagedEntry<'a>>> {
+/// The entries of this manager, or of all, for one operation on the object itself; `None` if they cannot be decoded.
+fn entries<'a>(set: &Object<'a>, manager: Option<&str>, of: &str) -> Option<Vec<ManagedEntry<'a>>> {
     let mut found = Vec::new();
     let Some(managed) = set.metadata.managed_fields else {
         return Some(found);
@@ -162,7 +155,7 @@ fn entries<'a>(set: &Object<'a>, manager: &str, of: &str) -> Option<Vec<ManagedE
     }
     let read = reader.list(|reader| {
         let place = reader.place();
-        let [mut name, mut operation, mut subresource, mut time] = [(); 4].map(|()| Text::default());
+        let [mut name, mut operation, mut subresource] = [(); 3].map(|()| Text::default());
         let mut owns_templates = false;
         let mut once = Once::default();
         reader.object(|reader, key| {
@@ -170,19 +163,14 @@ fn entries<'a>(set: &Object<'a>, manager: &str, of: &str) -> Option<Vec<ManagedE
                 "manager" => name = once.text(0, reader)?,
                 "operation" => operation = once.text(1, reader)?,
                 "subresource" => subresource = once.text(2, reader)?,
-                "time" => time = once.text(4, reader)?,
                 "fieldsV1" => owns_templates = once.read(3, reader, owns)?,
                 _ => reader.skip()?,
             }
             Ok(())
         })?;
-        if name == manager && operation == of && subresource.is_empty() {
+        if manager.is_none_or(|manager| name == manager) && operation == of && subresource.is_empty() {
             let text = reader.since(place);
-            found.push(ManagedEntry {
-                text,
-                time,
-                owns_templates,
-            });
+            found.push(ManagedEntry { text, owns_templates });
         }
         Ok(())
     });
