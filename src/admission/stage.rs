@@ -27,7 +27,10 @@ pub(super) fn stage(
     check(&change, of_set.renames(), lookups)?;
     let checked = checks::of(&change, diff, lookups)?;
     let warnings = &mut remarks.warnings;
-    warnings.push(staged_message::staged(diff, &change.reach(), change.policy));
+    // A PVC that has not grown yet may still grow to a size that is smaller than the staged one.
+    let is_reached = diff.reaches_claims() || of_set.reaches_claims();
+    let templates = if is_reached { diff.changed.len() } else { 0 };
+    warnings.push(staged_message::staged(diff, &change.reach(), change.policy, templates));
     if change.settings.immutable_fields == Frozen::ForNewClaims {
         warnings.extend(staged_message::for_new_claims(diff));
     } else if rules.frozen == Frozen::Deny && diff.takes_back() {

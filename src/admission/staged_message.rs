@@ -12,14 +12,14 @@ const TAKEN_BACK: &str = "sizes that PVCs have not reached are taken back";
 const RECREATED: &str =
     "; PVCs that cannot follow in place are deleted with their data and created anew, one replica at a time";
 
-/// The warning with the staged change and its effect.
-pub(super) fn staged(diff: &Diff, reach: &Reach<'_>, policy: UpdatePolicy) -> String {
+/// The warning with the staged change and its effect. `templates` is the number of those that PVCs are updated to.
+pub(super) fn staged(diff: &Diff, reach: &Reach<'_>, policy: UpdatePolicy, templates: usize) -> String {
     let mut line = format!("{PREFIX}staged {}", summary(diff));
     match policy {
-        UpdatePolicy::InPlace if diff.changed.is_empty() => {}
+        UpdatePolicy::InPlace if templates == 0 => {}
         UpdatePolicy::InPlace => {
             line.push_str("; ");
-            line.push_str(&in_place(reach, diff.changed.len()));
+            line.push_str(&in_place(reach, templates));
         }
         UpdatePolicy::OnClaimDelete => line.push_str(
             "; existing PVCs stay as they are (annotation claim-rollout.io/update-policy: InPlace updates them)",

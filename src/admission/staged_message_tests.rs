@@ -48,11 +48,15 @@ fn staged_warning_names_change_and_effect() {
             "" => "no PVC is updated until partition 3 is lower".to_owned(),
             effect => format!("{effect} (kubectl claim-rollout status web -n shop)"),
         };
-        let line = staged(&diff, &reach, UpdatePolicy::InPlace);
+        let line = staged(&diff, &reach, UpdatePolicy::InPlace, 1);
         assert_eq!(line, format!("claim-rollout: staged data 10Gi -> 20Gi; {expected}"));
     }
     assert_eq!(
-        staged(&diff, &all(), UpdatePolicy::OnClaimDelete),
+        staged(&diff, &all(), UpdatePolicy::InPlace, 0),
+        "claim-rollout: staged data 10Gi -> 20Gi"
+    );
+    assert_eq!(
+        staged(&diff, &all(), UpdatePolicy::OnClaimDelete, 1),
         "claim-rollout: staged data 10Gi -> 20Gi; existing PVCs stay as they are \
          (annotation claim-rollout.io/update-policy: InPlace updates them)"
     );
@@ -68,7 +72,7 @@ fn warning_is_cut_to_api_server_limit() {
         ..Diff::default()
     };
     for policy in UpdatePolicy::ALL {
-        let line = staged(&diff, &reach(&"w".repeat(63), i64::MAX), policy);
+        let line = staged(&diff, &reach(&"w".repeat(63), i64::MAX), policy, 50);
         assert!(line.chars().count() <= MAX_WARNING, "{line}");
         assert!(line.contains("more; "), "{line}");
     }

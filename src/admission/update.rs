@@ -260,7 +260,8 @@ impl Update<'_, '_> {
             };
             let checked = checks::of(&switched, &diff, lookups)?;
             let warnings = &mut outcome.remarks.warnings;
-            warnings.push(staged_message::staged(&diff, &switched.reach(), policy));
+            let templates = diff.changed.len();
+            warnings.push(staged_message::staged(&diff, &switched.reach(), policy, templates));
             warnings.extend(checked);
         }
         outcome.change = staged;

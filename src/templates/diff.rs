@@ -134,6 +134,15 @@ impl Diff {
         });
     }
 
+    /// True iff PVCs that exist may get something of it: anything but a smaller size, and what must not change.
+    #[must_use]
+    pub fn reaches_claims(&self) -> bool {
+        self.changed
+            .iter()
+            .flat_map(|change| &change.changes)
+            .any(|change| !change.is_smaller())
+    }
+
     /// True iff a size decreases.
     #[must_use]
     pub fn takes_back(&self) -> bool {
