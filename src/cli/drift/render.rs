@@ -35,7 +35,8 @@ pub(super) fn summary(found: &[(&DriftSet, Vec<Drift>)]) -> String {
 
 fn rows(found: &[(&DriftSet, Vec<Drift>)], value: fn(&str) -> String) -> String {
     let headings = ["NAMESPACE", "STATEFULSET", "PVC", "FIELD", "WANTED", "FOUND", "NOTE"];
-    let or_none = |text: &Option<String>| text.as_deref().map_or_else(|| "<none>".to_owned(), value);
+    let or_none =
+        |text: &Option<String>, value: fn(&str) -> String| text.as_deref().map_or_else(|| "<none>".to_owned(), value);
     let rows: Vec<Vec<String>> = found
         .iter()
         .flat_map(|(seen, differences)| {
@@ -43,10 +44,11 @@ fn rows(found: &[(&DriftSet, Vec<Drift>)], value: fn(&str) -> String) -> String 
                 vec![
                     seen.set.namespace.clone(),
                     seen.set.name.clone(),
-                    or_none(&difference.claim),
+                    // A name that is cut could be that of another PVC.
+                    or_none(&difference.claim, str::to_owned),
                     difference.field.clone(),
-                    or_none(&difference.wanted),
-                    or_none(&difference.found),
+                    or_none(&difference.wanted, value),
+                    or_none(&difference.found, value),
                     difference.note.clone(),
                 ]
             })
@@ -96,6 +98,17 @@ default     web           data-web-1   metadata.name   data-web-1   <none>   cre
         assert_eq!(json["items"][0]["statefulSet"], "web");
         assert_eq!(json["items"][0]["kind"], "Missing");
         assert_eq!(json["items"][0]["found"], Value::Null);
+    }
+
+    #[test]
+    fn text_has_whole_names_of_pvcs() {
+        let seen = changed(|seen| {
+            seen.claims.remove("data-web-1");
+        });
+        let name = format!("vmstorage-volume-{}-1", "x".repeat(60));
+        let mut found = find(&seen);
+        found[0].claim = Some(name.clone());
+        assert!(text(&[(&seen, found)], None).expect("text").contains(&name));
     }
 
     #[test]
