@@ -212,12 +212,15 @@ fn state(
     label: Option<&RevisionLabel>,
     rollout: &Rollout,
 ) -> (String, String) {
-    if let Some(status) = rollout.status.claims.iter().find(|status| status.name == name) {
+    let is_at = label.is_some_and(|label| rollout.is_at(label));
+    let reported = rollout.status.claims.iter().find(|status| status.name == name);
+    // A PVC with the label was updated after the report of its turn.
+    if let Some(status) = reported.filter(|status| !is_at || status.state != "Pending") {
         return (status.state.clone(), reason(status));
     }
     let state = if claim.metadata.deletion_timestamp.is_some() {
         "Terminating"
-    } else if label.is_some_and(|label| rollout.is_at(label)) {
+    } else if is_at {
         "Done"
     } else if rollout.spec.update_policy == "OnClaimDelete" {
         ""

@@ -176,6 +176,20 @@ fn view_without_status_shows_written_pvc_as_applied() {
 }
 
 #[test]
+fn view_with_older_report_shows_written_pvc_as_applied() {
+    let pending = |name: &str| json!({"name": name, "state": "Pending", "message": "waiting for its turn"});
+    let claims = ["data-web-2", "data-web-1", "data-web-0"].map(pending);
+    let view = of(&rollout("InPlace", &json!({"observedGeneration": 2, "claims": claims})));
+    let rows = view.claims.iter().map(|row| (row.state.as_str(), row.reason.as_str()));
+    let expected = [
+        ("Done", ""),
+        ("Applied", "capacity 10Gi of 20Gi"),
+        ("Pending", "waiting for its turn"),
+    ];
+    assert!(rows.eq(expected), "{view:?}");
+}
+
+#[test]
 fn view_on_claim_delete_has_no_claim_state() {
     let view = of(&rollout("OnClaimDelete", &json!({})));
     assert_eq!(view.claims[2].state, "");
