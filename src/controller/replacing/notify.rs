@@ -14,6 +14,7 @@ use super::cluster::SetName;
 use super::queue::LastReport;
 use super::run::{Ended, Happened, Notice};
 use super::steps::MARK;
+use crate::api::ReplacementReason;
 use crate::replace::Fault;
 use crate::rollout::{EventNotice, Reason};
 
@@ -86,7 +87,7 @@ impl Context {
         }
     }
 
-    /// Reports a fault, once.
+    /// Reports a fault, once. A StatefulSet that is too young is replaced by itself within a minute, which is no Event.
     async fn notify_fault(
         &self,
         set: &SetName,
@@ -99,15 +100,17 @@ impl Context {
             return;
         }
         let message = format!("{}: {}", fault.reason, fault.message);
-        tracing::warn!(
-            namespace = set.namespace,
-            set = set.name,
-            message,
-            "StatefulSet is not replaced"
-        );
         reported.phase = phase;
         self.write_replacement(set, reported, None, Some(&fault)).await;
-        self.publish(set, uid, Reason::StatefulSetNotReplaced, &message).await;
+        if fault.reason != ReplacementReason::TooYoung {
+            tracing::warn!(
+                namespace = set.namespace,
+                set = set.name,
+                message,
+                "StatefulSet is not replaced"
+            );
+            self.publish(set, uid, Reason::StatefulSetNotReplaced, &message).await;
+        }
         reported.fault = Some(fault);
     }
 
