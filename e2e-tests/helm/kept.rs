@@ -156,6 +156,9 @@ pub(super) async fn after_a_replacement(env: &Environment, sender: &Sender) -> a
     sent.runs(2, ["2Gi", "2Gi", ""]).await?;
     let uid = ns.set().await?["metadata"]["uid"].take();
     ensure!(uid != old["metadata"]["uid"], "the same set");
+    // It was too young first, which is no Event.
+    let events = ns.events().await?;
+    ensure!(!events.contains_key("StatefulSetNotReplaced"), "{events:?}");
 
     let ignored = "ignored data 2Gi -> 1Gi (setting shrink: Keep); the rest passes";
     sent.goes_back(1, ignored).await?;

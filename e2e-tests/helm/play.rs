@@ -98,6 +98,10 @@ impl Play<'_> {
                 self.release.upgrade(version, &values(size, image)).await
             }
             Does::RollsBack(revision) => release.helm(&["rollback", "web", &revision.to_string()]).await,
+            Does::RollsBackServerSide(revision) => {
+                let rollback = ["rollback", "web", &revision.to_string()];
+                release.helm(&[&rollback, SERVER_SIDE].concat()).await
+            }
             Does::Fails(size, image) => {
                 let (broken, limit) = match self.shape.broken {
                     Broken::Object => ("broken=true", "--timeout=120s"),
@@ -121,6 +125,7 @@ impl Play<'_> {
         match step.does {
             _ if !self.shape.reorders => {}
             Does::RollsBack(_) if self.server_side && !self.staged.is_empty() => expected.insert(0, &still),
+            Does::RollsBackServerSide(_) => expected.insert(0, &still),
             // Helm sends the patch in the middle of the rollout.
             Does::Fails(..) if self.server_side => {
                 expected

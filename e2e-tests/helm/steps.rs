@@ -12,6 +12,8 @@ pub(super) enum Does {
     CrossesOver(&'static str, u32, &'static str),
     /// `helm rollback` to this revision, which is applied in the way in which it was applied before.
     RollsBack(u32),
+    /// The same by server-side apply.
+    RollsBackServerSide(u32),
 }
 
 /// What Helm leaves.
@@ -74,7 +76,7 @@ const WITHDRAWN: Left = Left {
 const EITHER: &[&str] = &["3Gi", "4Gi"];
 
 /// Each row is a revision of the release; [`Does::Fails`] is two.
-pub(super) const STEPS: [Step; 12] = [
+pub(super) const STEPS: [Step; 14] = [
     same(Does::Upgrades("1Gi", 1, "1.0.0"), "", &[], &["1Gi"], 1),
     // Only the size
     same(
@@ -130,6 +132,20 @@ pub(super) const STEPS: [Step; 12] = [
         does: Does::RollsBack(1),
         server_side: WITHDRAWN,
         client_side: STILL,
+        claims: EITHER,
+        image: 1,
+    },
+    Step {
+        does: Does::CrossesOver("3Gi", 5, "1.0.1"),
+        server_side: ANEW,
+        client_side: AS_BEFORE,
+        claims: EITHER,
+        image: 5,
+    },
+    Step {
+        does: Does::RollsBackServerSide(1),
+        server_side: WITHDRAWN,
+        client_side: WITHDRAWN,
         claims: EITHER,
         image: 1,
     },

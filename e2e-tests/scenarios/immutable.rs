@@ -89,7 +89,10 @@ pub(super) async fn immutable_fields_are_for_new_claims_only(env: &Environment) 
     // A smaller size.
     let output = ns.target(&with_class(&manifest(3, "1Gi"), FAST)).await?;
     let warning = "for new PVCs only: data 2Gi -> 1Gi; existing PVCs keep what they have";
-    ensure!(output.stderr.contains(warning), "{output:?}");
+    ensure!(
+        output.stderr.contains(warning) && !output.stderr.contains("updated in place"),
+        "{output:?}"
+    );
     scaled(&ns, 4).await?;
     let found = classes(&ns).await?;
     ensure!(found[..2] == existing, "{found:?}");
