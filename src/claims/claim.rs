@@ -44,6 +44,8 @@ pub struct Claim {
     pub class_is_ours: bool,
     /// `status.phase` is `Bound`.
     pub bound: bool,
+    /// `status.phase` is `Lost`: the volume of the PVC does not exist any more.
+    pub lost: bool,
     /// `status.capacity.storage`
     pub capacity: Option<Quantity>,
     /// `status.currentVolumeAttributesClassName`
@@ -184,7 +186,10 @@ impl Claim {
         }
         reader.object(|reader, key| {
             match &*key {
-                "phase" => self.bound = reader.string()? == "Bound",
+                "phase" => {
+                    let phase = reader.string()?;
+                    (self.bound, self.lost) = (phase == "Bound", phase == "Lost");
+                }
                 "capacity" => self.capacity = quantity(reader)?,
                 "allocatedResources" => self.allocated = quantity(reader)?,
                 "currentVolumeAttributesClassName" if !reader.null()? => {

@@ -37,6 +37,30 @@ fn table(rows: &[(&str, GateSetup, Option<&str>)]) {
 const BEHIND: Option<&str> =
     Some("data-web-2 is not yet at revision 9jjhnzsfjj; Pod web-2 is replaced when it is ready");
 
+const LOST: Option<&str> = Some(
+    "data-web-2 is Refused: its volume does not exist any more, so a new Pod could not start; Pod web-2 is replaced when \
+     it is ready",
+);
+
+#[test]
+fn pod_whose_volume_is_lost_is_kept() {
+    table(&[
+        (
+            "its volume is lost: the next Pod could not start",
+            |web, _| (web.claim("data-web-2").bound, web.claim("data-web-2").lost) = (false, true),
+            LOST,
+        ),
+        (
+            "updated, and its volume is lost while the node had work to do",
+            |web, _| {
+                let claim = web.applied("data-web-2");
+                (claim.bound, claim.lost, claim.resize) = (false, true, Some(Resize::NodePending));
+            },
+            LOST,
+        ),
+    ]);
+}
+
 #[test]
 fn pod_waits_for_claim_that_is_not_ready() {
     let grows: Option<&str> =

@@ -132,7 +132,7 @@ impl<'s> Gate<'s> {
         if !readiness::keeps_pod(claim, template, &self.target.label) {
             return None;
         }
-        let why = if readiness::is_at(claim, template, &self.target.label) {
+        let why = if claim.lost || readiness::is_at(claim, template, &self.target.label) {
             let state = readiness::state_at_target(claim, template);
             let (_, why) = readiness::explain(state, claim, template);
             format!("is {state}: {why}")

@@ -43,7 +43,7 @@ pub fn lags(set: &LiveSet, templates: &[ClaimTemplate], claim: &Claim, settings:
         pod_uid: PodUid::NotAsked,
         match_labels: &labels,
     };
-    if claim.terminating || foreign(claim, &belongs).is_some() {
+    if claim.terminating || claim.lost || foreign(claim, &belongs).is_some() {
         return false;
     }
     let template = in_place(template, claim, settings.immutable_fields);
@@ -92,6 +92,11 @@ mod tests {
             false,
         ),
         ("it is being deleted", |claim| claim.terminating = true, false),
+        (
+            "its volume is lost, so it cannot follow",
+            |claim| (claim.bound, claim.lost) = (false, true),
+            false,
+        ),
         (
             "its labels are of another set",
             |claim| _ = claim.labels.insert("app".to_owned(), "db".to_owned()),

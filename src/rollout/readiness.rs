@@ -14,6 +14,9 @@ pub const WAITING: &str = "Waiting";
 /// Why a claim that asks for less than its template stays as it is.
 const LOWERED: &str = "somebody took its size or class back: set it again, or withdraw the change and stage it anew";
 
+/// Why a claim without its volume stays as it is.
+const LOST: &str = "its volume does not exist any more, so a new Pod could not start";
+
 /// The state of a claim, as in the status, in metrics and on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ClaimState {
@@ -215,11 +218,21 @@ pub fn needs_pod(claim: &Claim) -> bool {
     has_class(claim) && (is_on_the_node(claim) || has_failed(claim, Resize::NodeInfeasible))
 }
 
+/// The state of a claim that is not bound. One whose volume is lost will not get another.
+#[must_use]
+pub const fn state_unbound(claim: &Claim) -> ClaimState {
+    if claim.lost {
+        ClaimState::Refused
+    } else {
+        ClaimState::Unbound
+    }
+}
+
 /// The state of an updated claim.
 #[must_use]
 pub fn state_at_target(claim: &Claim, template: &ClaimTemplate) -> ClaimState {
     if !claim.bound {
-        return ClaimState::Unbound;
+        return state_unbound(claim);
     }
     if is_ready(claim, template) {
         return ClaimState::Done;
@@ -251,10 +264,14 @@ pub fn state_at_target(claim: &Claim, template: &ClaimTemplate) -> ClaimState {
 /// claim is outdated, or it is not ready for another reason than pending work of the node.
 ///
 /// Some drivers finish an expansion only when the volume is mounted again, so pending work of the node does not keep
-/// the Pod. Neither does a missing volume: the claim cannot be written without one, and the new Pod may fix it.
+/// the Pod. Neither does a missing volume: the claim cannot be written without one, and the new Pod may fix it. A volume
+/// that is lost keeps it: the new Pod could not start.
 #[must_use]
 pub fn keeps_pod(claim: &Claim, template: &ClaimTemplate, label: &RevisionLabel) -> bool {
-    if claim.terminating || !claim.bound || is_ready_at(claim, template, label) {
+    if claim.terminating || !claim.bound {
+        return claim.lost && !claim.terminating;
+    }
+    if is_ready_at(claim, template, label) {
         return false;
     }
     !(is_at(claim, template, label) && needs_pod(claim))
@@ -300,6 +317,7 @@ pub fn explain(state: ClaimState, claim: &Claim, template: &ClaimTemplate) -> (S
         }
         ClaimState::Modifying => ("ModifyingVolume", class()),
         ClaimState::Infeasible => ("Infeasible", "not possible for the driver".to_owned()),
+        ClaimState::Refused if claim.lost => ("Lost", LOST.to_owned()),
         ClaimState::Refused => (Refusal::CHANGED_BY_OTHERS, LOWERED.to_owned()),
         _ => ("", String::new()),
     };

@@ -334,8 +334,9 @@ impl<'a> ClaimAssessment<'a> {
             let (reason, message) = explain_difference(&change);
             (At::Outdated, ClaimState::Refused, reason, message)
         } else if !claim.bound {
-            let (reason, message) = readiness::explain(ClaimState::Unbound, claim, &self.template);
-            (At::Outdated, ClaimState::Unbound, reason, message)
+            let state = readiness::state_unbound(claim);
+            let (reason, message) = readiness::explain(state, claim, &self.template);
+            (At::Outdated, state, reason, message)
         } else if let Some(failed) = failed {
             let changed = failed.resource_version != claim.resource_version && !failed.is_by_others();
             self.retry_at = Some(if changed { 0 } else { failed.retry_at(now) });
@@ -369,7 +370,7 @@ impl<'a> ClaimAssessment<'a> {
     fn can_follow(&self) -> bool {
         match self.state {
             ClaimState::Foreign | ClaimState::Unbound | ClaimState::Terminating | ClaimState::Missing => false,
-            ClaimState::Refused => self.at == At::Updated || self.retry_at.is_some(),
+            ClaimState::Refused => !self.is_lost() && (self.at == At::Updated || self.retry_at.is_some()),
             _ => self.anew.is_none(),
         }
     }
@@ -401,6 +402,7 @@ impl<'a> ClaimAssessment<'a> {
             ClaimState::NodeExpanding => needs_no_wait,
             ClaimState::Infeasible => parallel || needs_no_wait,
             ClaimState::Unbound => parallel || self.pod_at == At::Absent,
+            ClaimState::Refused if self.is_lost() => parallel || self.pod_at == At::Absent,
             ClaimState::Refused | ClaimState::Foreign => parallel,
             ClaimState::Pending | ClaimState::Applied | ClaimState::Expanding | ClaimState::Modifying => false,
         }
@@ -412,6 +414,11 @@ impl<'a> ClaimAssessment<'a> {
         let is_left = matches!(self.state, ClaimState::Pending | ClaimState::Refused) && self.at == At::Outdated;
         let is_moving = self.state.is_in_motion() && self.state != ClaimState::NodeExpanding;
         is_moving || is_left && self.claim.is_some_and(moves)
+    }
+
+    /// True iff the volume of the claim does not exist any more.
+    fn is_lost(&self) -> bool {
+        self.claim.is_some_and(|claim| claim.lost)
     }
 
     /// True iff the claim was written, and needs a Pod to make progress.

@@ -252,6 +252,7 @@ fn claim_view(texts: &mut Texts, slot: usize, claim: &ClaimObject) -> claims::Cl
         recreated_for: None,
         class_annotation: None,
         bound: claim.bound,
+        lost: false,
         spec: Arc::new(spec_of(texts, slot, claim.storage_class)),
         request: gi(claim.request),
         capacity: claim.bound.then(|| gi(claim.capacity)),

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::{done, old_pods, put_pod};
+use crate::claims::Claim;
 use crate::rollout::fixtures::{gi, refused, state, web};
 use crate::rollout::plan::plan;
 use crate::rollout::replica::At;
@@ -26,6 +27,12 @@ const TABLE: &str = "
     Unbound updated  | Absent   | 1        |          |
     Unbound updated  | Outdated |          |          |
     Unbound updated  | Updated  | /1       | /1       |
+    Refused, lost    | Absent   | 1        | 1        | FailedToPatchPVC
+    Refused, lost    | Outdated | /1       | /1       | FailedToPatchPVC
+    Refused, lost    | Updated  | /1       | /1       | FailedToPatchPVC
+    Refused, lost B  | Absent   | 1        | 1        | FailedToPatchPVC
+    Refused, lost B  | Outdated | /1       | /1       | FailedToPatchPVC
+    Refused, lost B  | Updated  | /1       | /1       | FailedToPatchPVC
     Applied          | Absent   |          |          |
     Applied          | Outdated |          |          |
     Applied          | Updated  |          |          |
@@ -64,13 +71,20 @@ const TABLE: &str = "
     Done             | Updated  | 1        | 1        |
 ";
 
+/// The volume of the claim does not exist any more.
+fn lose(claim: &mut Claim) {
+    (claim.bound, claim.lost) = (false, true);
+}
+
 /// The state of the highest claim, and the change that leads to it.
 type StateRow = (&'static str, fn(&mut Snapshot));
 
-const STATES: [StateRow; 15] = [
+const STATES: [StateRow; 17] = [
     ("Pending", |_| {}),
     ("Unbound", |web| web.claim("data-web-2").bound = false),
     ("Unbound updated", |web| web.applied("data-web-2").bound = false),
+    ("Refused, lost", |web| lose(web.claim("data-web-2"))),
+    ("Refused, lost B", |web| lose(web.applied("data-web-2"))),
     ("Applied", |web| _ = web.applied("data-web-2")),
     ("Expanding", |web| web.applied("data-web-2").resizing = true),
     ("NodeExpanding", |web| {
