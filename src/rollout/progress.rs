@@ -135,7 +135,7 @@ pub fn idle(snapshot: &Snapshot, idle: &Idle) -> Progress {
         reached: Reached::default(),
         update_revision: revision,
         staging: set.staged.as_ref().map(|change| change.staging.clone()),
-        update_policy: target::update_policy(set),
+        update_policy: target::policy_in_force(set, &snapshot.settings),
         counts: replicas.as_deref().map(counts),
         by_template: if replicas.is_some() { by_template } else { Vec::new() },
         claims: Vec::new(),

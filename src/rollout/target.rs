@@ -25,6 +25,15 @@ pub fn update_policy(set: &SetView) -> UpdatePolicy {
         .unwrap_or_default()
 }
 
+/// The update policy that is reported: where nothing is staged, the one that a change would get.
+#[must_use]
+pub fn policy_in_force(set: &SetView, settings: &Settings) -> UpdatePolicy {
+    match (set.update_policy, &set.staged) {
+        (None, None) => settings.default_update_policy,
+        _ => update_policy(set),
+    }
+}
+
 /// True iff PVCs that cannot get the desired templates in place are deleted and created anew.
 #[must_use]
 pub fn recreates(set: &SetView) -> bool {

@@ -259,6 +259,9 @@ fn heading(view: &StatusView, shape: Shape) -> StyledLine {
 }
 
 pub(super) fn progress(target: &TargetView) -> String {
+    if !target.staged {
+        return "nothing is staged".to_owned();
+    }
     // Without a rollout there is nothing to count.
     if target.policy == UpdatePolicy::OnClaimDelete.as_str() {
         return "existing PVCs stay as they are".to_owned();

@@ -34,6 +34,7 @@ fn web() -> StatusView {
             revision: "6c9f7d5b84".to_owned(),
             policy: "InPlace".to_owned(),
             sync: "LockStep".to_owned(),
+            staged: true,
             state: RolloutPhase::Reconciling,
             replicas: 3,
             updated: 1,

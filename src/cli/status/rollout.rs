@@ -79,6 +79,7 @@ pub(super) struct ReportedClaim {
 pub(super) struct RolloutCondition {
     pub(super) r#type: String,
     pub(super) status: String,
+    pub(super) reason: String,
     pub(super) message: String,
 }
 

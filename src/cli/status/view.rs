@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::pods::{self, PodStatusView};
 use super::replacement::{self, ReplacementView};
 use super::rollout::{ReportedClaim, Rollout, RolloutPhase};
+use crate::api::ReadyReason;
 use crate::templates::names::ordinal_of;
 use crate::templates::{Quantity, RevisionLabel, StagedChange, keys};
 
@@ -46,6 +47,8 @@ pub(crate) struct TargetView {
     pub(crate) revision: String,
     pub(crate) policy: String,
     pub(crate) sync: String,
+    /// False iff nothing is staged: it was withdrawn, or it is live since the set was replaced.
+    pub(crate) staged: bool,
     pub(crate) state: RolloutPhase,
     pub(crate) replicas: u32,
     pub(crate) updated: u32,
@@ -95,11 +98,12 @@ pub(crate) fn view(
     claims: &[PersistentVolumeClaim],
     all_pods: &[Pod],
 ) -> StatusView {
+    let is_staged = rollout.is_some_and(|rollout| is_staged(rollout, set));
     let mut rows: Vec<ClaimView> = claims
         .iter()
         .filter_map(|claim| {
             let (template, ordinal) = place(claim, name, set, rollout)?;
-            Some(claim_view(claim, &template, ordinal, rollout))
+            Some(claim_view(claim, &template, ordinal, (rollout, is_staged)))
         })
         .collect();
     let absent = |status: &&ReportedClaim| !rows.iter().any(|row| row.name == status.name);
@@ -114,7 +118,7 @@ pub(crate) fn view(
     StatusView {
         namespace: namespace.to_owned(),
         name: name.to_owned(),
-        target: rollout.map(|rollout| target(rollout, set)),
+        target: rollout.map(|rollout| target(rollout, set, is_staged)),
         note: note(name, set, rollout, staged.as_ref()),
         claims: rows,
         pods: set.map_or_else(Vec::new, |set| pods::pods(set, all_pods)),
@@ -126,7 +130,14 @@ pub(crate) fn view(
     }
 }
 
-fn target(rollout: &Rollout, set: Option<&StatefulSet>) -> TargetView {
+/// True iff a change is staged, as the StatefulSet shows; without it, as the controller reported.
+fn is_staged(rollout: &Rollout, set: Option<&StatefulSet>) -> bool {
+    set.map_or(rollout.spec.staging.is_some(), |set| {
+        annotation(set, keys::STAGED).is_some()
+    })
+}
+
+fn target(rollout: &Rollout, set: Option<&StatefulSet>, is_staged: bool) -> TargetView {
     // Before the controller reports, the StatefulSet has the number of replicas.
     let asked = set.and_then(|set| set.spec.as_ref()?.replicas).unwrap_or_default();
     let replicas = if rollout.is_reported {
@@ -138,6 +149,7 @@ fn target(rollout: &Rollout, set: Option<&StatefulSet>) -> TargetView {
         revision: rollout.spec.revision.clone(),
         policy: rollout.spec.update_policy.clone(),
         sync: rollout.spec.sync.clone(),
+        staged: is_staged,
         state: rollout.state(),
         replicas,
         updated: rollout.status.updated_replicas,
@@ -166,7 +178,12 @@ fn place(
         .find_map(|template| Some((template.to_owned(), ordinal_of(claim_name, template, set_name)?)))
 }
 
-fn claim_view(claim: &PersistentVolumeClaim, template: &str, ordinal: u32, rollout: Option<&Rollout>) -> ClaimView {
+fn claim_view(
+    claim: &PersistentVolumeClaim,
+    template: &str,
+    ordinal: u32,
+    (rollout, is_staged): (Option<&Rollout>, bool),
+) -> ClaimView {
     let name = claim.metadata.name.clone().unwrap_or_default();
     let spec = claim.spec.as_ref();
     let requests = spec.and_then(|spec| spec.resources.as_ref()?.requests.as_ref());
@@ -180,10 +197,10 @@ fn claim_view(claim: &PersistentVolumeClaim, template: &str, ordinal: u32, rollo
     let leads = target.as_ref() > own.as_ref();
     let desired = if leads { target } else { own };
     let percent = percent(capacity.parse().ok().as_ref(), desired.as_ref());
-    let follows = rollout.is_some_and(|rollout| rollout.spec.update_policy != "OnClaimDelete");
+    let follows = is_staged && rollout.is_some_and(|rollout| rollout.spec.update_policy != "OnClaimDelete");
     let size = desired.filter(|_| leads && follows).map(|size| size.to_string());
     let (state, reason) = rollout.map_or((String::new(), String::new()), |rollout| {
-        match state(claim, &name, label.as_ref(), rollout) {
+        match state(claim, &name, label.as_ref(), (rollout, follows)) {
             // The label states what was written, not what the driver has done.
             (state, _) if state == "Done" && percent < 100 => {
                 ("Applied".to_owned(), format!("capacity {capacity} of {request}"))
@@ -210,7 +227,7 @@ fn state(
     claim: &PersistentVolumeClaim,
     name: &str,
     label: Option<&RevisionLabel>,
-    rollout: &Rollout,
+    (rollout, follows): (&Rollout, bool),
 ) -> (String, String) {
     let is_at = label.is_some_and(|label| rollout.is_at(label));
     let reported = rollout.status.claims.iter().find(|status| status.name == name);
@@ -222,10 +239,10 @@ fn state(
         "Terminating"
     } else if is_at {
         "Done"
-    } else if rollout.spec.update_policy == "OnClaimDelete" {
-        ""
-    } else {
+    } else if follows {
         "Pending"
+    } else {
+        ""
     };
     (state.to_owned(), String::new())
 }
@@ -313,6 +330,11 @@ fn note(
     let message = ruling
         .map(|condition| condition.message.clone())
         .filter(|message| !message.is_empty());
+    if !is_staged(rollout, Some(set)) {
+        let ready = rollout.condition("Ready");
+        let withdrawn = ready.filter(|ready| ready.reason == ReadyReason::Withdrawn.as_str());
+        return message.or_else(|| withdrawn.map(|ready| ready.message.clone()));
+    }
     if rollout.spec.update_policy == "OnClaimDelete" {
         return message.or_else(|| {
             Some(format!(

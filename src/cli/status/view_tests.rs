@@ -2,6 +2,7 @@ use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use serde_json::{Value, json};
 
+use super::super::render::progress;
 use super::{Rollout, RolloutPhase, StatusView};
 
 fn set(annotations: &Value) -> StatefulSet {
@@ -68,8 +69,42 @@ fn claims() -> Vec<PersistentVolumeClaim> {
     ]
 }
 
+/// Something is staged; this does not show what.
 fn of(rollout: &Rollout) -> StatusView {
-    view("shop", "web", Some(&set(&json!({}))), Some(rollout), &claims())
+    let set = set(&json!({"claim-rollout.io/staged": "{}"}));
+    view("shop", "web", Some(&set), Some(rollout), &claims())
+}
+
+/// What the controller reported, with the message of `Ready`; the end of the heading, the note, and the states of the PVCs.
+type IdleRow = (&'static str, &'static str, &'static str, Option<&'static str>);
+
+#[test]
+fn view_where_nothing_is_staged_gives_no_advice() {
+    let rows: [IdleRow; 3] = [
+        ("it was replaced", "NothingStaged", "No change is staged", None),
+        (
+            "withdrawn",
+            "Withdrawn",
+            "Staged change withdrawn",
+            Some("Staged change withdrawn"),
+        ),
+        ("not seen yet", "Complete", "All PVCs are updated and ready", None),
+    ];
+    for policy in ["InPlace", "OnClaimDelete"] {
+        for (row, reason, message, note) in rows {
+            let ready = json!([{"type": "Ready", "status": "True", "reason": reason, "message": message}]);
+            let rollout = rollout(policy, &json!({"observedGeneration": 2, "conditions": ready}));
+            let view = view("shop", "web", Some(&set(&json!({}))), Some(&rollout), &claims());
+            assert_eq!(view.note.as_deref(), note, "{row}, {policy}");
+            assert!(view.complete, "{row}, {policy}");
+            // data-web-1 was written for this revision, and data-web-0 never.
+            let states: Vec<_> = view.claims.iter().map(|claim| &*claim.state).collect();
+            assert_eq!(states, ["Done", "Applied", ""], "{row}, {policy}");
+            assert_eq!(view.claims[2].desired, "10Gi", "{row}, {policy}");
+            let target = view.target.as_ref().expect("a target");
+            assert_eq!(progress(target), "nothing is staged", "{row}, {policy}");
+        }
+    }
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Why nothing is rolled out, and withdrawn changes.
 
+use std::sync::Arc;
+
 use crate::rollout::fixtures::{events, template, web, writes};
 use crate::rollout::plan::plan;
 use crate::rollout::snapshot::{Previous, Snapshot};
@@ -93,6 +95,29 @@ fn staged_change_removed_is_withdrawn_unless_it_is_live() {
             "{row}"
         );
         assert_eq!(writes(&web), [], "{row}");
+    }
+}
+
+/// The annotation, the setting, and whether something is staged under `InPlace`.
+type PolicyRow = (Option<UpdatePolicy>, UpdatePolicy, bool, UpdatePolicy);
+
+#[test]
+fn report_has_the_policy_in_force() {
+    use UpdatePolicy::{InPlace, OnClaimDelete, ReCreate};
+    let rows: [PolicyRow; 6] = [
+        (None, InPlace, false, InPlace),
+        (None, OnClaimDelete, false, OnClaimDelete),
+        (Some(OnClaimDelete), InPlace, false, OnClaimDelete),
+        (Some(InPlace), OnClaimDelete, false, InPlace),
+        (None, ReCreate, true, InPlace),
+        (Some(OnClaimDelete), InPlace, true, OnClaimDelete),
+    ];
+    for (annotation, setting, is_staged, expected) in rows {
+        let mut web = if is_staged { web() } else { dropped() };
+        web.set.update_policy = annotation;
+        Arc::make_mut(&mut web.settings).default_update_policy = setting;
+        let found = plan(&web).progress.update_policy;
+        assert_eq!(found, expected, "{annotation:?}, {setting:?}, staged: {is_staged}");
     }
 }
 
