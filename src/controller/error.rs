@@ -3,6 +3,9 @@
 use super::views;
 use crate::templates::StagedError;
 
+/// The history, among the objects that are written.
+pub(super) const HISTORY: &str = "ControllerRevision";
+
 /// An error of a reconcile, which is requeued.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ReconcileError {
@@ -25,4 +28,11 @@ pub(super) enum ReconcileError {
         /// The seconds that the API server asked to wait.
         retry_after: Option<u32>,
     },
+}
+
+impl ReconcileError {
+    /// True iff only the history could not be written: the report was.
+    pub(super) fn is_of_history(&self) -> bool {
+        matches!(self, Self::Write { what, .. } if *what == HISTORY)
+    }
 }

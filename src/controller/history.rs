@@ -42,8 +42,8 @@ const UNKEPT: [ReadyReason; 5] = [
     ReadyReason::ReCreateNotEnabled,
 ];
 
-/// True iff the target may be missing in the history. The status contains it only after the history was written,
-/// except while nothing was rolled out.
+/// True iff the target may be missing in the history. The status contains it after the history was written, except while
+/// nothing was rolled out, or while that write had no answer: then the controller remembers it.
 pub(super) fn is_due(rollout: &ClaimRollout, target: &RevisionLabel) -> bool {
     rollout.status.as_ref().is_none_or(|status| {
         let mut conditions = status.conditions.iter();
@@ -59,8 +59,15 @@ pub(super) fn is_due(rollout: &ClaimRollout, target: &RevisionLabel) -> bool {
 const TRIES: u32 = 20;
 pub(super) const PAUSE: Seconds = 30;
 
-/// How often in a row another object had the name, with this time; 0 after the last retry.
+/// How often in a row another object had the name, with this time; 0 after the last retry. Without an answer, the write is
+/// retried as long as it takes.
 pub(super) fn unkept(outcomes: &[ApiOutcome<()>], before: u32) -> u32 {
+    if outcomes
+        .iter()
+        .any(|outcome| matches!(outcome, ApiOutcome::Unsure { .. }))
+    {
+        return before.max(1);
+    }
     let is_taken = outcomes.contains(&ApiOutcome::Conflict);
     if is_taken && before < TRIES { before + 1 } else { 0 }
 }
@@ -324,6 +331,10 @@ mod tests {
     #[test]
     fn target_is_retried_while_another_object_has_its_name() {
         let not_found = || ApiOutcome::NotFound;
+        let unsure = || ApiOutcome::Unsure {
+            why: "500".to_owned(),
+            retry_after: None,
+        };
         for (why, outcomes, before, expected) in [
             ("kept", vec![ApiOutcome::Done(())], 0, 0),
             ("kept at last", vec![ApiOutcome::Done(()), not_found()], 3, 0),
@@ -331,6 +342,8 @@ mod tests {
             ("taken again", vec![ApiOutcome::Conflict, ApiOutcome::Done(())], 1, 2),
             ("taken for the last time", vec![ApiOutcome::Conflict], TRIES, 0),
             ("nothing to write", vec![], 5, 0),
+            ("no answer", vec![unsure()], 0, 1),
+            ("no answer again", vec![ApiOutcome::Done(()), unsure()], TRIES, TRIES),
         ] {
             assert_eq!(unkept(&outcomes, before), expected, "{why}");
         }

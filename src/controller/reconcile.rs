@@ -201,10 +201,15 @@ async fn decide_and_execute(
             RoundOutcome::Nothing if plan.actions.iter().any(is_ending) => return Ok(after(Some(context.end(set)))),
             RoundOutcome::Nothing if context.read_events(set, &plan.progress).await => {}
             RoundOutcome::Nothing => {
-                let written = context.report(set, view, &plan).await?;
-                if written != ReportWrite::Later {
+                let written = context.report(set, view, &plan).await;
+                let is_reported = match &written {
+                    Ok(written) => *written != ReportWrite::Later,
+                    Err(error) => error.is_of_history(),
+                };
+                if is_reported {
                     context.remembered(set, SetMemory::retry_is_reported);
                 }
+                let written = written?;
                 // A set is not settled before its report is written.
                 let rests = match written {
                     ReportWrite::Later => None,

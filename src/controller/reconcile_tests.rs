@@ -288,3 +288,59 @@ async fn set_of_openkruise_has_namesake_of_kubernetes() {
         assert_eq!(context.has_namesake(set), expected, "{what}");
     }
 }
+
+/// An API server that never stores a ControllerRevision, and denies writes of PVCs. Returns its client, and the number of
+/// statuses of ClaimRollouts that were written.
+fn without_history() -> (Client, Arc<AtomicUsize>) {
+    let written = Arc::<AtomicUsize>::default();
+    let counted = Arc::clone(&written);
+    let answer = move |request: axum::http::Request<Body>| {
+        let (method, uri) = (request.method().clone(), request.uri().clone());
+        let path = uri.path().to_owned();
+        let failed = |code: u16| json!({"kind": "Status", "code": code, "message": "no", "status": "Failure"});
+        let (code, body) = match (method.as_str(), path.rsplit('/').next().unwrap_or_default()) {
+            ("GET", _) => (200, list(&path)),
+            ("POST", "controllerrevisions") => (500, failed(500)),
+            (_, "data-web-0") => (403, failed(403)),
+            (_, last) => {
+                counted.fetch_add(usize::from(last == "status"), Ordering::Relaxed);
+                let metadata = json!({"name": "web", "namespace": "default", "uid": "r", "generation": 1});
+                (200, json!(rollout(&metadata, &Value::Null)))
+            }
+        };
+        async move {
+            if uri.query().is_some_and(|query| query.contains("watch=true")) {
+                std::future::pending::<()>().await;
+            }
+            let response = axum::http::Response::builder().status(code);
+            Ok::<_, kube::Error>(response.body(Body::from(body.to_string().into_bytes())).unwrap())
+        }
+    };
+    (Client::new(tower::service_fn(answer), "default"), written)
+}
+
+#[tokio::test]
+async fn status_is_written_although_the_history_is_not() {
+    let (client, written) = without_history();
+    let set = Arc::new(growing());
+    let (sets, mut writer) = store();
+    writer.apply_watcher_event(&Event::Apply(SlimSet::clone(&set)));
+    let context = context_of(&client, (sets, store().0));
+    let mut last = None;
+    let status = async {
+        while written.load(Ordering::Relaxed) == 0 {
+            // The first reconciles wait for the lists.
+            last = Some(reconcile(Arc::clone(&set), Arc::clone(&context)).await);
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+    };
+    let is_written = tokio::time::timeout(std::time::Duration::from_secs(30), status).await;
+    assert!(is_written.is_ok(), "{last:?}");
+    let error = last.map(|last| last.map_err(|error| error.to_string()));
+    assert!(
+        matches!(&error, Some(Err(error)) if error.starts_with("failed to write ControllerRevision")),
+        "{error:?}"
+    );
+    let unkept = context.remembered(&set, |memory| memory.unkept);
+    assert_eq!(unkept, Some(1), "the next reconcile writes the history");
+}

@@ -8,7 +8,7 @@ use kube::api::Api;
 use super::api_calls::ApiOutcome;
 use super::context::Context;
 use super::crd::ClaimRollout;
-use super::error::ReconcileError;
+use super::error::{HISTORY, ReconcileError};
 use super::last_reports::content;
 use super::locking::lock;
 use super::memory::SetMemory;
@@ -66,7 +66,7 @@ impl Context {
         if of_spec == ReportWrite::Later {
             return Ok(of_spec);
         }
-        self.keep(set, view, plan, &rollout).await?;
+        let kept = self.keep(set, view, plan, &rollout).await;
         let last = status::Last {
             at: self.remembered(set, |memory| memory.reported_at).flatten(),
             restores,
@@ -79,7 +79,8 @@ impl Context {
         if written != ReportWrite::Later && !plan.settled {
             self.remember(set, |memory| memory.reached = plan.progress.reached.clone());
         }
-        Ok(written)
+        // The status does not wait for the history, which is written by the next reconcile.
+        kept.map(|()| written)
     }
 
     /// Notes the outcome of a write of the ClaimRollout.
@@ -132,7 +133,7 @@ impl Context {
             self.metrics.history_write(outcome.as_str());
             match outcome {
                 ApiOutcome::Done(()) => {}
-                ApiOutcome::Unsure { .. } => return Err(failed("ControllerRevision", outcome)),
+                ApiOutcome::Unsure { .. } => return Err(failed(HISTORY, outcome)),
                 other => {
                     let (namespace, set) = (set.namespace(), set.name_any());
                     tracing::warn!(namespace, set, outcome = ?other, "failed to write the history");
