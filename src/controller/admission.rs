@@ -66,6 +66,8 @@ struct KnownAdmission {
     registered: Registered,
     /// The message of the API server about an object that the controller may not read.
     unread: Option<String>,
+    /// Why the policy objects of Kubewarden could not be listed. Those that were known before count.
+    unlisted: Option<String>,
     /// The labels of namespaces, or why they cannot be read.
     labels: HashMap<String, Result<Labels, String>>,
     differing: Vec<String>,
@@ -118,12 +120,13 @@ impl Admission {
         }
         let namespace = set.namespace().unwrap_or_default();
         let known = self.known(&namespace).await;
+        let known = known.and_then(|known| known.distrusts(set, &namespace));
         let why = known.as_ref().err().map(|error| match error {
             ReconcileError::Admission(why) => why.clone(),
             other => other.to_string(),
         });
         match (known, self.fails(&namespace, why, Instant::now())) {
-            (Ok(known), _) => Ok(known.distrusts(set, &namespace)),
+            (Ok(distrusted), _) => Ok(distrusted),
             (Err(_), Some(unlisted)) => Ok(Some(unlisted)),
             (Err(error), None) => Err(error),
         }
@@ -179,7 +182,7 @@ impl Admission {
             configurations: next.keep(list::<MutatingWebhookConfiguration, _>(client).await?),
             guards: next.keep(list::<ValidatingAdmissionPolicy, _>(client).await?),
             bindings: next.keep(list::<ValidatingAdmissionPolicyBinding, _>(client).await?),
-            policies: self.policies().await?,
+            policies: self.policies(&mut next.unlisted, known).await,
         };
         next.registered = registered;
         let home = match &self.namespace {
@@ -210,16 +213,27 @@ impl Admission {
         differing
     }
 
-    /// The policy objects of Kubewarden; none if it is not installed or they cannot be read. Webhooks are then
-    /// recognized by their names.
-    async fn policies(&self) -> Result<Vec<KubewardenPolicy>, ReconcileError> {
-        Ok(match listed(&self.client, POLICIES).await? {
-            Readable::Done(policies) => policies,
-            Readable::Forbidden(why) => {
+    /// The policy objects of Kubewarden; none if it is not installed or they may not be read. Webhooks are then recognized
+    /// by their names. If their list fails, as with a broken conversion, those that were known stay.
+    async fn policies(&self, unlisted: &mut Option<String>, known: &KnownAdmission) -> Vec<KubewardenPolicy> {
+        match listed(&self.client, POLICIES).await {
+            Ok(Readable::Done(policies)) => policies,
+            Ok(Readable::Forbidden(why)) => {
                 tracing::debug!(why, "the settings of policy objects are not compared");
                 Vec::new()
             }
-        })
+            Err(error) => {
+                let why = match error {
+                    ReconcileError::Admission(why) => why,
+                    other => other.to_string(),
+                };
+                if known.unlisted.as_ref() != Some(&why) {
+                    tracing::warn!(why, "failed to list the policy objects of Kubewarden");
+                }
+                *unlisted = Some(why);
+                known.registered.policies.clone()
+            }
+        }
     }
 
     /// The labels of a namespace, or why they cannot be read.
@@ -234,20 +248,26 @@ impl Admission {
 
 impl KnownAdmission {
     /// Returns the reason to wait for a set of a namespace whose labels are known.
-    fn distrusts(&self, set: &SlimSet, namespace: &str) -> Option<Idle> {
+    ///
+    /// # Errors
+    /// If nothing is known to be registered, and not everything could be listed.
+    fn distrusts(&self, set: &SlimSet, namespace: &str) -> Result<Option<Idle>, ReconcileError> {
         let unread = match self.labels.get(namespace) {
             Some(Ok(labels)) => match self.registered.judges_since(set.kind, labels) {
                 // Nothing is staged on a set of OpenKruise.
                 Some(since) => {
                     let is_before = set.kind == SetKind::Apps && set.touched_at.is_none_or(|touched| touched < since);
-                    return is_before.then_some(Idle::StagedBeforePolicy);
+                    return Ok(is_before.then_some(Idle::StagedBeforePolicy));
                 }
-                None => self.unread.clone(),
+                None => match (&self.unread, &self.unlisted) {
+                    (None, Some(why)) => return Err(ReconcileError::Admission(why.clone())),
+                    (unread, _) => unread.clone(),
+                },
             },
             Some(Err(why)) => Some(why.clone()),
             None => self.unread.clone(),
         };
-        Some(Idle::PolicyMissing { unread })
+        Ok(Some(Idle::PolicyMissing { unread }))
     }
 
     /// True iff the guard is bound for a namespace whose labels are known.

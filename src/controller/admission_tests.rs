@@ -112,7 +112,7 @@ fn missing_right_is_the_reported_reason() {
             ..KnownAdmission::default()
         };
         let expected = Idle::PolicyMissing { unread: expected };
-        assert_eq!(known.distrusts(&set("9"), "a"), Some(expected));
+        assert_eq!(known.distrusts(&set("9"), "a").unwrap(), Some(expected));
     }
 }
 
@@ -146,6 +146,65 @@ fn change_from_before_the_policy_is_not_trusted() {
         ("6", None),
         ("x", Some(Idle::StagedBeforePolicy)),
     ] {
-        assert_eq!(known.distrusts(&set(second), "a"), expected, "{second}");
+        assert_eq!(known.distrusts(&set(second), "a").unwrap(), expected, "{second}");
+    }
+}
+
+/// A webhook of an earlier release of Kubewarden may convert its objects, and answer nothing.
+#[tokio::test]
+async fn policies_without_answer_stop_only_what_nothing_else_judges() {
+    for (what, guard, known, expected) in [
+        ("the guard is bound", true, false, Some(None)),
+        ("a policy was known before", false, true, Some(None)),
+        ("nothing", false, false, None),
+    ] {
+        let answer = move |request: axum::http::Request<Body>| {
+            let rule = json!({"apiGroups": ["apps"], "apiVersions": ["v1"], "resources": ["statefulsets"],
+                "operations": ["UPDATE"]});
+            let created = "1970-01-01T00:00:01Z";
+            let named = |name: &str| json!({"name": name, "creationTimestamp": created});
+            let (guards, bindings) = (
+                json!([{"metadata": named("claim-rollout-staged"), "spec": {"matchConstraints": {"resourceRules": [rule]}}}]),
+                json!([{"metadata": named("b"), "spec": {"policyName": "claim-rollout-staged", "validationActions": ["Deny"]}}]),
+            );
+            let webhooks = json!([{"metadata": named("kubewarden"), "webhooks": [
+                {"name": "clusterwide-volumes.kubewarden.admission", "rules": [rule]}]}]);
+            let path = request.uri().path().to_owned();
+            let items = |last: &str| match last {
+                "validatingadmissionpolicies" if guard => guards,
+                "validatingadmissionpolicybindings" if guard => bindings,
+                "mutatingwebhookconfigurations" if known => webhooks,
+                _ => json!([]),
+            };
+            let last = path.rsplit('/').next().unwrap_or_default();
+            let (code, body) = match last {
+                "clusteradmissionpolicies" => {
+                    let message = "conversion webhook failed";
+                    (
+                        500,
+                        json!({"kind": "Status", "status": "Failure", "code": 500, "message": message}),
+                    )
+                }
+                "a" => (200, json!({"metadata": {"name": "a"}})),
+                last => (200, json!({"metadata": {}, "items": items(last)})),
+            };
+            let response = axum::http::Response::builder().status(code);
+            let response = response.body(Body::from(body.to_string().into_bytes())).unwrap();
+            std::future::ready(Ok::<_, kube::Error>(response))
+        };
+        let client = Client::new(tower::service_fn(answer), "default");
+        let admission = Admission::new(client, Arc::default(), None, WithoutPolicy::Stall, Arc::default());
+        if known {
+            let rule = json!({"apiGroups": ["apps"], "apiVersions": ["v1"], "resources": ["statefulsets"],
+                "operations": ["UPDATE"]});
+            let policy = json!({"metadata": {"name": "volumes"},
+                "spec": {"module": "registry://x/claim-rollout:v1", "mutating": true, "rules": [rule]}});
+            let policies = vec![serde_json::from_value(policy).unwrap()];
+            admission.known.lock().await.registered.policies = policies;
+        }
+        let found = admission.distrusts(&set("9")).await;
+        assert_eq!(found.as_ref().ok(), expected.as_ref(), "{what}: {found:?}");
+        let guards_replacing = admission.guards_replacing("a").await;
+        assert!(guards_replacing.is_ok(), "{what}: {guards_replacing:?}");
     }
 }
