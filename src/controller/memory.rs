@@ -19,6 +19,9 @@ use crate::rollout::early::WaitingPods;
 use crate::rollout::reached::Reached;
 use crate::rollout::{ApplyClaim, ClaimProgress, Refusal, Seconds};
 
+/// The set, among the objects that are written.
+pub(super) const SET: &str = "set";
+
 /// For how many seconds a write that was decided for the same version of an object may be answered as overtaken.
 const OVERTAKEN: Seconds = 30;
 
@@ -332,6 +335,8 @@ impl SetMemory {
         });
         let uids: HashSet<&str> = claims.values().map(|claim| &*claim.uid).collect();
         self.denials.retain(|uid, _| uids.contains(&**uid));
+        self.unanswered
+            .retain(|object, _| object == SET || uids.contains(&**object));
         self.denials.extend(self.applies.undone(claims, &self.denials, now));
     }
 

@@ -46,6 +46,19 @@ fn reply_of_deleted_claim_is_forgotten() {
     assert_eq!(claims["data-web-0"].uid, "b");
 }
 
+/// Otherwise one write without an answer would count as denied at once, for the rest of the rollout.
+#[test]
+fn unanswered_writes_of_a_deleted_claim_are_forgotten() {
+    for (what, uid, expected) in [("it exists", "a", true), ("another one has its name", "b", false)] {
+        let mut memory = SetMemory::default();
+        for _ in 0..Refusal::UNANSWERED {
+            assert!(!memory.is_unanswered("a"), "{what}");
+        }
+        memory.overlay(&mut seen(claim(uid, "9")), 5);
+        assert_eq!(memory.is_unanswered("c"), expected, "{what}");
+    }
+}
+
 fn apply() -> ApplyClaim {
     ApplyClaim {
         name: ClaimName::new("data", "web", 0).unwrap(),

@@ -8,14 +8,12 @@ use serde_json::Value;
 use super::api_calls::{self, ApiOutcome};
 use super::context::Context;
 use super::error::ReconcileError;
+use super::memory::SET;
 use super::report::updated;
 use super::slim_claim::Applied;
 use super::slim_set::{Patched, SlimSet};
 use super::undone::{self, Undone};
 use crate::rollout::{Action, ApplyClaim, Plan, Refusal, SetStagedAt};
-
-/// The set, among the objects that are written.
-const SET: &str = "set";
 
 /// The outcome of the writes of one round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
