@@ -63,12 +63,13 @@ pub(crate) fn simplify(world: &mut SimWorld) {
             Arc::make_mut(reconcile).set.since_staged = 0;
         }
         let has_denials = instance.memory.denials.iter().any(Option::is_some) || instance.memory.undone.is_some();
-        if instance.memory.failures > 0 || has_denials {
+        let has_failures = instance.memory.failures > 0 || instance.memory.unanswered.iter().any(|count| *count > 0);
+        if has_failures || has_denials {
             let memory = Arc::make_mut(&mut instance.memory);
             if let Some(undone) = &mut memory.undone {
                 (undone.attempts, undone.age) = (1, if undone.age >= 1 { 301 } else { 0 });
             }
-            memory.failures = 0;
+            (memory.failures, memory.unanswered) = (0, [0; SLOTS + 1]);
             for denial in memory.denials.iter_mut().flatten() {
                 denial.attempts = 1;
                 denial.age = if denial.age >= 1 { 301 } else { 0 };

@@ -150,7 +150,7 @@ impl ControllerView {
         let target = set.staged_change().map(|change| change.target);
         for (slot, claim) in claims.iter().enumerate() {
             let ordinal = place(slot).1;
-            let Some(claim) = claim.filter(|_| ordinal < usize::from(set.spec.replicas)) else {
+            let Some(claim) = claim.filter(|_| ordinal < usize::from(set.followed())) else {
                 continue;
             };
             let owner = match claim.owner {

@@ -19,7 +19,7 @@ use crate::rollout::invariants::{
     Broken, ClaimFacts, Id, Ledger, PodFacts, Request, Scene, SetFacts, StatusFacts, Wanted, What,
     l4_created_as_staged, s1_never_smaller, s2_four_fields, s3_nothing_is_created, s4_nothing_is_deleted, s5_only_ours,
     s6_in_turn, s7_gate, s7_keeps_no_other, s8_once, s9_not_stale, s10_not_terminating, s12_no_write_for_nothing,
-    s12_reads_nothing, s13_fits, s19_borrows_nothing, s19_reports, s19_waits,
+    s12_reads_nothing, s13_fits, s19_borrows_nothing, s19_completes, s19_reports, s19_takes_back, s19_waits,
 };
 
 /// Facts, owned where a [`Scene`] can borrow them.
@@ -170,6 +170,7 @@ fn set_facts(set: &SetObject, target: Option<ModelTarget>) -> SetFacts {
         terminating: set.terminating,
         first_ordinal: 0,
         replicas: set.spec.replicas.into(),
+        followed: set.followed().into(),
         target: target.as_ref().map(id),
         unreadable: set.unreadable().is_some(),
         complete: change.is_some_and(|change| change.complete),
@@ -265,7 +266,11 @@ pub(crate) fn decision(seen: &ControllerView, decision: &PlanDecision) -> Result
         _ => None,
     });
     let first = applies.next();
-    if first.is_none() && !decision.ready {
+    let phase = decision.writes.iter().find_map(|write| match write {
+        Write::StagedChange { change, .. } => change.map(|change| change.complete),
+        _ => None,
+    });
+    if first.is_none() && !decision.ready && phase != Some(true) {
         return Ok(());
     }
     let api = Api {
@@ -284,11 +289,18 @@ pub(crate) fn decision(seen: &ControllerView, decision: &PlanDecision) -> Result
     });
     facts.room = seen.room.map(u64::from);
     s19_reports(&facts.scene(), decision.ready)?;
+    if phase == Some(true) {
+        s19_completes(&facts.scene())?;
+    }
     if first.is_some() {
         s13_fits(&facts.scene())?;
     }
     let mut ordinals = first.into_iter().chain(applies);
-    ordinals.try_for_each(|ordinal| s6_in_turn(&facts.scene(), u32::try_from(ordinal).unwrap_or(0)))
+    ordinals.try_for_each(|ordinal| {
+        let ordinal = u32::try_from(ordinal).unwrap_or(0);
+        s6_in_turn(&facts.scene(), ordinal)?;
+        s19_takes_back(&facts.scene(), ordinal, phase == Some(false))
+    })
 }
 
 /// Checks that the claims of the set are read, although nothing was left to do for it at some time.

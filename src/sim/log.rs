@@ -13,7 +13,7 @@ use super::step::{INSTANCES, RequestFate, SimStep};
 use super::watch::Views;
 use super::write::{ApiAnswer, Apply, DenialCause, Write};
 use crate::rollout::Reason;
-use crate::rollout::invariants::{Attempt, EmittedEvent};
+use crate::rollout::invariants::{Attempt, Broken, EmittedEvent, ReportedState, ReportedStates};
 
 /// Stands for the set among the attempts.
 const OF_SET: u64 = u64::MAX;
@@ -42,6 +42,16 @@ pub(crate) struct Log {
     pub(crate) faults: Vec<(u32, RequestFate)>,
     /// Events of the last decision of each controller, not yet emitted.
     pending: [Vec<(Reason, Option<u8>, u32)>; INSTANCES],
+    /// The states in the last decision of each controller: of the claims, by slot and uid, and of the rollout.
+    decided: [Vec<(Option<u8>, u64, u64)>; INSTANCES],
+    /// The states that were reported in this staging.
+    states: ReportedStates,
+    /// Two controllers may report different things in turns.
+    second: bool,
+    /// Claims that were written since the last report, by slot: an Event of its own.
+    updated: u16,
+    /// How often in a row a write was not answered, for each controller: of each claim, and of the set.
+    unanswered: [[u8; SLOTS + 1]; INSTANCES],
     versions: [[u16; SLOTS]; INSTANCES],
     target: [u64; INSTANCES],
     /// The target of the last written ClaimRollout.
@@ -99,6 +109,11 @@ impl Log {
             self.doubtful |= matches!(step, SimStep::TimeTravel(_) | SimStep::User(_));
         }
         self.crossed |= matches!(step, SimStep::User(UserAction::Class(..)));
+        self.second |= matches!(step, SimStep::Start);
+        // What people do, they know.
+        if matches!(step, SimStep::User(_)) {
+            self.states = ReportedStates::default();
+        }
         // `sent` and `decided` write the lines of requests and reconciles.
         if !matches!(step, SimStep::Send(..) | SimStep::Reconcile(_)) {
             self.line(|| format!("  {}", words(step)));
@@ -135,6 +150,19 @@ impl Log {
         for (slot, claim) in views.claims.iter().enumerate() {
             self.versions[place][slot] = claim.map_or(0, |claim| claim.version);
         }
+        // Claims out of range are not judged.
+        let ordinals = set.map_or(0, |set| usize::from(set.followed()));
+        let slots = (0..SLOTS).filter(|slot| super::objects::place(*slot).1 < ordinals);
+        let slots = slots.filter_map(|slot| u8::try_from(slot).ok());
+        let claims = slots.filter_map(|slot| {
+            let claim = views.claims[usize::from(slot)]?;
+            let state = decision.states.filter(|_| decision.rolls_out)?[usize::from(slot)];
+            Some((Some(slot), u64::from(claim.uid), u64::from(state)))
+        });
+        let rollout = (None, 0, decision.reason);
+        // An exploration has many pasts, and no reports.
+        let states = claims.chain([rollout]).filter(|_| !decisions.silent);
+        self.decided[place] = states.collect();
         if self.lines.is_some() {
             let writes: Vec<String> = decision.writes.iter().map(write_words).collect();
             let writes = if writes.is_empty() {
@@ -184,6 +212,10 @@ impl Log {
                 },
             );
         }
+        if let (Write::Apply(apply), RequestFate::Answered, ApiAnswer::Done) = (write, fate, answer) {
+            self.updated |= 1 << apply.slot;
+        }
+        self.answered(usize::from(who), write, fate, answer);
         if matches!(write, Write::StagedChange { .. } | Write::Ready { .. }) && fate == RequestFate::Answered {
             self.annotated(
                 answer == ApiAnswer::Done,
@@ -197,6 +229,28 @@ impl Log {
             };
             format!("{} sends: {}{fate} -> {answer:?}", controller(who), write_words(write))
         });
+    }
+
+    /// Counts writes of a controller that were not answered.
+    fn answered(&mut self, who: usize, write: &Write, fate: RequestFate, answer: ApiAnswer) {
+        let object = match write {
+            Write::Apply(apply) => usize::from(apply.slot),
+            Write::StagedChange { .. } | Write::Ready { .. } => SLOTS,
+            _ => return,
+        };
+        let count = &mut self.unanswered[who][object];
+        match (fate, answer) {
+            (RequestFate::ReplyLost | RequestFate::NeverSent, _) | (_, ApiAnswer::Unsure) => {
+                *count = count.saturating_add(1);
+            }
+            (_, ApiAnswer::Done | ApiAnswer::Refused(_)) => *count = 0,
+            _ => {}
+        }
+    }
+
+    /// How often in a row a write of a controller was not answered, for the object with the most.
+    pub(crate) fn longest_unanswered(&self, who: usize) -> u8 {
+        self.unanswered[who].iter().copied().max().unwrap_or(0)
     }
 
     /// A report of another target replaces the previous one: its Events may be emitted again.
@@ -243,8 +297,22 @@ impl Log {
     }
 
     /// The Events of the last decision are emitted, after the report.
-    pub(crate) fn emitted(&mut self, who: usize) {
+    pub(crate) fn emitted(&mut self, who: usize) -> Result<(), Broken> {
         let pending = std::mem::take(&mut self.pending[who]);
+        let updated = std::mem::take(&mut self.updated);
+        let explained = |of: Option<u8>| match of {
+            Some(slot) => updated & 1 << slot != 0 || pending.iter().any(|(_, of, _)| *of == Some(slot)),
+            None => updated != 0 || !pending.is_empty(),
+        };
+        let states = self.decided[who].iter().map(|(slot, of, state)| ReportedState {
+            of: *of,
+            state: *state,
+            explained: explained(*slot),
+        });
+        let states: Vec<ReportedState> = states.collect();
+        if !self.second && !self.doubtful {
+            self.states.s21_repeats_none(self.target[who], &states)?;
+        }
         for (reason, slot, text) in pending {
             if let (true, Some(slot)) = (reason.is_warning(), slot) {
                 let version = self.versions[who][usize::from(slot)];
@@ -254,6 +322,7 @@ impl Log {
                 self.events.push(EmittedEvent { claim, cause });
             }
         }
+        Ok(())
     }
 
     /// A new controller has no memory.

@@ -1,7 +1,7 @@
 //! A decision of `plan` as the model knows it.
 
 use super::coverage::Coverage;
-use super::objects::Age;
+use super::objects::{Age, SLOTS};
 use super::write::Write;
 use crate::rollout::Reason;
 use crate::rollout::invariants::Broken;
@@ -21,6 +21,10 @@ pub(crate) struct PlanDecision {
     pub(crate) begins: bool,
     /// The condition `Ready` of the report is true.
     pub(crate) ready: bool,
+    /// The reported state of each claim, by slot; 0 if it is not listed: it is ready. None where claims are not judged.
+    pub(crate) states: Option<[u8; SLOTS]>,
+    /// The reason of the condition `Ready`, as a number.
+    pub(crate) reason: u64,
     /// Stuck claims, by slot.
     pub(crate) stuck: u16,
     /// A target is rolled out, so claims and Pods are watched.

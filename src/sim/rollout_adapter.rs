@@ -5,6 +5,9 @@
 //! their real values: a write for the wrong object stays one.
 
 use std::collections::BTreeMap;
+use std::hash::BuildHasher as _;
+
+use rustc_hash::FxBuildHasher;
 
 use super::controller_view::{ControllerView, NOW, SEEN, STARTED, VERSION, claim_uid};
 use super::coverage::Coverage;
@@ -15,6 +18,8 @@ use super::planted::Planted;
 use super::snapshot::snapshot;
 use super::texts::Texts;
 use super::write::{Apply, Write};
+use crate::api::ReadyReason;
+use crate::api::reasons::Kind;
 use crate::rollout::reached::Reached;
 use crate::rollout::{self, Action, Progress, Reason, Target, plan};
 use crate::templates::{Phase, Revision};
@@ -95,12 +100,39 @@ pub(crate) fn ask(texts: &mut Texts, seen: &ControllerView, silent: bool) -> Pla
             .map(|requeue| Age::try_from(requeue).unwrap_or(Age::MAX)),
         settled: plan.settled,
         begins: begins && !silent,
+        states: plan.progress.counts.map(|_| states(&plan.progress)),
+        reason: FxBuildHasher.hash_one(of_rollout(plan.progress.ready.reason)),
         stuck: stuck(&plan.progress),
         ready: plan.progress.ready.holds,
         rolls_out: Target::of(&snapshot.set, &snapshot.settings).is_ok(),
         coverage,
         judged: Ok(()),
     }
+}
+
+/// The state of the rollout alone: waiting is no other state than moving, and what a claim needs is reported with the claim.
+fn of_rollout(reason: &str) -> &str {
+    let of_claim = [
+        ReadyReason::ClaimRefused,
+        ReadyReason::ClaimForeign,
+        ReadyReason::ClaimInfeasible,
+    ];
+    match ReadyReason::read(reason) {
+        Some(known) if of_claim.contains(&known) || matches!(known.kind(), Kind::Moving | Kind::Waiting) => {
+            ReadyReason::RollingOut.as_str()
+        }
+        _ => reason,
+    }
+}
+
+fn states(progress: &Progress) -> [u8; SLOTS] {
+    let mut states = [0; SLOTS];
+    for claim in &progress.claims {
+        if let Some(slot) = slot_of(&claim.name) {
+            states[usize::from(slot)] = claim.state as u8 + 1;
+        }
+    }
+    states
 }
 
 fn stuck(progress: &Progress) -> u16 {
@@ -185,6 +217,7 @@ fn write(texts: &mut Texts, action: &Action) -> Option<Write> {
                 Some(change) => Some(StagedAnnotation {
                     target: texts.names.at(&change.label())?,
                     complete: change.phase == Phase::Complete,
+                    replicas: u8::try_from(change.replicas).ok()?,
                     policy: change.update_policy,
                     uid: parse(&change.uid)?,
                     newer: false,

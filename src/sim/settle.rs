@@ -2,7 +2,7 @@
 
 use super::actors::action::UserAction;
 use super::actors::storage::Resizing;
-use super::api::WebhookEdit;
+use super::api::{HAS_NO_ANSWER, WebhookEdit};
 use super::controller::{Instance, NextReconcile};
 use super::decisions::Decisions;
 use super::log::Log;
@@ -104,7 +104,11 @@ impl SimWorld {
     /// A write has no answer, and does not count as denied yet.
     fn is_retrying(&self) -> bool {
         let fails = |one: &Instance| {
-            one.alive && (one.requeue == NextReconcile::Now || (1..=Refusal::UNANSWERED).contains(&one.memory.failures))
+            let is_waiting = |count: &u8| (1..=Refusal::UNANSWERED).contains(count);
+            let is_down = self.api.webhook == WebhookEdit::Down;
+            let counts = is_waiting(&one.memory.failures)
+                || is_down && one.memory.failures > 0 && is_waiting(&one.memory.unanswered[HAS_NO_ANSWER]);
+            one.alive && (one.requeue == NextReconcile::Now || counts)
         };
         (self.api.webhook == WebhookEdit::Down || !self.api.reports) && self.instances.iter().any(fails)
     }
@@ -146,6 +150,7 @@ impl SimWorld {
         let mut actions = vec![
             UserAction::Limit(u8::MAX),
             UserAction::BadClass(0),
+            UserAction::Offline(false),
             UserAction::Quota(u8::MAX),
             UserAction::Expandable(true),
             UserAction::Registered(true),

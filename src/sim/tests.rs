@@ -87,6 +87,25 @@ fn existing_claim_keeps_what_is_for_new_ones() {
     }
 }
 
+/// The first actions of the workload scale to 0; with the last one, the replicas come back.
+#[test]
+fn offline_driver_needs_one_outage() {
+    let named = Workload::named("scaled-to-zero-and-back").expect("a workload");
+    for actions in [2, 3] {
+        let script = &named.script[..actions];
+        let workload = Workload { script, ..*named };
+        let mut log = Log::default();
+        let world = workload
+            .run(&mut Decisions::default(), &mut log)
+            .expect("every guarantee holds");
+        let sizes: Vec<u8> = world.api.claims.iter().flatten().map(|claim| claim.capacity).collect();
+        assert_eq!(sizes, [3, 3, 3], "{actions} actions");
+        let staged = world.api.set.and_then(|set| set.spec.staged);
+        assert!(staged.is_some_and(|change| change.complete), "{actions} actions");
+        assert_eq!(log.writes[SLOTS + 1], 1, "{actions} actions: complete once");
+    }
+}
+
 #[test]
 fn change_for_new_claims_needs_the_setting() {
     for workload in ["another-storage-class", "smaller-for-new-claims"] {
@@ -227,6 +246,11 @@ fn planted_bug_is_found_by_its_guarantee() {
         Planted::FifthField,
         Planted::WritesClassOfAnotherDriver,
         Planted::ImmutableNeverComplete,
+        Planted::CompleteStays,
+        Planted::ScaledAwayNeverWritten,
+        Planted::LeftInMotion,
+        Planted::KeepsClassNeverReached,
+        Planted::MissingLabelIsForeign,
     ] {
         let found = run::find(planted).expect("a failure");
         assert!(

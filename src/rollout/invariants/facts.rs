@@ -22,6 +22,7 @@ pub enum Rule {
     S12,
     S13,
     S19,
+    S21,
     L1,
     L4,
     L5,
@@ -63,6 +64,9 @@ pub struct SetFacts {
     pub first_ordinal: u32,
     /// `spec.replicas`
     pub replicas: u32,
+    /// The replicas whose claims follow the target: until the rollout is complete, those that were there when it was
+    /// staged, too.
+    pub followed: u32,
     /// The target revision that is rolled out to existing claims, if any.
     pub target: Option<Id>,
     /// True iff the staged change cannot be read: it is damaged, of another set, or of a newer version.
@@ -187,6 +191,19 @@ impl SetFacts {
         self.first_ordinal..self.first_ordinal.saturating_add(self.replicas)
     }
 
+    /// The ordinals that were in range when the target was staged, and that were scaled away since, from the partition up.
+    pub fn scaled_away(&self) -> impl DoubleEndedIterator<Item = u32> + use<> {
+        let [first, end] =
+            [self.replicas.max(self.partition), self.followed].map(|count| self.first_ordinal.saturating_add(count));
+        first..end
+    }
+
+    /// True iff the replica was scaled away since the target was staged.
+    #[must_use]
+    pub fn is_scaled_away(&self, ordinal: u32) -> bool {
+        self.scaled_away().any(|away| away == ordinal)
+    }
+
     /// True iff the replica is in range, and not below the partition.
     #[must_use]
     pub fn reaches(&self, ordinal: u32) -> bool {
@@ -250,6 +267,12 @@ impl ClaimFacts {
         let has_class = self.class == self.current_class;
         let is_over = self.infeasible || has_class && (self.capacity >= self.request || self.on_the_node);
         self.bound && !self.terminating && self.revision.is_some() && !is_over
+    }
+
+    /// True iff the claim of a replica that was scaled away can follow the target without its Pod.
+    #[must_use]
+    pub fn can_follow(&self, target: Id) -> bool {
+        self.bound && !self.terminating && (self.revision == Some(target) || !self.is_foreign())
     }
 
     /// True iff the claim does not, or may not, belong to the set.

@@ -39,6 +39,7 @@ pub(super) fn known() -> OwnedScene {
         terminating: false,
         first_ordinal: 10,
         replicas: 3,
+        followed: 0,
         target: Some(TARGET),
         unreadable: false,
         complete: false,

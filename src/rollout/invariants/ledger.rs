@@ -65,7 +65,7 @@ impl Ledger {
         self.rolled |= !set.by_hand;
         self.by_hand |= set.by_hand;
         self.lowest_partition = self.lowest_partition.min(set.partition);
-        self.most_replicas = self.most_replicas.max(set.replicas);
+        self.most_replicas = self.most_replicas.max(set.replicas).max(set.followed);
         // Claims out of range stop no other.
         let in_range = bit(set.replicas, 0, scene.wanted.len()).wrapping_sub(1);
         mark(&mut self.absent, !in_range, true);

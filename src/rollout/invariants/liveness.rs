@@ -46,7 +46,7 @@ pub struct EmittedEvent {
 }
 
 /// L1: without obstacles, every claim from the partition up is updated and ready, every such Pod runs its update
-/// revision, and the phase is `Complete`. L2 (after a crash anywhere), L3 (when an obstacle was removed), L4 (claims
+/// revision, and the phase is `Complete`, but for claims that were scaled away and wait for their nodes. L2 (after a crash anywhere), L3 (when an obstacle was removed), L4 (claims
 /// that were created later) and L6 (another target, or none) require the same.
 ///
 /// # Errors
@@ -79,7 +79,10 @@ pub fn l1_reached(scene: &Scene<'_>) -> Result<(), Broken> {
             );
         }
     }
-    if set.partition == 0 && !set.complete {
+    let waits_for_its_node =
+        |claim: &&ClaimFacts| set.is_scaled_away(claim.ordinal) && claim.waits_for_the_node(target);
+    let waits = scene.claims.iter().any(|claim| waits_for_its_node(&claim));
+    if set.partition == 0 && !set.complete && !waits {
         return Broken::of(
             Rule::L1,
             "every claim is ready, and the phase is not Complete".to_owned(),
@@ -201,6 +204,20 @@ pub fn s13_backs_off(attempts: &[Attempt]) -> Result<(), Broken> {
                 format!("attempt {count} came after {came} s, expected {pause} s"),
             );
         }
+    }
+    Ok(())
+}
+
+/// S13: a write without an answer counts as denied only if one object of the set has not been answered for about a minute:
+/// six times in a row. `unanswered` is the longest such row, of the same controller.
+///
+/// # Errors
+/// [`Broken`] contains the number.
+pub fn s13_awaits_answers(unanswered: u8) -> Result<(), Broken> {
+    const MINUTE: u8 = 6;
+    if unanswered < MINUTE {
+        let why = format!("a write counted as denied after {unanswered} without an answer");
+        return Broken::of(Rule::S13, why);
     }
     Ok(())
 }

@@ -55,6 +55,19 @@ const REACHED: &[Row] = &[
         |it| it.claims.push(claim(0, 13)),
         &[],
     ),
+    (
+        "a claim that was scaled away waits for its node",
+        |it| {
+            (it.set().complete, it.set().replicas, it.set().followed) = (false, 2, 3);
+            (it.claim(12).capacity, it.claim(12).on_the_node) = (19, true);
+        },
+        &[],
+    ),
+    (
+        "the phase is not Complete, and no claim that was scaled away waits",
+        |it| (it.set().complete, it.set().replicas, it.set().followed) = (false, 2, 3),
+        &[L1],
+    ),
     ("a Pod is not replaced", |it| it.pod(11).revision = OLD_PODS, &[L1]),
     (
         "a Pod is not Ready for long enough",

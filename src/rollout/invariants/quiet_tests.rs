@@ -2,7 +2,10 @@
 
 use super::Rule::{S12, S13};
 use super::fixtures::rules;
-use super::{Attempt, EmittedEvent, Rule, Tally, s12_reads_nothing, s12_writes, s13_backs_off, s13_reports_once};
+use super::{
+    Attempt, EmittedEvent, Rule, Tally, s12_reads_nothing, s12_writes, s13_awaits_answers, s13_backs_off,
+    s13_reports_once,
+};
 
 #[test]
 fn one_write_too_many_breaks_s12() {
@@ -102,5 +105,12 @@ fn events(text: &str) -> Vec<EmittedEvent> {
 fn event_emitted_twice_breaks_s13() {
     for (text, expected) in EVENTS {
         assert_eq!(rules([s13_reports_once(&events(text))]), expected, "{text}");
+    }
+}
+
+#[test]
+fn denial_before_a_minute_without_answer_breaks_s13() {
+    for (unanswered, expected) in [(0, &[S13][..]), (5, &[S13]), (6, &[]), (u8::MAX, &[])] {
+        assert_eq!(rules([s13_awaits_answers(unanswered)]), expected, "{unanswered}");
     }
 }

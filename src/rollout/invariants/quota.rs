@@ -25,14 +25,16 @@ pub(super) fn excess(seen: &Scene<'_>) -> Option<(u64, u64)> {
         let mut templates = seen.templates();
         templates.find_map(|(template, wanted)| (template == claim.template).then_some(wanted.size))
     };
-    let in_range = |claim: &&ClaimFacts| set.ordinals().any(|ordinal| ordinal == claim.ordinal) && !claim.terminating;
-    let claims = || seen.claims.iter().filter(in_range);
+    let is_away = |claim: &ClaimFacts| set.is_scaled_away(claim.ordinal) && claim.can_follow(target);
+    let in_range = |claim: &ClaimFacts| set.ordinals().any(|ordinal| ordinal == claim.ordinal) && !claim.terminating;
+    let claims = || seen.claims.iter().filter(|claim| in_range(claim) || is_away(claim));
+    let reaches = |claim: &ClaimFacts| set.reaches(claim.ordinal) || set.is_scaled_away(claim.ordinal);
     // A write that was stored in part has no revision of ours; the controller that saw the reply knows it as failed.
-    let was_tried = |claim: &ClaimFacts| claim.revision == Some(target) || claim.refused && set.reaches(claim.ordinal);
+    let was_tried = |claim: &ClaimFacts| claim.revision == Some(target) || claim.refused && reaches(claim);
     if claims().any(was_tried) {
         return None;
     }
-    let free = claims().filter(|claim| set.reaches(claim.ordinal) && claim.bound && !claim.is_foreign());
+    let free = claims().filter(|claim| reaches(claim) && claim.bound && !claim.is_foreign());
     let need = free.filter_map(|claim| Some(wanted(claim)?.saturating_sub(claim.request)));
     let need = need.sum::<u64>();
     (need > room).then_some((need, room))

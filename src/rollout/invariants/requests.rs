@@ -135,6 +135,13 @@ pub fn s2_four_fields(request: &Request, before: &Scene<'_>, after: &Scene<'_>) 
     let of_this_target = before.set.is_some_and(|set| set.target == Some(revision));
     // A class of an earlier target that was never reached is taken back.
     let is_kept = wanted.is_none() && is.class == was.current_class;
+    if of_this_target && wanted.is_none() && class.is_some() && class != was.current_class {
+        let current = was.current_class;
+        return Broken::of(
+            Rule::S2,
+            format!("wrote class {class:?}, which nobody asks for; the volume has {current:?}"),
+        );
+    }
     if is.class != was.class && of_this_target && is.class != wanted && !is_kept {
         return Broken::of(
             Rule::S2,

@@ -166,11 +166,52 @@ const FIELDS: &[Row] = &[
         "a claim of another driver keeps its class",
         |it| {
             storage_classes(it, Some(8), Some(9));
-            it.after.claim(12).class = None;
+            writes_class(it, None);
         },
         &[],
     ),
+    (
+        "a class of an earlier staging is left out",
+        |it| {
+            earlier_class(it, None);
+            writes_class(it, None);
+        },
+        &[],
+    ),
+    (
+        "a class of an earlier staging that the volume has",
+        |it| {
+            earlier_class(it, Some(4));
+            writes_class(it, Some(4));
+        },
+        &[],
+    ),
+    (
+        "a class of an earlier staging that the volume never got",
+        |it| {
+            earlier_class(it, None);
+            writes_class(it, Some(4));
+        },
+        &[S2],
+    ),
 ];
+
+/// An earlier staging gave the claim class 4, and the volume has this one; the template has none.
+fn earlier_class(trace: &mut Trace, current: Option<Id>) {
+    for scene in [&mut trace.before, &mut trace.after] {
+        scene.wanted[0].class = None;
+        (scene.claim(12).class, scene.claim(12).current_class) = (Some(4), current);
+    }
+}
+
+/// The request contains this class, and it is stored.
+fn writes_class(trace: &mut Trace, other: Option<Id>) {
+    let What::Apply { class, .. } = &mut trace.request.what else {
+        panic!("expected an apply");
+    };
+    *class = other;
+    trace.after.claim(12).class = other;
+}
 
 /// The StorageClasses of the claim and of its template.
 fn storage_classes(trace: &mut Trace, of_claim: Option<Id>, of_template: Option<Id>) {

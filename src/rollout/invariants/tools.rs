@@ -1,6 +1,6 @@
 //! Guarantees for others that use the set: tools that wait for it, and the author of its spec.
 
-use super::facts::{Broken, Rule, Scene, SetFacts};
+use super::facts::{Broken, ClaimFacts, Rule, Scene, SetFacts};
 
 /// S19: a tool that waits for the set does not report it as done while a Pod from the partition up is to be replaced.
 /// The tool reads the status that the StatefulSet controller has just written.
@@ -60,6 +60,44 @@ pub fn s19_reports(seen: &Scene<'_>, ready: bool) -> Result<(), Broken> {
         Some(ordinal) => Broken::of(Rule::S19, format!("Ready although ordinal {ordinal} is not ready")),
         None => Ok(()),
     }
+}
+
+/// S19, for tools that wait for the phase: it becomes `Complete` only when every claim is updated and ready, also those of
+/// replicas that were scaled away since the target was staged.
+///
+/// # Errors
+/// [`Broken`] names the replica that is left.
+pub fn s19_completes(seen: &Scene<'_>) -> Result<(), Broken> {
+    let Some((set, target)) = seen.set.and_then(|set| Some((set, set.target?))) else {
+        return Ok(());
+    };
+    let is_left = |claim: &&ClaimFacts| {
+        let mut templates = seen.templates().filter(|(template, _)| *template == claim.template);
+        let is_done = templates.all(|(_, wanted)| claim.is_done(target, wanted));
+        let in_range = set.ordinals().any(|ordinal| ordinal == claim.ordinal);
+        let is_away = set.is_scaled_away(claim.ordinal) && claim.can_follow(target);
+        !is_done && (in_range || is_away)
+    };
+    match seen.claims.iter().find(is_left) {
+        Some(claim) => Broken::of(
+            Rule::S19,
+            format!("Complete although ordinal {} is not ready", claim.ordinal),
+        ),
+        None => Ok(()),
+    }
+}
+
+/// S19: who writes a claim of a rollout that is `Complete` takes the phase back. `ordinal` is that of the claim.
+///
+/// # Errors
+/// [`Broken`] names the ordinal.
+pub fn s19_takes_back(seen: &Scene<'_>, ordinal: u32, takes_back: bool) -> Result<(), Broken> {
+    let is_complete = seen.set.is_some_and(|set| set.complete && !set.paused);
+    let mut claims = seen.claims.iter().filter(|claim| claim.ordinal == ordinal);
+    if is_complete && !takes_back && !claims.any(|claim| claim.refused) {
+        return Broken::of(Rule::S19, format!("Complete although ordinal {ordinal} is written"));
+    }
+    Ok(())
 }
 
 /// `StatefulSetStatusViewer` of kubectl.

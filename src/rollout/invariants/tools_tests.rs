@@ -2,7 +2,7 @@
 
 use super::Rule::{self, S19};
 use super::fixtures::{OLD_PODS, OwnedScene, Trace, known, rules};
-use super::{What, s19_borrows_nothing, s19_reports, s19_waits};
+use super::{What, s19_borrows_nothing, s19_completes, s19_reports, s19_takes_back, s19_waits};
 
 /// The Pods of 10 and 11 are to be replaced, and the status includes that.
 fn waits() -> OwnedScene {
@@ -140,5 +140,98 @@ fn report_ready_before_the_end_breaks_s19() {
         change(&mut known);
         assert_eq!(rules([s19_reports(&known.scene(), true)]), *expected, "{row}");
         assert_eq!(s19_reports(&known.scene(), false), Ok(()), "{row}");
+    }
+}
+
+/// Replica 12 was scaled away since the target was staged.
+fn away(known: &mut OwnedScene) {
+    (known.set().replicas, known.set().followed) = (2, 3);
+}
+
+const COMPLETED: &[Row] = &[
+    ("everything is ready", |_| {}, &[]),
+    ("a claim is not ready", |it| it.claim(10).capacity = 19, &[S19]),
+    (
+        "a claim out of range is not ready",
+        |it| (it.set().replicas, it.claim(12).capacity) = (2, 19),
+        &[],
+    ),
+    ("one that was scaled away is ready", away, &[]),
+    (
+        "one that was scaled away is not ready",
+        |it| {
+            away(it);
+            it.claim(12).capacity = 19;
+        },
+        &[S19],
+    ),
+    (
+        "one that was scaled away was not written",
+        |it| {
+            away(it);
+            it.claim(12).revision = None;
+        },
+        &[S19],
+    ),
+    (
+        "one that was scaled away is being deleted",
+        |it| {
+            away(it);
+            (it.claim(12).revision, it.claim(12).terminating) = (None, true);
+        },
+        &[],
+    ),
+    (
+        "one that was scaled away has no volume",
+        |it| {
+            away(it);
+            (it.claim(12).revision, it.claim(12).bound) = (None, false);
+        },
+        &[],
+    ),
+    (
+        "one that was scaled away belongs to another owner",
+        |it| {
+            away(it);
+            (it.claim(12).revision, it.claim(12).ours) = (None, false);
+        },
+        &[],
+    ),
+    (
+        "nothing is staged",
+        |it| (it.set().target, it.claim(10).capacity) = (None, 9),
+        &[],
+    ),
+    ("there is no set", |it| it.set = None, &[]),
+];
+
+#[test]
+fn phase_complete_before_the_end_breaks_s19() {
+    for (row, change, expected) in COMPLETED {
+        let mut known = complete();
+        change(&mut known);
+        assert_eq!(rules([s19_completes(&known.scene())]), *expected, "{row}");
+    }
+}
+
+#[test]
+fn write_while_the_phase_stays_complete_breaks_s19() {
+    let rows: &[Row] = &[
+        ("complete", |_| {}, &[S19]),
+        ("not complete", |it| it.set().complete = false, &[]),
+        ("paused: the phase stays", |it| it.set().paused = true, &[]),
+        ("denied before", |it| it.claim(11).refused = true, &[]),
+        (
+            "another one was denied before",
+            |it| it.claim(12).refused = true,
+            &[S19],
+        ),
+        ("there is no set", |it| it.set = None, &[]),
+    ];
+    for (row, change, expected) in rows {
+        let mut known = complete();
+        change(&mut known);
+        assert_eq!(rules([s19_takes_back(&known.scene(), 11, false)]), *expected, "{row}");
+        assert_eq!(s19_takes_back(&known.scene(), 11, true), Ok(()), "{row}");
     }
 }

@@ -6,8 +6,8 @@
 use super::facts::{Broken, ClaimFacts, Id, PodFacts, Rule, Scene, SetFacts};
 
 /// S6, as the decision saw it: a replica is started only if no more others are in motion than may be, and every replica
-/// before it was reached: first replicas whose Pod is not Ready, then higher ordinals. With LockStep, the Pods of those
-/// were replaced as well.
+/// before it was reached: first replicas whose Pod is not Ready, then higher ordinals, and last those that were scaled away.
+/// With LockStep, the Pods of those were replaced as well.
 ///
 /// # Errors
 /// [`Broken`] names the replica whose turn it was.
@@ -22,7 +22,7 @@ pub fn s6_in_turn(seen: &Scene<'_>, ordinal: u32) -> Result<(), Broken> {
         );
     };
     let turn = Turn { seen, set, target };
-    if !set.reaches(ordinal) {
+    if !set.reaches(ordinal) && !set.is_scaled_away(ordinal) {
         return Broken::of(
             Rule::S6,
             format!("ordinal {ordinal} is out of range, or below the partition"),
@@ -34,8 +34,10 @@ pub fn s6_in_turn(seen: &Scene<'_>, ordinal: u32) -> Result<(), Broken> {
     }
     let others = || turn.free().filter(|other| *other != ordinal);
     let unready = turn.is_unready(ordinal);
-    let is_before =
-        |other: &u32| *other > ordinal && !unready || turn.is_unready(*other) && (!unready || *other > ordinal);
+    let is_before = |other: &u32| match [ordinal, *other].map(|one| set.is_scaled_away(one)) {
+        [false, false] => *other > ordinal && !unready || turn.is_unready(*other) && (!unready || *other > ordinal),
+        [is_away, is_other_away] => is_away && (!is_other_away || *other > ordinal),
+    };
     // A replica that needs its Pod to make progress: that Pod may wait for the Pod of this one.
     let is_after =
         |other: &u32| turn.passes(*other) || unready && turn.is_unready(*other) && turn.waits_for_its_pod(*other);
@@ -71,15 +73,23 @@ struct Turn<'s> {
 
 impl Turn<'_> {
     /// The ordinals from the partition up, highest first.
-    fn free(&self) -> impl Iterator<Item = u32> {
+    fn in_range(&self) -> impl Iterator<Item = u32> {
         let set = self.set;
         set.ordinals().rev().filter(move |ordinal| set.reaches(*ordinal))
+    }
+
+    /// The same, and then those that were scaled away.
+    fn free(&self) -> impl Iterator<Item = u32> {
+        self.in_range().chain(self.set.scaled_away().rev())
     }
 
     /// The claims of a replica that exist: each, whether it is done, and whether its capacity is too small.
     fn claims(&self, ordinal: u32) -> impl Iterator<Item = (&ClaimFacts, bool, bool)> {
         self.seen.templates().filter_map(move |(template, wanted)| {
             let claim = self.seen.claim(template, ordinal).filter(|claim| !claim.terminating)?;
+            if self.set.is_scaled_away(ordinal) && !claim.can_follow(self.target) {
+                return None;
+            }
             let is_short = claim.capacity < wanted.size.min(claim.request);
             Some((claim, claim.is_done(self.target, wanted), is_short))
         })
@@ -90,7 +100,7 @@ impl Turn<'_> {
     }
 
     fn is_unready(&self, ordinal: u32) -> bool {
-        self.pod(ordinal).is_some_and(|pod| !pod.ready)
+        !self.set.is_scaled_away(ordinal) && self.pod(ordinal).is_some_and(|pod| !pod.ready)
     }
 
     /// True iff the storage is working on a claim, also for an earlier target.
@@ -133,12 +143,13 @@ impl Turn<'_> {
     fn waits_for_pods(&self, ordinal: u32) -> Vec<u32> {
         let set = &self.set;
         let is_new = |pod: &PodFacts| pod.revision == set.status.update;
-        let mut pods = self.free().filter_map(|ordinal| self.pod(ordinal));
+        let mut pods = self.in_range().filter_map(|ordinal| self.pod(ordinal));
         let mut waited_for = Vec::new();
         if !set.lock_step || set.status.observed && pods.all(is_new) {
             return waited_for;
         }
-        for above in self.free().filter(|above| *above > ordinal) {
+        let is_last = set.is_scaled_away(ordinal);
+        for above in self.in_range().filter(|above| is_last || *above > ordinal) {
             let runs = self.pod(above).is_some_and(|pod| is_new(pod) && pod.available);
             if runs && set.status.observed {
                 continue;

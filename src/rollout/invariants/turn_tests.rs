@@ -275,3 +275,51 @@ const PODS: &[Row] = &[
 fn replica_before_the_pod_above_breaks_s6() {
     check(with_pods, PODS);
 }
+
+/// Replicas 11 and 12 were scaled away since the target was staged; 10 is done, and 12.
+fn scaled_away() -> OwnedScene {
+    let mut known = known();
+    (known.set().replicas, known.set().followed) = (1, 3);
+    known.without_pod(11);
+    known.without_pod(12);
+    known.done(10);
+    known.done(12);
+    known
+}
+
+const AWAY: &[Row] = &[
+    ("it was scaled away before", |it| it.set().followed = 2, &[]),
+    ("it is not followed", |it| it.set().followed = 1, &[S6]),
+    ("it is below the partition", |it| it.set().partition = 2, &[S6]),
+    ("the one in range was not written", |it| behind(it, 10), &[S6]),
+    ("the one in range is in motion", |it| moves(it, 10), &[S6]),
+    ("the one above was not written", |it| behind(it, 12), &[S6]),
+    ("the one above is in motion", |it| moves(it, 12), &[S6]),
+    ("the one above waits for its node", |it| on_the_node(it, 12), &[]),
+    (
+        "the one above has no volume",
+        |it| {
+            behind(it, 12);
+            it.claim(12).bound = false;
+        },
+        &[],
+    ),
+    (
+        "the one above belongs to another owner",
+        |it| {
+            behind(it, 12);
+            it.claim(12).ours = false;
+        },
+        &[],
+    ),
+    (
+        "the Pod in range is to be replaced",
+        |it| (it.set().lock_step, it.pod(10).revision) = (true, OLD_PODS),
+        &[S6],
+    ),
+];
+
+#[test]
+fn replica_scaled_away_comes_last() {
+    check(scaled_away, AWAY);
+}

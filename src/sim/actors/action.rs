@@ -59,6 +59,8 @@ pub(crate) enum UserAction {
     Limit(u8),
     /// Sets the class that the driver does not know.
     BadClass(u8),
+    /// Whether the driver expands only what no Pod uses.
+    Offline(bool),
     /// Registers or unregisters the policy.
     Registered(bool),
     /// Adds the account of our controller to the settings of the policy, or removes it.

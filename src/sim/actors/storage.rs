@@ -18,6 +18,8 @@ pub(crate) struct Driver {
     pub(crate) first_consumer: bool,
     /// The first attempt of each change fails.
     pub(crate) fails_first: bool,
+    /// Volumes that a Pod uses cannot be expanded.
+    pub(crate) offline: bool,
 }
 
 /// One step of the resizer.
@@ -42,6 +44,7 @@ impl Default for Driver {
             needs_remount: false,
             first_consumer: false,
             fails_first: false,
+            offline: false,
         }
     }
 }
@@ -85,12 +88,17 @@ pub(crate) fn resize(api: &mut Api, driver: &Driver, slot: usize, how: Resizing)
             modify(claim, &driver, how(claim.errors.modify));
         } else {
             (claim.modify, claim.errors.modify) = (ModifyState::None, false);
+            claim.modify_to = 0;
         }
     })
 }
 
 /// `expand_and_recover.go` and `resize_status.go` of external-resizer.
 fn expand(claim: &mut ClaimObject, driver: &Driver, how: Resizing, pod: bool) {
+    if claim.resize != ResizeState::Node {
+        claim.resize_to = claim.request;
+    }
+    let how = if driver.offline && pod { Resizing::Fail } else { how };
     match how {
         _ if claim.request > driver.limit => {
             (claim.resize, claim.errors.controller) = (ResizeState::ControllerInfeasible, true);
@@ -109,6 +117,7 @@ fn expand(claim: &mut ClaimObject, driver: &Driver, how: Resizing, pod: bool) {
 
 /// `modify_status.go` of external-resizer.
 fn modify(claim: &mut ClaimObject, driver: &Driver, how: Resizing) {
+    claim.modify_to = claim.class;
     match how {
         _ if claim.class == driver.bad_class => (claim.modify, claim.errors.modify) = (ModifyState::Infeasible, true),
         Resizing::Begin if claim.modify == ModifyState::None => claim.modify = ModifyState::Pending,
@@ -116,7 +125,7 @@ fn modify(claim: &mut ClaimObject, driver: &Driver, how: Resizing) {
         Resizing::Fail => (claim.modify, claim.errors.modify) = (ModifyState::InProgress, true),
         Resizing::Finish => {
             (claim.current_class, claim.modify) = (claim.class, ModifyState::None);
-            claim.errors.modify = false;
+            (claim.modify_to, claim.errors.modify) = (0, false);
         }
     }
 }

@@ -50,6 +50,7 @@ impl SimWorld {
                 spec.staged = Some(StagedAnnotation {
                     target,
                     complete: false,
+                    replicas: spec.replicas,
                     policy: UpdatePolicy::InPlace,
                     uid,
                     newer: false,
@@ -62,6 +63,7 @@ impl SimWorld {
             UserAction::CreateSet(replicas) => create(self, replicas) == ApiAnswer::Done,
             UserAction::Limit(limit) => change(&mut self.driver.limit, limit),
             UserAction::BadClass(class) => change(&mut self.driver.bad_class, class),
+            UserAction::Offline(offline) => change(&mut self.driver.offline, offline),
             action => act_on_objects(&mut self.api, action, &mut self.copied),
         }
     }

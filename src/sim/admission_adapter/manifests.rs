@@ -67,6 +67,7 @@ fn status(claim: &ClaimObject) -> Value {
     };
     if let Some(resize) = resize {
         status["allocatedResourceStatuses"] = json!({"storage": resize});
+        status["allocatedResources"] = json!({"storage": format!("{}Gi", claim.resize_to)});
     }
     let pending = (claim.resize == ResizeState::Node).then_some("FileSystemResizePending");
     let conditions = claim.errors.kinds().chain(pending);
@@ -79,7 +80,7 @@ fn status(claim: &ClaimObject) -> Value {
         ModifyState::Infeasible => Some("Infeasible"),
     };
     if let Some(modify) = modify {
-        let target = names::class(claim.class);
+        let target = names::class(claim.modify_to);
         status["modifyVolumeStatus"] = json!({"status": modify, "targetVolumeAttributesClassName": target});
     }
     status
@@ -137,7 +138,7 @@ fn staged_text(names: &mut Names, change: &StagedAnnotation) -> String {
         by: "alice".to_owned(),
         manager: "kubectl".to_owned(),
         phase: change.phase(),
-        replicas: 0,
+        replicas: change.replicas.into(),
         staging: names.label(&change.target).staging,
         templates: names.templates(&change.target),
         uid: format!("u{}", change.uid),
@@ -177,6 +178,7 @@ fn read_staged(names: &Names, text: &str) -> Option<StagedAnnotation> {
                 ..names::target(&change.templates)
             }),
             complete: change.phase == templates::Phase::Complete,
+            replicas: u8::try_from(change.replicas).unwrap_or(u8::MAX),
             policy: change.update_policy,
             uid,
             newer,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::rollout::Refusal;
 use crate::sim::objects::{Age, ClaimObject, ModelTarget, ReportObject, SLOTS, SetObject, Uid, Version};
 use crate::sim::planted::Planted;
 use crate::sim::write::{Apply, DenialCause};
@@ -19,6 +20,8 @@ pub(crate) struct InstanceMemory {
     pub(crate) settled: Option<(SetObject, Version)>,
     pub(crate) denials: [Option<DeniedApply>; SLOTS],
     pub(crate) failures: u8,
+    /// How often in a row a write was not answered: of each claim, and of the set.
+    pub(crate) unanswered: [u8; SLOTS + 1],
     /// The last write to the set, if somebody undid it.
     pub(crate) undone: Option<UndoneWrite>,
 }
@@ -56,6 +59,17 @@ impl InstanceMemory {
             self.denials[slot] = None;
         }
         self.written[slot] = Some(claim);
+        self.unanswered[slot] = 0;
+    }
+
+    /// Notes that a write had no answer. True iff that has been so for about a minute, or the write was denied before.
+    pub(crate) fn is_unanswered(&mut self, object: usize, planted: Option<Planted>) -> bool {
+        let is_long = match planted {
+            Some(Planted::UnansweredBySet) => self.failures >= Refusal::UNANSWERED,
+            _ => self.unanswered.iter().any(|count| *count >= Refusal::UNANSWERED),
+        };
+        self.unanswered[object] = self.unanswered[object].saturating_add(1).min(10);
+        is_long || self.denials.get(object).is_some_and(Option::is_some)
     }
 
     /// Remembers a denied apply. If a webhook changed the claim, `stored` is the version that was stored.
@@ -85,6 +99,7 @@ impl InstanceMemory {
         ));
         self.written = [None; SLOTS];
         self.denials = [None; SLOTS];
+        self.unanswered = [0; SLOTS + 1];
     }
 
     /// Whether nothing is left to do for this set and this report. A planted bug counts every change of the set.

@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use super::memory::UndoneWrite;
 use super::{Instance, ModelRound, NextReconcile};
-use crate::rollout::Refusal;
-use crate::rollout::invariants::Broken;
+use crate::rollout::invariants::{Broken, s13_awaits_answers};
 use crate::sim::decisions::Decisions;
 use crate::sim::invariant_adapter;
 use crate::sim::log::Log;
+use crate::sim::objects::SLOTS;
 use crate::sim::planted::Planted;
 use crate::sim::settings::ModelSettings;
 use crate::sim::step::{RequestFate, SimStep};
 use crate::sim::world::SimWorld;
-use crate::sim::write::{ApiAnswer, DenialCause, Write};
+use crate::sim::write::{ApiAnswer, Apply, DenialCause, Write};
 
 impl SimWorld {
     /// A controller starts a reconcile.
@@ -31,7 +31,7 @@ impl SimWorld {
             }
             log.decided(who, &decision, &instance.views, instance.views.set, decisions);
             if instance.reconcile.is_none() {
-                log.emitted(usize::from(who));
+                log.emitted(usize::from(who))?;
             }
             decision.judged.clone()?;
         }
@@ -109,23 +109,11 @@ impl SimWorld {
         let instance = &mut self.instances[place];
         let planted = decisions.planted();
         let acted = match (write, answer) {
-            (Write::Apply(apply), ApiAnswer::Done) => {
-                let slot = usize::from(apply.slot);
-                let memory = Arc::make_mut(&mut instance.memory);
-                match self.api.claims[slot] {
-                    Some(claim) if planted != Some(Planted::ReplyNotCompared) && !apply.is_in(&claim) => {
-                        memory.refused(apply, DenialCause::Changed, Some(claim.version));
-                    }
-                    Some(claim) => {
-                        let known = Planted::overlay(planted, &instance.views, slot, claim);
-                        memory.applied(slot, known);
-                    }
-                    None => {}
-                }
-                ModelRound::Requeue
-            }
+            (Write::Apply(apply), ApiAnswer::Done) => self.applied(place, apply, planted),
             (Write::Apply(apply), ApiAnswer::Refused(cause)) => {
-                Arc::make_mut(&mut instance.memory).refused(apply, cause, None);
+                let memory = Arc::make_mut(&mut instance.memory);
+                memory.refused(apply, cause, None);
+                memory.unanswered[usize::from(apply.slot)] = 0;
                 ModelRound::Requeue
             }
             (
@@ -141,7 +129,7 @@ impl SimWorld {
             (Write::Apply(_) | Write::StagedChange { .. } | Write::Ready { .. }, ApiAnswer::Unsure)
                 if planted != Some(Planted::FailureEnds) =>
             {
-                instance.unanswered(write)
+                self.not_answered(place, write, planted, log)?
             }
             (Write::Delete { .. } | Write::Partition { .. }, _) => ModelRound::Nothing,
             (Write::StagedChange { .. } | Write::Ready { .. }, ApiAnswer::Done) => {
@@ -151,7 +139,7 @@ impl SimWorld {
             }
             (Write::Report { .. }, ApiAnswer::Done) => {
                 Arc::make_mut(&mut instance.memory).report = self.api.report;
-                log.emitted(place);
+                log.emitted(place)?;
                 ModelRound::Nothing
             }
             // No write depends on the first report.
@@ -163,7 +151,43 @@ impl SimWorld {
                 return Ok(());
             }
         };
-        instance.proceed(acted, place, decisions, log, settings)
+        self.instances[place].proceed(acted, place, decisions, log, settings)
+    }
+
+    /// An apply succeeded, but others may have changed the claim.
+    fn applied(&mut self, place: usize, apply: &Apply, planted: Option<Planted>) -> ModelRound {
+        let slot = usize::from(apply.slot);
+        let instance = &mut self.instances[place];
+        let memory = Arc::make_mut(&mut instance.memory);
+        match self.api.claims[slot] {
+            Some(claim) if planted != Some(Planted::ReplyNotCompared) && !apply.is_in(&claim) => {
+                memory.refused(apply, DenialCause::Changed, Some(claim.version));
+            }
+            Some(claim) => {
+                let known = Planted::overlay(planted, &instance.views, slot, claim);
+                memory.applied(slot, known);
+            }
+            None => {}
+        }
+        ModelRound::Requeue
+    }
+
+    /// A write had no answer.
+    fn not_answered(
+        &mut self,
+        place: usize,
+        write: &Write,
+        planted: Option<Planted>,
+        log: &Log,
+    ) -> Result<ModelRound, Broken> {
+        let instance = &mut self.instances[place];
+        let denial = |apply: &Apply| instance.memory.denials[usize::from(apply.slot)];
+        let was_denied = matches!(write, Write::Apply(apply) if denial(apply).is_some());
+        let round = instance.unanswered(write, planted);
+        if round == ModelRound::Requeue && !was_denied {
+            s13_awaits_answers(log.longest_unanswered(place))?;
+        }
+        Ok(round)
     }
 }
 
@@ -174,13 +198,15 @@ impl Instance {
 
     /// A write without an answer. The others are sent, and then the reconcile fails. After a minute the claim counts as
     /// denied.
-    fn unanswered(&mut self, write: &Write) -> ModelRound {
-        if let Write::Apply(apply) = write {
-            let slot = usize::from(apply.slot);
-            if self.memory.failures >= Refusal::UNANSWERED || self.memory.denials[slot].is_some() {
-                Arc::make_mut(&mut self.memory).refused(apply, DenialCause::NotAnswered, None);
-                return ModelRound::Requeue;
-            }
+    fn unanswered(&mut self, write: &Write, planted: Option<Planted>) -> ModelRound {
+        let memory = Arc::make_mut(&mut self.memory);
+        let object = match write {
+            Write::Apply(apply) => usize::from(apply.slot),
+            _ => SLOTS,
+        };
+        if let (true, Write::Apply(apply)) = (memory.is_unanswered(object, planted), write) {
+            memory.refused(apply, DenialCause::NotAnswered, None);
+            return ModelRound::Requeue;
         }
         if let Some(reconcile) = &mut self.reconcile {
             Arc::make_mut(reconcile).failed = true;
@@ -190,6 +216,9 @@ impl Instance {
 
     /// A write to the set was stored, or somebody undid it.
     fn written(&mut self, undone: bool) -> ModelRound {
+        if self.memory.unanswered[SLOTS] > 0 {
+            Arc::make_mut(&mut self.memory).unanswered[SLOTS] = 0;
+        }
         if !undone && self.memory.undone.is_none() {
             return ModelRound::Nothing;
         }
@@ -203,17 +232,18 @@ impl Instance {
     }
 
     /// Reports, unless the report is known already.
-    fn report_content(&mut self, place: usize, decisions: &Decisions, log: &mut Log) {
+    fn report_content(&mut self, place: usize, decisions: &Decisions, log: &mut Log) -> Result<(), Broken> {
         let Some(reconcile) = &self.reconcile else {
-            return;
+            return Ok(());
         };
         let (set, content) = (reconcile.set.uid, reconcile.content);
         let report = self.memory.report.or(self.views.report);
         let known = report.is_some_and(|report| report.set == set && report.content == content);
         self.report(known || decisions.silent);
         if self.reconcile.is_none() {
-            log.emitted(place);
+            log.emitted(place)?;
         }
+        Ok(())
     }
 
     /// Continues with the next request, the next round, the report, or the end.
@@ -242,11 +272,11 @@ impl Instance {
         let failed = reconcile.failed;
         match (reconcile.acted, reconcile.reporting) {
             (_, true) => self.settle(),
-            (_, false) if failed => self.report_content(place, decisions, log),
+            (_, false) if failed => self.report_content(place, decisions, log)?,
             (ModelRound::Overtaken, _) => self.end(NextReconcile::After(1)),
             // The next reconcile reports the completion.
             (ModelRound::Nothing, _) if reconcile.ends() => self.settle(),
-            (ModelRound::Nothing, _) => self.report_content(place, decisions, log),
+            (ModelRound::Nothing, _) => self.report_content(place, decisions, log)?,
             (ModelRound::Requeue, _) => {
                 self.reconcile = None;
                 if let Some(decision) = self.round(decisions, set, rounds + 1, settings) {
@@ -258,7 +288,7 @@ impl Instance {
                         decisions,
                     );
                     if self.reconcile.is_none() {
-                        log.emitted(place);
+                        log.emitted(place)?;
                     }
                     decision.judged.clone()?;
                 }

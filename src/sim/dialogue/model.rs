@@ -197,6 +197,7 @@ fn staged_change(target: ModelTarget, complete: bool, uid: Uid) -> StagedAnnotat
     StagedAnnotation {
         target,
         complete,
+        replicas: 0,
         policy: UpdatePolicy::InPlace,
         uid,
         newer: false,

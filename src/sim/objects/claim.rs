@@ -115,7 +115,11 @@ pub(crate) struct ClaimObject {
     pub(crate) our_class: Share,
     pub(crate) our_tier: Share,
     pub(crate) resize: ResizeState,
+    /// The size that `resize` is about; 0 without one.
+    pub(crate) resize_to: u8,
     pub(crate) modify: ModifyState,
+    /// The class that `modify` is about.
+    pub(crate) modify_to: u8,
     pub(crate) errors: Errors,
 }
 
@@ -140,7 +144,9 @@ impl ClaimObject {
             our_class: Share::None,
             our_tier: Share::None,
             resize: ResizeState::None,
+            resize_to: 0,
             modify: ModifyState::None,
+            modify_to: 0,
             errors: Errors::default(),
         }
     }
@@ -148,6 +154,7 @@ impl ClaimObject {
     /// The resize is done: `MarkFSResizeFinished`, which removes all errors.
     pub(crate) fn has_grown(&mut self) {
         (self.capacity, self.resize) = (self.request.max(self.capacity), ResizeState::None);
+        self.resize_to = 0;
         (self.errors.controller, self.errors.node) = (false, false);
     }
 
@@ -185,9 +192,12 @@ impl ClaimObject {
         want.storage_class != 0 && want.storage_class != self.storage_class
     }
 
-    /// Whether the driver reports that the change is infeasible. The status stays when the class is taken back.
+    /// Whether the driver reports that what the claim requests is infeasible. The statuses stay after another request,
+    /// until the driver looks at that.
     pub(crate) fn is_infeasible(&self) -> bool {
         let has_class = self.class == self.current_class;
-        self.resize == ResizeState::ControllerInfeasible || self.modify == ModifyState::Infeasible && !has_class
+        let cannot_grow = self.resize == ResizeState::ControllerInfeasible && self.resize_to == self.request;
+        let cannot_change = self.modify == ModifyState::Infeasible && self.modify_to == self.class;
+        cannot_grow || cannot_change && !has_class
     }
 }

@@ -57,6 +57,8 @@ pub struct ModelTarget {
 pub(crate) struct StagedAnnotation {
     pub(crate) target: ModelTarget,
     pub(crate) complete: bool,
+    /// The replicas of the set when the change was staged.
+    pub(crate) replicas: u8,
     pub(crate) policy: UpdatePolicy,
     /// The uid of the set that it belongs to.
     pub(crate) uid: Uid,
@@ -236,6 +238,12 @@ impl SetObject {
     pub(crate) fn unreadable(&self) -> Option<&StagedAnnotation> {
         let staged = self.spec.staged.as_ref();
         staged.filter(|_| self.staged_change().is_none())
+    }
+
+    /// The replicas whose claims the rollout follows: also those that were scaled away since the change was staged.
+    pub(crate) fn followed(&self) -> u8 {
+        let staged = self.staged_change().filter(|change| !change.complete);
+        staged.map_or(0, |change| change.replicas).max(self.spec.replicas)
     }
 
     /// The update policy in force.

@@ -70,7 +70,7 @@ impl Planted {
                 let unsure = seen.pods.iter_mut().flatten().filter(|pod| pod.age == BEFORE_REPORT);
                 unsure.for_each(|pod| pod.age = BEFORE_STAGING);
             }
-            _ => {}
+            _ => self.sees_what_was(seen),
         }
     }
 
@@ -105,6 +105,7 @@ impl Planted {
             (Self::StagesAgain, Some(change)) if change.complete => decision.writes.push(write_staged(change)),
             (_, Some(change)) => {
                 self.decides_as_before(seen, decision);
+                self.decides_about_what_was(seen, &change, decision);
                 self.decides_about_existing(seen, &change.target, decision);
             }
             _ => {}
@@ -190,7 +191,7 @@ fn is_apply(write: &Write) -> bool {
 }
 
 /// Keeps only applies of such ordinals.
-fn keep_applies(decision: &mut PlanDecision, keep: impl Fn(usize) -> bool) {
+pub(super) fn keep_applies(decision: &mut PlanDecision, keep: impl Fn(usize) -> bool) {
     decision
         .writes
         .retain(|write| !matches!(write, Write::Apply(apply) if !keep(place(apply.slot.into()).1)));

@@ -6,6 +6,7 @@
 mod decision;
 mod gate;
 mod new_claims;
+mod returns;
 
 use crate::rollout::invariants::Rule;
 
@@ -33,7 +34,7 @@ macro_rules! planted {
 }
 
 planted! {
-    NoteBeforeGrowth: "rabbitmq/cluster-operator#782: writes that the size is done before the growth, and trusts that after a crash", [Rule::L1];
+    NoteBeforeGrowth: "rabbitmq/cluster-operator#782: writes that the size is done before the growth, and trusts that after a crash", [Rule::L1, Rule::S19];
     NoUid: "an apply without a uid creates a deleted PVC again, empty (F12, F13)", [Rule::S3];
     ComparesSpelling: "percona-xtradb-cluster-operator#1826: a PVC whose size is spelled unlike the template is written again", [Rule::S8];
     NoVersion: "K8SPSMDB-433, zookeeper-operator#314: decides from an older view, and the write has no precondition", [Rule::S9, Rule::S1, Rule::S8, Rule::S5, Rule::S10];
@@ -72,8 +73,8 @@ planted! {
     ReplyNotCompared: "ours, once: a field that a webhook removes is applied again at once, for ever", [Rule::S13, Rule::L1];
     FailureEnds: "ours, once: a write without an answer ends the reconcile, so a PVC whose webhook is down stops all others", [Rule::L5, Rule::L1];
     NoReportNoWrite: "ours, once: PVCs are written only after the first report", [Rule::L5, Rule::L1];
-    LabelIsEnough: "ours, once: without the reply, a PVC with only our label counts as updated", [Rule::L1];
-    LabelOfRevision: "ours, once: the label names the revision alone, so a PVC that was lowered between two stagings of it counts as updated", [Rule::L1];
+    LabelIsEnough: "ours, once: without the reply, a PVC with only our label counts as updated", [Rule::L1, Rule::S19];
+    LabelOfRevision: "ours, once: the label names the revision alone, so a PVC that was lowered between two stagings of it counts as updated", [Rule::L1, Rule::S19];
     StartOfReport: "ours, once: with OnDelete, only the ClaimRollout shows since when the target is desired, and it was deleted", [Rule::L1];
     UnreadableIsWithdrawn: "ours, once: a staged change that cannot be read, as one of a newer version, counts as withdrawn", [Rule::S19];
     StatusUnsettles: "ours, once: PVCs and Pods are listed again whenever the status of a completed StatefulSet changes", [Rule::S12];
@@ -83,6 +84,15 @@ planted! {
     ImmutableNeverComplete: "the rollout waits until existing PVCs have a StorageClass that they cannot get", [Rule::L1];
     AppliesStorageClass: "KEP-4650 applies the whole template: the API server denies another StorageClass, for ever", [Rule::L1];
     NewPvcsAsLive: "a new PVC has the StorageClass of the live template", [Rule::L4];
+    ScaledAwayForgotten: "PVCs of replicas that were scaled away are left alone, and the rollout is complete without them", [Rule::S19];
+    ScaledAwayNeverWritten: "PVCs of replicas that were scaled away are waited for, and never written", [Rule::L1, Rule::L5];
+    CompleteStays: "ours, once: a replica comes back with an outdated PVC, and the phase stays Complete", [Rule::S19];
+    InfeasibleOfBefore: "ours, once: what the driver reported about the previous request counts for the next one, and with Parallel all are written", [Rule::S6];
+    LeftInMotion: "ours, once: a PVC that an earlier staging left in motion counts as one that waits for its turn", [Rule::S6];
+    KeepsClassNeverReached: "ours, once: a class of an earlier staging that the volume never got is applied again", [Rule::S2];
+    UnansweredBySet: "ours, once: reports that cannot be written make the first write without an answer count as denied", [Rule::S13];
+    MissingLabelIsForeign: "ours, once: a PVC without the label of the selector counts as that of somebody else", [Rule::L1, Rule::L5];
+    ErrorHidesProgress: "a driver that fails and tries again takes a PVC back to the state before the expansion", [Rule::S21];
     GateSeesOldSet: "the gate reads the StatefulSet from a cache", [Rule::S7];
     GateSeesOldClaims: "the gate reads PVCs from a cache", [Rule::S7];
     GateSeesOtherClaims: "the gate reads the PVCs of another Pod", [Rule::S7];
