@@ -130,9 +130,14 @@ impl Context {
     pub(super) fn forget_if_deleted(&self, set: &SlimSet) {
         let known = self.sets.get(&ObjectRef::from_obj(set));
         if known.is_none_or(|known| known.uid() != set.uid()) {
-            lock(&self.mounted).remove(&set.uid().unwrap_or_default());
-            self.forget(set);
+            self.forget_deleted(set);
         }
+    }
+
+    /// Forgets a set that was deleted.
+    pub(super) fn forget_deleted(&self, set: &SlimSet) {
+        lock(&self.mounted).remove(&set.uid().unwrap_or_default());
+        self.forget(set);
     }
 
     /// Forgets a set that is deleted or not managed.

@@ -278,7 +278,7 @@ enum Forget {
 async fn forget_sets(context: Arc<Context>, mut forgotten: mpsc::UnboundedReceiver<Forget>) {
     while let Some(forget) = forgotten.next().await {
         match forget {
-            Forget::Set(set) => context.forget(&set),
+            Forget::Set(set) => context.forget_deleted(&set),
             Forget::Unlisted => context.prune(),
         }
     }

@@ -10,7 +10,8 @@ use kube::runtime::reflector::store;
 use kube::runtime::watcher::Event;
 use serde_json::{Value, json};
 
-use super::{WatchedSets, context, first_lists, rollout_changed};
+use super::{Forget, WatchedSets, context, first_lists, forget_sets, rollout_changed};
+use crate::controller::locking::lock;
 use crate::controller::set_kind::SetKind;
 use crate::controller::slim_set::SlimSet;
 use crate::controller::{Config, fixtures};
@@ -43,6 +44,26 @@ fn changed_report_requeues_its_set_and_new_list_all_sets() {
         names.sort();
         assert_eq!(names.join(" "), expected, "{what}");
     }
+}
+
+/// Its uid never comes back, so nothing else would ever remove what is known about it.
+#[tokio::test]
+async fn deleted_set_is_forgotten_whole() {
+    let never = |_: axum::http::Request<Body>| pending::<kube::Result<axum::http::Response<Body>>>();
+    let client = Client::new(tower::service_fn(never), "default");
+    let context = Arc::new(fixtures::context(&client, (store().0, store().0)));
+    for name in ["db", "web"] {
+        lock(&context.mounted).insert(name.to_owned());
+        context.remember(&set(name), |_| {});
+    }
+    let (forget, forgotten) = mpsc::unbounded();
+    forget.unbounded_send(Forget::Set(Box::new(set("db")))).unwrap();
+    drop(forget);
+    forget_sets(Arc::clone(&context), forgotten).await;
+    let mounted: Vec<String> = lock(&context.mounted).iter().cloned().collect();
+    assert_eq!(mounted, ["web"]);
+    let remembered = ["db", "web"].map(|name| context.remembered(&set(name), |_| ()).is_some());
+    assert_eq!(remembered, [false, true]);
 }
 
 /// A list with a StatefulSet that cannot be read, beside another one.
