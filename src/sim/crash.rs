@@ -139,7 +139,9 @@ impl RunOutcome {
         let mut set = api.set.map(|set| set.spec);
         if let Some(spec) = &mut set {
             spec.ready = None;
-            spec.staged.iter_mut().for_each(|change| change.uid = 0);
+            // The replicas follow a phase that was taken back, which may be left out.
+            let staged = spec.staged.iter_mut();
+            staged.for_each(|change| (change.uid, change.replicas) = (0, 0));
         }
         let mut writes = [0; SLOTS + 1];
         writes[..SLOTS].copy_from_slice(&log.writes[..SLOTS]);
