@@ -21,7 +21,7 @@ use super::write::{Apply, Write};
 use crate::api::ReadyReason;
 use crate::api::reasons::Kind;
 use crate::rollout::reached::Reached;
-use crate::rollout::{self, Action, Progress, Reason, Target, plan};
+use crate::rollout::{self, Action, ClaimState, Progress, Reason, Target, plan};
 use crate::templates::{Phase, Revision};
 
 /// A write with real uids and versions.
@@ -129,7 +129,12 @@ fn states(progress: &Progress) -> [u8; SLOTS] {
     let mut states = [0; SLOTS];
     for claim in &progress.claims {
         if let Some(slot) = slot_of(&claim.name) {
-            states[usize::from(slot)] = claim.state as u8 + 1;
+            // A driver expands a volume and changes its class in any order.
+            let state = match claim.state {
+                ClaimState::NodeExpanding | ClaimState::Modifying => ClaimState::Expanding,
+                state => state,
+            };
+            states[usize::from(slot)] = state as u8 + 1;
         }
     }
     states
