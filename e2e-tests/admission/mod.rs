@@ -70,6 +70,7 @@ scenarios![Environment;
     retention::retention_changed_during_scale_down_applies_to_its_replicas,
     retention::retention_deny_denies_the_request,
     withdrawal::apply_of_live_templates_withdraws_and_update_does_not,
+    withdrawal::way_to_server_side_apply_withdraws_nothing,
     helm::helm_upgrade_is_staged_pods_wait_and_rollback_withdraws,
     helm::helm_3_repeats_growth_and_rolls_back_only_with_other_changes,
     helm::chart_version_in_template_is_ignored_if_so_set,

@@ -1,4 +1,5 @@
-//! A server-side apply of the live templates withdraws the staged change; an update by the same field manager does not.
+//! A server-side apply of the live templates withdraws the staged change; an update by the same field manager does not,
+//! and neither does a patch that only puts `managedFields` in order.
 
 use anyhow::ensure;
 
@@ -49,5 +50,26 @@ pub(super) async fn apply_of_live_templates_withdraws_and_update_does_not(env: &
         ensure!(output.stderr.contains("data 1Gi -> 2Gi is still staged"), "{output:?}");
         ensure!(ns.staged_change().await? == change, "an update by the manager withdrew");
     }
+    Ok(())
+}
+
+/// On the way from client-side apply, kubectl applies, puts `managedFields` in order by a patch of its own, and applies
+/// once more.
+pub(super) async fn way_to_server_side_apply_withdraws_nothing(env: &Environment) -> anyhow::Result<()> {
+    let ns = &env.namespace("to-server-side").await?;
+    let _served = Policies::of_sets(&[ns])?.serve(env).await?;
+    ns.target(&plain_manifest(0, "1Gi")).await?;
+    let server_side = ["apply", "--server-side", "--force-conflicts", "-f", "-"];
+    let output = ns.done(&server_side, &plain_manifest(0, "2Gi")).await?;
+    ensure!(
+        output.stderr.matches("claim-rollout: ").count() == 1 && output.stderr.contains("staged data 1Gi -> 2Gi"),
+        "{output:?}"
+    );
+    let managers = ns.set().await?["metadata"]["managedFields"].take();
+    let entries = managers.as_array().into_iter().flatten();
+    let clients = entries.filter(|entry| entry["manager"] == "kubectl-client-side-apply");
+    ensure!(clients.count() == 0, "kubectl did not put them in order: {managers:#}");
+    let change = ns.staged_change().await?;
+    ensure!(change["manager"] == "kubectl", "{change:#}");
     Ok(())
 }
