@@ -1,6 +1,6 @@
 //! `plan` without a cluster.
 
-use anyhow::ensure;
+use anyhow::{Context as _, ensure};
 
 use super::plans::{plan, quota};
 use super::{Environment, prepare, run};
@@ -39,6 +39,9 @@ pub(super) async fn plan_from_files_equals_plan_from_cluster(env: &Environment) 
     let note = "not checked whether the requester may change PVCs: no SubjectAccessReview was given";
     ensure!(from_files["notes"][0] == note, "{from_files:#}");
     from_files["notes"] = from_cluster["notes"].clone();
+    let verdict = from_files["verdict"].as_object_mut().context("a verdict")?;
+    let here = verdict.remove("decidedHere");
+    ensure!(here == Some("--objects names no cluster".into()), "{here:?}");
     ensure!(
         from_files == from_cluster,
         "from files\n{from_files:#}\nfrom the cluster\n{from_cluster:#}"

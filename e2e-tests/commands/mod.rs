@@ -3,6 +3,7 @@
 //! names.
 
 mod documented;
+mod dry_runs;
 mod files;
 mod plans;
 mod reaching;
@@ -27,6 +28,12 @@ scenarios![Environment;
     plans::plan_names_too_small_quota_as_the_controller_does,
     plans::plan_names_limit_range_as_the_api_server_does,
     plans::plan_reports_missing_right_on_claims,
+    dry_runs::plan_has_the_denial_of_another_policy,
+    dry_runs::plan_with_zero_values_restarts_no_pod,
+    dry_runs::plan_of_one_more_replica_goes_through,
+    dry_runs::plan_without_the_right_to_patch_is_decided_here,
+    dry_runs::plan_of_server_side_apply_names_conflicts,
+    dry_runs::plan_of_a_new_set_creates_nothing,
     files::plan_from_files_equals_plan_from_cluster,
     files::impossible_plan_exits_with_2,
     withdrawal::withdrawal_during_rollout_names_updated_claims,

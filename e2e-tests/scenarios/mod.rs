@@ -21,6 +21,7 @@ mod escape;
 mod full_disk;
 mod grow;
 mod immutable;
+mod in_force;
 mod in_motion;
 mod infeasible;
 mod invariants;
@@ -148,6 +149,7 @@ scenarios![Environment;
     offline_only::one_outage_with_file_systems_completes_after_the_mount,
     attributes::class_change_that_fails_for_ever_stalls_at_its_deadline,
     by_hand::claims_without_the_selectors_labels_keep_no_pod,
+    in_force::plan_has_the_policy_that_is_in_force,
     unanswered::one_pvc_never_answered_is_reported_and_others_grow,
 ];
 

@@ -11,7 +11,7 @@ use crate::installation::api_of_policy_server;
 use crate::policy_host::{PolicyHost, Registration, Shipped};
 
 /// The namespaces for which the shared policy-server is not called.
-pub(super) const APART: [&str; 10] = [
+pub(super) const APART: [&str; 11] = [
     "immutable",
     "recover",
     "stopped-taken-back",
@@ -22,6 +22,7 @@ pub(super) const APART: [&str; 10] = [
     "stopped-without-policy",
     "stopped-without-both",
     "gate-cost",
+    "planned-in-force",
 ];
 
 /// A running policy-server.

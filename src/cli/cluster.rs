@@ -86,14 +86,25 @@ impl ClusterArguments {
     /// A client for a person, and the namespace to work in. Prints the warnings of the API server. An error without an
     /// answer names the server.
     pub(crate) async fn connect(&self) -> anyhow::Result<(Client, String)> {
+        self.connect_with(Some(Warnings::to_stderr())).await
+    }
+
+    /// A client for a person that prints no warnings, and the namespace to work in: the caller reads those that matter.
+    pub(crate) async fn connect_without_warnings(&self) -> anyhow::Result<(Client, String)> {
+        self.connect_with(None).await
+    }
+
+    async fn connect_with(&self, warnings: Option<Warnings>) -> anyhow::Result<(Client, String)> {
         let config = self.config().await?;
         let namespace = self
             .namespace
             .clone()
             .unwrap_or_else(|| config.default_namespace.clone());
         let server = NamedServer::of(&config);
-        let warnings = Warnings::to_stderr();
-        let layer = MapResponseLayer::new(move |response| warnings.show(response));
+        let layer = MapResponseLayer::new(move |response| match &warnings {
+            Some(warnings) => warnings.show(response),
+            None => response,
+        });
         let named = MapErrLayer::new(move |cause| server.clone().unreachable(cause));
         let client = ClientBuilder::try_from(config)?
             .with_layer(&layer)

@@ -105,6 +105,11 @@ impl Recorded {
         self.unreadable.push((kind, why));
     }
 
+    /// True iff the objects of this kind could be read.
+    pub(crate) fn can_read(&self, kind: &str) -> bool {
+        self.unreadable.iter().all(|(unread, _)| *unread != kind)
+    }
+
     /// Takes out each object for which `why_not` has a reason that it cannot be read, and notes it.
     pub(crate) fn sift(&mut self, why_not: impl Fn(&Value) -> Option<String>) {
         let Self { objects, skipped, .. } = self;

@@ -1,4 +1,4 @@
-//! Prints the warnings of the API server as kubectl does: `Warning: …` on standard error, each once.
+//! The warnings of the API server, and how kubectl prints them: `Warning: …` on standard error, each once.
 //!
 //! They are in a header of the response (RFC 7234, section 5.5), which the client does not pass on.
 
@@ -45,15 +45,22 @@ impl Warnings {
     }
 
     fn new_lines<B>(&self, response: &Response<B>) -> Vec<String> {
-        let headers = response.headers().get_all(WARNING).iter();
         let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
-        headers
-            .filter_map(|header| std::str::from_utf8(header.as_bytes()).ok())
-            .flat_map(texts)
+        of(response)
+            .into_iter()
             .filter(|text| shown.insert(text.clone()))
             .map(|text| format!("{} {}", self.heading, printable(&text)))
             .collect()
     }
+}
+
+/// The warnings of a response.
+pub(crate) fn of<B>(response: &Response<B>) -> Vec<String> {
+    let headers = response.headers().get_all(WARNING).iter();
+    headers
+        .filter_map(|header| std::str::from_utf8(header.as_bytes()).ok())
+        .flat_map(texts)
+        .collect()
 }
 
 /// The texts of a header: `299 - "one", 299 - "two"`. Malformed parts are left out.

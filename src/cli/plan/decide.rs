@@ -8,10 +8,10 @@ use serde_json::Value;
 
 use super::budgets;
 use super::forecast::{AT_LAST, claims_of, forecast};
-use super::inputs::Inputs;
+use super::inputs::{Decider, Inputs, PlannedRequest};
 use super::replacement::replacement;
 use super::report::{PlanOutcome, PlanReport, PlanVerdict, PodOutcome, TargetReport};
-use super::request;
+use super::request::{self, RequestAnswer};
 use super::rows;
 use super::unread;
 use crate::admission::{CanI, CannotAsk, Get, Lookups, Settings};
@@ -39,7 +39,7 @@ pub(crate) fn report(inputs: &Inputs<'_>) -> anyhow::Result<PlanReport> {
     let mut report = PlanReport {
         namespace: inputs.namespace.to_owned(),
         name: inputs.name.to_owned(),
-        source: inputs.manifest.map(|(source, _)| source.to_owned()),
+        source: inputs.asked.map(|asked| asked.source.to_owned()),
         goes_through: true,
         verdict: None,
         target: None,
@@ -49,15 +49,15 @@ pub(crate) fn report(inputs: &Inputs<'_>) -> anyhow::Result<PlanReport> {
         obstacles: Vec::new(),
         notes: Vec::new(),
     };
-    match (inputs.manifest, live) {
+    match (inputs.asked, live) {
         (None, None) => anyhow::bail!(
             "StatefulSet {} not found in namespace {}",
             inputs.name,
             inputs.namespace
         ),
         (None, Some(live)) => roll_out(inputs, &mut report, live, live)?,
-        (Some((_, manifest)), None) => create(inputs, &mut report, manifest)?,
-        (Some((_, manifest)), Some(live)) => update(inputs, &mut report, live, manifest)?,
+        (Some(asked), None) => create(inputs, &mut report, asked)?,
+        (Some(asked), Some(live)) => update(inputs, &mut report, live, asked)?,
     }
     for (kind, why) in inputs.state.unreadable() {
         report.notes.push(format!("{kind}: not checked ({why})"));
@@ -68,10 +68,10 @@ pub(crate) fn report(inputs: &Inputs<'_>) -> anyhow::Result<PlanReport> {
 }
 
 /// Plans the creation of a set.
-fn create(inputs: &Inputs<'_>, report: &mut PlanReport, manifest: &Value) -> anyhow::Result<()> {
-    let mut new = manifest.clone();
+fn create(inputs: &Inputs<'_>, report: &mut PlanReport, asked: PlannedRequest<'_>) -> anyhow::Result<()> {
+    let mut new = asked.manifest.clone();
     new["metadata"]["namespace"] = inputs.namespace.into();
-    let answer = ask(inputs, report, None, &new)?;
+    let answer = answer(inputs, report, asked.decider, (None, &new))?;
     if answer.stored.is_ok() {
         report
             .notes
@@ -82,29 +82,35 @@ fn create(inputs: &Inputs<'_>, report: &mut PlanReport, manifest: &Value) -> any
     } else {
         PlanOutcome::Refused
     };
-    give_verdict(report, outcome, answer);
+    give_verdict(report, outcome, asked.decider, answer);
     Ok(())
 }
 
-fn update(inputs: &Inputs<'_>, report: &mut PlanReport, live: &Value, manifest: &Value) -> anyhow::Result<()> {
-    let asked = request::asked(live, manifest, &inputs.requester.manager);
-    let answer = ask(inputs, report, Some(live), &asked)?;
+fn update(inputs: &Inputs<'_>, report: &mut PlanReport, live: &Value, asked: PlannedRequest<'_>) -> anyhow::Result<()> {
+    let new = request::asked(live, asked.manifest, &inputs.requester.manager);
+    let answer = answer(inputs, report, asked.decider, (Some(live), &new))?;
     let Ok(stored) = answer.stored.clone() else {
-        give_verdict(report, PlanOutcome::Refused, answer);
+        give_verdict(report, PlanOutcome::Refused, asked.decider, answer);
         return Ok(());
     };
-    let outcome = outcome(live, &asked, &stored)?;
-    give_verdict(report, outcome, answer);
-    report.obstacles.extend(request::forbidden(live, &stored));
+    let outcome = outcome(live, &new, &stored)?;
+    give_verdict(report, outcome, asked.decider, answer);
+    if matches!(asked.decider, Decider::Here(_)) {
+        report.obstacles.extend(request::forbidden(live, &stored));
+    }
     roll_out(inputs, report, live, &stored)
 }
 
-fn ask(
+/// The answer of the API server, or the decision that the policy would make.
+fn answer(
     inputs: &Inputs<'_>,
     report: &mut PlanReport,
-    old: Option<&Value>,
-    new: &Value,
-) -> anyhow::Result<request::PolicyAnswer> {
+    given: &Decider,
+    (old, new): (Option<&Value>, &Value),
+) -> anyhow::Result<RequestAnswer> {
+    if let Decider::Server(answer) = given {
+        return Ok(answer.clone());
+    }
     let mut lookups = AssumingAllowed {
         state: inputs.state.clone(),
         assumed: false,
@@ -138,10 +144,14 @@ impl Lookups for AssumingAllowed {
     }
 }
 
-fn give_verdict(report: &mut PlanReport, outcome: PlanOutcome, answer: request::PolicyAnswer) {
+fn give_verdict(report: &mut PlanReport, outcome: PlanOutcome, given: &Decider, answer: RequestAnswer) {
     report.goes_through = outcome != PlanOutcome::Refused;
     report.verdict = Some(PlanVerdict {
         outcome,
+        decided_here: match given {
+            Decider::Here(why) => Some(why.clone()),
+            Decider::Server(_) => None,
+        },
         message: answer.stored.err(),
         warnings: answer.warnings,
     });
@@ -173,7 +183,7 @@ fn templates_differ(live: &Value, asked: &Value) -> bool {
 /// Adds what the controller would do with the stored set.
 fn roll_out(inputs: &Inputs<'_>, report: &mut PlanReport, live: &Value, stored: &Value) -> anyhow::Result<()> {
     let snapshot = snapshot(inputs, live, stored)?;
-    report.pods = pods(live, stored, &snapshot);
+    report.pods = pods(inputs, live, stored, &snapshot);
     let Some(change) = &snapshot.set.staged else {
         return Ok(());
     };
@@ -209,7 +219,7 @@ fn roll_out(inputs: &Inputs<'_>, report: &mut PlanReport, live: &Value, stored: 
     }
     let before = claims_of(&snapshot);
     report.notes.extend(budgets::waits(inputs, &snapshot, &before));
-    let forecast = forecast(snapshot, |apply| judge.check(apply));
+    let forecast = forecast(snapshot, inputs.state.can_read("Pod"), |apply| judge.check(apply));
     report.claims = rows::rows(&before, &forecast, &judge, report.pods);
     Ok(())
 }
@@ -236,6 +246,8 @@ fn leftovers(snapshot: &Snapshot, wanted: &[ClaimTemplate]) -> Vec<String> {
 fn snapshot(inputs: &Inputs<'_>, live: &Value, stored: &Value) -> anyhow::Result<Snapshot> {
     let mut set = objects::set(stored).context("failed to read the StatefulSet as it would be stored")?;
     set.namespace = inputs.namespace.to_owned();
+    // A dry run has counted the generation up.
+    set.status_is_current = objects::set(live)?.status_is_current;
     if live["spec"]["template"] != stored["spec"]["template"] {
         // Kubernetes has not named the new revision yet, but no Pod has it.
         set.update_revision = "of the new template".to_owned();
@@ -282,12 +294,7 @@ fn snapshot(inputs: &Inputs<'_>, live: &Value, stored: &Value) -> anyhow::Result
 
 /// The quotas that the controller would read.
 fn quotas(inputs: &Inputs<'_>) -> anyhow::Result<Quotas> {
-    if inputs
-        .state
-        .unreadable()
-        .iter()
-        .any(|(kind, _)| *kind == "ResourceQuota")
-    {
+    if !inputs.state.can_read("ResourceQuota") {
         return Ok(Quotas::Unchecked);
     }
     let quotas = inputs
@@ -299,8 +306,11 @@ fn quotas(inputs: &Inputs<'_>) -> anyhow::Result<Quotas> {
 }
 
 /// The outcome for Pods at an older revision.
-fn pods(live: &Value, stored: &Value, snapshot: &Snapshot) -> PodOutcome {
+fn pods(inputs: &Inputs<'_>, live: &Value, stored: &Value, snapshot: &Snapshot) -> PodOutcome {
     let set = &snapshot.set;
+    if !inputs.state.can_read("Pod") {
+        return PodOutcome::NotChecked;
+    }
     if !set.replaces_pods() && Target::staged(set, &snapshot.settings).is_ok() {
         return PodOutcome::AfterTheReplacement;
     }

@@ -4,7 +4,7 @@
 //! Assumes that volumes grow, that replaced Pods become Ready, that nobody interferes, and that the API server denies
 //! the writes that the caller names.
 
-use super::anew;
+use super::{anew, missing};
 use crate::claims::Claim;
 use crate::gate;
 use crate::rollout::replica::{Replica, mounting};
@@ -38,16 +38,24 @@ pub(crate) struct DeniedWrite {
 pub(crate) struct Forecast {
     /// The steps in their order.
     pub(crate) steps: Vec<ForecastStep>,
+    /// The ordinals of the replicas that had no Pod.
+    pub(crate) created: Vec<u32>,
     /// The snapshot at the end.
     pub(crate) end: Snapshot,
 }
 
-/// The forecast from this snapshot. `judge` checks each write in its turn.
+/// The forecast from this snapshot, which has no Pods if they are not known. `judge` checks each write in its turn.
 pub(crate) fn forecast(
     mut snapshot: Snapshot,
+    pods_are_known: bool,
     mut judge: impl FnMut(&ApplyClaim) -> Result<(), DeniedWrite>,
 ) -> Forecast {
     snapshot.now = AT_LAST;
+    let created = if pods_are_known {
+        missing::create(&mut snapshot)
+    } else {
+        Vec::new()
+    };
     let mut steps = Vec::new();
     // Every round writes a claim or replaces a Pod, but for a few at the end.
     let most = snapshot.claims.len() * 2 + snapshot.pods.len() + 8;
@@ -82,7 +90,11 @@ pub(crate) fn forecast(
         }
         steps.extend(replaced);
     }
-    Forecast { steps, end: snapshot }
+    Forecast {
+        steps,
+        created,
+        end: snapshot,
+    }
 }
 
 /// True iff the action changes the cluster in a forecast. A mark stands for all steps of a re-creation.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::request::Requester;
+use super::request::{RequestAnswer, Requester};
 use crate::cli::recorded::Recorded;
 use crate::controller::ClassLimits;
 use crate::rollout::Seconds;
@@ -14,8 +14,8 @@ use crate::rollout::Seconds;
 pub(crate) struct Inputs<'a> {
     pub(crate) namespace: &'a str,
     pub(crate) name: &'a str,
-    /// The source and the content of the manifest; none to plan the set as it is.
-    pub(crate) manifest: Option<(&'a str, &'a Value)>,
+    /// None to plan the set as it is.
+    pub(crate) asked: Option<PlannedRequest<'a>>,
     pub(crate) state: &'a Recorded,
     pub(crate) requester: &'a Requester,
     /// The valid settings of the policy.
@@ -23,4 +23,22 @@ pub(crate) struct Inputs<'a> {
     /// The limits of storage classes.
     pub(crate) limits: &'a BTreeMap<String, ClassLimits>,
     pub(crate) now: Seconds,
+}
+
+/// A request that is planned.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PlannedRequest<'a> {
+    /// Where the manifest comes from.
+    pub(crate) source: &'a str,
+    pub(crate) manifest: &'a Value,
+    pub(crate) decider: &'a Decider,
+}
+
+/// Who answers a request.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Decider {
+    /// The API server answered it, in a dry run.
+    Server(RequestAnswer),
+    /// The policy's decision is made here, for this reason.
+    Here(String),
 }

@@ -3,10 +3,11 @@
 //! | file | content |
 //! |---|---|
 //! | [`manifest`], [`overlay`] | the manifest, and the object that a request would ask for |
-//! | [`request`] | the request, and the answer of the policy |
+//! | [`dry_run`] | sends the request as a dry run |
+//! | [`request`] | the same request without the API server, and the decision of the policy |
 //! | [`gather`] | reads the cluster |
 //! | [`decide`] | makes the report from these |
-//! | [`forecast`], [`anew`] | the order of the rollout, from the decision of the controller |
+//! | [`forecast`], [`missing`], [`anew`] | the order of the rollout, from the decision of the controller |
 //! | [`rows`], [`ceilings`], [`budgets`] | the obstacles of each PVC |
 //! | [`unread`] | the objects that cannot be read |
 //! | [`replacement`] | whether the set would be replaced after the rollout |
@@ -16,10 +17,12 @@ mod anew;
 mod budgets;
 mod ceilings;
 mod decide;
+mod dry_run;
 mod forecast;
 mod gather;
 mod inputs;
 mod manifest;
+mod missing;
 mod overlay;
 mod render;
 mod replacement;
@@ -39,7 +42,8 @@ use serde_json::Value;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use self::inputs::Inputs;
+use self::dry_run::DryRunRequest;
+use self::inputs::{Decider, Inputs, PlannedRequest};
 use self::render::{TableColumns, render};
 use self::report::PlanReport;
 use self::request::{KUBECTL, Requester};
@@ -54,10 +58,12 @@ use crate::webhook::engine::check_settings;
 
 /// Show the effects of a change on PVCs and Pods before it is made
 ///
-/// Reads the StatefulSets of a manifest, as `kubectl apply -f` does, and calls the decisions of the policy and of the
-/// controller. Labels, annotations and spec of the manifest are laid over the live object; defaults of the API server
-/// and changes by other webhooks are not included. Without a manifest, plans the staged changes of the named
-/// StatefulSets. Writes nothing.
+/// Sends the StatefulSets of a manifest to the API server as `kubectl apply` does, in a dry run: whether the change would
+/// be denied, its warnings, and whether Pods restart are the answer of the API server. What follows for PVCs is the
+/// decision of the controller. Without a manifest, plans the staged changes of the named StatefulSets. Writes nothing.
+///
+/// With `--objects`, or for a user who may not patch the StatefulSet, the policy's decision is made here, without the
+/// defaults of the API server and without other policies.
 ///
 /// If the annotation or the setting asks to replace the StatefulSet after the rollout, lists what would prevent that now.
 /// The guard and the dry runs of a replacement are not checked: `replace --dry-run` does that.
@@ -82,6 +88,9 @@ pub(crate) struct Arguments {
     /// Field manager that would apply the manifest, such as helm
     #[arg(long, value_name = "NAME", default_value = KUBECTL)]
     field_manager: String,
+    /// The field manager takes fields from other ones, as in `kubectl apply --server-side --force-conflicts`
+    #[arg(long)]
+    force_conflicts: bool,
     /// Modifications of a PVC in any 24 hours, for each storage class, as in the flag of the controller; PVCs that have
     /// to wait are noted
     #[arg(long = "modifications-per-24h", value_delimiter = ',', value_name = "CLASS=NUMBER")]
@@ -118,56 +127,113 @@ fn code(reports: &[PlanReport]) -> ExitCode {
     }
 }
 
+/// Where the objects come from.
+enum PlanSource {
+    Cluster(Client),
+    Objects(Recorded),
+}
+
 /// Plans and prints.
 async fn plan(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Result<Vec<PlanReport>> {
-    let (client, default_namespace) = if arguments.objects.is_some() {
-        let named = cluster.namespace.clone();
-        (None, named.unwrap_or_else(|| "default".to_owned()))
-    } else {
-        let (client, namespace) = cluster.connect().await?;
-        (Some(client), namespace)
+    let (source, default_namespace) = match &arguments.objects {
+        Some(path) => {
+            let mut objects = files::read_list(&files::text(path)?).with_context(|| path.display().to_string())?;
+            unread::sift(&mut objects);
+            let named = cluster.namespace.clone();
+            (
+                PlanSource::Objects(objects),
+                named.unwrap_or_else(|| "default".to_owned()),
+            )
+        }
+        None => {
+            let (client, namespace) = cluster.connect_without_warnings().await?;
+            (PlanSource::Cluster(client), namespace)
+        }
     };
     let targets = targets(arguments, cluster.namespace.as_deref(), &default_namespace)?;
-    let (settings, place) = settings(arguments, client.as_ref()).await?;
+    let (settings, place) = settings(arguments, &source).await?;
+    eprintln!("settings: {place}");
     check_settings(&settings)?;
-    let mut recorded = match &arguments.objects {
-        Some(path) => files::read_list(&files::text(path)?).with_context(|| path.display().to_string())?,
-        None => Recorded::default(),
+    let reports = match &source {
+        PlanSource::Cluster(client) => in_cluster(client, &targets, &settings, arguments).await?,
+        PlanSource::Objects(objects) => {
+            let here = Decider::Here("--objects names no cluster".to_owned());
+            let plan = |target| plan_one(target, objects, &here, &settings, arguments);
+            targets.iter().map(plan).collect::<anyhow::Result<_>>()?
+        }
     };
-    unread::sift(&mut recorded);
-    let mut gathered: BTreeMap<&str, Recorded> = BTreeMap::new();
-    let mut reports = Vec::new();
-    for target in &targets {
-        let state = match &client {
-            None => &recorded,
-            Some(client) => {
-                if !gathered.contains_key(target.namespace.as_str()) {
-                    let state = gather::gather(client, &target.namespace).await?;
-                    gathered.insert(&target.namespace, state);
-                }
-                &gathered[target.namespace.as_str()]
-            }
-        };
-        reports.push(plan_one(target, state, &settings, arguments)?);
-    }
-    if let Some(place) = place {
-        eprintln!("settings: {place}");
-    }
     print(&text(&reports, arguments.output)?)?;
     Ok(reports)
 }
 
-/// The settings: those of the file, or else those of the cluster, with their place.
-async fn settings(arguments: &Arguments, client: Option<&Client>) -> anyhow::Result<(Box<RawValue>, Option<String>)> {
-    match (&arguments.settings, client) {
+/// Plans what the API server answers.
+async fn in_cluster(
+    client: &Client,
+    targets: &[PlanTarget],
+    settings: &RawValue,
+    arguments: &Arguments,
+) -> anyhow::Result<Vec<PlanReport>> {
+    let mut gathered: BTreeMap<&str, Recorded> = BTreeMap::new();
+    let mut reports = Vec::new();
+    for target in targets {
+        let namespace = &*target.namespace;
+        let mut tries = TRIES;
+        let decider = loop {
+            if !gathered.contains_key(namespace) {
+                gathered.insert(namespace, gather::gather(client, namespace).await?);
+            }
+            if let Some(decider) = decider(client, target, &gathered[namespace], arguments).await? {
+                break decider;
+            }
+            gathered.remove(namespace);
+            tries -= 1;
+            ensure!(
+                tries > 0,
+                "StatefulSet {namespace}/{} changes again and again",
+                target.name
+            );
+        };
+        reports.push(plan_one(target, &gathered[namespace], &decider, settings, arguments)?);
+    }
+    Ok(reports)
+}
+
+/// Who answers the request for this target. None if the StatefulSet has changed since the state was read.
+async fn decider(
+    client: &Client,
+    target: &PlanTarget,
+    state: &Recorded,
+    arguments: &Arguments,
+) -> anyhow::Result<Option<Decider>> {
+    let Some((_, manifest)) = &target.manifest else {
+        return Ok(Some(Decider::Here("there is no request".to_owned())));
+    };
+    let request = DryRunRequest {
+        namespace: &target.namespace,
+        name: &target.name,
+        manifest,
+        live: state.one("apps/v1", "StatefulSet", &target.namespace, &target.name),
+        manager: &arguments.field_manager,
+        force: arguments.force_conflicts,
+    };
+    request.send(client).await
+}
+
+/// How often a StatefulSet is read that changes before the dry run, which happens while a controller writes.
+const TRIES: u32 = 5;
+
+/// The settings: those of the file, or else those of the cluster, and their place.
+async fn settings(arguments: &Arguments, source: &PlanSource) -> anyhow::Result<(Box<RawValue>, String)> {
+    match (&arguments.settings, source) {
         (Some(path), _) => {
-            let settings = read_settings(&files::text(path)?).with_context(|| path.display().to_string())?;
-            Ok((settings, None))
+            let place = path.display().to_string();
+            let settings = read_settings(&files::text(path)?).with_context(|| place.clone())?;
+            Ok((settings, place))
         }
-        (None, None) => Ok((read_settings("{}")?, None)),
-        (None, Some(client)) => {
+        (None, PlanSource::Objects(_)) => Ok((read_settings("{}")?, "the default ones".to_owned())),
+        (None, PlanSource::Cluster(client)) => {
             let found = settings_in_use::read(client).await?;
-            Ok((found.settings, Some(found.place)))
+            Ok((found.settings, found.place))
         }
     }
 }
@@ -175,6 +241,7 @@ async fn settings(arguments: &Arguments, client: Option<&Client>) -> anyhow::Res
 fn plan_one(
     target: &PlanTarget,
     state: &Recorded,
+    decider: &Decider,
     settings: &RawValue,
     arguments: &Arguments,
 ) -> anyhow::Result<PlanReport> {
@@ -184,11 +251,15 @@ fn plan_one(
         groups: groups.to_vec(),
         manager: arguments.field_manager.clone(),
     };
-    let manifest = target.manifest.as_ref();
+    let asked = target.manifest.as_ref().map(|(source, manifest)| PlannedRequest {
+        source,
+        manifest,
+        decider,
+    });
     decide::report(&Inputs {
         namespace: &target.namespace,
         name: &target.name,
-        manifest: manifest.map(|(source, manifest)| (source.as_str(), manifest)),
+        asked,
         state,
         requester: &requester,
         limits: &class_limits::limits(&arguments.modifications_per_day, &[]),

@@ -32,6 +32,12 @@ fn block(report: &PlanReport, columns: TableColumns) -> String {
         headline(report)
     );
     if let Some(verdict) = &report.verdict {
+        if let Some(why) = &verdict.decided_here {
+            text += &format!(
+                "  decided here, without the other policies and defaults of the API server: {}\n",
+                printable(why)
+            );
+        }
         for line in verdict.message.iter().chain(&verdict.warnings) {
             text += &format!("  {}\n", printable(line));
         }
@@ -42,7 +48,7 @@ fn block(report: &PlanReport, columns: TableColumns) -> String {
     let shown: Vec<&ClaimReport> = report.claims.iter().collect();
     if !shown.is_empty() && !report.is_nothing_to_do() {
         text += "\n";
-        text += &claims(&shown, columns);
+        text += &claims(&shown, columns, report.pods);
     }
     text += "\n";
     for obstacle in &report.obstacles {
@@ -102,7 +108,7 @@ fn headline(report: &PlanReport) -> String {
     }
 }
 
-fn claims(claims: &[&ClaimReport], columns: TableColumns) -> String {
+fn claims(claims: &[&ClaimReport], columns: TableColumns, pods: PodOutcome) -> String {
     let mut headings = vec!["STEP", "PVC", "STORAGE", "POD", "PLAN"];
     if columns == TableColumns::Wide {
         headings.splice(3..3, ["CAPACITY", "STORAGECLASS"]);
@@ -145,12 +151,22 @@ fn claims(claims: &[&ClaimReport], columns: TableColumns) -> String {
                     claim.keys.join(", ")
                 });
             }
-            row.push(if claim.pod_replaced { "replaced" } else { "running" }.to_owned());
+            row.push(pod(claim, pods).to_owned());
             row.push(plan(claim));
             row
         })
         .collect();
     table(&headings, &rows)
+}
+
+/// What becomes of the Pod of the replica.
+const fn pod(claim: &ClaimReport, pods: PodOutcome) -> &'static str {
+    match pods {
+        PodOutcome::NotChecked => "-",
+        _ if claim.pod_created => "created",
+        _ if claim.pod_replaced => "replaced",
+        _ => "running",
+    }
 }
 
 fn dash() -> String {
@@ -233,6 +249,7 @@ fn summary(report: &PlanReport) -> String {
             PodOutcome::AfterTheReplacement => {
                 "after the replacement, each Pod is evicted to mount the new volume, lowest ordinal first"
             }
+            PodOutcome::NotChecked => "not checked whether Pods are restarted",
         }
         .to_owned(),
     );

@@ -23,6 +23,7 @@ fn claim(ordinal: u32, action: PlannedAction, step: Option<usize>) -> ClaimRepor
         then: Some(state("2Gi")),
         keys: Vec::new(),
         pod_replaced: false,
+        pod_created: false,
         keeps: Vec::new(),
         obstacles: Vec::new(),
     }
@@ -36,6 +37,7 @@ fn web() -> PlanReport {
         goes_through: true,
         verdict: Some(PlanVerdict {
             outcome: PlanOutcome::Staged,
+            decided_here: None,
             message: None,
             warnings: vec!["claim-rollout: staged data 1Gi -> 2Gi".to_owned()],
         }),
@@ -119,6 +121,7 @@ fn render_denial_and_no_change_have_no_table() {
     report.target = None;
     report.verdict = Some(PlanVerdict {
         outcome: PlanOutcome::Refused,
+        decided_here: None,
         message: Some("claim-rollout: no".to_owned()),
         warnings: Vec::new(),
     });

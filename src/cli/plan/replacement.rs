@@ -11,10 +11,10 @@ use crate::templates::keys;
 /// The replacement of the stored set. None if nothing asks for it.
 pub(super) fn replacement(inputs: &Inputs<'_>, stored: &Value, settings: &Settings) -> Option<ReplacementReport> {
     let all = |kind| inputs.state.all("v1", kind, inputs.namespace);
-    let is_read = |kind: &str| inputs.state.unreadable().iter().all(|(unread, _)| *unread != kind);
     let known = KnownSet {
         set: stored,
-        pods: is_read("Pod").then(|| all("Pod").collect()),
+        pods: inputs.state.can_read("Pod").then(|| all("Pod").collect()),
+        claims: all("PersistentVolumeClaim").collect(),
         quotas: all("ResourceQuota").collect(),
     };
     let faults = foreseen(&known, settings, inputs.now.saturating_mul(1_000))?;

@@ -12,7 +12,7 @@ pub(crate) struct PlanReport {
     pub(crate) source: Option<String>,
     /// True iff the request would be accepted and no claim has an obstacle.
     pub(crate) goes_through: bool,
-    /// The verdict of the policy on the request; none without a manifest.
+    /// The verdict on the request; none without a manifest.
     pub(crate) verdict: Option<PlanVerdict>,
     /// The staged change after the request; none if nothing would be staged.
     pub(crate) target: Option<TargetReport>,
@@ -54,14 +54,18 @@ pub(crate) struct ReplacementFault {
     pub(crate) message: String,
 }
 
-/// The verdict of the policy.
+/// The verdict on the request.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct PlanVerdict {
     pub(crate) outcome: PlanOutcome,
+    /// Why the API server was not asked. None if it was, in a dry run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) decided_here: Option<String>,
     /// The reason of a denial.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) message: Option<String>,
-    /// The warnings of the policy.
+    /// The warnings, of the policy and of others.
     pub(crate) warnings: Vec<String>,
 }
 
@@ -107,6 +111,8 @@ pub(crate) enum PodOutcome {
     WhenDeleted,
     /// Each is evicted after the set was replaced, lowest ordinal first, to mount the volume of an added template.
     AfterTheReplacement,
+    /// They cannot be read.
+    NotChecked,
 }
 
 /// The plan for one claim.
@@ -131,6 +137,8 @@ pub(crate) struct ClaimReport {
     pub(crate) keys: Vec<String>,
     /// True iff the Pod of the replica would be replaced because of the change.
     pub(crate) pod_replaced: bool,
+    /// True iff the replica has no Pod yet.
+    pub(crate) pod_created: bool,
     /// Immutable fields that the claim keeps, because those of the template are for new claims.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) keeps: Vec<String>,

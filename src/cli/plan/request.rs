@@ -1,4 +1,4 @@
-//! The request that `kubectl apply` would make, and the answer of the policy.
+//! The request that `kubectl apply` would make, and the decision of the policy on it.
 
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
@@ -22,9 +22,9 @@ pub(crate) struct Requester {
     pub(crate) manager: String,
 }
 
-/// The answer of the policy.
+/// The answer to a request.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct PolicyAnswer {
+pub(crate) struct RequestAnswer {
     /// The object as it would be stored, or the reason of the denial.
     pub(crate) stored: Result<Value, String>,
     pub(crate) warnings: Vec<String>,
@@ -67,7 +67,7 @@ pub(crate) fn ask(
     requester: &Requester,
     settings: &RawValue,
     lookups: &mut dyn Lookups,
-) -> anyhow::Result<PolicyAnswer> {
+) -> anyhow::Result<RequestAnswer> {
     let operation = if old.is_some() { "UPDATE" } else { "CREATE" };
     let request = json!({
         "uid": "plan",
@@ -88,7 +88,7 @@ pub(crate) fn ask(
     } else {
         Err(answer.message.unwrap_or_default())
     };
-    Ok(PolicyAnswer {
+    Ok(RequestAnswer {
         stored,
         warnings: answer.warnings,
     })

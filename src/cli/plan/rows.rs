@@ -125,13 +125,12 @@ impl<'a> Judge<'a> {
     }
 
     fn known<T, E>(&self, kind: &'static str, name: &str, read: impl Fn(&str) -> Result<T, E>) -> Known<T> {
-        let unreadable = self.state.unreadable().iter().any(|(unread, _)| *unread == kind);
         let versions = ["storage.k8s.io/v1", "storage.k8s.io/v1beta1"];
         let found = versions
             .iter()
             .find_map(|version| self.state.one(version, kind, "", name));
         match found.map(|object| read(&object.to_string())) {
-            _ if unreadable => Known::Unknown,
+            _ if !self.state.can_read(kind) => Known::Unknown,
             None => Known::Missing,
             Some(Ok(class)) => Known::Found(class),
             Some(Err(_)) => Known::Unknown,
@@ -211,8 +210,9 @@ fn row(
             PodOutcome::AfterTheirClaims => forecast.steps.contains(&ForecastStep::Pod(start.ordinal)),
             PodOutcome::ByThemselves => !set.is_below_partition(start.ordinal),
             PodOutcome::AfterTheReplacement => true,
-            PodOutcome::KeepRunning | PodOutcome::WhenDeleted => false,
+            PodOutcome::KeepRunning | PodOutcome::WhenDeleted | PodOutcome::NotChecked => false,
         },
+        pod_created: forecast.created.contains(&start.ordinal),
         keeps: judge.keeps(&end.name),
         obstacles: obstacles(end, apply.is_some(), judge),
     }
@@ -270,6 +270,7 @@ const fn is_blocked(state: ClaimState) -> bool {
 fn action(set: &SetView, start: &ForecastClaim, end: &ForecastClaim) -> PlannedAction {
     match end.state {
         ClaimState::Done if start.state == ClaimState::Done => PlannedAction::UpToDate,
+        _ if start.state == ClaimState::Missing => PlannedAction::Create,
         ClaimState::Missing | ClaimState::Terminating => PlannedAction::Create,
         blocked if is_blocked(blocked) => PlannedAction::Blocked,
         ClaimState::Pending => {

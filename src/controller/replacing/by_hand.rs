@@ -19,6 +19,8 @@ use super::parts::{self, LabeledPod, SentQuota};
 use super::place::RunPlace;
 use super::run::Run;
 use crate::api::{ReplacementReason as Reason, Settings};
+use crate::claims::Claim;
+use crate::replace::lagging;
 use crate::replace::world::Dependents;
 use crate::replace::{End, Fault, LiveSet, Millis, Part, Step, World, next};
 use crate::templates::{Phase, keys};
@@ -138,6 +140,7 @@ pub(crate) struct KnownSet<'a> {
     pub(crate) set: &'a Value,
     /// None if they cannot be read: then they count as good.
     pub(crate) pods: Option<Vec<&'a Value>>,
+    pub(crate) claims: Vec<&'a Value>,
     pub(crate) quotas: Vec<&'a Value>,
 }
 
@@ -159,7 +162,7 @@ pub(crate) fn foreseen(known: &KnownSet<'_>, settings: &Settings, now: Millis) -
         match next(&world) {
             Step::Read(Part::Guard) => world.guarded = Some(true),
             Step::Read(Part::Dependents) => match &known.pods {
-                Some(pods) => world.dependents = Some(dependents(pods, &world)),
+                Some(pods) => world.dependents = Some(dependents(pods, &known.claims, &world)),
                 None => assume_good_pods(&mut world),
             },
             Step::Read(Part::Quotas) => {
@@ -185,13 +188,29 @@ pub(crate) fn foreseen(known: &KnownSet<'_>, settings: &Settings, now: Millis) -
     Some(faults)
 }
 
-fn dependents(pods: &[&Value], world: &World<'_>) -> Dependents {
+fn dependents(pods: &[&Value], claims: &[&Value], world: &World<'_>) -> Dependents {
     let selector = world.set.as_ref().and_then(parts::selector);
     let pods = pods.iter().filter_map(|pod| LabeledPod::deserialize(*pod).ok());
     Dependents {
         pods: pods.map(|pod| parts::pod_of(&pod, selector.as_ref())).collect(),
+        lagging: lagging_claims(claims, world).unwrap_or_default(),
         ..Dependents::default()
     }
+}
+
+/// The PVCs of replicas that were scaled away and would never follow. The rollout writes those that were scaled away
+/// since the staging.
+fn lagging_claims(claims: &[&Value], world: &World<'_>) -> Option<Vec<String>> {
+    let set = world.set.as_ref()?;
+    let change = lagging::rolled_out(set)?;
+    let staged_for = set.first_ordinal()..set.first_ordinal().saturating_add(i64::from(change.replicas));
+    let claims = claims.iter().filter_map(|claim| Claim::read(&claim.to_string()).ok());
+    let lags = claims.filter(|claim| {
+        let place = lagging::template_of(set, &change.templates, &claim.name);
+        place.is_some_and(|(_, ordinal)| !staged_for.contains(&i64::from(ordinal)))
+            && lagging::lags(set, &change.templates, claim, world.settings)
+    });
+    Some(lags.map(|claim| claim.name).collect())
 }
 
 /// Changes the world so that the fault does not hide others. Returns false if that is not possible.

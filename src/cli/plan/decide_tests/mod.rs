@@ -1,6 +1,8 @@
 mod anew;
+mod answered;
 mod obstacles;
 mod replacing;
+mod scaled;
 mod world;
 
 use serde_json::json;

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::world::{PlanWorld, live};
+use super::world::{PlanWorld, claim, live};
 use crate::cli::plan::report::{PlanReport, ReplacementOrigin};
 
 const ASKED: &str = "claim-rollout.io/replace-set";
@@ -27,7 +27,7 @@ fn prevented(report: &PlanReport) -> Option<Vec<&str>> {
 /// What is changed in the world, the change, and what would prevent the replacement now.
 type Row = (&'static str, fn(&mut PlanWorld), Option<&'static [&'static str]>);
 
-const ROWS: [Row; 14] = [
+const ROWS: [Row; 15] = [
     ("all is well", |_| {}, Some(&[])),
     (
         "never",
@@ -55,6 +55,11 @@ const ROWS: [Row; 14] = [
             world.set()["spec"]["volumeClaimTemplates"] = staged;
         },
         None,
+    ),
+    (
+        "a PVC of a replica that was scaled away before",
+        |world| world.objects.push(claim("data-web-3")),
+        Some(&["ClaimOutdated"]),
     ),
     (
         "a partition",

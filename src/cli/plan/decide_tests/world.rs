@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::super::{Inputs, report};
+use super::super::{Decider, Inputs, PlannedRequest, report};
 use crate::cli::plan::overlay::set_last_applied;
 use crate::cli::plan::report::{ClaimReport, ClaimValues, PlanOutcome, PlanReport};
 use crate::cli::plan::request::{KUBECTL, Requester};
@@ -24,6 +24,7 @@ pub(super) struct PlanWorld {
     pub(super) unreadable: Option<&'static str>,
     /// The limits of storage classes.
     pub(super) limits: BTreeMap<String, ClassLimits>,
+    pub(super) decider: Decider,
 }
 
 /// 2026-11-23T12:00:00Z
@@ -123,6 +124,7 @@ impl PlanWorld {
             manager: KUBECTL,
             unreadable: None,
             limits: BTreeMap::new(),
+            decider: Decider::Here("no cluster".to_owned()),
         }
     }
 
@@ -169,7 +171,11 @@ impl PlanWorld {
         report(&Inputs {
             namespace: "shop",
             name: "web",
-            manifest: manifest.map(|manifest| ("web.yaml", manifest)),
+            asked: manifest.map(|manifest| PlannedRequest {
+                source: "web.yaml",
+                manifest,
+                decider: &self.decider,
+            }),
             state: &state,
             requester: &Requester {
                 user: "alice".to_owned(),
