@@ -74,7 +74,7 @@ pub(crate) struct Backoff {
 }
 
 /// The claim for which a webhook that is down is called.
-pub(crate) const HAS_NO_ANSWER: usize = slot(0, 2);
+const HAS_NO_ANSWER: usize = slot(0, 2);
 
 /// The longest backoff of the StatefulSet controller.
 const LONGEST_PAUSE: Age = 1000;

@@ -150,13 +150,18 @@ impl Log {
         for (slot, claim) in views.claims.iter().enumerate() {
             self.versions[place][slot] = claim.map_or(0, |claim| claim.version);
         }
-        // Claims out of range are not judged.
+        // Claims out of range are judged only if they are listed.
         let ordinals = set.map_or(0, |set| usize::from(set.followed()));
+        let replicas = set.map_or(0, |set| usize::from(set.spec.replicas));
         let slots = (0..SLOTS).filter(|slot| super::objects::place(*slot).1 < ordinals);
         let slots = slots.filter_map(|slot| u8::try_from(slot).ok());
         let claims = slots.filter_map(|slot| {
             let claim = views.claims[usize::from(slot)]?;
             let state = decision.states.filter(|_| decision.rolls_out)?[usize::from(slot)];
+            let is_in_range = super::objects::place(slot.into()).1 < replicas;
+            if state == 0 && !is_in_range {
+                return None;
+            }
             Some((Some(slot), u64::from(claim.uid), u64::from(state)))
         });
         let rollout = (None, 0, decision.reason);

@@ -2,7 +2,7 @@
 
 use super::actors::action::UserAction;
 use super::actors::storage::Resizing;
-use super::api::{HAS_NO_ANSWER, WebhookEdit};
+use super::api::WebhookEdit;
 use super::controller::{Instance, NextReconcile};
 use super::decisions::Decisions;
 use super::log::Log;
@@ -31,7 +31,7 @@ impl SimWorld {
         if let Some(backoff) = &mut self.api.backoff {
             backoff.age = 0;
         }
-        let mut quiet = 0;
+        let (mut quiet, mut tried) = (0, self.unanswered());
         for _ in 0..ROUNDS {
             let (before, reports) = (self.api.last_version, log.reports());
             let events = self.round(decisions, log)?;
@@ -46,7 +46,11 @@ impl SimWorld {
                 self.step(SimStep::Tick(1), decisions, log)?;
                 continue;
             }
-            quiet = if self.is_retrying() { 0 } else { quiet + 1 };
+            // A write that has no answer counts as denied after a few more attempts.
+            let attempts = self.unanswered();
+            let is_retrying = self.is_retrying() || attempts != tried;
+            tried = attempts;
+            quiet = if is_retrying { 0 } else { quiet + 1 };
             let is_late = log.doubtful || log.crossed || self.instances[1].alive || !self.api.known;
             if quiet == 4 && is_late && self.is_forgotten(decisions) {
                 // A controller with an older view has written an older `ready`, or the policy undoes it: the
@@ -104,13 +108,15 @@ impl SimWorld {
     /// A write has no answer, and does not count as denied yet.
     fn is_retrying(&self) -> bool {
         let fails = |one: &Instance| {
-            let is_waiting = |count: &u8| (1..=Refusal::UNANSWERED).contains(count);
-            let is_down = self.api.webhook == WebhookEdit::Down;
-            let counts = is_waiting(&one.memory.failures)
-                || is_down && one.memory.failures > 0 && is_waiting(&one.memory.unanswered[HAS_NO_ANSWER]);
-            one.alive && (one.requeue == NextReconcile::Now || counts)
+            one.alive && (one.requeue == NextReconcile::Now || (1..=Refusal::UNANSWERED).contains(&one.memory.failures))
         };
         (self.api.webhook == WebhookEdit::Down || !self.api.reports) && self.instances.iter().any(fails)
+    }
+
+    /// How many attempts of writes had no answer, up to a limit for each.
+    fn unanswered(&self) -> u32 {
+        let counts = self.instances.iter().flat_map(|one| one.memory.unanswered);
+        counts.map(u32::from).sum()
     }
 
     /// One turn for each actor; true if a controller saw anything new.

@@ -108,7 +108,9 @@ pub fn l5_stops_no_other(scene: &Scene<'_>) -> Result<(), Broken> {
     if excess(scene).is_some() {
         return Ok(());
     }
-    let mut waiting = scene.claims.iter().filter(|claim| may_be_written(claim, target));
+    // What an earlier staging left in motion waits for the others in motion.
+    let waits = |claim: &&ClaimFacts| may_be_written(claim, target) && !claim.moves();
+    let mut waiting = scene.claims.iter().filter(waits);
     match waiting.find(|claim| s6_in_turn(scene, claim.ordinal).is_ok()) {
         Some(claim) => {
             let why = format!("ordinal {} is stopped by another replica that is stuck", claim.ordinal);
