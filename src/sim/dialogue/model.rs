@@ -114,7 +114,7 @@ impl Model {
                     SetEdit::Withdraw(target) => spec.withdraw = Some(target),
                     SetEdit::Staged(target, mine) => {
                         let uid = if mine { uid } else { NO_UID };
-                        spec.staged = Some(staged_change(target, false, uid));
+                        spec.staged = Some(staged_change(spec.staged, target, false, uid));
                     }
                 }
             }
@@ -193,11 +193,13 @@ fn policy_of(in_place: bool) -> UpdatePolicy {
     }
 }
 
-fn staged_change(target: ModelTarget, complete: bool, uid: Uid) -> StagedAnnotation {
+/// The staged change that is written over another one, with its replicas.
+fn staged_change(known: Option<StagedAnnotation>, target: ModelTarget, complete: bool, uid: Uid) -> StagedAnnotation {
+    let known = known.filter(|change| !change.newer);
     StagedAnnotation {
         target,
         complete,
-        replicas: 0,
+        replicas: known.map_or(0, |change| change.replicas),
         policy: UpdatePolicy::InPlace,
         uid,
         newer: false,
@@ -231,10 +233,11 @@ fn ours(api: &Api, request: &ModelRequest) -> Option<Write> {
         ModelRequest::StagedChange(uid, version, target, complete) => {
             let (uid, version) = of_set(uid, version);
             let set = api.set.map_or(NO_UID, |set| set.uid);
+            let known = api.set.and_then(|set| set.spec.staged);
             Write::StagedChange {
                 uid,
                 version,
-                change: Some(staged_change(target, complete, set)),
+                change: Some(staged_change(known, target, complete, set)),
             }
         }
         ModelRequest::Ready(uid, version, ready) => {
