@@ -217,7 +217,7 @@ demo: playground ## See a StatefulSet grow its claims; KEEP=1 leaves the cluster
 bench: policy.wasm ## Compare the policy with one made with the SDK and with other engines: answers, speed, size
 	cd $(SDK_GUEST) && ../../$(WASM) build --release
 	guest=$$(cd $(SDK_GUEST) && ../../$(WASM) --target-dir); [ "$${guest#/}" != "$$guest" ] || guest=$(CURDIR)/$(SDK_GUEST)/$$guest; \
-	  CLAIM_ROLLOUT_SDK_GUEST=$$guest/wasm32-unknown-unknown/release/sdk_guest.wasm \
+	  CLAIM_ROLLOUT_SDK_GUEST=$$guest/wasm32-unknown-unknown/release/sdk_guest.wasm MOST_BYTES=$(MOST_BYTES) \
 	  $(CARGO) run --quiet --release --manifest-path benches/Cargo.toml --bin bench
 	CLAIM_ROLLOUT_POLICY=$(CURDIR)/policy.wasm $(CARGO) run --quiet --release --manifest-path benches/Cargo.toml --bin linear
 
