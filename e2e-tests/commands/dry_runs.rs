@@ -1,10 +1,10 @@
 //! `plan` as a dry run: what it prints is what the API server answers to the request that follows.
 
 use anyhow::{Context as _, ensure};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::plans::plan;
-use super::{Environment, items, prepare, run};
+use super::plans::{plan, plan_with};
+use super::{Environment, prepare, run};
 use crate::cluster::eventually;
 use crate::scenarios::namespace::{PATIENCE, manifest, with_image, with_spec};
 
@@ -106,9 +106,7 @@ pub(super) async fn plan_without_the_right_to_patch_is_decided_here(env: &Enviro
         (manifest(3, "2Gi"), "patch"),
         (manifest(3, "2Gi").replace("name: web\n", "name: other\n"), "create"),
     ] {
-        let arguments = ["plan", "-f", "-", "-o", "json", "--kubeconfig", &*kubeconfig];
-        let output = run(&ns, &arguments, &new).await?;
-        let planned = items(&output).with_context(|| format!("{output:?}"))?.remove(0);
+        let (_, planned) = plan_with(&ns, &["--kubeconfig", &*kubeconfig], &new).await?;
         let why = format!("you may not {verb} StatefulSets in namespace {}", ns.namespace);
         ensure!(planned["verdict"]["decidedHere"] == why, "{planned:#}");
     }
@@ -128,9 +126,8 @@ pub(super) async fn plan_of_server_side_apply_names_conflicts(env: &Environment)
     let new = with_spec(&manifest(3, "2Gi"), "  minReadySeconds: 1");
     ns.target(&with_spec(&manifest(3, "1Gi"), "  minReadySeconds: 2"))
         .await?;
-    let arguments = ["plan", "-f", "-", "-o", "json", "--field-manager", "helm"];
-    let output = run(&ns, &arguments, &new).await?;
-    let planned = items(&output).with_context(|| format!("{output:?}"))?.remove(0);
+    let helm = ["--field-manager", "helm"];
+    let (output, planned) = plan_with(&ns, &helm, &new).await?;
     let message = planned["verdict"]["message"].as_str().unwrap_or_default().to_owned();
     ensure!(
         output.code == Some(1) && message.contains("minReadySeconds"),
@@ -143,9 +140,8 @@ pub(super) async fn plan_of_server_side_apply_names_conflicts(env: &Environment)
         "{applied:?}"
     );
 
-    let forced = [&arguments[..], &["--force-conflicts"]].concat();
-    let output = run(&ns, &forced, &new).await?;
-    let planned: Value = items(&output).with_context(|| format!("{output:?}"))?.remove(0);
+    let forced = [&helm[..], &["--force-conflicts"]].concat();
+    let (output, planned) = plan_with(&ns, &forced, &new).await?;
     ensure!(
         output.code == Some(0) && planned["verdict"]["outcome"] == "Staged",
         "{planned:#}"

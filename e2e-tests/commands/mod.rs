@@ -5,7 +5,7 @@
 mod documented;
 mod dry_runs;
 mod files;
-mod plans;
+pub(crate) mod plans;
 mod reaching;
 mod replacing;
 mod retrying;

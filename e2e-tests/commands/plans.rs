@@ -9,8 +9,18 @@ use crate::installation::USER;
 use crate::scenarios::namespace::{PATIENCE, TestNamespace, manifest};
 
 /// The plan of this manifest, as JSON.
-pub(super) async fn plan(ns: &TestNamespace<'_>, manifest: &str) -> anyhow::Result<(Output, Value)> {
-    let output = run(ns, &["plan", "-f", "-", "-o", "json"], manifest).await?;
+pub(crate) async fn plan(ns: &TestNamespace<'_>, manifest: &str) -> anyhow::Result<(Output, Value)> {
+    plan_with(ns, &[], manifest).await
+}
+
+/// The same with further arguments.
+pub(super) async fn plan_with(
+    ns: &TestNamespace<'_>,
+    arguments: &[&str],
+    manifest: &str,
+) -> anyhow::Result<(Output, Value)> {
+    let arguments = [&["plan", "-f", "-", "-o", "json"], arguments].concat();
+    let output = run(ns, &arguments, manifest).await?;
     let mut plans = items(&output).with_context(|| format!("{output:?}"))?;
     ensure!(plans.len() == 1, "{output:?}");
     Ok((output, plans.remove(0)))

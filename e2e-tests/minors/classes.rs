@@ -1,10 +1,10 @@
 //! Rollouts that not every minor version can do.
 
-use anyhow::{Context as _, ensure};
+use anyhow::ensure;
 use serde_json::Value;
 
 use crate::cluster::{ATTRIBUTES_CLASSES, Driver, eventually};
-use crate::commands::run;
+use crate::commands::plans;
 use crate::environment::Environment;
 use crate::scenarios::namespace::{
     PATIENCE, TestNamespace, condition, manifest, plain_manifest, text, with_attributes_class, with_class,
@@ -37,9 +37,7 @@ pub(super) async fn plan(env: &Environment) -> anyhow::Result<String> {
     let ns = TestNamespace::new(&env.cluster, &env.client, "minors-plan").await?;
     ns.target(&manifest(1, "1Gi")).await?;
     ns.until_ready(1).await?;
-    let planned = run(&ns, &["plan", "-f", "-", "-o", "json"], &classed()).await?;
-    let document: Value = serde_json::from_str(&planned.stdout).with_context(|| format!("{planned:?}"))?;
-    let item = &document["items"][0];
+    let (_, item) = plans::plan(&ns, &classed()).await?;
     ensure!(item["notes"].as_array().is_none_or(Vec::is_empty), "{item:#}");
     let claim = &item["claims"][0];
     Ok(match claim["obstacles"][0].as_str() {

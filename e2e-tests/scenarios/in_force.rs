@@ -1,19 +1,11 @@
 //! `plan` asks the API server, so it has the policy and the settings that are in force, wherever these are.
 
 use anyhow::{Context as _, ensure};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::namespace::{Environment, TestNamespace, plain_manifest};
 use super::served::Served;
-use crate::cluster::Output;
-use crate::commands::run;
-
-async fn plan(ns: &TestNamespace<'_>, manifest: &str) -> anyhow::Result<(Output, Value)> {
-    let output = run(ns, &["plan", "-f", "-", "-o", "json"], manifest).await?;
-    let mut document: Value = serde_json::from_str(&output.stdout).with_context(|| format!("{output:?}"))?;
-    let planned = document["items"][0].take();
-    Ok((output, planned))
-}
+use crate::commands::plans::plan;
 
 pub(super) async fn plan_has_the_policy_that_is_in_force(env: &Environment) -> anyhow::Result<()> {
     let ns = TestNamespace::with(env, "planned-in-force", &plain_manifest(3, "1Gi")).await?;

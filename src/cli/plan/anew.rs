@@ -1,11 +1,10 @@
 //! The update policy `ReCreate` in a forecast where all goes well: evictions are allowed, snapshots become ready, and
 //! Kubernetes creates PVC and Pod again.
 
-use std::sync::Arc;
-
+use super::missing::provision;
 use crate::rollout::volume_snapshot::{EvictionAnswer, ReCreateQuestion, VolumeSnapshot, VolumeSnapshotAnswer};
 use crate::rollout::{ClaimOf, Plan, Snapshot, plan};
-use crate::templates::{keys, names};
+use crate::templates::names;
 
 /// The plan after all its questions have been answered as one hopes.
 pub(super) fn answered(snapshot: &mut Snapshot) -> Plan {
@@ -47,14 +46,9 @@ pub(super) fn create(snapshot: &mut Snapshot, anew: &ClaimOf) {
     let Some(((template, ordinal), claim)) = found.zip(snapshot.claims.get_mut(&anew.name)) else {
         return;
     };
-    claim.labels.insert(keys::REVISION.to_owned(), anew.label.to_string());
     claim.uid = format!("new {}", claim.uid);
     claim.created = created;
-    claim.spec = Arc::new(template.spec);
-    claim.class = template.volume_attributes_class_name;
-    claim.current_class.clone_from(&claim.class);
-    claim.request = template.storage.unwrap_or_default();
-    (claim.capacity, claim.bound) = (Some(claim.request), true);
+    provision(claim, &template, &anew.label.to_string());
     let revision = set.update_revision.clone();
     if let Some(pod) = snapshot.pods.get_mut(&format!("{}-{ordinal}", set.name)) {
         pod.uid = format!("new {}", pod.uid);

@@ -4,13 +4,14 @@
 use anyhow::bail;
 use axum::http::Request;
 use k8s_openapi::api::apps::v1::StatefulSet;
-use k8s_openapi::api::authorization::v1::{ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec};
-use kube::api::{Api, Patch, PatchParams, PostParams};
+use k8s_openapi::api::authorization::v1::ResourceAttributes;
+use kube::api::{Patch, PatchParams, PostParams};
 use kube::client::Body;
 use kube::core::request::Request as Path;
 use kube::{Client, Resource as _};
 use serde_json::Value;
 
+use super::gather::access;
 use super::inputs::Decider;
 use super::overlay;
 use super::request::{KUBECTL, RequestAnswer};
@@ -93,7 +94,6 @@ impl DryRunRequest<'_> {
     }
 
     async fn is_allowed(&self, client: &Client) -> anyhow::Result<bool> {
-        let asked: Api<SelfSubjectAccessReview> = Api::all(client.clone());
         let attributes = ResourceAttributes {
             namespace: Some(self.namespace.to_owned()),
             verb: Some(self.verb().to_owned()),
@@ -103,15 +103,8 @@ impl DryRunRequest<'_> {
             name: self.live.map(|_| self.name.to_owned()),
             ..ResourceAttributes::default()
         };
-        let question = SelfSubjectAccessReview {
-            spec: SelfSubjectAccessReviewSpec {
-                resource_attributes: Some(attributes),
-                non_resource_attributes: None,
-            },
-            ..SelfSubjectAccessReview::default()
-        };
-        let answer = asked.create(&PostParams::default(), &question).await?;
-        Ok(answer.status.is_some_and(|status| status.allowed))
+        let status = access(client, &attributes).await?;
+        Ok(status.is_some_and(|status| status.allowed))
     }
 }
 

@@ -2,7 +2,9 @@
 
 use anyhow::Context as _;
 use k8s_openapi::api::authentication::v1::SelfSubjectReview;
-use k8s_openapi::api::authorization::v1::{ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec};
+use k8s_openapi::api::authorization::v1::{
+    ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec, SubjectAccessReviewStatus,
+};
 use kube::Client;
 use kube::api::{Api, ApiResource, ListParams, PostParams};
 use serde_json::{Value, json};
@@ -84,7 +86,6 @@ async fn authority(client: &Client, namespace: &str) -> anyhow::Result<Vec<Value
         .create(&PostParams::default(), &SelfSubjectReview::default())
         .await?;
     let me = &me.status.and_then(|status| status.user_info).unwrap_or_default();
-    let asked: Api<SelfSubjectAccessReview> = Api::all(client.clone());
     let mut reviews = Vec::new();
     for (verb, group, resource) in RIGHTS {
         let attributes = ResourceAttributes {
@@ -94,20 +95,29 @@ async fn authority(client: &Client, namespace: &str) -> anyhow::Result<Vec<Value
             resource: Some(resource.to_owned()),
             ..ResourceAttributes::default()
         };
-        let question = SelfSubjectAccessReview {
-            spec: SelfSubjectAccessReviewSpec {
-                resource_attributes: Some(attributes.clone()),
-                non_resource_attributes: None,
-            },
-            ..SelfSubjectAccessReview::default()
-        };
-        let answer = asked.create(&PostParams::default(), &question).await?;
+        let status = access(client, &attributes).await?;
         reviews.push(json!({
             "apiVersion": "authorization.k8s.io/v1",
             "kind": "SubjectAccessReview",
             "spec": {"user": me.username, "groups": me.groups, "resourceAttributes": attributes},
-            "status": answer.status.map(|status| json!({"allowed": status.allowed, "denied": status.denied.unwrap_or(false)})),
+            "status": status.map(|status| json!({"allowed": status.allowed, "denied": status.denied.unwrap_or(false)})),
         }));
     }
     Ok(reviews)
+}
+
+/// Whether the user of this client may do this.
+pub(super) async fn access(
+    client: &Client,
+    attributes: &ResourceAttributes,
+) -> kube::Result<Option<SubjectAccessReviewStatus>> {
+    let asked: Api<SelfSubjectAccessReview> = Api::all(client.clone());
+    let question = SelfSubjectAccessReview {
+        spec: SelfSubjectAccessReviewSpec {
+            resource_attributes: Some(attributes.clone()),
+            non_resource_attributes: None,
+        },
+        ..SelfSubjectAccessReview::default()
+    };
+    Ok(asked.create(&PostParams::default(), &question).await?.status)
 }

@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use crate::claims::{Claim, Owner};
-use crate::json::Map;
 use crate::rollout::snapshot::PodView;
 use crate::rollout::{Snapshot, Target};
 use crate::templates::{ClaimTemplate, keys};
@@ -55,19 +54,21 @@ pub(super) fn create(snapshot: &mut Snapshot) -> Vec<u32> {
 
 /// A PVC as the policy creates it, with its volume.
 fn claim(name: &str, template: &ClaimTemplate, label: &str) -> Claim {
-    let request = template.storage.unwrap_or_default();
-    let mut labels = Map::default();
-    labels.insert(keys::REVISION.to_owned(), label.to_owned());
-    Claim {
-        labels,
+    let mut claim = Claim {
         name: name.to_owned(),
         uid: format!("new {name}"),
-        spec: Arc::new(template.spec.clone()),
-        class: template.volume_attributes_class_name.clone(),
-        current_class: template.volume_attributes_class_name.clone(),
-        request,
-        capacity: Some(request),
-        bound: true,
         ..Claim::default()
-    }
+    };
+    provision(&mut claim, template, label);
+    claim
+}
+
+/// Gives a PVC that was just created what its template asks for, and a volume.
+pub(super) fn provision(claim: &mut Claim, template: &ClaimTemplate, label: &str) {
+    claim.labels.insert(keys::REVISION.to_owned(), label.to_owned());
+    claim.spec = Arc::new(template.spec.clone());
+    claim.class.clone_from(&template.volume_attributes_class_name);
+    claim.current_class.clone_from(&claim.class);
+    claim.request = template.storage.unwrap_or_default();
+    (claim.capacity, claim.bound) = (Some(claim.request), true);
 }
