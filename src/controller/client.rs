@@ -2,60 +2,24 @@
 //! the bytes of responses are bounded.
 
 use std::num::NonZeroU32;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use kube::Client;
 use kube::client::Body;
-use leaky_bucket::RateLimiter;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::lease::Term;
+use super::locking::lock;
 use super::metrics::ControllerMetrics;
 use super::patience::queue;
 use super::read::pages::Pages;
+use super::write_budget::{Bucket, WriteBudget};
+use super::write_turns::WriteTurns;
 
 /// The time until a response must begin, also that of a list or a watch. Otherwise a request on a dead connection
 /// would wait until the connection times out.
 pub(super) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(30);
-
-/// The rate limit of writes, in addition to the priority and fairness of the API server.
-///
-/// A rollout needs few writes; the limit is for thousands of rollouts that start at once. Reads and the Lease do not
-/// count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WriteBudget {
-    /// The average number of writes per second.
-    pub per_second: NonZeroU32,
-    /// The number of writes at once after an idle time.
-    pub burst: NonZeroU32,
-}
-
-impl WriteBudget {
-    /// The default. kube-controller-manager has 20 and 30 for all of its controllers together.
-    pub const DEFAULT: Self = Self {
-        per_second: NonZeroU32::new(50).unwrap(),
-        burst: NonZeroU32::new(100).unwrap(),
-    };
-
-    fn limiter(self, burst: usize) -> RateLimiter {
-        let (refill, interval) = self.pace();
-        RateLimiter::builder()
-            .initial(burst)
-            .max(burst)
-            .refill(refill)
-            .interval(interval)
-            .build()
-    }
-
-    /// The number of writes that each interval adds. The interval is about a tenth of a second, or longer if it would
-    /// add less than one write.
-    fn pace(self) -> (usize, Duration) {
-        let refill = self.per_second.get().div_ceil(10);
-        let interval = f64::from(refill) / f64::from(self.per_second.get());
-        (usize::try_from(refill).unwrap_or(1), Duration::from_secs_f64(interval))
-    }
-}
 
 /// The verb of a request, as a label value.
 fn verb(method: &str, path_and_query: &str) -> &'static str {
@@ -74,6 +38,12 @@ fn counts(verb: &str, path: &str) -> bool {
     !matches!(verb, "read" | "watch") && !path.starts_with("/apis/coordination.k8s.io/")
 }
 
+/// The namespace that the request is about; empty if there is none.
+fn namespace(path: &str) -> &str {
+    let rest = path.split_once("/namespaces/").map_or("", |(_, rest)| rest);
+    rest.split(['/', '?']).next().unwrap_or_default()
+}
+
 /// True iff the request writes an Event. Events have a budget of their own, so that no rollout waits for them.
 fn is_event(path: &str) -> bool {
     let (path, _) = path.split_once('?').unwrap_or((path, ""));
@@ -88,7 +58,7 @@ fn is_report(path: &str) -> bool {
 }
 
 /// The burst of Events. Their average rate is that of the other writes.
-const EVENTS: usize = 1000;
+const EVENTS: NonZeroU32 = NonZeroU32::new(1000).unwrap();
 
 /// The causes of a request that was not sent, or not waited for.
 #[derive(Debug, thiserror::Error)]
@@ -112,22 +82,24 @@ pub(super) fn within(
     term: Term,
     metrics: Arc<ControllerMetrics>,
 ) -> Client {
-    let namespace = client.default_namespace().to_owned();
-    let burst = usize::try_from(budget.burst.get()).unwrap_or(usize::MAX);
-    let limiters = Arc::new([burst, burst, burst.max(EVENTS)].map(|burst| budget.limiter(burst)));
+    let default_namespace = client.default_namespace().to_owned();
+    let turns = Arc::new([budget; 2].map(WriteTurns::new));
+    let burst = budget.burst.max(EVENTS);
+    let events = Arc::new(Mutex::new(Bucket::new(WriteBudget { burst, ..budget })));
     let pages = Arc::new(Pages::default());
     let service = tower::service_fn(move |request: axum::http::Request<Body>| {
-        let (client, limiters, metrics) = (client.clone(), Arc::clone(&limiters), Arc::clone(&metrics));
+        let (client, turns, events) = (client.clone(), Arc::clone(&turns), Arc::clone(&events));
+        let metrics = Arc::clone(&metrics);
         let (term, pages) = (term.clone(), Arc::clone(&pages));
         async move {
             let target = request.uri().path_and_query().map_or("", |target| target.as_str());
             let verb = verb(request.method().as_str(), target);
-            let [writes, reports, events] = &*limiters;
+            let [writes, reports] = &*turns;
             if counts(verb, target) {
                 if !is_event(target) {
-                    let budget = if is_report(target) { reports } else { writes };
-                    queue(budget.acquire_one()).await;
-                } else if !events.try_acquire(1) {
+                    let turns = if is_report(target) { reports } else { writes };
+                    queue(turns.take(namespace(target))).await;
+                } else if !lock(&events).try_take(Instant::now()) {
                     return Err(kube::Error::Service(Unsent::Event.into()));
                 }
                 if !term.lasts() {
@@ -144,7 +116,7 @@ pub(super) fn within(
             pages.answer(request, send).await
         }
     });
-    Client::new(service, namespace)
+    Client::new(service, default_namespace)
 }
 
 #[cfg(test)]
@@ -158,7 +130,7 @@ mod tests {
     use kube::client::Body;
     use tokio::time::{Instant, timeout};
 
-    use super::{RESPONSE_TIMEOUT, WriteBudget, counts, is_event, is_report, verb, within};
+    use super::{RESPONSE_TIMEOUT, WriteBudget, counts, is_event, is_report, namespace, verb, within};
     use crate::controller::lease::Term;
     use crate::controller::locking::lock;
 
@@ -281,6 +253,42 @@ mod tests {
         }
     }
 
+    /// Each of a thousand writes to one namespace waits for those before it; that to another one waits for one of them.
+    #[tokio::test]
+    async fn writes_to_a_namespace_delay_no_other() {
+        const OTHER: &str = "/api/v1/namespaces/other/persistentvolumeclaims/data-web-0";
+        let budget = WriteBudget {
+            per_second: NonZeroU32::new(1000).unwrap(),
+            burst: NonZeroU32::MIN,
+        };
+        let (client, sent) = counting(budget, Term::default());
+        let paths = [&[CLAIMS; 100][..], &[OTHER]].concat();
+        let writes = paths.into_iter().map(|path| {
+            let request = axum::http::Request::patch(path).body(Body::empty()).unwrap();
+            client.send(request)
+        });
+        futures::future::try_join_all(writes).await.unwrap();
+        let sent = lock(&sent);
+        assert_eq!(sent.len(), 101);
+        let at = sent.iter().position(|(path, _)| path == OTHER);
+        assert!(at.is_some_and(|at| at <= 2), "{at:?}");
+    }
+
+    #[test]
+    fn namespace_of_a_request_is_that_of_its_object() {
+        for (target, expected) in [
+            (CLAIMS, "n"),
+            (
+                "/apis/apps/v1/namespaces/shop/statefulsets/web?fieldManager=claim-rollout",
+                "shop",
+            ),
+            ("/api/v1/namespaces/shop?", "shop"),
+            ("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews?", ""),
+        ] {
+            assert_eq!(namespace(target), expected, "{target}");
+        }
+    }
+
     /// The status contains the same, and no rollout waits for an Event.
     #[tokio::test]
     async fn event_beyond_the_budget_is_dropped() {
@@ -292,13 +300,14 @@ mod tests {
         let (client, sent) = counting(budget, Term::default());
         let mut refused = Vec::new();
         // With one more in each second, this takes no half of an hour.
-        for _ in 0..3 * super::EVENTS {
+        let burst = usize::try_from(super::EVENTS.get()).unwrap();
+        for _ in 0..3 * burst {
             let request = axum::http::Request::post(EVENTS).body(Body::empty()).unwrap();
             refused.extend(client.send(request).await.err().map(|error| error.to_string()));
         }
         let count = lock(&sent).len();
-        assert!((super::EVENTS..3 * super::EVENTS).contains(&count), "{count} were sent");
-        assert_eq!(refused.len(), 3 * super::EVENTS - count);
+        assert!((burst..3 * burst).contains(&count), "{count} were sent");
+        assert_eq!(refused.len(), 3 * burst - count);
         refused.dedup();
         assert_eq!(refused, ["ServiceError: not sent: the budget for Events is used up"]);
     }
@@ -330,18 +339,6 @@ mod tests {
             ("/apis/apps/v1/namespaces/n/statefulsets/events", false),
         ] {
             assert_eq!(is_event(target), expected, "{target}");
-        }
-    }
-
-    #[test]
-    fn budget_per_second_is_split_into_steps() {
-        for (per_second, refill, millis) in [(1, 1, 1000), (4, 1, 250), (10, 1, 100), (50, 5, 100), (1000, 100, 100)] {
-            let per_second = NonZeroU32::new(per_second).unwrap();
-            let budget = WriteBudget {
-                per_second,
-                burst: per_second,
-            };
-            assert_eq!(budget.pace(), (refill, Duration::from_millis(millis)), "{per_second}");
         }
     }
 }

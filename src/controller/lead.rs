@@ -1,33 +1,35 @@
 //! The leader: the watches, the queue and the reconciles.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures::channel::mpsc;
+use futures::stream::FuturesUnordered;
 use futures::{FutureExt, StreamExt, future};
-use kube::runtime::controller::{Config as Concurrency, Error as QueueError, applier};
 use kube::runtime::reflector::{ObjectRef, Store};
 use kube::runtime::watcher::Event;
 use kube::{Client, ResourceExt};
+use tokio::time::{Instant, sleep_until};
 
 use super::admission::Admission;
 use super::claim_events::Pace;
 use super::context::{Context, Memories};
 use super::crd::ClaimRollout;
-use super::error::ReconcileError;
 use super::health::Health;
 use super::known_quotas::SharedQuotas;
 use super::metrics::ControllerMetrics;
 use super::namespaces::Namespaces;
 use super::places::ClassPlaces;
 use super::reconcile;
-use super::replacing::cluster::Cluster;
+use super::replacing::cluster::{Cluster, SetName};
 use super::replacing::queue::Replacements;
 use super::set_kind::SetKind;
 use super::slim_set::SlimSet;
 use super::unblock::Unblock;
 use super::watch::{self, Noted, RequeueSender};
+use super::work::Work;
 use super::{Config, Error, clock, clock_millis, unread_sets};
 
 /// The watched StatefulSets of one kind, and their queues.
@@ -170,21 +172,34 @@ async fn reconcile_all(
     stop: impl Future<Output = ()> + Send + 'static,
 ) {
     let _forget_task = watch::Task::spawn(forget_sets(Arc::clone(context), watched.forgotten));
-    let queue = watched
-        .queued
-        .map(Ok::<ObjectRef<SlimSet>, std::convert::Infallible>)
-        .take_until(stop);
-    let concurrency = Concurrency::default().concurrency(config.max_concurrent);
-    applier(
-        run,
-        reconcile::after_failure,
-        Arc::clone(context),
-        watched.sets,
-        queue,
-        concurrency,
-    )
-    .for_each(async |reconciled| log(reconciled))
-    .await;
+    let mut changed = pin!(watched.queued.take_until(stop));
+    let (mut work, mut running) = (Work::new(config.max_concurrent.into()), FuturesUnordered::new());
+    let mut stops = false;
+    while !stops || !running.is_empty() {
+        while !stops && let Some(set) = work.next(Instant::now()) {
+            running.push(reconcile_next(set, Arc::clone(context)).boxed());
+        }
+        let due = work.due();
+        tokio::select! {
+            set = changed.next(), if !stops => match set {
+                Some(set) => work.changed(SetName::new(set.namespace.unwrap_or_default(), set.name)),
+                None => stops = true,
+            },
+            Some((set, after)) = running.next() => work.done(set, after, Instant::now()),
+            () = sleep_until(due.unwrap_or_else(Instant::now)), if !stops && due.is_some() => {}
+        }
+    }
+}
+
+/// Reconciles a set as it is now, unless it was deleted. Returns when to reconcile it again.
+async fn reconcile_next(set: Arc<SetName>, context: Arc<Context>) -> (Arc<SetName>, Option<Duration>) {
+    let at = ObjectRef::new(&set.name).within(&set.namespace);
+    let Some(seen) = context.sets.get(&at) else {
+        return (set, None);
+    };
+    let reconciled = reconcile::reconcile(Arc::clone(&seen), Arc::clone(&context)).await;
+    let after = reconciled.unwrap_or_else(|error| Some(reconcile::after_failure(&seen, &error, &context)));
+    (set, after)
 }
 
 /// The state that all reconciles share.
@@ -282,21 +297,6 @@ async fn forget_sets(context: Arc<Context>, mut forgotten: mpsc::UnboundedReceiv
             Forget::Unlisted => context.prune(),
         }
     }
-}
-
-/// Logs errors of the queue. A set that was deleted before its turn is no error, and failed reconciles are logged
-/// already.
-fn log<T>(reconciled: Result<T, QueueError<ReconcileError, std::convert::Infallible>>) {
-    if let Err(error @ (QueueError::QueueError(_) | QueueError::RunnerError(_))) = reconciled {
-        tracing::error!(%error, "the queue failed");
-    }
-}
-
-fn run(
-    set: Arc<SlimSet>,
-    context: Arc<Context>,
-) -> future::BoxFuture<'static, Result<kube::runtime::controller::Action, ReconcileError>> {
-    reconcile::reconcile(set, context).boxed()
 }
 
 /// Requeues a set that changed, and forgets one that was deleted.

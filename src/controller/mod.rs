@@ -11,6 +11,7 @@
 //! | `unread_sets` | Events on StatefulSets that cannot be read |
 //! | `unblock`, `blockers` | watches on quotas, LimitRanges and StorageClasses that block an apply |
 //! | `lease`, `lead` | leader election, and what the leader runs |
+//! | `work`, `fair` | which StatefulSet is reconciled next |
 //! | `context`, `memory` | shared state, and the state of each StatefulSet between two reconciles |
 //! | `reconcile`, `settled`, `counted`, `volumes` | one reconcile, and when none is needed |
 //! | `gather`, `staged_before` | the snapshot that a decision reads |
@@ -23,7 +24,7 @@
 //! | `admission`, `registered`, `kubewarden` | whether the policy or the guard is registered, and with which settings |
 //! | `replacing` | replacement of StatefulSets |
 //! | `report`, `status`, `last_reports`, `history`, `events` | ClaimRollout, ControllerRevisions, Events |
-//! | `client` | budget, Lease and metrics of every request |
+//! | `client`, `write_budget`, `write_turns` | budget, Lease and metrics of every request |
 //! | `metrics`, `state_metrics`, `families`, `health` | metrics and health endpoints |
 
 pub mod crd;
@@ -42,6 +43,7 @@ mod error;
 mod events;
 mod evict;
 mod failing;
+mod fair;
 mod families;
 #[cfg(test)]
 mod fixtures;
@@ -89,6 +91,9 @@ mod unread_sets;
 mod views;
 mod volumes;
 mod watch;
+mod work;
+mod write_budget;
+mod write_turns;
 mod writes;
 
 use std::collections::BTreeMap;
@@ -110,7 +115,6 @@ use crate::rollout::Seconds;
 use crate::templates::MaxInMotion;
 
 pub use admission::WithoutPolicy;
-pub use client::WriteBudget;
 pub use context::ReCreating;
 pub use lease::Election;
 #[cfg(feature = "cli")]
@@ -120,6 +124,7 @@ pub use places::ClassLimits;
 pub use read::kinds::{FIELDS, read_beside_others};
 #[cfg(feature = "cli")]
 pub(crate) use replacing::by_hand;
+pub use write_budget::WriteBudget;
 
 /// The field manager of every write.
 pub const FIELD_MANAGER: &str = crate::claims::claim::Manager::OURS;

@@ -5,7 +5,6 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use kube::ResourceExt;
-use kube::runtime::controller::Action as Next;
 use tokio::time::Instant;
 
 use super::context::Context;
@@ -35,6 +34,9 @@ const WATCH_LAG: Seconds = 30;
 /// The maximum requeue delay after a failure in seconds, unless the API server asks for more.
 const MAX_BACKOFF: u32 = 60;
 
+/// When to reconcile the set again; without a time, only when something changes.
+type Next = Option<Duration>;
+
 /// Reconciles a set, and returns when to reconcile it again.
 pub(super) async fn reconcile(set: Arc<SlimSet>, context: Arc<Context>) -> Result<Next, ReconcileError> {
     let begun = Instant::now();
@@ -43,7 +45,7 @@ pub(super) async fn reconcile(set: Arc<SlimSet>, context: Arc<Context>) -> Resul
         // Nothing else writes to a set that is being replaced, or to its ClaimRollout.
         None => {
             context.places.give_back(&uid, (context.clock)());
-            Ok(Reconciled::Until(Next::await_change()))
+            Ok(Reconciled::Until(None))
         }
         Some(_reconciles) => {
             let asked = context.retry_if_asked(&set);
@@ -60,7 +62,7 @@ pub(super) async fn reconcile(set: Arc<SlimSet>, context: Arc<Context>) -> Resul
     }
     let result = result.map(|reconciled| match reconciled {
         // It is not known yet which places the set has.
-        Reconciled::Unread => Next::requeue(Duration::from_secs(LIST_RECHECK)),
+        Reconciled::Unread => Some(Duration::from_secs(LIST_RECHECK)),
         Reconciled::Until(next) => {
             context.places.note(&uid, (context.clock)());
             next
@@ -80,11 +82,10 @@ enum Reconciled {
 
 /// The requeue delay after a failure: a second, doubling up to a minute, or as the API server asks. It is not longer
 /// because nothing requeues the set when the API server responds again: the watches continue where they were.
-#[expect(clippy::needless_pass_by_value, reason = "the signature is kube's")]
-pub(super) fn after_failure(set: Arc<SlimSet>, error: &ReconcileError, context: Arc<Context>) -> Next {
+pub(super) fn after_failure(set: &SlimSet, error: &ReconcileError, context: &Context) -> Duration {
     context.metrics.failure();
     context.places.skip(&set.uid().unwrap_or_default(), (context.clock)());
-    let failures = context.remember(&set, |memory| {
+    let failures = context.remember(set, |memory| {
         memory.failures = memory.failures.saturating_add(1);
         memory.failures
     });
@@ -94,8 +95,8 @@ pub(super) fn after_failure(set: Arc<SlimSet>, error: &ReconcileError, context: 
     };
     let pause = (1_u32 << (failures - 1).min(6)).min(MAX_BACKOFF).max(requested);
     tracing::warn!(namespace = set.namespace(), set = set.name_any(), %error, pause, "reconcile failed, requeueing");
-    context.forget_if_deleted(&set);
-    Next::requeue(Duration::from_secs(pause.into()))
+    context.forget_if_deleted(set);
+    Duration::from_secs(pause.into())
 }
 
 async fn reconcile_set(set: &SlimSet, context: &Arc<Context>) -> Result<Reconciled, ReconcileError> {
@@ -171,7 +172,7 @@ async fn report_namesake(set: &SlimSet, context: &Arc<Context>) -> Result<Next, 
         message: Idle::Namesake.to_string(),
     };
     context.emit(set, &notice).await;
-    Ok(Next::requeue(Duration::from_secs(NAMESAKE_RECHECK)))
+    Ok(Some(Duration::from_secs(NAMESAKE_RECHECK)))
 }
 
 /// What was read for a reconcile: the set, the watch on its PVCs and Pods, and why nothing is rolled out.
@@ -227,14 +228,14 @@ async fn decide_and_execute(
                 if context.remembered(set, |memory| memory.is_late(now)) == Some(true) {
                     context.report(set, view, &plan).await?;
                 }
-                return Ok(Next::requeue(AFTER_CONFLICT));
+                return Ok(Some(AFTER_CONFLICT));
             }
         }
         if context.stopping.load(Ordering::Acquire) {
-            return Ok(Next::await_change());
+            return Ok(None);
         }
     }
-    Ok(Next::requeue(Duration::ZERO))
+    Ok(Some(Duration::ZERO))
 }
 
 /// The requeue after a reconcile that had nothing to write.
@@ -253,9 +254,7 @@ fn next(plan: &Plan, written: ReportWrite, rests: Option<Seconds>) -> Next {
 
 /// A requeue after this many seconds, or only on a change.
 fn after(seconds: Option<Seconds>) -> Next {
-    seconds.map_or_else(Next::await_change, |seconds| {
-        Next::requeue(Duration::from_secs(seconds))
-    })
+    seconds.map(Duration::from_secs)
 }
 
 /// True iff the target is new: it is reported before the first PVC is written.

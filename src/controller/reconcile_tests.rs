@@ -79,7 +79,7 @@ async fn set_deleted_during_reconcile_is_forgotten() {
             context.remember(&reconciled, |_| {});
             if failed {
                 let error = ReconcileError::Admission("no answer".to_owned());
-                after_failure(Arc::clone(&reconciled), &error, Arc::clone(&context));
+                after_failure(&reconciled, &error, &context);
             } else {
                 context.forget_if_deleted(&reconciled);
             }

@@ -45,8 +45,8 @@ pub(in super::super) struct Cluster {
 /// The namespace and the name of a StatefulSet.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(in super::super) struct SetName {
-    pub(super) namespace: String,
-    pub(super) name: String,
+    pub(in super::super) namespace: String,
+    pub(in super::super) name: String,
 }
 
 /// What is read before each decision.
