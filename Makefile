@@ -10,7 +10,7 @@ SHELL := bash
 # The Kubernetes minor version of the end-to-end tests
 K8S ?= 1.37
 # All of them: a folder pins each
-MINORS ?= $(notdir $(sort $(wildcard e2e-tests/cluster/go/kubernetes/*)))
+MINORS ?= $(notdir $(sort $(wildcard e2e-tests/world/go/kubernetes/*)))
 # The minor version before an upgrade to K8S
 FROM ?= 1.36
 # Tests and benchmarks load this module, so that they test the one that is released.
@@ -132,7 +132,7 @@ e2e-all: ## `make e2e` on each Kubernetes minor version that is pinned: half an 
 
 .PHONY: upgrade
 upgrade: policy.wasm control-plane ## Replace the control plane of FROM=1.36 by that of K8S=1.37 in the middle of rollouts
-	e2e-tests/cluster/go/build.sh $(FROM)
+	e2e-tests/world/go/build.sh $(FROM)
 	$(LINTED) build --bin claim-rollout
 	FROM=$(FROM) $(LINTED) test -p e2e-tests --test e2e -- --ignored --nocapture upgrade::
 
@@ -159,7 +159,7 @@ fuzz: needs-cargo ## Fuzz all targets, FUZZ_SECONDS=60 for each
 
 .PHONY: control-plane
 control-plane: ## Build the control plane of the end-to-end tests (minutes the first time, then cached)
-	e2e-tests/cluster/go/build.sh $(K8S)
+	e2e-tests/world/go/build.sh $(K8S)
 
 .PHONY: engine-programs
 engine-programs: ## Build the programs of Argo CD, Flux, OpenTofu, the Prometheus operator, the RabbitMQ cluster operator and OpenKruise for the end-to-end tests (minutes the first time, then cached)
@@ -182,7 +182,7 @@ check-version: needs-cargo ## Check that all files state the same version, and T
 
 .PHONY: release-files
 release-files: policy.wasm ## Write what a release consists of to dist/release and dist/oci, from the binaries in dist/bin
-	helm=$$(command -v helm || echo "$$(e2e-tests/cluster/go/build.sh $(K8S))/helm"); \
+	helm=$$(command -v helm || echo "$$(e2e-tests/world/go/build.sh $(K8S))/helm"); \
 	  $(OCI) build --platforms $(PLATFORMS) --plugin dist/bin/$(HERE)/claim-rollout --helm "$$helm"
 
 .PHONY: release
@@ -197,21 +197,21 @@ release-dry-run: control-plane release ## Build a release, push it to a registry
 .PHONY: oci-test
 oci-test: policy.wasm control-plane ## The tests of hack/oci: a small release, pushed to a registry on this machine
 	$(LINTED) build --quiet --bin claim-rollout
-	CRANE="$$(hack/crane/build.sh)" HELM="$$(e2e-tests/cluster/go/build.sh $(K8S))/helm" PLUGIN="$(TARGET_FOLDER)/debug/claim-rollout" \
+	CRANE="$$(hack/crane/build.sh)" HELM="$$(e2e-tests/world/go/build.sh $(K8S))/helm" PLUGIN="$(TARGET_FOLDER)/debug/claim-rollout" \
 	  $(CARGO) test --quiet --manifest-path hack/oci/Cargo.toml
 
 .PHONY: playground
 playground: policy.wasm control-plane
 	@$(CARGO) build --bin claim-rollout
-	@$(CARGO) build -p e2e-tests --bin playground
+	@$(CARGO) build -p e2e-tests --example playground
 
 .PHONY: cluster
 cluster: playground ## A control plane with claim-rollout, to try things out
-	@$(CARGO) run --quiet -p e2e-tests --bin playground -- up
+	@$(CARGO) run --quiet -p e2e-tests --example playground -- up
 
 .PHONY: demo
 demo: playground ## See a StatefulSet grow its claims; KEEP=1 leaves the cluster running
-	@$(CARGO) run --quiet -p e2e-tests --bin playground -- demo $(if $(KEEP),--keep)
+	@$(CARGO) run --quiet -p e2e-tests --example playground -- demo $(if $(KEEP),--keep)
 
 .PHONY: bench
 bench: policy.wasm ## Compare the policy with one made with the SDK and with other engines: answers, speed, size
@@ -247,7 +247,7 @@ artifacthub: needs-cargo ## Generate artifacthub-pkg.yml, after a change of poli
 
 .PHONY: manifests
 manifests: ## Render install-kubewarden.yaml and install-builtin.yaml to dist/, for kubectl apply
-	HELM=$$(command -v helm || echo "$$(e2e-tests/cluster/go/build.sh $(K8S))/helm") hack/manifests dist
+	HELM=$$(command -v helm || echo "$$(e2e-tests/world/go/build.sh $(K8S))/helm") hack/manifests dist
 
 .PHONY: chart-docs
 chart-docs: needs-cargo ## Generate the README of the chart and the settings in its schema, after a change of values.yaml or questions-ui.yml

@@ -1,56 +1,9 @@
-//! End-to-end tests, against a real control plane.
+//! End-to-end tests, against a real control plane. The folder of a test is its ring: `cluster/` is part of `make test`,
+//! `nightly/` of `make nightly`.
 
-mod admission;
-mod alike;
-mod book;
-mod built_in;
-mod by_minor;
-mod chart;
 mod cluster;
-mod commands;
-mod conditions;
-mod control_plane;
-mod controller;
-mod demo;
-mod doctor;
-mod document;
-mod engines;
-mod environment;
-mod examples;
-mod generated;
-mod gitops;
-mod guard;
-mod guest_memory;
-mod helm;
-mod host_is_faithful;
-mod installation;
-mod is_installed;
-mod minors;
-mod model;
-mod network;
-mod openkruise;
-mod owners;
-mod policy_host;
-mod policy_is_called;
-mod quick_start;
-mod readme;
-mod recorded;
-mod recreate;
-mod replacing;
-mod repository;
-mod retention;
-mod reviews;
-mod reviews_generated;
-mod reviews_mutated;
-mod rights;
-mod runner;
-mod scale;
-mod scenarios;
-mod shell;
-mod table;
-mod table_alike;
-mod template_changes;
-mod tenants;
-mod trust;
-mod upgrade;
-mod upstream;
+mod nightly;
+mod offline {
+    pub(crate) mod table;
+}
+mod world;

@@ -1,17 +1,18 @@
 //! A real control plane with claim-rollout in it, in the foreground, for a tour or for experiments:
 //!
 //! ```text
-//! cargo run -p e2e-tests --bin playground -- demo
-//! cargo run -p e2e-tests --bin playground -- up --k8s 1.34
+//! cargo run -p e2e-tests --example playground -- demo
+//! cargo run -p e2e-tests --example playground -- up --k8s 1.34
 //! ```
 
-mod cluster;
-mod demo;
-mod installation;
-mod policy_host;
-mod repository;
 mod reviews_capture;
-mod shell;
+#[allow(
+    dead_code,
+    unused_imports,
+    unused_macros,
+    reason = "it uses a part; the tests use all of it"
+)]
+mod world;
 
 use std::io::{IsTerminal as _, Read as _, stdin};
 use std::os::unix::fs::symlink;
@@ -24,9 +25,9 @@ use clap::{Parser, Subcommand};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
-use cluster::{Cluster, Options};
-use demo::{Screen, picture};
-use installation::{AS_IN_A_POD, Installation, binary};
+use world::demo::{self, Screen, picture};
+use world::installation::{AS_IN_A_POD, Installation, binary};
+use world::{Cluster, Options};
 
 /// A real Kubernetes control plane with claim-rollout in it; everything is removed afterwards.
 #[derive(Parser)]
@@ -41,13 +42,13 @@ enum Command {
     /// Start a control plane with claim-rollout, print how to use it in another shell, and stop it on Ctrl-C (or on
     /// SIGTERM, or at the end of an input that is not a terminal).
     Up {
-        /// The minor version to run; the pinned ones are in e2e-tests/cluster/go/kubernetes.
+        /// The minor version to run; the pinned ones are in e2e-tests/world/go/kubernetes.
         #[arg(long, env = "K8S", default_value = "1.37")]
         k8s: String,
     },
     /// Show how the PVCs of a StatefulSet follow its template, and check that they did.
     Demo {
-        /// The minor version to run; the pinned ones are in e2e-tests/cluster/go/kubernetes.
+        /// The minor version to run; the pinned ones are in e2e-tests/world/go/kubernetes.
         #[arg(long, env = "K8S", default_value = "1.37")]
         k8s: String,
         /// Keep the cluster running afterwards, as `up` does.

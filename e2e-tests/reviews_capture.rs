@@ -1,7 +1,7 @@
 //! Sends the requests in `reviews/` to a real API server, and records the reviews that it sends to the policy:
 //!
 //! ```text
-//! cargo run -p e2e-tests --bin playground -- capture && UPDATE_EXPECTED=1 cargo test -p e2e-tests --test e2e reviews
+//! cargo run -p e2e-tests --example playground -- capture && UPDATE_EXPECTED=1 cargo test -p e2e-tests --test e2e reviews
 //! ```
 
 use std::path::Path;
@@ -11,8 +11,8 @@ use std::time::Duration;
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
-use crate::cluster::{Cluster, Options, eventually};
-use crate::policy_host::{KubeApi, PolicyHost, Runtime, Shipped};
+use crate::world::policy_host::{KubeApi, PolicyHost, Runtime, Shipped};
+use crate::world::{Cluster, Options, eventually};
 
 /// The folder of the reviews.
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/reviews");

@@ -2,7 +2,7 @@
 # Builds the programs of one engine from its Go module and prints their folder:
 #   ./build.sh argo-cd
 #   ./build.sh kubernetes/1.37   one of several versions, which share the files beside their folders
-# As the control plane (../cluster/go/build.sh), the build lies outside the tree, in a folder that is named after its
+# As the control plane (../world/go/build.sh), the build lies outside the tree, in a folder that is named after its
 # inputs. Any number of callers may run this at once.
 set -euo pipefail
 engine=${1:?usage: build.sh ENGINE}

@@ -5,7 +5,7 @@
 mod admit;
 mod answer;
 mod bytes;
-#[path = "../../e2e-tests/generated/mod.rs"]
+#[path = "../../e2e-tests/world/generated/mod.rs"]
 mod generated;
 mod quantity;
 #[cfg(feature = "controller")]

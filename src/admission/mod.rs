@@ -1,7 +1,7 @@
 //! Decision one: the verdict on a request for a StatefulSet, or for a claim or Pod of one.
 //!
 //! Pure: no I/O, no clock. [`Lookups`] reads the cluster. Start with [`decide`], which contains the table of requests;
-//! [`review`] is the input and [`verdict`] the output. The tests are a table, too: `e2e-tests/table`, which
+//! [`review`] is the input and [`verdict`] the output. The tests are a table, too: `e2e-tests/offline/table`, which
 //! `policy.wasm` has to answer alike.
 //!
 //! | file | contains |

@@ -1,0 +1,158 @@
+//! A new image and a new size in one request: no Pod is replaced before its PVCs are ready. No controller runs here, so
+//! only the policy keeps the Pods, and no PVC changes.
+
+use anyhow::ensure;
+use serde_json::Value;
+
+use super::Environment;
+use super::served::{Policies, Served};
+use crate::world::eventually;
+use crate::world::namespace::{PATIENCE, TestNamespace, are_as_written, manifest, staged_change};
+
+/// The manifest with another image and another size.
+fn both(before: &str) -> String {
+    before.replace("1Gi", "2Gi").replace("example/main:1", "example/main:2")
+}
+
+fn phase(set: &Value) -> &Value {
+    &set["metadata"]["annotations"]["claim-rollout.io/phase"]
+}
+
+/// Dry-runs the manifest with both changes, then applies it. Both requests print this warning.
+async fn apply_both(ns: &TestNamespace<'_>, before: &str, warning: &str) -> anyhow::Result<()> {
+    let both = both(before);
+    let set = ns.settled().await?;
+    let dry = ns.done(&["apply", "-f", "-", "--dry-run=server"], &both).await?;
+    ensure!(ns.set().await? == set, "a dry run changed the set");
+    let output = ns.done(&["apply", "-f", "-"], &both).await?;
+    ensure!(dry.stderr == output.stderr, "{dry:?} {output:?}");
+    ensure!(output.stderr.contains(warning), "{output:?}");
+    ensure!(output.stderr.matches("Warning:").count() == 1, "{output:?}");
+    Ok(())
+}
+
+/// Waits until the Pod of this ordinal is another one, and returns all Pods.
+async fn until_replaced(ns: &TestNamespace<'_>, pods: &[Value], ordinal: usize) -> anyhow::Result<Vec<Value>> {
+    let what = format!("Pod web-{ordinal} of {} to be replaced", ns.namespace);
+    let now = eventually(&what, PATIENCE, async || {
+        let now = ns.pods().await?;
+        Ok((now.len() == pods.len() && now[ordinal] != pods[ordinal]).then_some(now))
+    });
+    now.await
+}
+
+pub(super) async fn image_and_size_in_one_apply_keep_every_pod_until_released(env: &Environment) -> anyhow::Result<()> {
+    let ns = &env.namespace("gate").await?;
+    let served = Policies::of_sets(&[ns])?.and_pods()?.serve(env).await?;
+    let manifest = manifest(2, "1Gi");
+    ns.done(&["apply", "-f", "-"], &manifest).await?;
+    let before = ns.settled().await?;
+    let (pods, claims) = (ns.pods().await?, ns.claims().await?);
+    let asked = served.pods();
+    apply_both(ns, &manifest, "staged data 1Gi -> 2Gi; 2 PVCs will be updated in place").await?;
+
+    let why = ns.until_denied("web-1").await?;
+    let set = ns.set().await?;
+    let revision = staged_change(&set)?["revision"].as_str().unwrap_or_default().to_owned();
+    let waits =
+        format!("claim-rollout: data-web-1 is not yet at revision {revision}; Pod web-1 is replaced when it is ready");
+    ensure!(why.contains(&waits), "{why}");
+    ensure!(served.pods() > asked, "the policy for Pods was not asked");
+    ensure!(phase(&set) == "RollingOut", "{set:#}");
+    ensure!(set["metadata"]["generation"] == 2, "{set:#}");
+    ensure!(
+        set["spec"]["updateStrategy"] == before["spec"]["updateStrategy"],
+        "{set:#}"
+    );
+    ensure!(
+        set["spec"]["volumeClaimTemplates"] == before["spec"]["volumeClaimTemplates"],
+        "{set:#}"
+    );
+    // Tools that wait for the rollout see that it is not done.
+    ensure!(
+        set["status"]["updateRevision"] != before["status"]["updateRevision"],
+        "{set:#}"
+    );
+    ensure!(
+        set["status"]["updateRevision"] != set["status"]["currentRevision"]
+            && set["status"]["updatedReplicas"].is_null(),
+        "{set:#}"
+    );
+    let rollout = ns
+        .kubectl(&["rollout", "status", "statefulset/web", "--watch=false"], "")
+        .await?;
+    ensure!(
+        rollout.stdout.contains("0 out of 2 new pods have been updated"),
+        "{rollout:?}"
+    );
+    ensure!(ns.pods().await? == pods, "Pods restarted");
+    ensure!(are_as_written(&ns.claims().await?, &claims), "a claim was written");
+    pods_are_replaced(ns, &served, &pods).await
+}
+
+/// Pods that need not wait are replaced, down to the user's partition. The staged change stays.
+async fn pods_are_replaced(ns: &TestNamespace<'_>, served: &Served<'_>, pods: &[Value]) -> anyhow::Result<()> {
+    let patch = r#"{"spec":{"updateStrategy":{"rollingUpdate":{"partition":1}}}}"#;
+    let asked = served.pods();
+    let output = ns.done(&["patch", "statefulset", "web", "-p", patch], "").await?;
+    ensure!(output.stderr.is_empty(), "{output:?}");
+    let again = eventually("the write to make the controller try again", PATIENCE, async || {
+        Ok((served.pods() > asked).then_some(()))
+    });
+    again.await?;
+    ensure!(ns.pods().await? == pods, "Pods restarted");
+    let staged = ns.staged_change().await?;
+
+    let output = ns
+        .done(&["annotate", "statefulset", "web", "claim-rollout.io/sync=Async"], "")
+        .await?;
+    ensure!(output.stderr.is_empty(), "{output:?}");
+    let now = until_replaced(ns, pods, 1).await?;
+    let set = ns.settled().await?;
+    ensure!(ns.staged_change().await? == staged, "what is staged stays staged");
+    ensure!(phase(&set) == "RollingOut", "{set:#}");
+    ensure!(now[0] == pods[0], "the Pod below the partition restarted");
+    Ok(())
+}
+
+pub(super) async fn pods_that_need_not_wait_are_replaced_at_once(env: &Environment) -> anyhow::Result<()> {
+    let names = ["gate-async", "gate-lazy"];
+    let all = env.namespaces(&names).await?;
+    let all: Vec<&TestNamespace<'_>> = all.iter().collect();
+    let served = Policies::of_sets(&all)?.and_pods()?.serve(env).await?;
+    let annotation = "claim-rollout.io/update-policy: InPlace";
+    let asynchronous = format!("{annotation}\n    claim-rollout.io/sync: Async");
+    let lazy = "claim-rollout.io/update-policy: OnClaimDelete";
+    for (ns, annotation, (warning, phase_of)) in [
+        (
+            &all[0],
+            manifest(2, "1Gi").replace(annotation, &asynchronous),
+            ("2 PVCs will be updated in place", "RollingOut"),
+        ),
+        (
+            &all[1],
+            manifest(2, "1Gi").replace(annotation, lazy),
+            ("existing PVCs stay as they are", "Staged"),
+        ),
+    ] {
+        ns.done(&["apply", "-f", "-"], &annotation).await?;
+        ns.settled().await?;
+        let (pods, asked) = (ns.pods().await?, served.pods());
+        apply_both(ns, &annotation, warning).await?;
+        until_replaced(ns, &pods, 0).await?;
+        let set = ns.settled().await?;
+        ensure!(phase(&set) == phase_of, "{set:#}");
+        ensure!(!ns.staged_change().await?.is_null(), "{set:#}");
+        ensure!(served.pods() > asked, "the policy for Pods was not asked");
+        let events = ns.done(&["get", "events", "-o", "name"], "").await?;
+        ensure!(!events.stdout.is_empty(), "{events:?}");
+        let denied = ns
+            .done(
+                &["get", "events", "--field-selector=reason=FailedDelete", "-o", "name"],
+                "",
+            )
+            .await?;
+        ensure!(denied.stdout.is_empty(), "{denied:?}");
+    }
+    Ok(())
+}

@@ -1,0 +1,96 @@
+//! Requests of users and controllers to an API server with the policy behind its webhooks. One file per behaviour. All
+//! scenarios run side by side in one cluster. Each has its own namespaces and its own policy-server, so that a scenario
+//! can count the requests.
+
+mod gate;
+mod helm;
+mod helm_denied;
+mod invisible;
+mod native;
+mod new_claims;
+mod obstacles;
+mod other_verbs;
+mod retention;
+mod rights;
+mod served;
+mod shapes;
+mod unrelated;
+mod verbs;
+mod withdrawal;
+
+use crate::world::installation::Controllers;
+use crate::world::namespace::TestNamespace;
+use crate::world::policy_host::{Module, Runtime};
+use crate::world::runner::{Report, scenarios};
+use crate::world::{Cluster, Options};
+
+/// A cluster with claim-rollout but without a policy-server.
+pub(crate) struct Environment {
+    cluster: Cluster,
+    client: kube::Client,
+    module: Module,
+    controllers: Controllers,
+}
+
+impl Environment {
+    async fn new() -> anyhow::Result<Self> {
+        let cluster = Cluster::start(Options::default()).await?;
+        let client = cluster.client().await?;
+        let module = Runtime::patient()?.load_policy()?;
+        let controllers = Controllers::install(&cluster).await?;
+        Ok(Self {
+            cluster,
+            client,
+            module,
+            controllers,
+        })
+    }
+
+    /// Creates a namespace.
+    async fn namespace(&self, namespace: &str) -> anyhow::Result<TestNamespace<'_>> {
+        TestNamespace::new(&self.cluster, &self.client, namespace).await
+    }
+
+    /// Creates namespaces.
+    async fn namespaces(&self, namespaces: &[&str]) -> anyhow::Result<Vec<TestNamespace<'_>>> {
+        futures::future::try_join_all(namespaces.iter().map(|namespace| self.namespace(namespace))).await
+    }
+}
+
+scenarios![Environment;
+    new_claims::new_replica_after_staged_growth_gets_claim_at_target,
+    new_claims::without_claim_policy_new_claim_starts_small_and_is_expanded,
+    new_claims::new_claim_of_two_possible_sets_is_left_alone,
+    gate::image_and_size_in_one_apply_keep_every_pod_until_released,
+    gate::pods_that_need_not_wait_are_replaced_at_once,
+    retention::scale_down_and_delete_name_the_claims_that_are_deleted,
+    retention::orphaned_set_keeps_claims_without_a_warning,
+    retention::retention_changed_during_scale_down_applies_to_its_replicas,
+    retention::retention_deny_denies_the_request,
+    withdrawal::apply_of_live_templates_withdraws_and_update_does_not,
+    withdrawal::way_to_server_side_apply_withdraws_nothing,
+    helm::helm_upgrade_is_staged_pods_wait_and_rollback_withdraws,
+    helm::helm_3_repeats_growth_and_rolls_back_only_with_other_changes,
+    helm::chart_version_in_template_is_ignored_if_so_set,
+    helm_denied::denied_helm_upgrade_keeps_the_set_even_if_forced,
+    invisible::unchanged_templates_same_results_as_without_the_policy,
+    native::field_of_the_kep_is_dropped_and_the_change_is_staged,
+    obstacles::claim_that_cannot_follow_is_warned_about_or_denied,
+    obstacles::claim_with_another_controller_is_named,
+    obstacles::exceeded_quota_is_not_denied_rollout_continues_after_raise,
+    other_verbs::scale_restart_and_delete_pass_and_keep_the_staged_change,
+    rights::user_without_claim_rights_may_withdraw_but_not_switch,
+    unrelated::absent_policy_fails_only_template_changes_and_staged_sets,
+    verbs::every_verb_stages_growth_and_dry_run_prints_the_same,
+];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn requests_of_users_have_the_intended_effect() -> anyhow::Result<()> {
+    let mut report = Report::new();
+    let env = Environment::new().await?;
+    report.print("the cluster is up");
+    report.run(&env, SCENARIOS).await;
+    report.end()?;
+    env.cluster.stop();
+    Ok(())
+}

@@ -1,0 +1,172 @@
+//! PVCs of a StatefulSet with a staged change are created from the desired templates, if the StatefulSet is certain and
+//! can be read.
+
+use anyhow::ensure;
+use serde_json::{Value, json};
+
+use super::Environment;
+use super::served::Policies;
+use crate::world::namespace::{PATIENCE, TestNamespace, are_as_written, label, manifest, text};
+use crate::world::{EXPANDABLE, Entry, STATEFULSET_CONTROLLER, eventually};
+
+/// Waits until a PVC has everything that it asks for.
+async fn settled(ns: &TestNamespace<'_>, name: &str) -> anyhow::Result<Value> {
+    let what = format!("{name} in {}", ns.namespace);
+    let claim = eventually(&what, PATIENCE, async || {
+        let claims = ns.claims().await?;
+        let claim = claims.into_iter().find(|claim| claim["metadata"]["name"] == name);
+        Ok(claim.filter(|claim| claim["status"]["phase"] == "Bound"))
+    });
+    claim.await
+}
+
+/// The creations of PVCs by the StatefulSet controller, also those that it repeats because its cache is behind (before
+/// 1.36).
+pub(super) async fn creations(ns: &TestNamespace<'_>) -> anyhow::Result<u64> {
+    let writes = ns.writes_of(STATEFULSET_CONTROLLER).await?;
+    let of_claims = |entry: &&Entry| entry.resource == "persistentvolumeclaims" && entry.verb == "create";
+    Ok(writes.iter().filter(of_claims).count() as u64)
+}
+
+fn size(claim: &Value) -> &Value {
+    &claim["spec"]["resources"]["requests"]["storage"]
+}
+
+fn revision(claim: &Value) -> &Value {
+    &claim["metadata"]["labels"]["claim-rollout.io/revision"]
+}
+
+pub(super) async fn new_replica_after_staged_growth_gets_claim_at_target(env: &Environment) -> anyhow::Result<()> {
+    let ns = &env.namespace("new-claims").await?;
+    let served = Policies::of_sets(&[ns])?.and_claims()?.serve(env).await?;
+    ns.done(&["apply", "-f", "-"], &manifest(1, "1Gi")).await?;
+    ns.settled().await?;
+    let old = ns.claims().await?;
+    let class = if env.cluster.modifies_volumes() { "gold" } else { "" };
+    let mut target = manifest(1, "2Gi").replace(
+        "- metadata: {name: data}",
+        "- metadata: {name: data, labels: {tier: a}}",
+    );
+    if !class.is_empty() {
+        target.push_str(&format!("      volumeAttributesClassName: {class}\n"));
+    }
+    ns.done(&["apply", "-f", "-"], &target).await?;
+    let change = ns.staged_change().await?;
+    let asked = served.claims();
+    let before = creations(ns).await?;
+    ns.done(&["scale", "statefulset", "web", "--replicas=2"], "").await?;
+    ns.settled().await?;
+
+    let created = settled(ns, "data-web-1").await?;
+    ensure!(
+        size(&created) == "2Gi" && created["status"]["capacity"]["storage"] == "2Gi",
+        "{created:#}"
+    );
+    let labels = json!({"app": "web", "tier": "a", "claim-rollout.io/revision": label(&change)});
+    ensure!(created["metadata"]["labels"] == labels, "{created:#}");
+    let classes = [
+        &created["spec"]["volumeAttributesClassName"],
+        &created["status"]["currentVolumeAttributesClassName"],
+    ];
+    ensure!(class.is_empty() || classes == [class, class], "{created:#}");
+    let asked = served.claims() - asked;
+    ensure!(
+        asked > 0 && asked == creations(ns).await? - before,
+        "asked {asked} times"
+    );
+    ensure!(
+        are_as_written(&ns.claims().await?[..1], &old),
+        "the old claim was written"
+    );
+
+    // A PVC that another user creates is not changed, and the policy is not called.
+    let claim = json!({
+        "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data-web-2"},
+        "spec": {
+            "accessModes": ["ReadWriteOnce"], "storageClassName": EXPANDABLE,
+            "resources": {"requests": {"storage": "1Gi"}},
+        },
+    });
+    let all = served.claims();
+    ns.done(&["create", "-f", "-"], &claim.to_string()).await?;
+    let foreign = settled(ns, "data-web-2").await?;
+    ensure!(size(&foreign) == "1Gi" && revision(&foreign).is_null(), "{foreign:#}");
+    ensure!(
+        served.claims() == all,
+        "the policy was called for the claim of another user"
+    );
+    Ok(())
+}
+
+pub(super) async fn without_claim_policy_new_claim_starts_small_and_is_expanded(
+    env: &Environment,
+) -> anyhow::Result<()> {
+    let mut ns = env.namespace("new-claims-down").await?;
+    let _sets = Policies::of_sets(&[&ns])?.serve(env).await?;
+    let claims = Policies::of_claims(&[&ns])?.serve(env).await?;
+    ns.done(&["apply", "-f", "-"], &manifest(1, "1Gi")).await?;
+    ns.settled().await?;
+    ns.done(&["apply", "-f", "-"], &manifest(1, "2Gi")).await?;
+    claims.lose().await?;
+    ns.done(&["scale", "statefulset", "web", "--replicas=2"], "").await?;
+    ns.settled().await?;
+    let created = settled(&ns, "data-web-1").await?;
+    ensure!(size(&created) == "1Gi" && revision(&created).is_null(), "{created:#}");
+
+    let pods = ns.pods().await?;
+    ns.controller = Some(env.controllers.start(&["--namespace", &ns.namespace]).await?);
+    ns.until_complete(2, "2Gi").await?;
+    ensure!(ns.pods().await? == pods, "Pods restarted");
+    let written = ns.writes_since(0).await?;
+    written.is_a_rollout(&["data-web-1", "data-web-0"], 0)
+}
+
+/// A StatefulSet without replicas, with one template.
+fn named(set: &str, template: &str, size: &str) -> String {
+    let text = manifest(0, size).replace("name: web\n  annotations", &format!("name: \"{set}\"\n  annotations"));
+    text.replace("{app: web}", &format!("{{app: set-{set}}}"))
+        .replace("name: data", &format!("name: {template}"))
+}
+
+pub(super) async fn new_claim_of_two_possible_sets_is_left_alone(env: &Environment) -> anyhow::Result<()> {
+    let ns = &env.namespace("new-claims-ambiguous").await?;
+    let served = Policies::of_sets(&[ns])?.and_claims()?.serve(env).await?;
+    // data-web-1-0 is the first PVC of `web-1` and of `1`; data-web-1 can only be of `web`.
+    for (set, template) in [("web-1", "data"), ("1", "data-web"), ("web", "data")] {
+        ns.done(&["apply", "-f", "-"], &named(set, template, "1Gi")).await?;
+        let output = ns.done(&["apply", "-f", "-"], &named(set, template, "2Gi")).await?;
+        ensure!(
+            output.stderr.contains(&format!("staged {template} 1Gi -> 2Gi")),
+            "{output:?}"
+        );
+    }
+    let asked = served.claims();
+    let before = creations(ns).await?;
+    ns.done(&["scale", "statefulset", "web-1", "--replicas=1"], "").await?;
+    let ambiguous = settled(ns, "data-web-1-0").await?;
+    ensure!(
+        size(&ambiguous) == "1Gi" && revision(&ambiguous).is_null(),
+        "{ambiguous:#}"
+    );
+    ns.done(&["scale", "statefulset", "web", "--replicas=2"], "").await?;
+    let certain = settled(ns, "data-web-1").await?;
+    ensure!(
+        size(&certain) == "2Gi" && !text(revision(&certain)).is_empty(),
+        "{certain:#}"
+    );
+    let asked = served.claims() - asked;
+    ensure!(
+        asked >= 3 && asked == creations(ns).await? - before,
+        "asked {asked} times"
+    );
+
+    // Without the other StatefulSet the name is not ambiguous.
+    ns.done(&["delete", "statefulset", "1"], "").await?;
+    ns.done(&["scale", "statefulset", "web-1", "--replicas=2"], "").await?;
+    let second = settled(ns, "data-web-1-1").await?;
+    ensure!(
+        size(&second) == "2Gi" && !text(revision(&second)).is_empty(),
+        "{second:#}"
+    );
+    Ok(())
+}

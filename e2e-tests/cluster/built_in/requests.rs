@@ -1,0 +1,134 @@
+//! Requests of users, and their results.
+
+use anyhow::ensure;
+use serde_json::json;
+
+use super::Environment;
+use crate::world::managed_fields::managed_fields;
+use crate::world::namespace::{TestNamespace, manifest, text, with_class, with_image, with_spec};
+
+/// A StatefulSet with this many replicas of 1Gi, all Ready.
+async fn with_set<'a>(env: &'a Environment, namespace: &str, manifest: &str) -> anyhow::Result<TestNamespace<'a>> {
+    let ns = env.namespace(namespace).await?;
+    ns.target(manifest).await?;
+    ns.settled().await?;
+    Ok(ns)
+}
+
+pub(super) async fn grown_set_grows_its_claims_with_a_warning(env: &Environment) -> anyhow::Result<()> {
+    let ns = with_set(env, "grows", &manifest(2, "1Gi")).await?;
+    let begun = ns.mark().await?;
+    let warning = ns.apply(2, "2Gi").await?.stderr;
+    ensure!(warning.contains("Warning: claim-rollout: "), "{warning}");
+    ns.until_complete(2, "2Gi").await?;
+    let written = ns.writes_since(begun).await?;
+    written.is_a_rollout(&["data-web-1", "data-web-0"], 0)
+}
+
+pub(super) async fn disallowed_change_is_denied_with_a_reason(env: &Environment) -> anyhow::Result<()> {
+    let ns = with_set(env, "refused", &manifest(1, "1Gi")).await?;
+    let before = ns.set().await?;
+    for target in [with_class(&manifest(1, "1Gi"), "other"), manifest(1, "512Mi")] {
+        let output = ns.kubectl(&["apply", "-f", "-"], &target).await?;
+        let webhook = "admission webhook \"claim-rollout.claim-rollout.io\" denied the request: ";
+        ensure!(
+            !output.success && output.stderr.contains(webhook),
+            "{target}: {output:?}"
+        );
+    }
+    // The webhook looks up objects too: the attributes class does not exist yet.
+    let bronze = manifest(1, "1Gi").replace(
+        "      storageClassName: expandable\n",
+        "      storageClassName: expandable\n      volumeAttributesClassName: bronze\n",
+    );
+    let warning = ns
+        .done(&["apply", "--dry-run=server", "-f", "-"], &bronze)
+        .await?
+        .stderr;
+    ensure!(
+        warning.contains("data-web-0: volume attributes class bronze does not exist"),
+        "{warning}"
+    );
+    ensure!(ns.set().await? == before, "the set was written");
+    Ok(())
+}
+
+pub(super) async fn user_without_claim_rights_is_denied(env: &Environment) -> anyhow::Result<()> {
+    let ns = with_set(env, "two-users", &manifest(1, "1Gi")).await?;
+    ns.give_rights_to_alice_and_bob().await?;
+    let grown = manifest(1, "2Gi");
+    let bob = ns.kubectl(&["apply", "--as=bob", "-f", "-"], &grown).await?;
+    let sentence = "user bob cannot patch persistentvolumeclaims in namespace two-users";
+    ensure!(!bob.success && bob.stderr.contains(sentence), "{bob:?}");
+    ns.done(&["apply", "--as=alice", "-f", "-"], &grown).await?;
+    ns.until_complete(1, "2Gi").await
+}
+
+pub(super) async fn new_claim_gets_the_staged_size(env: &Environment) -> anyhow::Result<()> {
+    let of = |replicas, size: &str| manifest(replicas, size).replace("InPlace", "OnClaimDelete");
+    let ns = with_set(env, "new-claims", &of(1, "1Gi")).await?;
+    ns.target(&of(1, "2Gi")).await?;
+    ns.target(&of(2, "2Gi")).await?;
+    ns.until_ready(2).await?;
+    let claims = ns.claims().await?;
+    let sizes: Vec<String> = claims
+        .iter()
+        .map(|claim| text(&claim["spec"]["resources"]["requests"]["storage"]))
+        .collect();
+    ensure!(sizes == ["1Gi", "2Gi"], "{claims:#?}");
+    Ok(())
+}
+
+pub(super) async fn pod_is_replaced_when_its_claim_is_ready(env: &Environment) -> anyhow::Result<()> {
+    let ns = with_set(env, "gate", &manifest(2, "1Gi")).await?;
+    let pods = ns.pods().await?;
+    let begun = ns.mark().await?;
+    // Paused, so that the controller is not faster than the StatefulSet controller.
+    let target = with_image(&manifest(2, "2Gi"), "2");
+    let annotation = "claim-rollout.io/update-policy: InPlace";
+    let paused = target.replace(
+        annotation,
+        &format!("{annotation}\n    claim-rollout.io/paused: \"true\""),
+    );
+    ns.target(&paused).await?;
+    let why = ns.until_denied("web-1").await?;
+    let webhook = "admission webhook \"claim-rollout-pods.claim-rollout.io\" denied the request: claim-rollout: ";
+    ensure!(why.contains(webhook), "{why}");
+    ensure!(ns.pods().await? == pods, "a Pod was replaced");
+    ns.target(&target).await?;
+    ns.until_complete(2, "2Gi").await?;
+    ns.until_updated(2).await?;
+    ns.writes_since(begun)
+        .await?
+        .is_a_rollout(&["data-web-1", "data-web-0"], 2)
+}
+
+/// Whoever may patch Pods can write such managed fields. The StatefulSet controller still replaces and removes the Pods.
+pub(super) async fn pod_with_deep_managed_fields_leaves_the_gate(env: &Environment) -> anyhow::Result<()> {
+    let ns = with_set(env, "deep", &manifest(2, "1Gi")).await?;
+    let [_, nested] = managed_fields("v1");
+    let patch = json!({"metadata": {"managedFields": nested}}).to_string();
+    let deepen = async |pod: &str| ns.done(&["patch", pod, "--type=merge", "-p", &patch], "").await;
+    deepen("pod/web-0").await?;
+    deepen("pod/web-1").await?;
+    ns.target(&with_image(&manifest(2, "1Gi"), "2")).await?;
+    ns.until_updated(2).await?;
+    deepen("pod/web-1").await?;
+    ns.done(&["scale", "statefulset", "web", "--replicas=1"], "").await?;
+    ns.settled().await?;
+    Ok(())
+}
+
+pub(super) async fn scale_down_names_the_deleted_claims(env: &Environment) -> anyhow::Result<()> {
+    let policy = "  persistentVolumeClaimRetentionPolicy: {whenScaled: Delete}";
+    let ns = with_set(env, "retention", &with_spec(&manifest(2, "1Gi"), policy)).await?;
+    let warning = ns
+        .done(&["scale", "statefulset", "web", "--replicas=1", "--dry-run=server"], "")
+        .await?
+        .stderr;
+    ensure!(
+        warning.contains("Warning: ") && warning.contains("data-web-1") && !warning.contains("data-web-0"),
+        "{warning}"
+    );
+    Ok(())
+}

@@ -1,0 +1,249 @@
+//! The output of `plan`, compared with the rollout that follows.
+
+use anyhow::{Context as _, ensure};
+use serde_json::{Value, json};
+
+use super::{Environment, items, prepare, run};
+use crate::world::installation::USER;
+use crate::world::namespace::{PATIENCE, TestNamespace, manifest};
+use crate::world::{Output, eventually};
+
+/// The plan of this manifest, as JSON.
+pub(crate) async fn plan(ns: &TestNamespace<'_>, manifest: &str) -> anyhow::Result<(Output, Value)> {
+    plan_with(ns, &[], manifest).await
+}
+
+/// The same with further arguments.
+pub(super) async fn plan_with(
+    ns: &TestNamespace<'_>,
+    arguments: &[&str],
+    manifest: &str,
+) -> anyhow::Result<(Output, Value)> {
+    let arguments = [&["plan", "-f", "-", "-o", "json"], arguments].concat();
+    let output = run(ns, &arguments, manifest).await?;
+    let mut plans = items(&output).with_context(|| format!("{output:?}"))?;
+    ensure!(plans.len() == 1, "{output:?}");
+    Ok((output, plans.remove(0)))
+}
+
+/// The names and new sizes of PVCs, in the planned order.
+fn steps(plan: &Value) -> Vec<(String, String)> {
+    let claims = plan["claims"].as_array().map_or(&[][..], Vec::as_slice);
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let mut steps: Vec<_> = claims
+        .iter()
+        .filter_map(|claim| {
+            Some((
+                claim["step"].as_u64()?,
+                text(&claim["name"]),
+                text(&claim["then"]["storage"]),
+            ))
+        })
+        .collect();
+    steps.sort();
+    steps.into_iter().map(|(_, name, size)| (name, size)).collect()
+}
+
+/// The names of PVCs, in the order in which the controller wrote them.
+async fn written(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<String>> {
+    let mut writes = ns.writes_of(USER).await?;
+    writes.retain(|entry| entry.resource == "persistentvolumeclaims" && entry.succeeded());
+    Ok(writes.into_iter().map(|entry| entry.name).collect())
+}
+
+pub(super) async fn rollout_follows_the_plan(env: &Environment) -> anyhow::Result<()> {
+    let ns = prepare(env, "planned").await?;
+    let before = (ns.set().await?, ns.claims().await?);
+    let (output, planned) = plan(&ns, &manifest(3, "2Gi")).await?;
+    ensure!(output.code == Some(0), "{output:?}");
+    ensure!(
+        (ns.set().await?, ns.claims().await?) == before,
+        "a plan changes nothing"
+    );
+
+    let expected = ["data-web-2", "data-web-1", "data-web-0"].map(|name| (name.to_owned(), "2Gi".to_owned()));
+    ensure!(steps(&planned) == expected, "{planned:#}");
+    let text = run(&ns, &["plan", "-f", "-"], &manifest(3, "2Gi")).await?;
+    let revision = planned["target"]["revision"].as_str().context("a revision")?;
+    let shown = format!(
+        "\
+StatefulSet planned/web: the change would be staged, revision {revision} (InPlace, LockStep)
+  claim-rollout: staged data 1Gi -> 2Gi; 3 PVCs will be updated in place, highest ordinal first (kubectl claim-rollout status web -n planned)
+
+STEP   PVC          STORAGE      POD       PLAN
+1      data-web-2   1Gi -> 2Gi   running   update
+2      data-web-1   1Gi -> 2Gi   running   update
+3      data-web-0   1Gi -> 2Gi   running   update
+
+3 PVCs to update, one replica after the other; no Pod is restarted.
+"
+    );
+    ensure!(text.stdout == shown, "expected\n{shown}but found\n{}", text.stdout);
+
+    let pods = ns.pods().await?;
+    let applied = ns.apply(3, "2Gi").await?;
+    let warning = planned["verdict"]["warnings"][0].as_str().context("a warning")?;
+    ensure!(applied.stderr == format!("Warning: {warning}\n"), "{applied:?}");
+    ns.until_complete(3, "2Gi").await?;
+    ensure!(
+        ns.staged_change().await?["revision"] == revision,
+        "another revision was staged"
+    );
+    let order: Vec<String> = expected.into_iter().map(|(name, _)| name).collect();
+    ensure!(written(&ns).await? == order, "{:?}", written(&ns).await?);
+    ensure!(ns.pods().await? == pods, "no Pod was to be restarted");
+
+    for arguments in [&["plan", "-f", "-"][..], &["plan", "web"]] {
+        let again = run(&ns, arguments, &manifest(3, "2Gi")).await?;
+        ensure!(
+            again.code == Some(0) && again.stdout.ends_with("\nNothing to do.\n"),
+            "{again:?}"
+        );
+    }
+    Ok(())
+}
+
+pub(super) async fn new_image_pods_replaced_after_their_claims_as_planned(env: &Environment) -> anyhow::Result<()> {
+    let ns = prepare(env, "planned-pods").await?;
+    let new = manifest(3, "2Gi").replace("example/main:1", "example/main:2");
+    let new = new.replace(
+        "spec:\n  replicas",
+        "spec:\n  updateStrategy: {rollingUpdate: {partition: 1}}\n  replicas",
+    );
+    let (_, planned) = plan(&ns, &new).await?;
+    ensure!(
+        planned["pods"] == "AfterTheirClaims" && planned["goesThrough"] == true,
+        "{planned:#}"
+    );
+    let claims = planned["claims"].as_array().context("claims")?;
+    let reported: Vec<Value> = claims
+        .iter()
+        .map(|claim| json!([claim["name"], claim["action"], claim["podReplaced"]]))
+        .collect();
+    let expected = [
+        json!(["data-web-2", "Update", true]),
+        json!(["data-web-1", "Update", true]),
+        json!(["data-web-0", "Held", false]),
+    ];
+    ensure!(reported == expected, "{planned:#}");
+
+    let pods = ns.pods().await?;
+    ns.done(&["apply", "-f", "-"], &new).await?;
+    let what = "the two replicas above the partition";
+    let changed = eventually(what, PATIENCE, async || {
+        let now = ns.pods().await?;
+        let both = now.len() == 3 && now[1] != pods[1] && now[2] != pods[2];
+        let rollout = ns.rollout().await?;
+        Ok((both && rollout["status"]["readyReplicas"] == 2).then_some(now))
+    });
+    let now = changed.await.with_context(|| ns.log())?;
+    ensure!(now[0] == pods[0], "the Pod below the partition was to run on");
+    ensure!(
+        written(&ns).await? == ["data-web-2", "data-web-1"],
+        "{:?}",
+        written(&ns).await?
+    );
+    Ok(())
+}
+
+/// Applies a growth whose plan is blocked at this PVC, and waits until the API server returns the error that the plan
+/// names.
+async fn fails_as_planned(ns: &TestNamespace<'_>, new: &str, claim: &str) -> anyhow::Result<()> {
+    let (output, planned) = plan(ns, new).await?;
+    ensure!(output.code == Some(1) && planned["goesThrough"] == false, "{output:?}");
+    let claims = planned["claims"].as_array().context("claims")?;
+    let blocked: Vec<&Value> = claims.iter().filter(|planned| planned["action"] == "Blocked").collect();
+    ensure!(blocked.len() == 1 && blocked[0]["name"] == claim, "{planned:#}");
+    let words = blocked[0]["obstacles"][0].as_str().context("an obstacle")?;
+
+    ns.done(&["apply", "-f", "-"], new).await?;
+    let mut last = Value::Null;
+    let refused = eventually("the error", PATIENCE, async || {
+        last = ns.rollout().await?["status"].take();
+        let listed = last["claims"].as_array().into_iter().flatten();
+        let mut refused = listed.filter(|listed| listed["name"] == claim && listed["state"] == "Refused");
+        Ok(refused
+            .next()
+            .map(|refused| refused["message"].as_str().unwrap_or_default().to_owned()))
+    });
+    let message = refused
+        .await
+        .with_context(|| format!("expected {words}; the last status was {last:#}"))?;
+    ensure!(
+        message.contains(words),
+        "planned was\n{words}\nbut the API server returns\n{message}"
+    );
+    let order: Vec<String> = steps(&planned).into_iter().map(|(name, _)| name).collect();
+    ensure!(
+        written(ns).await? == order,
+        "planned {order:?}, written {:?}",
+        written(ns).await?
+    );
+    Ok(())
+}
+
+/// A ResourceQuota with this limit. The API server reports this usage.
+pub(super) async fn quota(ns: &TestNamespace<'_>, hard: &str, used: &str) -> anyhow::Result<()> {
+    let hard = format!("--hard=requests.storage={hard},expandable.storageclass.storage.k8s.io/requests.storage={hard}");
+    ns.done(&["create", "quota", "storage", &hard], "").await?;
+    ns.until_quota("used", used).await
+}
+
+pub(super) async fn plan_names_too_small_quota_as_the_controller_does(env: &Environment) -> anyhow::Result<()> {
+    let ns = prepare(env, "planned-quota").await?;
+    quota(&ns, "4Gi", "3Gi").await?;
+    let (output, planned) = plan(&ns, &manifest(3, "2Gi")).await?;
+    ensure!(output.code == Some(1) && planned["goesThrough"] == false, "{output:?}");
+    ensure!(steps(&planned).is_empty(), "{planned:#}");
+    ns.apply(3, "2Gi").await?;
+    let reported = ns.until_reported("a quota", |rollout| {
+        rollout["status"]["conditions"][2]["reason"] == "WouldExceedQuota"
+    });
+    let message = reported.await?["status"]["conditions"][2]["message"].take();
+    ensure!(
+        planned["obstacles"] == json!([message]),
+        "{planned:#}\nbut the controller reports {message}"
+    );
+    ensure!(written(&ns).await?.is_empty(), "{:?}", written(&ns).await?);
+    Ok(())
+}
+
+pub(super) async fn plan_names_limit_range_as_the_api_server_does(env: &Environment) -> anyhow::Result<()> {
+    let ns = prepare(env, "planned-limit").await?;
+    let limit = "{apiVersion: v1, kind: LimitRange, metadata: {name: claims}, \
+                 spec: {limits: [{type: PersistentVolumeClaim, max: {storage: 1536Mi}}]}}";
+    ns.done(&["create", "-f", "-"], limit).await?;
+    fails_as_planned(&ns, &manifest(3, "2Gi"), "data-web-2").await
+}
+
+pub(super) async fn plan_reports_missing_right_on_claims(env: &Environment) -> anyhow::Result<()> {
+    let ns = prepare(env, "planned-rights").await?;
+    ns.give_rights_to_alice_and_bob().await?;
+    let view = ["create", "rolebinding", "bob-views", "--user=bob", "--clusterrole=view"];
+    ns.done(&view, "").await?;
+    let kubeconfig = ns.cluster.kubeconfig_for("bob", &[])?;
+    let kubeconfig = kubeconfig.to_string_lossy();
+    let new = manifest(3, "2Gi");
+    let arguments = ["plan", "-f", "-", "--kubeconfig", &*kubeconfig];
+    let planned = run(&ns, &arguments, &new).await?;
+    ensure!(planned.code == Some(1), "{planned:?}");
+    let tried = ns
+        .kubectl(&["apply", "-f", "-", "--kubeconfig", &*kubeconfig], &new)
+        .await?;
+    let (_, words) = tried
+        .stderr
+        .split_once("denied the request: ")
+        .with_context(|| tried.stderr.clone())?;
+    ensure!(
+        planned.stdout.contains(words.trim()),
+        "planned\n{}\nbut kubectl prints\n{words}",
+        planned.stdout
+    );
+    // The user cannot read cluster-scoped classes either. The plan states what it could not read.
+    ensure!(
+        planned.stdout.contains("Note: StorageClass: not checked ("),
+        "{}",
+        planned.stdout
+    );
+    Ok(())
+}

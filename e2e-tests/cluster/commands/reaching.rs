@@ -1,0 +1,319 @@
+//! How the commands reach the API server, on which terminals, and with which exit codes they end.
+
+use std::os::unix::fs::symlink;
+use std::sync::{Arc, Mutex};
+
+use anyhow::{Context as _, ensure};
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, copy_bidirectional};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+
+use super::watching::watch as begin_watch;
+use super::{Environment, prepare, run};
+use crate::world::installation::binary;
+use crate::world::namespace::{PATIENCE, TestNamespace};
+use crate::world::{Output, eventually};
+
+/// A host that only the proxy knows.
+const HOST: &str = "api.example.test";
+
+/// An HTTP proxy on this machine, whose every host is this machine.
+struct Proxy {
+    port: u16,
+    shared: Arc<Shared>,
+}
+
+/// What the connections of a proxy share.
+#[derive(Default)]
+struct Shared {
+    /// What it was asked for.
+    asked: Mutex<Vec<String>>,
+    /// While it is down, it ends all connections.
+    down: watch::Sender<bool>,
+}
+
+impl Proxy {
+    async fn start() -> anyhow::Result<Self> {
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let port = listener.local_addr()?.port();
+        let shared = Arc::<Shared>::default();
+        let of_all = Arc::clone(&shared);
+        tokio::spawn(async move {
+            while let Ok((client, _)) = listener.accept().await {
+                tokio::spawn(tunnel(client, Arc::clone(&of_all)));
+            }
+        });
+        Ok(Self { port, shared })
+    }
+
+    fn address(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    fn asked(&self) -> Vec<String> {
+        self.shared.asked.lock().expect("no panic").clone()
+    }
+}
+
+/// Answers `CONNECT host:port`.
+async fn tunnel(client: TcpStream, shared: Arc<Shared>) -> anyhow::Result<()> {
+    let mut client = BufReader::new(client);
+    let mut first = String::new();
+    client.read_line(&mut first).await?;
+    let target = first.split(' ').nth(1).context("a target")?.to_owned();
+    let port: u16 = target.rsplit(':').next().context("a port")?.parse()?;
+    let mut line = String::new();
+    while client.read_line(&mut line).await? > 2 {
+        line.clear();
+    }
+    shared.asked.lock().expect("no panic").push(target);
+    let mut down = shared.down.subscribe();
+    let through = async {
+        let mut server = TcpStream::connect(("127.0.0.1", port)).await?;
+        client.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await?;
+        copy_bidirectional(&mut client, &mut server).await?;
+        Ok(())
+    };
+    tokio::select! {
+        biased;
+        _ = down.wait_for(|down| *down) => Ok(()),
+        ended = through => ended,
+    }
+}
+
+/// A kubeconfig whose server only the proxy knows, as an object and as a file; and that server.
+fn proxied(ns: &TestNamespace<'_>) -> anyhow::Result<(Value, String, String)> {
+    let mut kubeconfig: Value = serde_json::from_slice(&std::fs::read(ns.cluster.kubeconfig())?)?;
+    let cluster = &mut kubeconfig["clusters"][0]["cluster"];
+    let server = cluster["server"].as_str().context("a server")?.to_owned();
+    let server = server.replace("127.0.0.1", HOST).replace("localhost", HOST);
+    ensure!(server.contains(HOST), "{server}");
+    cluster["server"] = server.clone().into();
+    cluster["tls-server-name"] = "localhost".into();
+    let file = ns.cluster.folder().join(format!("{}.kubeconfig", ns.namespace));
+    std::fs::write(&file, serde_json::to_vec(&kubeconfig)?)?;
+    Ok((kubeconfig, file.to_string_lossy().into_owned(), server))
+}
+
+async fn with(ns: &TestNamespace<'_>, arguments: &[&str], environment: &[(&str, &str)]) -> anyhow::Result<Output> {
+    let arguments = [arguments, &["--namespace", &ns.namespace]].concat();
+    let program = binary()?;
+    ns.cluster
+        .run(&program.to_string_lossy(), &arguments, environment, "")
+        .await
+}
+
+pub(super) async fn commands_work_behind_a_proxy(env: &Environment) -> anyhow::Result<()> {
+    let ns = prepare(env, "proxied").await?;
+    let (mut kubeconfig, file, server) = proxied(&ns)?;
+    let proxy = Proxy::start().await?;
+    let through = proxy.address();
+    let of = [("HTTPS_PROXY", through.as_str())];
+    for command in [
+        &["status", "web"][..],
+        &["plan", "web"],
+        &["drift", "web"],
+        &["wait", "web"],
+    ] {
+        let output = with(&ns, &[command, &["--kubeconfig", &file]].concat(), &of).await?;
+        // Nothing is staged, so there is no plan; but the API server answers.
+        ensure!(
+            !output.stderr.contains("no answer from the server"),
+            "{command:?}: {output:?}"
+        );
+    }
+    let hosts = proxy.asked();
+    ensure!(
+        !hosts.is_empty() && hosts.iter().all(|host| host.starts_with(HOST)),
+        "{hosts:?}"
+    );
+
+    // kubectl goes the same way.
+    let arguments = ["get", "sts", "web", "--kubeconfig", &file, "--namespace", &ns.namespace];
+    let kubectl = ns.cluster.run("kubectl", &arguments, &of, "").await?;
+    ensure!(kubectl.success, "{kubectl:?}");
+
+    let direct = [of[0], ("NO_PROXY", "other.test,example.test")];
+    let output = with(&ns, &["status", "web", "--kubeconfig", &file], &direct).await?;
+    let expected = format!("error: no answer from the server {server}: ");
+    ensure!(
+        output.code == Some(1) && output.stderr.starts_with(&expected),
+        "{output:?}"
+    );
+
+    // A proxy in the kubeconfig is before those in the environment.
+    kubeconfig["clusters"][0]["cluster"]["proxy-url"] = through.clone().into();
+    std::fs::write(&file, serde_json::to_vec(&kubeconfig)?)?;
+    let output = with(&ns, &["status", "web", "--kubeconfig", &file], &direct).await?;
+    ensure!(output.code == Some(0), "{output:?}");
+    Ok(())
+}
+
+/// The API server is upgraded, or a laptop sleeps, while somebody watches.
+pub(super) async fn watch_continues_after_an_outage(env: &Environment) -> anyhow::Result<()> {
+    let ns = prepare(env, "outage").await?;
+    let (mut kubeconfig, file, server) = proxied(&ns)?;
+    let proxy = Proxy::start().await?;
+    kubeconfig["clusters"][0]["cluster"]["proxy-url"] = proxy.address().into();
+    std::fs::write(&file, serde_json::to_vec(&kubeconfig)?)?;
+    ensure!(run(&ns, &["pause", "web"], "").await?.success, "paused");
+    ns.apply(3, "2Gi").await?;
+
+    let watching = begin_watch(&ns, file.as_ref())?;
+    watching.until_printed("outage/web ", PATIENCE).await?;
+    proxy.shared.down.send_replace(true);
+    let through = proxy.address();
+    let warning = format!("warning: no answer from the server {server} through the proxy {through}: ");
+    watching.until_printed(&warning, PATIENCE).await?;
+    proxy.shared.down.send_replace(false);
+    ensure!(run(&ns, &["resume", "web"], "").await?.success, "resumed");
+    let (ended, log) = watching.until_ended(PATIENCE).await?;
+    ensure!(ended.code() == Some(0), "{ended}\n{log}");
+    ensure!(log.matches("warning: ").count() == 1, "one warning\n{log}");
+    Ok(())
+}
+
+pub(super) async fn commands_act_as_others(env: &Environment) -> anyhow::Result<()> {
+    let ns = prepare(env, "acting").await?;
+    for (flags, code) in [
+        (&["--as", "nobody"][..], 1),
+        (&["--as", "nobody", "--as-group", "system:masters"], 0),
+        (&["--token", "wrong"], 1),
+        (&["--user", "nobody"], 1),
+        (&["--cluster", "none"], 1),
+        (&["--request-timeout", "30s"], 0),
+        (&["-l", "no=such"], 1),
+    ] {
+        let output = run(&ns, &[&["status", "web"][..], flags].concat(), "").await?;
+        ensure!(output.code == Some(code), "{flags:?}: {output:?}");
+    }
+    let forbidden = run(&ns, &["status", "web", "--as", "nobody"], "").await?;
+    ensure!(
+        forbidden.stderr.contains("User \"nobody\" cannot list"),
+        "{forbidden:?}"
+    );
+    Ok(())
+}
+
+pub(super) async fn exit_codes_follow_the_rollout(env: &Environment) -> anyhow::Result<()> {
+    let ns = prepare(env, "ending").await?;
+    let nothing = run(&ns, &["wait", "web"], "").await?;
+    ensure!(
+        (nothing.code, nothing.stdout.as_str()) == (Some(0), "statefulset.apps/web: nothing is staged\n"),
+        "{nothing:?}"
+    );
+    ns.apply(3, "2Gi").await?;
+    let done = run(&ns, &["wait", "web"], "").await?;
+    ensure!(
+        done.code == Some(0) && done.stdout.ends_with(" is rolled out\n"),
+        "{done:?}"
+    );
+    ensure!(
+        run(&ns, &["watch", "web"], "").await?.code == Some(0),
+        "a complete rollout"
+    );
+
+    ns.done(&["create", "quota", "storage", "--hard=requests.storage=8Gi"], "")
+        .await?;
+    ns.until_quota("used", "6Gi").await?;
+    ns.apply(3, "4Gi").await?;
+    for command in [&["wait", "web"][..], &["watch", "web"], &["status", "web", "--watch"]] {
+        let stalled = run(&ns, &[command, &["--timeout", "5m"]].concat(), "").await?;
+        ensure!(stalled.code == Some(1), "{command:?}: {stalled:?}");
+    }
+    let paused = run(&ns, &["pause", "web"], "").await?;
+    ensure!(paused.stdout == "statefulset.apps/web paused\n", "{paused:?}");
+    let no_longer_stalled = eventually("the pause to be reported", PATIENCE, async || {
+        let output = run(&ns, &["wait", "web", "--timeout", "1s"], "").await?;
+        Ok((output.code == Some(2)).then_some(()))
+    });
+    no_longer_stalled.await?;
+    let resumed = run(&ns, &["resume", "web"], "").await?;
+    ensure!(resumed.stdout == "statefulset.apps/web resumed\n", "{resumed:?}");
+    let unread = run(&ns, &["watch", "web", "--server", "https://127.0.0.1:1"], "").await?;
+    ensure!(
+        unread.code == Some(3)
+            && unread
+                .stderr
+                .contains("no answer from the server https://127.0.0.1:1: "),
+        "{unread:?}"
+    );
+    Ok(())
+}
+
+pub(super) async fn status_is_as_wide_as_the_terminal(env: &Environment) -> anyhow::Result<()> {
+    let ns = prepare(env, "terminal").await?;
+    ns.apply(3, "2Gi").await?;
+    ns.until_complete(3, "2Gi").await?;
+    let program = binary()?;
+    for columns in [60, 80, 200] {
+        for command in ["status web", "watch web"] {
+            let program = program.display();
+            let typed = format!("stty cols {columns} rows 24; {program} {command} -n {}", ns.namespace);
+            let arguments = ["--quiet", "--return", "--command", &typed, "/dev/null"];
+            let output = ns
+                .cluster
+                .run("/usr/bin/script", &arguments, &[("NO_COLOR", "1")], "")
+                .await?;
+            let lines: Vec<&str> = output.stdout.lines().map(|line| line.trim_end_matches('\r')).collect();
+            let widest = lines.iter().map(|line| line.chars().count()).max();
+            let heading = lines
+                .iter()
+                .find(|line| line.contains("terminal/web"))
+                .context("a heading")?;
+            ensure!(output.code == Some(0), "{output:?}");
+            ensure!(
+                widest <= Some(columns) && heading.chars().count() == columns,
+                "{columns} {command}: {lines:#?}"
+            );
+        }
+        for command in ["plan web", "doctor"] {
+            let typed = format!(
+                "stty cols {columns} rows 24; {} {command} -n {}",
+                program.display(),
+                ns.namespace
+            );
+            let arguments = ["--quiet", "--return", "--command", &typed, "/dev/null"];
+            let output = ns.cluster.run("/usr/bin/script", &arguments, &[], "").await?;
+            // They print texts that are copied, so they cut nothing.
+            ensure!(
+                !output.stdout.contains('…') && !output.stdout.contains("panicked"),
+                "{output:?}"
+            );
+        }
+    }
+    Ok(())
+}
+
+pub(super) async fn kubectl_and_bash_complete_names_of_sets(env: &Environment) -> anyhow::Result<()> {
+    let ns = prepare(env, "completing").await?;
+    let folder = ns.cluster.folder().join("plugins");
+    std::fs::create_dir(&folder)?;
+    for name in ["kubectl-claim_rollout", "kubectl_complete-claim_rollout"] {
+        symlink(binary()?, folder.join(name))?;
+    }
+    let path = folder.to_string_lossy();
+    for (words, expected) in [
+        (&["status", "--namespace", &ns.namespace, "w"][..], "web\n:4\n"),
+        (&["status", "--namespace", "none", "w"], ":4\n"),
+        (
+            &["withd"],
+            "withdraw\tWithdraw the staged change of a StatefulSet\n:4\n",
+        ),
+    ] {
+        let arguments = [&["__complete", "claim-rollout"][..], words].concat();
+        let output = ns.cluster.run("kubectl", &arguments, &[("PATH", &*path)], "").await?;
+        ensure!(output.stdout == expected, "{words:?}: {output:?}");
+    }
+    // As the script of bash does it.
+    let arguments = ["--", "claim-rollout", "--namespace", &ns.namespace, "status", "w"];
+    let of_bash = [("COMPLETE", "bash"), ("_CLAP_COMPLETE_INDEX", "4"), ("_CLAP_IFS", "\n")];
+    let program = binary()?;
+    let output = ns
+        .cluster
+        .run(&program.to_string_lossy(), &arguments, &of_bash, "")
+        .await?;
+    ensure!(output.stdout.trim() == "web", "{output:?}");
+    Ok(())
+}

@@ -1,0 +1,78 @@
+//! `claim-rollout retry`, and its section in `docs/commands.md`.
+
+use anyhow::ensure;
+use serde_json::{Value, json};
+
+use super::shown::{DOCUMENT, types};
+use super::{Environment, prepare};
+use crate::world::backoff::until_pause_is_long;
+use crate::world::book::Book;
+use crate::world::eventually;
+use crate::world::namespace::{PATIENCE, TestNamespace};
+
+/// A policy of somebody else that denies every update of a PVC in the namespace. The controller does not watch it.
+fn frozen(namespace: &str) -> Vec<Value> {
+    let api = "admissionregistration.k8s.io/v1";
+    let rule = json!({
+        "apiGroups": [""], "apiVersions": ["v1"], "operations": ["UPDATE"], "resources": ["persistentvolumeclaims"],
+    });
+    let policy = json!({
+        "apiVersion": api, "kind": "ValidatingAdmissionPolicy", "metadata": {"name": "frozen"},
+        "spec": {
+            "failurePolicy": "Fail",
+            "matchConstraints": {"resourceRules": [rule]},
+            "validations": [{"expression": "false", "message": "no changes today"}],
+        },
+    });
+    let selector = json!({"matchLabels": {"kubernetes.io/metadata.name": namespace}});
+    let binding = json!({
+        "apiVersion": api, "kind": "ValidatingAdmissionPolicyBinding", "metadata": {"name": "frozen"},
+        "spec": {
+            "policyName": "frozen", "validationActions": ["Deny"], "matchResources": {"namespaceSelector": selector},
+        },
+    });
+    vec![policy, binding]
+}
+
+/// True iff the API server denies updates of PVCs, as a dry run shows.
+async fn is_frozen(ns: &TestNamespace<'_>, claim: &str) -> anyhow::Result<bool> {
+    let probe = ["label", "pvc", claim, "probe=1", "--overwrite", "--dry-run=server"];
+    Ok(ns.kubectl(&probe, "").await?.stderr.contains("no changes today"))
+}
+
+pub(super) async fn retry_ends_the_pause_after_denied_writes(env: &Environment) -> anyhow::Result<()> {
+    let mut book = Book::under(&["## retry: try again now"], DOCUMENT)?;
+    let ns = prepare(env, "frozen").await?;
+    for object in frozen(&ns.namespace) {
+        ns.done(&["apply", "-f", "-"], &object.to_string()).await?;
+    }
+    let denies = eventually("updates of PVCs to be denied", PATIENCE, async || {
+        Ok(is_frozen(&ns, "data-web-2").await?.then_some(()))
+    });
+    denies.await?;
+    ns.apply(3, "2Gi").await?;
+    until_pause_is_long(&ns).await?;
+    ns.done(
+        &[
+            "delete",
+            "validatingadmissionpolicybinding,validatingadmissionpolicy",
+            "frozen",
+        ],
+        "",
+    )
+    .await?;
+    let allows = eventually("updates of PVCs to be allowed", PATIENCE, async || {
+        Ok((!is_frozen(&ns, "data-web-2").await?).then_some(()))
+    });
+    allows.await?;
+    types(&mut book, &ns, "claim-rollout retry web").await?;
+    // The report is one of after the request, so that `wait` does not end with the last one, which is stalled.
+    types(&mut book, &ns, "claim-rollout wait web --timeout 1m").await?;
+    let annotations = &ns.rollout().await?["metadata"]["annotations"];
+    ensure!(
+        annotations["claim-rollout.io/retry"].is_null(),
+        "the request is left: {annotations}"
+    );
+    types(&mut book, &ns, "claim-rollout retry web").await?;
+    book.end()
+}

@@ -1,0 +1,59 @@
+//! `docs/commands.md`: the commands that the scenario in `documented` does not run.
+
+use anyhow::Context as _;
+
+use super::{Environment, prepare, run};
+use crate::world::book::Book;
+use crate::world::eventually;
+use crate::world::namespace::{PATIENCE, TestNamespace};
+
+pub(super) const DOCUMENT: &str = "docs/commands.md";
+const REVIEW: &str = include_str!("../../reviews/a-template-shrinks.json");
+
+/// Runs the next command, which must be this one, and compares its output.
+pub(super) async fn types(book: &mut Book, ns: &TestNamespace<'_>, command: &str) -> anyhow::Result<()> {
+    let documented = book.expect(command)?;
+    let words: Vec<&str> = command.split(' ').map(|word| word.trim_matches('\'')).collect();
+    let output = match words[0] {
+        "kubectl" => ns.kubectl(&words[1..], "").await?,
+        _ => run(ns, &words[1..], "").await?,
+    };
+    book.compare(&documented, &(output.stdout + &output.stderr));
+    Ok(())
+}
+
+pub(super) async fn document_shows_drift_and_watch_output(env: &Environment) -> anyhow::Result<()> {
+    let sections = [
+        "## drift: what differs",
+        "## watch: every change until all is done",
+        "## wait: for this change, in a script",
+        "## enable, pause, resume: one annotation",
+    ];
+    let mut book = Book::under(&sections, DOCUMENT)?;
+    let ns = prepare(env, "mail").await?;
+    types(&mut book, &ns, "claim-rollout drift").await?;
+    let by_hand = r#"kubectl patch pvc data-web-0 -p '{"spec":{"resources":{"requests":{"storage":"2Gi"}}}}'"#;
+    types(&mut book, &ns, by_hand).await?;
+    let grown = eventually("the volume to grow", PATIENCE, async || {
+        let claims = ns.claims().await?;
+        Ok((claims[0]["status"]["capacity"]["storage"] == "2Gi").then_some(()))
+    });
+    grown.await?;
+    types(&mut book, &ns, "claim-rollout drift").await?;
+
+    ns.apply(3, "2Gi").await?;
+    types(&mut book, &ns, "claim-rollout watch web").await?;
+    types(&mut book, &ns, "claim-rollout wait web --timeout 10m").await?;
+    types(&mut book, &ns, "claim-rollout pause web").await?;
+    types(&mut book, &ns, "claim-rollout resume web").await?;
+    types(&mut book, &ns, "claim-rollout enable web --dry-run=server").await?;
+    book.end()
+}
+
+pub(super) async fn document_shows_review_output(env: &Environment) -> anyhow::Result<()> {
+    let mut book = Book::under(&["## review: one request, without a cluster"], DOCUMENT)?;
+    let ns = env.namespace("no-cluster").await.context("a place to type")?;
+    std::fs::write(ns.cluster.folder().join("review.json"), REVIEW)?;
+    types(&mut book, &ns, "claim-rollout review review.json").await?;
+    book.end()
+}

@@ -1,0 +1,83 @@
+//! `status`.
+
+use std::path::Path;
+
+use anyhow::ensure;
+
+use super::{Environment, items, prepare, run};
+use crate::world::Background;
+use crate::world::installation::binary;
+use crate::world::namespace::{PATIENCE, TestNamespace, manifest};
+
+/// `watch web` in the background, with a kubeconfig.
+pub(super) fn watch(ns: &TestNamespace<'_>, kubeconfig: &Path) -> anyhow::Result<Background> {
+    let name = format!("watch-{}", ns.namespace);
+    let arguments = ["watch", "web", "--namespace", &ns.namespace];
+    ns.cluster
+        .begin(&name, &binary()?.to_string_lossy(), &arguments, kubeconfig)
+}
+
+pub(super) async fn status_shows_claims_and_waiting_pods_until_complete(env: &Environment) -> anyhow::Result<()> {
+    let ns = prepare(env, "watched").await?;
+    // While the rollout is paused, the old Pods wait, so that `watch` sees them.
+    ensure!(run(&ns, &["pause", "web"], "").await?.success, "paused");
+    let new = manifest(3, "2Gi").replace("example/main:1", "example/main:2");
+    ns.done(&["apply", "-f", "-"], &new).await?;
+    let watching = watch(&ns, &ns.cluster.kubeconfig())?;
+    watching
+        .until_printed("watched/web web-0: Pod waiting", PATIENCE)
+        .await?;
+    ensure!(run(&ns, &["resume", "web"], "").await?.success, "resumed");
+    let (ended, log) = watching.until_ended(PATIENCE).await?;
+    let lines: Vec<&str> = log.lines().collect();
+    let of_the_set = lines.iter().all(|line| line.starts_with("watched/web"));
+    ensure!(ended.code() == Some(0) && of_the_set, "{ended}\n{log}");
+    // The highest ordinal first. Changes of PVCs are collected for a moment, changes of Pods are not, so the audit log
+    // decides which came first.
+    let of_claims = [2, 1, 0].map(|ordinal| format!("watched/web data-web-{ordinal}: 2Gi -> 2Gi Done"));
+    let of_pods =
+        ["web-2: Pod waiting", "web-2: Pod updated", "web-1: Pod updated"].map(|line| format!("watched/web {line}"));
+    for expected in [of_claims, of_pods] {
+        let found: Vec<Option<usize>> = expected
+            .iter()
+            .map(|line| lines.iter().position(|found| found == line))
+            .collect();
+        ensure!(
+            found.iter().all(Option::is_some) && found.is_sorted(),
+            "expected {expected:#?} in this order, but found\n{log}"
+        );
+    }
+    let last = lines.last().copied().unwrap_or_default();
+    ensure!(last.ends_with(" 3/3 replicas, Complete"), "{log}");
+    Ok(())
+}
+
+pub(super) async fn status_shows_several_sets_and_fails_for_a_missing_one(env: &Environment) -> anyhow::Result<()> {
+    let ns = prepare(env, "several").await?;
+    ns.apply(3, "2Gi").await?;
+    ns.until_complete(3, "2Gi").await?;
+    let other = manifest(1, "1Gi").replace("web", "other");
+    ns.done(&["apply", "-f", "-"], &other).await?;
+    let names = run(&ns, &["status", "web", "other", "-o", "name"], "").await?;
+    ensure!(
+        names.stdout == "statefulset.apps/other\nclaimrollout.claim-rollout.io/web\n",
+        "{names:?}"
+    );
+    let all = run(&ns, &["status", "-o", "name"], "").await?;
+    ensure!(
+        all.stdout == "claimrollout.claim-rollout.io/web\n",
+        "only what is rolled out: {all:?}"
+    );
+    let document = items(&run(&ns, &["status", "web", "-o", "json"], "").await?)?;
+    ensure!(
+        document[0]["complete"] == true && document[0]["claims"][0]["name"] == "data-web-2",
+        "{document:#?}"
+    );
+    let missing = run(&ns, &["status", "web", "nobody"], "").await?;
+    let expected = "error: StatefulSet \"nobody\" not found\n";
+    ensure!(
+        (missing.code, missing.stderr.as_str()) == (Some(1), expected),
+        "{missing:?}"
+    );
+    Ok(())
+}

@@ -1,0 +1,189 @@
+//! `history`, `withdraw` and `undo`.
+
+use anyhow::{Context as _, ensure};
+use serde_json::Value;
+
+use super::plans::quota;
+use super::{Environment, items, prepare, run};
+use crate::world::namespace::{PATIENCE, TestNamespace, manifest};
+use crate::world::{Output, eventually};
+
+async fn succeeds(ns: &TestNamespace<'_>, arguments: &[&str]) -> anyhow::Result<Output> {
+    let output = run(ns, arguments, "").await?;
+    ensure!(output.code == Some(0), "{arguments:?}: {output:?}");
+    Ok(output)
+}
+
+/// The size that each PVC asks for.
+async fn requests(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<Value>> {
+    let claims = ns.claims().await?;
+    let request = |claim: &Value| claim["spec"]["resources"]["requests"]["storage"].clone();
+    Ok(claims.iter().map(request).collect())
+}
+
+pub(super) async fn withdrawal_during_rollout_names_updated_claims(env: &Environment) -> anyhow::Result<()> {
+    let ns = prepare(env, "withdrawn").await?;
+    ns.partition(2).await?;
+    ns.apply(3, "2Gi").await?;
+    let first = |rollout: &Value| rollout["status"]["readyReplicas"] == 1;
+    ns.until_reported("the first claim to be ready", first).await?;
+    quota(&ns, "4Gi", "4Gi").await?;
+    ns.partition(0).await?;
+    let revision = ns.staged_change().await?["revision"]
+        .as_str()
+        .context("a revision")?
+        .to_owned();
+    let stuck = eventually("one claim to fail", PATIENCE, async || {
+        Ok((ns.rollout().await?["status"]["claims"][0]["state"] == "Refused").then_some(()))
+    });
+    stuck.await.with_context(|| ns.log())?;
+
+    let other = run(&ns, &["withdraw", "web", "other"], "").await?;
+    let expected = format!("error: revision other is not staged: the staged one is {revision}\n");
+    ensure!((other.code, &other.stderr) == (Some(1), &expected), "{other:?}");
+    let withdrew = format!("statefulset.apps/web withdrew revision {revision}");
+    let dry = succeeds(&ns, &["withdraw", "web", "--dry-run=server"]).await?;
+    ensure!(
+        dry.stdout.starts_with(&format!("{withdrew} (server dry run)\n")),
+        "{dry:?}"
+    );
+    ensure!(
+        ns.staged_change().await?["revision"] == revision,
+        "a dry run stores nothing"
+    );
+
+    let output = succeeds(&ns, &["withdraw", "web", &revision]).await?;
+    let warning = "Warning: claim-rollout: withdrew data 1Gi -> 2Gi; updated PVCs stay as they are\n";
+    ensure!(output.stderr == warning, "{output:?}");
+    ensure!(
+        output.stdout == format!("{withdrew}\nupdated PVCs stay as they are: data-web-2\n"),
+        "{output:?}"
+    );
+    ensure!(ns.staged_change().await? == Value::Null, "still staged");
+    ensure!(
+        requests(&ns).await? == ["1Gi", "1Gi", "2Gi"],
+        "{:?}",
+        requests(&ns).await?
+    );
+    let again = run(&ns, &["withdraw", "web"], "").await?;
+    let nothing = "error: StatefulSet web has no staged change\n";
+    ensure!((again.code, again.stderr.as_str()) == (Some(1), nothing), "{again:?}");
+    Ok(())
+}
+
+/// The manifest of 2Gi with a label on its PVCs.
+fn labelled() -> String {
+    manifest(3, "2Gi").replace("metadata: {name: data}", "metadata: {name: data, labels: {tier: a}}")
+}
+
+/// Numbers, users and changes of the history, once it has this many targets.
+async fn history(ns: &TestNamespace<'_>, targets: usize) -> anyhow::Result<Vec<String>> {
+    let mut last = Vec::new();
+    let known = eventually("the history", PATIENCE, async || {
+        last = items(&succeeds(ns, &["history", "web", "-o", "json"]).await?)?;
+        let numbered = last.iter().all(|item| item["number"].is_i64());
+        Ok((last.len() == targets && numbered).then_some(()))
+    });
+    known.await.with_context(|| format!("the last was {last:#?}"))?;
+    let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
+    let line = |item: &Value| {
+        let changes = item["changes"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(text)
+            .collect::<Vec<_>>();
+        format!(
+            "{} {} {} {}",
+            item["number"],
+            text(&item["by"]),
+            text(&item["phase"]),
+            changes.join(", ")
+        )
+    };
+    Ok(last.iter().map(line).collect())
+}
+
+pub(super) async fn history_shows_every_target_and_undo_returns_to_it(env: &Environment) -> anyhow::Result<()> {
+    let ns = prepare(env, "history").await?;
+    ns.apply(3, "2Gi").await?;
+    ns.until_complete(3, "2Gi").await?;
+    ns.done(&["apply", "-f", "-"], &labelled()).await?;
+    ns.until_complete(3, "2Gi").await?;
+    let expected = [
+        "0  - data 1Gi",
+        "1 admin - data 1Gi -> 2Gi",
+        "2 admin Complete data label tier none -> a",
+    ];
+    ensure!(history(&ns, 3).await? == expected, "{:?}", history(&ns, 3).await?);
+    let table = succeeds(&ns, &["history", "web"]).await?.stdout;
+    ensure!(table.starts_with("REVISION     NUMBER   AGE "), "{table}");
+    let two = succeeds(&ns, &["history", "web", "--revision", "2"]).await?.stdout;
+    ensure!(two.contains("tier: a") && two.contains("storage: 2Gi"), "{two}");
+
+    let dry = succeeds(&ns, &["undo", "web", "--dry-run=server"]).await?;
+    ensure!(dry.stdout.ends_with(" (server dry run)\n"), "{dry:?}");
+    let output = succeeds(&ns, &["undo", "web"]).await?;
+    ensure!(
+        output
+            .stdout
+            .starts_with("statefulset.apps/web rolled back to revision "),
+        "{output:?}"
+    );
+    ensure!(
+        output
+            .stderr
+            .contains("Warning: claim-rollout: staged data label tier a -> none"),
+        "{output:?}"
+    );
+    ns.until_complete(3, "2Gi").await?;
+    let labels: Vec<Value> = ns
+        .claims()
+        .await?
+        .iter()
+        .map(|claim| claim["metadata"]["labels"]["tier"].clone())
+        .collect();
+    ensure!(labels == [Value::Null, Value::Null, Value::Null], "{labels:?}");
+    let expected = [
+        "0  - data 1Gi",
+        "2 admin - data 1Gi -> 2Gi, data label tier none -> a",
+        "3 admin Complete data label tier a -> none",
+    ];
+    ensure!(history(&ns, 3).await? == expected, "{:?}", history(&ns, 3).await?);
+
+    // The live templates cannot be a target of `undo`: dropping the staged change leads back to them.
+    let output = succeeds(&ns, &["undo", "web", "--to-revision", "0"]).await?;
+    ensure!(
+        output.stdout.starts_with("statefulset.apps/web withdrew revision "),
+        "{output:?}"
+    );
+    ensure!(requests(&ns).await? == ["2Gi", "2Gi", "2Gi"], "claims stay as they are");
+    Ok(())
+}
+
+pub(super) async fn smaller_target_shrinks_no_pvc(env: &Environment) -> anyhow::Result<()> {
+    let ns = prepare(env, "smaller").await?;
+    for size in ["2Gi", "3Gi"] {
+        ns.apply(3, size).await?;
+        ns.until_complete(3, size).await?;
+    }
+    history(&ns, 3).await?;
+    let output = succeeds(&ns, &["undo", "web"]).await?;
+    for words in [
+        "staged data 3Gi -> 2Gi",
+        "no PVC shrinks: one that asks for more keeps it",
+    ] {
+        ensure!(
+            output.stderr.contains(words),
+            "expected {words}, but found {}",
+            output.stderr
+        );
+    }
+    eventually("the rollout to complete", PATIENCE, async || {
+        let staged = ns.staged_change().await?;
+        Ok((staged["phase"] == "Complete").then_some(()))
+    })
+    .await?;
+    ensure!(requests(&ns).await? == ["3Gi", "3Gi", "3Gi"], "a PVC was changed");
+    Ok(())
+}

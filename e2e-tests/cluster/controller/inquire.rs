@@ -1,0 +1,39 @@
+//! Why a PVC takes long.
+
+use anyhow::{Context as _, ensure};
+use serde_json::Value;
+
+use super::Environment;
+use crate::world::namespace::{PATIENCE, condition, manifest, text};
+use crate::world::{Driver, eventually};
+
+/// Changes the driver of all PVCs, so this scenario runs alone.
+pub(super) async fn driver_error_of_slow_claim_is_in_the_claimrollout(env: &Environment) -> anyhow::Result<()> {
+    let ns = env.namespace("inquire").await?;
+    ns.done(&["apply", "-f", "-"], &manifest(1, "1Gi")).await?;
+    ns.until_ready(1).await?;
+    // The resizer sets no condition on the PVC for an error that may pass.
+    let driver = Driver {
+        expand_error: Some("UNAVAILABLE"),
+        ..Driver::default()
+    };
+    env.cluster.set_driver(&driver)?;
+    ns.done(&["apply", "-f", "-"], &manifest(1, "2Gi")).await?;
+    let mut rollout = Value::Null;
+    let message = eventually("the rollout to report the cause", PATIENCE, async || {
+        rollout = ns.rollout().await?;
+        let message = text(&rollout["status"]["claims"][0]["message"]);
+        Ok(message
+            .contains("the test wants the expansion to fail with Unavailable")
+            .then_some(message))
+    });
+    let message = message.await.with_context(|| format!("{rollout:#}\n{}", ns.log()))?;
+    ensure!(
+        message.starts_with("capacity 1Gi of 2Gi; VolumeResizeFailed: "),
+        "{message}"
+    );
+    ensure!(rollout["status"]["claims"][0]["state"] == "Expanding", "{rollout:#}");
+    ensure!(condition(&rollout, "Stalled") == "False", "{rollout:#}");
+    env.cluster.set_driver(&Driver::default())?;
+    ns.until_complete(1, "2Gi").await
+}

@@ -1,0 +1,118 @@
+//! Two controllers and one Lease.
+
+use anyhow::{Context as _, ensure};
+
+use super::Environment;
+use crate::world::eventually;
+use crate::world::installation::{Controller, NAMESPACE};
+use crate::world::namespace::{PATIENCE, TestNamespace, manifest};
+
+const LEASE: &str = "claim-rollout-controller";
+
+fn leads(controller: &Controller) -> anyhow::Result<bool> {
+    let (code, metrics) = controller.get("/metrics")?;
+    ensure!(code == 200, "{code}: {metrics}");
+    Ok(metrics.lines().any(|line| line == "claim_rollout_leader 1"))
+}
+
+/// Waits until this controller leads.
+async fn until_it_leads(controller: &Controller) -> anyhow::Result<()> {
+    let leading = eventually("a controller to lead", PATIENCE, async || {
+        Ok(leads(controller)?.then_some(()))
+    });
+    leading.await.with_context(|| controller.log())
+}
+
+async fn grow(ns: &TestNamespace<'_>, size: &str) -> anyhow::Result<()> {
+    ns.done(&["apply", "-f", "-"], &manifest(1, size)).await?;
+    ns.until_complete(1, size).await
+}
+
+pub(super) async fn one_of_two_leads_and_the_other_takes_over(env: &Environment) -> anyhow::Result<()> {
+    let ns = TestNamespace::new(&env.cluster, &env.client, "lease").await?;
+    let elected = ["--namespace", "lease", "--leader-elect", "--lease-namespace", NAMESPACE];
+    let start = async || env.installation.start_controller(&elected).await;
+    let mut first = start().await?;
+    until_it_leads(&first).await?;
+    // A waiting controller is ready too: it can take over.
+    let mut second = start().await?;
+    ensure!(!leads(&second)?, "two lead");
+    ensure!(!second.log().contains("the first lists"), "{}", second.log());
+    ns.done(&["apply", "-f", "-"], &manifest(1, "1Gi")).await?;
+    ns.until_ready(1).await?;
+    grow(&ns, "2Gi").await?;
+    ensure!(!second.log().contains("apply PVC"), "{}", second.log());
+
+    // A terminated controller releases the Lease.
+    let status = first.terminate().await?;
+    ensure!(status.success(), "{status}: {}", first.log());
+    ensure!(first.log().contains("released the Lease"), "{}", first.log());
+    until_it_leads(&second).await?;
+    grow(&ns, "3Gi").await?;
+
+    // A killed controller keeps the others waiting for the duration of the Lease, not longer.
+    let third = start().await?;
+    second.kill()?;
+    until_it_leads(&third).await?;
+    grow(&ns, "4Gi").await?;
+
+    // A controller that loses the Lease keeps running and waits for its turn.
+    let taken = r#"{"spec":{"holderIdentity":"somebody","leaseDurationSeconds":3}}"#;
+    let patch = [
+        "patch",
+        "lease",
+        LEASE,
+        "--namespace",
+        NAMESPACE,
+        "--type=merge",
+        "--patch",
+        taken,
+    ];
+    let patched = env.cluster.kubectl(&patch, "").await?;
+    ensure!(patched.success, "{}", patched.stderr);
+    let stepped_down = eventually("the controller to step down", PATIENCE, async || {
+        Ok(third
+            .log()
+            .contains("lost leader election; stopping writes")
+            .then_some(()))
+    });
+    stepped_down.await.with_context(|| third.log())?;
+    ensure!(
+        third.get("/readyz")?.0 == 200 && third.get("/healthz")?.0 == 200,
+        "{}",
+        third.log()
+    );
+    until_it_leads(&third).await?;
+    grow(&ns, "5Gi").await
+}
+
+/// Stops the API server of all scenarios, so this scenario runs alone.
+pub(super) async fn absent_api_server_is_waited_for(env: &Environment) -> anyhow::Result<()> {
+    let ns = TestNamespace::new(&env.cluster, &env.client, "away").await?;
+    let elected = ["--namespace", "away", "--leader-elect", "--lease-namespace", NAMESPACE];
+    let mut controller = env.installation.start_controller(&elected).await?;
+    until_it_leads(&controller).await?;
+    ns.done(&["apply", "-f", "-"], &manifest(1, "1Gi")).await?;
+    ns.until_ready(1).await?;
+
+    env.cluster.halt("kube-apiserver");
+    // The holder of the Lease is unknown by then, so the controller starts nothing.
+    let stepped_down = eventually("the controller to step down", PATIENCE, async || {
+        ensure!(controller.get("/readyz")?.0 == 200, "{}", controller.log());
+        Ok((!leads(&controller)?).then_some(()))
+    });
+    stepped_down.await.with_context(|| controller.log())?;
+    let (_, metrics) = controller.get("/metrics")?;
+    let unanswered = "claim_rollout_request_failures_total{cause=\"unanswered\"} ";
+    let failed = metrics.lines().find_map(|line| line.strip_prefix(unanswered));
+    ensure!(failed.is_some_and(|count| count != "0"), "{metrics}");
+
+    env.cluster.resume("kube-apiserver")?;
+    env.cluster.wait_for_api_server().await?;
+    until_it_leads(&controller).await?;
+    grow(&ns, "2Gi").await?;
+    ensure!(controller.get("/readyz")?.0 == 200, "{}", controller.log());
+    let status = controller.terminate().await?;
+    ensure!(status.success(), "{status}: {}", controller.log());
+    Ok(())
+}

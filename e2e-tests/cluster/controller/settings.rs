@@ -1,0 +1,47 @@
+//! Policy objects whose settings differ from those of the controller.
+
+use anyhow::ensure;
+
+use super::Environment;
+use crate::cluster::quick_start::kubewarden;
+use crate::world::eventually;
+use crate::world::installation::manifest_applied;
+use crate::world::namespace::{PATIENCE, TestNamespace};
+
+pub(super) async fn policy_object_with_other_setting_is_reported(env: &Environment) -> anyhow::Result<()> {
+    kubewarden::define(&env.cluster).await?;
+    manifest_applied(&env.cluster, "policy.yaml").await?;
+    let mut ns = TestNamespace::new(&env.cluster, &env.client, "settings").await?;
+    // The controllers of these tests run without settings, so the object is to differ in one only.
+    let other = r#"{"spec": {"settings": {"defaultUpdatePolicy": null, "shrink": "Recover", "mode": "Stage"}}}"#;
+    let patch = [
+        "patch",
+        "clusteradmissionpolicy",
+        "claim-rollout",
+        "--type=merge",
+        "-p",
+        other,
+    ];
+    ns.done(&patch, "").await?;
+
+    let controller = env.installation.start_controller(&["--namespace", "settings"]).await?;
+    let counted = eventually("the difference to be counted", PATIENCE, async || {
+        let (_, metrics) = controller.get("/metrics")?;
+        Ok(metrics
+            .lines()
+            .any(|line| line == "claim_rollout_settings_differ 1")
+            .then_some(()))
+    });
+    let counted = counted.await;
+    ns.controller = Some(controller);
+    ensure!(
+        counted.is_ok()
+            && ns
+                .log()
+                .contains("claim-rollout: shrink: expected Deny, but found Recover"),
+        "{}",
+        ns.log()
+    );
+    ns.done(&["delete", "clusteradmissionpolicies", "--all"], "").await?;
+    Ok(())
+}

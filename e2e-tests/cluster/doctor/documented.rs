@@ -1,0 +1,28 @@
+//! `docs/commands.md` shows what the doctor prints.
+
+use super::environment::Environment;
+use crate::world::book::Book;
+
+/// Runs the next command, which must be this one, and compares its output.
+async fn types(book: &mut Book, env: &Environment, command: &str) -> anyhow::Result<()> {
+    let documented = book.expect(command)?;
+    let words: Vec<&str> = command.split(' ').skip(1).collect();
+    let output = match command.split_once(' ') {
+        Some(("kubectl", _)) => env.done(&words, "").await?,
+        _ => env.run(&words).await?,
+    };
+    book.compare(&documented, &(output.stdout + &output.stderr));
+    Ok(())
+}
+
+pub(super) async fn document_shows_doctor_output(env: &mut Environment) -> anyhow::Result<()> {
+    let mut book = Book::under(&["## doctor: what is wrong with the installation"], "docs/commands.md")?;
+    types(&mut book, env, "claim-rollout doctor").await?;
+    let unknown = ["annotate", "statefulset/web", "claim-rollout.io/sync=Sometimes"];
+    env.faults(&unknown, "").await?;
+    types(&mut book, env, "claim-rollout doctor").await?;
+    let fix = "kubectl annotate -n faults statefulset.apps/web claim-rollout.io/sync-";
+    types(&mut book, env, fix).await?;
+    types(&mut book, env, "claim-rollout doctor").await?;
+    book.end()
+}

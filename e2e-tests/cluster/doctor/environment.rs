@@ -1,0 +1,231 @@
+//! The installation under test. Scenarios plant a fault, check the finding, and fix it.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, ensure};
+use serde_json::{Value, json};
+
+use crate::cluster::built_in::Server;
+use crate::world::installation::{Controller, Controllers, NAMESPACE, binary, manifest_applied};
+use crate::world::namespace::manifest;
+use crate::world::shell::typed;
+use crate::world::{Cluster, Options, Output, eventually};
+
+/// The webhook configuration of StatefulSets and PVCs, as kubectl names it.
+pub(super) const CONFIGURATION: &str = "mutatingwebhookconfiguration/claim-rollout-webhook";
+/// The namespace that the controller manages.
+pub(super) const KEPT: &str = "kept";
+/// The namespace that the controller does not manage and the policy is not called for, so that faults stay.
+pub(super) const FAULTS: &str = "faults";
+const PATIENCE: Duration = Duration::from_secs(60);
+
+pub(super) struct Environment {
+    pub(super) cluster: Cluster,
+    pub(super) controllers: Controllers,
+    /// The leading controller.
+    pub(super) controller: Option<Controller>,
+    _server: Server,
+}
+
+/// A finding: its severity and its object.
+pub(super) type Expected<'a> = (&'a str, &'a str);
+
+/// The StatefulSet `web` of one replica in [`FAULTS`], with a label and an annotation in its template.
+pub(super) fn faulty(size: &str) -> String {
+    manifest(1, size).replace(
+        "  - metadata: {name: data}\n",
+        "  - metadata: {name: data, labels: {tier: gold}, annotations: {example.com/note: kept}}\n",
+    )
+}
+
+impl Environment {
+    /// An installation without Kubewarden and without faults, and a StatefulSet in each namespace.
+    pub(super) async fn build() -> anyhow::Result<Self> {
+        let cluster = Cluster::start(Options::default()).await?;
+        let controllers = Controllers::install(&cluster).await?;
+        manifest_applied(&cluster, "webhook/rbac.yaml").await?;
+        let mut env = Self {
+            _server: Server::start(&cluster).await?,
+            controllers,
+            controller: None,
+            cluster,
+        };
+        env.lead().await?;
+        let but = json!({"matchExpressions": [
+            {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": [FAULTS]},
+        ]});
+        let path = "/webhooks/0/namespaceSelector";
+        env.edit(CONFIGURATION, &json!([{"op": "add", "path": path, "value": but}]))
+            .await?;
+        for (namespace, manifest) in [(KEPT, manifest(2, "1Gi")), (FAULTS, faulty("1Gi"))] {
+            env.done(&["create", "namespace", namespace], "").await?;
+            env.done(&["apply", "-n", namespace, "-f", "-"], &manifest).await?;
+        }
+        env.until_no_drift(&["-n", FAULTS]).await?;
+        env.until_no_drift(&["-n", KEPT]).await?;
+        env.until_no_drift(&["-A"]).await?;
+        env.until_healthy().await?;
+        Ok(env)
+    }
+
+    /// Starts a controller, which takes the Lease.
+    pub(super) async fn lead(&mut self) -> anyhow::Result<()> {
+        let arguments = ["--leader-elect", "--lease-namespace", NAMESPACE, "--namespace", KEPT];
+        self.controller = Some(self.controllers.start(&arguments).await?);
+        Ok(())
+    }
+
+    /// Stops everything after a success.
+    pub(super) fn stop(self) {
+        drop(self.controller);
+        self.cluster.stop();
+    }
+
+    /// Runs kubectl, which must succeed.
+    pub(super) async fn done(&self, arguments: &[&str], input: &str) -> anyhow::Result<Output> {
+        self.cluster.done(arguments, input).await
+    }
+
+    /// Runs kubectl in [`FAULTS`], which must succeed.
+    pub(super) async fn faults(&self, arguments: &[&str], input: &str) -> anyhow::Result<Output> {
+        self.done(&[&["-n", FAULTS], arguments].concat(), input).await
+    }
+
+    /// Applies a JSON patch to an object.
+    pub(super) async fn edit(&self, object: &str, operations: &Value) -> anyhow::Result<()> {
+        let operations = operations.to_string();
+        self.done(&["patch", object, "--type=json", "-p", &operations], "")
+            .await
+            .map(drop)
+    }
+
+    /// Applies a merge patch to the PVC in [`FAULTS`].
+    pub(super) async fn edit_claim(&self, patch: &Value) -> anyhow::Result<()> {
+        let patch = patch.to_string();
+        let arguments = [
+            "patch",
+            "persistentvolumeclaim/data-web-0",
+            "--type=merge",
+            "-p",
+            &patch,
+        ];
+        self.faults(&arguments, "").await.map(drop)
+    }
+
+    /// The manifest of an object, to restore it later.
+    pub(super) async fn saved(&self, object: &str) -> anyhow::Result<String> {
+        let output = self.done(&["get", object, "-o", "json"], "").await?;
+        let mut saved: Value = serde_json::from_str(&output.stdout)?;
+        let metadata = saved["metadata"].as_object_mut().context("metadata")?;
+        for key in [
+            "resourceVersion",
+            "uid",
+            "creationTimestamp",
+            "generation",
+            "managedFields",
+        ] {
+            metadata.remove(key);
+        }
+        Ok(saved.to_string())
+    }
+
+    /// Recreates the StatefulSet in [`FAULTS`] with other templates. Its Pod and its PVC stay.
+    pub(super) async fn recreate(&self, namespace: &str, manifest: &str) -> anyhow::Result<()> {
+        let delete = ["delete", "-n", namespace, "statefulset/web", "--cascade=orphan"];
+        self.done(&delete, "").await?;
+        let apply = ["apply", "-n", namespace, "-f", "-"];
+        self.done(&apply, manifest).await.map(drop)
+    }
+
+    /// Runs a command of a user in the folder of the project.
+    async fn typed(&self, line: &str) -> anyhow::Result<()> {
+        let output = typed(&self.cluster, crate::world::repository::root(), line).await?;
+        ensure!(output.success, "{line}: {output:?}");
+        Ok(())
+    }
+
+    /// Runs `claim-rollout` as the administrator.
+    pub(super) async fn run(&self, arguments: &[&str]) -> anyhow::Result<Output> {
+        self.cluster.run(&binary()?.to_string_lossy(), arguments, &[], "").await
+    }
+
+    /// Waits until the doctor has no finding.
+    pub(super) async fn until_healthy(&self) -> anyhow::Result<()> {
+        let mut last = None;
+        let healthy = eventually("the doctor to be silent", PATIENCE, async || {
+            let output = self.run(&["doctor"]).await?;
+            let silent = output.stdout.is_empty() && output.code == Some(0);
+            let one_line = output.stderr.lines().count() == 1 && output.stderr.ends_with(": nothing is wrong\n");
+            last = Some(output);
+            Ok((silent && one_line).then_some(()))
+        });
+        healthy.await.with_context(|| format!("{last:?}"))
+    }
+
+    /// Waits until the doctor has exactly this finding, and returns its fix.
+    pub(super) async fn diagnosed(&self, expected: Expected<'_>) -> anyhow::Result<String> {
+        let mut last = None;
+        let found = eventually("the finding", PATIENCE, async || {
+            let output = self.run(&["doctor", "-o", "json"]).await?;
+            let document: Value = serde_json::from_str(&output.stdout).with_context(|| format!("{output:?}"))?;
+            let items = document["items"].as_array().cloned().unwrap_or_default();
+            let code = if expected.0 == "Error" { 1 } else { 0 };
+            let is_it = |item: &Value| item["severity"] == expected.0 && item["subject"] == expected.1;
+            let fix = match &items[..] {
+                [item] if is_it(item) && output.code == Some(code) => item["fix"].as_str().map(str::to_owned),
+                _ => None,
+            };
+            last = Some(output);
+            Ok(fix)
+        });
+        found
+            .await
+            .with_context(|| format!("expected {expected:?}, but found {last:#?}"))
+    }
+
+    /// Waits for the finding, runs its fix (the command up to the first comma), and waits until the doctor has no
+    /// finding.
+    pub(super) async fn fixed(&self, expected: Expected<'_>) -> anyhow::Result<()> {
+        let fix = self.diagnosed(expected).await?;
+        self.typed(fix.split(", ").next().unwrap_or_default()).await?;
+        self.until_healthy().await.with_context(|| fix)
+    }
+
+    /// Waits until `drift` has no row.
+    pub(super) async fn until_no_drift(&self, which: &[&str]) -> anyhow::Result<()> {
+        let mut last = None;
+        let even = eventually("drift to be silent", PATIENCE, async || {
+            let output = self.run(&[&["drift", "--exit-code"], which].concat()).await?;
+            let silent = output.stdout.is_empty() && output.code == Some(0);
+            let one_line = output.stderr.lines().count() == 1 && output.stderr.ends_with(": nothing differs\n");
+            last = Some(output);
+            Ok((silent && one_line).then_some(()))
+        });
+        even.await.with_context(|| format!("{which:?}: {last:?}"))
+    }
+
+    /// Waits until `drift` has exactly these rows for a namespace: PVC, field, desired and live value, and the
+    /// beginning of the note.
+    pub(super) async fn differs(&self, namespace: &str, expected: &[[&str; 5]]) -> anyhow::Result<()> {
+        let mut last = None;
+        let found = eventually("the differences", PATIENCE, async || {
+            let output = self
+                .run(&["drift", "-n", namespace, "-o", "json", "--exit-code"])
+                .await?;
+            let document: Value = serde_json::from_str(&output.stdout).with_context(|| format!("{output:?}"))?;
+            let items = document["items"].as_array().cloned().unwrap_or_default();
+            let is_it = |(item, row): (&Value, &[&str; 5])| {
+                let text = |key: &str| item[key].as_str().unwrap_or("-").to_owned();
+                let cells = ["claim", "field", "wanted", "found"].map(text);
+                cells == row[..4] && text("note").starts_with(row[4])
+            };
+            let all = items.len() == expected.len() && items.iter().zip(expected).all(is_it);
+            let exits = output.code == Some(1);
+            last = Some(output);
+            Ok((all && exits).then_some(()))
+        });
+        found
+            .await
+            .with_context(|| format!("expected {expected:#?}, but found {last:#?}"))
+    }
+}

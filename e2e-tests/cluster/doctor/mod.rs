@@ -1,0 +1,51 @@
+//! `claim-rollout doctor` and `drift` on an installation: no finding while all is well, and one finding for each
+//! planted fault, which disappears after its fix. Both commands read the whole cluster, so the faults come one after
+//! the other.
+
+mod bundles;
+mod documented;
+mod drifts;
+mod environment;
+mod installed;
+mod replacing;
+mod sets;
+
+use environment::Environment;
+
+use crate::world::runner::Report;
+
+/// Runs these scenarios in order.
+macro_rules! run_in_order {
+    ($report:ident, $env:ident; $($file:ident :: $name:ident),* $(,)?) => {
+        $($report.run_one(concat!(stringify!($file), "::", stringify!($name)), $file::$name(&mut $env)).await;)*
+    };
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn each_fault_has_one_finding_and_a_fix() -> anyhow::Result<()> {
+    let mut report = Report::new();
+    let mut env = Environment::build().await?;
+    report.print("the cluster is up");
+    run_in_order![report, env;
+        drifts::drift_finds_differing_claims,
+        drifts::drift_finds_missing_and_foreign_claims,
+        drifts::drift_finds_staged_changes,
+        installed::missing_definition_is_found,
+        installed::wrong_webhook_is_found,
+        installed::missing_guard_is_found,
+        installed::missing_controller_rights_are_found,
+        installed::missing_openkruise_parts_are_found,
+        installed::missing_leader_is_found,
+        sets::annotations,
+        sets::unexpandable_storage_class_is_found,
+        sets::lagging_claim_is_found,
+        sets::stalled_rollout_is_found,
+        replacing::journal_left_behind_is_found,
+        documented::document_shows_doctor_output,
+        bundles::bundle_has_no_planted_secret,
+        installed::user_without_rights_gets_an_error,
+    ];
+    report.end()?;
+    env.stop();
+    Ok(())
+}

@@ -1,0 +1,235 @@
+//! Every file in `examples/` does what its comments promise.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, ensure};
+use serde_json::Value;
+
+use crate::world::environment::Environment;
+use crate::world::namespace::{TestNamespace, text};
+use crate::world::runner::{Report, scenarios};
+use crate::world::{Options, eventually};
+
+scenarios![Environment;
+    example::postgresql_grows_without_pod_restart,
+    example::cassandra_grows_both_volumes_of_a_replica_together,
+    example::etcd_grows_last_member_first_others_after_partition_lowered,
+    example::kafka_grows_although_one_broker_fails,
+    example::elasticsearch_grows_as_its_pods_are_deleted,
+];
+
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// One example in a namespace of its own.
+struct Example<'a> {
+    ns: TestNamespace<'a>,
+    name: &'static str,
+    manifest: String,
+}
+
+/// The manifest with every size doubled.
+fn doubled(manifest: &str) -> anyhow::Result<String> {
+    let mut lines = Vec::new();
+    for line in manifest.lines() {
+        lines.push(match line.split_once("storage: ") {
+            Some((before, size)) => {
+                let number: u32 = size.strip_suffix("Gi").context("a size in Gi")?.parse()?;
+                format!("{before}storage: {}Gi", 2 * number)
+            }
+            None => line.to_owned(),
+        });
+    }
+    Ok(lines.join("\n"))
+}
+
+impl<'a> Example<'a> {
+    /// Applies the example and waits until its three replicas run.
+    async fn start(env: &'a Environment, name: &'static str) -> anyhow::Result<Self> {
+        let path = crate::world::repository::root().join(format!("examples/{name}.yaml"));
+        let manifest = std::fs::read_to_string(path)?;
+        let ns = env.namespace(&format!("example-{name}")).await?;
+        ns.target(&manifest).await?;
+        let example = Self { ns, name, manifest };
+        let all_ready = eventually("three replicas", PATIENCE, async || {
+            let status = example.get("statefulset").await?["status"].clone();
+            Ok((status["availableReplicas"] == 3).then_some(()))
+        });
+        all_ready.await?;
+        Ok(example)
+    }
+
+    async fn get(&self, kind: &str) -> anyhow::Result<Value> {
+        let output = self.ns.done(&["get", kind, self.name, "-o", "json"], "").await?;
+        Ok(serde_json::from_str(&output.stdout)?)
+    }
+
+    async fn double(&self) -> anyhow::Result<()> {
+        let warning = self.ns.target(&doubled(&self.manifest)?).await?.stderr;
+        ensure!(warning.contains("Warning: claim-rollout: staged "), "{warning}");
+        Ok(())
+    }
+
+    /// Waits until the PVCs have exactly these capacities.
+    async fn until(&self, expected: &[(&str, &str)]) -> anyhow::Result<()> {
+        let mut last = Vec::new();
+        let grown = eventually("the capacities", PATIENCE, async || {
+            let claims = self.ns.claims().await?;
+            let capacity = |claim: &Value| {
+                (
+                    text(&claim["metadata"]["name"]),
+                    text(&claim["status"]["capacity"]["storage"]),
+                )
+            };
+            last = claims.iter().map(capacity).collect();
+            let same = last
+                .iter()
+                .map(|(name, size)| (name.as_str(), size.as_str()))
+                .eq(expected.iter().copied());
+            Ok(same.then_some(()))
+        });
+        grown
+            .await
+            .with_context(|| format!("expected {expected:?}, but found {last:?}"))
+    }
+
+    /// Waits until the rollout is complete.
+    async fn until_complete(&self) -> anyhow::Result<()> {
+        let rollout = format!("claimrollout/{}", self.name);
+        // The controller creates the ClaimRollout a moment after the apply.
+        for what in ["create", "condition=Ready"] {
+            let wait = ["wait", &format!("--for={what}"), &rollout, "--timeout=120s"];
+            self.ns.done(&wait, "").await?;
+        }
+        Ok(())
+    }
+}
+
+mod example {
+    use super::*;
+
+    pub(super) async fn postgresql_grows_without_pod_restart(env: &Environment) -> anyhow::Result<()> {
+        let example = Example::start(env, "postgresql").await?;
+        let pods = example.ns.pods().await?;
+        example.double().await?;
+        example.until_complete().await?;
+        let names = ["data-postgresql-0", "data-postgresql-1", "data-postgresql-2"];
+        example.until(&names.map(|name| (name, "20Gi"))).await?;
+        ensure!(example.ns.pods().await? == pods, "Pods restarted");
+        Ok(())
+    }
+
+    pub(super) async fn cassandra_grows_both_volumes_of_a_replica_together(env: &Environment) -> anyhow::Result<()> {
+        let example = Example::start(env, "cassandra").await?;
+        let begun = example.ns.mark().await?;
+        example.double().await?;
+        example.until_complete().await?;
+        example
+            .until(&[
+                ("commit-log-cassandra-0", "10Gi"),
+                ("commit-log-cassandra-1", "10Gi"),
+                ("commit-log-cassandra-2", "10Gi"),
+                ("data-cassandra-0", "80Gi"),
+                ("data-cassandra-1", "80Gi"),
+                ("data-cassandra-2", "80Gi"),
+            ])
+            .await?;
+        let mut written = example.ns.writes_since(begun).await?.count().claims;
+        ensure!(written.len() == 6, "{written:?}");
+        for ordinal in ["-2", "-1", "-0"] {
+            ensure!(written.drain(..2).all(|claim| claim.ends_with(ordinal)), "{ordinal}");
+        }
+        Ok(())
+    }
+
+    pub(super) async fn etcd_grows_last_member_first_others_after_partition_lowered(
+        env: &Environment,
+    ) -> anyhow::Result<()> {
+        let example = Example::start(env, "etcd").await?;
+        example.double().await?;
+        example
+            .until(&[
+                ("data-etcd-0", "10Gi"),
+                ("data-etcd-1", "10Gi"),
+                ("data-etcd-2", "20Gi"),
+            ])
+            .await?;
+        let all = doubled(&example.manifest)?.replace("partition: 2", "partition: 0");
+        example.ns.target(&all).await?;
+        example.until_complete().await?;
+        example
+            .until(&["data-etcd-0", "data-etcd-1", "data-etcd-2"].map(|name| (name, "20Gi")))
+            .await
+    }
+
+    pub(super) async fn kafka_grows_although_one_broker_fails(env: &Environment) -> anyhow::Result<()> {
+        let example = Example::start(env, "kafka").await?;
+        // Another controller owns the PVC of the last broker.
+        let owner = "{\"metadata\":{\"ownerReferences\":[{\"apiVersion\":\"example.com/v1\",\"kind\":\"Backup\",\"name\":\"b\",\
+                     \"uid\":\"00000000-0000-0000-0000-000000000001\",\"controller\":true}]}}";
+        example
+            .ns
+            .done(&["patch", "pvc", "logs-kafka-2", "--type=merge", "-p", owner], "")
+            .await?;
+        example.double().await?;
+        example
+            .until(&[
+                ("logs-kafka-0", "100Gi"),
+                ("logs-kafka-1", "100Gi"),
+                ("logs-kafka-2", "50Gi"),
+            ])
+            .await
+    }
+
+    pub(super) async fn elasticsearch_grows_as_its_pods_are_deleted(env: &Environment) -> anyhow::Result<()> {
+        let example = Example::start(env, "elasticsearch").await?;
+        // Times are in whole seconds. A Pod that is created in the second of the staged change counts as older.
+        tokio::time::sleep(Duration::from_millis(1100)).await;
+        example.double().await?;
+        tokio::time::sleep(Duration::from_millis(1100)).await;
+        example.ns.delete_pods(&["elasticsearch-1"]).await?;
+        let of = |name: &'static str, grown: bool| (name, if grown { "200Gi" } else { "100Gi" });
+        let claims = |grown: [bool; 3]| {
+            [
+                of("data-elasticsearch-0", grown[0]),
+                of("data-elasticsearch-1", grown[1]),
+                of("data-elasticsearch-2", grown[2]),
+            ]
+        };
+        example.until(&claims([false, true, false])).await?;
+        example.ns.delete_pods(&["elasticsearch-0", "elasticsearch-2"]).await?;
+        example.until(&claims([true, true, true])).await?;
+        example.until_complete().await
+    }
+}
+
+#[test]
+fn every_example_is_listed_and_run() -> anyhow::Result<()> {
+    let folder = crate::world::repository::root().join("examples");
+    let list = std::fs::read_to_string(folder.join("README.md"))?;
+    let mut count = 0;
+    for entry in std::fs::read_dir(&folder)? {
+        let file = entry?
+            .file_name()
+            .into_string()
+            .map_err(|_| anyhow::anyhow!("a name in UTF-8"))?;
+        let Some(name) = file.strip_suffix(".yaml") else {
+            continue;
+        };
+        count += 1;
+        assert!(list.contains(&format!("[{file}]({file})")), "{file} is not listed");
+        let run = SCENARIOS.iter().any(|(scenario, _)| scenario.contains(name));
+        assert!(run, "{file} is not run");
+    }
+    assert_eq!(count, SCENARIOS.len());
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn each_example_does_what_its_comments_promise() -> anyhow::Result<()> {
+    let mut report = Report::new();
+    let env = Environment::shipped(Options::default()).await?;
+    report.print("the cluster is up");
+    report.run(&env, SCENARIOS).await;
+    report.end()?;
+    env.stop().await
+}

@@ -1,0 +1,321 @@
+//! A cluster with the guard and without the policy, and the objects of the table.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context as _, ensure};
+use serde_json::{Value, json};
+
+use super::table::{IN_FORCE, Row, Who};
+use crate::world::installation::{ACCOUNT, Controllers, NAMESPACE, USER};
+use crate::world::{Cluster, Options, Output, eventually};
+
+/// The namespace of the objects.
+pub(super) const GUARDED: &str = "guarded";
+const PATIENCE: Duration = Duration::from_secs(60);
+/// The number of annotations of `large`.
+const MANY: usize = 10_000;
+/// The smallest number of finalizers, and of owners, that the guard does not iterate over.
+const TOO_MANY: usize = 101;
+
+pub(super) struct Environment {
+    pub(super) cluster: Cluster,
+    controller: PathBuf,
+    alice: PathBuf,
+    bob: PathBuf,
+    mallory: PathBuf,
+    /// The uid of the ConfigMap.
+    uid: String,
+}
+
+/// The rights of the users on StatefulSets and PVCs: more than `deploy/` gives to the controller, so that only the
+/// guard denies.
+fn rights() -> Value {
+    let role = |name: &str, group: &str, resources: &[&str], verbs: &[&str]| {
+        json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": name},
+            "rules": [{"apiGroups": [group], "resources": resources, "verbs": verbs}],
+        })
+    };
+    let binding = |name: &str, users: &[&str]| {
+        let subjects = users
+            .iter()
+            .map(|user| json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user}));
+        json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": name},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name},
+            "subjects": subjects.collect::<Vec<_>>(),
+        })
+    };
+    let sets = ["statefulsets", "statefulsets/status", "statefulsets/scale"];
+    let claims = ["persistentvolumeclaims", "persistentvolumeclaims/status"];
+    json!({"apiVersion": "v1", "kind": "List", "items": [
+        role("sets", "apps", &sets, &["*"]),
+        role("change-sets", "apps", &sets, &["get", "update", "patch"]),
+        role("patch-claims", "", &claims[..1], &["patch"]),
+        role("claims", "", &claims, &["*"]),
+        binding("sets", &["alice", "bob", USER]),
+        binding("change-sets", &["mallory"]),
+        binding("patch-claims", &["alice", "mallory"]),
+        binding("claims", &[USER]),
+    ]})
+}
+
+/// A StatefulSet without replicas.
+fn set(metadata: &Value) -> Value {
+    json!({
+        "apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": metadata,
+        "spec": {
+            "replicas": 0, "serviceName": "web", "selector": {"matchLabels": {"app": "web"}},
+            "template": {
+                "metadata": {"labels": {"app": "web"}},
+                "spec": {"containers": [{"name": "main", "image": "example/main:1"}]},
+            },
+        },
+    })
+}
+
+/// A PVC that the controller has marked to delete it.
+fn marked() -> Value {
+    let mut claim = claim("marked", "absent");
+    claim["metadata"]["annotations"] = json!({"claim-rollout.io/recreated-for": "1"});
+    claim
+}
+
+fn claim(name: &str, class: &str) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "PersistentVolumeClaim",
+        "metadata": {"name": name, "labels": {"claim-rollout.io/revision": "1"}},
+        "spec": {
+            "accessModes": ["ReadWriteOnce"], "storageClassName": class, "resources": {"requests": {"storage": "1Gi"}},
+        },
+    })
+}
+
+/// The objects that the table names, without the finalizer.
+fn objects(uid: &str) -> Value {
+    let staged = |policy: &str, phase: &str| {
+        json!({
+            "claim-rollout.io/staged": "{\"version\":1}", "claim-rollout.io/update-policy": policy,
+            "claim-rollout.io/phase": phase,
+        })
+    };
+    let owner = json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": uid, "controller": true}]);
+    let many: Value = (0..MANY).map(|number| (format!("{number:x}"), json!(""))).collect();
+    let owners: Value = (0..TOO_MANY)
+        .map(|_| json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": uid}))
+        .collect();
+    let finalizers: Vec<String> = (0..TOO_MANY).map(|number| format!("example.com/{number}")).collect();
+    let mut canary = set(&json!({"name": "canary"}));
+    canary["spec"]["updateStrategy"] = json!({"type": "RollingUpdate", "rollingUpdate": {"partition": 1}});
+    canary["spec"]["replicas"] = 2.into();
+    let mut left = set(&json!({"name": "left", "annotations": staged("OnClaimDelete", "Staged")}));
+    left["metadata"]["annotations"]["claim-rollout.io/replace-set"] = "WhenComplete".into();
+    let mut held = set(&json!({"name": "held"}));
+    held["spec"]["updateStrategy"] = json!({"type": "RollingUpdate", "rollingUpdate": {"partition": 1_000_000_000}});
+    json!({"apiVersion": "v1", "kind": "List", "items": [
+        canary,
+        held,
+        set(&json!({"name": "plain"})),
+        set(&json!({"name": "replacing"})),
+        set(&json!({"name": "staged", "annotations": staged("OnClaimDelete", "Staged")})),
+        left,
+        set(&json!({"name": "rolling", "annotations": staged("InPlace", "RollingOut")})),
+        set(&json!({"name": "owned", "annotations": staged("OnClaimDelete", "Staged"), "ownerReferences": owner})),
+        set(&json!({"name": "crowded", "annotations": staged("OnClaimDelete", "Staged"), "ownerReferences": owners})),
+        set(&json!({"name": "large", "annotations": many, "finalizers": finalizers})),
+        claim("data", "expandable"),
+        claim("waiting", "absent"),
+        marked(),
+    ]})
+}
+
+/// The ClaimRollouts of StatefulSets that do not exist: their names, and the `status` of their replacements.
+const REPLACEMENTS: [(&str, &str); 3] = [
+    (
+        "absent",
+        r#"{"phase":"InProgress","step":"Mark","replicas":3,"since":"2026-01-01T00:00:00Z"}"#,
+    ),
+    (
+        "ended",
+        r#"{"phase":"Replaced","replicas":3,"since":"2026-01-01T00:00:00Z"}"#,
+    ),
+    (
+        "foreign",
+        r#"{"phase":"Stalled","reason":"ForeignSet","since":"2026-01-01T00:00:00Z"}"#,
+    ),
+];
+
+fn rollout(name: &str) -> Value {
+    let set = json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "name": name, "uid": "1"});
+    json!({
+        "apiVersion": "claim-rollout.io/v1alpha1", "kind": "ClaimRollout", "metadata": {"name": name},
+        "spec": {
+            "setRef": set, "revision": "1", "templates": [], "updatePolicy": "InPlace", "sync": "LockStep",
+            "replaceSet": "WhenComplete",
+        },
+    })
+}
+
+impl Environment {
+    /// Returns when the guard is in force.
+    pub(super) async fn build() -> anyhow::Result<Self> {
+        let cluster = Cluster::start(Options::default()).await?;
+        Controllers::install(&cluster).await?;
+        let mut env = Self {
+            controller: cluster.kubeconfig_of(NAMESPACE, ACCOUNT).await?,
+            alice: cluster.kubeconfig_for("alice", &[])?,
+            bob: cluster.kubeconfig_for("bob", &[])?,
+            mallory: cluster.kubeconfig_for("mallory", &[])?,
+            uid: String::new(),
+            cluster,
+        };
+        env.done(&["create", "namespace", GUARDED], "").await?;
+        env.done(&["apply", "-f", "-"], &rights().to_string()).await?;
+        env.done(&["create", "-n", GUARDED, "configmap", "owner"], "").await?;
+        let uid = [
+            "get",
+            "-n",
+            GUARDED,
+            "configmap/owner",
+            "-o",
+            "jsonpath={.metadata.uid}",
+        ];
+        env.uid = env.done(&uid, "").await?.stdout;
+        env.report_replacements().await?;
+        env.until_in_force().await?;
+        env.done(&["create", "-n", GUARDED, "-f", "-"], &objects(&env.uid).to_string())
+            .await?;
+        let orphaned = [
+            "annotate",
+            "-n",
+            GUARDED,
+            "statefulset/left",
+            "claim-rollout.io/staged-",
+        ];
+        env.done(&orphaned, "").await?;
+        let finalizer =
+            r#"patch statefulset/replacing --type=merge -p {"metadata":{"finalizers":["claim-rollout.io/replacing"]}}"#;
+        let added = env.ask(Who::Controller, finalizer, false).await?;
+        ensure!(added.success, "{added:?}");
+        let bound = [
+            "wait",
+            "-n",
+            GUARDED,
+            "--for=jsonpath={.status.phase}=Bound",
+            "--timeout=60s",
+            "pvc/data",
+        ];
+        env.done(&bound, "").await?;
+        Ok(env)
+    }
+
+    async fn report_replacements(&self) -> anyhow::Result<()> {
+        for (name, replacement) in REPLACEMENTS {
+            self.done(&["create", "-n", GUARDED, "-f", "-"], &rollout(name).to_string())
+                .await?;
+            let status = format!(r#"{{"status":{{"replacement":{replacement}}}}}"#);
+            let patch = ["patch", "-n", GUARDED, "claimrollout", name, "--subresource=status"];
+            self.done(&[&patch[..], &["--type=merge", "-p", &status]].concat(), "")
+                .await?;
+        }
+        Ok(())
+    }
+
+    async fn until_in_force(&self) -> anyhow::Result<()> {
+        for (who, typed, expected) in IN_FORCE {
+            let mut last = None;
+            let denied = eventually("the guard to be in force", PATIENCE, async || {
+                let output = self.ask(*who, typed, true).await?;
+                let as_expected = output.success == expected.is_empty() && output.stderr.contains(expected);
+                last = Some(output);
+                Ok(as_expected.then_some(()))
+            });
+            denied.await.with_context(|| format!("{who:?} {typed}: {last:?}"))?;
+        }
+        Ok(())
+    }
+
+    /// Runs kubectl as the administrator, which must succeed.
+    pub(super) async fn done(&self, arguments: &[&str], input: &str) -> anyhow::Result<Output> {
+        self.cluster.done(arguments, input).await
+    }
+
+    /// Runs the command of a row as its user.
+    pub(super) async fn ask(&self, who: Who, typed: &str, dry_run: bool) -> anyhow::Result<Output> {
+        let owner = |number: usize| json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": number.to_string()});
+        let many: Value = (0..TOO_MANY).map(owner).collect();
+        let typed = typed.replace("UID", &self.uid).replace("MANY", &many.to_string());
+        let (typed, input) = match typed.split_once(" -f - ") {
+            Some((verb, object)) => (
+                format!("{verb} -f -"),
+                created(serde_json::from_str(object)?).to_string(),
+            ),
+            None => (typed, String::new()),
+        };
+        let kubeconfig = match who {
+            Who::Admin => self.cluster.kubeconfig(),
+            Who::Alice => self.alice.clone(),
+            Who::Bob => self.bob.clone(),
+            Who::Mallory => self.mallory.clone(),
+            Who::Controller => self.controller.clone(),
+        };
+        let kubeconfig = kubeconfig.to_str().context("a path in UTF-8")?;
+        let mut arguments: Vec<&str> = typed.split(' ').collect();
+        arguments.extend(["-n", GUARDED, "--kubeconfig", kubeconfig]);
+        arguments.extend(dry_run.then_some("--dry-run=server"));
+        self.cluster.kubectl(&arguments, &input).await
+    }
+
+    /// All objects that users have written.
+    pub(super) async fn stored(&self) -> anyhow::Result<Vec<Value>> {
+        let get = ["get", "-n", GUARDED, "statefulsets,pvc", "-o", "json"];
+        let list: Value = serde_json::from_str(&self.done(&get, "").await?.stdout)?;
+        let mut items = list["items"].as_array().cloned().context("items")?;
+        for item in &mut items {
+            item["status"].take();
+            item["metadata"]["resourceVersion"].take();
+        }
+        Ok(items)
+    }
+
+    /// Runs a row: an allowed request only as a dry run, a denied one for real; it must change nothing.
+    pub(super) async fn run(&self, row: &Row<'_>, before: &[Value]) -> anyhow::Result<()> {
+        let (who, typed, expected) = row;
+        let output = self.ask(*who, typed, expected.is_empty()).await?;
+        if expected.is_empty() {
+            ensure!(output.success, "{who:?} {typed}: {output:?}");
+            return Ok(());
+        }
+        let user = match who {
+            Who::Admin => "admin",
+            Who::Alice => "alice",
+            Who::Bob => "bob",
+            Who::Mallory => "mallory",
+            Who::Controller => USER,
+        };
+        let message = format!(" denied request: claim-rollout: user {user} {expected}\n");
+        let denied =
+            output.stderr.contains(" is forbidden: ValidatingAdmissionPolicy ") && output.stderr.ends_with(&message);
+        ensure!(!output.success && denied, "{who:?} {typed}: {output:?}");
+        ensure!(self.stored().await? == before, "{who:?} {typed}: something was written");
+        Ok(())
+    }
+}
+
+/// An object unchanged, or a StatefulSet with this metadata and these replicas.
+fn created(object: Value) -> Value {
+    if object["kind"].is_string() {
+        return object;
+    }
+    let mut metadata = object;
+    let replicas = metadata.as_object_mut().and_then(|fields| fields.remove("replicas"));
+    if metadata["name"].is_null() {
+        metadata["name"] = json!("new");
+    }
+    let mut set = set(&metadata);
+    if let Some(replicas) = replicas {
+        set["spec"]["replicas"] = replicas;
+    }
+    set
+}

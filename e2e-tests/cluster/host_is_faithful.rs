@@ -1,0 +1,240 @@
+//! The policy host treats a policy as policy-server does. The guests are a few lines of WebAssembly text, each with one
+//! behaviour.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use claim_rollout::admission::NoCluster;
+use claim_rollout::wire;
+use serde_json::{Value, json};
+
+use crate::world::policy_host::{
+    Api, Capabilities, GetResource, Module, NoApi, Policy, PolicyHost, Resource, Runtime, Subject, policy, run,
+};
+
+/// Increments a digit in its memory, and returns it.
+const COUNTS: &str = r#"(module
+  (import "wapc" "__guest_response" (func $respond (param i32 i32)))
+  (memory (export "memory") 1)
+  (data (i32.const 0) "0")
+  (func (export "__guest_call") (param i32 i32) (result i32)
+    (i32.store8 (i32.const 0) (i32.add (i32.load8_u (i32.const 0)) (i32.const 1)))
+    (call $respond (i32.const 0) (i32.const 1))
+    (i32.const 1)))"#;
+
+/// Never ends.
+const SPINS: &str = r#"(module
+  (memory (export "memory") 1)
+  (func (export "__guest_call") (param i32 i32) (result i32) (loop (br 0)) (i32.const 0)))"#;
+
+/// Calls the host with its payload as `kubernetes/<operation>`, and returns the response or the error.
+const ASKS: &str = r#"(module
+  (import "wapc" "__guest_request" (func $request (param i32 i32)))
+  (import "wapc" "__guest_response" (func $respond (param i32 i32)))
+  (import "wapc" "__host_call" (func $ask (param i32 i32 i32 i32 i32 i32 i32 i32) (result i32)))
+  (import "wapc" "__host_response_len" (func $length (result i32)))
+  (import "wapc" "__host_response" (func $response (param i32)))
+  (import "wapc" "__host_error_len" (func $error_length (result i32)))
+  (import "wapc" "__host_error" (func $error (param i32)))
+  (memory (export "memory") 4)
+  (data (i32.const 0) "kubewarden")
+  (data (i32.const 16) "kubernetes")
+  (func (export "__guest_call") (param $operation i32) (param $payload i32) (result i32)
+    (call $request (i32.const 64) (i32.const 1024))
+    (if (call $ask (i32.const 0) (i32.const 10) (i32.const 16) (i32.const 10)
+                   (i32.const 64) (local.get $operation) (i32.const 1024) (local.get $payload))
+      (then
+        (call $response (i32.const 65536))
+        (call $respond (i32.const 65536) (call $length)))
+      (else
+        (call $error (i32.const 65536))
+        (call $respond (i32.const 65536) (call $error_length))))
+    (i32.const 1)))"#;
+
+/// An API server that returns the question and the number of calls.
+#[derive(Default)]
+struct Echo(AtomicU64);
+
+impl Api for Echo {
+    fn get_resource(&self, question: &GetResource) -> Result<Value, String> {
+        let count = self.0.fetch_add(1, Ordering::SeqCst);
+        let containers = json!([{"name": "a", "image": "x"}, {"name": "b", "image": "y"}]);
+        Ok(json!({"metadata": {"name": question.name}, "spec": {"containers": containers}, "count": count}))
+    }
+
+    fn can_i(&self, question: &Subject) -> Result<Value, String> {
+        Ok(json!({"allowed": question.user == "alice" && question.resource_attributes.verb == "patch"}))
+    }
+}
+
+fn module(text: &str) -> Module {
+    Runtime::new()
+        .expect("a runtime")
+        .compile(text.as_bytes())
+        .expect("a module")
+}
+
+fn ask(granted: &[&str], readable: &[(&str, &str)], operation: &str, question: &Value) -> String {
+    let granted = granted.iter().map(ToString::to_string).collect();
+    let readable = readable
+        .iter()
+        .map(|(api_version, kind)| Resource {
+            api_version: (*api_version).to_owned(),
+            kind: (*kind).to_owned(),
+        })
+        .collect();
+    let capabilities = Arc::new(Capabilities::new(granted, readable, Arc::<Echo>::default()));
+    let answer = module(ASKS)
+        .call(operation, question.to_string().as_bytes(), capabilities)
+        .expect("an answer");
+    String::from_utf8(answer).expect("text")
+}
+
+fn get(kind: &str) -> Value {
+    json!({
+        "api_version": "v1", "kind": kind, "name": "data-web-0", "namespace": "default",
+        "disable_cache": true, "field_masks": null,
+    })
+}
+
+fn can_i(user: &str) -> Value {
+    let attributes = json!({
+        "group": "", "name": null, "namespace": "default", "resource": "persistentvolumeclaims",
+        "subresource": null, "verb": "patch", "version": null,
+    });
+    let review = json!({"user": user, "groups": ["dev"], "resource_attributes": attributes});
+    json!({"subject_access_review": review, "disable_cache": true})
+}
+
+#[test]
+fn every_call_gets_a_fresh_instance() {
+    let module = module(COUNTS);
+    for _ in 0..3 {
+        assert_eq!(run(&module, b"", Capabilities::none()).expect("an answer"), b"1");
+    }
+}
+
+#[test]
+fn endless_guest_is_interrupted_after_two_ticks() {
+    let module = module(SPINS);
+    let error = run(&module, b"", Capabilities::none()).expect_err("no answer");
+    assert_eq!(
+        error,
+        "Guest call failure: guest code interrupted, execution deadline exceeded"
+    );
+}
+
+#[test]
+fn missing_grant_fails_with_the_text_of_policy_server() {
+    let denied = |path| {
+        format!("Policy has not been granted access to the '{path}' host capability. The violation has been reported.")
+    };
+    let claims = [("v1", "PersistentVolumeClaim")];
+    assert_eq!(ask(&[], &claims, "can_i", &can_i("alice")), denied("kubernetes/can_i"));
+    let other = ask(
+        &["kubernetes/can_i", "oci/*"],
+        &claims,
+        "get_resource",
+        &get("PersistentVolumeClaim"),
+    );
+    assert_eq!(other, denied("kubernetes/get_resource"));
+    assert_eq!(
+        ask(&["*"], &claims, "get_resource", &get("Secret")),
+        "Policy has not been granted access to Kubernetes v1/Secret resources. The violation has been reported."
+    );
+    assert_eq!(
+        ask(&["*"], &claims, "list_everything", &json!({})),
+        "unknown operation: list_everything"
+    );
+}
+
+#[test]
+fn granted_lookup_is_answered_by_the_api_server() {
+    for granted in ["*", "kubernetes/*", "kubernetes/can_i"] {
+        assert_eq!(ask(&[granted], &[], "can_i", &can_i("alice")), r#"{"allowed":true}"#);
+        assert_eq!(ask(&[granted], &[], "can_i", &can_i("bob")), r#"{"allowed":false}"#);
+    }
+    let mut question = get("Pod");
+    question["field_masks"] = json!(["metadata.name", "spec.containers.image"]);
+    assert_eq!(
+        ask(&["*"], &[("v1", "Pod")], "get_resource", &question),
+        r#"{"metadata":{"name":"data-web-0"},"spec":{"containers":[{"image":"x"},{"image":"y"}]}}"#
+    );
+}
+
+#[test]
+fn answer_is_cached_unless_the_policy_disables_it() {
+    let pods = vec![Resource {
+        api_version: "v1".to_owned(),
+        kind: "Pod".to_owned(),
+    }];
+    let capabilities = Arc::new(Capabilities::new(vec!["*".to_owned()], pods, Arc::<Echo>::default()));
+    let module = module(ASKS);
+    let mut question = get("Pod");
+    let mut count = |disable_cache: bool| {
+        question["disable_cache"] = disable_cache.into();
+        let answer = module.call(
+            "get_resource",
+            question.to_string().as_bytes(),
+            Arc::clone(&capabilities),
+        );
+        serde_json::from_slice::<Value>(&answer.expect("an answer")).expect("JSON")["count"].clone()
+    };
+    assert_eq!([count(false), count(false), count(true), count(true)], [0, 0, 1, 2]);
+}
+
+#[tokio::test]
+async fn invalid_settings_keep_the_host_from_starting() {
+    let policy = Policy::new("sets", &policy(), json!({"mode": "Sideways"}));
+    let error = PolicyHost::start(vec![policy], Arc::new(NoApi))
+        .await
+        .err()
+        .expect("refused");
+    assert!(
+        format!("{error:#}").starts_with("policy sets: policy settings are invalid: "),
+        "{error:#}"
+    );
+}
+
+#[test]
+fn wasm_answers_like_native_code_byte_for_byte() {
+    let module = policy();
+    let set = |size: &str| {
+        let template = json!({
+            "metadata": {"name": "data"},
+            "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": size}}},
+        });
+        json!({
+            "apiVersion": "apps/v1", "kind": "StatefulSet",
+            "metadata": {"name": "web", "namespace": "default", "uid": "0000-1"},
+            "spec": {"replicas": 3, "volumeClaimTemplates": [template]},
+        })
+    };
+    let request = |new: &str| {
+        json!({
+            "uid": "u", "kind": {"group": "apps", "version": "v1", "kind": "StatefulSet"}, "operation": "UPDATE",
+            "resource": {"group": "apps", "version": "v1", "resource": "statefulsets"},
+            "name": "web", "namespace": "default", "userInfo": {"username": "alice", "groups": ["dev"]},
+            "object": set(new), "oldObject": set("10Gi"), "options": {"fieldManager": "kubectl"},
+        })
+    };
+    for (new, settings, accepted) in [
+        ("10Gi", json!({}), true),
+        ("20Gi", json!({"authority": "TrustSetEditors"}), true),
+        ("20Gi", json!({}), false),
+        ("5Gi", json!({"authority": "TrustSetEditors"}), false),
+    ] {
+        let payload = json!({"request": request(new), "settings": settings}).to_string();
+        let wasm = run(&module, payload.as_bytes(), Capabilities::none()).expect("an answer");
+        let answer: Value = serde_json::from_slice(&wasm).expect("JSON");
+        assert_eq!(answer["accepted"], accepted, "{new} {settings}: {answer}");
+        // Only the reason why no lookup works differs: each host has its own.
+        if new != "20Gi" || accepted {
+            assert_eq!(
+                wasm,
+                wire::validate(payload.as_bytes(), &mut NoCluster),
+                "{new} {settings}"
+            );
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! `deploy/` installs exactly what the controller needs.
+
+use anyhow::Context as _;
+use serde_json::{Value, json};
+
+use crate::world::installation::{Installation, USER};
+use crate::world::policy_host::{Shipped, deployed, documents};
+use crate::world::{Cluster, Options};
+
+/// The policy objects.
+fn shipped() -> anyhow::Result<[Shipped; 4]> {
+    Ok([
+        Shipped::sets()?,
+        Shipped::claims()?,
+        Shipped::pods()?,
+        Shipped::retention()?,
+    ])
+}
+
+/// The content of policy-metadata.yml.
+fn metadata() -> anyhow::Result<Value> {
+    Ok(serde_saphyr::from_str(include_str!("../../policy-metadata.yml"))?)
+}
+
+/// The texts of a list.
+fn texts(list: &Value) -> Vec<&str> {
+    list.as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect()
+}
+
+/// Group, version, resource and operation of every rule.
+fn rules(of: &Value) -> Vec<[String; 4]> {
+    let mut all = Vec::new();
+    for rule in of["rules"].as_array().into_iter().flatten() {
+        for group in texts(&rule["apiGroups"]) {
+            for version in texts(&rule["apiVersions"]) {
+                for resource in texts(&rule["resources"]) {
+                    let operations = texts(&rule["operations"]);
+                    all.extend(
+                        operations
+                            .iter()
+                            .map(|on| [group, version, resource, on].map(str::to_owned)),
+                    );
+                }
+            }
+        }
+    }
+    all.sort();
+    all
+}
+
+#[test]
+fn module_metadata_equals_first_policy_object() -> anyhow::Result<()> {
+    let [first, ..] = shipped()?;
+    let (mut asked, mut documented) = (rules(&first.spec), rules(&metadata()?));
+    asked.sort();
+    documented.sort();
+    assert_eq!(asked, documented);
+    Ok(())
+}
+
+#[test]
+fn only_the_intended_objects_fail_closed_or_mutate() -> anyhow::Result<()> {
+    let table = shipped()?.map(|Shipped { name, spec }| {
+        let text = |key: &str| spec[key].to_string().replace('"', "");
+        let conditions = spec["matchConditions"].as_array().map_or(0, Vec::len);
+        let [fails, mutating, audit] = ["failurePolicy", "mutating", "backgroundAudit"].map(text);
+        (name, fails, mutating, audit, conditions > 0)
+    });
+    let row = |name: &str, fails: &str, mutating: &str| {
+        (
+            name.to_owned(),
+            fails.to_owned(),
+            mutating.to_owned(),
+            "false".to_owned(),
+            true,
+        )
+    };
+    assert_eq!(
+        table,
+        [
+            row("claim-rollout", "Fail", "true"),
+            row("claim-rollout-claims", "Ignore", "true"),
+            row("claim-rollout-pods", "Ignore", "false"),
+            row("claim-rollout-retention", "Ignore", "false"),
+        ]
+    );
+    Ok(())
+}
+
+/// The plural of a kind.
+fn plural(kind: &str) -> String {
+    let kind = kind.to_lowercase();
+    if kind.ends_with("ss") {
+        format!("{kind}es")
+    } else {
+        format!("{kind}s")
+    }
+}
+
+#[test]
+fn policy_server_rights_are_exactly_the_context_aware_resources() -> anyhow::Result<()> {
+    let mut needed: Vec<String> = Vec::new();
+    let metadata = metadata()?;
+    for policy in shipped()? {
+        for resource in policy.spec["contextAwareResources"].as_array().context("a list")? {
+            let known = metadata["contextAwareResources"].as_array().context("a list")?;
+            assert!(
+                known.contains(resource),
+                "{}: {resource} is not in the metadata",
+                policy.name
+            );
+            let version = resource["apiVersion"].as_str().context("a version")?;
+            let group = version.split_once('/').map_or("", |(group, _)| group);
+            let kind = resource["kind"].as_str().context("a kind")?;
+            needed.push(format!("{group}/{}: get", plural(kind)));
+        }
+    }
+    needed.push("authorization.k8s.io/subjectaccessreviews: create".to_owned());
+    needed.sort();
+    needed.dedup();
+    let objects = documents("policy-server-rbac.yaml")?;
+    let mut granted = Vec::new();
+    for rule in objects[0]["rules"].as_array().context("rules")? {
+        for group in texts(&rule["apiGroups"]) {
+            let resources = texts(&rule["resources"]).into_iter();
+            granted.extend(resources.map(|it| format!("{group}/{it}: {}", texts(&rule["verbs"]).join(", "))));
+        }
+    }
+    granted.sort();
+    assert_eq!(granted, needed);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn controller_starts_with_rights_of_deploy_and_no_others() -> anyhow::Result<()> {
+    let cluster = Cluster::start(Options::default()).await?;
+    let installation = Installation::new(&cluster, json!({})).await?;
+    let mut controller = installation.start_controller(&[]).await?;
+    assert_eq!(controller.get("/healthz")?, (200, "ok".to_owned()));
+
+    for (verb, resource, expected) in [
+        ("patch", "persistentvolumeclaims", "yes"),
+        ("patch", "statefulsets.apps", "yes"),
+        ("create", "claimrollouts.claim-rollout.io", "yes"),
+        ("create", "persistentvolumeclaims", "no"),
+        ("update", "persistentvolumeclaims", "no"),
+        ("delete", "persistentvolumeclaims", "no"),
+        ("patch", "persistentvolumes", "no"),
+        ("patch", "pods", "no"),
+        ("delete", "pods", "no"),
+        ("create", "statefulsets.apps", "no"),
+        ("delete", "statefulsets.apps", "no"),
+        ("get", "secrets", "no"),
+        ("get", "nodes", "no"),
+        ("impersonate", "users", "no"),
+    ] {
+        let answer = cluster
+            .kubectl(&["auth", "can-i", verb, resource, "--as", USER], "")
+            .await?;
+        assert_eq!(answer.stdout.trim(), expected, "{verb} {resource}: {}", answer.stderr);
+    }
+
+    // Files that need a container runtime or Kubewarden are not applied, but the rest of them is checked.
+    let team = cluster.kubectl(&["create", "namespace", "team-a"], "").await?;
+    assert!(team.success, "{team:?}");
+    for folder in ["controller", "guard", "namespaced"] {
+        let path = deployed(folder);
+        let path = path.to_str().context("a path in UTF-8")?;
+        let applied = cluster
+            .kubectl(&["apply", "--server-side", "--dry-run=server", "-k", path], "")
+            .await?;
+        assert!(applied.success && applied.stderr.is_empty(), "{folder}: {applied:?}");
+    }
+    let everything = deployed("");
+    let everything = everything.to_str().context("a path in UTF-8")?;
+    let built = cluster.kubectl(&["kustomize", everything], "").await?;
+    assert!(built.success && built.stderr.is_empty(), "{built:?}");
+
+    let status = controller.terminate().await?;
+    assert!(status.success(), "{status}: {}", controller.log());
+    installation.stop().await?;
+    cluster.stop();
+    Ok(())
+}

@@ -1,0 +1,228 @@
+//! A StatefulSet under `ReCreate`, and what the audit log shows of it.
+
+use std::time::{Duration, SystemTime};
+
+use anyhow::{Context as _, ensure};
+use claim_rollout::rollout;
+use serde_json::Value;
+
+use super::Environment;
+use crate::world::namespace::{PATIENCE, TestNamespace, condition, manifest, text, with_class};
+use crate::world::written::Written;
+use crate::world::{FIXED, eventually};
+
+/// The settings of the controllers, a file in the folder of the cluster.
+pub(crate) const SETTINGS: &str = "recreate.yaml";
+
+/// The namespaces for which the policy is not called.
+pub(crate) const APART: [&str; 0] = [];
+
+/// Long enough that a controller would have done something.
+pub(crate) const QUIET: Duration = Duration::from_secs(3);
+
+/// The manifest of a StatefulSet of 1Gi with this policy.
+pub(crate) fn anew(replicas: u32, class: &str, size: &str) -> String {
+    with_class(&manifest(replicas, size), class).replace("update-policy: InPlace", "update-policy: ReCreate")
+}
+
+/// The manifest with another annotation of ours.
+pub(crate) fn annotated(manifest: &str, annotation: &str) -> String {
+    let policy = "update-policy: ReCreate";
+    manifest.replace(policy, &format!("{policy}\n    claim-rollout.io/{annotation}"))
+}
+
+/// A namespace with a controller that may re-create, and a StatefulSet of the class `expandable`.
+pub(crate) async fn prepare<'a>(
+    env: &'a Environment,
+    namespace: &str,
+    manifest: &str,
+) -> anyhow::Result<TestNamespace<'a>> {
+    let mut ns = TestNamespace::new(&env.cluster, &env.client, namespace).await?;
+    ns.exceptions.recreates = true;
+    allow(&ns).await?;
+    start(env, &mut ns, true).await?;
+    ns.target(manifest).await?;
+    ns.settled().await?;
+    until_next_second(&ns).await?;
+    Ok(ns)
+}
+
+/// Waits until no PVC was created in the present second: a PVC of the second in which the staging is seen is kept.
+pub(crate) async fn until_next_second(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
+    let created = ns.claims().await?;
+    let created = created
+        .iter()
+        .map(|claim| text(&claim["metadata"]["creationTimestamp"]));
+    let created = created.filter_map(|time| rollout::time::read(&time)).max();
+    eventually("the next second", PATIENCE, async || {
+        Ok((created < Some(seconds()?)).then_some(()))
+    })
+    .await
+}
+
+/// The present second.
+#[allow(clippy::disallowed_methods, reason = "controllers and drivers have a clock")]
+pub(crate) fn seconds() -> anyhow::Result<u64> {
+    Ok(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?.as_secs())
+}
+
+/// Gives the controller the rights.
+pub(crate) async fn allow(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
+    let account = "--serviceaccount=claim-rollout:claim-rollout-controller";
+    let role = "--clusterrole=claim-rollout-controller-recreate";
+    ns.done(&["create", "rolebinding", "recreate", role, account], "")
+        .await?;
+    Ok(())
+}
+
+/// Starts a controller, with the flag or without it.
+pub(crate) async fn start(env: &Environment, ns: &mut TestNamespace<'_>, is_on: bool) -> anyhow::Result<()> {
+    ns.controller = None;
+    let settings = env.cluster.folder().join(SETTINGS);
+    let settings = settings.to_str().context("a path in UTF-8")?;
+    let mut arguments = vec!["--namespace", &ns.namespace, "--settings", settings];
+    arguments.extend(is_on.then_some("--recreate"));
+    ns.controller = Some(env.installation.start_controller(&arguments).await?);
+    Ok(())
+}
+
+/// Name, class and size of each PVC, and its uid and volume.
+pub(crate) async fn claims(ns: &TestNamespace<'_>) -> anyhow::Result<(Vec<String>, Vec<[String; 2]>)> {
+    let claims = ns.claims().await?;
+    let of = |claim: &Value| {
+        let (spec, name) = (&claim["spec"], text(&claim["metadata"]["name"]));
+        let size = text(&spec["resources"]["requests"]["storage"]);
+        format!("{name} {} {size}", text(&spec["storageClassName"]))
+    };
+    let ids = |claim: &Value| [text(&claim["metadata"]["uid"]), text(&claim["spec"]["volumeName"])];
+    Ok((claims.iter().map(of).collect(), claims.iter().map(ids).collect()))
+}
+
+/// All PVCs of a StatefulSet with this class and size.
+pub(crate) fn expected(replicas: u32, class: &str, size: &str) -> Vec<String> {
+    (0..replicas)
+        .map(|ordinal| format!("data-web-{ordinal} {class} {size}"))
+        .collect()
+}
+
+/// Waits until the rollout is complete and all PVCs have this class and size.
+pub(crate) async fn until_complete(
+    ns: &TestNamespace<'_>,
+    replicas: u32,
+    class: &str,
+    size: &str,
+) -> anyhow::Result<()> {
+    ns.until_complete(replicas as usize, size).await?;
+    let (found, _) = claims(ns).await?;
+    ensure!(found == expected(replicas, class, size), "{found:?}");
+    Ok(())
+}
+
+/// Waits until the condition `Ready` has this reason and this in its message.
+pub(crate) async fn until(ns: &TestNamespace<'_>, reason: &str, message: &str) -> anyhow::Result<Value> {
+    let is = |rollout: &Value| {
+        let conditions = rollout["status"]["conditions"].as_array();
+        let ready = conditions.and_then(|all| all.iter().find(|one| one["type"] == "Ready"));
+        ready.is_some_and(|ready| ready["reason"] == reason && text(&ready["message"]).contains(message))
+    };
+    ns.until_reported(&format!("{reason}: {message}"), is).await
+}
+
+/// Waits, and checks that these PVCs and Pods, and no others, were deleted and evicted by us until then.
+pub(crate) async fn stays(ns: &TestNamespace<'_>, steps: &[&str]) -> anyhow::Result<()> {
+    tokio::time::sleep(QUIET).await;
+    let found = steps_of(&ns.writes_since(0).await?);
+    ensure!(found == steps, "expected {steps:?}, but found {found:?}");
+    Ok(())
+}
+
+/// Our deletions and evictions, in their order.
+pub(crate) fn steps_of(written: &Written) -> Vec<String> {
+    let steps = written.ours().filter_map(|entry| {
+        let what = match (entry.resource.as_str(), entry.subresource.as_str(), entry.verb.as_str()) {
+            ("persistentvolumeclaims", "", "delete") => "delete",
+            ("pods", "eviction", "create") => "evict",
+            _ => return None,
+        };
+        Some(format!("{what} {}", entry.name))
+    });
+    steps.collect()
+}
+
+/// Waits until the Pod is another one, and is not Ready.
+pub(crate) async fn until_unready(ns: &TestNamespace<'_>, pod: &str, before: &Value) -> anyhow::Result<()> {
+    let what = format!("another {pod} that is not Ready");
+    let unready = eventually(&what, PATIENCE, async || {
+        let output = ns.kubectl(&["get", "pod", pod, "-o", "json"], "").await?;
+        let found: Value = serde_json::from_str(&output.stdout).unwrap_or_default();
+        let is_another = found["metadata"]["uid"].is_string() && found["metadata"]["uid"] != *before;
+        Ok((is_another && condition(&found, "Ready") == "False").then_some(()))
+    });
+    unready.await.with_context(|| ns.log())
+}
+
+/// Sets whether the application of a Pod is ready: `=false` or `-`.
+pub(crate) async fn make_ready(ns: &TestNamespace<'_>, pod: &str, ready: &str) -> anyhow::Result<()> {
+    let annotation = format!("e2e.claim-rollout.io/ready{ready}");
+    ns.done(&["annotate", "pod", pod, &annotation, "--overwrite"], "")
+        .await?;
+    Ok(())
+}
+
+/// Checks the order in the audit log: of each replica the PVC was marked, deleted with its uid and version, and its Pod
+/// evicted or replaced; and the next PVC was deleted only when the new Pod was Ready, on a PVC that the StatefulSet
+/// controller had created.
+pub(crate) fn replicas_follow_one_another(written: &Written, ordinals: &[u32]) -> anyhow::Result<()> {
+    let mut last = 0;
+    for ordinal in ordinals {
+        let (claim, pod) = (format!("data-web-{ordinal}"), format!("web-{ordinal}"));
+        let states = written.states("persistentvolumeclaims", &claim);
+        // The removal of the last finalizer stores the same version, so our writes are looked up among all.
+        let by_us = |verb: &str| {
+            let mut ours = written.ours().filter(|entry| entry.name == claim);
+            let found = ours.find(|entry| entry.verb == verb);
+            found.with_context(|| format!("expected a {verb} of {claim}, but found none"))
+        };
+        let deletion = by_us("delete")?;
+        let (marked, deleted) = (&by_us("patch")?.version, &deletion.version);
+        ensure!(last < *deleted, "{claim} was deleted at {deleted}, before {last}");
+        ensure!(
+            marked < deleted,
+            "{claim} was deleted at {deleted} before it was marked at {marked}"
+        );
+        let preconditions = deletion.request.value()["preconditions"].clone();
+        ensure!(preconditions["uid"] == deletion.uid.as_str(), "{preconditions}");
+        // Other controllers may have written its status since.
+        let decided_for: u64 = text(&preconditions["resourceVersion"]).parse()?;
+        ensure!(
+            (*marked..*deleted).contains(&decided_for),
+            "{preconditions}: expected {marked} or later"
+        );
+        let (created, creation) = states
+            .iter()
+            .find(|(version, entry)| *version > deleted && entry.verb == "create")
+            .with_context(|| format!("{claim} was not created"))?;
+        ensure!(
+            creation.user == "system:serviceaccount:kube-system:statefulset-controller",
+            "{creation:?}"
+        );
+        let pods = written.states("pods", &pod);
+        let old = pods
+            .values()
+            .find(|entry| entry.verb == "create")
+            .map(|entry| entry.uid.clone());
+        let ready = pods.iter().find(|(_, entry)| {
+            Some(&entry.uid) != old.as_ref() && condition(&entry.response.value(), "Ready") == "True"
+        });
+        let (ready, _) = ready.with_context(|| format!("{pod} was not Ready again"))?;
+        ensure!(
+            created < ready,
+            "{claim} was created at {created}, and {pod} was Ready at {ready}"
+        );
+        last = *ready;
+    }
+    Ok(())
+}
+
+/// The class that PVCs get: its volumes cannot grow.
+pub(crate) const OTHER: &str = FIXED;

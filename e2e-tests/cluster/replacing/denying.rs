@@ -1,0 +1,159 @@
+//! Policies of somebody else: they deny requests about the StatefulSets or Pods of one namespace.
+
+use anyhow::ensure;
+use serde_json::json;
+
+use crate::world::installation::USER;
+use crate::world::namespace::{PATIENCE, TestNamespace, plain_manifest};
+use crate::world::{STATEFULSET_CONTROLLER, eventually};
+
+/// The user name of the garbage collector.
+const GARBAGE_COLLECTOR: &str = "system:serviceaccount:kube-system:generic-garbage-collector";
+
+/// The message of the policies.
+pub(crate) const MESSAGE: &str = "somebody protects this namespace";
+
+/// A ValidatingAdmissionPolicy for one namespace. It stays until [`Denial::end`].
+pub(crate) struct Denial {
+    name: String,
+}
+
+impl Denial {
+    /// Denies this operation on these resources, if the CEL expression is true. `probe` is a request that has to be
+    /// denied, so that it is known that the API server has read the policy.
+    pub(crate) async fn begin(
+        ns: &TestNamespace<'_>,
+        (operation, group, resource): (&str, &str, &str),
+        condition: &str,
+        (probe, input): (&[&str], &str),
+    ) -> anyhow::Result<Self> {
+        let name = format!("{}-{resource}-{}", ns.namespace, operation.to_lowercase());
+        let here = json!({"matchLabels": {"kubernetes.io/metadata.name": ns.namespace}});
+        let rule =
+            json!({"apiGroups": [group], "apiVersions": ["v1"], "operations": [operation], "resources": [resource]});
+        let policy = json!({
+            "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy",
+            "metadata": {"name": name},
+            "spec": {
+                "failurePolicy": "Fail",
+                "matchConstraints": {"namespaceSelector": here, "resourceRules": [rule]},
+                "matchConditions": [{"name": "condition", "expression": condition}],
+                "validations": [{"expression": "false", "message": MESSAGE, "reason": "Forbidden"}],
+            },
+        });
+        let binding = json!({
+            "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicyBinding",
+            "metadata": {"name": name}, "spec": {"policyName": name, "validationActions": ["Deny"]},
+        });
+        for object in [policy, binding] {
+            ns.target(&object.to_string()).await?;
+        }
+        let denied = eventually("the API server to know the policy", PATIENCE, async || {
+            let output = ns.kubectl(&[probe, &["--dry-run=server"]].concat(), input).await?;
+            ensure!(output.success || output.stderr.contains(MESSAGE), "{output:?}");
+            Ok((!output.success).then_some(()))
+        });
+        denied.await?;
+        Ok(Self { name })
+    }
+
+    /// Denies every DELETE of a StatefulSet, as a deletion protection does.
+    pub(crate) async fn of_deletes(ns: &TestNamespace<'_>) -> anyhow::Result<Self> {
+        let probe = ["delete", "statefulset", "web", "--cascade=orphan"];
+        Self::begin(ns, ("DELETE", "apps", "statefulsets"), "true", (&probe, "")).await
+    }
+
+    /// Denies the DELETE of the controller, but not its dry runs. A probe has 17 in `gracePeriodSeconds`.
+    pub(crate) async fn of_the_delete(ns: &TestNamespace<'_>) -> anyhow::Result<Self> {
+        let condition = format!(
+            "request.userInfo.username == '{USER}' && !request.?dryRun.orValue(false) || \
+             request.?options.?gracePeriodSeconds.orValue(0) == 17"
+        );
+        let probe = ["delete", "statefulset", "web", "--cascade=orphan", "--grace-period=17"];
+        Self::begin(ns, ("DELETE", "apps", "statefulsets"), &condition, (&probe, "")).await
+    }
+
+    /// Denies every CREATE of a StatefulSet.
+    pub(crate) async fn of_creates(ns: &TestNamespace<'_>) -> anyhow::Result<Self> {
+        let probe = plain_manifest(0, "1Gi").replacen("  name: web\n", "  name: probe\n", 1);
+        let probe = (&["create", "-f", "-"][..], &*probe);
+        Self::begin(ns, ("CREATE", "apps", "statefulsets"), "true", probe).await
+    }
+
+    /// Denies the CREATE of the controller, but not its dry runs: the StatefulSet stays absent.
+    pub(crate) async fn of_the_create(ns: &TestNamespace<'_>) -> anyhow::Result<Self> {
+        let condition = format!(
+            "request.userInfo.username == '{USER}' && (object.metadata.?name.orValue('') == 'probe' || \
+             !request.?dryRun.orValue(false))"
+        );
+        let probe = (&["create", "-f", "-", "--as", USER][..], &*probe());
+        Self::begin(ns, ("CREATE", "apps", "statefulsets"), &condition, probe).await
+    }
+
+    /// Denies the mark of the controller. No dry run shows that.
+    pub(crate) async fn of_the_mark(ns: &TestNamespace<'_>) -> anyhow::Result<Self> {
+        let condition = format!(
+            "request.userInfo.username == '{USER}' && ('claim-rollout.io/replacing' in \
+             object.metadata.?finalizers.orValue([]) || \
+             object.metadata.annotations[?'claim-rollout.io/ready'].orValue('') == 'probe')"
+        );
+        let probe = [
+            "annotate",
+            "statefulset",
+            "web",
+            "claim-rollout.io/ready=probe",
+            "--as",
+            USER,
+        ];
+        Self::begin(ns, ("UPDATE", "apps", "statefulsets"), &condition, (&probe, "")).await
+    }
+
+    /// Denies that the controller removes the finalizer of a StatefulSet that is being deleted. No dry run shows that.
+    pub(crate) async fn of_the_release(ns: &TestNamespace<'_>) -> anyhow::Result<Self> {
+        let condition = format!(
+            "request.userInfo.username == '{USER}' && (oldObject.metadata.?deletionTimestamp.hasValue() && \
+             !('claim-rollout.io/replacing' in object.metadata.?finalizers.orValue([])) || \
+             object.metadata.?annotations[?'claim-rollout.io/ready'].orValue('') == 'probe')"
+        );
+        let probe = [
+            "annotate",
+            "statefulset",
+            "web-0",
+            "claim-rollout.io/ready=probe",
+            "--as",
+            USER,
+        ];
+        Self::begin(ns, ("UPDATE", "apps", "statefulsets"), &condition, (&probe, "")).await
+    }
+
+    /// The StatefulSet controller deletes no Pod: it is slower than everybody else.
+    pub(crate) async fn of_pod_deletes(ns: &TestNamespace<'_>) -> anyhow::Result<Self> {
+        let condition = format!("request.userInfo.username == '{STATEFULSET_CONTROLLER}'");
+        let probe = ["delete", "pod", "web-0", "--as", STATEFULSET_CONTROLLER];
+        Self::begin(ns, ("DELETE", "", "pods"), &condition, (&probe, "")).await
+    }
+
+    /// The garbage collector removes no Pod's owner: it takes as long as the test wants.
+    pub(crate) async fn of_orphaning(ns: &TestNamespace<'_>) -> anyhow::Result<Self> {
+        let condition = format!(
+            "request.userInfo.username == '{GARBAGE_COLLECTOR}' || \
+             'claim-rollout.io/probe' in object.metadata.?annotations.orValue({{}})"
+        );
+        let probe = ["annotate", "pod", "web-0", "claim-rollout.io/probe="];
+        Self::begin(ns, ("UPDATE", "", "pods"), &condition, (&probe, "")).await
+    }
+
+    /// Removes the policy. The API server notices that a moment later.
+    pub(crate) async fn end(self, ns: &TestNamespace<'_>) -> anyhow::Result<()> {
+        for kind in ["validatingadmissionpolicybinding", "validatingadmissionpolicy"] {
+            ns.done(&["delete", kind, &self.name], "").await?;
+        }
+        Ok(())
+    }
+}
+
+/// A StatefulSet that the guard allows the controller to create.
+pub(crate) fn probe() -> String {
+    let finalizer = "  name: probe\n  finalizers: [claim-rollout.io/replacing]\n";
+    plain_manifest(0, "1Gi").replacen("  name: web\n", finalizer, 1)
+}

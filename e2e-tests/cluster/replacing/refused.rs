@@ -1,0 +1,235 @@
+//! What prevents a replacement is reported, and changes nothing. The replacement goes on by itself when the obstacle is
+//! removed.
+
+use anyhow::ensure;
+use k8s_openapi::api::apps::v1::StatefulSet;
+use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams};
+use serde_json::{Value, json};
+
+use super::denying::{Denial, MESSAGE};
+use super::kept::{Before, until_reported};
+use super::trial::{hold, journals, prepare, release, replaced, until_replaced};
+use super::webhook::Webhook;
+use crate::world::environment::Environment;
+use crate::world::eventually;
+use crate::world::installation::USER;
+use crate::world::namespace::{PATIENCE, TestNamespace};
+
+/// A StatefulSet of two replicas that is not replaced.
+pub(crate) struct Refused<'a> {
+    pub(crate) ns: TestNamespace<'a>,
+    before: Option<Before>,
+}
+
+impl<'a> Refused<'a> {
+    pub(crate) async fn prepare(env: &'a Environment, namespace: &str) -> anyhow::Result<Self> {
+        Ok(Self {
+            ns: prepare(env, namespace, 2).await?,
+            before: None,
+        })
+    }
+
+    /// Asks for larger templates, unless that was done before, and waits until the PVCs have followed.
+    pub(crate) async fn roll_out(&mut self) -> anyhow::Result<()> {
+        self.ns.target(&replaced(2, "2Gi")).await?;
+        self.ns.until_complete(2, "2Gi").await?;
+        self.ns.settled().await?;
+        self.before = Some(Before::of(&self.ns).await?);
+        Ok(())
+    }
+
+    /// The replacement is refused for this reason with this in the message, and everything is as before.
+    pub(crate) async fn for_reason(&self, reason: &str, message: &str) -> anyhow::Result<()> {
+        let found = until_reported(&self.ns, "Refused", reason).await?;
+        ensure!(found.contains(message), "{reason}: {found}");
+        if let Some(before) = &self.before {
+            before.keeps_everything(&self.ns).await?;
+        }
+        Ok(())
+    }
+
+    /// The StatefulSet is replaced without anything else that happens.
+    pub(crate) async fn until_replaced(self, before: &Value) -> anyhow::Result<()> {
+        until_replaced(&self.ns, before, "2Gi").await?;
+        if let Some(before) = &self.before {
+            before.keeps_pods_and_claims(&self.ns).await?;
+        }
+        let journals = journals(&self.ns).await?;
+        ensure!(journals.is_empty(), "{journals:#?}");
+        Ok(())
+    }
+
+    /// Patches the StatefulSet, and returns it with its field managers.
+    pub(crate) async fn patch(&self, patch: &Value) -> anyhow::Result<Value> {
+        // Not typed: 1.33 answers `creationTimestamp: null` in the Pod template.
+        let kind = ApiResource::erase::<StatefulSet>(&());
+        let sets: Api<DynamicObject> = Api::namespaced_with(self.ns.client.clone(), &self.ns.namespace, &kind);
+        let params = PatchParams {
+            field_manager: Some("user".to_owned()),
+            ..PatchParams::default()
+        };
+        Ok(serde_json::to_value(
+            sets.patch("web", &params, &Patch::Merge(patch)).await?,
+        )?)
+    }
+}
+
+pub(crate) async fn owner_finalizer_and_partition_prevent_a_replacement(env: &Environment) -> anyhow::Result<()> {
+    let mut refused = Refused::prepare(env, "refused-by-set").await?;
+    let ns = &refused.ns;
+    ns.done(&["create", "configmap", "owner"], "").await?;
+    let owner = ns.done(&["get", "configmap", "owner", "-o=jsonpath={.metadata.uid}"], "");
+    let owner = json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner.await?.stdout,
+        "controller": true}]);
+    let finalizer = json!(["example.com/clean"]);
+    // The finalizer comes first: without an obstacle the StatefulSet would be replaced as soon as it can be.
+    refused.patch(&json!({"metadata": {"finalizers": finalizer}})).await?;
+    refused.roll_out().await?;
+    let all = json!({
+        "metadata": {"ownerReferences": owner},
+        "spec": {"updateStrategy": {"rollingUpdate": {"partition": 1}}},
+    });
+    refused.patch(&all).await?;
+    refused.ns.settled().await?;
+    refused.before = Some(Before::of(&refused.ns).await?);
+    refused.for_reason("StagedChangeNotAllowed", "ConfigMap owner").await?;
+    let without_owner = json!({"metadata": {"ownerReferences": null}});
+    refused.patch(&without_owner).await?;
+    refused.before = Some(Before::of(&refused.ns).await?);
+    refused.for_reason("ForeignFinalizer", "example.com/clean").await?;
+    let without_finalizer = json!({"metadata": {"finalizers": null}});
+    refused.patch(&without_finalizer).await?;
+    refused.before = Some(Before::of(&refused.ns).await?);
+    refused.for_reason("PartitionSet", "set it to 0").await?;
+    let without_partition = json!({"spec": {"updateStrategy": {"rollingUpdate": {"partition": 0}}}});
+    let before = refused.patch(&without_partition).await?;
+    refused.until_replaced(&before).await
+}
+
+fn quota(sets: u32) -> String {
+    let spec = json!({"hard": {"count/statefulsets.apps": sets.to_string()}});
+    json!({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "sets"}, "spec": spec}).to_string()
+}
+
+pub(crate) async fn full_quota_prevents_a_replacement(env: &Environment) -> anyhow::Result<()> {
+    let mut refused = Refused::prepare(env, "refused-quota").await?;
+    refused.ns.target(&quota(1)).await?;
+    let used = "--for=jsonpath={.status.used.count/statefulsets\\.apps}=1";
+    let arguments = ["wait", "--timeout=120s", used, "quota/sets"];
+    refused.ns.done(&arguments, "").await?;
+    refused.roll_out().await?;
+    refused.for_reason("QuotaFull", "raise it by one").await?;
+    let before = refused.ns.set().await?;
+    refused.ns.target(&quota(2)).await?;
+    refused.until_replaced(&before).await
+}
+
+/// Binds the part of the guard for StatefulSets that are being replaced to the namespaces that are selected.
+async fn bind_guard(env: &Environment, namespaces: &Value) -> anyhow::Result<()> {
+    let patch = json!({"spec": {"matchResources": {"namespaceSelector": namespaces}}}).to_string();
+    let binding = "validatingadmissionpolicybinding/claim-rollout-replacing";
+    let patched = env
+        .cluster
+        .kubectl(&["patch", binding, "--type=merge", "-p", &patch], "")
+        .await?;
+    ensure!(patched.success, "{patched:?}");
+    Ok(())
+}
+
+pub(crate) async fn guard_that_is_bound_elsewhere_prevents_a_replacement(env: &Environment) -> anyhow::Result<()> {
+    let namespace = "refused-guard";
+    let here = json!({"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": [namespace]});
+    bind_guard(env, &json!({"matchExpressions": [here]})).await?;
+    let mut refused = Refused::prepare(env, namespace).await?;
+    refused.roll_out().await?;
+    refused.for_reason("GuardMissing", "apply deploy/guard").await?;
+    let before = refused.ns.set().await?;
+    bind_guard(env, &json!({"matchExpressions": null})).await?;
+    refused.until_replaced(&before).await
+}
+
+pub(crate) async fn pod_with_another_label_prevents_a_replacement(env: &Environment) -> anyhow::Result<()> {
+    let mut refused = Refused::prepare(env, "refused-label").await?;
+    hold(&refused.ns).await?;
+    refused.roll_out().await?;
+    let label = async |value: &str| {
+        let arguments = ["label", "pod", "web-1", "--overwrite", value];
+        refused.ns.done(&arguments, "").await
+    };
+    // The StatefulSet controller then removes the owner of the Pod, and cannot create another one of its name.
+    label("app=other").await?;
+    let set = release(&refused.ns).await?;
+    refused.before = Some(Before::with(&refused.ns, set).await?);
+    refused.for_reason("PodNotSelected", "labels of Pod web-1").await?;
+    let before = refused.ns.set().await?;
+    label("app=web").await?;
+    refused.until_replaced(&before).await
+}
+
+pub(crate) async fn dependent_of_another_kind_prevents_a_replacement(env: &Environment) -> anyhow::Result<()> {
+    let mut refused = Refused::prepare(env, "refused-dependent").await?;
+    let ns = &refused.ns;
+    let right = ["create", "role", "maps", "--verb=list", "--resource=configmaps"];
+    ns.done(&right, "").await?;
+    let user = format!("--user={USER}");
+    ns.done(&["create", "rolebinding", "maps", "--role=maps", &user], "")
+        .await?;
+    let owner = json!([{"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web",
+        "uid": ns.set().await?["metadata"]["uid"]}]);
+    let map = json!({"apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": "generated", "ownerReferences": owner}});
+    ns.target(&map.to_string()).await?;
+    refused.roll_out().await?;
+    refused
+        .for_reason("OtherDependents", "ConfigMap generated is owned by")
+        .await?;
+    let before = refused.ns.set().await?;
+    let disown = r#"{"metadata": {"ownerReferences": null}}"#;
+    let arguments = ["patch", "configmap", "generated", "--type=merge", "-p", disown];
+    refused.ns.done(&arguments, "").await?;
+    refused.until_replaced(&before).await
+}
+
+pub(crate) async fn denied_delete_and_create_prevent_a_replacement(env: &Environment) -> anyhow::Result<()> {
+    let mut refused = Refused::prepare(env, "refused-denied").await?;
+    let deletes = Denial::of_deletes(&refused.ns).await?;
+    let creates = Denial::of_creates(&refused.ns).await?;
+    refused.roll_out().await?;
+    refused.for_reason("DeleteDenied", MESSAGE).await?;
+    deletes.end(&refused.ns).await?;
+    refused.for_reason("CreateDenied", MESSAGE).await?;
+    let before = refused.ns.set().await?;
+    creates.end(&refused.ns).await?;
+    refused.until_replaced(&before).await
+}
+
+pub(crate) async fn denied_mark_is_undone(env: &Environment) -> anyhow::Result<()> {
+    let mut refused = Refused::prepare(env, "refused-mark").await?;
+    let marks = Denial::of_the_mark(&refused.ns).await?;
+    refused.roll_out().await?;
+    refused.for_reason("StepDenied", MESSAGE).await?;
+    let set = refused.ns.set().await?;
+    // Each attempt begins a journal for a moment.
+    let undone = eventually(
+        "the journal and the owner of the ClaimRollout to be as before",
+        PATIENCE,
+        async || {
+            let begun = !journals(&refused.ns).await?.is_empty();
+            let owner = &refused.ns.rollout().await?["metadata"]["ownerReferences"][0]["uid"];
+            Ok((!begun && *owner == set["metadata"]["uid"]).then_some(()))
+        },
+    );
+    undone.await?;
+    marks.end(&refused.ns).await?;
+    refused.until_replaced(&set).await
+}
+
+pub(crate) async fn webhook_that_changes_new_sets_prevents_a_replacement(env: &Environment) -> anyhow::Result<()> {
+    let mut refused = Refused::prepare(env, "refused-webhook").await?;
+    let webhook = Webhook::on_create(&refused.ns, "true").await?;
+    refused.roll_out().await?;
+    refused.for_reason("CreateChanges", "spec.template").await?;
+    let before = refused.ns.set().await?;
+    webhook.end(&refused.ns).await?;
+    refused.until_replaced(&before).await
+}

@@ -1,0 +1,153 @@
+//! A StatefulSet that is to be replaced, and what must be the same afterwards.
+
+use anyhow::{Context as _, ensure};
+use base64::Engine as _;
+use serde_json::{Value, json};
+
+use crate::world::environment::Environment;
+use crate::world::eventually;
+use crate::world::installation::{Controller, JOURNALS};
+use crate::world::namespace::{PATIENCE, TestNamespace, manifest};
+
+/// The manifest of a StatefulSet that is to be replaced.
+pub(crate) fn replaced(replicas: u32, size: &str) -> String {
+    let policy = "update-policy: InPlace";
+    manifest(replicas, size).replace(
+        policy,
+        &format!("{policy}\n    claim-rollout.io/replace-set: WhenComplete"),
+    )
+}
+
+/// A namespace with a StatefulSet, and a controller that may replace it.
+pub(crate) async fn prepare<'a>(
+    env: &'a Environment,
+    namespace: &str,
+    replicas: u32,
+) -> anyhow::Result<TestNamespace<'a>> {
+    prepare_with(env, namespace, &replaced(replicas, "1Gi")).await
+}
+
+/// The same for the StatefulSet of this manifest.
+pub(crate) async fn prepare_with<'a>(
+    env: &'a Environment,
+    namespace: &str,
+    manifest: &str,
+) -> anyhow::Result<TestNamespace<'a>> {
+    let mut ns = TestNamespace::new(&env.cluster, &env.client, namespace).await?;
+    ns.controller = Some(start_controller(env, namespace).await?);
+    ns.target(manifest).await?;
+    ns.settled().await?;
+    Ok(ns)
+}
+
+/// Starts a controller for a namespace that keeps its journals where the shipped one does.
+pub(crate) async fn start_controller(env: &Environment, namespace: &str) -> anyhow::Result<Controller> {
+    env.installation
+        .start_controller(&["--namespace", namespace, JOURNALS])
+        .await
+}
+
+/// Adds a finalizer of somebody else: until it is removed, the StatefulSet is not replaced, however slow the test is.
+pub(crate) async fn hold(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
+    set_finalizers(ns, &json!(["example.com/clean"])).await.map(drop)
+}
+
+/// Removes it. Returns the StatefulSet as it is then, before it is replaced.
+pub(crate) async fn release(ns: &TestNamespace<'_>) -> anyhow::Result<Value> {
+    set_finalizers(ns, &Value::Null).await
+}
+
+async fn set_finalizers(ns: &TestNamespace<'_>, finalizers: &Value) -> anyhow::Result<Value> {
+    let patch = json!({"metadata": {"finalizers": finalizers}}).to_string();
+    let output = ["-o=json", "--show-managed-fields"];
+    let patched = [
+        &["patch", "statefulset", "web", "--type=merge", "-p", &patch],
+        &output[..],
+    ]
+    .concat();
+    Ok(serde_json::from_str(&ns.done(&patched, "").await?.stdout)?)
+}
+
+/// The journals of the StatefulSets of this namespace.
+pub(crate) async fn journals(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<Value>> {
+    let found = journal_secrets(ns).await?.into_iter();
+    Ok(found.map(|(_, journal)| journal).collect())
+}
+
+/// The Secrets with the journals of this namespace, and the journals. Other scenarios have theirs beside them.
+pub(crate) async fn journal_secrets(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<(Value, Value)>> {
+    let get = [
+        "get",
+        "secrets",
+        "--namespace=claim-rollout",
+        "--selector=claim-rollout.io/journal",
+        "-o=json",
+    ];
+    let secrets: Value = serde_json::from_str(&ns.cluster.kubectl(&get, "").await?.stdout)?;
+    let mut found = Vec::new();
+    for secret in secrets["items"].as_array().context("items")? {
+        let data = secret["data"]["journal"].as_str().context("a journal")?;
+        let journal: Value = serde_json::from_slice(&base64::engine::general_purpose::STANDARD.decode(data)?)?;
+        if journal["namespace"] == ns.namespace.as_str() {
+            found.push((secret.clone(), journal));
+        }
+    }
+    Ok(found)
+}
+
+/// The PVCs without what the controllers of Kubernetes write.
+pub(crate) fn uids(objects: &[Value]) -> Vec<&Value> {
+    objects.iter().map(|object| &object["metadata"]["uid"]).collect()
+}
+
+/// The field managers, with what they own, without times and our own.
+pub(crate) fn managers(set: &Value) -> Vec<Value> {
+    let entries = set["metadata"]["managedFields"].as_array().cloned().unwrap_or_default();
+    let is_users = |entry: &Value| entry["subresource"] != "status" && entry["manager"] != "claim-rollout";
+    let entries = entries.into_iter().filter(is_users);
+    let mut entries: Vec<Value> = entries
+        .map(|entry| json!([entry["manager"], entry["operation"], entry["fieldsV1"]["f:spec"]]))
+        .collect();
+    entries.sort_by_key(ToString::to_string);
+    entries
+}
+
+/// Waits until the set is replaced, and checks that nothing else has changed.
+pub(crate) async fn until_replaced(ns: &TestNamespace<'_>, before: &Value, size: &str) -> anyhow::Result<Value> {
+    let mut last = Value::Null;
+    let replaced = eventually("the set to be replaced", PATIENCE, async || {
+        let rollout = ns.rollout().await?;
+        last = rollout["status"].clone();
+        let found = &rollout["status"]["replacement"]["phase"];
+        Ok((found == "Replaced").then_some(rollout))
+    });
+    let replaced = replaced.await.with_context(|| format!("{last:#}\n{}", ns.log()));
+    let rollout = replaced?;
+    let set = ns.settled().await?;
+    let metadata = &set["metadata"];
+    ensure!(metadata["uid"] != before["metadata"]["uid"], "the same set");
+    ensure!(rollout["spec"]["setRef"]["uid"] == metadata["uid"], "{rollout:#}");
+    ensure!(
+        rollout["metadata"]["ownerReferences"][0]["uid"] == metadata["uid"],
+        "{rollout:#}"
+    );
+    ensure!(metadata["finalizers"].is_null(), "{metadata:#}");
+    for key in ["staged", "phase", "ready"] {
+        let value = &metadata["annotations"][format!("claim-rollout.io/{key}")];
+        ensure!(value.is_null(), "{key}: {value}");
+    }
+    let requests = &set["spec"]["volumeClaimTemplates"][0]["spec"]["resources"]["requests"]["storage"];
+    ensure!(requests == size, "{requests}");
+    for pointer in [
+        "/spec/replicas",
+        "/spec/updateStrategy",
+        "/spec/template",
+        "/status/updateRevision",
+    ] {
+        let (now, then) = (set.pointer(pointer), before.pointer(pointer));
+        ensure!(now == then, "{pointer}: {now:?}, before {then:?}");
+    }
+    let (now, then) = (managers(&set), managers(before));
+    ensure!(now == then, "field managers: {now:#?}, before {then:#?}");
+    Ok(set)
+}

@@ -1,0 +1,172 @@
+//! The policy is removed in the middle of a rollout, and installed again.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, ensure};
+use claim_rollout::templates::{HELD, StagedChange};
+use serde_json::{Value, json};
+
+use crate::world::eventually;
+use crate::world::namespace::{Environment, PATIENCE, STAGED, TestNamespace, condition, manifest, text};
+use crate::world::served::Served;
+
+/// Writes the staged change, as any user can who may edit the StatefulSet.
+async fn forge(ns: &TestNamespace<'_>, change: &str) -> anyhow::Result<()> {
+    let annotation = format!("{STAGED}={change}");
+    ns.done(&["annotate", "statefulset", "web", &annotation, "--overwrite"], "")
+        .await?;
+    Ok(())
+}
+
+/// Excludes this namespace from the guard.
+async fn without_the_guard(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
+    let others = json!({"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": [ns.namespace]});
+    let spec = json!({"matchResources": {"namespaceSelector": {"matchExpressions": [others]}}});
+    let patch = json!({"spec": spec}).to_string();
+    let binding = [
+        "patch",
+        "validatingadmissionpolicybinding",
+        "claim-rollout-staged",
+        "--type=merge",
+        "-p",
+        &patch,
+    ];
+    ns.done(&binding, "").await?;
+    Ok(())
+}
+
+/// Makes unrelated changes until the condition Stalled of the ClaimRollout has this reason.
+async fn until_stalled(ns: &TestNamespace<'_>, reason: &str) -> anyhow::Result<Value> {
+    let mut count = 0;
+    let stalled = eventually(reason, PATIENCE, async || {
+        count += 1;
+        let note = format!("note={count}");
+        ns.done(&["label", "statefulset", "web", &note, "--overwrite"], "")
+            .await?;
+        let rollout = ns.rollout().await?;
+        Ok((rollout["status"]["conditions"][2]["reason"] == reason).then_some(rollout))
+    });
+    stalled.await.with_context(|| ns.log())
+}
+
+pub(super) async fn without_policy_and_guard_no_rollout_until_policy_is_back(env: &Environment) -> anyhow::Result<()> {
+    let ns = TestNamespace::with_set(env, "stopped-absent", 3).await?;
+    without_the_guard(&ns).await?;
+    let served = Served::start(env, &ns, &json!({})).await?;
+    env.barriers.hold_claim(&ns.namespace, "data-web-1");
+    ns.apply(3, "2Gi").await?;
+    let held = env.barriers.until_held(&ns.namespace).await;
+    held.with_context(|| ns.log())?;
+    served.go().await?;
+
+    // The same apply again has the result of a stock cluster.
+    let again = ns.kubectl(&["apply", "-f", "-"], &manifest(3, "2Gi")).await?;
+    // Which of the two errors it is depends on the minor version.
+    ensure!(!again.success && again.stderr.contains("is invalid: spec"), "{again:?}");
+    // The controller notices within some seconds, in which it would do the rest. It does not reconcile a complete
+    // rollout any more.
+    let paused = "claim-rollout.io/paused";
+    ns.done(&["annotate", "statefulset", "web", &format!("{paused}=true")], "")
+        .await?;
+    env.barriers.open(&ns.namespace);
+    let rollout = until_stalled(&ns, "PolicyMissing").await?;
+    ns.done(&["annotate", "statefulset", "web", &format!("{paused}-")], "")
+        .await?;
+    ensure!(condition(&rollout, "Stalled") == "True", "{rollout:#}");
+    let why = text(&rollout["status"]["conditions"][2]["message"]);
+    ensure!(why.contains("--allow-without-policy"), "{why}");
+
+    // Whatever users write now, no PVC is written.
+    let begun = ns.mark().await?;
+    let honest = text(&ns.set().await?["metadata"]["annotations"][STAGED]);
+    let uid = text(&ns.set().await?["metadata"]["uid"]);
+    let mut larger = StagedChange::read(&honest, &uid)?;
+    larger.templates[0].storage = Some("3Gi".parse()?);
+    forge(&ns, &larger.write()?).await?;
+    ns.until_reported("the forgery", |rollout| {
+        rollout["status"]["updateRevision"] == larger.revision().as_str()
+    })
+    .await?;
+    until_stalled(&ns, "PolicyMissing").await?;
+    let count = ns.writes_since(begun).await?.count();
+    ensure!(count.claims.is_empty() && count.changes == 0, "{count:?}");
+
+    forge(&ns, &honest).await?;
+    // The API server writes times in whole seconds.
+    tokio::time::sleep(Duration::from_millis(1100)).await;
+    served.come().await?;
+    held_until_applied_again(&ns, &honest).await
+}
+
+/// What was staged before the policy came back is not rolled out, whatever else somebody writes, until somebody applies
+/// the same manifest again.
+async fn held_until_applied_again(ns: &TestNamespace<'_>, staged: &str) -> anyhow::Result<()> {
+    let begun = ns.mark().await?;
+    let rollout = until_stalled(ns, "StagedBeforePolicy").await?;
+    let why = text(&rollout["status"]["conditions"][2]["message"]);
+    ensure!(why.contains("apply it again"), "{why}");
+    let held = eventually("the hold", PATIENCE, async || {
+        let annotations = ns.set().await?["metadata"]["annotations"].clone();
+        Ok((annotations[READY] == HELD).then_some(annotations))
+    });
+    let held = held.await.with_context(|| ns.log())?;
+    ensure!(held[STAGED] == staged, "{held:#}");
+    // By the manager that wrote the staged change last, so that its time is that of now.
+    ns.done(&["annotate", "statefulset", "web", "example.com/note=1"], "")
+        .await?;
+    until_stalled(ns, "StagedBeforePolicy").await?;
+    let count = ns.writes_since(begun).await?.count();
+    ensure!(count.claims.is_empty(), "{count:?}");
+
+    ns.apply(3, "2Gi").await?;
+    let annotations = ns.set().await?["metadata"]["annotations"].clone();
+    ensure!(
+        annotations[STAGED] != staged && annotations[READY] != HELD,
+        "{annotations:#}"
+    );
+    ns.until_complete(3, "2Gi").await?;
+    let mut claims = ns.writes_since(0).await?.count().claims;
+    claims.sort();
+    claims.dedup();
+    ensure!(claims == ["data-web-0", "data-web-1", "data-web-2"], "{claims:?}");
+    // The same manifest again is no other staging.
+    let staged = text(&ns.set().await?["metadata"]["annotations"][STAGED]);
+    ns.apply(3, "2Gi").await?;
+    ensure!(
+        ns.set().await?["metadata"]["annotations"][STAGED] == *staged,
+        "staged again"
+    );
+    Ok(())
+}
+
+const READY: &str = "claim-rollout.io/ready";
+
+/// With the guard alone, a change that a user with the right has staged is rolled out, and nobody else can change it.
+pub(super) async fn with_guard_rollout_continues_without_the_policy(env: &Environment) -> anyhow::Result<()> {
+    let ns = TestNamespace::with_set(env, "stopped-guarded", 3).await?;
+    let served = Served::start(env, &ns, &json!({})).await?;
+    env.barriers.hold_claim(&ns.namespace, "data-web-1");
+    ns.apply(3, "2Gi").await?;
+    let held = env.barriers.until_held(&ns.namespace).await;
+    held.with_context(|| ns.log())?;
+    served.go().await?;
+    let rights = ["--verb=*", "--resource=statefulsets.apps"];
+    ns.done(&[&["create", "role", "sets"][..], &rights].concat(), "")
+        .await?;
+    ns.done(&["create", "rolebinding", "sets", "--role=sets", "--user=bob"], "")
+        .await?;
+    let staged = text(&ns.set().await?["metadata"]["annotations"][STAGED]);
+    let annotation = format!("{STAGED}={}", staged.replace("2Gi", "3Gi"));
+    let forged = ["annotate", "statefulset", "web", &annotation, "--overwrite", "--as=bob"];
+    let forged = ns.kubectl(&forged, "").await?;
+    ensure!(
+        !forged.success && forged.stderr.contains("user bob may not patch"),
+        "{forged:?}"
+    );
+    env.barriers.open(&ns.namespace);
+    ns.until_complete(3, "2Gi").await?;
+    let mut claims = ns.writes_since(0).await?.count().claims;
+    claims.sort();
+    ensure!(claims == ["data-web-0", "data-web-1", "data-web-2"], "{claims:?}");
+    Ok(())
+}

@@ -1,0 +1,130 @@
+//! Budgets of storage classes: the PVCs in motion at a time, and the modifications of each PVC per day.
+
+use std::time::{Duration, Instant, SystemTime};
+
+use anyhow::{Context as _, ensure};
+use k8s_openapi::jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::world::eventually;
+use crate::world::namespace::PATIENCE;
+use crate::world::namespace::{Environment, TestNamespace, condition, manifest, text};
+
+pub(super) async fn pvcs_in_motion_of_two_sets_stay_within_class_budget(env: &Environment) -> anyhow::Result<()> {
+    let mut ns = TestNamespace::new(&env.cluster, &env.client, "places").await?;
+    ns.start_controller(env, &["--max-modifications=expandable=2", "--max-in-motion=3"])
+        .await?;
+    let other = |size: &str| {
+        let other = manifest(3, size)
+            .replace("name: web", "name: other")
+            .replace("app: web", "app: other");
+        other.replace("serviceName: web", "serviceName: other")
+    };
+    ns.target(&manifest(3, "1Gi")).await?;
+    ns.done(&["apply", "-f", "-"], &other("1Gi")).await?;
+    ns.settled().await?;
+    let ready = ["rollout", "status", "statefulset/other", "--timeout=120s"];
+    ns.done(&ready, "").await?;
+    let begun = ns.mark().await?;
+    let both = format!("{}---\n{}", manifest(3, "2Gi"), other("2Gi"));
+    ns.done(&["apply", "-f", "-"], &both).await?;
+    let grown = eventually("all PVCs to grow", PATIENCE, async || {
+        let claims = ns.claims().await?;
+        Ok(claims
+            .iter()
+            .all(|claim| claim["status"]["capacity"]["storage"] == "2Gi")
+            .then_some(()))
+    });
+    grown.await.with_context(|| ns.log())?;
+
+    let written = ns.writes_since(begun).await?;
+    let mut times = Vec::new();
+    for set in ["web", "other"] {
+        for ordinal in 0..3 {
+            let claim = format!("data-{set}-{ordinal}");
+            times.push((written.applied(&claim)?, 1_i32));
+            times.push((written.ready(&claim)?, -1));
+        }
+    }
+    times.sort_unstable();
+    let in_motion = times.iter().scan(0, |count, (_, step)| {
+        *count += step;
+        Some(*count)
+    });
+    let most = in_motion.max();
+    ensure!(
+        most == Some(2),
+        "expected 2 in motion at most, but found {most:?}: {times:?}"
+    );
+    Ok(())
+}
+
+fn in_words(time: SystemTime) -> anyhow::Result<String> {
+    let time = time.duration_since(SystemTime::UNIX_EPOCH)?;
+    Ok(Timestamp::from_second(i64::try_from(time.as_secs())?)?.to_string())
+}
+
+/// Notes when the PVC was modified.
+async fn note(ns: &TestNamespace<'_>, [first, last]: [SystemTime; 2]) -> anyhow::Result<()> {
+    let times = format!("{},{}", in_words(first)?, in_words(last)?);
+    let noted = json!({"metadata": {"annotations": {"claim-rollout.io/modified": times}}});
+    ns.done(&["patch", "pvc", "data-web-1", "-p", &noted.to_string()], "")
+        .await
+        .map(drop)
+}
+
+pub(super) async fn pvc_with_spent_modifications_waits_until_a_day_has_passed(env: &Environment) -> anyhow::Result<()> {
+    const HOUR: Duration = Duration::from_secs(60 * 60);
+    const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+    let mut ns = TestNamespace::new(&env.cluster, &env.client, "per-day").await?;
+    ns.target(&manifest(2, "1Gi")).await?;
+    ns.settled().await?;
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "what is noted is compared with the time of the controller"
+    )]
+    let (now, begun_at) = (SystemTime::now(), Instant::now());
+    // Of two modifications one is more than a day old, and the other one is not, for another hour.
+    let older = now - DAY - DAY;
+    note(&ns, [older, now - DAY + HOUR]).await?;
+    ns.start_controller(env, &["--modifications-per-24h=expandable=1"])
+        .await?;
+    let pods = ns.pods().await?;
+    let begun = ns.mark().await?;
+    ns.apply(2, "2Gi").await?;
+    let waits = |rollout: &Value| rollout["status"]["conditions"][0]["reason"] == "WaitsForBudget";
+    let rollout = ns.until_reported("a budget", waits).await?;
+    let first = &rollout["status"]["claims"][0];
+    ensure!(
+        first["name"] == "data-web-1" && first["state"] == "Pending",
+        "{rollout:#}"
+    );
+    let until = in_words(now + HOUR)?;
+    let why = format!("the limit of storage class expandable; continues at {until}");
+    ensure!(
+        text(&first["message"]).contains(&why),
+        "expected {why}, but found {rollout:#}"
+    );
+    ensure!(condition(&rollout, "Stalled") == "False", "{rollout:#}");
+    let count = ns.writes_since(begun).await?.count();
+    ensure!(count.claims.is_empty(), "{count:?}");
+
+    // In five seconds it is a day old.
+    let soon = begun_at.elapsed() + Duration::from_secs(5);
+    note(&ns, [older, now - DAY + soon]).await?;
+    ns.until_complete(2, "2Gi").await?;
+    ensure!(ns.pods().await? == pods, "Pods restarted");
+    ns.writes_since(begun)
+        .await?
+        .is_a_rollout(&["data-web-1", "data-web-0"], 0)?;
+    for claim in ns.claims().await? {
+        let noted = text(&claim["metadata"]["annotations"]["claim-rollout.io/modified"]);
+        ensure!(
+            noted.parse::<Timestamp>().is_ok() && noted >= in_words(now)?,
+            "{noted} in {claim:#}"
+        );
+    }
+    let events = ns.events().await?;
+    ensure!(!events.contains_key("ClaimRolloutStalled"), "{events:?}");
+    Ok(())
+}

@@ -1,0 +1,68 @@
+//! A partition: the ordinals below it are left alone until it is lowered.
+
+use anyhow::ensure;
+
+use crate::world::namespace::{Environment, TestNamespace, condition, manifest, with_image, with_partition};
+
+pub(super) async fn canary_and_then_other_pods_wait_for_their_claims(env: &Environment) -> anyhow::Result<()> {
+    let before = with_partition(&manifest(3, "1Gi"), 2);
+    let ns = TestNamespace::with(env, "canary", &before).await?;
+    let (begun, pods) = (ns.mark().await?, ns.pods().await?);
+    let both = |partition| with_partition(&with_image(&manifest(3, "2Gi"), "2"), partition);
+    ns.target(&both(2)).await?;
+    let partitioned = |ready: u64| {
+        move |rollout: &serde_json::Value| {
+            let condition = &rollout["status"]["conditions"][1];
+            condition["reason"] == "Partitioned" && rollout["status"]["readyReplicas"] == ready
+        }
+    };
+    ns.until_reported("the canary", partitioned(1)).await?;
+    ns.until_updated(1).await?;
+    let set = ns.settled().await?;
+    ensure!(ns.staged_change().await?["phase"] == "RollingOut", "{set:#}");
+    ensure!(ns.pods().await?[..2] == pods[..2], "only the canary restarts");
+    let written = ns.writes_since(begun).await?;
+    written.pods_follow_their_claims("web", &["data"], &[2])?;
+    ensure!(written.count().claims == ["data-web-2"], "{written:?}");
+
+    ns.target(&both(0)).await?;
+    ns.until_complete(3, "2Gi").await?;
+    ns.settled().await?;
+    let written = ns.writes_since(begun).await?;
+    written.pods_follow_their_claims("web", &["data"], &[2, 1, 0])?;
+    let claims = ["data-web-2", "data-web-1", "data-web-0"];
+    written.is_a_rollout(&claims, 3)
+}
+
+pub(super) async fn replica_below_partition_is_left_alone_until_lowered(env: &Environment) -> anyhow::Result<()> {
+    let of = |size: &str, partition| with_partition(&manifest(3, size), partition);
+    let ns = TestNamespace::with(env, "partition", &of("1Gi", 1)).await?;
+    let (begun, pods) = (ns.mark().await?, ns.pods().await?);
+    ns.target(&of("2Gi", 1)).await?;
+    let rollout = ns
+        .until_reported("two of three", |rollout| {
+            rollout["status"]["conditions"][1]["reason"] == "Partitioned"
+        })
+        .await?;
+    let waiting = &rollout["status"]["claims"];
+    ensure!(
+        waiting[0]["name"] == "data-web-0" && waiting[0]["reason"] == "Partition" && waiting[1].is_null(),
+        "{rollout:#}"
+    );
+    ensure!(condition(&rollout, "Ready") == "False", "{rollout:#}");
+    ensure!(ns.staged_change().await?["phase"] == "RollingOut", "{rollout:#}");
+    let count = ns.writes_since(begun).await?.count();
+    ensure!(
+        count.claims == ["data-web-2", "data-web-1"] && count.changes == 0,
+        "{count:?}"
+    );
+
+    ns.target(&of("2Gi", 0)).await?;
+    ns.until_complete(3, "2Gi").await?;
+    ns.settled().await?;
+    ensure!(ns.pods().await? == pods, "Pods restarted");
+    let written = ns.writes_since(begun).await?;
+    let claims = ["data-web-2", "data-web-1", "data-web-0"];
+    written.claims_follow_one_another(&claims)?;
+    written.is_a_rollout(&claims, 0)
+}

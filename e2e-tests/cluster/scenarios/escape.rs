@@ -1,0 +1,134 @@
+//! The user stops the rollout in the middle.
+
+use anyhow::{Context as _, ensure};
+use serde_json::{Value, json};
+
+use crate::world::namespace::{Environment, TestNamespace, manifest, text, with_image};
+
+/// A StatefulSet of three whose image and size change; the write of this PVC is held.
+async fn in_the_middle<'a>(env: &'a Environment, namespace: &str, claim: &str) -> anyhow::Result<TestNamespace<'a>> {
+    let ns = TestNamespace::with_set(env, namespace, 3).await?;
+    env.barriers.hold_claim(namespace, claim);
+    ns.target(&with_image(&manifest(3, "2Gi"), "2")).await?;
+    let held = env.barriers.until_held(namespace).await;
+    held.with_context(|| ns.log())?;
+    Ok(ns)
+}
+
+async fn sizes(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<String>> {
+    let claims = ns.claims().await?;
+    let sizes = claims
+        .iter()
+        .map(|claim| &claim["spec"]["resources"]["requests"]["storage"]);
+    Ok(sizes.map(text).collect())
+}
+
+/// True iff the ClaimRollout reports this many replicas and updated ones, and this number of lagging PVCs.
+fn lags(rollout: &Value, [replicas, updated]: [i64; 2], lag: &str) -> bool {
+    let status = &rollout["status"];
+    let counted = status["replicas"] == replicas && status["updatedReplicas"] == updated;
+    let by_template = status["volumeClaimTemplates"][0]["updatedReplicas"] == updated;
+    let message = text(&status["conditions"][0]["message"]);
+    counted && by_template && message.ends_with(&format!("; {lag} are outdated"))
+}
+
+pub(super) async fn switch_to_on_claim_delete_opens_gate_without_controller(env: &Environment) -> anyhow::Result<()> {
+    let mut ns = in_the_middle(env, "stopped-escape", "data-web-2").await?;
+    if let Some(controller) = &mut ns.controller {
+        controller.kill()?;
+    }
+    env.barriers.open_for_others("stopped-escape");
+    ns.until_denied("web-2").await?;
+    let policy = "claim-rollout.io/update-policy=OnClaimDelete";
+    ns.done(&["annotate", "statefulset", "web", policy, "--overwrite"], "")
+        .await?;
+    let set = ns.settled().await?;
+    ensure!(set["status"]["updatedReplicas"] == 3, "{set:#}");
+
+    ns.start_controller(env, &[]).await?;
+    ns.until_reported("the policy", |rollout| {
+        rollout["status"]["conditions"][0]["reason"] == "OnClaimDelete"
+    })
+    .await?;
+    ns.until_reported("the lag", |rollout| lags(rollout, [3, 0], "3 of 3 PVCs"))
+        .await?;
+    let asked = sizes(&ns).await?;
+    ensure!(asked == ["1Gi"; 3], "a claim was written: {asked:?}");
+    // A PVC is counted as soon as it exists.
+    ns.done(&["scale", "statefulset", "web", "--replicas=4"], "").await?;
+    ns.until_reported("a newcomer", |rollout| lags(rollout, [4, 1], "3 of 4 PVCs"))
+        .await?;
+    ensure!(sizes(&ns).await? == ["1Gi", "1Gi", "1Gi", "2Gi"], "the newcomer");
+    let count = ns.writes_since(0).await?.count();
+    let nothing: Vec<String> = Vec::new();
+    ensure!(
+        (count.claims, count.nudges, count.changes) == (nothing, 0, 0),
+        "the policy alone did it"
+    );
+    Ok(())
+}
+
+pub(super) async fn withdrawal_during_rollout_releases_pods_and_lowers_no_claim(
+    env: &Environment,
+) -> anyhow::Result<()> {
+    let ns = in_the_middle(env, "stopped-withdrawn", "data-web-1").await?;
+    let revision = text(&ns.staged_change().await?["revision"]);
+    let withdraw = format!("claim-rollout.io/withdraw={revision}");
+    let output = ns.done(&["annotate", "statefulset", "web", &withdraw], "").await?;
+    ensure!(output.stderr.contains("claim-rollout"), "{output:?}");
+    ensure!(ns.staged_change().await? == Value::Null, "it is still staged");
+    env.barriers.open(&ns.namespace);
+    let set = ns.settled().await?;
+    ensure!(set["status"]["updatedReplicas"] == 3, "{set:#}");
+    ns.until_reported("the end", |rollout| {
+        rollout["status"]["conditions"][0]["reason"] == "Withdrawn"
+    })
+    .await?;
+    ns.until_event("ClaimRolloutWithdrawn").await?;
+    // The write of the second PVC was in progress: it was stored, or overtaken by the Pod of the PVC.
+    let sizes = sizes(&ns).await?;
+    ensure!(sizes[0] == "1Gi" && sizes[2] == "2Gi", "{sizes:?}");
+    let count = ns.writes_since(0).await?.count();
+    ensure!(
+        ["data-web-2", "data-web-1"].starts_with(&count.claims.iter().map(String::as_str).collect::<Vec<_>>())
+            && count.changes == 0,
+        "{count:?}"
+    );
+    Ok(())
+}
+
+/// Nobody rolls out a StatefulSet that another controller owns, so none of its Pods may wait for a PVC.
+pub(super) async fn owner_during_rollout_opens_gate_until_its_removal(env: &Environment) -> anyhow::Result<()> {
+    let ns = in_the_middle(env, "stopped-owned", "data-web-2").await?;
+    ns.until_denied("web-2").await?;
+    // An owner that exists: the garbage collector deletes objects whose owner does not.
+    ns.done(&["create", "configmap", "owner"], "").await?;
+    let output = ns.done(&["get", "configmap", "owner", "-o", "json"], "").await?;
+    let owner: Value = serde_json::from_str(&output.stdout)?;
+    let owner = json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner["metadata"]["uid"], "controller": true,
+    });
+    own(&ns, &json!([owner])).await?;
+    ns.until_updated(3).await?;
+    env.barriers.open(&ns.namespace);
+    ns.until_reported("the owner", |rollout| {
+        rollout["status"]["conditions"][0]["reason"] == "SetOwned"
+    })
+    .await?;
+    // The write of the first PVC was in progress.
+    let sizes = sizes(&ns).await?;
+    ensure!(sizes[..2] == ["1Gi", "1Gi"], "{sizes:?}");
+
+    own(&ns, &Value::Null).await?;
+    ns.until_complete(3, "2Gi").await?;
+    let mut claims = ns.writes_since(0).await?.count().claims;
+    claims.dedup();
+    ensure!(claims == ["data-web-2", "data-web-1", "data-web-0"], "{claims:?}");
+    Ok(())
+}
+
+async fn own(ns: &TestNamespace<'_>, owners: &Value) -> anyhow::Result<()> {
+    let patch = json!({"metadata": {"ownerReferences": owners}}).to_string();
+    let patch = ["patch", "statefulset", "web", "--type=merge", "--patch", &patch];
+    ns.done(&patch, "").await.map(drop)
+}

@@ -1,0 +1,81 @@
+//! `updateStrategy: OnDelete`: Pods are deleted by hand, and their PVCs follow.
+
+use std::time::Duration;
+
+use anyhow::ensure;
+
+use crate::world::eventually;
+use crate::world::namespace::{Environment, PATIENCE, TestNamespace, manifest, with_image, with_spec};
+
+pub(super) async fn claim_follows_only_after_its_pod_is_deleted_by_hand(env: &Environment) -> anyhow::Result<()> {
+    let of = |size: &str| with_spec(&manifest(3, size), "  updateStrategy: {type: OnDelete}");
+    let ns = TestNamespace::with(env, "on-delete", &of("1Gi")).await?;
+    let begun = ns.mark().await?;
+    let output = ns.target(&with_image(&of("2Gi"), "2")).await?;
+    ensure!(output.stderr.contains("staged data 1Gi -> 2Gi"), "{output:?}");
+    let mut so_far = Vec::new();
+    // In any order.
+    for ordinal in [1, 2, 0] {
+        ns.until_reported("a Pod to be deleted", |rollout| {
+            let status = &rollout["status"];
+            status["conditions"][1]["reason"] == "OnDelete" && status["readyReplicas"] == so_far.len()
+        })
+        .await?;
+        let count = ns.writes_since(begun).await?.count();
+        ensure!(count.claims == so_far && count.changes == 0, "{count:?}");
+        if so_far.is_empty() {
+            // A Pod that is created in the second in which the staged change was first seen could be an older one.
+            tokio::time::sleep(Duration::from_millis(1100)).await;
+        }
+        ns.delete_pods(&[&format!("web-{ordinal}")]).await?;
+        so_far.push(format!("data-web-{ordinal}"));
+    }
+    ns.until_complete(3, "2Gi").await?;
+    ns.until_updated(3).await?;
+    let written = ns.writes_since(begun).await?;
+    written.is_a_rollout(&["data-web-1", "data-web-2", "data-web-0"], 0)
+}
+
+pub(super) async fn pod_deleted_unseen_by_a_controller_counts(env: &Environment) -> anyhow::Result<()> {
+    let of = |size: &str| with_spec(&manifest(3, size), "  updateStrategy: {type: OnDelete}");
+    let mut ns = TestNamespace::with(env, "on-delete-unseen", &of("1Gi")).await?;
+    ns.target(&of("2Gi")).await?;
+    ns.until_reported("a Pod to be deleted", |rollout| {
+        rollout["status"]["conditions"][1]["reason"] == "OnDelete"
+    })
+    .await?;
+    // The ClaimRollout is lost, and the next controller first sees the change when the Pods exist again.
+    ns.controller = None;
+    tokio::time::sleep(Duration::from_millis(1100)).await;
+    let pods = ns.pods().await?;
+    ns.done(&["delete", "pod", "web-2", "web-0", "--wait=false"], "")
+        .await?;
+    let others = eventually("two other Pods", PATIENCE, async || {
+        let now = ns.pods().await?;
+        Ok((now.len() == 3 && now[0] != pods[0] && now[2] != pods[2]).then_some(()))
+    });
+    others.await?;
+    ns.until_ready(3).await?;
+    ns.done(&["delete", "claimrollout", "web"], "").await?;
+    tokio::time::sleep(Duration::from_millis(1100)).await;
+    let begun = ns.mark().await?;
+    ns.start_controller(env, &[]).await?;
+    let rollout = ns
+        .until_reported("two claims", |rollout| {
+            rollout["status"]["conditions"][1]["reason"] == "OnDelete" && rollout["status"]["readyReplicas"] == 2
+        })
+        .await?;
+    let message = &rollout["status"]["conditions"][1]["message"];
+    ensure!(
+        message == "2 of 3 replicas are ready; delete these Pods to continue: web-1",
+        "{message}"
+    );
+    let mut count = ns.writes_since(begun).await?.count();
+    count.claims.sort_unstable();
+    ensure!(
+        count.claims == ["data-web-0", "data-web-2"] && count.changes == 0,
+        "{count:?}"
+    );
+    ns.delete_pods(&["web-1"]).await?;
+    ns.until_complete(3, "2Gi").await
+}

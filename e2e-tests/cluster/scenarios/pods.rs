@@ -1,0 +1,150 @@
+//! Pods that are deleted for other reasons than replacement, while the gate is closed: each is deleted.
+
+use anyhow::{Context as _, ensure};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::world::eventually;
+use crate::world::namespace::{Environment, PATIENCE, TestNamespace, manifest, text, with_image};
+
+/// A StatefulSet of three whose Pods wait: the write of the highest PVC is held.
+async fn waiting<'a>(env: &'a Environment, namespace: &str) -> anyhow::Result<TestNamespace<'a>> {
+    let ns = TestNamespace::with_set(env, namespace, 3).await?;
+    env.barriers.hold_claim(namespace, "data-web-2");
+    ns.target(&with_image(&manifest(3, "2Gi"), "2")).await?;
+    let held = env.barriers.until_held(namespace).await;
+    held.with_context(|| ns.log())?;
+    ns.until_denied("web-2").await?;
+    Ok(ns)
+}
+
+async fn uid(ns: &TestNamespace<'_>, pod: &str) -> anyhow::Result<String> {
+    let arguments = [
+        "get",
+        "pod",
+        pod,
+        "-o",
+        "jsonpath={.metadata.uid}",
+        "--ignore-not-found",
+    ];
+    Ok(ns.done(&arguments, "").await?.stdout)
+}
+
+async fn until_another(ns: &TestNamespace<'_>, pod: &str, uid_before: &str) -> anyhow::Result<()> {
+    let what = format!("another {pod}");
+    let another = eventually(&what, PATIENCE, async || {
+        let uid = uid(ns, pod).await?;
+        Ok((!uid.is_empty() && uid != uid_before).then_some(()))
+    });
+    another.await
+}
+
+async fn write_status(ns: &TestNamespace<'_>, pod: &str, status: &Value) -> anyhow::Result<()> {
+    let patch = json!({ "status": status }).to_string();
+    let arguments = [
+        "patch",
+        "pod",
+        pod,
+        "--subresource=status",
+        "--type=strategic",
+        "-p",
+        &patch,
+    ];
+    ns.done(&arguments, "").await.map(drop)
+}
+
+async fn ends(env: &Environment, ns: &TestNamespace<'_>, replicas: u32) -> anyhow::Result<()> {
+    env.barriers.open(&ns.namespace);
+    let size = usize::try_from(replicas)?;
+    ns.until_updated(size).await.with_context(|| ns.log())?;
+    let ended = eventually("every claim", PATIENCE, async || {
+        Ok((ns.staged_change().await?["phase"] == "Complete").then_some(()))
+    });
+    ended.await.with_context(|| ns.log())?;
+    let claims = ns.claims().await?;
+    let grown = claims
+        .iter()
+        .take(size)
+        .all(|claim| claim["status"]["capacity"]["storage"] == "2Gi");
+    ensure!(grown, "{claims:#?}");
+    Ok(())
+}
+
+pub(super) async fn scaled_down_pods_are_deleted_and_new_ones_created(env: &Environment) -> anyhow::Result<()> {
+    let ns = waiting(env, "stopped-scaled").await?;
+    for (replicas, ready) in [("--replicas=5", 5), ("--replicas=2", 2)] {
+        ns.done(&["scale", "statefulset", "web", replicas], "").await?;
+        ns.until_ready(ready).await?;
+    }
+    let deleted = eventually("web-2 to be deleted", PATIENCE, async || {
+        Ok(uid(&ns, "web-2").await?.is_empty().then_some(()))
+    });
+    deleted.await?;
+    ends(env, &ns, 2).await
+}
+
+pub(super) async fn failed_or_disrupted_pods_are_deleted(env: &Environment) -> anyhow::Result<()> {
+    let ns = waiting(env, "stopped-failed").await?;
+    let before = uid(&ns, "web-0").await?;
+    write_status(&ns, "web-0", &json!({"phase": "Failed"})).await?;
+    until_another(&ns, "web-0", &before).await?;
+    ns.until_ready(3).await?;
+
+    // What the taint manager does before it deletes. Here the StatefulSet controller deletes web-2 at each change of
+    // the Pod. The disruption controller removes a condition without a time at once, so its time is two minutes ago.
+    let before = uid(&ns, "web-2").await?;
+    #[allow(clippy::disallowed_methods, reason = "the taint manager has a clock")]
+    let now = Timestamp::now();
+    let condition = json!({
+        "type": "DisruptionTarget", "status": "True", "reason": "DeletionByTaintManager",
+        "lastTransitionTime": now.to_string(),
+    });
+    write_status(&ns, "web-2", &json!({"conditions": [condition]})).await?;
+    until_another(&ns, "web-2", &before).await?;
+    ns.until_ready(3).await?;
+    ends(env, &ns, 3).await
+}
+
+/// Only the StatefulSet controller is denied, under each of its accounts.
+pub(super) async fn pods_wait_only_for_the_statefulset_controller_accounts(env: &Environment) -> anyhow::Result<()> {
+    let ns = waiting(env, "stopped-accounts").await?;
+    for (user, denied) in [
+        ("system:serviceaccount:kube-system:statefulset-controller", true),
+        ("system:kube-controller-manager", true),
+        ("system:serviceaccount:kube-system:node-controller", false),
+        ("kubernetes-admin", false),
+    ] {
+        let group = if denied {
+            "system:authenticated"
+        } else {
+            "system:masters"
+        };
+        let arguments = [
+            "delete",
+            "pod",
+            "web-2",
+            "--dry-run=server",
+            "--as",
+            user,
+            "--as-group",
+            group,
+        ];
+        let arguments = [&arguments[..], &["--as-group", "system:masters"]].concat();
+        let output = ns.kubectl(&arguments, "").await?;
+        ensure!(output.success != denied, "{user}: {output:?}");
+        if denied {
+            ensure!(
+                output.stderr.contains("Pod web-2 is replaced when it is ready"),
+                "{output:?}"
+            );
+        }
+    }
+    let other = ns.done(&["get", "events", "-o", "json"], "").await?;
+    let events: Value = serde_json::from_str(&other.stdout)?;
+    let denied = events["items"].as_array().into_iter().flatten();
+    let mut denied = denied
+        .filter(|event| event["reason"] == "FailedDelete")
+        .map(|event| text(&event["message"]));
+    ensure!(denied.all(|message| message.contains("web-2")), "{events:#}");
+    ends(env, &ns, 3).await
+}

@@ -1,0 +1,47 @@
+//! The policy-server is away, but its webhook is registered.
+
+use anyhow::ensure;
+
+use crate::world::Cluster;
+use crate::world::installation::{Installation, USER};
+use crate::world::namespace::{TestNamespace, plain_manifest};
+
+/// `failurePolicy: Fail` affects only users who change templates.
+pub(super) async fn without_policy_unrelated_updates_pass(
+    cluster: &Cluster,
+    installation: Installation,
+    client: &kube::Client,
+) -> anyhow::Result<()> {
+    let mut ns = TestNamespace::new(cluster, client, "policy-down").await?;
+    ns.controller = Some(installation.start_controller(&["--namespace", "policy-down"]).await?);
+    let plain = |size: &str| plain_manifest(1, size);
+    ns.done(&["apply", "-f", "-"], &plain("1Gi")).await?;
+    ns.until_ready(1).await?;
+    let claims = ns.claims().await?;
+    installation.lose_policy().await?;
+
+    for edit in [
+        &["set", "env", "statefulset/web", "A=b"][..],
+        &["annotate", "statefulset", "web", "example.com/note=hello"],
+        &["label", "statefulset", "web", "team=storage"],
+        &["scale", "statefulset", "web", "--replicas=1"],
+    ] {
+        ns.done(edit, "").await?;
+    }
+    let before = ns.set().await?;
+    let grown = ns.kubectl(&["apply", "-f", "-"], &plain("2Gi")).await?;
+    ensure!(
+        !grown.success && grown.stderr.contains("failed calling webhook"),
+        "{grown:?}"
+    );
+    ensure!(ns.set().await?["spec"] == before["spec"], "the set was changed");
+    let ours = ns.writes_of(USER).await?;
+    ensure!(ours.is_empty(), "{ours:?}");
+    let after = ns.claims().await?;
+    ensure!(after[0]["spec"] == claims[0]["spec"], "{after:#?}");
+    ensure!(
+        after[0]["metadata"]["labels"] == claims[0]["metadata"]["labels"],
+        "{after:#?}"
+    );
+    Ok(())
+}

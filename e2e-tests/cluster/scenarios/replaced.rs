@@ -1,0 +1,80 @@
+//! Pods and StatefulSets that are deleted during a rollout, and successors of the same name.
+
+use anyhow::{Context as _, ensure};
+use serde_json::json;
+
+use crate::world::namespace::{Environment, PATIENCE, TestNamespace, condition, manifest, with_class};
+use crate::world::{Driver, eventually};
+
+pub(super) async fn pod_deleted_during_rollout_comes_back_and_changes_nothing(env: &Environment) -> anyhow::Result<()> {
+    let ns = TestNamespace::with_set(env, "stopped-pod", 3).await?;
+    let begun = ns.mark().await?;
+    env.barriers.hold_claim(&ns.namespace, "data-web-1");
+    ns.apply(3, "2Gi").await?;
+    let held = env.barriers.until_held(&ns.namespace).await;
+    held.with_context(|| ns.log())?;
+    ns.delete_pods(&["web-2", "web-1"]).await?;
+    env.barriers.open(&ns.namespace);
+    ns.until_complete(3, "2Gi").await?;
+    ns.settled().await?;
+    let written = ns.writes_since(begun).await?;
+    let claims = ["data-web-2", "data-web-1", "data-web-0"];
+    written.claims_follow_one_another(&claims)?;
+    written.is_a_rollout(&claims, 0)
+}
+
+/// The driver fails until the test changes it: the rollout waits in the middle.
+pub(super) async fn set_deleted_during_rollout_leaves_claims_to_its_successor(env: &Environment) -> anyhow::Result<()> {
+    let mut ns = TestNamespace::new(&env.cluster, &env.client, "replaced").await?;
+    let driver = Driver {
+        maximum_bytes: 1 << 30,
+        ..Driver::default()
+    };
+    ns.make_class(&driver, true).await?;
+    ns.start_controller(env, &[]).await?;
+    let of = |size: &str| with_class(&manifest(3, size), "replaced");
+    ns.target(&of("1Gi")).await?;
+    ns.settled().await?;
+    let pods = ns.pods().await?;
+    ns.target(&of("2Gi")).await?;
+    ns.until_reported("the driver's answer", |rollout| condition(rollout, "Stalled") == "True")
+        .await?;
+    let begun = ns.mark().await?;
+    ns.done(&["delete", "statefulset", "web", "--cascade=orphan"], "")
+        .await?;
+    env.cluster.set_driver_of("replaced", &Driver::default())?;
+    let grown = eventually("the claim to grow", PATIENCE, async || {
+        Ok((ns.claims().await?[2]["status"]["capacity"]["storage"] == "2Gi").then_some(()))
+    });
+    grown.await?;
+    ns.target(&of("2Gi")).await?;
+    let set = ns.settled().await?;
+    ensure!(ns.pods().await? == pods, "Pods restarted");
+    // The ClaimRollout of the old StatefulSet is deleted with it, or belongs to the new one.
+    ns.until_reported("the new set", |rollout| {
+        rollout.is_null() || rollout["spec"]["setRef"]["uid"] == set["metadata"]["uid"]
+    })
+    .await?;
+    let written = ns.writes_since(begun).await?;
+    let mut objects = written.ours().map(|entry| entry.resource.as_str());
+    ensure!(
+        !objects.any(|resource| resource == "persistentvolumeclaims" || resource == "statefulsets"),
+        "nothing was staged: {:?}",
+        written.count()
+    );
+    let sizes = ns.claims().await?;
+    let sizes: Vec<_> = sizes
+        .iter()
+        .map(|claim| &claim["status"]["capacity"]["storage"])
+        .collect();
+    ensure!(sizes == [&json!("1Gi"), &json!("1Gi"), &json!("2Gi")], "{sizes:?}");
+
+    // The next staged change applies to all PVCs.
+    let begun = ns.mark().await?;
+    ns.target(&of("3Gi")).await?;
+    ns.until_complete(3, "3Gi").await?;
+    let written = ns.writes_since(begun).await?;
+    let claims = ["data-web-2", "data-web-1", "data-web-0"];
+    written.claims_follow_one_another(&claims)?;
+    written.is_a_rollout(&claims, 0)
+}

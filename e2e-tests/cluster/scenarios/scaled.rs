@@ -1,0 +1,70 @@
+//! The StatefulSet is scaled during its rollout; for scaling up see `beside`.
+
+use anyhow::{Context as _, ensure};
+
+use crate::world::namespace::{Environment, TestNamespace, condition};
+
+/// A StatefulSet of three that is scaled to this number of replicas, when two of them are updated or about to be.
+async fn scaled_in_the_middle<'a>(
+    env: &'a Environment,
+    namespace: &str,
+    replicas: &str,
+) -> anyhow::Result<TestNamespace<'a>> {
+    let ns = TestNamespace::with_set(env, namespace, 3).await?;
+    env.barriers.hold_claim(namespace, "data-web-1");
+    ns.apply(3, "2Gi").await?;
+    let held = env.barriers.until_held(namespace).await;
+    held.with_context(|| ns.log())?;
+    scale(&ns, replicas).await?;
+    env.barriers.open(namespace);
+    Ok(ns)
+}
+
+async fn scale(ns: &TestNamespace<'_>, replicas: &str) -> anyhow::Result<()> {
+    let replicas = format!("--replicas={replicas}");
+    ns.done(&["scale", "statefulset", "web", &replicas], "").await?;
+    Ok(())
+}
+
+pub(super) async fn claim_of_a_replica_scaled_away_is_updated_last(env: &Environment) -> anyhow::Result<()> {
+    let ns = scaled_in_the_middle(env, "stopped-down", "1").await?;
+    ns.until_reported("one replica", |rollout| {
+        let status = &rollout["status"];
+        condition(rollout, "Ready") == "True" && status["replicas"] == 1 && status["readyReplicas"] == 1
+    })
+    .await?;
+    let written = ns.writes_since(0).await?;
+    written.is_a_rollout(&["data-web-2", "data-web-1", "data-web-0"], 0)?;
+    scale(&ns, "3").await?;
+    ns.until_ready(3).await?;
+    ns.until_complete(3, "2Gi").await?;
+    let again = ns.writes_since(0).await?.count();
+    ensure!(
+        again.claims == written.count().claims && again.changes == 1,
+        "{again:?}"
+    );
+    Ok(())
+}
+
+pub(super) async fn scaled_to_zero_updates_every_claim_before_it_completes(env: &Environment) -> anyhow::Result<()> {
+    let ns = scaled_in_the_middle(env, "stopped-to-zero", "0").await?;
+    ns.until_reported("no replica", |rollout| {
+        condition(rollout, "Ready") == "True" && rollout["status"]["replicas"] == 0
+    })
+    .await?;
+    ensure!(ns.staged_change().await?["phase"] == "Complete", "{}", ns.log());
+    let before = ns.writes_since(0).await?.count();
+    scale(&ns, "3").await?;
+    ns.until_ready(3).await?;
+    ns.until_complete(3, "2Gi").await?;
+    let again = ns.writes_since(0).await?.count();
+    ensure!(before.claims == again.claims, "{before:?} {again:?}");
+    let mut claims = again.claims.clone();
+    claims.sort();
+    let expected = ["data-web-0", "data-web-1", "data-web-2"];
+    ensure!(
+        again.claims[0] == "data-web-2" && claims == expected && again.changes == 1,
+        "{again:?}"
+    );
+    Ok(())
+}

@@ -1,0 +1,60 @@
+//! Two controllers.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context as _, ensure};
+
+use crate::world::installation::NAMESPACE;
+use crate::world::namespace::{Environment, TestNamespace, manifest, with_image};
+
+pub(super) async fn two_controllers_at_once_write_like_one(env: &Environment) -> anyhow::Result<()> {
+    let mut ns = TestNamespace::with_set(env, "two", 3).await?;
+    ns.exceptions.reported_twice = true;
+    let _second = env.installation.start_controller(&["--namespace", "two"]).await?;
+    let begun = ns.mark().await?;
+    ns.target(&with_image(&manifest(3, "2Gi"), "2")).await?;
+    ns.until_complete(3, "2Gi").await?;
+    ns.settled().await?;
+    let written = ns.writes_since(begun).await?;
+    written.pods_follow_their_claims("web", &["data"], &[2, 1, 0])?;
+    written.is_a_rollout_by(2, &["data-web-2", "data-web-1", "data-web-0"], 3)?;
+    ns.until_event("ClaimRolloutComplete").await?;
+    let expected = [
+        ("ClaimsStaged", 1),
+        ("ClaimUpdated", 3),
+        ("ClaimReady", 3),
+        ("ClaimRolloutComplete", 1),
+    ];
+    let expected: BTreeMap<_, _> = expected.map(|(reason, count)| (reason.to_owned(), count)).into();
+    let events = ns.events().await?;
+    ensure!(events == expected, "{events:?}");
+    Ok(())
+}
+
+/// The Lease keeps the other controller waiting for fifteen seconds.
+pub(super) async fn leader_killed_during_rollout_is_succeeded_by_the_other(env: &Environment) -> anyhow::Result<()> {
+    let elected = [
+        "--namespace",
+        "stopped-leader",
+        "--leader-elect",
+        "--lease-namespace",
+        NAMESPACE,
+    ];
+    let mut ns = TestNamespace::new(&env.cluster, &env.client, "stopped-leader").await?;
+    let mut leader = env.installation.start_controller(&elected).await?;
+    ns.target(&manifest(3, "1Gi")).await?;
+    ns.settled().await?;
+    let begun = ns.mark().await?;
+    env.barriers.hold_claim(&ns.namespace, "data-web-1");
+    ns.target(&with_image(&manifest(3, "2Gi"), "2")).await?;
+    let held = env.barriers.until_held(&ns.namespace).await;
+    held.with_context(|| leader.log())?;
+    ns.controller = Some(env.installation.start_controller(&elected).await?);
+    leader.kill()?;
+    env.barriers.open_for_others(&ns.namespace);
+    ns.until_complete(3, "2Gi").await?;
+    ns.settled().await?;
+    let written = ns.writes_since(begun).await?;
+    written.pods_follow_their_claims("web", &["data"], &[2, 1, 0])?;
+    written.is_a_rollout(&["data-web-2", "data-web-1", "data-web-0"], 3)
+}

@@ -1,0 +1,103 @@
+//! Pods that are not Ready.
+
+use anyhow::{Context as _, ensure};
+use serde_json::Value;
+
+use crate::world::eventually;
+use crate::world::namespace::{Environment, PATIENCE, TestNamespace, condition, manifest, with_image};
+
+/// Sets whether the application of a Pod is ready: `=false` or `-`.
+async fn make_ready(ns: &TestNamespace<'_>, pod: &str, ready: &str) -> anyhow::Result<()> {
+    let annotation = format!("e2e.claim-rollout.io/ready{ready}");
+    ns.done(&["annotate", "pod", pod, &annotation, "--overwrite"], "")
+        .await?;
+    Ok(())
+}
+
+/// Waits until the Pod runs this image and is not Ready.
+async fn until_unready(ns: &TestNamespace<'_>, pod: &str, image: &str) -> anyhow::Result<()> {
+    let mut last = Value::Null;
+    let unready = eventually("a Pod that is not Ready", PATIENCE, async || {
+        let output = ns.kubectl(&["get", "pod", pod, "-o", "json"], "").await?;
+        last = serde_json::from_str(&output.stdout).unwrap_or_default();
+        let runs = last["spec"]["containers"][0]["image"] == image && last["metadata"]["deletionTimestamp"].is_null();
+        Ok((runs && condition(&last, "Ready") == "False").then_some(()))
+    });
+    unready.await.with_context(|| format!("{last:#}"))
+}
+
+/// The disk of the Pod may be full, so its own PVC must grow.
+pub(super) async fn pod_never_ready_keeps_no_claim_from_growing(env: &Environment) -> anyhow::Result<()> {
+    let ns = TestNamespace::with_set(env, "unready", 3).await?;
+    let (begun, pods) = (ns.mark().await?, ns.pods().await?);
+    make_ready(&ns, "web-2", "=false").await?;
+    until_unready(&ns, "web-2", "example/main:1").await?;
+    ns.apply(3, "2Gi").await?;
+    ns.until_complete(3, "2Gi").await?;
+    ensure!(ns.pods().await? == pods, "Pods restarted");
+    let status = ns.set().await?["status"].clone();
+    ensure!(status["readyReplicas"] == 2, "{status:#}");
+    let written = ns.writes_since(begun).await?;
+    let claims = ["data-web-2", "data-web-1", "data-web-0"];
+    written.claims_follow_one_another(&claims)?;
+    written.is_a_rollout(&claims, 0)
+}
+
+pub(super) async fn new_pod_not_ready_keeps_next_claim_waiting(env: &Environment) -> anyhow::Result<()> {
+    let ns = TestNamespace::with_set(env, "unready-new", 2).await?;
+    let begun = ns.mark().await?;
+    let both = with_image(&manifest(2, "2Gi"), "2").replace(
+        "    metadata:\n      labels: {app: web}",
+        "    metadata:\n      labels: {app: web}\n      annotations: {e2e.claim-rollout.io/ready: \"false\"}",
+    );
+    ns.target(&both).await?;
+    for (pod, so_far) in [
+        ("web-1", &["data-web-1"][..]),
+        ("web-0", &["data-web-1", "data-web-0"][..]),
+    ] {
+        until_unready(&ns, pod, "example/main:2").await?;
+        // With the last PVC the rollout is complete, whatever the Pod does.
+        let is_last = so_far.len() == 2;
+        if is_last {
+            ns.until_complete(2, "2Gi").await?;
+        }
+        tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+        let count = ns.writes_since(begun).await?.count();
+        ensure!(
+            count.claims == so_far && count.changes == usize::from(is_last),
+            "{pod}: {count:?}"
+        );
+        make_ready(&ns, pod, "-").await?;
+    }
+    ns.until_complete(2, "2Gi").await?;
+    ns.settled().await?;
+    let written = ns.writes_since(begun).await?;
+    written.pods_follow_their_claims("web", &["data"], &[1, 0])?;
+    written.is_a_rollout(&["data-web-1", "data-web-0"], 2)
+}
+
+/// Kubernetes replaces no Pod while a lower one is not Ready (`OrderedReady`), and the lower one may need a larger PVC:
+/// so that PVC comes first.
+pub(super) async fn claim_of_pod_that_blocks_others_grows_first(env: &Environment) -> anyhow::Result<()> {
+    let ns = TestNamespace::with_set(env, "unready-below", 3).await?;
+    let (begun, pods) = (ns.mark().await?, ns.pods().await?);
+    make_ready(&ns, "web-0", "=false").await?;
+    until_unready(&ns, "web-0", "example/main:1").await?;
+    ns.target(&with_image(&manifest(3, "2Gi"), "2")).await?;
+    let grown = eventually("the claim of web-0", PATIENCE, async || {
+        let claims = ns.writes_since(begun).await?.count().claims;
+        Ok((claims == ["data-web-0", "data-web-2"]).then_some(()))
+    });
+    grown.await?;
+    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    let count = ns.writes_since(begun).await?.count();
+    ensure!(count.claims == ["data-web-0", "data-web-2"], "{count:?}");
+    ensure!(ns.pods().await? == pods, "Kubernetes replaced a Pod");
+    // The disk has space again.
+    make_ready(&ns, "web-0", "-").await?;
+    ns.until_complete(3, "2Gi").await?;
+    ns.settled().await?;
+    let written = ns.writes_since(begun).await?;
+    written.pods_follow_their_claims("web", &["data"], &[2, 1])?;
+    written.is_a_rollout(&["data-web-0", "data-web-2", "data-web-1"], 3)
+}

@@ -1,0 +1,107 @@
+//! A template is added: the set is replaced, and its Pods restart one at a time, lowest ordinal first.
+
+use anyhow::ensure;
+use serde_json::Value;
+
+use super::trial::{
+    Watcher, claims, deleted, evicted, has_new_claims, mounting, prepare, start_controller, until_mounted,
+    until_replaced, web, with_mount, with_template,
+};
+use crate::world::environment::Environment;
+use crate::world::eventually;
+use crate::world::namespace::{PATIENCE, with_image};
+
+const ALL: [&str; 5] = ["web-0", "web-1", "web-2", "web-3", "web-4"];
+
+/// Adds `logs` to a StatefulSet of five. `change` is what the Pod template gets in the same request.
+async fn adds(
+    env: &Environment,
+    namespace: &str,
+    management: &str,
+    change: impl Fn(&str) -> String,
+) -> anyhow::Result<()> {
+    let old = web(5, management);
+    let ns = prepare(env, namespace, &old).await?;
+    let (before, pods) = (claims(&ns).await?, ns.pods().await?);
+    // The API server would deny it with 422, as the live templates do not have the volume.
+    let early = ns
+        .kubectl(&["apply", "-f", "-"], &mounting(&with_template(&old, "logs"), "logs"))
+        .await?;
+    let denied = "mounts volume logs, whose template is not live yet";
+    ensure!(!early.success && early.stderr.contains(denied), "{early:?}");
+    let output = ns.target(&change(&with_template(&old, "logs"))).await?;
+    let warned = "claim-rollout: staged logs added";
+    ensure!(output.stderr.contains(warned), "{output:?}");
+    ensure!(
+        output
+            .stderr
+            .contains("then each Pod is evicted, lowest ordinal first, to mount these volumes: logs"),
+        "{output:?}"
+    );
+    let set = ns.set().await?;
+    let watcher = Watcher::start(&ns, 5);
+    until_replaced(&ns, &set, &["data", "logs"]).await?;
+    until_mounted(&ns, 5, &["data", "logs"]).await?;
+    let most = watcher.end().await?;
+    ensure!(most == 1, "{most} Pods were away at the same time");
+    let evicted = evicted(&ns).await?;
+    ensure!(evicted == ALL, "{evicted:?}");
+    let deleted = deleted(&ns).await?;
+    ensure!(deleted.is_empty(), "Kubernetes deleted {deleted:?}");
+    ensure!(
+        ns.pods().await?.iter().all(|pod| !pods.contains(pod)),
+        "a Pod did not restart"
+    );
+    has_new_claims(&ns, &before, "logs", 5).await?;
+    let events = ns.events().await?;
+    ensure!(events.get("PodEvicted") == Some(&5), "{events:?}");
+    Ok(())
+}
+
+pub(super) async fn pods_are_evicted_one_at_a_time_in_ascending_order(env: &Environment) -> anyhow::Result<()> {
+    adds(env, "templates-added", "OrderedReady", str::to_owned).await
+}
+
+/// The Pod template mounts the volume: before the replacement, no such Pod could be created.
+pub(super) async fn pods_wait_for_the_replacement_and_restart_once(env: &Environment) -> anyhow::Result<()> {
+    let change = |manifest: &str| with_image(&with_mount(manifest, "logs"), "2");
+    adds(env, "templates-mounted", "OrderedReady", change).await
+}
+
+pub(super) async fn pods_managed_in_parallel_restart_in_ascending_order(env: &Environment) -> anyhow::Result<()> {
+    let change = |manifest: &str| with_mount(manifest, "logs");
+    futures::try_join!(
+        adds(env, "templates-parallel", "Parallel", change),
+        adds(env, "templates-parallel-alone", "Parallel", str::to_owned),
+    )
+    .map(drop)
+}
+
+/// The controller is killed after each of the first two evictions.
+pub(super) async fn killed_controller_leaves_the_rest_to_its_successor(env: &Environment) -> anyhow::Result<()> {
+    let old = web(4, "OrderedReady");
+    let mut ns = prepare(env, "templates-killed", &old).await?;
+    let before = claims(&ns).await?;
+    ns.target(&with_mount(&with_template(&old, "logs"), "logs")).await?;
+    let set: Value = ns.set().await?;
+    let watcher = Watcher::start(&ns, 4);
+    until_replaced(&ns, &set, &["data", "logs"]).await?;
+    for count in [1, 2] {
+        let some = eventually("an eviction", PATIENCE, async || {
+            Ok((evicted(&ns).await?.len() >= count).then_some(()))
+        });
+        some.await?;
+        if let Some(controller) = &mut ns.controller {
+            controller.kill()?;
+        }
+        ns.controller = Some(start_controller(env, "templates-killed").await?);
+    }
+    until_mounted(&ns, 4, &["data", "logs"]).await?;
+    let most = watcher.end().await?;
+    ensure!(most == 1, "{most} Pods were away at the same time");
+    // The reply to an eviction may be lost with the controller.
+    let evicted = evicted(&ns).await?;
+    ensure!(evicted.is_sorted() && evicted.len() >= 2, "{evicted:?}");
+    ensure!(deleted(&ns).await?.is_empty(), "Kubernetes deleted Pods");
+    has_new_claims(&ns, &before, "logs", 4).await
+}

@@ -1,0 +1,43 @@
+//! Templates are added, removed and renamed (`templateChanges: Allow`). All scenarios run side by side in one cluster,
+//! each in its own namespace.
+
+mod added;
+mod removed;
+mod trial;
+mod wedged;
+
+use serde_json::json;
+
+use crate::cluster::replacing::kept::every_write_names_its_version;
+use crate::world::Options;
+use crate::world::environment::Environment;
+use crate::world::policy_host::documents;
+use crate::world::runner::{Report, scenarios};
+
+scenarios![Environment;
+    added::pods_are_evicted_one_at_a_time_in_ascending_order,
+    added::pods_wait_for_the_replacement_and_restart_once,
+    added::pods_managed_in_parallel_restart_in_ascending_order,
+    added::killed_controller_leaves_the_rest_to_its_successor,
+    removed::removed_template_restarts_nothing_and_keeps_its_claims,
+    removed::renamed_template_leaves_its_claims,
+    wedged::wedge_made_by_hand_is_repaired,
+    wedged::budget_and_pause_are_respected,
+];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn templates_are_added_removed_and_renamed() -> anyhow::Result<()> {
+    let mut report = Report::new();
+    let settings = json!({"templateChanges": "Allow"});
+    let env = Environment::with(Options::default(), settings).await?;
+    for right in ["replace-sets.yaml", "evict-pods.yaml"] {
+        for right in documents(right)? {
+            env.cluster.kubectl(&["apply", "-f", "-"], &right.to_string()).await?;
+        }
+    }
+    report.print("the cluster is up");
+    report.run(&env, SCENARIOS).await;
+    report.end()?;
+    every_write_names_its_version(&env.cluster).await?;
+    env.stop().await
+}

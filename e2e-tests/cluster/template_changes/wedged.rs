@@ -1,0 +1,87 @@
+//! Somebody added a template by hand, and the StatefulSet controller is stuck (kubernetes#141876).
+
+use anyhow::ensure;
+use serde_json::json;
+
+use super::trial::{
+    Watcher, claims, evicted, has_new_claims, prepare, ready, start_controller, until_mounted, web, with_template,
+};
+use crate::world::environment::Environment;
+use crate::world::eventually;
+use crate::world::namespace::{PATIENCE, TestNamespace};
+
+/// A StatefulSet of three that a user created again with one more template. No controller runs.
+async fn wedged<'a>(env: &'a Environment, namespace: &str, management: &str) -> anyhow::Result<TestNamespace<'a>> {
+    let old = web(3, management);
+    let mut ns = prepare(env, namespace, &old).await?;
+    ns.controller = None;
+    ns.done(&["delete", "statefulset", "web", "--cascade=orphan"], "")
+        .await?;
+    ns.done(&["create", "-f", "-"], &with_template(&old, "logs")).await?;
+    let stuck = eventually("the StatefulSet controller to be stuck", PATIENCE, async || {
+        let events = ns.done(
+            &["get", "events", "-o=name", "--field-selector=reason=FailedUpdate"],
+            "",
+        );
+        Ok((!events.await?.stdout.is_empty()).then_some(()))
+    });
+    stuck.await?;
+    Ok(ns)
+}
+
+pub(super) async fn wedge_made_by_hand_is_repaired(env: &Environment) -> anyhow::Result<()> {
+    let repairs = async |namespace: &str, management: &str, is_missing: bool| -> anyhow::Result<()> {
+        let mut ns = wedged(env, namespace, management).await?;
+        let mut before = claims(&ns).await?;
+        before.retain(|name, _| name.starts_with("data"));
+        // Nothing creates it again.
+        if is_missing {
+            ns.delete_pods(&["web-2"]).await?;
+        }
+        let watcher = Watcher::start(&ns, 3);
+        ns.controller = Some(start_controller(env, namespace).await?);
+        until_mounted(&ns, 3, &["data", "logs"]).await?;
+        let most = watcher.end().await?;
+        ensure!(
+            most == if is_missing { 2 } else { 1 },
+            "{most} Pods were away at the same time"
+        );
+        let evicted = evicted(&ns).await?;
+        let expected = ["web-0", "web-1", "web-2"];
+        ensure!(evicted == expected[..if is_missing { 2 } else { 3 }], "{evicted:?}");
+        has_new_claims(&ns, &before, "logs", 3).await
+    };
+    futures::try_join!(
+        repairs("templates-wedged", "OrderedReady", false),
+        repairs("templates-wedged-parallel", "Parallel", false),
+        repairs("templates-wedged-missing", "OrderedReady", true),
+    )
+    .map(drop)
+}
+
+pub(super) async fn budget_and_pause_are_respected(env: &Environment) -> anyhow::Result<()> {
+    let mut ns = wedged(env, "templates-budget", "OrderedReady").await?;
+    let budget = json!({
+        "apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "web"},
+        "spec": {"maxUnavailable": 0, "selector": {"matchLabels": {"app": "web"}}},
+    });
+    let pause = |paused: bool| format!("claim-rollout.io/paused={paused}");
+    ns.target(&budget.to_string()).await?;
+    ns.done(&["annotate", "statefulset", "web", &pause(true)], "").await?;
+    let pods = ns.pods().await?;
+    ns.controller = Some(start_controller(env, "templates-budget").await?);
+    let reports = async |words: &str| {
+        let reported = eventually(words, PATIENCE, async || {
+            Ok(ready(&ns).await?.contains(words).then_some(()))
+        });
+        reported.await
+    };
+    reports("PodLacksVolume: 3 Pods lack a volume; Pod web-0 lacks logs, and is not evicted yet: paused").await?;
+    ns.done(&["annotate", "statefulset", "web", "--overwrite", &pause(false)], "")
+        .await?;
+    reports("is not evicted yet: the eviction was denied: 429 Cannot evict pod as it would violate").await?;
+    ensure!(ns.pods().await? == pods, "Pods were evicted");
+    ensure!(evicted(&ns).await?.is_empty(), "Pods were evicted");
+    ns.done(&["delete", "pdb", "web"], "").await?;
+    until_mounted(&ns, 3, &["data", "logs"]).await
+}

@@ -1,0 +1,325 @@
+//! Guarantee S18 on a real API server: users who may change StatefulSets and their status, but no PVC, change no PVC
+//! through claim-rollout: with the policy alone, with the guard alone, and with both. A staged change that asks for
+//! more than the settings allow reaches no PVC either, whoever wrote it.
+
+mod ceilings;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context as _, ensure};
+use claim_rollout::templates::{ClaimTemplate, Phase, StagedChange, Staging, UpdatePolicy};
+use serde_json::{Value, json};
+
+use crate::world::installation::{ACCOUNT, Installation, NAMESPACE, USER};
+use crate::world::namespace::{STAGED, plain_manifest, text};
+use crate::world::{Cluster, Options, Output, eventually};
+
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// The judges of requests in a namespace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Judges {
+    Policy,
+    Guard,
+    Both,
+}
+
+const JUDGES: [Judges; 3] = [Judges::Policy, Judges::Guard, Judges::Both];
+
+const OWNED: &str = r#"{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"owner","uid":"UID","controller":true}]}}"#;
+const IN_PLACE: &str = r#"{"metadata":{"annotations":{"claim-rollout.io/update-policy":"InPlace"}}}"#;
+const FREE_AND_IN_PLACE: &str =
+    r#"{"metadata":{"ownerReferences":null,"annotations":{"claim-rollout.io/update-policy":"InPlace"}}}"#;
+const FREE: &str = r#"{"metadata":{"ownerReferences":null}}"#;
+const FORGED: &str = r#"{"metadata":{"annotations":{"claim-rollout.io/staged":FORGED}}}"#;
+const FORGED_IN_PLACE: &str =
+    r#"{"metadata":{"annotations":{"claim-rollout.io/staged":FORGED,"claim-rollout.io/update-policy":"InPlace"}}}"#;
+
+/// A StatefulSet, and the patches that bob tries on it, each on the object or on its status.
+type Attempt = (&'static str, &'static [(&'static str, &'static str)]);
+
+const ATTEMPTS: [Attempt; 7] = [
+    ("forged-by-status", &[("status", FORGED_IN_PLACE)]),
+    ("switched-by-status", &[("status", IN_PLACE)]),
+    ("forged", &[("", FORGED), ("", FORGED_IN_PLACE)]),
+    ("switched", &[("", IN_PLACE)]),
+    ("owned-then-free", &[("", OWNED), ("", FREE_AND_IN_PLACE)]),
+    ("owned-switched-then-free", &[("", OWNED), ("", IN_PLACE), ("", FREE)]),
+    (
+        "owned-forged-then-free",
+        &[("", OWNED), ("status", FORGED_IN_PLACE), ("", FREE)],
+    ),
+];
+
+/// The attempts that write what only the policy may write.
+const FORGERIES: [Attempt; 3] = [ATTEMPTS[0], ATTEMPTS[2], ATTEMPTS[6]];
+
+/// The StatefulSet that alice, who may patch PVCs, rolls out.
+const ALLOWED: &str = "allowed";
+
+/// A namespace, and the users in it.
+struct TestedNamespace<'a> {
+    cluster: &'a Cluster,
+    namespace: String,
+    judges: Judges,
+    /// The policy stages nothing: `mode: ValidateOnly`.
+    validates_only: bool,
+    alice: PathBuf,
+    bob: PathBuf,
+    controller: PathBuf,
+}
+
+fn namespace_of(judges: Judges) -> String {
+    format!("trust-{judges:?}").to_lowercase()
+}
+
+fn rights(namespace: &str) -> Value {
+    let role = |name: &str, user: &str, rules: Value| {
+        let metadata = json!({"name": name, "namespace": namespace});
+        [
+            json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": metadata, "rules": rules}),
+            json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": metadata,
+                "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name},
+                "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user}]}),
+        ]
+    };
+    let sets = json!({"apiGroups": ["apps"], "resources": ["statefulsets", "statefulsets/status"], "verbs": ["*"]});
+    let claims = json!({"apiGroups": [""], "resources": ["persistentvolumeclaims"], "verbs": ["get", "list", "patch"]});
+    // kubectl reads the object that it writes.
+    let read = json!({"apiGroups": ["apps"], "resources": ["statefulsets"], "verbs": ["get"]});
+    let roles = [
+        role("controller", USER, json!([read])),
+        role("bob", "bob", json!([sets])),
+        role("alice", "alice", json!([sets, claims])),
+    ];
+    json!({"apiVersion": "v1", "kind": "List", "items": roles.concat()})
+}
+
+impl TestedNamespace<'_> {
+    async fn kubectl(&self, user: Option<&Path>, arguments: &[&str], input: &str) -> anyhow::Result<Output> {
+        let admin = self.cluster.kubeconfig();
+        let kubeconfig = user.unwrap_or(&admin).to_str().context("a path in UTF-8")?;
+        let whose = ["-n", &self.namespace, "--kubeconfig", kubeconfig];
+        self.cluster.kubectl(&[arguments, &whose].concat(), input).await
+    }
+
+    async fn done(&self, user: Option<&Path>, arguments: &[&str], input: &str) -> anyhow::Result<Output> {
+        let output = self.kubectl(user, arguments, input).await?;
+        ensure!(output.success, "kubectl {}: {}", arguments.join(" "), output.stderr);
+        Ok(output)
+    }
+
+    async fn get(&self, what: &str) -> anyhow::Result<Value> {
+        Ok(serde_json::from_str(
+            &self.done(None, &["get", what, "-o", "json"], "").await?.stdout,
+        )?)
+    }
+
+    /// A staged change of the first template of the StatefulSet, as the policy would write it.
+    async fn staged_change(&self, set: &str, policy: UpdatePolicy, path: &str, value: &str) -> anyhow::Result<String> {
+        let set = self.get(&format!("statefulset/{set}")).await?;
+        let mut templates = set["spec"]["volumeClaimTemplates"].clone();
+        let place = path.split('/').fold(&mut templates[0], |place, name| &mut place[name]);
+        *place = value.into();
+        let change = StagedChange {
+            by: "alice".to_owned(),
+            manager: "kubectl-client-side-apply".to_owned(),
+            phase: Phase::RollingOut,
+            replicas: 0,
+            staging: Staging::read("xz245").expect("a staging"),
+            templates: ClaimTemplate::list_from_value(templates)?,
+            uid: text(&set["metadata"]["uid"]),
+            update_policy: policy,
+        };
+        Ok(change.write()?)
+    }
+
+    async fn staged_of_size(&self, set: &str, size: &str) -> anyhow::Result<String> {
+        self.staged_change(
+            set,
+            UpdatePolicy::OnClaimDelete,
+            "spec/resources/requests/storage",
+            size,
+        )
+        .await
+    }
+
+    /// Stages a size: by an apply of alice if the policy stages, else by writing what the policy would write.
+    async fn target(&self, set: &str, size: &str) -> anyhow::Result<()> {
+        let writer: Option<&Path> = match self.judges {
+            Judges::Guard => Some(&self.alice),
+            _ if self.validates_only => Some(&self.controller),
+            _ => None,
+        };
+        let Some(writer) = writer else {
+            let apply = ["apply", "--server-side", "--force-conflicts", "-f", "-"];
+            self.done(Some(&self.alice), &apply, &plain_manifest(1, size).replace("web", set))
+                .await?;
+            return Ok(());
+        };
+        let annotation = format!("{STAGED}={}", self.staged_of_size(set, size).await?);
+        let annotate = ["annotate", "--overwrite", &format!("statefulset/{set}"), &annotation];
+        self.done(Some(writer), &annotate, "").await?;
+        Ok(())
+    }
+
+    /// A StatefulSet for which alice has staged 2Gi, while existing PVCs stay as they are.
+    async fn stage(&self, set: &str) -> anyhow::Result<()> {
+        let manifest = plain_manifest(1, "1Gi").replace("web", set);
+        self.done(None, &["apply", "-f", "-"], &manifest).await?;
+        let claim = format!("pvc/data-{set}-0");
+        let bound = async || {
+            let output = self
+                .kubectl(None, &["get", &claim, "-o", "jsonpath={.status.phase}"], "")
+                .await?;
+            Ok((output.stdout == "Bound").then_some(()))
+        };
+        eventually("the PVC to be bound", PATIENCE, bound).await?;
+        self.target(set, "2Gi").await
+    }
+
+    /// The attempts of bob. Each may be denied, or accepted and reverted.
+    async fn attempt(&self, (set, patches): &Attempt, owner: &str) -> anyhow::Result<()> {
+        let forged = Value::String(self.staged_of_size(set, "3Gi").await?).to_string();
+        for (subresource, patch) in *patches {
+            let patch = patch.replace("UID", owner).replace("FORGED", &forged);
+            let (set, of) = (format!("statefulset/{set}"), format!("--subresource={subresource}"));
+            let mut arguments = vec!["patch", &*set, "--type=merge", "-p", &*patch];
+            arguments.extend((!subresource.is_empty()).then_some(&*of));
+            let output = self.kubectl(Some(&self.bob), &arguments, "").await?;
+            let why = ["bob", "only claim-rollout may change it"];
+            let is_denial =
+                output.stderr.contains("claim-rollout: ") && why.iter().any(|why| output.stderr.contains(why));
+            ensure!(output.success || is_denial, "{set} {patch}: {output:?}");
+        }
+        Ok(())
+    }
+
+    /// All staged changes, and all PVCs except those that alice rolls out. With the guard alone, she may also write
+    /// anything beyond a ceiling.
+    async fn stored(&self) -> anyhow::Result<Vec<Value>> {
+        let list = self.get("statefulsets,pvc").await?;
+        let items = list["items"].as_array().context("items")?.iter();
+        let items = items.filter(|item| !text(&item["metadata"]["name"]).contains(ALLOWED));
+        let of = |item: &Value| {
+            let metadata = &item["metadata"];
+            let is_hers = self.judges == Judges::Guard && ceilings::is_beyond(&metadata["name"]);
+            let staged = if is_hers {
+                &Value::Null
+            } else {
+                &metadata["annotations"][STAGED]
+            };
+            json!([
+                metadata["name"],
+                metadata["uid"],
+                metadata["labels"],
+                staged,
+                item["spec"]
+            ])
+        };
+        Ok(items.map(of).collect())
+    }
+
+    /// Creates the namespace, and returns the uid of the owner in it.
+    async fn prepare(&self) -> anyhow::Result<String> {
+        let (namespace, rights) = (&*self.namespace, rights(&self.namespace).to_string());
+        self.cluster.kubectl(&["create", "namespace", namespace], "").await?;
+        self.done(None, &["apply", "-f", "-"], &rights).await?;
+        self.done(None, &["create", "configmap", "owner"], "").await?;
+        if self.judges == Judges::Policy {
+            let others = json!({"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": [namespace]});
+            let selector = json!({"spec": {"matchResources": {"namespaceSelector": {"matchExpressions": [others]}}}});
+            let selector = selector.to_string();
+            let binding = "validatingadmissionpolicybinding/claim-rollout-staged";
+            self.done(None, &["patch", binding, "--type=merge", "-p", &selector], "")
+                .await?;
+        }
+        Ok(text(&self.get("configmap/owner").await?["metadata"]["uid"]))
+    }
+
+    async fn until_size(&self, size: &str) -> anyhow::Result<()> {
+        let grown = async || {
+            let claim = self.get(&format!("pvc/data-{ALLOWED}-0")).await?;
+            Ok((claim["spec"]["resources"]["requests"]["storage"] == size).then_some(()))
+        };
+        eventually("the rollout of alice to complete", PATIENCE, grown).await
+    }
+
+    /// The rollout of alice completes. By then, the controller has reconciled everything before it.
+    async fn until_alice_has_rolled_out(&self) -> anyhow::Result<()> {
+        let set = format!("statefulset/{ALLOWED}");
+        self.done(Some(&self.alice), &["patch", &set, "--type=merge", "-p", IN_PLACE], "")
+            .await?;
+        self.until_size("2Gi").await?;
+        if !self.validates_only {
+            self.target(ALLOWED, "3Gi").await?;
+            self.until_size("3Gi").await?;
+        }
+        Ok(())
+    }
+
+    async fn run(&self, attempts: &[Attempt]) -> anyhow::Result<()> {
+        let owner = self.prepare().await?;
+        let beyond = ceilings::BEYOND
+            .iter()
+            .map(|(set, ..)| *set)
+            .filter(|_| !self.validates_only);
+        for set in attempts.iter().map(|(set, _)| *set).chain(beyond).chain([ALLOWED]) {
+            self.stage(set).await.with_context(|| set.to_owned())?;
+        }
+        let before = self.stored().await?;
+        for attempt in attempts {
+            self.attempt(attempt, &owner).await?;
+        }
+        if !self.validates_only {
+            ceilings::stage_beyond_ceilings(self).await?;
+        }
+        self.until_alice_has_rolled_out().await?;
+        let after = self.stored().await?;
+        for (before, after) in before.iter().zip(&after) {
+            ensure!(before == after, "before: {before:#}\nafter: {after:#}");
+        }
+        ensure!(before.len() == after.len(), "{after:#?}");
+        Ok(())
+    }
+}
+
+/// Runs the attempts against all judges, with a controller with these settings.
+async fn run_attempts(policy: Value, controller: &Value, attempts: &[Attempt]) -> anyhow::Result<()> {
+    let cluster = Cluster::start(Options::default()).await?;
+    let validates_only = policy["mode"] == "ValidateOnly";
+    let installation = Installation::but_in(&[&namespace_of(Judges::Guard)], &cluster, policy).await?;
+    let settings = cluster.folder().join("settings.json");
+    std::fs::write(&settings, controller.to_string())?;
+    let settings = settings.to_str().context("a path in UTF-8")?;
+    let controller = installation.start_controller(&["--settings", settings]).await?;
+    for judges in JUDGES {
+        let ns = TestedNamespace {
+            cluster: &cluster,
+            namespace: namespace_of(judges),
+            judges,
+            validates_only,
+            alice: cluster.kubeconfig_for("alice", &[])?,
+            bob: cluster.kubeconfig_for("bob", &[])?,
+            controller: cluster.kubeconfig_of(NAMESPACE, ACCOUNT).await?,
+        };
+        let result = ns.run(attempts).await;
+        result.with_context(|| format!("{judges:?}:\n{}", controller.log()))?;
+    }
+    drop(controller);
+    installation.stop().await?;
+    cluster.stop();
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn user_without_pvc_rights_changes_no_pvc_through_us() -> anyhow::Result<()> {
+    run_attempts(ceilings::settings(), &ceilings::settings(), &ATTEMPTS).await
+}
+
+/// The state after an uninstall: the controller still rolls out what it finds.
+#[tokio::test(flavor = "multi_thread")]
+async fn forged_change_without_mutation_changes_no_pvc() -> anyhow::Result<()> {
+    run_attempts(json!({"mode": "ValidateOnly"}), &json!({}), &FORGERIES).await
+}

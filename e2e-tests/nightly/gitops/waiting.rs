@@ -1,0 +1,57 @@
+//! A size and an image in one commit, and a partition in Git. While Pods wait for their PVCs the tool shows nothing
+//! special, and can sync.
+
+use anyhow::Context as _;
+use serde_json::{Value, json};
+
+use super::cycle::{cell, in_git, with_image};
+use super::tools::Tool;
+use crate::world::environment::Environment;
+use crate::world::namespace::{TestNamespace, label};
+
+fn with_partition(mut manifest: Value) -> Value {
+    manifest["spec"]["updateStrategy"] = json!({"rollingUpdate": {"partition": 0}});
+    manifest
+}
+
+fn quota(storage: &str) -> String {
+    let spec = json!({"hard": {"requests.storage": storage}});
+    json!({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "storage"}, "spec": spec}).to_string()
+}
+
+/// The differences that the tool shows in the middle of the rollout and at its end. A sync is no conflict.
+pub(super) async fn shows(env: &Environment, tool: &Tool) -> anyhow::Result<[String; 2]> {
+    let namespace = format!("{}-waiting", tool.namespace);
+    let mut ns = TestNamespace::new(&env.cluster, &env.client, &namespace).await?;
+    let small = with_partition(in_git("1Gi")?);
+    tool.sync.send(&ns, &small).await?;
+    ns.settled().await?;
+    let both = with_image(with_partition(in_git("2Gi")?), 2);
+    tool.sync.send(&ns, &both).await?;
+    // A previous controller wrote the first of the two PVCs when the quota had room. Now the quota has none.
+    let label = label(&ns.staged_change().await?);
+    let first = json!({
+        "metadata": {"labels": {"claim-rollout.io/revision": label}},
+        "spec": {"resources": {"requests": {"storage": "2Gi"}}},
+    });
+    ns.done(&["patch", "pvc", "data-web-1", "-p", &first.to_string()], "")
+        .await?;
+    ns.target(&quota("3Gi")).await?;
+    ns.until_quota("used", "3Gi").await?;
+    let arguments = ["--namespace", &namespace];
+    ns.controller = Some(env.installation.start_controller(&arguments).await?);
+    let refused = |rollout: &Value| rollout["status"]["claims"][0]["state"] == "Refused";
+    ns.until_reported("the second claim to be refused", refused).await?;
+    ns.until_updated(1).await?;
+    ns.until_denied("web-0").await?;
+
+    let waiting = cell(&tool.shows(&ns, &both, &both).await?);
+    tool.sync.send(&ns, &both).await.context("while Pods wait")?;
+
+    ns.target(&quota("4Gi")).await?;
+    ns.until_complete(2, "2Gi").await?;
+    ns.until_updated(2).await?;
+    let end = cell(&tool.shows(&ns, &both, &both).await?);
+    tool.sync.send(&ns, &both).await.context("at the end")?;
+    Ok([waiting, end])
+}

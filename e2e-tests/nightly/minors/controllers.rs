@@ -1,0 +1,131 @@
+//! What the controllers of Kubernetes do.
+
+use anyhow::{Context as _, ensure};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::world::environment::Environment;
+use crate::world::namespace::{PATIENCE, TestNamespace, condition, plain_manifest, text, with_image, with_spec};
+use crate::world::{EXPANDABLE, Entry, STATEFULSET_CONTROLLER, eventually};
+
+fn parallel(replicas: u32) -> String {
+    with_spec(&plain_manifest(replicas, "1Gi"), "  podManagementPolicy: Parallel")
+}
+
+/// The deletions of Pods by the StatefulSet controller.
+async fn deletions(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<Entry>> {
+    let mut written = ns.writes_of(STATEFULSET_CONTROLLER).await?;
+    written.retain(|entry| entry.resource == "pods" && entry.verb == "delete" && entry.succeeded());
+    Ok(written)
+}
+
+/// Waits until the StatefulSet controller has deleted so many Pods.
+async fn until_deleted(ns: &TestNamespace<'_>, count: usize) -> anyhow::Result<Vec<Entry>> {
+    let what = format!("{count} Pods of {} to be deleted", ns.namespace);
+    eventually(&what, PATIENCE, async || {
+        let deleted = deletions(ns).await?;
+        Ok((deleted.len() >= count).then_some(deleted))
+    })
+    .await
+}
+
+/// `updateStatefulSet` in `pkg/controller/statefulset/stateful_set_control.go`.
+pub(super) async fn first_replaced(env: &Environment) -> anyhow::Result<String> {
+    let ns = TestNamespace::new(&env.cluster, &env.client, "minors-parallel").await?;
+    ns.target(&parallel(3)).await?;
+    ns.until_ready(3).await?;
+    ns.done(&["annotate", "pod", "web-0", "e2e.claim-rollout.io/ready=false"], "")
+        .await?;
+    let unready = ["wait", "--for=condition=Ready=false", "pod/web-0", "--timeout=60s"];
+    ns.done(&unready, "").await?;
+    ns.target(&with_image(&parallel(3), "2")).await?;
+    ns.until_updated(3).await?;
+    let deleted = deletions(&ns).await?;
+    ensure!(deleted.len() == 3, "{deleted:?}");
+    Ok(deleted[0].name.clone())
+}
+
+/// The same function.
+pub(super) async fn waits_for_seconds(env: &Environment) -> anyhow::Result<String> {
+    const SECONDS: i64 = 20;
+    let ns = TestNamespace::new(&env.cluster, &env.client, "minors-seconds").await?;
+    let waiting = with_spec(&parallel(2), &format!("  minReadySeconds: {SECONDS}"));
+    ns.target(&waiting).await?;
+    ns.settled().await?;
+    ns.target(&with_image(&waiting, "2")).await?;
+    let deleted = until_deleted(&ns, 2).await?;
+    ensure!(deleted.len() == 2 && deleted[0].name == "web-1", "{deleted:?}");
+    // The successor of the first one.
+    let ready = ns
+        .all("", "v1", "Pod")
+        .await?
+        .into_iter()
+        .find(|pod| pod["metadata"]["name"] == "web-1");
+    let ready = ready.context("web-1")?;
+    ensure!(condition(&ready, "Ready") == "True", "{ready:#}");
+    let conditions = ready["status"]["conditions"].as_array().into_iter().flatten();
+    let mut since = conditions.filter(|condition| condition["type"] == "Ready");
+    let since: Timestamp = text(&since.next().context("Ready")?["lastTransitionTime"]).parse()?;
+    let next: Timestamp = deleted[1].stage_timestamp.parse()?;
+    Ok(if next.as_second() - since.as_second() < SECONDS {
+        "no"
+    } else {
+        "yes"
+    }
+    .to_owned())
+}
+
+/// `updateUnusedCondition` in `pkg/controller/volume/pvcprotection/pvc_protection_controller.go`.
+pub(super) async fn unused(env: &Environment) -> anyhow::Result<String> {
+    let ns = TestNamespace::new(&env.cluster, &env.client, "minors-unused").await?;
+    for name in ["data", "later"] {
+        let claim = json!({
+            "apiVersion": "v1",
+            "kind": "PersistentVolumeClaim",
+            "metadata": {"name": name},
+            "spec": {
+                "accessModes": ["ReadWriteOnce"],
+                "storageClassName": EXPANDABLE,
+                "resources": {"requests": {"storage": "1Gi"}},
+            },
+        });
+        ns.target(&claim.to_string()).await?;
+    }
+    // The same controller removes a finalizer of this one.
+    ns.done(&["delete", "pvc", "later"], "").await?;
+    let bound = [
+        "wait",
+        "--timeout=120s",
+        "--for=jsonpath={.status.phase}=Bound",
+        "pvc/data",
+    ];
+    ns.done(&bound, "").await?;
+    // Where none is documented, none comes in this time.
+    let limit = if env.cluster.minor() >= 37 {
+        PATIENCE
+    } else {
+        PATIENCE / 12
+    };
+    let written = eventually("a condition", limit, async || {
+        let claims = ns.claims().await?;
+        let conditions = claims[0]["status"]["conditions"].as_array().into_iter().flatten();
+        let mut unused = conditions.filter(|condition| condition["status"] == "True");
+        Ok(unused.next().map(|condition| text(&condition["type"])))
+    });
+    Ok(written.await.unwrap_or_else(|_| "none".to_owned()))
+}
+
+/// `recordClaimEvent` in `pkg/controller/statefulset/stateful_pod_control.go`.
+pub(super) async fn events(env: &Environment) -> anyhow::Result<String> {
+    let ns = TestNamespace::new(&env.cluster, &env.client, "minors-events").await?;
+    ns.target(&plain_manifest(1, "1Gi")).await?;
+    let message = eventually("an Event", PATIENCE, async || {
+        let events = ns.done(&["get", "events", "-o", "json"], "").await?;
+        let events: Value = serde_json::from_str(&events.stdout)?;
+        let mut events = events["items"].as_array().into_iter().flatten();
+        let found = events.find(|event| text(&event["message"]).contains("Claim data-web-0 "));
+        Ok(found.map(|event| text(&event["message"])))
+    });
+    let message = message.await?;
+    Ok(message.split(' ').next().unwrap_or_default().to_owned())
+}

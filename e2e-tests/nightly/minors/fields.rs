@@ -1,0 +1,85 @@
+//! What the API server accepts, keeps and drops.
+
+use anyhow::{Context as _, ensure};
+use serde_json::{Value, json};
+
+use super::ALONE;
+use crate::world::environment::Environment;
+use crate::world::namespace::{TestNamespace, plain_manifest, text, with_spec};
+use crate::world::{ATTRIBUTES_CLASSES, EXPANDABLE};
+
+const KEPT: &str = "kept";
+const DROPPED: &str = "dropped";
+
+/// Whether a field is in the stored object.
+fn kept(field: &Value) -> String {
+    if field.is_null() { DROPPED } else { KEPT }.to_owned()
+}
+
+/// Creates the object of this manifest, and returns it as it is stored.
+async fn created(ns: &TestNamespace<'_>, manifest: &str) -> anyhow::Result<Value> {
+    let created = ns.done(&["create", "-f", "-", "-o", "json"], manifest).await?;
+    Ok(serde_json::from_str(&created.stdout)?)
+}
+
+/// The path and the kind of the first error, such as `spec: Forbidden`.
+fn kind_of_error(stderr: &str) -> anyhow::Result<String> {
+    let (_, errors) = stderr.split_once(" is invalid: ").with_context(|| stderr.to_owned())?;
+    let words: Vec<&str> = errors.splitn(3, ": ").collect();
+    ensure!(words.len() == 3, "{stderr}");
+    Ok(words[..2].join(": "))
+}
+
+/// `ValidateStatefulSetUpdate` in `pkg/apis/apps/validation/validation.go`.
+pub(super) async fn refusal(env: &Environment) -> anyhow::Result<String> {
+    let ns = TestNamespace::new(&env.cluster, &env.client, ALONE).await?;
+    ns.target(&plain_manifest(1, "1Gi")).await?;
+    let refused = ns.kubectl(&["apply", "-f", "-"], &plain_manifest(1, "2Gi")).await?;
+    ensure!(!refused.success, "{refused:?}");
+    kind_of_error(&refused.stderr)
+}
+
+/// `validateVolumeClaimTemplates` there.
+pub(super) async fn without_modes(env: &Environment) -> anyhow::Result<String> {
+    let ns = TestNamespace::new(&env.cluster, &env.client, "minors-modes").await?;
+    let manifest = plain_manifest(0, "1Gi").replace("      accessModes: [ReadWriteOnce]\n", "");
+    let answer = ns.kubectl(&["create", "-f", "-"], &manifest).await?;
+    if answer.success {
+        return Ok("accepted".to_owned());
+    }
+    let kind = kind_of_error(&answer.stderr)?;
+    ensure!(
+        kind == "spec.volumeClaimTemplates[0].spec.accessModes: Required value",
+        "{kind}"
+    );
+    Ok("refused".to_owned())
+}
+
+/// `dropStatefulSetDisabledFields` in `pkg/registry/apps/statefulset/strategy.go`.
+pub(super) async fn max_unavailable(env: &Environment) -> anyhow::Result<String> {
+    let ns = TestNamespace::new(&env.cluster, &env.client, "minors-unavailable").await?;
+    let strategy = "  updateStrategy: {rollingUpdate: {maxUnavailable: 2}}";
+    let set = created(&ns, &with_spec(&plain_manifest(0, "1Gi"), strategy)).await?;
+    Ok(kept(&set["spec"]["updateStrategy"]["rollingUpdate"]["maxUnavailable"]))
+}
+
+/// `DropDisabledFields` in `pkg/api/persistentvolumeclaim/util.go`.
+pub(super) async fn class_name(env: &Environment) -> anyhow::Result<String> {
+    let ns = TestNamespace::new(&env.cluster, &env.client, "minors-class").await?;
+    let class = ATTRIBUTES_CLASSES[0];
+    let claim = json!({
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "data"},
+        "spec": {
+            "accessModes": ["ReadWriteOnce"],
+            "storageClassName": EXPANDABLE,
+            "volumeAttributesClassName": class,
+            "resources": {"requests": {"storage": "1Gi"}},
+        },
+    });
+    let claim = created(&ns, &claim.to_string()).await?;
+    let field = &claim["spec"]["volumeAttributesClassName"];
+    ensure!(field.is_null() || text(field) == class, "{claim:#}");
+    Ok(kept(field))
+}

@@ -1,0 +1,317 @@
+//! A rollout over a faulty network: its start, and the invariants at its end.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, ensure};
+use serde_json::{Value, json};
+use tokio::sync::OnceCell;
+
+use super::asked::Asked;
+use super::proxy::Proxy;
+use super::script::{Rule, Script};
+use super::wire::Wire;
+use crate::world::installation::{ACCOUNT, Controller, NAMESPACE};
+use crate::world::namespace::{PATIENCE, TestNamespace, condition, label, manifest, with_image};
+use crate::world::{Cluster, eventually};
+
+/// The PVCs of the StatefulSet, in the order of the rollout.
+pub(super) const CLAIMS: [&str; 3] = ["data-web-2", "data-web-1", "data-web-0"];
+/// The most log lines per second of a controller, on average.
+const TALKATIVE: f64 = 20.0;
+
+/// Fields that differ each time or do not matter.
+const OWN: [&str; 13] = [
+    "uid",
+    "resourceVersion",
+    "creationTimestamp",
+    "managedFields",
+    "generation",
+    "volumeName",
+    "lastProgressTime",
+    "lastTransitionTime",
+    "since",
+    "staging",
+    "startedAt",
+    "by",
+    "at",
+];
+
+/// The shared cluster, and the result of an undisturbed rollout.
+pub(super) struct Environment {
+    pub(super) shared: crate::world::environment::Environment,
+    undisturbed: OnceCell<Value>,
+}
+
+impl Environment {
+    pub(super) fn new(shared: crate::world::environment::Environment) -> Self {
+        Self {
+            shared,
+            undisturbed: OnceCell::new(),
+        }
+    }
+
+    /// The objects at the end of an undisturbed rollout.
+    async fn undisturbed(&self) -> anyhow::Result<&Value> {
+        let roll_out = async || {
+            let trial = Trial::begin(self, "network-undisturbed").await?;
+            trial.roll_out().await?;
+            trial.until_done().await?;
+            trial.keeps_invariants().await?;
+            trial.essence().await
+        };
+        self.undisturbed.get_or_try_init(roll_out).await
+    }
+}
+
+/// Everything between one controller and the API server.
+pub(super) struct Network {
+    pub(super) script: Arc<Script>,
+    pub(super) wire: Wire,
+    /// The kubeconfig of the controller at this end.
+    pub(super) kubeconfig: PathBuf,
+    _proxy: Proxy,
+}
+
+impl Network {
+    /// A network without faults. The audit log shows this name as the user agent.
+    pub(super) async fn start(cluster: &Cluster, name: &str) -> anyhow::Result<Self> {
+        let script = Arc::new(Script::new());
+        let proxy = Proxy::start(cluster, name, Arc::clone(&script))?;
+        let wire = Wire::lay(proxy.address())?;
+        let kubeconfig = cluster.kubeconfig_through(wire.address().port(), NAMESPACE, ACCOUNT);
+        Ok(Self {
+            script,
+            kubeconfig: kubeconfig.await?,
+            wire,
+            _proxy: proxy,
+        })
+    }
+
+    /// Removes all faults.
+    pub(super) fn repair(&self) {
+        self.script.clear();
+        self.wire.mend();
+    }
+}
+
+/// Without the checks of admission: the rows have no rules for their reads, so the faults of other reads would hit
+/// them.
+pub(super) const ASKS_NO_MORE: &str = "--allow-without-policy";
+
+/// A namespace with a StatefulSet of three replicas, and a controller at the far end of a network.
+pub(super) struct Trial<'a> {
+    pub(super) env: &'a Environment,
+    pub(super) ns: TestNamespace<'a>,
+    pub(super) network: Network,
+    /// Previous writes do not count.
+    mark: usize,
+    begun: Instant,
+}
+
+impl<'a> Trial<'a> {
+    /// A new trial before its rollout.
+    pub(super) async fn begin(env: &'a Environment, namespace: &str) -> anyhow::Result<Self> {
+        Self::begin_with(env, namespace, &[]).await
+    }
+
+    /// The same with further arguments for the controller.
+    pub(super) async fn begin_with(env: &'a Environment, namespace: &str, extra: &[&str]) -> anyhow::Result<Self> {
+        let shared = &env.shared;
+        let mut ns = TestNamespace::new(&shared.cluster, &shared.client, namespace).await?;
+        // After a lost answer, the controller may report the same again.
+        ns.exceptions.reported_twice = true;
+        if !extra.is_empty() {
+            may_hold_a_lease(&ns).await?;
+        }
+        let network = Network::start(&shared.cluster, "network-first").await?;
+        let begun = Instant::now();
+        let arguments = [&["--namespace", namespace, ASKS_NO_MORE], extra].concat();
+        let controller = shared
+            .installation
+            .start_controller_with(&network.kubeconfig, &arguments);
+        ns.controller = Some(controller.await?);
+        ns.target(&manifest(3, "1Gi")).await?;
+        ns.settled().await?;
+        let mark = ns.mark().await?;
+        Ok(Self {
+            env,
+            ns,
+            network,
+            mark,
+            begun,
+        })
+    }
+
+    /// The user changes size and image in one apply.
+    pub(super) async fn roll_out(&self) -> anyhow::Result<()> {
+        self.ns.target(&with_image(&manifest(3, "2Gi"), "2")).await.map(drop)
+    }
+
+    /// Waits until the controller has sent this many requests of this kind since its start.
+    pub(super) async fn until_asked(&self, asked: Asked, count: usize) -> anyhow::Result<()> {
+        let what = format!("{count} requests: {asked:?}");
+        let waited = eventually(&what, PATIENCE, async || {
+            Ok((self.network.script.count(asked) >= count).then_some(()))
+        });
+        waited.await.with_context(|| self.ns.log())
+    }
+
+    /// Injects a fault from now on.
+    pub(super) fn inject(&self, rule: Rule) {
+        self.network.script.add(rule);
+    }
+
+    /// Waits until this many requests had a fault.
+    pub(super) async fn until_injected(&self, times: u32) -> anyhow::Result<()> {
+        let what = format!("{times} faults");
+        let waited = eventually(&what, PATIENCE, async || {
+            Ok((self.network.script.injected() >= times).then_some(()))
+        });
+        waited.await.with_context(|| self.ns.log())
+    }
+
+    pub(super) fn controller(&self) -> anyhow::Result<&Controller> {
+        self.ns.controller.as_ref().context("a controller")
+    }
+
+    /// Whatever the network does, the controller is never in a state that needs a restart.
+    pub(super) fn is_well(&self) -> anyhow::Result<()> {
+        for path in ["/healthz", "/readyz", "/metrics"] {
+            let (code, body) = self.controller()?.get(path)?;
+            ensure!(code == 200, "{path} answers {code}: {body}\n{}", self.ns.log());
+        }
+        Ok(())
+    }
+
+    /// Removes all faults and checks the end: the controller continues within this time. Returns how long the rest of
+    /// the rollout took.
+    pub(super) async fn recovers(&self, within: Duration) -> anyhow::Result<Duration> {
+        self.is_well()?;
+        let before = self.moves();
+        let repaired = Instant::now();
+        self.network.repair();
+        let went_on = eventually("the controller to go on", within, async || {
+            Ok((self.moves() > before || self.is_done().await?).then_some(()))
+        });
+        went_on.await.with_context(|| self.ns.log())?;
+        let went_on = repaired.elapsed();
+        self.until_done().await?;
+        let done = repaired.elapsed();
+        let namespace = &self.ns.namespace;
+        println!("{namespace}: went on after {went_on:.1?}, done after {done:.1?}");
+        self.ends().await?;
+        Ok(done)
+    }
+
+    /// The number of writes that the controller has sent.
+    fn moves(&self) -> usize {
+        let moves = [
+            Asked::Claim,
+            Asked::Ready,
+            Asked::StagedChange,
+            Asked::Target,
+            Asked::Status,
+        ];
+        moves.map(|asked| self.network.script.count(asked)).iter().sum()
+    }
+
+    async fn is_done(&self) -> anyhow::Result<bool> {
+        Ok(self.ns.staged_change().await?["phase"] == "Complete"
+            && condition(&self.ns.rollout().await?, "Ready") == "True")
+    }
+
+    /// Waits until the rollout is complete.
+    pub(super) async fn until_done(&self) -> anyhow::Result<()> {
+        self.ns.until_complete(3, "2Gi").await?;
+        self.ns.settled().await.map(drop)
+    }
+
+    /// Waits for the end, and checks it.
+    pub(super) async fn ends(&self) -> anyhow::Result<()> {
+        self.until_done().await?;
+        self.keeps_invariants().await?;
+        let (expected, found) = (self.env.undisturbed().await?, self.essence().await?);
+        ensure!(found == *expected, "expected {expected:#}, but found {found:#}");
+        self.is_well()?;
+        let log = self.ns.log();
+        ensure!(!log.contains("panicked"), "{log}");
+        let lines = f64::from(u32::try_from(log.lines().count())?) / self.begun.elapsed().as_secs_f64();
+        ensure!(lines < TALKATIVE, "{lines} lines a second:\n{log}");
+        let starts = log
+            .lines()
+            .filter(|line| line.contains("health endpoints address="))
+            .count();
+        ensure!(starts == 1, "the controller was started {starts} times");
+        Ok(())
+    }
+
+    /// Checks that each write of a rollout happened once and in order, and that every invariant holds.
+    async fn keeps_invariants(&self) -> anyhow::Result<()> {
+        let written = self.ns.writes_since(self.mark).await?;
+        written.pods_follow_their_claims("web", &["data"], &[2, 1, 0])?;
+        written.is_a_rollout(&CLAIMS, 3).with_context(|| self.ns.log())
+    }
+
+    /// The objects, without fields that differ each time.
+    async fn essence(&self) -> anyhow::Result<Value> {
+        let mut set = self.ns.set().await?;
+        let rollout = self.ns.rollout().await?;
+        let mut change = self.ns.staged_change().await?;
+        let claims = self.ns.claims().await?;
+        set["metadata"]["annotations"]["claim-rollout.io/staged"].take();
+        let at_target = label(&change);
+        strip(&mut change);
+        let part = |object: &Value| {
+            let mut part = json!({
+                "labels": object["metadata"]["labels"], "annotations": object["metadata"]["annotations"],
+                "spec": object["spec"], "status": object["status"],
+            });
+            strip(&mut part);
+            part
+        };
+        // Some conditions of a PVC, such as that no Pod uses it, appear at any time.
+        let claims = claims.iter().map(|claim| {
+            let mut part = part(claim);
+            let status = part["status"].take();
+            part["status"] = json!({"phase": status["phase"], "capacity": status["capacity"]});
+            part
+        });
+        let claims: Vec<_> = claims.collect();
+        let all = json!({"set": part(&set), "rollout": part(&rollout), "staged": change, "claims": claims});
+        let text = all.to_string().replace(&self.ns.namespace, "NAMESPACE");
+        let text = text.replace(&at_target, "REVISION.STAGING");
+        Ok(serde_json::from_str(&text)?)
+    }
+}
+
+/// Removes fields that differ each time.
+fn strip(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|key, _| !OWN.contains(&key.as_str()));
+            fields.values_mut().for_each(strip);
+        }
+        Value::Array(items) => items.iter_mut().for_each(strip),
+        _ => {}
+    }
+}
+
+/// Gives the controllers the right to use a Lease in this namespace.
+async fn may_hold_a_lease(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
+    let account = format!("--serviceaccount={NAMESPACE}:{ACCOUNT}");
+    for arguments in [
+        &[
+            "create",
+            "role",
+            "lease",
+            "--verb=get,create,update",
+            "--resource=leases.coordination.k8s.io",
+        ][..],
+        &["create", "rolebinding", "lease", "--role=lease", &account],
+    ] {
+        ns.done(arguments, "").await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,149 @@
+//! An Advanced StatefulSet and an `apps/v1` StatefulSet in one namespace: both grow, each by its own controller.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, ensure};
+use serde_json::Value;
+
+use super::manager::{ROLLING, USER as KRUISE, advanced, rolled_out};
+use crate::world::environment::Environment;
+use crate::world::installation::USER;
+use crate::world::namespace::{PATIENCE, TestNamespace, manifest, with_image};
+use crate::world::{Entry, at_rest, eventually, kinds};
+
+/// Who writes nothing for this long does not write again and again.
+const QUIET: Duration = Duration::from_secs(30);
+
+pub(super) async fn each_grows_its_own_pvcs_and_no_pod_restarts(env: &Environment) -> anyhow::Result<()> {
+    let (ns, pods) = prepare(env, "kruise-beside").await?;
+    for set in sets("2Gi") {
+        ns.target(&set).await?;
+    }
+    until_both(&ns, "2Gi").await?;
+    let writes = until_rest(&ns).await?;
+    are_apart(&ns.namespace, &writes)?;
+    let now = ns.pods().await?;
+    ensure!(now == pods, "Pods: {now:?}, before {pods:?}");
+    ns.writes_since(0).await.map(drop)
+}
+
+pub(super) async fn each_replaces_its_own_pods_after_their_pvcs(env: &Environment) -> anyhow::Result<()> {
+    let (ns, pods) = prepare(env, "kruise-images").await?;
+    let begun = ns.mark().await?;
+    for set in sets("2Gi") {
+        ns.target(&with_image(&set, "2")).await?;
+    }
+    until_both(&ns, "2Gi").await?;
+    ns.until_updated(2).await?;
+    let writes = until_rest(&ns).await?;
+    are_apart(&ns.namespace, &writes)?;
+    let now = ns.pods().await?;
+    ensure!(
+        now.iter().all(|pod| !pods.contains(pod)),
+        "Pods: {now:?}, before {pods:?}"
+    );
+    let written = ns.writes_since(begun).await?;
+    written.pods_follow_their_claims("web", &["data"], &[1, 0])
+}
+
+/// The manifests of both. The annotations of claim-rollout are on the Advanced StatefulSet too.
+fn sets(size: &str) -> [String; 2] {
+    [rolled_out(&advanced("kruise", ROLLING, 2, size)), manifest(2, size)]
+}
+
+/// A namespace with both, all Pods Ready, and their Pods.
+async fn prepare<'a>(env: &'a Environment, namespace: &str) -> anyhow::Result<(TestNamespace<'a>, Vec<Value>)> {
+    let ns = env.namespace(namespace).await?;
+    for set in sets("1Gi") {
+        ns.target(&set).await?;
+    }
+    ns.settled().await?;
+    until_advanced(&ns, "1Gi").await?;
+    let pods = ns.pods().await?;
+    ensure!(pods.len() == 4, "{pods:?}");
+    Ok((ns, pods))
+}
+
+/// Waits until both have this size, as their controllers report it and as the PVCs are.
+async fn until_both(ns: &TestNamespace<'_>, size: &str) -> anyhow::Result<()> {
+    until_advanced(ns, size).await?;
+    let mut last = Value::Null;
+    let complete = eventually("web to be complete", PATIENCE, async || {
+        last = ns.staged_change().await?;
+        let asked = &last["templates"][0]["spec"]["resources"]["requests"]["storage"];
+        Ok((last["phase"] == "Complete" && asked == size).then_some(()))
+    });
+    complete.await.with_context(|| format!("{last:#}\n{}", ns.log()))?;
+    let sizes = capacities(ns).await?;
+    ensure!(sizes == [size; 4], "{sizes:?}");
+    Ok(())
+}
+
+/// What the PVCs have, sorted by name.
+pub(super) async fn capacities(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<Value>> {
+    let claims = ns.claims().await?;
+    let capacities = claims
+        .into_iter()
+        .map(|mut claim| claim["status"]["capacity"]["storage"].take());
+    Ok(capacities.collect())
+}
+
+/// Waits until OpenKruise has nothing left to do for the Advanced StatefulSet of this size.
+async fn until_advanced(ns: &TestNamespace<'_>, size: &str) -> anyhow::Result<()> {
+    let mut last = Value::Null;
+    let settled = eventually("the Advanced StatefulSet to settle", PATIENCE, async || {
+        let set = ns.all("apps.kruise.io", "v1beta1", "StatefulSet").await?.remove(0);
+        let status = &set["status"];
+        let seen = status["observedGeneration"] == set["metadata"]["generation"];
+        let pods = ["readyReplicas", "updatedReplicas"].iter().all(|key| status[key] == 2);
+        let claims = status["volumeClaims"][0]["compatibleReadyReplicas"] == 2;
+        let asked = &set["spec"]["volumeClaimTemplates"][0]["spec"]["resources"]["requests"]["storage"];
+        last = status.clone();
+        Ok((seen && pods && claims && asked == size).then_some(()))
+    });
+    settled.await.with_context(|| format!("{last:#}"))
+}
+
+/// The writes of both controllers in the namespace, but Events.
+pub(super) async fn writes(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<Entry>> {
+    let mut all = ns.writes_of(USER).await?;
+    all.extend(ns.writes_of(KRUISE).await?);
+    Ok(all)
+}
+
+/// Waits until neither controller has written for a while, and returns their writes.
+async fn until_rest(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<Entry>> {
+    at_rest("both controllers", [QUIET, PATIENCE], async || writes(ns).await).await
+}
+
+/// Neither controller writes to objects of the other, and nothing that either asks for is denied.
+fn are_apart(namespace: &str, writes: &[Entry]) -> anyhow::Result<()> {
+    println!(
+        "{namespace}: {}, then none in {} s",
+        kinds(writes, kind),
+        QUIET.as_secs()
+    );
+    for entry in writes {
+        let other = if entry.user == KRUISE { "web" } else { "kruise" };
+        ensure!(!entry.name.contains(other), "{entry:?}");
+        ensure!(entry.code < 400 || entry.code == 409, "{entry:?}");
+    }
+    for (user, claim) in [(KRUISE, "data-kruise-"), (USER, "data-web-")] {
+        let grown = writes
+            .iter()
+            .filter(|entry| entry.user == user && entry.succeeded() && entry.name.starts_with(claim));
+        let grown = grown.filter(|entry| entry.verb != "create").count();
+        ensure!(grown == 2, "{user} wrote {grown} times to {claim}0 and {claim}1");
+    }
+    Ok(())
+}
+
+/// The kind of a write, with its controller.
+pub(super) fn kind(entry: &Entry) -> String {
+    let user = if entry.user == KRUISE {
+        "kruise-manager"
+    } else {
+        "claim-rollout"
+    };
+    format!("{user} {}", entry.kind())
+}

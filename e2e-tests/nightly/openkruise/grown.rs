@@ -1,0 +1,208 @@
+//! The controller of claim-rollout grows PVCs of Advanced StatefulSets with `update-policy: InPlace`. OpenKruise's own gate
+//! is off.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, ensure};
+use serde_json::{Value, json};
+
+use super::beside::{capacities, kind, writes};
+use super::manager::{DELETING, ROLLING, USER as KRUISE, advanced, rolled_out};
+use crate::world::environment::Environment;
+use crate::world::installation::USER;
+use crate::world::namespace::{PATIENCE, TestNamespace, with_image, with_spec};
+use crate::world::{Entry, at_rest, eventually, kinds};
+
+/// A namespace in which the policy is not called, only the guard.
+pub(super) const GUARDED: &str = "kruise-guarded";
+/// Who writes nothing for this long does not write again and again.
+const QUIET: Duration = Duration::from_secs(10);
+const SETS: &str = "statefulsets.apps.kruise.io";
+
+/// A namespace with an Advanced StatefulSet whose Pods are Ready, and with a controller for it.
+async fn prepare<'a>(env: &'a Environment, namespace: &str, manifest: &str) -> anyhow::Result<TestNamespace<'a>> {
+    let mut ns = TestNamespace::new(&env.cluster, &env.client, namespace).await?;
+    ns.target(manifest).await?;
+    until_ready(&ns).await?;
+    let arguments = ["--namespace", namespace, "--openkruise"];
+    ns.controller = Some(env.installation.start_controller(&arguments).await?);
+    Ok(ns)
+}
+
+/// Waits until OpenKruise has nothing left to do for the Pods.
+async fn until_ready(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
+    let mut last = Value::Null;
+    let ready = eventually("the Pods of the Advanced StatefulSet", PATIENCE, async || {
+        let set = ns.all("apps.kruise.io", "v1beta1", "StatefulSet").await?.remove(0);
+        let (spec, status) = (&set["spec"], &set["status"]);
+        let seen = status["observedGeneration"] == set["metadata"]["generation"];
+        let mut counts = ["readyReplicas", "updatedReplicas", "replicas"].iter();
+        last = status.clone();
+        Ok((seen && counts.all(|key| status[key] == spec["replicas"])).then_some(()))
+    });
+    ready.await.with_context(|| format!("{last:#}"))
+}
+
+/// Waits for this reason of the ClaimRollout at the live templates, and returns it.
+async fn until_reported(ns: &TestNamespace<'_>, reason: &str, size: &str) -> anyhow::Result<Value> {
+    let mut last = Value::Null;
+    let what = format!("{reason} of {size}");
+    let reported = eventually(&what, PATIENCE, async || {
+        let rollouts = ns.all("claim-rollout.io", "v1alpha1", "ClaimRollout").await?;
+        last = rollouts.into_iter().next().unwrap_or_default();
+        let ready = last["status"]["conditions"].as_array().into_iter().flatten();
+        let ready = ready.filter(|condition| condition["type"] == "Ready" && condition["reason"] == reason);
+        let asked = &last["spec"]["templates"][0]["spec"]["resources"]["requests"]["storage"];
+        let is_new = last["status"]["updateRevision"] == last["spec"]["revision"];
+        Ok((is_new && ready.count() == 1 && asked == size).then(|| last.clone()))
+    });
+    let reported = reported.await;
+    reported.with_context(|| format!("{last:#}\n{}", ns.log()))
+}
+
+/// Waits until neither controller writes, and returns the writes of ours. OpenKruise has written to no PVC.
+async fn until_rest(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<Entry>> {
+    let all = at_rest("both controllers", [QUIET, PATIENCE], async || writes(ns).await).await?;
+    println!("{}: {}", ns.namespace, kinds(&all, kind));
+    for entry in all
+        .iter()
+        .filter(|entry| entry.user == KRUISE && entry.verb != "create")
+    {
+        ensure!(entry.resource != "persistentvolumeclaims", "{entry:?}");
+    }
+    let (ours, _): (Vec<Entry>, _) = all.into_iter().partition(|entry| entry.user == USER);
+    for entry in &ours {
+        ensure!(
+            entry.resource != "statefulsets" && entry.resource != "pods",
+            "{entry:?}"
+        );
+        ensure!(entry.succeeded() || entry.code == 409, "{entry:?}");
+    }
+    Ok(ours)
+}
+
+/// The names of the PVCs that were written, in this order. A write that came too late is repeated.
+fn written(entries: &[Entry]) -> Vec<&str> {
+    let claims = entries
+        .iter()
+        .filter(|entry| entry.resource == "persistentvolumeclaims" && entry.succeeded());
+    claims.map(|entry| &*entry.name).collect()
+}
+
+pub(super) async fn pvcs_grow_and_no_pod_restarts(env: &Environment) -> anyhow::Result<()> {
+    let sized = |replicas, size| rolled_out(&advanced("kruise", DELETING, replicas, size));
+    let ns = prepare(env, "kruise-grown", &sized(3, "1Gi")).await?;
+    let pods = ns.pods().await?;
+    ns.target(&sized(3, "2Gi")).await?;
+    let rollout = until_reported(&ns, "Complete", "2Gi").await?;
+    let owner = &rollout["metadata"]["ownerReferences"][0];
+    ensure!(
+        (&owner["apiVersion"], &owner["kind"]) == (&json!("apps.kruise.io/v1beta1"), &json!("StatefulSet")),
+        "{owner}"
+    );
+    ensure!(capacities(&ns).await? == ["2Gi"; 3]);
+    let ours = until_rest(&ns).await?;
+    let downwards = ["data-kruise-2", "data-kruise-1", "data-kruise-0"];
+    // Before the change, each PVC got the label with the revision.
+    ensure!(written(&ours).ends_with(&downwards), "{:?}", written(&ours));
+    ensure!(ns.pods().await? == pods, "a Pod restarted");
+
+    // A new replica has the size already.
+    ns.target(&sized(4, "2Gi")).await?;
+    until_ready(&ns).await?;
+    until_reported(&ns, "Complete", "2Gi").await?;
+    let more = until_rest(&ns).await?;
+    ensure!(capacities(&ns).await? == ["2Gi"; 4]);
+    let since = written(&more[ours.len()..]);
+    ensure!(since.iter().all(|claim| *claim == "data-kruise-3"), "{since:?}");
+
+    // Without the annotation, nothing follows.
+    let plain = advanced("kruise", DELETING, 4, "3Gi");
+    ns.target(&plain).await?;
+    until_reported(&ns, "Withdrawn", "3Gi").await?;
+    ensure!(written(&until_rest(&ns).await?).len() == written(&more).len());
+    ensure!(capacities(&ns).await? == ["2Gi"; 4]);
+    ns.writes_since(0).await.map(drop)
+}
+
+pub(super) async fn pods_are_left_to_openkruise(env: &Environment) -> anyhow::Result<()> {
+    let manifest = |size| rolled_out(&advanced("kruise", DELETING, 2, size));
+    let ns = prepare(env, "kruise-pods", &manifest("1Gi")).await?;
+    let pods = ns.pods().await?;
+    ns.target(&with_image(&manifest("2Gi"), "2")).await?;
+    until_reported(&ns, "Complete", "2Gi").await?;
+    until_ready(&ns).await?;
+    until_rest(&ns).await?;
+    ensure!(capacities(&ns).await? == ["2Gi"; 2]);
+    let now = ns.pods().await?;
+    ensure!(now.iter().all(|pod| !pods.contains(pod)), "{now:?}, before {pods:?}");
+    Ok(())
+}
+
+pub(super) async fn set_that_openkruise_rolls_out_is_stalled(env: &Environment) -> anyhow::Result<()> {
+    let sized = |strategy, size| rolled_out(&advanced("kruise", strategy, 2, size));
+    let ns = prepare(env, "kruise-stalled", &sized(ROLLING, "1Gi")).await?;
+    ns.target(&sized(ROLLING, "2Gi")).await?;
+    until_reported(&ns, "NotSupported", "2Gi").await?;
+    ensure!(
+        until_rest(&ns)
+            .await?
+            .iter()
+            .all(|entry| entry.resource != "persistentvolumeclaims")
+    );
+    let reserved = with_spec(&sized(DELETING, "2Gi"), "  reserveOrdinals: [5]");
+    ns.target(&reserved).await?;
+    until_reported(&ns, "NotSupported", "2Gi").await?;
+    ensure!(
+        until_rest(&ns)
+            .await?
+            .iter()
+            .all(|entry| entry.resource != "persistentvolumeclaims")
+    );
+    ns.done(
+        &[
+            "patch",
+            SETS,
+            "kruise",
+            "--type=merge",
+            "-p",
+            r#"{"spec": {"reserveOrdinals": null}}"#,
+        ],
+        "",
+    )
+    .await?;
+    until_reported(&ns, "Complete", "2Gi").await?;
+    ensure!(capacities(&ns).await? == ["2Gi"; 2]);
+    Ok(())
+}
+
+pub(super) async fn who_may_not_patch_pvcs_is_denied_by_policy_and_guard(env: &Environment) -> anyhow::Result<()> {
+    for (namespace, by) in [
+        ("kruise-denied", "cannot patch persistentvolumeclaims"),
+        (GUARDED, "may not patch"),
+    ] {
+        let ns = TestNamespace::new(&env.cluster, &env.client, namespace).await?;
+        let resource = format!("--resource={SETS}");
+        let verbs = "--verb=get,list,create,patch,update";
+        ns.done(&["create", "role", "sets", verbs, &resource], "").await?;
+        ns.done(&["create", "rolebinding", "bob", "--user=bob", "--role=sets"], "")
+            .await?;
+        let plain = |size| advanced("kruise", DELETING, 0, size);
+        let as_bob = async |manifest: String| {
+            let output = ns.kubectl(&["apply", "--as=bob", "-f", "-"], &manifest).await?;
+            anyhow::Ok(output.stderr)
+        };
+        let denied = as_bob(rolled_out(&plain("1Gi"))).await?;
+        ensure!(denied.contains(by), "{namespace}, created: {denied}");
+        ensure!(as_bob(plain("1Gi")).await?.is_empty());
+        let denied = as_bob(rolled_out(&plain("1Gi"))).await?;
+        ensure!(denied.contains(by), "{namespace}, switched on: {denied}");
+        ensure!(as_bob(plain("2Gi")).await?.is_empty());
+        ns.target(&rolled_out(&plain("2Gi"))).await?;
+        let denied = as_bob(rolled_out(&plain("3Gi"))).await?;
+        ensure!(denied.contains(by), "{namespace}, grown: {denied}");
+        ensure!(as_bob(with_image(&rolled_out(&plain("2Gi")), "2")).await?.is_empty());
+        ns.done(&["delete", SETS, "kruise"], "").await?;
+    }
+    Ok(())
+}

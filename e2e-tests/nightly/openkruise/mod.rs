@@ -1,0 +1,62 @@
+//! OpenKruise beside claim-rollout: kruise-manager itself runs against the cluster, with its webhooks.
+
+mod beside;
+mod grown;
+mod judged;
+pub(crate) mod manager;
+mod protected;
+
+use crate::world::environment::Environment;
+use crate::world::installation::{Installation, manifest_applied};
+use crate::world::policy_host::Shipped;
+use crate::world::runner::{Report, scenarios};
+use crate::world::{Cluster, Options};
+use manager::KruiseManager;
+use protected::Protected;
+
+scenarios![Environment;
+    judged::creates,
+    judged::updates_with_the_gate,
+    beside::each_grows_its_own_pvcs_and_no_pod_restarts,
+    beside::each_replaces_its_own_pods_after_their_pvcs,
+];
+
+scenarios![GROWN: Environment;
+    grown::pvcs_grow_and_no_pod_restarts,
+    grown::pods_are_left_to_openkruise,
+    grown::set_that_openkruise_rolls_out_is_stalled,
+    grown::who_may_not_patch_pvcs_is_denied_by_policy_and_guard,
+];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn openkruise_and_claim_rollout_leave_each_other_alone() -> anyhow::Result<()> {
+    let mut report = Report::new();
+    let cluster = Cluster::start(Options::default()).await?;
+    let mut kruise = KruiseManager::start(&cluster, false).await?;
+    report.print("kruise-manager runs");
+
+    let settings = Shipped::sets()?.spec["settings"].clone();
+    let installation = Installation::but_in(&[judged::ALONE, grown::GUARDED], &cluster, settings).await?;
+    let env = Environment {
+        client: cluster.client().await?,
+        cluster,
+        installation,
+    };
+    env.allow_replacements().await?;
+    let (protected, ()) = futures::try_join!(Protected::prepare(&env), judged::prepare(&env))?;
+    let updates = judged::updates(&env, false);
+    report.run_one("judged::updates_without_the_gate", updates).await;
+    manifest_applied(&env.cluster, "openkruise.yaml").await?;
+    report.run(&env, GROWN).await;
+    kruise.kill()?;
+    kruise.restart(&env.cluster, true).await?;
+    report.print("kruise-manager runs with the gate");
+    report.run(&env, SCENARIOS).await;
+    let scenario = protected.replaced_only_with_kruise_manager_and_no_label(&env, &mut kruise);
+    report
+        .run_one("protected::replaced_only_with_kruise_manager_and_no_label", scenario)
+        .await;
+    report.end()?;
+    drop(kruise);
+    env.stop().await
+}

@@ -1,0 +1,154 @@
+//! `replace`, and what `plan` shows of a replacement.
+
+use anyhow::{Context as _, ensure};
+use serde_json::Value;
+
+use crate::cluster::commands::{Environment, prepare, run};
+use crate::cluster::replacing::trial::journals;
+use crate::world::book::{Book, blocks, section};
+use crate::world::document::text;
+use crate::world::installation::{USER, manifest_applied};
+use crate::world::namespace::{PATIENCE, TestNamespace, manifest, with_partition};
+use crate::world::{Output, eventually};
+
+const DOCUMENT: &str = "docs/commands.md";
+const HEADING: &str = "## replace: a StatefulSet without a controller";
+
+/// A namespace with a StatefulSet whose rollout to 2Gi is complete. It was created more than a minute ago, so that it
+/// can be replaced.
+async fn complete<'a>(env: &'a Environment, namespace: &str) -> anyhow::Result<TestNamespace<'a>> {
+    manifest_applied(&env.cluster, "replace-sets.yaml").await?;
+    let ns = prepare(env, namespace).await?;
+    ns.apply(3, "2Gi").await?;
+    ns.until_complete(3, "2Gi").await?;
+    let mut last = None;
+    let old = eventually("the StatefulSet to be old enough", PATIENCE, async || {
+        let output = by_hand(&ns, &["--dry-run"]).await?;
+        let can = output.code == Some(0);
+        last = Some(output);
+        Ok(can.then_some(()))
+    });
+    old.await.with_context(|| format!("{last:?}"))?;
+    Ok(ns)
+}
+
+/// `claim-rollout replace` as the account of the controller.
+async fn by_hand(ns: &TestNamespace<'_>, arguments: &[&str]) -> anyhow::Result<Output> {
+    run(ns, &[&["replace", "web", "--as", USER], arguments].concat(), "").await
+}
+
+/// What a replacement must not change: the Pods, and the PVCs with their sizes.
+async fn kept(ns: &TestNamespace<'_>) -> anyhow::Result<(Vec<Value>, Vec<Value>)> {
+    let claims = ns.claims().await?;
+    let claim = |claim: &Value| serde_json::json!([claim["metadata"]["uid"], claim["spec"]]);
+    Ok((ns.pods().await?, claims.iter().map(claim).collect()))
+}
+
+/// Fails unless the StatefulSet is a new one with 2Gi, and nothing else is left or changed.
+async fn ensure_replaced(ns: &TestNamespace<'_>, before: &Value, was: &(Vec<Value>, Vec<Value>)) -> anyhow::Result<()> {
+    let set = ns.set().await?;
+    let metadata = &set["metadata"];
+    ensure!(metadata["uid"] != before["metadata"]["uid"], "the same set");
+    ensure!(metadata["finalizers"].is_null(), "{metadata:#}");
+    ensure!(ns.staged_change().await?.is_null(), "{metadata:#}");
+    let size = &set["spec"]["volumeClaimTemplates"][0]["spec"]["resources"]["requests"]["storage"];
+    ensure!(size == "2Gi", "{size}");
+    for pointer in [
+        "/spec/replicas",
+        "/spec/updateStrategy",
+        "/spec/template",
+        "/status/updateRevision",
+    ] {
+        let (now, then) = (set.pointer(pointer), before.pointer(pointer));
+        ensure!(now == then, "{pointer}: {now:?}, before {then:?}");
+    }
+    let is = kept(ns).await?;
+    ensure!(is == *was, "{is:#?}, before {was:#?}");
+    ensure!(journals(ns).await?.is_empty(), "a journal is left");
+    let owner = &ns.rollout().await?["metadata"]["ownerReferences"][0]["uid"];
+    ensure!(*owner == metadata["uid"], "owner of the ClaimRollout: {owner}");
+    Ok(())
+}
+
+pub(super) async fn replace_without_a_controller_keeps_pods_and_claims(env: &Environment) -> anyhow::Result<()> {
+    let mut book = Book::under(&[HEADING], DOCUMENT)?;
+    let mut ns = complete(env, "by-hand").await?;
+    ns.controller = None;
+    let (before, was) = (ns.set().await?, kept(&ns).await?);
+
+    // The dry run writes nothing.
+    let documented = book.expect(&format!("claim-rollout replace web --dry-run --as={USER}"))?;
+    let dry = by_hand(&ns, &["--dry-run"]).await?;
+    ensure!(dry.code == Some(0), "{dry:?}");
+    book.compare(&documented, &(dry.stderr + &dry.stdout));
+    ensure!(
+        ns.set().await? == before && journals(&ns).await?.is_empty(),
+        "the dry run wrote"
+    );
+
+    // The guard denies it to the administrator, before the StatefulSet is changed.
+    let denied = run(&ns, &["replace", "web"], "").await?;
+    let hint = format!("repeat the command with --as={USER}");
+    ensure!(denied.code == Some(1) && denied.stderr.contains(&hint), "{denied:?}");
+    let spared = ns.set().await?;
+    ensure!(spared == before && journals(&ns).await?.is_empty(), "{spared:#}");
+
+    let command = format!("claim-rollout replace web --as={USER}");
+    let documented = book.expect(&command)?;
+    let replaced = by_hand(&ns, &[]).await?;
+    ensure!(replaced.code == Some(0), "{replaced:?}");
+    book.compare(&documented, &(replaced.stderr + &replaced.stdout));
+    ensure_replaced(&ns, &before, &was).await?;
+
+    let documented = book.expect(&command)?;
+    let again = by_hand(&ns, &[]).await?;
+    ensure!(again.code == Some(0), "{again:?}");
+    book.compare(&documented, &(again.stderr + &again.stdout));
+    book.end()
+}
+
+pub(super) async fn replace_beside_a_controller_replaces_once(env: &Environment) -> anyhow::Result<()> {
+    let mut ns = complete(env, "side-by-side").await?;
+    ns.controller = None;
+    let arguments = ["--namespace", &ns.namespace, "--lease-namespace", "claim-rollout"];
+    ns.controller = Some(env.installation.start_controller(&arguments).await?);
+    let (before, was) = (ns.set().await?, kept(&ns).await?);
+    // Two users at the same time, and the controller.
+    let (one, other) = tokio::join!(by_hand(&ns, &[]), by_hand(&ns, &[]));
+    for output in [one?, other?] {
+        ensure!(output.code == Some(0), "{output:?}\n{}", ns.log());
+    }
+    ensure_replaced(&ns, &before, &was).await.with_context(|| ns.log())
+}
+
+pub(super) async fn plan_shows_what_prevents_a_replacement(env: &Environment) -> anyhow::Result<()> {
+    let document = text(DOCUMENT)?;
+    let plan = section(&document, "## plan: what would happen").context("the section of plan")?;
+    let documented = blocks(plan, "text")
+        .into_iter()
+        .find(|block| block.starts_with("Replacement: "));
+    let documented = documented.context("what plan prints of a replacement")?;
+    let ns = prepare(env, "prevented").await?;
+    let policy = "update-policy: InPlace";
+    let asked = |manifest: &str| {
+        manifest.replace(
+            policy,
+            &format!("{policy}\n    claim-rollout.io/replace-set: WhenComplete"),
+        )
+    };
+    ns.target(&asked(&with_partition(&manifest(3, "1Gi"), 1))).await?;
+    let file = ns.cluster.folder().join("prevented.yaml");
+    let larger = asked(&with_partition(&manifest(3, "2Gi"), 1));
+    std::fs::write(&file, larger)?;
+    let arguments = ["plan", "-f", "prevented.yaml"];
+    let output = run(&ns, &arguments, "").await?;
+    ensure!(output.stdout.contains(documented), "{documented}\n{output:?}");
+    let output = run(&ns, &[&arguments[..], &["-o", "json"]].concat(), "").await?;
+    let reported: Value = serde_json::from_str(&output.stdout)?;
+    let reported = &reported["items"][0]["replacement"]["preventedBy"];
+    ensure!(
+        reported[0]["reason"] == "PartitionSet" && reported[1].is_null(),
+        "{output:?}"
+    );
+    Ok(())
+}

@@ -1,0 +1,37 @@
+//! Replacements that meet backups, outages, other tools and commands, or are disturbed at each of their writes.
+
+mod backup;
+mod coded;
+mod commands;
+mod crowd;
+mod outage;
+mod restored;
+mod stopped;
+mod tools;
+mod undo;
+
+use crate::cluster::replacing::run;
+use crate::world::environment::Environment;
+use crate::world::runner::scenarios;
+
+scenarios![Environment;
+    backup::set_from_a_backup_of_a_replacement_is_restored,
+    coded::set_whose_create_is_denied_with_404_comes_back,
+    commands::plan_shows_what_prevents_a_replacement,
+    commands::replace_without_a_controller_keeps_pods_and_claims,
+    commands::replace_beside_a_controller_replaces_once,
+    outage::replacement_ends_while_the_policy_does_not_answer,
+    restored::journal_from_a_backup_creates_and_scales_nothing,
+    tools::argo_cd_finds_nothing_to_do,
+    tools::flux_finds_nothing_to_do,
+    tools::helm_3_and_4_find_nothing_to_do,
+    tools::kubectl_finds_nothing_to_do,
+    tools::rollout_history_and_undo_work_as_before,
+    tools::opentofu_and_pulumi_find_nothing_to_do,
+    undo::sizes_stay_and_labels_go_back_after_a_replacement,
+];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn replacement_beside_other_tools_keeps_everything() -> anyhow::Result<()> {
+    run(SCENARIOS).await
+}

@@ -1,0 +1,132 @@
+//! A user deletes the StatefulSet, or its namespace, at each single write of a replacement.
+
+use anyhow::{Context as _, ensure};
+use futures::future::try_join_all;
+
+use super::held::{Held, undisturbed};
+use super::{Environment, PATIENCE};
+use crate::cluster::replacing::trial::{journals, start_controller};
+use crate::world::eventually;
+
+/// What the guard answers to others while a StatefulSet is being replaced.
+const DENIED: &str = "it is being replaced, try again in a moment";
+
+/// What became of a DELETE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Outcome {
+    Deleted,
+    Denied,
+    /// Between the last write of the old StatefulSet and the CREATE of the new one.
+    NotFound,
+}
+
+/// A DELETE with this propagation while the write after this many is held.
+async fn deleted_after(env: &Environment, cascade: &str, writes: usize) -> anyhow::Result<Outcome> {
+    let held = Held::prepare(env, &format!("stopped-{cascade}-{writes}")).await?;
+    held.replace_until(writes).await?;
+    let cascade = format!("--cascade={cascade}");
+    let delete = ["delete", "statefulset", "web", &cascade, "--wait=false"];
+    let output = held.ns.kubectl(&delete, "").await?;
+    env.barriers.open(&held.ns.namespace);
+    if output.success {
+        stays_deleted(&held, cascade == "--cascade=orphan").await?;
+        return Ok(Outcome::Deleted);
+    }
+    let not_found = output.stderr.contains("(NotFound)");
+    ensure!(not_found || output.stderr.contains(DENIED), "{output:?}");
+    ensure!(not_found || output.stderr.contains("(Forbidden)"), "{output:?}");
+    held.until_replaced().await?;
+    Ok(if not_found { Outcome::NotFound } else { Outcome::Denied })
+}
+
+/// The StatefulSet is deleted as the user asked, no journal is left that could create it again, and the PVCs are kept.
+async fn stays_deleted(held: &Held<'_>, orphaned: bool) -> anyhow::Result<()> {
+    let deleted = eventually(
+        "the StatefulSet to be deleted, with its journal",
+        PATIENCE,
+        async || {
+            let pods = held.ns.pods().await?;
+            let pods_are = if orphaned {
+                pods == held.before.pods
+            } else {
+                pods.is_empty()
+            };
+            let is_deleted = held.set().await?.is_null() && journals(&held.ns).await?.is_empty();
+            Ok((is_deleted && pods_are).then_some(()))
+        },
+    );
+    deleted.await.with_context(|| held.ns.log())?;
+    held.before.keeps_claims(&held.ns).await?;
+    nothing_comes_back(held).await
+}
+
+/// A new controller has nothing to finish, and creates nothing.
+async fn nothing_comes_back(held: &Held<'_>) -> anyhow::Result<()> {
+    let next = start_controller(&held.env.shared, &held.ns.namespace).await?;
+    let set = held.set().await?;
+    ensure!(
+        set.is_null(),
+        "it came back: {set:#}\n{}\n{}",
+        held.ns.log(),
+        next.log()
+    );
+    Ok(())
+}
+
+pub(super) async fn set_deleted_at_any_write_stays_deleted_or_is_denied(env: &Environment) -> anyhow::Result<()> {
+    let writes = undisturbed(env, "stopped-undeleted").await?;
+    let mut found = Vec::new();
+    for cascade in ["background", "foreground", "orphan"] {
+        let all = (0..=writes).map(async |limit| {
+            let deleted = deleted_after(env, cascade, limit);
+            deleted
+                .await
+                .with_context(|| format!("{cascade}, after write {limit} of {writes}"))
+        });
+        let outcomes = try_join_all(all).await?;
+        println!("a DELETE ({cascade}) after 0, 1, 2 ... of {writes} writes: {outcomes:?}");
+        found.extend(outcomes);
+    }
+    found.sort_unstable();
+    found.dedup();
+    ensure!(
+        found == [Outcome::Deleted, Outcome::Denied, Outcome::NotFound],
+        "{found:?}"
+    );
+    Ok(())
+}
+
+/// The namespace is deleted while the write after this many is held.
+async fn namespace_deleted_after(env: &Environment, writes: usize) -> anyhow::Result<()> {
+    let namespace = format!("stopped-namespace-{writes}");
+    let held = Held::prepare(env, &namespace).await?;
+    held.replace_until(writes).await?;
+    let cluster = &env.shared.cluster;
+    let deleted = cluster
+        .kubectl(&["delete", "namespace", &namespace, "--wait=false"], "")
+        .await?;
+    ensure!(deleted.success, "{deleted:?}");
+    env.barriers.open(&namespace);
+    let ended = eventually("the namespace to be deleted, with the journal", PATIENCE, async || {
+        let found = cluster
+            .kubectl(&["get", "namespace", &namespace, "--ignore-not-found", "-o=name"], "")
+            .await?;
+        let is_deleted = found.success && found.stdout.is_empty();
+        Ok((is_deleted && journals(&held.ns).await?.is_empty()).then_some(()))
+    });
+    ended.await.with_context(|| held.ns.log())?;
+    let created = cluster.kubectl(&["create", "namespace", &namespace], "").await?;
+    ensure!(created.success, "{created:?}");
+    nothing_comes_back(&held).await
+}
+
+pub(super) async fn namespace_deleted_at_any_write_stays_deleted(env: &Environment) -> anyhow::Result<()> {
+    let writes = undisturbed(env, "stopped-undisturbed").await?;
+    let all = (0..=writes).map(async |limit| {
+        let deleted = namespace_deleted_after(env, limit);
+        deleted
+            .await
+            .with_context(|| format!("after write {limit} of {writes}"))
+    });
+    try_join_all(all).await.map(drop)
+}

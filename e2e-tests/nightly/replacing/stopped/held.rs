@@ -1,0 +1,122 @@
+//! A StatefulSet whose replacement stops at a write.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, ensure};
+use serde_json::Value;
+use tokio::sync::SemaphorePermit;
+
+use super::{Environment, PATIENCE};
+use crate::cluster::replacing::kept::Before;
+use crate::cluster::replacing::trial::{journals, start_controller, until_replaced};
+use crate::world::eventually;
+use crate::world::namespace::{TestNamespace, manifest};
+
+/// A younger StatefulSet is not replaced. A second more, because its time has no fractions.
+const AGE: Duration = Duration::from_secs(61);
+const REPLICAS: u32 = 2;
+
+/// A namespace whose StatefulSet could be replaced, but nobody has asked for it.
+pub(super) struct Held<'a> {
+    pub(super) env: &'a Environment,
+    pub(super) ns: TestNamespace<'a>,
+    pub(super) before: Before,
+    /// Held until the end of the trial.
+    turn: Option<SemaphorePermit<'a>>,
+}
+
+impl<'a> Held<'a> {
+    /// A StatefulSet with a complete rollout, old enough to be replaced.
+    pub(super) async fn prepare(env: &'a Environment, namespace: &str) -> anyhow::Result<Self> {
+        let shared = &env.shared;
+        let turn = env.turns.acquire().await?;
+        let mut ns = TestNamespace::new(&shared.cluster, &shared.client, namespace).await?;
+        ns.controller = Some(start_controller(shared, namespace).await?);
+        ns.target(&manifest(REPLICAS, "1Gi")).await?;
+        ns.settled().await?;
+        // Its age is known to the second, and the time begins when it exists.
+        let aged = tokio::time::Instant::now() + AGE;
+        ns.target(&manifest(REPLICAS, "2Gi")).await?;
+        ns.until_complete(REPLICAS as usize, "2Gi").await?;
+        // The same field manager asks for the replacement later, so that it is there before.
+        ns.done(&annotate("Never").each_ref().map(String::as_str), "").await?;
+        drop(turn);
+        tokio::time::sleep_until(aged).await;
+        let turn = env.turns.acquire().await?;
+        let before = Before::of(&ns).await?;
+        Ok(Self {
+            env,
+            ns,
+            before,
+            turn: Some(turn),
+        })
+    }
+
+    /// Others may go on while this one waits.
+    pub(super) fn yield_turn(&mut self) {
+        self.turn = None;
+    }
+
+    /// Asks for the replacement.
+    pub(super) async fn replace(&self) -> anyhow::Result<()> {
+        let arguments = annotate("WhenComplete");
+        let arguments = arguments.each_ref().map(String::as_str);
+        self.ns.done(&arguments, "").await.map(drop)
+    }
+
+    /// Asks for the replacement, and waits until the write after this many is held. False if there is none.
+    pub(super) async fn replace_until(&self, writes: usize) -> anyhow::Result<bool> {
+        let namespace = &self.ns.namespace;
+        let barriers = &self.env.barriers;
+        barriers.hold_after(namespace, barriers.passed(namespace) + writes);
+        self.replace().await?;
+        let held = eventually("a write to be held, or the end", PATIENCE, async || {
+            let ended = self.ns.rollout().await?["status"]["replacement"]["phase"] == "Replaced";
+            Ok((ended || barriers.is_holding(namespace)).then_some(()))
+        });
+        held.await.with_context(|| self.ns.log())?;
+        Ok(barriers.is_holding(namespace))
+    }
+
+    /// Starts another controller after the first one was killed.
+    pub(super) async fn succeed(&mut self) -> anyhow::Result<()> {
+        self.env.barriers.open_for_others(&self.ns.namespace);
+        self.ns.controller = Some(start_controller(&self.env.shared, &self.ns.namespace).await?);
+        Ok(())
+    }
+
+    /// Waits until the StatefulSet is replaced, and checks that nothing else has changed.
+    pub(super) async fn until_replaced(&self) -> anyhow::Result<()> {
+        until_replaced(&self.ns, &self.before.set, "2Gi").await?;
+        self.before.keeps_pods_and_claims(&self.ns).await?;
+        let left = journals(&self.ns).await?;
+        ensure!(left.is_empty(), "a journal is left: {left:#?}");
+        Ok(())
+    }
+
+    /// The StatefulSet, or null.
+    pub(super) async fn set(&self) -> anyhow::Result<Value> {
+        let get = ["get", "statefulset", "web", "--ignore-not-found", "-o", "json"];
+        let output = self.ns.done(&get, "").await?.stdout;
+        Ok(if output.is_empty() {
+            Value::Null
+        } else {
+            serde_json::from_str(&output)?
+        })
+    }
+}
+
+/// The arguments of kubectl that set the annotation `replace-set`.
+fn annotate(value: &str) -> [String; 5] {
+    let annotation = format!("claim-rollout.io/replace-set={value}");
+    ["annotate", "--overwrite", "statefulset", "web", &annotation].map(str::to_owned)
+}
+
+/// The number of writes of an undisturbed replacement.
+pub(super) async fn undisturbed(env: &Environment, namespace: &str) -> anyhow::Result<usize> {
+    let held = Held::prepare(env, namespace).await?;
+    let before = env.barriers.passed(namespace);
+    held.replace().await?;
+    held.until_replaced().await?;
+    Ok(env.barriers.passed(namespace) - before)
+}

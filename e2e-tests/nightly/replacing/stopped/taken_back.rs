@@ -1,0 +1,92 @@
+//! `replace --take-back` at each single write of a replacement, with kube-controller-manager stopped and then started:
+//! no Pod and no PVC is deleted.
+
+use anyhow::{Context as _, ensure};
+use futures::future::try_join_all;
+use serde_json::Value;
+
+use super::held::{Held, undisturbed};
+use super::{Environment, PATIENCE};
+use crate::cluster::commands::run;
+use crate::cluster::replacing::trial::journals;
+use crate::world::installation::USER;
+use crate::world::{Output, eventually};
+
+const PROGRAM: &str = "kube-controller-manager";
+
+async fn take_back(held: &Held<'_>) -> anyhow::Result<Output> {
+    run(&held.ns, &["replace", "web", "--take-back", "--as", USER], "").await
+}
+
+/// A replacement whose controller was killed after this many writes.
+async fn killed_after(env: &Environment, writes: usize) -> anyhow::Result<Held<'_>> {
+    let mut held = Held::prepare(env, &format!("stopped-back-{writes}")).await?;
+    held.replace_until(writes).await?;
+    if let Some(controller) = &mut held.ns.controller {
+        controller.kill()?;
+    }
+    env.barriers.open_for_others(&held.ns.namespace);
+    held.yield_turn();
+    Ok(held)
+}
+
+/// Nothing of the replacement is left, and nothing was deleted.
+async fn is_over(held: &Held<'_>) -> anyhow::Result<&'static str> {
+    held.before.keeps_pods_and_claims(&held.ns).await?;
+    let left = journals(&held.ns).await?;
+    ensure!(left.is_empty(), "a journal is left: {left:#?}");
+    let set = held.set().await?;
+    ensure!(set["metadata"]["finalizers"].is_null(), "{set:#}");
+    ensure!(set["metadata"]["deletionTimestamp"].is_null(), "{set:#}");
+    let then = &held.before.set;
+    for pointer in ["/spec/replicas", "/spec/updateStrategy", "/spec/template"] {
+        ensure!(set.pointer(pointer) == then.pointer(pointer), "{pointer}: {set:#}");
+    }
+    let is_same = set["metadata"]["uid"] == then["metadata"]["uid"];
+    let owner = &held.ns.rollout().await?["metadata"]["ownerReferences"][0]["uid"];
+    ensure!(*owner == set["metadata"]["uid"], "owner of the ClaimRollout: {owner}");
+    Ok(if is_same { "taken back" } else { "replaced" })
+}
+
+/// Every Pod has its StatefulSet as the controller.
+async fn is_adopted(held: &Held<'_>) -> anyhow::Result<bool> {
+    let uid = held.set().await?["metadata"]["uid"].clone();
+    let pods = held.ns.all("", "v1", "Pod").await?;
+    Ok(pods
+        .iter()
+        .all(|pod: &Value| pod["metadata"]["ownerReferences"][0]["uid"] == uid))
+}
+
+pub(super) async fn set_taken_back_at_any_write_loses_nothing(env: &Environment) -> anyhow::Result<()> {
+    let writes = undisturbed(env, "stopped-not-taken").await?;
+    let all = try_join_all((0..=writes).map(|limit| killed_after(env, limit))).await?;
+    let cluster = &env.shared.cluster;
+    cluster.halt(PROGRAM);
+    let mut first = Vec::new();
+    let outputs = try_join_all(all.iter().map(take_back)).await?;
+    for (at, output) in outputs.iter().enumerate() {
+        ensure!(matches!(output.code, Some(0 | 1)), "after write {at}: {output:?}");
+        let waits = ["WaitsForGarbageCollector", "StatusOutdated", "PodNotAdopted"];
+        let has = |text: &&str| output.stderr.contains(text) || output.stdout.contains(text);
+        let has_reason = output.code == Some(0) || waits.iter().any(has);
+        ensure!(has_reason, "after write {at}: {output:?}");
+        first.push(output.code);
+    }
+    println!("replace --take-back without {PROGRAM} after 0, 1, 2 ... writes: {first:?}");
+    cluster.resume(PROGRAM)?;
+    let ends = all.iter().enumerate().map(async |(at, held)| {
+        let mut last = None;
+        let over = eventually("the replacement to be over", PATIENCE, async || {
+            let output = take_back(held).await?;
+            let is_done = output.code == Some(0);
+            last = Some(output);
+            Ok((is_done && is_adopted(held).await?).then_some(()))
+        });
+        over.await.with_context(|| format!("after write {at}: {last:?}"))?;
+        is_over(held).await.with_context(|| format!("after write {at}"))
+    });
+    let ends = try_join_all(ends).await?;
+    println!("and with it: {ends:?}");
+    ensure!(ends.contains(&"taken back") && ends.contains(&"replaced"), "{ends:?}");
+    Ok(())
+}

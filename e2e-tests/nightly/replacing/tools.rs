@@ -1,0 +1,186 @@
+//! After a replacement, every tool finds nothing to do, and another sync writes nothing.
+
+use anyhow::{Context as _, ensure};
+use serde_json::{Value, json};
+
+use crate::cluster::replacing::kept::Before;
+use crate::cluster::replacing::trial::{prepare, replaced, start_controller, until_replaced};
+use crate::nightly::gitops::tools::{TOOLS, Tool};
+use crate::world::again::Unmoved;
+use crate::world::environment::Environment;
+use crate::world::helm::{CLIENT_SIDE, Release, SERVER_SIDE, VERSION};
+use crate::world::namespace::{TestNamespace, with_image};
+
+/// The keys by which tools recognize their objects.
+const KEYS: [(&str, &str, &str); 6] = [
+    ("labels", "app.kubernetes.io/managed-by", "Helm"),
+    ("labels", "kustomize.toolkit.fluxcd.io/name", "apps"),
+    ("labels", "kustomize.toolkit.fluxcd.io/namespace", "flux-system"),
+    ("annotations", "meta.helm.sh/release-name", "web"),
+    ("annotations", "meta.helm.sh/release-namespace", "apps"),
+    (
+        "annotations",
+        "argocd.argoproj.io/tracking-id",
+        "apps:apps/StatefulSet:apps/web",
+    ),
+];
+
+/// A namespace with a controller and without a StatefulSet.
+async fn empty<'a>(env: &'a Environment, namespace: &str) -> anyhow::Result<TestNamespace<'a>> {
+    let mut ns = TestNamespace::new(&env.cluster, &env.client, namespace).await?;
+    ns.controller = Some(start_controller(env, namespace).await?);
+    Ok(ns)
+}
+
+/// The StatefulSet in Git.
+fn in_git(size: &str) -> anyhow::Result<Value> {
+    let mut manifest: Value = serde_saphyr::from_str(&replaced(2, size))?;
+    for (part, key, value) in KEYS {
+        manifest["metadata"][part][key] = json!(value);
+    }
+    Ok(manifest)
+}
+
+/// The labels and annotations of others than claim-rollout.
+fn keys_of_others(set: &Value) -> Value {
+    let mut both = json!([set["metadata"]["labels"], set["metadata"]["annotations"]]);
+    for part in both.as_array_mut().into_iter().flatten() {
+        if let Some(part) = part.as_object_mut() {
+            part.retain(|key, _| {
+                !["staged", "phase", "ready"]
+                    .map(|key| format!("claim-rollout.io/{key}"))
+                    .contains(key)
+            });
+        }
+    }
+    both
+}
+
+/// Replaces the StatefulSet with templates of 2Gi, and returns the new one. What others have written is still there.
+async fn replace(ns: &TestNamespace<'_>) -> anyhow::Result<Value> {
+    let before = Before::of(ns).await?;
+    let set = until_replaced(ns, &before.set, "2Gi").await?;
+    ensure!(ns.pods().await? == before.pods, "Pods restarted");
+    let (now, then) = (keys_of_others(&set), keys_of_others(&before.set));
+    ensure!(now == then, "labels and annotations: {now:#}, before {then:#}");
+    Ok(set)
+}
+
+/// A StatefulSet of this tool is replaced. The tool then shows nothing, and its sync writes nothing.
+async fn finds_nothing(env: &Environment, tool: &Tool) -> anyhow::Result<()> {
+    let ns = empty(env, &format!("replaced-{}", tool.namespace)).await?;
+    tool.sync.send(&ns, &in_git("1Gi")?).await?;
+    ns.settled().await?;
+    let large = in_git("2Gi")?;
+    tool.sync.send(&ns, &large).await?;
+    let set = replace(&ns).await?;
+    let shown = tool.shows(&ns, &large, &large).await?;
+    let expected = tool.shows_of_another_object();
+    ensure!(shown.iter().eq(expected), "{} shows {shown:?}", tool.name);
+    let mut unmoved = Unmoved::from(set)?;
+    for _ in 0..3 {
+        tool.sync.send(&ns, &large).await?;
+        unmoved.still(ns.set().await?)?;
+    }
+    let shown = tool.shows(&ns, &large, &large).await?;
+    ensure!(shown.is_empty(), "{} still shows {shown:?}", tool.name);
+    Ok(())
+}
+
+async fn find_nothing(env: &Environment, prefix: &str) -> anyhow::Result<()> {
+    let tools = TOOLS.iter().filter(|tool| tool.namespace.starts_with(prefix));
+    let runs = tools.map(async |tool| finds_nothing(env, tool).await.context(tool.name));
+    let runs = futures::future::try_join_all(runs).await?;
+    ensure!(!runs.is_empty(), "no tool begins with {prefix}");
+    Ok(())
+}
+
+pub(super) async fn kubectl_finds_nothing_to_do(env: &Environment) -> anyhow::Result<()> {
+    find_nothing(env, "kubectl").await
+}
+
+pub(super) async fn flux_finds_nothing_to_do(env: &Environment) -> anyhow::Result<()> {
+    find_nothing(env, "flux").await
+}
+
+pub(super) async fn argo_cd_finds_nothing_to_do(env: &Environment) -> anyhow::Result<()> {
+    find_nothing(env, "argo").await
+}
+
+pub(super) async fn opentofu_and_pulumi_find_nothing_to_do(env: &Environment) -> anyhow::Result<()> {
+    futures::try_join!(find_nothing(env, "tofu"), find_nothing(env, "pulumi")).map(drop)
+}
+
+async fn helm_finds_nothing(env: &Environment, namespace: &str, way: &'static [&'static str]) -> anyhow::Result<()> {
+    let ns = &empty(env, namespace).await?;
+    let release = Release::new(ns, way);
+    let upgrade = async |size: &str| {
+        let output = release.upgraded(VERSION, size, &[]).await?;
+        ensure!(output.success, "{output:?}");
+        Ok(output)
+    };
+    upgrade("size=1Gi").await?;
+    ns.settled().await?;
+    // The chart knows nothing of it.
+    let annotation = "claim-rollout.io/replace-set=WhenComplete";
+    ns.done(&["annotate", "statefulset", "web", annotation], "").await?;
+    upgrade("size=2Gi").await?;
+    let set = replace(ns).await?;
+    let mut unmoved = Unmoved::from(set)?;
+    for _ in 0..3 {
+        let output = upgrade("size=2Gi").await?;
+        ensure!(!output.stderr.contains("claim-rollout: "), "{output:?}");
+        unmoved.still(ns.set().await?)?;
+    }
+    // Helm goes back to the size of the first revision.
+    let before = Before::of(ns).await?;
+    let output = release.answered(&["rollback", "web", "1"]).await?;
+    let denied = "cannot shrink, expected at least 2Gi, but found 1Gi; allowed changes: ";
+    ensure!(!output.success && output.stderr.contains(denied), "{output:?}");
+    before.keeps_everything(ns).await?;
+    // It can go on from there.
+    let output = upgrade("size=3Gi").await?;
+    ensure!(
+        output.stderr.contains("claim-rollout: staged data 2Gi -> 3Gi"),
+        "{output:?}"
+    );
+    Ok(())
+}
+
+pub(super) async fn helm_3_and_4_find_nothing_to_do(env: &Environment) -> anyhow::Result<()> {
+    futures::try_join!(
+        helm_finds_nothing(env, "replaced-helm-3", CLIENT_SIDE),
+        helm_finds_nothing(env, "replaced-helm-4", SERVER_SIDE),
+    )
+    .map(drop)
+}
+
+pub(super) async fn rollout_history_and_undo_work_as_before(env: &Environment) -> anyhow::Result<()> {
+    let ns = prepare(env, "replaced-history", 2).await?;
+    let first = ns.set().await?["status"]["updateRevision"].take();
+    ns.target(&with_image(&replaced(2, "1Gi"), "2")).await?;
+    ns.until_updated(2).await?;
+    ns.settled().await?;
+    let history = async || ns.done(&["rollout", "history", "statefulset/web"], "").await;
+    let listed = history().await?.stdout;
+    ensure!(listed.contains("\n1 ") && listed.contains("\n2 "), "{listed}");
+    ns.target(&with_image(&replaced(2, "2Gi"), "2")).await?;
+    replace(&ns).await?;
+    let again = history().await?.stdout;
+    ensure!(again == listed, "{again}, before {listed}");
+    let status = ["rollout", "status", "statefulset/web", "--timeout=60s"];
+    ns.done(&status, "").await?;
+
+    ns.done(&["rollout", "undo", "statefulset/web"], "").await?;
+    ns.done(&status, "").await?;
+    let set = ns.settled().await?;
+    ensure!(
+        set["spec"]["template"]["spec"]["containers"][0]["image"] == "example/main:1",
+        "{set:#}"
+    );
+    let revision = &set["status"]["updateRevision"];
+    ensure!(*revision == first, "revision {revision}, at first {first}");
+    let size = &set["spec"]["volumeClaimTemplates"][0]["spec"]["resources"]["requests"]["storage"];
+    ensure!(size == "2Gi" && ns.staged_change().await?.is_null(), "{set:#}");
+    Ok(())
+}

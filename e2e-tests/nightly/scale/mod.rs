@@ -1,0 +1,164 @@
+//! Many StatefulSets on a real control plane: the cost of a rollout compared with its writes alone, and the cost of an
+//! idle controller. `make scale` runs these; they take minutes and need the machine for themselves.
+
+mod bare_replacing;
+mod bytes;
+mod costs;
+pub(crate) mod fleet;
+mod idle;
+mod in_motion;
+mod namespaces;
+mod raw;
+mod replacing;
+mod requests;
+mod tenants;
+mod unanswered;
+mod written;
+
+use std::time::Duration;
+
+use anyhow::{Context as _, ensure};
+
+use crate::world::installation::{Controller, Controllers, USER};
+use crate::world::{Cluster, Options, eventually};
+use costs::Costs;
+use fleet::Fleet;
+use requests::Requests;
+
+/// The loop without a controller has no budget either. There is no policy: the test writes the staged changes.
+const FLAGS: [&str; 4] = [
+    "--leader-elect=false",
+    "--kube-api-qps=10000",
+    "--kube-api-burst=10000",
+    "--allow-without-policy",
+];
+/// The maximum time of a rollout, relative to the same writes in the same order.
+const MOST: f64 = 1.15;
+/// The most time that any step may take.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// 1,000 StatefulSets of one replica change at once, by the controller and by a plain loop of kube-rs in turn: the same
+/// writes to the same objects, with the same concurrency and in the same order.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+#[ignore = "takes minutes: make scale"]
+async fn thousand_sets_roll_as_fast_as_the_bare_writes() -> anyhow::Result<()> {
+    let cluster = Cluster::start(Options::default()).await?;
+    let controllers = Controllers::install(&cluster).await?;
+    let client = cluster.client().await?;
+    let fleet = Fleet::create(&client, 1000, 10, 1).await?;
+    println!("{} sets with {} claims are there", fleet.sets.len(), fleet.claims());
+
+    let mut controller = controllers.start(&FLAGS).await?;
+    let before = Costs::now(&cluster, Some(&controller))?;
+    let first = fleet.roll("2Gi").await?;
+    let after = Costs::now(&cluster, Some(&controller))?;
+    // Others see a write a moment before its reply is counted.
+    let counted = eventually("one staged change for each set to be counted", PATIENCE, async || {
+        let (_, metrics) = controller.get("/metrics")?;
+        let writes = Writes::read(&metrics)?;
+        Ok((writes.changes >= fleet.sets.len()).then_some(writes))
+    });
+    let writes = counted.await?;
+    controller.terminate().await?;
+    println!("by the controller: {:.1} s; {writes:?}", first.as_secs_f64());
+    let asked = Requests::until_now(&cluster).await?;
+    asked.show(fleet.sets.len());
+    println!("  {}", after.since(&before));
+    ensure!(writes.claims == fleet.claims(), "one write for each claim: {writes:?}");
+
+    let before = Costs::now(&cluster, None)?;
+    let bare = raw::roll(&client, &fleet, "3Gi", &writes).await?;
+    let after = Costs::now(&cluster, None)?;
+    println!(
+        "by a bare loop: {:.1} s\n  {}",
+        bare.as_secs_f64(),
+        after.since(&before)
+    );
+    let mut controller = controllers.start(&FLAGS).await?;
+    let before = Costs::now(&cluster, Some(&controller))?;
+    let second = fleet.roll("4Gi").await?;
+    let after = Costs::now(&cluster, Some(&controller))?;
+    controller.terminate().await?;
+    println!(
+        "by the controller again: {:.1} s\n  {}",
+        second.as_secs_f64(),
+        after.since(&before)
+    );
+    let again = Requests::until_now(&cluster).await?.since(&asked);
+    again.show(fleet.sets.len());
+    let ratio = (first + second).as_secs_f64() / 2.0 / bare.as_secs_f64();
+    target("controller : bare loop", ratio, MOST);
+    cluster.stop();
+    Ok(())
+}
+
+/// Prints whether a target was met. A busy machine misses it, so a miss is no error.
+fn target(what: &str, found: f64, most: f64) {
+    let verdict = if found <= most { "met" } else { "MISSED" };
+    println!("{what}: {found:.2}, target {most}: {verdict}");
+}
+
+/// The number of ClaimRollouts in this state, from the metrics of the controller.
+fn rollouts(controller: &Controller, state: &str) -> anyhow::Result<usize> {
+    let (_, metrics) = controller.get("/metrics")?;
+    let name = format!("claim_rollout_rollouts{{state=\"{state}\"}} ");
+    let number = metrics.lines().find_map(|line| line.strip_prefix(&name));
+    Ok(number.context("no such state")?.parse()?)
+}
+
+/// Waits until the controller counts this many in this state.
+pub(crate) async fn until_reported(
+    patience: Duration,
+    controller: &Controller,
+    state: &str,
+    number: usize,
+) -> anyhow::Result<()> {
+    let reported = eventually("every ClaimRollout to be counted", patience, async || {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        Ok((rollouts(controller, state)? == number).then_some(()))
+    });
+    reported
+        .await
+        .with_context(|| format!("{:?} of {number} are {state}", rollouts(controller, state)))
+}
+
+/// The number of lists and watches of PVCs and Pods by the controllers.
+async fn reads(cluster: &Cluster) -> anyhow::Result<usize> {
+    // A watch is logged when it ends.
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let requests = cluster.requests().await?;
+    let ours = requests
+        .iter()
+        .filter(|entry| entry.user == USER && ["list", "watch"].contains(&entry.verb.as_str()));
+    Ok(ours
+        .filter(|entry| ["persistentvolumeclaims", "pods"].contains(&entry.resource.as_str()))
+        .count())
+}
+
+/// The numbers of writes, from the metrics of the controller.
+#[derive(Clone, Copy, Debug)]
+struct Writes {
+    claims: usize,
+    changes: usize,
+    reports: usize,
+    events: usize,
+    revisions: usize,
+}
+
+impl Writes {
+    fn read(metrics: &str) -> anyhow::Result<Self> {
+        let count = |name: &str| {
+            let lines = metrics.lines().filter(|line| line.starts_with(name));
+            let numbers = lines.filter_map(|line| line.rsplit(' ').next()?.parse::<usize>().ok());
+            Some(numbers.sum::<usize>()).filter(|sum| *sum > 0)
+        };
+        let of = |what: &str| count(&format!("claim_rollout_{what}_total{{")).with_context(|| format!("no {what}"));
+        Ok(Self {
+            claims: of("claim_writes")?,
+            changes: of("staged_change_writes")?,
+            reports: of("report_writes")?,
+            events: of("events")?,
+            revisions: of("history_writes")?,
+        })
+    }
+}

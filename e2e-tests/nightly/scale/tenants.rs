@@ -1,0 +1,145 @@
+//! 1,000 StatefulSets of one tenant that wait, fail or are stuck, and one of another tenant: how much longer its rollout
+//! takes.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, ensure};
+use claim_rollout::templates::Phase;
+use k8s_openapi::api::admissionregistration::v1::{ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding};
+use k8s_openapi::api::core::v1::ResourceQuota;
+use kube::Client;
+use kube::api::{Api, PostParams};
+use serde_json::json;
+
+use super::fleet::Fleet;
+use super::{PATIENCE, rollouts};
+use crate::world::installation::Controllers;
+use crate::world::{Cluster, Driver, Options, eventually};
+
+/// With the default budget of writes.
+const FLAGS: [&str; 2] = ["--leader-elect=false", "--allow-without-policy"];
+/// The StatefulSets of the tenant.
+const SETS: usize = 999;
+/// Those of them that the driver cannot grow. It tries them again and again, and PVCs of others wait in its own queue.
+const INFEASIBLE: usize = 9;
+/// The rollouts of the other tenant, alone and beside them.
+const ROLLS: u64 = 20;
+/// The maximum, relative to the time of the same rollouts alone.
+const MOST: f64 = 1.2;
+/// After this time the StatefulSets of the tenant are tried again every minute at most.
+const BACKOFF: Duration = Duration::from_secs(90);
+/// The limit of the driver.
+const LIMIT: u64 = 1 << 40;
+
+/// The size that is staged for a StatefulSet of the tenant, and why it does not get there.
+const fn stuck(index: usize) -> (&'static str, &'static str) {
+    match index % 3 {
+        _ if index < INFEASIBLE => ("2Ti", "ClaimInfeasible"),
+        0 => ("2Gi", "ClaimRefused"),
+        1 => ("3Gi", "Paused"),
+        _ => ("200Ti", "WouldExceedQuota"),
+    }
+}
+
+/// Limits the storage of the tenant.
+async fn limit(client: &Client) -> anyhow::Result<()> {
+    let quota = json!({"metadata": {"name": "storage"}, "spec": {"hard": {"requests.storage": "100Ti"}}});
+    let quotas: Api<ResourceQuota> = Api::namespaced(client.clone(), "tenant-0");
+    quotas
+        .create(&PostParams::default(), &serde_json::from_value::<_>(quota)?)
+        .await?;
+    Ok(())
+}
+
+/// Denies every change of a PVC of the tenant that asks for exactly 2Gi.
+async fn deny(client: &Client) -> anyhow::Result<()> {
+    let rule = json!({
+        "apiGroups": [""], "apiVersions": ["v1"], "operations": ["UPDATE"], "resources": ["persistentvolumeclaims"],
+    });
+    let policy = json!({
+        "metadata": {"name": "tenant"},
+        "spec": {
+            "matchConstraints": {"resourceRules": [rule]},
+            "validations": [{"expression": "object.spec.resources.requests.storage != '2Gi'", "message": "no room"}],
+        },
+    });
+    let namespace = json!({"matchLabels": {"kubernetes.io/metadata.name": "tenant-0"}});
+    let binding = json!({
+        "metadata": {"name": "tenant"},
+        "spec": {
+            "policyName": "tenant", "validationActions": ["Deny"], "matchResources": {"namespaceSelector": namespace},
+        },
+    });
+    let policies: Api<ValidatingAdmissionPolicy> = Api::all(client.clone());
+    let bindings: Api<ValidatingAdmissionPolicyBinding> = Api::all(client.clone());
+    let create = PostParams::default();
+    policies.create(&create, &serde_json::from_value::<_>(policy)?).await?;
+    bindings.create(&create, &serde_json::from_value::<_>(binding)?).await?;
+    // The API server needs a moment to compile it.
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    Ok(())
+}
+
+/// The mean time of some rollouts of the fleet, to sizes from this one on.
+async fn mean(fleet: &Fleet, first: u64) -> anyhow::Result<f64> {
+    let mut sum = 0.0;
+    for size in first..first + ROLLS {
+        sum += fleet.roll(&format!("{size}Gi")).await?.as_secs_f64();
+    }
+    Ok(sum / f64::from(u32::try_from(ROLLS)?))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+#[ignore = "takes minutes: make scale"]
+async fn thousand_stuck_sets_of_a_tenant_delay_no_other() -> anyhow::Result<()> {
+    let driver = Driver {
+        maximum_bytes: LIMIT,
+        ..Driver::default()
+    };
+    let options = Options {
+        driver,
+        ..Options::default()
+    };
+    let cluster = Cluster::start(options).await?;
+    let controllers = Controllers::install(&cluster).await?;
+    let client = cluster.client().await?;
+    deny(&client).await?;
+    let other = Fleet::create_in("other", &client, 1, 1, 3).await?;
+    let mut controller = controllers.start(&FLAGS).await?;
+    let alone = mean(&other, 2).await?;
+    let tenant = Fleet::create_in("tenant", &client, SETS, 1, 1).await?;
+    limit(&client).await?;
+    for (index, member) in tenant.sets.iter().enumerate() {
+        let (size, state) = stuck(index);
+        if state == "Paused" {
+            member
+                .annotate(&client, "claim-rollout.io/paused", Some("true"))
+                .await?;
+        }
+        member.stage(&client, size, Phase::RollingOut).await?;
+    }
+    let begun = Instant::now();
+    let during = mean(&other, 50).await?;
+    for state in ["ClaimRefused", "Paused", "WouldExceedQuota", "ClaimInfeasible"] {
+        let number = (0..SETS).filter(|index| stuck(*index).1 == state).count();
+        eventually("the StatefulSets of the tenant to be stuck", PATIENCE, async || {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            Ok((rollouts(&controller, state)? == number).then_some(()))
+        })
+        .await
+        .with_context(|| format!("{:?} are {state}", rollouts(&controller, state)))?;
+    }
+    println!("all are stuck after {:.0} s", begun.elapsed().as_secs_f64());
+    let soon = mean(&other, 100).await?;
+    tokio::time::sleep(BACKOFF).await;
+    let beside = mean(&other, 150).await?;
+    controller.terminate().await?;
+    println!("alone {alone:.2} s, while they begin {during:.2} s, right after that {soon:.2} s, later {beside:.2} s");
+    ensure!(
+        beside <= alone * MOST,
+        "beside : alone: {:.2}, expected at most {MOST}",
+        beside / alone
+    );
+    cluster.stop();
+    Ok(())
+}

@@ -1,0 +1,146 @@
+//! A rollout with an image while the controller, the policy, or both are away: no Pod runs ahead without need, and none
+//! is lost.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, ensure};
+use serde_json::{Value, json};
+
+use crate::cluster::commands::run;
+use crate::world::eventually;
+use crate::world::namespace::{Environment, PATIENCE, TestNamespace, manifest, with_image};
+use crate::world::served::Served;
+
+/// Longer than the first pauses of the StatefulSet controller.
+const AWAY: Duration = Duration::from_secs(60);
+
+/// The images of the Pods, sorted by name.
+async fn images(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<String>> {
+    let output = ns.done(&["get", "pods", "-o", "json"], "").await?;
+    let pods: Value = serde_json::from_str(&output.stdout)?;
+    let pods = pods["items"].as_array().context("Pods")?;
+    let image = |pod: &Value| {
+        pod["spec"]["containers"][0]["image"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()
+    };
+    Ok(pods.iter().map(image).collect())
+}
+
+/// Holds the write of the highest PVC, so that its Pod waits; then kills the controller.
+async fn in_the_middle(env: &Environment, ns: &mut TestNamespace<'_>) -> anyhow::Result<()> {
+    env.barriers.hold_claim(&ns.namespace, "data-web-2");
+    ns.target(&with_image(&manifest(3, "2Gi"), "2")).await?;
+    let held = env.barriers.until_held(&ns.namespace).await;
+    held.with_context(|| ns.log())?;
+    if let Some(controller) = &mut ns.controller {
+        controller.kill()?;
+    }
+    env.barriers.open_for_others(&ns.namespace);
+    Ok(())
+}
+
+pub(super) async fn without_controller_no_pod_runs_ahead_or_is_lost(env: &Environment) -> anyhow::Result<()> {
+    let mut ns = TestNamespace::with_set(env, "stopped-without-controller", 3).await?;
+    in_the_middle(env, &mut ns).await?;
+    let why = ns.until_denied("web-2").await?;
+    ensure!(why.contains("data-web-2 is not yet at revision"), "{why}");
+    // A user drains the node of a Pod: the Pod is created again at once, with the new image.
+    ns.delete_pods(&["web-0"]).await?;
+    tokio::time::sleep(AWAY).await;
+    ns.until_ready(3).await?;
+    let ran = images(&ns).await?;
+    ensure!(ran == ["example/main:2", "example/main:1", "example/main:1"], "{ran:?}");
+    ns.start_controller(env, &[]).await?;
+    ns.until_complete(3, "2Gi").await?;
+    ns.until_updated(3).await?;
+    let count = ns.writes_since(0).await?.count();
+    ensure!(count.claims.len() == 3 && count.changes == 1, "{count:?}");
+    Ok(())
+}
+
+pub(super) async fn without_policy_pods_go_on_and_claims_follow(env: &Environment) -> anyhow::Result<()> {
+    let mut ns = TestNamespace::with_set(env, "stopped-without-policy", 3).await?;
+    {
+        let served = Served::start(env, &ns, &json!({})).await?;
+        env.barriers.hold_claim(&ns.namespace, "data-web-2");
+        ns.target(&with_image(&manifest(3, "2Gi"), "2")).await?;
+        let held = env.barriers.until_held(&ns.namespace).await;
+        held.with_context(|| ns.log())?;
+        ns.until_denied("web-2").await?;
+        served.go().await?;
+    }
+    nothing_is_withdrawn(&ns).await?;
+    trigger_retry(&ns).await?;
+    ns.until_updated(3).await?;
+    let ran = images(&ns).await?;
+    ensure!(ran == ["example/main:2"; 3], "{ran:?}");
+    env.barriers.open(&ns.namespace);
+    // The guard is installed, so the controller trusts the staged change.
+    ns.until_complete(3, "2Gi").await?;
+    ns.controller = None;
+    Ok(())
+}
+
+/// A withdrawal that reaches no policy is removed again, or a later edit would execute it.
+async fn nothing_is_withdrawn(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
+    let revision = ns.staged_change().await?["revision"].clone();
+    // The status of the StatefulSet is written meanwhile, again and again.
+    let answered = eventually("an answer", PATIENCE, async || {
+        let output = run(ns, &["withdraw", "web"], "").await?;
+        Ok((!output.stderr.contains("has been modified")).then_some(output))
+    });
+    let output = answered.await?;
+    let message = "error: nothing was withdrawn: the policy did not consume the annotation claim-rollout.io/withdraw";
+    ensure!(
+        output.code == Some(1) && output.stderr.starts_with(message),
+        "{output:?}"
+    );
+    let annotations = &ns.set().await?["metadata"]["annotations"];
+    ensure!(annotations.get("claim-rollout.io/withdraw").is_none(), "{annotations}");
+    ensure!(ns.staged_change().await?["revision"] == revision, "it is staged still");
+    Ok(())
+}
+
+/// Any event makes the StatefulSet controller try again. It may have done so by itself, and reached this Pod.
+async fn trigger_retry(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
+    let output = ns
+        .kubectl(&["annotate", "pod", "web-0", "example.com/note=hello"], "")
+        .await?;
+    ensure!(output.success || output.stderr.contains("NotFound"), "{output:?}");
+    Ok(())
+}
+
+pub(super) async fn without_both_it_is_a_plain_statefulset(env: &Environment) -> anyhow::Result<()> {
+    let mut ns = TestNamespace::with_set(env, "stopped-without-both", 3).await?;
+    in_the_middle_apart(env, &mut ns).await?;
+    trigger_retry(&ns).await?;
+    ns.until_updated(3).await?;
+    ns.done(&["scale", "statefulset", "web", "--replicas=2"], "").await?;
+    ns.until_ready(2).await?;
+    let image = ["set", "image", "statefulset/web", "main=example/main:3"];
+    ns.done(&image, "").await?;
+    ns.until_updated(2).await?;
+    let ran = images(&ns).await?;
+    ensure!(ran == ["example/main:3"; 2], "{ran:?}");
+    let count = ns.writes_since(0).await?.count();
+    ensure!(count.claims.is_empty() && count.changes == 0, "{count:?}");
+    Ok(())
+}
+
+async fn in_the_middle_apart(env: &Environment, ns: &mut TestNamespace<'_>) -> anyhow::Result<()> {
+    env.barriers.hold_claim(&ns.namespace, "data-web-2");
+    let served = Served::start(env, ns, &json!({})).await?;
+    ns.target(&with_image(&manifest(3, "2Gi"), "2")).await?;
+    let held = env.barriers.until_held(&ns.namespace).await;
+    held.with_context(|| ns.log())?;
+    ns.until_denied("web-2").await?;
+    served.go().await?;
+    drop(served);
+    if let Some(controller) = &mut ns.controller {
+        controller.kill()?;
+    }
+    env.barriers.open_for_others(&ns.namespace);
+    Ok(())
+}

@@ -1,0 +1,355 @@
+//! The StatefulSets of the upgrade, each in a namespace of its own, and what each of them does meanwhile.
+
+use anyhow::{Context as _, ensure};
+use serde_json::Value;
+
+use crate::world::environment::Environment;
+use crate::world::namespace::{
+    PATIENCE, TestNamespace, condition, manifest, plain_manifest, with_class, with_image, with_partition,
+};
+use crate::world::{Driver, eventually};
+
+/// An expansion that does not end before the test wants it to. The resizer asks again every ten seconds.
+const HELD: Driver = Driver {
+    maximum_bytes: 0,
+    expand_delay_millis: 3_600_000,
+    expand_error: None,
+    modify_error: None,
+    in_use: Vec::new(),
+    node_expansion_required: false,
+};
+
+/// What happens to the Pods of a StatefulSet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pods {
+    /// They run on.
+    Stay,
+    /// Each is replaced once, because the image changes.
+    Change,
+}
+
+/// A StatefulSet before the upgrade, and its target.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Case {
+    pub(super) namespace: &'static str,
+    pub(super) replicas: u32,
+    /// A line among the annotations; empty for a StatefulSet without annotations.
+    annotation: &'static str,
+    pub(super) pods: Pods,
+    /// Its PVCs begin to grow before the upgrade.
+    grows: bool,
+}
+
+const INPLACE: &str = "claim-rollout.io/update-policy: InPlace";
+
+/// Lowering the partition begins each of its replicas.
+const STEPWISE: Case = Case {
+    namespace: "upgrade-stepwise",
+    replicas: 4,
+    annotation: "claim-rollout.io/sync: LockStep",
+    pods: Pods::Change,
+    grows: true,
+};
+
+const CASES: [Case; 7] = [
+    STEPWISE,
+    // Its first PVC grows during the whole upgrade.
+    Case {
+        namespace: "upgrade-lockstep",
+        replicas: 3,
+        annotation: "claim-rollout.io/sync: LockStep",
+        pods: Pods::Change,
+        grows: true,
+    },
+    // Its Pods are new before the upgrade, and its PVCs grow afterwards.
+    Case {
+        namespace: "upgrade-async",
+        replicas: 3,
+        annotation: "claim-rollout.io/sync: Async",
+        pods: Pods::Change,
+        grows: true,
+    },
+    // The new API server and the old controllers replace it.
+    Case {
+        namespace: "upgrade-replaced",
+        replicas: 3,
+        annotation: "claim-rollout.io/replace-set: WhenComplete",
+        pods: Pods::Stay,
+        grows: true,
+    },
+    // The new controllers end its replacement.
+    Case {
+        namespace: "upgrade-due",
+        replicas: 3,
+        annotation: "claim-rollout.io/replace-set: WhenComplete",
+        pods: Pods::Stay,
+        grows: true,
+    },
+    // Its rollout is complete before the upgrade.
+    Case {
+        namespace: "upgrade-complete",
+        replicas: 2,
+        annotation: "claim-rollout.io/sync: LockStep",
+        pods: Pods::Stay,
+        grows: false,
+    },
+    // Only Kubernetes acts on it.
+    Case {
+        namespace: "upgrade-plain",
+        replicas: 2,
+        annotation: "",
+        pods: Pods::Stay,
+        grows: false,
+    },
+];
+
+impl Case {
+    /// The manifest with this size and image.
+    pub(super) fn manifest(&self, size: &str, tag: &str) -> String {
+        let manifest = if self.annotation.is_empty() {
+            plain_manifest(self.replicas, size)
+        } else {
+            manifest(self.replicas, size).replace(INPLACE, &format!("{INPLACE}\n    {}", self.annotation))
+        };
+        let manifest = with_class(&manifest, self.namespace);
+        if self.pods == Pods::Change {
+            return with_image(&manifest, tag);
+        }
+        manifest
+    }
+
+    /// The PVCs in the order of a rollout.
+    pub(super) fn claims(&self) -> Vec<String> {
+        (0..self.replicas)
+            .rev()
+            .map(|ordinal| format!("data-web-{ordinal}"))
+            .collect()
+    }
+}
+
+/// One of the StatefulSets.
+pub(super) struct Member<'a> {
+    pub(super) case: Case,
+    pub(super) ns: TestNamespace<'a>,
+    /// Its Pods and PVCs before its rollout.
+    pub(super) pods: Vec<Value>,
+    pub(super) claims: Vec<Value>,
+    /// Earlier writes do not count.
+    pub(super) mark: usize,
+}
+
+/// The members between two programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// The API server is new.
+    OldControllers,
+    /// The controllers are replaced next.
+    NewControllers,
+}
+
+/// All of them.
+pub(super) struct Fleet<'a> {
+    pub(super) env: &'a Environment,
+    pub(super) members: Vec<Member<'a>>,
+}
+
+impl<'a> Member<'a> {
+    async fn prepare(env: &'a Environment, case: Case) -> anyhow::Result<Self> {
+        let ns = TestNamespace::new(&env.cluster, &env.client, case.namespace).await?;
+        ns.make_class(&Driver::default(), true).await?;
+        ns.target(&case.manifest("1Gi", "1")).await?;
+        ns.settled().await?;
+        let mut member = Self {
+            case,
+            pods: ns.pods().await?,
+            claims: ns.claims().await?,
+            mark: ns.mark().await?,
+            ns,
+        };
+        if !case.grows && !case.annotation.is_empty() {
+            member.ns.target(&case.manifest("2Gi", "1")).await?;
+            member.ns.until_complete(case.replicas as usize, "2Gi").await?;
+            member.mark = member.ns.mark().await?;
+        }
+        Ok(member)
+    }
+
+    /// Changes the target, and returns when its first PVC is being expanded.
+    async fn begin(&self) -> anyhow::Result<()> {
+        let (case, ns) = (&self.case, &self.ns);
+        let target = case.manifest("2Gi", "2");
+        if case.namespace == STEPWISE.namespace {
+            // The first replica is complete before the upgrade.
+            ns.target(&with_partition(&target, case.replicas - 1)).await?;
+            let is_partitioned = |rollout: &Value| {
+                rollout["status"]["conditions"][1]["reason"] == "Partitioned" && rollout["status"]["readyReplicas"] == 1
+            };
+            ns.until_reported("the first replica", is_partitioned).await?;
+            ns.until_updated(1).await?;
+            return self.lower(case.replicas - 2).await;
+        }
+        self.hold(&HELD)?;
+        ns.target(&target).await?;
+        if case.annotation.ends_with("Async") {
+            ns.until_updated(case.replicas as usize).await?;
+        }
+        self.until_expanding(case.replicas - 1).await
+    }
+
+    /// Lowers the partition, and returns when the PVC of that replica is being expanded.
+    async fn lower(&self, partition: u32) -> anyhow::Result<()> {
+        self.hold(&HELD)?;
+        self.ns.partition(partition).await?;
+        self.until_expanding(partition).await
+    }
+
+    /// Its rollout goes on during the upgrade.
+    pub(super) fn grows(&self) -> bool {
+        self.case.grows
+    }
+
+    /// Its rollout ends with a replacement.
+    pub(super) fn is_replaced(&self) -> bool {
+        self.case.annotation.contains("replace-set")
+    }
+
+    /// Its Pods wait for their PVCs.
+    pub(super) fn waits_for_claims(&self) -> bool {
+        self.case.pods == Pods::Change && self.case.annotation.ends_with("LockStep")
+    }
+
+    fn hold(&self, driver: &Driver) -> anyhow::Result<()> {
+        self.ns.cluster.set_driver_of(self.case.namespace, driver)
+    }
+
+    async fn is_expanding(&self, ordinal: u32) -> anyhow::Result<bool> {
+        let claims = self.ns.claims().await?;
+        let claim = claims.get(ordinal as usize).context("a PVC")?;
+        let (wanted, has) = (
+            &claim["spec"]["resources"]["requests"]["storage"],
+            &claim["status"]["capacity"]["storage"],
+        );
+        let state = &claim["status"]["allocatedResourceStatuses"]["storage"];
+        Ok(wanted == "2Gi" && has == "1Gi" && state == "ControllerResizeInProgress")
+    }
+
+    async fn until_expanding(&self, ordinal: u32) -> anyhow::Result<()> {
+        let what = format!("data-web-{ordinal} of {} to be expanded", self.case.namespace);
+        let expanding = eventually(&what, PATIENCE, async || {
+            Ok(self.is_expanding(ordinal).await?.then_some(()))
+        });
+        expanding.await
+    }
+}
+
+impl<'a> Fleet<'a> {
+    /// Creates all StatefulSets, and returns when each is in the middle.
+    pub(super) async fn begin(env: &'a Environment) -> anyhow::Result<Self> {
+        let members = CASES.map(|case| Member::prepare(env, case));
+        let members = futures::future::try_join_all(members).await?;
+        let growing = members.iter().filter(|member| member.case.grows);
+        futures::future::try_join_all(growing.map(Member::begin)).await?;
+        Ok(Self { env, members })
+    }
+
+    pub(super) fn member(&self, namespace: &str) -> anyhow::Result<&Member<'a>> {
+        let found = self.members.iter().find(|member| member.case.namespace == namespace);
+        found.with_context(|| namespace.to_owned())
+    }
+
+    /// Fails if a rollout has ended that should go on.
+    pub(super) async fn is_in_the_middle(&self, step: Step) -> anyhow::Result<()> {
+        for member in self.members.iter().filter(|member| member.case.grows) {
+            let ordinal = match (member.case.namespace, step) {
+                ("upgrade-stepwise", Step::OldControllers) => 2,
+                ("upgrade-stepwise", Step::NewControllers) => 1,
+                ("upgrade-replaced", Step::NewControllers) => continue,
+                _ => member.case.replicas - 1,
+            };
+            ensure!(
+                member.is_expanding(ordinal).await?,
+                "{} is not in the middle: {:#?}",
+                member.case.namespace,
+                member.ns.claims().await?
+            );
+        }
+        Ok(())
+    }
+
+    /// The replica at the partition ends, and the next one begins.
+    pub(super) async fn next_replica(&self, ordinal: u32) -> anyhow::Result<()> {
+        let member = self.member(STEPWISE.namespace)?;
+        member.hold(&Driver::default())?;
+        let ready = STEPWISE.replicas - ordinal;
+        let is_ready = |rollout: &Value| rollout["status"]["readyReplicas"] == ready;
+        member.ns.until_reported("the next replica", is_ready).await?;
+        member.ns.until_updated(ready as usize).await?;
+        member.lower(ordinal - 1).await
+    }
+
+    /// The PVCs of this StatefulSet grow, and it is replaced.
+    pub(super) async fn replaces(&self, namespace: &str) -> anyhow::Result<()> {
+        self.member(namespace)?.hold(&Driver::default())?;
+        self.is_replaced(namespace).await
+    }
+
+    pub(super) async fn is_replaced(&self, namespace: &str) -> anyhow::Result<()> {
+        let is_replaced = |rollout: &Value| rollout["status"]["replacement"]["phase"] == "Replaced";
+        let ns = &self.member(namespace)?.ns;
+        ns.until_reported("the replacement", is_replaced).await?;
+        ns.settled().await.map(drop)
+    }
+
+    /// The PVCs of this StatefulSet grow, and it is deleted: without a garbage collector it stays, with its Pods.
+    pub(super) async fn begins_to_replace(&self, namespace: &str) -> anyhow::Result<()> {
+        let member = self.member(namespace)?;
+        member.hold(&Driver::default())?;
+        let mut last = Value::Null;
+        let deleted = eventually("the StatefulSet to be deleted", PATIENCE, async || {
+            last = member.ns.set().await?["metadata"].take();
+            Ok((!last["deletionTimestamp"].is_null()).then_some(()))
+        });
+        deleted.await.with_context(|| format!("{last:#}"))?;
+        let finalizers = last["finalizers"].to_string();
+        ensure!(finalizers.contains("\"orphan\""), "{last:#}");
+        Ok(())
+    }
+
+    /// All volumes grow.
+    pub(super) async fn end(&self) -> anyhow::Result<()> {
+        for member in &self.members {
+            member.hold(&Driver::default())?;
+        }
+        let ended = self
+            .members
+            .iter()
+            .filter(|member| member.case.grows)
+            .map(async |member| {
+                let (case, ns) = (&member.case, &member.ns);
+                if member.is_replaced() {
+                    return self.is_replaced(case.namespace).await;
+                }
+                ns.until_complete(case.replicas as usize, "2Gi").await?;
+                ns.settled().await.map(drop)
+            });
+        futures::future::try_join_all(ended).await.map(drop)
+    }
+
+    /// A StatefulSet that was at rest during the upgrade gets another target.
+    pub(super) async fn rolls_out_again(&self) -> anyhow::Result<()> {
+        let Member { case, ns, .. } = self.member("upgrade-complete")?;
+        ns.give_rights_to_alice_and_bob().await?;
+        let staged = ns.staged_change().await?;
+        let forged = ["annotate", "statefulset", "web", "claim-rollout.io/staged-", "--as=bob"];
+        ns.done(&forged, "").await?;
+        ensure!(ns.staged_change().await? == staged, "the policy was not called");
+        let output = ns.target(&case.manifest("3Gi", "1")).await?;
+        ensure!(
+            output.stderr.contains("claim-rollout: staged data 2Gi -> 3Gi"),
+            "{output:?}"
+        );
+        ns.until_complete(case.replicas as usize, "3Gi").await?;
+        ensure!(condition(&ns.rollout().await?, "Ready") == "True", "not Ready");
+        Ok(())
+    }
+}

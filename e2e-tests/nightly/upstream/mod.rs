@@ -1,0 +1,63 @@
+//! Kubernetes' own tests of StatefulSets, and of volumes that change: all that can pass on this control plane pass
+//! without claim-rollout, and with it. `docs/versions.md` lists them, and why the others cannot. `make upstream` runs
+//! this; it takes minutes.
+
+mod specs;
+mod suite;
+
+use std::collections::BTreeSet;
+
+use anyhow::ensure;
+
+use crate::world::by_minor::FILE;
+use crate::world::installation::{AS_IN_A_POD, Installation};
+use crate::world::{Cluster, Options};
+use specs::{PASSES, recorded};
+use suite::{Outcomes, Suite};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+#[ignore = "takes minutes: make upstream"]
+async fn tests_of_kubernetes_pass_with_and_without_us() -> anyhow::Result<()> {
+    let options = Options::default();
+    let recorded = recorded(&options.minor)?;
+    let cluster = Cluster::start(options.clone()).await?;
+    let suite = Suite::build(&options.minor, &cluster).await?;
+    let listed: BTreeSet<_> = recorded.keys().cloned().collect();
+    assert_eq!(suite.names(), listed, "the tests of Kubernetes, and those in {FILE}");
+    let passing: BTreeSet<_> = listed.into_iter().filter(|name| recorded[name] == PASSES).collect();
+    ensure!(!passing.is_empty(), "{FILE} has no test that passes");
+
+    let without = suite.run(&passing, &cluster).await?;
+    cluster.stop();
+
+    let cluster = Cluster::start(options).await?;
+    let installation = Installation::shipped(&cluster).await?;
+    let mut controller = installation.start_controller(&AS_IN_A_POD).await?;
+    let before = installation.all_requests();
+    let with = suite.run(&passing, &cluster).await?;
+    let requests = installation.all_requests() - before;
+    ensure!(
+        controller.status()?.is_none(),
+        "the controller ended:\n{}",
+        controller.log()
+    );
+
+    print(&passing, &without, &with);
+    println!("the policies got {requests} requests");
+    ensure!(requests > 0, "the policies got no request");
+    let (failed, with_us) = (without.failures(&passing), with.failures(&passing));
+    ensure!(failed.is_empty(), "without claim-rollout:\n{failed}");
+    ensure!(with_us.is_empty(), "with claim-rollout:\n{with_us}");
+    controller.terminate().await?;
+    installation.stop().await?;
+    cluster.stop();
+    Ok(())
+}
+
+/// Prints the table of the results.
+fn print(names: &BTreeSet<String>, without: &Outcomes, with: &Outcomes) {
+    println!("| test | without | with |\n|---|---|---|");
+    for name in names {
+        println!("| {name} | {} | {} |", without.cell(name), with.cell(name));
+    }
+}

@@ -1,0 +1,17 @@
+//! The tests that need neither a control plane nor a wasm engine: `make check` runs them.
+
+mod audit_scanner;
+mod chart_values;
+mod documents;
+mod table;
+#[path = "../world"]
+mod world {
+    pub(crate) mod document;
+    pub(crate) mod recorded;
+    pub(crate) mod repository;
+}
+
+#[test]
+fn admission_table_native_answers_as_the_rules() -> anyhow::Result<()> {
+    table::check(None)
+}

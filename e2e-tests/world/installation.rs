@@ -1,0 +1,369 @@
+//! claim-rollout installed in a test cluster as `deploy/` installs it: the same definitions, accounts and rights, the
+//! shipped policy, the built controller. The policy host stands for a policy-server, and the controller runs beside the
+//! cluster instead of in it.
+
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context as _, bail, ensure};
+use serde_json::Value;
+
+use crate::world::policy_host::{KubeApi, Module, PolicyHost, Registration, Runtime, Shipped, deployed};
+use crate::world::{Cluster, POLICY_SERVER, Process, Usage, eventually};
+
+/// The namespace of the controller, and the name of its ServiceAccount.
+pub(crate) const NAMESPACE: &str = "claim-rollout";
+pub(crate) const ACCOUNT: &str = "claim-rollout-controller";
+/// The flags for a controller beside the cluster that leads by its Lease; in a Pod these are the defaults.
+pub(crate) const AS_IN_A_POD: [&str; 3] = ["--leader-elect", "--lease-namespace", NAMESPACE];
+/// A controller for one namespace keeps its journals where the shipped one does.
+pub(crate) const JOURNALS: &str = "--lease-namespace=claim-rollout";
+/// The user name of the controller.
+pub(crate) const USER: &str = "system:serviceaccount:claim-rollout:claim-rollout-controller";
+/// The files of `deploy/` that need neither a container runtime nor Kubewarden.
+const MANIFESTS: [&str; 4] = [
+    "namespace.yaml",
+    "crd.yaml",
+    "controller/rbac.yaml",
+    "policy-server-rbac.yaml",
+];
+/// The guard.
+const GUARD: [&str; 3] = ["guard/staged.yaml", "guard/replacing.yaml", "guard/controller.yaml"];
+/// The most time for a start or stop of the controller, on a slow and busy machine.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// claim-rollout installed in a cluster.
+pub(crate) struct Installation {
+    host: PolicyHost,
+    module: Module,
+    /// The policy for StatefulSets is the last.
+    registrations: [Registration; 3],
+    client: kube::Client,
+    controllers: Controllers,
+}
+
+/// The applied files of `deploy/`, and any number of controllers.
+pub(crate) struct Controllers {
+    binary: PathBuf,
+    folder: PathBuf,
+    kubeconfig: PathBuf,
+    count: AtomicU32,
+}
+
+/// A running `claim-rollout controller`; dropping it kills it.
+#[derive(Debug)]
+pub(crate) struct Controller {
+    process: Process,
+    address: SocketAddr,
+}
+
+impl Installation {
+    /// Applies the files of `deploy/`, starts the policy (for StatefulSets, PVCs and Pods) with these settings, and
+    /// waits until the API server calls it. No controller runs yet.
+    pub(crate) async fn new(cluster: &Cluster, settings: Value) -> anyhow::Result<Self> {
+        Self::but_in(&[], cluster, settings).await
+    }
+
+    /// The same with the settings of `deploy/`.
+    pub(crate) async fn shipped(cluster: &Cluster) -> anyhow::Result<Self> {
+        Self::new(cluster, Shipped::sets()?.spec["settings"].clone()).await
+    }
+
+    /// The same, but the policy is not called for these namespaces.
+    pub(crate) async fn but_in(namespaces: &[&str], cluster: &Cluster, settings: Value) -> anyhow::Result<Self> {
+        let module = Runtime::patient()?.load_policy()?;
+        let controllers = Controllers::install(cluster).await?;
+        let client = cluster.client().await?;
+        let shipped = [Shipped::claims()?, Shipped::pods()?, Shipped::sets()?.for_openkruise()];
+        let mut policies = Vec::new();
+        for policy in &shipped {
+            let mut policy = policy.policy(&module)?;
+            policy.settings = settings.clone();
+            policies.push(policy);
+        }
+        let host = PolicyHost::start(policies, Arc::new(api_of_policy_server(cluster).await?)).await?;
+        let registrations = shipped.map(|policy| policy.registration().but_in(namespaces));
+        // The API server learns of them in this order: when it calls the last, it calls the first.
+        for registration in &registrations {
+            host.register(&client, registration).await?;
+        }
+        host.until_called(&client, &registrations[2]).await?;
+        Ok(Self {
+            host,
+            module,
+            registrations,
+            client,
+            controllers,
+        })
+    }
+
+    /// See [`Controllers::start`].
+    pub(crate) async fn start_controller(&self, extra: &[&str]) -> anyhow::Result<Controller> {
+        self.controllers.start(extra).await
+    }
+
+    /// See [`Controllers::start_with`].
+    pub(crate) async fn start_controller_with(&self, kubeconfig: &Path, extra: &[&str]) -> anyhow::Result<Controller> {
+        self.controllers.start_with(kubeconfig, extra).await
+    }
+
+    /// The number of requests of all kinds that the policies got.
+    pub(crate) fn all_requests(&self) -> u64 {
+        let requests = self.registrations.iter().map(|it| self.host.requests(it.policy()));
+        requests.sum()
+    }
+
+    /// The module of the policy.
+    pub(crate) fn module(&self) -> &Module {
+        &self.module
+    }
+
+    /// The address, certificate and path of the policy.
+    pub(crate) fn webhook(&self) -> anyhow::Result<(SocketAddr, String, String)> {
+        let url = self.host.url(self.registrations[2].policy());
+        let url = url.strip_prefix("https://").context("a URL")?;
+        let (address, path) = url.split_once('/').context("a path")?;
+        Ok((address.parse()?, self.host.certificate().to_owned(), format!("/{path}")))
+    }
+
+    /// Stops the policy but leaves its webhooks, which fail from now on.
+    pub(crate) async fn lose_policy(self) -> anyhow::Result<()> {
+        self.host.stop().await
+    }
+
+    /// Unregisters and stops the policy.
+    pub(crate) async fn stop(self) -> anyhow::Result<()> {
+        for registration in &self.registrations {
+            self.host.unregister(&self.client, registration).await?;
+        }
+        self.host.stop().await
+    }
+}
+
+impl Controllers {
+    /// Applies the files of `deploy/` without the policies. No controller runs yet.
+    pub(crate) async fn install(cluster: &Cluster) -> anyhow::Result<Self> {
+        let controllers = Self::without_the_guard(cluster).await?;
+        // The guard reads ClaimRollouts.
+        for file in GUARD {
+            manifest_applied(cluster, file).await?;
+        }
+        Ok(controllers)
+    }
+
+    /// The same without the guard.
+    pub(crate) async fn without_the_guard(cluster: &Cluster) -> anyhow::Result<Self> {
+        apply_manifests(cluster).await?;
+        Self::of(cluster).await
+    }
+
+    /// The same for an existing installation.
+    pub(crate) async fn of(cluster: &Cluster) -> anyhow::Result<Self> {
+        Ok(Self {
+            binary: binary()?,
+            folder: cluster.folder().to_owned(),
+            kubeconfig: cluster.kubeconfig_of(NAMESPACE, ACCOUNT).await?,
+            count: AtomicU32::new(0),
+        })
+    }
+
+    /// Starts a controller with these further arguments, as its ServiceAccount, and returns when `/readyz` reports
+    /// success. Its log is `controller-<n>.log` in the folder of the cluster. Any number may run at the same time.
+    pub(crate) async fn start(&self, extra: &[&str]) -> anyhow::Result<Controller> {
+        self.start_with(&self.kubeconfig, extra).await
+    }
+
+    /// The same with the settings in the cluster, as the Deployment of the controller gets them.
+    pub(crate) async fn start_configured(&self, cluster: &Cluster, extra: &[&str]) -> anyhow::Result<Controller> {
+        let settings = settings_of(cluster).await?.context("a ConfigMap")?;
+        let settings = settings.to_str().context("a path in UTF-8")?;
+        self.start(&[&["--settings", settings][..], extra].concat()).await
+    }
+
+    /// A name that no controller of this cluster has had.
+    fn name(&self) -> String {
+        loop {
+            let name = format!("controller-{}", self.count.fetch_add(1, Ordering::Relaxed) + 1);
+            if !self.folder.join(format!("{name}.log")).exists() {
+                return name;
+            }
+        }
+    }
+
+    /// The same with another kubeconfig.
+    pub(crate) async fn start_with(&self, kubeconfig: &Path, extra: &[&str]) -> anyhow::Result<Controller> {
+        let name = self.name();
+        let kubeconfig = kubeconfig.to_str().context("a path in UTF-8")?;
+        let arguments = [
+            &[
+                "controller",
+                "--kubeconfig",
+                kubeconfig,
+                "--health-address",
+                "127.0.0.1:0",
+            ],
+            extra,
+        ]
+        .concat()
+        .into_iter()
+        .map(str::to_owned)
+        .collect::<Vec<_>>();
+        let mut process = Process::start(&name, &self.binary, &arguments, &self.folder)?;
+        let ready = eventually("the controller to be ready", PATIENCE, async || {
+            if let Some(status) = process.status()? {
+                bail!("the controller ended ({status}):\n{}", process.last_lines());
+            }
+            let address = logged_address(&process.log());
+            Ok(address.filter(|address| get(*address, "/readyz").is_ok_and(|(code, _)| code == 200)))
+        });
+        let address = ready.await?;
+        Ok(Controller { process, address })
+    }
+}
+
+impl Controller {
+    /// The status code and the body of one of these paths.
+    pub(crate) fn get(&self, path: &str) -> anyhow::Result<(u16, String)> {
+        get(self.address, path)
+    }
+
+    /// The resources used so far.
+    pub(crate) fn usage(&self) -> anyhow::Result<Usage> {
+        self.process.usage()
+    }
+
+    /// The number of open sockets: connections, and the listener.
+    pub(crate) fn sockets(&self) -> anyhow::Result<usize> {
+        self.process.sockets()
+    }
+
+    /// The log so far; also after the end.
+    pub(crate) fn log(&self) -> String {
+        self.process.log()
+    }
+
+    /// The exit status, if the controller has ended.
+    pub(crate) fn status(&mut self) -> anyhow::Result<Option<ExitStatus>> {
+        Ok(self.process.status()?)
+    }
+
+    /// Kills the controller, as a power failure of its node does, and waits for its end.
+    pub(crate) fn kill(&mut self) -> anyhow::Result<ExitStatus> {
+        Ok(self.process.kill()?)
+    }
+
+    /// Stops the process (SIGSTOP), as an overloaded node does.
+    pub(crate) fn halt(&mut self) -> anyhow::Result<()> {
+        Ok(self.process.signal("STOP")?)
+    }
+
+    /// Continues the process.
+    pub(crate) fn resume(&mut self) -> anyhow::Result<()> {
+        Ok(self.process.signal("CONT")?)
+    }
+
+    /// Sends SIGTERM, as the kubelet does, and waits for the end.
+    pub(crate) async fn terminate(&mut self) -> anyhow::Result<ExitStatus> {
+        self.process.signal("TERM")?;
+        eventually("the controller to end", PATIENCE, async || Ok(self.process.status()?)).await
+    }
+}
+
+/// A file with the settings in the cluster, if they are there.
+pub(crate) async fn settings_of(cluster: &Cluster) -> anyhow::Result<Option<PathBuf>> {
+    let get = [
+        "get",
+        "configmap",
+        "claim-rollout-settings",
+        "-n",
+        NAMESPACE,
+        "--ignore-not-found",
+        "-o",
+        "json",
+    ];
+    let found = cluster.kubectl(&get, "").await?;
+    ensure!(found.success, "{}", found.stderr);
+    if found.stdout.is_empty() {
+        return Ok(None);
+    }
+    let map: Value = serde_json::from_str(&found.stdout)?;
+    let file = cluster.folder().join("settings.yaml");
+    std::fs::write(&file, map["data"]["settings.yaml"].as_str().context("settings")?)?;
+    Ok(Some(file))
+}
+
+/// Answers the lookups of a policy with the rights that `deploy/` gives to the policy-server.
+pub(crate) async fn api_of_policy_server(cluster: &Cluster) -> anyhow::Result<KubeApi> {
+    Ok(KubeApi::new(cluster.client_for(POLICY_SERVER, &[]).await?))
+}
+
+/// Applies the manifests and waits until the API server serves ClaimRollouts.
+async fn apply_manifests(cluster: &Cluster) -> anyhow::Result<()> {
+    for file in MANIFESTS {
+        manifest_applied(cluster, file).await?;
+    }
+    let crd = "crd/claimrollouts.claim-rollout.io";
+    succeed(cluster, &["wait", "--for=condition=Established", "--timeout=120s", crd]).await
+}
+
+/// Applies a file of `deploy/`.
+pub(crate) async fn manifest_applied(cluster: &Cluster, file: &str) -> anyhow::Result<()> {
+    let path = deployed(file);
+    let path = path.to_str().context("a path in UTF-8")?;
+    succeed(cluster, &["apply", "--server-side", "-f", path]).await
+}
+
+async fn succeed(cluster: &Cluster, arguments: &[&str]) -> anyhow::Result<()> {
+    let output = cluster.kubectl(arguments, "").await?;
+    ensure!(output.success, "kubectl {}: {}", arguments.join(" "), output.stderr);
+    Ok(())
+}
+
+/// The built binary. Cargo puts it beside the playground, and one folder above a test. `CLAIM_ROLLOUT_BINARY` names
+/// another one, such as that of a released image.
+pub(crate) fn binary() -> anyhow::Result<PathBuf> {
+    if let Some(path) = std::env::var_os("CLAIM_ROLLOUT_BINARY") {
+        return Ok(path.into());
+    }
+    let this = std::env::current_exe()?;
+    let folder = this.parent().context("a folder")?;
+    let folder = folder.parent().filter(|_| folder.ends_with("deps")).unwrap_or(folder);
+    let path = folder.join("claim-rollout");
+    let missing = || {
+        format!(
+            "expected {}: `cargo build --bin claim-rollout` makes it",
+            path.display()
+        )
+    };
+    ensure!(path.exists(), missing());
+    Ok(path)
+}
+
+/// The address in the log on which a controller serves its health.
+fn logged_address(log: &str) -> Option<SocketAddr> {
+    let (_, rest) = log.split_once("health endpoints address=")?;
+    let (address, _) = rest.split_once('\n')?;
+    address.trim().parse().ok()
+}
+
+/// A GET over HTTP/1.0, whose answer ends with the connection.
+fn get(address: SocketAddr, path: &str) -> anyhow::Result<(u16, String)> {
+    let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    write!(stream, "GET {path} HTTP/1.0\r\nHost: {address}\r\n\r\n")?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    let (head, body) = answer
+        .split_once("\r\n\r\n")
+        .context("expected an answer, but found none")?;
+    let code = head.split(' ').nth(1).and_then(|code| code.parse().ok());
+    Ok((
+        code.with_context(|| format!("expected a status line, but found {head}"))?,
+        body.to_owned(),
+    ))
+}

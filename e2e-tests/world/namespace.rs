@@ -1,0 +1,348 @@
+//! A namespace with a StatefulSet `web`, and operations on it.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use anyhow::{Context as _, ensure};
+use kube::api::{Api, ApiResource, DynamicObject, ListParams};
+use kube::core::GroupVersionKind;
+use serde_json::{Value, json};
+
+use super::barrier::Barriers;
+use super::invariants::Exceptions;
+use super::written::Written;
+use crate::world::installation::{Controller, Installation};
+use crate::world::{Cluster, DRIVER, Driver, Entry, MARKER, Output, eventually};
+
+/// The most time that any step may take on a machine that runs all scenarios at once.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+/// The annotation with the staged change.
+pub(crate) const STAGED: &str = "claim-rollout.io/staged";
+
+/// The cluster, the policy and the barriers of all scenarios.
+pub(crate) struct Environment {
+    pub(crate) cluster: Cluster,
+    pub(crate) installation: Installation,
+    pub(crate) client: kube::Client,
+    pub(crate) barriers: Barriers,
+}
+
+/// A namespace of the cluster.
+pub(crate) struct TestNamespace<'a> {
+    pub(crate) cluster: &'a Cluster,
+    pub(crate) client: kube::Client,
+    pub(crate) namespace: String,
+    pub(crate) controller: Option<Controller>,
+    /// The guarantees that do not apply here.
+    pub(crate) exceptions: Exceptions,
+}
+
+/// The manifest of a StatefulSet `web`, in YAML as users write it.
+pub(crate) fn manifest(replicas: u32, size: &str) -> String {
+    format!(
+        "apiVersion: apps/v1
+kind: StatefulSet
+metadata:
+  name: web
+  annotations:
+    claim-rollout.io/update-policy: InPlace
+spec:
+  replicas: {replicas}
+  serviceName: web
+  selector:
+    matchLabels: {{app: web}}
+  template:
+    metadata:
+      labels: {{app: web}}
+    spec:
+      terminationGracePeriodSeconds: 0
+      containers:
+      - name: main
+        image: example/main:1
+        env: [{{name: PASSWORD, value: {MARKER}}}]
+        volumeMounts:
+        - {{name: data, mountPath: /data}}
+  volumeClaimTemplates:
+  - metadata: {{name: data}}
+    spec:
+      accessModes: [ReadWriteOnce]
+      storageClassName: expandable
+      resources: {{requests: {{storage: {size}}}}}
+"
+    )
+}
+
+/// The same without annotations, so that only Kubernetes acts on it.
+pub(crate) fn plain_manifest(replicas: u32, size: &str) -> String {
+    manifest(replicas, size).replace("  annotations:\n    claim-rollout.io/update-policy: InPlace\n", "")
+}
+
+/// The manifest with further lines in its `spec`.
+pub(crate) fn with_spec(manifest: &str, lines: &str) -> String {
+    manifest.replace("  serviceName: web\n", &format!("  serviceName: web\n{lines}\n"))
+}
+
+/// The manifest with a partition.
+pub(crate) fn with_partition(manifest: &str, partition: u32) -> String {
+    let strategy = format!("  updateStrategy: {{rollingUpdate: {{partition: {partition}}}}}");
+    with_spec(manifest, &strategy)
+}
+
+/// The manifest with another storage class.
+pub(crate) fn with_class(manifest: &str, class: &str) -> String {
+    manifest.replace("storageClassName: expandable", &format!("storageClassName: {class}"))
+}
+
+/// The manifest with a VolumeAttributesClass.
+pub(crate) fn with_attributes_class(manifest: &str, class: &str) -> String {
+    let line = "      storageClassName: expandable\n";
+    manifest.replace(line, &format!("{line}      volumeAttributesClassName: {class}\n"))
+}
+
+/// The manifest with another image.
+pub(crate) fn with_image(manifest: &str, tag: &str) -> String {
+    manifest.replace("example/main:1", &format!("example/main:{tag}"))
+}
+
+impl<'a> TestNamespace<'a> {
+    /// Creates a namespace, without a controller.
+    pub(crate) async fn new(cluster: &'a Cluster, client: &kube::Client, namespace: &str) -> anyhow::Result<Self> {
+        let ns = Self {
+            cluster,
+            client: client.clone(),
+            namespace: namespace.to_owned(),
+            controller: None,
+            exceptions: Exceptions::default(),
+        };
+        ns.done(&["create", "namespace", namespace], "").await?;
+        Ok(ns)
+    }
+
+    /// Creates a namespace with a controller and a StatefulSet of this many replicas of 1Gi, all Ready.
+    pub(crate) async fn with_set(env: &'a Environment, namespace: &str, replicas: u32) -> anyhow::Result<Self> {
+        Self::with(env, namespace, &manifest(replicas, "1Gi")).await
+    }
+
+    /// Creates a namespace with a controller and the StatefulSet of this manifest, all Ready.
+    pub(crate) async fn with(env: &'a Environment, namespace: &str, manifest: &str) -> anyhow::Result<Self> {
+        let mut ns = Self::new(&env.cluster, &env.client, namespace).await?;
+        ns.start_controller(env, &[]).await?;
+        ns.target(manifest).await?;
+        ns.settled().await?;
+        Ok(ns)
+    }
+
+    /// Starts a controller for this namespace with these further arguments; kills a previous one.
+    pub(crate) async fn start_controller(&mut self, env: &Environment, extra: &[&str]) -> anyhow::Result<()> {
+        self.controller = None;
+        let arguments = [&["--namespace", &self.namespace], extra].concat();
+        self.controller = Some(env.installation.start_controller(&arguments).await?);
+        Ok(())
+    }
+
+    /// Creates a StorageClass with the name of the namespace, whose volumes have this behaviour independent of other
+    /// scenarios.
+    pub(crate) async fn make_class(&self, driver: &Driver, expandable: bool) -> anyhow::Result<()> {
+        self.cluster.set_driver_of(&self.namespace, driver)?;
+        let class = json!({
+            "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": self.namespace},
+            "provisioner": DRIVER, "parameters": {"behaviour": self.namespace}, "allowVolumeExpansion": expandable,
+        });
+        self.target(&class.to_string()).await.map(drop)
+    }
+
+    /// Runs kubectl in this namespace.
+    pub(crate) async fn kubectl(&self, arguments: &[&str], input: &str) -> anyhow::Result<Output> {
+        let arguments = [arguments, &["--namespace", &self.namespace]].concat();
+        self.cluster.kubectl(&arguments, input).await
+    }
+
+    /// Runs kubectl, which must succeed.
+    pub(crate) async fn done(&self, arguments: &[&str], input: &str) -> anyhow::Result<Output> {
+        let output = self.kubectl(arguments, input).await?;
+        ensure!(output.success, "kubectl {}: {}", arguments.join(" "), output.stderr);
+        Ok(output)
+    }
+
+    /// Both may change StatefulSets here, alice also PVCs.
+    pub(crate) async fn give_rights_to_alice_and_bob(&self) -> anyhow::Result<()> {
+        let verbs = "--verb=get,list,patch,update";
+        for arguments in [
+            &["create", "role", "sets", verbs, "--resource=statefulsets.apps"][..],
+            &["create", "rolebinding", "bob", "--user=bob", "--role=sets"],
+            &["create", "rolebinding", "alice", "--user=alice", "--clusterrole=edit"],
+        ] {
+            self.done(arguments, "").await?;
+        }
+        Ok(())
+    }
+
+    /// `kubectl apply` of the StatefulSet with another size.
+    pub(crate) async fn apply(&self, replicas: u32, size: &str) -> anyhow::Result<Output> {
+        self.target(&manifest(replicas, size)).await
+    }
+
+    /// `kubectl apply` of a manifest.
+    pub(crate) async fn target(&self, manifest: &str) -> anyhow::Result<Output> {
+        self.done(&["apply", "-f", "-"], manifest).await
+    }
+
+    fn api(&self, group: &str, version: &str, kind: &str) -> Api<DynamicObject> {
+        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
+        Api::namespaced_with(self.client.clone(), &self.namespace, &resource)
+    }
+
+    /// The objects of a kind, sorted by name.
+    pub(crate) async fn all(&self, group: &str, version: &str, kind: &str) -> anyhow::Result<Vec<Value>> {
+        let list = self.api(group, version, kind).list(&ListParams::default()).await?;
+        let mut items: Vec<Value> = list.into_iter().map(serde_json::to_value).collect::<Result<_, _>>()?;
+        items.sort_by_key(|item| item["metadata"]["name"].as_str().map(str::to_owned));
+        Ok(items)
+    }
+
+    /// Sets the partition.
+    pub(crate) async fn partition(&self, partition: u32) -> anyhow::Result<()> {
+        let patch = json!({"spec": {"updateStrategy": {"rollingUpdate": {"partition": partition}}}}).to_string();
+        self.done(&["patch", "statefulset", "web", "-p", &patch], "")
+            .await
+            .map(drop)
+    }
+
+    /// Waits until the ResourceQuota `storage` reports this amount in its field `hard` or `used`.
+    pub(crate) async fn until_quota(&self, of: &str, amount: &str) -> anyhow::Result<()> {
+        let counted = format!("--for=jsonpath={{.status.{of}.requests\\.storage}}={amount}");
+        let arguments = ["wait", "--timeout=120s", &counted, "quota/storage"];
+        self.done(&arguments, "").await.map(drop)
+    }
+
+    pub(crate) async fn set(&self) -> anyhow::Result<Value> {
+        Ok(serde_json::to_value(
+            self.api("apps", "v1", "StatefulSet").get("web").await?,
+        )?)
+    }
+
+    /// The PVCs, sorted by name.
+    pub(crate) async fn claims(&self) -> anyhow::Result<Vec<Value>> {
+        self.all("", "v1", "PersistentVolumeClaim").await
+    }
+
+    /// The uids of the Pods, sorted by name.
+    pub(crate) async fn pods(&self) -> anyhow::Result<Vec<Value>> {
+        let pods = self.all("", "v1", "Pod").await?;
+        Ok(pods.into_iter().map(|mut pod| pod["metadata"]["uid"].take()).collect())
+    }
+
+    /// Deletes these Pods, and waits until they do not exist. `kubectl delete` itself can wait for ever if the successor of
+    /// a Pod exists already: seen with kubectl 1.33 and 1.35.
+    pub(crate) async fn delete_pods(&self, names: &[&str]) -> anyhow::Result<()> {
+        let uids = async || {
+            let mut pods = self.all("", "v1", "Pod").await?;
+            pods.retain(|pod| names.contains(&&*text(&pod["metadata"]["name"])));
+            anyhow::Ok(Vec::from_iter(pods.iter().map(|pod| pod["metadata"]["uid"].clone())))
+        };
+        let before = uids().await?;
+        let delete = [&["delete", "pod"], names, &["--wait=false"]].concat();
+        self.done(&delete, "").await?;
+        let deleted = eventually("Pods to be deleted", PATIENCE, async || {
+            let now = uids().await?;
+            Ok((!now.iter().any(|uid| before.contains(uid))).then_some(()))
+        });
+        deleted.await
+    }
+
+    pub(crate) async fn rollout(&self) -> anyhow::Result<Value> {
+        let found = self
+            .api("claim-rollout.io", "v1alpha1", "ClaimRollout")
+            .get_opt("web")
+            .await?;
+        Ok(serde_json::to_value(found)?)
+    }
+
+    /// The reasons of the Events on the StatefulSet, with their counts.
+    pub(crate) async fn events(&self) -> anyhow::Result<BTreeMap<String, usize>> {
+        let mut counts = BTreeMap::new();
+        for event in self.all("events.k8s.io", "v1", "Event").await? {
+            let ours = event["reportingController"] == "claim-rollout.io/controller";
+            if ours && event["regarding"]["kind"] == "StatefulSet" {
+                *counts.entry(text(&event["reason"])).or_default() += 1;
+            }
+        }
+        Ok(counts)
+    }
+
+    /// The staged change, or null.
+    pub(crate) async fn staged_change(&self) -> anyhow::Result<Value> {
+        staged_change(&self.set().await?)
+    }
+
+    /// The log of the controller.
+    pub(crate) fn log(&self) -> String {
+        self.controller.as_ref().map(Controller::log).unwrap_or_default()
+    }
+
+    /// The number of writes in this namespace so far; see [`TestNamespace::writes_since`].
+    pub(crate) async fn mark(&self) -> anyhow::Result<usize> {
+        Ok(self.writes().await?.len())
+    }
+
+    /// All writes in this namespace; only those after the mark count. Fails if the controller has ever broken a
+    /// guarantee.
+    pub(crate) async fn writes_since(&self, mark: usize) -> anyhow::Result<Written> {
+        let written = Written::new(self.writes().await?, mark);
+        let kept = written.keeps_every_invariant(self.exceptions);
+        kept.with_context(|| format!("in {}", self.namespace))?;
+        Ok(written)
+    }
+
+    async fn writes(&self) -> anyhow::Result<Vec<Entry>> {
+        let mut entries = self.cluster.audit().await?;
+        entries.retain(|entry| entry.namespace == self.namespace);
+        Ok(entries)
+    }
+
+    /// The writes of this user in this namespace to PVCs, StatefulSets, Pods or ClaimRollouts.
+    pub(crate) async fn writes_of(&self, user: &str) -> anyhow::Result<Vec<Entry>> {
+        let mut entries = self.writes().await?;
+        entries.retain(|entry| entry.user == user && entry.resource != "events");
+        Ok(entries)
+    }
+}
+
+/// The staged change of a StatefulSet, or null.
+pub(crate) fn staged_change(set: &Value) -> anyhow::Result<Value> {
+    match set["metadata"]["annotations"][STAGED].as_str() {
+        Some(text) => Ok(serde_json::from_str(text)?),
+        None => Ok(Value::Null),
+    }
+}
+
+/// The status of a condition.
+pub(crate) fn condition(rollout: &Value, type_: &str) -> String {
+    let conditions = rollout["status"]["conditions"].as_array();
+    let found = conditions.and_then(|all| all.iter().find(|condition| condition["type"] == type_));
+    found.map(|condition| text(&condition["status"])).unwrap_or_default()
+}
+
+/// A JSON string as text.
+pub(crate) fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+/// The label of PVCs that are at this staged change.
+pub(crate) fn label(change: &Value) -> String {
+    format!("{}.{}", text(&change["revision"]), text(&change["staging"]))
+}
+
+/// Whether PVCs are unchanged, except for the annotations of Kubernetes and the status.
+pub(crate) fn are_as_written(claims: &[Value], before: &[Value]) -> bool {
+    let written = |claim: &Value| {
+        let metadata = &claim["metadata"];
+        json!([
+            metadata["uid"],
+            metadata["labels"],
+            metadata["ownerReferences"],
+            claim["spec"]
+        ])
+    };
+    claims.iter().map(written).eq(before.iter().map(written))
+}

@@ -1,0 +1,121 @@
+//! The engine of policy-server: wasmtime behind waPC.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use wapc::WapcHost;
+use wasmtime_provider::wasmtime::{self, Config, Engine};
+use wasmtime_provider::{EpochDeadlines, WasmtimeEngineProviderBuilder, WasmtimeEngineProviderPre};
+
+use super::capabilities::Capabilities;
+
+/// The clock of policy-server ticks once a second …
+const TICK: Duration = Duration::from_secs(1);
+/// … and interrupts a guest after `--policy-timeout`, by default two ticks.
+const OF_POLICY_SERVER: u64 = 2;
+/// For tests that are not about time: a slow machine may take longer, because the clock also runs while other processes
+/// do.
+const PATIENT: u64 = 25;
+
+/// Compiles modules, and runs the clock for their instances.
+pub(crate) struct Runtime {
+    engine: Engine,
+    ticks: u64,
+}
+
+/// A compiled module, ready to be instantiated.
+#[derive(Clone)]
+pub(crate) struct Module {
+    pre: Arc<WasmtimeEngineProviderPre>,
+    ticks: u64,
+}
+
+impl Runtime {
+    /// A runtime that interrupts a guest as policy-server does.
+    pub(crate) fn new() -> anyhow::Result<Self> {
+        Self::with(OF_POLICY_SERVER)
+    }
+
+    /// A runtime for tests that are not about time.
+    pub(crate) fn patient() -> anyhow::Result<Self> {
+        Self::with(PATIENT)
+    }
+
+    /// A runtime whose clock runs until the last of its modules is dropped.
+    fn with(ticks: u64) -> anyhow::Result<Self> {
+        let mut config = Config::new();
+        config.wasm_function_references(true);
+        config.epoch_interruption(true);
+        let engine = Engine::new(&config).map_err(|error| wrong(&error))?;
+        let weak = engine.weak();
+        thread::spawn(move || {
+            while let Some(engine) = weak.upgrade() {
+                engine.increment_epoch();
+                drop(engine);
+                thread::sleep(TICK);
+            }
+        });
+        Ok(Self { engine, ticks })
+    }
+
+    /// Compiles a module once, for all entries and requests.
+    pub(crate) fn compile(&self, bytes: &[u8]) -> anyhow::Result<Module> {
+        let module = wasmtime::Module::new(&self.engine, bytes).map_err(|error| wrong(&error))?;
+        let pre = WasmtimeEngineProviderBuilder::new()
+            .engine(self.engine.clone())
+            .module(module)
+            .build_pre()?;
+        Ok(Module {
+            pre: Arc::new(pre),
+            ticks: self.ticks,
+        })
+    }
+
+    /// Compiles the shipped policy.
+    pub(crate) fn load_policy(&self) -> anyhow::Result<Module> {
+        self.compile(&policy_bytes()?)
+    }
+
+    /// Compiles the module in a file.
+    pub(crate) fn load(&self, path: &Path) -> anyhow::Result<Module> {
+        let bytes = std::fs::read(path).with_context(|| path.display().to_string())?;
+        self.compile(&bytes).with_context(|| path.display().to_string())
+    }
+}
+
+impl Module {
+    /// Calls a fresh instance, so no state outlives a request.
+    pub(crate) fn call(
+        &self,
+        operation: &str,
+        payload: &[u8],
+        capabilities: Arc<Capabilities>,
+    ) -> Result<Vec<u8>, wapc::errors::Error> {
+        let deadlines = EpochDeadlines {
+            wapc_init: self.ticks,
+            wapc_func: self.ticks,
+        };
+        let instance = self.pre.rehydrate(Some(deadlines))?;
+        let answer = move |_: u64, binding: &str, namespace: &str, operation: &str, payload: &[u8]| {
+            capabilities
+                .answer(binding, namespace, operation, payload)
+                .map_err(Into::into)
+        };
+        WapcHost::new(Box::new(instance), Some(Box::new(answer)))?.call(operation, payload)
+    }
+}
+
+/// The shipped policy: the file that `CLAIM_ROLLOUT_POLICY` names, or `policy.wasm`.
+pub(crate) fn policy_bytes() -> anyhow::Result<Vec<u8>> {
+    let path = std::env::var_os("CLAIM_ROLLOUT_POLICY")
+        .map_or_else(|| crate::world::repository::root().join("policy.wasm"), PathBuf::from);
+    std::fs::read(&path).with_context(|| format!("{}: expected a policy: `make policy.wasm` makes it", path.display()))
+}
+
+/// wasmtime has its own error type.
+fn wrong(error: &wasmtime::Error) -> anyhow::Error {
+    anyhow::anyhow!("{error:#}")
+}
