@@ -13,6 +13,10 @@ K8S ?= 1.37
 MINORS ?= $(notdir $(sort $(wildcard e2e-tests/world/go/kubernetes/*)))
 # The minor version before an upgrade to K8S
 FROM ?= 1.36
+# What the nightly ring consists of. The folders of e2e-tests/nightly are parts of every-minor, or have a target.
+NIGHTLY := every-minor upgrade upstream engines release deep fuzz scale mutants
+PARTS ?= $(NIGHTLY)
+ALL_PARTS = $(sort $(NIGHTLY) $(filter-out mod,$(basename $(notdir $(wildcard e2e-tests/nightly/*)))))
 # Tests and benchmarks load this module, so that they test the one that is released.
 CLAIM_ROLLOUT_POLICY := $(CURDIR)/policy.wasm
 export K8S CLAIM_ROLLOUT_POLICY
@@ -77,17 +81,57 @@ annotated-policy.wasm: needs-cargo FORCE ## The policy with metadata from kwctl 
 	  kwctl annotate -m policy-metadata.yml $(if $(wildcard README.md),-u README.md) -o $@ "$$built.small"
 
 .PHONY: check
-check: lint ## The quick loop: format, lints, unit tests, the admission table
+check: lint ## The quick ring: format, lints, unit tests, the admission table, the documents; a minute
 	$(LINTED) test $(QUICK) --lib --bins --test offline
 
 # The control plane is built in parallel. Together, both parts take little longer than the slower one.
 .PHONY: test
-test: needs-cargo ## All tests, from a clean clone; CI runs this
-	@log=$$(mktemp); $(MAKE) --no-print-directory control-plane engine-programs >$$log 2>&1 & builder=$$!; \
+test: needs-cargo ## The push ring, from a clean clone; CI runs this for each push. 15 minutes once everything is built
+	@log=$$(mktemp); $(MAKE) --no-print-directory control-plane >$$log 2>&1 & builder=$$!; \
 	  trap 'kill $$builder 2>/dev/null || true; rm -f $$log' EXIT; \
-	  $(MAKE) --no-print-directory check sim wasm-test policy.wasm fuzz; \
+	  FUZZ_SECONDS=$${FUZZ_SECONDS:-10} $(MAKE) --no-print-directory check sim wasm-test policy.wasm fuzz; \
 	  wait $$builder || { cat $$log >&2; exit 2; }; \
 	  $(MAKE) --no-print-directory e2e oci-test
+
+# A part that fails does not stop the others.
+.PHONY: nightly
+nightly: ## The nightly ring, or PARTS="owners scale" of it: hours. The parts are in CONTRIBUTING.md
+	@failed='' times=''; \
+	  for part in $(PARTS); do \
+	    begin=$$SECONDS result=passed; \
+	    $(MAKE) --no-print-directory nightly-$$part || { result=FAILED; failed+=" $$part"; }; \
+	    times+="$$part: $$result in $$(( (SECONDS - begin + 59) / 60 )) minutes"$$'\n'; \
+	  done; \
+	  printf '%s' "$$times"; \
+	  [ -z "$$failed" ] || { echo "These parts of the nightly ring fail:$$failed. Again: make nightly PARTS='$${failed# }'" >&2; exit 1; }
+
+# A module of e2e-tests/nightly
+nightly-%: policy.wasm control-plane engine-programs
+	@[ -e e2e-tests/nightly/$* ] || [ -e e2e-tests/nightly/$*.rs ] || { echo 'expected one of the parts $(ALL_PARTS), but found $*' >&2; exit 2; }
+	$(LINTED) build --bin claim-rollout
+	$(LINTED) test -p e2e-tests --test e2e -- nightly::$*::
+
+# The end-to-end tests of both rings. A minor that fails does not stop the others.
+.PHONY: nightly-every-minor nightly-deep nightly-engines nightly-fuzz nightly-mutants nightly-release nightly-scale nightly-upgrade nightly-upstream
+nightly-every-minor:
+	@failed='' times=''; \
+	  for minor in $(MINORS); do \
+	    begin=$$SECONDS result=passed; \
+	    $(MAKE) --no-print-directory e2e-all K8S=$$minor || { result=FAILED; failed+=" $$minor"; }; \
+	    times+="Kubernetes $$minor: $$result in $$(( (SECONDS - begin + 59) / 60 )) minutes"$$'\n'; \
+	  done; \
+	  printf '%s' "$$times"; \
+	  [ -z "$$failed" ] || { echo "The end-to-end tests fail on Kubernetes$$failed." >&2; exit 1; }
+nightly-deep: deep
+nightly-engines: engines
+nightly-fuzz: export FUZZ_SECONDS ?= 600
+nightly-fuzz: fuzz
+nightly-mutants: mutants
+nightly-release: export PROFILE ?= dev
+nightly-release: release-dry-run
+nightly-scale: scale
+nightly-upgrade: upgrade
+nightly-upstream: upstream
 
 .PHONY: wasm-test
 wasm-test: needs-cargo ## The tests of the wasm code, in Node
@@ -114,27 +158,21 @@ mutants: needs-cargo ## Mutate the decisions; a test must fail for each mutation
 	  $(CARGO) mutants --output target $(foreach file,$(FILES),--file '$(file)')
 
 .PHONY: e2e
-e2e: policy.wasm control-plane engine-programs ## The end-to-end tests against a real control plane, K8S=1.33 or newer
+e2e: policy.wasm control-plane ## The end-to-end tests of the push ring against a real control plane, K8S=1.33 or newer
 	$(LINTED) build --bin claim-rollout
-	$(LINTED) test -p e2e-tests --test e2e
+	$(LINTED) test -p e2e-tests --test e2e -- --skip nightly::
 
-# A minor that fails does not stop the others.
 .PHONY: e2e-all
-e2e-all: ## `make e2e` on each Kubernetes minor version that is pinned: half an hour for each
-	@failed='' times=''; \
-	  for minor in $(MINORS); do \
-	    begin=$$SECONDS result=passed; \
-	    $(MAKE) --no-print-directory e2e K8S=$$minor || { result=FAILED; failed+=" $$minor"; }; \
-	    times+="Kubernetes $$minor: $$result in $$(( (SECONDS - begin) / 60 )) minutes"$$'\n'; \
-	  done; \
-	  printf '%s' "$$times"; \
-	  [ -z "$$failed" ] || { echo "The end-to-end tests fail on Kubernetes$$failed." >&2; exit 1; }
+e2e-all: policy.wasm control-plane engine-programs ## Those of both rings, but for the parts that have a target of their own: half an hour
+	$(LINTED) build --bin claim-rollout
+	$(LINTED) build -p e2e-tests --example playground
+	$(LINTED) test -p e2e-tests --test e2e
 
 .PHONY: upgrade
 upgrade: policy.wasm control-plane ## Replace the control plane of FROM=1.36 by that of K8S=1.37 in the middle of rollouts
 	e2e-tests/world/go/build.sh $(FROM)
 	$(LINTED) build --bin claim-rollout
-	FROM=$(FROM) $(LINTED) test -p e2e-tests --test e2e -- --ignored --nocapture upgrade::
+	FROM=$(FROM) $(LINTED) test -p e2e-tests --test e2e -- --ignored --nocapture nightly::upgrade::
 
 ENGINES = argo-cd flux kube-state-metrics
 
@@ -146,12 +184,12 @@ engines: ## Run the examples for Argo CD, Flux and kube-state-metrics in the cod
 upstream: policy.wasm control-plane ## Run Kubernetes' own tests of StatefulSets and volumes without claim-rollout and with it, K8S=1.33 or 1.37 (5 minutes, and minutes more the first time)
 	e2e-tests/engines/build.sh kubernetes/$(K8S)
 	$(LINTED) build --bin claim-rollout
-	$(LINTED) test -p e2e-tests --test e2e -- --ignored --nocapture upstream::
+	$(LINTED) test -p e2e-tests --test e2e -- --ignored --nocapture nightly::upstream::
 
 .PHONY: scale
 scale: policy.wasm control-plane ## 1,000 StatefulSets at once compared with the bare writes, 1,000 replacements, 10,000 idle ones, 1,000 namespaces, a webhook that is down: 35 minutes on an idle machine
 	$(CARGO) build --profile bench --bin claim-rollout
-	$(CARGO) test -p e2e-tests --profile bench --test e2e -- --ignored --nocapture --test-threads=1 scale::
+	$(CARGO) test -p e2e-tests --profile bench --test e2e -- --ignored --nocapture --test-threads=1 nightly::scale::
 
 .PHONY: fuzz
 fuzz: needs-cargo ## Fuzz all targets, FUZZ_SECONDS=60 for each

@@ -3,6 +3,7 @@
 mod audit_scanner;
 mod chart_values;
 mod documents;
+mod rings;
 mod table;
 #[path = "../world"]
 mod world {
