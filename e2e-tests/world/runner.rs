@@ -1,7 +1,6 @@
 //! Runs scenarios that share a cluster side by side, and prints each result at once.
 
 use std::panic::AssertUnwindSafe;
-use std::path::Path;
 use std::time::Instant;
 
 use anyhow::ensure;
@@ -9,8 +8,6 @@ use futures::FutureExt as _;
 use futures::StreamExt as _;
 use futures::future::LocalBoxFuture;
 use futures::stream;
-
-use crate::world::repository::root;
 
 /// The number of concurrent scenarios: enough that the cluster is busy, and so few that webhooks answer in time.
 const SIDE_BY_SIDE: usize = 10;
@@ -47,9 +44,13 @@ pub(crate) struct Report {
 impl Report {
     /// Starts the clock.
     pub(crate) fn new() -> Self {
+        Self::of(std::env::var("SCENARIO").unwrap_or_default())
+    }
+
+    fn of(only: String) -> Self {
         Self {
             begun: Instant::now(),
-            only: std::env::var("SCENARIO").unwrap_or_default(),
+            only,
             ran: 0,
             failures: String::new(),
         }
@@ -97,45 +98,45 @@ impl Report {
             Err(_) => "it panicked, see above".to_owned(),
         };
         self.print(&format!("FAILED  {name}"));
-        let again = format!("SCENARIO={name} cargo test -p e2e-tests --test e2e");
+        let again = format!("SCENARIO={name} cargo test -p e2e-tests --test e2e{}", test());
         self.failures
             .push_str(&format!("\n{name}: {failure}\nto run it again: {again}\n"));
     }
 
-    /// Fails if a scenario failed, or if none has `SCENARIO` in its name, here or in another test.
+    /// Fails if a scenario failed, or if none of this test has `SCENARIO` in its name.
     pub(crate) fn end(self) -> anyhow::Result<()> {
         ensure!(self.failures.is_empty(), "\n{}", self.failures);
-        let name = self.only.rsplit("::").next().unwrap_or_default();
-        let is_known = self.ran > 0 || is_in_source(&root().join("e2e-tests"), name)?;
-        ensure!(is_known, "no scenario has {:?} in its name", self.only);
+        ensure!(
+            self.ran > 0,
+            "no scenario of this test has SCENARIO={:?} in its name; name the test, too: \
+             cargo test -p e2e-tests --test e2e cluster::scenarios",
+            self.only
+        );
         Ok(())
     }
 }
 
-fn is_in_source(folder: &Path, name: &str) -> anyhow::Result<bool> {
-    for entry in std::fs::read_dir(folder)? {
-        let path = entry?.path();
-        let is_source = path.extension().is_some_and(|extension| extension == "rs");
-        if path.is_dir() && is_in_source(&path, name)? || is_source && std::fs::read_to_string(&path)?.contains(name) {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+/// The arguments that choose this test, if it has a thread of its own.
+fn test() -> String {
+    let thread = std::thread::current();
+    let name = thread.name().filter(|name| name.contains("::"));
+    name.map_or_else(String::new, |name| format!(" -- --exact {name}"))
 }
 
-#[test]
-fn name_of_no_scenario_is_a_failure() {
-    for (only, ran, expected) in [
-        (["no", "such"].concat(), 0, false),
-        (["no", "such"].concat(), 1, true),
-        ("runner::name_of_no_scenario".to_owned(), 0, true),
-        (String::new(), 0, true),
-    ] {
-        let report = Report {
-            only: only.clone(),
-            ran,
-            ..Report::new()
-        };
-        assert_eq!(report.end().is_ok(), expected, "{only} {ran}");
+#[tokio::test]
+async fn name_of_no_scenario_is_a_failure() {
+    for (only, expected) in [("", true), ("this::o", true), ("this::one", true), ("typo", false)] {
+        let mut report = Report::of(only.to_owned());
+        report.run_one("this::one", async { Ok(()) }).await;
+        assert_eq!(report.end().is_ok(), expected, "{only}");
     }
+}
+
+#[tokio::test]
+async fn failed_scenario_prints_the_command_that_repeats_it() {
+    let mut report = Report::of(String::new());
+    report.run_one("this::one", async { anyhow::bail!("why") }).await;
+    let error = report.end().map_err(|error| error.to_string());
+    let again = "to run it again: SCENARIO=this::one cargo test -p e2e-tests --test e2e";
+    assert!(error.is_err_and(|error| error.contains("this::one: why") && error.contains(again)));
 }
