@@ -1,7 +1,7 @@
 //! The push ring: what only a control plane, policy.wasm or an installation can show, once for each guarantee, format,
 //! denial and sentence of the README. `make test` runs it.
 
-mod admission;
+pub(crate) mod admission;
 pub(crate) mod built_in;
 pub(crate) mod chart;
 pub(crate) mod commands;

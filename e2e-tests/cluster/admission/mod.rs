@@ -3,8 +3,6 @@
 //! can count the requests.
 
 mod gate;
-mod helm;
-mod helm_denied;
 mod invisible;
 mod native;
 mod new_claims;
@@ -12,7 +10,7 @@ mod obstacles;
 mod other_verbs;
 mod retention;
 mod rights;
-mod served;
+pub(crate) mod served;
 mod shapes;
 mod unrelated;
 mod verbs;
@@ -21,7 +19,7 @@ mod withdrawal;
 use crate::world::installation::Controllers;
 use crate::world::namespace::TestNamespace;
 use crate::world::policy_host::{Module, Runtime};
-use crate::world::runner::{Report, scenarios};
+use crate::world::runner::{Report, Scenario, scenarios};
 use crate::world::{Cluster, Options};
 
 /// A cluster with claim-rollout but without a policy-server.
@@ -47,7 +45,7 @@ impl Environment {
     }
 
     /// Creates a namespace.
-    async fn namespace(&self, namespace: &str) -> anyhow::Result<TestNamespace<'_>> {
+    pub(crate) async fn namespace(&self, namespace: &str) -> anyhow::Result<TestNamespace<'_>> {
         TestNamespace::new(&self.cluster, &self.client, namespace).await
     }
 
@@ -69,10 +67,6 @@ scenarios![Environment;
     retention::retention_deny_denies_the_request,
     withdrawal::apply_of_live_templates_withdraws_and_update_does_not,
     withdrawal::way_to_server_side_apply_withdraws_nothing,
-    helm::helm_upgrade_is_staged_pods_wait_and_rollback_withdraws,
-    helm::helm_3_repeats_growth_and_rolls_back_only_with_other_changes,
-    helm::chart_version_in_template_is_ignored_if_so_set,
-    helm_denied::denied_helm_upgrade_keeps_the_set_even_if_forced,
     invisible::unchanged_templates_same_results_as_without_the_policy,
     native::field_of_the_kep_is_dropped_and_the_change_is_staged,
     obstacles::claim_that_cannot_follow_is_warned_about_or_denied,
@@ -84,13 +78,18 @@ scenarios![Environment;
     verbs::every_verb_stages_growth_and_dry_run_prints_the_same,
 ];
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn requests_of_users_have_the_intended_effect() -> anyhow::Result<()> {
+/// Runs scenarios in such a cluster.
+pub(crate) async fn run(scenarios: &[Scenario<Environment>]) -> anyhow::Result<()> {
     let mut report = Report::new();
     let env = Environment::new().await?;
     report.print("the cluster is up");
-    report.run(&env, SCENARIOS).await;
+    report.run(&env, scenarios).await;
     report.end()?;
     env.cluster.stop();
     Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn requests_of_users_have_the_intended_effect() -> anyhow::Result<()> {
+    run(SCENARIOS).await
 }

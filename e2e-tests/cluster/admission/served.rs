@@ -16,7 +16,7 @@ use crate::world::{STATEFULSET_CONTROLLER, eventually};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The shipped policy objects to serve, and the changes in them.
-pub(super) struct Policies {
+pub(crate) struct Policies {
     shipped: Vec<Shipped>,
     namespaces: Vec<String>,
     unconditional: bool,
@@ -24,7 +24,7 @@ pub(super) struct Policies {
 
 impl Policies {
     /// The shipped object for StatefulSets, for these namespaces only.
-    pub(super) fn of_sets(all: &[&TestNamespace<'_>]) -> anyhow::Result<Self> {
+    pub(crate) fn of_sets(all: &[&TestNamespace<'_>]) -> anyhow::Result<Self> {
         Ok(Self {
             shipped: vec![Shipped::sets()?],
             namespaces: all.iter().map(|ns| ns.namespace.clone()).collect(),
@@ -33,26 +33,26 @@ impl Policies {
     }
 
     /// The shipped object for PVCs, for these namespaces only.
-    pub(super) fn of_claims(all: &[&TestNamespace<'_>]) -> anyhow::Result<Self> {
+    pub(crate) fn of_claims(all: &[&TestNamespace<'_>]) -> anyhow::Result<Self> {
         let mut policies = Self::of_sets(all)?.and_claims()?;
         policies.shipped.remove(0);
         Ok(policies)
     }
 
     /// Adds the shipped object for PVCs.
-    pub(super) fn and_claims(mut self) -> anyhow::Result<Self> {
+    pub(crate) fn and_claims(mut self) -> anyhow::Result<Self> {
         self.shipped.push(Shipped::claims()?);
         Ok(self)
     }
 
     /// Adds the shipped object for Pods.
-    pub(super) fn and_pods(mut self) -> anyhow::Result<Self> {
+    pub(crate) fn and_pods(mut self) -> anyhow::Result<Self> {
         self.shipped.push(Shipped::pods()?);
         Ok(self)
     }
 
     /// Adds the shipped object for retention, with this setting.
-    pub(super) fn and_retention(mut self, retention: &str) -> anyhow::Result<Self> {
+    pub(crate) fn and_retention(mut self, retention: &str) -> anyhow::Result<Self> {
         let mut shipped = Shipped::retention()?;
         shipped.spec["settings"]["retention"] = json!(retention);
         self.shipped.push(shipped);
@@ -60,19 +60,19 @@ impl Policies {
     }
 
     /// Sets a setting of the first object.
-    pub(super) fn with(mut self, setting: &str, value: &Value) -> Self {
+    pub(crate) fn with(mut self, setting: &str, value: &Value) -> Self {
         self.shipped[0].spec["settings"][setting] = value.clone();
         self
     }
 
     /// Removes the matchConditions: the policy is called for every request that the rules match.
-    pub(super) fn unconditionally(mut self) -> Self {
+    pub(crate) fn unconditionally(mut self) -> Self {
         self.unconditional = true;
         self
     }
 
     /// Starts a policy-server with these objects, and returns when the API server calls each of them.
-    pub(super) async fn serve<'a>(self, env: &'a Environment) -> anyhow::Result<Served<'a>> {
+    pub(crate) async fn serve<'a>(self, env: &'a Environment) -> anyhow::Result<Served<'a>> {
         let mut policies = Vec::new();
         let mut registrations = Vec::new();
         for mut shipped in self.shipped {
@@ -118,7 +118,7 @@ fn probe(retention: &Value) -> Value {
 }
 
 /// A running policy-server.
-pub(super) struct Served<'a> {
+pub(crate) struct Served<'a> {
     env: &'a Environment,
     host: PolicyHost,
     registrations: Vec<Registration>,
@@ -127,22 +127,22 @@ pub(super) struct Served<'a> {
 
 impl Served<'_> {
     /// The number of requests to the policy for StatefulSets.
-    pub(super) fn sets(&self) -> u64 {
+    pub(crate) fn sets(&self) -> u64 {
         self.asked("claim-rollout")
     }
 
     /// The number of requests to the policy for PVCs.
-    pub(super) fn claims(&self) -> u64 {
+    pub(crate) fn claims(&self) -> u64 {
         self.asked("claim-rollout-claims")
     }
 
     /// The number of requests to the policy for Pods.
-    pub(super) fn pods(&self) -> u64 {
+    pub(crate) fn pods(&self) -> u64 {
         self.asked("claim-rollout-pods")
     }
 
     /// The number of requests to the policy for retention.
-    pub(super) fn retention(&self) -> u64 {
+    pub(crate) fn retention(&self) -> u64 {
         self.asked("claim-rollout-retention")
     }
 
@@ -151,7 +151,7 @@ impl Served<'_> {
     }
 
     /// Stops the policy-server but leaves its webhooks, which fail from now on.
-    pub(super) async fn lose(self) -> anyhow::Result<()> {
+    pub(crate) async fn lose(self) -> anyhow::Result<()> {
         self.host.stop().await
     }
 

@@ -9,21 +9,21 @@ use crate::world::namespace::{PATIENCE, TestNamespace, manifest};
 
 const LEASE: &str = "claim-rollout-controller";
 
-fn leads(controller: &Controller) -> anyhow::Result<bool> {
+pub(crate) fn leads(controller: &Controller) -> anyhow::Result<bool> {
     let (code, metrics) = controller.get("/metrics")?;
     ensure!(code == 200, "{code}: {metrics}");
     Ok(metrics.lines().any(|line| line == "claim_rollout_leader 1"))
 }
 
 /// Waits until this controller leads.
-async fn until_it_leads(controller: &Controller) -> anyhow::Result<()> {
+pub(crate) async fn until_it_leads(controller: &Controller) -> anyhow::Result<()> {
     let leading = eventually("a controller to lead", PATIENCE, async || {
         Ok(leads(controller)?.then_some(()))
     });
     leading.await.with_context(|| controller.log())
 }
 
-async fn grow(ns: &TestNamespace<'_>, size: &str) -> anyhow::Result<()> {
+pub(crate) async fn grow(ns: &TestNamespace<'_>, size: &str) -> anyhow::Result<()> {
     ns.done(&["apply", "-f", "-"], &manifest(1, size)).await?;
     ns.until_complete(1, size).await
 }
@@ -84,35 +84,4 @@ pub(super) async fn one_of_two_leads_and_the_other_takes_over(env: &Environment)
     );
     until_it_leads(&third).await?;
     grow(&ns, "5Gi").await
-}
-
-/// Stops the API server of all scenarios, so this scenario runs alone.
-pub(super) async fn absent_api_server_is_waited_for(env: &Environment) -> anyhow::Result<()> {
-    let ns = TestNamespace::new(&env.cluster, &env.client, "away").await?;
-    let elected = ["--namespace", "away", "--leader-elect", "--lease-namespace", NAMESPACE];
-    let mut controller = env.installation.start_controller(&elected).await?;
-    until_it_leads(&controller).await?;
-    ns.done(&["apply", "-f", "-"], &manifest(1, "1Gi")).await?;
-    ns.until_ready(1).await?;
-
-    env.cluster.halt("kube-apiserver");
-    // The holder of the Lease is unknown by then, so the controller starts nothing.
-    let stepped_down = eventually("the controller to step down", PATIENCE, async || {
-        ensure!(controller.get("/readyz")?.0 == 200, "{}", controller.log());
-        Ok((!leads(&controller)?).then_some(()))
-    });
-    stepped_down.await.with_context(|| controller.log())?;
-    let (_, metrics) = controller.get("/metrics")?;
-    let unanswered = "claim_rollout_request_failures_total{cause=\"unanswered\"} ";
-    let failed = metrics.lines().find_map(|line| line.strip_prefix(unanswered));
-    ensure!(failed.is_some_and(|count| count != "0"), "{metrics}");
-
-    env.cluster.resume("kube-apiserver")?;
-    env.cluster.wait_for_api_server().await?;
-    until_it_leads(&controller).await?;
-    grow(&ns, "2Gi").await?;
-    ensure!(controller.get("/readyz")?.0 == 200, "{}", controller.log());
-    let status = controller.terminate().await?;
-    ensure!(status.success(), "{status}: {}", controller.log());
-    Ok(())
 }

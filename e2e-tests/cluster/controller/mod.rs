@@ -3,7 +3,7 @@
 
 mod history;
 mod inquire;
-mod lease;
+pub(crate) mod lease;
 mod rights;
 mod settings;
 mod unblock;
@@ -28,8 +28,6 @@ async fn controller_program_does_what_operators_expect() -> anyhow::Result<()> {
     let name = "inquire::driver_error_of_slow_claim_is_in_the_claimrollout";
     let scenario = inquire::driver_error_of_slow_claim_is_in_the_claimrollout(&env);
     report.run_one(name, scenario).await;
-    let scenario = lease::absent_api_server_is_waited_for(&env);
-    report.run_one("lease::absent_api_server_is_waited_for", scenario).await;
     // Runs last: by now the other controllers have used all rights, and their watches have ended.
     report
         .run_one(

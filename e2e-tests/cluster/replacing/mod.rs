@@ -3,11 +3,8 @@
 
 mod complete;
 pub(crate) mod denying;
-mod foreign;
-pub(crate) mod intruder;
 pub(crate) mod kept;
 pub(crate) mod refused;
-mod retained;
 pub(crate) mod trial;
 mod webhook;
 pub(crate) mod writer;
@@ -18,12 +15,6 @@ use crate::world::runner::{Report, Scenario, scenarios};
 
 scenarios![Environment;
     complete::complete_set_is_replaced_and_nothing_else_changes,
-    foreign::changed_template_of_the_new_set_restarts_no_pod,
-    foreign::create_with_fewer_replicas_is_denied_and_restarts_no_pod,
-    foreign::pods_that_were_scaled_away_come_back_with_their_claims,
-    foreign::set_of_somebody_else_with_fewer_replicas_gets_the_old_ones,
-    foreign::set_of_somebody_else_with_other_templates_is_left,
-    foreign::set_of_somebody_else_with_the_same_templates_is_as_good,
     refused::denied_delete_and_create_prevent_a_replacement,
     refused::denied_mark_is_undone,
     refused::dependent_of_another_kind_prevents_a_replacement,
@@ -32,9 +23,6 @@ scenarios![Environment;
     refused::owner_finalizer_and_partition_prevent_a_replacement,
     refused::pod_with_another_label_prevents_a_replacement,
     refused::webhook_that_changes_new_sets_prevents_a_replacement,
-    retained::mark_that_is_undone_leaves_when_deleted_to_its_user,
-    retained::retain_applied_meanwhile_stays,
-    retained::retention_is_guarded_and_claims_without_pods_stay,
     writer::write_every_20_ms_is_not_lost,
 ];
 

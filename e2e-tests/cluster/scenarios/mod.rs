@@ -2,9 +2,7 @@
 //! cluster, each in its own namespace with its own controller.
 
 mod absent;
-mod asynchronous;
 mod attributes;
-mod available;
 mod bad_input;
 mod beside;
 mod budgets;
@@ -14,7 +12,6 @@ mod changed;
 mod cost;
 mod deleted;
 mod escape;
-mod full_disk;
 mod grow;
 mod immutable;
 mod in_force;
@@ -24,16 +21,12 @@ mod killed;
 mod kubectl;
 mod lockstep;
 mod metadata;
-mod node;
 mod not_served;
 mod obstacles;
-mod offline_only;
 mod on_delete;
-mod ordinals;
 mod paused;
 mod pods;
 mod policy_down;
-mod quota;
 mod refused;
 mod repeated;
 mod replaced;
@@ -44,7 +37,6 @@ mod tools_wait;
 mod two;
 mod undone;
 mod unreadable;
-mod unready;
 
 use claim_rollout::webhook::Running;
 use serde_json::json;
@@ -72,20 +64,10 @@ scenarios![Environment;
     bad_input::any_posted_body_is_answered_and_the_next_request_served,
     canary::canary_and_then_other_pods_wait_for_their_claims,
     canary::replica_below_partition_is_left_alone_until_lowered,
-    asynchronous::async_pods_and_claims_do_not_wait_for_each_other,
     paused::paused_rollout_finishes_current_replica_and_resumes,
     scaled::claim_of_a_replica_scaled_away_is_updated_last,
     scaled::scaled_to_zero_updates_every_claim_before_it_completes,
-    ordinals::ordinals_from_5_two_templates_and_expressions_roll_out,
-    available::next_claims_wait_for_new_pod_but_not_for_claims_alone,
     metadata::labels_and_annotations_follow_the_target,
-    unready::pod_never_ready_keeps_no_claim_from_growing,
-    unready::claim_of_pod_that_blocks_others_grows_first,
-    unready::new_pod_not_ready_keeps_next_claim_waiting,
-    node::claim_with_pending_file_system_keeps_next_one_waiting,
-    node::pod_replaced_before_node_expansion_next_claim_waits,
-    node::pod_is_evicted_if_its_file_system_has_not_grown,
-    node::errors_of_retried_attempts_keep_no_pod_and_stall_nothing,
     changed::claim_with_removed_label_stalls_only_itself,
     changed::claim_with_reverted_size_is_never_done,
     changed::claim_with_dropped_class_is_never_done,
@@ -94,7 +76,6 @@ scenarios![Environment;
     obstacles::quota_used_up_during_rollout_stops_it_until_raised,
     budgets::pvcs_in_motion_of_two_sets_stay_within_class_budget,
     budgets::pvc_with_spent_modifications_waits_until_a_day_has_passed,
-    quota::changing_quota_usage_causes_no_extra_retry_or_event,
     obstacles::class_made_expandable_later_continues_the_rollout,
     obstacles::parallel_pods_one_failed_claim_stops_no_other,
     obstacles::ordered_pods_one_failed_claim_stops_lower_ones,
@@ -119,8 +100,6 @@ scenarios![Environment;
     absent::without_policy_and_guard_no_rollout_until_policy_is_back,
     absent::with_guard_rollout_continues_without_the_policy,
     tools_wait::no_tool_reports_done_while_pods_wait_for_claims,
-    full_disk::ordered_pods_full_disk_at_any_ordinal_rollout_ends,
-    full_disk::parallel_pods_full_disk_of_lowest_rollout_ends,
     pods::scaled_down_pods_are_deleted_and_new_ones_created,
     pods::failed_or_disrupted_pods_are_deleted,
     pods::pods_wait_only_for_the_statefulset_controller_accounts,
@@ -129,8 +108,6 @@ scenarios![Environment;
     unreadable::change_of_newer_version_not_rolled_out_and_not_withdrawn,
     in_motion::max_in_motion_two_moves_two_replicas_and_default_moves_one,
     undone::controller_with_unknown_account_stalls_with_a_reason,
-    offline_only::one_outage_grows_all_volumes_and_completes_once,
-    offline_only::one_outage_with_file_systems_completes_after_the_mount,
     attributes::class_change_that_fails_for_ever_stalls_at_its_deadline,
     by_hand::claims_without_the_selectors_labels_keep_no_pod,
     in_force::plan_has_the_policy_that_is_in_force,

@@ -1,14 +1,17 @@
 //! Helm and charts of many shapes, on a real control plane.
 
+mod denied;
 mod kept;
 mod play;
 mod recreating;
+mod requests;
 mod shape;
 mod steps;
 
 use futures::FutureExt as _;
 use serde_json::json;
 
+use crate::cluster::admission;
 use crate::world::Options;
 use crate::world::environment::Environment;
 use crate::world::helm::{CLIENT_SIDE, SERVER_SIDE};
@@ -20,6 +23,18 @@ scenarios![Environment;
     recreating::job_that_recreates_by_server_side_apply,
     recreating::job_that_recreates_by_client_side_apply,
 ];
+
+scenarios![REQUESTS: admission::Environment;
+    requests::helm_upgrade_is_staged_pods_wait_and_rollback_withdraws,
+    requests::helm_3_repeats_growth_and_rolls_back_only_with_other_changes,
+    requests::chart_version_in_template_is_ignored_if_so_set,
+    denied::denied_helm_upgrade_keeps_the_set_even_if_forced,
+];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn requests_of_helm_have_the_intended_effect() -> anyhow::Result<()> {
+    admission::run(REQUESTS).await
+}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn releases_of_every_shape_grow_and_go_back() -> anyhow::Result<()> {

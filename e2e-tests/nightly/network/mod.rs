@@ -3,6 +3,7 @@
 //! namespace, controller and proxy. Something fails in the middle, and then works again. The end is always that of an
 //! undisturbed rollout, and everything was written once.
 
+mod absent;
 mod asked;
 mod leaders;
 mod outages;

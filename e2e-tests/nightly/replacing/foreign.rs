@@ -5,11 +5,11 @@ use anyhow::{Context as _, ensure};
 use kube::api::Api;
 use serde_json::Value;
 
-use super::denying::Denial;
 use super::intruder::{Intrusion, Report, lose_report};
-use super::kept::{Before, until_another, until_complete, until_reported};
-use super::trial::{journals, prepare, replaced, until_replaced};
-use super::webhook::{INJECTED, Webhook};
+use crate::cluster::replacing::denying::Denial;
+use crate::cluster::replacing::kept::{Before, until_another, until_complete, until_reported};
+use crate::cluster::replacing::trial::{journals, prepare, replaced, until_replaced};
+use crate::cluster::replacing::webhook::{INJECTED, Webhook};
 use crate::world::environment::Environment;
 use crate::world::eventually;
 use crate::world::namespace::{PATIENCE, TestNamespace};

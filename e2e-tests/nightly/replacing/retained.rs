@@ -8,9 +8,9 @@ use kube::api::{Api, ApiResource, DynamicObject, WatchEvent, WatchParams};
 use kube::core::GroupVersionKind;
 use serde_json::Value;
 
-use super::denying::{Denial, MESSAGE};
-use super::kept::{Before, until_another, until_complete, until_reported};
-use super::trial::{managers, prepare_with, replaced, until_replaced};
+use crate::cluster::replacing::denying::{Denial, MESSAGE};
+use crate::cluster::replacing::kept::{Before, until_another, until_complete, until_reported};
+use crate::cluster::replacing::trial::{managers, prepare_with, replaced, until_replaced};
 use crate::world::environment::Environment;
 use crate::world::eventually;
 use crate::world::namespace::{PATIENCE, TestNamespace, text, with_spec};

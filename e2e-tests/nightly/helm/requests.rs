@@ -3,8 +3,8 @@
 use anyhow::ensure;
 use serde_json::{Value, json};
 
-use super::Environment;
-use super::served::Policies;
+use crate::cluster::admission::Environment;
+use crate::cluster::admission::served::Policies;
 use crate::world::again::Unmoved;
 use crate::world::eventually;
 use crate::world::helm::{CLIENT_SIDE, Release, VERSION, warns};

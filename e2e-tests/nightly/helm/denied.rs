@@ -3,8 +3,8 @@
 use anyhow::ensure;
 use serde_json::json;
 
-use super::Environment;
-use super::served::Policies;
+use crate::cluster::admission::Environment;
+use crate::cluster::admission::served::Policies;
 use crate::world::helm::{Release, VERSION, warns};
 use crate::world::namespace::{staged_change, text};
 

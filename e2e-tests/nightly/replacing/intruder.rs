@@ -15,7 +15,7 @@ use serde_json::json;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
-use super::denying::probe;
+use crate::cluster::replacing::denying::probe;
 use crate::world::installation::USER;
 use crate::world::namespace::{PATIENCE, TestNamespace};
 use crate::world::{base64, eventually};
