@@ -3,27 +3,18 @@
 //! more than the settings allow reaches no PVC either, whoever wrote it.
 
 mod ceilings;
+mod namespace;
 
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::Path;
 
 use anyhow::{Context as _, ensure};
-use claim_rollout::templates::{ClaimTemplate, Phase, StagedChange, Staging, UpdatePolicy};
+use claim_rollout::templates::UpdatePolicy;
 use serde_json::{Value, json};
 
 use crate::world::installation::{ACCOUNT, Installation, NAMESPACE, USER};
 use crate::world::namespace::{STAGED, plain_manifest, text};
-use crate::world::{Cluster, Options, Output, eventually};
-
-const PATIENCE: Duration = Duration::from_secs(120);
-
-/// The judges of requests in a namespace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Judges {
-    Policy,
-    Guard,
-    Both,
-}
+use crate::world::{Cluster, Options, eventually};
+use namespace::{Judges, PATIENCE, TestedNamespace};
 
 const JUDGES: [Judges; 3] = [Judges::Policy, Judges::Guard, Judges::Both];
 
@@ -58,18 +49,6 @@ const FORGERIES: [Attempt; 3] = [ATTEMPTS[0], ATTEMPTS[2], ATTEMPTS[6]];
 /// The StatefulSet that alice, who may patch PVCs, rolls out.
 const ALLOWED: &str = "allowed";
 
-/// A namespace, and the users in it.
-struct TestedNamespace<'a> {
-    cluster: &'a Cluster,
-    namespace: String,
-    judges: Judges,
-    /// The policy stages nothing: `mode: ValidateOnly`.
-    validates_only: bool,
-    alice: PathBuf,
-    bob: PathBuf,
-    controller: PathBuf,
-}
-
 fn namespace_of(judges: Judges) -> String {
     format!("trust-{judges:?}").to_lowercase()
 }
@@ -97,44 +76,6 @@ fn rights(namespace: &str) -> Value {
 }
 
 impl TestedNamespace<'_> {
-    async fn kubectl(&self, user: Option<&Path>, arguments: &[&str], input: &str) -> anyhow::Result<Output> {
-        let admin = self.cluster.kubeconfig();
-        let kubeconfig = user.unwrap_or(&admin).to_str().context("a path in UTF-8")?;
-        let whose = ["-n", &self.namespace, "--kubeconfig", kubeconfig];
-        self.cluster.kubectl(&[arguments, &whose].concat(), input).await
-    }
-
-    async fn done(&self, user: Option<&Path>, arguments: &[&str], input: &str) -> anyhow::Result<Output> {
-        let output = self.kubectl(user, arguments, input).await?;
-        ensure!(output.success, "kubectl {}: {}", arguments.join(" "), output.stderr);
-        Ok(output)
-    }
-
-    async fn get(&self, what: &str) -> anyhow::Result<Value> {
-        Ok(serde_json::from_str(
-            &self.done(None, &["get", what, "-o", "json"], "").await?.stdout,
-        )?)
-    }
-
-    /// A staged change of the first template of the StatefulSet, as the policy would write it.
-    async fn staged_change(&self, set: &str, policy: UpdatePolicy, path: &str, value: &str) -> anyhow::Result<String> {
-        let set = self.get(&format!("statefulset/{set}")).await?;
-        let mut templates = set["spec"]["volumeClaimTemplates"].clone();
-        let place = path.split('/').fold(&mut templates[0], |place, name| &mut place[name]);
-        *place = value.into();
-        let change = StagedChange {
-            by: "alice".to_owned(),
-            manager: "kubectl-client-side-apply".to_owned(),
-            phase: Phase::RollingOut,
-            replicas: 0,
-            staging: Staging::read("xz245").expect("a staging"),
-            templates: ClaimTemplate::list_from_value(templates)?,
-            uid: text(&set["metadata"]["uid"]),
-            update_policy: policy,
-        };
-        Ok(change.write()?)
-    }
-
     async fn staged_of_size(&self, set: &str, size: &str) -> anyhow::Result<String> {
         self.staged_change(
             set,

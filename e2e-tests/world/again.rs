@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
-use super::namespace::text;
+use super::fields::text;
 
 /// The state of a StatefulSet that repeated requests do not change, except that the API server may reorder the managers
 /// once. It sorts them by the second in which they wrote, so that happens with the first request in a later second than

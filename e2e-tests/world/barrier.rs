@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::namespace::PATIENCE;
+use super::waiting::PATIENCE;
 use crate::world::installation::USER;
 use crate::world::{Cluster, base64, eventually};
 

@@ -5,7 +5,7 @@ mod checks;
 pub(crate) mod picture;
 mod screen;
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::ensure;
 use k8s_openapi::api::apps::v1::StatefulSet;
@@ -13,18 +13,17 @@ use kube::api::Api;
 
 use crate::world::installation::{AS_IN_A_POD, Controller, Installation};
 use crate::world::{Cluster, Options, Output, eventually};
-use checks::{Before, Watch};
+use checks::{Before, LARGE, Watch};
+use screen::PATIENCE;
 pub(crate) use screen::Screen;
 
 /// The manifest of the user, and the same with larger volumes.
 const MANIFEST: &str = include_str!("demo/web.yaml");
 const SMALL: &str = "10Gi";
-const LARGE: &str = "20Gi";
 /// The command that the API server denies first, and then accepts.
 const APPLY: [&str; 3] = ["apply", "-f", "web.yaml"];
 /// The duration of an expansion: slow enough to watch.
 const EXPANSION_MILLIS: u64 = 1000;
-const PATIENCE: Duration = Duration::from_secs(60);
 /// Printed when the cluster is removed.
 pub(crate) const FAREWELL: &str = "Nothing is left running. `make demo KEEP=1` keeps it, to try things out.";
 

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 
-use super::{Cluster, build, eventually};
+use super::control_plane::build;
+use super::{Cluster, eventually};
 
 /// A kubelet kills a program that has not ended this long after SIGTERM (`terminationGracePeriodSeconds`).
 const GRACE: Duration = Duration::from_secs(30);

@@ -6,6 +6,9 @@ use anyhow::{Context as _, bail};
 
 use super::audit::{Entry, kinds};
 
+/// The most time that any step may take on a machine that does a lot at once.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+
 /// Polls until there is an answer. If there is none in time, the error names what was missing. An error ends the
 /// waiting at once.
 pub(crate) async fn eventually<T>(

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
-use super::namespace::condition;
+use super::fields::condition;
 use crate::world::Entry;
 use crate::world::installation::USER;
 

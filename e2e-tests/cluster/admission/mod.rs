@@ -2,6 +2,7 @@
 //! scenarios run side by side in one cluster. Each has its own namespaces and its own policy-server, so that a scenario
 //! can count the requests.
 
+mod environment;
 mod gate;
 mod invisible;
 mod native;
@@ -16,44 +17,9 @@ mod unrelated;
 mod verbs;
 mod withdrawal;
 
-use crate::world::installation::Controllers;
-use crate::world::namespace::TestNamespace;
-use crate::world::policy_host::{Module, Runtime};
+pub(crate) use environment::Environment;
+
 use crate::world::runner::{Report, Scenario, scenarios};
-use crate::world::{Cluster, Options};
-
-/// A cluster with claim-rollout but without a policy-server.
-pub(crate) struct Environment {
-    cluster: Cluster,
-    client: kube::Client,
-    module: Module,
-    controllers: Controllers,
-}
-
-impl Environment {
-    async fn new() -> anyhow::Result<Self> {
-        let cluster = Cluster::start(Options::default()).await?;
-        let client = cluster.client().await?;
-        let module = Runtime::patient()?.load_policy()?;
-        let controllers = Controllers::install(&cluster).await?;
-        Ok(Self {
-            cluster,
-            client,
-            module,
-            controllers,
-        })
-    }
-
-    /// Creates a namespace.
-    pub(crate) async fn namespace(&self, namespace: &str) -> anyhow::Result<TestNamespace<'_>> {
-        TestNamespace::new(&self.cluster, &self.client, namespace).await
-    }
-
-    /// Creates namespaces.
-    async fn namespaces(&self, namespaces: &[&str]) -> anyhow::Result<Vec<TestNamespace<'_>>> {
-        futures::future::try_join_all(namespaces.iter().map(|namespace| self.namespace(namespace))).await
-    }
-}
 
 scenarios![Environment;
     new_claims::new_replica_after_staged_growth_gets_claim_at_target,

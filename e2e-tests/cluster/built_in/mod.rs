@@ -2,25 +2,16 @@
 //! server.
 
 mod certificates;
+mod environment;
 mod manifests;
 mod requests;
 mod server;
 
 use crate::cluster::rights::granted_rights_are_the_used_rights;
-use crate::world::installation::{Controllers, manifest_applied};
-use crate::world::namespace::TestNamespace;
 use crate::world::runner::{Report, scenarios};
-use crate::world::{Cluster, Options};
+pub(crate) use environment::Environment;
 use server::ACCOUNT;
 pub(crate) use server::Server;
-
-/// A cluster with the built-in webhook.
-struct Environment {
-    cluster: Cluster,
-    controllers: Controllers,
-    client: kube::Client,
-    server: Server,
-}
 
 scenarios![Environment;
     requests::grown_set_grows_its_claims_with_a_warning,
@@ -31,27 +22,6 @@ scenarios![Environment;
     requests::pod_with_deep_managed_fields_leaves_the_gate,
     requests::scale_down_names_the_deleted_claims,
 ];
-
-impl Environment {
-    async fn build() -> anyhow::Result<Self> {
-        let cluster = Cluster::start(Options::default()).await?;
-        let controllers = Controllers::install(&cluster).await?;
-        manifest_applied(&cluster, "webhook/rbac.yaml").await?;
-        Ok(Self {
-            server: Server::start(&cluster).await?,
-            client: cluster.client().await?,
-            controllers,
-            cluster,
-        })
-    }
-
-    /// Creates a namespace with a controller.
-    async fn namespace(&self, namespace: &str) -> anyhow::Result<TestNamespace<'_>> {
-        let mut ns = TestNamespace::new(&self.cluster, &self.client, namespace).await?;
-        ns.controller = Some(self.controllers.start(&["--namespace", namespace]).await?);
-        Ok(ns)
-    }
-}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn without_kubewarden_api_server_calls_the_webhook() -> anyhow::Result<()> {

@@ -6,8 +6,8 @@ use std::process::Command;
 use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
+use super::deployed::{BOTH, BUILTIN, KUBEWARDEN, by_name, deployed};
 use super::foreign;
-use super::rendered::{BOTH, BUILTIN, KUBEWARDEN, by_name, deployed};
 use crate::world::repository::root;
 use crate::world::{Cluster, Options};
 

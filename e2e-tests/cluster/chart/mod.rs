@@ -1,5 +1,6 @@
 //! `charts/claim-rollout`, rendered and installed by the real Helm.
 
+mod deployed;
 mod foreign;
 mod installed;
 pub(crate) mod manifests;

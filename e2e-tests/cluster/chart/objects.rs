@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
+use super::deployed::{EVERYTHING, NETWORK, Objects, by_name};
 use super::render;
-use super::rendered::{EVERYTHING, NETWORK, Objects, by_name};
 use crate::world::Cluster;
 use crate::world::document::text;
 

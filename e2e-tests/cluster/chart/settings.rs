@@ -4,7 +4,7 @@ use anyhow::{Context as _, ensure};
 use claim_rollout::api::Settings;
 use serde_json::{Value, json};
 
-use super::rendered::{NETWORK, Objects, WARN, by_name};
+use super::deployed::{NETWORK, Objects, WARN, by_name};
 use super::{folder, helm, render};
 use crate::world::{Cluster, base64};
 

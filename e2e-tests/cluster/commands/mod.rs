@@ -8,16 +8,14 @@ pub(crate) mod plans;
 mod reaching;
 mod retrying;
 mod shown;
+mod typed;
 mod watching;
 mod withdrawal;
 
-use serde_json::Value;
-
+use crate::world::Options;
 pub(crate) use crate::world::environment::Environment;
-use crate::world::installation::binary;
-use crate::world::namespace::{TestNamespace, manifest};
 use crate::world::runner::{Report, scenarios};
-use crate::world::{Options, Output};
+pub(crate) use typed::{items, prepare, run};
 
 scenarios![Environment;
     documented::document_shows_command_output,
@@ -49,28 +47,6 @@ scenarios![Environment;
     shown::document_shows_review_output,
     withdrawal::smaller_target_shrinks_no_pvc,
 ];
-
-/// Creates a namespace with a controller and a StatefulSet of three replicas of 1Gi, all Ready.
-pub(crate) async fn prepare<'a>(env: &'a Environment, namespace: &str) -> anyhow::Result<TestNamespace<'a>> {
-    let ns = env.namespace(namespace).await?;
-    ns.done(&["apply", "-f", "-"], &manifest(3, "1Gi")).await?;
-    ns.until_ready(3).await?;
-    Ok(ns)
-}
-
-/// `claim-rollout` in this namespace, as the administrator.
-pub(crate) async fn run(ns: &TestNamespace<'_>, arguments: &[&str], input: &str) -> anyhow::Result<Output> {
-    let arguments = [arguments, &["--namespace", &ns.namespace]].concat();
-    ns.cluster
-        .run(&binary()?.to_string_lossy(), &arguments, &[], input)
-        .await
-}
-
-/// The items of a document that a command printed as JSON.
-fn items(output: &Output) -> anyhow::Result<Vec<Value>> {
-    let mut document: Value = serde_json::from_str(&output.stdout)?;
-    Ok(serde_json::from_value(document["items"].take())?)
-}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn command_output_matches_what_happens() -> anyhow::Result<()> {

@@ -9,7 +9,7 @@ mod settings;
 mod unblock;
 
 use crate::world::Options;
-use crate::world::environment::Environment;
+pub(crate) use crate::world::environment::Environment;
 use crate::world::runner::{Report, scenarios};
 
 scenarios![Environment;

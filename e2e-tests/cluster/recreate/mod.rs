@@ -3,28 +3,14 @@
 
 mod aborted;
 mod complete;
+mod environment;
 mod killed;
 mod stopped;
 pub(crate) mod trial;
 mod waits;
 
-use claim_rollout::webhook::Running;
-use serde_json::json;
-
-use crate::world::barrier::Barriers;
-use crate::world::installation::Installation;
-use crate::world::policy_host::documents;
 use crate::world::runner::{Report, Scenario, scenarios};
-use crate::world::{Cluster, Options};
-
-/// The cluster, the policy and the barriers of all scenarios.
-pub(crate) struct Environment {
-    cluster: Cluster,
-    installation: Installation,
-    client: kube::Client,
-    barriers: Barriers,
-    _served: Running,
-}
+pub(crate) use environment::Environment;
 
 scenarios![Environment;
     complete::class_is_changed_one_replica_after_the_other,
@@ -44,33 +30,10 @@ scenarios![Environment;
     killed::controller_killed_before_any_write_successor_finishes,
 ];
 
-/// A cluster with the rights and the setting that ReCreate needs.
-async fn build() -> anyhow::Result<Environment> {
-    let cluster = Cluster::start(Options::default()).await?;
-    let installation = Installation::but_in(&trial::APART, &cluster, json!({"allowReCreate": true})).await?;
-    for document in documents("recreate.yaml")? {
-        // Each namespace binds the role, but for one.
-        if document["kind"] == "ClusterRole" {
-            cluster.kubectl(&["apply", "-f", "-"], &document.to_string()).await?;
-        }
-    }
-    std::fs::write(cluster.folder().join(trial::SETTINGS), "allowReCreate: true\n")?;
-    let client = cluster.client().await?;
-    let barriers = Barriers::default();
-    let served = barriers.install(&cluster).await?;
-    Ok(Environment {
-        cluster,
-        installation,
-        client,
-        barriers,
-        _served: served,
-    })
-}
-
 /// Runs scenarios in such a cluster.
 pub(crate) async fn run(scenarios: &[Scenario<Environment>]) -> anyhow::Result<()> {
     let mut report = Report::new();
-    let env = build().await?;
+    let env = environment::build().await?;
     report.print("the cluster is up");
     report.run(&env, scenarios).await;
     report.end()?;

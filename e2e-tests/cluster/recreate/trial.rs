@@ -6,16 +6,10 @@ use anyhow::{Context as _, ensure};
 use claim_rollout::rollout;
 use serde_json::Value;
 
-use super::Environment;
+use super::environment::{Environment, SETTINGS};
 use crate::world::namespace::{PATIENCE, TestNamespace, condition, manifest, text, with_class};
 use crate::world::written::Written;
 use crate::world::{FIXED, eventually};
-
-/// The settings of the controllers, a file in the folder of the cluster.
-pub(crate) const SETTINGS: &str = "recreate.yaml";
-
-/// The namespaces for which the policy is not called.
-pub(crate) const APART: [&str; 0] = [];
 
 /// Long enough that a controller would have done something.
 pub(crate) const QUIET: Duration = Duration::from_secs(3);

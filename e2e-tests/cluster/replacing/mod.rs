@@ -6,7 +6,7 @@ pub(crate) mod denying;
 pub(crate) mod kept;
 pub(crate) mod refused;
 pub(crate) mod trial;
-mod webhook;
+pub(crate) mod webhook;
 pub(crate) mod writer;
 
 use crate::world::Options;

@@ -6,7 +6,7 @@ use anyhow::ensure;
 use claim_rollout::templates::UpdatePolicy;
 use serde_json::{Value, json};
 
-use super::{Judges, PATIENCE, TestedNamespace};
+use super::namespace::{Judges, PATIENCE, TestedNamespace};
 use crate::world::eventually;
 use crate::world::namespace::STAGED;
 

@@ -3,10 +3,12 @@
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
-use super::ALONE;
 use crate::world::environment::Environment;
 use crate::world::namespace::{TestNamespace, plain_manifest, text, with_spec};
 use crate::world::{ATTRIBUTES_CLASSES, EXPANDABLE};
+
+/// The namespace without claim-rollout.
+pub(super) const ALONE: &str = "minors-alone";
 
 const KEPT: &str = "kept";
 const DROPPED: &str = "dropped";

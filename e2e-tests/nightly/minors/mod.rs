@@ -24,9 +24,6 @@ type Row = (
     for<'a> fn(&'a Environment) -> LocalBoxFuture<'a, anyhow::Result<String>>,
 );
 
-/// The namespace without claim-rollout.
-const ALONE: &str = "minors-alone";
-
 const ROWS: [Row; 11] = [
     ("the error for other templates, without claim-rollout", |env| {
         fields::refusal(env).boxed_local()
@@ -86,7 +83,7 @@ async fn this_minor_version_behaves_as_documented() -> anyhow::Result<()> {
     let listed: BTreeSet<&str> = documented.keys().map(String::as_str).collect();
     ensure!(rows == listed, "the rows, and those in {FILE}: {rows:#?} {listed:#?}");
     let cluster = Cluster::start(options).await?;
-    let installation = Installation::but_in(&[ALONE], &cluster, json!({})).await?;
+    let installation = Installation::but_in(&[fields::ALONE], &cluster, json!({})).await?;
     let client = cluster.client().await?;
     let env = Environment {
         cluster,

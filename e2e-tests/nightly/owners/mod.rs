@@ -1,6 +1,7 @@
 //! StatefulSets of operators: the Prometheus operator and the RabbitMQ cluster operator themselves run against the
 //! cluster, and their volumes grow. All scenarios run side by side in one cluster, each in its own namespace.
 
+mod known;
 mod operator;
 mod prometheus;
 mod rabbitmq;
@@ -9,6 +10,7 @@ mod rest;
 mod skipped;
 mod staged;
 mod trial;
+mod written;
 
 use serde_json::{Value, json};
 

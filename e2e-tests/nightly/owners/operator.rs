@@ -3,62 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, ensure};
-use serde_json::Value;
 
-use super::trial::{self, QUIET};
+use super::known::Known;
+use super::written::{self, QUIET};
 use crate::world::engines;
 use crate::world::environment::Environment;
 use crate::world::namespace::PATIENCE;
 use crate::world::{Cluster, Entry, Process, eventually};
 
-/// An operator, and the object `web` from which it makes a StatefulSet.
-pub(super) struct Known {
-    /// Its folder in `engines/`.
-    pub(super) engine: &'static str,
-    pub(super) program: &'static str,
-    /// Its environment, and its flags.
-    pub(super) environment: &'static [&'static str],
-    pub(super) flags: &'static [&'static str],
-    /// The namespace of its account. The audit log has all writes of accounts in this namespace.
-    pub(super) namespace: &'static str,
-    pub(super) account: &'static str,
-    /// The name of its ClusterRole, and a JSON patch of it.
-    pub(super) cluster_role: &'static str,
-    pub(super) less: Option<&'static str>,
-    /// The name of its Role in its own namespace.
-    pub(super) role: Option<&'static str>,
-    /// Group, version, kind and resource of its objects.
-    pub(super) group: &'static str,
-    pub(super) version: &'static str,
-    pub(super) kind: &'static str,
-    pub(super) resource: &'static str,
-    /// The spec with this size.
-    pub(super) spec: fn(&str) -> Value,
-    /// Whether the operator has nothing left to do for the object.
-    pub(super) is_done: fn(&Value) -> bool,
-    /// The StatefulSet of the object `web`, and its replicas.
-    pub(super) set: &'static str,
-    pub(super) replicas: usize,
-    /// An annotation that the operator removes from a new StatefulSet after it has run a command in a Pod.
-    pub(super) command: Option<&'static str>,
-}
-
 impl Known {
-    /// The user name of the operator.
-    pub(super) fn user(&self) -> String {
-        format!("system:serviceaccount:{}:{}", self.namespace, self.account)
-    }
-
-    /// The kind as the setting `stageOwnedBy` names it.
-    pub(super) fn owner(&self) -> String {
-        format!("{}/{}", self.group, self.kind)
-    }
-
-    /// The flag of `kubectl create rolebinding`.
-    pub(super) fn subject(&self) -> String {
-        format!("--serviceaccount={}:{}", self.namespace, self.account)
-    }
-
     /// Creates the namespace, the definitions, the account and its rights.
     async fn install(&self, cluster: &Cluster, built: &Path) -> anyhow::Result<()> {
         let path = |file: &str| anyhow::Ok(built.join(file).to_str().context("a path in UTF-8")?.to_owned());
@@ -116,18 +69,18 @@ impl Operator {
     /// A new process reconciles every object, as after an upgrade of the operator. It writes no StatefulSet.
     pub(super) async fn restarts_and_writes_no_set(&mut self, env: &Environment) -> anyhow::Result<()> {
         self.process.kill()?;
-        let before = trial::writes(&env.cluster, self.known).await?.len();
+        let before = written::writes(&env.cluster, self.known).await?.len();
         self.process = run(self.known, &self.program, &self.kubeconfig, env.cluster.folder())?;
         let has_seen = |entry: &Entry| entry.resource == self.known.resource;
         let begun = eventually("a new process to reconcile", PATIENCE, async || {
-            let all = trial::writes(&env.cluster, self.known).await?;
+            let all = written::writes(&env.cluster, self.known).await?;
             Ok(all[before..].iter().any(has_seen).then_some(()))
         });
         begun.await?;
-        let all = trial::until_rest(&env.cluster, self.known, QUIET, |_| true).await?;
+        let all = written::until_rest(&env.cluster, self.known, QUIET, |_| true).await?;
         let after = &all[before..];
-        println!("a new process: {}", trial::in_numbers(after));
-        ensure!(trial::of_sets(after).is_empty(), "{:?}", trial::of_sets(after));
+        println!("a new process: {}", written::in_numbers(after));
+        ensure!(written::of_sets(after).is_empty(), "{:?}", written::of_sets(after));
         Ok(())
     }
 }

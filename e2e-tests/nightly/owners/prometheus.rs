@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::operator::Known;
+use super::known::Known;
 use crate::world::EXPANDABLE;
 
 /// It passes a changed size on to the StatefulSet.

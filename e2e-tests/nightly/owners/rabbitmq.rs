@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::operator::Known;
+use super::known::Known;
 use crate::world::EXPANDABLE;
 use crate::world::namespace::text;
 

@@ -5,7 +5,8 @@ use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
 use super::rabbitmq::{RABBITMQ, failure};
-use super::trial::{Before, Owned, in_numbers, live};
+use super::trial::{Before, Owned, live};
+use super::written::in_numbers;
 use crate::world::environment::Environment;
 use crate::world::installation::USER;
 use crate::world::namespace::{PATIENCE, STAGED, text};

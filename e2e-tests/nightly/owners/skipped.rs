@@ -3,7 +3,8 @@
 use anyhow::ensure;
 
 use super::prometheus::PROMETHEUS;
-use super::trial::{Owned, live, of_sets};
+use super::trial::{Owned, live};
+use super::written::of_sets;
 use crate::world::environment::Environment;
 use crate::world::installation::USER;
 

@@ -4,7 +4,8 @@ use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
 use super::prometheus::PROMETHEUS;
-use super::trial::{Before, Owned, of_sets, settings};
+use super::trial::{Before, Owned, settings};
+use super::written::of_sets;
 use crate::cluster::replacing::denying::Denial;
 use crate::world::environment::Environment;
 use crate::world::namespace::PATIENCE;

@@ -5,16 +5,16 @@ use std::time::Duration;
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
-use super::operator::Known;
+use super::known::Known;
+use super::written::{self, QUIET, in_numbers, of_sets};
 use crate::world::environment::Environment;
 use crate::world::installation::JOURNALS;
 use crate::world::namespace::{PATIENCE, TestNamespace, text};
-use crate::world::{Cluster, Entry, at_rest, eventually, kinds};
+use crate::world::{Entry, eventually};
 
-/// An operator that has written nothing for this long after a change does not write again and again.
-pub(super) const QUIET: Duration = Duration::from_secs(30);
 /// An operator that has written nothing for this long has created everything.
 const CREATED: Duration = Duration::from_secs(5);
+
 /// A namespace with an object `web` of an operator.
 pub(super) struct Owned<'a> {
     pub(super) ns: TestNamespace<'a>,
@@ -231,7 +231,7 @@ impl<'a> Owned<'a> {
         self.until_ready().await?;
         // Both operators update a StatefulSet once more after they have created it, on a slow machine much later.
         let updated = eventually("the operator to update what it has created", PATIENCE, async || {
-            let all = writes(self.ns.cluster, self.known).await?;
+            let all = written::writes(self.ns.cluster, self.known).await?;
             let mut here = all.iter().filter(|entry| entry.namespace == self.ns.namespace).rev();
             let last = here.find(|entry| entry.resource == "statefulsets" && entry.code < 300);
             Ok(last.is_some_and(|entry| entry.verb == "update").then_some(()))
@@ -250,7 +250,7 @@ impl<'a> Owned<'a> {
     pub(super) async fn writes_since(&self, before: &Before) -> anyhow::Result<Vec<Entry>> {
         let namespace = self.ns.namespace.as_str();
         let begun = eventually("the operator to write its StatefulSet", PATIENCE, async || {
-            let all = writes(self.ns.cluster, self.known).await?;
+            let all = written::writes(self.ns.cluster, self.known).await?;
             let mut here = all
                 .iter()
                 .filter(|entry| entry.namespace == namespace)
@@ -272,7 +272,7 @@ impl<'a> Owned<'a> {
 
     async fn until_rest(&self, quiet: Duration) -> anyhow::Result<Vec<Entry>> {
         let namespace = self.ns.namespace.as_str();
-        until_rest(self.ns.cluster, self.known, quiet, |entry| entry.namespace == namespace).await
+        written::until_rest(self.ns.cluster, self.known, quiet, |entry| entry.namespace == namespace).await
     }
 }
 
@@ -344,44 +344,4 @@ pub(super) fn settings(known: &Known, further: &Value) -> Value {
         settings[key] = value.clone();
     }
     settings
-}
-
-/// All writes of the operator, to objects of any kind but Events and the Lease by which it leads.
-pub(super) async fn writes(cluster: &Cluster, known: &Known) -> anyhow::Result<Vec<Entry>> {
-    let mut entries = cluster.audit().await?;
-    let user = known.user();
-    entries.retain(|entry| entry.user == user && !["events", "leases"].contains(&entry.resource.as_str()));
-    Ok(entries)
-}
-
-/// Waits until the operator has not written for this long, and returns all of its writes of this kind.
-pub(super) async fn until_rest(
-    cluster: &Cluster,
-    known: &Known,
-    quiet: Duration,
-    about: impl Fn(&Entry) -> bool,
-) -> anyhow::Result<Vec<Entry>> {
-    let written = async || {
-        let mut all = writes(cluster, known).await?;
-        all.retain(&about);
-        Ok(all)
-    };
-    at_rest("the operator", [quiet, PATIENCE], written).await
-}
-
-/// The numbers of the writes by kind, as text.
-pub(super) fn in_numbers(writes: &[Entry]) -> String {
-    format!(
-        "{} writes of the operator ({})",
-        writes.len(),
-        kinds(writes, Entry::kind)
-    )
-}
-
-/// The writes to StatefulSets, each as verb and status, without those that lost a race and were repeated.
-pub(super) fn of_sets(writes: &[Entry]) -> Vec<(&str, u16)> {
-    let is_set =
-        |entry: &&Entry| entry.resource == "statefulsets" && (entry.verb.as_str(), entry.code) != ("update", 409);
-    let sets = writes.iter().filter(is_set);
-    sets.map(|entry| (entry.verb.as_str(), entry.code)).collect()
 }

@@ -15,10 +15,13 @@ use serde_json::{Value, json};
 
 use super::PATIENCE;
 use super::fleet::{CONCURRENCY, Fleet, Member};
-use super::replacing::{REPLACE_SET, SETTLING};
 use crate::world::installation::{ACCOUNT, NAMESPACE};
 use crate::world::{Cluster, base64};
 
+/// For this time nothing may refer to the old StatefulSet before it is let go.
+pub(super) const SETTLING: Duration = Duration::from_secs(2);
+/// The annotation that asks for a replacement.
+pub(super) const REPLACE_SET: &str = "claim-rollout.io/replace-set";
 /// The pause between two reads of what somebody else does, as in the controller.
 const POLL: Duration = Duration::from_millis(50);
 

@@ -11,8 +11,9 @@ use kube::Client;
 use kube::api::{Api, PostParams};
 use serde_json::{Value, json};
 
+use super::bare_replacing::REPLACE_SET;
 use super::fleet::{Fleet, at_once};
-use super::replacing::{AGE, REPLACE_SET, Stand};
+use super::replacing::{AGE, Stand};
 use crate::world::installation::{AS_IN_A_POD, Controller, Controllers};
 use crate::world::{Cluster, Options};
 

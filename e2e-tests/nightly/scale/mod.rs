@@ -4,6 +4,7 @@
 mod bare_replacing;
 mod bytes;
 mod costs;
+mod counted;
 pub(crate) mod fleet;
 mod idle;
 mod in_motion;
@@ -22,6 +23,7 @@ use anyhow::{Context as _, ensure};
 use crate::world::installation::{Controller, Controllers, USER};
 use crate::world::{Cluster, Options, eventually};
 use costs::Costs;
+pub(crate) use counted::{PATIENCE, Writes};
 use fleet::Fleet;
 use requests::Requests;
 
@@ -34,9 +36,6 @@ const FLAGS: [&str; 4] = [
 ];
 /// The maximum time of a rollout, relative to the same writes in the same order.
 const MOST: f64 = 1.15;
-/// The most time that any step may take.
-const PATIENCE: Duration = Duration::from_secs(600);
-
 /// 1,000 StatefulSets of one replica change at once, by the controller and by a plain loop of kube-rs in turn: the same
 /// writes to the same objects, with the same concurrency and in the same order.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -133,32 +132,4 @@ async fn reads(cluster: &Cluster) -> anyhow::Result<usize> {
     Ok(ours
         .filter(|entry| ["persistentvolumeclaims", "pods"].contains(&entry.resource.as_str()))
         .count())
-}
-
-/// The numbers of writes, from the metrics of the controller.
-#[derive(Clone, Copy, Debug)]
-struct Writes {
-    claims: usize,
-    changes: usize,
-    reports: usize,
-    events: usize,
-    revisions: usize,
-}
-
-impl Writes {
-    fn read(metrics: &str) -> anyhow::Result<Self> {
-        let count = |name: &str| {
-            let lines = metrics.lines().filter(|line| line.starts_with(name));
-            let numbers = lines.filter_map(|line| line.rsplit(' ').next()?.parse::<usize>().ok());
-            Some(numbers.sum::<usize>()).filter(|sum| *sum > 0)
-        };
-        let of = |what: &str| count(&format!("claim_rollout_{what}_total{{")).with_context(|| format!("no {what}"));
-        Ok(Self {
-            claims: of("claim_writes")?,
-            changes: of("staged_change_writes")?,
-            reports: of("report_writes")?,
-            events: of("events")?,
-            revisions: of("history_writes")?,
-        })
-    }
 }

@@ -14,7 +14,7 @@ use kube::runtime::{WatchStreamExt as _, watcher};
 use kube::{Client, ResourceExt as _};
 use tokio::time::timeout;
 
-use super::bare_replacing;
+use super::bare_replacing::{self, REPLACE_SET, SETTLING};
 use super::fleet::{CONCURRENCY, Fleet};
 use super::requests::Requests;
 use super::{FLAGS, PATIENCE, target};
@@ -24,16 +24,12 @@ use crate::world::{Cluster, Options, eventually};
 
 /// Below this age a StatefulSet is not replaced.
 pub(super) const AGE: Duration = Duration::from_secs(60);
-/// For this time nothing may refer to the old StatefulSet before it is let go.
-pub(super) const SETTLING: Duration = Duration::from_secs(2);
 /// The maximum time of a replacement, relative to the same calls without a controller.
 const MOST: f64 = 1.2;
 /// The race: so many StatefulSets, replaced so many times, each time as soon as they are old enough.
 const RACE: (usize, usize) = (250, 4);
 /// After this time the garbage collector has deleted what it would delete.
 const COLLECTED: Duration = Duration::from_secs(30);
-/// The annotation that asks for a replacement.
-pub(super) const REPLACE_SET: &str = "claim-rollout.io/replace-set";
 
 /// Many StatefulSets that are replaced as soon as a change is staged.
 pub(super) struct Stand {

@@ -17,8 +17,9 @@ use kube::{Client, ResourceExt as _};
 use serde_json::json;
 
 use super::PATIENCE;
+use super::bare_replacing::REPLACE_SET;
 use super::fleet::Member;
-use super::replacing::{AGE, REPLACE_SET, Stand, is_replaced};
+use super::replacing::{AGE, Stand, is_replaced};
 use crate::cluster::replacing::writer::Writer;
 use crate::world::eventually;
 

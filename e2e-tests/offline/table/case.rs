@@ -7,7 +7,7 @@ use claim_rollout::templates::show::cut;
 use claim_rollout::wire;
 use serde_json::{Value, json};
 
-use super::notation::{self, Found};
+use super::changes::{Change, changes};
 use super::objects::{Object, SET_CONTROLLER, put, remove, web};
 use crate::world::recorded::Recorded;
 
@@ -233,14 +233,6 @@ impl Case {
         }
     }
 
-    /// The answer in words, or the error.
-    pub(super) fn check(&self, guest: Option<&Guest<'_>>) -> Result<Found, String> {
-        let found = notation::found(self, &self.answer(guest)?)?;
-        let fault = notation::compare(&self.expected, &found);
-        fault.map_or(Ok(()), Err)?;
-        Ok(found)
-    }
-
     /// The command that repeats this case. Writes its files.
     pub(super) fn replay(&self) -> String {
         let write = |name: &str, bytes: &[u8]| {
@@ -285,7 +277,7 @@ impl fmt::Display for Case {
         for which in ["oldObject", "object"] {
             let object = &self.request[which];
             if !object.is_null() && self.payload.is_none() {
-                let changes = notation::changes(&base, object);
+                let changes = changes(&base, object);
                 let changes: Vec<String> = changes.iter().map(briefly).collect();
                 write!(f, "| {which}: {} ", changes.join(" "))?;
             }
@@ -295,7 +287,7 @@ impl fmt::Display for Case {
 }
 
 /// A difference from `web`, short enough for a row.
-fn briefly(change: &notation::Change<'_>) -> String {
+fn briefly(change: &Change<'_>) -> String {
     let value = change.after.map_or_else(|| "nothing".to_owned(), Value::to_string);
     format!("{}={}", change.path(), cut(&value, 100))
 }

@@ -5,11 +5,12 @@
 //! | file | contains |
 //! |---|---|
 //! | `case`, `objects` | a case, and its parts |
-//! | `notation`, `staged_change` | the notation of expected answers, and rules for every answer |
+//! | `notation`, `staged_change`, `changes` | the notation of expected answers, and rules for every answer |
 //! | `coverage` | what the cases must cover |
 //! | all others | the cases, by subject |
 
 mod case;
+mod changes;
 mod coverage;
 mod notation;
 mod objects;

@@ -24,8 +24,19 @@ use std::fmt;
 
 use serde_json::Value;
 
-use super::case::{Answer, Case, Lookup};
+use super::case::{Answer, Case, Guest, Lookup};
+use super::changes::ensure;
 use super::staged_change;
+
+impl Case {
+    /// The answer in words, or the error.
+    pub(super) fn check(&self, guest: Option<&Guest<'_>>) -> Result<Found, String> {
+        let found = found(self, &self.answer(guest)?)?;
+        let fault = compare(&self.expected, &found);
+        fault.map_or(Ok(()), Err)?;
+        Ok(found)
+    }
+}
 
 /// The answer: its words in order, and its messages.
 #[derive(Debug, Default, PartialEq)]
@@ -36,69 +47,8 @@ pub(super) struct Found {
     order: Vec<String>,
 }
 
-/// A difference between two values.
-pub(super) struct Change<'a> {
-    pub(super) path: Vec<String>,
-    pub(super) before: Option<&'a Value>,
-    pub(super) after: Option<&'a Value>,
-}
-
-impl Change<'_> {
-    /// The JSON pointer of the difference.
-    pub(super) fn path(&self) -> String {
-        let escaped = |segment: &String| segment.replace('~', "~0").replace('/', "~1");
-        self.path
-            .iter()
-            .map(|segment| format!("/{}", escaped(segment)))
-            .collect()
-    }
-}
-
-/// The differences between two values, down to values that are not objects on both sides. An object opposite nothing is
-/// compared with an empty one.
-pub(super) fn changes<'a>(before: &'a Value, after: &'a Value) -> Vec<Change<'a>> {
-    let mut changes = Vec::new();
-    descend(Some(before), Some(after), &mut Vec::new(), &mut changes);
-    changes
-}
-
-fn descend<'a>(
-    before: Option<&'a Value>,
-    after: Option<&'a Value>,
-    path: &mut Vec<String>,
-    changes: &mut Vec<Change<'a>>,
-) {
-    let fields = |value: Option<&'a Value>| value.and_then(Value::as_object).filter(|fields| !fields.is_empty());
-    let is_map = |value: Option<&Value>| value.is_none_or(|value| value.is_null() || value.is_object());
-    let (old, new) = (fields(before), fields(after));
-    if before == after {
-        return;
-    }
-    if !is_map(before) || !is_map(after) || (old.is_none() && new.is_none()) {
-        return changes.push(Change {
-            path: path.clone(),
-            before,
-            after,
-        });
-    }
-    let keys = old.iter().chain(&new).flat_map(|fields| fields.keys());
-    let mut keys: Vec<&String> = keys.collect();
-    keys.sort_unstable();
-    keys.dedup();
-    for key in keys {
-        path.push(key.clone());
-        descend(
-            old.and_then(|old| old.get(key)),
-            new.and_then(|new| new.get(key)),
-            path,
-            changes,
-        );
-        path.pop();
-    }
-}
-
 /// The answer in words, if it keeps the rules for every answer: complete, with short messages of one line each.
-pub(super) fn found(case: &Case, answer: &Answer) -> Result<Found, String> {
+fn found(case: &Case, answer: &Answer) -> Result<Found, String> {
     let json = &answer.json;
     let strings = |value: &Value| -> Vec<String> {
         let items = value.as_array().into_iter().flatten();
@@ -190,7 +140,7 @@ fn asked(case: &Case, asked: &[Lookup], found: &mut Found) -> Result<(), String>
 }
 
 /// The answer, if it is not the expected one.
-pub(super) fn compare(expected: &str, found: &Found) -> Option<String> {
+fn compare(expected: &str, found: &Found) -> Option<String> {
     let (mut words, mut messages) = (Vec::new(), Vec::new());
     for (index, part) in expected.split('"').enumerate() {
         if index % 2 == 1 {
@@ -236,13 +186,5 @@ impl fmt::Display for Found {
             f.write_str(" warns")?;
         }
         self.messages.iter().try_for_each(|line| write!(f, " \"{line}\""))
-    }
-}
-
-pub(super) fn ensure(holds: bool, what: &str) -> Result<(), String> {
-    if holds {
-        Ok(())
-    } else {
-        Err(format!("expected that {what}"))
     }
 }

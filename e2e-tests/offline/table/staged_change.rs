@@ -4,7 +4,7 @@ use claim_rollout::templates::{Quantity, StagedChange, Staging};
 use serde_json::{Map, Value};
 
 use super::case::Case;
-use super::notation::{Change, changes, ensure};
+use super::changes::{Change, changes, ensure};
 use super::objects::STAGING;
 
 /// The edits from the object of the request to the mutated one.

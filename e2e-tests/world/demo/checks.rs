@@ -11,10 +11,12 @@ use kube::api::{Api, ListParams};
 use kube::runtime::watcher::{self, watcher};
 use tokio::task::JoinHandle;
 
-use super::{LARGE, PATIENCE, Screen};
+use super::screen::{PATIENCE, Screen};
 use crate::world::installation::USER;
 use crate::world::{Cluster, eventually};
 
+/// The larger size.
+pub(super) const LARGE: &str = "20Gi";
 /// The PVCs in the order of a rollout.
 const CLAIMS: [&str; 3] = ["data-web-2", "data-web-1", "data-web-0"];
 

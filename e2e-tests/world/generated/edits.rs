@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::choices::Choices;
+use super::forged::forged;
 use super::set::{TEMPLATES, annotate, put, retention, serve, strategy, templates_mut};
-use super::staged::forged;
 use super::values::{TEXTS, key, odd_size, size, trouble};
 
 /// The inputs of the edits of one review.

@@ -6,6 +6,7 @@
 pub(crate) mod choices;
 pub(crate) mod cluster;
 mod edits;
+mod forged;
 mod set;
 mod settings;
 pub(crate) mod spelling;
@@ -88,7 +89,7 @@ fn staged(set: &mut Value, choices: &mut dyn Choices) -> Option<(Value, String)>
     }
     let (templates, change) = staged::target(set, choices)?;
     let written = if choices.one_in(6) {
-        staged::forged(&change, choices)
+        forged::forged(&change, choices)
     } else {
         change.clone()
     };

@@ -6,7 +6,7 @@ use kube::core::GroupVersionKind;
 use serde_json::Value;
 use tokio::runtime::Handle;
 
-use super::capabilities::{GetResource, Subject};
+use super::questions::{GetResource, Subject};
 
 /// Answers lookups on a thread that may block. The guest gets the errors.
 pub(crate) trait Api: Send + Sync {

@@ -1,61 +1,16 @@
 //! The host capabilities of Kubewarden that a policy may be granted, with the error texts of policy-server.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use serde::Deserialize;
 use serde_json::Value;
 
 use super::api::Api;
+use super::questions::{CanI, GetResource, Resource};
 
 /// The time for which policy-server caches an answer by default.
 const CACHE: Duration = Duration::from_secs(5);
-
-/// A kind of resource: an entry of `contextAwareResources`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Resource {
-    pub(crate) api_version: String,
-    pub(crate) kind: String,
-}
-
-/// The payload of `kubernetes/get_resource`.
-#[derive(Debug, Deserialize)]
-pub(crate) struct GetResource {
-    pub(crate) api_version: String,
-    pub(crate) kind: String,
-    pub(crate) name: String,
-    pub(crate) namespace: Option<String>,
-    disable_cache: bool,
-    field_masks: Option<BTreeSet<String>>,
-}
-
-/// The payload of `kubernetes/can_i`.
-#[derive(Debug, Deserialize)]
-pub(crate) struct CanI {
-    pub(crate) subject_access_review: Subject,
-    disable_cache: bool,
-}
-
-/// The user and the action.
-#[derive(Debug, Deserialize)]
-pub(crate) struct Subject {
-    pub(crate) user: String,
-    pub(crate) groups: Option<Vec<String>>,
-    pub(crate) resource_attributes: Attributes,
-}
-
-/// The action.
-#[derive(Debug, Deserialize)]
-pub(crate) struct Attributes {
-    pub(crate) group: Option<String>,
-    pub(crate) name: Option<String>,
-    pub(crate) namespace: Option<String>,
-    pub(crate) resource: String,
-    pub(crate) subresource: Option<String>,
-    pub(crate) verb: String,
-    pub(crate) version: Option<String>,
-}
 
 /// Answers and their times, by request.
 type Cache = HashMap<Vec<u8>, (Instant, Vec<u8>)>;

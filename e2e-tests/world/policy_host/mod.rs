@@ -7,6 +7,7 @@
 mod api;
 mod capabilities;
 mod module;
+mod questions;
 mod registration;
 mod shipped;
 
@@ -24,8 +25,9 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 pub(crate) use api::{Api, KubeApi, NoApi};
-pub(crate) use capabilities::{Capabilities, GetResource, Resource, Subject};
+pub(crate) use capabilities::Capabilities;
 pub(crate) use module::{Module, Runtime, policy_bytes};
+pub(crate) use questions::{GetResource, Resource, Subject};
 pub(crate) use registration::Registration;
 pub(crate) use shipped::{Shipped, deployed, documents};
 
@@ -169,6 +171,7 @@ impl PolicyHost {
     }
 
     /// The last AdmissionRequest that a policy got, as the API server wrote it.
+    #[allow(dead_code, reason = "the playground records reviews with it")]
     pub(crate) fn last_request(&self, policy: &str) -> Option<Box<RawValue>> {
         let last = &self.asked.get(policy)?.last;
         last.lock().unwrap_or_else(PoisonError::into_inner).clone()

@@ -1,6 +1,6 @@
 //! The engine of policy-server: wasmtime behind waPC.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -77,12 +77,6 @@ impl Runtime {
     /// Compiles the shipped policy.
     pub(crate) fn load_policy(&self) -> anyhow::Result<Module> {
         self.compile(&policy_bytes()?)
-    }
-
-    /// Compiles the module in a file.
-    pub(crate) fn load(&self, path: &Path) -> anyhow::Result<Module> {
-        let bytes = std::fs::read(path).with_context(|| path.display().to_string())?;
-        self.compile(&bytes).with_context(|| path.display().to_string())
     }
 }
 

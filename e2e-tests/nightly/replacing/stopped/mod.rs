@@ -3,35 +3,22 @@
 //! exactly one write.
 
 mod deleted;
+mod environment;
 mod held;
 mod killed;
 mod taken_back;
 mod two;
 
-use std::time::Duration;
-
-use claim_rollout::webhook::Running;
 use tokio::sync::Semaphore;
 
 use crate::cluster::replacing::kept::every_write_names_its_version;
 use crate::world::Options;
 use crate::world::barrier::Barriers;
 use crate::world::runner::{Report, scenarios};
-
-/// The most time of a step: hundreds of StatefulSets and controllers share a machine.
-const PATIENCE: Duration = Duration::from_secs(300);
+pub(crate) use environment::{Environment, PATIENCE};
 
 /// The number of StatefulSets that are created or replaced at a time.
 const AT_ONCE: usize = 6;
-
-/// A cluster with barriers.
-struct Environment {
-    shared: crate::world::environment::Environment,
-    barriers: Barriers,
-    /// Hundreds of StatefulSets wait until they are old enough; so many do something else at a time.
-    turns: Semaphore,
-    _served: Running,
-}
 
 scenarios![Environment;
     killed::controller_killed_before_any_write_successor_finishes,
