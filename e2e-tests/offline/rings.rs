@@ -45,9 +45,8 @@ fn module(file: &Path) -> anyhow::Result<(String, Vec<PathBuf>)> {
     };
     let name = module.file_name().context("a name")?.to_string_lossy().into_owned();
     let above = module.parent().context("a folder above")?;
-    let declares = ["", "mod.rs", "main.rs"].map(|file| above.join(file));
-    let [_, folder, program] = declares;
-    let mut declares = vec![above.with_extension("rs"), folder, program, PathBuf::from("main.rs")];
+    let mut declares = ["mod.rs", "main.rs"].map(|file| above.join(file)).to_vec();
+    declares.extend([above.with_extension("rs"), PathBuf::from("main.rs")]);
     declares.retain(|file| root().join("e2e-tests").join(file).is_file());
     Ok((name, declares))
 }

@@ -1,7 +1,6 @@
 //! A namespace with a StatefulSet `web`, and operations on it.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 use kube::api::{Api, ApiResource, DynamicObject, ListParams};

@@ -27,6 +27,14 @@ impl Default for Options {
 }
 
 impl Options {
+    /// An API server, and what it needs.
+    pub(crate) fn without_controllers() -> Self {
+        Self {
+            controllers: false,
+            ..Self::default()
+        }
+    }
+
     /// Volumes take this long to grow: long enough that something else can happen meanwhile.
     pub(crate) fn expanding_in(millis: u64) -> Self {
         Self {

@@ -42,7 +42,7 @@ async fn applied(cluster: &Cluster, path: &str) -> anyhow::Result<String> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn install_manifests_hold_the_objects_of_deploy() -> anyhow::Result<()> {
-    let cluster = Cluster::start(Options::default()).await?;
+    let cluster = Cluster::start(Options::without_controllers()).await?;
     let folder = cluster.folder().join("dist");
     make(&cluster, &folder)?;
     foreign::define(&cluster).await?;

@@ -57,7 +57,7 @@ async fn is_clean(cluster: &Cluster, values: &[&str]) -> anyhow::Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn chart_renders_the_objects_of_deploy() -> anyhow::Result<()> {
-    let cluster = Cluster::start(Options::default()).await?;
+    let cluster = Cluster::start(Options::without_controllers()).await?;
     let namespace = cluster.kubectl(&["create", "namespace", "claim-rollout"], "").await?;
     ensure!(namespace.success, "{namespace:?}");
     let both = BOTH;
