@@ -34,6 +34,14 @@ FILES ?= src/templates/** src/claims/compatible.rs src/admission/** src/rollout/
 MOST_BYTES := 254000
 
 CARGO ?= cargo
+# Where cargo is too old, a toolchain of rustup beside it.
+ifneq ($(filter-out help clean,$(MAKECMDGOALS)),)
+RUST := $(shell CARGO='$(CARGO)' hack/rust)
+RUST_STATUS := $(.SHELLSTATUS)
+ifneq ($(RUST),)
+export RUSTUP_TOOLCHAIN := $(RUST)
+endif
+endif
 # Lints during the build: a separate `cargo clippy` would check every dependency again, which takes minutes.
 LINTED := CLIPPY_ARGS='-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__' RUSTC_WORKSPACE_WRAPPER=clippy-driver $(CARGO)
 # One selection for all steps of the quick loop, so that each file is compiled once.
@@ -61,8 +69,7 @@ help: ## This list
 
 .PHONY: needs-cargo
 needs-cargo:
-	@command -v $(CARGO) >/dev/null || \
-	  { echo 'Rust is missing: install rustup (https://rustup.rs), or rustc and cargo of the version in Cargo.toml or newer.' >&2; exit 2; }
+	@exit $(RUST_STATUS)
 
 # Always run cargo, which knows whether the module is up to date; the copy keeps its date if nothing changed.
 .PHONY: FORCE

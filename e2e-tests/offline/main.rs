@@ -4,6 +4,7 @@ mod audit_scanner;
 mod chart_values;
 mod documents;
 mod rings;
+mod rust;
 mod table;
 #[path = "../world"]
 mod world {
