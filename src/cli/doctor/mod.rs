@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`facts`], [`gather`] | the facts, and the reads from the cluster |
 //! | [`finding`] | a finding as data and as text |
+//! | [`absent`] | whether it is installed at all |
 //! | [`definition`] | checks the CustomResourceDefinition |
 //! | [`admission`] | checks the webhooks of the policy |
 //! | [`guard`] | checks the guard |
@@ -18,6 +19,7 @@
 //! | [`bundle`] | writes a support bundle |
 //! | [`classes`], [`sets`] | check StorageClasses and StatefulSets |
 
+mod absent;
 mod accounts;
 mod admission;
 mod agreement;
@@ -152,6 +154,25 @@ fn diagnose(facts: &InstallationFacts) -> Vec<Finding<String>> {
         let fix = format!("run doctor as a user who may read {what}");
         Finding::warning(what).but("read access", why).fix(fix)
     });
+    let mut findings = match absent::judge(facts) {
+        Some(absent) => vec![absent],
+        None => of_parts(facts),
+    };
+    findings.extend(replacing::judge(facts));
+    findings.extend(native::judge(facts));
+    findings.extend(classes::judge(facts));
+    findings.extend(sets::judge(facts));
+    findings.extend(unread);
+    findings.extend(facts.skipped.iter().map(sets::skipped));
+    findings.sort_by_key(|finding| finding.severity);
+    let rendered = findings
+        .into_iter()
+        .map(|finding| finding.rendered(|fix| facts.deployed.fix(fix)));
+    rendered.collect()
+}
+
+/// The findings about the parts of an installation.
+fn of_parts(facts: &InstallationFacts) -> Vec<Finding> {
     let mut findings: Vec<Finding> = definition::judge(facts).into_iter().collect();
     findings.extend(admission::judge(
         &facts.namespace,
@@ -171,17 +192,7 @@ fn diagnose(facts: &InstallationFacts) -> Vec<Finding<String>> {
     findings.extend(accounts::judge(facts));
     findings.extend(agreement::judge(&facts.settings));
     findings.extend(leader::judge(facts));
-    findings.extend(replacing::judge(facts));
-    findings.extend(native::judge(facts));
-    findings.extend(classes::judge(facts));
-    findings.extend(sets::judge(facts));
-    findings.extend(unread);
-    findings.extend(facts.skipped.iter().map(sets::skipped));
-    findings.sort_by_key(|finding| finding.severity);
-    let rendered = findings
-        .into_iter()
-        .map(|finding| finding.rendered(|fix| facts.deployed.fix(fix)));
-    rendered.collect()
+    findings
 }
 
 /// The text for standard output: empty without findings. JSON and YAML are complete documents even then.

@@ -28,7 +28,7 @@ pub(super) fn settings(policy: &str, map: &str) -> Vec<PlacedSettings> {
     ]
 }
 
-fn policy_server(rights: Vec<RbacRight>) -> Vec<(PolicyServer, Vec<RbacRight>)> {
+pub(super) fn policy_server(rights: Vec<RbacRight>) -> Vec<(PolicyServer, Vec<RbacRight>)> {
     let server = PolicyServer {
         name: "default".to_owned(),
         namespace: "kw".to_owned(),

@@ -1,3 +1,4 @@
+mod absent;
 mod installation;
 mod sets;
 
