@@ -40,7 +40,8 @@ fn collect(path: &str, schema: &Value, rows: &mut Vec<Vec<String>>) {
         ("array", _) => "list".to_owned(),
         (kind, _) => kind.to_owned(),
     };
-    rows.push(vec![code(path), kind, text("description")]);
+    // A row is one line.
+    rows.push(vec![code(path), kind, text("description").replace('\n', " ")]);
     let (path, inner) = match schema.get("items") {
         Some(items) => (format!("{path}[]"), items),
         None => (path.to_owned(), schema),
