@@ -6,7 +6,8 @@ use crate::world::Cluster;
 use crate::world::installation::{Installation, USER};
 use crate::world::namespace::{TestNamespace, plain_manifest};
 
-/// `failurePolicy: Fail` affects only users who change templates.
+/// `failurePolicy: Fail` affects changes of templates, and StatefulSets with an annotation of claim-rollout, as each has
+/// after its first rollout.
 pub(super) async fn without_policy_unrelated_updates_pass(
     cluster: &Cluster,
     installation: Installation,
@@ -18,6 +19,13 @@ pub(super) async fn without_policy_unrelated_updates_pass(
     ns.done(&["apply", "-f", "-"], &plain("1Gi")).await?;
     ns.until_ready(1).await?;
     let claims = ns.claims().await?;
+    let annotated = plain_manifest(0, "1Gi").replace("web", "old");
+    ns.done(&["apply", "-f", "-"], &annotated).await?;
+    ns.done(
+        &["annotate", "statefulset", "old", "claim-rollout.io/sync=LockStep"],
+        "",
+    )
+    .await?;
     installation.lose_policy().await?;
 
     for edit in [
@@ -28,6 +36,12 @@ pub(super) async fn without_policy_unrelated_updates_pass(
     ] {
         ns.done(edit, "").await?;
     }
+    ns.done(&["scale", "statefulset", "old", "--replicas=0"], "").await?;
+    let edited = ns.kubectl(&["set", "env", "statefulset/old", "A=b"], "").await?;
+    ensure!(
+        !edited.success && edited.stderr.contains("failed calling webhook"),
+        "{edited:?}"
+    );
     let before = ns.set().await?;
     let grown = ns.kubectl(&["apply", "-f", "-"], &plain("2Gi")).await?;
     ensure!(

@@ -1,5 +1,6 @@
 //! Would the existing PVCs follow? Each obstacle with each value of the setting, and the lookups that it takes.
 
+use claim_rollout::templates::{Phase, UpdatePolicy};
 use serde_json::{Value, json};
 
 use super::case::{Case, update};
@@ -9,7 +10,7 @@ use super::objects::{Object, UID, access, attributes_class, claim, claims, stora
 const OPERATOR: &str = "system:serviceaccount:monitoring:prometheus-operator";
 
 pub(super) fn cases() -> Vec<Case> {
-    [obstacles(), no_obstacles(), lookups(), vec![many()], policies(), silence(), together()].into_iter().flatten().collect()
+    [obstacles(), switched(), no_obstacles(), lookups(), vec![many()], policies(), silence(), together()].into_iter().flatten().collect()
 }
 
 const POSITIONS: [&str; 3] = ["Off", "Warn", "Deny"];
@@ -104,6 +105,23 @@ fn volumes() -> Vec<Row> {
         ("the attributes class is not there", gold(), beside(vec![slow(false.into())]), 5, "volume attributes class gold does not exist"),
         ("the attributes class is another driver's", gold(), beside(vec![slow(false.into()), another]), 5, "volume attributes class gold is for driver other.example.com"),
     ]
+}
+
+/// What was staged under `OnClaimDelete` is checked when it is switched on.
+fn switched() -> Vec<Case> {
+    let (_, grown) = growth();
+    let lazy = web().staged_change(&grown, UpdatePolicy::OnClaimDelete, Phase::RollingOut).note("phase", "Staged");
+    let cluster = [one(|claim| claim), vec![storage_class("standard", false)]].concat();
+    let message = "data-web-2: storage class standard does not have allowVolumeExpansion: true";
+    let positions = [
+        ("Warn", format!("mutate phase=RollingOut lookups=4 warns \"staged data\" \"claim-rollout: {message}\"")),
+        ("Deny", format!("deny 403 lookups=4 \"claim-rollout: PVCs cannot be updated: {message}\"")),
+    ];
+    let switch = |(position, expected): (&str, String)| {
+        let case = update("U5", format!("the class does not expand ({position})"), &lazy, &lazy.clone().in_place());
+        case.settings(json!({"pvcChecks": position})).cluster(cluster.clone()).expects(expected)
+    };
+    positions.into_iter().map(switch).collect()
 }
 
 /// The class in the annotation that Kubernetes reads first.
