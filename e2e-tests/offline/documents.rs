@@ -13,7 +13,7 @@ const REPOSITORY: &str = "https://github.com/claim-rollout/claim-rollout";
 const README_LINES: usize = 150;
 
 /// README.md, CONTRIBUTING.md, SECURITY.md, CHANGELOG.md, the pages in docs/ and examples/README.md.
-fn documents() -> anyhow::Result<Vec<PathBuf>> {
+pub(super) fn documents() -> anyhow::Result<Vec<PathBuf>> {
     let files = [
         "README.md",
         "CONTRIBUTING.md",

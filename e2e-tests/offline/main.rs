@@ -5,6 +5,7 @@ mod chart_values;
 mod documents;
 mod rings;
 mod rust;
+mod statements;
 mod table;
 #[path = "../world"]
 mod world {
