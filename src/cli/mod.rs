@@ -22,6 +22,7 @@ mod lists;
 mod man;
 mod output;
 mod plan;
+mod process;
 mod proxy;
 mod recorded;
 mod recover;
@@ -41,12 +42,12 @@ mod warnings;
 mod webhook;
 mod withdraw;
 
-use std::ffi::{OsStr, OsString};
-use std::path::Path;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
-use anyhow::Context as _;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+
+use process::{PLUGIN, in_words, program, program_called, runtime, stem, wait_for};
 
 pub(crate) use cluster::ClusterArguments;
 
@@ -162,72 +163,13 @@ fn command(called: Option<&OsString>) -> clap::Command {
     }
 }
 
-/// The program as a plugin of kubectl.
-const PLUGIN: &str = "kubectl claim-rollout";
-
-/// The command that runs this program, for texts that name a command.
-fn program() -> &'static str {
-    program_called(std::env::args_os().next().as_ref())
-}
-
-fn program_called(path: Option<&OsString>) -> &'static str {
-    if stem(path).is_some_and(|name| name == "kubectl-claim_rollout") {
-        PLUGIN
-    } else {
-        "claim-rollout"
-    }
-}
-
-/// The name of a program without its folder, and without `.exe`.
-fn stem(path: Option<&OsString>) -> Option<&OsStr> {
-    Path::new(path?).file_stem()
-}
-
-/// Runs a subcommand. Exits with 0, or with 1 and the error in one line.
-fn wait_for(task: impl Future<Output = anyhow::Result<()>>) -> ExitCode {
-    match runtime().and_then(|runtime| runtime.block_on(task)) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {}", in_words(&error));
-            ExitCode::FAILURE
-        }
-    }
-}
-
-/// An error and its causes in one line. An error of the API server is its message alone, as kubectl prints it.
-fn in_words(error: &anyhow::Error) -> String {
-    let mut words = String::new();
-    for cause in error.chain() {
-        let answer = match cause.downcast_ref() {
-            Some(kube::Error::Api(status)) => Some(status.message.clone()),
-            // Its text repeats that of its cause.
-            Some(kube::Error::Service(_)) => continue,
-            _ => None,
-        };
-        let text = answer.clone().unwrap_or_else(|| cause.to_string());
-        // Some errors repeat their cause.
-        if !words.contains(&text) {
-            let separator = if words.is_empty() { "" } else { ": " };
-            words += &format!("{separator}{text}");
-        }
-        if answer.is_some() {
-            break;
-        }
-    }
-    words
-}
-
-fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
-    tokio::runtime::Runtime::new().context("failed to start threads")
-}
-
 #[cfg(test)]
 mod tests {
     use std::ffi::OsString;
 
     use clap::Parser as _;
 
-    use super::{Arguments, command, in_words, program_called};
+    use super::{Arguments, command, program_called};
 
     #[test]
     fn parser_is_consistent() {
@@ -244,17 +186,6 @@ mod tests {
             "kubectl claim-rollout"
         );
         assert_eq!(program_called(None), "claim-rollout");
-    }
-
-    #[test]
-    fn error_of_api_server_is_its_message_once() {
-        let status = kube::core::Status::failure("exceeded quota", "Forbidden").with_code(403);
-        let error = anyhow::Error::new(kube::Error::Api(status.boxed())).context("claims");
-        assert_eq!(in_words(&error), "claims: exceeded quota");
-        let repeated = anyhow::anyhow!("refused")
-            .context("connect: refused")
-            .context("cluster");
-        assert_eq!(in_words(&repeated), "cluster: connect: refused");
     }
 
     #[test]

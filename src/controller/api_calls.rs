@@ -11,11 +11,14 @@ use super::read::item;
 use super::read::managers::{self, FieldsEntry};
 use super::slim_claim::Applied;
 use super::slim_set::Patched;
-use super::{FIELD_MANAGER, patience, undone};
+use super::{patience, undone};
 use crate::claims;
 use crate::rollout::Refusal;
 use crate::rollout::{ApplyClaim, HoldStaged, Seconds, SetReady, SetStaged, SetStagedAt, time};
 use crate::templates::{HELD, StagedChange, StagedError, UpdatePolicy, keys};
+
+/// The field manager of every write.
+pub const FIELD_MANAGER: &str = claims::claim::Manager::OURS;
 
 /// The maximum length of a message of the API server that is kept, in characters.
 const MAX_MESSAGE: usize = 512;

@@ -1,10 +1,21 @@
-//! Errors of a reconcile.
+//! Errors of the controller, and of a reconcile.
 
 use super::views;
 use crate::templates::StagedError;
 
 /// The history, among the objects that are written.
 pub(super) const HISTORY: &str = "ControllerRevision";
+
+/// The reasons for which the controller ends.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The watch on a resource ended before its first list was complete.
+    #[error("failed to list {0}: the watch ended")]
+    Watch(&'static str),
+    /// The health endpoints could not be served.
+    #[error("failed to serve the health endpoints: {0}")]
+    Health(#[from] std::io::Error),
+}
 
 /// An error of a reconcile, which is requeued.
 #[derive(Debug, thiserror::Error)]

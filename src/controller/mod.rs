@@ -25,6 +25,7 @@
 //! | `replacing` | replacement of StatefulSets |
 //! | `report`, `status`, `last_reports`, `history`, `events` | ClaimRollout, ControllerRevisions, Events |
 //! | `client`, `write_budget`, `write_turns` | budget, Lease and metrics of every request |
+//! | `config`, `clock` | the configuration, and the time |
 //! | `metrics`, `state_metrics`, `families`, `health` | metrics and health endpoints |
 
 pub mod crd;
@@ -37,6 +38,8 @@ mod blockers;
 mod budgets;
 mod claim_events;
 mod client;
+mod clock;
+mod config;
 mod context;
 mod counted;
 mod error;
@@ -96,26 +99,24 @@ mod write_budget;
 mod write_turns;
 mod writes;
 
-use std::collections::BTreeMap;
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use futures::channel::oneshot;
 use futures::{FutureExt, future};
-use jiff::Timestamp;
 use kube::Client;
 use tokio::net::TcpListener;
 use tokio::time::timeout_at;
 
+use clock::{Clock, clock, clock_millis, timestamp};
 use lease::{Candidate, Term};
 
-use crate::api::Settings;
-use crate::rollout::Seconds;
-use crate::templates::MaxInMotion;
-
 pub use admission::WithoutPolicy;
+pub use api_calls::FIELD_MANAGER;
+pub use config::Config;
 pub use context::ReCreating;
+pub use error::Error;
 pub use lease::Election;
 #[cfg(feature = "cli")]
 pub(crate) use lease::NAME as LEASE;
@@ -126,70 +127,8 @@ pub use read::kinds::{FIELDS, read_beside_others};
 pub(crate) use replacing::by_hand;
 pub use write_budget::WriteBudget;
 
-/// The field manager of every write.
-pub const FIELD_MANAGER: &str = crate::claims::claim::Manager::OURS;
-
 /// The read timeout of a connection. It is longer than any response takes, and longer than a watch lasts.
 pub const SILENCE: Duration = Duration::from_secs(75);
-
-/// Returns the current time.
-type Clock = fn() -> Seconds;
-
-/// The configuration of the controller.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Config {
-    /// The only namespace whose StatefulSets are rolled out; all namespaces without it.
-    pub namespace: Option<String>,
-    /// The number of StatefulSets that are reconciled concurrently.
-    pub max_concurrent: u16,
-    /// The number of replicas of a StatefulSet in motion at a time, unless its annotation specifies it.
-    pub max_in_motion: MaxInMotion,
-    /// The limits of storage classes, by name. Most classes have none.
-    pub class_limits: BTreeMap<String, ClassLimits>,
-    /// The settings, the same as those of the policy.
-    pub settings: Settings,
-    /// Whether to roll out in namespaces for which neither the policy nor the guard is registered.
-    pub without_policy: WithoutPolicy,
-    /// Whether PVCs are deleted for the update policy `ReCreate`.
-    pub recreating: ReCreating,
-    /// Whether PVCs of OpenKruise's StatefulSets are updated, for those with the update policy `InPlace`.
-    pub openkruise: bool,
-    /// The namespace of the journals of replacements; the default one of the client without it.
-    pub journals: Option<String>,
-    /// Leader election; without it this controller leads.
-    pub election: Option<Election>,
-    /// The rate limit of writes.
-    pub budget: WriteBudget,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            namespace: None,
-            max_concurrent: 16,
-            max_in_motion: MaxInMotion::default(),
-            class_limits: BTreeMap::new(),
-            settings: Settings::default(),
-            without_policy: WithoutPolicy::default(),
-            recreating: ReCreating::default(),
-            openkruise: false,
-            journals: None,
-            election: None,
-            budget: WriteBudget::DEFAULT,
-        }
-    }
-}
-
-/// The reasons for which the controller ends.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// The watch on a resource ended before its first list was complete.
-    #[error("failed to list {0}: the watch ended")]
-    Watch(&'static str),
-    /// The health endpoints could not be served.
-    #[error("failed to serve the health endpoints: {0}")]
-    Health(#[from] std::io::Error),
-}
 
 /// Runs the controller until `shutdown`; `listener` serves `/healthz`, `/readyz` and `/metrics`.
 ///
@@ -268,28 +207,4 @@ async fn run_for_leader(
     }
     candidate.release().await;
     Ok(())
-}
-
-/// The time in the format of the API; the Unix epoch if the format cannot express it.
-fn timestamp(seconds: Seconds) -> Timestamp {
-    let seconds = i64::try_from(seconds).ok();
-    seconds
-        .and_then(|seconds| Timestamp::from_second(seconds).ok())
-        .unwrap_or_default()
-}
-
-/// Reads the clock. Everything else gets the time as an argument.
-#[allow(clippy::disallowed_methods, reason = "this is the outermost loop")]
-fn clock() -> Seconds {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or(Duration::ZERO)
-        .as_secs()
-}
-
-/// Reads the clock in milliseconds, for replacements.
-#[allow(clippy::disallowed_methods, reason = "this is the outermost loop")]
-fn clock_millis() -> u64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
-    u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
 }

@@ -1,6 +1,6 @@
 //! The annotations and labels of `claim-rollout.io`.
 
-use super::{code, section};
+use super::section::{code, section};
 use crate::templates::keys;
 use crate::templates::user_keys::USER_KEYS;
 

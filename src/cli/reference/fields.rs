@@ -4,7 +4,7 @@ use anyhow::Context as _;
 use kube::CustomResourceExt as _;
 use serde_json::Value;
 
-use super::{code, section};
+use super::section::{code, section};
 use crate::controller::crd::ClaimRollout;
 
 /// The fields, each with its type and description.

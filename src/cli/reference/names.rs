@@ -1,6 +1,6 @@
 //! Conditions, reasons, states and Events.
 
-use super::{code, section};
+use super::section::{code, section};
 use crate::api::ReadyReason;
 use crate::api::reasons::Kind;
 use crate::rollout::{ClaimState, Reason as EventReason};

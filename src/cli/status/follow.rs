@@ -9,9 +9,9 @@ use tokio::time::{sleep, timeout};
 
 use super::changes::changes;
 use super::render::fit;
+use super::screen::{shape, terminal};
 use super::source::{Changes, LoadedStatus, StatusSource};
 use super::view::StatusView;
-use super::{shape, terminal};
 use crate::cli::cluster::is_brief;
 use crate::cli::in_words;
 use crate::cli::lists::warn;

@@ -9,6 +9,7 @@ mod pods;
 mod render;
 mod replacement;
 mod rollout;
+mod screen;
 mod source;
 mod view;
 pub(crate) mod wait;
@@ -20,7 +21,8 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
-use self::render::{Paint, Shape, Width, render};
+use self::render::{Width, render};
+use self::screen::{shape, terminal};
 use self::source::StatusSource;
 use self::view::StatusView;
 use super::ClusterArguments;
@@ -167,24 +169,4 @@ fn resource_name(view: &StatusView) -> String {
         "statefulset.apps"
     };
     format!("{kind}/{}\n", view.name)
-}
-
-/// The width of lines for standard output, and the rows of the terminal.
-fn terminal() -> (Width, usize) {
-    use terminal_size::{Height, Width as Columns, terminal_size_of};
-    match terminal_size_of(stdout()) {
-        Some((Columns(columns), Height(rows))) => (Width::Terminal(columns.into()), rows.into()),
-        None if stdout().is_terminal() => (Width::Terminal(80), usize::MAX),
-        None => (Width::Pipe, usize::MAX),
-    }
-}
-
-/// The drawing style for standard output.
-fn shape(width: Width) -> Shape {
-    let paint = if output::is_coloured() {
-        Paint::Coloured
-    } else {
-        Paint::Plain
-    };
-    Shape { paint, width }
 }
