@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::objects::{
     Age, ClaimObject, ClaimOwner, ClaimsBySlot, ModelTarget, ORDINALS, PodObject, PodsByOrdinal, ReportObject, SLOTS,
-    SetObject, SetObjectSpec, Share, Uid, Version, Want, place, slot,
+    SetObject, SetObjectSpec, Uid, Version, Want, place, slot,
 };
 use super::settings::ModelSettings;
 use super::write::{ApiAnswer, Apply, DenialCause, Write};
@@ -313,7 +313,7 @@ impl Api {
         if apply.uid.is_some_and(|uid| uid != claim.uid) {
             return ApiAnswer::NotFound;
         }
-        let mut after = applied(&claim, apply);
+        let mut after = apply.on(&claim);
         match self.webhook {
             WebhookEdit::Down if slot == HAS_NO_ANSWER => return ApiAnswer::Unsure,
             WebhookEdit::No | WebhookEdit::Down => {}
@@ -375,33 +375,4 @@ fn generation(set: &SetObject) -> (u8, u8, u8, bool, bool) {
         spec.on_delete,
         spec.when_scaled,
     )
-}
-
-/// A field after a forced apply with or without a value.
-fn shared(value: u8, share: Share, applied: u8) -> (u8, Share) {
-    match (applied, share) {
-        (0, Share::Alone) => (0, Share::None),
-        (0, Share::Unowned) => (value, Share::Unowned),
-        (0, _) => (value, Share::None),
-        (applied, Share::None | Share::Shared) if applied == value => (value, Share::Shared),
-        (applied, _) => (applied, Share::Alone),
-    }
-}
-
-/// The claim after a forced apply. Fields that only we owned and no longer apply are removed.
-fn applied(claim: &ClaimObject, apply: &Apply) -> ClaimObject {
-    let mut after = *claim;
-    after.our_size = if apply.size == claim.request {
-        claim.our_size
-    } else {
-        true
-    };
-    after.request = apply.size;
-    (after.class, after.our_class) = shared(claim.class, claim.our_class, apply.class);
-    (after.tier, after.our_tier) = shared(claim.tier, claim.our_tier, apply.tier);
-    after.revision = Some(apply.revision);
-    if apply.storage_class != 0 {
-        after.storage_class = apply.storage_class;
-    }
-    after
 }

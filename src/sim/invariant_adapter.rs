@@ -5,21 +5,18 @@ use std::sync::Arc;
 
 use rustc_hash::FxHasher;
 
-use super::api::{Api, WebhookEdit};
+use super::api::Api;
 use super::controller_view::ControllerView;
 use super::objects::{
     ClaimObject, ClaimOwner, ModelTarget, ORDINALS, PodHealth, PodObject, ReportObject, ResizeState, SLOTS, SetObject,
     Version, Want, place, slot,
 };
 use super::plan_decision::PlanDecision;
-use super::settings::ModelSettings;
 use super::target::{target_in_effect, target_in_force};
-use super::write::{ApiAnswer, DenialCause, Write};
+use super::write::{DenialCause, Write};
 use crate::rollout::invariants::{
-    Broken, ClaimFacts, Id, Ledger, PodFacts, Request, Scene, SetFacts, StatusFacts, Wanted, What,
-    l4_created_as_staged, s1_never_smaller, s2_four_fields, s3_nothing_is_created, s4_nothing_is_deleted, s5_only_ours,
-    s6_in_turn, s7_gate, s7_keeps_no_other, s8_once, s9_not_stale, s10_not_terminating, s12_no_write_for_nothing,
-    s12_reads_nothing, s13_fits, s19_borrows_nothing, s19_completes, s19_reports, s19_takes_back, s19_waits,
+    Broken, ClaimFacts, Id, PodFacts, Scene, SetFacts, StatusFacts, Wanted, l4_created_as_staged, s6_in_turn, s7_gate,
+    s7_keeps_no_other, s12_reads_nothing, s13_fits, s19_completes, s19_reports, s19_takes_back, s19_waits,
 };
 
 /// Facts, owned where a [`Scene`] can borrow them.
@@ -39,7 +36,7 @@ pub(crate) fn id(target: &ModelTarget) -> Id {
     wants.fold(number, |id, part| id << 8 | u64::from(part))
 }
 
-fn class(class: u8) -> Option<Id> {
+pub(super) fn class(class: u8) -> Option<Id> {
     (class != 0).then(|| class.into())
 }
 
@@ -61,6 +58,7 @@ impl SceneFacts {
                 version: claim.version.into(),
                 revision: revision_of(&claim, template),
                 request: claim.request.into(),
+                our_size: claim.our_size,
                 capacity: claim.capacity.into(),
                 class: class(claim.class),
                 current_class: class(claim.current_class),
@@ -316,79 +314,4 @@ pub(crate) fn reads(
     };
     let now = set.map(|set| basis(&set, report.map_or(0, |report| report.version)));
     s12_reads_nothing(settled.map(|(set, report)| basis(&set, report)), now.unwrap_or(0))
-}
-
-/// Checks a request of ours against all guarantees about requests.
-pub(crate) fn request(
-    before: &Api,
-    after: &Api,
-    ledger: &Ledger,
-    write: &Write,
-    answer: ApiAnswer,
-    set: &SetObject,
-) -> Result<(), Broken> {
-    if answer != ApiAnswer::Done || matches!(write, Write::Report { .. }) {
-        return Ok(());
-    }
-    let (was, is) = (SceneFacts::of(before, &|_| false), SceneFacts::of(after, &|_| false));
-    let (was, is) = (was.scene(), is.scene());
-    let request = Request {
-        set: Some(set.uid.into()),
-        ..request_of(before, after, write)
-    };
-    s4_nothing_is_deleted(&request)?;
-    s3_nothing_is_created(&request)?;
-    s2_four_fields(&request, &was, &is)?;
-    s10_not_terminating(&request, &was)?;
-    s1_never_smaller(&request, &was, before.settings == ModelSettings::Recover)?;
-    s5_only_ours(&request, &was)?;
-    ledger.s5_around(&request, &was)?;
-    // A retry after others changed the claim does not break S8.
-    let put_back = matches!(write, Write::Apply(apply) if before.put_back & 1 << apply.slot != 0);
-    if !put_back {
-        s8_once(&request, &was)?;
-    }
-    ledger.s9_asked_for(&request, &was)?;
-    ledger.s6_order(&request, &was)?;
-    s19_borrows_nothing(&was, &is)?;
-    // A write that a webhook or the policy takes back is not an empty one.
-    let undoes = before.policy && !before.known;
-    if before.webhook == WebhookEdit::No && !undoes {
-        s12_no_write_for_nothing(&request)?;
-    }
-    s9_not_stale(&request)
-}
-
-fn request_of(before: &Api, after: &Api, write: &Write) -> Request {
-    let of_claim = |slot: usize| before.claims[slot].map(|claim| (claim.uid.into(), claim.version.into()));
-    let of_set = before.set.map(|set| (set.uid.into(), set.version.into()));
-    let changed = after.last_version != before.last_version;
-    let (what, uid, version, found) = match *write {
-        Write::Apply(apply) => {
-            let (template, ordinal) = place(apply.slot.into());
-            let what = What::Apply {
-                template: u32::try_from(template).unwrap_or(0),
-                ordinal: u32::try_from(ordinal).unwrap_or(0),
-                size: apply.size.into(),
-                class: class(apply.class),
-                revision: id(&apply.revision),
-                other_fields: apply.others.into(),
-            };
-            (what, apply.uid, apply.version, of_claim(slot(template, ordinal)))
-        }
-        Write::StagedChange { uid, version, .. } => (What::StagedChange, uid, version, of_set),
-        Write::Ready { uid, version, .. } | Write::Partition { uid, version, .. } => {
-            (What::Ready, uid, version, of_set)
-        }
-        Write::Report { set, .. } => (What::StagedChange, Some(set), None, of_set),
-        Write::Delete { slot } => (What::Delete, None, None, of_claim(slot.into())),
-    };
-    Request {
-        what,
-        uid: uid.map(Id::from),
-        version: version.map(Id::from),
-        before: found,
-        changed,
-        set: None,
-    }
 }

@@ -12,7 +12,7 @@
 //! | `controller` | the loop around `plan`: reconciles, requests, replies, crashes |
 //! | `rollout_adapter`, `controller_view`, `snapshot` | the adapter to `plan` |
 //! | `admission_adapter` | the adapter to `admit`: bytes in, bytes out |
-//! | `invariant_adapter`, `target` | the adapter to the guarantees |
+//! | `invariant_adapter`, `request_adapter`, `target` | the adapter to the guarantees |
 //! | `decisions`, `plan_decision` | calls of the decisions, cached |
 //! | `names`, `texts` | numbers as texts, and back |
 //! | `settings` | the settings in which workloads differ |
@@ -53,6 +53,7 @@ mod plan_decision;
 mod planted;
 pub mod recreate;
 pub mod replace;
+mod request_adapter;
 mod rollout_adapter;
 mod run;
 mod schedule;

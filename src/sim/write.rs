@@ -1,6 +1,6 @@
 //! The writes of our controller, and what the API server answers to them.
 
-use super::objects::{ClaimObject, ModelTarget, SetObject, StagedAnnotation, Uid, Version};
+use super::objects::{ClaimObject, ModelTarget, SetObject, Share, StagedAnnotation, Uid, Version};
 
 /// A write of our controller, with the uid and version that it was decided for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -63,6 +63,24 @@ impl Write {
 }
 
 impl Apply {
+    /// The claim after a forced apply. Fields that only we owned and no longer apply are removed.
+    pub(crate) fn on(&self, claim: &ClaimObject) -> ClaimObject {
+        let mut after = *claim;
+        after.our_size = if self.size == claim.request {
+            claim.our_size
+        } else {
+            true
+        };
+        after.request = self.size;
+        (after.class, after.our_class) = shared(claim.class, claim.our_class, self.class);
+        (after.tier, after.our_tier) = shared(claim.tier, claim.our_tier, self.tier);
+        after.revision = Some(self.revision);
+        if self.storage_class != 0 {
+            after.storage_class = self.storage_class;
+        }
+        after
+    }
+
     /// Whether the returned claim has everything that was applied.
     pub(crate) fn is_in(&self, claim: &ClaimObject) -> bool {
         let size = if self.taken_back {
@@ -112,4 +130,15 @@ pub enum DenialCause {
     Changed,
     /// There has been no answer for about a minute.
     NotAnswered,
+}
+
+/// A field after a forced apply with or without a value.
+fn shared(value: u8, share: Share, applied: u8) -> (u8, Share) {
+    match (applied, share) {
+        (0, Share::Alone) => (0, Share::None),
+        (0, Share::Unowned) => (value, Share::Unowned),
+        (0, _) => (value, Share::None),
+        (applied, Share::None | Share::Shared) if applied == value => (value, Share::Shared),
+        (applied, _) => (applied, Share::Alone),
+    }
 }

@@ -134,6 +134,8 @@ pub struct ClaimFacts {
     pub revision: Option<Id>,
     /// The requested size in bytes.
     pub request: u64,
+    /// True iff an apply of ours alone asked for this size.
+    pub our_size: bool,
     /// The capacity in bytes.
     pub capacity: u64,
     /// The requested attributes class.

@@ -2,7 +2,7 @@
 
 use super::facts::{Broken, ClaimFacts, Id, Rule, Scene};
 
-/// A request of ours that the API server accepted.
+/// A request of ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
     /// The action.
@@ -57,7 +57,7 @@ fn claim_of<'a>(request: &Request, before: &Scene<'a>) -> Option<&'a ClaimFacts>
 
 /// S1: a written size is at least the request of the claim, and at least its capacity.
 ///
-/// One exception: if the settings permit taking a growth back (`recover`), and the growth was ours and was not reached,
+/// One exception: if the settings permit taking a growth back (`recover`), and we asked for it, and it was not reached,
 /// the size may be lower, but above the capacity. No size is larger than both that of the template and that of the
 /// claim.
 ///
@@ -77,7 +77,7 @@ pub fn s1_never_smaller(request: &Request, before: &Scene<'_>, recover: bool) ->
         return Ok(());
     };
     let of_this_target = before.set.is_some_and(|set| set.target == Some(revision));
-    let takes_back = recover && claim.revision.is_some() && size > claim.capacity;
+    let takes_back = recover && claim.our_size && claim.revision.is_some() && size > claim.capacity;
     if size < claim.capacity || (size < claim.request && !takes_back) {
         let (asked, has) = (claim.request, claim.capacity);
         return Broken::of(
@@ -142,7 +142,8 @@ pub fn s2_four_fields(request: &Request, before: &Scene<'_>, after: &Scene<'_>) 
             format!("wrote class {class:?}, which nobody asks for; the volume has {current:?}"),
         );
     }
-    if is.class != was.class && of_this_target && is.class != wanted && !is_kept {
+    let is_wanted = wanted.is_some() && is.class == wanted;
+    if is.class != was.class && of_this_target && !is_wanted && !is_kept {
         return Broken::of(
             Rule::S2,
             format!(

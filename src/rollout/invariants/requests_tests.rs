@@ -15,6 +15,7 @@ fn grow_the_highest() -> Trace {
 fn take_back(trace: &mut Trace) {
     let claim = trace.before.claim(12);
     (claim.revision, claim.request, claim.capacity) = (Some(PREVIOUS), 40, 8);
+    claim.our_size = true;
     trace.recover = true;
 }
 
@@ -74,10 +75,18 @@ const SIZES: &[Row] = &[
         &[S1],
     ),
     (
-        "the growth was not ours",
+        "the growth was not ours: the label is missing",
         |it| {
             take_back(it);
             it.before.claim(12).revision = None;
+        },
+        &[S1],
+    ),
+    (
+        "somebody else asked for the growth",
+        |it| {
+            take_back(it);
+            it.before.claim(12).our_size = false;
         },
         &[S1],
     ),
@@ -174,6 +183,24 @@ const FIELDS: &[Row] = &[
         "a class of an earlier staging is left out",
         |it| {
             earlier_class(it, None);
+            writes_class(it, None);
+        },
+        &[],
+    ),
+    (
+        "a class that the volume has is removed",
+        |it| {
+            earlier_class(it, Some(4));
+            it.after.claim(12).class = None;
+            writes_class(it, None);
+        },
+        &[S2],
+    ),
+    (
+        "a class that the volume never got is removed",
+        |it| {
+            earlier_class(it, None);
+            it.after.claim(12).class = None;
             writes_class(it, None);
         },
         &[],

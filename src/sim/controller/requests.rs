@@ -6,7 +6,6 @@ use super::memory::UndoneWrite;
 use super::{Instance, ModelRound, NextReconcile};
 use crate::rollout::invariants::{Broken, s13_awaits_answers};
 use crate::sim::decisions::Decisions;
-use crate::sim::invariant_adapter;
 use crate::sim::log::Log;
 use crate::sim::objects::SLOTS;
 use crate::sim::planted::Planted;
@@ -14,6 +13,7 @@ use crate::sim::settings::ModelSettings;
 use crate::sim::step::{RequestFate, SimStep};
 use crate::sim::world::SimWorld;
 use crate::sim::write::{ApiAnswer, Apply, DenialCause, Write};
+use crate::sim::{invariant_adapter, request_adapter};
 
 impl SimWorld {
     /// A controller starts a reconcile.
@@ -61,7 +61,7 @@ impl SimWorld {
             RequestFate::NotFound => ApiAnswer::NotFound,
             RequestFate::Refused => ApiAnswer::Refused(DenialCause::Webhook),
         };
-        let judged = invariant_adapter::request(&before, &self.api, &self.ledger, &write, answer, &reconcile.set);
+        let judged = request_adapter::request(&before, &self.api, &self.ledger, &write, answer, &reconcile.set);
         log.sent(who, &write, fate, answer, &before, &self.api);
         log.stepped(SimStep::Send(who, fate));
         judged?;
