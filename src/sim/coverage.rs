@@ -1,4 +1,4 @@
-//! Coverage of a run: rows of the table of KEP-4650, actions, and states of claims.
+//! Coverage of a run: rows of the table of KEP-4650, actions of the StatefulSets of this model, and states of claims.
 
 use std::fmt;
 
@@ -69,8 +69,8 @@ impl Coverage {
         let place = match action {
             Action::ApplyClaim(apply) => usize::from(apply.taken_back.is_some()),
             Action::SetStaged(_) => 2,
-            // No StatefulSet of the model sets `restart`, and those with `ReCreate` have a model of their own.
-            // The policy is there first.
+            // Those with `ReCreate` have a model of their own, which counts its steps. In none are `restart` and a policy
+            // that comes later: tables of unit tests decide on these.
             Action::Evict(_)
             | Action::SetStagedAt(_)
             | Action::HoldStaged(_)
@@ -143,7 +143,7 @@ impl fmt::Display for Coverage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} of 18 rows of the table, {} of {} actions, {} of {} PVC states, {} of {} events",
+            "{} of 18 rows of the table, {} of {} actions without `ReCreate`, {} of {} PVC states, {} of {} events",
             self.rows.count_ones(),
             self.actions.count_ones(),
             ACTIONS.len(),

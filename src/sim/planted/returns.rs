@@ -23,6 +23,7 @@ impl Planted {
             Self::InfeasibleOfBefore => claims.for_each(|claim| {
                 (claim.resize_to, claim.modify_to) = (claim.request, claim.class);
             }),
+            Self::TakesBackOfOthers => claims.for_each(|claim| claim.our_size = true),
             Self::LeftInMotion => {
                 let is_left = |claim: &&mut ClaimObject| claim.revision.is_some() && claim.revision != target;
                 claims.filter(is_left).for_each(|claim| {

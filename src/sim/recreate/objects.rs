@@ -72,6 +72,35 @@ pub(super) enum AnewStep {
     Complete,
 }
 
+impl AnewStep {
+    const KINDS: [&str; 8] = [
+        "SeenAt", "Apply", "Mark", "Unmark", "Delete", "Evict", "Snapshot", "Complete",
+    ];
+
+    /// The place of its name among the kinds.
+    pub(super) const fn kind(self) -> u8 {
+        match self {
+            Self::SeenAt(..) => 0,
+            Self::Apply(..) => 1,
+            Self::Mark(..) => 2,
+            Self::Unmark(..) => 3,
+            Self::Delete(..) => 4,
+            Self::Evict(..) => 5,
+            Self::Snapshot(..) => 6,
+            Self::Complete => 7,
+        }
+    }
+
+    /// The kinds without a bit.
+    pub(super) fn never(kinds: u8) -> Vec<&'static str> {
+        let kinds = Self::KINDS
+            .into_iter()
+            .enumerate()
+            .filter(|(place, _)| kinds & 1 << place == 0);
+        kinds.map(|(_, name)| name).collect()
+    }
+}
+
 /// A controller of ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct AnewProcess {

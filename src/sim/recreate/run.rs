@@ -3,11 +3,15 @@
 use std::fmt;
 use std::time::Instant;
 
-use super::super::run::{Effort, ReportProgress};
+use super::super::run::{Effort, ReportProgress, all_exhausted};
 use super::bugs::AnewBug;
 use super::decision::AnewDecisions;
+use super::objects::AnewStep;
 use super::scopes::SCOPES;
 use super::search::{AnewPath, explore};
+
+/// So many scopes are searched to the end, with the least effort.
+const LEAST_EXHAUSTED: usize = 21;
 
 /// The numbers of a run.
 #[derive(Clone, Copy, Debug, Default)]
@@ -27,6 +31,7 @@ pub struct AnewNumbers {
 pub fn prove(effort: &Effort, report: ReportProgress<'_>) -> Result<AnewNumbers, String> {
     let started = Instant::now();
     let mut numbers = AnewNumbers::default();
+    let mut kinds = 0;
     if effort.first > 0 {
         return Ok(numbers);
     }
@@ -38,6 +43,12 @@ pub fn prove(effort: &Effort, report: ReportProgress<'_>) -> Result<AnewNumbers,
         numbers.exhausted += usize::from(explored.is_exhausted);
         numbers.states += explored.states;
         numbers.transitions += explored.transitions;
+        kinds |= explored.kinds;
+    }
+    all_exhausted(numbers.exhausted, LEAST_EXHAUSTED)?;
+    let never = AnewStep::never(kinds);
+    if !never.is_empty() {
+        return Err(format!("re-creating, never decided: {}", never.join(", ")));
     }
     for bug in AnewBug::ALL {
         let path = find(*bug, effort.states).ok_or_else(|| format!("{bug:?} was not found: {}", bug.effect()))?;
@@ -57,7 +68,7 @@ pub fn prove(effort: &Effort, report: ReportProgress<'_>) -> Result<AnewNumbers,
 pub(super) fn find(bug: AnewBug, most: usize) -> Option<Box<AnewPath>> {
     let scope = SCOPES.iter().find(|scope| scope.name == bug.scope())?;
     let path = explore(scope, most, &mut AnewDecisions::with(bug)).err()?;
-    path.broken.starts_with(bug.breaks()).then_some(path)
+    bug.is_shown_by(&path.broken).then_some(path)
 }
 
 impl fmt::Display for AnewNumbers {

@@ -15,6 +15,8 @@ pub(super) struct AnewExplored {
     pub(super) name: &'static str,
     pub(super) states: usize,
     pub(super) transitions: usize,
+    /// The kinds of steps that were decided, a bit each.
+    pub(super) kinds: u8,
     /// Whether all states were visited, so that the end was checked.
     pub(super) is_exhausted: bool,
 }
@@ -50,16 +52,26 @@ pub(super) fn explore(
         })
     };
     let mut frontier = vec![(0, start)];
-    let mut transitions = 0;
+    let (mut transitions, mut kinds) = (0, 0);
     while !frontier.is_empty() && graph.len() < most {
         let mut next = Vec::new();
         for (from, world) in frontier {
             for event in world.events(scope) {
                 let mut after = world;
                 if let Err(broken) = happen(&mut after, event, decisions) {
-                    return Err(path(graph.path(from, Some(event)), broken.to_string()));
+                    let broken = broken.to_string();
+                    // A planted bug is to be found by what it was planted for.
+                    if !bug.is_shown_by(&broken) {
+                        continue;
+                    }
+                    return Err(path(graph.path(from, Some(event)), broken));
                 }
                 transitions += 1;
+                if let AnewEvent::Decide(place) = event
+                    && let Some(step) = after.processes[place].and_then(|process| process.step)
+                {
+                    kinds |= 1 << step.kind();
+                }
                 let (to, is_new) = graph.meet(&after, after.is_ended(), (from, event));
                 if to != from && after.actions == world.actions {
                     graph.leads(from, to);
@@ -80,6 +92,7 @@ pub(super) fn explore(
         name: scope.name,
         states: graph.len(),
         transitions,
+        kinds,
         is_exhausted,
     })
 }

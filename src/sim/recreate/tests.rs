@@ -5,6 +5,7 @@ use super::decision::AnewDecisions;
 use super::run::find;
 use super::scopes::SCOPES;
 use super::search::explore;
+use crate::sim::tests::{documented, documents_scopes};
 
 const FEW: usize = 3_000;
 
@@ -21,4 +22,10 @@ fn each_planted_bug_is_found() {
     let not_found = |bug: &&AnewBug| find(**bug, 100_000).is_none();
     let missed: Vec<&AnewBug> = AnewBug::ALL.iter().filter(not_found).collect();
     assert!(missed.is_empty(), "{missed:?}");
+}
+
+#[test]
+fn document_counts_scopes_and_planted_bugs() {
+    assert_eq!(documented("planted bugs of re-creations"), Some(AnewBug::ALL.len()));
+    assert!(documents_scopes("recreate/scopes.rs", SCOPES.len()), "{}", SCOPES.len());
 }

@@ -19,7 +19,7 @@ macro_rules! bugs {
             /// All bugs.
             pub(crate) const ALL: &[Self] = &[$(Self::$name,)+];
 
-            /// The guarantee that it breaks.
+            /// How the guarantee that it breaks begins.
             pub(crate) const fn breaks(self) -> &'static str {
                 match self { Self::None => "", $(Self::$name => $rule,)+ }
             }
@@ -38,27 +38,27 @@ macro_rules! bugs {
 }
 
 bugs! {
-    NoFinalizer: "S17" in "crashes", "kubernetes#131284, redpanda-operator#1795, MOCO: deletes and creates without a finalizer";
-    NoSecondPass: "S17" in "crashes", "lets the set go although an object refers to it";
+    NoFinalizer: "S17: a Pod was deleted or restarted" in "crashes", "kubernetes#131284, redpanda-operator#1795, MOCO: deletes and creates without a finalizer";
+    NoSecondPass: "S17: a Pod was deleted or restarted" in "crashes", "lets the set go although an object refers to it";
     NoVersionAtRelease: "S17: a Pod was deleted or restarted" in "an owner operator", "removes the finalizer from whatever has the name: the set of somebody else, with its Pods";
     NoLastVersion: "S17: an acknowledged write is lost" in "writes", "ours, once: creates what it has read last. The API server checks the version, and then deletes";
     JournalOfBefore: "S17: an acknowledged write is lost" in "an owner operator", "ECK, redpanda: creates what was journaled before the DELETE";
-    PartitionIsReplicas: "S17" in "a webhook changes the Pod template", "ours, once: a scale-up lets Pods above the partition restart";
-    NoPartition: "S17" in "a webhook changes the Pod template", "all others: the new set restarts every Pod if its revision differs";
-    PartitionTooEarly: "S17" in "a webhook changes the Pod template", "restores the partition before the revision is known";
-    KeepsDelete: "S17" in "PVCs follow", "leaves whenDeleted: Delete";
-    RetainNotAwaited: "S17" in "PVCs follow", "ours, once: a StatefulSet controller that has not seen Retain gives PVCs the old owner";
-    RetentionForgotten: "L7" in "PVCs are to follow", "whenDeleted is not restored when a replacement is taken back";
+    PartitionIsReplicas: "S17: a Pod was deleted or restarted" in "a webhook changes the Pod template", "ours, once: a scale-up lets Pods above the partition restart";
+    NoPartition: "S17: a Pod was deleted or restarted" in "a webhook changes the Pod template", "all others: the new set restarts every Pod if its revision differs";
+    PartitionTooEarly: "S17: a Pod was deleted or restarted" in "a webhook changes the Pod template", "restores the partition before the revision is known";
+    KeepsDelete: "S17: a PVC was deleted" in "PVCs follow", "leaves whenDeleted: Delete";
+    RetainNotAwaited: "S17: a PVC was deleted" in "PVCs follow", "ours, once: a StatefulSet controller that has not seen Retain gives PVCs the old owner";
+    RetentionForgotten: "L7: the replacement does not end" in "PVCs are to follow", "whenDeleted is not restored when a replacement is taken back";
     NamespaceByName: "S17: a StatefulSet that a user deleted comes back" in "the namespace", "ours, once: creates the set in another namespace of the name";
     CreatesWhatUsersDelete: "S17: a StatefulSet that a user deleted comes back" in "a user deletes", "redpanda, ECK: creates whenever a journal exists and the set does not";
-    IgnoresForeground: "S17" in "the guard is removed", "goes on although a user deleted the set with its Pods";
+    IgnoresForeground: "S17: a StatefulSet that a user deleted comes back" in "the guard is removed", "goes on although a user deleted the set with its Pods";
     ReportKeepsOwner: "S17: the ClaimRollout was deleted" in "crashes", "redpanda-operator#1795: an object of ours refers to the set that is deleted";
-    JournalWithoutVersion: "S17" in "two controllers and a user who deletes", "of two controllers, the late one writes a journal that was deleted";
-    ForgetsAfterCrash: "L7" in "crashes", "MOCO, RabbitMQ: does not create the set after a crash";
-    KeepsFinalizer: "L7" in "crashes", "the finalizer of ours stays";
-    LeavesFewerReplicas: "L7" in "GitOps without replicas", "the set that GitOps created without replicas stays as it is";
-    NotAdopted: "L7" in "crashes", "ends before the ClaimRollout has the new owner";
-    AnswerEndsNamespace: "L7" in "any answer", "ours, once: takes the 404 of a webhook for the end of the namespace: the set stays away";
+    JournalWithoutVersion: "S17: a StatefulSet that a user deleted comes back" in "two controllers and a user who deletes", "of two controllers, the late one writes a journal that was deleted";
+    ForgetsAfterCrash: "L7: the replacement does not end" in "crashes", "MOCO, RabbitMQ: does not create the set after a crash";
+    KeepsFinalizer: "L7: the replacement does not end" in "crashes", "the finalizer of ours stays";
+    LeavesFewerReplicas: "L7: the replacement does not end" in "GitOps without replicas", "the set that GitOps created without replicas stays as it is";
+    NotAdopted: "L7: the replacement does not end" in "crashes", "ends before the ClaimRollout has the new owner";
+    AnswerEndsNamespace: "L7: the replacement does not end" in "any answer", "ours, once: takes the 404 of a webhook for the end of the namespace: the set stays away";
     RetainUndone: "S17: an acknowledged write is lost" in "a user protects PVCs", "ours, once: a Retain that was acknowledged meanwhile becomes Delete again";
     BackupBelieved: "S17: a StatefulSet that a user deleted comes back" in "a backup of the journal", "ours, once: acts on a journal that a backup brought back";
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
 
-use super::super::run::{Effort, ReportProgress, in_threads};
+use super::super::run::{Effort, ReportProgress, all_exhausted, in_threads};
 use super::bugs::ReplaceBug;
 use super::decision::ReplaceDecisions;
 use super::scopes::SCOPES;
@@ -12,6 +12,9 @@ use super::search::{ReplaceExplored, ReplacePath, explore};
 
 /// The most states of a scope in which a planted bug is looked for.
 pub(super) const PLANTED_STATES: usize = 1_000_000;
+
+/// So many scopes are searched to the end, with the least effort.
+const LEAST_EXHAUSTED: usize = 17;
 
 /// The numbers of a run.
 #[derive(Clone, Copy, Debug, Default)]
@@ -44,6 +47,7 @@ pub fn prove(effort: &Effort, report: ReportProgress<'_>) -> Result<ReplaceNumbe
         numbers.states += explored.states;
         numbers.transitions += explored.transitions;
     }
+    all_exhausted(numbers.exhausted, LEAST_EXHAUSTED)?;
     let begun = AtomicUsize::new(0);
     let found = in_threads(|_, found| bugs(&begun, found, report))?;
     numbers.bugs = found.into_iter().sum();

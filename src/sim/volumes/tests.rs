@@ -3,6 +3,7 @@
 use super::decision::VolumesBug;
 use super::prove;
 use super::search::find;
+use crate::sim::tests::documented;
 
 #[test]
 fn every_state_keeps_pods_and_reaches_the_end() {
@@ -35,4 +36,12 @@ fn planted_bugs_break_their_guarantees() {
         let found = path.map(|path| path.broken).unwrap_or_default();
         assert!(found.starts_with(broken), "{bug:?}: {found}");
     }
+}
+
+#[test]
+fn document_counts_planted_bugs() {
+    assert_eq!(
+        documented("planted bugs of added templates"),
+        Some(VolumesBug::ALL.len())
+    );
 }
