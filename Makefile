@@ -28,7 +28,7 @@ SEED ?= 1
 FIRST ?=
 
 # The files for mutation tests
-FILES ?= src/templates/** src/claims/compatible.rs src/admission/** src/rollout/**
+FILES ?= src/templates/** src/claims/** src/admission/** src/gate/** src/rollout/** src/replace/**
 
 # The size limit of what wasm-opt returns: each policy-server compiles the module and keeps it in memory.
 MOST_BYTES := 254000
@@ -259,12 +259,15 @@ demo: playground ## See a StatefulSet grow its claims; KEEP=1 leaves the cluster
 	@$(CARGO) run --quiet -p e2e-tests --example playground -- demo $(if $(KEEP),--keep)
 
 .PHONY: bench
-bench: policy.wasm ## Compare the policy with one made with the SDK and with other engines: answers, speed, size
+bench: linear ## Compare the policy with one made with the SDK and with other engines: answers, speed, size
 	cd $(SDK_GUEST) && ../../$(WASM) build --release
 	guest=$$(cd $(SDK_GUEST) && ../../$(WASM) --target-dir); [ "$${guest#/}" != "$$guest" ] || guest=$(CURDIR)/$(SDK_GUEST)/$$guest; \
 	  CLAIM_ROLLOUT_SDK_GUEST=$$guest/wasm32-unknown-unknown/release/sdk_guest.wasm MOST_BYTES=$(MOST_BYTES) \
 	  $(CARGO) run --quiet --release --manifest-path benches/Cargo.toml --bin bench
-	CLAIM_ROLLOUT_POLICY=$(CURDIR)/policy.wasm $(CARGO) run --quiet --release --manifest-path benches/Cargo.toml --bin linear
+
+.PHONY: linear
+linear: policy.wasm ## Check that the time for a request is linear in its length: a guest that needs more instructions for each byte is an error
+	$(CARGO) run --quiet --release --manifest-path benches/Cargo.toml --bin linear
 
 .PHONY: crd
 crd: needs-cargo ## Generate deploy/crd.yaml, after a change of ClaimRollout

@@ -1,4 +1,4 @@
-//! `make bench`: checks that the cost of an answer is linear in the input, from a usual review to two objects of 3 MiB.
+//! `make linear`: checks that the cost of an answer is linear in the input, from a usual review to two objects of 3 MiB.
 //!
 //! For each shape of a review and each length, it measures:
 //!

@@ -32,7 +32,7 @@ impl Pairs {
         )
     }
 
-    pub(crate) fn print(&self, name: &str, target: Option<f64>) {
+    pub(crate) fn print(&self, name: &str, aim: Option<f64>) {
         let ratios = sorted(self.0.iter().map(|[ours, peer]| peer / ours));
         let [ours, peer] = [0, 1].map(|side| time(median(&sorted(self.0.iter().map(|pair| pair[side])))));
         let median = median(&ratios);
@@ -41,7 +41,7 @@ impl Pairs {
             "{name:<42}{median:>6.1}x [{:.1}-{:.1}] ({ours}, {peer}){}",
             quartiles[0],
             quartiles[1],
-            verdict(median, target)
+            verdict(median, aim)
         );
     }
 
@@ -51,11 +51,11 @@ impl Pairs {
     }
 }
 
-pub(crate) fn verdict(ratio: f64, target: Option<f64>) -> String {
-    target.map_or(String::new(), |target| {
+pub(crate) fn verdict(ratio: f64, aim: Option<f64>) -> String {
+    aim.map_or(String::new(), |aim| {
         format!(
-            "  {} (target {target}x)",
-            if ratio >= target { "PASS" } else { "below target" }
+            "  {} (aim {aim}x)",
+            if ratio >= aim { "reached" } else { "below the aim" }
         )
     })
 }
