@@ -346,7 +346,8 @@ fn agrees(verdict: &Verdict, answer: &str) -> bool {
         _ => &[],
     };
     match answer {
-        "refused" => matches!(verdict, Verdict::Deny(_)),
+        // Not because something cannot be read.
+        "refused" => matches!(verdict, Verdict::Deny(denial) if !denial.message.contains("failed to ")),
         "accepted" => !matches!(verdict, Verdict::Deny(_)),
         "accepted: staged" => change.is_some() && edits.contains(&Edit::RestoreTemplates),
         "accepted: for new PVCs" => policy == Some(UpdatePolicy::OnClaimDelete),
