@@ -111,6 +111,12 @@ fn claim_foreign_or_terminating_is_not_compatible() {
             "owned by Pod db-0",
         ),
         (
+            "an object of another kind with the name of the Pod owns it",
+            owners,
+            owner("Database", "web-0", "d-1", true),
+            "owned by Database web-0",
+        ),
+        (
             "an owner is no controller",
             owners,
             owner("Database", "db", "d-1", false),

@@ -175,3 +175,17 @@ fn set_terminating_during_a_rollout_is_not_ready() {
     );
     assert_eq!(progress.ready.reason, "SetTerminating");
 }
+
+/// The first ordinal, the replicas, and whether the name of a PVC is too long.
+#[test]
+fn name_too_long_for_the_last_ordinal_rolls_nothing_out() {
+    for (first, replicas, is_too_long) in [(0, 9, false), (0, 10, true), (7, 2, false), (8, 2, true)] {
+        let mut web = web();
+        // With `data-` and `-9`, it is as long as a name may be.
+        web.set.name = "w".repeat(246);
+        (web.set.first_ordinal, web.set.replicas) = (first, replicas);
+        let stalled = plan(&web).progress.stalled;
+        let reason = stalled.reason == "StagedChangeNotAllowed";
+        assert_eq!(reason, is_too_long, "{first} {replicas}: {stalled:?}");
+    }
+}
