@@ -1,4 +1,5 @@
-//! The safety guarantees S1 to S12 of the controller: each is a function over the writes in a namespace.
+//! Safety guarantees of the controller, each a function over the writes in a namespace: S1 to S4, S8, S10 and S12. The
+//! others need what the controller saw, or which Pods were Ready; scenarios check them where they are at stake.
 
 use std::collections::BTreeMap;
 
@@ -67,7 +68,7 @@ pub(crate) struct Exceptions {
 }
 
 impl Written {
-    /// Checks all guarantees for everything that was ever written in the namespace.
+    /// Checks these guarantees for everything that was ever written in the namespace.
     pub(crate) fn keeps_every_invariant(&self, but: Exceptions) -> anyhow::Result<()> {
         self.nothing_gets_smaller(but.recovers).context("S1")?;
         self.few_fields_are_written().context("S2")?;

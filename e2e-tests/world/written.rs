@@ -105,6 +105,11 @@ impl Written {
             count.statuses <= most,
             "expected at most {most} writes of the status, but found {count:?}"
         );
+        ensure!(count.statuses > 0, "expected a status, but found {count:?}");
+        let evicted = self.evictions();
+        ensure!(evicted.is_empty(), "expected no eviction, but found {evicted:?}");
+        let deleted: Vec<_> = self.ours().filter(|entry| deletes_data(entry)).collect();
+        ensure!(deleted.is_empty(), "expected no deletion, but found {deleted:?}");
         let namespace = self.all.first().map_or("", |entry| &entry.namespace);
         println!("{namespace}: {count:?}");
         Ok(())
@@ -193,6 +198,11 @@ impl Written {
         }
         in_order(&steps)
     }
+}
+
+/// True iff it deletes anything but a revision of the history.
+fn deletes_data(entry: &Entry) -> bool {
+    entry.verb == "delete" && entry.resource != "controllerrevisions"
 }
 
 /// Counts a write of ours to a StatefulSet by its kind.
