@@ -1,23 +1,23 @@
-//! Sends the requests in `reviews/` to a real API server, and records the reviews that it sends to the policy:
+//! Sends the requests in `reviews/` to a real API server, and stores the reviews that it sends to the policy, each whole
+//! or as the difference from the same entry as before:
 //!
 //! ```text
-//! cargo run -p e2e-tests --example playground -- capture && UPDATE_EXPECTED=1 cargo test -p e2e-tests --test e2e reviews
+//! cargo run -p e2e-tests --example playground -- capture && UPDATE_EXPECTED=1 cargo test -p e2e-tests reviews
 //! ```
 
-use std::path::Path;
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
 use crate::world::policy_host::{KubeApi, PolicyHost, Runtime, Shipped};
+use crate::world::reviews_stored::Stored;
 use crate::world::{Cluster, Options, eventually};
 
-/// The folder of the reviews.
-const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/reviews");
 /// The manifest of a StatefulSet `web` with two templates.
-const MANIFEST: &str = include_str!("reviews/web.yaml");
+const MANIFEST: &str = include_str!("reviews/capture/web.yaml");
 const CONTROLLER: [&str; 2] = [
     "--as=system:serviceaccount:claim-rollout:claim-rollout-controller",
     "--as-group=system:masters",
@@ -29,10 +29,12 @@ const PATIENCE: Duration = Duration::from_secs(60);
 struct Capture {
     cluster: Cluster,
     host: PolicyHost,
+    /// By sentence.
+    reviews: Mutex<BTreeMap<String, Value>>,
 }
 
 impl Capture {
-    /// Runs kubectl on the StatefulSet, and writes the review of the request.
+    /// Runs kubectl on the StatefulSet, and keeps the review of the request.
     async fn record(&self, sentence: &str, arguments: &[&str], input: &str) -> anyhow::Result<()> {
         self.record_of("sets", sentence, arguments, input).await
     }
@@ -50,11 +52,8 @@ impl Capture {
         );
         let request: Value = serde_json::from_str(self.host.last_request(policy).context("a request")?.get())?;
         let review = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request});
-        let text = serde_json::to_string_pretty(&review)? + "\n";
-        std::fs::write(
-            Path::new(FOLDER).join(format!("{}.json", sentence.replace(' ', "-"))),
-            text,
-        )?;
+        let mut reviews = self.reviews.lock().unwrap_or_else(PoisonError::into_inner);
+        reviews.insert(sentence.to_owned(), review);
         Ok(())
     }
 
@@ -289,7 +288,11 @@ pub(crate) async fn run() -> anyhow::Result<()> {
     host.register(&client, &registration).await?;
     host.register(&client, &registration_of_pods).await?;
     host.until_called(&client, &registration).await?;
-    let capture = Capture { cluster, host };
+    let capture = Capture {
+        cluster,
+        host,
+        reviews: Mutex::default(),
+    };
     capture.creations().await?;
     let apply = ["apply", "-f", "-"];
     capture.record("a set is created", &apply, MANIFEST).await?;
@@ -299,5 +302,7 @@ pub(crate) async fn run() -> anyhow::Result<()> {
     capture.deletions().await?;
     capture.host.stop().await?;
     capture.cluster.stop();
-    Ok(())
+    let mut stored = Stored::read()?;
+    stored.record(&capture.reviews.into_inner().unwrap_or_else(PoisonError::into_inner))?;
+    stored.write()
 }

@@ -1,15 +1,9 @@
-//! AdmissionReviews with sentences as names: `reviews/<sentence>.json` is the request,
-//! `reviews/<sentence>.expected.json` the answer.
-//!
-//! ```json
-//! {"settings": {…}, "claims": [SubjectAccessReview with a status, …], "response": {"allowed": …, "patch": [decoded], …}}
-//! ```
+//! The answers to the reviews in `reviews/`, of policy.wasm, the native code and the program.
 //!
 //! `UPDATE_EXPECTED=1` writes the answers anew, for a review before the commit; settings and PVCs stay.
 
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
@@ -18,7 +12,6 @@ use base64::Engine as _;
 use claim_rollout::webhook::AdmissionReview;
 use claim_rollout::webhook::engine::payload;
 use claim_rollout::wire;
-use serde::{Deserialize, Serialize};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 
@@ -26,99 +19,83 @@ use crate::world::installation::binary;
 use crate::world::policy_host::policy;
 use crate::world::policy_host::{Api, Capabilities, GetResource, Module, Resource, Subject, run};
 use crate::world::recorded::{AskedRight, Recorded};
-
-/// The content of an `.expected.json`.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Expected {
-    #[serde(default = "empty")]
-    pub(crate) settings: Value,
-    /// The objects of the cluster, in the format of `claim-rollout review --claims`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    claims: Vec<Value>,
-    #[serde(default)]
-    response: Value,
-}
-
-fn empty() -> Value {
-    json!({})
-}
+use crate::world::reviews_stored::{Entry, Response, Stored};
 
 /// A review and its expected answer.
 pub(crate) struct Fixture {
     pub(crate) sentence: String,
     pub(crate) body: Vec<u8>,
-    pub(crate) expected: Expected,
-}
-
-/// The folder of the reviews.
-pub(crate) fn folder() -> PathBuf {
-    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/reviews"))
+    settings: Value,
+    claims: Vec<Value>,
+    response: Option<Response>,
 }
 
 /// All reviews, sorted by name.
 pub(crate) fn fixtures() -> anyhow::Result<Vec<Fixture>> {
-    let names = std::fs::read_dir(folder())?
-        .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
-        .collect::<anyhow::Result<BTreeSet<String>>>()?;
-    let sentences = names.iter().filter_map(|name| name.strip_suffix(".json"));
-    let sentences = sentences.filter(|name| !name.ends_with(".expected"));
-    sentences
-        .map(|sentence| {
-            let expected = folder().join(format!("{sentence}.expected.json"));
-            let expected = std::fs::read(&expected).unwrap_or_else(|_| b"{}".to_vec());
-            Ok(Fixture {
-                sentence: sentence.to_owned(),
-                body: std::fs::read(folder().join(format!("{sentence}.json")))?,
-                expected: serde_json::from_slice(&expected).with_context(|| sentence.to_owned())?,
-            })
+    let stored = Stored::read()?;
+    let fixture = |(sentence, entry): (&String, &Entry)| {
+        Ok(Fixture {
+            sentence: sentence.clone(),
+            body: stored.body(sentence)?,
+            settings: entry.settings(),
+            claims: entry
+                .claims
+                .iter()
+                .map(|name| stored.value(name))
+                .collect::<anyhow::Result<_>>()?,
+            response: entry.response.clone(),
         })
-        .collect()
+    };
+    stored.reviews().map(fixture).collect()
 }
 
 impl Fixture {
     /// The payload for the policy, if the body is a review at all.
     pub(crate) fn payload(&self) -> Option<Vec<u8>> {
         let review = AdmissionReview::read(&self.body).ok()?;
-        let settings = to_raw_value(&self.expected.settings).ok()?;
+        let settings = to_raw_value(&self.settings).ok()?;
         Some(payload(review.request, &settings))
     }
 
     /// The objects of the cluster.
     pub(crate) fn cluster(&self) -> Recorded {
-        Recorded(self.expected.claims.clone())
+        Recorded(self.claims.clone())
     }
 
-    /// The command that answers this one review.
-    fn replay(&self) -> String {
-        let list = json!({"kind": "List", "items": self.expected.claims});
-        format!(
-            "claim-rollout review --settings <(echo '{}') --claims <(echo '{list}') 'e2e-tests/reviews/{}.json'",
-            self.expected.settings, self.sentence
-        )
+    /// The command that answers this one review, whose files it writes to a folder.
+    fn command(&self, folder: &Path) -> anyhow::Result<Command> {
+        let list = json!({"kind": "List", "items": self.claims});
+        let mut command = Command::new(binary()?);
+        command.arg("review");
+        for (option, name, content) in [
+            (
+                Some("--settings"),
+                "settings.json",
+                self.settings.to_string().as_bytes(),
+            ),
+            (Some("--claims"), "claims.json", list.to_string().as_bytes()),
+            (None, "review.json", &*self.body),
+        ] {
+            let file = folder.join(name);
+            std::fs::write(&file, content)?;
+            command.args(option).arg(file);
+        }
+        Ok(command)
     }
 
-    /// The answer of the program: the response with its patch decoded, or the error.
-    fn shell(&self) -> anyhow::Result<Value> {
+    /// The command as text. Its files stay.
+    fn replay(&self) -> anyhow::Result<String> {
+        Ok(format!("{:?}", self.command(&tempfile::tempdir()?.keep())?))
+    }
+
+    /// The answer of the program.
+    fn shell(&self) -> anyhow::Result<Response> {
         let scratch = tempfile::tempdir()?;
-        let write = |name: &str, value: &Value| {
-            let path = scratch.path().join(name);
-            std::fs::write(&path, value.to_string()).map(|()| path)
-        };
-        let output = Command::new(binary()?)
-            .arg("review")
-            .arg("--settings")
-            .arg(write("settings.json", &self.expected.settings)?)
-            .arg("--claims")
-            .arg(write(
-                "claims.json",
-                &json!({"kind": "List", "items": self.expected.claims}),
-            )?)
-            .arg(folder().join(format!("{}.json", self.sentence)))
-            .output()?;
+        let output = self.command(scratch.path())?.output()?;
         let code = output.status.code();
         if code == Some(2) {
-            return Ok(json!({"error": String::from_utf8(output.stderr)?.trim_end()}));
+            let error = String::from_utf8(output.stderr)?;
+            return Ok(serde_json::from_value(json!({"error": error.trim_end()}))?);
         }
         let review: Value = serde_json::from_slice(&output.stdout)?;
         let allowed = review["response"]["allowed"] == true;
@@ -127,8 +104,8 @@ impl Fixture {
     }
 }
 
-/// A readable response: the patch decoded, the status flat, without the uid.
-fn decoded(response: &Value) -> anyhow::Result<Value> {
+/// A readable response.
+fn decoded(response: &Value) -> anyhow::Result<Response> {
     let mut flat = json!({"allowed": response["allowed"]});
     for (key, value) in [
         ("code", &response["status"]["code"]),
@@ -144,7 +121,7 @@ fn decoded(response: &Value) -> anyhow::Result<Value> {
         let patch = base64::engine::general_purpose::STANDARD.decode(patch)?;
         flat["patch"] = serde_json::from_slice(&patch)?;
     }
-    Ok(flat)
+    serde_json::from_value(flat).context("a response with other fields than a review has")
 }
 
 /// The kinds that a policy may read.
@@ -198,29 +175,17 @@ impl Api for Recorded {
     }
 }
 
-/// The error in the answers to one review, if there is one.
-fn fault(module: &Module, fixture: &Fixture) -> anyhow::Result<Option<String>> {
+/// The two answers, if policy.wasm answers unlike the native code.
+fn unlike(module: &Module, fixture: &Fixture) -> Option<String> {
     // A body that is no review does not reach a policy; a policy that gets it nevertheless must not trap.
     let payload = fixture.payload().unwrap_or_else(|| fixture.body.clone());
     let native = wire::validate(&payload, &mut fixture.cluster());
     let wasm = run(module, &payload, fixture.cluster().host());
-    if wasm.as_ref() != Ok(&native) {
+    (wasm.as_ref() != Ok(&native)).then(|| {
         let wasm = wasm.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         let native = String::from_utf8_lossy(&native);
-        return Ok(Some(format!("policy.wasm: {wasm:?}\nnative:      {native}")));
-    }
-    let found = fixture.shell()?;
-    if std::env::var_os("UPDATE_EXPECTED").is_some() {
-        let expected = Expected {
-            response: found,
-            ..fixture.expected.clone()
-        };
-        let text = serde_json::to_string_pretty(&expected)? + "\n";
-        std::fs::write(folder().join(format!("{}.expected.json", fixture.sentence)), text)?;
-        return Ok(None);
-    }
-    let expected = &fixture.expected.response;
-    Ok((found != *expected).then(|| format!("expected: {expected:#}\nfound:    {found:#}")))
+        format!("policy.wasm: {wasm:?}\nnative:      {native}")
+    })
 }
 
 #[test]
@@ -228,11 +193,24 @@ fn every_review_answered_as_expected_by_wasm_and_native_code() -> anyhow::Result
     let module = policy();
     let fixtures = fixtures()?;
     ensure!(fixtures.len() >= 20, "only {} reviews", fixtures.len());
+    let update = std::env::var_os("UPDATE_EXPECTED").is_some();
+    let mut stored = Stored::read()?;
     let mut report = String::new();
     for fixture in &fixtures {
-        if let Some(fault) = fault(&module, fixture)? {
-            writeln!(report, "{}\n{fault}\nreplay: {}\n", fixture.sentence, fixture.replay())?;
+        let found = Some(fixture.shell()?);
+        let mut fault = unlike(&module, fixture);
+        if let (true, Some((_, entry))) = (update, stored.entries.get_mut(&fixture.sentence)) {
+            entry.response = found;
+        } else if found != fixture.response && fault.is_none() {
+            let [expected, found] = [&fixture.response, &found].map(serde_json::to_string_pretty);
+            fault = Some(format!("expected: {}\nfound:    {}", expected?, found?));
         }
+        if let Some(fault) = fault {
+            writeln!(report, "{}\n{fault}\nreplay: {}\n", fixture.sentence, fixture.replay()?)?;
+        }
+    }
+    if update {
+        stored.write()?;
     }
     ensure!(report.is_empty(), "{report}UPDATE_EXPECTED=1 accepts what was found");
     Ok(())

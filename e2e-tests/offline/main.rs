@@ -3,6 +3,7 @@
 mod audit_scanner;
 mod chart_values;
 mod documents;
+mod reviews_hashed;
 mod rings;
 mod rust;
 mod statements;
@@ -12,6 +13,7 @@ mod world {
     pub(crate) mod document;
     pub(crate) mod recorded;
     pub(crate) mod repository;
+    pub(crate) mod reviews_stored;
 }
 
 #[test]

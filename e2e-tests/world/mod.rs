@@ -45,6 +45,8 @@ mod processes;
 mod programs;
 pub(crate) mod recorded;
 pub(crate) mod repository;
+pub(crate) mod reviews_stored;
+mod reviews_written;
 pub(crate) mod runner;
 pub(crate) mod served;
 pub(crate) mod shell;

@@ -6,9 +6,9 @@ use super::{Environment, prepare, run};
 use crate::world::book::Book;
 use crate::world::eventually;
 use crate::world::namespace::{PATIENCE, TestNamespace};
+use crate::world::reviews_stored::Stored;
 
 pub(super) const DOCUMENT: &str = "docs/commands.md";
-const REVIEW: &str = include_str!("../../reviews/a-template-shrinks.json");
 
 /// Runs the next command, which must be this one, and compares its output.
 pub(super) async fn types(book: &mut Book, ns: &TestNamespace<'_>, command: &str) -> anyhow::Result<()> {
@@ -53,7 +53,8 @@ pub(super) async fn document_shows_drift_and_watch_output(env: &Environment) -> 
 pub(super) async fn document_shows_review_output(env: &Environment) -> anyhow::Result<()> {
     let mut book = Book::under(&["## review: one request, without a cluster"], DOCUMENT)?;
     let ns = env.namespace("no-cluster").await.context("a place to type")?;
-    std::fs::write(ns.cluster.folder().join("review.json"), REVIEW)?;
+    let review = Stored::read()?.body("a template shrinks")?;
+    std::fs::write(ns.cluster.folder().join("review.json"), review)?;
     types(&mut book, &ns, "claim-rollout review review.json").await?;
     book.end()
 }

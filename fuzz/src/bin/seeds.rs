@@ -9,6 +9,9 @@
 //! fuzz/seeds/TARGET.txt has one input per line, the shortest first, escaped as in a Rust byte string: one readable
 //! file instead of hundreds of binary ones.
 
+#[path = "../../../e2e-tests/world/reviews_stored.rs"]
+mod reviews_stored;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -16,6 +19,7 @@ use std::{env, fs, io};
 
 // Code with coverage flags must link the functions that it calls.
 use libfuzzer_sys as _;
+use reviews_stored::Stored;
 use serde_json::{Value, json};
 
 type Inputs = BTreeSet<Vec<u8>>;
@@ -85,13 +89,9 @@ fn derived(target: &str) -> io::Result<Inputs> {
     if !matches!(target, "wire" | "staged_change" | "quantity" | "read") {
         return Ok(inputs);
     }
-    let folder = root().join("e2e-tests/reviews");
-    for entry in fs::read_dir(&folder)? {
-        let name = entry?.file_name().to_string_lossy().into_owned();
-        let Some(sentence) = name.strip_suffix(".json").filter(|name| !name.ends_with(".expected")) else {
-            continue;
-        };
-        let body = fs::read(folder.join(&name))?;
+    let stored = Stored::read().map_err(io::Error::other)?;
+    for (sentence, entry) in stored.reviews() {
+        let body = stored.body(sentence).map_err(io::Error::other)?;
         let review: Value = match serde_json::from_slice(&body) {
             Ok(review) => review,
             Err(_) if target == "wire" => {
@@ -100,11 +100,9 @@ fn derived(target: &str) -> io::Result<Inputs> {
             }
             Err(_) => continue,
         };
-        let expected = fs::read(folder.join(format!("{sentence}.expected.json"))).unwrap_or_default();
-        let expected: Value = serde_json::from_slice(&expected).unwrap_or_default();
         match target {
             "wire" => {
-                let payload = json!({"settings": expected["settings"], "request": review["request"]});
+                let payload = json!({"settings": entry.settings(), "request": review["request"]});
                 inputs.insert(payload.to_string().into_bytes());
             }
             "read" => {
