@@ -23,7 +23,6 @@ pub(super) struct Work {
     states: HashMap<Arc<SetName>, WorkState>,
     timers: BTreeSet<(Instant, Arc<SetName>)>,
     waiting: FairQueue<Arc<SetName>>,
-    running: usize,
     /// The number of reconciles that run, by namespace.
     running_in: HashMap<String, usize>,
 }
@@ -47,7 +46,6 @@ impl Work {
             states: HashMap::new(),
             timers: BTreeSet::new(),
             waiting: FairQueue::default(),
-            running: 0,
             running_in: HashMap::new(),
         }
     }
@@ -58,6 +56,10 @@ impl Work {
             0 | 1 => 1,
             places => places - places.div_ceil(4),
         }
+    }
+
+    fn running(&self) -> usize {
+        self.running_in.values().sum()
     }
 
     /// Something has changed that a reconcile of the StatefulSet reads.
@@ -83,7 +85,7 @@ impl Work {
             self.timers.pop_first();
             self.wait(set);
         }
-        if self.running >= self.places {
+        if self.running() >= self.places {
             return None;
         }
         let most = self.places_of_namespace();
@@ -92,7 +94,6 @@ impl Work {
             .waiting
             .pop(|namespace| running_in.get(namespace).is_none_or(|running| *running < most))?;
         self.states.insert(Arc::clone(&set), WorkState::Runs { again: false });
-        self.running += 1;
         *self.running_in.entry(set.namespace.clone()).or_default() += 1;
         Some(set)
     }
@@ -100,7 +101,6 @@ impl Work {
     /// The reconcile of the StatefulSet has ended; the next one is due after this time, or when something changes.
     pub(super) fn done(&mut self, set: Arc<SetName>, after: Option<Duration>, now: Instant) {
         let ended = self.states.remove(&set);
-        self.running = self.running.saturating_sub(1);
         if let Some(running) = self.running_in.get_mut(&set.namespace) {
             *running -= 1;
             if *running == 0 {

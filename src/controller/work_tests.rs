@@ -115,7 +115,7 @@ fn nothing_is_kept_of_a_set_that_rests() {
         assert_eq!((work.due(), work.states.len()), (due, after.iter().len()));
     }
     assert_eq!(
-        (work.running, work.running_in.len(), work.waiting.namespaces().next()),
+        (work.running(), work.running_in.len(), work.waiting.namespaces().next()),
         (0, 0, None)
     );
 }
