@@ -6,8 +6,9 @@ use super::objects::{SetObject, place, slot};
 use super::settings::ModelSettings;
 use super::write::{ApiAnswer, Apply, Write};
 use crate::rollout::invariants::{
-    Broken, Id, Ledger, Request, What, s1_never_smaller, s2_four_fields, s3_nothing_is_created, s4_nothing_is_deleted,
-    s5_only_ours, s8_once, s9_not_stale, s10_not_terminating, s12_no_write_for_nothing, s19_borrows_nothing,
+    Broken, Id, Ledger, Request, Scene, What, s1_never_smaller, s2_four_fields, s3_nothing_is_created,
+    s4_nothing_is_deleted, s5_only_ours, s8_once, s9_not_stale, s10_not_terminating, s12_no_write_for_nothing,
+    s19_borrows_nothing,
 };
 
 /// Checks a request of ours against all guarantees about requests.
@@ -38,14 +39,16 @@ fn refused(before: &Api, write: &Write, set: &SetObject) -> Result<(), Broken> {
     };
     let (was, is) = (SceneFacts::of(before, &|_| false), SceneFacts::of(&after, &|_| false));
     let (was, is) = (was.scene(), is.scene());
-    let request = Request {
-        set: Some(set.uid.into()),
-        ..request_of(before, &after, write)
-    };
-    s2_four_fields(&request, &was, &is)?;
-    s10_not_terminating(&request, &was)?;
-    s1_never_smaller(&request, &was, before.settings == ModelSettings::Recover)?;
-    s5_only_ours(&request, &was)
+    let request = request_of(before, &after, write, set);
+    sent(before, &request, &was, &is)
+}
+
+/// Checks what holds for each request that is sent, whatever is answered.
+fn sent(before: &Api, request: &Request, was: &Scene<'_>, is: &Scene<'_>) -> Result<(), Broken> {
+    s2_four_fields(request, was, is)?;
+    s10_not_terminating(request, was)?;
+    s1_never_smaller(request, was, before.settings == ModelSettings::Recover)?;
+    s5_only_ours(request, was)
 }
 
 /// What would be stored if nothing refused the apply. `None` if it is for another version of the claim.
@@ -65,16 +68,10 @@ fn if_applied(before: &Api, apply: &Apply) -> Option<Api> {
 fn stored(before: &Api, after: &Api, ledger: &Ledger, write: &Write, set: &SetObject) -> Result<(), Broken> {
     let (was, is) = (SceneFacts::of(before, &|_| false), SceneFacts::of(after, &|_| false));
     let (was, is) = (was.scene(), is.scene());
-    let request = Request {
-        set: Some(set.uid.into()),
-        ..request_of(before, after, write)
-    };
+    let request = request_of(before, after, write, set);
     s4_nothing_is_deleted(&request)?;
     s3_nothing_is_created(&request)?;
-    s2_four_fields(&request, &was, &is)?;
-    s10_not_terminating(&request, &was)?;
-    s1_never_smaller(&request, &was, before.settings == ModelSettings::Recover)?;
-    s5_only_ours(&request, &was)?;
+    sent(before, &request, &was, &is)?;
     ledger.s5_around(&request, &was)?;
     // A retry after others changed the claim does not break S8.
     let put_back = matches!(write, Write::Apply(apply) if before.put_back & 1 << apply.slot != 0);
@@ -92,7 +89,7 @@ fn stored(before: &Api, after: &Api, ledger: &Ledger, write: &Write, set: &SetOb
     s9_not_stale(&request)
 }
 
-fn request_of(before: &Api, after: &Api, write: &Write) -> Request {
+fn request_of(before: &Api, after: &Api, write: &Write, set: &SetObject) -> Request {
     let of_claim = |slot: usize| before.claims[slot].map(|claim| (claim.uid.into(), claim.version.into()));
     let of_set = before.set.map(|set| (set.uid.into(), set.version.into()));
     let changed = after.last_version != before.last_version;
@@ -122,6 +119,6 @@ fn request_of(before: &Api, after: &Api, write: &Write) -> Request {
         version: version.map(Id::from),
         before: found,
         changed,
-        set: None,
+        set: Some(set.uid.into()),
     }
 }
