@@ -32,8 +32,7 @@ fn files(folder: &str) -> anyhow::Result<Vec<PathBuf>> {
 }
 
 fn read(file: &Path) -> anyhow::Result<String> {
-    let path = root().join("e2e-tests").join(file);
-    std::fs::read_to_string(&path).with_context(|| path.display().to_string())
+    text(&format!("e2e-tests/{}", file.display()))
 }
 
 /// The module of a file, and the files that may declare it.
