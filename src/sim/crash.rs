@@ -5,7 +5,6 @@ use super::log::Log;
 use super::objects::{ClaimObject, ClaimOwner, ORDINALS, SLOTS, SetObjectSpec, place};
 use super::step::RequestFate;
 use super::workload::Workload;
-use super::workloads::ALL;
 use super::world::SimWorld;
 
 /// The outcome of a run: the objects without uids and versions, and the number of writes to each.
@@ -30,13 +29,6 @@ pub(crate) struct RunDifference {
     pub(crate) why: String,
 }
 
-/// The number of tried faults.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct CrashPoints {
-    pub(crate) workloads: u32,
-    pub(crate) points: u32,
-}
-
 /// Runs a workload with these faults, keyed by the number of the request.
 pub(crate) fn outcome(
     workload: &Workload,
@@ -49,28 +41,11 @@ pub(crate) fn outcome(
     Ok(RunOutcome::of(&world, log))
 }
 
-/// Every fault at every request of every workload.
-///
-/// # Errors
-/// The first [`RunDifference`].
-pub(crate) fn every_point() -> Result<CrashPoints, Box<RunDifference>> {
-    let mut decisions = Decisions::default();
-    let mut tried = CrashPoints::default();
-    for workload in ALL {
-        tried.workloads += 1;
-        tried.points += every_point_of(workload, &mut decisions)?;
-    }
-    Ok(tried)
-}
-
 /// Every fault at every request of a workload; returns their number.
 ///
 /// # Errors
 /// The first [`RunDifference`].
-pub(crate) fn every_point_of(
-    workload: &'static Workload,
-    decisions: &mut Decisions,
-) -> Result<u32, Box<RunDifference>> {
+pub(crate) fn every_point(workload: &'static Workload, decisions: &mut Decisions) -> Result<u32, Box<RunDifference>> {
     let expected = undisturbed(workload, decisions)?;
     let mut tried = 0;
     for request in 0..expected.requests {

@@ -63,6 +63,7 @@ mod snapshot;
 mod step;
 mod target;
 mod texts;
+mod threads;
 mod trace;
 // The guard is evaluated with a CEL library, which nothing that ships needs.
 #[cfg(any(test, feature = "sim-run"))]

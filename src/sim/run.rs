@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use super::actors::action::UserAction;
@@ -13,6 +13,7 @@ use super::explore::{self, Explored, SearchScope, StatePath};
 use super::log::{self, Log};
 use super::planted::Planted;
 use super::schedule::{self, Failure};
+use super::threads::{STRIDE, each_in_threads, in_threads};
 use super::trace;
 use super::workload::{one, two};
 use super::workloads;
@@ -37,7 +38,7 @@ pub struct Effort {
 /// The numbers of a run.
 #[derive(Clone, Debug, Default)]
 pub struct RunNumbers {
-    workloads: u32,
+    workloads: usize,
     crash_points: u32,
     pairs: u32,
     planted: usize,
@@ -53,10 +54,6 @@ pub struct RunNumbers {
 
 /// The page that shows how bugs are found.
 pub(super) const DOCUMENT: &str = include_str!("../../docs/guarantees.md");
-
-/// The number of cores of the smallest machine that builds this.
-const THREADS: u64 = 2;
-pub(super) const STRIDE: usize = 2;
 
 /// Prints the progress.
 pub(super) type ReportProgress<'s> = &'s (dyn Fn(&str) + Sync);
@@ -201,11 +198,7 @@ pub fn prove(effort: &Effort, report: ReportProgress<'_>) -> Result<RunNumbers, 
         "{} random schedules of {} steps: every guarantee holds",
         numbers.schedules, numbers.steps
     ));
-    let begun = AtomicUsize::new(0);
-    for (explored, coverage) in in_threads(|_, found| scopes(effort, &begun, found, report))?
-        .into_iter()
-        .flatten()
-    {
+    for (explored, coverage) in scopes(effort, report)? {
         numbers.scopes += 1;
         numbers.states += explored.states;
         numbers.transitions += explored.transitions;
@@ -230,17 +223,19 @@ pub(super) fn all_exhausted(exhausted: usize, least: usize) -> Result<(), String
 }
 
 fn crash_points(effort: &Effort, numbers: &mut RunNumbers, report: ReportProgress<'_>) -> Result<(), String> {
-    let tried = crash::every_point().map_err(|difference| difference.trace())?;
-    (numbers.workloads, numbers.crash_points) = (tried.workloads, tried.points);
+    let points = each_in_threads(workloads::ALL, |workload| {
+        crash::every_point(workload, &mut Decisions::default()).map_err(|difference| difference.trace())
+    })?;
+    (numbers.workloads, numbers.crash_points) = (points.len(), points.iter().sum());
     report(&format!(
         "{} faults at requests of {} workloads: the same outcome as without",
-        tried.points, tried.workloads
+        numbers.crash_points, numbers.workloads
     ));
     if effort.pairs {
-        for workload in workloads::ALL {
-            let pairs = crash::every_pair(workload, &mut Decisions::default());
-            numbers.pairs += pairs.map_err(|difference| difference.trace())?;
-        }
+        let pairs = each_in_threads(workloads::ALL, |workload| {
+            crash::every_pair(workload, &mut Decisions::default()).map_err(|difference| difference.trace())
+        });
+        numbers.pairs = pairs?.into_iter().sum();
         report(&format!(
             "{} pairs of faults: the same outcome as without",
             numbers.pairs
@@ -251,31 +246,27 @@ fn crash_points(effort: &Effort, numbers: &mut RunNumbers, report: ReportProgres
 
 /// Finds each planted bug, by the guarantee that it was planted for.
 fn planted(numbers: &mut RunNumbers, report: ReportProgress<'_>) -> Result<(), String> {
-    let mut faults = Vec::new();
-    for planted in Planted::ALL {
-        let Some(found) = find(*planted) else {
-            faults.push(format!("{planted:?} was not found: {}", planted.repeats()));
-            continue;
-        };
-        if let Some(seed) = documented_seed(*planted).filter(|seed| *seed != found.seed) {
-            let now = found.seed;
-            faults.push(format!(
-                "{planted:?}: docs/guarantees.md shows seed {seed}, now it is {now}"
+    let faults =
+        each_in_threads(Planted::ALL, |planted| {
+            let Some(found) = find(*planted) else {
+                return Ok(Some(format!("{planted:?} was not found: {}", planted.repeats())));
+            };
+            let (seed, documented) = (found.seed, documented_seed(*planted));
+            report(&format!(
+                "{planted:?}: seed {seed}: {} ({})",
+                found.broken,
+                planted.repeats()
             ));
-        }
-        report(&format!(
-            "{planted:?}: seed {}: {} ({})",
-            found.seed,
-            found.broken,
-            planted.repeats()
-        ));
-        numbers.planted += 1;
+            let moved = documented.filter(|documented| *documented != seed);
+            Ok(moved
+                .map(|documented| format!("{planted:?}: docs/guarantees.md shows seed {documented}, now it is {seed}")))
+        })?;
+    let faults: Vec<String> = faults.into_iter().flatten().collect();
+    if !faults.is_empty() {
+        return Err(faults.join("\n"));
     }
-    if faults.is_empty() {
-        Ok(())
-    } else {
-        Err(faults.join("\n"))
-    }
+    numbers.planted = Planted::ALL.len();
+    Ok(())
 }
 
 /// The seed that docs/guarantees.md shows for a planted bug, if it names the bug.
@@ -290,27 +281,6 @@ pub(crate) fn find(planted: Planted) -> Option<Box<Failure>> {
     (0..PLANTED_SCHEDULES).find_map(|seed| {
         let result = schedule::run(seed, schedule::workload_of(seed), &mut decisions, &mut Log::default());
         result.err().filter(|failure| planted.is_shown_by(&failure.broken))
-    })
-}
-
-/// Runs the work in threads, and stops all of them at the first error.
-pub(super) fn in_threads<T: Send>(
-    work: impl Fn(u64, &AtomicBool) -> Result<T, String> + Sync,
-) -> Result<Vec<T>, String> {
-    let found = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..THREADS)
-            .map(|part| {
-                scope.spawn({
-                    let (work, found) = (&work, &found);
-                    move || work(part, found).inspect_err(|_| found.store(true, Ordering::Relaxed))
-                })
-            })
-            .collect();
-        let answers = threads.into_iter().map(|thread| thread.join());
-        answers
-            .map(|answer| answer.unwrap_or_else(|_| Err("a thread ended without a result".to_owned())))
-            .collect()
     })
 }
 
@@ -333,26 +303,17 @@ fn schedules(effort: &Effort, part: u64, found: &AtomicBool) -> Result<(u64, Cov
     Ok((steps, decisions.coverage))
 }
 
-/// Explores the next scopes, until any thread finds a broken guarantee.
-fn scopes(
-    effort: &Effort,
-    begun: &AtomicUsize,
-    found: &AtomicBool,
-    report: ReportProgress<'_>,
-) -> Result<Vec<(Explored, Coverage)>, String> {
-    let mut all = Vec::new();
-    while !found.load(Ordering::Relaxed) {
-        let next = begun.fetch_add(1, Ordering::Relaxed);
-        let further = further_scopes().take(effort.further_scopes);
-        let Some(scope) = SCOPES.iter().cloned().chain(further).nth(next) else {
-            break;
-        };
+/// Explores the scopes.
+fn scopes(effort: &Effort, report: ReportProgress<'_>) -> Result<Vec<(Explored, Coverage)>, String> {
+    let further = further_scopes().take(effort.further_scopes);
+    let scopes: Vec<SearchScope> = SCOPES.iter().cloned().chain(further).collect();
+    each_in_threads(&scopes, |scope| {
         let mut decisions = Decisions::default();
-        let explored = explore::explore(scope, effort.states, &mut decisions).map_err(|path| path_words(&path))?;
+        let explored =
+            explore::explore(scope.clone(), effort.states, &mut decisions).map_err(|path| path_words(&path))?;
         report(&explored.to_string());
-        all.push((explored, decisions.coverage));
-    }
-    Ok(all)
+        Ok((explored, decisions.coverage))
+    })
 }
 
 fn path_words(path: &StatePath) -> String {

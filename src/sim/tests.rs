@@ -145,7 +145,7 @@ fn change_for_new_claims_needs_the_setting() {
 #[test]
 fn fault_while_pods_wait_keeps_outcome() {
     let workload = Workload::named("grow-with-image").expect("a workload");
-    let tried = crash::every_point_of(workload, &mut Decisions::default());
+    let tried = crash::every_point(workload, &mut Decisions::default());
     assert!(tried.as_ref().is_ok_and(|points| *points > 90), "{tried:?}");
 }
 

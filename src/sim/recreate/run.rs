@@ -4,11 +4,12 @@ use std::fmt;
 use std::time::Instant;
 
 use super::super::run::{Effort, ReportProgress, all_exhausted};
+use super::super::threads::each_in_threads;
 use super::bugs::AnewBug;
 use super::decision::AnewDecisions;
 use super::objects::AnewStep;
 use super::scopes::SCOPES;
-use super::search::{AnewPath, explore};
+use super::search::{AnewExplored, AnewPath, explore};
 
 /// So many scopes are searched to the end, with the least effort.
 const LEAST_EXHAUSTED: usize = 21;
@@ -35,10 +36,7 @@ pub fn prove(effort: &Effort, report: ReportProgress<'_>) -> Result<AnewNumbers,
     if effort.first > 0 {
         return Ok(numbers);
     }
-    for scope in SCOPES {
-        let mut decisions = AnewDecisions::with(AnewBug::None);
-        let explored = explore(scope, effort.states, &mut decisions).map_err(|path| path.to_string())?;
-        report(&explored.to_string());
+    for explored in scopes(effort, report)? {
         numbers.scopes += 1;
         numbers.exhausted += usize::from(explored.is_exhausted);
         numbers.states += explored.states;
@@ -50,18 +48,30 @@ pub fn prove(effort: &Effort, report: ReportProgress<'_>) -> Result<AnewNumbers,
     if !never.is_empty() {
         return Err(format!("re-creating, never decided: {}", never.join(", ")));
     }
-    for bug in AnewBug::ALL {
-        let path = find(*bug, effort.states).ok_or_else(|| format!("{bug:?} was not found: {}", bug.effect()))?;
-        let (steps, broken) = (path.events.len(), path.broken);
-        report(&format!(
-            "{bug:?}: {}, {steps} steps: {broken} ({})",
-            bug.scope(),
-            bug.effect()
-        ));
-        numbers.bugs += 1;
-    }
+    numbers.bugs = bugs(effort, report)?;
     numbers.seconds = started.elapsed().as_secs();
     Ok(numbers)
+}
+
+/// Explores the scopes.
+fn scopes(effort: &Effort, report: ReportProgress<'_>) -> Result<Vec<AnewExplored>, String> {
+    each_in_threads(SCOPES, |scope| {
+        let mut decisions = AnewDecisions::with(AnewBug::None);
+        let explored = explore(scope, effort.states, &mut decisions).map_err(|path| path.to_string())?;
+        report(&explored.to_string());
+        Ok(explored)
+    })
+}
+
+/// Finds each planted bug. Returns their number.
+fn bugs(effort: &Effort, report: ReportProgress<'_>) -> Result<usize, String> {
+    let found = each_in_threads(AnewBug::ALL, |bug| {
+        let path = find(*bug, effort.states).ok_or_else(|| format!("{bug:?} was not found: {}", bug.effect()))?;
+        let (scope, steps, broken, effect) = (bug.scope(), path.events.len(), path.broken, bug.effect());
+        report(&format!("{bug:?}: {scope}, {steps} steps: {broken} ({effect})"));
+        Ok(())
+    })?;
+    Ok(found.len())
 }
 
 /// The first path on which the planted bug breaks its guarantee.

@@ -1,10 +1,10 @@
 //! The search in CI: every scope to its end, and each planted bug.
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
 
-use super::super::run::{Effort, ReportProgress, all_exhausted, in_threads};
+use super::super::run::{Effort, ReportProgress, all_exhausted};
+use super::super::threads::each_in_threads;
 use super::bugs::ReplaceBug;
 use super::decision::ReplaceDecisions;
 use super::scopes::SCOPES;
@@ -37,56 +37,37 @@ pub fn prove(effort: &Effort, report: ReportProgress<'_>) -> Result<ReplaceNumbe
     if effort.first > 0 {
         return Ok(numbers);
     }
-    let begun = AtomicUsize::new(0);
-    for explored in in_threads(|_, found| scopes(effort, &begun, found, report))?
-        .into_iter()
-        .flatten()
-    {
+    for explored in scopes(effort, report)? {
         numbers.scopes += 1;
         numbers.exhausted += usize::from(explored.exhausted);
         numbers.states += explored.states;
         numbers.transitions += explored.transitions;
     }
     all_exhausted(numbers.exhausted, LEAST_EXHAUSTED)?;
-    let begun = AtomicUsize::new(0);
-    let found = in_threads(|_, found| bugs(&begun, found, report))?;
-    numbers.bugs = found.into_iter().sum();
+    numbers.bugs = bugs(report)?;
     numbers.seconds = started.elapsed().as_secs();
     Ok(numbers)
 }
 
-/// Explores the next scopes, until any thread finds a broken guarantee.
-fn scopes(
-    effort: &Effort,
-    begun: &AtomicUsize,
-    found: &AtomicBool,
-    report: ReportProgress<'_>,
-) -> Result<Vec<ReplaceExplored>, String> {
-    let mut all = Vec::new();
-    while !found.load(Ordering::Relaxed) {
-        let Some(scope) = SCOPES.get(begun.fetch_add(1, Ordering::Relaxed)) else {
-            break;
-        };
+/// Explores the scopes.
+fn scopes(effort: &Effort, report: ReportProgress<'_>) -> Result<Vec<ReplaceExplored>, String> {
+    each_in_threads(SCOPES, |scope| {
         let explored =
             explore(*scope, effort.states, &mut ReplaceDecisions::default()).map_err(|path| path.to_string())?;
         report(&explored.to_string());
-        all.push(explored);
-    }
-    Ok(all)
+        Ok(explored)
+    })
 }
 
-fn bugs(begun: &AtomicUsize, found: &AtomicBool, report: ReportProgress<'_>) -> Result<usize, String> {
-    let mut count = 0;
-    while !found.load(Ordering::Relaxed) {
-        let Some(bug) = ReplaceBug::ALL.get(begun.fetch_add(1, Ordering::Relaxed)) else {
-            break;
-        };
+/// Finds each planted bug. Returns their number.
+fn bugs(report: ReportProgress<'_>) -> Result<usize, String> {
+    let found = each_in_threads(ReplaceBug::ALL, |bug| {
         let path = find(*bug).ok_or_else(|| format!("{bug:?} was not found: {}", bug.effect()))?;
         let (name, steps, broken) = (path.scope_name(), path.events.len(), path.broken);
         report(&format!("{bug:?}: {name}, {steps} steps: {broken} ({})", bug.effect()));
-        count += 1;
-    }
-    Ok(count)
+        Ok(())
+    })?;
+    Ok(found.len())
 }
 
 /// The first path on which the planted bug breaks its guarantee.

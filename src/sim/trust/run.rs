@@ -3,7 +3,8 @@
 use std::fmt;
 use std::time::Instant;
 
-use super::super::run::{Effort, PLANTED_SCHEDULES, ReportProgress, STRIDE, in_threads};
+use super::super::run::{Effort, PLANTED_SCHEDULES, ReportProgress};
+use super::super::threads::{STRIDE, each_in_threads, in_threads};
 use super::judges::{Hole, Judges};
 use super::{TrustTally, play, search};
 
@@ -25,15 +26,7 @@ pub fn prove(effort: &Effort, report: ReportProgress<'_>) -> Result<TrustNumbers
     if effort.first > 0 {
         return Ok(numbers);
     }
-    for hole in [Hole::Status, Hole::Owner, Hole::Rights, Hole::Replacing] {
-        let of_policy = (hole != Hole::Replacing).then(|| Judges::policy(Some(hole)));
-        for judges in of_policy.into_iter().chain([Judges::guard(Some(hole))?]) {
-            let found = |seed: &u64| play(*seed, &judges, &mut TrustTally::default()).is_err();
-            let seed = (0..PLANTED_SCHEDULES).find(found);
-            let seed = seed.ok_or_else(|| format!("{hole:?} of the {} was not found", judges.name))?;
-            report(&format!("{hole:?} of the {}: sequence {seed}: S18", judges.name));
-        }
-    }
+    holes(report)?;
     for (judges, sequences) in [
         (Judges::policy(None), effort.sequences),
         (Judges::guard(None)?, effort.sequences / 2),
@@ -53,6 +46,24 @@ pub fn prove(effort: &Effort, report: ReportProgress<'_>) -> Result<TrustNumbers
     }
     numbers.seconds = started.elapsed().as_secs();
     Ok(numbers)
+}
+
+/// Finds each former hole of the policy and of the guard.
+fn holes(report: ReportProgress<'_>) -> Result<(), String> {
+    let mut all = Vec::new();
+    for hole in [Hole::Status, Hole::Owner, Hole::Rights, Hole::Replacing] {
+        let of_policy = (hole != Hole::Replacing).then(|| Judges::policy(Some(hole)));
+        let of_both = of_policy.into_iter().chain([Judges::guard(Some(hole))?]);
+        all.extend(of_both.map(|judges| (hole, judges)));
+    }
+    each_in_threads(&all, |(hole, judges)| {
+        let found = |seed: &u64| play(*seed, judges, &mut TrustTally::default()).is_err();
+        let seed = (0..PLANTED_SCHEDULES).find(found);
+        let seed = seed.ok_or_else(|| format!("{hole:?} of the {} was not found", judges.name))?;
+        report(&format!("{hole:?} of the {}: sequence {seed}: S18", judges.name));
+        Ok(())
+    })?;
+    Ok(())
 }
 
 impl fmt::Display for TrustNumbers {
