@@ -7,10 +7,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::bail;
 use clap::Args;
 
-use super::ClusterArguments;
+use super::cluster::ClusterArguments;
 use super::completion::sets;
 use super::controller::settings;
 use super::output::print;
+use super::process::{in_words, program, runtime};
 use super::withdraw::DryRun;
 use crate::api::ReplacementReason as Reason;
 use crate::controller::by_hand::{ByHand, Ended, HandCheck, Happened, RETAINED};
@@ -78,7 +79,7 @@ enum HandResult {
 }
 
 pub(crate) fn run(cluster: &ClusterArguments, arguments: &Arguments) -> ExitCode {
-    let result = super::runtime().and_then(|runtime| runtime.block_on(replace(cluster, arguments)));
+    let result = runtime().and_then(|runtime| runtime.block_on(replace(cluster, arguments)));
     match result {
         Ok(HandResult::Done(text)) if print(&text).is_ok() => ExitCode::SUCCESS,
         Ok(HandResult::Done(_)) => ExitCode::from(2),
@@ -87,7 +88,7 @@ pub(crate) fn run(cluster: &ClusterArguments, arguments: &Arguments) -> ExitCode
             ExitCode::FAILURE
         }
         Err(error) => {
-            eprintln!("error: {}", super::in_words(&error));
+            eprintln!("error: {}", in_words(&error));
             ExitCode::from(2)
         }
     }
@@ -165,7 +166,7 @@ pub(super) fn command(namespace: &str, name: &str, journals: &str) -> String {
         JOURNALS => String::new(),
         other => format!(" --journal-namespace {other}"),
     };
-    format!("{} replace -n {namespace} {name}{elsewhere}", super::program())
+    format!("{} replace -n {namespace} {name}{elsewhere}", program())
 }
 
 /// The result of the checks alone. None if the steps are to be executed.
@@ -206,7 +207,7 @@ fn nothing(set: &LiveSet) -> anyhow::Result<&'static str> {
         bail!(
             "the staged change of StatefulSet {} cannot be read: {} doctor shows why",
             set.name(),
-            super::program()
+            program()
         );
     }
     Ok("needs no replacement: nothing is staged that is not live")
@@ -241,7 +242,7 @@ struct ShownSteps {
 impl ShownSteps {
     fn on(&mut self, place: &SetPlace<'_>, happened: Happened, stopping: &AtomicBool) {
         let text = match happened {
-            Happened::Step(step) => format!("{step}: {}", in_words(step)),
+            Happened::Step(step) => format!("{step}: {}", step_in_words(step)),
             Happened::Stalled(fault) => {
                 let text = format!("waits: {}: {}", fault.reason, fault.message);
                 // The rights of the user do not change while they wait, and whoever takes back has waited.
@@ -267,7 +268,7 @@ impl ShownSteps {
 }
 
 /// What a step does.
-fn in_words(step: &'static str) -> &'static str {
+fn step_in_words(step: &'static str) -> &'static str {
     match step {
         "WriteJournal" => "writes the StatefulSet into the journal",
         "DisownReport" => "removes the owner of the ClaimRollout",

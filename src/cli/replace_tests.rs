@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Arguments, DryRun, HandResult, SetPlace, ShownSteps, after, before, command, in_words};
+use super::{Arguments, DryRun, HandResult, SetPlace, ShownSteps, after, before, command, step_in_words};
 use crate::api::ReplacementReason as Reason;
 use crate::controller::by_hand::{Ended, HandCheck, Happened};
 use crate::replace::{End, Fault, LiveSet, SetVersion, Step};
@@ -359,17 +359,19 @@ fn command_names_another_namespace_of_journals() {
 
 #[test]
 fn every_step_has_words() {
-    let source = include_str!("../controller/replacing/steps.rs");
-    let (_, body) = source
-        .split_once("fn name(step: &Step)")
-        .expect("the names of the steps");
+    let source = include_str!("../replace/step.rs");
+    let (_, body) = source.split_once("fn name(&self)").expect("the names of the steps");
     let names = body
         .lines()
         .filter_map(|line| line.split_once("=> \"")?.1.strip_suffix("\","));
     let writing: Vec<&str> = names.filter(|name| !["Read", "Wait", "End"].contains(name)).collect();
     assert!(writing.len() > 10, "{writing:?}");
     for step in writing {
-        assert_ne!(in_words(step), in_words("a step of a newer version"), "{step}");
+        assert_ne!(
+            step_in_words(step),
+            step_in_words("a step of a newer version"),
+            "{step}"
+        );
     }
 }
 

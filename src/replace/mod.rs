@@ -17,25 +17,36 @@
 //! | [`mod@next`], `adopt` | the decision |
 //! | [`step`] | its output |
 //! | [`memory`] | what is kept between two decisions, and what an answer to a step means |
+//! | [`machine`], `record` | a whole replacement: what it reads, writes, repeats, waits for and reports |
+//! | [`task`], [`objects`], [`notice`] | what goes in and out of it |
 
 mod adopt;
 pub mod check;
 pub mod journal;
 pub mod lagging;
 pub mod live;
+pub mod machine;
 mod managers;
 pub mod memory;
 pub mod next;
+pub mod notice;
+pub mod objects;
+mod record;
 pub mod step;
+pub mod task;
 mod volumes;
 pub mod world;
 
 pub use check::basis;
 pub use journal::{Journal, Millis, Stage};
 pub use live::{FINALIZER, HOLD, LiveSet};
+pub use machine::Machine;
 pub use memory::{Answer, Consequence, Memory};
 pub use next::next;
+pub use notice::{Ended, Happened, Notice};
+pub use objects::{Reply, SetObjects};
 pub use step::{End, Fault, Part, SetVersion, Step, Waits};
+pub use task::{MachineKind, PauseCause, ReplaceTask, StartFrom, WriteAnswer};
 pub use world::{DryRuns, LastVersion, World};
 
 #[cfg(test)]

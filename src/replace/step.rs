@@ -160,7 +160,35 @@ impl SetVersion {
     }
 }
 
+/// The name of the step after which the guard denies a DELETE of others.
+pub const MARK: &str = "Mark";
+
 impl Step {
+    /// The name in status, log and metrics.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Read(_) => "Read",
+            Self::WriteJournal(_) => "WriteJournal",
+            Self::DisownReport => "DisownReport",
+            Self::Mark(_) => MARK,
+            Self::Delete { .. } => "Delete",
+            Self::LetGo(_) => "LetGo",
+            Self::Create(_) => "Create",
+            Self::ScaleUp { .. } => "ScaleUp",
+            Self::DeleteRevision { .. } => "DeleteRevision",
+            Self::RestoreStrategy { .. } => "RestoreStrategy",
+            Self::RestoreStaged { .. } => "RestoreStaged",
+            Self::LeaveForeign(_) => "LeaveForeign",
+            Self::RestoreManagers { .. } => "RestoreManagers",
+            Self::OwnReport { .. } => "OwnReport",
+            Self::DeleteJournal => "DeleteJournal",
+            Self::Unmark { .. } => "Unmark",
+            Self::Wait { .. } => "Wait",
+            Self::End(_) => "End",
+        }
+    }
+
     /// True iff the Pods and the references to the set that were read before this write may be used after it.
     #[must_use]
     pub const fn keeps_dependents(&self) -> bool {

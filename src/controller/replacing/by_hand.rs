@@ -11,10 +11,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::super::admission::{Admission, WithoutPolicy};
-use super::super::clock_millis;
+use super::super::clock::clock_millis;
 use super::super::metrics::ControllerMetrics;
-use super::cluster::{self, Cluster, SetName, Sight};
-use super::memory::RunMemory;
+use super::cluster::{self, Cluster, SetName};
 use super::parts::{self, LabeledPod, SentQuota};
 use super::place::RunPlace;
 use super::run::Run;
@@ -22,18 +21,20 @@ use crate::api::{ReplacementReason as Reason, Settings};
 use crate::claims::Claim;
 use crate::replace::lagging;
 use crate::replace::world::Dependents;
-use crate::replace::{End, Fault, LiveSet, Millis, Part, Step, World, next};
+use crate::replace::{
+    End, Fault, LiveSet, Machine, MachineKind, Millis, Part, SetObjects, StartFrom, Step, World, next,
+};
 use crate::templates::{Phase, keys};
 
 pub(crate) use super::cluster::{JOURNAL_LABEL, read_journal};
 pub(crate) use super::notify::RETAINED;
-pub(crate) use super::run::{Ended, Happened};
+pub(crate) use crate::replace::{Ended, Happened};
 
 /// Replaces a StatefulSet with the rights of a user, whether or not its annotation asks for it.
 pub(crate) struct ByHand {
     cluster: Cluster,
     set: SetName,
-    taken_back: bool,
+    kind: MachineKind,
 }
 
 /// The first decision.
@@ -68,14 +69,14 @@ impl ByHand {
                 clock: clock_millis,
             },
             set: SetName::new(namespace, name),
-            taken_back: false,
+            kind: MachineKind::Forced,
         }
     }
 
     /// Takes the replacement back, unless the set is being deleted already: then it is created.
     pub(crate) fn taking_back(self) -> Self {
         Self {
-            taken_back: true,
+            kind: MachineKind::TakesBack,
             ..self
         }
     }
@@ -85,41 +86,33 @@ impl ByHand {
     /// # Errors
     /// The message of the read that failed.
     pub(crate) async fn check(&self) -> Result<HandCheck, String> {
-        let (notices, _) = mpsc::unbounded();
-        let stopping = AtomicBool::new(false);
-        let sight = self.cluster.look(&self.set).await?;
-        let mut run = Run {
-            cluster: &self.cluster,
-            set: &self.set,
-            forced: true,
-            taken_back: self.taken_back,
-            stopping: &stopping,
-            notices: &notices,
-            place: RunPlace::by_hand(),
-            kept: RunMemory::default(),
+        let objects = self.cluster.look(&self.set).await?;
+        let is_marked = objects.set.as_ref().is_some_and(LiveSet::is_marked);
+        let has_begun = is_marked || objects.secret.is_some();
+        let mut world = objects.world((self.cluster.clock)(), &self.cluster.settings, cluster::allows);
+        (world.forced, world.taken_back) = (true, self.kind == MachineKind::TakesBack);
+        let step = loop {
+            match next(&world) {
+                Step::Read(part) => self.cluster.fill(&self.set, &mut world, part).await?,
+                step => break step,
+            }
         };
-        let step = run.decide(&sight).await?;
-        let is_marked = sight.set.as_ref().is_some_and(LiveSet::is_marked);
-        Ok(HandCheck {
-            has_begun: is_marked || sight.secret.is_some(),
-            set: sight.set,
-            step,
-        })
+        let set = objects.set;
+        Ok(HandCheck { set, has_begun, step })
     }
 
     /// Runs until the replacement has ended, or `stopping` is true; then the next run, or a controller, goes on. It
     /// does not stop while the set is absent.
     pub(crate) async fn run(&self, stopping: &AtomicBool, mut on: impl FnMut(Happened)) -> Ended {
         let (notices, mut noticed) = mpsc::unbounded();
+        let machine = Machine::new(&self.cluster.settings, cluster::allows, self.kind, StartFrom::Nothing);
         let run = Run {
             cluster: &self.cluster,
             set: &self.set,
-            forced: true,
-            taken_back: self.taken_back,
             stopping,
             notices: &notices,
             place: RunPlace::by_hand(),
-            kept: RunMemory::default(),
+            machine,
         };
         let mut run = pin!(run.run());
         let ended = loop {
@@ -148,15 +141,11 @@ pub(crate) struct KnownSet<'a> {
 /// answers to dry runs count as good. Reasons that end within a minute by themselves are left out.
 pub(crate) fn foreseen(known: &KnownSet<'_>, settings: &Settings, now: Millis) -> Option<Vec<Fault>> {
     let set = LiveSet::new(known.set.clone());
-    let sight = Sight {
+    let objects = SetObjects {
         set: Some(set),
-        journal: None,
-        secret: None,
-        journal_version: None,
-        unreadable: None,
-        report: None,
+        ..SetObjects::default()
     };
-    let mut world = cluster::world(settings, now, &sight, false);
+    let mut world = objects.world(now, settings, cluster::allows);
     let mut faults: Vec<Fault> = Vec::new();
     loop {
         match next(&world) {

@@ -7,7 +7,7 @@ use kube::Client;
 use kube::client::Body;
 use serde_json::{Value, json};
 
-use super::{ByHand, Ended, Happened, LiveSet, Run, RunMemory, RunPlace, Step};
+use super::{ByHand, Ended, Happened, LiveSet, Machine, MachineKind, Run, RunPlace, StartFrom, Step, cluster};
 use crate::controller::fixtures::not_done;
 use crate::controller::locking::lock;
 use crate::replace::{FINALIZER, Journal};
@@ -160,6 +160,11 @@ async fn stop_waits_until_the_set_is_created() {
     assert_eq!(lock(&server).writes, [create; 3], "nothing is written after the CREATE");
 }
 
+fn of_controller(by_hand: &ByHand) -> Machine<'_> {
+    let settings = &by_hand.cluster.settings;
+    Machine::new(settings, cluster::allows, MachineKind::Controller, StartFrom::Nothing)
+}
+
 /// The next controller goes on with an absent set at once. So this one tries once more, and not for ever.
 #[tokio::test]
 async fn controller_that_stops_creates_the_absent_set_first() {
@@ -181,13 +186,11 @@ async fn controller_that_stops_creates_the_absent_set_first() {
         let run = Run {
             cluster: &by_hand.cluster,
             set: &by_hand.set,
-            forced: false,
-            taken_back: false,
             // It is to stop as soon as it has seen that the set is absent.
             stopping: &read,
             notices: &notices,
             place: RunPlace::by_hand(),
-            kept: RunMemory::default(),
+            machine: of_controller(&by_hand),
         };
         assert_eq!(run.run().await, (None, Ended::Stopped), "{what}");
         let create = "POST /apis/apps/v1/namespaces/shop/statefulsets";
@@ -279,12 +282,10 @@ async fn controller_stopped_in_the_gap_creates_the_set() {
     let run = Run {
         cluster: &by_hand.cluster,
         set: &by_hand.set,
-        forced: false,
-        taken_back: false,
         stopping: &stopping,
         notices: &notices,
         place: RunPlace::by_hand(),
-        kept: RunMemory::default(),
+        machine: of_controller(&by_hand),
     };
     let stop = async {
         while let Some(notice) = noticed.next().await {

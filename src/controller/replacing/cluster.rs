@@ -21,9 +21,8 @@ use super::super::views;
 use super::answer::{Written, delete, existing, read, write};
 use crate::api::Settings;
 use crate::replace::journal::Millis;
-use crate::replace::memory::Versions;
 use crate::replace::world::ReportOwner;
-use crate::replace::{Journal, LiveSet, Stage, World};
+use crate::replace::{Journal, LiveSet, SetObjects, Stage};
 use crate::rollout::Target;
 
 /// The label of the Secrets that are journals.
@@ -49,58 +48,12 @@ pub(in super::super) struct SetName {
     pub(in super::super) name: String,
 }
 
-/// What is read before each decision.
-pub(super) struct Sight {
-    pub(super) set: Option<LiveSet>,
-    pub(super) journal: Option<Journal>,
-    /// The uid and the resourceVersion of the Secret of the journal.
-    pub(super) secret: Option<String>,
-    pub(super) journal_version: Option<String>,
-    /// Why the Secret has no journal that is to be believed.
-    pub(super) unreadable: Option<String>,
-    pub(super) report: Option<ClaimRollout>,
-}
-
-impl Sight {
-    /// The uid of the set.
-    pub(super) fn uid(&self) -> Option<String> {
-        self.set.as_ref().map(|set| set.uid().to_owned())
-    }
-
-    /// The versions of what a write is decided for.
-    pub(super) fn versions(&self) -> Versions {
-        let set = self.set.as_ref().map(|set| set.resource_version().to_owned());
-        let report = self.report.as_ref().and_then(ResourceExt::resource_version);
-        [set, self.journal_version.clone(), report]
-    }
-
-    /// The replicas of the old set, once it is marked or this step marks it, and as long as there is a journal.
-    pub(super) fn old_replicas(&self, marks: bool) -> Option<i64> {
-        let journal = self.journal.as_ref()?;
-        match &self.set {
-            Some(set) if set.uid() == journal.uid => (marks || set.is_marked()).then(|| set.replicas()),
-            _ => self.is_released().then(|| journal.old().replicas()),
-        }
-    }
-
-    /// True iff the journal has the object that we let go.
-    pub(super) fn is_released(&self) -> bool {
-        self.journal.as_ref().is_some_and(Journal::has_released)
-    }
-
-    /// True iff we let the set go, and it does not exist yet again.
-    pub(super) fn is_let_go(&self) -> bool {
-        let journal = self.journal.as_ref();
-        self.set.is_none() && journal.is_some_and(|journal| journal.stage == Stage::Releasing)
-    }
-}
-
 impl Cluster {
     /// Reads the set, the journal and the ClaimRollout.
     ///
     /// # Errors
     /// The message of the first read that failed.
-    pub(super) async fn look(&self, set: &SetName) -> Result<Sight, String> {
+    pub(super) async fn look(&self, set: &SetName) -> Result<SetObjects, String> {
         let reports: Api<SlimRollout> = Api::namespaced(self.client.clone(), &set.namespace);
         let (found, secret, report) = tokio::join!(self.read(set), self.secret(set), call(reports.get(&set.name)),);
         let secret = secret?;
@@ -109,13 +62,15 @@ impl Cluster {
             Some(Ok(journal)) => (Some(journal), None),
             Some(Err(why)) => (None, Some(why)),
         };
-        Ok(Sight {
+        let report = report_of(report)?;
+        Ok(SetObjects {
             set: found?,
             journal,
             secret: secret.as_ref().and_then(ResourceExt::uid),
             journal_version: secret.and_then(|secret| secret.resource_version()),
             unreadable,
-            report: report_of(report)?,
+            report_version: report.as_ref().and_then(ResourceExt::resource_version),
+            report: report.as_ref().map_or(ReportOwner::NoReport, report_owner),
         })
     }
 
@@ -137,11 +92,6 @@ impl Cluster {
 
     pub(super) fn secrets(&self) -> Api<Secret> {
         Api::namespaced(self.client.clone(), &self.journals)
-    }
-
-    /// The world that the next decision reads, without the parts that it has to ask for.
-    pub(super) fn world(&self, sight: &Sight, forced: bool) -> World<'_> {
-        world(&self.settings, (self.clock)(), sight, forced)
     }
 
     /// Whether we may list the journals. Without the rights to replace sets there are none, and a LIST would be denied.
@@ -239,38 +189,8 @@ impl Cluster {
     }
 }
 
-/// The world of a sight at this time.
-pub(super) fn world<'a>(settings: &'a Settings, now: Millis, sight: &Sight, forced: bool) -> World<'a> {
-    let report = sight.report.as_ref();
-    World {
-        now,
-        settings,
-        allowed: sight.set.as_ref().map_or(Ok(()), |set| allows(settings, set)),
-        forced,
-        set: sight.set.clone(),
-        journal: sight.journal.clone(),
-        secret: sight.secret.clone(),
-        unreadable: sight.unreadable.clone(),
-        taken_back: false,
-        report: report.map_or(ReportOwner::NoReport, report_owner),
-        guarded: None,
-        dependents: None,
-        quotas: None,
-        dry_runs: None,
-        checked: None,
-        denied: None,
-        namespace: None,
-        last_version: None,
-        verified: None,
-        managers_restored: None,
-        retained_at: None,
-        unreferenced_since: None,
-        waits_since: None,
-    }
-}
-
 /// Whether the staged change obeys the rules of the settings.
-fn allows(settings: &Settings, set: &LiveSet) -> Result<(), String> {
+pub(super) fn allows(settings: &Settings, set: &LiveSet) -> Result<(), String> {
     let slim = slim(set)?;
     let view = views::set(&slim).map_err(|error| error.to_string())?;
     Target::staged(&view, settings)
@@ -326,7 +246,7 @@ fn journal_of(secret: &Secret, set: &SetName) -> Result<Journal, String> {
     }
 }
 
-fn report_owner(report: &ClaimRollout) -> ReportOwner {
+pub(super) fn report_owner(report: &ClaimRollout) -> ReportOwner {
     let owner = report
         .owner_references()
         .iter()
@@ -349,7 +269,3 @@ pub(super) fn denied<T>(message: String) -> ApiOutcome<T> {
         stored: None,
     }
 }
-
-#[cfg(test)]
-#[path = "cluster_tests.rs"]
-mod tests;

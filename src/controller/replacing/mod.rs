@@ -6,7 +6,7 @@
 //! | `cluster` | reads of the set, the journal, the ClaimRollout |
 //! | `parts`, `others`, `last_version` | reads of the parts that a decision asks for |
 //! | `steps`, `answer` | execution of a step, and what is learned from an answer |
-//! | `run`, `memory` | one replacement, from its first step to its end, and what it keeps |
+//! | `run` | runs one replacement: the shell of [`Machine`](crate::replace::Machine) |
 //! | `notify`, `metrics` | status, Events, log and metrics of replacements |
 //! | `turns`, `place` | who is next, as a value; and the places that follow from it |
 //! | `queue` | which sets are to be replaced, and the replacements in progress |
@@ -20,7 +20,6 @@ pub(crate) mod by_hand;
 pub(super) mod cluster;
 mod journals;
 mod last_version;
-mod memory;
 pub(super) mod metrics;
 mod notify;
 mod others;

@@ -5,17 +5,17 @@ use kube::runtime::reflector::ObjectRef;
 use serde_json::{Value, json};
 
 use super::super::api_calls::{ApiOutcome, call, merge};
+use super::super::clock::timestamp;
 use super::super::context::Context;
 use super::super::crd::{IN_PROGRESS, REPLACED, ReplacementStatus};
+use super::super::events;
 use super::super::set_kind::SetKind;
 use super::super::slim_rollout::SlimRollout;
-use super::super::{events, timestamp};
 use super::cluster::SetName;
 use super::queue::LastReport;
-use super::run::{Ended, Happened, Notice};
-use super::steps::MARK;
 use crate::api::ReplacementReason;
-use crate::replace::Fault;
+use crate::replace::step::MARK;
+use crate::replace::{Ended, Fault, Happened, Notice};
 use crate::rollout::{EventNotice, Reason};
 
 /// The other values of `status.replacement.phase`.

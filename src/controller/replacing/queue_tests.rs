@@ -7,11 +7,12 @@ use kube::runtime::reflector::store;
 use serde_json::{Value, json};
 
 use super::{Due, LastReport, Rest, State, name_of};
+use crate::controller::config::Config;
 use crate::controller::context::Context;
+use crate::controller::lead;
 use crate::controller::locking::lock;
 use crate::controller::set_kind::SetKind;
 use crate::controller::slim_set::SlimSet;
-use crate::controller::{Config, lead};
 
 fn object(resource_version: &str) -> Value {
     let annotations = json!({

@@ -6,7 +6,7 @@ use kube::Client;
 use kube::client::Body;
 use serde_json::{Value, json};
 
-use super::cluster::{Cluster, SetName};
+use super::cluster::{Cluster, SetName, allows};
 use crate::controller::fixtures::cluster;
 use crate::replace::{FINALIZER, Journal, LastVersion, LiveSet, Part};
 use crate::rollout::fixtures::{staged_change, template};
@@ -62,16 +62,16 @@ async fn journal_of_another_set_is_not_that_of_this_one() {
             ("/secrets/", vec![secret]),
             ("/statefulsets/", vec![set("shop", "web", "set-uid").object().clone()]),
         ]);
-        let sight = cluster.look(&web()).await.expect("all reads are answered");
-        let found = sight.journal.map(|journal| (journal.namespace, journal.name));
+        let objects = cluster.look(&web()).await.expect("all reads are answered");
+        let found = objects.journal.map(|journal| (journal.namespace, journal.name));
         assert_eq!(
             found,
             is_ours.then(|| ("shop".to_owned(), "web".to_owned())),
             "{namespace}/{name}"
         );
         let why = (!is_ours).then_some("Secret j is no journal: it is of another StatefulSet");
-        assert_eq!(sight.unreadable.as_deref(), why, "{namespace}/{name}");
-        assert_eq!(sight.journal_version.as_deref(), Some("9"), "{namespace}/{name}");
+        assert_eq!(objects.unreadable.as_deref(), why, "{namespace}/{name}");
+        assert_eq!(objects.journal_version.as_deref(), Some("9"), "{namespace}/{name}");
     }
 }
 
@@ -102,8 +102,8 @@ async fn dependents_are_pods_revisions_and_pvcs() {
         ),
         ("/statefulsets/", vec![set("shop", "web", "set-uid").object().clone()]),
     ]);
-    let sight = cluster.look(&web()).await.expect("all reads are answered");
-    let mut world = cluster.world(&sight, false);
+    let objects = cluster.look(&web()).await.expect("all reads are answered");
+    let mut world = objects.world((cluster.clock)(), &cluster.settings, allows);
     let filled = cluster.fill(&web(), &mut world, Part::Dependents).await;
     assert_eq!(filled, Ok(()));
     let dependents = world.dependents.unwrap_or_default();

@@ -12,31 +12,19 @@ use super::super::context::Context;
 use super::super::locking::lock;
 use super::super::slim_set::SlimSet;
 use super::super::watch;
-use super::cluster::SetName;
-use super::memory::RunMemory;
+use super::cluster::{SetName, allows};
 use super::place::{Begins, RunPlace};
 use super::queue::{Due, LastReport, Reconciles, Rest, State, name_of};
-use super::run::{Ended, Happened, Notice, Run};
-use crate::replace::Stage;
+use super::run::Run;
+use crate::replace::{Ended, Happened, Machine, MachineKind, Notice, Stage, StartFrom};
 use crate::rollout::Seconds;
-
-/// From where a replacement goes on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum From {
-    /// Nothing was done yet.
-    Start,
-    /// Another process began it.
-    Begun,
-    /// The set was let go, and may be absent.
-    Absent,
-}
 
 impl Context {
     /// Notes that the set is reconciled, until the return value is dropped. None if it is being replaced, so that
     /// nothing else must write to it or to its ClaimRollout; a replacement that another controller began goes on.
     pub(in super::super) fn reconciles(self: &Arc<Self>, set: &SlimSet) -> Option<Reconciles<'_>> {
         if set.is_marked {
-            self.start_replacement(name_of(set), From::Begun);
+            self.start_replacement(name_of(set), StartFrom::Begun);
             return None;
         }
         self.replacements.reconciles(set)
@@ -48,7 +36,7 @@ impl Context {
             Due::No | Due::Queued | Due::Runs => None,
             Due::In(seconds) => Some(seconds),
             Due::Now => {
-                self.start_replacement(name_of(set), From::Start);
+                self.start_replacement(name_of(set), StartFrom::Nothing);
                 None
             }
         }
@@ -62,9 +50,9 @@ impl Context {
                     let ours = |set: &SetName| namespace.as_ref().is_none_or(|namespace| *namespace == set.namespace);
                     for (set, stage) in sets.into_iter().filter(|(set, _)| ours(set)) {
                         let from = if stage == Stage::Releasing {
-                            From::Absent
+                            StartFrom::Absent
                         } else {
-                            From::Begun
+                            StartFrom::Begun
                         };
                         self.start_replacement(set, from);
                     }
@@ -82,7 +70,7 @@ impl Context {
         }
     }
 
-    fn start_replacement(self: &Arc<Self>, set: SetName, from: From) {
+    fn start_replacement(self: &Arc<Self>, set: SetName, from: StartFrom) {
         let mut states = lock(&self.replacements.states);
         let (attempts, reported) = match states.remove(&set) {
             Some(before @ (State::Queued | State::Running)) => {
@@ -92,7 +80,7 @@ impl Context {
             Some(State::Rests(rest)) => (rest.attempts, rest.reported),
             None => (0, LastReport::default()),
         };
-        let state = if from == From::Start {
+        let state = if from == StartFrom::Nothing {
             State::Queued
         } else {
             State::Running
@@ -103,22 +91,21 @@ impl Context {
         tokio::spawn(async move { context.replace(set, from, attempts, reported).await });
     }
 
-    async fn replace(&self, set: SetName, from: From, attempts: u32, mut reported: LastReport) {
+    async fn replace(&self, set: SetName, from: StartFrom, attempts: u32, mut reported: LastReport) {
         let replacements = &self.replacements;
         // Another controller may have reported them.
         reported.replicas = self.reported_replicas(&set);
         let (notices, mut noticed) = mpsc::unbounded();
         let begins = || Box::new(|| replacements.begins(&set)) as Begins<'_>;
-        let begins = (from == From::Start).then(begins);
+        let begins = (from == StartFrom::Nothing).then(begins);
+        let (settings, kind) = (&replacements.cluster.settings, MachineKind::Controller);
         let run = Run {
             cluster: &replacements.cluster,
             set: &set,
-            forced: false,
-            taken_back: false,
             stopping: &self.stopping,
             notices: &notices,
             place: RunPlace::of(&replacements.places, &set, begins),
-            kept: RunMemory::new(from != From::Start, from == From::Absent),
+            machine: Machine::new(settings, allows, kind, from),
         };
         let notifying = async {
             while let Some(notice) = noticed.next().await {

@@ -3,35 +3,22 @@
 use std::collections::BTreeSet;
 
 use k8s_openapi::api::apps::v1::ControllerRevision;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::api::{Api, DeleteParams, Patch, PostParams, Preconditions, Request};
 use serde_json::{Value, json};
 
-use super::super::FIELD_MANAGER;
+use super::super::api_calls::FIELD_MANAGER;
 use super::super::api_calls::{ApiOutcome, merge};
 use super::super::slim_rollout::SlimRollout;
 use super::answer::{Written, delete, unknown, write};
-use super::cluster::{Cluster, SetName, Sight, denied, sets_path};
+use super::cluster::{Cluster, SetName, denied, report_owner, sets_path};
 use super::parts::orphan;
-use crate::replace::{FINALIZER, HOLD, LiveSet, SetVersion, Step};
+use crate::replace::{FINALIZER, HOLD, LiveSet, Reply, SetObjects, SetVersion, Step};
 use crate::templates::keys;
-
-/// The reply to a step, as far as the next decision needs it.
-#[derive(Debug, PartialEq)]
-pub(super) enum Reply {
-    Nothing,
-    /// The uid and the resourceVersion of the Secret that is the journal.
-    Journal([Option<String>; 2]),
-    /// The set.
-    Set(LiveSet),
-    /// The owners of the ClaimRollout.
-    Report(Option<Vec<OwnerReference>>),
-}
 
 impl Cluster {
     /// Executes a step that writes.
-    pub(super) async fn execute(&self, set: &SetName, sight: &Sight, step: &Step) -> Written<Reply> {
-        let version = sight.journal_version.as_deref();
+    pub(super) async fn execute(&self, set: &SetName, objects: &SetObjects, step: &Step) -> Written<Reply> {
+        let version = objects.journal_version.as_deref();
         match step {
             Step::WriteJournal(journal) => {
                 let written = self.write_journal(set, journal, version).await;
@@ -50,7 +37,7 @@ impl Cluster {
             | Step::RestoreStrategy { set: seen, .. }
             | Step::RestoreStaged { set: seen, .. }
             | Step::RestoreManagers { set: seen, .. }
-            | Step::ScaleUp { set: seen, .. } => self.patch(set, seen, patch_of(sight, step)).await,
+            | Step::ScaleUp { set: seen, .. } => self.patch(set, seen, patch_of(objects, step)).await,
             Step::Unmark {
                 set: seen,
                 generation,
@@ -62,7 +49,7 @@ impl Cluster {
                 match &written.outcome {
                     // The set has changed, unless the API server denies the write itself.
                     ApiOutcome::Denied { cause, .. } if cause == "Invalid" => {
-                        self.patch(set, seen, patch_of(sight, step)).await
+                        self.patch(set, seen, patch_of(objects, step)).await
                     }
                     _ => written,
                 }
@@ -108,7 +95,7 @@ impl Cluster {
         let reports: Api<SlimRollout> = Api::namespaced(self.client.clone(), &set.namespace);
         let patched = write(reports.patch(&set.name, &merge(), &Patch::Merge(body))).await;
         patched.and_then(|SlimRollout(report)| match report.metadata.uid {
-            Some(_) => ApiOutcome::Done(Reply::Report(report.metadata.owner_references)),
+            Some(_) => ApiOutcome::Done(Reply::Report(report_owner(&report))),
             None => unknown("the answer is no ClaimRollout"),
         })
     }
@@ -161,8 +148,8 @@ fn bytes(object: &Value) -> Vec<u8> {
     object.to_string().into_bytes()
 }
 
-fn finalizers(sight: &Sight, keep: impl Fn(&str) -> bool) -> impl Iterator<Item = &str> {
-    let finalizers = sight.set.iter().flat_map(LiveSet::finalizers);
+fn finalizers(objects: &SetObjects, keep: impl Fn(&str) -> bool) -> impl Iterator<Item = &str> {
+    let finalizers = objects.set.iter().flat_map(LiveSet::finalizers);
     finalizers.filter(move |finalizer| keep(finalizer))
 }
 
@@ -191,19 +178,19 @@ fn unmarked(seen: &SetVersion, generation: i64, finalizers: &[String], when_dele
 }
 
 /// The patch of a set, without its version.
-fn patch_of(sight: &Sight, step: &Step) -> Value {
+fn patch_of(objects: &SetObjects, step: &Step) -> Value {
     let retention = |when: &str| json!({"persistentVolumeClaimRetentionPolicy": {"whenDeleted": when}});
     match step {
         Step::Mark(_) => {
-            let finalizers = finalizers(sight, |_| true).chain([FINALIZER]);
+            let finalizers = finalizers(objects, |_| true).chain([FINALIZER]);
             let mut body = json!({"metadata": {"finalizers": finalizers.collect::<BTreeSet<_>>()}});
-            if sight.set.as_ref().and_then(LiveSet::when_deleted) == Some("Delete") {
+            if objects.set.as_ref().and_then(LiveSet::when_deleted) == Some("Delete") {
                 body["spec"] = retention("Retain");
             }
             body
         }
         Step::Unmark { when_deleted, .. } => {
-            let others = finalizers(sight, |finalizer| finalizer != FINALIZER);
+            let others = finalizers(objects, |finalizer| finalizer != FINALIZER);
             let mut body = json!({"metadata": {"finalizers": others.collect::<Vec<_>>()}});
             if let Some(when_deleted) = when_deleted {
                 body["spec"] = retention(when_deleted);
@@ -213,46 +200,19 @@ fn patch_of(sight: &Sight, step: &Step) -> Value {
         Step::RestoreStrategy { strategy, .. } => json!({"spec": {"updateStrategy": strategy}}),
         Step::RestoreStaged { staged, .. } => json!({"metadata": {"annotations": {keys::STAGED: staged}}}),
         Step::RestoreManagers { managed_fields, .. } => json!({"metadata": {"managedFields": managed_fields}}),
-        Step::ScaleUp { replicas, .. } => scaled_up(sight, *replicas),
+        Step::ScaleUp { replicas, .. } => scaled_up(objects, *replicas),
         _ => Value::Null,
     }
 }
 
 /// The replicas of the old set, and a partition that keeps its Pods.
-fn scaled_up(sight: &Sight, replicas: i64) -> Value {
-    let has_partition = sight.set.as_ref().is_some_and(LiveSet::has_partition);
+fn scaled_up(objects: &SetObjects, replicas: i64) -> Value {
+    let has_partition = objects.set.as_ref().is_some_and(LiveSet::has_partition);
     let mut body = json!({"spec": {"replicas": replicas}});
     if has_partition {
         body["spec"]["updateStrategy"] = json!({"type": "RollingUpdate", "rollingUpdate": {"partition": HOLD}});
     }
     body
-}
-
-/// The name of the step after which the guard denies a DELETE of others.
-pub(super) const MARK: &str = "Mark";
-
-/// The name of a step in status, log and metrics.
-pub(super) fn name(step: &Step) -> &'static str {
-    match step {
-        Step::Read(_) => "Read",
-        Step::WriteJournal(_) => "WriteJournal",
-        Step::DisownReport => "DisownReport",
-        Step::Mark(_) => MARK,
-        Step::Delete { .. } => "Delete",
-        Step::LetGo(_) => "LetGo",
-        Step::Create(_) => "Create",
-        Step::ScaleUp { .. } => "ScaleUp",
-        Step::DeleteRevision { .. } => "DeleteRevision",
-        Step::RestoreStrategy { .. } => "RestoreStrategy",
-        Step::RestoreStaged { .. } => "RestoreStaged",
-        Step::LeaveForeign(_) => "LeaveForeign",
-        Step::RestoreManagers { .. } => "RestoreManagers",
-        Step::OwnReport { .. } => "OwnReport",
-        Step::DeleteJournal => "DeleteJournal",
-        Step::Unmark { .. } => "Unmark",
-        Step::Wait { .. } => "Wait",
-        Step::End(_) => "End",
-    }
 }
 
 #[cfg(test)]

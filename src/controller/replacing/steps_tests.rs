@@ -7,10 +7,11 @@ use kube::Client;
 use kube::client::Body;
 use serde_json::{Value, json};
 
-use super::{FINALIZER, HOLD, LiveSet, Reply, SetName, SetVersion, Sight, Step, name};
+use super::{FINALIZER, HOLD, LiveSet, Reply, SetName, SetObjects, SetVersion, Step};
 use crate::api::ReplacementReason;
 use crate::controller::api_calls::ApiOutcome;
-use crate::controller::fixtures::{cluster, not_done, rollout};
+use crate::controller::fixtures::{cluster, not_done};
+use crate::replace::world::ReportOwner;
 use crate::replace::{End, Fault, Journal};
 use crate::rollout::fixtures::{staged_change, template};
 use crate::templates::keys;
@@ -23,12 +24,12 @@ async fn outcome(step: &Step, (code, body): (u16, Value)) -> ApiOutcome<Reply> {
         std::future::ready(Ok::<_, kube::Error>(response.expect("a response")))
     };
     let cluster = cluster(Client::new(tower::service_fn(answer), "default"));
-    let (set, sight) = (SetName::new("shop", "web"), sight("Delete", Some("5")));
-    cluster.execute(&set, &sight, step).await.outcome
+    let (set, objects) = (SetName::new("shop", "web"), objects("Delete", Some("5")));
+    cluster.execute(&set, &objects, step).await.outcome
 }
 
 /// The requests of a step: method, path and body.
-async fn sent(sight: &Sight, step: &Step) -> Vec<(String, Value)> {
+async fn sent(objects: &SetObjects, step: &Step) -> Vec<(String, Value)> {
     let all: Arc<Mutex<Vec<(String, Value)>>> = Arc::default();
     let noted = Arc::clone(&all);
     let answer = move |request: axum::http::Request<Body>| {
@@ -50,7 +51,7 @@ async fn sent(sight: &Sight, step: &Step) -> Vec<(String, Value)> {
     };
     let client = Client::new(tower::service_fn(answer), "default");
     let cluster = cluster(client);
-    cluster.execute(&SetName::new("shop", "web"), sight, step).await;
+    cluster.execute(&SetName::new("shop", "web"), objects, step).await;
     std::mem::take(&mut *all.lock().expect("no panic"))
 }
 
@@ -64,14 +65,12 @@ fn set(when_deleted: &str) -> LiveSet {
     }))
 }
 
-fn sight(when_deleted: &str, journal_version: Option<&str>) -> Sight {
-    Sight {
+fn objects(when_deleted: &str, journal_version: Option<&str>) -> SetObjects {
+    SetObjects {
         set: Some(set(when_deleted)),
-        journal: None,
-        secret: None,
         journal_version: journal_version.map(str::to_owned),
-        unreadable: None,
-        report: Some(rollout(&json!({"name": "web"}), &Value::Null)),
+        report: ReportOwner::Nobody,
+        ..SetObjects::default()
     }
 }
 
@@ -131,7 +130,7 @@ async fn patch_of_a_set_names_uid_and_version() {
             json!({"replicas": 3, "updateStrategy": held}),
         ),
     ] {
-        let all = sent(&sight(when_deleted, None), &step).await;
+        let all = sent(&objects(when_deleted, None), &step).await;
         let [(request, body)] = &all[..] else {
             panic!("{step:?}: {all:?}");
         };
@@ -153,7 +152,7 @@ async fn delete_of_a_set_names_uid_and_leaves_pods() {
             uid: "set-uid".to_owned(),
             resource_version: version.map(str::to_owned),
         };
-        let all = sent(&sight("Retain", None), &step).await;
+        let all = sent(&objects("Retain", None), &step).await;
         let mut preconditions = json!({"uid": "set-uid"});
         if let Some(version) = version {
             preconditions["resourceVersion"] = version.into();
@@ -169,7 +168,7 @@ async fn journal_is_written_in_the_version_that_was_read() {
     let journal = Journal::prepare(&set("Delete"), None, 0).expect("a staged change");
     let write = Step::WriteJournal(Box::new(journal));
     for (version, method) in [(None, "POST"), (Some("5"), "PUT")] {
-        let all = sent(&sight("Delete", version), &write).await;
+        let all = sent(&objects("Delete", version), &write).await;
         let [(request, body)] = &all[..] else {
             panic!("{all:?}");
         };
@@ -181,7 +180,7 @@ async fn journal_is_written_in_the_version_that_was_read() {
         assert_eq!(body["type"], "claim-rollout.io/journal");
     }
     for (step, version) in [(Step::DeleteJournal, "5"), (Step::DeleteJournal, "6")] {
-        let all = sent(&sight("Delete", Some(version)), &step).await;
+        let all = sent(&objects("Delete", Some(version)), &step).await;
         let [(request, body)] = &all[..] else {
             panic!("{all:?}");
         };
@@ -208,7 +207,7 @@ async fn set_is_let_go_and_created_as_decided() {
             format!("POST {parent}?&fieldManager=claim-rollout"),
         ),
     ] {
-        let all = sent(&sight("Retain", None), &step).await;
+        let all = sent(&objects("Retain", None), &step).await;
         assert_eq!(all, [(request, object.clone())], "{step:?}");
     }
 }
@@ -236,10 +235,10 @@ async fn other_objects_are_written_by_name() {
             json!({"preconditions": {"uid": "revision"}}),
         ),
     ] {
-        let all = sent(&sight("Retain", None), &step).await;
+        let all = sent(&objects("Retain", None), &step).await;
         assert_eq!(all, [(request.to_owned(), body)], "{step:?}");
     }
-    assert_eq!(sent(&sight("Retain", None), &Step::End(End::Nothing)).await, []);
+    assert_eq!(sent(&objects("Retain", None), &Step::End(End::Nothing)).await, []);
 }
 
 /// Every step that writes.
@@ -307,7 +306,7 @@ async fn step_answered_by_others_is_not_done() {
             let is_like_done = is_delete && answer == (202, success.clone());
             let found = outcome(&step, answer.clone()).await;
             let is_done = matches!(found, ApiOutcome::Done(_));
-            assert_eq!(is_done, is_like_done, "{}: {answer:?}: {found:?}", name(&step));
+            assert_eq!(is_done, is_like_done, "{}: {answer:?}: {found:?}", step.name());
         }
     }
 }
@@ -328,7 +327,7 @@ async fn step_answered_by_the_api_server_is_done() {
             assert!(
                 matches!(found, ApiOutcome::Done(_)),
                 "{} {code}: {found:?}",
-                name(&step)
+                step.name()
             );
         }
     }

@@ -59,7 +59,7 @@ fn create_that_is_not_done_is_tried_again() {
             assert_eq!(run.ended, Ended::End(End::Nothing), "{row}");
             assert_eq!(state(&cluster), "replaced", "{row}");
             let reported = run.stalled.iter().any(|fault| fault.reason == Reason::StepDenied);
-            assert_eq!(reported, answer != Answer::Unsure, "{row}");
+            assert!(reported, "{row}");
             // Each attempt is made for the namespace as it is then.
             let created: Vec<usize> = (0..run.steps.len())
                 .filter(|at| run.steps[*at].starts_with("Create"))

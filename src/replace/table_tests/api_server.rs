@@ -6,7 +6,6 @@ use super::cluster::Cluster;
 use super::process;
 use crate::replace::journal::Journal;
 use crate::replace::live::{FINALIZER, HOLD, LiveSet};
-use crate::replace::memory;
 use crate::replace::step::{SetVersion, Step};
 use crate::replace::world::ReportOwner;
 use crate::templates::keys;
@@ -19,18 +18,6 @@ pub(super) enum Answer {
     NotFound,
     Denied,
     Unsure,
-}
-
-impl From<Answer> for memory::Answer<'_> {
-    fn from(answer: Answer) -> Self {
-        match answer {
-            Answer::Done => Self::Done,
-            Answer::Conflict => Self::Overtaken("409 somebody's text"),
-            Answer::NotFound => Self::Overtaken("404 somebody's text"),
-            Answer::Denied => Self::Denied("Forbidden: somebody's text"),
-            Answer::Unsure => Self::Unsure,
-        }
-    }
 }
 
 impl Cluster {

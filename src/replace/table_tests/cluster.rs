@@ -6,6 +6,7 @@ use super::api_server::Answer;
 use crate::claims::Owner;
 use crate::replace::journal::{Journal, Millis};
 use crate::replace::live::LiveSet;
+use crate::replace::objects::SetObjects;
 use crate::replace::world::{CountQuota, DependentPod, Dependents, ReportOwner};
 use crate::rollout::fixtures::{staged_change, template};
 use crate::templates::{Phase, keys};
@@ -171,6 +172,23 @@ impl Cluster {
     /// The uid of the Secret of the journal.
     pub(super) fn secret(&self) -> String {
         format!("secret-{}", self.secrets)
+    }
+
+    /// What a process reads before a decision.
+    pub(super) fn objects(&self) -> SetObjects {
+        let journal = self.journal.as_ref().map(|(_, journal)| journal);
+        let is_believed = |journal: &&Journal| journal.is_of_secret(&self.secret());
+        SetObjects {
+            set: self.set.clone(),
+            journal: journal.filter(is_believed).cloned(),
+            secret: journal.map(|_| self.secret()),
+            journal_version: self.journal.as_ref().map(|(version, _)| version.to_string()),
+            unreadable: journal
+                .filter(|journal| !is_believed(journal))
+                .map(|_| "of a backup".to_owned()),
+            report: self.report.clone(),
+            report_version: Some(format!("{:?}", self.report)),
+        }
     }
 
     pub(super) fn live(&self) -> &LiveSet {

@@ -1,10 +1,11 @@
 //! The garbage collector: the old set is let go only after nothing refers to it.
 
-use super::process::{Process, fill, world};
+use super::process::{Decision, Process, fill, world};
 use super::{Change, Cluster, End, Ended, dependent, run, run_alone, state, writes};
 use crate::replace::next;
 use crate::replace::next::SETTLING;
 use crate::replace::step::{Part, Step, Waits};
+use crate::replace::task::PauseCause;
 use crate::replace::world::ReportOwner;
 
 /// Objects whose references the first pass misses. PVCs have none any more: `whenDeleted` is `Retain`.
@@ -29,11 +30,10 @@ fn set_is_deleted_after_its_controller_has_seen_retain() {
     ] {
         let mut cluster = dependent();
         let mut process = Process::default();
-        let mut decision = process.decide(&cluster, &mut Vec::new());
         while !cluster.is_marked() {
-            process.execute(&mut cluster, &decision);
-            decision = process.decide(&cluster, &mut Vec::new());
+            process.go_on(&mut cluster);
         }
+        process.decide(&cluster, &mut Vec::new());
         cluster.change(|set| {
             set["status"]["observedGeneration"] = observed.into();
             set["metadata"]["generation"] = generation.into();
@@ -71,52 +71,49 @@ fn orphaned(change: Change) -> (Cluster, Process) {
     let mut cluster = dependent();
     let mut process = Process::default();
     loop {
-        let decision = process.decide(&cluster, &mut Vec::new());
-        match decision.step {
-            Step::Wait {
-                millis,
-                waits: Waits::Settling,
-            } => {
+        match process.decide(&cluster, &mut Vec::new()) {
+            Decision::Pause(millis, PauseCause::Settling) => {
                 cluster.now += millis + SETTLING;
                 change(&mut cluster);
                 return (cluster, process);
             }
-            Step::Wait { millis, .. } => {
+            Decision::Pause(millis, _) => {
                 cluster.now += millis;
                 cluster.settle();
             }
-            _ => _ = process.execute(&mut cluster, &decision),
+            Decision::Write(step) => _ = process.execute(&mut cluster, &step),
+            Decision::End(ended) => panic!("{ended:?}"),
         }
     }
 }
 
 /// A reference that appears late, and the step.
 const REFERENCES: &[(&str, Change, &str)] = &[
-    ("none", |_| {}, "WriteJournal"),
+    ("none", |_| {}, "Write(WriteJournal"),
     (
         "a Pod",
         |cluster| cluster.pods[1].owners.push("uid-1".to_owned()),
-        "Delete",
+        "Write(Delete",
     ),
     (
         "a revision or PVC",
         |cluster| cluster.others[0].owners.push("uid-1".to_owned()),
-        "Delete",
+        "Write(Delete",
     ),
     (
         "a Pod of another set",
         |cluster| cluster.pods[1].owners.push("other".to_owned()),
-        "WriteJournal",
+        "Write(WriteJournal",
     ),
     (
         "the ClaimRollout",
         |cluster| cluster.report = ReportOwner::Set("uid-1".to_owned()),
-        "DisownReport",
+        "Write(DisownReport",
     ),
     (
         "the collector is at work",
         |cluster| cluster.delete(Some("orphan")),
-        "Wait",
+        "Pause(",
     ),
 ];
 
@@ -125,7 +122,7 @@ fn set_is_let_go_only_without_references() {
     for (row, change, expected) in REFERENCES {
         let (cluster, mut process) = orphaned(*change);
         let decision = process.decide(&cluster, &mut Vec::new());
-        let found = format!("{:?}", decision.step);
+        let found = format!("{decision:?}");
         assert!(found.starts_with(expected), "{row}: {found}");
     }
 }
@@ -177,8 +174,8 @@ fn journal_has_the_orphans() {
         cluster.pods[1].selected = false;
     });
     let decision = process.decide(&cluster, &mut Vec::new());
-    let Step::WriteJournal(journal) = decision.step else {
-        panic!("{:?}", decision.step);
+    let Decision::Write(Step::WriteJournal(journal)) = decision else {
+        panic!("{decision:?}");
     };
     let names: Vec<&str> = journal.pods.iter().map(|pod| &*pod.name).collect();
     assert_eq!(names, ["web-2"]);

@@ -2,10 +2,10 @@
 
 use super::api_server::Answer;
 use super::cluster::Cluster;
-use super::process::{Process, name, writes};
+use super::process::{Decision, Process, name, writes};
 use super::{End, Ended, STEPS, dependent, run, run_alone, run_to_end, state, web};
 use crate::api::ReplacementReason;
-use crate::replace::Step;
+use crate::replace::notice;
 
 type World = fn() -> Cluster;
 
@@ -60,16 +60,15 @@ fn mark_that_is_not_seen_for_a_minute_is_undone() {
     let mut reads = Vec::new();
     let mut waited = 0;
     let end = loop {
-        let decision = process.decide(&cluster, &mut reads);
-        match decision.step {
-            Step::End(end) => break end,
-            Step::Wait { millis, .. } => {
+        match process.decide(&cluster, &mut reads) {
+            Decision::End(end) => break end,
+            Decision::Pause(millis, _) => {
                 cluster.now += millis;
                 waited += millis;
             }
-            _ => {
-                steps.push(name(&decision.step));
-                process.execute(&mut cluster, &decision);
+            Decision::Write(step) => {
+                steps.push(name(&step));
+                process.execute(&mut cluster, &step);
                 // The results of its checks are old.
                 process = if cluster.is_marked() {
                     Process::default()
@@ -80,7 +79,7 @@ fn mark_that_is_not_seen_for_a_minute_is_undone() {
         }
     };
     assert!(
-        matches!(&end, End::Refused(fault) if fault.reason == ReplacementReason::StatusOutdated),
+        matches!(&end, notice::Ended::Refused(fault) if fault.reason == ReplacementReason::StatusOutdated),
         "{end:?}"
     );
     let undone = ["Mark", "Unmark", "RestoreManagers", "DeleteJournal", "OwnReport"];
@@ -111,20 +110,21 @@ fn conflict_at_each_write_is_answered_by_a_retry() {
             let (mut number, mut reads) = (0, Vec::new());
             // A write of somebody else between the decision and its execution.
             for _ in 0..at {
-                let decision = process.decide(&cluster, &mut reads);
-                if matches!(decision.step, Step::End(_)) {
-                    break;
-                }
+                let step = match process.decide(&cluster, &mut reads) {
+                    Decision::End(_) => break,
+                    Decision::Pause(millis, _) => {
+                        number += 1;
+                        cluster.now += millis;
+                        cluster.settle();
+                        continue;
+                    }
+                    Decision::Write(step) => step,
+                };
                 number += 1;
-                if let Step::Wait { millis, .. } = decision.step {
-                    cluster.now += millis;
-                    cluster.settle();
-                    continue;
-                }
                 if number + writes > at {
                     cluster.change(|object| object["metadata"]["labels"]["n"] = number.to_string().into());
                 }
-                let (answer, _) = process.execute(&mut cluster, &decision);
+                let answer = process.execute(&mut cluster, &step);
                 conflicts += u32::from(answer != Answer::Done);
             }
             let (steps, ended) = run_to_end(&mut cluster, |_, _, _| {});
@@ -148,10 +148,8 @@ fn late_step_of_another_controller_does_no_harm() {
                     first = process.clone();
                     late = Some(first.decide(cluster, &mut Vec::new()));
                 }
-                if let Some(decision) = late.take_if(|_| number == decided + taken)
-                    && !matches!(decision.step, Step::Wait { .. } | Step::End(_))
-                {
-                    first.execute(cluster, &decision);
+                if let Some(Decision::Write(step)) = late.take_if(|_| number == decided + taken) {
+                    first.execute(cluster, &step);
                 }
             });
             let row = format!("{decided} {taken}: {:?}", run.steps);

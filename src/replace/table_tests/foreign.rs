@@ -4,23 +4,17 @@ use serde_json::Value;
 
 use super::api_server::Answer;
 use super::others::POLICIES;
-use super::process::{Process, run};
+use super::process::{Decision, Process, run};
 use super::{Cluster, End, Ended, Run, STEPS, run_alone, state, web, writes};
+use crate::replace::Stage;
 use crate::replace::world::ReportOwner;
-use crate::replace::{Stage, Step};
 
 /// Runs until the set does not exist. Then somebody else creates it.
 fn let_go(size: &str, change: fn(&mut Value)) -> Cluster {
     let mut cluster = web();
     let mut process = Process::default();
     while cluster.set.is_some() {
-        let decision = process.decide(&cluster, &mut Vec::new());
-        if let Step::Wait { millis, .. } = decision.step {
-            cluster.now += millis;
-            cluster.settle();
-        } else {
-            process.execute(&mut cluster, &decision);
-        }
+        process.go_on(&mut cluster);
     }
     assert!(cluster.foreign_creates(size, change));
     cluster
@@ -207,9 +201,11 @@ fn create_after_a_foreign_one_is_a_conflict() {
     let mut cluster = let_go("2Gi", nothing);
     let set = cluster.set.take();
     let mut process = Process::default();
-    let decision = process.decide(&cluster, &mut Vec::new());
+    let Decision::Write(step) = process.decide(&cluster, &mut Vec::new()) else {
+        panic!("nothing is written");
+    };
     cluster.set = set;
-    assert_eq!(process.execute(&mut cluster, &decision).0, Answer::Conflict);
+    assert_eq!(process.execute(&mut cluster, &step), Answer::Conflict);
     assert_eq!(run_alone(&mut cluster).ended, Ended::End(End::Nothing));
     assert_eq!(state(&cluster), "replaced");
 }

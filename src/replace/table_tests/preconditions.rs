@@ -3,13 +3,13 @@
 use serde_json::{Value, json};
 
 use super::cluster::{Cluster, NOW, dependent, staged, web};
-use super::process::{Process, world};
+use super::process::{Decision, Process, world};
 use super::{Change, End, Ended, run, run_alone};
 use crate::api::{ReplacementReason, Settings};
 use crate::replace::live::{FINALIZER, LiveSet};
-use crate::replace::next;
 use crate::replace::step::{Fault, Part, Step};
 use crate::replace::world::{CountQuota, ReportOwner, World};
+use crate::replace::{next, notice};
 use crate::rollout::fixtures::{staged_change, template};
 use crate::templates::{ClaimTemplate, Phase, ReplaceSet, keys};
 
@@ -255,10 +255,10 @@ fn set_whose_pods_mount_a_removed_volume_is_kept() {
         }
         mount(&mut cluster, containers, mounts);
         let decision = Process::default().decide(&cluster, &mut Vec::new());
-        let found = match decision.step {
-            Step::End(End::Refused(fault)) => fault.reason.as_str(),
-            Step::WriteJournal(_) => "allowed",
-            step => panic!("{step:?}"),
+        let found = match decision {
+            Decision::End(notice::Ended::Refused(fault)) => fault.reason.as_str(),
+            Decision::Write(Step::WriteJournal(_)) => "allowed",
+            other => panic!("{other:?}"),
         };
         assert_eq!(found, expected, "{mounts}");
     }
@@ -292,7 +292,10 @@ fn set_with_an_added_template_is_replaced() {
         let mut process = Process::default();
         let mut reads = Vec::new();
         let decision = process.decide(&cluster, &mut reads);
-        assert!(matches!(decision.step, Step::WriteJournal(_)), "{row}: {decision:?}");
+        assert!(
+            matches!(decision, Decision::Write(Step::WriteJournal(_))),
+            "{row}: {decision:?}"
+        );
     }
 }
 
@@ -327,8 +330,7 @@ fn precondition_lost_after_the_mark_undoes_it() {
         let managers = cluster.live().managed_fields_without("");
         let mut process = Process::default();
         for _ in 0..3 {
-            let decision = process.decide(&cluster, &mut Vec::new());
-            process.execute(&mut cluster, &decision);
+            process.go_on(&mut cluster);
         }
         cluster.control();
         assert!(cluster.is_marked() && cluster.live().when_deleted() == Some("Retain"));

@@ -1,34 +1,40 @@
-//! A controller process in the model: it reads, decides and executes, as the task of a replacement does.
+//! A controller process in the model: it reads and writes as the replacement asks for, as the shell of the controller does.
 
 use std::sync::LazyLock;
 
 use super::api_server::{self, Answer};
 use super::cluster::Cluster;
 use crate::api::Settings;
-use crate::replace::journal::{Journal, Stage};
+use crate::replace::basis;
+use crate::replace::journal::{Journal, Millis, Stage};
 use crate::replace::live::LiveSet;
-use crate::replace::memory::{Consequence, Memory};
-use crate::replace::step::{End, Fault, Part, Step, Waits};
+use crate::replace::machine::Machine;
+use crate::replace::notice::{self, Happened};
+use crate::replace::objects::{Allows, Reply};
+use crate::replace::step::{End, Fault, Part, Step};
+use crate::replace::task::{MachineKind, PauseCause, ReplaceTask, StartFrom, WriteAnswer};
 use crate::replace::world::{DryRuns, LastVersion, World};
-use crate::replace::{basis, next};
 
 static SETTINGS: LazyLock<Settings> = LazyLock::new(Settings::default);
 
+/// Every staged change obeys the rules.
+const ALLOWS: Allows = |_, _| Ok(());
+
 /// A controller process, or a command. A crash loses what it keeps.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Process {
-    forced: bool,
-    taken_back: bool,
-    memory: Memory,
+    kind: MachineKind,
+    machine: Machine<'static>,
+    /// True iff others act after it has read, and before it decides.
+    is_late: bool,
 }
 
-/// A step, with the objects that it was decided for, and the resourceVersion of the journal.
-#[derive(Clone, Debug)]
-pub(super) struct Decision {
-    pub(super) step: Step,
-    set: Option<LiveSet>,
-    journal: Option<(u64, Journal)>,
-    report: String,
+/// What a process does next.
+#[derive(Debug)]
+pub(super) enum Decision {
+    Write(Step),
+    Pause(Millis, PauseCause),
+    End(notice::Ended),
 }
 
 /// How a run ended.
@@ -53,37 +59,12 @@ pub(super) struct Run {
 /// The most steps of a run, without waiting for a minute.
 const MOST: usize = 400;
 
+/// The world that the next decision of the process is made in, if it reads everything again.
 pub(super) fn world(cluster: &Cluster, process: &Process) -> World<'static> {
-    let journal = cluster.journal.as_ref().map(|(_, journal)| journal);
-    let is_believed = |journal: &&Journal| journal.is_of_secret(&cluster.secret());
-    let mut world = World {
-        now: cluster.now,
-        settings: &SETTINGS,
-        allowed: Ok(()),
-        forced: process.forced,
-        set: cluster.set.clone(),
-        journal: journal.filter(is_believed).cloned(),
-        secret: journal.map(|_| cluster.secret()),
-        unreadable: journal
-            .filter(|journal| !is_believed(journal))
-            .map(|_| "of a backup".to_owned()),
-        taken_back: process.taken_back,
-        report: cluster.report.clone(),
-        guarded: None,
-        dependents: None,
-        quotas: None,
-        dry_runs: None,
-        checked: None,
-        denied: None,
-        namespace: None,
-        last_version: None,
-        verified: None,
-        managers_restored: None,
-        retained_at: None,
-        unreferenced_since: None,
-        waits_since: None,
-    };
-    process.memory.clone().show(&mut world);
+    let mut world = cluster.objects().world(cluster.now, &SETTINGS, ALLOWS);
+    world.forced = process.kind != MachineKind::Controller;
+    world.taken_back = process.kind == MachineKind::TakesBack;
+    process.machine.memory.clone().show(&mut world);
     world
 }
 
@@ -121,73 +102,111 @@ fn dry_runs(cluster: &Cluster) -> DryRuns {
     }
 }
 
+impl Default for Process {
+    fn default() -> Self {
+        Self::of(MachineKind::Controller)
+    }
+}
+
 impl Process {
+    fn of(kind: MachineKind) -> Self {
+        let machine = Machine::new(&SETTINGS, ALLOWS, kind, StartFrom::Nothing);
+        Self {
+            kind,
+            machine,
+            is_late: false,
+        }
+    }
+
+    /// The same, with changes of others that come after its reads.
+    pub(super) fn late(self) -> Self {
+        Self { is_late: true, ..self }
+    }
+
     /// The command `replace`.
     pub(super) fn forced() -> Self {
-        Self {
-            forced: true,
-            ..Self::default()
-        }
+        Self::of(MachineKind::Forced)
     }
 
     /// The command `replace --take-back`.
     pub(super) fn taking_back() -> Self {
-        Self {
-            forced: true,
-            taken_back: true,
-            ..Self::default()
-        }
+        Self::of(MachineKind::TakesBack)
     }
 
     /// Only the time since when it has waited is left.
     pub(super) fn crashed_while_waiting(&self) -> Self {
-        Self {
-            memory: self.memory.crashed_while_waiting(),
-            ..Self::default()
-        }
+        let mut process = Self::of(self.kind);
+        process.machine.memory = self.machine.memory.crashed_while_waiting();
+        process
     }
 
-    /// The next step, after the reads that it needs. Their names go to `reads`.
+    /// What it does next, after the reads that this needs. The names of the parts go to `reads`.
     pub(super) fn decide(&mut self, cluster: &Cluster, reads: &mut Vec<String>) -> Decision {
-        let mut world = world(cluster, self);
-        let step = loop {
-            match next(&world) {
-                Step::Read(part) => {
+        loop {
+            match self.machine.next(cluster.now, false) {
+                ReplaceTask::Observe => self.machine.observed(cluster.objects()),
+                ReplaceTask::ObserveSet => self.machine.observed_set(cluster.set.clone()),
+                ReplaceTask::Fill(mut world, part) => {
                     reads.push(format!("read {part:?}"));
                     assert!(reads.len() < MOST, "reads for ever: {reads:?}");
                     fill(cluster, &mut world, part);
+                    self.machine.filled(world);
                 }
-                step => break step,
+                ReplaceTask::Write(step) => return Decision::Write(step),
+                ReplaceTask::Pause(millis, cause) => return Decision::Pause(millis, cause),
+                ReplaceTask::End(_, ended) => return Decision::End(ended),
             }
-        };
-        self.memory.keep(&world, &step);
-        Decision {
-            step,
-            set: cluster.set.clone(),
-            journal: cluster.journal.clone(),
-            report: format!("{:?}", cluster.report),
         }
     }
 
     /// Executes a step, and notes the answer.
-    pub(super) fn execute(&mut self, cluster: &mut Cluster, decision: &Decision) -> (Answer, Consequence) {
-        let Decision {
-            step,
-            set,
-            journal,
-            report,
-        } = decision;
-        let answer = cluster.execute(step, journal.as_ref().map(|(version, _)| *version));
-        let set_version = set.as_ref().map(|set| set.resource_version().to_owned());
-        let journal_version = journal.as_ref().map(|(version, _)| version.to_string());
-        let versions = [set_version, journal_version, Some(report.clone())];
-        let of = (set.as_ref(), journal.as_ref().map(|(_, journal)| journal));
-        let consequence = (self.memory).answered(of, versions, (step, name(step)), answer.into());
-        // Then the shell goes on without reading everything again.
-        if consequence != Consequence::Done || !matches!(step, Step::WriteJournal(_) | Step::LetGo(_)) {
-            self.memory.forget_reads();
+    pub(super) fn execute(&mut self, cluster: &mut Cluster, step: &Step) -> Answer {
+        self.machine.executes(step);
+        let journal = self.machine.objects().journal_version.clone();
+        let answer = cluster.execute(step, journal.and_then(|version| version.parse().ok()));
+        let written = match answer {
+            Answer::Done => WriteAnswer::Done(reply(cluster, step)),
+            Answer::Conflict => WriteAnswer::Conflict("409 somebody's text".to_owned()),
+            Answer::NotFound => WriteAnswer::NotFound("404 somebody's text".to_owned()),
+            Answer::Denied => WriteAnswer::Denied("Forbidden: somebody's text".to_owned()),
+            Answer::Unsure => WriteAnswer::Unsure("no answer".to_owned()),
+        };
+        self.machine.answered(step, written, cluster.now);
+        answer
+    }
+
+    /// Executes the step that it decides, or lets the time of its pause pass.
+    pub(super) fn go_on(&mut self, cluster: &mut Cluster) {
+        match self.decide(cluster, &mut Vec::new()) {
+            Decision::Write(step) => _ = self.execute(cluster, &step),
+            Decision::Pause(millis, _) => {
+                cluster.now += millis;
+                cluster.settle();
+            }
+            Decision::End(ended) => panic!("{ended:?}"),
         }
-        (answer, consequence)
+    }
+
+    /// What was reported as stalled since the last call.
+    fn stalled(&mut self) -> Vec<Fault> {
+        let notices = self.machine.notices().into_iter();
+        let faults = notices.filter_map(|notice| match notice.what {
+            Happened::Stalled(fault) => Some(fault),
+            _ => None,
+        });
+        faults.collect()
+    }
+}
+
+fn reply(cluster: &Cluster, step: &Step) -> Reply {
+    match step {
+        Step::WriteJournal(_) => {
+            let version = cluster.journal.as_ref().map(|(version, _)| version.to_string());
+            Reply::Journal([Some(cluster.secret()), version])
+        }
+        Step::DisownReport | Step::OwnReport { .. } => Reply::Report(cluster.report.clone()),
+        Step::DeleteJournal | Step::LeaveForeign(_) | Step::LetGo(_) | Step::DeleteRevision { .. } => Reply::Nothing,
+        _ => cluster.set.clone().map_or(Reply::Nothing, Reply::Set),
     }
 }
 
@@ -198,40 +217,43 @@ pub(super) fn run(
     process: &mut Process,
     mut meanwhile: impl FnMut(&mut Cluster, &mut Process, usize),
 ) -> Run {
-    let mut steps = Vec::new();
-    let (mut reads, mut stalled) = (Vec::new(), Vec::new());
+    let (mut steps, mut stalled) = (Vec::new(), Vec::new());
     for number in 0..MOST {
+        let before = format!("{cluster:?}");
         meanwhile(cluster, process, number);
-        reads.clear();
+        if !process.is_late && format!("{cluster:?}") != before {
+            process.machine.postponed();
+        }
+        let mut reads = Vec::new();
         let decision = process.decide(cluster, &mut reads);
         steps.append(&mut reads);
-        let ended = match &decision.step {
-            Step::End(end) => Some(Ended::End(end.clone())),
-            Step::Wait {
-                waits: Waits::Stalled(fault),
-                ..
-            } => Some(Ended::Stalled(fault.clone())),
-            Step::Wait { millis, .. } => {
-                steps.push("Wait".to_owned());
-                // Time passes faster than it has to.
-                cluster.now += 5 * millis;
-                cluster.settle();
-                continue;
+        let ended = match decision {
+            Decision::End(ended) => Some(match ended {
+                notice::Ended::Refused(fault) => Ended::End(End::Refused(fault)),
+                notice::Ended::Foreign(fault) => Ended::Foreign(fault),
+                _ => Ended::End(End::Nothing),
+            }),
+            Decision::Pause(millis, PauseCause::Failure(_) | PauseCause::Conflicts) => {
+                cluster.now += millis;
+                stalled.extend(process.stalled());
+                None
             }
-            step => {
-                let (answer, consequence) = process.execute(cluster, &decision);
-                if let Consequence::Stalled(fault) = &consequence {
-                    stalled.push(fault.clone());
+            Decision::Pause(millis, _) => match process.stalled().pop() {
+                Some(fault) => Some(Ended::Stalled(fault)),
+                None => {
+                    steps.push("Wait".to_owned());
+                    // Time passes faster than it has to.
+                    cluster.now += 5 * millis;
+                    cluster.settle();
+                    None
                 }
-                if matches!(consequence, Consequence::Stalled(_) | Consequence::TryAgain) {
-                    cluster.now += 1_000;
-                }
+            },
+            Decision::Write(step) => {
+                let answer = process.execute(cluster, &step);
+                stalled.extend(process.stalled());
                 let conflict = if answer == Answer::Done { "" } else { "!" };
-                steps.push(format!("{}{conflict}", name(step)));
-                match step {
-                    Step::LeaveForeign(fault) if answer == Answer::Done => Some(Ended::Foreign(fault.clone())),
-                    _ => None,
-                }
+                steps.push(format!("{}{conflict}", name(&step)));
+                None
             }
         };
         if let Some(ended) = ended {

@@ -1,7 +1,7 @@
 use serde_json::json;
 
-use super::Sight;
-use crate::replace::{FINALIZER, Journal, LiveSet};
+use super::super::{FINALIZER, Journal, LiveSet};
+use super::SetObjects;
 use crate::rollout::fixtures::{staged_change, template};
 use crate::templates::keys;
 
@@ -45,14 +45,11 @@ fn old_replicas_are_those_of_the_old_set() {
         ("the new one exists", new(), Some(&released), false, Some(4)),
         ("the journal is deleted", new(), None, false, None),
     ] {
-        let sight = Sight {
+        let objects = SetObjects {
             set,
             journal: journal.cloned(),
-            secret: None,
-            journal_version: None,
-            unreadable: None,
-            report: None,
+            ..SetObjects::default()
         };
-        assert_eq!(sight.old_replicas(marks), expected, "{what}");
+        assert_eq!(objects.old_replicas(marks), expected, "{what}");
     }
 }

@@ -1,0 +1,97 @@
+//! What a replacement asks its caller to do, and what can come of a write.
+
+use super::journal::Millis;
+use super::memory::Answer;
+use super::notice::Ended;
+use super::objects::Reply;
+use super::step::{Part, Step};
+use super::world::World;
+
+/// From where a replacement goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StartFrom {
+    /// Nothing was done yet.
+    Nothing,
+    /// Another process began it.
+    Begun,
+    /// Another process let the set go, which may be absent.
+    Absent,
+}
+
+/// Who replaces the set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MachineKind {
+    /// The controller, if the set asks for it.
+    Controller,
+    /// The command `replace`.
+    Forced,
+    /// The command `replace --take-back`.
+    TakesBack,
+}
+
+/// What a replacement does next.
+#[derive(Debug)]
+pub enum ReplaceTask<'a> {
+    /// Read all objects.
+    Observe,
+    /// Read the StatefulSet only.
+    ObserveSet,
+    /// Read this part of the world, for the objects in it.
+    Fill(Box<World<'a>>, Part),
+    /// Execute this step, which writes, or postpone it.
+    Write(Step),
+    /// Wait for this time, unless the process stops.
+    Pause(Millis, PauseCause),
+    /// It has ended.
+    End(Option<String>, Ended),
+}
+
+/// Why a replacement pauses, which decides whether it keeps its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PauseCause {
+    /// Others write to the set all the time.
+    Conflicts,
+    /// A read or a step failed. Empty if that was reported otherwise.
+    Failure(String),
+    /// The garbage collector has done its part.
+    Settling,
+    /// The garbage collector has yet to do its part.
+    Collecting,
+    /// Others have to do something.
+    Others,
+}
+
+/// What came of a write.
+#[derive(Clone, Debug, PartialEq)]
+pub enum WriteAnswer {
+    /// It is done.
+    Done(Reply),
+    /// 409 or 410, with the message.
+    Conflict(String),
+    /// 404, with the message.
+    NotFound(String),
+    /// The API server, or a webhook, denies it, with this message.
+    Denied(String),
+    /// Nobody knows, for this reason.
+    Unsure(String),
+}
+
+impl WriteAnswer {
+    pub(super) fn answer(&self) -> Answer<'_> {
+        match self {
+            Self::Done(_) => Answer::Done,
+            Self::Conflict(message) | Self::NotFound(message) => Answer::Overtaken(message),
+            Self::Denied(message) => Answer::Denied(message),
+            Self::Unsure(_) => Answer::Unsure,
+        }
+    }
+
+    pub(super) fn into_message(self) -> String {
+        match self {
+            Self::Done(_) => String::new(),
+            Self::Conflict(message) | Self::NotFound(message) | Self::Denied(message) | Self::Unsure(message) => {
+                message
+            }
+        }
+    }
+}
