@@ -83,9 +83,6 @@ fn against(imports: &Imports) -> BTreeSet<String> {
     against
 }
 
-/// Imports that close a circle, and why: a completion has to parse the whole command line, of which it is a part.
-const INHERENT: [(&str, &str); 1] = [("cli/completion", "cli")];
-
 /// The modules in circles.
 fn in_circles(imports: Imports) -> Vec<String> {
     circles(imports).iter().map(|module| module.join("/")).collect()
@@ -102,15 +99,7 @@ fn folder_imports_only_allowed_folders() {
 
 #[test]
 fn files_of_a_folder_import_in_no_circle() {
-    let mut imports = imports(&sources());
-    let module = |path: &str| path.split('/').map(str::to_owned).collect::<Vec<_>>();
-    for (from, to) in INHERENT {
-        let closes = imports
-            .get_mut(&module(from))
-            .is_some_and(|targets| targets.remove(&module(to)));
-        assert!(closes, "{from} does not import {to} any more");
-    }
-    let found = in_circles(imports);
+    let found = in_circles(imports(&sources()));
     assert!(found.is_empty(), "{found:#?}");
 }
 

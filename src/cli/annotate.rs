@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::ClusterArguments;
+use super::cluster::ClusterArguments;
 use super::cluster::{kind, objects};
 use super::completion::sets;
 use super::output::print;

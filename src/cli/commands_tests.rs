@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::command;
+use super::arguments::command;
 
 const DOCUMENT: &str = include_str!("../../docs/commands.md");
 

@@ -6,10 +6,11 @@
 
 use std::ffi::OsString;
 use std::process::ExitCode;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use clap::{Args, CommandFactory as _, FromArgMatches as _};
+use clap::{Args, FromArgMatches as _};
 use clap_complete::Shell;
 use clap_complete::engine::{ArgValueCandidates, CompletionCandidate, complete};
 use clap_complete::env::{CompleteEnv, Shells};
@@ -19,7 +20,7 @@ use tokio::time::timeout;
 use super::cluster::{ClusterArguments, kind};
 use super::lists::list;
 use super::output::print;
-use super::{command, runtime};
+use super::process::runtime;
 use crate::controller::read::metadata::Bare;
 
 /// The name under which kubectl calls this program to complete.
@@ -30,6 +31,12 @@ const VARIABLE: &str = "COMPLETE";
 
 /// Longer than this, nobody waits for a completion.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The parser of the whole program.
+pub(super) type Parser = fn() -> clap::Command;
+
+/// The parser, for the names of StatefulSets: an argument has no other way to know its command.
+static PARSER: OnceLock<Parser> = OnceLock::new();
 
 /// cobra: do not complete files.
 const NO_FILES: &str = ":4\n";
@@ -58,14 +65,15 @@ fn script(shell: Shell) -> anyhow::Result<String> {
 }
 
 /// Completes for the script of a shell, and exits. Returns if it is not called by one.
-pub(super) fn for_shell() {
-    CompleteEnv::with_factory(|| command(None)).var(VARIABLE).complete();
+pub(super) fn for_shell(parser: Parser) {
+    PARSER.get_or_init(|| parser);
+    CompleteEnv::with_factory(parser).var(VARIABLE).complete();
 }
 
 /// Completes for kubectl.
-pub(super) fn for_kubectl(arguments: Vec<OsString>) -> ExitCode {
+pub(super) fn for_kubectl(arguments: Vec<OsString>, parser: Parser) -> ExitCode {
     let last = arguments.len().saturating_sub(1);
-    let candidates = complete(&mut command(None), arguments, last, None).unwrap_or_default();
+    let candidates = complete(&mut parser(), arguments, last, None).unwrap_or_default();
     match print(&for_cobra(&candidates)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::FAILURE,
@@ -104,10 +112,7 @@ fn words(arguments: Vec<OsString>) -> Vec<OsString> {
 
 /// The names of the StatefulSets in the namespace of this line.
 fn names(words: Vec<OsString>) -> Option<Vec<String>> {
-    let matches = super::Arguments::command()
-        .ignore_errors(true)
-        .try_get_matches_from(words)
-        .ok()?;
+    let matches = PARSER.get()?().ignore_errors(true).try_get_matches_from(words).ok()?;
     let cluster = ClusterArguments::from_arg_matches(&matches).ok()?;
     let listed = async {
         let (client, namespace) = cluster.connect().await.ok()?;
@@ -130,7 +135,7 @@ mod tests {
     use clap_complete::engine::complete;
 
     use super::{for_cobra, script, words};
-    use crate::cli::command;
+    use crate::cli::arguments::command;
 
     fn line(text: &str) -> Vec<OsString> {
         text.split(' ').map(OsString::from).collect()

@@ -9,8 +9,8 @@ use anyhow::Context;
 use clap::Args;
 use tokio::net::TcpListener;
 
-use super::ClusterArguments;
 use super::class_limits::{self, ClassNumber};
+use super::cluster::ClusterArguments;
 use super::files::{self, read_settings};
 use super::service::{self, LogFormat};
 use crate::api::Settings;

@@ -125,7 +125,7 @@ mod tests {
     use clap::Parser as _;
 
     use super::EXAMPLES;
-    use crate::cli::{Arguments, command};
+    use crate::cli::arguments::{Arguments, command};
 
     #[test]
     fn each_command_has_examples_that_are_accepted() {

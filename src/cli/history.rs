@@ -5,7 +5,7 @@ use clap::Args;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::ClusterArguments;
+use super::cluster::ClusterArguments;
 use super::completion::sets;
 use super::output::{self, OutputFormat, age, now, print, table};
 use super::revisions::{self, HistoryEntry, RevisionHistory, TemplateOrigin};

@@ -21,7 +21,7 @@ pub(crate) fn run(arguments: &Arguments, parser: clap::Command) -> anyhow::Resul
 #[cfg(test)]
 mod tests {
     use super::{Arguments, run};
-    use crate::cli::command;
+    use crate::cli::arguments::command;
 
     #[test]
     fn run_writes_a_page_for_each_visible_command() {

@@ -10,10 +10,11 @@ use kube::{Client, ResourceExt as _};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
+use super::cluster::ClusterArguments;
 use super::completion::sets;
 use super::output::{now, print};
+use super::process::program;
 use super::withdraw::{DryRun, parameters};
-use super::{ClusterArguments, program};
 use crate::api::ReadyReason;
 use crate::controller::crd::{ClaimRollout, ClaimRolloutStatus, ReplacementStatus};
 use crate::rollout::ClaimState;

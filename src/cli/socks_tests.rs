@@ -5,7 +5,7 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 
-use super::Arguments;
+use super::arguments::Arguments;
 
 /// A host that only the proxy knows.
 const HOST: &str = "api.example.test";

@@ -3,7 +3,7 @@
 use anyhow::{Context as _, ensure};
 use clap::Args;
 
-use super::ClusterArguments;
+use super::cluster::ClusterArguments;
 use super::completion::sets;
 use super::history::unknown;
 use super::output::print;

@@ -12,7 +12,7 @@ use kube::Client;
 use serde_json::value::RawValue;
 use tokio::net::TcpListener;
 
-use super::ClusterArguments;
+use super::cluster::ClusterArguments;
 use super::files::{self, read_settings};
 use super::service::{self, LogFormat};
 use crate::webhook::certificates::Certificates;

@@ -6,12 +6,13 @@ use kube::Client;
 use kube::api::{ListParams, Patch, PatchParams};
 use serde_json::Value;
 
+use super::cluster::ClusterArguments;
 use super::cluster::{kind, objects as objects_of};
 use super::completion::sets;
 use super::lists::list;
 use super::output::print;
+use super::process::program;
 use super::revisions::{self, RevisionHistory};
-use super::{ClusterArguments, program};
 use crate::controller::objects;
 use crate::controller::read::metadata::Bare;
 use crate::rollout::SetView;

@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex};
 use kube::runtime::reflector::{ObjectRef, Store};
 use kube::{Client, ResourceExt};
 
-use super::Clock;
 use super::admission::Admission;
 use super::claim_events::Pace;
+use super::clock::Clock;
 use super::crd::ClaimRollout;
 use super::known_quotas::SharedQuotas;
 use super::last_reports::LastReports;

@@ -9,11 +9,12 @@ use kube::api::{Api, PostParams};
 use kube::{Client, ResourceExt};
 use sha2::{Digest, Sha256};
 
+use super::api_calls::FIELD_MANAGER;
 use super::api_calls::{ApiOutcome, call};
+use super::clock::{Clock, timestamp};
 use super::metrics::ControllerMetrics;
 use super::set_kind::SetKind;
 use super::slim_set::SlimSet;
-use super::{Clock, FIELD_MANAGER, timestamp};
 use crate::rollout::{EventNotice, Seconds};
 
 /// The reporting component of our Events.

@@ -8,12 +8,13 @@ use kube::runtime::reflector::Store;
 use serde_json::{Value, json};
 
 use super::admission::{Admission, WithoutPolicy};
-use super::clock_millis;
+use super::clock::clock_millis;
+use super::config::Config;
 use super::context::Context;
 use super::crd::ClaimRollout;
+use super::lead;
 use super::replacing::cluster::Cluster;
 use super::slim_set::SlimSet;
-use super::{Config, lead};
 use crate::api::Settings;
 
 /// The ClaimRollout of the set `web` with this metadata and status.

@@ -11,7 +11,7 @@ use axum::routing::get;
 use kube::runtime::reflector::Store;
 use tokio::net::TcpListener;
 
-use super::clock;
+use super::clock::clock;
 use super::crd::ClaimRollout;
 use super::locking::lock;
 use super::metrics::ControllerMetrics;

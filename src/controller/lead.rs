@@ -15,8 +15,11 @@ use tokio::time::{Instant, sleep_until};
 
 use super::admission::Admission;
 use super::claim_events::Pace;
+use super::clock::{clock, clock_millis};
+use super::config::Config;
 use super::context::{Context, Memories};
 use super::crd::ClaimRollout;
+use super::error::Error;
 use super::health::Health;
 use super::known_quotas::SharedQuotas;
 use super::metrics::ControllerMetrics;
@@ -28,9 +31,9 @@ use super::replacing::queue::Replacements;
 use super::set_kind::SetKind;
 use super::slim_set::SlimSet;
 use super::unblock::Unblock;
+use super::unread_sets;
 use super::watch::{self, Noted, RequeueSender};
 use super::work::Work;
-use super::{Config, Error, clock, clock_millis, unread_sets};
 
 /// The watched StatefulSets of one kind, and their queues.
 struct WatchedSets {

@@ -11,10 +11,11 @@ use kube::runtime::watcher::Event;
 use serde_json::{Value, json};
 
 use super::{Forget, WatchedSets, context, first_lists, forget_sets, rollout_changed};
+use crate::controller::config::Config;
+use crate::controller::fixtures;
 use crate::controller::locking::lock;
 use crate::controller::set_kind::SetKind;
 use crate::controller::slim_set::SlimSet;
-use crate::controller::{Config, fixtures};
 
 fn set(name: &str) -> SlimSet {
     serde_json::from_value(json!({"metadata": {"name": name, "namespace": "default", "uid": name}})).unwrap()

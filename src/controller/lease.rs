@@ -17,9 +17,10 @@ use kube::api::{Api, PostParams};
 use kube::{Client, ResourceExt};
 use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
 
+use super::api_calls::FIELD_MANAGER;
 use super::api_calls::{ApiOutcome, call};
+use super::clock::{Clock, timestamp};
 use super::locking::lock;
-use super::{Clock, FIELD_MANAGER, timestamp};
 
 /// The name of the Lease.
 pub(crate) const NAME: &str = "claim-rollout-controller";

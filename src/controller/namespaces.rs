@@ -13,7 +13,7 @@ use kube::runtime::watcher::Event;
 use kube::{Client, ResourceExt};
 use tokio::time::Instant;
 
-use super::Clock;
+use super::clock::Clock;
 use super::failing::SharedFailing;
 use super::locking::lock;
 use super::metrics::ControllerMetrics;

@@ -9,10 +9,11 @@ use kube::runtime::watcher::Event;
 use serde_json::{Value, json};
 
 use super::Context;
+use crate::controller::config::Config;
 use crate::controller::memory::SetMemory;
 use crate::controller::slim_set::SlimSet;
 use crate::controller::undone::Undone;
-use crate::controller::{Config, fixtures, lead};
+use crate::controller::{fixtures, lead};
 
 /// The requests that a client has sent: method, path and body.
 type Sent = Arc<Mutex<Vec<(String, String, Value)>>>;

@@ -7,14 +7,15 @@ use kube::ResourceExt;
 use kube::api::{Api, Patch, PostParams};
 use serde_json::{Value, json};
 
+use super::api_calls::FIELD_MANAGER;
 use super::api_calls::{ApiOutcome, call, merge};
+use super::clock::timestamp;
 use super::crd::{
     ClaimRollout, ClaimRolloutSpec, ClaimRolloutStatus, IN_PROGRESS, PvcStatus, REPLACED, ReplacementStatus,
     StatefulSetRef, TemplateStatus,
 };
 use super::slim_rollout::SlimRollout;
 use super::slim_set::SlimSet;
-use super::{FIELD_MANAGER, timestamp};
 use crate::api::{ReadyReason, ReplacementReason};
 use crate::rollout::readiness;
 use crate::rollout::{ClaimProgress, ClaimState, Condition, Progress, Seconds, TemplateProgress};

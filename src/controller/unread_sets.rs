@@ -6,10 +6,11 @@ use futures::StreamExt;
 use futures::channel::mpsc::UnboundedReceiver;
 use kube::Client;
 
+use super::clock::clock;
+use super::events;
 use super::metrics::ControllerMetrics;
 use super::read::item::UnreadObject;
 use super::set_kind::SetKind;
-use super::{clock, events};
 use crate::rollout::{EventNotice, Reason};
 use crate::templates::keys;
 

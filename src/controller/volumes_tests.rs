@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 
 use super::{Context, SlimSet, lock};
 use crate::api::Settings;
-use crate::controller::{Config, lead};
+use crate::controller::config::Config;
+use crate::controller::lead;
 
 /// A client that sends nothing.
 fn client() -> Client {

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::facts::InstallationFacts;
 use super::finding::{Finding, Restore};
 use crate::claims::class::Known;
-use crate::cli::program;
+use crate::cli::process::program;
 
 const SUBJECT: &str = "customresourcedefinition/claimrollouts.claim-rollout.io";
 

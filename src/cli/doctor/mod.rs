@@ -48,9 +48,10 @@ use self::deployed::Deployed;
 use self::facts::InstallationFacts;
 use self::finding::{Finding, Severity};
 use self::gather::Installation;
-use super::ClusterArguments;
+use super::cluster::ClusterArguments;
 use super::drift::read::{ReadSets, read};
 use super::output::{self, print};
+use super::process::{in_words, runtime};
 
 /// The default namespace of an installation.
 const NAMESPACE: &str = "claim-rollout";
@@ -90,11 +91,11 @@ enum DoctorFormat {
 }
 
 pub(crate) fn run(cluster: &ClusterArguments, arguments: &Arguments) -> ExitCode {
-    let examined = super::runtime().and_then(|runtime| runtime.block_on(examine(cluster, arguments)));
+    let examined = runtime().and_then(|runtime| runtime.block_on(examine(cluster, arguments)));
     match examined {
         Ok(findings) => code(&findings),
         Err(error) => {
-            eprintln!("error: {}", super::in_words(&error));
+            eprintln!("error: {}", in_words(&error));
             ExitCode::from(2)
         }
     }

@@ -71,7 +71,7 @@ fn of_marked(facts: &InstallationFacts, set: &MarkedSet) -> Option<Finding> {
             .but(expected, format!("that its last step was {age} s ago"))
             .fix(format!(
                 "{} status -n {namespace} {name} shows what it waits for",
-                crate::cli::program()
+                crate::cli::process::program()
             ))
     } else {
         Finding::error(subject(namespace, name))

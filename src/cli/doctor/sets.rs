@@ -158,6 +158,6 @@ fn of_rollout(stalled: &Stalled) -> Finding {
         )
         .fix(format!(
             "{} status -n {namespace} {name} shows what each PVC waits for",
-            crate::cli::program()
+            crate::cli::process::program()
         ))
 }

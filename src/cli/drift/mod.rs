@@ -16,10 +16,11 @@ use clap::Args;
 
 use self::difference::Drift;
 use self::find::{DriftSet, find};
-use super::ClusterArguments;
+use super::cluster::ClusterArguments;
 use super::completion::sets;
 use super::lists::warn;
 use super::output::{OutputFormat, print};
+use super::process::{in_words, runtime};
 use super::settings_in_use;
 use crate::api::Settings;
 
@@ -50,10 +51,10 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(cluster: &ClusterArguments, arguments: &Arguments) -> ExitCode {
-    let shown = super::runtime().and_then(|runtime| runtime.block_on(show(cluster, arguments)));
+    let shown = runtime().and_then(|runtime| runtime.block_on(show(cluster, arguments)));
     shown.map_or_else(
         |error| {
-            eprintln!("error: {}", super::in_words(&error));
+            eprintln!("error: {}", in_words(&error));
             ExitCode::FAILURE
         },
         |is_even| code(arguments.exit_code, is_even),

@@ -47,11 +47,12 @@ use self::inputs::{Decider, Inputs, PlannedRequest};
 use self::render::{TableColumns, render};
 use self::report::PlanReport;
 use self::request::{KUBECTL, Requester};
-use super::ClusterArguments;
 use super::class_limits::{self, ClassNumber};
+use super::cluster::ClusterArguments;
 use super::completion::sets;
 use super::files::{self, read_settings};
 use super::output::{self, OutputFormat, print};
+use super::process::{in_words, runtime};
 use super::recorded::Recorded;
 use super::settings_in_use;
 use crate::webhook::engine::check_settings;
@@ -108,11 +109,11 @@ struct PlanTarget {
 }
 
 pub(crate) fn run(cluster: &ClusterArguments, arguments: &Arguments) -> ExitCode {
-    let planned = super::runtime().and_then(|runtime| runtime.block_on(plan(cluster, arguments)));
+    let planned = runtime().and_then(|runtime| runtime.block_on(plan(cluster, arguments)));
     match planned {
         Ok(reports) => code(&reports),
         Err(error) => {
-            eprintln!("error: {}", super::in_words(&error));
+            eprintln!("error: {}", in_words(&error));
             ExitCode::from(2)
         }
     }

@@ -5,7 +5,7 @@ use super::report::{
     ReplacementOrigin, ReplacementReport, TargetReport,
 };
 use crate::cli::output::table;
-use crate::cli::program;
+use crate::cli::process::program;
 use crate::templates::UpdatePolicy;
 use crate::templates::show::printable;
 

@@ -12,9 +12,10 @@ mod render;
 
 use clap::Args;
 
+use super::cluster::ClusterArguments;
 use super::completion::sets;
 use super::output::{OutputFormat, print};
-use super::{ClusterArguments, program};
+use super::process::program;
 
 /// Show what a failed growth left behind, and the smallest change that ends it
 ///

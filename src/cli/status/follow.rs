@@ -13,9 +13,9 @@ use super::screen::{shape, terminal};
 use super::source::{Changes, LoadedStatus, StatusSource};
 use super::view::StatusView;
 use crate::cli::cluster::is_brief;
-use crate::cli::in_words;
 use crate::cli::lists::warn;
 use crate::cli::output::print;
+use crate::cli::process::in_words;
 
 /// Changes within this time are shown together.
 const TOGETHER: Duration = Duration::from_millis(100);

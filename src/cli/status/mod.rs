@@ -25,11 +25,12 @@ use self::render::{Width, render};
 use self::screen::{shape, terminal};
 use self::source::StatusSource;
 use self::view::StatusView;
-use super::ClusterArguments;
+use super::cluster::ClusterArguments;
 use super::cluster::duration;
 use super::completion::sets;
 use super::lists::warn;
 use super::output::{self, print};
+use super::process::{in_words, runtime, wait_for};
 
 /// Show the progress of rollouts and the state of each PVC
 ///
@@ -98,7 +99,7 @@ pub(crate) fn run(cluster: &ClusterArguments, arguments: &Arguments) -> ExitCode
     if arguments.watch {
         return exit(watch_all(cluster, &arguments.which, arguments.timeout));
     }
-    super::wait_for(async {
+    wait_for(async {
         let loaded = source(cluster, &arguments.which).await?.load().await?;
         warn(&loaded.unread);
         print(&text(&loaded.views, arguments.output)?)
@@ -130,10 +131,10 @@ async fn watch_all(
 
 /// The exit code of a command that follows a rollout. An error is printed.
 fn exit(task: impl Future<Output = anyhow::Result<follow::FollowEnd>>) -> ExitCode {
-    match super::runtime().and_then(|runtime| runtime.block_on(task)) {
+    match runtime().and_then(|runtime| runtime.block_on(task)) {
         Ok(end) => ExitCode::from(end.code()),
         Err(error) => {
-            eprintln!("error: {}", super::in_words(&error));
+            eprintln!("error: {}", in_words(&error));
             ExitCode::from(3)
         }
     }

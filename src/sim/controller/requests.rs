@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use super::instance::{Instance, ModelRound, NextReconcile};
 use super::memory::UndoneWrite;
-use super::{Instance, ModelRound, NextReconcile};
 use crate::rollout::invariants::{Broken, s13_awaits_answers};
 use crate::sim::decisions::Decisions;
 use crate::sim::log::Log;

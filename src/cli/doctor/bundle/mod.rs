@@ -23,6 +23,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use self::gather::{Raw, typed};
+use super::super::process::in_words;
 use super::facts::{FoundJournal, InstallationFacts};
 use super::finding::Finding;
 use super::gather::Installation;
@@ -108,7 +109,7 @@ fn file(name: &str, text: String) -> BundleFile {
 /// What the doctor found, and the journals: their names and how far they are, not what they contain.
 fn doctor(examined: &Examined) -> anyhow::Result<String> {
     let document = match examined {
-        Err(error) => json!({"error": super::super::in_words(error)}),
+        Err(error) => json!({"error": in_words(error)}),
         Ok((facts, findings)) => json!({
             "checkedAt": facts.now.to_string(),
             "namespace": facts.namespace,

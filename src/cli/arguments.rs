@@ -1,0 +1,168 @@
+//! The subcommands, and how a command line becomes one of them.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+
+use super::cluster::ClusterArguments;
+use super::process::{PLUGIN, program_called, stem, wait_for};
+use super::{
+    annotate, artifacthub, completion, controller, crd, doctor, drift, examples, history, man, plan, recover,
+    reference, replace, retry, review, status, undo, version, webhook, withdraw,
+};
+
+/// Change volumeClaimTemplates of StatefulSets on a stock Kubernetes cluster
+#[derive(Debug, Parser)]
+#[command(name = "claim-rollout", version)]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    pub(super) cluster: ClusterArguments,
+    #[command(subcommand)]
+    command: Command,
+}
+
+// To add a subcommand: a file beside this one, a variant here with the arguments, an arm in `dispatch`.
+#[derive(Debug, Subcommand)]
+enum Command {
+    // For releases of the policy.
+    #[command(hide = true)]
+    Artifacthub(artifacthub::Arguments),
+    Completion(completion::Arguments),
+    Controller(controller::Arguments),
+    Crd(crd::Arguments),
+    Doctor(doctor::Arguments),
+    Drift(drift::Arguments),
+    /// Let existing PVCs of StatefulSets follow their templates: the annotation update-policy InPlace
+    Enable(annotate::Arguments),
+    History(history::Arguments),
+    // For packagers.
+    #[command(hide = true)]
+    Man(man::Arguments),
+    /// Pause the rollouts of StatefulSets: nothing new begins
+    Pause(annotate::Arguments),
+    Plan(plan::Arguments),
+    Recover(recover::Arguments),
+    // For the documentation.
+    #[command(hide = true)]
+    Reference(reference::Arguments),
+    Replace(replace::Arguments),
+    /// Resume the rollouts of paused StatefulSets
+    Resume(annotate::Arguments),
+    Retry(retry::Arguments),
+    Review(review::Arguments),
+    Status(status::Arguments),
+    Undo(undo::Arguments),
+    Version(version::Arguments),
+    Wait(status::wait::Arguments),
+    Watch(status::WatchArguments),
+    Webhook(webhook::Arguments),
+    Withdraw(withdraw::Arguments),
+}
+
+/// Parses the arguments of this process and runs the subcommand.
+#[must_use]
+pub fn main() -> ExitCode {
+    completion::for_shell(any_command);
+    run(std::env::args_os().collect())
+}
+
+/// Runs the program with these arguments; the first is the name of the program.
+fn run(arguments: Vec<OsString>) -> ExitCode {
+    if stem(arguments.first()) == Some(completion::PLUGIN_COMPLETER.as_ref()) {
+        return completion::for_kubectl(arguments, any_command);
+    }
+    let parser = command(arguments.first());
+    let parsed = parser.clone().try_get_matches_from(arguments);
+    match parsed.and_then(|matches| Arguments::from_arg_matches(&matches)) {
+        Ok(arguments) => dispatch(arguments, &parser),
+        Err(error) => {
+            // A failure to print does not change the exit code.
+            error.print().ok();
+            ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+        }
+    }
+}
+
+fn dispatch(arguments: Arguments, parser: &clap::Command) -> ExitCode {
+    match arguments.command {
+        Command::Artifacthub(artifacthub) => wait_for(async { artifacthub::run(&artifacthub) }),
+        Command::Completion(completion) => wait_for(async { completion::run(&completion) }),
+        Command::Controller(controller) => wait_for(controller::run(&arguments.cluster, controller)),
+        Command::Crd(crd) => wait_for(async { crd::run(&crd) }),
+        Command::Doctor(doctor) => doctor::run(&arguments.cluster, &doctor),
+        Command::Drift(drift) => drift::run(&arguments.cluster, &drift),
+        Command::Enable(sets) => wait_for(annotate::run(&arguments.cluster, &sets, annotate::Annotate::Enable)),
+        Command::History(history) => wait_for(history::run(&arguments.cluster, &history)),
+        Command::Man(man) => wait_for(async { man::run(&man, parser.clone()) }),
+        Command::Pause(sets) => wait_for(annotate::run(&arguments.cluster, &sets, annotate::Annotate::Pause)),
+        Command::Plan(plan) => plan::run(&arguments.cluster, &plan),
+        Command::Recover(recover) => wait_for(recover::run(&arguments.cluster, &recover)),
+        Command::Reference(reference) => wait_for(async { reference::run(&reference) }),
+        Command::Replace(replace) => replace::run(&arguments.cluster, &replace),
+        Command::Resume(sets) => wait_for(annotate::run(&arguments.cluster, &sets, annotate::Annotate::Resume)),
+        Command::Retry(retry) => wait_for(retry::run(&arguments.cluster, &retry)),
+        Command::Review(review) => review::run(&review),
+        Command::Status(status) => status::run(&arguments.cluster, &status),
+        Command::Undo(undo) => wait_for(undo::run(&arguments.cluster, &undo)),
+        Command::Version(version) => wait_for(version::run(&arguments.cluster, &version)),
+        Command::Wait(wait) => status::wait::run(&arguments.cluster, &wait),
+        Command::Watch(watch) => status::watch(&arguments.cluster, &watch),
+        Command::Webhook(webhook) => wait_for(webhook::run(&arguments.cluster, webhook)),
+        Command::Withdraw(withdraw) => wait_for(withdraw::run(&arguments.cluster, &withdraw)),
+    }
+}
+
+/// The parser, whatever the user typed.
+fn any_command() -> clap::Command {
+    command(None)
+}
+
+/// The parser, with usage lines for the name that the user typed.
+pub(super) fn command(called: Option<&OsString>) -> clap::Command {
+    let program = program_called(called);
+    let command = examples::add(Arguments::command(), program);
+    if program == PLUGIN {
+        command.bin_name(PLUGIN)
+    } else {
+        command
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+
+    use clap::Parser as _;
+
+    use super::{Arguments, command, program_called};
+
+    #[test]
+    fn parser_is_consistent() {
+        command(None).debug_assert();
+    }
+
+    #[test]
+    fn command_as_plugin_has_kubectl_usage() {
+        let usage = |path: &str| command(Some(&OsString::from(path))).render_usage().to_string();
+        assert!(usage("/usr/bin/kubectl-claim_rollout").starts_with("Usage: kubectl claim-rollout "));
+        assert!(usage("/usr/bin/claim-rollout").starts_with("Usage: claim-rollout "));
+        assert_eq!(
+            program_called(Some(&OsString::from("/usr/bin/kubectl-claim_rollout"))),
+            "kubectl claim-rollout"
+        );
+        assert_eq!(program_called(None), "claim-rollout");
+    }
+
+    #[test]
+    fn namespace_flag_before_or_after_subcommand() {
+        for line in [
+            "claim-rollout -n a status web",
+            "claim-rollout status web -n a",
+            "claim-rollout status -n a web",
+        ] {
+            let arguments = Arguments::try_parse_from(line.split(' ')).expect(line);
+            assert_eq!(arguments.cluster.namespace.as_deref(), Some("a"), "{line}");
+        }
+    }
+}
