@@ -100,17 +100,21 @@ test: needs-cargo ## The push ring, from a clean clone; CI runs this for each pu
 	  wait $$builder || { cat $$log >&2; exit 2; }; \
 	  $(MAKE) --no-print-directory e2e oci-test
 
-# A part that fails does not stop the others.
+# Makes a target for each of these words, then prints how each ended. One that fails does not stop the others.
+define each
+@failed='' times=''; \
+  for one in $(1); do \
+    begin=$$SECONDS result=passed; \
+    $(MAKE) --no-print-directory $(2) || { result=FAILED; failed+=" $$one"; }; \
+    times+="$$one: $$result in $$(( (SECONDS - begin + 59) / 60 )) minutes"$$'\n'; \
+  done; \
+  printf '%s' "$$times"; \
+  [ -z "$$failed" ] || { echo "failed:$$failed. Again: make $@ $(3)='$${failed# }'" >&2; exit 1; }
+endef
+
 .PHONY: nightly
 nightly: ## The nightly ring, or PARTS="owners scale" of it: hours. The parts are in CONTRIBUTING.md
-	@failed='' times=''; \
-	  for part in $(PARTS); do \
-	    begin=$$SECONDS result=passed; \
-	    $(MAKE) --no-print-directory nightly-$$part || { result=FAILED; failed+=" $$part"; }; \
-	    times+="$$part: $$result in $$(( (SECONDS - begin + 59) / 60 )) minutes"$$'\n'; \
-	  done; \
-	  printf '%s' "$$times"; \
-	  [ -z "$$failed" ] || { echo "These parts of the nightly ring fail:$$failed. Again: make nightly PARTS='$${failed# }'" >&2; exit 1; }
+	$(call each,$(PARTS),nightly-$$one,PARTS)
 
 # A module of e2e-tests/nightly
 nightly-%: policy.wasm control-plane engine-programs
@@ -118,17 +122,10 @@ nightly-%: policy.wasm control-plane engine-programs
 	$(LINTED) build --bin claim-rollout
 	$(LINTED) test -p e2e-tests --test e2e -- nightly::$*::
 
-# The end-to-end tests of both rings. A minor that fails does not stop the others.
 .PHONY: nightly-every-minor nightly-deep nightly-engines nightly-fuzz nightly-mutants nightly-release nightly-scale nightly-upgrade nightly-upstream
+# The end-to-end tests of both rings
 nightly-every-minor:
-	@failed='' times=''; \
-	  for minor in $(MINORS); do \
-	    begin=$$SECONDS result=passed; \
-	    $(MAKE) --no-print-directory e2e-all K8S=$$minor || { result=FAILED; failed+=" $$minor"; }; \
-	    times+="Kubernetes $$minor: $$result in $$(( (SECONDS - begin + 59) / 60 )) minutes"$$'\n'; \
-	  done; \
-	  printf '%s' "$$times"; \
-	  [ -z "$$failed" ] || { echo "The end-to-end tests fail on Kubernetes$$failed." >&2; exit 1; }
+	$(call each,$(MINORS),e2e-all K8S=$$one,MINORS)
 nightly-deep: deep
 nightly-engines: engines
 nightly-fuzz: export FUZZ_SECONDS ?= 600
