@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use anyhow::ensure;
 
+use super::aim;
 use super::fleet::Fleet;
-use super::target;
 use crate::world::installation::Controllers;
 use crate::world::{Cluster, Options};
 
@@ -38,7 +38,7 @@ async fn ten_of_300_replicas_in_motion_take_little_over_driver_time() -> anyhow:
         after.cpu.saturating_sub(before.cpu).as_secs_f64()
     );
     ensure!(took >= driver, "more than {IN_MOTION} were in motion");
-    target("controller : driver", took.as_secs_f64() / driver.as_secs_f64(), MOST);
+    aim("controller : driver", took.as_secs_f64() / driver.as_secs_f64(), MOST);
     cluster.stop();
     Ok(())
 }

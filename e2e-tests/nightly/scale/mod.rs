@@ -86,15 +86,15 @@ async fn thousand_sets_roll_as_fast_as_the_bare_writes() -> anyhow::Result<()> {
     let again = Requests::until_now(&cluster).await?.since(&asked);
     again.show(fleet.sets.len());
     let ratio = (first + second).as_secs_f64() / 2.0 / bare.as_secs_f64();
-    target("controller : bare loop", ratio, MOST);
+    aim("controller : bare loop", ratio, MOST);
     cluster.stop();
     Ok(())
 }
 
-/// Prints whether a target was met. A busy machine misses it, so a miss is no error.
-fn target(what: &str, found: f64, most: f64) {
-    let verdict = if found <= most { "met" } else { "MISSED" };
-    println!("{what}: {found:.2}, target {most}: {verdict}");
+/// Prints whether an aim was reached. A busy machine misses it, so a miss is no error.
+fn aim(what: &str, found: f64, most: f64) {
+    let verdict = if found <= most { "reached" } else { "missed" };
+    println!("{what}: {found:.2} (aim {most}, {verdict})");
 }
 
 /// The number of ClaimRollouts in this state, from the metrics of the controller.

@@ -17,7 +17,7 @@ use tokio::time::timeout;
 use super::bare_replacing::{self, REPLACE_SET, SETTLING};
 use super::fleet::{CONCURRENCY, Fleet};
 use super::requests::Requests;
-use super::{FLAGS, PATIENCE, target};
+use super::{FLAGS, PATIENCE, aim};
 use crate::world::installation::{Controller, Controllers, JOURNALS, manifest_applied};
 use crate::world::namespace::STAGED;
 use crate::world::{Cluster, Options, eventually};
@@ -250,7 +250,7 @@ async fn hundred_replacements_take_little_over_the_bare_calls() -> anyhow::Resul
         stand.learn_uids().await?;
     }
     ensure!(stand.kept().await? == before, "something was lost");
-    target("controller : bare calls", ours / theirs, MOST);
+    aim("controller : bare calls", ours / theirs, MOST);
     stand.cluster.stop();
     Ok(())
 }
