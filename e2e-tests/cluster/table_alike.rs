@@ -11,5 +11,6 @@ fn admission_table_guest_and_native_answer_alike() -> anyhow::Result<()> {
     table::check(Some(&|payload, objects| {
         let host = objects.map_or_else(Capabilities::none, |objects| Recorded(objects.to_vec()).host());
         run(&module, payload, host)
-    }))
+    }))?;
+    Ok(())
 }

@@ -8,6 +8,7 @@ mod rings;
 mod rust;
 mod statements;
 mod table;
+mod witnesses;
 #[path = "../world"]
 mod world {
     pub(crate) mod document;
@@ -18,5 +19,11 @@ mod world {
 
 #[test]
 fn admission_table_native_answers_as_the_rules() -> anyhow::Result<()> {
-    table::check(None)
+    let reasons = table::check(None)?;
+    let is_listed = world::document::text("docs/guarantees.md")?.contains(&reasons);
+    anyhow::ensure!(
+        is_listed,
+        "docs/guarantees.md: expected each reason with its first case:\n{reasons}"
+    );
+    Ok(())
 }

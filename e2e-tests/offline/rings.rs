@@ -51,7 +51,7 @@ fn module(file: &Path) -> anyhow::Result<(String, Vec<PathBuf>)> {
 }
 
 /// True iff a test begins in this line.
-fn is_test(line: &str) -> bool {
+pub(super) fn is_test(line: &str) -> bool {
     let line = line.trim_start();
     line.starts_with("#[test]") || line.starts_with("#[tokio::test")
 }
@@ -173,57 +173,5 @@ fn each_ring_has_its_filter_and_each_part_its_row() -> anyhow::Result<()> {
         parts.iter().map(String::as_str).collect(),
         "the jobs of nightly.yml"
     );
-    Ok(())
-}
-
-/// A witness as `docs/guarantees.md` names it: in this file of the push ring, and in the list of its scenarios or a test.
-fn witness(name: &str) -> anyhow::Result<bool> {
-    let (file, function) = name.rsplit_once("::").with_context(|| name.to_owned())?;
-    let paths = [format!("cluster/{file}.rs"), format!("cluster/{file}/mod.rs")];
-    let path = paths.iter().find(|path| root().join("e2e-tests").join(path).is_file());
-    let text = read(Path::new(path.with_context(|| format!("no file {file}"))?))?;
-    let lines: Vec<&str> = text.lines().collect();
-    let defined = lines.iter().position(|line| line.contains(&format!("fn {function}(")));
-    let is_a_test = defined.is_some_and(|at| at > 0 && is_test(lines[at - 1]));
-    let Some((group, module)) = file.rsplit_once('/').filter(|_| !is_a_test) else {
-        return Ok(is_a_test);
-    };
-    let listed = read(&Path::new("cluster").join(group).join("mod.rs"))?;
-    Ok(defined.is_some() && listed.contains(&format!("    {module}::{function},\n")))
-}
-
-#[test]
-fn every_guarantee_has_a_witness_in_the_push_ring() -> anyhow::Result<()> {
-    let guarantees = text("docs/guarantees.md")?;
-    let (promised, rest) = guarantees
-        .split_once("## On a real API server, for each push")
-        .context("a section")?;
-    let section = rest.split("\n## ").next().context("a section")?;
-    let rows = |text: &str| -> Vec<(String, String)> {
-        let rows = text
-            .lines()
-            .filter_map(|line| line.strip_prefix("| ")?.split_once(" | "));
-        rows.map(|(name, rest)| (name.to_owned(), rest.to_owned())).collect()
-    };
-    let is_number = |name: &str| {
-        name.strip_prefix(['S', 'L'])
-            .is_some_and(|number| number.parse::<u8>().is_ok())
-    };
-    let promised = rows(promised).into_iter().map(|(name, _)| name);
-    let promised: BTreeSet<String> = promised.filter(|name| is_number(name)).collect();
-    let simulated = ["S5", "S21"].map(str::to_owned);
-    let mut found = BTreeSet::from(simulated.clone());
-    for (name, witnesses) in rows(section) {
-        let names: Vec<&str> = witnesses.split('`').filter(|name| name.contains("::")).collect();
-        assert!(!names.is_empty(), "{name}");
-        for one in names {
-            assert!(witness(one)?, "{name}: the push ring does not run {one}");
-        }
-        found.insert(name);
-    }
-    assert!(simulated.iter().all(|name| section.contains(name)), "{section}");
-    // The policy alone: docs/guarantees.md explains them below the table.
-    assert!(found.remove("S14 to S16"), "{found:?}");
-    assert_eq!(found, promised);
     Ok(())
 }

@@ -78,6 +78,9 @@ pub(super) async fn every_target_is_kept_and_not_adopted_by_a_statefulset(env: &
             == json!({"claim-rollout.io/by": "admin", "claim-rollout.io/manager": "kubectl-client-side-apply"}),
         "{annotations}"
     );
+    let owner = &latest["metadata"]["ownerReferences"][0]["uid"];
+    let of_rollout = &latest["metadata"]["labels"]["claim-rollout.io/rollout-uid"];
+    ensure!(of_rollout == owner, "{latest:#}");
 
     // A target that comes again gets a new number and is the latest.
     let tier = greedy("5Gi").replace("metadata: {name: data}", "metadata: {name: data, labels: {tier: a}}");

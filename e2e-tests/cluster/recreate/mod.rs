@@ -5,6 +5,7 @@ mod aborted;
 mod complete;
 mod environment;
 mod killed;
+pub(crate) mod snapshots;
 mod stopped;
 pub(crate) mod trial;
 mod waits;
@@ -28,6 +29,7 @@ scenarios![Environment;
     aborted::withdrawal_deletes_nothing_more,
     aborted::mark_goes_with_a_pause_and_with_the_withdrawal,
     killed::controller_killed_before_any_write_successor_finishes,
+    snapshots::snapshot_of_an_earlier_staging_does_not_count,
 ];
 
 /// Runs scenarios in such a cluster.

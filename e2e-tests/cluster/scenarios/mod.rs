@@ -12,6 +12,7 @@ mod changed;
 mod cost;
 mod deleted;
 mod escape;
+pub(crate) mod evicted;
 mod grow;
 mod immutable;
 mod in_force;
@@ -94,6 +95,7 @@ scenarios![Environment;
     infeasible::recover_smaller_target_leaves_growth_reached,
     immutable::immutable_fields_are_for_new_claims_only,
     infeasible::driver_that_retries_stalls_nothing_and_is_quoted_once,
+    evicted::pod_is_evicted_if_its_file_system_has_not_grown,
     kubectl::kubectl_shows_the_rollout_and_waits_for_its_end,
     on_delete::claim_follows_only_after_its_pod_is_deleted_by_hand,
     on_delete::pod_deleted_unseen_by_a_controller_counts,
@@ -138,6 +140,8 @@ async fn scenarios_on_a_real_cluster_succeed() -> anyhow::Result<()> {
     let (env, served) = build().await?;
     report.print("the cluster is up");
     report.run(&env, SCENARIOS).await;
+    let kept = crate::world::invariants::every_namespace_keeps_them(&env.cluster);
+    report.run_one("invariants::every_namespace_keeps_them", kept).await;
     // Alone and last, because it removes the policy.
     let Environment {
         cluster,

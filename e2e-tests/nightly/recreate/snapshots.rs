@@ -1,107 +1,13 @@
-//! VolumeSnapshots. No snapshot controller runs: the test writes the status as it does
-//! (`pkg/common-controller/snapshot_controller.go` of kubernetes-csi/external-snapshotter, `updateSnapshotStatus`).
+//! VolumeSnapshots before each deletion, on a cluster that does not serve them at first.
 
-use anyhow::{Context as _, ensure};
-use claim_rollout::rollout;
-use claim_rollout::templates::keys;
+use anyhow::ensure;
 use serde_json::{Value, json};
 
 use crate::cluster::recreate::Environment;
-use crate::cluster::recreate::trial::{
-    OTHER, anew, annotated, prepare, seconds, stays, steps_of, until, until_complete,
-};
-use crate::world::namespace::{PATIENCE, TestNamespace, label, text};
-use crate::world::{EXPANDABLE, eventually};
-
-/// The definition of VolumeSnapshots, without its validation.
-fn definition() -> Value {
-    let any = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
-    json!({
-        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-        "metadata": {
-            "name": "volumesnapshots.snapshot.storage.k8s.io",
-            "annotations": {"api-approved.kubernetes.io": "https://github.com/kubernetes-csi/external-snapshotter/pull/814"},
-        },
-        "spec": {
-            "group": "snapshot.storage.k8s.io", "scope": "Namespaced",
-            "names": {"kind": "VolumeSnapshot", "listKind": "VolumeSnapshotList", "plural": "volumesnapshots", "singular": "volumesnapshot"},
-            "versions": [{
-                "name": "v1", "served": true, "storage": true, "subresources": {"status": {}},
-                "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": any, "status": any}}},
-            }],
-        },
-    })
-}
-
-/// All VolumeSnapshots.
-async fn snapshots(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<Value>> {
-    ns.all("snapshot.storage.k8s.io", "v1", "VolumeSnapshot").await
-}
-
-/// Waits for the VolumeSnapshot of the PVC.
-async fn until_taken(ns: &TestNamespace<'_>, claim: &str) -> anyhow::Result<Value> {
-    let what = format!("a snapshot of {claim}");
-    let taken = eventually(&what, PATIENCE, async || {
-        let all = snapshots(ns).await?;
-        Ok(all
-            .into_iter()
-            .find(|one| one["spec"]["source"]["persistentVolumeClaimName"] == claim))
-    });
-    taken.await.with_context(|| ns.log())
-}
-
-fn is_of_the_claim(taken: &Value, name: &str, revision: &Value) -> anyhow::Result<()> {
-    let metadata = &taken["metadata"];
-    ensure!(metadata["name"] == name, "{taken:#}");
-    ensure!(
-        metadata["labels"]["claim-rollout.io/revision"] == *revision,
-        "{taken:#}"
-    );
-    ensure!(metadata["annotations"]["claim-rollout.io/of-set"] == "web", "{taken:#}");
-    ensure!(taken["spec"]["volumeSnapshotClassName"] == "daily", "{taken:#}");
-    Ok(())
-}
-
-async fn write_status(ns: &TestNamespace<'_>, snapshot: &Value, status: &Value) -> anyhow::Result<()> {
-    let name = snapshot["metadata"]["name"].as_str().context("a name")?;
-    let status = json!({"status": status}).to_string();
-    let patch = ["--subresource=status", "--type=merge", "--patch", &status];
-    ns.done(&[&["patch", "volumesnapshot", name][..], &patch].concat(), "")
-        .await?;
-    Ok(())
-}
-
-/// Now, `ago` seconds earlier.
-fn time(ago: u64) -> anyhow::Result<String> {
-    rollout::time::write(seconds()? - ago).context("a time")
-}
-
-/// The status of a VolumeSnapshot that is ready.
-fn ready(taken: &str) -> Value {
-    json!({
-        "boundVolumeSnapshotContentName": "content", "creationTime": taken, "readyToUse": true,
-        "restoreSize": "1Gi", "error": null,
-    })
-}
-
-/// Waits for the VolumeSnapshot of this name.
-async fn until_exists(ns: &TestNamespace<'_>, name: &str) -> anyhow::Result<Value> {
-    let what = format!("VolumeSnapshot {name}");
-    let taken = eventually(&what, PATIENCE, async || {
-        let all = snapshots(ns).await?;
-        Ok(all.into_iter().find(|one| one["metadata"]["name"] == name))
-    });
-    taken.await.with_context(|| ns.log())
-}
-
-/// Waits until the API server serves VolumeSnapshots.
-async fn serve(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
-    ns.target(&definition().to_string()).await?;
-    let crd = "crd/volumesnapshots.snapshot.storage.k8s.io";
-    ns.done(&["wait", "--timeout=120s", "--for=condition=Established", crd], "")
-        .await?;
-    Ok(())
-}
+use crate::cluster::recreate::snapshots::{is_of_the_claim, ready, serve, snapshots, time, until_exists, write_status};
+use crate::cluster::recreate::trial::{OTHER, anew, annotated, prepare, stays, steps_of, until, until_complete};
+use crate::world::EXPANDABLE;
+use crate::world::namespace::{label, text};
 
 pub(super) async fn nothing_is_deleted_before_its_snapshot_is_ready(env: &Environment) -> anyhow::Result<()> {
     let ns = prepare(env, "snapshots", &anew(2, EXPANDABLE, "1Gi")).await?;
@@ -127,7 +33,7 @@ pub(super) async fn nothing_is_deleted_before_its_snapshot_is_ready(env: &Enviro
         let claim = format!("data-web-{ordinal}");
         let name = |number| format!("{}-{}-{number}", text(&uids[ordinal]), label(&change));
         let taken = until_exists(&ns, &name(1)).await?;
-        is_of_the_claim(&taken, &name(1), &change["revision"])?;
+        is_of_the_claim(&taken, &claim, &name(1), &change["revision"])?;
         let waits = format!("{claim} waits for VolumeSnapshot {}, which is not ready", name(1));
         until(&ns, "RollingOut", &waits).await?;
         stays(&ns, steps).await?;
@@ -155,43 +61,5 @@ pub(super) async fn nothing_is_deleted_before_its_snapshot_is_ready(env: &Enviro
     );
     let left = snapshots(&ns).await?;
     ensure!(left.len() == 4, "{left:#?}");
-    Ok(())
-}
-
-/// The change is withdrawn while the VolumeSnapshot is taken, and staged again much later. What was written in between is
-/// not in it.
-pub(super) async fn snapshot_of_an_earlier_staging_does_not_count(env: &Environment) -> anyhow::Result<()> {
-    let ns = prepare(env, "snapshots-again", &anew(1, EXPANDABLE, "1Gi")).await?;
-    serve(&ns).await?;
-    let wanted = annotated(&anew(1, OTHER, "1Gi"), "recreate-snapshot: daily");
-    ns.target(&wanted).await?;
-    let earlier = until_taken(&ns, "data-web-0").await?;
-    ns.target(&anew(1, EXPANDABLE, "1Gi")).await?;
-    eventually("the withdrawal", PATIENCE, async || {
-        Ok(ns.set().await?["metadata"]["annotations"][keys::STAGED_AT]
-            .is_null()
-            .then_some(()))
-    })
-    .await?;
-    write_status(&ns, &earlier, &ready(&time(86_400)?)).await?;
-    ns.target(&wanted).await?;
-    let claim = ns.claims().await?[0].clone();
-    let change = ns.staged_change().await?;
-    let name = |number| format!("{}-{}-{number}", text(&claim["metadata"]["uid"]), label(&change));
-    let first = until_exists(&ns, &name(1)).await?;
-    ensure!(first["metadata"]["name"] != earlier["metadata"]["name"], "{first:#}");
-    stays(&ns, &[]).await?;
-    // One of another class does not count either.
-    let class = json!({"spec": {"volumeSnapshotClassName": "weekly"}}).to_string();
-    let patch = ["patch", "volumesnapshot", &name(1), "--type=merge", "--patch", &class];
-    ns.done(&patch, "").await?;
-    write_status(&ns, &first, &ready(&time(0)?)).await?;
-    let second = until_exists(&ns, &name(2)).await?;
-    stays(&ns, &[]).await?;
-    write_status(&ns, &second, &ready(&time(0)?)).await?;
-    until_complete(&ns, 1, OTHER, "1Gi").await?;
-    let steps = steps_of(&ns.writes_since(0).await?);
-    ensure!(steps == ["delete data-web-0", "evict web-0"], "{steps:?}");
-    ensure!(snapshots(&ns).await?.len() == 3, "no other snapshot was made");
     Ok(())
 }

@@ -28,7 +28,6 @@ scenarios![Environment;
     unready::new_pod_not_ready_keeps_next_claim_waiting,
     node::claim_with_pending_file_system_keeps_next_one_waiting,
     node::pod_replaced_before_node_expansion_next_claim_waits,
-    node::pod_is_evicted_if_its_file_system_has_not_grown,
     node::errors_of_retried_attempts_keep_no_pod_and_stall_nothing,
     quota::changing_quota_usage_causes_no_extra_retry_or_event,
     full_disk::ordered_pods_full_disk_at_any_ordinal_rollout_ends,

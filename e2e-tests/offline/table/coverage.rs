@@ -66,7 +66,8 @@ pub(super) struct Seen {
     words: BTreeSet<String>,
     settings: BTreeMap<String, BTreeSet<String>>,
     sentences: BTreeSet<String>,
-    messages: String,
+    /// Each message, with the row and the sentence of its case.
+    messages: Vec<(String, &'static str, String)>,
 }
 
 impl Seen {
@@ -79,10 +80,23 @@ impl Seen {
             self.settings.entry(name.clone()).or_default().insert(value);
         }
         self.sentences.insert(case.sentence.clone());
-        for line in &found.messages {
-            self.messages.push_str(line);
-            self.messages.push('\n');
-        }
+        let of_case = |message: &String| (message.clone(), case.row, case.sentence.clone());
+        self.messages.extend(found.messages.iter().map(of_case));
+    }
+
+    /// The row and the sentence of the first case with such a message.
+    fn first(&self, part: &str) -> Option<(&'static str, &str)> {
+        let (_, row, sentence) = self.messages.iter().find(|(message, ..)| message.contains(part))?;
+        Some((row, sentence))
+    }
+
+    /// A table of the reasons, each with its first case.
+    pub(super) fn witnesses(&self) -> String {
+        let line = |reason: &String| {
+            let (row, sentence) = self.first(reason)?;
+            Some(format!("| {reason} | {row} | {sentence} |\n"))
+        };
+        reasons().iter().filter_map(line).collect()
     }
 
     /// Fails with the names of what is missing.
@@ -93,7 +107,7 @@ impl Seen {
             need(self.rows.contains_key(row), &row);
         }
         for wait in WAITS {
-            need(self.messages.contains(wait), &wait);
+            need(self.first(wait).is_some(), &wait);
         }
         for word in WORDS {
             need(self.words.contains(word), &word);
@@ -112,7 +126,7 @@ impl Seen {
             need(self.sentences.iter().any(|sentence| sentence.starts_with(&path)), &path);
         }
         for reason in reasons() {
-            need(self.messages.contains(&reason), &reason);
+            need(self.first(&reason).is_some(), &reason);
         }
         ensure!(missing.is_empty(), "no case has: {}", missing.join("; "));
         Ok(())

@@ -89,25 +89,27 @@ fn cases() -> Vec<Case> {
     subjects.iter().flat_map(|cases| cases()).collect()
 }
 
-/// Every case with its result or its error. On all cores: fresh instances take most of the time.
+/// Every case with its result or its error, in their order. On all cores: fresh instances take most of the time.
 fn answered<'c>(guest: Option<&Guest<'_>>, cases: &'c [Case]) -> Vec<(&'c Case, Result<Found, String>)> {
     let threads = thread::available_parallelism().map_or(1, NonZero::get);
     let part = |offset: usize| {
-        let part = cases.iter().skip(offset).step_by(threads);
-        part.map(|case| (case, case.check(guest))).collect::<Vec<_>>()
+        let part = cases.iter().enumerate().skip(offset).step_by(threads);
+        part.map(|(at, case)| (at, case, case.check(guest))).collect::<Vec<_>>()
     };
     thread::scope(|scope| {
         let part = &part;
         let running: Vec<_> = (0..threads).map(|offset| scope.spawn(move || part(offset))).collect();
         let parts = running.into_iter().map(|thread| thread.join());
-        parts
-            .flat_map(|part| part.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-            .collect()
+        let parts = parts.flat_map(|part| part.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        let mut all: Vec<_> = parts.collect();
+        all.sort_unstable_by_key(|(at, ..)| *at);
+        all.into_iter().map(|(_, case, result)| (case, result)).collect()
     })
 }
 
-/// Checks every case with the native code, and with the guest where there is one.
-pub(crate) fn check(guest: Option<&Guest<'_>>) -> anyhow::Result<()> {
+/// Checks every case with the native code, and with the guest where there is one. Returns a table of the reasons in
+/// messages, each with its first case.
+pub(crate) fn check(guest: Option<&Guest<'_>>) -> anyhow::Result<String> {
     let cases = cases();
     let outcomes = answered(guest, &cases);
     let (mut report, mut seen) = (String::new(), Seen::default());
@@ -121,5 +123,5 @@ pub(crate) fn check(guest: Option<&Guest<'_>>) -> anyhow::Result<()> {
     ensure!(cases.len() >= LEAST, "{} cases", cases.len());
     seen.ensure_everything()?;
     println!("{} cases: {}", cases.len(), seen);
-    Ok(())
+    Ok(seen.witnesses())
 }

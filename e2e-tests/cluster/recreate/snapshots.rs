@@ -1,0 +1,142 @@
+//! VolumeSnapshots. No snapshot controller runs: the test writes the status as it does
+//! (`pkg/common-controller/snapshot_controller.go` of kubernetes-csi/external-snapshotter, `updateSnapshotStatus`).
+
+use anyhow::{Context as _, ensure};
+use claim_rollout::rollout;
+use claim_rollout::templates::keys;
+use serde_json::{Value, json};
+
+use super::Environment;
+use super::trial::{OTHER, anew, annotated, prepare, seconds, stays, steps_of, until_complete};
+use crate::world::namespace::{PATIENCE, TestNamespace, label, text};
+use crate::world::{EXPANDABLE, eventually};
+
+/// The definition of VolumeSnapshots, without its validation.
+fn definition() -> Value {
+    let any = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {
+            "name": "volumesnapshots.snapshot.storage.k8s.io",
+            "annotations": {"api-approved.kubernetes.io": "https://github.com/kubernetes-csi/external-snapshotter/pull/814"},
+        },
+        "spec": {
+            "group": "snapshot.storage.k8s.io", "scope": "Namespaced",
+            "names": {"kind": "VolumeSnapshot", "listKind": "VolumeSnapshotList", "plural": "volumesnapshots", "singular": "volumesnapshot"},
+            "versions": [{
+                "name": "v1", "served": true, "storage": true, "subresources": {"status": {}},
+                "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": any, "status": any}}},
+            }],
+        },
+    })
+}
+
+/// All VolumeSnapshots.
+pub(crate) async fn snapshots(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<Value>> {
+    ns.all("snapshot.storage.k8s.io", "v1", "VolumeSnapshot").await
+}
+
+/// Waits for the VolumeSnapshot of the PVC.
+async fn until_taken(ns: &TestNamespace<'_>, claim: &str) -> anyhow::Result<Value> {
+    let what = format!("a snapshot of {claim}");
+    let taken = eventually(&what, PATIENCE, async || {
+        let all = snapshots(ns).await?;
+        Ok(all
+            .into_iter()
+            .find(|one| one["spec"]["source"]["persistentVolumeClaimName"] == claim))
+    });
+    taken.await.with_context(|| ns.log())
+}
+
+pub(crate) fn is_of_the_claim(taken: &Value, claim: &str, name: &str, revision: &Value) -> anyhow::Result<()> {
+    let metadata = &taken["metadata"];
+    ensure!(metadata["name"] == name, "{taken:#}");
+    ensure!(
+        metadata["labels"]["claim-rollout.io/revision"] == *revision,
+        "{taken:#}"
+    );
+    let of = json!({"claim-rollout.io/of-set": "web", "claim-rollout.io/of-claim": claim});
+    ensure!(metadata["annotations"] == of, "{taken:#}");
+    ensure!(taken["spec"]["volumeSnapshotClassName"] == "daily", "{taken:#}");
+    Ok(())
+}
+
+pub(crate) async fn write_status(ns: &TestNamespace<'_>, snapshot: &Value, status: &Value) -> anyhow::Result<()> {
+    let name = snapshot["metadata"]["name"].as_str().context("a name")?;
+    let status = json!({"status": status}).to_string();
+    let patch = ["--subresource=status", "--type=merge", "--patch", &status];
+    ns.done(&[&["patch", "volumesnapshot", name][..], &patch].concat(), "")
+        .await?;
+    Ok(())
+}
+
+/// Now, `ago` seconds earlier.
+pub(crate) fn time(ago: u64) -> anyhow::Result<String> {
+    rollout::time::write(seconds()? - ago).context("a time")
+}
+
+/// The status of a VolumeSnapshot that is ready.
+pub(crate) fn ready(taken: &str) -> Value {
+    json!({
+        "boundVolumeSnapshotContentName": "content", "creationTime": taken, "readyToUse": true,
+        "restoreSize": "1Gi", "error": null,
+    })
+}
+
+/// Waits for the VolumeSnapshot of this name.
+pub(crate) async fn until_exists(ns: &TestNamespace<'_>, name: &str) -> anyhow::Result<Value> {
+    let what = format!("VolumeSnapshot {name}");
+    let taken = eventually(&what, PATIENCE, async || {
+        let all = snapshots(ns).await?;
+        Ok(all.into_iter().find(|one| one["metadata"]["name"] == name))
+    });
+    taken.await.with_context(|| ns.log())
+}
+
+/// Waits until the API server serves VolumeSnapshots.
+pub(crate) async fn serve(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
+    ns.target(&definition().to_string()).await?;
+    let crd = "crd/volumesnapshots.snapshot.storage.k8s.io";
+    ns.done(&["wait", "--timeout=120s", "--for=condition=Established", crd], "")
+        .await?;
+    Ok(())
+}
+
+/// The change is withdrawn while the VolumeSnapshot is taken, and staged again much later. What was written in between is
+/// not in it.
+pub(super) async fn snapshot_of_an_earlier_staging_does_not_count(env: &Environment) -> anyhow::Result<()> {
+    let ns = prepare(env, "snapshots-again", &anew(1, EXPANDABLE, "1Gi")).await?;
+    serve(&ns).await?;
+    let wanted = annotated(&anew(1, OTHER, "1Gi"), "recreate-snapshot: daily");
+    ns.target(&wanted).await?;
+    let earlier = until_taken(&ns, "data-web-0").await?;
+    ns.target(&anew(1, EXPANDABLE, "1Gi")).await?;
+    eventually("the withdrawal", PATIENCE, async || {
+        Ok(ns.set().await?["metadata"]["annotations"][keys::STAGED_AT]
+            .is_null()
+            .then_some(()))
+    })
+    .await?;
+    write_status(&ns, &earlier, &ready(&time(86_400)?)).await?;
+    ns.target(&wanted).await?;
+    let claim = ns.claims().await?[0].clone();
+    let change = ns.staged_change().await?;
+    let name = |number| format!("{}-{}-{number}", text(&claim["metadata"]["uid"]), label(&change));
+    let first = until_exists(&ns, &name(1)).await?;
+    is_of_the_claim(&first, "data-web-0", &name(1), &change["revision"])?;
+    ensure!(first["metadata"]["name"] != earlier["metadata"]["name"], "{first:#}");
+    stays(&ns, &[]).await?;
+    // One of another class does not count either.
+    let class = json!({"spec": {"volumeSnapshotClassName": "weekly"}}).to_string();
+    let patch = ["patch", "volumesnapshot", &name(1), "--type=merge", "--patch", &class];
+    ns.done(&patch, "").await?;
+    write_status(&ns, &first, &ready(&time(0)?)).await?;
+    let second = until_exists(&ns, &name(2)).await?;
+    stays(&ns, &[]).await?;
+    write_status(&ns, &second, &ready(&time(0)?)).await?;
+    until_complete(&ns, 1, OTHER, "1Gi").await?;
+    let steps = steps_of(&ns.writes_since(0).await?);
+    ensure!(steps == ["delete data-web-0", "evict web-0"], "{steps:?}");
+    ensure!(snapshots(&ns).await?.len() == 3, "no other snapshot was made");
+    Ok(())
+}

@@ -1,0 +1,68 @@
+//! The last part of an expansion is done by the node, with some drivers only when the volume is mounted again.
+
+use anyhow::ensure;
+use serde_json::{Value, json};
+
+use crate::world::namespace::{Environment, PATIENCE, TestNamespace, manifest, text, with_class};
+use crate::world::policy_host::documents;
+use crate::world::{Driver, eventually};
+
+/// A StatefulSet of two whose volumes wait for the node.
+pub(crate) async fn prepare<'a>(env: &'a Environment, namespace: &str) -> anyhow::Result<TestNamespace<'a>> {
+    let mut ns = TestNamespace::new(&env.cluster, &env.client, namespace).await?;
+    let driver = Driver {
+        node_expansion_required: true,
+        ..Driver::default()
+    };
+    ns.make_class(&driver, true).await?;
+    ns.start_controller(env, &[]).await?;
+    ns.target(&with_class(&manifest(2, "1Gi"), namespace)).await?;
+    ns.settled().await?;
+    Ok(ns)
+}
+
+/// A driver that grows the file system only when the volume is mounted again, and a user who wants the Pods evicted for
+/// that.
+pub(super) async fn pod_is_evicted_if_its_file_system_has_not_grown(env: &Environment) -> anyhow::Result<()> {
+    let ns = prepare(env, "node-evicted").await?;
+    let rights = documents("evict-pods.yaml")?;
+    let budget = json!({
+        "apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "web"},
+        "spec": {"maxUnavailable": 0, "selector": {"matchLabels": {"app": "web"}}},
+    });
+    ns.target(&budget.to_string()).await?;
+    let pods = ns.pods().await?;
+    let restart = "claim-rollout.io/restart: WhenNodeExpansionPends";
+    let policy = "update-policy: InPlace";
+    let grown = with_class(&manifest(2, "2Gi"), "node-evicted").replace(policy, &format!("{policy}\n    {restart}"));
+    ns.target(&grown).await?;
+    let begun = ns.mark().await?;
+
+    let denied =
+        |words: &'static str| move |rollout: &Value| text(&rollout["status"]["claims"][0]["message"]).contains(words);
+    let without_right = denied("failed to evict its Pod: pods \"web-1\" is forbidden");
+    ns.until_reported("no right to evict", without_right).await?;
+    for right in &rights {
+        ns.target(&right.to_string()).await?;
+    }
+    let by_budget =
+        denied("failed to evict its Pod: 429 Cannot evict pod as it would violate the pod's disruption budget");
+    ns.until_reported("a budget that allows none", by_budget).await?;
+    ensure!(ns.pods().await? == pods, "Pods were evicted");
+    ns.done(&["delete", "pdb", "web"], "").await?;
+
+    for (ordinal, claim) in [(1, "data-web-1"), (0, "data-web-0")] {
+        let evicted = eventually("the Pod to be another one", PATIENCE, async || {
+            let now = ns.pods().await?;
+            Ok((now.len() == 2 && now[ordinal] != pods[ordinal]).then_some(()))
+        });
+        evicted.await?;
+        ns.node_grows(claim).await?;
+    }
+    ns.until_complete(2, "2Gi").await?;
+    let events = ns.events().await?;
+    ensure!(events.get("PodEvicted") == Some(&2), "{events:?}");
+    let evictions = ns.writes_since(begun).await?.evictions();
+    ensure!(evictions == ["web-1", "web-0"], "{evictions:?}");
+    Ok(())
+}
