@@ -16,6 +16,7 @@ use tempfile::TempDir;
 use super::audit::Entry;
 use super::certificates::Authority;
 use super::driver::Driver;
+use super::exceptions::ExceptionsOfAll;
 use super::options::Options;
 use super::processes::{Process, Usage};
 use super::users::{ADMIN, Tokens};
@@ -44,6 +45,8 @@ pub(crate) struct Cluster {
     pub(super) authority: Authority,
     pub(super) marks: AtomicU32,
     pub(super) log: Mutex<audit::Log>,
+    /// The guarantees that do not apply in a namespace.
+    pub(crate) exceptions: ExceptionsOfAll,
     pub(super) remove: bool,
     pub(super) keep: bool,
 }
@@ -63,6 +66,7 @@ impl Cluster {
             authority: Authority::new()?,
             marks: AtomicU32::new(0),
             log: Mutex::default(),
+            exceptions: ExceptionsOfAll::default(),
             remove: false,
             keep: options.keep,
         };

@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
+use super::exceptions::Exceptions;
 use super::written::Written;
-use crate::world::Entry;
 use crate::world::installation::USER;
+use crate::world::{Cluster, Entry};
 
 /// The only writes that the controller may make.
 const ALLOWED: [(&str, &str, &str); 13] = [
@@ -52,19 +53,23 @@ const OF_SETS: [&str; 6] = [
     "metadata.annotations.claim-rollout.io/staged-at",
 ];
 
-/// Exceptions that some scenarios need.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Exceptions {
-    /// `shrink: Recover`: a growth that was not reached may be lowered.
-    pub(crate) recovers: bool,
-    /// Two controllers are active: both may report the same.
-    pub(crate) reported_twice: bool,
-    /// The policy reverts writes to the StatefulSet.
-    pub(crate) undone: bool,
-    /// A webhook changes writes to PVCs.
-    pub(crate) changed: bool,
-    /// `update-policy: ReCreate`: PVCs are marked and deleted.
-    pub(crate) recreates: bool,
+/// Checks these guarantees for everything that was ever written in any namespace of the cluster.
+pub(crate) async fn every_namespace_keeps_them(cluster: &Cluster) -> anyhow::Result<()> {
+    let mut written = BTreeMap::<String, Vec<Entry>>::new();
+    // A scenario may write in the name of the controller, with kubectl.
+    let is_pretended = |entry: &Entry| entry.user == USER && entry.user_agent.starts_with("kubectl");
+    let entries = cluster.audit().await?.into_iter();
+    for entry in entries.filter(|entry| !entry.namespace.is_empty() && !is_pretended(entry)) {
+        written.entry(entry.namespace.clone()).or_default().push(entry);
+    }
+    ensure!(written.len() > 1, "the audit log has {} namespaces", written.len());
+    let broken = written.into_iter().filter_map(|(namespace, entries)| {
+        let kept = Written::new(entries, 0).keeps_every_invariant(cluster.exceptions.of(&namespace));
+        kept.err().map(|error| format!("in {namespace}: {error:#}"))
+    });
+    let broken: Vec<String> = broken.collect();
+    ensure!(broken.is_empty(), "{}", broken.join("\n"));
+    Ok(())
 }
 
 impl Written {

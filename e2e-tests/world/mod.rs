@@ -29,6 +29,7 @@ pub(crate) mod document;
 mod driver;
 pub(crate) mod engines;
 pub(crate) mod environment;
+pub(crate) mod exceptions;
 mod fields;
 mod folder;
 pub(crate) mod generated;

@@ -8,8 +8,8 @@ use kube::core::GroupVersionKind;
 use serde_json::{Value, json};
 
 use super::barrier::Barriers;
+use super::exceptions::Exceptions;
 pub(crate) use super::fields::{STAGED, are_as_written, condition, label, staged_change, text};
-use super::invariants::Exceptions;
 pub(crate) use super::waiting::PATIENCE;
 use super::written::Written;
 use crate::world::installation::{Controller, Installation};
@@ -29,8 +29,6 @@ pub(crate) struct TestNamespace<'a> {
     pub(crate) client: kube::Client,
     pub(crate) namespace: String,
     pub(crate) controller: Option<Controller>,
-    /// The guarantees that do not apply here.
-    pub(crate) exceptions: Exceptions,
 }
 
 /// The manifest of a StatefulSet `web`, in YAML as users write it.
@@ -108,7 +106,6 @@ impl<'a> TestNamespace<'a> {
             client: client.clone(),
             namespace: namespace.to_owned(),
             controller: None,
-            exceptions: Exceptions::default(),
         };
         ns.done(&["create", "namespace", namespace], "").await?;
         Ok(ns)
@@ -276,6 +273,11 @@ impl<'a> TestNamespace<'a> {
         self.controller.as_ref().map(Controller::log).unwrap_or_default()
     }
 
+    /// Notes that guarantees do not apply here.
+    pub(crate) fn excepts(&self, change: impl FnOnce(&mut Exceptions)) {
+        self.cluster.exceptions.change(&self.namespace, change);
+    }
+
     /// The number of writes in this namespace so far; see [`TestNamespace::writes_since`].
     pub(crate) async fn mark(&self) -> anyhow::Result<usize> {
         Ok(self.writes().await?.len())
@@ -285,7 +287,7 @@ impl<'a> TestNamespace<'a> {
     /// guarantee.
     pub(crate) async fn writes_since(&self, mark: usize) -> anyhow::Result<Written> {
         let written = Written::new(self.writes().await?, mark);
-        let kept = written.keeps_every_invariant(self.exceptions);
+        let kept = written.keeps_every_invariant(self.cluster.exceptions.of(&self.namespace));
         kept.with_context(|| format!("in {}", self.namespace))?;
         Ok(written)
     }

@@ -61,7 +61,7 @@ pub(super) async fn withdrawal_deletes_nothing_more(env: &Environment) -> anyhow
 /// and so does a withdrawal: whoever deletes the PVC later does not mean us.
 pub(super) async fn mark_goes_with_a_pause_and_with_the_withdrawal(env: &Environment) -> anyhow::Result<()> {
     let mut ns = TestNamespace::new(&env.cluster, &env.client, "stopped-marked").await?;
-    ns.exceptions.recreates = true;
+    ns.excepts(|but| but.recreates = true);
     let role = ["create", "role", "evict", "--verb=create", "--resource=pods/eviction"];
     ns.done(&role, "").await?;
     let account = "--serviceaccount=claim-rollout:claim-rollout-controller";

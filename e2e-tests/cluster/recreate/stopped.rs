@@ -114,7 +114,7 @@ pub(super) async fn only_replica_is_not_deleted(env: &Environment) -> anyhow::Re
 /// A replica was restored into another class before. A growth is no reason to delete its PVC.
 pub(super) async fn claim_of_another_class_is_no_victim_of_a_growth(env: &Environment) -> anyhow::Result<()> {
     let mut ns = TestNamespace::new(&env.cluster, &env.client, "stopped-growth").await?;
-    ns.exceptions.recreates = true;
+    ns.excepts(|but| but.recreates = true);
     allow(&ns).await?;
     start(env, &mut ns, true).await?;
     let restored = serde_json::json!({

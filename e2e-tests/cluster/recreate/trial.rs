@@ -32,7 +32,7 @@ pub(crate) async fn prepare<'a>(
     manifest: &str,
 ) -> anyhow::Result<TestNamespace<'a>> {
     let mut ns = TestNamespace::new(&env.cluster, &env.client, namespace).await?;
-    ns.exceptions.recreates = true;
+    ns.excepts(|but| but.recreates = true);
     allow(&ns).await?;
     start(env, &mut ns, true).await?;
     ns.target(manifest).await?;

@@ -40,7 +40,7 @@ pub(super) async fn nothing_is_deleted_while_the_budget_allows_no_eviction(env: 
 
 pub(super) async fn nothing_is_deleted_without_the_rights_or_the_flag(env: &Environment) -> anyhow::Result<()> {
     let mut ns = TestNamespace::new(&env.cluster, &env.client, "rights").await?;
-    ns.exceptions.recreates = true;
+    ns.excepts(|but| but.recreates = true);
     start(env, &mut ns, false).await?;
     ns.target(&anew(2, EXPANDABLE, "1Gi")).await?;
     ns.settled().await?;

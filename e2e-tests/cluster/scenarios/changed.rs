@@ -145,7 +145,7 @@ async fn until_changed(ns: &TestNamespace<'_>) -> anyhow::Result<String> {
 
 pub(super) async fn claim_with_removed_label_stalls_only_itself(env: &Environment) -> anyhow::Result<()> {
     let mut ns = TestNamespace::with_set(env, "label-away", 2).await?;
-    ns.exceptions.changed = true;
+    ns.excepts(|but| but.changed = true);
     let other = |size: &str| manifest(2, size).replace("web", "other");
     ns.target(&other("1Gi")).await?;
     ns.done(&["rollout", "status", "statefulset/other", "--timeout=120s"], "")
@@ -189,7 +189,7 @@ async fn never_done(
     expected: &str,
 ) -> anyhow::Result<()> {
     let mut ns = TestNamespace::with_set(env, namespace, 2).await?;
-    ns.exceptions.changed = true;
+    ns.excepts(|but| but.changed = true);
     let webhook = match change {
         Some(change) => Some(meddle(&ns, change).await?),
         None => None,

@@ -196,8 +196,8 @@ pub(super) async fn claim_lowered_by_hand_is_reported_and_not_written(env: &Envi
 
 /// The smaller size is above the capacity of each PVC, and below the size that the first PVC asked for.
 pub(super) async fn recover_smaller_target_lowers_growth_never_reached(env: &Environment) -> anyhow::Result<()> {
-    let mut ns = prepare(env, "recover", &at_most(2), &["--settings", &recover(env)?]).await?;
-    ns.exceptions.recovers = true;
+    let ns = prepare(env, "recover", &at_most(2), &["--settings", &recover(env)?]).await?;
+    ns.excepts(|but| but.recovers = true);
     let _served = Served::start(env, &ns, &json!({"shrink": "Recover"})).await?;
     too_much(&ns).await?;
     let pods = ns.pods().await?;
@@ -229,7 +229,7 @@ async fn three<'a>(env: &'a Environment, name: &str) -> anyhow::Result<TestNames
     let mut ns = TestNamespace::new(&env.cluster, &env.client, name).await?;
     ns.make_class(&at_most(8), true).await?;
     ns.start_controller(env, &["--settings", &recover(env)?]).await?;
-    ns.exceptions.recovers = true;
+    ns.excepts(|but| but.recovers = true);
     ns.target(&of_three(&ns, "1Gi")).await?;
     ns.settled().await?;
     Ok(ns)

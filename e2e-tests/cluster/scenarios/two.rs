@@ -8,8 +8,8 @@ use crate::world::installation::NAMESPACE;
 use crate::world::namespace::{Environment, TestNamespace, manifest, with_image};
 
 pub(super) async fn two_controllers_at_once_write_like_one(env: &Environment) -> anyhow::Result<()> {
-    let mut ns = TestNamespace::with_set(env, "two", 3).await?;
-    ns.exceptions.reported_twice = true;
+    let ns = TestNamespace::with_set(env, "two", 3).await?;
+    ns.excepts(|but| but.reported_twice = true);
     let _second = env.installation.start_controller(&["--namespace", "two"]).await?;
     let begun = ns.mark().await?;
     ns.target(&with_image(&manifest(3, "2Gi"), "2")).await?;

@@ -7,8 +7,8 @@ use crate::world::namespace::{Environment, TestNamespace, condition, text};
 use crate::world::served::Served;
 
 pub(super) async fn controller_with_unknown_account_stalls_with_a_reason(env: &Environment) -> anyhow::Result<()> {
-    let mut ns = TestNamespace::with_set(env, "undone", 2).await?;
-    ns.exceptions.undone = true;
+    let ns = TestNamespace::with_set(env, "undone", 2).await?;
+    ns.excepts(|but| but.undone = true);
     let stranger = json!({"controllerAccounts": ["system:serviceaccount:elsewhere:claim-rollout-controller"]});
     let served = Served::start(env, &ns, &stranger).await?;
     ns.apply(2, "2Gi").await?;
