@@ -62,7 +62,7 @@ fn reasons(machine: &mut Machine<'_>) -> Vec<Reason> {
 }
 
 #[test]
-fn read_that_fails_three_times_refuses_what_has_not_begun() {
+fn read_that_fails_three_times_ends_what_has_not_begun() {
     let settings = Settings::default();
     let mut machine = machine(&settings, MachineKind::Controller, StartFrom::Nothing);
     for pause in ["pause 1000 after down", "pause 2000 after down"] {

@@ -94,7 +94,7 @@ impl Seen {
     pub(super) fn witnesses(&self) -> String {
         let line = |reason: &String| {
             let (row, sentence) = self.first(reason)?;
-            Some(format!("| {reason} | {row} | {sentence} |\n"))
+            Some(format!("| `{reason}` | {row} | `{sentence}` |\n"))
         };
         reasons().iter().filter_map(line).collect()
     }
