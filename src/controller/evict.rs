@@ -127,6 +127,8 @@ mod tests {
     use super::ApiOutcome;
     use crate::controller::fixtures;
     use crate::controller::locking::lock;
+    use crate::controller::undone::Undone;
+    use crate::rollout::{Evict, EvictReason};
 
     /// Another Pod may have the name by now.
     #[tokio::test]
@@ -163,5 +165,30 @@ mod tests {
             }
             assert_eq!(*body, expected);
         }
+    }
+
+    #[tokio::test]
+    async fn denied_eviction_is_forgotten_with_the_next_one() {
+        let server = |_: axum::http::Request<Body>| {
+            let done = json!({"kind": "Status", "status": "Success", "code": 201}).to_string();
+            std::future::ready(Ok::<_, kube::Error>(axum::http::Response::new(Body::from(
+                done.into_bytes(),
+            ))))
+        };
+        let client = Client::new(tower::service_fn(server), "default");
+        let context = fixtures::context(&client, (store().0, store().0));
+        let metadata = json!({"name": "web", "namespace": "shop", "uid": "set-uid"});
+        let set = serde_json::from_value(json!({ "metadata": metadata })).unwrap();
+        context.remember(&set, |memory| {
+            memory.not_evicted = Some(Undone::again(None, "no".to_owned(), 1000));
+        });
+        let evict = Evict {
+            pod: "web-0".to_owned(),
+            uid: "u".to_owned(),
+            claim: ("data-web-0".to_owned(), "c".to_owned()),
+            reason: EvictReason::Remount,
+        };
+        context.evict(&set, &evict).await;
+        assert_eq!(context.not_evicted(&set), None);
     }
 }

@@ -20,6 +20,8 @@ use crate::controller::locking::lock;
 use crate::controller::places::tests::at_once;
 use crate::controller::places::{self, ClassPlaces};
 use crate::controller::slim_set::{KruiseSet, SlimSet};
+use crate::rollout::fixtures::web;
+use crate::rollout::{ClaimProgress, ClaimState, plan};
 
 const EVENTS: &str = "POST /api/v1/namespaces/default/events";
 const REPORTS: &str = "POST /apis/claim-rollout.io/v1alpha1/namespaces/default/claimrollouts";
@@ -328,4 +330,27 @@ async fn set_is_reported_while_its_pod_cannot_be_read() {
             assert!(message.starts_with("\"Failed to read Pods: web-0: "), "{message}");
         }
     }
+}
+
+/// It is in no report, so its Event would be emitted again and again.
+#[tokio::test]
+async fn what_has_no_place_in_the_report_is_remembered() {
+    let (client, _written) = accepting(&Arc::default());
+    let set = Arc::new(growing());
+    let context = listed(&client, &set, false).await;
+    let mut plan = plan(&web());
+    let claim = ClaimProgress {
+        state: ClaimState::Infeasible,
+        message: "no".to_owned(),
+        ..plan.progress.claims.remove(0)
+    };
+    let known = [(
+        claim.name.clone(),
+        ("Infeasible".to_owned(), claim.reason.clone(), "no".to_owned()),
+    )];
+    plan.progress.unlisted = vec![claim];
+    context.remember(&set, |_| {});
+    context.report(&set, &context.view(&set).unwrap(), &plan).await.unwrap();
+    let unlisted = context.remembered(&set, |memory| memory.unlisted.clone());
+    assert_eq!(unlisted, Some(known.into()));
 }

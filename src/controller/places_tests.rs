@@ -211,3 +211,19 @@ fn set_beside_thousand_waiting_gets_the_next_place() {
     let written = |uid: &str| writes_at(&places, uid, 1504, &[]);
     assert_eq!([written("a-998"), written("a-002"), written("a-003")], [0, 1, 0]);
 }
+
+#[test]
+fn set_that_waits_is_requeued_when_another_is_done() {
+    let places = at_once(1);
+    let (queue, mut requeued) = mpsc::unbounded();
+    places.requeue_in(queue);
+    assert_eq!([writes(&places, "a", &[]), writes(&places, "b", &[])], [1, 0]);
+    while requeued.try_recv().is_ok() {}
+    let mut a = set("a");
+    for name in ["data-web-0", "data-web-1", "data-web-2"] {
+        a.done(name);
+    }
+    places.plan(&mut a, Vec::new);
+    let next = requeued.try_recv().ok().and_then(|set| set.namespace);
+    assert_eq!(next.as_deref(), Some("b"));
+}

@@ -1,5 +1,6 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use futures::channel::mpsc;
 use kube::Client;
@@ -8,11 +9,13 @@ use kube::runtime::reflector::{Store, store};
 use kube::runtime::watcher::Event;
 use serde_json::{Value, json};
 
-use super::{Context, ReconcileError, after_failure, reconcile};
+use super::{COLLECT, Context, ReconcileError, ReportWrite, after_failure, next, reconcile};
 use crate::controller::crd::ClaimRollout;
 use crate::controller::fixtures::{self, rollout};
 use crate::controller::locking::lock;
 use crate::controller::slim_set::{KruiseSet, SlimSet};
+use crate::rollout::fixtures::web;
+use crate::rollout::{Plan, plan};
 use crate::templates::{ClaimTemplate, Phase, Revision, StagedChange, Staging, UpdatePolicy};
 
 /// A context with these sets. The API server never responds.
@@ -33,15 +36,51 @@ pub(super) fn set(uid: &str) -> SlimSet {
     serde_json::from_value(json!({"metadata": {"name": "web", "namespace": "default", "uid": uid}})).unwrap()
 }
 
+/// A set with a staged change in this version.
+fn at(version: &str) -> SlimSet {
+    let metadata = json!({
+        "name": "web", "namespace": "default", "uid": "u", "resourceVersion": version,
+        "annotations": {"claim-rollout.io/staged": "{}"},
+    });
+    serde_json::from_value(json!({ "metadata": metadata })).unwrap()
+}
+
+#[tokio::test]
+async fn pause_after_failures_doubles_and_ends_with_success() {
+    let set = Arc::new(at("7"));
+    let (sets, mut writer) = store();
+    writer.apply_watcher_event(&Event::Apply(SlimSet::clone(&set)));
+    let context = context(sets);
+    let pause = |retry_after| {
+        let (what, why) = ("PVC", "no".to_owned());
+        let error = ReconcileError::Write { what, why, retry_after };
+        after_failure(&set, &error, &context).as_secs()
+    };
+    let pauses = [None, None, Some(90), Some(1)].map(pause);
+    assert_eq!(pauses, [1, 2, 90, 8], "never shorter than the API server asks for");
+    context.remember(&set, |memory| memory.ended = Some(("7".to_owned(), 1000)));
+    let reconciled = reconcile(Arc::clone(&set), Arc::clone(&context)).await;
+    assert_eq!(reconciled.unwrap(), Some(Duration::from_secs(30)));
+    assert_eq!(pause(None), 1);
+}
+
+#[test]
+fn report_that_was_put_off_is_written_soon() {
+    let plan = Plan {
+        requeue_after: None,
+        ..plan(&web())
+    };
+    for (written, expected) in [
+        (ReportWrite::Nothing, None),
+        (ReportWrite::Something, None),
+        (ReportWrite::Later, Some(Duration::from_secs(COLLECT))),
+    ] {
+        assert_eq!(next(&plan, written, None), expected, "{written:?}");
+    }
+}
+
 #[tokio::test]
 async fn completed_set_waits_until_watch_shows_the_write() {
-    let at = |version: &str| -> SlimSet {
-        let metadata = json!({
-            "name": "web", "namespace": "default", "uid": "u", "resourceVersion": version,
-            "annotations": {"claim-rollout.io/staged": "{}"},
-        });
-        serde_json::from_value(json!({ "metadata": metadata })).unwrap()
-    };
     // The time is 1000.
     for (what, ended, seen, expected) in [
         ("it was not written", None, "7", None),
@@ -183,13 +222,13 @@ async fn pvc_is_written_without_definition_of_reports() {
         {
             // The first reconciles wait for the lists.
             drop(reconcile(Arc::clone(&set), Arc::clone(&context)).await);
-            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+            tokio::time::sleep(Duration::from_millis(5)).await;
             while let Ok(path) = patched.try_recv() {
                 paths.push(path);
             }
         }
     };
-    let written = tokio::time::timeout(std::time::Duration::from_secs(30), written).await;
+    let written = tokio::time::timeout(Duration::from_secs(30), written).await;
     assert!(written.is_ok(), "{paths:?}");
 }
 
@@ -331,10 +370,10 @@ async fn status_is_written_although_the_history_is_not() {
         while written.load(Ordering::Relaxed) == 0 {
             // The first reconciles wait for the lists.
             last = Some(reconcile(Arc::clone(&set), Arc::clone(&context)).await);
-            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+            tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    let is_written = tokio::time::timeout(std::time::Duration::from_secs(30), status).await;
+    let is_written = tokio::time::timeout(Duration::from_secs(30), status).await;
     assert!(is_written.is_ok(), "{last:?}");
     let error = last.map(|last| last.map_err(|error| error.to_string()));
     assert!(

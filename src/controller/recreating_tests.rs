@@ -4,12 +4,13 @@ use kube::Client;
 use kube::api::DynamicObject;
 use kube::client::Body;
 use kube::runtime::reflector::store;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{Context, RoundOutcome, SlimSet, delete, explained, mark, view, volume_snapshot};
+use super::{Context, ReCreateStep, RoundOutcome, SlimSet, delete, explained, mark, view, volume_snapshot};
 use crate::controller::fixtures;
-use crate::rollout::fixtures::label;
-use crate::rollout::volume_snapshot::VolumeSnapshot;
+use crate::controller::undone::Undone;
+use crate::rollout::fixtures::{label, web};
+use crate::rollout::volume_snapshot::{ReCreateQuestion, VolumeSnapshot, VolumeSnapshotAnswer};
 use crate::rollout::{ClaimOf, TakeSnapshot};
 
 fn claim() -> ClaimOf {
@@ -59,7 +60,7 @@ fn volume_snapshot_names_its_claim_set_and_revision() {
 
 #[test]
 fn volume_snapshot_is_ready_only_by_its_status() {
-    let of = |status: serde_json::Value| {
+    let of = |status: Value| {
         let object = json!({
             "apiVersion": "snapshot.storage.k8s.io/v1", "kind": "VolumeSnapshot", "metadata": {"name": "s"},
             "spec": {"source": {"persistentVolumeClaimName": "data-web-2"}, "volumeSnapshotClassName": "fast"},
@@ -122,13 +123,57 @@ thread_local! {
     static NOW: Cell<u64> = const { Cell::new(0) };
 }
 
+fn set() -> SlimSet {
+    let metadata = json!({"name": "web", "namespace": "default", "uid": "u", "resourceVersion": "3"});
+    serde_json::from_value(json!({ "metadata": metadata })).expect("a set")
+}
+
+/// A context whose API server answers every request like this.
+fn answering(code: u16, body: &Value) -> Context {
+    let body = body.to_string().into_bytes();
+    let answer = move |_: axum::http::Request<Body>| {
+        let response = axum::http::Response::builder().status(code);
+        let response = response.body(Body::from(body.clone()));
+        std::future::ready(Ok::<_, kube::Error>(response.expect("a response")))
+    };
+    let client = Client::new(tower::service_fn(answer), "default");
+    Context {
+        clock: || NOW.get(),
+        ..fixtures::context(&client, (store().0, store().0))
+    }
+}
+
+/// Otherwise another one would be made of a PVC whose VolumeSnapshots may not be read.
+#[tokio::test]
+async fn volume_snapshot_is_absent_only_if_not_found() {
+    for (code, is_absent) in [(404, true), (403, false), (500, false)] {
+        let status = json!({"kind": "Status", "status": "Failure", "code": code, "reason": "", "message": "no"});
+        let (context, mut snapshot) = (answering(code, &status), web());
+        let question = ReCreateQuestion::VolumeSnapshot("s".to_owned());
+        context.answer(&set(), &question, &mut snapshot).await;
+        let answer = &snapshot.recreate.volume_snapshots["s"];
+        let is_unreadable = matches!(answer, VolumeSnapshotAnswer::Unreadable(why) if why.contains("no"));
+        assert_eq!(*answer == VolumeSnapshotAnswer::Absent, is_absent, "{code}: {answer:?}");
+        assert_eq!(is_unreadable, !is_absent, "{code}: {answer:?}");
+    }
+}
+
+#[tokio::test]
+async fn denied_re_creation_is_forgotten_with_a_step_done() {
+    NOW.set(1000);
+    let (context, set, claim) = (answering(200, &json!({})), set(), claim());
+    context.remember(&set, |memory| {
+        memory.not_recreated = Some(Undone::again(None, "no".to_owned(), 1000));
+    });
+    assert!(context.not_recreated(&set).is_some());
+    let done = context.step_done(&set, &ReCreateStep::of("mark PVC", &claim));
+    assert_eq!((done, context.not_recreated(&set)), (RoundOutcome::DecideAgain, None));
+}
+
 /// Whatever is answered to a step that is not done: it is not repeated at once, and soon the status reports it.
 #[tokio::test]
 async fn step_not_done_pauses_and_is_reported() {
-    let set: SlimSet = serde_json::from_value(json!({"metadata": {
-        "name": "web", "namespace": "default", "uid": "u", "resourceVersion": "3",
-    }}))
-    .expect("a set");
+    let set = set();
     let take = TakeSnapshot {
         name: "u2-6c9f7d5b84".to_owned(),
         class: "fast".to_owned(),
@@ -145,17 +190,7 @@ async fn step_not_done_pauses_and_is_reported() {
     for step in ["mark", "unmark", "delete", "snapshot"] {
         for (code, body) in &answers {
             let row = format!("{step}: {code} {body}");
-            let (code, body) = (*code, body.to_string().into_bytes());
-            let answer = move |_: axum::http::Request<Body>| {
-                let response = axum::http::Response::builder().status(code);
-                let response = response.body(Body::from(body.clone()));
-                std::future::ready(Ok::<_, kube::Error>(response.expect("a response")))
-            };
-            let client = Client::new(tower::service_fn(answer), "default");
-            let context = Context {
-                clock: || NOW.get(),
-                ..fixtures::context(&client, (store().0, store().0))
-            };
+            let context = answering(*code, body);
             let execute = async || match step {
                 "mark" => context.mark_claim(&set, &claim(), true).await,
                 "unmark" => context.mark_claim(&set, &claim(), false).await,

@@ -1,14 +1,18 @@
 use std::cell::Cell;
+use std::sync::{Arc, Mutex};
 
 use kube::Client;
 use kube::client::Body;
 use kube::runtime::reflector::store;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Context, RoundOutcome, SlimSet};
 use crate::controller::fixtures;
+use crate::controller::locking::lock;
+use crate::controller::undone::Undone;
 use crate::rollout::fixtures::{apply, complete, web};
-use crate::rollout::{Action, Refusal};
+use crate::rollout::{Action, Refusal, SetStagedAt};
+use crate::templates::keys;
 
 thread_local! {
     static NOW: Cell<u64> = const { Cell::new(0) };
@@ -28,6 +32,37 @@ fn answering(code: u16, message: &str) -> Context {
         clock: || NOW.get(),
         ..fixtures::context(&client, (store().0, store().0))
     }
+}
+
+/// A context whose API server stores every object in version 8, at second 2000 of its clock; and what it stores.
+fn storing() -> (Context, Arc<Mutex<Vec<Value>>>) {
+    let stored = Arc::<Mutex<Vec<Value>>>::default();
+    let noted = Arc::clone(&stored);
+    let server = move |request: axum::http::Request<Body>| {
+        let noted = Arc::clone(&noted);
+        async move {
+            let is_dry_run = request.uri().query().is_some_and(|query| query.contains("dryRun"));
+            let bytes = request.into_body().collect_bytes().await?;
+            let mut body: Value = serde_json::from_slice(&bytes).expect("JSON");
+            if !is_dry_run {
+                lock(&noted).push(body.clone());
+            }
+            if let Some(annotations) = body["metadata"]["annotations"].as_object_mut() {
+                annotations.retain(|_, value| !value.is_null());
+            }
+            body["metadata"]["resourceVersion"] = "8".into();
+            let fields = json!({"f:metadata": {"f:annotations": {"f:claim-rollout.io/staged-at": {}}}});
+            body["metadata"]["managedFields"] =
+                json!([{"manager": "claim-rollout", "time": "1970-01-01T00:33:20Z", "fieldsV1": fields}]);
+            Ok::<_, kube::Error>(axum::http::Response::new(Body::from(body.to_string().into_bytes())))
+        }
+    };
+    let client = Client::new(tower::service_fn(server), "default");
+    let context = Context {
+        clock: || NOW.get(),
+        ..fixtures::context(&client, (store().0, store().0))
+    };
+    (context, stored)
 }
 
 fn set() -> SlimSet {
@@ -149,4 +184,51 @@ async fn write_without_answer_is_denied_after_a_minute() {
     assert!(context.execute(&set(), &apply(&web(), 1)).await.is_ok(), "another PVC");
     let causes: Vec<String> = denials(&context).into_iter().map(|denial| denial.cause).collect();
     assert_eq!(causes, [Refusal::NOT_ANSWERED; 2]);
+}
+
+/// PVCs that were created since then are never deleted, so no clock that is ahead may count.
+#[tokio::test]
+async fn staged_at_is_the_earlier_of_both_clocks() {
+    for (ours, expected) in [(1000, "1970-01-01T00:16:40Z"), (3000, "1970-01-01T00:33:20Z")] {
+        let (context, stored) = storing();
+        let action = SetStagedAt {
+            set_uid: "set-uid".to_owned(),
+            resource_version: "100".to_owned(),
+            at: ours,
+        };
+        let outcome = context.execute(&set(), &Action::SetStagedAt(action)).await.unwrap();
+        assert_eq!(outcome, RoundOutcome::Nothing);
+        let stored = lock(&stored).clone();
+        let annotations: Vec<_> = stored.iter().map(|body| &body["metadata"]["annotations"]).collect();
+        assert_eq!(annotations, [&json!({(keys::STAGED_AT): expected})], "{ours}");
+    }
+}
+
+/// The watch shows the annotation later.
+#[tokio::test]
+async fn modification_of_a_pvc_counts_from_the_reply_on() {
+    let (context, _) = storing();
+    let Action::ApplyClaim(mut apply) = apply(&web(), 2) else {
+        unreachable!()
+    };
+    let time = "1970-01-01T00:16:40Z".to_owned();
+    apply.annotations.insert(keys::MODIFIED.to_owned(), time);
+    let uid = apply.uid.clone();
+    context.execute(&set(), &Action::ApplyClaim(apply)).await.unwrap();
+    let modified = context.remembered(&set(), |memory| memory.modified.clone());
+    assert_eq!(modified, Some([(uid, vec![1000])].into()));
+}
+
+#[tokio::test]
+async fn pause_of_the_set_ends_with_a_write_that_is_done() {
+    NOW.set(1000);
+    let (context, _) = storing();
+    let denied = || Some(Undone::again(None, "no".to_owned(), 1000));
+    context.remember(&set(), |memory| {
+        (memory.undone, memory.write_denied) = (denied(), denied());
+    });
+    assert!(context.undone(&set()).is_some() && context.write_denied(&set()).is_some());
+    let outcome = context.execute(&set(), &complete(&web())).await.unwrap();
+    assert_eq!(outcome, RoundOutcome::Nothing);
+    assert_eq!((context.undone(&set()), context.write_denied(&set())), (None, None));
 }
