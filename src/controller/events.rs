@@ -136,9 +136,15 @@ fn shorten(message: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use jiff::Timestamp;
+    use std::sync::{Arc, Mutex};
 
-    use super::{MAX_MESSAGE, event, reference, shorten};
+    use jiff::Timestamp;
+    use kube::Client;
+    use kube::client::Body;
+    use serde_json::Value;
+
+    use super::{ControllerMetrics, MAX_MESSAGE, SetKind, event, publish_on, reference, shorten};
+    use crate::controller::locking::lock;
     use crate::rollout::{EventNotice, Reason};
 
     #[test]
@@ -180,5 +186,37 @@ mod tests {
         let long = format!("a{}", "é".repeat(MAX_MESSAGE));
         assert_eq!(shorten(&long).len(), MAX_MESSAGE - 1);
         assert_eq!(shorten("short"), "short");
+    }
+
+    /// Whichever of both objects a user describes.
+    #[tokio::test]
+    async fn event_about_a_pvc_is_shown_at_it_and_at_the_set() {
+        for (claim, expected) in [
+            (None, vec!["web"]),
+            (Some("data-web-2"), vec!["web data-web-2", "data-web-2 web"]),
+        ] {
+            let created = Arc::<Mutex<Vec<String>>>::default();
+            let noted = Arc::clone(&created);
+            let server = move |request: axum::http::Request<Body>| {
+                let noted = Arc::clone(&noted);
+                async move {
+                    let bytes = request.into_body().collect_bytes().await?;
+                    let event: Value = serde_json::from_slice(&bytes).unwrap();
+                    let names = [&event["involvedObject"], &event["related"]].map(|object| object["name"].as_str());
+                    lock(&noted).push(names.into_iter().flatten().collect::<Vec<_>>().join(" "));
+                    Ok::<_, kube::Error>(axum::http::Response::new(Body::from(bytes.to_vec())))
+                }
+            };
+            let emit = EventNotice {
+                set_uid: "set-uid".to_owned(),
+                claim: claim.map(|name| (name.to_owned(), "c".to_owned())),
+                reason: Reason::ClaimReady,
+                message: "m".to_owned(),
+            };
+            let client = Client::new(tower::service_fn(server), "default");
+            let on = (SetKind::Apps, "shop", "web");
+            publish_on(&client, &ControllerMetrics::default(), || 1000, on, &emit).await;
+            assert_eq!(*lock(&created), expected);
+        }
     }
 }

@@ -181,3 +181,53 @@ fn claims_of(set: &SetView, opened: &Namespace) -> Result<BTreeMap<String, Claim
     }
     Ok(claims)
 }
+
+#[cfg(test)]
+mod tests {
+    use kube::Client;
+    use kube::client::Body;
+    use kube::runtime::reflector::store;
+    use kube::runtime::watcher::Event;
+    use serde_json::json;
+
+    use super::{Context, Sibling};
+    use crate::controller::fixtures;
+    use crate::controller::slim_set::SlimSet;
+
+    fn set(name: &str, template: &str) -> SlimSet {
+        let templates =
+            json!([{"metadata": {"name": template}, "spec": {"resources": {"requests": {"storage": "1Gi"}}}}]);
+        let metadata = json!({"name": name, "namespace": "default", "uid": name});
+        let spec = json!({"selector": {"matchLabels": {}}, "volumeClaimTemplates": templates});
+        serde_json::from_value(json!({"metadata": metadata, "spec": spec})).unwrap()
+    }
+
+    /// `data-a-web-0` is a PVC of `data` in the set `a-web`, and of `data-a` in `web`.
+    #[tokio::test]
+    async fn set_of_either_kind_may_have_the_same_pvc_names() {
+        for (what, apps, kruise, is_sibling) in [
+            ("none", "db", "db", false),
+            ("one of Kubernetes", "web", "db", true),
+            ("one of OpenKruise", "db", "web", true),
+        ] {
+            let [(sets, mut of_apps), (others, mut of_kruise)] = [store(), store()];
+            of_apps.apply_watcher_event(&Event::Apply(set(apps, "data-a")));
+            of_kruise.apply_watcher_event(&Event::Apply(set(kruise, "data-a")));
+            let never = |_: axum::http::Request<Body>| {
+                std::future::pending::<Result<axum::http::Response<Body>, kube::Error>>()
+            };
+            let client = Client::new(tower::service_fn(never), "default");
+            let context = Context {
+                others: Some(others),
+                ..fixtures::context(&client, (sets, store().0))
+            };
+            let view = context.view(&set("a-web", "data")).unwrap();
+            let sibling = Sibling {
+                set: "web".to_owned(),
+                templates: vec!["data-a".to_owned()],
+            };
+            let expected: Vec<_> = is_sibling.then_some(sibling).into_iter().collect();
+            assert_eq!(context.siblings(&view), expected, "{what}");
+        }
+    }
+}

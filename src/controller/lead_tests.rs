@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use futures::StreamExt as _;
 use futures::channel::mpsc;
-use kube::Client;
 use kube::client::Body;
 use kube::runtime::reflector::store;
 use kube::runtime::watcher::Event;
+use kube::{Client, ResourceExt as _};
 use serde_json::{Value, json};
 
-use super::{Forget, WatchedSets, context, first_lists, forget_sets, rollout_changed};
+use super::{Forget, WatchedSets, context, first_lists, forget_sets, rollout_changed, set_changed};
 use crate::controller::config::Config;
 use crate::controller::fixtures;
 use crate::controller::locking::lock;
@@ -44,6 +44,29 @@ fn changed_report_requeues_its_set_and_new_list_all_sets() {
         }
         names.sort();
         assert_eq!(names.join(" "), expected, "{what}");
+    }
+}
+
+/// A StatefulSet that is deleted while the watch is interrupted is in no event.
+#[test]
+fn set_is_forgotten_by_its_deletion_or_the_next_list() {
+    for (what, event, requeued, forgotten) in [
+        ("a list begins", Event::Init, None, None),
+        ("it shows one", Event::InitApply(set("web")), Some("web"), None),
+        ("it is complete", Event::InitDone, None, Some("all that are not listed")),
+        ("one has changed", Event::Apply(set("web")), Some("web"), None),
+        ("one is deleted", Event::Delete(set("web")), None, Some("web")),
+    ] {
+        let (requeue, mut queued) = mpsc::unbounded();
+        let (forget, mut forgets) = mpsc::unbounded();
+        set_changed(requeue, forget)(event);
+        let found = queued.try_recv().ok().map(|set| set.name);
+        assert_eq!(found.as_deref(), requeued, "{what}");
+        let found = forgets.try_recv().ok().map(|forget| match forget {
+            Forget::Set(set) => set.name_any(),
+            Forget::Unlisted => "all that are not listed".to_owned(),
+        });
+        assert_eq!(found.as_deref(), forgotten, "{what}");
     }
 }
 

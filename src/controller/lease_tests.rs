@@ -185,3 +185,35 @@ async fn lost_lease_ends_the_term_at_once() {
     assert!(!term.lasts());
     assert!(lost.end <= Instant::now());
 }
+
+/// Another controller may lead by now.
+#[tokio::test]
+async fn lease_is_released_only_by_its_holder() {
+    for (holder, expected) in [("me", vec![Value::Null]), ("other", vec![])] {
+        let written = Arc::<Mutex<Vec<Value>>>::default();
+        let noted = Arc::clone(&written);
+        let server = move |request: axum::http::Request<Body>| {
+            let noted = Arc::clone(&noted);
+            async move {
+                let is_read = request.method() == "GET";
+                let bytes = request.into_body().collect_bytes().await?;
+                let spec = json!({"holderIdentity": holder, "leaseDurationSeconds": 15});
+                let mut lease = json!({"metadata": {"name": super::NAME, "resourceVersion": "1"}, "spec": spec});
+                if !is_read {
+                    lease = serde_json::from_slice(&bytes).unwrap();
+                    lock(&noted).push(lease["spec"]["holderIdentity"].clone());
+                }
+                Ok::<_, kube::Error>(axum::http::Response::new(Body::from(lease.to_string().into_bytes())))
+            }
+        };
+        let election = Election {
+            namespace: "default".to_owned(),
+            identity: "me".to_owned(),
+        };
+        let client = Client::new(tower::service_fn(server), "default");
+        Candidate::new(client, election, || 1000, Term::default())
+            .release()
+            .await;
+        assert_eq!(*lock(&written), expected, "{holder} holds it");
+    }
+}

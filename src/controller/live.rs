@@ -116,3 +116,90 @@ impl Context {
         existing(api_calls::outcome(pages.fold(keep).await))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use kube::Client;
+    use kube::client::Body;
+    use kube::runtime::reflector::store;
+    use serde_json::{Value, json};
+
+    use crate::controller::fixtures;
+    use crate::rollout::fixtures::web;
+
+    /// The set `web`, as it was seen.
+    fn set() -> Value {
+        json!({
+            "metadata": {"name": "web", "namespace": "default", "uid": "u", "resourceVersion": "7", "generation": 1},
+            "spec": {"replicas": 1, "selector": {"matchLabels": {"app": "web"}}},
+            "status": {"observedGeneration": 1, "updateRevision": "web-1"},
+        })
+    }
+
+    /// A change of the sets, Pods and PVCs that are listed, and why nothing is deleted then.
+    type Row = (&'static str, fn(&mut [Value; 3]), Option<&'static str>);
+
+    const ROWS: [Row; 7] = [
+        ("as it was seen", |_| {}, None),
+        (
+            "only written again",
+            |[sets, ..]| sets[0]["metadata"]["resourceVersion"] = "8".into(),
+            None,
+        ),
+        (
+            "scaled",
+            |[sets, ..]| sets[0]["spec"]["replicas"] = 2.into(),
+            Some("the StatefulSet has changed"),
+        ),
+        (
+            "paused",
+            |[sets, ..]| sets[0]["metadata"]["annotations"] = json!({"claim-rollout.io/paused": "true"}),
+            Some("the StatefulSet has changed"),
+        ),
+        (
+            "deleted",
+            |[sets, ..]| *sets = json!([]),
+            Some("the StatefulSet does not exist any more"),
+        ),
+        (
+            "a Pod of it that cannot be read",
+            |[_, pods, _]| *pods = json!([{"metadata": {"name": "web-0", "namespace": "default"}, "spec": 5}]),
+            Some("Pod web-0 cannot be read: "),
+        ),
+        (
+            "a Pod of another",
+            |[_, pods, _]| *pods = json!([{"metadata": {"name": "db-0", "namespace": "default"}, "spec": 5}]),
+            None,
+        ),
+    ];
+
+    /// What is deleted is judged by the API server, not by what a watch has shown.
+    #[tokio::test]
+    async fn changed_set_or_unreadable_pod_stops_a_deletion() {
+        for (what, change, expected) in ROWS {
+            let mut lists = [json!([set()]), json!([]), json!([])];
+            change(&mut lists);
+            let server = move |request: axum::http::Request<Body>| {
+                let [sets, pods, claims] = &lists;
+                let items = match request.uri().path().rsplit('/').next() {
+                    Some("statefulsets") => sets,
+                    Some("pods") => pods,
+                    _ => claims,
+                };
+                let list = json!({"metadata": {"resourceVersion": "9"}, "items": items}).to_string();
+                let response = axum::http::Response::new(Body::from(list.into_bytes()));
+                std::future::ready(Ok::<_, kube::Error>(response))
+            };
+            let client = Client::new(tower::service_fn(server), "default");
+            let context = fixtures::context(&client, (store().0, store().0));
+            let mut snapshot = web();
+            snapshot.set = context.view(&serde_json::from_value(set()).unwrap()).unwrap();
+            let why = context.read_live(&mut snapshot).await.err();
+            let is_expected = match (&why, expected) {
+                (Some(why), Some(expected)) => why.starts_with(expected),
+                (why, expected) => why.is_none() && expected.is_none(),
+            };
+            assert!(is_expected, "{what}: {why:?}");
+        }
+    }
+}

@@ -216,3 +216,52 @@ impl Namespace {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+    use std::sync::Arc;
+
+    use futures::channel::mpsc;
+    use kube::client::Body;
+    use kube::runtime::watcher::Event;
+    use kube::{Client, ResourceExt as _};
+    use serde_json::json;
+
+    use super::{Listed, Namespaces, SlimClaim};
+
+    fn claim(name: &str) -> SlimClaim {
+        serde_json::from_value(json!({"metadata": {"name": name, "namespace": "shop", "uid": name}})).unwrap()
+    }
+
+    /// Nothing is known of Pods before they are listed, too.
+    #[tokio::test]
+    async fn event_of_a_pvc_requeues_its_set_when_both_are_listed() {
+        let never = |_: axum::http::Request<Body>| pending::<kube::Result<axum::http::Response<Body>>>();
+        let client = Client::new(tower::service_fn(never), "default");
+        let (requeue, mut queued) = mpsc::unbounded();
+        let namespaces = Namespaces::new(client, requeue, || 1000, Arc::default());
+        let _opened = namespaces.open(["shop", "web", "u"], vec!["data".to_owned()]);
+        let listed = Arc::<Listed>::default();
+        let of_claims = |claim: &SlimClaim| vec![claim.name_any()];
+        let requeues = namespaces.requeue_users(Some("shop"), &listed, Listed::CLAIMS, of_claims);
+        let mut is_requeued = |event: Event<SlimClaim>| {
+            requeues(&event);
+            queued.try_recv().is_ok_and(|set| set.name == "web")
+        };
+        let web = || claim("data-web-0");
+        assert!(!is_requeued(Event::InitApply(web())), "PVCs are being listed");
+        assert!(!is_requeued(Event::InitDone), "Pods are not listed yet");
+        assert!(!is_requeued(Event::Apply(web())), "Pods are not listed yet");
+        listed.note(Listed::PODS);
+        for (what, event, expected) in [
+            ("changed", Event::Apply(web()), true),
+            ("deleted", Event::Delete(web()), true),
+            ("of another set", Event::Delete(claim("data-db-0")), false),
+            ("listed again", Event::InitApply(web()), true),
+            ("all are listed again: others may be deleted", Event::InitDone, true),
+        ] {
+            assert_eq!(is_requeued(event), expected, "{what}");
+        }
+    }
+}
