@@ -1,6 +1,7 @@
 //! The reads of a replacement, as an API server answers them.
 
 use std::future::ready;
+use std::sync::{Arc, Mutex};
 
 use kube::Client;
 use kube::client::Body;
@@ -8,7 +9,8 @@ use serde_json::{Value, json};
 
 use super::cluster::{Cluster, SetName, allows};
 use crate::controller::fixtures::cluster;
-use crate::replace::{FINALIZER, Journal, LastVersion, LiveSet, Part};
+use crate::controller::locking::lock;
+use crate::replace::{FINALIZER, Journal, LastVersion, LiveSet, Part, SetObjects};
 use crate::rollout::fixtures::{staged_change, template};
 use crate::templates::keys;
 
@@ -87,7 +89,14 @@ async fn dependents_are_pods_revisions_and_pvcs() {
         vec![json!({"apiVersion": api_version, "kind": format!("{kind}List"), "metadata": {}, "items": items})]
     };
     let cluster = answers(vec![
-        ("/pods", list("v1", "Pod", &[("web-0", "set-uid")])),
+        (
+            "/pods",
+            list(
+                "v1",
+                "Pod",
+                &[("web-0", "set-uid"), ("web-1", "nobody"), ("db-0", "db-uid")],
+            ),
+        ),
         (
             "/controllerrevisions",
             list("apps/v1", "ControllerRevision", &[("web-a", "set-uid")]),
@@ -108,7 +117,9 @@ async fn dependents_are_pods_revisions_and_pvcs() {
     assert_eq!(filled, Ok(()));
     let dependents = world.dependents.unwrap_or_default();
     let pods: Vec<_> = dependents.pods.iter().map(|pod| (&*pod.name, &*pod.owners)).collect();
-    assert_eq!(pods, [("web-0", &["set-uid".to_owned()][..])]);
+    let [set, nobody] = ["set-uid", "nobody"].map(|uid| [uid.to_owned()]);
+    // One with a name of the set may be in its way.
+    assert_eq!(pods, [("web-0", &set[..]), ("web-1", &nobody[..])]);
     let others: Vec<_> = dependents.others.iter().map(|(what, uid)| (&**what, &**uid)).collect();
     assert_eq!(
         others,
@@ -143,5 +154,76 @@ async fn last_version_is_that_of_the_old_set() {
             LastVersion::Unknown
         };
         assert_eq!(found, Ok(expected), "{row}");
+    }
+}
+
+/// What is seen of a set that is not being replaced.
+fn objects() -> SetObjects {
+    SetObjects {
+        set: Some(set("shop", "web", "set-uid")),
+        ..SetObjects::default()
+    }
+}
+
+/// Nothing can be created in it any more, and the next one of its name is another.
+#[tokio::test]
+async fn namespace_that_is_deleted_has_no_uid() {
+    let namespace = |deleted: Value| json!({"metadata": {"name": "shop", "uid": "ns-1", "deletionTimestamp": deleted}});
+    for (what, found, expected) in [
+        ("it exists", Some(namespace(Value::Null)), "ns-1"),
+        (
+            "it is being deleted",
+            Some(namespace("2026-01-01T00:00:00Z".into())),
+            "",
+        ),
+        ("it is deleted", None, ""),
+    ] {
+        let cluster = answers(
+            found
+                .map(|found| ("/namespaces/shop", vec![found]))
+                .into_iter()
+                .collect(),
+        );
+        let mut world = objects().world((cluster.clock)(), &cluster.settings, allows);
+        let filled = cluster.fill(&web(), &mut world, Part::Namespace).await;
+        assert_eq!((filled, world.namespace.as_deref()), (Ok(()), Some(expected)), "{what}");
+    }
+}
+
+#[tokio::test]
+async fn dry_runs_of_a_replacement_change_nothing() {
+    let sent = Arc::<Mutex<Vec<(String, bool)>>>::default();
+    let noted = Arc::clone(&sent);
+    let server = move |request: axum::http::Request<Body>| {
+        let noted = Arc::clone(&noted);
+        async move {
+            let (head, body) = request.into_parts();
+            let body: Value = serde_json::from_slice(&body.collect_bytes().await?).expect("JSON");
+            let is_asked = head.uri.query().is_some_and(|query| query.contains("dryRun=All"));
+            let is_dry_run = is_asked || body["dryRun"] == json!(["All"]);
+            lock(&noted).push((head.method.to_string(), is_dry_run));
+            Ok::<_, kube::Error>(axum::http::Response::new(Body::from(b"{}".to_vec())))
+        }
+    };
+    let cluster = cluster(Client::new(tower::service_fn(server), "default"));
+    let mut world = objects().world((cluster.clock)(), &cluster.settings, allows);
+    assert_eq!(cluster.fill(&web(), &mut world, Part::DryRuns).await, Ok(()));
+    let mut sent = lock(&sent).clone();
+    sent.sort();
+    let expected = ["DELETE", "POST", "POST"].map(|method| (method.to_owned(), true));
+    assert_eq!(sent, expected);
+}
+
+/// The version that was let go may be too old for a watch.
+#[tokio::test]
+async fn version_too_old_for_a_watch_is_unknown() {
+    let journal = journal("shop", "web");
+    for (code, expected) in [(410, Some(LastVersion::Unknown)), (500, None)] {
+        let status = json!({"kind": "Status", "status": "Failure", "code": code, "reason": "", "message": "no"});
+        let event = json!({"type": "ERROR", "object": status});
+        let found = answers(vec![("/statefulsets", vec![event])])
+            .last_version(&web(), &journal)
+            .await;
+        assert_eq!(found.ok(), expected, "{code}");
     }
 }
