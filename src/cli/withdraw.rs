@@ -183,11 +183,15 @@ pub(super) fn parameters(dry_run: DryRun) -> PatchParams {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Arc, Mutex, PoisonError};
+
+    use kube::Client;
+    use kube::client::Body;
     use serde_json::json;
 
-    use super::{DryRun, is_left, is_of, is_taken_back, message, staged};
-    use crate::cli::revisions::tests::{history, revision};
-    use crate::templates::Revision;
+    use super::{DryRun, is_left, is_of, is_taken_back, message, staged, withdraw};
+    use crate::cli::revisions::tests::{history, revision, set};
+    use crate::templates::{Revision, keys};
 
     #[test]
     fn staged_revision_must_be_the_named_one() {
@@ -242,5 +246,36 @@ mod tests {
         let set = history(Some("2Gi"), &[]).set;
         assert!(is_of(&set, "data-web-0"));
         assert!(!is_of(&set, "data-other-0"));
+    }
+
+    /// It would withdraw a later change.
+    #[tokio::test]
+    async fn annotation_that_nobody_consumes_is_removed_again() {
+        let [merge, json] = ["merge-patch", "json-patch"].map(|kind| format!("application/{kind}+json"));
+        for (dry_run, expected) in [(DryRun::None, vec![merge.clone(), json]), (DryRun::Server, vec![merge])] {
+            let mut left = set(Some("2Gi"));
+            left["metadata"]["annotations"][keys::WITHDRAW] = "r".into();
+            let (sent, text) = (Arc::<Mutex<Vec<String>>>::default(), left.to_string());
+            let noted = Arc::clone(&sent);
+            let server = move |request: axum::http::Request<Body>| {
+                let kind = request.headers()["content-type"].to_str().unwrap_or_default();
+                noted
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .push(kind.to_owned());
+                let response = axum::http::Response::new(Body::from(text.clone().into_bytes()));
+                std::future::ready(Ok::<_, kube::Error>(response))
+            };
+            let client = Client::new(tower::service_fn(server), "default");
+            let view = history(Some("2Gi"), &[]).set;
+            let withdrawn = withdraw(&client, &left, &view, &Revision::from_text("r"), dry_run).await;
+            let error = withdrawn.expect_err("the annotation is left").to_string();
+            assert!(
+                error.starts_with("nothing was withdrawn: the policy did not consume"),
+                "{error}"
+            );
+            let sent = std::mem::take(&mut *sent.lock().unwrap_or_else(PoisonError::into_inner));
+            assert_eq!(sent, expected, "{dry_run:?}");
+        }
     }
 }

@@ -42,6 +42,21 @@ fn staged_object_differs_only_in_templates_and_our_annotations() {
     assert_eq!(answer["warnings"].as_array().map(Vec::len), Some(1));
 }
 
+/// The PVCs of replicas that the same request scales away follow, too.
+#[test]
+fn change_is_staged_for_the_most_replicas_of_a_request() {
+    for (before, after) in [(3, 3), (3, 1), (3, 5)] {
+        let new = SET.replace("10Gi", "20Gi");
+        let new = new.replacen("\"replicas\":3", &format!("\"replicas\":{after}"), 1);
+        let object = answer(&payload(SET, &new))["mutated_object"].clone();
+        let staged = object["metadata"]["annotations"][keys::STAGED]
+            .as_str()
+            .unwrap_or_default();
+        let replicas = format!("\"replicas\":{}", before.max(after));
+        assert!(staged.contains(&replicas), "{before} to {after}: {staged}");
+    }
+}
+
 #[test]
 fn unedited_parts_stay_byte_for_byte() {
     let new = SET.replace("10Gi", "20Gi");

@@ -132,3 +132,26 @@ fn pod_not_checked_is_matched_by_name() {
         assert_eq!(claim.fate(Event::OrphanSet), Fate::Stays, "{owners:?}");
     }
 }
+
+/// OpenKruise's StatefulSets have the same kind.
+#[test]
+fn owner_of_another_group_is_no_previous_set_or_pod() {
+    let deletes = RetentionPolicy::read(Some("Delete"), Some("Delete"));
+    for (api_version, kind, name, expected) in [
+        ("apps/v1", "StatefulSet", "web", Fate::IsGoing),
+        ("apps.kruise.io/v1beta1", "StatefulSet", "web", Fate::Stays),
+        ("v1", "Pod", "web-1", Fate::IsGoing),
+        ("example.com/v1", "Pod", "web-1", Fate::Stays),
+    ] {
+        let owner = Owner {
+            api_version: api_version.to_owned(),
+            kind: kind.to_owned(),
+            name: name.to_owned(),
+            uid: OTHER.to_owned(),
+            controller: true,
+            block_owner_deletion: true,
+        };
+        let fate = claim(&[owner], deletes, Ordinal::InRange).fate(Event::DeleteSet);
+        assert_eq!(fate, expected, "{api_version} {kind}");
+    }
+}

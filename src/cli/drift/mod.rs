@@ -18,7 +18,7 @@ use self::difference::Drift;
 use self::find::{DriftSet, find};
 use super::cluster::ClusterArguments;
 use super::completion::sets;
-use super::lists::warn;
+use super::lists::{SkippedObject, warn};
 use super::output::{OutputFormat, print};
 use super::process::{in_words, runtime};
 use super::settings_in_use;
@@ -90,14 +90,20 @@ async fn show(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Resu
     let found: Vec<(&DriftSet, Vec<Drift>)> = seen.sets.iter().map(|seen| (seen, find(seen))).collect();
     print(&render::text(&found, arguments.output)?)?;
     eprintln!("{}", render::summary(&found));
-    Ok(seen.unread.is_empty() && found.iter().all(|(_, differences)| differences.is_empty()))
+    Ok(is_even(&seen.unread, &found))
+}
+
+/// True iff everything was compared and nothing differs.
+fn is_even(unread: &[SkippedObject], found: &[(&DriftSet, Vec<Drift>)]) -> bool {
+    unread.is_empty() && found.iter().all(|(_, differences)| differences.is_empty())
 }
 
 #[cfg(test)]
 mod tests {
     use std::process::ExitCode;
 
-    use super::code;
+    use super::find::tests::{changed, even};
+    use super::{SkippedObject, code, find, is_even};
 
     #[test]
     fn drift_fails_only_if_asked_to() {
@@ -108,6 +114,25 @@ mod tests {
             (true, true, ExitCode::SUCCESS),
         ] {
             assert_eq!(code(is_asked, is_even), expected, "asked: {is_asked}, even: {is_even}");
+        }
+    }
+
+    #[test]
+    fn drift_is_even_only_if_everything_was_compared() {
+        let skipped = SkippedObject {
+            kind: "PersistentVolumeClaim".to_owned(),
+            namespace: "default".to_owned(),
+            name: "data-web-1".to_owned(),
+            why: "expected an object".to_owned(),
+        };
+        let missing = changed(|seen| seen.claims.clear());
+        for (unread, seen, expected) in [
+            (&[][..], even(), true),
+            (&[][..], missing, false),
+            (&[skipped][..], even(), false),
+        ] {
+            let found = [(&seen, find(&seen))];
+            assert_eq!(is_even(unread, &found), expected, "{} unread", unread.len());
         }
     }
 }

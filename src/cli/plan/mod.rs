@@ -332,3 +332,50 @@ fn text(reports: &[PlanReport], format: Option<OutputFormat>) -> anyhow::Result<
         Some(OutputFormat::Yaml) => output::yaml(&document())?,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Arguments, KUBECTL, targets};
+
+    /// As `kubectl apply` does.
+    #[test]
+    fn manifest_of_another_namespace_than_named_is_an_error() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("web.yaml");
+        for (own, named, expected) in [
+            ("", None, Ok("current")),
+            ("shop", None, Ok("shop")),
+            ("", Some("test"), Ok("test")),
+            ("shop", Some("shop"), Ok("shop")),
+            (
+                "shop",
+                Some("test"),
+                Err("StatefulSet web: expected namespace test (--namespace), but found shop"),
+            ),
+        ] {
+            let namespace = if own.is_empty() {
+                String::new()
+            } else {
+                format!("  namespace: {own}\n")
+            };
+            let text = format!("apiVersion: apps/v1\nkind: StatefulSet\nmetadata:\n  name: web\n{namespace}");
+            std::fs::write(&file, text).expect("written");
+            let arguments = Arguments {
+                names: Vec::new(),
+                filename: vec![file.clone()],
+                objects: None,
+                settings: None,
+                field_manager: KUBECTL.to_owned(),
+                force_conflicts: false,
+                modifications_per_day: Vec::new(),
+                output: None,
+            };
+            let found = targets(&arguments, named, named.unwrap_or("current"));
+            match (found, expected) {
+                (Ok(found), Ok(expected)) => assert_eq!(found[0].namespace, expected, "{own:?} {named:?}"),
+                (Err(error), Err(expected)) => assert!(error.to_string().ends_with(expected), "{error}"),
+                (found, expected) => panic!("{own:?} {named:?}: {:?}, {expected:?}", found.is_ok()),
+            }
+        }
+    }
+}

@@ -172,3 +172,46 @@ fn label(ended: &Ended) -> &'static str {
         Ended::Stopped => "stopped",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use kube::Client;
+    use kube::client::Body;
+    use kube::runtime::reflector::store;
+
+    use super::{Fault, LastReport, REFUSED, ReplacementReason, STALLED, SetName};
+    use crate::controller::fixtures;
+
+    /// Each of them is a write to the ClaimRollout and an Event.
+    #[tokio::test]
+    async fn fault_is_reported_again_only_if_it_changes() {
+        let written = Arc::<AtomicUsize>::default();
+        let counted = Arc::clone(&written);
+        let server = move |_: axum::http::Request<Body>| {
+            counted.fetch_add(1, Ordering::Relaxed);
+            std::future::ready(Ok::<_, kube::Error>(axum::http::Response::new(Body::from(
+                b"{}".to_vec(),
+            ))))
+        };
+        let client = Client::new(tower::service_fn(server), "default");
+        let context = fixtures::context(&client, (store().0, store().0));
+        let mut reported = LastReport::default();
+        for (what, phase, reason, message, expected) in [
+            ("the first", REFUSED, ReplacementReason::PodNotReady, "web-1", 2),
+            ("the same", REFUSED, ReplacementReason::PodNotReady, "web-1", 0),
+            ("of another Pod", REFUSED, ReplacementReason::PodNotReady, "web-0", 2),
+            ("in another phase", STALLED, ReplacementReason::PodNotReady, "web-0", 2),
+            ("it ends by itself soon", REFUSED, ReplacementReason::TooYoung, "", 1),
+            ("it still does", REFUSED, ReplacementReason::TooYoung, "", 0),
+        ] {
+            let message = message.to_owned();
+            let fault = Fault { reason, message };
+            let set = SetName::new("shop", "web");
+            context.notify_fault(&set, &mut reported, phase, "u", fault).await;
+            assert_eq!(written.swap(0, Ordering::Relaxed), expected, "{what}");
+        }
+    }
+}

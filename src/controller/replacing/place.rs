@@ -195,3 +195,26 @@ impl Drop for RunPlace<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use futures::FutureExt as _;
+
+    use super::{Places, RunPlace, SetName};
+
+    /// The controller then stops.
+    #[tokio::test]
+    async fn places_are_closed_when_the_last_replacement_ends() {
+        let (places, set) = (Places::new(|| 0, Arc::default()), SetName::new("shop", "web"));
+        let place = RunPlace::of(&places, &set, None);
+        let mut closed = pin!(places.close());
+        assert!(closed.as_mut().now_or_never().is_none(), "one is left");
+        drop(place);
+        let closed = tokio::time::timeout(Duration::from_secs(60), closed).await;
+        assert!(closed.is_ok());
+    }
+}

@@ -157,3 +157,7 @@ impl Context {
         watch::send(&self.replacements.requeue, &set.namespace, &set.name);
     }
 }
+
+#[cfg(test)]
+#[path = "start_tests.rs"]
+mod tests;

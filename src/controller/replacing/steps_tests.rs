@@ -30,18 +30,23 @@ async fn outcome(step: &Step, (code, body): (u16, Value)) -> ApiOutcome<Reply> {
 
 /// The requests of a step: method, path and body.
 async fn sent(objects: &SetObjects, step: &Step) -> Vec<(String, Value)> {
+    let reply = json!({"metadata": {"name": "web", "uid": "u", "resourceVersion": "9"}});
+    sent_and_answered(objects, step, (200, reply)).await
+}
+
+/// The same, if each of them is answered so.
+async fn sent_and_answered(objects: &SetObjects, step: &Step, (code, reply): (u16, Value)) -> Vec<(String, Value)> {
     let all: Arc<Mutex<Vec<(String, Value)>>> = Arc::default();
     let noted = Arc::clone(&all);
     let answer = move |request: axum::http::Request<Body>| {
-        let noted = Arc::clone(&noted);
+        let (noted, reply) = (Arc::clone(&noted), reply.clone());
         async move {
             let (parts, body) = request.into_parts();
             let bytes = body.collect().await.expect("a body").to_bytes();
             let body = serde_json::from_slice(&bytes).unwrap_or_default();
             let what = format!("{} {}", parts.method, parts.uri);
             noted.lock().expect("no panic").push((what, body));
-            let reply = json!({"metadata": {"name": "web", "uid": "u", "resourceVersion": "9"}});
-            let response = axum::http::Response::builder().status(200);
+            let response = axum::http::Response::builder().status(code);
             Ok::<_, kube::Error>(
                 response
                     .body(Body::from(reply.to_string().into_bytes()))
@@ -141,6 +146,50 @@ async fn patch_of_a_set_names_uid_and_version() {
             expected["spec"] = spec;
         }
         assert_eq!(*body, expected, "{step:?}");
+    }
+}
+
+fn unmark(when_deleted: Option<&str>) -> Step {
+    Step::Unmark {
+        set: seen(),
+        generation: 3,
+        finalizers: [FINALIZER, "example.com/other"].map(str::to_owned).into(),
+        when_deleted: when_deleted.map(str::to_owned),
+    }
+}
+
+/// A status that is written again and again does not prevent it, a change of the spec or of the finalizers does.
+#[tokio::test]
+async fn unmark_tests_what_it_was_decided_for() {
+    let test = |field: &str, value: Value| json!({"op": "test", "path": format!("/metadata/{field}"), "value": value});
+    for when_deleted in [None, Some("Delete")] {
+        let others = json!({"op": "replace", "path": "/metadata/finalizers", "value": ["example.com/other"]});
+        let mut patch = vec![
+            test("uid", "set-uid".into()),
+            test("generation", 3.into()),
+            test("finalizers", json!([FINALIZER, "example.com/other"])),
+            others,
+        ];
+        if let Some(when) = when_deleted {
+            let path = "/spec/persistentVolumeClaimRetentionPolicy/whenDeleted";
+            patch.insert(0, test("resourceVersion", "7".into()));
+            patch.push(json!({"op": "add", "path": path, "value": when}));
+        }
+        let all = sent(&objects("Retain", None), &unmark(when_deleted)).await;
+        let request = format!("PATCH {SET}?&fieldManager=claim-rollout");
+        assert_eq!(all, [(request, patch.into())], "{when_deleted:?}");
+    }
+}
+
+/// A test of a patch that fails is `Invalid`, as is much else: only the version shows whether the set has changed.
+#[tokio::test]
+async fn unmark_that_is_invalid_is_tried_in_its_version() {
+    for (code, reason, requests) in [(422, "Invalid", 2), (403, "Forbidden", 1), (409, "Conflict", 1)] {
+        let status = json!({"kind": "Status", "status": "Failure", "code": code, "reason": reason, "message": "no"});
+        let all = sent_and_answered(&objects("Retain", None), &unmark(None), (code, status)).await;
+        assert_eq!(all.len(), requests, "{reason}: {all:?}");
+        let versions = all[1..].iter().map(|(_, body)| &body["metadata"]["resourceVersion"]);
+        assert!(versions.into_iter().all(|version| version == "7"), "{reason}: {all:?}");
     }
 }
 

@@ -8,7 +8,7 @@ use crate::api::Settings;
 use crate::rollout::fixtures::template;
 use crate::rollout::snapshot::{PodManagement, Snapshot};
 use crate::rollout::volume_snapshot::EvictionAnswer;
-use crate::rollout::{Action, EvictReason, plan};
+use crate::rollout::{Action, EvictReason, Idle, plan};
 use crate::templates::rules::Frozen;
 use crate::templates::{Phase, StagedError, UpdatePolicy, keys};
 
@@ -124,6 +124,16 @@ const STEPS: &[Row] = &[
         },
         "unmark data-web-2",
         "Paused",
+    ),
+    (
+        "marked, and now the PVCs cannot be listed: another one may have the name",
+        |web| {
+            marked(web, "data-web-2");
+            let why = "no answer".to_owned();
+            web.halted = Some(Idle::Unlisted { what: "PVCs", why });
+        },
+        "ClaimRolloutStalled",
+        "ListFails: Failed to read PVCs: no answer",
     ),
     (
         "marked, and now withdrawn",
