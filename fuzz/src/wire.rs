@@ -1,6 +1,6 @@
 //! Target `wire`: any bytes as the payload of `validate` and of `validate_settings`.
 
-use claim_rollout::admission::{CanI, CannotAsk, Get, Lookups, NoCluster};
+use claim_rollout::admission::NoCluster;
 use claim_rollout::wire::validate_settings;
 use serde_json::{Value, json};
 
@@ -8,19 +8,6 @@ use crate::answer::Answer;
 
 /// A value that no answer may contain. Messages do not cut its 32 characters.
 const SECRET: &str = "pA55w0rd-0f-a-neighb0ur-1n-a-s3t";
-
-/// A cluster where everybody may do everything and no object exists: changes are staged there, with warnings.
-struct Permissive;
-
-impl Lookups for Permissive {
-    fn can_i(&mut self, _: &CanI<'_>) -> Result<bool, CannotAsk> {
-        Ok(true)
-    }
-
-    fn get(&mut self, _: &Get<'_>) -> Result<Option<String>, CannotAsk> {
-        Ok(None)
-    }
-}
 
 /// Sends the bytes, and then the same review with secrets in it.
 ///
@@ -32,7 +19,6 @@ impl Lookups for Permissive {
 pub fn wire(data: &[u8]) {
     settings(data);
     Answer::to(data, || NoCluster);
-    Answer::to(data, || Permissive);
     let Ok(mut payload) = serde_json::from_slice::<Value>(data) else {
         return;
     };
@@ -47,18 +33,9 @@ pub fn wire(data: &[u8]) {
         }
     }
     plant(&mut payload, &["request", "userInfo", "extra"]);
-    let text = payload.to_string();
-    let answers = [
-        Answer::to(text.as_bytes(), || NoCluster),
-        Answer::to(text.as_bytes(), || Permissive),
-    ];
-    answers
-        .iter()
-        .flatten()
-        .for_each(|answer| shows_no_secret(answer, &payload));
-}
-
-fn shows_no_secret(answer: &Answer, payload: &Value) {
+    let Some(answer) = Answer::to(payload.to_string().as_bytes(), || NoCluster) else {
+        return;
+    };
     let mut shown = answer.value.clone();
     if let Some(shown) = shown.as_object_mut() {
         shown.remove("mutated_object");
