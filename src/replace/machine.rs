@@ -18,10 +18,10 @@ use super::live::LiveSet;
 use super::memory::{Consequence, Memory};
 use super::next::next;
 use super::notice::{Ended, Happened, Notice};
-use super::objects::{Allows, Reply, SetObjects};
+use super::objects::{Allows, SetObjects};
 use super::record::RunRecord;
 use super::step::{Fault, MARK, Part, Step, Waits};
-use super::task::{MachineKind, PauseCause, ReplaceTask, StartFrom, WriteAnswer};
+use super::task::{MachineKind, PauseCause, ReplaceTask, Reply, StartFrom, WriteAnswer};
 use super::world::{LastVersion, ReportOwner, World};
 use crate::api::{ReplacementReason, Settings};
 
@@ -42,7 +42,7 @@ const AFTER_CONFLICT: Millis = 100;
 pub struct Machine<'a> {
     settings: &'a Settings,
     allows: Allows,
-    kind: MachineKind,
+    pub(super) kind: MachineKind,
     pub(super) memory: Memory,
     state: MachineState<'a>,
     objects: SetObjects,
@@ -124,7 +124,7 @@ impl<'a> Machine<'a> {
     /// absent means after its creation.
     #[must_use]
     pub fn stops(&self, stopping: bool) -> bool {
-        stopping && !(self.kind != MachineKind::Controller && self.record.is_absent)
+        stopping && !(self.kind.is_forced() && self.record.is_absent)
     }
 
     /// What to do next. If the process stops, the replacement ends here; a set that was let go is created first.
@@ -179,9 +179,7 @@ impl<'a> Machine<'a> {
     }
 
     fn decide(&mut self, now: Millis) -> ReplaceTask<'a> {
-        let mut world = self.objects.world(now, self.settings, self.allows);
-        world.forced = self.kind != MachineKind::Controller;
-        world.taken_back = self.kind == MachineKind::TakesBack;
+        let mut world = self.objects.world(now, self.settings, self.allows, self.kind);
         self.memory.show(&mut world);
         self.decide_in(Box::new(world))
     }
@@ -200,8 +198,8 @@ impl<'a> Machine<'a> {
         self.memory.keep(&world, &step);
         match step {
             Step::End(end) => {
-                let forced = self.kind != MachineKind::Controller;
-                ReplaceTask::End(self.objects.uid(), self.record.ended(end, &self.objects, forced))
+                let ended = self.record.ended(end, &self.objects, self.kind.is_forced());
+                ReplaceTask::End(self.objects.uid(), ended)
             }
             Step::Wait { millis, waits } => self.wait(millis, waits),
             step => ReplaceTask::Write(step),

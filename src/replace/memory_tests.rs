@@ -1,7 +1,7 @@
 use super::memory::{Answer, Consequence, Memory};
 use super::step::{End, Fault, SetVersion, Step, Waits};
-use super::world::{Dependents, LastVersion, ReportOwner, World};
-use super::{Journal, LiveSet, Millis};
+use super::world::{Dependents, LastVersion, World};
+use super::{Journal, LiveSet, MachineKind, Millis, SetObjects};
 use crate::api::{ReplacementReason as Reason, Settings};
 use crate::rollout::fixtures::{staged_change, template};
 use crate::templates::keys;
@@ -23,31 +23,11 @@ fn mark(object: &mut serde_json::Value) {
 }
 
 fn world(settings: &Settings, now: Millis) -> World<'_> {
-    World {
-        now,
-        settings,
-        allowed: Ok(()),
-        forced: false,
+    let objects = SetObjects {
         set: Some(set(|_| {})),
-        journal: None,
-        secret: None,
-        unreadable: None,
-        taken_back: false,
-        report: ReportOwner::NoReport,
-        guarded: None,
-        dependents: None,
-        quotas: None,
-        dry_runs: None,
-        checked: None,
-        denied: None,
-        namespace: None,
-        last_version: None,
-        verified: None,
-        managers_restored: None,
-        retained_at: None,
-        unreferenced_since: None,
-        waits_since: None,
-    }
+        ..SetObjects::default()
+    };
+    objects.world(now, settings, |_, _| Ok(()), MachineKind::Controller)
 }
 
 fn shown<'a>(memory: &mut Memory, settings: &'a Settings, now: Millis) -> World<'a> {

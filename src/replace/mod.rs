@@ -44,9 +44,9 @@ pub use machine::Machine;
 pub use memory::{Answer, Consequence, Memory};
 pub use next::next;
 pub use notice::{Ended, Happened, Notice};
-pub use objects::{Reply, SetObjects};
+pub use objects::SetObjects;
 pub use step::{End, Fault, Part, SetVersion, Step, Waits};
-pub use task::{MachineKind, PauseCause, ReplaceTask, StartFrom, WriteAnswer};
+pub use task::{MachineKind, PauseCause, ReplaceTask, Reply, StartFrom, WriteAnswer};
 pub use world::{DryRuns, LastVersion, World};
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use super::journal::{Journal, Millis, Stage};
 use super::live::LiveSet;
 use super::memory::Versions;
+use super::task::MachineKind;
 use super::world::{ReportOwner, World};
 use crate::api::Settings;
 
@@ -28,19 +29,6 @@ pub struct SetObjects {
     pub report_version: Option<String>,
 }
 
-/// The reply to a write, as far as the next decision needs it.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Reply {
-    /// Nothing.
-    Nothing,
-    /// The uid and the resourceVersion of the Secret of the journal.
-    Journal([Option<String>; 2]),
-    /// The StatefulSet.
-    Set(LiveSet),
-    /// The owner of the ClaimRollout.
-    Report(ReportOwner),
-}
-
 impl SetObjects {
     /// The uid of the set.
     #[must_use]
@@ -48,19 +36,20 @@ impl SetObjects {
         self.set.as_ref().map(|set| set.uid().to_owned())
     }
 
-    /// The world of these objects at this time, without the parts that the decision has to ask for.
+    /// The world of these objects at this time, for a replacement of this kind, without the parts that the decision has to
+    /// ask for.
     #[must_use]
-    pub fn world<'a>(&self, now: Millis, settings: &'a Settings, allows: Allows) -> World<'a> {
+    pub fn world<'a>(&self, now: Millis, settings: &'a Settings, allows: Allows, kind: MachineKind) -> World<'a> {
         World {
             now,
             settings,
             allowed: self.set.as_ref().map_or(Ok(()), |set| allows(settings, set)),
-            forced: false,
+            forced: kind.is_forced(),
             set: self.set.clone(),
             journal: self.journal.clone(),
             secret: self.secret.clone(),
             unreadable: self.unreadable.clone(),
-            taken_back: false,
+            taken_back: kind == MachineKind::TakesBack,
             report: self.report.clone(),
             guarded: None,
             dependents: None,

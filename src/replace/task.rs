@@ -1,11 +1,11 @@
 //! What a replacement asks its caller to do, and what can come of a write.
 
 use super::journal::Millis;
+use super::live::LiveSet;
 use super::memory::Answer;
 use super::notice::Ended;
-use super::objects::Reply;
 use super::step::{Part, Step};
-use super::world::World;
+use super::world::{ReportOwner, World};
 
 /// From where a replacement goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +27,14 @@ pub enum MachineKind {
     Forced,
     /// The command `replace --take-back`.
     TakesBack,
+}
+
+impl MachineKind {
+    /// True iff the set is replaced whether or not it asks for it.
+    #[must_use]
+    pub fn is_forced(self) -> bool {
+        self != Self::Controller
+    }
 }
 
 /// What a replacement does next.
@@ -74,6 +82,19 @@ pub enum WriteAnswer {
     Denied(String),
     /// Nobody knows, for this reason.
     Unsure(String),
+}
+
+/// The reply to a write, as far as the next decision needs it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reply {
+    /// Nothing.
+    Nothing,
+    /// The uid and the resourceVersion of the Secret of the journal.
+    Journal([Option<String>; 2]),
+    /// The StatefulSet.
+    Set(LiveSet),
+    /// The owner of the ClaimRollout.
+    Report(ReportOwner),
 }
 
 impl WriteAnswer {

@@ -89,8 +89,8 @@ impl ByHand {
         let objects = self.cluster.look(&self.set).await?;
         let is_marked = objects.set.as_ref().is_some_and(LiveSet::is_marked);
         let has_begun = is_marked || objects.secret.is_some();
-        let mut world = objects.world((self.cluster.clock)(), &self.cluster.settings, cluster::allows);
-        (world.forced, world.taken_back) = (true, self.kind == MachineKind::TakesBack);
+        let (now, settings) = ((self.cluster.clock)(), &self.cluster.settings);
+        let mut world = objects.world(now, settings, cluster::allows, self.kind);
         let step = loop {
             match next(&world) {
                 Step::Read(part) => self.cluster.fill(&self.set, &mut world, part).await?,
@@ -145,7 +145,7 @@ pub(crate) fn foreseen(known: &KnownSet<'_>, settings: &Settings, now: Millis) -
         set: Some(set),
         ..SetObjects::default()
     };
-    let mut world = objects.world(now, settings, cluster::allows);
+    let mut world = objects.world(now, settings, cluster::allows, MachineKind::Controller);
     let mut faults: Vec<Fault> = Vec::new();
     loop {
         match next(&world) {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::cluster::{Cluster, SetName, allows};
 use crate::controller::fixtures::cluster;
 use crate::controller::locking::lock;
-use crate::replace::{FINALIZER, Journal, LastVersion, LiveSet, Part, SetObjects};
+use crate::replace::{FINALIZER, Journal, LastVersion, LiveSet, MachineKind, Part, SetObjects};
 use crate::rollout::fixtures::{staged_change, template};
 use crate::templates::keys;
 
@@ -112,7 +112,7 @@ async fn dependents_are_pods_revisions_and_pvcs() {
         ("/statefulsets/", vec![set("shop", "web", "set-uid").object().clone()]),
     ]);
     let objects = cluster.look(&web()).await.expect("all reads are answered");
-    let mut world = objects.world((cluster.clock)(), &cluster.settings, allows);
+    let mut world = objects.world((cluster.clock)(), &cluster.settings, allows, MachineKind::Controller);
     let filled = cluster.fill(&web(), &mut world, Part::Dependents).await;
     assert_eq!(filled, Ok(()));
     let dependents = world.dependents.unwrap_or_default();
@@ -184,7 +184,7 @@ async fn namespace_that_is_deleted_has_no_uid() {
                 .into_iter()
                 .collect(),
         );
-        let mut world = objects().world((cluster.clock)(), &cluster.settings, allows);
+        let mut world = objects().world((cluster.clock)(), &cluster.settings, allows, MachineKind::Controller);
         let filled = cluster.fill(&web(), &mut world, Part::Namespace).await;
         assert_eq!((filled, world.namespace.as_deref()), (Ok(()), Some(expected)), "{what}");
     }
@@ -206,7 +206,7 @@ async fn dry_runs_of_a_replacement_change_nothing() {
         }
     };
     let cluster = cluster(Client::new(tower::service_fn(server), "default"));
-    let mut world = objects().world((cluster.clock)(), &cluster.settings, allows);
+    let mut world = objects().world((cluster.clock)(), &cluster.settings, allows, MachineKind::Controller);
     assert_eq!(cluster.fill(&web(), &mut world, Part::DryRuns).await, Ok(()));
     let mut sent = lock(&sent).clone();
     sent.sort();

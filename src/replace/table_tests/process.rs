@@ -10,9 +10,9 @@ use crate::replace::journal::{Journal, Millis, Stage};
 use crate::replace::live::LiveSet;
 use crate::replace::machine::Machine;
 use crate::replace::notice::{self, Happened};
-use crate::replace::objects::{Allows, Reply};
+use crate::replace::objects::Allows;
 use crate::replace::step::{End, Fault, Part, Step};
-use crate::replace::task::{MachineKind, PauseCause, ReplaceTask, StartFrom, WriteAnswer};
+use crate::replace::task::{MachineKind, PauseCause, ReplaceTask, Reply, StartFrom, WriteAnswer};
 use crate::replace::world::{DryRuns, LastVersion, World};
 
 static SETTINGS: LazyLock<Settings> = LazyLock::new(Settings::default);
@@ -23,7 +23,6 @@ const ALLOWS: Allows = |_, _| Ok(());
 /// A controller process, or a command. A crash loses what it keeps.
 #[derive(Clone, Debug)]
 pub(super) struct Process {
-    kind: MachineKind,
     machine: Machine<'static>,
     /// True iff others act after it has read, and before it decides.
     is_late: bool,
@@ -61,9 +60,8 @@ const MOST: usize = 400;
 
 /// The world that the next decision of the process is made in, if it reads everything again.
 pub(super) fn world(cluster: &Cluster, process: &Process) -> World<'static> {
-    let mut world = cluster.objects().world(cluster.now, &SETTINGS, ALLOWS);
-    world.forced = process.kind != MachineKind::Controller;
-    world.taken_back = process.kind == MachineKind::TakesBack;
+    let kind = process.machine.kind;
+    let mut world = cluster.objects().world(cluster.now, &SETTINGS, ALLOWS, kind);
     process.machine.memory.clone().show(&mut world);
     world
 }
@@ -112,7 +110,6 @@ impl Process {
     fn of(kind: MachineKind) -> Self {
         let machine = Machine::new(&SETTINGS, ALLOWS, kind, StartFrom::Nothing);
         Self {
-            kind,
             machine,
             is_late: false,
         }
@@ -135,7 +132,7 @@ impl Process {
 
     /// Only the time since when it has waited is left.
     pub(super) fn crashed_while_waiting(&self) -> Self {
-        let mut process = Self::of(self.kind);
+        let mut process = Self::of(self.machine.kind);
         process.machine.memory = self.machine.memory.crashed_while_waiting();
         process
     }
@@ -278,29 +275,14 @@ pub(super) fn writes(steps: &[String]) -> String {
     steps.join(", ")
 }
 
+/// The name of a step, with the stage of a journal.
 pub(super) const fn name(step: &Step) -> &'static str {
     match step {
-        Step::Read(_) => "Read",
         Step::WriteJournal(journal) => match journal.stage {
             Stage::Prepared => "WriteJournal(Prepared)",
             Stage::Releasing => "WriteJournal(Releasing)",
             Stage::Created => "WriteJournal(Created)",
         },
-        Step::DisownReport => "DisownReport",
-        Step::Mark(_) => "Mark",
-        Step::Delete { .. } => "Delete",
-        Step::LetGo(_) => "LetGo",
-        Step::Create(_) => "Create",
-        Step::ScaleUp { .. } => "ScaleUp",
-        Step::DeleteRevision { .. } => "DeleteRevision",
-        Step::RestoreStaged { .. } => "RestoreStaged",
-        Step::RestoreStrategy { .. } => "RestoreStrategy",
-        Step::RestoreManagers { .. } => "RestoreManagers",
-        Step::OwnReport { .. } => "OwnReport",
-        Step::DeleteJournal => "DeleteJournal",
-        Step::LeaveForeign(_) => "LeaveForeign",
-        Step::Unmark { .. } => "Unmark",
-        Step::Wait { .. } => "Wait",
-        Step::End(_) => "End",
+        step => step.name(),
     }
 }
