@@ -9,8 +9,7 @@ use kube::api::{Api, PostParams};
 use kube::{Client, ResourceExt};
 use sha2::{Digest, Sha256};
 
-use super::api_calls::FIELD_MANAGER;
-use super::api_calls::{ApiOutcome, call};
+use super::api_calls::{ApiOutcome, FIELD_MANAGER, call};
 use super::clock::{Clock, timestamp};
 use super::metrics::ControllerMetrics;
 use super::set_kind::SetKind;

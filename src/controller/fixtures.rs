@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use futures::channel::mpsc;
 use kube::Client;
+use kube::client::Body;
 use kube::runtime::reflector::Store;
 use serde_json::{Value, json};
 
@@ -30,6 +31,17 @@ pub(super) fn rollout(metadata: &Value, status: &Value) -> ClaimRollout {
         "status": status,
     }))
     .unwrap()
+}
+
+/// A client whose API server answers every request like this.
+pub(super) fn answering(code: u16, body: &Value) -> Client {
+    let body = body.to_string().into_bytes();
+    let answer = move |_: axum::http::Request<Body>| {
+        let response = axum::http::Response::builder().status(code);
+        let response = response.body(Body::from(body.clone()));
+        std::future::ready(Ok::<_, kube::Error>(response.expect("a response")))
+    };
+    Client::new(tower::service_fn(answer), "default")
 }
 
 /// A context with these sets and reports.

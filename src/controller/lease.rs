@@ -17,8 +17,7 @@ use kube::api::{Api, PostParams};
 use kube::{Client, ResourceExt};
 use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
 
-use super::api_calls::FIELD_MANAGER;
-use super::api_calls::{ApiOutcome, call};
+use super::api_calls::{ApiOutcome, FIELD_MANAGER, call};
 use super::clock::{Clock, timestamp};
 use super::locking::lock;
 

@@ -1,8 +1,6 @@
 use std::cell::Cell;
 
-use kube::Client;
 use kube::api::DynamicObject;
-use kube::client::Body;
 use kube::runtime::reflector::store;
 use serde_json::{Value, json};
 
@@ -130,13 +128,7 @@ fn set() -> SlimSet {
 
 /// A context whose API server answers every request like this.
 fn answering(code: u16, body: &Value) -> Context {
-    let body = body.to_string().into_bytes();
-    let answer = move |_: axum::http::Request<Body>| {
-        let response = axum::http::Response::builder().status(code);
-        let response = response.body(Body::from(body.clone()));
-        std::future::ready(Ok::<_, kube::Error>(response.expect("a response")))
-    };
-    let client = Client::new(tower::service_fn(answer), "default");
+    let client = fixtures::answering(code, body);
     Context {
         clock: || NOW.get(),
         ..fixtures::context(&client, (store().0, store().0))

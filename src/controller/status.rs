@@ -7,8 +7,7 @@ use kube::ResourceExt;
 use kube::api::{Api, Patch, PostParams};
 use serde_json::{Value, json};
 
-use super::api_calls::FIELD_MANAGER;
-use super::api_calls::{ApiOutcome, call, merge};
+use super::api_calls::{ApiOutcome, FIELD_MANAGER, call, merge};
 use super::clock::timestamp;
 use super::crd::{
     ClaimRollout, ClaimRolloutSpec, ClaimRolloutStatus, IN_PROGRESS, PvcStatus, REPLACED, ReplacementStatus,

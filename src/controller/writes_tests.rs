@@ -21,13 +21,7 @@ thread_local! {
 /// A context whose API server answers every request like this.
 fn answering(code: u16, message: &str) -> Context {
     let body = json!({"kind": "Status", "status": "Failure", "code": code, "reason": "", "message": message});
-    let body = body.to_string().into_bytes();
-    let answer = move |_: axum::http::Request<Body>| {
-        let response = axum::http::Response::builder().status(code);
-        let response = response.body(Body::from(body.clone()));
-        std::future::ready(Ok::<_, kube::Error>(response.expect("a response")))
-    };
-    let client = Client::new(tower::service_fn(answer), "default");
+    let client = fixtures::answering(code, &body);
     Context {
         clock: || NOW.get(),
         ..fixtures::context(&client, (store().0, store().0))

@@ -6,8 +6,7 @@ use k8s_openapi::api::apps::v1::ControllerRevision;
 use kube::api::{Api, DeleteParams, Patch, PostParams, Preconditions, Request};
 use serde_json::{Value, json};
 
-use super::super::api_calls::FIELD_MANAGER;
-use super::super::api_calls::{ApiOutcome, merge};
+use super::super::api_calls::{ApiOutcome, FIELD_MANAGER, merge};
 use super::super::slim_rollout::SlimRollout;
 use super::answer::{Written, delete, unknown, write};
 use super::cluster::{Cluster, SetName, denied, report_owner, sets_path};

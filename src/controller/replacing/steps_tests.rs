@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{FINALIZER, HOLD, LiveSet, Reply, SetName, SetObjects, SetVersion, Step};
 use crate::api::ReplacementReason;
 use crate::controller::api_calls::ApiOutcome;
-use crate::controller::fixtures::{cluster, not_done};
+use crate::controller::fixtures::{answering, cluster, not_done};
 use crate::replace::world::ReportOwner;
 use crate::replace::{End, Fault, Journal};
 use crate::rollout::fixtures::{staged_change, template};
@@ -18,12 +18,7 @@ use crate::templates::keys;
 
 /// The outcome of a step that is answered so.
 async fn outcome(step: &Step, (code, body): (u16, Value)) -> ApiOutcome<Reply> {
-    let answer = move |_: axum::http::Request<Body>| {
-        let response = axum::http::Response::builder().status(code);
-        let response = response.body(Body::from(body.to_string().into_bytes()));
-        std::future::ready(Ok::<_, kube::Error>(response.expect("a response")))
-    };
-    let cluster = cluster(Client::new(tower::service_fn(answer), "default"));
+    let cluster = cluster(answering(code, &body));
     let (set, objects) = (SetName::new("shop", "web"), objects("Delete", Some("5")));
     cluster.execute(&set, &objects, step).await.outcome
 }
