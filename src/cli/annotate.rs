@@ -3,8 +3,7 @@
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::cluster::ClusterArguments;
-use super::cluster::{kind, objects};
+use super::cluster::{ClusterArguments, kind, objects};
 use super::completion::sets;
 use super::output::print;
 use super::withdraw::{DryRun, parameters, remark};

@@ -5,8 +5,7 @@ use kube::api::ListParams;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::cluster::ClusterArguments;
-use super::cluster::kind;
+use super::cluster::{ClusterArguments, kind};
 use super::lists::list;
 use super::output::print;
 

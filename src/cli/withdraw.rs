@@ -6,8 +6,7 @@ use kube::Client;
 use kube::api::{ListParams, Patch, PatchParams};
 use serde_json::Value;
 
-use super::cluster::ClusterArguments;
-use super::cluster::{kind, objects as objects_of};
+use super::cluster::{ClusterArguments, kind, objects as objects_of};
 use super::completion::sets;
 use super::lists::list;
 use super::output::print;

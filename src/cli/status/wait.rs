@@ -7,8 +7,7 @@ use clap::Args;
 
 use super::follow::{Follow, FollowEnd, Show};
 use super::source::StatusSource;
-use crate::cli::cluster::ClusterArguments;
-use crate::cli::cluster::duration;
+use crate::cli::cluster::{ClusterArguments, duration};
 use crate::cli::completion::sets;
 use crate::cli::output::print;
 
