@@ -125,9 +125,18 @@ impl Fleet {
         Ok(())
     }
 
+    /// What contains all StatefulSets, and those of other fleets only if there is more than one namespace: a list of
+    /// them takes time, which would be a part of the rollout.
+    fn watched(&self) -> Api<StatefulSet> {
+        let namespaces: HashSet<&str> = self.sets.iter().map(|member| member.namespace.as_str()).collect();
+        match Vec::from_iter(namespaces)[..] {
+            [one] => Api::namespaced(self.client.clone(), one),
+            _ => Api::all(self.client.clone()),
+        }
+    }
+
     async fn until_complete(&self, mut waiting: HashSet<String>) -> anyhow::Result<()> {
-        let sets: Api<StatefulSet> = Api::all(self.client.clone());
-        let events = kube::runtime::watcher(sets, kube::runtime::watcher::Config::default());
+        let events = kube::runtime::watcher(self.watched(), kube::runtime::watcher::Config::default());
         let mut events = std::pin::pin!(kube::runtime::WatchStreamExt::applied_objects(events));
         let last = tokio::time::Instant::now() + PATIENCE;
         while !waiting.is_empty() {
