@@ -31,7 +31,7 @@ FIRST ?=
 FILES ?= src/templates/** src/claims/** src/admission/** src/gate/** src/rollout/** src/replace/**
 
 # The size limit of what wasm-opt returns: each policy-server compiles the module and keeps it in memory.
-MOST_BYTES := 254000
+MOST_BYTES := 257000
 
 CARGO ?= cargo
 # Where cargo is too old, a toolchain of rustup beside it.
@@ -85,7 +85,7 @@ annotated-policy.wasm: needs-cargo FORCE ## The policy with metadata from kwctl 
 	  'It is not needed: policy.wasm carries the same metadata.' >&2; exit 2; }
 	CLAIM_ROLLOUT_METADATA=none $(WASM_BUILD)
 	built="$$($(WASM) --target-dir)/wasm32-unknown-unknown/policy/claim_rollout.wasm"; hack/wasm-opt "$$built" "$$built.small"; \
-	  kwctl annotate -m policy-metadata.yml $(if $(wildcard README.md),-u README.md) -o $@ "$$built.small"
+	  kwctl annotate -m policy-metadata.yml -u policy-readme.md -o $@ "$$built.small"
 
 .PHONY: check
 check: lint ## The quick ring: format, lints, unit tests, the admission table, the documents; a minute
@@ -286,7 +286,7 @@ reference: needs-cargo ## Generate docs/reference.md, after a change of annotati
 	mv docs/reference.md.new docs/reference.md
 
 .PHONY: artifacthub
-artifacthub: needs-cargo ## Generate artifacthub-pkg.yml, after a change of policy-metadata.yml or questions-ui.yml
+artifacthub: needs-cargo ## Generate artifacthub-pkg.yml, after a change of policy-metadata.yml or policy-readme.md
 	$(CARGO) run --quiet -- artifacthub > artifacthub-pkg.yml.new
 	mv artifacthub-pkg.yml.new artifacthub-pkg.yml
 
@@ -295,7 +295,7 @@ manifests: ## Render install-kubewarden.yaml and install-builtin.yaml to dist/, 
 	HELM=$$(command -v helm || echo "$$(e2e-tests/world/go/build.sh $(K8S))/helm") hack/manifests dist
 
 .PHONY: chart-docs
-chart-docs: needs-cargo ## Generate the README of the chart and the settings in its schema, after a change of values.yaml or questions-ui.yml
+chart-docs: needs-cargo ## Generate the README of the chart and the settings in its schema, after a change of values.yaml or policy-settings.yml
 	hack/chart-docs
 	CLAIM_ROLLOUT_WRITE=1 $(CARGO) test --quiet -p claim-rollout --lib chart_schema_has_the_type_of_each_setting
 

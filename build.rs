@@ -1,4 +1,5 @@
-//! Converts policy-metadata.yml to JSON for the section `io.kubewarden.metadata` of the wasm module.
+//! Converts policy-metadata.yml to JSON for the section `io.kubewarden.metadata` of the wasm module, with
+//! policy-readme.md as the usage that `kwctl inspect` shows.
 //!
 //! `CLAIM_ROLLOUT_METADATA=none` sets `cfg(claim_rollout_no_metadata)`: a module without the section. `kwctl annotate`
 //! appends its own section, and of two sections only the first one counts.
@@ -10,6 +11,9 @@ use std::{env, fs};
 use serde_json::{Map, Value};
 
 const SOURCE: &str = "policy-metadata.yml";
+const README: &str = "policy-readme.md";
+/// The annotation that `kwctl annotate -u` writes.
+const USAGE: &str = "io.kubewarden.policy.usage";
 const SWITCH: &str = "CLAIM_ROLLOUT_METADATA";
 
 /// A key of the metadata, its expected value, and whether Kubewarden requires it.
@@ -57,6 +61,7 @@ const KEYS: &[Key] = &[
 fn main() -> ExitCode {
     println!("cargo::rustc-check-cfg=cfg(claim_rollout_no_metadata)");
     println!("cargo::rerun-if-changed={SOURCE}");
+    println!("cargo::rerun-if-changed={README}");
     println!("cargo::rerun-if-env-changed={SWITCH}");
     match run() {
         Ok(()) => ExitCode::SUCCESS,
@@ -74,8 +79,11 @@ fn run() -> Result<(), String> {
         Ok(other) => return Err(format!("{SWITCH}: expected none or nothing, but found {other}")),
     }
     let text = fs::read_to_string(SOURCE).map_err(|error| format!("{SOURCE}: {error}"))?;
-    let metadata: Map<String, Value> = serde_saphyr::from_str(&text).map_err(|error| format!("{SOURCE}: {error}"))?;
+    let mut metadata: Map<String, Value> =
+        serde_saphyr::from_str(&text).map_err(|error| format!("{SOURCE}: {error}"))?;
     check(&metadata)?;
+    let usage = fs::read_to_string(README).map_err(|error| format!("{README}: {error}"))?;
+    metadata["annotations"][USAGE] = usage.into();
     let out = env::var("OUT_DIR").map_err(|error| format!("OUT_DIR: {error}"))?;
     let json = serde_json::to_string(&metadata).map_err(|error| format!("{SOURCE}: {error}"))?;
     fs::write(Path::new(&out).join("metadata.json"), json).map_err(|error| format!("{out}: {error}"))
@@ -101,8 +109,12 @@ fn check(metadata: &Map<String, Value>) -> Result<(), String> {
     for name in metadata.keys().filter(|name| KEYS.iter().all(|key| key.name != **name)) {
         faults.push(format!("{name} is not a key of the metadata"));
     }
+    let annotations = metadata.get("annotations").unwrap_or(&Value::Null);
+    if annotations.get(USAGE).is_some() {
+        faults.push(format!("{USAGE}: it is in {README}"));
+    }
     let version = env!("CARGO_PKG_VERSION");
-    let stated = &metadata.get("annotations").unwrap_or(&Value::Null)["io.kubewarden.policy.version"];
+    let stated = &annotations["io.kubewarden.policy.version"];
     if stated != version {
         faults.push(format!(
             "io.kubewarden.policy.version: expected {version} as in Cargo.toml, but found {stated}"

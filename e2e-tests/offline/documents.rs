@@ -12,12 +12,13 @@ const REPOSITORY: &str = "https://github.com/claim-rollout/claim-rollout";
 /// The longest README: a reader decides in two minutes.
 const README_LINES: usize = 150;
 
-/// README.md, CONTRIBUTING.md, SECURITY.md, CHANGELOG.md, the pages in docs/ and examples/README.md.
+/// README.md, CONTRIBUTING.md, SECURITY.md, policy-readme.md, CHANGELOG.md, the pages in docs/ and examples/README.md.
 pub(super) fn documents() -> anyhow::Result<Vec<PathBuf>> {
     let files = [
         "README.md",
         "CONTRIBUTING.md",
         "SECURITY.md",
+        "policy-readme.md",
         "CHANGELOG.md",
         "examples/README.md",
     ];

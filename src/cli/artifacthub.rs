@@ -6,11 +6,11 @@ use anyhow::Context as _;
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
-/// The metadata for Kubewarden, and the form that Rancher shows.
+/// The metadata for Kubewarden, and the page that Artifact Hub shows instead of README.md.
 const METADATA: &str = include_str!("../../policy-metadata.yml");
-const QUESTIONS: &str = include_str!("../../questions-ui.yml");
+const README: &str = include_str!("../../policy-readme.md");
 const HEADER: &str =
-    "# The package on Artifact Hub. `make artifacthub` makes it from policy-metadata.yml and questions-ui.yml.";
+    "# The package on Artifact Hub. `make artifacthub` makes it from policy-metadata.yml and policy-readme.md.";
 /// The day of this version, which neither file contains.
 const CREATED_AT: &str = "2026-11-21T00:00:00Z";
 /// The command that installs everything.
@@ -69,6 +69,7 @@ struct Package<'a> {
     containers_images: [Image; 1],
     keywords: Vec<&'a str>,
     links: [Link; 2],
+    readme: &'a str,
     install: String,
     maintainers: [Maintainer<'a>; 1],
     provider: Provider<'a>,
@@ -114,8 +115,6 @@ struct PackageAnnotations<'a> {
     rules: String,
     #[serde(rename = "kubewarden/contextAwareResources")]
     context_aware_resources: String,
-    #[serde(rename = "kubewarden/questions-ui")]
-    questions: String,
     #[serde(rename = "kubewarden/hidden-ui")]
     hidden_ui: &'a str,
 }
@@ -150,6 +149,7 @@ impl PolicyMetadata {
                 link("policy", format!("{source}/releases/download/v{version}/policy.wasm")),
                 link("source", source.to_owned()),
             ],
+            readme: README,
             install: install(&image),
             containers_images: [Image { name: "policy", image }],
             maintainers: [Maintainer { name, email }],
@@ -160,7 +160,6 @@ impl PolicyMetadata {
                 resources: self.annotation("io.artifacthub.resources")?,
                 rules: serde_saphyr::to_string(&self.rules)?,
                 context_aware_resources: serde_saphyr::to_string(&self.context_aware_resources)?,
-                questions: without_comments(QUESTIONS),
                 hidden_ui: self.annotation("io.kubewarden.hidden-ui")?,
             },
         })
@@ -187,19 +186,14 @@ kwctl pull {image}
     )
 }
 
-fn without_comments(yaml: &str) -> String {
-    let lines = yaml.lines().filter(|line| !line.starts_with('#'));
-    lines.flat_map(|line| [line, "\n"]).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::Value;
 
-    use super::{METADATA, MetadataResource, MetadataRule, PolicyMetadata, QUESTIONS, yaml};
+    use super::{METADATA, MetadataResource, MetadataRule, PolicyMetadata, README, yaml};
 
     #[test]
-    fn package_matches_metadata_and_questions() {
+    fn package_matches_metadata_and_readme() {
         let committed = include_str!("../../artifacthub-pkg.yml");
         assert!(
             committed.trim_end() == yaml().expect("YAML").trim_end(),
@@ -217,13 +211,59 @@ mod tests {
         let resources: Vec<MetadataResource> =
             serde_saphyr::from_str(inner("kubewarden/contextAwareResources")).expect("resources");
         assert_eq!(resources, metadata.context_aware_resources);
-        let questions: Value = serde_saphyr::from_str(inner("kubewarden/questions-ui")).expect("questions");
-        assert_eq!(
-            questions,
-            serde_saphyr::from_str::<Value>(QUESTIONS).expect("questions")
-        );
         assert_eq!(inner("kubewarden/mutation"), "true");
-        assert_eq!(inner("kubewarden/hidden-ui"), "true");
+        assert_eq!(package["readme"], README);
+    }
+
+    /// Rancher shows a form for `questions-ui`, and with it would install one policy object of three, without its
+    /// conditions and without the controller.
+    #[test]
+    fn package_is_hidden_and_has_no_form() {
+        let package: Value = serde_saphyr::from_str(&yaml().expect("YAML")).expect("YAML");
+        let annotations = package["annotations"].as_object().expect("annotations");
+        assert_eq!(annotations["kubewarden/hidden-ui"], "true");
+        assert!(!annotations.contains_key("kubewarden/questions-ui"));
+    }
+
+    /// The page is read outside of the repository, and `kwctl inspect` shows it too.
+    #[test]
+    fn readme_has_only_absolute_links_to_pages() {
+        let links: Vec<&str> = README
+            .split("](")
+            .skip(1)
+            .filter_map(|rest| rest.split(')').next())
+            .collect();
+        assert!(!links.is_empty());
+        for link in links {
+            let file = link
+                .strip_prefix("https://github.com/claim-rollout/claim-rollout/blob/main/")
+                .expect(link);
+            let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+            assert!(path.is_file(), "{link}");
+        }
+    }
+
+    #[test]
+    fn readme_shows_settings_with_default_first() {
+        use crate::api::Settings;
+        use crate::api::settings::NAMES;
+
+        let rows: Vec<Vec<&str>> = README
+            .lines()
+            .filter_map(|line| Some(line.strip_prefix("| `")?.split('`').collect()))
+            .filter(|row: &Vec<&str>| NAMES.contains(&row[0]))
+            .collect();
+        assert!(rows.len() >= 5, "{rows:?}");
+        for row in rows {
+            let (name, default) = (row[0], row[2]);
+            let value = if default.starts_with('{') {
+                default.to_owned()
+            } else {
+                format!("{default:?}")
+            };
+            let read = Settings::read(&format!("{{{name:?}: {value}}}"));
+            assert_eq!(read, Ok(Settings::default()), "{name}");
+        }
     }
 
     #[test]

@@ -1,11 +1,12 @@
-//! The form for Rancher and docs/settings.md match the settings of the code.
+//! policy-settings.yml, the schema of the chart and docs/settings.md match the settings of the code.
 
 use serde_json::{Map, Value, json};
 
-use super::QUESTIONS;
 use crate::api::Settings;
 use crate::api::settings::NAMES;
 
+/// Each setting with its type, texts and default.
+const QUESTIONS: &str = include_str!("../../policy-settings.yml");
 const DOCUMENT: &str = include_str!("../../docs/settings.md");
 
 fn questions() -> Vec<Value> {
@@ -56,7 +57,7 @@ fn questions_have_texts_and_are_optional() {
             "string" => default.is_string(),
             "array[" => default.is_array() || default.is_null(),
             "map[" => default.is_object(),
-            other => panic!("Rancher knows no type {other}"),
+            other => panic!("no type {other} is known"),
         };
         assert!(fits && question.get("default").is_some(), "{question}");
     }
