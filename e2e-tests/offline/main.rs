@@ -3,6 +3,7 @@
 mod audit_scanner;
 mod chart_values;
 mod documents;
+mod kwctl;
 mod reviews_hashed;
 mod rings;
 mod rust;

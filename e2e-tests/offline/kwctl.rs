@@ -1,0 +1,306 @@
+//! `e2e.bats` and `test_data/`, where kwctl is not installed: the requests are those of the reviews, the recorded
+//! look-ups are those that the policy makes, and the native code answers as each test expects.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use anyhow::{Context as _, bail, ensure};
+use claim_rollout::admission::{CanI, CannotAsk, Get, Lookups};
+use claim_rollout::webhook::AdmissionReview;
+use claim_rollout::webhook::engine::{check_settings, payload};
+use claim_rollout::wire;
+use serde::Serialize;
+use serde_json::value::to_raw_value;
+use serde_json::{Value, json};
+
+use crate::world::document::text;
+use crate::world::recorded::Recorded;
+use crate::world::repository::root;
+use crate::world::reviews_stored::Stored;
+
+const FOLDER: &str = "test_data";
+const UPDATE: &str = "UPDATE_EXPECTED=1 cargo test -p e2e-tests --no-default-features --test offline kwctl";
+
+/// A test of `e2e.bats`.
+#[derive(Debug, Default)]
+struct BatsTest {
+    name: String,
+    /// The words of the command, without `run`.
+    command: Vec<String>,
+    /// True iff the command must exit with 0.
+    succeeds: Option<bool>,
+    /// Texts that the output has, or has not.
+    output: Vec<(bool, String)>,
+}
+
+/// The tests; a line of another form is an error, so that every line is checked.
+fn tests(bats: &str) -> anyhow::Result<Vec<BatsTest>> {
+    let (mut tests, mut test) = (Vec::new(), None::<BatsTest>);
+    for line in bats.replace("\\\n", " ").lines() {
+        if let Some(name) = line.strip_prefix("@test \"").and_then(|rest| rest.strip_suffix("\" {")) {
+            test = Some(BatsTest {
+                name: name.to_owned(),
+                ..BatsTest::default()
+            });
+        }
+        match &mut test {
+            Some(_) if line == "}" => tests.extend(test.take()),
+            Some(test) if !line.starts_with('@') => test.read(line.trim())?,
+            _ => {}
+        }
+    }
+    Ok(tests)
+}
+
+impl BatsTest {
+    fn read(&mut self, line: &str) -> anyhow::Result<()> {
+        let of_output = |operator: &str| {
+            let rest = line.strip_prefix("[[ \"$output\" ")?.strip_prefix(operator)?;
+            rest.strip_prefix(" *'")?.strip_suffix("'* ]]")
+        };
+        if let Some(command) = line.strip_prefix("run ") {
+            self.command = words(command);
+        } else if let Some(part) = of_output("==") {
+            self.output.push((true, part.to_owned()));
+        } else if let Some(part) = of_output("!=") {
+            self.output.push((false, part.to_owned()));
+        } else {
+            match line {
+                "[ \"$status\" -eq 0 ]" => self.succeeds = Some(true),
+                "[ \"$status\" -ne 0 ]" => self.succeeds = Some(false),
+                "echo \"output = ${output}\"" => {}
+                other => bail!("{}: {other:?} is not understood", self.name),
+            }
+        }
+        Ok(())
+    }
+
+    /// The word after an option.
+    fn option(&self, name: &str) -> Option<&str> {
+        let mut words = self.command.iter().skip_while(|word| *word != name);
+        words.nth(1).map(String::as_str)
+    }
+
+    /// Fails if the exit code or the output is not what the test expects.
+    fn expect(&self, (succeeds, output): (bool, &str)) -> anyhow::Result<()> {
+        let name = &self.name;
+        ensure!(self.succeeds == Some(succeeds), "{name}: {output}");
+        ensure!(!self.output.is_empty(), "{name}: nothing is expected of the output");
+        for (has, part) in &self.output {
+            ensure!(output.contains(part) == *has, "{name}: {part} in {output}");
+        }
+        Ok(())
+    }
+}
+
+/// The words of a command; single quotes keep spaces.
+fn words(command: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    for (index, part) in command.split('\'').enumerate() {
+        if index % 2 == 1 {
+            words.push(part.to_owned());
+        } else {
+            words.extend(part.split_whitespace().map(str::to_owned));
+        }
+    }
+    words
+}
+
+/// An entry of a file for `--replay-host-capabilities-interactions`.
+#[derive(Serialize)]
+#[serde(tag = "type")]
+enum Interaction {
+    Exchange { request: String, response: Response },
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type")]
+enum Response {
+    Success { payload: String },
+    Error { message: String },
+}
+
+/// Records the look-ups as kwctl does.
+struct Recorder {
+    cluster: Recorded,
+    session: Vec<Interaction>,
+}
+
+impl Recorder {
+    fn note(&mut self, kind: &str, request: &Value, response: Response) {
+        let request = serde_saphyr::to_string(request).expect("YAML");
+        let request = format!("!{kind}\n{request}");
+        self.session.push(Interaction::Exchange { request, response });
+    }
+}
+
+/// The text that the host gave, without what the guest puts before it.
+fn error(CannotAsk(text): &CannotAsk) -> Response {
+    let text = text
+        .rsplit_once("evaluation failure: ")
+        .map_or(&**text, |(_, text)| text);
+    Response::Error {
+        message: text.to_owned(),
+    }
+}
+
+impl Lookups for Recorder {
+    fn can_i(&mut self, question: &CanI<'_>) -> Result<bool, CannotAsk> {
+        let answer = self.cluster.can_i(question);
+        let attributes = json!({
+            "group": question.group, "namespace": question.namespace, "resource": question.resource,
+            "subresource": Some(question.subresource).filter(|name| !name.is_empty()), "verb": question.verb,
+        });
+        let review = json!({"groups": question.groups, "resource_attributes": attributes, "user": question.user});
+        let response = match &answer {
+            Ok(allowed) => Response::Success {
+                payload: json!({"allowed": allowed}).to_string(),
+            },
+            Err(cannot) => error(cannot),
+        };
+        let request = json!({"request": review, "disable_cache": true});
+        self.note("KubernetesCanI", &request, response);
+        answer
+    }
+
+    fn get(&mut self, question: &Get<'_>) -> Result<Option<String>, CannotAsk> {
+        let answer = self.cluster.get(question);
+        let Get {
+            api_version,
+            kind,
+            namespace,
+            name,
+        } = question;
+        let response = match &answer {
+            Ok(Some(object)) => Response::Success {
+                payload: object.clone(),
+            },
+            Ok(None) => Response::Error {
+                message: format!("Cannot find {api_version}/{kind} named '{name}' inside of namespace '{namespace:?}'"),
+            },
+            Err(cannot) => error(cannot),
+        };
+        let request = json!({
+            "api_version": api_version, "kind": kind, "name": name, "namespace": namespace, "disable_cache": true,
+        });
+        self.note("KubernetesGetResource", &request, response);
+        answer
+    }
+}
+
+/// Compares a file with what it is made from, or writes it.
+fn compare(file: &str, expected: &str) -> anyhow::Result<()> {
+    if std::env::var_os("UPDATE_EXPECTED").is_some() {
+        return fs::write(root().join(file), expected).context(file.to_owned());
+    }
+    let found = text(file).unwrap_or_default();
+    ensure!(found == expected, "{file} is outdated: {UPDATE}");
+    Ok(())
+}
+
+/// What `kwctl run` prints, and whether it exits with 0. Compares the files of the command, and adds them to `used`.
+fn run(test: &BatsTest, stored: &Stored, used: &mut BTreeSet<String>) -> anyhow::Result<(bool, String)> {
+    let name = &test.name;
+    let (_, entry) = stored
+        .entries
+        .get(name)
+        .with_context(|| format!("no review {name:?}"))?;
+    let dashed = name.replace(' ', "-");
+    let request = format!("{FOLDER}/{dashed}.json");
+    ensure!(test.option("-r") == Some(&request), "{name}: expected {request}");
+    let body = stored.body(name)?;
+    compare(&request, std::str::from_utf8(&body)?)?;
+    used.insert(request);
+
+    let settings: Value = serde_json::from_str(test.option("--settings-json").context(name.clone())?)?;
+    ensure!(settings == entry.settings(), "{name}: expected {}", entry.settings());
+    let settings = to_raw_value(&settings)?;
+    if let Err(invalid) = check_settings(&settings) {
+        return Ok((false, invalid.to_string()));
+    }
+
+    let objects = entry.claims.iter().map(|name| stored.value(name));
+    let cluster = Recorded(objects.collect::<anyhow::Result<_>>()?);
+    let (mut lookups, review) = (
+        Recorder {
+            cluster,
+            session: Vec::new(),
+        },
+        AdmissionReview::read(&body)?,
+    );
+    let response = review.respond(&wire::validate(&payload(review.request, &settings), &mut lookups));
+    let session = format!("{FOLDER}/sessions/{dashed}.yml");
+    let asks = !lookups.session.is_empty();
+    let replayed = test.option("--replay-host-capabilities-interactions");
+    ensure!(
+        replayed == asks.then_some(&*session),
+        "{name}: expected {session}: {asks}"
+    );
+    let is_granted = test.command.iter().any(|word| word == "--allow-context-aware");
+    ensure!(is_granted == asks, "{name}: expected --allow-context-aware: {asks}");
+    if asks {
+        compare(&session, &serde_saphyr::to_string(&lookups.session)?)?;
+        used.insert(session);
+    }
+    Ok((true, String::from_utf8(response.to_review())?))
+}
+
+#[test]
+fn bats_tests_expect_what_the_policy_answers() -> anyhow::Result<()> {
+    let (stored, tests) = (Stored::read()?, tests(&text("e2e.bats")?)?);
+    let (mut used, mut kinds) = (BTreeSet::new(), BTreeSet::new());
+    for test in &tests {
+        let verb = test.command.get(1).map(String::as_str);
+        ensure!(
+            test.command.last().is_some_and(|word| word == "policy.wasm"),
+            "{test:?}"
+        );
+        let (succeeds, output) = match verb {
+            Some("run") => run(test, &stored, &mut used)?,
+            // build.rs makes one of both.
+            Some("inspect") => {
+                let usage = text("policy-readme.md")?;
+                (
+                    true,
+                    text("policy-metadata.yml")? + "io.kubewarden.policy.usage: " + &usage,
+                )
+            }
+            other => bail!("{}: kwctl {other:?}", test.name),
+        };
+        test.expect((succeeds, &output))?;
+        kinds.insert((
+            verb,
+            succeeds,
+            output.contains("\"allowed\":true"),
+            output.contains("JSONPatch"),
+        ));
+    }
+    // Accepted, mutated, denied, invalid settings, inspected.
+    assert_eq!(kinds.len(), 5, "{kinds:?}");
+    let mut files = BTreeSet::new();
+    for folder in [FOLDER.to_owned(), format!("{FOLDER}/sessions")] {
+        for file in fs::read_dir(root().join(&folder))? {
+            let file = file?;
+            if file.file_type()?.is_file() {
+                files.insert(format!("{folder}/{}", file.file_name().to_string_lossy()));
+            }
+        }
+    }
+    assert_eq!(files, used, "the files of {FOLDER}, and those that e2e.bats uses");
+    Ok(())
+}
+
+#[test]
+fn bats_test_is_read_and_other_lines_are_errors() -> anyhow::Result<()> {
+    let bats = "setup() {\n  cd x\n}\n@test \"a\" {\n  run kwctl run --settings-json '{\"a\": 1}' \\\n    b\n  \
+                [ \"$status\" -ne 0 ]\n  [[ \"$output\" == *'x y'* ]]\n  [[ \"$output\" != *'z'* ]]\n}\n";
+    let [test] = &tests(bats)?[..] else { bail!("one test") };
+    assert_eq!(test.command, ["kwctl", "run", "--settings-json", "{\"a\": 1}", "b"]);
+    assert_eq!(test.option("--settings-json"), Some("{\"a\": 1}"));
+    test.expect((false, "x y"))?;
+    for wrong in [(true, "x y"), (false, "x"), (false, "x y z")] {
+        assert!(test.expect(wrong).is_err(), "{wrong:?}");
+    }
+    assert!(tests("@test \"a\" {\n  [[ $output == x ]]\n}\n").is_err());
+    Ok(())
+}
