@@ -120,7 +120,7 @@ enum Response {
     Error { message: String },
 }
 
-/// Records the look-ups as kwctl does.
+/// Records what the policy asks, in the form of kwctl.
 struct Recorder {
     cluster: Recorded,
     session: Vec<Interaction>,

@@ -137,7 +137,7 @@ async fn times(fleet: &Fleet, first: u64) -> anyhow::Result<Vec<Duration>> {
     Ok(times)
 }
 
-/// The median: one slow answer says nothing about the rest.
+/// The median, on which one slow answer has no effect.
 fn median(mut times: Vec<Duration>) -> f64 {
     times.sort();
     times[times.len() / 2].as_secs_f64()
