@@ -14,7 +14,7 @@ MINORS ?= $(notdir $(sort $(wildcard e2e-tests/world/go/kubernetes/*)))
 # The minor version before an upgrade to K8S
 FROM ?= 1.36
 # What the nightly ring consists of. The folders of e2e-tests/nightly are parts of every-minor, or have a target.
-NIGHTLY := every-minor upgrade upstream engines release deep fuzz scale mutants
+NIGHTLY := every-minor upgrade upstream engines wapc release deep fuzz scale mutants
 PARTS ?= $(NIGHTLY)
 ALL_PARTS = $(sort $(NIGHTLY) $(filter-out mod,$(basename $(notdir $(wildcard e2e-tests/nightly/*)))))
 # Tests and benchmarks load this module, so that they test the one that is released.
@@ -122,7 +122,7 @@ nightly-%: policy.wasm control-plane engine-programs
 	$(LINTED) build --bin claim-rollout
 	$(LINTED) test -p e2e-tests --test e2e -- nightly::$*::
 
-.PHONY: nightly-every-minor nightly-deep nightly-engines nightly-fuzz nightly-mutants nightly-release nightly-scale nightly-upgrade nightly-upstream
+.PHONY: nightly-every-minor nightly-deep nightly-engines nightly-fuzz nightly-mutants nightly-release nightly-scale nightly-upgrade nightly-upstream nightly-wapc
 # The end-to-end tests of both rings
 nightly-every-minor:
 	$(call each,$(MINORS),e2e-all K8S=$$one,MINORS)
@@ -136,6 +136,7 @@ nightly-release: release-dry-run
 nightly-scale: scale
 nightly-upgrade: upgrade
 nightly-upstream: upstream
+nightly-wapc: wapc
 
 .PHONY: wasm-test
 wasm-test: needs-cargo ## The tests of the wasm code, in Node
@@ -183,6 +184,10 @@ ENGINES = argo-cd flux kube-state-metrics
 .PHONY: engines
 engines: ## Run the examples for Argo CD, Flux and kube-state-metrics in the code of these tools (minutes the first time)
 	for engine in $(ENGINES); do (cd e2e-tests/engines/$$engine && go test ./...) || exit; done
+
+.PHONY: wapc
+wapc: policy.wasm ## Run the policy in the waPC host for Node, with every recorded review (installed the first time)
+	modules="$$(hack/wapc)"; NODE_PATH="$$modules" $(LINTED) test -p e2e-tests --test e2e -- --ignored --nocapture nightly::wapc::
 
 .PHONY: upstream
 upstream: policy.wasm control-plane ## Run Kubernetes' own tests of StatefulSets and volumes without claim-rollout and with it, K8S=1.33 or 1.37 (5 minutes, and minutes more the first time)

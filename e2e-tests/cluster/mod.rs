@@ -21,7 +21,7 @@ mod readme;
 pub(crate) mod recreate;
 pub(crate) mod replacing;
 mod retention;
-mod reviews;
+pub(crate) mod reviews;
 mod reviews_generated;
 mod reviews_mutated;
 pub(crate) mod rights;

@@ -25,7 +25,7 @@ use crate::world::reviews_stored::{Entry, Response, Stored};
 pub(crate) struct Fixture {
     pub(crate) sentence: String,
     pub(crate) body: Vec<u8>,
-    settings: Value,
+    pub(crate) settings: Value,
     claims: Vec<Value>,
     response: Option<Response>,
 }

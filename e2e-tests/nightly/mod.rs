@@ -16,3 +16,4 @@ mod scenarios;
 mod tenants;
 mod upgrade;
 mod upstream;
+mod wapc;

@@ -88,24 +88,53 @@ impl Module {
         payload: &[u8],
         capabilities: Arc<Capabilities>,
     ) -> Result<Vec<u8>, wapc::errors::Error> {
+        let answer =
+            move |call: HostCall<'_>| capabilities.answer(call.binding, call.namespace, call.operation, call.payload);
+        self.call_answering(operation, payload, answer)
+    }
+
+    /// The same with another host that answers.
+    pub(crate) fn call_answering(
+        &self,
+        operation: &str,
+        payload: &[u8],
+        answer: impl Fn(HostCall<'_>) -> Result<Vec<u8>, String> + Send + Sync + 'static,
+    ) -> Result<Vec<u8>, wapc::errors::Error> {
         let deadlines = EpochDeadlines {
             wapc_init: self.ticks,
             wapc_func: self.ticks,
         };
         let instance = self.pre.rehydrate(Some(deadlines))?;
         let answer = move |_: u64, binding: &str, namespace: &str, operation: &str, payload: &[u8]| {
-            capabilities
-                .answer(binding, namespace, operation, payload)
-                .map_err(Into::into)
+            let call = HostCall {
+                binding,
+                namespace,
+                operation,
+                payload,
+            };
+            answer(call).map_err(Into::into)
         };
         WapcHost::new(Box::new(instance), Some(Box::new(answer)))?.call(operation, payload)
     }
 }
 
-/// The shipped policy: the file that `CLAIM_ROLLOUT_POLICY` names, or `policy.wasm`.
+/// What a guest asks its host.
+pub(crate) struct HostCall<'a> {
+    pub(crate) binding: &'a str,
+    pub(crate) namespace: &'a str,
+    pub(crate) operation: &'a str,
+    pub(crate) payload: &'a [u8],
+}
+
+/// The file of the shipped policy: the one that `CLAIM_ROLLOUT_POLICY` names, or `policy.wasm`.
+pub(crate) fn policy_file() -> PathBuf {
+    let named = std::env::var_os("CLAIM_ROLLOUT_POLICY");
+    named.map_or_else(|| crate::world::repository::root().join("policy.wasm"), PathBuf::from)
+}
+
+/// The shipped policy.
 pub(crate) fn policy_bytes() -> anyhow::Result<Vec<u8>> {
-    let path = std::env::var_os("CLAIM_ROLLOUT_POLICY")
-        .map_or_else(|| crate::world::repository::root().join("policy.wasm"), PathBuf::from);
+    let path = policy_file();
     std::fs::read(&path).with_context(|| format!("{}: expected a policy: `make policy.wasm` makes it", path.display()))
 }
 
