@@ -154,23 +154,42 @@ impl Review<'_> {
                 "not the templates of the request: {payload}"
             );
         }
-        // The policy trusts a valid staged change in the old object, and compares the request with it.
-        if old.is_some_and(|old| StagedChange::read(&old, uid).is_ok()) || self.0.settings["allowReCreate"] == true {
-            return;
+        if self.0.settings["allowReCreate"] != true {
+            let staged = old.and_then(|old| StagedChange::read(&old, uid).ok());
+            self.check_fields(&change.templates, &live, staged.map(|change| change.templates));
         }
-        let diff = Diff::between(&live, &change.templates);
+    }
+
+    /// Checks that each field of a new staged change may differ from the live one, or is that of the staged change
+    /// before it, which the policy trusts.
+    fn check_fields(&self, change: &[ClaimTemplate], live: &[ClaimTemplate], staged: Option<Vec<ClaimTemplate>>) {
+        let payload = self.0.payload();
+        let diff = Diff::between(live, change);
+        let to_staged = staged.as_ref().map(|staged| Diff::between(staged, change));
         let renames = self.0.settings["templateChanges"] == "Allow";
-        assert!(renames || !diff.renames(), "{diff:?} of {payload}");
+        let has_staged_names = to_staged.as_ref().is_some_and(|diff| !diff.renames());
+        assert!(renames || has_staged_names || !diff.renames(), "{diff:?} of {payload}");
         let new_claims = self.0.settings["immutableFields"] == "NewPVCs";
-        let mut frozen = diff.changed.iter().flat_map(|change| &change.frozen);
-        assert!(
-            frozen.all(|change| new_claims && is_for_new_claims(&change.field)),
-            "{diff:?} of {payload}"
-        );
-        for (before, after) in live.iter().zip(&change.templates).filter(|_| !diff.renames()) {
-            assert_eq!(before.name, after.name, "another order: {payload}");
+        let is_staged = |template: &str, field: &str| {
+            let mut changed = to_staged.iter().flat_map(|diff| &diff.changed);
+            let found = changed.find(|changed| changed.template == template);
+            let is_other = found.is_some_and(|found| found.frozen.iter().any(|change| change.field == field));
+            to_staged.is_some() && !is_other
+        };
+        for changed in &diff.changed {
+            let mut frozen = changed.frozen.iter();
             assert!(
-                new_claims || before.storage.is_none() || before.storage <= after.storage,
+                frozen.all(|change| new_claims && is_for_new_claims(&change.field)
+                    || is_staged(&changed.template, &change.field)),
+                "{diff:?} of {payload}"
+            );
+        }
+        for (before, after) in live.iter().zip(change).filter(|_| !diff.renames()) {
+            assert_eq!(before.name, after.name, "another order: {payload}");
+            let staged = staged.iter().flatten().find(|template| template.name == after.name);
+            let is_staged = staged.is_some_and(|staged| staged.storage == after.storage);
+            assert!(
+                new_claims || is_staged || before.storage.is_none() || before.storage <= after.storage,
                 "a shrink: {payload}"
             );
         }
