@@ -122,7 +122,7 @@ nightly-%: policy.wasm control-plane engine-programs
 	$(LINTED) build --bin claim-rollout
 	$(LINTED) test -p e2e-tests --test e2e -- nightly::$*::
 
-.PHONY: nightly-every-minor nightly-deep nightly-engines nightly-fuzz nightly-mutants nightly-release nightly-scale nightly-upgrade nightly-upstream nightly-wapc
+.PHONY: nightly-every-minor nightly-deep nightly-engines nightly-fuzz nightly-kubewarden nightly-mutants nightly-release nightly-scale nightly-upgrade nightly-upstream nightly-wapc
 # The end-to-end tests of both rings
 nightly-every-minor:
 	$(call each,$(MINORS),e2e-all K8S=$$one,MINORS)
@@ -130,6 +130,7 @@ nightly-deep: deep
 nightly-engines: engines
 nightly-fuzz: export FUZZ_SECONDS ?= 600
 nightly-fuzz: fuzz
+nightly-kubewarden: kubewarden
 nightly-mutants: mutants
 nightly-release: export PROFILE ?= dev
 nightly-release: release-dry-run
@@ -188,6 +189,16 @@ engines: ## Run the examples for Argo CD, Flux and kube-state-metrics in the cod
 .PHONY: wapc
 wapc: policy.wasm ## Run the policy in the waPC host for Node, with every recorded review (installed the first time)
 	modules="$$(hack/wapc)"; NODE_PATH="$$modules" $(LINTED) test -p e2e-tests --test e2e -- --ignored --nocapture nightly::wapc::
+
+.PHONY: kubewarden-programs
+kubewarden-programs:
+	hack/kubewarden
+
+.PHONY: kubewarden
+kubewarden: kubewarden-programs policy.wasm control-plane ## Run the policy in kwctl and in a policy-server, where they are installed: e2e.bats, every recorded review, a rollout
+	bats e2e.bats
+	$(LINTED) build --bin claim-rollout
+	$(LINTED) test -p e2e-tests --test e2e -- --ignored --nocapture nightly::kubewarden::
 
 .PHONY: upstream
 upstream: policy.wasm control-plane ## Run Kubernetes' own tests of StatefulSets and volumes without claim-rollout and with it, K8S=1.33 or 1.37 (5 minutes, and minutes more the first time)

@@ -3,6 +3,7 @@
 
 mod gitops;
 mod helm;
+mod kubewarden;
 mod minors;
 mod model;
 mod network;

@@ -1,22 +1,23 @@
 //! `e2e.bats` and `test_data/`, where kwctl is not installed: the requests are those of the reviews, the recorded
-//! look-ups are those that the policy makes, and the native code answers as each test expects.
+//! lookups are those that the policy makes, and the native code answers as each test expects.
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::symlink;
+use std::process::Command;
 
 use anyhow::{Context as _, bail, ensure};
-use claim_rollout::admission::{CanI, CannotAsk, Get, Lookups};
 use claim_rollout::webhook::AdmissionReview;
 use claim_rollout::webhook::engine::{check_settings, payload};
 use claim_rollout::wire;
-use serde::Serialize;
+use serde_json::Value;
 use serde_json::value::to_raw_value;
-use serde_json::{Value, json};
 
 use crate::world::document::text;
 use crate::world::recorded::Recorded;
 use crate::world::repository::root;
 use crate::world::reviews_stored::Stored;
+use crate::world::session::Recorder;
 
 const FOLDER: &str = "test_data";
 const UPDATE: &str = "UPDATE_EXPECTED=1 cargo test -p e2e-tests --no-default-features --test offline kwctl";
@@ -106,88 +107,6 @@ fn words(command: &str) -> Vec<String> {
     words
 }
 
-/// An entry of a file for `--replay-host-capabilities-interactions`.
-#[derive(Serialize)]
-#[serde(tag = "type")]
-enum Interaction {
-    Exchange { request: String, response: Response },
-}
-
-#[derive(Serialize)]
-#[serde(tag = "type")]
-enum Response {
-    Success { payload: String },
-    Error { message: String },
-}
-
-/// Records what the policy asks, in the form of kwctl.
-struct Recorder {
-    cluster: Recorded,
-    session: Vec<Interaction>,
-}
-
-impl Recorder {
-    fn note(&mut self, kind: &str, request: &Value, response: Response) {
-        let request = serde_saphyr::to_string(request).expect("YAML");
-        let request = format!("!{kind}\n{request}");
-        self.session.push(Interaction::Exchange { request, response });
-    }
-}
-
-/// The text that the host gave, without what the guest puts before it.
-fn error(CannotAsk(text): &CannotAsk) -> Response {
-    let text = text
-        .rsplit_once("evaluation failure: ")
-        .map_or(&**text, |(_, text)| text);
-    Response::Error {
-        message: text.to_owned(),
-    }
-}
-
-impl Lookups for Recorder {
-    fn can_i(&mut self, question: &CanI<'_>) -> Result<bool, CannotAsk> {
-        let answer = self.cluster.can_i(question);
-        let attributes = json!({
-            "group": question.group, "namespace": question.namespace, "resource": question.resource,
-            "subresource": Some(question.subresource).filter(|name| !name.is_empty()), "verb": question.verb,
-        });
-        let review = json!({"groups": question.groups, "resource_attributes": attributes, "user": question.user});
-        let response = match &answer {
-            Ok(allowed) => Response::Success {
-                payload: json!({"allowed": allowed}).to_string(),
-            },
-            Err(cannot) => error(cannot),
-        };
-        let request = json!({"request": review, "disable_cache": true});
-        self.note("KubernetesCanI", &request, response);
-        answer
-    }
-
-    fn get(&mut self, question: &Get<'_>) -> Result<Option<String>, CannotAsk> {
-        let answer = self.cluster.get(question);
-        let Get {
-            api_version,
-            kind,
-            namespace,
-            name,
-        } = question;
-        let response = match &answer {
-            Ok(Some(object)) => Response::Success {
-                payload: object.clone(),
-            },
-            Ok(None) => Response::Error {
-                message: format!("Cannot find {api_version}/{kind} named '{name}' inside of namespace '{namespace:?}'"),
-            },
-            Err(cannot) => error(cannot),
-        };
-        let request = json!({
-            "api_version": api_version, "kind": kind, "name": name, "namespace": namespace, "disable_cache": true,
-        });
-        self.note("KubernetesGetResource", &request, response);
-        answer
-    }
-}
-
 /// Compares a file with what it is made from, or writes it.
 fn compare(file: &str, expected: &str) -> anyhow::Result<()> {
     if std::env::var_os("UPDATE_EXPECTED").is_some() {
@@ -221,16 +140,11 @@ fn run(test: &BatsTest, stored: &Stored, used: &mut BTreeSet<String>) -> anyhow:
 
     let objects = entry.claims.iter().map(|name| stored.value(name));
     let cluster = Recorded(objects.collect::<anyhow::Result<_>>()?);
-    let (mut lookups, review) = (
-        Recorder {
-            cluster,
-            session: Vec::new(),
-        },
-        AdmissionReview::read(&body)?,
-    );
+    let (mut lookups, review) = (Recorder::new(cluster), AdmissionReview::read(&body)?);
     let response = review.respond(&wire::validate(&payload(review.request, &settings), &mut lookups));
     let session = format!("{FOLDER}/sessions/{dashed}.yml");
-    let asks = !lookups.session.is_empty();
+    let recorded = lookups.yaml()?;
+    let asks = recorded.is_some();
     let replayed = test.option("--replay-host-capabilities-interactions");
     ensure!(
         replayed == asks.then_some(&*session),
@@ -238,8 +152,8 @@ fn run(test: &BatsTest, stored: &Stored, used: &mut BTreeSet<String>) -> anyhow:
     );
     let is_granted = test.command.iter().any(|word| word == "--allow-context-aware");
     ensure!(is_granted == asks, "{name}: expected --allow-context-aware: {asks}");
-    if asks {
-        compare(&session, &serde_saphyr::to_string(&lookups.session)?)?;
+    if let Some(recorded) = recorded {
+        compare(&session, &recorded)?;
         used.insert(session);
     }
     Ok((true, String::from_utf8(response.to_review())?))
@@ -302,5 +216,32 @@ fn bats_test_is_read_and_other_lines_are_errors() -> anyhow::Result<()> {
         assert!(test.expect(wrong).is_err(), "{wrong:?}");
     }
     assert!(tests("@test \"a\" {\n  [[ $output == x ]]\n}\n").is_err());
+    Ok(())
+}
+
+/// Only the messages of the script. Where a program is present here, it is a fake that does nothing.
+#[test]
+fn script_names_each_missing_program_and_its_source() -> anyhow::Result<()> {
+    let folder = tempfile::tempdir()?;
+    let programs = ["kwctl", "policy-server", "bats"];
+    for present in 0..=programs.len() {
+        let mut script = Command::new("/bin/bash");
+        let output = script
+            .arg(root().join("hack/kubewarden"))
+            .env("PATH", folder.path())
+            .output()?;
+        let errors = String::from_utf8(output.stderr)?;
+        let missing: Vec<&str> = errors
+            .lines()
+            .filter_map(|line| line.split_once(" is missing: "))
+            .map(|(name, _)| name)
+            .collect();
+        assert_eq!(missing, programs[present..], "{errors}");
+        assert_eq!(errors.lines().count(), missing.len(), "{errors}");
+        assert_eq!(output.status.code(), Some(if missing.is_empty() { 0 } else { 2 }));
+        if let Some(next) = programs.get(present) {
+            symlink("/bin/true", folder.path().join(next))?;
+        }
+    }
     Ok(())
 }

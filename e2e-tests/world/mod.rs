@@ -50,6 +50,7 @@ pub(crate) mod reviews_stored;
 mod reviews_written;
 pub(crate) mod runner;
 pub(crate) mod served;
+pub(crate) mod session;
 pub(crate) mod shell;
 mod upgrade;
 mod users;

@@ -85,11 +85,16 @@ impl Registration {
 
     /// The configuration that leads to `host`.
     pub(crate) fn configuration(&self, host: &PolicyHost) -> Value {
+        self.leading_to(&host.url(&self.policy), host.certificate())
+    }
+
+    /// The configuration that leads to this URL, whose server has this certificate.
+    fn leading_to(&self, url: &str, certificate: &str) -> Value {
         let of_policy = |key: &str| self.spec[key].clone();
         let mut webhook = json!({
             "name": format!("clusterwide-{}.kubewarden.admission", self.policy),
             "admissionReviewVersions": ["v1"],
-            "clientConfig": {"url": host.url(&self.policy), "caBundle": base64(host.certificate())},
+            "clientConfig": {"url": url, "caBundle": base64(certificate)},
             "failurePolicy": of_policy("failurePolicy"),
             "matchConditions": of_policy("matchConditions"),
             "matchPolicy": "Equivalent",
@@ -120,18 +125,26 @@ impl Registration {
         let kind = GroupVersionKind::gvk("admissionregistration.k8s.io", "v1", self.kind());
         Api::all_with(client.clone(), &ApiResource::from_gvk(&kind))
     }
+
+    async fn apply(&self, client: &kube::Client, configuration: &Value) -> anyhow::Result<()> {
+        let apply = PatchParams::apply("policy-host").force();
+        let configurations = self.configurations(client);
+        configurations
+            .patch(&self.policy, &apply, &Patch::Apply(configuration))
+            .await?;
+        Ok(())
+    }
+
+    /// Registers or changes a webhook that leads to another server than a [`PolicyHost`].
+    pub(crate) async fn register_at(&self, client: &kube::Client, url: &str, certificate: &str) -> anyhow::Result<()> {
+        self.apply(client, &self.leading_to(url, certificate)).await
+    }
 }
 
 impl PolicyHost {
     /// Registers or changes a webhook.
     pub(crate) async fn register(&self, client: &kube::Client, registration: &Registration) -> anyhow::Result<()> {
-        let apply = PatchParams::apply("policy-host").force();
-        let configuration = registration.configuration(self);
-        registration
-            .configurations(client)
-            .patch(&registration.policy, &apply, &Patch::Apply(configuration))
-            .await?;
-        Ok(())
+        registration.apply(client, &registration.configuration(self)).await
     }
 
     /// Waits until the API server calls a webhook for StatefulSets, because it learns of a registration with a delay.
