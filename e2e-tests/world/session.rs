@@ -20,7 +20,7 @@ enum Response {
     Error { message: String },
 }
 
-/// Answers lookups and records them as kwctl does.
+/// Answers what the policy asks, and notes it in the form of kwctl.
 pub(crate) struct Recorder {
     cluster: Recorded,
     session: Vec<Interaction>,
