@@ -8,6 +8,7 @@ pub(crate) mod commands;
 mod conditions;
 mod control_plane;
 pub(crate) mod controller;
+mod disk_is_full;
 mod doctor;
 mod examples;
 mod guard;
