@@ -24,7 +24,7 @@ pub fn admit(data: &[u8]) {
     let answer = ask(&case);
     let review = Review(&case);
     if review.is_invisible() {
-        assert_eq!(answer.text, "{\"accepted\":true}", "{}", case.payload());
+        assert!(answer.is_silent(), "{} of {}", answer.text, case.payload());
     }
     let Some(mutated) = answer.mutated() else {
         return;
@@ -213,7 +213,7 @@ impl Review<'_> {
             }
             let answer = ask(&next);
             // A StatefulSet that is not valid is read only for a staged change, and denied then.
-            if answer.text.ends_with("\"code\":400}") {
+            if answer.value["code"] == 400 {
                 continue;
             }
             let found = answer.mutated().unwrap_or(object);

@@ -87,6 +87,12 @@ impl Answer {
         self.value["accepted"] == true
     }
 
+    /// True iff it accepts, and has nothing else.
+    pub(crate) fn is_silent(&self) -> bool {
+        let mut fields = self.value.as_object().into_iter().flatten();
+        self.accepted() && fields.all(|(key, value)| key == "accepted" || value.is_null())
+    }
+
     /// The mutated object, if there is one.
     pub(crate) fn mutated(&self) -> Option<&Value> {
         self.value.get("mutated_object").filter(|object| !object.is_null())

@@ -1,8 +1,11 @@
 //! The entry points. This module needs an unsafe attribute, because a waPC host finds `wapc_init` by its name.
 
+use kubewarden_policy_sdk::settings::SettingsValidationResponse;
+use kubewarden_policy_sdk::{protocol_version_guest, validate_settings as sdk_validate_settings};
 use wapc_guest::{CallResult, register_function};
 
 use super::host::Host;
+use super::settings::GivenSettings;
 use crate::wire;
 
 /// Registers the operations of a Kubewarden policy. The host calls it for each instance, and an instance serves one
@@ -12,7 +15,7 @@ use crate::wire;
 pub(super) extern "C" fn wapc_init() {
     register_function("validate", validate);
     register_function("validate_settings", validate_settings);
-    register_function("protocol_version", protocol_version);
+    register_function("protocol_version", protocol_version_guest);
 }
 
 #[allow(clippy::unnecessary_wraps)]
@@ -20,28 +23,54 @@ fn validate(payload: &[u8]) -> CallResult {
     Ok(wire::validate(payload, &mut Host))
 }
 
-#[allow(clippy::unnecessary_wraps)]
+/// The error of the SDK for a text that is not JSON contains that text, so the answer names the fault instead. An empty
+/// text means the defaults.
 fn validate_settings(payload: &[u8]) -> CallResult {
-    Ok(wire::validate_settings(payload))
-}
-
-/// The protocol version of the Kubewarden SDK.
-#[allow(clippy::unnecessary_wraps)]
-fn protocol_version(_: &[u8]) -> CallResult {
-    Ok(br#""v1""#.to_vec())
+    sdk_validate_settings::<GivenSettings>(payload).or_else(|_| {
+        let message = wire::settings_fault(payload);
+        let valid = message.is_none();
+        Ok(serde_json::to_vec(&SettingsValidationResponse { valid, message })?)
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use kubewarden_policy_sdk::metadata::ProtocolVersion;
     use wasm_bindgen_test::wasm_bindgen_test;
 
-    use super::{protocol_version, validate, validate_settings};
+    use super::{validate, validate_settings};
+    use crate::wire;
 
+    /// The guest answers through the SDK, the webhook without it.
     #[wasm_bindgen_test]
-    fn protocol_version_equals_sdk_version() {
-        let sdk = serde_json::to_vec(&ProtocolVersion::V1).expect("JSON");
-        assert_eq!(protocol_version(b"").expect("an answer"), sdk);
+    fn settings_get_the_answer_of_the_webhook() {
+        for payload in [
+            &b""[..],
+            b" ",
+            b"null",
+            b"{}",
+            b" {} ",
+            b"{",
+            b"{}x",
+            b"[]",
+            b"7",
+            b"\xff",
+            b"\"\xff\"",
+            b"{\"mode\":\"\\ud800\"}",
+            br#"{"mode":"Stage"}"#,
+            br#"{"mode":"x\"y","shrink":7,"z":[]}"#,
+            br#"{"mode":"Stage","mode":"Stage"}"#,
+        ] {
+            assert_eq!(
+                validate_settings(payload).expect("an answer"),
+                wire::validate_settings(payload),
+                "{payload:?}"
+            );
+        }
+        let deep = "[".repeat(10_000) + &"]".repeat(10_000);
+        assert_eq!(
+            validate_settings(deep.as_bytes()).expect("an answer"),
+            wire::validate_settings(deep.as_bytes())
+        );
     }
 
     #[wasm_bindgen_test]

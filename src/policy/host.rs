@@ -1,7 +1,16 @@
-//! Look-ups through the host of the policy.
+//! Look-ups through the host of the policy, with the request types of the SDK.
+//!
+//! Own code makes the calls and reads the answers. The SDK reads `{}` as a SubjectAccessReviewStatus that denies, where
+//! the policy reports that it could not ask; and it reads an object into a value, where the policy needs the text, which
+//! it reads only once.
+
+use kubewarden_policy_sdk::host_capabilities::kubernetes::{
+    CanIRequest, GetResourceRequest, ResourceAttributes, SubjectAccessReview,
+};
+use serde::Serialize;
 
 use crate::admission::{CanI, CannotAsk, Get, Lookups};
-use crate::json::{Reader, write_string};
+use crate::json::Reader;
 
 /// The policy-server that runs this guest.
 pub(super) struct Host;
@@ -22,9 +31,10 @@ impl Lookups for Host {
 }
 
 /// Calls the host.
-fn call(operation: &str, payload: &str) -> Result<String, String> {
-    let answer = wapc_guest::host_call("kubewarden", "kubernetes", operation, payload.as_bytes())
-        .map_err(|error| error.to_string())?;
+fn call(operation: &str, request: &impl Serialize) -> Result<String, String> {
+    let payload = serde_json::to_vec(request).map_err(|error| error.to_string())?;
+    let answer =
+        wapc_guest::host_call("kubewarden", "kubernetes", operation, &payload).map_err(|error| error.to_string())?;
     String::from_utf8(answer).map_err(|_| "the host's answer is not UTF-8".to_owned())
 }
 
@@ -55,54 +65,37 @@ fn allowed(status: &str) -> Option<bool> {
     read.and_then(|()| reader.end()).ok().and(allowed)
 }
 
-/// Kubewarden's GetResourceRequest.
-fn get_resource_request(question: &Get<'_>) -> String {
-    let mut json = String::from("{\"api_version\":");
-    write_string(question.api_version, &mut json);
-    json.push_str(",\"kind\":");
-    write_string(question.kind, &mut json);
-    json.push_str(",\"name\":");
-    write_string(question.name, &mut json);
-    json.push_str(",\"namespace\":");
-    match question.namespace {
-        Some(namespace) => write_string(namespace, &mut json),
-        None => json.push_str("null"),
+fn get_resource_request(question: &Get<'_>) -> GetResourceRequest {
+    GetResourceRequest {
+        api_version: question.api_version.to_owned(),
+        kind: question.kind.to_owned(),
+        name: question.name.to_owned(),
+        namespace: question.namespace.map(str::to_owned),
+        // The cache is five seconds old, and the request depends on claims and staged changes that changed within them.
+        disable_cache: true,
+        field_masks: None,
     }
-    // The cache is five seconds old, and the request depends on claims and staged changes that changed within them.
-    json.push_str(",\"disable_cache\":true}");
-    json
 }
 
-/// Kubewarden's CanIRequest. The type of the SDK needs all of k8s-openapi. It has no field for `extra` and the uid:
-/// only the guard checks the scopes of a token.
-fn can_i_request(question: &CanI<'_>) -> String {
-    let mut json = String::from("{\"subject_access_review\":{\"groups\":[");
-    for (index, group) in question.groups.iter().enumerate() {
-        if index > 0 {
-            json.push(',');
-        }
-        write_string(group, &mut json);
+/// The type has no field for `extra` and the uid: only the guard checks the scopes of a token.
+fn can_i_request(question: &CanI<'_>) -> CanIRequest {
+    let subresource = question.subresource;
+    CanIRequest {
+        subject_access_review: SubjectAccessReview {
+            groups: Some(question.groups.iter().map(|group| (*group).to_owned()).collect()),
+            resource_attributes: ResourceAttributes {
+                group: Some(question.group.to_owned()),
+                namespace: Some(question.namespace.to_owned()),
+                resource: question.resource.to_owned(),
+                subresource: (!subresource.is_empty()).then(|| subresource.to_owned()),
+                verb: question.verb.to_owned(),
+                ..ResourceAttributes::default()
+            },
+            user: question.user.to_owned(),
+        },
+        // A right that was just revoked must not be valid for five more seconds.
+        disable_cache: true,
     }
-    json.push_str("],\"resource_attributes\":");
-    let attributes = [
-        ("group", question.group),
-        ("namespace", question.namespace),
-        ("resource", question.resource),
-        ("subresource", question.subresource),
-        ("verb", question.verb),
-    ];
-    let is_present = |(key, value): &(&str, &str)| *key != "subresource" || !value.is_empty();
-    for (index, (key, value)) in attributes.into_iter().filter(is_present).enumerate() {
-        json.push(if index == 0 { '{' } else { ',' });
-        write_string(key, &mut json);
-        json.push(':');
-        write_string(value, &mut json);
-    }
-    json.push_str("},\"user\":");
-    write_string(question.user, &mut json);
-    // A right that was just revoked must not be valid for five more seconds.
-    json.push_str("},\"disable_cache\":true}");
-    json
 }
 
 #[cfg(test)]
@@ -122,13 +115,14 @@ mod tests {
             verb: "patch",
             ..CanI::default()
         };
-        serde_json::from_str(&can_i_request(&question)).expect("JSON")
+        serde_json::to_value(can_i_request(&question)).expect("JSON")
     }
 
     #[wasm_bindgen_test]
     fn right_is_asked_with_can_i_request() {
         let attributes = json!({
-            "group": "", "namespace": "shop", "resource": "persistentvolumeclaims", "verb": "patch",
+            "group": "", "name": null, "namespace": "shop", "resource": "persistentvolumeclaims", "subresource": null,
+            "verb": "patch", "version": null,
         });
         let review = json!({"user": "alice", "groups": ["dev", "ops"], "resource_attributes": attributes});
         assert_eq!(
@@ -146,11 +140,11 @@ mod tests {
                 namespace,
                 name: "data\"-web-0",
             };
-            serde_json::from_str::<Value>(&get_resource_request(&question)).expect("JSON")
+            serde_json::to_value(get_resource_request(&question)).expect("JSON")
         };
         let mut expected = json!({
             "api_version": "v1", "kind": "PersistentVolumeClaim", "name": "data\"-web-0", "namespace": "shop",
-            "disable_cache": true,
+            "disable_cache": true, "field_masks": null,
         });
         assert_eq!(ask(Some("shop")), expected);
         expected["namespace"] = Value::Null;

@@ -8,3 +8,4 @@ mod heap;
 mod host;
 #[cfg(not(claim_rollout_no_metadata))]
 mod metadata;
+mod settings;

@@ -23,10 +23,13 @@ pub fn validate(payload: &[u8], lookups: &mut dyn Lookups) -> Vec<u8> {
 /// Answers the waPC call `validate_settings`: settings in, `{"valid": bool, "message": string|null}` out.
 #[must_use]
 pub fn validate_settings(payload: &[u8]) -> Vec<u8> {
-    let outcome = std::str::from_utf8(payload)
-        .map_err(|_| "settings: expected UTF-8".to_owned())
-        .and_then(|text| Settings::read(text).map(|_| ()));
-    answer::encode_settings(outcome.err().as_deref())
+    answer::encode_settings(settings_fault(payload).as_deref())
+}
+
+/// All faults of the settings, in one line; `None` if they are valid.
+pub(crate) fn settings_fault(payload: &[u8]) -> Option<String> {
+    let text = str::from_utf8(payload).map_err(|_| "settings: expected UTF-8".to_owned());
+    text.and_then(Settings::read).err()
 }
 
 /// The verdict, with the edited object where there are edits.

@@ -90,7 +90,7 @@ pub(crate) fn ask(
     };
     Ok(RequestAnswer {
         stored,
-        warnings: answer.warnings,
+        warnings: answer.warnings.unwrap_or_default(),
     })
 }
 
@@ -100,8 +100,7 @@ struct PolicyResponse {
     accepted: bool,
     message: Option<String>,
     mutated_object: Option<Value>,
-    #[serde(default)]
-    warnings: Vec<String>,
+    warnings: Option<Vec<String>>,
 }
 
 /// The fields of `spec` that the API server lets change.

@@ -123,9 +123,9 @@ pub(super) fn ask_update(
     let answer: Option<Value> = serde_json::from_slice(&wire::validate(payload.as_bytes(), &mut cluster)).ok();
     let answer = answer.filter(|answer| answer["accepted"] == Value::Bool(true));
     let answer = answer.ok_or(DenialCause::Webhook)?;
-    let stored = match answer.get("mutated_object") {
-        Some(object) => read_set(names, object, new).ok_or(DenialCause::Webhook)?,
-        None => *new,
+    let stored = match &answer["mutated_object"] {
+        Value::Null => *new,
+        object => read_set(names, object, new).ok_or(DenialCause::Webhook)?,
     };
     // F1: the API server denies other templates, unless a policy puts the live ones back.
     if stored.live == old.live {
@@ -167,7 +167,8 @@ pub(super) fn ask_new_claim(
         of_pod: Vec::new(),
     };
     let answer: Option<Value> = serde_json::from_slice(&wire::validate(payload.as_bytes(), &mut cluster)).ok();
-    let Some(created) = answer.as_ref().and_then(|answer| answer.get("mutated_object")) else {
+    let created = answer.as_ref().and_then(|answer| answer.get("mutated_object"));
+    let Some(created) = created.filter(|object| !object.is_null()) else {
         return asked;
     };
     let labels = &created["metadata"]["labels"];

@@ -297,9 +297,9 @@ fn ask((settings, has_hole): (&str, bool), mut request: Value, old: Option<&Valu
     if answer["accepted"] != true {
         return None;
     }
-    Some(match answer.get_mut("mutated_object") {
-        Some(object) => object.take(),
-        None => request["object"].take(),
+    Some(match answer["mutated_object"].take() {
+        Value::Null => request["object"].take(),
+        object => object,
     })
 }
 
