@@ -14,7 +14,7 @@ MINORS ?= $(notdir $(sort $(wildcard e2e-tests/world/go/kubernetes/*)))
 # The minor version before an upgrade to K8S
 FROM ?= 1.36
 # What the nightly ring consists of. The folders of e2e-tests/nightly are parts of every-minor, or have a target.
-NIGHTLY := every-minor upgrade upstream engines wapc release deep fuzz scale mutants
+NIGHTLY := every-minor upgrade upstream engines wapc release deep fuzz scale mutants page
 PARTS ?= $(NIGHTLY)
 ALL_PARTS = $(sort $(NIGHTLY) $(filter-out mod,$(basename $(notdir $(wildcard e2e-tests/nightly/*)))))
 # Tests and benchmarks load this module, so that they test the one that is released.
@@ -122,7 +122,7 @@ nightly-%: policy.wasm control-plane engine-programs
 	$(LINTED) build --bin claim-rollout
 	$(LINTED) test -p e2e-tests --test e2e -- nightly::$*::
 
-.PHONY: nightly-every-minor nightly-deep nightly-engines nightly-fuzz nightly-kubewarden nightly-mutants nightly-release nightly-scale nightly-upgrade nightly-upstream nightly-wapc
+.PHONY: nightly-every-minor nightly-deep nightly-engines nightly-fuzz nightly-kubewarden nightly-mutants nightly-page nightly-release nightly-scale nightly-upgrade nightly-upstream nightly-wapc
 # The end-to-end tests of both rings
 nightly-every-minor:
 	$(call each,$(MINORS),e2e-all K8S=$$one,MINORS)
@@ -132,6 +132,7 @@ nightly-fuzz: export FUZZ_SECONDS ?= 600
 nightly-fuzz: fuzz
 nightly-kubewarden: kubewarden
 nightly-mutants: mutants
+nightly-page: page-test
 nightly-release: export PROFILE ?= dev
 nightly-release: release-dry-run
 nightly-scale: scale
@@ -291,10 +292,17 @@ crd: needs-cargo ## Generate deploy/crd.yaml, after a change of ClaimRollout
 MDBOOK_ROOT = $(or $(CLAIM_ROLLOUT_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/claim-rollout)/mdbook
 
 .PHONY: docs
-docs: needs-cargo ## Build the documentation as a site in target/docs/book, with mdBook (installed the first time)
+docs: policy.wasm ## Build the documentation as a site in target/docs/book, with mdBook (installed the first time) and npm
 	hack/docs
+	hack/page/build target/docs/src/ask
 	@PATH="$(MDBOOK_ROOT)/bin:$$PATH"; command -v mdbook >/dev/null || $(CARGO) install --locked --root "$(MDBOOK_ROOT)" mdbook; \
 	  mdbook build
+
+.PHONY: page-test
+page-test: policy.wasm ## Try the page docs/ask in Chromium (CHROMIUM=/usr/bin/chromium), with cases of the admission table
+	hack/docs
+	hack/page/build target/docs/src/ask
+	node hack/page/test.cjs
 
 .PHONY: reference
 reference: needs-cargo ## Generate docs/reference.md, after a change of annotations, reasons, Events or ClaimRollout

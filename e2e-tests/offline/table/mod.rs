@@ -7,11 +7,13 @@
 //! | `case`, `objects` | a case, and its parts |
 //! | `notation`, `staged_change`, `changes` | the notation of expected answers, and rules for every answer |
 //! | `coverage` | what the cases must cover |
+//! | `exported` | cases for the page `docs/ask` |
 //! | all others | the cases, by subject |
 
 mod case;
 mod changes;
 mod coverage;
+mod exported;
 mod notation;
 mod objects;
 mod staged_change;
