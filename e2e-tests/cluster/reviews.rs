@@ -20,6 +20,7 @@ use crate::world::policy_host::policy;
 use crate::world::policy_host::{Api, Capabilities, GetResource, Module, Resource, Subject, run};
 use crate::world::recorded::{AskedRight, Recorded};
 use crate::world::reviews_stored::{Entry, Response, Stored};
+use crate::world::sdk;
 
 /// A review and its expected answer.
 pub(crate) struct Fixture {
@@ -198,7 +199,10 @@ fn every_review_answered_as_expected_by_wasm_and_native_code() -> anyhow::Result
     let mut report = String::new();
     for fixture in &fixtures {
         let found = Some(fixture.shell()?);
-        let mut fault = unlike(&module, fixture);
+        let read = fixture
+            .payload()
+            .map_or(Ok(()), |payload| sdk::compare(&payload, &mut fixture.cluster()));
+        let mut fault = unlike(&module, fixture).or_else(|| read.err().map(|error| error.to_string()));
         if let (true, Some((_, entry))) = (update, stored.entries.get_mut(&fixture.sentence)) {
             entry.response = found;
         } else if found != fixture.response && fault.is_none() {

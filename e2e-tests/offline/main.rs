@@ -16,6 +16,7 @@ mod world {
     pub(crate) mod recorded;
     pub(crate) mod repository;
     pub(crate) mod reviews_stored;
+    pub(crate) mod sdk;
     pub(crate) mod session;
 }
 

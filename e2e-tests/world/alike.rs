@@ -12,6 +12,7 @@ use serde_json::Value;
 use crate::world::generated::choices::Choices;
 use crate::world::policy_host::policy;
 use crate::world::policy_host::{Capabilities, Module, run};
+use crate::world::sdk;
 
 /// SplitMix64: the same numbers on every machine.
 pub(crate) struct Random(pub(crate) u64);
@@ -138,6 +139,7 @@ fn answer(module: &Module, mut question: Question) -> anyhow::Result<Value> {
         );
         return Ok(Value::Null);
     };
+    sdk::compare(&question.payload, &mut *question.native)?;
     let accepted = answer["accepted"].as_bool().context("a verdict")?;
     let message = answer["message"].as_str().unwrap_or_default();
     ensure!(accepted || !message.is_empty(), "a denial without a message: {answer}");

@@ -49,6 +49,7 @@ pub(crate) mod repository;
 pub(crate) mod reviews_stored;
 mod reviews_written;
 pub(crate) mod runner;
+pub(crate) mod sdk;
 pub(crate) mod served;
 pub(crate) mod session;
 pub(crate) mod shell;

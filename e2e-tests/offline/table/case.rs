@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::changes::{Change, changes};
 use super::objects::{Object, SET_CONTROLLER, put, remove, web};
 use crate::world::recorded::Recorded;
+use crate::world::sdk;
 
 /// One case.
 #[derive(Clone, Debug)]
@@ -210,6 +211,11 @@ impl Case {
             Cluster::Of(objects) => wire::validate(&payload, &mut self.noting(Recorded(objects.clone()), &mut asked)),
             Cluster::NothingGranted => wire::validate(&payload, &mut self.noting(NoCapability, &mut asked)),
         };
+        let read = match &self.cluster {
+            Cluster::Of(objects) => sdk::compare(&payload, &mut Recorded(objects.clone())),
+            Cluster::NothingGranted => sdk::compare(&payload, &mut NoCapability),
+        };
+        read.map_err(|error| error.to_string())?;
         if let Some(guest) = guest {
             let objects = match &self.cluster {
                 Cluster::Of(objects) => Some(objects.as_slice()),
