@@ -227,7 +227,8 @@ async fn hundred_replacements_take_little_over_the_bare_calls() -> anyhow::Resul
     let mut stand = Stand::build(sets).await?;
     let before = stand.kept().await?;
     let (mut ours, mut theirs) = (0.0, 0.0);
-    for [ours_size, bare_size] in [["2Gi", "3Gi"], ["4Gi", "5Gi"]] {
+    // The time of a pair varies by a fifth.
+    for [ours_size, bare_size] in [["2Gi", "3Gi"], ["4Gi", "5Gi"], ["6Gi", "7Gi"], ["8Gi", "9Gi"]] {
         let mut controller = stand.start_controller().await?;
         stand.stage(ours_size).await?;
         let (used, asked) = (controller.usage()?.cpu, Requests::until_now(&stand.cluster).await?);
