@@ -8,8 +8,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, bail, ensure};
 use claim_rollout::webhook::AdmissionReview;
-use claim_rollout::webhook::engine::{check_settings, payload};
-use claim_rollout::wire;
+use claim_rollout::webhook::engine::check_settings;
 use serde_json::Value;
 use serde_json::value::to_raw_value;
 
@@ -17,7 +16,7 @@ use crate::world::document::text;
 use crate::world::recorded::Recorded;
 use crate::world::repository::root;
 use crate::world::reviews_stored::Stored;
-use crate::world::session::Recorder;
+use crate::world::session::respond;
 
 const FOLDER: &str = "test_data";
 const UPDATE: &str = "UPDATE_EXPECTED=1 cargo test -p e2e-tests --no-default-features --test offline kwctl";
@@ -140,10 +139,8 @@ fn run(test: &BatsTest, stored: &Stored, used: &mut BTreeSet<String>) -> anyhow:
 
     let objects = entry.claims.iter().map(|name| stored.value(name));
     let cluster = Recorded(objects.collect::<anyhow::Result<_>>()?);
-    let (mut lookups, review) = (Recorder::new(cluster), AdmissionReview::read(&body)?);
-    let response = review.respond(&wire::validate(&payload(review.request, &settings), &mut lookups));
+    let (response, recorded) = respond(&AdmissionReview::read(&body)?, &settings, cluster)?;
     let session = format!("{FOLDER}/sessions/{dashed}.yml");
-    let recorded = lookups.yaml()?;
     let asks = recorded.is_some();
     let replayed = test.option("--replay-host-capabilities-interactions");
     ensure!(

@@ -1,10 +1,29 @@
 //! The lookups for a review in the format that kwctl records and replays: in their order, each with its answer.
 
 use claim_rollout::admission::{CanI, CannotAsk, Get, Lookups};
+use claim_rollout::webhook::engine::payload;
+use claim_rollout::webhook::{AdmissionResponse, AdmissionReview};
+use claim_rollout::wire;
 use serde::Serialize;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::recorded::Recorded;
+
+/// The response of the native code to a review, and the file for `--replay-host-capabilities-interactions`; none if there
+/// was no lookup.
+pub(crate) fn respond(
+    review: &AdmissionReview<'_>,
+    settings: &RawValue,
+    cluster: Recorded,
+) -> anyhow::Result<(AdmissionResponse, Option<String>)> {
+    let session = Vec::new();
+    let mut recorder = Recorder { cluster, session };
+    let response = review.respond(&wire::validate(&payload(review.request, settings), &mut recorder));
+    let asks = !recorder.session.is_empty();
+    let session = asks.then(|| serde_saphyr::to_string(&recorder.session)).transpose()?;
+    Ok((response, session))
+}
 
 /// An entry of a file for `--replay-host-capabilities-interactions`.
 #[derive(Serialize)]
@@ -21,24 +40,12 @@ enum Response {
 }
 
 /// Answers what the policy asks, and notes it in the form of kwctl.
-pub(crate) struct Recorder {
+struct Recorder {
     cluster: Recorded,
     session: Vec<Interaction>,
 }
 
 impl Recorder {
-    /// A recorder of what this cluster answers.
-    pub(crate) fn new(cluster: Recorded) -> Self {
-        let session = Vec::new();
-        Self { cluster, session }
-    }
-
-    /// The file for `--replay-host-capabilities-interactions`; none if there was no lookup.
-    pub(crate) fn yaml(&self) -> anyhow::Result<Option<String>> {
-        let asks = !self.session.is_empty();
-        Ok(asks.then(|| serde_saphyr::to_string(&self.session)).transpose()?)
-    }
-
     fn note(&mut self, kind: &str, request: &Value, response: Response) {
         let request = serde_saphyr::to_string(request).expect("YAML");
         let request = format!("!{kind}\n{request}");

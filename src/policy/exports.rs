@@ -1,6 +1,5 @@
 //! The entry points. This module needs an unsafe attribute, because a waPC host finds `wapc_init` by its name.
 
-use kubewarden_policy_sdk::settings::SettingsValidationResponse;
 use kubewarden_policy_sdk::{protocol_version_guest, validate_settings as sdk_validate_settings};
 use wapc_guest::{CallResult, register_function};
 
@@ -26,11 +25,7 @@ fn validate(payload: &[u8]) -> CallResult {
 /// The error of the SDK for a text that is not JSON contains that text, so the answer names the fault instead. An empty
 /// text means the defaults.
 fn validate_settings(payload: &[u8]) -> CallResult {
-    sdk_validate_settings::<GivenSettings>(payload).or_else(|_| {
-        let message = wire::settings_fault(payload);
-        let valid = message.is_none();
-        Ok(serde_json::to_vec(&SettingsValidationResponse { valid, message })?)
-    })
+    sdk_validate_settings::<GivenSettings>(payload).or_else(|_| Ok(wire::validate_settings(payload)))
 }
 
 #[cfg(test)]

@@ -6,14 +6,13 @@ use std::process::Command;
 
 use anyhow::{Context as _, ensure};
 use claim_rollout::webhook::AdmissionReview;
-use claim_rollout::webhook::engine::{check_settings, payload};
-use claim_rollout::wire;
-use serde_json::value::{RawValue, to_raw_value};
+use claim_rollout::webhook::engine::check_settings;
+use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 
 use crate::cluster::reviews::{Fixture, fixtures};
 use crate::world::policy_host::policy_file;
-use crate::world::session::Recorder;
+use crate::world::session::respond;
 
 /// What is compared of a response.
 const KEYS: [&str; 6] = ["uid", "allowed", "status", "patch", "auditAnnotations", "warnings"];
@@ -87,10 +86,13 @@ fn kwctl_answers_recorded_reviews_as_native_code() -> anyhow::Result<()> {
             counts[1] += 1;
             continue;
         }
-        let (expected, session) = answered(&fixture, &read, &settings)?;
-        let found = kwctl(&fixture, &review, &session)?.map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
+        let (expected, session) = respond(&read, &settings, fixture.cluster())?;
+        let expected: Value = serde_json::from_slice(&expected.to_review())?;
+        let expected = &expected["response"];
+        let found = kwctl(&fixture, &review, session.as_deref().unwrap_or("[]"))?
+            .map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
         ensure!(
-            compared(&found) == compared(&expected),
+            compared(&found) == compared(expected),
             "{name}: {found:#}\nexpected {expected:#}"
         );
         counts[2] += 1;
@@ -99,13 +101,4 @@ fn kwctl_answers_recorded_reviews_as_native_code() -> anyhow::Result<()> {
     println!("{alike} reviews alike, {invalid} with invalid settings, {unread} that are no review");
     ensure!(alike >= 80 && invalid >= 1, "{counts:?}");
     Ok(())
-}
-
-/// The response of the native code, and its lookups.
-fn answered(fixture: &Fixture, review: &AdmissionReview<'_>, settings: &RawValue) -> anyhow::Result<(Value, String)> {
-    let mut lookups = Recorder::new(fixture.cluster());
-    let answer = wire::validate(&payload(review.request, settings), &mut lookups);
-    let response: Value = serde_json::from_slice(&review.respond(&answer).to_review())?;
-    let session = lookups.yaml()?.unwrap_or_else(|| "[]".to_owned());
-    Ok((response["response"].clone(), session))
 }

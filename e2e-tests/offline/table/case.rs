@@ -207,21 +207,15 @@ impl Case {
     pub(super) fn answer(&self, guest: Option<&Guest<'_>>) -> Result<Answer, String> {
         let payload = self.bytes();
         let mut asked = Vec::new();
-        let native = match &self.cluster {
-            Cluster::Of(objects) => wire::validate(&payload, &mut self.noting(Recorded(objects.clone()), &mut asked)),
-            Cluster::NothingGranted => wire::validate(&payload, &mut self.noting(NoCapability, &mut asked)),
+        let mut noting = Noting {
+            lookups: self.lookups(),
+            requester: &self.request["userInfo"],
+            asked: &mut asked,
         };
-        let read = match &self.cluster {
-            Cluster::Of(objects) => sdk::compare(&payload, &mut Recorded(objects.clone())),
-            Cluster::NothingGranted => sdk::compare(&payload, &mut NoCapability),
-        };
-        read.map_err(|error| error.to_string())?;
+        let native = wire::validate(&payload, &mut noting);
+        sdk::compare(&payload, &mut *self.lookups()).map_err(|error| error.to_string())?;
         if let Some(guest) = guest {
-            let objects = match &self.cluster {
-                Cluster::Of(objects) => Some(objects.as_slice()),
-                Cluster::NothingGranted => None,
-            };
-            let wasm = guest(&payload, objects)?;
+            let wasm = guest(&payload, self.objects())?;
             if wasm != native {
                 let [wasm, native] = [wasm, native].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
                 return Err(format!("policy.wasm: {wasm}; native: {native}"));
@@ -231,11 +225,18 @@ impl Case {
         Ok(Answer { json, asked })
     }
 
-    fn noting<'n, L>(&'n self, lookups: L, asked: &'n mut Vec<Lookup>) -> Noting<'n, L> {
-        Noting {
-            lookups,
-            requester: &self.request["userInfo"],
-            asked,
+    /// The objects of the cluster; none if the host grants no capability.
+    pub(super) fn objects(&self) -> Option<&[Value]> {
+        match &self.cluster {
+            Cluster::Of(objects) => Some(objects),
+            Cluster::NothingGranted => None,
+        }
+    }
+
+    fn lookups(&self) -> Box<dyn Lookups> {
+        match self.objects() {
+            Some(objects) => Box::new(Recorded(objects.to_vec())),
+            None => Box::new(NoCapability),
         }
     }
 
@@ -299,13 +300,13 @@ fn briefly(change: &Change<'_>) -> String {
 }
 
 /// Records the lookups.
-struct Noting<'n, L> {
-    lookups: L,
+struct Noting<'n> {
+    lookups: Box<dyn Lookups>,
     requester: &'n Value,
     asked: &'n mut Vec<Lookup>,
 }
 
-impl<L: Lookups> Lookups for Noting<'_, L> {
+impl Lookups for Noting<'_> {
     fn can_i(&mut self, question: &CanI<'_>) -> Result<bool, CannotAsk> {
         let CanI { resource, verb, .. } = question;
         let text = |name: &str| self.requester[name].as_str().unwrap_or_default();

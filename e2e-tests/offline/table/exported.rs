@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::case::{Case, Cluster};
+use super::case::Case;
 use crate::world::document::text;
 use crate::world::repository::root;
 
@@ -20,10 +20,7 @@ const EXPORTED: [(&str, &str); 7] = [
 ];
 
 fn exported(case: &Case) -> Value {
-    let objects = match &case.cluster {
-        Cluster::Of(objects) => objects.clone(),
-        Cluster::NothingGranted => Vec::new(),
-    };
+    let objects = case.objects().unwrap_or_default();
     let answer = case.answer(None).expect("an answer").json;
     json!({
         "sentence": case.sentence, "settings": case.settings, "request": case.request, "objects": objects,
