@@ -273,10 +273,11 @@ demo: playground ## See a StatefulSet grow its claims; KEEP=1 leaves the cluster
 	@$(CARGO) run --quiet -p e2e-tests --example playground -- demo $(if $(KEEP),--keep)
 
 .PHONY: bench
-bench: linear ## Compare the policy with one made with the SDK and with other engines: answers, speed, size
+bench: linear ## Compare the policy with one made with the SDK and with other engines, and with an earlier build (BEFORE=old.wasm)
 	cd $(SDK_GUEST) && ../../$(WASM) build --release
 	guest=$$(cd $(SDK_GUEST) && ../../$(WASM) --target-dir); [ "$${guest#/}" != "$$guest" ] || guest=$(CURDIR)/$(SDK_GUEST)/$$guest; \
-	  CLAIM_ROLLOUT_SDK_GUEST=$$guest/wasm32-unknown-unknown/release/sdk_guest.wasm MOST_BYTES=$(MOST_BYTES) \
+	  hack/wasm-opt $$guest/wasm32-unknown-unknown/release/sdk_guest.wasm $$guest/sdk_guest.wasm; \
+	  CLAIM_ROLLOUT_SDK_GUEST=$$guest/sdk_guest.wasm MOST_BYTES=$(MOST_BYTES) $(if $(BEFORE),CLAIM_ROLLOUT_BEFORE=$(abspath $(BEFORE))) \
 	  $(CARGO) run --quiet --release --manifest-path benches/Cargo.toml --bin bench
 
 .PHONY: linear

@@ -1,7 +1,9 @@
 //! `make bench`: compares policy.wasm with its peers.
 //!
-//! * A policy made with the SDK (sdk-guest). Both run as in policy-server, with a fresh instance for every request. The
-//!   call alone and the whole request are measured; the part of the host is the same for both guests.
+//! * A policy made with the SDK and k8s-openapi (sdk-guest), over the same decision. Both run as in policy-server, with a
+//!   fresh instance for every request. The call alone and the whole request are measured; the part of the host is the
+//!   same for both guests.
+//! * An earlier build of the policy, with `make bench BEFORE=old.wasm`.
 //! * Policy engines in native code, compared with our wasm and with our native code.
 //! * Another parser of quantities.
 //!
@@ -46,54 +48,97 @@ fn main() -> ExitCode {
 fn run() -> Result<()> {
     let ours = Guest::load("CLAIM_ROLLOUT_POLICY")?;
     let peer = Guest::load("CLAIM_ROLLOUT_SDK_GUEST")?;
-    for size in SIZES {
-        for edit in [Edit::Image, Edit::Grow] {
-            for guest in [&ours, &peer] {
-                guest.check(size, edit)?;
-            }
+    let before = std::env::var_os(BEFORE).map(|_| Guest::load(BEFORE)).transpose()?;
+    let others = || {
+        [
+            Some((&peer, Aims::PEER)),
+            before.as_ref().map(|before| (before, Aims::BEFORE)),
+        ]
+        .into_iter()
+        .flatten()
+    };
+    for (size, edit) in requests() {
+        ours.check(size, edit)?;
+        for (other, _) in others() {
+            other.answers_like(&ours, size, edit)?;
         }
     }
-    println!("answers agree; ratio = peer / ours [quartiles]");
-    modules(&ours, &peer)?;
-    for size in SIZES {
-        for edit in [Edit::Image, Edit::Grow] {
-            calls(&ours, &peer, size, edit)?;
+    println!("answers agree; ratio = other / ours [quartiles] (ours, other)");
+    for (other, aims) in others() {
+        println!("{}:", aims.other);
+        modules(&ours, other, &aims)?;
+        for (size, edit) in requests() {
+            calls(&ours, other, (size, edit), &aims)?;
         }
     }
+    println!("other engines and parsers:");
     engines(&ours)?;
     quantities::run()
 }
 
+/// The environment variable with the path of an earlier build of the policy.
+const BEFORE: &str = "CLAIM_ROLLOUT_BEFORE";
+
+/// What the ratios to another guest should be at least.
+struct Aims {
+    /// The other guest.
+    other: &'static str,
+    compile: f64,
+    /// 4 KB and the larger requests; the fixed cost of a call dominates at 4 KB.
+    unchanged: [Option<f64>; 2],
+    staged: [Option<f64>; 2],
+}
+
+impl Aims {
+    const PEER: Self = Self {
+        other: "a guest with the SDK and k8s-openapi",
+        compile: 5.0,
+        unchanged: [None, Some(6.0)],
+        staged: [None, Some(6.0)],
+    };
+    /// At most 1.4, 1.05 and 1.1 times the time of the earlier build.
+    const BEFORE: Self = Self {
+        other: "the earlier build",
+        compile: 1.0 / 1.4,
+        unchanged: [Some(1.0 / 1.05); 2],
+        staged: [Some(1.0 / 1.1); 2],
+    };
+}
+
+/// Each size with each edit.
+fn requests() -> impl Iterator<Item = (Size, Edit)> {
+    SIZES
+        .into_iter()
+        .flat_map(|size| [(size, Edit::Image), (size, Edit::Grow)])
+}
+
 /// The size of the modules, and the time to compile them.
-fn modules(ours: &Guest, peer: &Guest) -> Result<()> {
-    let [small, large] = [ours, peer].map(|guest| guest.bytes.len());
-    let ratio = large as f64 / small as f64;
+fn modules(ours: &Guest, other: &Guest, aims: &Aims) -> Result<()> {
+    let [ours_bytes, other_bytes] = [ours, other].map(|guest| guest.bytes.len());
+    let ratio = other_bytes as f64 / ours_bytes as f64;
     // The limit that `make policy.wasm` enforces.
     let most: u32 = std::env::var("MOST_BYTES")?.parse()?;
-    let fits = verdict(f64::from(most) / small as f64, Some(1.0));
+    let fits = verdict(f64::from(most) / ours_bytes as f64, Some(1.0));
     println!(
-        "{:<42}{ratio:>6.1}x ({small} B, {large} B){fits} of {most} B",
+        "{:<42}{ratio:>7.2}x ({ours_bytes} B, {other_bytes} B){fits} of {most} B",
         "module size"
     );
-    Pairs::take(|| Ok([ours.compile_once()?, peer.compile_once()?]))?.print("module compile", Some(5.0));
+    Pairs::take(|| Ok([ours.compile_once()?, other.compile_once()?]))?.print("module compile", Some(aims.compile));
     Ok(())
 }
 
 /// The same request to both guests: the call alone, and with its instance.
-fn calls(ours: &Guest, peer: &Guest, size: Size, edit: Edit) -> Result<()> {
-    // At 4 KB, the fixed cost of a call dominates.
-    let (what, aim) = match (edit, size.name) {
-        (Edit::Image, "4 KB") => ("unchanged", None),
-        (Edit::Grow, "4 KB") => ("divert", None),
-        (Edit::Image, "15 KB") => ("unchanged", Some(8.0)),
-        (Edit::Image, _) => ("unchanged", Some(6.0)),
-        (Edit::Grow, _) => ("divert", Some(6.0)),
+fn calls(ours: &Guest, other: &Guest, (size, edit): (Size, Edit), aims: &Aims) -> Result<()> {
+    let (what, aims) = match edit {
+        Edit::Image => ("unchanged", aims.unchanged),
+        Edit::Grow => ("staged", aims.staged),
     };
+    let aim = aims[usize::from(size.name != SIZES[0].name)];
     let payload = serde_json::to_vec(&review(size, edit))?;
     let name = format!("{}, {what}", size.name);
-    let pairs = Pairs::take(|| Ok([ours.call(&payload)?.1, peer.call(&payload)?.1]))?;
+    let pairs = Pairs::take(|| Ok([ours.call(&payload)?.1, other.call(&payload)?.1]))?;
     pairs.print(&format!("call, {name}"), aim);
-    let pairs = Pairs::take(|| Ok([ours.request(&payload)?, peer.request(&payload)?]))?;
+    let pairs = Pairs::take(|| Ok([ours.request(&payload)?, other.request(&payload)?]))?;
     pairs.print(&format!("fresh instance + call, {name}"), None);
     Ok(())
 }

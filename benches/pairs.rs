@@ -38,7 +38,7 @@ impl Pairs {
         let median = median(&ratios);
         let quartiles = [ratios[ratios.len() / 4], ratios[ratios.len() * 3 / 4]];
         println!(
-            "{name:<42}{median:>6.1}x [{:.1}-{:.1}] ({ours}, {peer}){}",
+            "{name:<42}{median:>7.2}x [{:.2}-{:.2}] ({ours}, {peer}){}",
             quartiles[0],
             quartiles[1],
             verdict(median, aim)
@@ -54,7 +54,7 @@ impl Pairs {
 pub(crate) fn verdict(ratio: f64, aim: Option<f64>) -> String {
     aim.map_or(String::new(), |aim| {
         format!(
-            "  {} (aim {aim}x)",
+            "  {} (aim {aim:.2}x)",
             if ratio >= aim { "reached" } else { "below the aim" }
         )
     })

@@ -11,7 +11,7 @@
 //!
 //! | front end | where | feature |
 //! |---|---|---|
-//! | the Kubewarden policy, a waPC guest | `policy` | none: every build for wasm32 contains it |
+//! | the Kubewarden policy, a waPC guest | `policy` | none: every build for wasm32 contains it, but for `library` |
 //! | the controller | `controller` | `controller` |
 //! | AdmissionReview over HTTPS | `webhook` | `webhook` |
 //! | the command line | `cli` | `cli` |
@@ -34,7 +34,7 @@ pub mod cli;
 pub mod controller;
 pub mod gate;
 pub mod json;
-#[cfg(target_family = "wasm")]
+#[cfg(all(target_family = "wasm", not(feature = "library")))]
 mod policy;
 #[cfg(not(target_family = "wasm"))]
 pub mod replace;

@@ -4,8 +4,10 @@
 //! the reader skips unused members, borrows strings, and returns errors for ambiguous texts. It has no floats, does not
 //! recurse while skipping, and limits the nesting.
 //!
-//! It is our own because of `make bench`: the policy answers 8 times (15 KB) and 6 times (15 KB, staged) as fast as a
-//! guest with kubewarden-policy-sdk and serde_json, which the bench builds beside it, and which decides less.
+//! It is our own because of `make bench`, which builds a guest with the same decision, kubewarden-policy-sdk, serde_json
+//! and the types of k8s-openapi. The policy answers a request of 15 KB ten times as fast if no template changes, and
+//! seven times as fast if a change is staged. It has a quarter of the bytes, and a host compiles it more than 20 times as
+//! fast. docs/kubewarden.md has the figures.
 
 mod edit;
 mod error;
