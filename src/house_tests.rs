@@ -211,11 +211,11 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Checks the rows `| rule | `file` | `function` |` of docs/design.md: the function is there, and the program calls it.
+/// Checks the rows `| rule | `file` | `function` |` of docs/dev/design.md: the function is there, and the program calls it.
 #[test]
 fn rule_of_the_design_is_in_its_function() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let design = std::fs::read_to_string(root.join("docs/design.md")).expect("docs/design.md");
+    let design = std::fs::read_to_string(root.join("docs/dev/design.md")).expect("docs/dev/design.md");
     let mut rules = 0;
     let mut sources = Vec::new();
     files(&root.join("src"), &mut sources);

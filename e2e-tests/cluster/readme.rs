@@ -1,4 +1,4 @@
-//! docs/demo.md shows what the demo and the live tree print, README.md what the commands of "See how far it is" do.
+//! docs/try.md shows what the demo and the live tree print, README.md what the commands of "See how far it is" do.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use crate::world::shell::typed;
 use crate::world::{Cluster, Options, eventually};
 
 const README: &str = "README.md";
-const DOCUMENT: &str = "docs/demo.md";
+const DOCUMENT: &str = "docs/try.md";
 /// The minor version whose messages are shown.
 const MINOR: u32 = 37;
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -11,8 +11,10 @@ use crate::world::repository::root;
 const REPOSITORY: &str = "https://github.com/claim-rollout/claim-rollout";
 /// The longest README: a reader decides in two minutes.
 const README_LINES: usize = 150;
+/// The most pages in docs/, without SUMMARY.md. What proves something or is for contributors is in docs/dev/.
+const USERS_PAGES: usize = 22;
 
-/// README.md, CONTRIBUTING.md, SECURITY.md, policy-readme.md, CHANGELOG.md, the pages in docs/ and examples/README.md.
+/// The pages in docs/, docs/dev/ and the other documents.
 pub(super) fn documents() -> anyhow::Result<Vec<PathBuf>> {
     let files = [
         "README.md",
@@ -27,14 +29,16 @@ pub(super) fn documents() -> anyhow::Result<Vec<PathBuf>> {
     Ok(all)
 }
 
-/// The names of the pages in docs/.
+/// The pages in docs/ for users, then those in docs/dev/ for contributors: their paths in docs/.
 fn pages() -> anyhow::Result<BTreeSet<String>> {
     let mut pages = BTreeSet::new();
-    for entry in std::fs::read_dir(root().join("docs"))? {
-        let name = entry?.file_name();
-        let name = name.to_str().context("a name in UTF-8")?.to_owned();
-        if name.ends_with(".md") {
-            pages.insert(name);
+    for folder in ["", "dev/"] {
+        for entry in std::fs::read_dir(root().join("docs").join(folder))? {
+            let name = entry?.file_name();
+            let name = name.to_str().context("a name in UTF-8")?;
+            if name.ends_with(".md") {
+                pages.insert(format!("{folder}{name}"));
+            }
         }
     }
     Ok(pages)
@@ -134,6 +138,8 @@ fn every_page_is_in_the_summary() -> anyhow::Result<()> {
     expected.remove("SUMMARY.md");
     assert_eq!(listed.len(), expected.len(), "{listed:?}");
     assert_eq!(listed.into_iter().collect::<BTreeSet<_>>(), expected);
+    let users = expected.iter().filter(|page| !page.starts_with("dev/")).count();
+    assert!(users <= USERS_PAGES, "{users} pages for users");
     Ok(())
 }
 
@@ -264,7 +270,7 @@ fn every_symptom_is_a_text_of_the_program() -> anyhow::Result<()> {
 /// The table of `make mutants` names files and folders in `src/`.
 #[test]
 fn every_file_in_the_table_of_mutants_exists() -> anyhow::Result<()> {
-    let document = text("docs/guarantees.md")?;
+    let document = text("docs/dev/guarantees.md")?;
     let section = document.split("## What the tests notice").nth(1).context("a section")?;
     let table = section.lines().skip_while(|line| !line.starts_with('|'));
     let mut count = 0;

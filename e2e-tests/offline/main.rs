@@ -23,10 +23,10 @@ mod world {
 #[test]
 fn admission_table_native_answers_as_the_rules() -> anyhow::Result<()> {
     let reasons = table::check(None)?;
-    let is_listed = world::document::text("docs/guarantees.md")?.contains(&reasons);
+    let is_listed = world::document::text("docs/dev/guarantees.md")?.contains(&reasons);
     anyhow::ensure!(
         is_listed,
-        "docs/guarantees.md: expected each reason with its first case:\n{reasons}"
+        "docs/dev/guarantees.md: expected each reason with its first case:\n{reasons}"
     );
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Each guarantee and each format is shown by a scenario of the push ring, which `docs/guarantees.md` names.
+//! Each guarantee and each format is shown by a scenario of the push ring, which `docs/dev/guarantees.md` names.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use super::rings::is_test;
 use crate::world::document::text;
 use crate::world::repository::root;
 
-/// A witness as `docs/guarantees.md` names it: in this file of the push ring, and in the list of its scenarios or a test.
+/// A witness as `docs/dev/guarantees.md` names it: in this file of the push ring, and in the list of its scenarios or a test.
 fn witness(name: &str) -> anyhow::Result<bool> {
     let (file, function) = name.rsplit_once("::").with_context(|| name.to_owned())?;
     let paths = [format!("cluster/{file}.rs"), format!("cluster/{file}/mod.rs")];
@@ -61,7 +61,7 @@ fn witnessed<'t>(section: &'t str, title: &str) -> anyhow::Result<BTreeSet<&'t s
 
 #[test]
 fn every_guarantee_has_a_witness_in_the_push_ring() -> anyhow::Result<()> {
-    let guarantees = text("docs/guarantees.md")?;
+    let guarantees = text("docs/dev/guarantees.md")?;
     let is_number = |name: &&str| {
         let number = name.strip_prefix(['S', 'L']);
         number.is_some_and(|number| number.parse::<u8>().is_ok())
@@ -75,13 +75,13 @@ fn every_guarantee_has_a_witness_in_the_push_ring() -> anyhow::Result<()> {
     let simulated = ["S5", "S21"];
     assert!(simulated.iter().all(|name| section.contains(name)), "{section}");
     found.extend(simulated);
-    // The policy alone: docs/guarantees.md explains them below the table.
+    // The policy alone: docs/dev/guarantees.md explains them below the table.
     assert!(found.remove("S14 to S16"), "{found:?}");
     assert_eq!(found, promised);
     Ok(())
 }
 
-/// The formats of docs/design.md: the keys of the reference, and these.
+/// The formats of docs/dev/design.md: the keys of the reference, and these.
 #[test]
 fn every_format_has_a_witness_in_the_push_ring() -> anyhow::Result<()> {
     let reference = text("docs/reference.md")?;
@@ -94,7 +94,7 @@ fn every_format_has_a_witness_in_the_push_ring() -> anyhow::Result<()> {
         "names of revisions",
         "`claim-rollout review`",
     ]);
-    let guarantees = text("docs/guarantees.md")?;
+    let guarantees = text("docs/dev/guarantees.md")?;
     let found = witnessed(section(&guarantees, "### Formats and their witnesses")?, "format")?;
     assert_eq!(found, expected);
     Ok(())

@@ -53,7 +53,7 @@ pub struct RunNumbers {
 }
 
 /// The page that shows how bugs are found.
-pub(super) const DOCUMENT: &str = include_str!("../../docs/guarantees.md");
+pub(super) const DOCUMENT: &str = include_str!("../../docs/dev/guarantees.md");
 
 /// Prints the progress.
 pub(super) type ReportProgress<'s> = &'s (dyn Fn(&str) + Sync);
@@ -246,21 +246,20 @@ fn crash_points(effort: &Effort, numbers: &mut RunNumbers, report: ReportProgres
 
 /// Finds each planted bug, by the guarantee that it was planted for.
 fn planted(numbers: &mut RunNumbers, report: ReportProgress<'_>) -> Result<(), String> {
-    let faults =
-        each_in_threads(Planted::ALL, |planted| {
-            let Some(found) = find(*planted) else {
-                return Ok(Some(format!("{planted:?} was not found: {}", planted.repeats())));
-            };
-            let (seed, documented) = (found.seed, documented_seed(*planted));
-            report(&format!(
-                "{planted:?}: seed {seed}: {} ({})",
-                found.broken,
-                planted.repeats()
-            ));
-            let moved = documented.filter(|documented| *documented != seed);
-            Ok(moved
-                .map(|documented| format!("{planted:?}: docs/guarantees.md shows seed {documented}, now it is {seed}")))
-        })?;
+    let faults = each_in_threads(Planted::ALL, |planted| {
+        let Some(found) = find(*planted) else {
+            return Ok(Some(format!("{planted:?} was not found: {}", planted.repeats())));
+        };
+        let (seed, documented) = (found.seed, documented_seed(*planted));
+        report(&format!(
+            "{planted:?}: seed {seed}: {} ({})",
+            found.broken,
+            planted.repeats()
+        ));
+        let moved = documented.filter(|documented| *documented != seed);
+        Ok(moved
+            .map(|documented| format!("{planted:?}: docs/dev/guarantees.md shows seed {documented}, now it is {seed}")))
+    })?;
     let faults: Vec<String> = faults.into_iter().flatten().collect();
     if !faults.is_empty() {
         return Err(faults.join("\n"));
@@ -269,7 +268,7 @@ fn planted(numbers: &mut RunNumbers, report: ReportProgress<'_>) -> Result<(), S
     Ok(())
 }
 
-/// The seed that docs/guarantees.md shows for a planted bug, if it names the bug.
+/// The seed that docs/dev/guarantees.md shows for a planted bug, if it names the bug.
 fn documented_seed(planted: Planted) -> Option<u64> {
     let after = DOCUMENT.split(&format!("`{planted:?}`, ")).nth(1)?;
     after.split(|sign: char| !sign.is_ascii_digit()).next()?.parse().ok()

@@ -281,7 +281,7 @@ pub(super) fn documented(row: &str) -> Option<usize> {
 
 /// Whether the page counts the scopes in this file.
 pub(super) fn documents_scopes(file: &str, count: usize) -> bool {
-    DOCUMENT.contains(&format!(" in {count} [scopes](../src/sim/{file})"))
+    DOCUMENT.contains(&format!(" in {count} [scopes](../../src/sim/{file})"))
 }
 
 /// The bugs that the page names as planted again, in the table after this line.
@@ -313,6 +313,6 @@ fn document_shows_last_line_of_trace() {
     let last = trace.text.lines().last().expect("a line");
     assert!(
         DOCUMENT.contains(&format!("\n{last}\n")),
-        "docs/guarantees.md should show: {last}"
+        "docs/dev/guarantees.md should show: {last}"
     );
 }

@@ -19,9 +19,9 @@ pub(crate) const DOCUMENT: &str = "docs/quick-start.md";
 pub(crate) const FIRST: &str = "## 1. Install the plugin of kubectl";
 pub(crate) const LAST: &str = "## 3. Make volumes larger";
 /// The ways to install, in between.
-pub(crate) const WITH_KUBEWARDEN: &str = "## 2. Install, with Kubewarden";
-pub(crate) const WITHOUT_KUBEWARDEN: &str = "## 2. Install, without Kubewarden";
-pub(crate) const WITH_HELM: &str = "## 2. Install, with Helm";
+pub(crate) const WITH_KUBEWARDEN: &str = "### With Kubewarden";
+pub(crate) const WITHOUT_KUBEWARDEN: &str = "### Without Kubewarden";
+pub(crate) const WITH_HELM: &str = "### With Helm";
 /// In place of the first two.
 const BUILD: &str = "## Build it yourself";
 

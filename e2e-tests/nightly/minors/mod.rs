@@ -12,7 +12,7 @@ use futures::FutureExt as _;
 use futures::future::LocalBoxFuture;
 use serde_json::json;
 
-use crate::world::by_minor::{FILE, column};
+use crate::world::by_minor::{VERSIONS, column};
 use crate::world::environment::Environment;
 use crate::world::installation::Installation;
 use crate::world::runner::Report;
@@ -63,13 +63,13 @@ const ROWS: [Row; 11] = [
 /// Compares what is found with the cell.
 async fn is_as_documented(env: &Environment, row: Row, cell: Option<&String>) -> anyhow::Result<()> {
     let (what, observe) = row;
-    let cell = cell.with_context(|| format!("{FILE} has no row: {what}"))?;
+    let cell = cell.with_context(|| format!("{VERSIONS} has no row: {what}"))?;
     let found = observe(env).await?;
     let minor = env.cluster.minor();
     println!("          1.{minor}: {what}: {found}");
     ensure!(
         found == cell.replace('`', ""),
-        "{FILE} should have {found} for 1.{minor}, but has {cell}"
+        "{VERSIONS} should have {found} for 1.{minor}, but has {cell}"
     );
     Ok(())
 }
@@ -78,10 +78,13 @@ async fn is_as_documented(env: &Environment, row: Row, cell: Option<&String>) ->
 async fn this_minor_version_behaves_as_documented() -> anyhow::Result<()> {
     let mut report = Report::new();
     let options = Options::expanding_in(300);
-    let documented = column("What you see", &options.minor)?;
+    let documented = column(VERSIONS, "What you see", &options.minor)?;
     let rows: BTreeSet<&str> = ROWS.iter().map(|(what, _)| *what).collect();
     let listed: BTreeSet<&str> = documented.keys().map(String::as_str).collect();
-    ensure!(rows == listed, "the rows, and those in {FILE}: {rows:#?} {listed:#?}");
+    ensure!(
+        rows == listed,
+        "the rows, and those in {VERSIONS}: {rows:#?} {listed:#?}"
+    );
     let cluster = Cluster::start(options).await?;
     let installation = Installation::but_in(&[fields::ALONE], &cluster, json!({})).await?;
     let client = cluster.client().await?;

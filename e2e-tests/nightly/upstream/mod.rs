@@ -1,5 +1,5 @@
 //! Kubernetes' own tests of StatefulSets, and of volumes that change: all that can pass on this control plane pass
-//! without claim-rollout, and with it. `docs/versions.md` lists them, and why the others cannot. `make upstream` runs
+//! without claim-rollout, and with it. `docs/dev/kubernetes-tests.md` lists them, and why the others cannot. `make upstream` runs
 //! this; it takes minutes.
 
 mod specs;
@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use anyhow::ensure;
 
-use crate::world::by_minor::FILE;
+use crate::world::by_minor::TESTS;
 use crate::world::installation::{AS_IN_A_POD, Installation};
 use crate::world::{Cluster, Options};
 use specs::{PASSES, recorded};
@@ -23,9 +23,9 @@ async fn tests_of_kubernetes_pass_with_and_without_us() -> anyhow::Result<()> {
     let cluster = Cluster::start(options.clone()).await?;
     let suite = Suite::build(&options.minor, &cluster).await?;
     let listed: BTreeSet<_> = recorded.keys().cloned().collect();
-    assert_eq!(suite.names(), listed, "the tests of Kubernetes, and those in {FILE}");
+    assert_eq!(suite.names(), listed, "the tests of Kubernetes, and those in {TESTS}");
     let passing: BTreeSet<_> = listed.into_iter().filter(|name| recorded[name] == PASSES).collect();
-    ensure!(!passing.is_empty(), "{FILE} has no test that passes");
+    ensure!(!passing.is_empty(), "{TESTS} has no test that passes");
 
     let without = suite.run(&passing, &cluster).await?;
     cluster.stop();

@@ -11,7 +11,7 @@ const ABSENT: &str = "not there";
 
 /// The tests of a minor version, with their cells.
 pub(super) fn recorded(minor: &str) -> anyhow::Result<BTreeMap<String, String>> {
-    let mut specs = by_minor::column("Kubernetes' test", minor)?;
+    let mut specs = by_minor::column(by_minor::TESTS, "Kubernetes' test", minor)?;
     specs.retain(|_, cell| cell != ABSENT);
     Ok(specs)
 }
