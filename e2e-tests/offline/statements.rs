@@ -168,3 +168,30 @@ fn reports_contain_the_support_bundle() -> anyhow::Result<()> {
     }
     Ok(())
 }
+
+/// The rows of the table with this header, cell by cell.
+fn table<'t>(text: &'t str, header: &str) -> anyhow::Result<Vec<Vec<&'t str>>> {
+    let (_, rest) = text.split_once(header).with_context(|| format!("no table {header}"))?;
+    let rows = rest.lines().skip(2).take_while(|line| line.starts_with('|'));
+    Ok(rows
+        .map(|row| row.trim_matches('|').split('|').map(str::trim).collect())
+        .collect())
+}
+
+/// The nightly ring measures the table for contributors; the page for users has the same as yes and no.
+#[test]
+fn table_for_users_follows_from_the_measured_one() -> anyhow::Result<()> {
+    let (measured, page) = (text("docs/dev/gitops.md")?, text("docs/gitops.md")?);
+    let word = |is: bool| if is { "yes" } else { "no" };
+    let mut expected = Vec::new();
+    for row in table(&measured, "| tool | Git asks for more |")? {
+        let [tool, more, after, back] = row[..] else {
+            anyhow::bail!("{row:?}");
+        };
+        let [sees, differs, goes_back] = [more, after, back].map(|cell| cell != "in sync");
+        expected.push(vec![tool, word(sees), word(!differs), word(goes_back)]);
+    }
+    assert!(expected.len() > 10, "{expected:?}");
+    assert_eq!(table(&page, "| the tool | sees the change |")?, expected);
+    Ok(())
+}

@@ -1,6 +1,6 @@
 //! GitOps tools and a change of templates. The tests send the requests of each tool to the real API server through the
 //! policy, and compare objects as the tool does: Argo CD and Flux by their own code, kubectl and OpenTofu by
-//! themselves, Pulumi by a function that is named after that of the tool. The table in `docs/gitops.md` is the result.
+//! themselves, Pulumi by a function that is named after that of the tool. The table in `docs/dev/gitops.md` is the result.
 
 mod beside;
 mod comparers;
@@ -21,7 +21,7 @@ use crate::world::runner::{Report, scenarios};
 use crate::world::{Driver, Options};
 use tools::{TOOLS, Tool};
 
-const DOCUMENT: &str = include_str!("../../../docs/gitops.md");
+const DOCUMENT: &str = include_str!("../../../docs/dev/gitops.md");
 
 scenarios![Environment;
     health::kstatus_waits_for_pods_and_not_for_volumes,
@@ -48,7 +48,7 @@ async fn row_is_documented(env: &Environment, tool: &Tool) -> anyhow::Result<()>
     let row = format!("| {} | {more} | {after} | {back} |", tool.name);
     ensure!(
         rows().any(|documented| documented == row),
-        "docs/gitops.md should contain\n{row}"
+        "docs/dev/gitops.md should contain\n{row}"
     );
     let shown = waiting::shows(env, tool).await.context("while Pods wait")?;
     ensure!(

@@ -1,4 +1,4 @@
-//! The requests and comparisons of each tool: the rows of the table in `docs/gitops.md`.
+//! The requests and comparisons of each tool: the rows of the table in `docs/dev/gitops.md`.
 
 use std::collections::BTreeSet;
 use std::fs::Permissions;
