@@ -290,14 +290,17 @@ crd: needs-cargo ## Generate deploy/crd.yaml, after a change of ClaimRollout
 	mv deploy/crd.yaml.new deploy/crd.yaml
 	cp deploy/crd.yaml charts/claim-rollout/files/crd.yaml
 
-MDBOOK_ROOT = $(or $(CLAIM_ROLLOUT_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/claim-rollout)/mdbook
+MDBOOK := 0.5.4
+MDBOOK_ROOT = $(or $(CLAIM_ROLLOUT_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/claim-rollout)/mdbook-$(MDBOOK)
 
 .PHONY: docs
-docs: policy.wasm ## Build the documentation as a site in target/docs/book, with mdBook (installed the first time) and npm
+docs: policy.wasm ## Build the documentation as a site in target/docs/book, with mdBook (installed the first time) and npm, and check its links
 	hack/docs
 	hack/page/build target/docs/src/ask
-	@PATH="$(MDBOOK_ROOT)/bin:$$PATH"; command -v mdbook >/dev/null || $(CARGO) install --locked --root "$(MDBOOK_ROOT)" mdbook; \
-	  mdbook build
+	[ -x "$(MDBOOK_ROOT)/bin/mdbook" ] || \
+	  $(CARGO) install --locked --version $(MDBOOK) --no-default-features --features search --root "$(MDBOOK_ROOT)" mdbook
+	"$(MDBOOK_ROOT)/bin/mdbook" build
+	node hack/page/links.cjs target/docs/book
 
 .PHONY: page-test
 page-test: policy.wasm ## Try the page docs/ask in Chromium (CHROMIUM=/usr/bin/chromium), with cases of the admission table
