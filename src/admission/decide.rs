@@ -26,9 +26,9 @@ use super::lookups::Lookups;
 use super::message::{self, PREFIX};
 use super::review::{About, Object, Operation, Review};
 use super::settings::{Mode, Settings};
-use super::update::{self, Update};
+use super::update::Update;
 use super::verdict::{Denial, Verdict};
-use super::{gate, new_claims, ours, retention, user_keys, validate};
+use super::{freed, gate, new_claims, ours, retention, user_keys, validate};
 
 /// Returns the verdict on a request.
 ///
@@ -135,7 +135,7 @@ fn status(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -
     }
     let [old, new] = both(review)?;
     if settings.mode == Mode::Stage && is_skipped(old, settings) && !is_skipped(new, settings) {
-        update::check_freed(review, settings, old, lookups)?;
+        freed::check(review, settings, old, lookups)?;
         user_keys::check_authority(review, Some(old), old, settings, lookups)?;
     }
     ours::restore_annotations(settings, Some(old), new, &|_, _| true)

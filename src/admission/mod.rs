@@ -13,7 +13,7 @@
 //! | `asked`, `asked_change` | the templates and the update policy that a request asks for |
 //! | `create` | row C1 |
 //! | `ours` | our annotations in rows C3, S1 and N1 |
-//! | `update`, `withdraw` | rows U0 to U5 |
+//! | `update`, `withdraw`, `freed` | rows U0 to U5 |
 //! | `newer` | the same for a staged change of a newer version |
 //! | `stage`, `authority`, `checks`, `cause`, `user_keys`, `mounts` | the checks before a change is staged |
 //! | `new_claims` | row P1 |
@@ -36,6 +36,7 @@ mod cause;
 mod checks;
 mod create;
 mod fields;
+mod freed;
 mod gate;
 mod judged;
 mod message;

@@ -12,7 +12,7 @@ use super::settings::{MetadataOnlyChanges, ReCreate, Settings};
 use super::stage;
 use super::verdict::{Denial, Edit, Remarks, Verdict};
 use super::withdraw::{self, Return};
-use super::{authority, checks, mounts, newer, staged_message, user_keys};
+use super::{checks, mounts, newer, staged_message, user_keys};
 use crate::json;
 use crate::templates::rules::Shrink;
 use crate::templates::{ClaimTemplate, Diff, HELD, Phase, Revision, StagedChange, UpdatePolicy, keys};
@@ -372,31 +372,10 @@ impl Update<'_, '_> {
 }
 
 /// True iff the update policy changes existing claims.
-fn touches_claims(policy: UpdatePolicy, settings: &Settings) -> bool {
+pub(super) fn touches_claims(policy: UpdatePolicy, settings: &Settings) -> bool {
     match policy {
         UpdatePolicy::OnClaimDelete => false,
         UpdatePolicy::InPlace => true,
         UpdatePolicy::ReCreate => settings.recreate == ReCreate::Allowed,
     }
-}
-
-/// Row U5 for a request that only removes the owner that kept the set from being staged.
-pub(super) fn check_freed(
-    review: &Review<'_>,
-    settings: &Settings,
-    old: &Object<'_>,
-    lookups: &mut dyn Lookups,
-) -> Result<(), Denial> {
-    if newer::is_on(old) {
-        return authority::check(review, settings, authority::rollout(UpdatePolicy::InPlace), lookups);
-    }
-    let text = old.metadata.annotations.get(keys::STAGED);
-    let Some(change) = text.and_then(|text| StagedChange::read(text, &old.metadata.uid).ok()) else {
-        return Ok(());
-    };
-    let policy = policy(old, Some(&change), settings);
-    if !touches_claims(policy, settings) {
-        return Ok(());
-    }
-    authority::check(review, settings, authority::rollout(policy), lookups)
 }

@@ -1,7 +1,7 @@
 //! The metrics `claim_rollout_*`; `docs/metrics.md` lists them. No label names a StatefulSet or a PVC, so the number
 //! of series is fixed. All series exist from the start.
 
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::AtomicI64;
 
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
@@ -11,6 +11,7 @@ use prometheus_client::registry::{Registry, Unit};
 use tokio::time::Instant;
 
 use super::families::{Gauge, Label, family};
+use super::gauges::{UnreadableGauge, WatchGauge};
 use super::replacing::metrics::ReplacementMetrics;
 use super::state_metrics::{StateCounts, states};
 use crate::rollout::{ClaimState, Reason};
@@ -64,51 +65,6 @@ pub(super) struct ControllerMetrics {
     replacements: ReplacementMetrics,
     requests: Histograms,
     request_failures: Family<Label, Counter>,
-}
-
-/// A watch that counts as open until it is dropped.
-#[derive(Debug)]
-pub(super) struct WatchGauge {
-    open: Gauge,
-    failing: Gauge,
-    is_failing: bool,
-}
-
-impl WatchGauge {
-    /// Counts the watch as failing, or no longer.
-    pub(super) fn set_failing(&mut self, is_failing: bool) {
-        if is_failing != self.is_failing {
-            self.failing.inc_by(if is_failing { 1 } else { -1 });
-            self.is_failing = is_failing;
-        }
-    }
-}
-
-impl Drop for WatchGauge {
-    fn drop(&mut self) {
-        self.open.dec();
-        self.set_failing(false);
-    }
-}
-
-/// The unreadable objects of one watch, which count until it is dropped.
-#[derive(Debug)]
-pub(super) struct UnreadableGauge {
-    all: Gauge,
-    counted: AtomicI64,
-}
-
-impl UnreadableGauge {
-    pub(super) fn set(&self, number: usize) {
-        let number = i64::try_from(number).unwrap_or(i64::MAX);
-        self.all.inc_by(number - self.counted.swap(number, Ordering::AcqRel));
-    }
-}
-
-impl Drop for UnreadableGauge {
-    fn drop(&mut self) {
-        self.set(0);
-    }
 }
 
 /// A pending request. It counts as unanswered if it is dropped before `answered`.

@@ -51,6 +51,7 @@ mod families;
 #[cfg(test)]
 mod fixtures;
 mod gather;
+mod gauges;
 mod health;
 mod held;
 mod history;

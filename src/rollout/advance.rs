@@ -1,9 +1,10 @@
 //! When a rollout last made progress: a PVC or a Pod reached a state that it had not reached before in this rollout. A driver
 //! that fails and tries again, or a Pod that is Ready and not Ready in turns, reaches nothing new.
 
+use super::assessment::At;
 use super::reached::Reached;
 use super::readiness::ClaimState;
-use super::replica::{self, At, Replica};
+use super::replica::{self, Replica};
 use super::snapshot::{Seconds, Snapshot};
 use super::target::Target;
 

@@ -1,5 +1,6 @@
 //! The conditions of a rollout: what it does and why it waits, as kstatus expects them.
 
+use super::assessment::{At, ClaimAssessment};
 use super::bounds::Bounds;
 use super::idle::Idle;
 use super::kept::KeptBack;
@@ -8,7 +9,7 @@ use super::order::{Order, WaitsFor};
 use super::quota::Held;
 use super::readiness::ClaimState;
 use super::recreate::ReCreation;
-use super::replica::{self, At, ClaimAssessment, Replica};
+use super::replica::{self, Replica};
 use super::snapshot::{PodView, Seconds, SetView, Snapshot};
 use super::target::{self, Target};
 use crate::api::ReadyReason;

@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use super::action::{EventNotice, Reason};
-use super::replica::{At, ClaimAssessment, Replica};
+use super::assessment::{At, ClaimAssessment};
+use super::replica::Replica;
 use super::snapshot::{Snapshot, Strategy};
 use super::target::Target;
 use crate::templates::{Phase, Sync};

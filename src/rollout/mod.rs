@@ -6,10 +6,10 @@
 //!
 //! | file | contains |
 //! |---|---|
-//! | [`snapshot`] | the input of the decision |
+//! | [`snapshot`], [`set_view`] | the input of the decision |
 //! | [`target`], [`idle`] | the target of a StatefulSet; why nothing is rolled out |
 //! | [`readiness`] | when a claim is updated and ready; the states of a claim |
-//! | [`replica`], [`kept`] | one claim and one replica: the table of KEP-4650 |
+//! | [`assessment`], [`replica`], [`kept`] | one claim and one replica: the table of KEP-4650 |
 //! | [`order`] | the order of the replicas |
 //! | [`advance`], [`reached`] | which states were reached, so that only a new one is progress |
 //! | [`anew`], [`recreate`], [`obstacle`], [`stale_marks`], [`snapshot_age`], [`volume_snapshot`] | `ReCreate`: which PVCs are deleted, and the next step |
@@ -34,6 +34,7 @@ pub mod budget;
 pub mod idle;
 pub mod reached;
 pub mod readiness;
+pub mod set_view;
 pub mod snapshot;
 pub mod target;
 pub mod time;
@@ -46,6 +47,8 @@ pub mod action;
 pub mod advance;
 #[cfg(any(test, not(target_family = "wasm")))]
 pub mod anew;
+#[cfg(any(test, not(target_family = "wasm")))]
+pub mod assessment;
 #[cfg(any(test, not(target_family = "wasm")))]
 pub mod bounds;
 #[cfg(any(test, not(target_family = "wasm")))]

@@ -6,7 +6,8 @@
 //! for it.
 
 use super::action::SetReady;
-use super::replica::{self, At, Replica};
+use super::assessment::At;
+use super::replica::{self, Replica};
 use super::snapshot::{PodManagement, PodView, SetView, Snapshot, Strategy};
 use super::target::Target;
 use crate::templates::{Ready, Sync};

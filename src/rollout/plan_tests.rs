@@ -1,10 +1,10 @@
 //! Each test compares the whole list of actions.
 
 use crate::rollout::action::{Action, SetStaged};
+use crate::rollout::assessment::{At, ClaimStep, step};
 use crate::rollout::fixtures::{apply, complete, state, template, web as fixture};
 use crate::rollout::plan::{RECHECK, plan};
 use crate::rollout::readiness::ClaimState;
-use crate::rollout::replica::{At, ClaimStep, step};
 use crate::rollout::snapshot::Snapshot;
 use crate::templates::Phase;
 

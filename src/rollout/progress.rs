@@ -1,6 +1,7 @@
 //! The status of the ClaimRollout, as a value.
 
 use super::advance::Advance;
+use super::assessment::{At, ClaimAssessment};
 use super::bounds::Bounds;
 use super::conditions::{Condition, RolloutState};
 use super::idle::Idle;
@@ -11,7 +12,7 @@ use super::order::Order;
 use super::reached::Reached;
 use super::readiness::{self, ClaimState};
 use super::recreate::ReCreation;
-use super::replica::{self, At, ClaimAssessment, Replica};
+use super::replica::{self, Replica};
 use super::restart;
 use super::snapshot::{Previous, Seconds, SetView, Snapshot};
 use super::target::{self, Target};

@@ -3,8 +3,9 @@
 //! A rollout that ends half way leaves a StatefulSet with PVCs of two sizes. Quotas may change after the check, so the
 //! API server may still deny a PVC later; the PVC then reports it (`ClaimRefused`).
 
+use super::assessment::At;
 use super::order::Order;
-use super::replica::{At, Replica};
+use super::replica::Replica;
 use super::snapshot::{Seconds, Snapshot};
 use super::target::Target;
 use crate::claims::quota::{Excess, Growth, Quotas, exceeded};

@@ -17,11 +17,12 @@
 
 use super::action::{Action, ClaimOf, Evict, EvictReason, SetStagedAt, TakeSnapshot};
 use super::anew::Anew;
+use super::assessment::ClaimAssessment;
 use super::bounds::Bounds;
 use super::disruption::{self, Away};
 use super::kept::KeptBack;
 use super::obstacle::{self, KeepsClaims};
-use super::replica::{ClaimAssessment, Mounting, Replica};
+use super::replica::{Mounting, Replica};
 use super::snapshot::{PodView, Seconds, Snapshot, StagedAt};
 use super::snapshot_age::{self, SnapshotStep};
 use super::stale_marks;

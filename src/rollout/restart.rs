@@ -2,9 +2,10 @@
 //! drivers expand a file system only then (design, 5.2).
 
 use super::action::{Evict, EvictReason};
+use super::assessment::{At, ClaimAssessment};
 use super::disruption;
 use super::readiness::ClaimState;
-use super::replica::{At, ClaimAssessment, Replica};
+use super::replica::Replica;
 use super::snapshot::{PodView, Seconds, SetView, Snapshot};
 use super::time;
 use crate::templates::Restart;

@@ -6,10 +6,11 @@
 use std::collections::BTreeMap;
 
 use super::action::ApplyClaim;
+use super::assessment::{self, ClaimAssessment};
 use super::budget::AtOnce;
 use super::order::{Order, WaitsFor};
 use super::readiness::{self, ClaimState};
-use super::replica::{self, ClaimAssessment, Replica};
+use super::replica::Replica;
 use super::snapshot::{Seconds, Snapshot};
 use super::target::Target;
 use super::time;
@@ -170,7 +171,7 @@ fn takes_place(assessment: &ClaimAssessment<'_>) -> bool {
 
 /// The places of the PVCs that a withdrawn staging left in motion.
 pub(super) fn left(snapshot: &Snapshot) -> PlaceDemand {
-    let moving = snapshot.claims.values().filter(|claim| replica::moves(claim));
+    let moving = snapshot.claims.values().filter(|claim| assessment::moves(claim));
     let moving = moving.filter_map(|claim| {
         let class = claim.storage_class_name()?;
         let has_budget = snapshot.budgets.classes.contains_key(class);

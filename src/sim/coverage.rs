@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use crate::rollout::replica::{self, At, Replica};
+use crate::rollout::assessment::At;
+use crate::rollout::replica::{self, Replica};
 use crate::rollout::snapshot::Strategy;
 use crate::rollout::{Action, ClaimState, Plan, Reason, Snapshot, Target};
 

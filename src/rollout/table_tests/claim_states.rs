@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use super::{done, old_pods, put_pod};
 use crate::claims::Claim;
+use crate::rollout::assessment::At;
 use crate::rollout::fixtures::{gi, refused, state, web};
 use crate::rollout::plan::plan;
-use crate::rollout::replica::At;
 use crate::rollout::snapshot::{Modify, PodManagement, Resize, Snapshot};
 use crate::templates::ClaimTemplate;
 

@@ -3,26 +3,26 @@
 //! `pkg/volume/util/resize_util.go` of Kubernetes 1.37.1, `pkg/controller/resize_status.go` and
 //! `pkg/modifycontroller/modify_status.go` of external-resizer 2.3.0.
 
-use super::{done, old_pods, unready};
+use super::done;
 use crate::claims::Claim;
 use crate::rollout::fixtures::{apply, gi, state, trouble, web, writes};
 use crate::rollout::plan::plan;
-use crate::rollout::snapshot::{Modify, PodManagement, Resize, Snapshot};
+use crate::rollout::snapshot::{Modify, PodManagement, Resize};
 
-const CONTROLLER: &str = "ControllerResizeError";
-const NODE: &str = "NodeResizeError";
+pub(super) const CONTROLLER: &str = "ControllerResizeError";
+pub(super) const NODE: &str = "NodeResizeError";
 const MODIFY: &str = "ModifyVolumeError";
 
 /// The status of the highest claim: its size, its class, and errors in their order.
-struct PvcStatus {
-    resize: Option<Resize>,
-    pending: bool,
-    resizing: bool,
-    modify: Option<Option<Modify>>,
-    errors: &'static [&'static str],
+pub(super) struct PvcStatus {
+    pub(super) resize: Option<Resize>,
+    pub(super) pending: bool,
+    pub(super) resizing: bool,
+    pub(super) modify: Option<Option<Modify>>,
+    pub(super) errors: &'static [&'static str],
 }
 
-const NOTHING: PvcStatus = PvcStatus {
+pub(super) const NOTHING: PvcStatus = PvcStatus {
     resize: None,
     pending: false,
     resizing: false,
@@ -183,7 +183,7 @@ const ROWS: &[Row] = &[
     ),
 ];
 
-fn put(claim: &mut Claim, status: &PvcStatus) {
+pub(super) fn put(claim: &mut Claim, status: &PvcStatus) {
     claim.resize = status.resize;
     claim.file_system_resize_pending = status.pending.then(String::new);
     claim.resizing = status.resizing;
@@ -308,104 +308,5 @@ fn status_of_an_earlier_request_does_not_count() {
             };
             assert_eq!(done(&web), actions, "{row}");
         }
-    }
-}
-
-/// The status and the errors of the highest claim, a change of its Pod, and the actions.
-type Wait = (
-    &'static str,
-    Option<Resize>,
-    &'static [&'static str],
-    fn(&mut Snapshot),
-    &'static str,
-);
-
-const PENDING: Option<Resize> = Some(Resize::NodePending);
-const FAILED: Option<Resize> = Some(Resize::NodeInProgress);
-const INFEASIBLE: Option<Resize> = Some(Resize::NodeInfeasible);
-
-const WAITS: &[Wait] = &[
-    (
-        "its Pod is replaced, the node failed",
-        FAILED,
-        &[NODE],
-        |web| old_pods(web, &[2, 1, 0]),
-        "nudge 2",
-    ),
-    (
-        "its Pod is replaced, the node reports infeasible",
-        INFEASIBLE,
-        &[NODE],
-        |web| old_pods(web, &[2, 1, 0]),
-        "nudge 2, ClaimExpansionFailed",
-    ),
-    ("its Pod stays", FAILED, &[NODE], |_| {}, ""),
-    (
-        "its Pod does not exist, a previous error",
-        PENDING,
-        &[CONTROLLER],
-        without_pod,
-        "grow 0",
-    ),
-    (
-        "its Pod does not exist, the node failed",
-        FAILED,
-        &[NODE],
-        without_pod,
-        "grow 0",
-    ),
-    (
-        "its Pod does not exist, the node reports infeasible",
-        INFEASIBLE,
-        &[NODE],
-        without_pod,
-        "grow 0, ClaimExpansionFailed",
-    ),
-    (
-        "the controller reports infeasible",
-        Some(Resize::ControllerInfeasible),
-        &[CONTROLLER],
-        without_pod,
-        "grow 0, ClaimExpansionFailed",
-    ),
-];
-
-/// The highest Pod is not created before the lowest Pod, whose disk is full, is Ready.
-fn without_pod(web: &mut Snapshot) {
-    web.pods.remove("web-2");
-    unready(web, 0);
-}
-
-#[test]
-fn claim_that_needs_a_pod_stops_no_other() {
-    for (row, resize, errors, change, expected) in WAITS {
-        let mut web = web();
-        put(
-            web.applied("data-web-2"),
-            &PvcStatus {
-                resize: *resize,
-                errors,
-                ..NOTHING
-            },
-        );
-        change(&mut web);
-        assert_eq!(done(&web), *expected, "{row}");
-    }
-}
-
-#[test]
-fn infeasible_node_without_a_pod_stops_no_other() {
-    for (resize, pod, expected) in [
-        (Resize::NodeInfeasible, false, "grow 1, ClaimExpansionFailed"),
-        (Resize::NodeInfeasible, true, "ClaimExpansionFailed"),
-        (Resize::ControllerInfeasible, false, "ClaimExpansionFailed"),
-    ] {
-        let mut web = web();
-        web.applied("data-web-2").resize = Some(resize);
-        if !pod {
-            web.pods.remove("web-2");
-        }
-        assert_eq!(done(&web), expected, "{resize:?}, {pod}");
-        assert_eq!(state(&web, "data-web-2").as_str(), "Infeasible");
     }
 }

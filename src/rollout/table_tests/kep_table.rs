@@ -1,8 +1,8 @@
 //! The table of KEP-4650: the revisions of the Pod and the claim of the highest replica, and the actions.
 
 use super::{done, old_pods, put_pod};
+use crate::rollout::assessment::At::{self, Absent, Outdated as A, Updated as B};
 use crate::rollout::fixtures::web;
-use crate::rollout::replica::At::{self, Absent, Outdated as A, Updated as B};
 use crate::rollout::snapshot::Snapshot;
 
 fn put_claim(web: &mut Snapshot, at: At) {

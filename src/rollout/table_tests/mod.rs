@@ -3,6 +3,7 @@
 
 mod advance;
 mod budgets;
+mod budgets_left;
 mod claim_states;
 mod early;
 mod expansion;
@@ -16,22 +17,27 @@ mod messages;
 mod middle;
 mod mutable;
 mod next_pod;
+mod node_expansion;
 mod on_delete;
 mod pods;
 mod quiet;
 mod quotas;
 mod recover;
 mod recreate;
+mod recreate_deleted;
+mod recreate_obstacles;
+mod recreate_snapshots;
 mod recreate_steps;
 mod replies;
 mod restart;
 mod scaled_away;
 mod scope;
+mod settings_rules;
 mod stagings;
 
+use super::assessment::At;
 use super::fixtures::{apply, complete, web};
 use super::plan::plan;
-use super::replica::At;
 use super::snapshot::Snapshot;
 use super::{Action, EventNotice, SetReady, SetStaged};
 use crate::templates::{Phase, Ready};
