@@ -324,16 +324,12 @@ async fn succeed(cluster: &Cluster, arguments: &[&str]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The built binary. Cargo puts it beside the playground, and one folder above a test. `CLAIM_ROLLOUT_BINARY` names
-/// another one, such as that of a released image.
+/// The built binary. `CLAIM_ROLLOUT_BINARY` names another one, such as that of a released image.
 pub(crate) fn binary() -> anyhow::Result<PathBuf> {
     if let Some(path) = std::env::var_os("CLAIM_ROLLOUT_BINARY") {
         return Ok(path.into());
     }
-    let this = std::env::current_exe()?;
-    let folder = this.parent().context("a folder")?;
-    let folder = folder.parent().filter(|_| folder.ends_with("deps")).unwrap_or(folder);
-    let path = folder.join("claim-rollout");
+    let path = built_with(&std::env::current_exe()?).context("a folder")?;
     let missing = || {
         format!(
             "expected {}: `cargo build --bin claim-rollout` makes it",
@@ -342,6 +338,14 @@ pub(crate) fn binary() -> anyhow::Result<PathBuf> {
     };
     ensure!(path.exists(), missing());
     Ok(path)
+}
+
+/// The binary that cargo builds for this test or example, both of which are one folder further down.
+fn built_with(program: &Path) -> Option<PathBuf> {
+    let folder = program.parent()?;
+    let is_below = ["deps", "examples"].iter().any(|name| folder.ends_with(name));
+    let folder = if is_below { folder.parent()? } else { folder };
+    Some(folder.join("claim-rollout"))
 }
 
 /// The address in the log on which a controller serves its health.
@@ -366,4 +370,16 @@ fn get(address: SocketAddr, path: &str) -> anyhow::Result<(u16, String)> {
         code.with_context(|| format!("expected a status line, but found {head}"))?,
         body.to_owned(),
     ))
+}
+
+#[test]
+fn binary_is_found_from_a_test_and_from_the_playground() {
+    for program in [
+        "t/debug/deps/e2e-1",
+        "t/debug/examples/playground",
+        "t/debug/playground",
+    ] {
+        let found = built_with(Path::new(program));
+        assert_eq!(found, Some("t/debug/claim-rollout".into()), "{program}");
+    }
 }
