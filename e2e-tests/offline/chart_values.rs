@@ -77,3 +77,58 @@ fn schema_describes_each_value_and_no_other() -> anyhow::Result<()> {
     );
     Ok(())
 }
+
+/// A dashboard that shows a metric which does not exist is empty.
+#[test]
+fn dashboard_panels_are_explained_and_apart() -> anyhow::Result<()> {
+    let dashboard: Value = serde_json::from_str(&text("charts/claim-rollout/files/dashboard.json")?)?;
+    let (mut ids, mut cells) = (BTreeSet::new(), BTreeSet::new());
+    for panel in dashboard["panels"].as_array().context("panels")? {
+        let title = panel["title"].as_str().context("a title")?;
+        ensure!(
+            panel["description"].as_str().is_some_and(|text| text.ends_with('.')),
+            "{title}"
+        );
+        ensure!(
+            ids.insert(panel["id"].as_u64()),
+            "{title}: the identity of another panel"
+        );
+        let place = |key: &str| panel["gridPos"][key].as_u64().context("a number");
+        let (x, y, width, height) = (place("x")?, place("y")?, place("w")?, place("h")?);
+        ensure!(x + width <= 24, "{title}: wider than the dashboard");
+        for cell in (y..y + height).flat_map(|row| (x..x + width).map(move |column| (row, column))) {
+            ensure!(cells.insert(cell), "{title}: over another panel");
+        }
+    }
+    Ok(())
+}
+
+/// The names of our metrics in a text.
+fn metrics(text: &str) -> BTreeSet<&str> {
+    let words = text.split(|character: char| !character.is_ascii_alphanumeric() && character != '_');
+    words.filter(|word| word.starts_with("claim_rollout_")).collect()
+}
+
+/// A panel or an alert with a metric that nobody serves never shows anything.
+#[test]
+fn dashboard_and_alerts_use_documented_metrics() -> anyhow::Result<()> {
+    let mut pages = String::new();
+    for page in std::fs::read_dir(root().join("docs"))? {
+        let page = page?.path();
+        if page.extension().is_some_and(|extension| extension == "md") {
+            pages += &std::fs::read_to_string(page)?;
+        }
+    }
+    let documented = metrics(&pages);
+    let dashboard = text("charts/claim-rollout/files/dashboard.json")?;
+    for used in [&dashboard, &text("charts/claim-rollout/templates/monitoring.yaml")?] {
+        for metric in metrics(used) {
+            let family = metric.trim_end_matches("_bucket");
+            ensure!(documented.contains(family), "{metric}");
+        }
+    }
+    for part in ["claim_rollout_webhook_reviews_total", "claim_rollout_replacing"] {
+        ensure!(metrics(&dashboard).contains(part), "{part} is on no panel");
+    }
+    Ok(())
+}

@@ -15,7 +15,7 @@ use crate::rollout::{ClaimOf, EventNotice, Reason, Seconds, Snapshot, TakeSnapsh
 use crate::templates::keys;
 
 /// Where to get missing rights.
-const RIGHTS: &str = "the rights are in deploy/recreate.yaml (chart: controller.reCreate)";
+const RIGHTS: &str = "the rights are in deploy/recreate.yaml (chart: features.reCreate)";
 
 impl Context {
     /// Answers a question of the decision. Nothing is cached: what follows cannot be undone.

@@ -112,7 +112,7 @@ fn missing_right_names_the_manifest() {
     let text = explained("Forbidden", "cannot delete".to_owned());
     assert_eq!(
         text,
-        "cannot delete; the rights are in deploy/recreate.yaml (chart: controller.reCreate)"
+        "cannot delete; the rights are in deploy/recreate.yaml (chart: features.reCreate)"
     );
     assert_eq!(explained("Invalid", "no".to_owned()), "no");
 }

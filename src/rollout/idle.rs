@@ -159,7 +159,7 @@ impl fmt::Display for Idle {
             Self::OnClaimDelete => f.write_str("Only PVCs created from now on get the new templates"),
             Self::ReCreate => f.write_str(
                 "The update policy is ReCreate, which is off: it needs the setting allowReCreate: true, and the controller \
-                 needs --recreate and the rights in deploy/recreate.yaml (chart: controller.reCreate)",
+                 needs --recreate and the rights in deploy/recreate.yaml (chart: features.reCreate)",
             ),
             Self::TooManyClaims { claims } => write!(
                 f,

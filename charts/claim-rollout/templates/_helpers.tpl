@@ -82,7 +82,42 @@ system:serviceaccount:{{ .Release.Namespace }}:{{ include "claim-rollout.fullnam
 {{- if and (ne $account "system:serviceaccount:claim-rollout:claim-rollout-controller") (not (hasKey $settings "controllerAccounts")) -}}
 {{- $settings = set $settings "controllerAccounts" (list $account) -}}
 {{- end -}}
+{{- if .Values.features.templateChanges -}}
+{{- $settings = set $settings "templateChanges" "Allow" -}}
+{{- end -}}
+{{- if .Values.features.reCreate -}}
+{{- $settings = set $settings "allowReCreate" true -}}
+{{- end -}}
 {{ toJson $settings }}
+{{- end }}
+
+{{- /* Fails for values that contradict each other: a feature sets all that it needs, and nothing else does. */}}
+{{- define "claim-rollout.agree" -}}
+{{- $features := .Values.features -}}
+{{- $settings := .Values.policy.settings -}}
+{{- range $setting, $feature := dict "templateChanges" "templateChanges" "allowReCreate" "reCreate" -}}
+{{- if hasKey $settings $setting -}}
+{{- fail (printf "features.%s sets policy.settings.%s: remove the setting, and set features.%s=true or false" $feature $setting $feature) -}}
+{{- end -}}
+{{- end -}}
+{{- range $argument, $feature := dict "--recreate" "reCreate" "--openkruise" "openkruise" -}}
+{{- if has $argument $.Values.controller.extraArgs -}}
+{{- fail (printf "controller.extraArgs contains %s, without the rights for it: set features.%s=true instead" $argument $feature) -}}
+{{- end -}}
+{{- end -}}
+{{- if and (eq ($settings.defaultReplaceSet | default "Never") "WhenComplete") (not (or $features.replaceSets $features.templateChanges)) -}}
+{{- fail "policy.settings.defaultReplaceSet=WhenComplete needs features.replaceSets=true: otherwise the controller may not replace a StatefulSet" -}}
+{{- end -}}
+{{- range $feature := list "replaceSets" "templateChanges" "reCreate" -}}
+{{- if index $features $feature -}}
+{{- if eq ($settings.mode | default "Stage") "ValidateOnly" -}}
+{{- fail (printf "features.%s does nothing with policy.settings.mode=ValidateOnly, which stages no change" $feature) -}}
+{{- end -}}
+{{- if and (ne $feature "reCreate") (not $.Values.guard.enabled) -}}
+{{- fail (printf "features.%s needs guard.enabled=true: without the guard, the controller replaces no StatefulSet" $feature) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
 {{- end }}
 
 {{- /* A list of texts in CEL. */}}

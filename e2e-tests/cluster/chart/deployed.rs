@@ -14,11 +14,12 @@ pub(super) type Objects = BTreeMap<String, Value>;
 pub(super) const WARN: &str = "policy.settings.retention=Warn";
 
 /// Every switch that adds objects.
-pub(super) const EVERYTHING: [&str; 9] = [
-    "controller.evictPods=true",
-    "controller.reCreate=true",
-    "controller.openkruise=true",
-    "controller.replaceSets=true",
+pub(super) const EVERYTHING: [&str; 10] = [
+    "features.restart=true",
+    "features.reCreate=true",
+    "features.openkruise=true",
+    "features.replaceSets=true",
+    "features.templateChanges=true",
     "controller.networkPolicy.enabled=true",
     "policy.settings.retention=Deny",
     "serviceMonitor.enabled=true",

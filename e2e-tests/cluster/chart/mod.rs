@@ -1,6 +1,7 @@
 //! `charts/claim-rollout`, rendered and installed by the real Helm.
 
 mod deployed;
+mod features;
 mod foreign;
 mod installed;
 pub(crate) mod manifests;

@@ -10,9 +10,9 @@ use super::render;
 use crate::world::Cluster;
 use crate::world::document::text;
 
-const BUILTIN: &str = "admission=builtin";
+pub(super) const BUILTIN: &str = "admission=builtin";
 const CERT_MANAGER: [&str; 2] = [BUILTIN, "webhook.certManager.enabled=true"];
-const DEPLOYMENTS: [&str; 2] = [
+pub(super) const DEPLOYMENTS: [&str; 2] = [
     "Deployment claim-rollout-controller",
     "Deployment claim-rollout-webhook",
 ];
@@ -44,7 +44,7 @@ fn pod<'a>(objects: &'a Objects, deployment: &str) -> &'a Value {
     &objects[deployment]["spec"]["template"]["spec"]
 }
 
-fn arguments(objects: &Objects, deployment: &str) -> Vec<String> {
+pub(super) fn arguments(objects: &Objects, deployment: &str) -> Vec<String> {
     let given = pod(objects, deployment)["containers"][0]["args"].as_array();
     let texts = given.into_iter().flatten().filter_map(Value::as_str);
     texts.map(str::to_owned).collect()

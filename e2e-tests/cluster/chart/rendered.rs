@@ -4,6 +4,7 @@ use anyhow::{Context as _, ensure};
 use serde_json::json;
 
 use super::deployed::{BOTH, BUILTIN, EVERYTHING, KUBEWARDEN, NETWORK, Objects, WARN, by_name, deployed, remove};
+use super::features::check_features;
 use super::foreign::{self, missing_api_fails_with_a_cure};
 use super::objects::check_objects;
 use super::security::restricted_level_admits_the_pods;
@@ -66,10 +67,7 @@ async fn chart_renders_the_objects_of_deploy() -> anyhow::Result<()> {
     equals_deployed(&cluster, &[WARN], &kubewarden).await?;
     equals_deployed(&cluster, &[WARN, "admission=builtin"], &builtin).await?;
     equals_deployed(&cluster, &["admission=none"], &both).await?;
-    for (right, file) in [("evictPods", "evict-pods.yaml"), ("replaceSets", "replace-sets.yaml")] {
-        let values = ["admission=none", &format!("controller.{right}=true")];
-        equals_deployed(&cluster, &values, &[&both[..], &[file]].concat()).await?;
-    }
+    check_features(&cluster).await?;
     check_settings(&cluster).await?;
     check_objects(&cluster).await?;
     cluster.stop();

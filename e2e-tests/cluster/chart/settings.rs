@@ -124,10 +124,10 @@ async fn one_namespace_limits_policy_and_controller(cluster: &Cluster) -> anyhow
     let selector = json!({"matchLabels": {"kubernetes.io/metadata.name": "team-a"}});
     let values = [WARN, "onlyNamespace=team-a"];
     let optional = [
-        "controller.evictPods=true",
-        "controller.reCreate=true",
-        "controller.openkruise=true",
-        "controller.replaceSets=true",
+        "features.restart=true",
+        "features.reCreate=true",
+        "features.openkruise=true",
+        "features.replaceSets=true",
     ];
     let objects = by_name(render(cluster, &[&values[..], &optional].concat()).await?)?;
     for policy in ["", "-claims", "-pods", "-retention"] {

@@ -47,7 +47,7 @@ impl Shipped {
         })
     }
 
-    /// The same as the chart renders it with `controller.openkruise`.
+    /// The same as the chart renders it with `features.openkruise`.
     pub(crate) fn for_openkruise(mut self) -> Self {
         for rule in self.spec["rules"].as_array_mut().into_iter().flatten() {
             if rule["apiGroups"] == json!(["apps.kruise.io"]) {

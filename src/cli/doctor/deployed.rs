@@ -10,9 +10,9 @@ use crate::cli::settings_in_use::is_our_policy;
 /// Values of the chart that install a manifest which is not installed by default.
 const VALUES: [(&str, &str); 4] = [
     ("deploy/guard", " --set guard.enabled=true"),
-    (OPENKRUISE, " --set controller.openkruise=true"),
-    ("deploy/recreate.yaml", " --set controller.reCreate=true"),
-    ("deploy/replace-sets.yaml", " --set controller.replaceSets=true"),
+    (OPENKRUISE, " --set features.openkruise=true"),
+    ("deploy/recreate.yaml", " --set features.reCreate=true"),
+    ("deploy/replace-sets.yaml", " --set features.replaceSets=true"),
 ];
 
 /// What the Deployments of a cluster show.
@@ -227,7 +227,7 @@ mod tests {
             (
                 of("deploy/replace-sets.yaml").by("another way").into(),
                 "another way".to_owned(),
-                format!("{upgrade} --set controller.replaceSets=true"),
+                format!("{upgrade} --set features.replaceSets=true"),
             ),
             (
                 "kubectl annotate".into(),

@@ -71,9 +71,9 @@ impl Account {
     fn restore(self) -> Restore {
         let restore = Restore::of(self.file());
         let value = match self {
-            Self::Replacing => "controller.replaceSets",
-            Self::ReCreating => "controller.reCreate",
-            Self::OpenKruise => "controller.openkruise",
+            Self::Replacing => "features.replaceSets",
+            Self::ReCreating => "features.reCreate",
+            Self::OpenKruise => "features.openkruise",
             Self::Controller | Self::Webhook => return restore,
         };
         let by_hand = restore.by_hand();

@@ -24,14 +24,14 @@ const OF_USERS: [(&str, &str, &str); 9] = [
         "setting [`defaultReplaceSet`](settings.md#defaultreplaceset)",
         "`WhenComplete`: when the rollout is complete, the controller [replaces the StatefulSet](replacing.md), without its \
          Pods, so that the live templates are the desired ones. The controller needs \
-         [rights of its own](../deploy/replace-sets.yaml) for that (chart: `controller.replaceSets`)",
+         [rights of its own](../deploy/replace-sets.yaml) for that (chart: `features.replaceSets`)",
     ),
     (
         keys::RESTART,
         "`Never`",
         "`WhenNodeExpansionPends`: the controller evicts a Pod whose node has not grown the file system for a minute, so \
          that the volume is mounted again. It evicts one Pod at a time, and only while all others are available. The \
-         controller needs [the right to evict](../deploy/evict-pods.yaml) (chart: `controller.evictPods`)",
+         controller needs [the right to evict](../deploy/evict-pods.yaml) (chart: `features.restart`)",
     ),
     (
         keys::RECREATE_SNAPSHOT,

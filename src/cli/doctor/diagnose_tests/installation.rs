@@ -337,7 +337,7 @@ pub(super) const ROWS: &[Row] = &[
             facts.lacking.push((Account::Replacing, vec![right]));
         },
         "Error serviceaccount/claim-rollout/claim-rollout-controller | no right to delete statefulsets.apps",
-        "kubectl apply --server-side --force-conflicts -f deploy/replace-sets.yaml, or controller.replaceSets=true",
+        "kubectl apply --server-side --force-conflicts -f deploy/replace-sets.yaml, or features.replaceSets=true",
     ),
     (
         "no right to read StatefulSets of OpenKruise",
@@ -346,7 +346,7 @@ pub(super) const ROWS: &[Row] = &[
             facts.lacking.push((Account::OpenKruise, rights));
         },
         "Error serviceaccount/claim-rollout/claim-rollout-controller | no right to get statefulsets.apps.kruise.io, list statefulsets.apps.kruise.io, watch statefulsets.apps.kruise.io",
-        "kubectl apply --server-side --force-conflicts -f deploy/openkruise.yaml, or controller.openkruise=true",
+        "kubectl apply --server-side --force-conflicts -f deploy/openkruise.yaml, or features.openkruise=true",
     ),
     (
         "a replacement that waits",
