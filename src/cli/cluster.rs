@@ -55,7 +55,7 @@ pub(crate) struct ClusterArguments {
     /// Bearer token for the API server
     #[arg(long, global = true, help_heading = HEADING)]
     token: Option<String>,
-    /// Namespace scope; the namespace of the context if omitted
+    /// Namespace scope; if omitted, the namespace of the context, or what the command describes
     #[arg(short, long, global = true, help_heading = HEADING)]
     pub(crate) namespace: Option<String>,
     /// User to act as, such as system:serviceaccount:NAMESPACE:NAME

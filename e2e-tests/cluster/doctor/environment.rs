@@ -17,6 +17,8 @@ pub(super) const CONFIGURATION: &str = "mutatingwebhookconfiguration/claim-rollo
 pub(super) const KEPT: &str = "kept";
 /// The namespace that the controller does not manage and the policy is not called for, so that faults stay.
 pub(super) const FAULTS: &str = "faults";
+/// The first line of the doctor.
+const INSTALLED: &str = "claim-rollout is installed in namespace claim-rollout: found ";
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(super) struct Environment {
@@ -70,7 +72,7 @@ impl Environment {
 
     /// Starts a controller, which takes the Lease.
     pub(super) async fn lead(&mut self) -> anyhow::Result<()> {
-        let arguments = ["--leader-elect", "--lease-namespace", NAMESPACE, "--namespace", KEPT];
+        let arguments = ["--leader-elect", "--system-namespace", NAMESPACE, "--namespace", KEPT];
         self.controller = Some(self.controllers.start(&arguments).await?);
         Ok(())
     }
@@ -137,8 +139,16 @@ impl Environment {
         self.done(&apply, manifest).await.map(drop)
     }
 
-    /// Runs a command of a user in the folder of the project.
+    /// Runs a command of a user in the folder of the project, with its files in place of those that are released.
     async fn typed(&self, line: &str) -> anyhow::Result<()> {
+        let chart: Value = serde_saphyr::from_str(&crate::world::document::text("charts/claim-rollout/Chart.yaml")?)?;
+        let version = chart["version"].as_str().context("a version")?;
+        let file = format!("https://raw.githubusercontent.com/claim-rollout/claim-rollout/v{version}/");
+        let folder = "https://github.com/claim-rollout/claim-rollout/";
+        let line = &line
+            .replace(&file, "")
+            .replace(folder, "")
+            .replace(&format!("?ref=v{version}"), "");
         let output = typed(&self.cluster, crate::world::repository::root(), line).await?;
         ensure!(output.success, "{line}: {output:?}");
         Ok(())
@@ -155,9 +165,11 @@ impl Environment {
         let healthy = eventually("the doctor to be silent", PATIENCE, async || {
             let output = self.run(&["doctor"]).await?;
             let silent = output.stdout.is_empty() && output.code == Some(0);
-            let one_line = output.stderr.lines().count() == 1 && output.stderr.ends_with(": nothing is wrong\n");
+            let lines: Vec<&str> = output.stderr.lines().collect();
+            let quiet = matches!(&lines[..], [first, last]
+                if first.starts_with(INSTALLED) && last.ends_with(": nothing is wrong"));
             last = Some(output);
-            Ok((silent && one_line).then_some(()))
+            Ok((silent && quiet).then_some(()))
         });
         healthy.await.with_context(|| format!("{last:?}"))
     }

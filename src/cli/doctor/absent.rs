@@ -1,33 +1,140 @@
-//! Checks whether claim-rollout is in the cluster at all.
+//! Whether claim-rollout is in the cluster at all: its parts, and the finding where there is none.
 
+use super::admission::{By, WebhookPart};
 use super::facts::InstallationFacts;
 use super::finding::Finding;
 use crate::claims::class::Known;
 
-/// One finding in place of one for each missing part. None if a part is there, or if one cannot be read.
-pub(super) fn judge(facts: &InstallationFacts) -> Option<Finding> {
-    let deployed = &facts.deployed;
-    let is_absent = matches!((&facts.definition, &facts.lease), (Known::Missing, Known::Missing))
+/// A part of an installation: its name in the first line, and whether it is there.
+struct InstalledPart {
+    name: String,
+    /// None if it cannot be read.
+    is_there: Option<bool>,
+    /// An installation without it works.
+    is_optional: bool,
+}
+
+impl InstalledPart {
+    fn new(name: impl Into<String>, is_there: Option<bool>) -> Self {
+        Self {
+            name: name.into(),
+            is_there,
+            is_optional: false,
+        }
+    }
+}
+
+/// None if it cannot be read.
+fn is_known<T>(known: &Known<T>, is_there: impl FnOnce(&T) -> bool) -> Option<bool> {
+    match known {
+        Known::Unknown => None,
+        Known::Missing => Some(false),
+        Known::Found(found) => Some(is_there(found)),
+    }
+}
+
+/// What calls the policy.
+fn policy(facts: &InstallationFacts) -> InstalledPart {
+    let is_there = is_known(&facts.webhooks, |webhooks| {
+        webhooks.iter().any(|webhook| webhook.part == WebhookPart::Sets)
+    });
+    let by = match &facts.webhooks {
+        Known::Found(webhooks) => webhooks.iter().find(|webhook| webhook.part == WebhookPart::Sets),
+        _ => None,
+    };
+    let name = match by.map(|webhook| webhook.by) {
+        None => "policy",
+        Some(By::BuiltIn) => "built-in webhook",
+        Some(By::Kubewarden) if facts.monitored.is_empty() => "policy of Kubewarden",
+        Some(By::Kubewarden) => "policy of Kubewarden in monitor mode",
+    };
+    InstalledPart::new(name, is_there)
+}
+
+fn parts(facts: &InstallationFacts) -> [InstalledPart; 4] {
+    let has_lease = is_known(&facts.lease, |_| true);
+    let controller = if facts.deployed.controller.is_some() {
+        Some(true)
+    } else {
+        has_lease.filter(|_| !facts.is_unread("deployments") || has_lease == Some(true))
+    };
+    let guard = is_known(&facts.guard, |policies| !policies.is_empty());
+    [
+        InstalledPart::new("definition", is_known(&facts.definition, |_| true)),
+        policy(facts),
+        InstalledPart::new("controller", controller),
+        InstalledPart {
+            is_optional: true,
+            ..InstalledPart::new("guard", guard)
+        },
+    ]
+}
+
+/// True iff no part is there, and each can be read.
+fn is_absent(facts: &InstallationFacts) -> bool {
+    parts(facts).iter().all(|part| part.is_there == Some(false))
         && matches!(&facts.webhooks, Known::Found(webhooks) if webhooks.is_empty())
-        && matches!(&facts.guard, Known::Found(policies) if policies.is_empty())
-        && deployed.controller.is_none()
-        && deployed.webhook.is_none()
+        && facts.deployed.webhook.is_none()
         && facts.policy_servers.is_empty()
-        && facts.settings.is_empty();
-    let admission = if deployed.kubewarden.is_some() {
+        && facts.settings.is_empty()
+}
+
+/// Whether it is installed, and what of it, in one line.
+pub(super) fn inventory(facts: &InstallationFacts) -> String {
+    let home = &facts.namespace;
+    if is_absent(facts) {
+        return "claim-rollout is not installed in this cluster".to_owned();
+    }
+    let parts = parts(facts);
+    let named = |is_there: Option<bool>| -> Vec<&str> {
+        let of = parts.iter().filter(|part| part.is_there == is_there);
+        of.map(|part| part.name.as_str()).collect()
+    };
+    let is_whole = parts
+        .iter()
+        .all(|part| part.is_there != Some(false) || part.is_optional);
+    let mut line = if named(None).len() == parts.len() {
+        format!("it is not known whether claim-rollout is installed in namespace {home}")
+    } else if is_whole {
+        format!("claim-rollout is installed in namespace {home}")
+    } else {
+        format!("claim-rollout is only partly installed in namespace {home}")
+    };
+    if let Some(release) = &facts.deployed.release {
+        line += &format!(" by release {} of Helm ({})", release.name, release.version);
+    }
+    let lists = [("found", Some(true)), ("missing", Some(false)), ("not readable", None)];
+    for (mark, (word, is_there)) in lists
+        .into_iter()
+        .filter(|(_, is_there)| !named(*is_there).is_empty())
+        .enumerate()
+    {
+        let begin = if mark == 0 { ": " } else { "; " };
+        line += &format!("{begin}{word} {}", named(is_there).join(", "));
+    }
+    line
+}
+
+/// The command that installs it.
+pub(super) fn install(facts: &InstallationFacts) -> String {
+    let admission = if facts.deployed.kubewarden.is_some() {
         ""
     } else {
         " --set admission=builtin"
     };
-    let fix = format!(
+    format!(
         "helm install claim-rollout oci://ghcr.io/claim-rollout/charts/claim-rollout -n {} --create-namespace{admission}, \
          or another way of https://github.com/claim-rollout/claim-rollout#install",
         facts.namespace
-    );
+    )
+}
+
+/// One finding in place of one for each missing part. None if a part is there, or if one cannot be read.
+pub(super) fn judge(facts: &InstallationFacts) -> Option<Finding> {
     let finding = || {
         Finding::error("claim-rollout")
             .but("it to be installed", "no part of it in this cluster")
-            .fix(fix)
+            .fix(install(facts))
     };
-    is_absent.then(finding)
+    is_absent(facts).then(finding)
 }

@@ -3,8 +3,9 @@
 use serde_json::Value;
 
 use super::cel;
-use super::deployed::Deployed;
-use super::finding::{Finding, Restore};
+use super::deployed::{Deployed, KubewardenDeployment};
+use super::finding::{Finding, Restore, apply};
+use super::rights::{Account, OURS};
 use crate::claims::class::Known;
 use crate::controller::kubewarden::{WebhookPolicy, policy_of};
 use crate::templates::keys;
@@ -81,14 +82,16 @@ impl Probe {
 impl InstalledWebhook {
     /// The webhooks of a configuration that call claim-rollout, by name and path. `kind` is the kind of the
     /// configuration.
-    pub(super) fn list(kind: &str, configuration: &Value) -> Vec<Self> {
+    /// `fullname` is what the names of all objects begin with.
+    pub(super) fn list(kind: &str, configuration: &Value, fullname: &str) -> Vec<Self> {
         let name = configuration["metadata"]["name"].as_str().unwrap_or_default();
         let webhooks = configuration["webhooks"].as_array().into_iter().flatten().enumerate();
-        let read = webhooks.filter_map(|(place, webhook)| Self::read(format!("{kind}/{name}"), place, webhook));
+        let read =
+            webhooks.filter_map(|(place, webhook)| Self::read(format!("{kind}/{name}"), place, webhook, fullname));
         read.collect()
     }
 
-    fn read(configuration: String, place: usize, webhook: &Value) -> Option<Self> {
+    fn read(configuration: String, place: usize, webhook: &Value, fullname: &str) -> Option<Self> {
         let name = webhook["name"].as_str().unwrap_or_default();
         let client = &webhook["clientConfig"];
         let path = client["service"]["path"].as_str().or_else(|| {
@@ -96,7 +99,13 @@ impl InstalledWebhook {
             rest.split_once('/').map(|(_, path)| path)
         });
         let first = name.split('.').next().unwrap_or_default();
-        let words = [first, path.unwrap_or_default()];
+        // The policy objects of Kubewarden have the names that the chart gives them.
+        let own = match policy_of(name) {
+            Some(WebhookPolicy::OfCluster(policy)) => policy.strip_prefix(fullname),
+            _ => None,
+        };
+        let own = own.map(|rest| format!("{OURS}{rest}")).unwrap_or_default();
+        let words = [first, path.unwrap_or_default(), &own];
         let contains = |word: &str| words.iter().any(|text| text.contains(word));
         let parts = [
             ("claim-rollout-claims", WebhookPart::Claims),
@@ -159,6 +168,7 @@ pub(super) fn judge(
     webhooks: &Known<Vec<InstalledWebhook>>,
     probe: &Probe,
     deployed: &Deployed,
+    monitored: &[String],
 ) -> Vec<Finding> {
     let none = Vec::new();
     let webhooks = match webhooks {
@@ -171,11 +181,26 @@ pub(super) fn judge(
         .collect();
     found.extend(twice(webhooks));
     found.extend(beside_sets(webhooks));
-    found.extend(of_probe(namespace, webhooks, probe));
+    found.extend(monitored.iter().map(|policy| of_monitored(policy)));
+    // A policy in monitor mode is the cause.
+    let accepted = *probe == Probe::Accepted && !monitored.is_empty();
+    found.extend(
+        (!accepted)
+            .then(|| of_probe(namespace, webhooks, probe, deployed))
+            .flatten(),
+    );
     found
 }
 
-fn of_probe(namespace: &str, webhooks: &[InstalledWebhook], probe: &Probe) -> Option<Finding> {
+/// A policy object of Kubewarden that enforces nothing.
+fn of_monitored(policy: &str) -> Finding {
+    let subject = format!("clusteradmissionpolicy/{policy}");
+    let fix = format!("kubectl patch {subject} --type=merge -p '{{\"spec\":{{\"mode\":\"protect\"}}}}'");
+    let found = "monitor: it stages and denies nothing, and only logs what it would do";
+    Finding::error(subject).but("mode protect", found).fix(fix)
+}
+
+fn of_probe(namespace: &str, webhooks: &[InstalledWebhook], probe: &Probe, deployed: &Deployed) -> Option<Finding> {
     let subject = "admission of StatefulSets";
     let expected = "the policy to deny an invalid annotation";
     let mut asked = webhooks.iter().filter(|webhook| webhook.part == WebhookPart::Sets);
@@ -189,8 +214,11 @@ fn of_probe(namespace: &str, webhooks: &[InstalledWebhook], probe: &Probe) -> Op
                 ),
                 None => (
                     "that nothing calls it: templates cannot change, and annotations are not checked".to_owned(),
-                    Restore::of("deploy/webhook")
-                        .by("kubectl apply -k deploy/webhook, or with Kubewarden kubectl apply -f deploy/policy.yaml"),
+                    Restore::of("deploy/webhook").by(format!(
+                        "{}, or with Kubewarden {}",
+                        apply("deploy/webhook"),
+                        apply("deploy/policy.yaml")
+                    )),
                 ),
             };
             Some(Finding::error(subject).but(expected, found).fix(fix))
@@ -200,7 +228,7 @@ fn of_probe(namespace: &str, webhooks: &[InstalledWebhook], probe: &Probe) -> Op
         Probe::Unreachable(why) => {
             let fix = match asked.next().map(|webhook| webhook.by) {
                 Some(By::Kubewarden) => "kubectl get pods -A -l app.kubernetes.io/component=policy-server".to_owned(),
-                _ => format!("kubectl rollout restart -n {namespace} deployment/claim-rollout-webhook"),
+                _ => deployed.restart(Account::Webhook, namespace),
             };
             Some(Finding::error(subject).but(expected, why).fix(fix))
         }
@@ -240,12 +268,15 @@ fn of_webhook(namespace: &str, webhook: &InstalledWebhook, deployed: &Deployed) 
     if !webhook.is_trusted {
         let fix = match webhook.by {
             By::Kubewarden => match &deployed.kubewarden {
-                Some((namespace, name)) => format!("kubectl rollout restart -n {namespace} deployment/{name}"),
+                Some(KubewardenDeployment { namespace, name, .. }) => {
+                    format!("kubectl rollout restart -n {namespace} deployment/{name}")
+                }
                 None => "restart the Deployment of Kubewarden's controller".to_owned(),
             },
-            By::BuiltIn => format!(
-                "kubectl rollout restart -n {namespace} deployment/claim-rollout-webhook: it writes the caBundle at startup"
-            ),
+            By::BuiltIn => {
+                let restart = deployed.restart(Account::Webhook, namespace);
+                format!("{restart}: it writes the caBundle at startup")
+            }
         };
         let empty = "none: the API server cannot trust the server";
         found.push(error().but("a caBundle", empty).fix(fix));

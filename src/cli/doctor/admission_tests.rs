@@ -6,7 +6,7 @@ use super::{By, InstalledWebhook, Probe, WebhookPart};
 fn read(name: &str, client: &Value) -> Option<InstalledWebhook> {
     let webhook = json!({"name": name, "clientConfig": client, "matchConditions": [{"name": "a"}]});
     let configuration = json!({"metadata": {"name": "all"}, "webhooks": [webhook]});
-    InstalledWebhook::list("mutatingwebhookconfiguration", &configuration).pop()
+    InstalledWebhook::list("mutatingwebhookconfiguration", &configuration, "volumes").pop()
 }
 
 #[test]
@@ -69,6 +69,21 @@ fn webhook_of_ours_is_known_by_name_or_path() {
     ] {
         let found = read(name, &client).map(|webhook| (webhook.part, webhook.by));
         assert_eq!(found, expected, "{name} {client}");
+    }
+}
+
+#[test]
+fn webhook_of_kubewarden_has_the_name_in_the_chart() {
+    for (name, expected) in [
+        ("clusterwide-volumes.kubewarden.admission", Some(WebhookPart::Sets)),
+        (
+            "clusterwide-volumes-pods-team-a.kubewarden.admission",
+            Some(WebhookPart::Pods),
+        ),
+        ("clusterwide-other.kubewarden.admission", None),
+    ] {
+        let found = read(name, &json!({})).map(|webhook| webhook.part);
+        assert_eq!(found, expected, "{name}");
     }
 }
 

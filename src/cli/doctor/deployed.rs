@@ -4,7 +4,7 @@ use kube::api::DynamicObject;
 use serde_json::Value;
 
 use super::finding::{Fix, Restore};
-use super::rights::{Account, OPENKRUISE, PolicyServer};
+use super::rights::{Account, OPENKRUISE, OURS, PolicyServer};
 use crate::cli::settings_in_use::is_our_policy;
 
 /// Values of the chart that install a manifest which is not installed by default.
@@ -20,15 +20,31 @@ const VALUES: [(&str, &str); 4] = [
 pub(crate) struct Deployed {
     /// The release of Helm; none if the installation was not made by Helm.
     pub(crate) release: Option<HelmRelease>,
-    /// The name of the ServiceAccount of the controller.
-    pub(crate) controller: Option<String>,
+    pub(crate) controller: Option<OwnDeployment>,
     /// The controller updates PVCs of OpenKruise's StatefulSets: it runs with `--openkruise`.
     pub(crate) openkruise: bool,
-    /// The name of the ServiceAccount of the built-in webhook.
-    pub(crate) webhook: Option<String>,
-    /// Namespace and name of the Deployment of Kubewarden's controller.
-    pub(crate) kubewarden: Option<(String, String)>,
+    /// That of the built-in webhook.
+    pub(crate) webhook: Option<OwnDeployment>,
+    /// That of Kubewarden's controller.
+    pub(crate) kubewarden: Option<KubewardenDeployment>,
     pub(crate) policy_servers: Vec<PolicyServer>,
+}
+
+/// A Deployment of claim-rollout.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct OwnDeployment {
+    pub(crate) name: String,
+    /// The name of its ServiceAccount.
+    pub(crate) account: String,
+}
+
+/// The Deployment of Kubewarden's controller.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct KubewardenDeployment {
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+    /// The tag of its image.
+    pub(crate) version: String,
 }
 
 /// A release of our chart.
@@ -50,16 +66,19 @@ impl Deployed {
             let label = |key: &str| deployment.metadata.labels.as_ref()?.get(key).map(String::as_str);
             let pod = &deployment.data["spec"]["template"]["spec"];
             let image = pod["containers"][0]["image"].as_str().unwrap_or_default();
-            if label("app.kubernetes.io/name") == Some("claim-rollout") && namespace == home {
+            let chart = label("helm.sh/chart").unwrap_or_default();
+            let is_ours = label("app.kubernetes.io/name") == Some(OURS) || chart.starts_with("claim-rollout-");
+            if is_ours && namespace == home {
                 found.release = found.release.or_else(|| release(deployment));
                 let account = pod["serviceAccountName"].as_str().unwrap_or("default").to_owned();
+                let own = OwnDeployment { name, account };
                 match label("app.kubernetes.io/component") {
                     Some("controller") => {
-                        found.controller = Some(account);
+                        found.controller = Some(own);
                         let arguments = pod["containers"][0]["args"].as_array();
                         found.openkruise = arguments.is_some_and(|all| all.iter().any(|it| it == "--openkruise"));
                     }
-                    Some("webhook") => found.webhook = Some(account),
+                    Some("webhook") => found.webhook = Some(own),
                     _ => {}
                 }
             } else if let Some(server) = name.strip_prefix("policy-server-") {
@@ -70,7 +89,12 @@ impl Deployed {
                     account: account.to_owned(),
                 });
             } else if image.contains("kubewarden-controller") || image.contains("kubewarden/adm-controller") {
-                found.kubewarden = Some((namespace, name));
+                let version = image.rsplit_once(':').map_or("", |(_, tag)| tag).to_owned();
+                found.kubewarden = Some(KubewardenDeployment {
+                    namespace,
+                    name,
+                    version,
+                });
             }
         }
         found
@@ -85,13 +109,34 @@ impl Deployed {
         }
     }
 
+    const fn of(&self, account: Account) -> Option<&OwnDeployment> {
+        match account {
+            Account::Controller | Account::Replacing | Account::ReCreating | Account::OpenKruise => {
+                self.controller.as_ref()
+            }
+            Account::Webhook => self.webhook.as_ref(),
+        }
+    }
+
     /// The name of the ServiceAccount that the Pods of this account use; that of the manifests without a Deployment.
     pub(crate) fn account(&self, account: Account) -> &str {
-        let used = match account {
-            Account::Controller | Account::Replacing | Account::ReCreating | Account::OpenKruise => &self.controller,
-            Account::Webhook => &self.webhook,
-        };
-        used.as_deref().unwrap_or(account.name())
+        self.of(account).map_or(account.name(), |own| &own.account)
+    }
+
+    /// What the names of all objects begin with: `fullnameOverride` of the chart changes it.
+    pub(crate) fn fullname(&self) -> &str {
+        let controller = self
+            .controller
+            .as_ref()
+            .and_then(|own| own.name.strip_suffix("-controller"));
+        let webhook = || self.webhook.as_ref()?.name.strip_suffix("-webhook");
+        controller.or_else(webhook).unwrap_or(OURS)
+    }
+
+    /// The command that restarts the Pods of this account; that for the manifests without a Deployment.
+    pub(super) fn restart(&self, account: Account, home: &str) -> String {
+        let name = self.of(account).map_or(account.name(), |own| &own.name);
+        format!("kubectl rollout restart -n {home} deployment/{name}")
     }
 
     /// The user name of this account, in an installation in this namespace.
@@ -138,11 +183,20 @@ pub(super) fn servers_of_ours(policies: &[DynamicObject]) -> Vec<String> {
     names
 }
 
+/// The names of our policy objects in monitor mode, in which Kubewarden enforces nothing.
+pub(super) fn monitored(policies: &[DynamicObject]) -> Vec<String> {
+    let ours = policies.iter().filter(|policy| is_our_policy(&policy.data["spec"]));
+    let monitored = ours.filter(|policy| policy.data["spec"]["mode"] == "monitor");
+    monitored.filter_map(|policy| policy.metadata.name.clone()).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Account, Deployed, Fix, HelmRelease, PolicyServer, Restore, servers_of_ours};
+    use super::{
+        Account, Deployed, Fix, HelmRelease, KubewardenDeployment, PolicyServer, Restore, monitored, servers_of_ours,
+    };
 
     fn controller(namespace: &str) -> Value {
         json!({"metadata": {
@@ -183,10 +237,12 @@ mod tests {
             ),
             of_kubewarden("policy-server-default", "ghcr.io/kubewarden/policy-server:v1.37.2"),
         ]));
-        assert_eq!(
-            found.kubewarden,
-            Some(("kw".to_owned(), "admission-controller".to_owned()))
-        );
+        let kubewarden = KubewardenDeployment {
+            namespace: "kw".to_owned(),
+            name: "admission-controller".to_owned(),
+            version: "v1.37.2".to_owned(),
+        };
+        assert_eq!(found.kubewarden, Some(kubewarden));
         let server = PolicyServer {
             name: "default".to_owned(),
             namespace: "kw".to_owned(),
@@ -200,21 +256,23 @@ mod tests {
         let upgrade =
             "helm upgrade cr oci://ghcr.io/claim-rollout/charts/claim-rollout --version 0.1.0 -n ops --reuse-values";
         let apply = "kubectl apply --server-side --force-conflicts";
+        let version = concat!("v", env!("CARGO_PKG_VERSION"));
+        let file = format!("{apply} -f https://raw.githubusercontent.com/claim-rollout/claim-rollout/{version}");
         let of = |manifest| Restore::of(manifest);
         for (fix, by_hand, by_helm) in [
             (
                 Fix::from(of("deploy/policy.yaml")),
-                format!("{apply} -f deploy/policy.yaml"),
+                format!("{file}/deploy/policy.yaml"),
                 upgrade.to_owned(),
             ),
             (
                 of("deploy/policy.yaml").then(", and check").into(),
-                format!("{apply} -f deploy/policy.yaml, and check"),
+                format!("{file}/deploy/policy.yaml, and check"),
                 format!("{upgrade}, and check"),
             ),
             (
                 of("deploy/guard").into(),
-                format!("{apply} -k deploy/guard"),
+                format!("{apply} -k 'https://github.com/claim-rollout/claim-rollout/deploy/guard?ref={version}'"),
                 format!("{upgrade} --set guard.enabled=true"),
             ),
             (
@@ -265,6 +323,57 @@ mod tests {
         }
         let user = Deployed::default().user(Account::Controller, "ops");
         assert_eq!(user, "system:serviceaccount:ops:claim-rollout-controller");
+    }
+
+    #[test]
+    fn names_begin_as_those_of_the_deployments() {
+        let of = |component: &str, name: &str, label: &str| {
+            let mut deployment = controller("ops");
+            deployment["metadata"]["name"] = json!(name);
+            deployment["metadata"]["labels"]["app.kubernetes.io/name"] = json!(label);
+            deployment["metadata"]["labels"]["app.kubernetes.io/component"] = json!(component);
+            deployment
+        };
+        for (deployments, expected) in [
+            (json!([]), "claim-rollout"),
+            (json!([of("controller", "mine", "claim-rollout")]), "claim-rollout"),
+            (
+                json!([of("controller", "volumes-controller", "claim-rollout")]),
+                "volumes",
+            ),
+            // With `nameOverride`.
+            (json!([of("controller", "volumes-controller", "volumes")]), "volumes"),
+            (json!([of("webhook", "volumes-webhook", "claim-rollout")]), "volumes"),
+        ] {
+            assert_eq!(deployed(&deployments).fullname(), expected, "{deployments}");
+        }
+        let found = deployed(&json!([of("webhook", "volumes-webhook", "claim-rollout")]));
+        let restart = "kubectl rollout restart -n ops deployment";
+        assert_eq!(
+            found.restart(Account::Webhook, "ops"),
+            format!("{restart}/volumes-webhook")
+        );
+        assert_eq!(
+            found.restart(Account::Controller, "ops"),
+            format!("{restart}/claim-rollout-controller")
+        );
+    }
+
+    #[test]
+    fn policies_in_monitor_mode_are_ours() {
+        let policy = |name: &str, module: &str, mode: Value| {
+            let spec = json!({"module": module, "mode": mode});
+            json!({"metadata": {"name": name}, "spec": spec})
+        };
+        let ours = "registry://ghcr.io/claim-rollout/policy:v1";
+        let policies = json!([
+            policy("a", ours, json!("monitor")),
+            policy("b", ours, json!("protect")),
+            policy("c", ours, json!(null)),
+            policy("d", "registry://other", json!("monitor")),
+        ]);
+        let policies: Vec<_> = serde_json::from_value(policies).expect("policies");
+        assert_eq!(monitored(&policies), ["a"]);
     }
 
     #[test]

@@ -28,6 +28,8 @@ pub(crate) struct InstallationFacts {
     pub(crate) namespace: String,
     /// The stored definition of ClaimRollout.
     pub(crate) definition: Known<Value>,
+    /// The version of the API server, such as `v1.37.1`.
+    pub(crate) version: String,
     /// The definition as this program prints it.
     pub(crate) own_definition: Value,
     /// The answer to a StatefulSet that the policy denies.
@@ -51,6 +53,8 @@ pub(crate) struct InstallationFacts {
     pub(crate) deployed: Deployed,
     /// The accounts of policy-servers that run our policy, and the rights that they lack.
     pub(crate) policy_servers: Vec<(PolicyServer, Vec<RbacRight>)>,
+    /// The names of our policy objects in monitor mode.
+    pub(crate) monitored: Vec<String>,
     /// The settings of the policy objects, and of the ConfigMap as the last; empty if there are not both.
     pub(crate) settings: Vec<PlacedSettings>,
     /// Kinds that could not be read, and why.
@@ -60,6 +64,11 @@ pub(crate) struct InstallationFacts {
 }
 
 impl InstallationFacts {
+    /// True iff objects of this kind could not be read.
+    pub(super) fn is_unread(&self, kind: &str) -> bool {
+        self.unread.iter().any(|(what, _)| what == kind)
+    }
+
     /// The settings that can be read.
     pub(super) fn readable_settings(&self) -> impl DoubleEndedIterator<Item = &Settings> {
         self.settings.iter().filter_map(|placed| placed.settings.as_ref().ok())

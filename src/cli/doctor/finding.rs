@@ -27,6 +27,17 @@ pub(crate) enum Fix {
     Restore(Restore),
 }
 
+/// The command that applies a manifest of this version: who runs the doctor need not have the files.
+pub(super) fn apply(manifest: &str) -> String {
+    let version = env!("CARGO_PKG_VERSION");
+    let place = if manifest.ends_with(".yaml") {
+        format!("-f https://raw.githubusercontent.com/claim-rollout/claim-rollout/v{version}/{manifest}")
+    } else {
+        format!("-k 'https://github.com/claim-rollout/claim-rollout/{manifest}?ref=v{version}'")
+    };
+    format!("kubectl apply --server-side --force-conflicts {place}")
+}
+
 /// A part of the installation to restore: as it was installed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Restore {
@@ -62,8 +73,7 @@ impl Restore {
 
     /// The command for an installation by manifests.
     pub(crate) fn by_hand(&self) -> String {
-        let flag = if self.manifest.ends_with(".yaml") { "-f" } else { "-k" };
-        let apply = || format!("kubectl apply --server-side --force-conflicts {flag} {}", self.manifest);
+        let apply = || apply(self.manifest);
         self.command.clone().unwrap_or_else(apply) + &self.then
     }
 }

@@ -19,7 +19,7 @@ use super::agreement::PlacedSettings;
 use super::deployed::{self, Deployed};
 use super::facts::{FoundJournal, InstallationFacts, JournaledSet, Lease, MarkedSet, Stalled};
 use super::guard::GuardPolicy;
-use super::rights::{self, Account, RbacRight};
+use super::rights::{self, Account, PolicyServer, RbacRight};
 use crate::api::Settings;
 use crate::claims::class::Known;
 use crate::cli::cluster;
@@ -87,39 +87,31 @@ impl Installation {
         let mut unread = Vec::new();
         let seen = read(&self.client, self.sets.as_deref(), &[], None).await?;
         let definition = self.definition().await;
-        let webhooks = self.webhooks().await;
+        let deployed = readable("deployments", self.deployments().await, &mut unread)?.unwrap_or_default();
+        let webhooks = self.webhooks(deployed.fullname()).await;
         let is_built_in = |webhooks: &Vec<InstalledWebhook>| webhooks.iter().any(|webhook| webhook.by == By::BuiltIn);
         let mut accounts = accounts_of_the_controller(&seen.sets);
         accounts.extend(webhooks.as_ref().is_ok_and(is_built_in).then_some(Account::Webhook));
-        let deployed = readable("deployments", self.deployments().await, &mut unread)?.unwrap_or_default();
         accounts.extend(deployed.openkruise.then_some(Account::OpenKruise));
         let mut lacking = Vec::new();
         for account in accounts {
             let user = deployed.user(account, &self.home);
-            let answer = self.lacking(&user, &self.home, account.rights()?).await;
+            let mut rights = account.rights()?;
+            rights.iter_mut().for_each(|right| right.rename(deployed.fullname()));
+            let answer = self.lacking(&user, &self.home, rights).await;
             lacking.extend(readable("rights", answer, &mut unread)?.map(|rights| (account, rights)));
         }
         let policies = readable("policies of Kubewarden", self.policies().await, &mut unread)?.unwrap_or_default();
-        let servers = deployed::servers_of_ours(&policies);
-        let mut policy_servers = Vec::new();
-        for server in deployed
-            .policy_servers
-            .iter()
-            .filter(|server| servers.contains(&server.name))
-        {
-            let user = format!("system:serviceaccount:{}:{}", server.namespace, server.account);
-            let answer = self
-                .lacking(&user, &server.namespace, rights::of_policy_server()?)
-                .await;
-            policy_servers.extend(readable("rights", answer, &mut unread)?.map(|rights| (server.clone(), rights)));
-        }
-        let guard = readable("validatingadmissionpolicies", self.guard().await, &mut unread)?;
+        let policy_servers = self.servers_that_lack(&deployed, &policies, &mut unread).await?;
+        let guard = self.guard(deployed.fullname()).await;
+        let guard = readable("validatingadmissionpolicies", guard, &mut unread)?;
         let classes = readable("storageclasses", self.classes().await, &mut unread)?;
         let stalled = absent(self.stalled().await);
         let journals = self.journals().await;
         let mut facts = InstallationFacts {
             now: now(),
             namespace: self.home.clone(),
+            version: self.client.apiserver_version().await?.git_version,
             definition: known("customresourcedefinitions", definition, &mut unread)?,
             own_definition: serde_json::to_value(ClaimRollout::crd())?,
             probe: self.probe().await?,
@@ -134,6 +126,7 @@ impl Installation {
                 .unwrap_or_default(),
             marked: self.marked().await?,
             deployed,
+            monitored: deployed::monitored(&policies),
             policy_servers,
             settings: readable("configmaps", self.settings(&policies).await, &mut unread)?.unwrap_or_default(),
             journals: readable("secrets", journals, &mut unread)?.unwrap_or_default(),
@@ -142,6 +135,24 @@ impl Installation {
         };
         facts.share_settings();
         Ok(facts)
+    }
+
+    /// The policy-servers that run our policy, and the rights that their accounts lack.
+    async fn servers_that_lack(
+        &self,
+        deployed: &Deployed,
+        policies: &[DynamicObject],
+        unread: &mut Vec<(String, String)>,
+    ) -> anyhow::Result<Vec<(PolicyServer, Vec<RbacRight>)>> {
+        let servers = deployed::servers_of_ours(policies);
+        let mut found = Vec::new();
+        let all = deployed.policy_servers.iter();
+        for server in all.filter(|server| servers.contains(&server.name)) {
+            let user = format!("system:serviceaccount:{}:{}", server.namespace, server.account);
+            let answer = self.lacking(&user, &server.namespace, rights::of_policy_server()?);
+            found.extend(readable("rights", answer.await, unread)?.map(|rights| (server.clone(), rights)));
+        }
+        Ok(found)
     }
 
     pub(super) fn api(&self, group: &str, version: &str, kind: &str, namespace: Option<&str>) -> Api<DynamicObject> {
@@ -166,21 +177,22 @@ impl Installation {
         value(definitions.get("claimrollouts.claim-rollout.io").await?)
     }
 
-    async fn webhooks(&self) -> Fetched<Vec<InstalledWebhook>> {
+    async fn webhooks(&self, fullname: &str) -> Fetched<Vec<InstalledWebhook>> {
         let mut found = Vec::new();
         for kind in ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"] {
             let configurations: Vec<Value> = self.list("admissionregistration.k8s.io", kind, None, "").await?;
             let webhooks = configurations.iter();
-            found.extend(webhooks.flat_map(|webhooks| InstalledWebhook::list(&kind.to_lowercase(), webhooks)));
+            found
+                .extend(webhooks.flat_map(|webhooks| InstalledWebhook::list(&kind.to_lowercase(), webhooks, fullname)));
         }
         Ok(found)
     }
 
-    async fn guard(&self) -> Fetched<Vec<GuardPolicy>> {
+    async fn guard(&self, fullname: &str) -> Fetched<Vec<GuardPolicy>> {
         let listed = |kind: &'static str| self.list("admissionregistration.k8s.io", kind, None, "");
         let policies: Vec<Value> = listed("ValidatingAdmissionPolicy").await?;
         let bindings: Vec<Value> = listed("ValidatingAdmissionPolicyBinding").await?;
-        Ok(GuardPolicy::list(&policies, &bindings, self.sets.as_deref()))
+        Ok(GuardPolicy::list(&policies, &bindings, fullname, self.sets.as_deref()))
     }
 
     /// StorageClasses, and whether they allow expansion.

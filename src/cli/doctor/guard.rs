@@ -3,8 +3,9 @@
 use serde_json::Value;
 
 use super::cel;
+use super::deployed::Deployed;
 use super::finding::{Finding, Restore};
-use super::rights::OPENKRUISE;
+use super::rights::{Account, OPENKRUISE, OURS};
 use crate::claims::class::Known;
 
 /// The policies of the guard, and the manifests that contain them and their bindings.
@@ -41,10 +42,13 @@ pub(crate) struct GuardPolicy {
 }
 
 impl GuardPolicy {
-    /// The policies of the guard among all policies and bindings of a cluster. `sets` is the namespace of an
-    /// installation for one namespace.
-    pub(super) fn list(policies: &[Value], bindings: &[Value], sets: Option<&str>) -> Vec<Self> {
-        let is_it = |part: &str, name: &str| name == part || sets.is_some_and(|sets| name == format!("{part}-{sets}"));
+    /// The policies of the guard among all policies and bindings of a cluster. `fullname` is what their names begin
+    /// with, `sets` the namespace of an installation for one namespace.
+    pub(super) fn list(policies: &[Value], bindings: &[Value], fullname: &str, sets: Option<&str>) -> Vec<Self> {
+        let is_it = |part: &str, name: &str| {
+            let part = named(part, fullname);
+            name == part || sets.is_some_and(|sets| name == format!("{part}-{sets}"))
+        };
         let parts = || POLICIES.iter().chain([&OF_OPENKRUISE]).map(|(part, _)| *part);
         let read = |policy: &Value| {
             let name = policy["metadata"]["name"].as_str()?;
@@ -62,37 +66,52 @@ impl GuardPolicy {
     }
 }
 
+/// The name of a part in an installation with this `fullnameOverride`.
+fn named(part: &str, fullname: &str) -> String {
+    part.replacen(OURS, fullname, 1)
+}
+
 /// True iff this is the `spec` of a binding of this policy that denies.
 fn denies(binding: &Value, policy: &str) -> bool {
     let mut actions = binding["validationActions"].as_array().into_iter().flatten();
     binding["policyName"] == policy && actions.any(|action| action == "Deny")
 }
 
-/// Faults of the guard. `account` is the user name of the controller. `openkruise`: the guard must have the policy for
+/// Faults of the guard of an installation in the namespace `home`. `openkruise`: the guard must have the policy for
 /// OpenKruise's StatefulSets. No guard at all is a choice; a part of the guard is a fault.
-pub(super) fn judge(account: &str, openkruise: bool, guard: &Known<Vec<GuardPolicy>>) -> Vec<Finding> {
+pub(super) fn judge(
+    home: &str,
+    deployed: &Deployed,
+    openkruise: bool,
+    guard: &Known<Vec<GuardPolicy>>,
+) -> Vec<Finding> {
     let Known::Found(policies) = guard else {
         return Vec::new();
     };
+    let account = deployed.user(Account::Controller, home);
     let policy = |part: &str| policies.iter().find(|policy| policy.part == part);
     if POLICIES.iter().all(|(part, _)| policy(part).is_none()) {
         let found = "none: only the policy protects staged changes";
         let finding = Finding::warning("validatingadmissionpolicies").but("the policies of the guard", found);
         return vec![finding.fix(Restore::of("deploy/guard"))];
     }
-    let of_policy = |(part, file): &(&str, &'static str)| of_policy(part, file, policy(part), account);
+    let of_policy = |(part, file): &(&str, &'static str)| match policy(part) {
+        None => vec![missing(&named(part, deployed.fullname()), file)],
+        Some(policy) => of_policy(file, policy, &account),
+    };
     let openkruise = openkruise.then_some(&OF_OPENKRUISE);
     POLICIES.iter().chain(openkruise).flat_map(of_policy).collect()
 }
 
-fn of_policy(part: &str, file: &'static str, policy: Option<&GuardPolicy>, account: &str) -> Vec<Finding> {
-    let name = policy.map_or(part, |policy| policy.name.as_str());
-    let error = |kind: &str| Finding::error(format!("{kind}/{name}"));
-    let apply = Restore::of(file);
-    let Some(policy) = policy else {
-        let none = "none, although other policies of the guard are installed";
-        return vec![error("validatingadmissionpolicy").but("this policy", none).fix(apply)];
-    };
+fn missing(name: &str, file: &'static str) -> Finding {
+    let none = "none, although other policies of the guard are installed";
+    let finding = Finding::error(format!("validatingadmissionpolicy/{name}"));
+    finding.but("this policy", none).fix(Restore::of(file))
+}
+
+fn of_policy(file: &'static str, policy: &GuardPolicy, account: &str) -> Vec<Finding> {
+    let error = |kind: &str| Finding::error(format!("{kind}/{}", policy.name));
+    let (part, apply) = (policy.part, Restore::of(file));
     let mut found = Vec::new();
     if !policy.denies {
         let none = "none: nothing is denied";

@@ -23,7 +23,7 @@ fn shipped() -> [Vec<Value>; 2] {
 #[test]
 fn policy_list_of_manifests_denies_and_knows_the_account() {
     let [policies, bindings] = shipped();
-    let found = GuardPolicy::list(&policies, &bindings, None);
+    let found = GuardPolicy::list(&policies, &bindings, "claim-rollout", None);
     let names = found.iter().map(|policy| policy.name.as_str());
     assert!(names.eq(POLICIES.iter().chain([&OF_OPENKRUISE]).map(|(name, _)| *name)));
     for policy in found {
@@ -72,7 +72,7 @@ fn policy_list_of_a_cluster_reads_what_is_stored() {
             Some((true, false)),
         ),
     ] {
-        let found = GuardPolicy::list(&[policy], &[binding], None).pop();
+        let found = GuardPolicy::list(&[policy], &[binding], "claim-rollout", None).pop();
         let found = found.map(|policy| (policy.denies, policy.fails_closed));
         assert_eq!(found, expected, "{what}");
     }
@@ -80,22 +80,26 @@ fn policy_list_of_a_cluster_reads_what_is_stored() {
 
 #[test]
 fn policy_list_for_one_namespace_reads_its_own() {
-    for (name, sets, expected) in [
-        ("claim-rollout-staged", None, Some("claim-rollout-staged")),
-        ("claim-rollout-staged", Some("team-a"), Some("claim-rollout-staged")),
-        (
-            "claim-rollout-staged-team-a",
-            Some("team-a"),
-            Some("claim-rollout-staged"),
-        ),
-        ("claim-rollout-staged-team-a", Some("team-b"), None),
-        ("claim-rollout-staged-team-a", None, None),
-        ("claim-rollout-stagedteam-a", Some("team-a"), None),
+    let (ours, staged) = ("claim-rollout", Some("claim-rollout-staged"));
+    for (name, fullname, sets, expected) in [
+        ("claim-rollout-staged", ours, None, staged),
+        ("claim-rollout-staged", ours, Some("team-a"), staged),
+        ("claim-rollout-staged-team-a", ours, Some("team-a"), staged),
+        ("claim-rollout-staged-team-a", ours, Some("team-b"), None),
+        ("claim-rollout-staged-team-a", ours, None, None),
+        ("claim-rollout-stagedteam-a", ours, Some("team-a"), None),
+        ("volumes-staged", "volumes", None, staged),
+        ("volumes-staged-team-a", "volumes", Some("team-a"), staged),
+        ("volumes-staged", ours, None, None),
     ] {
         let policy = json!({"metadata": {"name": name}});
         let binding = json!({"spec": {"policyName": name, "validationActions": ["Deny"]}});
-        let found = GuardPolicy::list(&[policy], &[binding], sets).pop();
+        let found = GuardPolicy::list(&[policy], &[binding], fullname, sets).pop();
         let found = found.map(|policy| (policy.part, policy.denies));
-        assert_eq!(found, expected.map(|part| (part, true)), "{name} for {sets:?}");
+        assert_eq!(
+            found,
+            expected.map(|part| (part, true)),
+            "{name} for {fullname} and {sets:?}"
+        );
     }
 }

@@ -1,7 +1,8 @@
 //! Checks that a controller holds the Lease.
 
 use super::facts::InstallationFacts;
-use super::finding::Finding;
+use super::finding::{Finding, Fix, Restore};
+use super::rights::Account;
 use crate::claims::class::Known;
 use crate::controller::LEASE;
 
@@ -31,9 +32,11 @@ pub(super) fn judge(facts: &InstallationFacts) -> Option<Finding> {
     };
     let subject = format!("lease/{}/{LEASE}", facts.namespace);
     let expected = "a controller that holds it";
-    let fix = format!(
-        "kubectl rollout restart -n {} deployment/claim-rollout-controller",
-        facts.namespace
-    );
+    let has_none = facts.deployed.controller.is_none() && !facts.is_unread("deployments");
+    let fix = if has_none {
+        Fix::from(Restore::of("deploy/controller").then(", because there is no Deployment of the controller"))
+    } else {
+        facts.deployed.restart(Account::Controller, &facts.namespace).into()
+    };
     Some(Finding::error(subject).but(expected, found).fix(fix))
 }

@@ -4,7 +4,8 @@
 //! |---|---|
 //! | [`facts`], [`gather`] | the facts, and the reads from the cluster |
 //! | [`finding`] | a finding as data and as text |
-//! | [`absent`] | whether it is installed at all |
+//! | [`absent`] | whether it is installed at all, and which parts |
+//! | [`before`] | what a cluster needs before an installation |
 //! | [`definition`] | checks the CustomResourceDefinition |
 //! | [`admission`] | checks the webhooks of the policy |
 //! | [`guard`] | checks the guard |
@@ -23,6 +24,7 @@ mod absent;
 mod accounts;
 mod admission;
 mod agreement;
+mod before;
 mod bundle;
 mod cel;
 mod classes;
@@ -44,12 +46,10 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
-use self::deployed::Deployed;
 use self::facts::InstallationFacts;
 use self::finding::{Finding, Severity};
 use self::gather::Installation;
 use super::cluster::ClusterArguments;
-use super::drift::read::{ReadSets, read};
 use super::output::{self, print};
 use super::process::{in_words, runtime};
 
@@ -58,22 +58,23 @@ const NAMESPACE: &str = "claim-rollout";
 
 /// Diagnose an installation and show how to fix it
 ///
-/// `--namespace` is the namespace of the installation, claim-rollout if omitted. Checks the definition of ClaimRollout,
-/// the webhooks of the policy, the guard, the settings, the rights of the accounts, the Lease of the controller, storage
-/// classes, replacements in progress, and every StatefulSet. The commands that fix something are those of Helm, if the
-/// installation was made by Helm. Writes nothing: a dry run checks that the API server calls the policy.
+/// Prints first what of claim-rollout is installed. Checks the definition of ClaimRollout, the webhooks of the policy, the
+/// guard, the settings, the rights of the accounts, the Lease of the controller, storage classes, replacements in
+/// progress, and every StatefulSet; with `--namespace`, only those that a controller for this namespace manages. The
+/// commands that fix something are those of Helm, if the installation was made by Helm. Writes nothing: a dry run checks
+/// that the API server calls the policy.
 ///
 /// Exits with 0 if there is no error, with 1 if there is one, and with 2 if the checks failed.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// Namespace that the controller manages, if it is installed for a single one; all if omitted
-    #[arg(long, value_name = "NAMESPACE")]
-    sets_of: Option<String>,
+    /// Namespace of the installation
+    #[arg(long, value_name = "NAMESPACE", default_value = NAMESPACE)]
+    system_namespace: String,
     /// Output format
     #[arg(short, long, value_name = "FORMAT")]
     output: Option<DoctorFormat>,
-    /// Before an installation: only list StatefulSets that already have annotations of claim-rollout.io. Nobody has
-    /// checked who wrote them
+    /// Before an installation: check the versions of Kubernetes and Kubewarden and whether a StorageClass can expand, and
+    /// list StatefulSets that already have annotations of claim-rollout.io. Nobody has checked who wrote them
     #[arg(long, conflicts_with = "bundle")]
     pre: bool,
     /// Also write a support bundle into this folder, which must be empty: objects without Secrets, and logs
@@ -118,16 +119,14 @@ async fn examine(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::R
     let (client, _) = cluster.connect().await?;
     let place = Installation {
         client,
-        home: cluster.namespace.clone().unwrap_or_else(|| NAMESPACE.to_owned()),
-        sets: arguments.sets_of.clone(),
+        home: arguments.system_namespace.clone(),
+        sets: cluster.namespace.clone(),
     };
     if arguments.pre {
-        let ReadSets { sets, unread } = read(&place.client, place.sets.as_deref(), &[], None).await?;
-        let mut findings = sets::judge_before(&sets);
-        let skipped = unread.iter().map(sets::skipped);
-        findings.extend(skipped.map(|finding| finding.rendered(|fix| Deployed::default().fix(fix))));
+        let facts = place.gather().await?;
+        let findings = rendered(&facts, before::judge(&facts));
         print(&text(&findings, arguments.output)?)?;
-        eprintln!("checked {} StatefulSets: warnings {}", sets.len(), findings.len());
+        eprintln!("{}", before::summary(&facts, findings.len()));
         return Ok(findings);
     }
     let examined = place.gather().await.map(|facts| {
@@ -135,6 +134,7 @@ async fn examine(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::R
         (facts, findings)
     });
     if let Ok((facts, findings)) = &examined {
+        eprintln!("{}", absent::inventory(facts));
         print(&text(findings, arguments.output)?)?;
         eprintln!("{}", summary(facts, findings));
     }
@@ -149,12 +149,8 @@ async fn examine(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::R
     examined.map(|(_, findings)| findings)
 }
 
-/// All findings, errors first.
+/// All findings about an installation, errors first.
 fn diagnose(facts: &InstallationFacts) -> Vec<Finding<String>> {
-    let unread = facts.unread.iter().map(|(what, why)| {
-        let fix = format!("run doctor as a user who may read {what}");
-        Finding::warning(what).but("read access", why).fix(fix)
-    });
     let mut findings = match absent::judge(facts) {
         Some(absent) => vec![absent],
         None => of_parts(facts),
@@ -162,8 +158,17 @@ fn diagnose(facts: &InstallationFacts) -> Vec<Finding<String>> {
     findings.extend(replacing::judge(facts));
     findings.extend(native::judge(facts));
     findings.extend(classes::judge(facts));
+    findings.extend(before::judge_version(facts));
     findings.extend(sets::judge(facts));
-    findings.extend(unread);
+    rendered(facts, findings)
+}
+
+/// These findings and one for each thing that cannot be read, errors first, with fixes for this installation.
+fn rendered(facts: &InstallationFacts, mut findings: Vec<Finding>) -> Vec<Finding<String>> {
+    findings.extend(facts.unread.iter().map(|(what, why)| {
+        let fix = format!("run doctor as a user who may read {what}");
+        Finding::warning(what).but("read access", why).fix(fix)
+    }));
     findings.extend(facts.skipped.iter().map(sets::skipped));
     findings.sort_by_key(|finding| finding.severity);
     let rendered = findings
@@ -180,9 +185,11 @@ fn of_parts(facts: &InstallationFacts) -> Vec<Finding> {
         &facts.webhooks,
         &facts.probe,
         &facts.deployed,
+        &facts.monitored,
     ));
     findings.extend(guard::judge(
-        &facts.deployed.user(rights::Account::Controller, &facts.namespace),
+        &facts.namespace,
+        &facts.deployed,
         facts.guards_openkruise(),
         &facts.guard,
     ));
@@ -210,8 +217,9 @@ fn text(findings: &[Finding<String>], format: Option<DoctorFormat>) -> anyhow::R
 fn summary(facts: &InstallationFacts, findings: &[Finding<String>]) -> String {
     let count = |severity: Severity| findings.iter().filter(|finding| finding.severity == severity).count();
     let checked = format!(
-        "checked the installation in {} and {} StatefulSets",
-        facts.namespace,
+        "checked the definition, webhooks, guard, rights, settings and accounts, the Lease, replacements, {} StorageClasses \
+         and {} StatefulSets",
+        facts.classes.len(),
         facts.sets.len()
     );
     match (count(Severity::Error), count(Severity::Warning)) {

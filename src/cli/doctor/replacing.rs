@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use super::facts::{FoundJournal, InstallationFacts, JournaledSet, MarkedSet};
 use super::finding::Finding;
 use super::leader;
+use super::rights::Account;
 use crate::cli::replace::command;
 use crate::replace::{FINALIZER, HOLD};
 use crate::rollout::SetView;
@@ -26,7 +27,7 @@ fn has_journal(facts: &InstallationFacts, namespace: &str, name: &str) -> bool {
         Ok(set) => (&*set.namespace, &*set.name) == (namespace, name),
         Err(_) => true,
     };
-    facts.unread.iter().any(|(kind, _)| kind == "secrets") || facts.journals.iter().any(is_of)
+    facts.is_unread("secrets") || facts.journals.iter().any(is_of)
 }
 
 /// A set with the partition of a replacement, and without the replacement: it is from a backup.
@@ -128,8 +129,9 @@ fn of_journal(facts: &InstallationFacts, journal: &FoundJournal) -> Option<Findi
 fn finish(facts: &InstallationFacts, namespace: &str, name: &str) -> String {
     let home = &facts.namespace;
     format!(
-        "{} --as=system:serviceaccount:{home}:claim-rollout-controller",
-        command(namespace, name, home)
+        "{} --as={}",
+        command(namespace, name, home),
+        facts.deployed.user(Account::Controller, home)
     )
 }
 

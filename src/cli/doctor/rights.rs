@@ -5,7 +5,10 @@ use std::fmt;
 use anyhow::Context as _;
 use serde::Deserialize;
 
-use super::finding::{Finding, Restore};
+use super::finding::{Finding, Restore, apply};
+
+/// What the names of all objects begin with, unless the chart has another `fullnameOverride`.
+pub(super) const OURS: &str = "claim-rollout";
 
 /// The manifest for OpenKruise's StatefulSets: rights, and a part of the guard.
 pub(super) const OPENKRUISE: &str = "deploy/openkruise.yaml";
@@ -196,6 +199,14 @@ impl RbacRule {
 }
 
 impl RbacRight {
+    /// With the name of the object in an installation whose names begin with this. The name of the Lease is always the
+    /// same.
+    pub(super) fn rename(&mut self, fullname: &str) {
+        if self.group != "coordination.k8s.io" {
+            self.name = self.name.take().map(|name| name.replacen(OURS, fullname, 1));
+        }
+    }
+
     /// True iff the right serves to renew a certificate and to make API servers trust it.
     fn is_of_certificates(&self) -> bool {
         self.resource == "secrets" || self.group == "admissionregistration.k8s.io"
@@ -253,8 +264,11 @@ pub(super) fn judge_policy_servers(lacking: &[(PolicyServer, Vec<RbacRight>)]) -
         let subject = format!("serviceaccount/{}/{}", server.namespace, server.account);
         let fix = format!(
             "kubectl create clusterrolebinding claim-rollout-policy-server-{} --clusterrole=claim-rollout-policy-server \
-             --serviceaccount={}:{}, after deploy/policy-server-rbac.yaml; in the chart, policy.policyServerAccount",
-            server.name, server.namespace, server.account
+             --serviceaccount={}:{}, after {}; in the chart, policy.policyServerAccount",
+            server.name,
+            server.namespace,
+            server.account,
+            apply("deploy/policy-server-rbac.yaml")
         );
         let expected = "the rights in deploy/policy-server-rbac.yaml: the policy runs with this account";
         Finding::error(subject)

@@ -42,7 +42,7 @@ pub(super) fn skipped(unread: &SkippedObject) -> Finding {
 }
 
 /// Annotations that exist before anything checks who writes them.
-pub(super) fn judge_before(sets: &[DriftSet]) -> Vec<Finding<String>> {
+pub(super) fn judge_before(sets: &[DriftSet]) -> Vec<Finding> {
     let found = sets.iter().filter_map(|seen| {
         let keys: Vec<&str> = seen.annotations.iter().map(|(key, _)| &**key).collect();
         let removed: Vec<String> = keys.iter().map(|key| format!("{key}-")).collect();
@@ -53,7 +53,7 @@ pub(super) fn judge_before(sets: &[DriftSet]) -> Vec<Finding<String>> {
             removed.join(" ")
         );
         let finding = Finding::warning(subject(seen)).but("no annotation of claim-rollout.io yet", keys.join(", "));
-        (!keys.is_empty()).then(|| finding.rendered(|_| fix))
+        (!keys.is_empty()).then(|| finding.fix(fix))
     });
     found.collect()
 }

@@ -28,7 +28,7 @@ pub(super) enum Place {
     Home,
     /// In each namespace with a StatefulSet of the bundle.
     OfSets,
-    /// In the namespace of `--sets-of`, or in all.
+    /// In the namespace of `--namespace`, or in all.
     All,
     /// The kind has no namespaces.
     Cluster,

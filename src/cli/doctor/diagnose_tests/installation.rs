@@ -158,7 +158,7 @@ pub(super) const ROWS: &[Row] = &[
             webhooks(facts).clear();
         },
         "Error admission of StatefulSets | that nothing calls it: templates cannot change, and annotations are not checked",
-        "kubectl apply -k deploy/webhook",
+        "kubectl apply --server-side --force-conflicts -k 'https://github.com/claim-rollout/claim-rollout/deploy/webhook?ref=v",
     ),
     (
         "the policy cannot be reached",
@@ -215,7 +215,7 @@ pub(super) const ROWS: &[Row] = &[
         "no guard",
         |facts| policies(facts).clear(),
         "Warning validatingadmissionpolicies | none: only the policy protects staged changes",
-        "kubectl apply --server-side --force-conflicts -k deploy/guard",
+        "kubectl apply --server-side --force-conflicts -k 'https://github.com/claim-rollout/claim-rollout/deploy/guard?ref=v",
     ),
     (
         "a policy of the guard is missing",

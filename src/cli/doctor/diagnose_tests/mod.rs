@@ -1,5 +1,7 @@
 mod absent;
+mod before;
 mod installation;
+mod named;
 mod sets;
 
 use std::process::ExitCode;
@@ -9,11 +11,11 @@ use kube::CustomResourceExt as _;
 use serde_json::{Value, json};
 
 use super::admission::{By, InstalledWebhook, Probe, WebhookPart};
-use super::deployed::Deployed;
+use super::deployed::{Deployed, OwnDeployment};
 use super::facts::{InstallationFacts, Lease};
 use super::guard::GuardPolicy;
 use super::rights::Account;
-use super::{DoctorFormat, Severity, code, diagnose, summary, text};
+use super::{DoctorFormat, Severity, code, diagnose, rendered, summary, text};
 use crate::api::Settings;
 use crate::claims::class::Known;
 use crate::cli::drift::find::tests::{changed, even};
@@ -22,6 +24,12 @@ use crate::json::Map;
 use crate::rollout::fixtures::template;
 use crate::templates::{Phase, UpdatePolicy, keys};
 
+/// Where the files of this version are.
+const FILES: &str = concat!(
+    "https://raw.githubusercontent.com/claim-rollout/claim-rollout/v",
+    env!("CARGO_PKG_VERSION"),
+    "/"
+);
 const BUILT_IN: &str = "mutatingwebhookconfiguration/claim-rollout-webhook[claim-rollout.claim-rollout.io]";
 
 fn webhook(part: WebhookPart, by: By) -> InstalledWebhook {
@@ -58,6 +66,14 @@ fn webhook(part: WebhookPart, by: By) -> InstalledWebhook {
     }
 }
 
+/// A Deployment with its account.
+fn own_deployment(name: &str, account: &str) -> OwnDeployment {
+    OwnDeployment {
+        name: name.to_owned(),
+        account: account.to_owned(),
+    }
+}
+
 /// The policies of the guard, as they are installed.
 fn guard() -> Vec<GuardPolicy> {
     let names = [
@@ -86,6 +102,7 @@ pub(super) fn healthy() -> InstallationFacts {
     InstallationFacts {
         now: time(1000),
         namespace: "claim-rollout".to_owned(),
+        version: "v1.37.1".to_owned(),
         definition: Known::Found(stored),
         own_definition: own,
         probe: Probe::Denied,
@@ -105,8 +122,13 @@ pub(super) fn healthy() -> InstallationFacts {
         stalled: Vec::new(),
         marked: Vec::new(),
         journals: Vec::new(),
-        deployed: Deployed::default(),
+        deployed: Deployed {
+            controller: Some(own_deployment("claim-rollout-controller", "claim-rollout-controller")),
+            webhook: Some(own_deployment("claim-rollout-webhook", "claim-rollout-webhook")),
+            ..Deployed::default()
+        },
         policy_servers: Vec::new(),
+        monitored: Vec::new(),
         settings: Vec::new(),
         unread: Vec::new(),
         skipped: Vec::new(),
@@ -158,13 +180,14 @@ fn is_the_only_finding(what: &str, facts: &InstallationFacts, expected: &str, fi
         .map(|finding| format!("{:?} {} | {}", finding.severity, finding.subject, finding.found))
         .collect();
     assert_eq!(lines, [expected.replace("{}", BUILT_IN)], "{what}");
-    assert!(found[0].fix.starts_with(fix), "{what}: {}", found[0].fix);
-    assert!(!found[0].expected.is_empty(), "{what}");
+    let (fix, found) = (fix.replace(" -f deploy/", &format!(" -f {FILES}deploy/")), &found[0]);
+    assert!(found.fix.starts_with(&fix), "{what}: {}", found.fix);
+    assert!(!found.expected.is_empty(), "{what}");
 }
 
 #[test]
 fn diagnose_each_fault_is_one_finding() {
-    for (what, plant, expected, fix) in installation::ROWS {
+    for (what, plant, expected, fix) in installation::ROWS.iter().chain(named::ROWS) {
         let mut facts = healthy();
         plant(&mut facts);
         is_the_only_finding(what, &facts, expected, fix);
@@ -191,7 +214,7 @@ const HARMLESS: [Harmless; 13] = [
     }),
     ("another account of the controller, known everywhere", |facts| {
         let user = "system:serviceaccount:claim-rollout:mine";
-        facts.deployed.controller = Some("mine".to_owned());
+        facts.deployed.controller = Some(own_deployment("claim-rollout-controller", "mine"));
         for policy in policies(facts) {
             policy.conditions = format!("['{user}']");
         }
@@ -268,7 +291,8 @@ fn diagnose_errors_come_first() {
     assert_eq!(text(&diagnose(&facts), None).expect("text"), "");
     assert_eq!(
         summary(&facts, &[]),
-        "checked the installation in claim-rollout and 1 StatefulSets: nothing is wrong"
+        "checked the definition, webhooks, guard, rights, settings and accounts, the Lease, replacements, 2 StorageClasses and \
+         1 StatefulSets: nothing is wrong"
     );
     webhooks(&mut facts).pop();
     facts.lease = Known::Missing;

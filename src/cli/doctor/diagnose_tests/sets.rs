@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::{healthy, rendered};
 use crate::cli::doctor::sets::judge_before;
 use crate::cli::drift::find::DriftSet;
 use crate::cli::drift::find::tests::{even, one};
@@ -78,7 +79,7 @@ pub(super) const ROWS: &[Row] = &[
     ),
 ];
 
-fn annotate(seen: &mut DriftSet, key: &str, value: &str) {
+pub(super) fn annotate(seen: &mut DriftSet, key: &str, value: &str) {
     seen.annotations.insert(key.to_owned(), value.to_owned());
 }
 
@@ -107,7 +108,9 @@ fn annotations_before_an_installation_are_listed() {
     let plain = seen.clone();
     annotate(&mut seen, keys::UPDATE_POLICY, "InPlace");
     annotate(&mut seen, keys::STAGED, "{}");
-    let findings = judge_before(&[plain, seen]);
+    let mut facts = healthy();
+    facts.sets = vec![plain, seen];
+    let findings = rendered(&facts, judge_before(&facts.sets));
     let [finding] = &findings[..] else {
         panic!("{findings:?}")
     };
