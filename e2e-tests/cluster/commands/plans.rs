@@ -70,10 +70,10 @@ pub(super) async fn rollout_follows_the_plan(env: &Environment) -> anyhow::Resul
 StatefulSet planned/web: the change would be staged, revision {revision} (InPlace, LockStep)
   claim-rollout: staged data 1Gi -> 2Gi; 3 PVCs will be updated in place, highest ordinal first (kubectl claim-rollout status web -n planned)
 
-STEP   PVC          STORAGE      POD       PLAN
-1      data-web-2   1Gi -> 2Gi   running   update
-2      data-web-1   1Gi -> 2Gi   running   update
-3      data-web-0   1Gi -> 2Gi   running   update
+STEP   PVC          STORAGE      POD     PLAN
+1      data-web-2   1Gi -> 2Gi   stays   update
+2      data-web-1   1Gi -> 2Gi   stays   update
+3      data-web-0   1Gi -> 2Gi   stays   update
 
 3 PVCs to update, one replica after the other; no Pod is restarted.
 "

@@ -226,7 +226,7 @@ pub(super) async fn exit_codes_follow_the_rollout(env: &Environment) -> anyhow::
     ensure!(paused.stdout == "statefulset.apps/web paused\n", "{paused:?}");
     let no_longer_stalled = eventually("the pause to be reported", PATIENCE, async || {
         let output = run(&ns, &["wait", "web", "--timeout", "1s"], "").await?;
-        Ok((output.code == Some(2)).then_some(()))
+        Ok((output.code == Some(124)).then_some(()))
     });
     no_longer_stalled.await?;
     let resumed = run(&ns, &["resume", "web"], "").await?;
@@ -263,8 +263,10 @@ pub(super) async fn status_is_as_wide_as_the_terminal(env: &Environment) -> anyh
                 .find(|line| line.contains("terminal/web"))
                 .context("a heading")?;
             ensure!(output.code == Some(0), "{output:?}");
+            // Where both have no room, the end is on a line of its own.
+            let is_whole = lines.iter().any(|line| line.ends_with("3/3 replicas, Complete"));
             ensure!(
-                widest <= Some(columns) && heading.chars().count() == columns,
+                widest <= Some(columns) && is_whole && (columns < 80 || heading.chars().count() == columns),
                 "{columns} {command}: {lines:#?}"
             );
         }

@@ -165,7 +165,7 @@ const fn pod(claim: &ClaimReport, pods: PodOutcome) -> &'static str {
         PodOutcome::NotChecked => "-",
         _ if claim.pod_created => "created",
         _ if claim.pod_replaced => "replaced",
-        _ => "running",
+        _ => "stays",
     }
 }
 

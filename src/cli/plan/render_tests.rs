@@ -64,13 +64,24 @@ fn render_plan_has_headline_table_and_summary() {
 StatefulSet shop/web: the change would be staged, revision 6c9f7d5b84 (InPlace, LockStep)
   claim-rollout: staged data 1Gi -> 2Gi
 
-STEP   PVC          STORAGE      POD       PLAN
-1      data-web-1   1Gi -> 2Gi   running   update
-2      data-web-0   1Gi -> 2Gi   running   update
+STEP   PVC          STORAGE      POD     PLAN
+1      data-web-1   1Gi -> 2Gi   stays   update
+2      data-web-0   1Gi -> 2Gi   stays   update
 
 2 PVCs to update, one replica after the other; no Pod is restarted.
 ";
     assert_eq!(render(&[web()], TableColumns::Usual), expected);
+}
+
+/// A terminal wraps longer lines, which are sentences.
+#[test]
+fn render_table_fits_sixty_columns() {
+    let text = render(&[web()], TableColumns::Usual);
+    let rows: Vec<&str> = text.lines().filter(|line| line.contains("   ")).collect();
+    assert!(
+        rows.len() == 3 && rows.iter().all(|row| row.chars().count() <= 60),
+        "{text}"
+    );
 }
 
 #[test]
@@ -86,7 +97,7 @@ fn render_obstacles_are_in_the_row() {
     let expected = "\
 STEP   PVC          STORAGE      POD        PLAN
 1      data-web-1   1Gi -> 2Gi   replaced   update
--      data-web-0   1Gi -> 2Gi   running    blocked: exceeded quota: q\\u{1b}; and more
+-      data-web-0   1Gi -> 2Gi   stays      blocked: exceeded quota: q\\u{1b}; and more
 
 Note: StorageClass: not checked (forbidden)
 1 PVC to update, one replica after the other; 1 cannot be updated; each Pod is replaced when its PVCs are ready.
@@ -102,12 +113,12 @@ fn render_wide_has_all_columns() {
         ..state("2Gi")
     });
     report.claims[1].keys = vec!["tier a -> b".to_owned()];
-    let usual = "STEP   PVC          STORAGE      ATTRIBUTESCLASS   LABELS        POD       PLAN\n";
+    let usual = "STEP   PVC          STORAGE      ATTRIBUTESCLASS   LABELS        POD     PLAN\n";
     assert!(render(std::slice::from_ref(&report), TableColumns::Usual).contains(usual));
     let wide = "\
-STEP   PVC          STORAGE      CAPACITY   STORAGECLASS   ATTRIBUTESCLASS   LABELS        POD       PLAN
-1      data-web-1   1Gi -> 2Gi   1Gi        fast           -                 -             running   update
-2      data-web-0   1Gi -> 2Gi   1Gi        fast           none -> gold      tier a -> b   running   update
+STEP   PVC          STORAGE      CAPACITY   STORAGECLASS   ATTRIBUTESCLASS   LABELS        POD     PLAN
+1      data-web-1   1Gi -> 2Gi   1Gi        fast           -                 -             stays   update
+2      data-web-0   1Gi -> 2Gi   1Gi        fast           none -> gold      tier a -> b   stays   update
 ";
     let text = render(&[report], TableColumns::Wide);
     assert!(text.contains(wide), "{text}");

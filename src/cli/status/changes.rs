@@ -1,6 +1,7 @@
 //! What has changed between two views, as lines.
 
-use super::render::{clean, progress};
+use super::line::clean;
+use super::render::progress;
 use super::view::{ClaimView, StatusView};
 
 /// One line for every claim and every rollout that changed.

@@ -64,7 +64,8 @@ impl FollowEnd {
         match self {
             Self::Complete => 0,
             Self::Stalled(_) | Self::Superseded(_) => 1,
-            Self::TimedOut => 2,
+            // As of `timeout`: 2 is a wrong flag.
+            Self::TimedOut => 124,
             // As of a program that the signal has ended.
             Self::Interrupted => 130,
         }
@@ -208,7 +209,7 @@ mod tests {
         }
         assert_eq!(
             [FollowEnd::TimedOut, FollowEnd::Interrupted].map(|end| end.code()),
-            [2, 130]
+            [124, 130]
         );
     }
 

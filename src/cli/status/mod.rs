@@ -5,6 +5,7 @@
 
 mod changes;
 mod follow;
+mod line;
 mod pods;
 mod render;
 mod replacement;
@@ -21,7 +22,8 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
-use self::render::{Width, render};
+use self::line::Width;
+use self::render::render;
 use self::screen::{shape, terminal};
 use self::source::StatusSource;
 use self::view::StatusView;
@@ -40,8 +42,8 @@ use super::process::{in_words, runtime, wait_for};
 /// An object that cannot be read is named on standard error and not shown. It is an error if it is a StatefulSet that was
 /// asked for by its name.
 ///
-/// With `--watch`, exits with 0 if every rollout is complete, with 1 if one is stalled, with 2 after the time-out, and
-/// with 3 if the cluster cannot be read.
+/// With `--watch`, exits with 0 if every rollout is complete, with 1 if one is stalled, with 3 if the cluster cannot
+/// be read, and with 124 after the time-out.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]

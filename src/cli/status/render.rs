@@ -1,60 +1,11 @@
 //! Renders views as text.
 
+use super::line::{Ink, Shape, StyledLine, Width, wrapped};
 use super::pods::PodState;
 use super::replacement::{ReplacementPhase, ReplacementView};
 use super::rollout::RolloutPhase;
 use super::view::{ClaimView, StatusView, TargetView};
 use crate::templates::UpdatePolicy;
-
-/// The drawing style.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Shape {
-    pub(crate) paint: Paint,
-    pub(crate) width: Width,
-}
-
-/// The width of lines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Width {
-    /// That of a terminal: lines are cut.
-    Terminal(usize),
-    /// No lines are cut: something else reads them.
-    Pipe,
-    /// No lines are cut, and more values are shown.
-    Wide,
-}
-
-impl Width {
-    /// The column in which a heading ends.
-    const fn heading(self) -> Option<usize> {
-        match self {
-            Self::Terminal(columns) => Some(columns),
-            Self::Pipe => Some(80),
-            Self::Wide => None,
-        }
-    }
-}
-
-/// With colours or without.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Paint {
-    Plain,
-    Coloured,
-}
-
-/// The meaning of a piece of text, which decides its colour.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ink {
-    Text,
-    Name,
-    Quiet,
-    Good,
-    Busy,
-    Bad,
-}
-
-/// A line in pieces, so that it can be cut before it is painted.
-struct StyledLine(Vec<(Ink, String)>);
 
 /// The width of a bar.
 const BAR: usize = 10;
@@ -99,7 +50,7 @@ fn render_rows(views: &[StatusView], shape: Shape, rows: Rows) -> String {
 
 /// A set and its claims.
 fn block(view: &StatusView, shape: Shape, rows: Rows) -> String {
-    let mut lines = vec![heading(view, shape)];
+    let mut lines = heading(view, shape);
     if let Some(note) = &view.note {
         let ink = if view
             .target
@@ -110,12 +61,13 @@ fn block(view: &StatusView, shape: Shape, rows: Rows) -> String {
         } else {
             Ink::Text
         };
-        lines.push(StyledLine(vec![(Ink::Text, "  ".to_owned()), (ink, note.clone())]));
+        lines.extend(wrapped(ink, note, shape.width));
     }
     lines.extend(
         view.replacement
             .as_ref()
-            .map(|replacement| replaced(replacement, shape)),
+            .into_iter()
+            .flat_map(|replacement| replaced(replacement, shape)),
     );
     let columns = ColumnWidths::of(&view.claims);
     let replicas = replicas(view);
@@ -154,18 +106,18 @@ fn block(view: &StatusView, shape: Shape, rows: Rows) -> String {
 }
 
 /// `  not replaced: PodNotReady: Pod web-1 is not Ready`
-fn replaced(replacement: &ReplacementView, shape: Shape) -> StyledLine {
+fn replaced(replacement: &ReplacementView, shape: Shape) -> Vec<StyledLine> {
     let ink = match replacement.phase() {
         ReplacementPhase::InProgress => Ink::Busy,
         ReplacementPhase::Stalled | ReplacementPhase::Refused => Ink::Bad,
         ReplacementPhase::Replaced => Ink::Good,
         ReplacementPhase::Unknown => Ink::Text,
     };
-    let mut pieces = vec![(Ink::Text, "  ".to_owned()), (ink, replacement.text())];
-    if let (Width::Wide, Some(since)) = (shape.width, &replacement.since) {
-        pieces.push((Ink::Quiet, format!("  since {since}")));
+    let mut lines = wrapped(ink, &replacement.text(), shape.width);
+    if let (Width::Wide, Some(since), Some(line)) = (shape.width, &replacement.since, lines.last_mut()) {
+        line.0.push((Ink::Quiet, format!("  since {since}")));
     }
-    StyledLine(pieces)
+    lines
 }
 
 /// A replica: its name, its Pod where one is shown, and its claims.
@@ -229,8 +181,9 @@ fn replica(branch: &str, name: &str, pod: Option<PodState>) -> StyledLine {
     StyledLine(pieces)
 }
 
-/// `default/web  6c9f7d5b84  InPlace, LockStep                2/3 replicas, Reconciling`, with the end at the right.
-fn heading(view: &StatusView, shape: Shape) -> StyledLine {
+/// `default/web  6c9f7d5b84  InPlace, LockStep                2/3 replicas, Reconciling`, with the end at the right, or on a
+/// line of its own where both have no room.
+fn heading(view: &StatusView, shape: Shape) -> Vec<StyledLine> {
     let mut pieces = vec![
         (Ink::Quiet, format!("{}/", view.namespace)),
         (Ink::Name, view.name.clone()),
@@ -244,18 +197,22 @@ fn heading(view: &StatusView, shape: Shape) -> StyledLine {
         pieces.push((Ink::Quiet, format!("  {}", how.join(", "))));
         let end = progress(target);
         let used: usize = pieces.iter().map(|(_, text)| text.chars().count()).sum();
+        let used = used + end.chars().count();
         let gap = shape
             .width
             .heading()
-            .map_or(2, |width| width.saturating_sub(used + end.chars().count()).max(2));
+            .map_or(2, |width| width.saturating_sub(used).max(2));
         let ink = match target.state {
             RolloutPhase::Reconciling => Ink::Busy,
             RolloutPhase::Stalled => Ink::Bad,
             RolloutPhase::Complete => Ink::Good,
         };
+        if matches!(shape.width, Width::Terminal(width) if used + gap > width) {
+            return [vec![StyledLine(pieces)], wrapped(ink, &end, shape.width)].concat();
+        }
         pieces.push((ink, format!("{}{end}", " ".repeat(gap))));
     }
-    StyledLine(pieces)
+    vec![StyledLine(pieces)]
 }
 
 pub(super) fn progress(target: &TargetView) -> String {
@@ -336,52 +293,6 @@ fn ink(state: &str) -> Ink {
         "Infeasible" | "Refused" | "Foreign" | "Missing" => Ink::Bad,
         "" | "Pending" => Ink::Quiet,
         _ => Ink::Busy,
-    }
-}
-
-/// Replaces control characters: the text of others must not control the terminal.
-pub(super) fn clean(text: &str) -> String {
-    text.chars()
-        .map(|character| if character.is_control() { ' ' } else { character })
-        .collect()
-}
-
-impl Ink {
-    /// The parameters of the escape sequence.
-    fn code(self) -> Option<&'static str> {
-        match self {
-            Self::Text => None,
-            Self::Name => Some("1"),
-            Self::Quiet => Some("2"),
-            Self::Good => Some("32"),
-            Self::Busy => Some("33"),
-            Self::Bad => Some("31"),
-        }
-    }
-}
-
-impl StyledLine {
-    /// The line, cut to the width and painted.
-    fn draw(&self, shape: Shape) -> String {
-        let total: usize = self.0.iter().map(|(_, text)| text.chars().count()).sum();
-        let cut = match shape.width {
-            Width::Terminal(width) if total > width => Some(width),
-            _ => None,
-        };
-        let mut room = cut.map_or(usize::MAX, |width| width.saturating_sub(1));
-        let mut line = String::new();
-        for (ink, text) in &self.0 {
-            let text: String = clean(text).chars().take(room).collect();
-            room -= text.chars().count();
-            let code = ink
-                .code()
-                .filter(|_| shape.paint == Paint::Coloured && !text.is_empty());
-            line.push_str(&code.map_or_else(|| text.clone(), |code| format!("\x1b[{code}m{text}\x1b[0m")));
-        }
-        if cut.is_some() {
-            line.push('…');
-        }
-        line.trim_end().to_owned()
     }
 }
 

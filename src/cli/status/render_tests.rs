@@ -1,6 +1,7 @@
 use serde_json::json;
 
-use super::{Paint, Shape, Width, fit, render};
+use super::super::line::{Paint, Shape, Width};
+use super::{fit, render};
 use crate::cli::status::changes::changes;
 use crate::cli::status::pods::{PodState, PodStatusView};
 use crate::cli::status::rollout::RolloutPhase;
@@ -186,22 +187,34 @@ fn render_of_each_width() {
     let mut view = web();
     let reason = "exceeded quota: storage-of-team-a, requested: requests.storage=10Gi, used: 95Gi, limited: 100Gi";
     view.claims[1].reason = reason.to_owned();
-    let widest = |width: Width| {
+    let note = format!("ClaimRefused: data-web-1: {reason}");
+    view.note = Some(note.clone());
+    view.target.as_mut().expect("a target").state = RolloutPhase::Stalled;
+    let shown = |width: Width| {
         let text = render(std::slice::from_ref(&view), Shape { width, ..PLAIN });
         let heading = text.lines().next().expect("a heading").chars().count();
-        (heading, text.contains(reason), text.contains('…'))
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(
+            words.contains(&note) && words.contains("1/3 replicas, Stalled"),
+            "{width:?}: {text}"
+        );
+        (heading, text.matches(reason).count(), text.contains('…'))
     };
     for (width, expected) in [
-        (Width::Terminal(60), (60, false, true)),
-        (Width::Terminal(80), (80, false, true)),
-        (Width::Terminal(200), (200, true, false)),
-        (Width::Pipe, (80, true, false)),
+        (Width::Terminal(60), (39, 0, true)),
+        (Width::Terminal(80), (80, 0, true)),
+        (Width::Terminal(200), (200, 2, false)),
+        (Width::Pipe, (80, 2, false)),
+        (Width::Wide, (62, 2, false)),
     ] {
-        assert_eq!(widest(width), expected, "{width:?}");
+        assert_eq!(shown(width), expected, "{width:?}");
     }
     let expected = "\
-shop/web  6c9f7d5b84  InPlace, LockStep  1/3 replicas, Reco…
-  waiting for data-web-1
+shop/web  6c9f7d5b84  InPlace, LockStep
+  1/3 replicas, Stalled
+  ClaimRefused: data-web-1: exceeded quota:
+  storage-of-team-a, requested: requests.storage=10Gi, used:
+  95Gi, limited: 100Gi
   ├─ 2  data-web-2  20Gi -> 20Gi  ██████████  Done
   ├─ 1  data-web-1  10Gi -> 20Gi  █████░░░░░  Expanding  ex…
   └─ 0  data-web-0  10Gi -> 20Gi  ░░░░░░░░░░  Pending

@@ -2,7 +2,7 @@
 
 use std::io::{IsTerminal as _, stdout};
 
-use super::render::{Paint, Shape, Width};
+use super::line::{Paint, Shape, Width};
 use crate::cli::output;
 
 /// The width of lines for standard output, and the rows of the terminal.

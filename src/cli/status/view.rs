@@ -9,8 +9,9 @@ use serde::Serialize;
 
 use super::pods::{self, PodStatusView};
 use super::replacement::{self, ReplacementView};
-use super::rollout::{ReportedClaim, Rollout, RolloutPhase};
+use super::rollout::{ReportedClaim, Rollout, RolloutCondition, RolloutPhase};
 use crate::api::ReadyReason;
+use crate::api::reasons::Kind;
 use crate::templates::names::ordinal_of;
 use crate::templates::{Quantity, RevisionLabel, StagedChange, keys};
 
@@ -298,6 +299,17 @@ fn staged_label(set: &StatefulSet) -> Option<RevisionLabel> {
     Some(change.label())
 }
 
+/// The message of a condition, with its reason where somebody has to act: the documentation lists these reasons.
+fn in_words(condition: &RolloutCondition) -> String {
+    let RolloutCondition { reason, message, .. } = condition;
+    let is_listed = |reason: ReadyReason| matches!(reason.kind(), Kind::Waiting | Kind::Stalled);
+    if ReadyReason::read(reason).is_some_and(is_listed) {
+        format!("{reason}: {message}")
+    } else {
+        message.clone()
+    }
+}
+
 /// The note for the user.
 fn note(
     name: &str,
@@ -327,9 +339,7 @@ fn note(
     let ruling = ["Stalled", "Reconciling"]
         .into_iter()
         .find_map(|kind| rollout.condition(kind));
-    let message = ruling
-        .map(|condition| condition.message.clone())
-        .filter(|message| !message.is_empty());
+    let message = ruling.map(in_words).filter(|message| !message.is_empty());
     if !is_staged(rollout, Some(set)) {
         let ready = rollout.condition("Ready");
         let withdrawn = ready.filter(|ready| ready.reason == ReadyReason::Withdrawn.as_str());

@@ -18,7 +18,7 @@ use crate::cli::output::print;
 /// `kubectl rollout status` waits for them.
 ///
 /// Exits with 0 if the rollout is complete, or nothing is staged; with 1 if it is stalled, or something else is staged
-/// instead; with 2 after the time-out; and with 3 if the cluster cannot be read.
+/// instead; with 3 if the cluster cannot be read; and with 124 after the time-out.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// Name of the StatefulSet
@@ -92,6 +92,9 @@ mod tests {
             text(stalled),
             "statefulset.apps/web: revision r is stalled: exceeded quota\n"
         );
+        let reason = "ClaimRefused: data-web-1: exceeded quota: ".to_owned() + &"x".repeat(300);
+        let line = text(FollowEnd::Stalled(reason.clone()));
+        assert!(line.contains(&reason) && line.lines().count() == 1, "{line}");
         let other = FollowEnd::Superseded("s".to_owned());
         assert_eq!(
             text(other),
