@@ -74,7 +74,7 @@ impl Fixture {
                 "settings.json",
                 self.settings.to_string().as_bytes(),
             ),
-            (Some("--claims"), "claims.json", list.to_string().as_bytes()),
+            (Some("--objects"), "claims.json", list.to_string().as_bytes()),
             (None, "review.json", &*self.body),
         ] {
             let file = folder.join(name);

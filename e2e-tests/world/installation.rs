@@ -20,9 +20,9 @@ use crate::world::{Cluster, POLICY_SERVER, Process, Usage, eventually};
 pub(crate) const NAMESPACE: &str = "claim-rollout";
 pub(crate) const ACCOUNT: &str = "claim-rollout-controller";
 /// The flags for a controller beside the cluster that leads by its Lease; in a Pod these are the defaults.
-pub(crate) const AS_IN_A_POD: [&str; 3] = ["--leader-elect", "--lease-namespace", NAMESPACE];
+pub(crate) const AS_IN_A_POD: [&str; 3] = ["--leader-elect", "--system-namespace", NAMESPACE];
 /// A controller for one namespace keeps its journals where the shipped one does.
-pub(crate) const JOURNALS: &str = "--lease-namespace=claim-rollout";
+pub(crate) const JOURNALS: &str = "--system-namespace=claim-rollout";
 /// The user name of the controller.
 pub(crate) const USER: &str = "system:serviceaccount:claim-rollout:claim-rollout-controller";
 /// The files of `deploy/` that need neither a container runtime nor Kubewarden.

@@ -19,7 +19,7 @@ impl Recorded {
         name: &str,
     ) -> Result<Option<&Value>, String> {
         if self.0.is_empty() {
-            return Err("no list of objects was given (--claims)".to_owned());
+            return Err("no list of objects was given (--objects)".to_owned());
         }
         let found = self.0.iter().find(|object| {
             let (of, metadata) = ([&object["apiVersion"], &object["kind"]], &object["metadata"]);

@@ -61,10 +61,10 @@ pub(crate) struct Arguments {
     /// Work only while holding a Lease, and wait for it otherwise; on by default in a cluster, off outside of one
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     leader_elect: Option<bool>,
-    /// Namespace of that Lease, `claim-rollout-controller`, and of the journals of replacements; by default that of the
-    /// Pod. Controllers with different `--namespace` need different ones
+    /// Namespace of the installation: of that Lease, `claim-rollout-controller`, and of the journals of replacements; by
+    /// default that of the Pod. Controllers with different `--namespace` need different ones
     #[arg(long, value_name = "NAMESPACE")]
-    lease_namespace: Option<String>,
+    system_namespace: Option<String>,
     /// Format of the log on standard error; RUST_LOG filters it
     #[arg(long, value_enum, default_value_t = LogFormat::Text)]
     log_format: LogFormat,
@@ -95,7 +95,7 @@ pub(crate) async fn run(cluster: &ClusterArguments, args: Arguments) -> anyhow::
         },
         recreating: if args.recreate { ReCreating::On } else { ReCreating::Off },
         openkruise: args.openkruise,
-        journals: args.lease_namespace.clone().or_else(own_namespace),
+        journals: args.system_namespace.clone().or_else(own_namespace),
         election: election(&args)?,
         budget: WriteBudget {
             per_second: args.kube_api_qps,
@@ -126,10 +126,10 @@ fn election(args: &Arguments) -> anyhow::Result<Option<Election>> {
         return Ok(None);
     }
     let namespace = args
-        .lease_namespace
+        .system_namespace
         .clone()
         .or(own)
-        .context("--leader-elect needs --lease-namespace outside of a cluster")?;
+        .context("--leader-elect needs --system-namespace outside of a cluster")?;
     // The name of the Pod, and a number that differs between its processes.
     let host = std::env::var("HOSTNAME").unwrap_or_default();
     let number = RandomState::new().build_hasher().finish();

@@ -1,4 +1,4 @@
-//! A cluster as a List of objects: from `--claims` or `--objects`, or gathered by `plan`.
+//! A cluster as a List of objects: from `--objects`, or gathered by `plan`.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -198,7 +198,7 @@ impl Lookups for Recorded {
 
     fn get(&mut self, question: &Get<'_>) -> Result<Option<String>, CannotAsk> {
         if !self.given {
-            return Err(CannotAsk("no list of objects was given (--claims)".to_owned()));
+            return Err(CannotAsk("no list of objects was given (--objects)".to_owned()));
         }
         if let Some((_, why)) = self.unreadable.iter().find(|(kind, _)| *kind == question.kind) {
             return Err(CannotAsk(why.clone()));

@@ -50,9 +50,9 @@ pub(crate) struct Arguments {
     /// Take the replacement back, or finish it if the StatefulSet is being deleted already
     #[arg(long)]
     take_back: bool,
-    /// Namespace of the journals: that of the controller
+    /// Namespace of the installation, with the journals of its controller
     #[arg(long, value_name = "NAMESPACE", default_value = JOURNALS)]
-    journal_namespace: String,
+    system_namespace: String,
     /// Policy settings file (JSON or YAML), as the controller has it; built-in defaults if omitted
     #[arg(long, value_name = "FILE")]
     settings: Option<PathBuf>,
@@ -103,13 +103,13 @@ async fn replace(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::R
     let place = SetPlace {
         namespace: &namespace,
         name: &arguments.name,
-        journals: &arguments.journal_namespace,
+        journals: &arguments.system_namespace,
         takes_back: arguments.take_back,
     };
     let mut by_hand = ByHand::new(
         client,
         settings,
-        arguments.journal_namespace.clone(),
+        arguments.system_namespace.clone(),
         (&namespace, &arguments.name),
     );
     if arguments.take_back {
@@ -164,7 +164,7 @@ impl SetPlace<'_> {
 pub(super) fn command(namespace: &str, name: &str, journals: &str) -> String {
     let elsewhere = match journals {
         JOURNALS => String::new(),
-        other => format!(" --journal-namespace {other}"),
+        other => format!(" --system-namespace {other}"),
     };
     format!("{} replace -n {namespace} {name}{elsewhere}", program())
 }

@@ -354,7 +354,7 @@ fn command_names_another_namespace_of_journals() {
         "claim-rollout replace -n shop web"
     );
     let elsewhere = command("shop", "web", "ops");
-    assert_eq!(elsewhere, "claim-rollout replace -n shop web --journal-namespace ops");
+    assert_eq!(elsewhere, "claim-rollout replace -n shop web --system-namespace ops");
 }
 
 #[test]

@@ -26,8 +26,8 @@ pub(crate) struct Arguments {
     settings: Option<PathBuf>,
     /// File with a List of objects (JSON or YAML) for the lookups of the policy; a SubjectAccessReview with a status
     /// states whether its user may patch PVCs
-    #[arg(long, value_name = "FILE")]
-    claims: Option<PathBuf>,
+    #[arg(long, value_name = "FILE", alias = "claims")]
+    objects: Option<PathBuf>,
     /// AdmissionReview file (v1, JSON); `-` for standard input
     #[arg(default_value = "-")]
     file: PathBuf,
@@ -62,7 +62,7 @@ fn answer(arguments: &Arguments) -> anyhow::Result<AdmissionResponse> {
         None => read_settings("{}")?,
     };
     check_settings(&settings)?;
-    let mut lookups = match &arguments.claims {
+    let mut lookups = match &arguments.objects {
         Some(path) => files::read_list(&files::text(path)?).with_context(|| path.display().to_string())?,
         None => Recorded::default(),
     };

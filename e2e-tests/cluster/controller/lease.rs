@@ -30,7 +30,13 @@ pub(crate) async fn grow(ns: &TestNamespace<'_>, size: &str) -> anyhow::Result<(
 
 pub(super) async fn one_of_two_leads_and_the_other_takes_over(env: &Environment) -> anyhow::Result<()> {
     let ns = TestNamespace::new(&env.cluster, &env.client, "lease").await?;
-    let elected = ["--namespace", "lease", "--leader-elect", "--lease-namespace", NAMESPACE];
+    let elected = [
+        "--namespace",
+        "lease",
+        "--leader-elect",
+        "--system-namespace",
+        NAMESPACE,
+    ];
     let start = async || env.installation.start_controller(&elected).await;
     let mut first = start().await?;
     until_it_leads(&first).await?;

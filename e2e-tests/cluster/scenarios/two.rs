@@ -37,7 +37,7 @@ pub(super) async fn leader_killed_during_rollout_is_succeeded_by_the_other(env: 
         "--namespace",
         "stopped-leader",
         "--leader-elect",
-        "--lease-namespace",
+        "--system-namespace",
         NAMESPACE,
     ];
     let mut ns = TestNamespace::new(&env.cluster, &env.client, "stopped-leader").await?;

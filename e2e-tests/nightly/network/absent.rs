@@ -12,7 +12,7 @@ use crate::world::{Options, eventually};
 async fn absent_api_server_is_waited_for() -> anyhow::Result<()> {
     let env = Environment::build(Options::default()).await?;
     let ns = TestNamespace::new(&env.cluster, &env.client, "away").await?;
-    let elected = ["--namespace", "away", "--leader-elect", "--lease-namespace", NAMESPACE];
+    let elected = ["--namespace", "away", "--leader-elect", "--system-namespace", NAMESPACE];
     let mut controller = env.installation.start_controller(&elected).await?;
     until_it_leads(&controller).await?;
     ns.done(&["apply", "-f", "-"], &manifest(1, "1Gi")).await?;

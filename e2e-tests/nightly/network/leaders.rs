@@ -44,7 +44,7 @@ struct Pair<'a> {
 
 impl<'a> Pair<'a> {
     async fn begin(env: &'a Environment, namespace: &str) -> anyhow::Result<Self> {
-        let elected = ["--leader-elect", "--lease-namespace", namespace];
+        let elected = ["--leader-elect", "--system-namespace", namespace];
         let trial = Trial::begin_with(env, namespace, &elected).await?;
         let network = Network::start(&env.shared.cluster, "network-second").await?;
         let arguments = [&["--namespace", namespace, ASKS_NO_MORE], &elected[..]].concat();
@@ -179,7 +179,7 @@ pub(super) async fn leader_with_unanswered_renewal_retries_and_continues(env: &E
     let trial = Trial::begin_with(
         env,
         "network-lease-kept",
-        &["--leader-elect", "--lease-namespace", "network-lease-kept"],
+        &["--leader-elect", "--system-namespace", "network-lease-kept"],
     )
     .await?;
     trial.inject(Rule {

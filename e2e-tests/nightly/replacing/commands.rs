@@ -110,7 +110,7 @@ pub(super) async fn replace_without_a_controller_keeps_pods_and_claims(env: &Env
 pub(super) async fn replace_beside_a_controller_replaces_once(env: &Environment) -> anyhow::Result<()> {
     let mut ns = complete(env, "side-by-side").await?;
     ns.controller = None;
-    let arguments = ["--namespace", &ns.namespace, "--lease-namespace", "claim-rollout"];
+    let arguments = ["--namespace", &ns.namespace, "--system-namespace", "claim-rollout"];
     ns.controller = Some(env.installation.start_controller(&arguments).await?);
     let (before, was) = (ns.set().await?, kept(&ns).await?);
     // Two users at the same time, and the controller.

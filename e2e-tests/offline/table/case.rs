@@ -262,7 +262,7 @@ impl Case {
             Cluster::Of(objects) if !objects.is_empty() => {
                 let list = json!({"kind": "List", "items": objects});
                 format!(
-                    " --claims {}",
+                    " --objects {}",
                     write(&format!("{name}-claims"), list.to_string().as_bytes())
                 )
             }
