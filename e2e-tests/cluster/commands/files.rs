@@ -70,6 +70,11 @@ pub(super) async fn impossible_plan_exits_with_2(env: &Environment) -> anyhow::R
             "expected a StatefulSet in the manifest, but found Service web",
         ),
         (&["plan", "-f", "/nowhere.yaml"], "", "/nowhere.yaml"),
+        (
+            &["plan", "-f", "/nowhere.yaml", "--kubeconfig", "/none"],
+            "",
+            "error: /nowhere.yaml: ",
+        ),
         (&["plan", "web", "-o", "name"], "", "invalid value 'name'"),
     ] {
         let output = run(&ns, arguments, input).await?;

@@ -38,12 +38,12 @@ use std::process::ExitCode;
 use anyhow::{Context as _, bail, ensure};
 use clap::Args;
 use kube::Client;
-use serde_json::Value;
-use serde_json::json;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
 use self::dry_run::DryRunRequest;
 use self::inputs::{Decider, Inputs, PlannedRequest};
+use self::manifest::Documents;
 use self::render::{TableColumns, render};
 use self::report::PlanReport;
 use self::request::{KUBECTL, Requester};
@@ -136,22 +136,22 @@ enum PlanSource {
 
 /// Plans and prints.
 async fn plan(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Result<Vec<PlanReport>> {
+    // Before a cluster is needed: a missing file is the first error.
+    let manifests = manifests(arguments)?;
     let (source, default_namespace) = match &arguments.objects {
         Some(path) => {
             let mut objects = files::read_list(&files::text(path)?).with_context(|| path.display().to_string())?;
             unread::sift(&mut objects);
             let named = cluster.namespace.clone();
-            (
-                PlanSource::Objects(objects),
-                named.unwrap_or_else(|| "default".to_owned()),
-            )
+            let namespace = named.unwrap_or_else(|| "default".to_owned());
+            (PlanSource::Objects(objects), namespace)
         }
         None => {
             let (client, namespace) = cluster.connect_without_warnings().await?;
             (PlanSource::Cluster(client), namespace)
         }
     };
-    let targets = targets(arguments, cluster.namespace.as_deref(), &default_namespace)?;
+    let targets = targets(arguments, manifests, cluster.namespace.as_deref(), &default_namespace)?;
     let (settings, place) = settings(arguments, &source).await?;
     eprintln!("settings: {place}");
     check_settings(&settings)?;
@@ -223,6 +223,10 @@ async fn decider(
 /// How often a StatefulSet is read that changes before the dry run, which happens while a controller writes.
 const TRIES: u32 = 5;
 
+/// The place of the settings where neither a file nor a cluster has any.
+const BUILT_IN: &str =
+    "the default ones, with defaultUpdatePolicy: OnClaimDelete; those of deploy/ have InPlace (--settings)";
+
 /// The settings: those of the file, or else those of the cluster, and their place.
 async fn settings(arguments: &Arguments, source: &PlanSource) -> anyhow::Result<(Box<RawValue>, String)> {
     match (&arguments.settings, source) {
@@ -231,7 +235,7 @@ async fn settings(arguments: &Arguments, source: &PlanSource) -> anyhow::Result<
             let settings = read_settings(&files::text(path)?).with_context(|| place.clone())?;
             Ok((settings, place))
         }
-        (None, PlanSource::Objects(_)) => Ok((read_settings("{}")?, "the default ones".to_owned())),
+        (None, PlanSource::Objects(_)) => Ok((read_settings("{}")?, BUILT_IN.to_owned())),
         (None, PlanSource::Cluster(client)) => {
             let found = settings_in_use::read(client).await?;
             Ok((found.settings, found.place))
@@ -269,18 +273,31 @@ fn plan_one(
     })
 }
 
+/// The manifests, with the names of their files.
+fn manifests(arguments: &Arguments) -> anyhow::Result<Vec<(String, Documents)>> {
+    let read = |path: &PathBuf| {
+        let source = path.display().to_string();
+        let documents = manifest::read(&files::text(path)?).with_context(|| source.clone())?;
+        Ok((source, documents))
+    };
+    arguments.filename.iter().map(read).collect()
+}
+
 /// The sets to plan: those of the manifests, restricted to the given names if there are any; without a manifest, the
 /// sets of these names.
-fn targets(arguments: &Arguments, named: Option<&str>, default: &str) -> anyhow::Result<Vec<PlanTarget>> {
+fn targets(
+    arguments: &Arguments,
+    manifests: Vec<(String, Documents)>,
+    named: Option<&str>,
+    default: &str,
+) -> anyhow::Result<Vec<PlanTarget>> {
     ensure!(
         !(arguments.filename.is_empty() && arguments.names.is_empty()),
         "specify a manifest (-f web.yaml) or the name of a StatefulSet"
     );
     let mut targets = Vec::new();
     let mut others = Vec::new();
-    for path in &arguments.filename {
-        let source = path.display().to_string();
-        let documents = manifest::read(&files::text(path)?).with_context(|| source.clone())?;
+    for (source, documents) in manifests {
         others.extend(documents.others);
         for set in documents.sets {
             let name = set["metadata"]["name"].as_str().unwrap_or_default().to_owned();
@@ -335,7 +352,7 @@ fn text(reports: &[PlanReport], format: Option<OutputFormat>) -> anyhow::Result<
 
 #[cfg(test)]
 mod tests {
-    use super::{Arguments, KUBECTL, targets};
+    use super::{Arguments, KUBECTL, manifests, targets};
 
     /// As `kubectl apply` does.
     #[test]
@@ -370,7 +387,8 @@ mod tests {
                 modifications_per_day: Vec::new(),
                 output: None,
             };
-            let found = targets(&arguments, named, named.unwrap_or("current"));
+            let manifests = manifests(&arguments).expect("manifests");
+            let found = targets(&arguments, manifests, named, named.unwrap_or("current"));
             match (found, expected) {
                 (Ok(found), Ok(expected)) => assert_eq!(found[0].namespace, expected, "{own:?} {named:?}"),
                 (Err(error), Err(expected)) => assert!(error.to_string().ends_with(expected), "{error}"),
