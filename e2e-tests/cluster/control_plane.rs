@@ -7,37 +7,15 @@ use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use serde_json::json;
 
+use crate::world::web::Web;
 use crate::world::{ATTRIBUTES_CLASSES, Cluster, Driver, EXPANDABLE, FIXED, ON_FIRST_USE, Options, eventually};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A StatefulSet `name` of three replicas with a PVC `data` of 1Gi each.
 fn set(name: &str, class: &str) -> StatefulSet {
-    serde_json::from_value(json!({
-        "apiVersion": "apps/v1",
-        "kind": "StatefulSet",
-        "metadata": {"name": name},
-        "spec": {
-            "replicas": 3,
-            "serviceName": name,
-            "selector": {"matchLabels": {"app": name}},
-            "template": {
-                "metadata": {"labels": {"app": name}},
-                "spec": {"containers": [{
-                    "name": "main", "image": "example/main:1", "volumeMounts": [{"name": "data", "mountPath": "/data"}],
-                }]},
-            },
-            "volumeClaimTemplates": [{
-                "metadata": {"name": "data"},
-                "spec": {
-                    "accessModes": ["ReadWriteOnce"],
-                    "storageClassName": class,
-                    "resources": {"requests": {"storage": "1Gi"}},
-                },
-            }],
-        },
-    }))
-    .expect("a StatefulSet")
+    let web = Web::replicas(3).plain().named(name).class(class);
+    serde_json::from_value(web.value()).expect("a StatefulSet")
 }
 
 /// Creates the StatefulSet and waits until its Pods are Ready.

@@ -5,37 +5,12 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use k8s_openapi::api::apps::v1::StatefulSet;
 use kube::api::{Api, PostParams};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::world::policy_host::policy;
 use crate::world::policy_host::{KubeApi, PolicyHost, Shipped};
-use crate::world::{Cluster, EXPANDABLE, Options, Output};
-
-/// A StatefulSet without replicas, so that only the API server acts.
-fn set(name: &str) -> Value {
-    json!({
-        "apiVersion": "apps/v1",
-        "kind": "StatefulSet",
-        "metadata": {"name": name},
-        "spec": {
-            "replicas": 0,
-            "serviceName": name,
-            "selector": {"matchLabels": {"app": name}},
-            "template": {
-                "metadata": {"labels": {"app": name}},
-                "spec": {"containers": [{"name": "main", "image": "example/main:1"}]},
-            },
-            "volumeClaimTemplates": [{
-                "metadata": {"name": "data"},
-                "spec": {
-                    "accessModes": ["ReadWriteOnce"],
-                    "storageClassName": EXPANDABLE,
-                    "resources": {"requests": {"storage": "1Gi"}},
-                },
-            }],
-        },
-    })
-}
+use crate::world::web::Web;
+use crate::world::{Cluster, Options, Output};
 
 /// Asks for another size of the template, as a user does.
 async fn resize(cluster: &Cluster, user: &[&str], size: &str) -> anyhow::Result<Output> {
@@ -85,8 +60,9 @@ async fn api_server_calls_policy_for_its_requests_and_obeys() -> anyhow::Result<
     host.until_called(&client, &registration).await?;
     let called = host.requests(&shipped.name);
 
-    sets.create(&PostParams::default(), &serde_json::from_value(set("web"))?)
-        .await?;
+    // Without replicas, so that only the API server acts.
+    let set = serde_json::from_value(Web::replicas(0).plain().value())?;
+    sets.create(&PostParams::default(), &set).await?;
     for edit in [
         ["set", "image", "statefulset/web", "main=example/main:2"],
         ["scale", "statefulset", "web", "--replicas=0"],

@@ -12,7 +12,8 @@ use claim_rollout::templates::UpdatePolicy;
 use serde_json::{Value, json};
 
 use crate::world::installation::{ACCOUNT, Installation, NAMESPACE, USER};
-use crate::world::namespace::{STAGED, plain_manifest, text};
+use crate::world::namespace::{STAGED, text};
+use crate::world::web::Web;
 use crate::world::{Cluster, Options, eventually};
 use namespace::{Judges, PATIENCE, TestedNamespace};
 
@@ -95,9 +96,8 @@ impl TestedNamespace<'_> {
         };
         let Some(writer) = writer else {
             let apply = ["apply", "--server-side", "--force-conflicts", "-f", "-"];
-            self.done(Some(&self.alice), &apply, &plain_manifest(1, size).replace("web", set))
-                .await?;
-            return Ok(());
+            let manifest = Web::replicas(1).size(size).plain().named(set).to_string();
+            return self.done(Some(&self.alice), &apply, &manifest).await.map(drop);
         };
         let annotation = format!("{STAGED}={}", self.staged_of_size(set, size).await?);
         let annotate = ["annotate", "--overwrite", &format!("statefulset/{set}"), &annotation];
@@ -107,7 +107,7 @@ impl TestedNamespace<'_> {
 
     /// A StatefulSet for which alice has staged 2Gi, while existing PVCs stay as they are.
     async fn stage(&self, set: &str) -> anyhow::Result<()> {
-        let manifest = plain_manifest(1, "1Gi").replace("web", set);
+        let manifest = Web::replicas(1).plain().named(set).to_string();
         self.done(None, &["apply", "-f", "-"], &manifest).await?;
         let claim = format!("pvc/data-{set}-0");
         let bound = async || {

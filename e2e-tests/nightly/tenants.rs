@@ -2,6 +2,7 @@
 
 mod lookalike;
 
+use std::fmt::Display;
 use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
@@ -12,7 +13,7 @@ use crate::nightly::scale::until_reported;
 use crate::world::engines;
 use crate::world::installation::{Controllers, manifest_applied};
 use crate::world::managed_fields::managed_fields;
-use crate::world::namespace::manifest;
+use crate::world::web::Web;
 use crate::world::{Cluster, MARKER, Options};
 
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -38,8 +39,10 @@ fn pod(name: &str, managed_fields: &Value) -> Value {
 }
 
 /// Runs kubectl in the namespace of the tenant.
-async fn tenant(cluster: &Cluster, arguments: &[&str], input: &str) -> anyhow::Result<String> {
-    let output = cluster.done(&[arguments, &["-n", TENANT]].concat(), input).await?;
+async fn tenant(cluster: &Cluster, arguments: &[&str], input: &(impl Display + ?Sized)) -> anyhow::Result<String> {
+    let output = cluster
+        .done(&[arguments, &["-n", TENANT]].concat(), &input.to_string())
+        .await?;
     Ok(output.stdout)
 }
 
@@ -53,9 +56,9 @@ async fn create_twins(cluster: &Cluster, name: &str) -> anyhow::Result<()> {
     let established = ["wait", "--for=condition=Established", "--timeout=60s", "crd", "--all"];
     cluster.done(&established, "").await?;
     manifest_applied(cluster, "openkruise.yaml").await?;
-    let twin = manifest(1, "1Gi").replace("web", name);
+    let twin = Web::replicas(1).named(name);
     tenant(cluster, &["apply", "-f", "-"], &twin).await?;
-    let other = twin.replace("apiVersion: apps/v1", "apiVersion: apps.kruise.io/v1beta1");
+    let other = twin.with(&json!({"apiVersion": "apps.kruise.io/v1beta1"}));
     tenant(cluster, &["apply", "-f", "-"], &other).await?;
     Ok(())
 }

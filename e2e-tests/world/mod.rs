@@ -57,6 +57,7 @@ mod upgrade;
 mod users;
 mod waiting;
 mod waits;
+pub(crate) mod web;
 pub(crate) mod written;
 
 pub(crate) use audit::{Entry, kinds};

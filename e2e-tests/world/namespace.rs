@@ -1,6 +1,7 @@
 //! A namespace with a StatefulSet `web`, and operations on it.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
 use anyhow::{Context as _, ensure};
 use kube::api::{Api, ApiResource, DynamicObject, ListParams};
@@ -11,9 +12,10 @@ use super::barrier::Barriers;
 use super::exceptions::Exceptions;
 pub(crate) use super::fields::{STAGED, are_as_written, condition, label, staged_change, text};
 pub(crate) use super::waiting::PATIENCE;
+use super::web::Web;
 use super::written::Written;
 use crate::world::installation::{Controller, Installation};
-use crate::world::{Cluster, DRIVER, Driver, Entry, MARKER, Output, eventually};
+use crate::world::{Cluster, DRIVER, Driver, Entry, Output, eventually};
 
 /// The cluster, the policy and the barriers of all scenarios.
 pub(crate) struct Environment {
@@ -31,73 +33,6 @@ pub(crate) struct TestNamespace<'a> {
     pub(crate) controller: Option<Controller>,
 }
 
-/// The manifest of a StatefulSet `web`, in YAML as users write it.
-pub(crate) fn manifest(replicas: u32, size: &str) -> String {
-    format!(
-        "apiVersion: apps/v1
-kind: StatefulSet
-metadata:
-  name: web
-  annotations:
-    claim-rollout.io/update-policy: InPlace
-spec:
-  replicas: {replicas}
-  serviceName: web
-  selector:
-    matchLabels: {{app: web}}
-  template:
-    metadata:
-      labels: {{app: web}}
-    spec:
-      terminationGracePeriodSeconds: 0
-      containers:
-      - name: main
-        image: example/main:1
-        env: [{{name: PASSWORD, value: {MARKER}}}]
-        volumeMounts:
-        - {{name: data, mountPath: /data}}
-  volumeClaimTemplates:
-  - metadata: {{name: data}}
-    spec:
-      accessModes: [ReadWriteOnce]
-      storageClassName: expandable
-      resources: {{requests: {{storage: {size}}}}}
-"
-    )
-}
-
-/// The same without annotations, so that only Kubernetes acts on it.
-pub(crate) fn plain_manifest(replicas: u32, size: &str) -> String {
-    manifest(replicas, size).replace("  annotations:\n    claim-rollout.io/update-policy: InPlace\n", "")
-}
-
-/// The manifest with further lines in its `spec`.
-pub(crate) fn with_spec(manifest: &str, lines: &str) -> String {
-    manifest.replace("  serviceName: web\n", &format!("  serviceName: web\n{lines}\n"))
-}
-
-/// The manifest with a partition.
-pub(crate) fn with_partition(manifest: &str, partition: u32) -> String {
-    let strategy = format!("  updateStrategy: {{rollingUpdate: {{partition: {partition}}}}}");
-    with_spec(manifest, &strategy)
-}
-
-/// The manifest with another storage class.
-pub(crate) fn with_class(manifest: &str, class: &str) -> String {
-    manifest.replace("storageClassName: expandable", &format!("storageClassName: {class}"))
-}
-
-/// The manifest with a VolumeAttributesClass.
-pub(crate) fn with_attributes_class(manifest: &str, class: &str) -> String {
-    let line = "      storageClassName: expandable\n";
-    manifest.replace(line, &format!("{line}      volumeAttributesClassName: {class}\n"))
-}
-
-/// The manifest with another image.
-pub(crate) fn with_image(manifest: &str, tag: &str) -> String {
-    manifest.replace("example/main:1", &format!("example/main:{tag}"))
-}
-
 impl<'a> TestNamespace<'a> {
     /// Creates a namespace, without a controller.
     pub(crate) async fn new(cluster: &'a Cluster, client: &kube::Client, namespace: &str) -> anyhow::Result<Self> {
@@ -113,11 +48,11 @@ impl<'a> TestNamespace<'a> {
 
     /// Creates a namespace with a controller and a StatefulSet of this many replicas of 1Gi, all Ready.
     pub(crate) async fn with_set(env: &'a Environment, namespace: &str, replicas: u32) -> anyhow::Result<Self> {
-        Self::with(env, namespace, &manifest(replicas, "1Gi")).await
+        Self::with(env, namespace, &Web::replicas(replicas)).await
     }
 
     /// Creates a namespace with a controller and the StatefulSet of this manifest, all Ready.
-    pub(crate) async fn with(env: &'a Environment, namespace: &str, manifest: &str) -> anyhow::Result<Self> {
+    pub(crate) async fn with(env: &'a Environment, namespace: &str, manifest: &Web) -> anyhow::Result<Self> {
         let mut ns = Self::new(&env.cluster, &env.client, namespace).await?;
         ns.start_controller(env, &[]).await?;
         ns.target(manifest).await?;
@@ -141,17 +76,17 @@ impl<'a> TestNamespace<'a> {
             "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": self.namespace},
             "provisioner": DRIVER, "parameters": {"behaviour": self.namespace}, "allowVolumeExpansion": expandable,
         });
-        self.target(&class.to_string()).await.map(drop)
+        self.target(&class).await.map(drop)
     }
 
     /// Runs kubectl in this namespace.
-    pub(crate) async fn kubectl(&self, arguments: &[&str], input: &str) -> anyhow::Result<Output> {
+    pub(crate) async fn kubectl(&self, arguments: &[&str], input: &(impl Display + ?Sized)) -> anyhow::Result<Output> {
         let arguments = [arguments, &["--namespace", &self.namespace]].concat();
-        self.cluster.kubectl(&arguments, input).await
+        self.cluster.kubectl(&arguments, &input.to_string()).await
     }
 
     /// Runs kubectl, which must succeed.
-    pub(crate) async fn done(&self, arguments: &[&str], input: &str) -> anyhow::Result<Output> {
+    pub(crate) async fn done(&self, arguments: &[&str], input: &(impl Display + ?Sized)) -> anyhow::Result<Output> {
         let output = self.kubectl(arguments, input).await?;
         ensure!(output.success, "kubectl {}: {}", arguments.join(" "), output.stderr);
         Ok(output)
@@ -172,11 +107,11 @@ impl<'a> TestNamespace<'a> {
 
     /// `kubectl apply` of the StatefulSet with another size.
     pub(crate) async fn apply(&self, replicas: u32, size: &str) -> anyhow::Result<Output> {
-        self.target(&manifest(replicas, size)).await
+        self.target(&Web::replicas(replicas).size(size)).await
     }
 
     /// `kubectl apply` of a manifest.
-    pub(crate) async fn target(&self, manifest: &str) -> anyhow::Result<Output> {
+    pub(crate) async fn target(&self, manifest: &(impl Display + ?Sized)) -> anyhow::Result<Output> {
         self.done(&["apply", "-f", "-"], manifest).await
     }
 

@@ -7,20 +7,16 @@ use serde_json::Value;
 use super::Environment;
 use super::served::{Policies, Served};
 use crate::world::eventually;
-use crate::world::namespace::{PATIENCE, TestNamespace, are_as_written, manifest, staged_change};
-
-/// The manifest with another image and another size.
-fn both(before: &str) -> String {
-    before.replace("1Gi", "2Gi").replace("example/main:1", "example/main:2")
-}
+use crate::world::namespace::{PATIENCE, TestNamespace, are_as_written, staged_change};
+use crate::world::web::Web;
 
 fn phase(set: &Value) -> &Value {
     &set["metadata"]["annotations"]["claim-rollout.io/phase"]
 }
 
-/// Dry-runs the manifest with both changes, then applies it. Both requests print this warning.
-async fn apply_both(ns: &TestNamespace<'_>, before: &str, warning: &str) -> anyhow::Result<()> {
-    let both = both(before);
+/// Dry-runs the manifest with another image and another size, then applies it. Both requests print this warning.
+async fn apply_both(ns: &TestNamespace<'_>, before: &Web, warning: &str) -> anyhow::Result<()> {
+    let both = before.size("2Gi").image("2");
     let set = ns.settled().await?;
     let dry = ns.done(&["apply", "-f", "-", "--dry-run=server"], &both).await?;
     ensure!(ns.set().await? == set, "a dry run changed the set");
@@ -44,7 +40,7 @@ async fn until_replaced(ns: &TestNamespace<'_>, pods: &[Value], ordinal: usize) 
 pub(super) async fn image_and_size_in_one_apply_keep_every_pod_until_released(env: &Environment) -> anyhow::Result<()> {
     let ns = &env.namespace("gate").await?;
     let served = Policies::of_sets(&[ns])?.and_pods()?.serve(env).await?;
-    let manifest = manifest(2, "1Gi");
+    let manifest = Web::replicas(2);
     ns.done(&["apply", "-f", "-"], &manifest).await?;
     let before = ns.settled().await?;
     let (pods, claims) = (ns.pods().await?, ns.claims().await?);
@@ -120,25 +116,22 @@ pub(super) async fn pods_that_need_not_wait_are_replaced_at_once(env: &Environme
     let all = env.namespaces(&names).await?;
     let all: Vec<&TestNamespace<'_>> = all.iter().collect();
     let served = Policies::of_sets(&all)?.and_pods()?.serve(env).await?;
-    let annotation = "claim-rollout.io/update-policy: InPlace";
-    let asynchronous = format!("{annotation}\n    claim-rollout.io/sync: Async");
-    let lazy = "claim-rollout.io/update-policy: OnClaimDelete";
-    for (ns, annotation, (warning, phase_of)) in [
+    for (ns, manifest, (warning, phase_of)) in [
         (
             &all[0],
-            manifest(2, "1Gi").replace(annotation, &asynchronous),
+            Web::replicas(2).annotated("sync", "Async"),
             ("2 PVCs will be updated in place", "RollingOut"),
         ),
         (
             &all[1],
-            manifest(2, "1Gi").replace(annotation, lazy),
+            Web::replicas(2).policy("OnClaimDelete"),
             ("existing PVCs stay as they are", "Staged"),
         ),
     ] {
-        ns.done(&["apply", "-f", "-"], &annotation).await?;
+        ns.done(&["apply", "-f", "-"], &manifest).await?;
         ns.settled().await?;
         let (pods, asked) = (ns.pods().await?, served.pods());
-        apply_both(ns, &annotation, warning).await?;
+        apply_both(ns, &manifest, warning).await?;
         until_replaced(ns, &pods, 0).await?;
         let set = ns.settled().await?;
         ensure!(phase(&set) == phase_of, "{set:#}");

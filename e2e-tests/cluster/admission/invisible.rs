@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::Environment;
 use super::served::Policies;
-use super::shapes::{Shape, manifest, shapes};
+use super::shapes::{Shape, plain, shapes};
 use crate::world::Output;
 use crate::world::namespace::{TestNamespace, text};
 
@@ -80,7 +80,7 @@ pub(super) async fn unchanged_templates_same_results_as_without_the_policy(env: 
         .await?
         .stdout;
     for ns in [with, without] {
-        ns.done(&["create", "-f", "-"], &manifest("", "")).await?;
+        ns.done(&["create", "-f", "-"], &plain()).await?;
     }
     let shapes = shapes();
     let asked = served.sets();

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use super::Environment;
 use super::served::Policies;
-use crate::world::namespace::{PATIENCE, TestNamespace, are_as_written, label, manifest, text};
+use crate::world::namespace::{PATIENCE, TestNamespace, are_as_written, label, text};
+use crate::world::web::Web;
 use crate::world::{EXPANDABLE, Entry, STATEFULSET_CONTROLLER, eventually};
 
 /// Waits until a PVC has everything that it asks for.
@@ -39,16 +40,15 @@ fn revision(claim: &Value) -> &Value {
 pub(super) async fn new_replica_after_staged_growth_gets_claim_at_target(env: &Environment) -> anyhow::Result<()> {
     let ns = &env.namespace("new-claims").await?;
     let served = Policies::of_sets(&[ns])?.and_claims()?.serve(env).await?;
-    ns.done(&["apply", "-f", "-"], &manifest(1, "1Gi")).await?;
+    ns.done(&["apply", "-f", "-"], &Web::replicas(1)).await?;
     ns.settled().await?;
     let old = ns.claims().await?;
     let class = if env.cluster.modifies_volumes() { "gold" } else { "" };
-    let mut target = manifest(1, "2Gi").replace(
-        "- metadata: {name: data}",
-        "- metadata: {name: data, labels: {tier: a}}",
-    );
+    let mut target = Web::replicas(1)
+        .size("2Gi")
+        .template(&json!({"metadata": {"labels": {"tier": "a"}}}));
     if !class.is_empty() {
-        target.push_str(&format!("      volumeAttributesClassName: {class}\n"));
+        target = target.attributes_class(class);
     }
     ns.done(&["apply", "-f", "-"], &target).await?;
     let change = ns.staged_change().await?;
@@ -88,7 +88,7 @@ pub(super) async fn new_replica_after_staged_growth_gets_claim_at_target(env: &E
         },
     });
     let all = served.claims();
-    ns.done(&["create", "-f", "-"], &claim.to_string()).await?;
+    ns.done(&["create", "-f", "-"], &claim).await?;
     let foreign = settled(ns, "data-web-2").await?;
     ensure!(size(&foreign) == "1Gi" && revision(&foreign).is_null(), "{foreign:#}");
     ensure!(
@@ -104,9 +104,9 @@ pub(super) async fn without_claim_policy_new_claim_starts_small_and_is_expanded(
     let mut ns = env.namespace("new-claims-down").await?;
     let _sets = Policies::of_sets(&[&ns])?.serve(env).await?;
     let claims = Policies::of_claims(&[&ns])?.serve(env).await?;
-    ns.done(&["apply", "-f", "-"], &manifest(1, "1Gi")).await?;
+    ns.done(&["apply", "-f", "-"], &Web::replicas(1)).await?;
     ns.settled().await?;
-    ns.done(&["apply", "-f", "-"], &manifest(1, "2Gi")).await?;
+    ns.done(&["apply", "-f", "-"], &Web::replicas(1).size("2Gi")).await?;
     claims.lose().await?;
     ns.done(&["scale", "statefulset", "web", "--replicas=2"], "").await?;
     ns.settled().await?;
@@ -122,10 +122,10 @@ pub(super) async fn without_claim_policy_new_claim_starts_small_and_is_expanded(
 }
 
 /// A StatefulSet without replicas, with one template.
-fn named(set: &str, template: &str, size: &str) -> String {
-    let text = manifest(0, size).replace("name: web\n  annotations", &format!("name: \"{set}\"\n  annotations"));
-    text.replace("{app: web}", &format!("{{app: set-{set}}}"))
-        .replace("name: data", &format!("name: {template}"))
+fn named(set: &str, template: &str, size: &str) -> Web {
+    let web = Web::replicas(0).size(size).named(set);
+    web.template(&json!({"metadata": {"name": template}}))
+        .container(&json!({"volumeMounts": [{"name": template, "mountPath": "/data"}]}))
 }
 
 pub(super) async fn new_claim_of_two_possible_sets_is_left_alone(env: &Environment) -> anyhow::Result<()> {

@@ -6,11 +6,12 @@ use serde_json::json;
 use super::Environment;
 use super::served::Policies;
 use crate::world::eventually;
-use crate::world::namespace::{PATIENCE, TestNamespace, are_as_written, manifest, text};
+use crate::world::namespace::{PATIENCE, TestNamespace, are_as_written, text};
+use crate::world::web::Web;
 
 /// Creates a StatefulSet with this many replicas, and PVCs of this storage class.
 async fn make(ns: &TestNamespace<'_>, replicas: u32, class: &str) -> anyhow::Result<()> {
-    ns.done(&["apply", "-f", "-"], &of_class(replicas, "1Gi", class))
+    ns.done(&["apply", "-f", "-"], &Web::replicas(replicas).class(class))
         .await?;
     ns.settled().await?;
     let bound = eventually("the claims to be bound", PATIENCE, async || {
@@ -24,12 +25,8 @@ async fn make(ns: &TestNamespace<'_>, replicas: u32, class: &str) -> anyhow::Res
     bound.await
 }
 
-fn of_class(replicas: u32, size: &str, class: &str) -> String {
-    manifest(replicas, size).replace("storageClassName: expandable", &format!("storageClassName: {class}"))
-}
-
 /// Stages a growth. The first request prints these warnings.
-async fn warned(ns: &TestNamespace<'_>, manifest: &str, expected: &[&str]) -> anyhow::Result<()> {
+async fn warned(ns: &TestNamespace<'_>, manifest: &Web, expected: &[&str]) -> anyhow::Result<()> {
     let output = ns.done(&["apply", "-f", "-"], manifest).await?;
     let lines: Vec<&str> = output.stderr.lines().collect();
     ensure!(lines[0].contains("staged data 1Gi -> 2Gi"), "{output:?}");
@@ -53,7 +50,7 @@ pub(super) async fn claim_that_cannot_follow_is_warned_about_or_denied(env: &Env
     for ns in [warns, enforces] {
         make(ns, 2, "fixed").await?;
     }
-    let grown = of_class(2, "2Gi", "fixed");
+    let grown = Web::replicas(2).size("2Gi").class("fixed");
     let cause = "data-web-1, data-web-0: storage class fixed does not have allowVolumeExpansion: true";
     warned(warns, &grown, &[cause]).await?;
 
@@ -78,7 +75,12 @@ pub(super) async fn claim_with_another_controller_is_named(env: &Environment) ->
     let patch = json!({"metadata": {"ownerReferences": [owner]}}).to_string();
     ns.done(&["patch", "pvc", "data-web-0", "--type=merge", "-p", &patch], "")
         .await?;
-    warned(ns, &manifest(2, "2Gi"), &["data-web-0: owned by ConfigMap other"]).await
+    warned(
+        ns,
+        &Web::replicas(2).size("2Gi"),
+        &["data-web-0: owned by ConfigMap other"],
+    )
+    .await
 }
 
 pub(super) async fn exceeded_quota_is_not_denied_rollout_continues_after_raise(
@@ -92,7 +94,7 @@ pub(super) async fn exceeded_quota_is_not_denied_rollout_continues_after_raise(
     let pods = ns.pods().await?;
     ns.controller = Some(env.controllers.start(&["--namespace", &ns.namespace]).await?);
     // The quota has room for one of them.
-    warned(&ns, &manifest(2, "2Gi"), &[]).await?;
+    warned(&ns, &Web::replicas(2).size("2Gi"), &[]).await?;
     let before = ns.claims().await?;
     let stalled = ns.until_reported("a quota", |rollout| {
         rollout["status"]["conditions"][2]["reason"] == "WouldExceedQuota"

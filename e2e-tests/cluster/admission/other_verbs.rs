@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 
 use super::Environment;
 use super::served::Policies;
-use crate::world::namespace::{STAGED, TestNamespace, manifest, plain_manifest, staged_change};
+use crate::world::namespace::{STAGED, TestNamespace, staged_change};
+use crate::world::web::Web;
 
 const PHASE: &str = "claim-rollout.io/phase";
 
@@ -112,7 +113,7 @@ pub(super) async fn scale_restart_and_delete_pass_and_keep_the_staged_change(env
         &env.namespace("others-staged").await?,
     );
     let served = Policies::of_sets(&[plain, staged])?.and_pods()?.serve(env).await?;
-    plain.done(&["apply", "-f", "-"], &plain_manifest(1, "1Gi")).await?;
+    plain.done(&["apply", "-f", "-"], &Web::replicas(1).plain()).await?;
     let before = served.sets();
     live(plain).await?;
     ensure!(
@@ -121,7 +122,7 @@ pub(super) async fn scale_restart_and_delete_pass_and_keep_the_staged_change(env
     );
 
     // Existing PVCs stay as they are, so no Pod waits for one.
-    let set = |size: &str| manifest(1, size).replace("InPlace", "OnClaimDelete");
+    let set = |size: &str| Web::replicas(1).size(size).policy("OnClaimDelete");
     staged.done(&["apply", "-f", "-"], &set("1Gi")).await?;
     staged.settled().await?;
     staged.done(&["apply", "-f", "-"], &set("2Gi")).await?;

@@ -6,14 +6,15 @@ use serde_json::{Value, json};
 
 use super::Environment;
 use super::served::{Policies, Served};
-use crate::world::namespace::{PATIENCE, TestNamespace, are_as_written, plain_manifest};
+use crate::world::namespace::{PATIENCE, TestNamespace, are_as_written};
+use crate::world::web::Web;
 use crate::world::{Output, eventually};
 
 /// A StatefulSet of two replicas whose PVCs are deleted with it, and with their replicas.
 async fn deleting_set(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
-    let policy =
-        "spec:\n  persistentVolumeClaimRetentionPolicy: {whenDeleted: Delete, whenScaled: Delete}\n  replicas:";
-    let set = plain_manifest(2, "1Gi").replacen("spec:\n  replicas:", policy, 1);
+    let retention = json!({"whenDeleted": "Delete", "whenScaled": "Delete"});
+    let set = Web::replicas(2).plain();
+    let set = set.spec(&json!({"persistentVolumeClaimRetentionPolicy": retention}));
     ns.done(&["apply", "-f", "-"], &set).await?;
     ns.settled().await?;
     // The StatefulSet controller marks PVCs for deletion by owner references.
@@ -73,7 +74,7 @@ async fn autoscaled_to_none(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
         let path = format!("/apis/apps/v1/namespaces/{namespace}/statefulsets/web/scale{query}");
         let autoscaler = "--as=system:serviceaccount:kube-system:horizontal-pod-autoscaler";
         let output = ns
-            .done(&["replace", "--raw", &path, "-f", "-", autoscaler], &scale.to_string())
+            .done(&["replace", "--raw", &path, "-f", "-", autoscaler], &scale)
             .await?;
         ensure!(output.stderr == expected, "{query}: {output:?}");
     }
@@ -137,7 +138,7 @@ pub(super) async fn retention_changed_during_scale_down_applies_to_its_replicas(
 ) -> anyhow::Result<()> {
     let ns = &env.namespace("retention-changed").await?;
     let _served = Policies::of_sets(&[ns])?.and_retention("Warn")?.serve(env).await?;
-    ns.done(&["apply", "-f", "-"], &plain_manifest(2, "1Gi")).await?;
+    ns.done(&["apply", "-f", "-"], &Web::replicas(2).plain()).await?;
     ns.settled().await?;
     // A Pod that does not terminate keeps the scale-down in progress.
     let finalizer = |list: &str| format!(r#"{{"metadata":{{"finalizers":{list}}}}}"#);

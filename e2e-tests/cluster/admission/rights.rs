@@ -1,12 +1,15 @@
 //! Two users: both may change StatefulSets, only alice may change PVCs.
 
+use std::fmt::Display;
+
 use anyhow::ensure;
 use serde_json::{Value, json};
 
 use super::Environment;
 use super::served::Policies;
 use crate::world::installation::USER;
-use crate::world::namespace::{TestNamespace, are_as_written, manifest, plain_manifest, text};
+use crate::world::namespace::{TestNamespace, are_as_written, text};
+use crate::world::web::Web;
 
 const SWITCH: [&str; 4] = [
     "annotate",
@@ -16,7 +19,7 @@ const SWITCH: [&str; 4] = [
 ];
 
 /// bob sends a request that would change PVCs. The policy denies it, and nothing is stored.
-async fn denied(ns: &TestNamespace<'_>, arguments: &[&str], input: &str) -> anyhow::Result<()> {
+async fn denied(ns: &TestNamespace<'_>, arguments: &[&str], input: &(impl Display + ?Sized)) -> anyhow::Result<()> {
     let before = ns.set().await?;
     for dry in [&["--dry-run=server"][..], &[]] {
         let output = ns.kubectl(&[arguments, &["--as=bob"], dry].concat(), input).await?;
@@ -38,7 +41,7 @@ async fn warned(
     ns: &TestNamespace<'_>,
     user: &str,
     arguments: &[&str],
-    input: &str,
+    input: &(impl Display + ?Sized),
     expected: &str,
 ) -> anyhow::Result<Value> {
     let user = format!("--as={user}");
@@ -53,7 +56,7 @@ pub(super) async fn user_without_claim_rights_may_withdraw_but_not_switch(env: &
     let policies = Policies::of_sets(&[ns])?.with("defaultUpdatePolicy", &json!("OnClaimDelete"));
     let _served = policies.serve(env).await?;
     ns.give_rights_to_alice_and_bob().await?;
-    ns.done(&["apply", "-f", "-"], &plain_manifest(1, "1Gi")).await?;
+    ns.done(&["apply", "-f", "-"], &Web::replicas(1).plain()).await?;
     ns.settled().await?;
     let claims = ns.claims().await?;
     let apply = ["apply", "-f", "-"];
@@ -79,12 +82,12 @@ pub(super) async fn user_without_claim_rights_may_withdraw_but_not_switch(env: &
     let back = withdraw(&change);
     let change = warned(ns, "bob", &[&annotate[..], &[&back]].concat(), "", "withdrew ").await?;
     ensure!(change.is_null(), "{change:#}");
-    denied(ns, &apply, &manifest(1, "2Gi")).await?;
+    denied(ns, &apply, &Web::replicas(1).size("2Gi")).await?;
     let change = warned(
         ns,
         "alice",
         &apply,
-        &manifest(1, "2Gi"),
+        &Web::replicas(1).size("2Gi"),
         "staged data 1Gi -> 2Gi; 1 PVC",
     )
     .await?;
@@ -100,7 +103,7 @@ pub(super) async fn user_without_claim_rights_may_withdraw_but_not_switch(env: &
     ensure!(change.is_null(), "{change:#}");
 
     // A change that was staged without reaching PVCs reaches them by the new update policy.
-    let later = plain_manifest(1, "3Gi");
+    let later = Web::replicas(1).size("3Gi").plain();
     denied(ns, &apply, &later).await?;
     let change = warned(ns, "alice", &apply, &later, "existing PVCs stay as they are").await?;
     ensure!(change["updatePolicy"] == "OnClaimDelete", "{change:#}");

@@ -1,8 +1,10 @@
 //! Requests that change no template, in many shapes.
 
+use std::fmt::Display;
+
 use serde_json::{Value, json};
 
-use crate::world::namespace::plain_manifest;
+use crate::world::web::Web;
 
 /// The arguments and the standard input of kubectl.
 pub(super) struct Shape {
@@ -12,14 +14,14 @@ pub(super) struct Shape {
 
 /// A command line of kubectl.
 fn typed(line: &str) -> Shape {
-    given(line, String::new())
+    given(line, "")
 }
 
 /// A command line of kubectl with standard input.
-fn given(line: &str, input: String) -> Shape {
+fn given(line: &str, input: &(impl Display + ?Sized)) -> Shape {
     Shape {
         arguments: line.split(' ').map(str::to_owned).collect(),
-        input,
+        input: input.to_string(),
     }
 }
 
@@ -48,9 +50,19 @@ fn template(size: &str) -> Value {
     }})
 }
 
-/// The manifest of the StatefulSet, with more text after one of its lines.
-pub(super) fn manifest(line: &str, more: &str) -> String {
-    plain_manifest(0, "1Gi").replacen(line, &format!("{line}{more}"), 1)
+/// The StatefulSet that nothing of ours concerns.
+pub(super) fn plain() -> Web {
+    Web::replicas(0).plain()
+}
+
+/// The same with a label.
+fn labelled(key: &str, value: &str) -> Web {
+    plain().with(&json!({"metadata": {"labels": {key: value}}}))
+}
+
+/// The same with a field that no release of Kubernetes has.
+fn unknown(web: &Web) -> Web {
+    web.spec(&json!({"volumeClaimUpdatePolicy": "InPlace"}))
 }
 
 /// All requests, in an order in which each one changes something.
@@ -181,9 +193,9 @@ fn of_managers() -> Vec<Shape> {
             "metadata": {"name": "web", "labels": {"applied": label, manager: "yes"}},
         });
         let line = format!("apply --server-side --field-manager={manager}{more} -f -");
-        given(&line, set.to_string())
+        given(&line, &set)
     };
-    let whole = |more: &str| given(&format!("apply --server-side{more} -f -"), manifest("", ""));
+    let whole = |more: &str| given(&format!("apply --server-side{more} -f -"), &plain());
     vec![
         apply("ada", "1", ""),
         apply("bob", "1", ""),
@@ -191,10 +203,7 @@ fn of_managers() -> Vec<Shape> {
         apply("bob", "2", ""),
         apply("bob", "2", " --force-conflicts"),
         apply("ada", "3", " --force-conflicts --dry-run=server"),
-        given(
-            "apply --server-side --field-manager=ada -f -",
-            manifest("name: web\n", "  labels: {ada: \"no\"}\n"),
-        ),
+        given("apply --server-side --field-manager=ada -f -", &labelled("ada", "no")),
         whole(" --force-conflicts"),
         whole(" --force-conflicts"),
         metadata(&json!({"managedFields": [{}]})),
@@ -202,37 +211,37 @@ fn of_managers() -> Vec<Shape> {
 }
 
 fn of_whole_sets() -> Vec<Shape> {
-    let labelled = |label: &str| manifest("  name: web\n", &format!("  labels: {{whole: {label}}}\n"));
-    // The same manifest as JSON with reordered keys.
+    let labelled = |label: &str| labelled("whole", label);
+    // The same with the keys in another order.
     let reordered = |label: &str| {
-        let set: Value = serde_saphyr::from_str(&labelled(label)).unwrap_or_default();
+        let set: Value = labelled(label).value();
         let fields = set.as_object().into_iter().flatten().rev();
         let fields: Vec<String> = fields.map(|(key, value)| format!("\"{key}\": {value}")).collect();
         format!("{{{}}}", fields.join(",\n"))
     };
-    let unknown = |label: &str| labelled(label) + "  volumeClaimUpdatePolicy: InPlace\n";
+    let unknown = |label: &str| unknown(&labelled(label));
     vec![
-        given("apply -f -", labelled("one")),
-        given("apply -f -", labelled("one")),
-        given("apply -f -", labelled("two")),
-        given("apply -f - --field-manager=cy", reordered("two")),
-        given("apply -f -", reordered("three")),
-        given("apply -f - --dry-run=server", labelled("four")),
-        given("apply -f - --validate=ignore", unknown("five")),
-        given("apply -f - --validate=warn", unknown("six")),
-        given("replace -f -", labelled("seven")),
-        given("replace -f -", reordered("seven")),
-        given("replace -f - --validate=ignore", unknown("eight")),
-        given("replace -f - --dry-run=server", labelled("nine")),
+        given("apply -f -", &labelled("one")),
+        given("apply -f -", &labelled("one")),
+        given("apply -f -", &labelled("two")),
+        given("apply -f - --field-manager=cy", &reordered("two")),
+        given("apply -f -", &reordered("three")),
+        given("apply -f - --dry-run=server", &labelled("four")),
+        given("apply -f - --validate=ignore", &unknown("five")),
+        given("apply -f - --validate=warn", &unknown("six")),
+        given("replace -f -", &labelled("seven")),
+        given("replace -f -", &reordered("seven")),
+        given("replace -f - --validate=ignore", &unknown("eight")),
+        given("replace -f - --dry-run=server", &labelled("nine")),
     ]
 }
 
 /// Requests that the API server itself denies.
 fn of_denials() -> Vec<Shape> {
-    let unknown = manifest("", "") + "  volumeClaimUpdatePolicy: InPlace\n";
+    let unknown = unknown(&plain());
     vec![
-        given("apply -f -", unknown.clone()),
-        given("apply --server-side --force-conflicts -f -", unknown),
+        given("apply -f -", &unknown),
+        given("apply --server-side --force-conflicts -f -", &unknown),
         merge(&json!({"serviceName": "another"})),
         merge(&json!({"podManagementPolicy": "Parallel"})),
         merge(&json!({"selector": {"matchLabels": {"app": "another"}}})),

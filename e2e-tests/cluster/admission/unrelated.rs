@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use super::Environment;
 use super::new_claims::creations;
 use super::served::{Policies, Served};
-use crate::world::namespace::{PATIENCE, TestNamespace, manifest, plain_manifest};
+use crate::world::namespace::{PATIENCE, TestNamespace};
+use crate::world::web::Web;
 use crate::world::{EXPANDABLE, eventually};
 
 /// Requests that do not concern the policy, for a StatefulSet without annotations of ours.
@@ -36,8 +37,8 @@ const UNRELATED: [&[&str]; 8] = [
 ];
 
 /// Another StatefulSet without replicas.
-fn other() -> String {
-    plain_manifest(0, "1Gi").replacen("name: web", "name: other", 1)
+fn other() -> Web {
+    Web::replicas(0).plain().named("other")
 }
 
 fn claim(name: &str) -> String {
@@ -92,9 +93,9 @@ pub(super) async fn absent_policy_fails_only_template_changes_and_staged_sets(en
         .and_retention("Warn")?
         .serve(env)
         .await?;
-    ns.done(&["apply", "-f", "-"], &plain_manifest(1, "1Gi")).await?;
+    ns.done(&["apply", "-f", "-"], &Web::replicas(1).plain()).await?;
     ns.settled().await?;
-    let staged = |size: &str| manifest(0, size).replacen("name: web", "name: staged", 1);
+    let staged = |size: &str| Web::replicas(0).size(size).named("staged");
     ns.done(&["apply", "-f", "-"], &staged("1Gi")).await?;
     ns.done(&["apply", "-f", "-"], &staged("2Gi")).await?;
 
@@ -118,7 +119,7 @@ pub(super) async fn absent_policy_fails_only_template_changes_and_staged_sets(en
 }
 
 /// Requests that fail while the policy is away, and requests that do not.
-async fn away(ns: &TestNamespace<'_>, staged: &str) -> anyhow::Result<()> {
+async fn away(ns: &TestNamespace<'_>, staged: &Web) -> anyhow::Result<()> {
     let objects = async || -> anyhow::Result<Value> {
         let output = ns
             .done(&["get", "statefulset", "web", "staged", "-o", "json"], "")
@@ -134,12 +135,15 @@ async fn away(ns: &TestNamespace<'_>, staged: &str) -> anyhow::Result<()> {
         "claim-rollout.io/update-policy=InPlace",
     ];
     for (arguments, input) in [
-        (&["apply", "-f", "-"][..], plain_manifest(2, "2Gi").as_str()),
-        (&["apply", "-f", "-"], staged),
-        (&label, ""),
-        (&policy, ""),
+        (
+            &["apply", "-f", "-"][..],
+            Web::replicas(2).size("2Gi").plain().to_string(),
+        ),
+        (&["apply", "-f", "-"], staged.to_string()),
+        (&label, String::new()),
+        (&policy, String::new()),
     ] {
-        let output = ns.kubectl(arguments, input).await?;
+        let output = ns.kubectl(arguments, &input).await?;
         let named = output
             .stderr
             .contains("failed calling webhook \"clusterwide-claim-rollout.unrelated.kubewarden.admission\"");

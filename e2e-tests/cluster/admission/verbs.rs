@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use super::Environment;
 use super::served::Policies;
 use crate::world::Output;
-use crate::world::namespace::{STAGED, TestNamespace, are_as_written, plain_manifest, staged_change, text};
+use crate::world::namespace::{STAGED, TestNamespace, are_as_written, staged_change, text};
+use crate::world::web::Web;
 
 /// The ways to change a template.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,7 +51,7 @@ impl Verb {
     }
 
     async fn send(self, ns: &TestNamespace<'_>, ask: Ask<'_>, more: &[&str]) -> anyhow::Result<Output> {
-        let whole = manifest(ask.size.unwrap_or("1Gi"), ask.note);
+        let whole = manifest(ask.size.unwrap_or("1Gi"), ask.note).to_string();
         let labels = json!({"metadata": {"labels": {"note": ask.note}}});
         let mut patch = labels.clone();
         if let Some(size) = ask.size {
@@ -78,9 +79,9 @@ impl Verb {
     }
 }
 
-fn manifest(size: &str, note: &str) -> String {
-    let labelled = format!("  name: web\n  labels: {{note: {note}}}\nspec:");
-    plain_manifest(1, size).replacen("  name: web\nspec:", &labelled, 1)
+fn manifest(size: &str, note: &str) -> Web {
+    let web = Web::replicas(1).size(size).plain();
+    web.with(&json!({"metadata": {"labels": {"note": note}}}))
 }
 
 /// `kubectl edit` with sed as the editor.

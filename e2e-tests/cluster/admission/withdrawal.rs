@@ -6,11 +6,12 @@ use anyhow::ensure;
 use super::Environment;
 use super::served::Policies;
 use crate::world::Output;
-use crate::world::namespace::{TestNamespace, plain_manifest};
+use crate::world::namespace::TestNamespace;
+use crate::world::web::Web;
 
 /// Applies a StatefulSet of this size and image as the field manager `ops`.
 async fn apply(ns: &TestNamespace<'_>, size: &str, image: u32) -> anyhow::Result<Output> {
-    let set = plain_manifest(0, size).replace("example/main:1", &format!("example/main:{image}"));
+    let set = Web::replicas(0).size(size).plain().image(&image.to_string());
     let arguments = [
         "apply",
         "--server-side",
@@ -58,9 +59,9 @@ pub(super) async fn apply_of_live_templates_withdraws_and_update_does_not(env: &
 pub(super) async fn way_to_server_side_apply_withdraws_nothing(env: &Environment) -> anyhow::Result<()> {
     let ns = &env.namespace("to-server-side").await?;
     let _served = Policies::of_sets(&[ns])?.serve(env).await?;
-    ns.target(&plain_manifest(0, "1Gi")).await?;
+    ns.target(&Web::replicas(0).plain()).await?;
     let server_side = ["apply", "--server-side", "--force-conflicts", "-f", "-"];
-    let output = ns.done(&server_side, &plain_manifest(0, "2Gi")).await?;
+    let output = ns.done(&server_side, &Web::replicas(0).size("2Gi").plain()).await?;
     ensure!(
         output.stderr.matches("claim-rollout: ").count() == 1 && output.stderr.contains("staged data 1Gi -> 2Gi"),
         "{output:?}"

@@ -5,10 +5,11 @@ use serde_json::json;
 
 use super::Environment;
 use crate::world::managed_fields::managed_fields;
-use crate::world::namespace::{TestNamespace, manifest, text, with_class, with_image, with_spec};
+use crate::world::namespace::{TestNamespace, text};
+use crate::world::web::Web;
 
 /// A StatefulSet with this many replicas of 1Gi, all Ready.
-async fn with_set<'a>(env: &'a Environment, namespace: &str, manifest: &str) -> anyhow::Result<TestNamespace<'a>> {
+async fn with_set<'a>(env: &'a Environment, namespace: &str, manifest: &Web) -> anyhow::Result<TestNamespace<'a>> {
     let ns = env.namespace(namespace).await?;
     ns.target(manifest).await?;
     ns.settled().await?;
@@ -16,7 +17,7 @@ async fn with_set<'a>(env: &'a Environment, namespace: &str, manifest: &str) -> 
 }
 
 pub(super) async fn grown_set_grows_its_claims_with_a_warning(env: &Environment) -> anyhow::Result<()> {
-    let ns = with_set(env, "grows", &manifest(2, "1Gi")).await?;
+    let ns = with_set(env, "grows", &Web::replicas(2)).await?;
     let begun = ns.mark().await?;
     let warning = ns.apply(2, "2Gi").await?.stderr;
     ensure!(warning.contains("Warning: claim-rollout: "), "{warning}");
@@ -26,9 +27,9 @@ pub(super) async fn grown_set_grows_its_claims_with_a_warning(env: &Environment)
 }
 
 pub(super) async fn disallowed_change_is_denied_with_a_reason(env: &Environment) -> anyhow::Result<()> {
-    let ns = with_set(env, "refused", &manifest(1, "1Gi")).await?;
+    let ns = with_set(env, "refused", &Web::replicas(1)).await?;
     let before = ns.set().await?;
-    for target in [with_class(&manifest(1, "1Gi"), "other"), manifest(1, "512Mi")] {
+    for target in [Web::replicas(1).class("other"), Web::replicas(1).size("512Mi")] {
         let output = ns.kubectl(&["apply", "-f", "-"], &target).await?;
         let webhook = "admission webhook \"claim-rollout.claim-rollout.io\" denied the request: ";
         ensure!(
@@ -37,10 +38,7 @@ pub(super) async fn disallowed_change_is_denied_with_a_reason(env: &Environment)
         );
     }
     // The webhook looks up objects too: the attributes class does not exist yet.
-    let bronze = manifest(1, "1Gi").replace(
-        "      storageClassName: expandable\n",
-        "      storageClassName: expandable\n      volumeAttributesClassName: bronze\n",
-    );
+    let bronze = Web::replicas(1).attributes_class("bronze");
     let warning = ns
         .done(&["apply", "--dry-run=server", "-f", "-"], &bronze)
         .await?
@@ -54,9 +52,9 @@ pub(super) async fn disallowed_change_is_denied_with_a_reason(env: &Environment)
 }
 
 pub(super) async fn user_without_claim_rights_is_denied(env: &Environment) -> anyhow::Result<()> {
-    let ns = with_set(env, "two-users", &manifest(1, "1Gi")).await?;
+    let ns = with_set(env, "two-users", &Web::replicas(1)).await?;
     ns.give_rights_to_alice_and_bob().await?;
-    let grown = manifest(1, "2Gi");
+    let grown = Web::replicas(1).size("2Gi");
     let bob = ns.kubectl(&["apply", "--as=bob", "-f", "-"], &grown).await?;
     let sentence = "user bob cannot patch persistentvolumeclaims in namespace two-users";
     ensure!(!bob.success && bob.stderr.contains(sentence), "{bob:?}");
@@ -65,7 +63,7 @@ pub(super) async fn user_without_claim_rights_is_denied(env: &Environment) -> an
 }
 
 pub(super) async fn new_claim_gets_the_staged_size(env: &Environment) -> anyhow::Result<()> {
-    let of = |replicas, size: &str| manifest(replicas, size).replace("InPlace", "OnClaimDelete");
+    let of = |replicas, size: &str| Web::replicas(replicas).size(size).policy("OnClaimDelete");
     let ns = with_set(env, "new-claims", &of(1, "1Gi")).await?;
     ns.target(&of(1, "2Gi")).await?;
     ns.target(&of(2, "2Gi")).await?;
@@ -80,17 +78,12 @@ pub(super) async fn new_claim_gets_the_staged_size(env: &Environment) -> anyhow:
 }
 
 pub(super) async fn pod_is_replaced_when_its_claim_is_ready(env: &Environment) -> anyhow::Result<()> {
-    let ns = with_set(env, "gate", &manifest(2, "1Gi")).await?;
+    let ns = with_set(env, "gate", &Web::replicas(2)).await?;
     let pods = ns.pods().await?;
     let begun = ns.mark().await?;
     // Paused, so that the controller is not faster than the StatefulSet controller.
-    let target = with_image(&manifest(2, "2Gi"), "2");
-    let annotation = "claim-rollout.io/update-policy: InPlace";
-    let paused = target.replace(
-        annotation,
-        &format!("{annotation}\n    claim-rollout.io/paused: \"true\""),
-    );
-    ns.target(&paused).await?;
+    let target = Web::replicas(2).size("2Gi").image("2");
+    ns.target(&target.annotated("paused", "true")).await?;
     let why = ns.until_denied("web-1").await?;
     let webhook = "admission webhook \"claim-rollout-pods.claim-rollout.io\" denied the request: claim-rollout: ";
     ensure!(why.contains(webhook), "{why}");
@@ -105,13 +98,13 @@ pub(super) async fn pod_is_replaced_when_its_claim_is_ready(env: &Environment) -
 
 /// Whoever may patch Pods can write such managed fields. The StatefulSet controller still replaces and removes the Pods.
 pub(super) async fn pod_with_deep_managed_fields_leaves_the_gate(env: &Environment) -> anyhow::Result<()> {
-    let ns = with_set(env, "deep", &manifest(2, "1Gi")).await?;
+    let ns = with_set(env, "deep", &Web::replicas(2)).await?;
     let [_, nested] = managed_fields("v1");
     let patch = json!({"metadata": {"managedFields": nested}}).to_string();
     let deepen = async |pod: &str| ns.done(&["patch", pod, "--type=merge", "-p", &patch], "").await;
     deepen("pod/web-0").await?;
     deepen("pod/web-1").await?;
-    ns.target(&with_image(&manifest(2, "1Gi"), "2")).await?;
+    ns.target(&Web::replicas(2).image("2")).await?;
     ns.until_updated(2).await?;
     deepen("pod/web-1").await?;
     ns.done(&["scale", "statefulset", "web", "--replicas=1"], "").await?;
@@ -120,8 +113,8 @@ pub(super) async fn pod_with_deep_managed_fields_leaves_the_gate(env: &Environme
 }
 
 pub(super) async fn scale_down_names_the_deleted_claims(env: &Environment) -> anyhow::Result<()> {
-    let policy = "  persistentVolumeClaimRetentionPolicy: {whenScaled: Delete}";
-    let ns = with_set(env, "retention", &with_spec(&manifest(2, "1Gi"), policy)).await?;
+    let retention = json!({"persistentVolumeClaimRetentionPolicy": {"whenScaled": "Delete"}});
+    let ns = with_set(env, "retention", &Web::replicas(2).spec(&retention)).await?;
     let warning = ns
         .done(&["scale", "statefulset", "web", "--replicas=1", "--dry-run=server"], "")
         .await?

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::world::installation::{NAMESPACE, binary, settings_of};
 use crate::world::policy_host::documents;
+use crate::world::web::Web;
 use crate::world::{Cluster, Process, eventually};
 
 /// The ServiceAccount of the webhook; also the name of its Secret and of its webhook configurations.
@@ -154,21 +155,14 @@ pub(super) async fn secret(cluster: &Cluster) -> anyhow::Result<Option<SecretPat
 
 /// Waits until the API server calls the webhook and gets an answer.
 pub(super) async fn until_asked(cluster: &Cluster) -> anyhow::Result<()> {
-    let probe: Value = json!({
-        "apiVersion": "apps/v1", "kind": "StatefulSet",
-        "metadata": {"name": "probe", "namespace": "default", "annotations": {"claim-rollout.io/sync": "Sometimes"}},
-        "spec": {
-            "replicas": 0, "serviceName": "probe", "selector": {"matchLabels": {"app": "probe"}},
-            "template": {
-                "metadata": {"labels": {"app": "probe"}},
-                "spec": {"containers": [{"name": "probe", "image": "probe"}]},
-            },
-        },
-    });
+    let probe = Web::replicas(0)
+        .named("probe")
+        .annotated("sync", "Sometimes")
+        .to_string();
     let mut last = String::new();
     let asked = eventually("the API server to ask the webhook", PATIENCE, async || {
         let create = ["create", "--dry-run=server", "-f", "-"];
-        last = cluster.kubectl(&create, &probe.to_string()).await?.stderr;
+        last = cluster.kubectl(&create, &probe).await?.stderr;
         Ok(last.contains("denied the request: ").then_some(()))
     });
     asked.await.with_context(|| last.clone())

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use super::helm;
 use crate::cluster::built_in::Server;
 use crate::world::installation::{Controllers, NAMESPACE};
-use crate::world::namespace::{TestNamespace, manifest, with_image};
+use crate::world::namespace::TestNamespace;
+use crate::world::web::Web;
 use crate::world::{Cluster, Options, eventually};
 
 /// On a slow and busy machine.
@@ -22,10 +23,10 @@ async fn waiting<'a>(
 ) -> anyhow::Result<TestNamespace<'a>> {
     let mut ns = TestNamespace::new(cluster, client, "waiting").await?;
     ns.controller = Some(controllers.start(&["--namespace", "waiting"]).await?);
-    ns.target(&manifest(2, "1Gi")).await?;
+    ns.target(&Web::replicas(2)).await?;
     ns.settled().await?;
     ns.controller.as_mut().context("a controller")?.terminate().await?;
-    ns.target(&with_image(&manifest(2, "2Gi"), "2")).await?;
+    ns.target(&Web::replicas(2).size("2Gi").image("2")).await?;
     ns.until_denied("web-1").await?;
     Ok(ns)
 }
@@ -169,7 +170,7 @@ async fn installed_again_rolls_nothing_out_by_itself(
     };
     ensure!(sizes().await? == ["1Gi", "1Gi"], "{:?}", sizes().await?);
 
-    ns.target(&with_image(&manifest(2, "2Gi"), "2")).await?;
+    ns.target(&Web::replicas(2).size("2Gi").image("2")).await?;
     let grown = eventually("a PVC to grow", PATIENCE, async || {
         Ok(sizes().await?.iter().any(|size| size == "2Gi").then_some(()))
     });

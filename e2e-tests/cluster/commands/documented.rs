@@ -5,7 +5,8 @@ use anyhow::Context as _;
 use super::{Environment, items, prepare, run};
 use crate::world::book::Book;
 use crate::world::eventually;
-use crate::world::namespace::{PATIENCE, TestNamespace, manifest};
+use crate::world::namespace::{PATIENCE, TestNamespace};
+use crate::world::web::Web;
 
 /// The sections that this scenario runs in order; the later sections have scenarios of their own.
 const STORY: [&str; 4] = [
@@ -36,7 +37,7 @@ pub(super) async fn document_shows_command_output(env: &Environment) -> anyhow::
     let mut book = Book::under(&STORY, "docs/commands.md")?;
     let ns = prepare(env, "shop").await?;
     let file = ns.cluster.folder().join("web.yaml");
-    std::fs::write(&file, manifest(3, "2Gi"))?;
+    std::fs::write(&file, Web::replicas(3).size("2Gi").to_string())?;
     types(&mut book, &ns, "claim-rollout plan -f web.yaml").await?;
     types(&mut book, &ns, "kubectl apply -f web.yaml").await?;
     ns.until_complete(3, "2Gi").await?;
@@ -45,7 +46,7 @@ pub(super) async fn document_shows_command_output(env: &Environment) -> anyhow::
     ns.done(&["create", "quota", "storage", "--hard=requests.storage=8Gi"], "")
         .await?;
     ns.until_quota("used", "6Gi").await?;
-    std::fs::write(&file, manifest(3, "4Gi"))?;
+    std::fs::write(&file, Web::replicas(3).size("4Gi").to_string())?;
     types(&mut book, &ns, "claim-rollout plan -f web.yaml").await?;
     types(&mut book, &ns, "claim-rollout status web").await?;
     types(&mut book, &ns, "kubectl get claimrollouts").await?;

@@ -6,7 +6,8 @@ use serde_json::json;
 use super::plans::{plan, plan_with};
 use super::{Environment, prepare, run};
 use crate::world::eventually;
-use crate::world::namespace::{PATIENCE, manifest, with_image, with_spec};
+use crate::world::namespace::PATIENCE;
+use crate::world::web::Web;
 
 /// A policy of somebody else: at most three replicas in one namespace.
 fn at_most_three_replicas(namespace: &str) -> String {
@@ -27,7 +28,7 @@ pub(super) async fn plan_has_the_denial_of_another_policy(env: &Environment) -> 
     let ns = prepare(env, "planned-denied").await?;
     ns.done(&["apply", "-f", "-"], &at_most_three_replicas(&ns.namespace))
         .await?;
-    let new = manifest(4, "2Gi");
+    let new = Web::replicas(4).size("2Gi");
     let denied = eventually("the policy", PATIENCE, async || {
         let (output, planned) = plan(&ns, &new).await?;
         let message = planned["verdict"]["message"].as_str().map(str::to_owned);
@@ -47,43 +48,41 @@ pub(super) async fn plan_has_the_denial_of_another_policy(env: &Environment) -> 
         !applied.success && applied.stderr.contains(why),
         "{message}\n{applied:?}"
     );
-    let (output, _) = plan(&ns, &manifest(3, "2Gi")).await?;
+    let (output, _) = plan(&ns, &Web::replicas(3).size("2Gi")).await?;
     ensure!(output.code == Some(0), "{output:?}");
     Ok(())
 }
 
 /// The values of the manifest that the API server does not store, as charts write them.
-fn with_zero_values(manifest: &str) -> String {
-    let mount = "{name: data, mountPath: /data}";
-    let mounted = manifest.replace(mount, "{name: data, mountPath: /data, subPath: \"\", readOnly: false}");
-    mounted.replace(
-        "      containers:\n",
-        "      hostNetwork: false\n      nodeSelector: {}\n      tolerations: []\n      containers:\n",
-    )
+fn with_zero_values(web: &Web) -> Web {
+    let mount = json!({"name": "data", "mountPath": "/data", "subPath": "", "readOnly": false});
+    let pod = json!({"hostNetwork": false, "nodeSelector": {}, "tolerations": []});
+    web.container(&json!({"volumeMounts": [mount]}))
+        .spec(&json!({"template": {"spec": pod}}))
 }
 
 pub(super) async fn plan_with_zero_values_restarts_no_pod(env: &Environment) -> anyhow::Result<()> {
     let ns = prepare(env, "planned-zeros").await?;
     let pods = ns.pods().await?;
-    let same = run(&ns, &["plan", "-f", "-"], &with_zero_values(&manifest(3, "1Gi"))).await?;
+    let same = run(&ns, &["plan", "-f", "-"], &with_zero_values(&Web::replicas(3))).await?;
     ensure!(
         same.code == Some(0) && same.stdout.ends_with("\nNothing to do.\n"),
         "{same:?}"
     );
-    let new = with_zero_values(&manifest(3, "2Gi"));
+    let new = with_zero_values(&Web::replicas(3).size("2Gi"));
     let (_, planned) = plan(&ns, &new).await?;
     ensure!(planned["pods"] == "KeepRunning", "{planned:#}");
     ns.target(&new).await?;
     ns.until_complete(3, "2Gi").await?;
     ensure!(ns.pods().await? == pods, "no Pod was to be restarted");
-    let (_, planned) = plan(&ns, &with_image(&new, "2")).await?;
+    let (_, planned) = plan(&ns, &new.image("2")).await?;
     ensure!(planned["pods"] != "KeepRunning", "{planned:#}");
     Ok(())
 }
 
 pub(super) async fn plan_of_one_more_replica_goes_through(env: &Environment) -> anyhow::Result<()> {
     let ns = prepare(env, "planned-scaled").await?;
-    let new = manifest(4, "2Gi");
+    let new = Web::replicas(4).size("2Gi");
     let text = run(&ns, &["plan", "-f", "-"], &new).await?;
     ensure!(
         text.code == Some(0)
@@ -103,8 +102,8 @@ pub(super) async fn plan_without_the_right_to_patch_is_decided_here(env: &Enviro
     let kubeconfig = ns.cluster.kubeconfig_for("carol", &[])?;
     let kubeconfig = kubeconfig.to_string_lossy();
     for (new, verb) in [
-        (manifest(3, "2Gi"), "patch"),
-        (manifest(3, "2Gi").replace("name: web\n", "name: other\n"), "create"),
+        (Web::replicas(3).size("2Gi"), "patch"),
+        (Web::replicas(3).size("2Gi").named("other"), "create"),
     ] {
         let (_, planned) = plan_with(&ns, &["--kubeconfig", &*kubeconfig], &new).await?;
         let why = format!("you may not {verb} StatefulSets in namespace {}", ns.namespace);
@@ -113,7 +112,7 @@ pub(super) async fn plan_without_the_right_to_patch_is_decided_here(env: &Enviro
     let output = run(
         &ns,
         &["plan", "-f", "-", "--kubeconfig", &*kubeconfig],
-        &manifest(3, "2Gi"),
+        &Web::replicas(3).size("2Gi"),
     )
     .await?;
     let line = "decided here, without the other policies and defaults of the API server: you may not patch";
@@ -123,8 +122,8 @@ pub(super) async fn plan_without_the_right_to_patch_is_decided_here(env: &Enviro
 
 pub(super) async fn plan_of_server_side_apply_names_conflicts(env: &Environment) -> anyhow::Result<()> {
     let ns = prepare(env, "planned-conflicts").await?;
-    let new = with_spec(&manifest(3, "2Gi"), "  minReadySeconds: 1");
-    ns.target(&with_spec(&manifest(3, "1Gi"), "  minReadySeconds: 2"))
+    let new = Web::replicas(3).size("2Gi").spec(&json!({"minReadySeconds": 1}));
+    ns.target(&Web::replicas(3).spec(&json!({"minReadySeconds": 2})))
         .await?;
     let helm = ["--field-manager", "helm"];
     let (output, planned) = plan_with(&ns, &helm, &new).await?;
@@ -162,7 +161,7 @@ pub(super) async fn plan_of_server_side_apply_names_conflicts(env: &Environment)
 
 pub(super) async fn plan_of_a_new_set_creates_nothing(env: &Environment) -> anyhow::Result<()> {
     let ns = env.namespace("planned-new").await?;
-    let (output, planned) = plan(&ns, &manifest(3, "1Gi")).await?;
+    let (output, planned) = plan(&ns, &Web::replicas(3)).await?;
     ensure!(
         output.code == Some(0) && planned["verdict"] == json!({"outcome": "Created", "warnings": []}),
         "{planned:#}"

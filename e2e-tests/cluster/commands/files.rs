@@ -4,12 +4,12 @@ use anyhow::{Context as _, ensure};
 
 use super::plans::{plan, quota};
 use super::{Environment, prepare, run};
-use crate::world::namespace::manifest;
+use crate::world::web::Web;
 
 pub(super) async fn plan_from_files_equals_plan_from_cluster(env: &Environment) -> anyhow::Result<()> {
     let ns = prepare(env, "from-files").await?;
     quota(&ns, "4Gi", "3Gi").await?;
-    let new = manifest(3, "2Gi");
+    let new = Web::replicas(3).size("2Gi");
     let (_, from_cluster) = plan(&ns, &new).await?;
 
     let namespaced = ns.done(&["get", "sts,pvc,pods,quota,limits", "-o", "yaml"], "").await?;
@@ -84,7 +84,7 @@ pub(super) async fn impossible_plan_exits_with_2(env: &Environment) -> anyhow::R
         );
         ensure!(output.stdout.is_empty(), "{arguments:?}: {output:?}");
     }
-    let both = format!("{}---\n{service}\n", manifest(3, "1Gi"));
+    let both = format!("{}---\n{service}\n", Web::replicas(3));
     let output = run(&ns, &["plan", "-f", "-"], &both).await?;
     ensure!(
         output.code == Some(0) && output.stderr.starts_with("not planned: Service web\nsettings: "),

@@ -5,11 +5,12 @@ use serde_json::{Value, json};
 
 use super::{Environment, items, prepare, run};
 use crate::world::installation::USER;
-use crate::world::namespace::{PATIENCE, TestNamespace, manifest};
+use crate::world::namespace::{PATIENCE, TestNamespace};
+use crate::world::web::Web;
 use crate::world::{Output, eventually};
 
 /// The plan of this manifest, as JSON.
-pub(crate) async fn plan(ns: &TestNamespace<'_>, manifest: &str) -> anyhow::Result<(Output, Value)> {
+pub(crate) async fn plan(ns: &TestNamespace<'_>, manifest: &Web) -> anyhow::Result<(Output, Value)> {
     plan_with(ns, &[], manifest).await
 }
 
@@ -17,7 +18,7 @@ pub(crate) async fn plan(ns: &TestNamespace<'_>, manifest: &str) -> anyhow::Resu
 pub(super) async fn plan_with(
     ns: &TestNamespace<'_>,
     arguments: &[&str],
-    manifest: &str,
+    manifest: &Web,
 ) -> anyhow::Result<(Output, Value)> {
     let arguments = [&["plan", "-f", "-", "-o", "json"], arguments].concat();
     let output = run(ns, &arguments, manifest).await?;
@@ -54,7 +55,7 @@ async fn written(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<String>> {
 pub(super) async fn rollout_follows_the_plan(env: &Environment) -> anyhow::Result<()> {
     let ns = prepare(env, "planned").await?;
     let before = (ns.set().await?, ns.claims().await?);
-    let (output, planned) = plan(&ns, &manifest(3, "2Gi")).await?;
+    let (output, planned) = plan(&ns, &Web::replicas(3).size("2Gi")).await?;
     ensure!(output.code == Some(0), "{output:?}");
     ensure!(
         (ns.set().await?, ns.claims().await?) == before,
@@ -63,7 +64,7 @@ pub(super) async fn rollout_follows_the_plan(env: &Environment) -> anyhow::Resul
 
     let expected = ["data-web-2", "data-web-1", "data-web-0"].map(|name| (name.to_owned(), "2Gi".to_owned()));
     ensure!(steps(&planned) == expected, "{planned:#}");
-    let text = run(&ns, &["plan", "-f", "-"], &manifest(3, "2Gi")).await?;
+    let text = run(&ns, &["plan", "-f", "-"], &Web::replicas(3).size("2Gi")).await?;
     let revision = planned["target"]["revision"].as_str().context("a revision")?;
     let shown = format!(
         "\
@@ -94,7 +95,7 @@ STEP   PVC          STORAGE      POD     PLAN
     ensure!(ns.pods().await? == pods, "no Pod was to be restarted");
 
     for arguments in [&["plan", "-f", "-"][..], &["plan", "web"]] {
-        let again = run(&ns, arguments, &manifest(3, "2Gi")).await?;
+        let again = run(&ns, arguments, &Web::replicas(3).size("2Gi")).await?;
         ensure!(
             again.code == Some(0) && again.stdout.ends_with("\nNothing to do.\n"),
             "{again:?}"
@@ -105,11 +106,7 @@ STEP   PVC          STORAGE      POD     PLAN
 
 pub(super) async fn new_image_pods_replaced_after_their_claims_as_planned(env: &Environment) -> anyhow::Result<()> {
     let ns = prepare(env, "planned-pods").await?;
-    let new = manifest(3, "2Gi").replace("example/main:1", "example/main:2");
-    let new = new.replace(
-        "spec:\n  replicas",
-        "spec:\n  updateStrategy: {rollingUpdate: {partition: 1}}\n  replicas",
-    );
+    let new = Web::replicas(3).size("2Gi").image("2").partition(1);
     let (_, planned) = plan(&ns, &new).await?;
     ensure!(
         planned["pods"] == "AfterTheirClaims" && planned["goesThrough"] == true,
@@ -148,7 +145,7 @@ pub(super) async fn new_image_pods_replaced_after_their_claims_as_planned(env: &
 
 /// Applies a growth whose plan is blocked at this PVC, and waits until the API server returns the error that the plan
 /// names.
-async fn fails_as_planned(ns: &TestNamespace<'_>, new: &str, claim: &str) -> anyhow::Result<()> {
+async fn fails_as_planned(ns: &TestNamespace<'_>, new: &Web, claim: &str) -> anyhow::Result<()> {
     let (output, planned) = plan(ns, new).await?;
     ensure!(output.code == Some(1) && planned["goesThrough"] == false, "{output:?}");
     let claims = planned["claims"].as_array().context("claims")?;
@@ -192,7 +189,7 @@ pub(super) async fn quota(ns: &TestNamespace<'_>, hard: &str, used: &str) -> any
 pub(super) async fn plan_names_too_small_quota_as_the_controller_does(env: &Environment) -> anyhow::Result<()> {
     let ns = prepare(env, "planned-quota").await?;
     quota(&ns, "4Gi", "3Gi").await?;
-    let (output, planned) = plan(&ns, &manifest(3, "2Gi")).await?;
+    let (output, planned) = plan(&ns, &Web::replicas(3).size("2Gi")).await?;
     ensure!(output.code == Some(1) && planned["goesThrough"] == false, "{output:?}");
     ensure!(steps(&planned).is_empty(), "{planned:#}");
     ns.apply(3, "2Gi").await?;
@@ -213,7 +210,7 @@ pub(super) async fn plan_names_limit_range_as_the_api_server_does(env: &Environm
     let limit = "{apiVersion: v1, kind: LimitRange, metadata: {name: claims}, \
                  spec: {limits: [{type: PersistentVolumeClaim, max: {storage: 1536Mi}}]}}";
     ns.done(&["create", "-f", "-"], limit).await?;
-    fails_as_planned(&ns, &manifest(3, "2Gi"), "data-web-2").await
+    fails_as_planned(&ns, &Web::replicas(3).size("2Gi"), "data-web-2").await
 }
 
 pub(super) async fn plan_reports_missing_right_on_claims(env: &Environment) -> anyhow::Result<()> {
@@ -223,7 +220,7 @@ pub(super) async fn plan_reports_missing_right_on_claims(env: &Environment) -> a
     ns.done(&view, "").await?;
     let kubeconfig = ns.cluster.kubeconfig_for("bob", &[])?;
     let kubeconfig = kubeconfig.to_string_lossy();
-    let new = manifest(3, "2Gi");
+    let new = Web::replicas(3).size("2Gi");
     let arguments = ["plan", "-f", "-", "--kubeconfig", &*kubeconfig];
     let planned = run(&ns, &arguments, &new).await?;
     ensure!(planned.code == Some(1), "{planned:?}");

@@ -1,25 +1,32 @@
 //! Commands that a user types, and what they print.
 
+use std::fmt::Display;
+
 use serde_json::Value;
 
 use crate::world::Output;
 use crate::world::environment::Environment;
 use crate::world::installation::binary;
-use crate::world::namespace::{TestNamespace, manifest};
+use crate::world::namespace::TestNamespace;
+use crate::world::web::Web;
 
 /// Creates a namespace with a controller and a StatefulSet of three replicas of 1Gi, all Ready.
 pub(crate) async fn prepare<'a>(env: &'a Environment, namespace: &str) -> anyhow::Result<TestNamespace<'a>> {
     let ns = env.namespace(namespace).await?;
-    ns.done(&["apply", "-f", "-"], &manifest(3, "1Gi")).await?;
+    ns.done(&["apply", "-f", "-"], &Web::replicas(3)).await?;
     ns.until_ready(3).await?;
     Ok(ns)
 }
 
 /// `claim-rollout` in this namespace, as the administrator.
-pub(crate) async fn run(ns: &TestNamespace<'_>, arguments: &[&str], input: &str) -> anyhow::Result<Output> {
+pub(crate) async fn run(
+    ns: &TestNamespace<'_>,
+    arguments: &[&str],
+    input: &(impl Display + ?Sized),
+) -> anyhow::Result<Output> {
     let arguments = [arguments, &["--namespace", &ns.namespace]].concat();
     ns.cluster
-        .run(&binary()?.to_string_lossy(), &arguments, &[], input)
+        .run(&binary()?.to_string_lossy(), &arguments, &[], &input.to_string())
         .await
 }
 

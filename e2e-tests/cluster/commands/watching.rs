@@ -7,7 +7,8 @@ use anyhow::ensure;
 use super::{Environment, items, prepare, run};
 use crate::world::Background;
 use crate::world::installation::binary;
-use crate::world::namespace::{PATIENCE, TestNamespace, manifest};
+use crate::world::namespace::{PATIENCE, TestNamespace};
+use crate::world::web::Web;
 
 /// `watch web` in the background, with a kubeconfig.
 pub(super) fn watch(ns: &TestNamespace<'_>, kubeconfig: &Path) -> anyhow::Result<Background> {
@@ -21,7 +22,7 @@ pub(super) async fn status_shows_claims_and_waiting_pods_until_complete(env: &En
     let ns = prepare(env, "watched").await?;
     // While the rollout is paused, the old Pods wait, so that `watch` sees them.
     ensure!(run(&ns, &["pause", "web"], "").await?.success, "paused");
-    let new = manifest(3, "2Gi").replace("example/main:1", "example/main:2");
+    let new = Web::replicas(3).size("2Gi").image("2");
     ns.done(&["apply", "-f", "-"], &new).await?;
     let watching = watch(&ns, &ns.cluster.kubeconfig())?;
     watching
@@ -56,7 +57,7 @@ pub(super) async fn status_shows_several_sets_and_fails_for_a_missing_one(env: &
     let ns = prepare(env, "several").await?;
     ns.apply(3, "2Gi").await?;
     ns.until_complete(3, "2Gi").await?;
-    let other = manifest(1, "1Gi").replace("web", "other");
+    let other = Web::replicas(1).named("other");
     ns.done(&["apply", "-f", "-"], &other).await?;
     let names = run(&ns, &["status", "web", "other", "-o", "name"], "").await?;
     ensure!(

@@ -1,11 +1,12 @@
 //! `history`, `withdraw` and `undo`.
 
 use anyhow::{Context as _, ensure};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::plans::quota;
 use super::{Environment, items, prepare, run};
-use crate::world::namespace::{PATIENCE, TestNamespace, manifest};
+use crate::world::namespace::{PATIENCE, TestNamespace};
+use crate::world::web::Web;
 use crate::world::{Output, eventually};
 
 async fn succeeds(ns: &TestNamespace<'_>, arguments: &[&str]) -> anyhow::Result<Output> {
@@ -72,8 +73,9 @@ pub(super) async fn withdrawal_during_rollout_names_updated_claims(env: &Environ
 }
 
 /// The manifest of 2Gi with a label on its PVCs.
-fn labelled() -> String {
-    manifest(3, "2Gi").replace("metadata: {name: data}", "metadata: {name: data, labels: {tier: a}}")
+fn labelled() -> Web {
+    let web = Web::replicas(3).size("2Gi");
+    web.template(&json!({"metadata": {"labels": {"tier": "a"}}}))
 }
 
 /// Numbers, users and changes of the history, once it has this many targets.

@@ -7,17 +7,17 @@ use serde_json::{Value, json};
 
 use super::Environment;
 use crate::world::eventually;
-use crate::world::namespace::{PATIENCE, TestNamespace, manifest, text};
+use crate::world::namespace::{PATIENCE, TestNamespace, text};
+use crate::world::web::Web;
 
 /// A StatefulSet that keeps three revisions, and whose selector matches all objects without a certain label: our
 /// ControllerRevisions too.
-fn greedy(size: &str) -> String {
-    let greedy = "selector:
-    matchExpressions:
-    - {key: nobody-has-this, operator: DoesNotExist}";
-    manifest(1, size)
-        .replace("selector:\n    matchLabels: {app: web}", greedy)
-        .replace("spec:\n  replicas", "spec:\n  revisionHistoryLimit: 3\n  replicas")
+fn greedy(size: &str) -> Web {
+    let all = json!([{"key": "nobody-has-this", "operator": "DoesNotExist"}]);
+    let selector = json!({"matchLabels": null, "matchExpressions": all});
+    Web::replicas(1)
+        .size(size)
+        .spec(&json!({"revisionHistoryLimit": 3, "selector": selector}))
 }
 
 /// The owner of a ControllerRevision, its number, and the storage in its templates; for revisions of the StatefulSet
@@ -83,7 +83,7 @@ pub(super) async fn every_target_is_kept_and_not_adopted_by_a_statefulset(env: &
     ensure!(of_rollout == owner, "{latest:#}");
 
     // A target that comes again gets a new number and is the latest.
-    let tier = greedy("5Gi").replace("metadata: {name: data}", "metadata: {name: data, labels: {tier: a}}");
+    let tier = greedy("5Gi").template(&json!({"metadata": {"labels": {"tier": "a"}}}));
     for (manifest, number) in [(tier, 5), (greedy("5Gi"), 6)] {
         ns.done(&["apply", "-f", "-"], &manifest).await?;
         ns.until_complete(1, "5Gi").await?;

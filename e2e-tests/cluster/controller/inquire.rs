@@ -4,13 +4,14 @@ use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
 use super::Environment;
-use crate::world::namespace::{PATIENCE, condition, manifest, text};
+use crate::world::namespace::{PATIENCE, condition, text};
+use crate::world::web::Web;
 use crate::world::{Driver, eventually};
 
 /// Changes the driver of all PVCs, so this scenario runs alone.
 pub(super) async fn driver_error_of_slow_claim_is_in_the_claimrollout(env: &Environment) -> anyhow::Result<()> {
     let ns = env.namespace("inquire").await?;
-    ns.done(&["apply", "-f", "-"], &manifest(1, "1Gi")).await?;
+    ns.done(&["apply", "-f", "-"], &Web::replicas(1)).await?;
     ns.until_ready(1).await?;
     // The resizer sets no condition on the PVC for an error that may pass.
     let driver = Driver {
@@ -18,7 +19,7 @@ pub(super) async fn driver_error_of_slow_claim_is_in_the_claimrollout(env: &Envi
         ..Driver::default()
     };
     env.cluster.set_driver(&driver)?;
-    ns.done(&["apply", "-f", "-"], &manifest(1, "2Gi")).await?;
+    ns.done(&["apply", "-f", "-"], &Web::replicas(1).size("2Gi")).await?;
     let mut rollout = Value::Null;
     let message = eventually("the rollout to report the cause", PATIENCE, async || {
         rollout = ns.rollout().await?;

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use super::Environment;
 use crate::world::DRIVER;
 use crate::world::backoff::until_pause_is_long;
-use crate::world::namespace::{TestNamespace, manifest};
+use crate::world::namespace::TestNamespace;
+use crate::world::web::Web;
 
 /// The open watches of the controller on these resources.
 fn watches(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<String>> {
@@ -50,7 +51,7 @@ pub(super) async fn removed_obstacle_is_used_at_once_despite_long_backoff(env: &
     classes
         .create(&PostParams::default(), &serde_json::from_value(class)?)
         .await?;
-    let web = |size| manifest(2, size).replace("storageClassName: expandable", "storageClassName: unblock");
+    let web = |size| Web::replicas(2).size(size).class("unblock");
     ns.done(&["apply", "-f", "-"], &web("1Gi")).await?;
     ns.until_ready(2).await?;
     ensure!(watches(&ns)?.is_empty(), "{:?}", watches(&ns)?);

@@ -6,7 +6,7 @@ use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
 use super::environment::{Environment, FAULTS, KEPT, faulty};
-use crate::world::MARKER;
+use crate::world::web::Web;
 
 /// A secret that users may have put where it is not expected.
 const SECRET: &str = "hunter2";
@@ -18,15 +18,12 @@ struct File {
 }
 
 /// The StatefulSet `planted`, with the secret in its annotations, in those of its templates, and in its Pods.
-fn planted() -> String {
-    let container = format!("image: example/main:1\n        args: [{SECRET}]\n");
-    let annotation = format!("annotations:\n    example.com/token: {SECRET}\n");
+fn planted() -> Web {
     faulty("1Gi")
-        .replace("web", "planted")
-        .replace("image: example/main:1\n", &container)
-        .replace(MARKER, SECRET)
-        .replacen("annotations:\n", &annotation, 1)
-        .replace("example.com/note: kept", &format!("example.com/note: {SECRET}"))
+        .named("planted")
+        .with(&json!({"metadata": {"annotations": {"example.com/token": SECRET}}}))
+        .template(&json!({"metadata": {"annotations": {"example.com/note": SECRET}}}))
+        .container(&json!({"args": [SECRET], "env": [{"name": "PASSWORD", "value": SECRET}]}))
 }
 
 /// Writes a bundle, and reads its files.

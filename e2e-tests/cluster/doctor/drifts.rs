@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::environment::{Environment, FAULTS, KEPT, faulty};
 use crate::world::Driver;
-use crate::world::namespace::manifest;
+use crate::world::web::Web;
 
 const SIZE: &str = "spec.resources.requests.storage";
 
@@ -59,16 +59,14 @@ pub(super) async fn drift_finds_differing_claims(env: &mut Environment) -> anyho
     env.faults(&["annotate", "--overwrite", claim, "example.com/note=kept"], "")
         .await?;
     even(env).await?;
-    env.recreate(FAULTS, &faulty("4Gi").replace("ReadWriteOnce", "ReadWriteMany"))
-        .await?;
+    let many = faulty("4Gi").template(&json!({"spec": {"accessModes": ["ReadWriteMany"]}}));
+    env.recreate(FAULTS, &many).await?;
     let modes = ["[\"ReadWriteMany\"]", "[\"ReadWriteOnce\"]"];
     one(env, "spec.accessModes", modes[0], modes[1], "cannot change in place").await?;
     env.recreate(FAULTS, &faulty("4Gi")).await?;
     even(env).await?;
     if env.cluster.modifies_volumes() {
-        let silver = "      storageClassName: expandable\n      volumeAttributesClassName: silver\n";
-        let silver = faulty("4Gi").replace("      storageClassName: expandable\n", silver);
-        env.recreate(FAULTS, &silver).await?;
+        env.recreate(FAULTS, &faulty("4Gi").attributes_class("silver")).await?;
         one(env, "spec.volumeAttributesClassName", "silver", "-", "no rollout").await?;
         env.edit_claim(&json!({"spec": {"volumeAttributesClassName": "silver"}}))
             .await?;
@@ -149,7 +147,8 @@ pub(super) async fn drift_finds_staged_changes(env: &mut Environment) -> anyhow:
         .await?;
     even(env).await?;
 
-    env.done(&["apply", "-n", KEPT, "-f", "-"], &manifest(2, "2Gi")).await?;
+    env.done(&["apply", "-n", KEPT, "-f", "-"], &Web::replicas(2).size("2Gi"))
+        .await?;
     let field = format!("spec.volumeClaimTemplates[data].{SIZE}");
     env.differs(KEPT, &[["-", &field, "2Gi", "1Gi", "staged, Complete"]])
         .await?;
@@ -162,7 +161,7 @@ pub(super) async fn drift_finds_staged_changes(env: &mut Environment) -> anyhow:
     ensure!(all.stderr == "compared 2 StatefulSets: 1 with differences\n", "{all:?}");
     // A staged change that is reached is no fault.
     env.until_healthy().await?;
-    env.recreate(KEPT, &manifest(2, "2Gi")).await?;
+    env.recreate(KEPT, &Web::replicas(2).size("2Gi")).await?;
     env.until_no_drift(&["-n", KEPT, "web"]).await?;
     let nobody = env.run(&["drift", "-n", KEPT, "nobody"]).await?;
     let expected = "error: StatefulSet \"nobody\" not found\n";

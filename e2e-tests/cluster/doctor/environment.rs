@@ -1,5 +1,6 @@
 //! The installation under test. Scenarios plant a fault, check the finding, and fix it.
 
+use std::fmt::Display;
 use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
@@ -7,8 +8,8 @@ use serde_json::{Value, json};
 
 use crate::cluster::built_in::Server;
 use crate::world::installation::{Controller, Controllers, NAMESPACE, binary, manifest_applied};
-use crate::world::namespace::manifest;
 use crate::world::shell::typed;
+use crate::world::web::Web;
 use crate::world::{Cluster, Options, Output, eventually};
 
 /// The webhook configuration of StatefulSets and PVCs, as kubectl names it.
@@ -33,11 +34,9 @@ pub(super) struct Environment {
 pub(super) type Expected<'a> = (&'a str, &'a str);
 
 /// The StatefulSet `web` of one replica in [`FAULTS`], with a label and an annotation in its template.
-pub(super) fn faulty(size: &str) -> String {
-    manifest(1, size).replace(
-        "  - metadata: {name: data}\n",
-        "  - metadata: {name: data, labels: {tier: gold}, annotations: {example.com/note: kept}}\n",
-    )
+pub(super) fn faulty(size: &str) -> Web {
+    let metadata = json!({"labels": {"tier": "gold"}, "annotations": {"example.com/note": "kept"}});
+    Web::replicas(1).size(size).template(&json!({"metadata": metadata}))
 }
 
 impl Environment {
@@ -59,7 +58,7 @@ impl Environment {
         let path = "/webhooks/0/namespaceSelector";
         env.edit(CONFIGURATION, &json!([{"op": "add", "path": path, "value": but}]))
             .await?;
-        for (namespace, manifest) in [(KEPT, manifest(2, "1Gi")), (FAULTS, faulty("1Gi"))] {
+        for (namespace, manifest) in [(KEPT, Web::replicas(2)), (FAULTS, faulty("1Gi"))] {
             env.done(&["create", "namespace", namespace], "").await?;
             env.done(&["apply", "-n", namespace, "-f", "-"], &manifest).await?;
         }
@@ -84,12 +83,12 @@ impl Environment {
     }
 
     /// Runs kubectl, which must succeed.
-    pub(super) async fn done(&self, arguments: &[&str], input: &str) -> anyhow::Result<Output> {
-        self.cluster.done(arguments, input).await
+    pub(super) async fn done(&self, arguments: &[&str], input: &(impl Display + ?Sized)) -> anyhow::Result<Output> {
+        self.cluster.done(arguments, &input.to_string()).await
     }
 
     /// Runs kubectl in [`FAULTS`], which must succeed.
-    pub(super) async fn faults(&self, arguments: &[&str], input: &str) -> anyhow::Result<Output> {
+    pub(super) async fn faults(&self, arguments: &[&str], input: &(impl Display + ?Sized)) -> anyhow::Result<Output> {
         self.done(&[&["-n", FAULTS], arguments].concat(), input).await
     }
 
@@ -132,7 +131,7 @@ impl Environment {
     }
 
     /// Recreates the StatefulSet in [`FAULTS`] with other templates. Its Pod and its PVC stay.
-    pub(super) async fn recreate(&self, namespace: &str, manifest: &str) -> anyhow::Result<()> {
+    pub(super) async fn recreate(&self, namespace: &str, manifest: &Web) -> anyhow::Result<()> {
         let delete = ["delete", "-n", namespace, "statefulset/web", "--cascade=orphan"];
         self.done(&delete, "").await?;
         let apply = ["apply", "-n", namespace, "-f", "-"];

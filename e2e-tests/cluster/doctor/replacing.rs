@@ -8,14 +8,15 @@ use serde_json::json;
 
 use super::environment::{Environment, KEPT};
 use crate::world::installation::{NAMESPACE, manifest_applied};
-use crate::world::namespace::manifest;
+use crate::world::web::Web;
 
 /// The Secret for StatefulSet web in [`KEPT`]: a hash of both names.
 const JOURNAL: &str = "claim-rollout-journal-ee8c893f5943e1a9b52e";
 
 /// Stages a change, and waits until its rollout has ended.
 async fn stage(env: &Environment) -> anyhow::Result<()> {
-    env.done(&["apply", "-n", KEPT, "-f", "-"], &manifest(2, "3Gi")).await?;
+    env.done(&["apply", "-n", KEPT, "-f", "-"], &Web::replicas(2).size("3Gi"))
+        .await?;
     let complete = "--for=jsonpath={.metadata.annotations.claim-rollout\\.io/phase}=Complete";
     env.done(&["wait", "-n", KEPT, "statefulset/web", "--timeout=120s", complete], "")
         .await

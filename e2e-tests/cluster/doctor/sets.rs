@@ -26,9 +26,7 @@ pub(super) async fn annotations(env: &mut Environment) -> anyhow::Result<()> {
 }
 
 pub(super) async fn unexpandable_storage_class_is_found(env: &mut Environment) -> anyhow::Result<()> {
-    let fixed = faulty("1Gi")
-        .replace("web", "fixed")
-        .replace("storageClassName: expandable", "storageClassName: fixed");
+    let fixed = faulty("1Gi").named("fixed").class("fixed");
     env.faults(&["apply", "-f", "-"], &fixed).await?;
     env.fixed(("Warning", "storageclass/fixed")).await?;
     env.faults(&["delete", "statefulset/fixed"], "").await.map(drop)

@@ -2,12 +2,13 @@
 
 use anyhow::ensure;
 use claim_rollout::templates::keys;
+use serde_json::json;
 
 use super::Environment;
 use crate::cluster::recreate::trial::{
-    OTHER, anew, annotated, claims, prepare, replicas_follow_one_another, steps_of, until_complete,
+    OTHER, anew, claims, prepare, replicas_follow_one_another, steps_of, until_complete,
 };
-use crate::world::namespace::{with_image, with_spec};
+use crate::world::web::Web;
 use crate::world::{EXPANDABLE, Entry};
 
 /// What we do to three replicas.
@@ -25,7 +26,7 @@ pub(super) async fn class_is_changed_one_replica_after_the_other(env: &Environme
     let ((_, before), pods) = (claims(&ns).await?, ns.pods().await?);
     // More may be in motion, but not away.
     let output = ns
-        .target(&annotated(&anew(3, OTHER, "1Gi"), "max-in-motion: \"3\""))
+        .target(&anew(3, OTHER, "1Gi").annotated("max-in-motion", "3"))
         .await?;
     let warning = "PVCs that cannot follow in place are deleted with their data and created anew";
     ensure!(output.stderr.contains(warning), "{output:?}");
@@ -55,7 +56,7 @@ pub(super) async fn class_is_changed_one_replica_after_the_other(env: &Environme
 }
 
 pub(super) async fn smaller_size_of_parallel_pods_is_reached(env: &Environment) -> anyhow::Result<()> {
-    let parallel = |manifest: &str| with_spec(manifest, "  podManagementPolicy: Parallel\n  minReadySeconds: 2");
+    let parallel = |web: &Web| web.spec(&json!({"podManagementPolicy": "Parallel", "minReadySeconds": 2}));
     let ns = prepare(env, "smaller", &parallel(&anew(3, EXPANDABLE, "2Gi"))).await?;
     ns.target(&parallel(&anew(3, EXPANDABLE, "1Gi"))).await?;
     until_complete(&ns, 3, EXPANDABLE, "1Gi").await?;
@@ -68,7 +69,7 @@ pub(super) async fn smaller_size_of_parallel_pods_is_reached(env: &Environment) 
 /// The Pods are replaced anyway. The gate keeps each of them until its PVC is the new one.
 pub(super) async fn image_and_class_in_one_apply_restart_each_pod_once(env: &Environment) -> anyhow::Result<()> {
     let ns = prepare(env, "image", &anew(3, EXPANDABLE, "1Gi")).await?;
-    ns.target(&with_image(&anew(3, OTHER, "1Gi"), "2")).await?;
+    ns.target(&anew(3, OTHER, "1Gi").image("2")).await?;
     until_complete(&ns, 3, OTHER, "1Gi").await?;
     ns.settled().await?;
     let written = ns.writes_since(0).await?;

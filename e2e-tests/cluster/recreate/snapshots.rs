@@ -7,7 +7,7 @@ use claim_rollout::templates::keys;
 use serde_json::{Value, json};
 
 use super::Environment;
-use super::trial::{OTHER, anew, annotated, prepare, seconds, stays, steps_of, until_complete};
+use super::trial::{OTHER, anew, prepare, seconds, stays, steps_of, until_complete};
 use crate::world::namespace::{PATIENCE, TestNamespace, label, text};
 use crate::world::{EXPANDABLE, eventually};
 
@@ -107,7 +107,7 @@ pub(crate) async fn serve(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
 pub(super) async fn snapshot_of_an_earlier_staging_does_not_count(env: &Environment) -> anyhow::Result<()> {
     let ns = prepare(env, "snapshots-again", &anew(1, EXPANDABLE, "1Gi")).await?;
     serve(&ns).await?;
-    let wanted = annotated(&anew(1, OTHER, "1Gi"), "recreate-snapshot: daily");
+    let wanted = anew(1, OTHER, "1Gi").annotated("recreate-snapshot", "daily");
     ns.target(&wanted).await?;
     let earlier = until_taken(&ns, "data-web-0").await?;
     ns.target(&anew(1, EXPANDABLE, "1Gi")).await?;

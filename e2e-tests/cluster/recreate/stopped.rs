@@ -4,8 +4,8 @@ use anyhow::ensure;
 
 use super::Environment;
 use crate::cluster::recreate::trial::{
-    OTHER, QUIET, allow, anew, annotated, claims, expected, make_ready, prepare, start, stays, steps_of, until,
-    until_complete, until_next_second, until_unready,
+    OTHER, QUIET, allow, anew, claims, expected, make_ready, prepare, start, stays, steps_of, until, until_complete,
+    until_next_second, until_unready,
 };
 use crate::world::installation::USER;
 use crate::world::namespace::{PATIENCE, TestNamespace};
@@ -14,10 +14,9 @@ use crate::world::{EXPANDABLE, eventually};
 pub(super) async fn pod_that_does_not_come_back_stops_it(env: &Environment) -> anyhow::Result<()> {
     let ns = prepare(env, "lost", &anew(3, EXPANDABLE, "1Gi")).await?;
     let pods = ns.pods().await?;
-    let never = annotated(&anew(3, OTHER, "1Gi"), "progress-deadline: \"5\"").replace(
-        "    metadata:\n      labels: {app: web}",
-        "    metadata:\n      labels: {app: web}\n      annotations: {e2e.claim-rollout.io/ready: \"false\"}",
-    );
+    let never = anew(3, OTHER, "1Gi")
+        .annotated("progress-deadline", "5")
+        .pods_annotated("e2e.claim-rollout.io/ready", "false");
     ns.target(&never).await?;
     until_unready(&ns, "web-2", &pods[2]).await?;
     until(
@@ -70,7 +69,7 @@ pub(super) async fn claim_created_without_the_policy_is_not_deleted_again(env: &
         Ok((claims.len() == 1).then_some(()))
     })
     .await?;
-    ns.done(&["create", "-f", "-"], &claim.to_string()).await?;
+    ns.done(&["create", "-f", "-"], &claim).await?;
     ns.done(&["scale", "statefulset", "web", "--replicas=2"], "").await?;
     ns.until_ready(2).await?;
     env.barriers.open(&ns.namespace);
@@ -82,7 +81,7 @@ pub(super) async fn claim_created_without_the_policy_is_not_deleted_again(env: &
     ensure!(now[1]["metadata"]["uid"] != uid, "the PVC is still the old one");
     // Without the report, the time of the staging is still known; and the next apply does not move it.
     ns.done(&["delete", "claimrollout", "web"], "").await?;
-    ns.target(&annotated(&anew(2, OTHER, "1Gi"), "progress-deadline: \"500\""))
+    ns.target(&anew(2, OTHER, "1Gi").annotated("progress-deadline", "500"))
         .await?;
     until(&ns, "ClaimRefused", message).await?;
     stays(&ns, &[]).await?;
@@ -124,7 +123,7 @@ pub(super) async fn claim_of_another_class_is_no_victim_of_a_growth(env: &Enviro
             "accessModes": ["ReadWriteOnce"], "storageClassName": OTHER, "resources": {"requests": {"storage": "1Gi"}},
         },
     });
-    ns.done(&["create", "-f", "-"], &restored.to_string()).await?;
+    ns.done(&["create", "-f", "-"], &restored).await?;
     ns.target(&anew(2, EXPANDABLE, "1Gi")).await?;
     ns.settled().await?;
     let before = ns.claims().await?;

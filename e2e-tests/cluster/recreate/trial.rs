@@ -7,7 +7,8 @@ use claim_rollout::rollout;
 use serde_json::Value;
 
 use super::environment::{Environment, SETTINGS};
-use crate::world::namespace::{PATIENCE, TestNamespace, condition, manifest, text, with_class};
+use crate::world::namespace::{PATIENCE, TestNamespace, condition, text};
+use crate::world::web::Web;
 use crate::world::written::Written;
 use crate::world::{FIXED, eventually};
 
@@ -15,21 +16,16 @@ use crate::world::{FIXED, eventually};
 pub(crate) const QUIET: Duration = Duration::from_secs(3);
 
 /// The manifest of a StatefulSet of 1Gi with this policy.
-pub(crate) fn anew(replicas: u32, class: &str, size: &str) -> String {
-    with_class(&manifest(replicas, size), class).replace("update-policy: InPlace", "update-policy: ReCreate")
-}
-
-/// The manifest with another annotation of ours.
-pub(crate) fn annotated(manifest: &str, annotation: &str) -> String {
-    let policy = "update-policy: ReCreate";
-    manifest.replace(policy, &format!("{policy}\n    claim-rollout.io/{annotation}"))
+pub(crate) fn anew(replicas: u32, class: &str, size: &str) -> Web {
+    let web = Web::replicas(replicas).size(size).class(class);
+    web.policy("ReCreate")
 }
 
 /// A namespace with a controller that may re-create, and a StatefulSet of the class `expandable`.
 pub(crate) async fn prepare<'a>(
     env: &'a Environment,
     namespace: &str,
-    manifest: &str,
+    manifest: &Web,
 ) -> anyhow::Result<TestNamespace<'a>> {
     let mut ns = TestNamespace::new(&env.cluster, &env.client, namespace).await?;
     ns.excepts(|but| but.recreates = true);

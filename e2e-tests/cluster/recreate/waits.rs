@@ -29,7 +29,7 @@ pub(super) async fn nothing_is_deleted_while_the_budget_allows_no_eviction(env: 
         "apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "web"},
         "spec": {"maxUnavailable": 0, "selector": {"matchLabels": {"app": "web"}}},
     });
-    ns.target(&budget.to_string()).await?;
+    ns.target(&budget).await?;
     ns.target(&anew(2, OTHER, "1Gi")).await?;
     let message = "web-1 waits to be re-created: no eviction now: 429 Cannot evict pod";
     until(&ns, "RollingOut", message).await?;

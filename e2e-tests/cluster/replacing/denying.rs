@@ -4,7 +4,8 @@ use anyhow::ensure;
 use serde_json::json;
 
 use crate::world::installation::USER;
-use crate::world::namespace::{PATIENCE, TestNamespace, plain_manifest};
+use crate::world::namespace::{PATIENCE, TestNamespace};
+use crate::world::web::Web;
 use crate::world::{STATEFULSET_CONTROLLER, eventually};
 
 /// The user name of the garbage collector.
@@ -46,7 +47,7 @@ impl Denial {
             "metadata": {"name": name}, "spec": {"policyName": name, "validationActions": ["Deny"]},
         });
         for object in [policy, binding] {
-            ns.target(&object.to_string()).await?;
+            ns.target(&object).await?;
         }
         let denied = eventually("the API server to know the policy", PATIENCE, async || {
             let output = ns.kubectl(&[probe, &["--dry-run=server"]].concat(), input).await?;
@@ -75,7 +76,7 @@ impl Denial {
 
     /// Denies every CREATE of a StatefulSet.
     pub(crate) async fn of_creates(ns: &TestNamespace<'_>) -> anyhow::Result<Self> {
-        let probe = plain_manifest(0, "1Gi").replacen("  name: web\n", "  name: probe\n", 1);
+        let probe = Web::replicas(0).plain().named("probe").to_string();
         let probe = (&["create", "-f", "-"][..], &*probe);
         Self::begin(ns, ("CREATE", "apps", "statefulsets"), "true", probe).await
     }
@@ -86,7 +87,8 @@ impl Denial {
             "request.userInfo.username == '{USER}' && (object.metadata.?name.orValue('') == 'probe' || \
              !request.?dryRun.orValue(false))"
         );
-        let probe = (&["create", "-f", "-", "--as", USER][..], &*probe());
+        let probe = probe().to_string();
+        let probe = (&["create", "-f", "-", "--as", USER][..], &*probe);
         Self::begin(ns, ("CREATE", "apps", "statefulsets"), &condition, probe).await
     }
 
@@ -153,7 +155,7 @@ impl Denial {
 }
 
 /// A StatefulSet that the guard allows the controller to create.
-pub(crate) fn probe() -> String {
-    let finalizer = "  name: probe\n  finalizers: [claim-rollout.io/replacing]\n";
-    plain_manifest(0, "1Gi").replacen("  name: web\n", finalizer, 1)
+pub(crate) fn probe() -> Web {
+    let web = Web::replicas(0).plain().named("probe");
+    web.with(&json!({"metadata": {"finalizers": ["claim-rollout.io/replacing"]}}))
 }

@@ -178,7 +178,7 @@ pub(crate) async fn dependent_of_another_kind_prevents_a_replacement(env: &Envir
         "uid": ns.set().await?["metadata"]["uid"]}]);
     let map = json!({"apiVersion": "v1", "kind": "ConfigMap",
         "metadata": {"name": "generated", "ownerReferences": owner}});
-    ns.target(&map.to_string()).await?;
+    ns.target(&map).await?;
     refused.roll_out().await?;
     refused
         .for_reason("OtherDependents", "ConfigMap generated is owned by")

@@ -7,15 +7,13 @@ use serde_json::{Value, json};
 use crate::world::environment::Environment;
 use crate::world::eventually;
 use crate::world::installation::{Controller, JOURNALS};
-use crate::world::namespace::{PATIENCE, TestNamespace, manifest};
+use crate::world::namespace::{PATIENCE, TestNamespace};
+use crate::world::web::Web;
 
 /// The manifest of a StatefulSet that is to be replaced.
-pub(crate) fn replaced(replicas: u32, size: &str) -> String {
-    let policy = "update-policy: InPlace";
-    manifest(replicas, size).replace(
-        policy,
-        &format!("{policy}\n    claim-rollout.io/replace-set: WhenComplete"),
-    )
+pub(crate) fn replaced(replicas: u32, size: &str) -> Web {
+    let web = Web::replicas(replicas).size(size);
+    web.annotated("replace-set", "WhenComplete")
 }
 
 /// A namespace with a StatefulSet, and a controller that may replace it.
@@ -31,7 +29,7 @@ pub(crate) async fn prepare<'a>(
 pub(crate) async fn prepare_with<'a>(
     env: &'a Environment,
     namespace: &str,
-    manifest: &str,
+    manifest: &Web,
 ) -> anyhow::Result<TestNamespace<'a>> {
     let mut ns = TestNamespace::new(&env.cluster, &env.client, namespace).await?;
     ns.controller = Some(start_controller(env, namespace).await?);

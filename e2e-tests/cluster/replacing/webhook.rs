@@ -8,7 +8,8 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::world::namespace::{PATIENCE, TestNamespace, plain_manifest};
+use crate::world::namespace::{PATIENCE, TestNamespace};
+use crate::world::web::Web;
 use crate::world::{base64, eventually};
 
 /// The annotation that it adds.
@@ -63,8 +64,8 @@ impl Webhook {
                     "resources": ["statefulsets"]}],
             }],
         });
-        ns.target(&registration.to_string()).await?;
-        let probe = plain_manifest(0, "1Gi").replacen("name: web\n", "name: probe\n", 1);
+        ns.target(&registration).await?;
+        let probe = Web::replicas(0).plain().named("probe");
         let called = eventually("the API server to call the webhook", PATIENCE, async || {
             let arguments = ["create", "-f", "-", "-o", "json", "--dry-run=server"];
             let created: Value = serde_json::from_str(&ns.done(&arguments, &probe).await?.stdout)?;

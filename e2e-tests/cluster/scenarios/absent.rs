@@ -7,8 +7,9 @@ use claim_rollout::templates::{HELD, StagedChange};
 use serde_json::{Value, json};
 
 use crate::world::eventually;
-use crate::world::namespace::{Environment, PATIENCE, STAGED, TestNamespace, condition, manifest, text};
+use crate::world::namespace::{Environment, PATIENCE, STAGED, TestNamespace, condition, text};
 use crate::world::served::Served;
+use crate::world::web::Web;
 
 /// Writes the staged change, as any user can who may edit the StatefulSet.
 async fn forge(ns: &TestNamespace<'_>, change: &str) -> anyhow::Result<()> {
@@ -60,7 +61,7 @@ pub(super) async fn without_policy_and_guard_no_rollout_until_policy_is_back(env
     served.go().await?;
 
     // The same apply again has the result of a stock cluster.
-    let again = ns.kubectl(&["apply", "-f", "-"], &manifest(3, "2Gi")).await?;
+    let again = ns.kubectl(&["apply", "-f", "-"], &Web::replicas(3).size("2Gi")).await?;
     // Which of the two errors it is depends on the minor version.
     ensure!(!again.success && again.stderr.contains("is invalid: spec"), "{again:?}");
     // The controller notices within some seconds, in which it would do the rest. It does not reconcile a complete

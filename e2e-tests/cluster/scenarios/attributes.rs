@@ -5,9 +5,8 @@ use std::time::Duration;
 use anyhow::ensure;
 use serde_json::{Value, json};
 
-use crate::world::namespace::{
-    Environment, TestNamespace, condition, manifest, text, with_attributes_class, with_class,
-};
+use crate::world::namespace::{Environment, TestNamespace, condition, text};
+use crate::world::web::Web;
 
 pub(super) async fn class_and_size_in_one_apply_take_one_patch_per_claim(env: &Environment) -> anyhow::Result<()> {
     if !env.cluster.modifies_volumes() {
@@ -15,7 +14,7 @@ pub(super) async fn class_and_size_in_one_apply_take_one_patch_per_claim(env: &E
     }
     let ns = TestNamespace::with_set(env, "attributes", 2).await?;
     let pods = ns.pods().await?;
-    let of = |size: &str, class: &str| with_attributes_class(&manifest(2, size), class);
+    let of = |size: &str, class: &str| Web::replicas(2).size(size).attributes_class(class);
     for (size, class) in [("2Gi", "silver"), ("2Gi", "gold"), ("3Gi", "silver")] {
         let begun = ns.mark().await?;
         ns.target(&of(size, class)).await?;
@@ -82,7 +81,7 @@ async fn make_volumes(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
         }));
     }
     for object in objects {
-        ns.target(&object.to_string()).await?;
+        ns.target(&object).await?;
     }
     Ok(())
 }
@@ -116,15 +115,13 @@ async fn succeed(ns: &TestNamespace<'_>, claim: &str) -> anyhow::Result<()> {
 
 /// A StatefulSet of two whose class change was staged and written for the highest PVC.
 async fn written<'a>(env: &'a Environment, name: &str) -> anyhow::Result<TestNamespace<'a>> {
-    const DEADLINE: &str = "update-policy: InPlace\n    claim-rollout.io/progress-deadline: \"10\"";
     let mut ns = TestNamespace::new(&env.cluster, &env.client, name).await?;
     make_volumes(&ns).await?;
     ns.start_controller(env, &[]).await?;
-    let before = manifest(2, "1Gi").replace("update-policy: InPlace", DEADLINE);
-    ns.target(&with_class(&before, name)).await?;
+    let before = Web::replicas(2).class(name).annotated("progress-deadline", "10");
+    ns.target(&before).await?;
     ns.settled().await?;
-    ns.target(&with_class(&with_attributes_class(&before, name), name))
-        .await?;
+    ns.target(&before.attributes_class(name)).await?;
     ns.until_reported("the write", is("data-web-1", "Modifying")).await?;
     Ok(ns)
 }

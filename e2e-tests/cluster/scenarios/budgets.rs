@@ -8,25 +8,21 @@ use serde_json::{Value, json};
 
 use crate::world::eventually;
 use crate::world::namespace::PATIENCE;
-use crate::world::namespace::{Environment, TestNamespace, condition, manifest, text};
+use crate::world::namespace::{Environment, TestNamespace, condition, text};
+use crate::world::web::Web;
 
 pub(super) async fn pvcs_in_motion_of_two_sets_stay_within_class_budget(env: &Environment) -> anyhow::Result<()> {
     let mut ns = TestNamespace::new(&env.cluster, &env.client, "places").await?;
     ns.start_controller(env, &["--max-modifications=expandable=2", "--max-in-motion=3"])
         .await?;
-    let other = |size: &str| {
-        let other = manifest(3, size)
-            .replace("name: web", "name: other")
-            .replace("app: web", "app: other");
-        other.replace("serviceName: web", "serviceName: other")
-    };
-    ns.target(&manifest(3, "1Gi")).await?;
+    let other = |size: &str| Web::replicas(3).size(size).named("other");
+    ns.target(&Web::replicas(3)).await?;
     ns.done(&["apply", "-f", "-"], &other("1Gi")).await?;
     ns.settled().await?;
     let ready = ["rollout", "status", "statefulset/other", "--timeout=120s"];
     ns.done(&ready, "").await?;
     let begun = ns.mark().await?;
-    let both = format!("{}---\n{}", manifest(3, "2Gi"), other("2Gi"));
+    let both = format!("{}---\n{}", Web::replicas(3).size("2Gi"), other("2Gi"));
     ns.done(&["apply", "-f", "-"], &both).await?;
     let grown = eventually("all PVCs to grow", PATIENCE, async || {
         let claims = ns.claims().await?;
@@ -77,7 +73,7 @@ pub(super) async fn pvc_with_spent_modifications_waits_until_a_day_has_passed(en
     const HOUR: Duration = Duration::from_secs(60 * 60);
     const DAY: Duration = Duration::from_secs(24 * 60 * 60);
     let mut ns = TestNamespace::new(&env.cluster, &env.client, "per-day").await?;
-    ns.target(&manifest(2, "1Gi")).await?;
+    ns.target(&Web::replicas(2)).await?;
     ns.settled().await?;
     #[allow(
         clippy::disallowed_methods,

@@ -3,7 +3,8 @@
 use anyhow::ensure;
 use serde_json::{Value, json};
 
-use crate::world::namespace::{Environment, TestNamespace, condition, manifest, with_image};
+use crate::world::namespace::{Environment, TestNamespace, condition};
+use crate::world::web::Web;
 
 /// A PVC as the template asks for it, with these labels.
 fn made_by_hand(name: &str, labels: &Value) -> String {
@@ -25,11 +26,11 @@ pub(super) async fn claims_without_the_selectors_labels_keep_no_pod(env: &Enviro
         ns.target(&made_by_hand(name, labels)).await?;
     }
     ns.start_controller(env, &[]).await?;
-    ns.target(&manifest(3, "1Gi")).await?;
+    ns.target(&Web::replicas(3)).await?;
     ns.settled().await?;
     let begun = ns.mark().await?;
 
-    let output = ns.target(&with_image(&manifest(3, "2Gi"), "2")).await?;
+    let output = ns.target(&Web::replicas(3).size("2Gi").image("2")).await?;
     let warnings = &output.stderr;
     ensure!(
         warnings.contains("3 PVCs will be updated in place")

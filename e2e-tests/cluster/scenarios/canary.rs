@@ -2,13 +2,14 @@
 
 use anyhow::ensure;
 
-use crate::world::namespace::{Environment, TestNamespace, condition, manifest, with_image, with_partition};
+use crate::world::namespace::{Environment, TestNamespace, condition};
+use crate::world::web::Web;
 
 pub(super) async fn canary_and_then_other_pods_wait_for_their_claims(env: &Environment) -> anyhow::Result<()> {
-    let before = with_partition(&manifest(3, "1Gi"), 2);
+    let before = Web::replicas(3).partition(2);
     let ns = TestNamespace::with(env, "canary", &before).await?;
     let (begun, pods) = (ns.mark().await?, ns.pods().await?);
-    let both = |partition| with_partition(&with_image(&manifest(3, "2Gi"), "2"), partition);
+    let both = |partition| Web::replicas(3).size("2Gi").image("2").partition(partition);
     ns.target(&both(2)).await?;
     let partitioned = |ready: u64| {
         move |rollout: &serde_json::Value| {
@@ -35,7 +36,7 @@ pub(super) async fn canary_and_then_other_pods_wait_for_their_claims(env: &Envir
 }
 
 pub(super) async fn replica_below_partition_is_left_alone_until_lowered(env: &Environment) -> anyhow::Result<()> {
-    let of = |size: &str, partition| with_partition(&manifest(3, size), partition);
+    let of = |size: &str, partition| Web::replicas(3).size(size).partition(partition);
     let ns = TestNamespace::with(env, "partition", &of("1Gi", 1)).await?;
     let (begun, pods) = (ns.mark().await?, ns.pods().await?);
     ns.target(&of("2Gi", 1)).await?;

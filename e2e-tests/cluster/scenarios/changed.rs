@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::world::installation::USER;
-use crate::world::namespace::{Environment, PATIENCE, TestNamespace, condition, manifest, text, with_attributes_class};
+use crate::world::namespace::{Environment, PATIENCE, TestNamespace, condition, text};
+use crate::world::web::Web;
 use crate::world::{base64, eventually};
 
 /// The change of a PVC, given its previous state.
@@ -63,7 +64,7 @@ async fn meddle(ns: &TestNamespace<'_>, change: Change) -> anyhow::Result<Runnin
             }],
         }],
     });
-    ns.target(&configuration.to_string()).await?;
+    ns.target(&configuration).await?;
     called(ns, true).await?;
     Ok(running)
 }
@@ -146,7 +147,7 @@ async fn until_changed(ns: &TestNamespace<'_>) -> anyhow::Result<String> {
 pub(super) async fn claim_with_removed_label_stalls_only_itself(env: &Environment) -> anyhow::Result<()> {
     let mut ns = TestNamespace::with_set(env, "label-away", 2).await?;
     ns.excepts(|but| but.changed = true);
-    let other = |size: &str| manifest(2, size).replace("web", "other");
+    let other = |size: &str| Web::replicas(2).size(size).named("other");
     ns.target(&other("1Gi")).await?;
     ns.done(&["rollout", "status", "statefulset/other", "--timeout=120s"], "")
         .await?;
@@ -184,7 +185,7 @@ pub(super) async fn claim_with_removed_label_stalls_only_itself(env: &Environmen
 async fn never_done(
     env: &Environment,
     namespace: &str,
-    target: &str,
+    target: &Web,
     change: Option<Change>,
     expected: &str,
 ) -> anyhow::Result<()> {
@@ -209,7 +210,7 @@ async fn never_done(
     ensure!(ns.staged_change().await?["phase"] == "RollingOut", "it is not complete");
     match webhook {
         Some(webhook) => leave_alone(&ns, webhook).await?,
-        None => drop(ns.target(&manifest(2, "2Gi")).await?),
+        None => drop(ns.target(&Web::replicas(2).size("2Gi")).await?),
     }
     ns.start_controller(env, &[]).await?;
     ns.until_complete(2, "2Gi").await
@@ -217,12 +218,19 @@ async fn never_done(
 
 pub(super) async fn claim_with_reverted_size_is_never_done(env: &Environment) -> anyhow::Result<()> {
     let expected = "storage 2Gi came back as 1Gi";
-    never_done(env, "size-back", &manifest(2, "2Gi"), Some(with_its_size), expected).await
+    never_done(
+        env,
+        "size-back",
+        &Web::replicas(2).size("2Gi"),
+        Some(with_its_size),
+        expected,
+    )
+    .await
 }
 
 pub(super) async fn claim_with_dropped_class_is_never_done(env: &Environment) -> anyhow::Result<()> {
     let change: Option<Change> = env.cluster.modifies_volumes().then_some(without_a_class);
-    let target = with_attributes_class(&manifest(2, "2Gi"), "silver");
+    let target = Web::replicas(2).size("2Gi").attributes_class("silver");
     let expected = "volumeAttributesClassName silver came back empty";
     never_done(env, "class-away", &target, change, expected).await
 }

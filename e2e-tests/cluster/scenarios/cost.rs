@@ -36,7 +36,7 @@ pub(super) async fn one_lookup_without_staged_change_and_no_call_without_claims(
             },
         },
     });
-    ns.target(&bare.to_string()).await?;
+    ns.target(&bare).await?;
     ns.done(&["rollout", "status", "statefulset/bare", "--timeout=120s"], "")
         .await?;
     let served = Served::start(env, &ns, &json!({})).await?;

@@ -3,13 +3,14 @@
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
-use crate::world::namespace::{Environment, TestNamespace, manifest, text, with_image};
+use crate::world::namespace::{Environment, TestNamespace, text};
+use crate::world::web::Web;
 
 /// A StatefulSet of three whose image and size change; the write of this PVC is held.
 async fn in_the_middle<'a>(env: &'a Environment, namespace: &str, claim: &str) -> anyhow::Result<TestNamespace<'a>> {
     let ns = TestNamespace::with_set(env, namespace, 3).await?;
     env.barriers.hold_claim(namespace, claim);
-    ns.target(&with_image(&manifest(3, "2Gi"), "2")).await?;
+    ns.target(&Web::replicas(3).size("2Gi").image("2")).await?;
     let held = env.barriers.until_held(namespace).await;
     held.with_context(|| ns.log())?;
     Ok(ns)

@@ -3,8 +3,9 @@
 use anyhow::ensure;
 use serde_json::{Value, json};
 
-use crate::world::namespace::{Environment, PATIENCE, TestNamespace, manifest, text, with_class};
+use crate::world::namespace::{Environment, PATIENCE, TestNamespace, text};
 use crate::world::policy_host::documents;
+use crate::world::web::Web;
 use crate::world::{Driver, eventually};
 
 /// A StatefulSet of two whose volumes wait for the node.
@@ -16,7 +17,7 @@ pub(crate) async fn prepare<'a>(env: &'a Environment, namespace: &str) -> anyhow
     };
     ns.make_class(&driver, true).await?;
     ns.start_controller(env, &[]).await?;
-    ns.target(&with_class(&manifest(2, "1Gi"), namespace)).await?;
+    ns.target(&Web::replicas(2).class(namespace)).await?;
     ns.settled().await?;
     Ok(ns)
 }
@@ -30,12 +31,10 @@ pub(super) async fn pod_is_evicted_if_its_file_system_has_not_grown(env: &Enviro
         "apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "web"},
         "spec": {"maxUnavailable": 0, "selector": {"matchLabels": {"app": "web"}}},
     });
-    ns.target(&budget.to_string()).await?;
+    ns.target(&budget).await?;
     let pods = ns.pods().await?;
-    let restart = "claim-rollout.io/restart: WhenNodeExpansionPends";
-    let policy = "update-policy: InPlace";
-    let grown = with_class(&manifest(2, "2Gi"), "node-evicted").replace(policy, &format!("{policy}\n    {restart}"));
-    ns.target(&grown).await?;
+    let grown = Web::replicas(2).size("2Gi").class("node-evicted");
+    ns.target(&grown.annotated("restart", "WhenNodeExpansionPends")).await?;
     let begun = ns.mark().await?;
 
     let denied =
@@ -43,7 +42,7 @@ pub(super) async fn pod_is_evicted_if_its_file_system_has_not_grown(env: &Enviro
     let without_right = denied("failed to evict its Pod: pods \"web-1\" is forbidden");
     ns.until_reported("no right to evict", without_right).await?;
     for right in &rights {
-        ns.target(&right.to_string()).await?;
+        ns.target(right).await?;
     }
     let by_budget =
         denied("failed to evict its Pod: 429 Cannot evict pod as it would violate the pod's disruption budget");

@@ -3,8 +3,9 @@
 use anyhow::ensure;
 use serde_json::{Value, json};
 
-use crate::world::namespace::{Environment, PATIENCE, TestNamespace, manifest, with_class};
+use crate::world::namespace::{Environment, PATIENCE, TestNamespace};
 use crate::world::served::Served;
+use crate::world::web::Web;
 use crate::world::{Driver, eventually};
 
 /// The name of the namespace, and of the other StorageClass.
@@ -58,13 +59,13 @@ pub(super) async fn immutable_fields_are_for_new_claims_only(env: &Environment) 
     ns.make_class(&Driver::default(), true).await?;
     let file = env.cluster.write("immutable.yaml", "immutableFields: NewPVCs\n")?;
     ns.start_controller(env, &["--settings", &file]).await?;
-    ns.target(&manifest(2, "1Gi")).await?;
+    ns.target(&Web::replicas(2)).await?;
     ns.settled().await?;
     let _served = Served::start(env, &ns, &json!({"immutableFields": "NewPVCs"})).await?;
     let pods = ns.pods().await?;
 
     // Another class and a larger size in one change.
-    let output = ns.target(&with_class(&manifest(2, "2Gi"), FAST)).await?;
+    let output = ns.target(&Web::replicas(2).size("2Gi").class(FAST)).await?;
     let warning = "for new PVCs only: data spec.storageClassName; existing PVCs keep what they have";
     ensure!(output.stderr.contains(warning), "{output:?}");
     ns.until_complete(2, "2Gi").await?;
@@ -87,7 +88,7 @@ pub(super) async fn immutable_fields_are_for_new_claims_only(env: &Environment) 
     );
 
     // A smaller size.
-    let output = ns.target(&with_class(&manifest(3, "1Gi"), FAST)).await?;
+    let output = ns.target(&Web::replicas(3).class(FAST)).await?;
     let warning = "for new PVCs only: data 2Gi -> 1Gi; existing PVCs keep what they have";
     ensure!(
         output.stderr.contains(warning) && !output.stderr.contains("updated in place"),

@@ -4,12 +4,13 @@ use anyhow::{Context as _, ensure};
 use serde_json::json;
 
 use crate::cluster::commands::plans::plan;
-use crate::world::namespace::{Environment, TestNamespace, plain_manifest};
+use crate::world::namespace::{Environment, TestNamespace};
 use crate::world::served::Served;
+use crate::world::web::Web;
 
 pub(super) async fn plan_has_the_policy_that_is_in_force(env: &Environment) -> anyhow::Result<()> {
-    let ns = TestNamespace::with(env, "planned-in-force", &plain_manifest(3, "1Gi")).await?;
-    let new = plain_manifest(3, "2Gi");
+    let ns = TestNamespace::with(env, "planned-in-force", &Web::replicas(3).plain()).await?;
+    let new = Web::replicas(3).size("2Gi").plain();
     let before = ns.set().await?;
 
     // No policy: Kubernetes denies the change.

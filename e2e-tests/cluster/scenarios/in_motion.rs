@@ -2,7 +2,8 @@
 
 use anyhow::ensure;
 
-use crate::world::namespace::{Environment, TestNamespace, manifest};
+use crate::world::namespace::{Environment, TestNamespace};
+use crate::world::web::Web;
 use crate::world::written::Written;
 
 const CLAIMS: [&str; 4] = ["data-web-3", "data-web-2", "data-web-1", "data-web-0"];
@@ -26,13 +27,12 @@ fn most_in_motion(written: &Written) -> anyhow::Result<usize> {
 pub(super) async fn max_in_motion_two_moves_two_replicas_and_default_moves_one(
     env: &Environment,
 ) -> anyhow::Result<()> {
-    const POLICY: &str = "claim-rollout.io/update-policy: InPlace\n";
-    let two = format!("{POLICY}    claim-rollout.io/max-in-motion: \"2\"\n");
+    let two = Web::replicas(4).annotated("max-in-motion", "2");
     let ns = TestNamespace::with_set(env, "in-motion", 4).await?;
     let pods = ns.pods().await?;
-    for (size, lines, most) in [("2Gi", two.as_str(), 2), ("3Gi", POLICY, 1)] {
+    for (size, web, most) in [("2Gi", two, 2), ("3Gi", Web::replicas(4), 1)] {
         let begun = ns.mark().await?;
-        ns.target(&manifest(4, size).replace(POLICY, lines)).await?;
+        ns.target(&web.size(size)).await?;
         ns.until_complete(4, size).await?;
         let written = ns.writes_since(begun).await?;
         let found = most_in_motion(&written)?;

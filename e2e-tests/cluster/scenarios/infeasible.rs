@@ -5,8 +5,9 @@ use serde_json::{Value, json};
 
 use crate::cluster::commands::run;
 use crate::world::Driver;
-use crate::world::namespace::{Environment, TestNamespace, condition, label, manifest, text, with_class};
+use crate::world::namespace::{Environment, TestNamespace, condition, label, text};
 use crate::world::served::Served;
+use crate::world::web::Web;
 
 const GIB: u64 = 1 << 30;
 
@@ -54,8 +55,8 @@ fn at_most(gib: u64) -> Driver {
     }
 }
 
-fn of(ns: &TestNamespace<'_>, size: &str) -> String {
-    with_class(&manifest(2, size), &ns.namespace)
+fn of(ns: &TestNamespace<'_>, size: &str) -> Web {
+    Web::replicas(2).size(size).class(&ns.namespace)
 }
 
 fn is_infeasible(rollout: &Value) -> bool {
@@ -249,8 +250,8 @@ async fn stop_in_the_middle<'a>(env: &Environment, ns: &'a TestNamespace<'a>) ->
     Ok(served)
 }
 
-fn of_three(ns: &TestNamespace<'_>, size: &str) -> String {
-    with_class(&manifest(3, size), &ns.namespace)
+fn of_three(ns: &TestNamespace<'_>, size: &str) -> Web {
+    Web::replicas(3).size(size).class(&ns.namespace)
 }
 
 async fn requests(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<String>> {

@@ -2,7 +2,8 @@
 
 use anyhow::{Context as _, ensure};
 
-use crate::world::namespace::{Environment, TestNamespace, manifest, text, with_image};
+use crate::world::namespace::{Environment, TestNamespace, text};
+use crate::world::web::Web;
 
 /// `kubectl get claimrollouts`, line by line, without the ages.
 async fn table(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<String>> {
@@ -38,7 +39,7 @@ async fn wait(ns: &TestNamespace<'_>, seconds: u32) -> anyhow::Result<(bool, Str
 pub(super) async fn kubectl_shows_the_rollout_and_waits_for_its_end(env: &Environment) -> anyhow::Result<()> {
     let ns = TestNamespace::with_set(env, "stopped-words", 3).await?;
     env.barriers.hold_claim(&ns.namespace, "data-web-1");
-    ns.target(&with_image(&manifest(3, "2Gi"), "2")).await?;
+    ns.target(&Web::replicas(3).size("2Gi").image("2")).await?;
     let held = env.barriers.until_held(&ns.namespace).await;
     held.with_context(|| ns.log())?;
     let revision = text(&ns.staged_change().await?["revision"]);
@@ -98,7 +99,7 @@ pub(super) async fn kubectl_shows_the_rollout_and_waits_for_its_end(env: &Enviro
 
 /// Right after another change the conditions may still be those of the last one, so the wait is for the revision first.
 async fn kubectl_waits_for_the_next_revision(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
-    ns.target(&with_image(&manifest(3, "3Gi"), "2")).await?;
+    ns.target(&Web::replicas(3).size("3Gi").image("2")).await?;
     let revision = text(&ns.staged_change().await?["revision"]);
     let seen = format!("--for=jsonpath={{.spec.revision}}={revision}");
     ns.done(&["wait", &seen, "claimrollout/web", "--timeout=60s"], "")

@@ -2,12 +2,13 @@
 
 use anyhow::ensure;
 
-use crate::world::namespace::{Environment, TestNamespace, manifest};
+use crate::world::namespace::{Environment, TestNamespace};
+use crate::world::web::Web;
 
 pub(super) async fn image_and_size_in_one_apply_claim_before_pod_per_replica(env: &Environment) -> anyhow::Result<()> {
     let ns = TestNamespace::with_set(env, "lockstep", 3).await?;
     let begun = ns.mark().await?;
-    let both = manifest(3, "2Gi").replace("example/main:1", "example/main:2");
+    let both = Web::replicas(3).size("2Gi").image("2");
     let output = ns.target(&both).await?;
     ensure!(output.stderr.contains("staged data 1Gi -> 2Gi; 3 PVCs"), "{output:?}");
     ns.until_complete(3, "2Gi").await?;

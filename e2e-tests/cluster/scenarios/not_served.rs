@@ -2,13 +2,14 @@
 
 use anyhow::ensure;
 
-use crate::world::namespace::{Environment, TestNamespace, manifest};
+use crate::world::namespace::{Environment, TestNamespace};
+use crate::world::web::Web;
 
 /// OpenKruise is not installed yet.
 pub(super) async fn openkruise_is_awaited_and_other_sets_roll_out(env: &Environment) -> anyhow::Result<()> {
     let mut ns = TestNamespace::new(&env.cluster, &env.client, "not-served").await?;
     ns.start_controller(env, &["--openkruise"]).await?;
-    ns.target(&manifest(2, "1Gi")).await?;
+    ns.target(&Web::replicas(2)).await?;
     ns.settled().await?;
     let begun = ns.mark().await?;
     ns.apply(2, "2Gi").await?;

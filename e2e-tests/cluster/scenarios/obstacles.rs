@@ -4,9 +4,8 @@ use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
 use crate::world::backoff::until_pause_is_long;
-use crate::world::namespace::{
-    Environment, TestNamespace, are_as_written, condition, manifest, text, with_class, with_spec,
-};
+use crate::world::namespace::{Environment, TestNamespace, are_as_written, condition, text};
+use crate::world::web::Web;
 use crate::world::{Driver, FIXED};
 
 /// The message of `Stalled`, if the API server returned an error for a PVC.
@@ -120,7 +119,7 @@ pub(super) async fn class_made_expandable_later_continues_the_rollout(env: &Envi
     let mut ns = TestNamespace::new(&env.cluster, &env.client, "class").await?;
     ns.make_class(&Driver::default(), false).await?;
     ns.start_controller(env, &[]).await?;
-    let of = |size: &str| with_class(&manifest(2, size), "class");
+    let of = |size: &str| Web::replicas(2).size(size).class("class");
     ns.target(&of("1Gi")).await?;
     ns.settled().await?;
     let begun = ns.mark().await?;
@@ -141,7 +140,7 @@ pub(super) async fn class_made_expandable_later_continues_the_rollout(env: &Envi
 async fn with_a_fixed_claim<'a>(
     env: &'a Environment,
     namespace: &str,
-    manifest: &str,
+    manifest: &Web,
 ) -> anyhow::Result<TestNamespace<'a>> {
     let mut ns = TestNamespace::new(&env.cluster, &env.client, namespace).await?;
     let claim = json!({
@@ -152,7 +151,7 @@ async fn with_a_fixed_claim<'a>(
             "resources": {"requests": {"storage": "1Gi"}},
         },
     });
-    ns.target(&claim.to_string()).await?;
+    ns.target(&claim).await?;
     ns.start_controller(env, &[]).await?;
     ns.target(manifest).await?;
     ns.settled().await?;
@@ -160,7 +159,7 @@ async fn with_a_fixed_claim<'a>(
 }
 
 pub(super) async fn parallel_pods_one_failed_claim_stops_no_other(env: &Environment) -> anyhow::Result<()> {
-    let of = |size: &str| with_spec(&manifest(3, size), "  podManagementPolicy: Parallel");
+    let of = |size: &str| Web::replicas(3).size(size).parallel();
     let ns = with_a_fixed_claim(env, "parallel", &of("1Gi")).await?;
     let begun = ns.mark().await?;
     ns.target(&of("2Gi")).await?;
@@ -186,7 +185,7 @@ pub(super) async fn parallel_pods_one_failed_claim_stops_no_other(env: &Environm
 }
 
 pub(super) async fn ordered_pods_one_failed_claim_stops_lower_ones(env: &Environment) -> anyhow::Result<()> {
-    let ns = with_a_fixed_claim(env, "ordered", &manifest(3, "1Gi")).await?;
+    let ns = with_a_fixed_claim(env, "ordered", &Web::replicas(3)).await?;
     let begun = ns.mark().await?;
     ns.apply(3, "2Gi").await?;
     let why = until_failed(&ns).await?;

@@ -3,15 +3,21 @@
 use std::time::Duration;
 
 use anyhow::ensure;
+use serde_json::json;
 
 use crate::world::eventually;
-use crate::world::namespace::{Environment, PATIENCE, TestNamespace, manifest, with_image, with_spec};
+use crate::world::namespace::{Environment, PATIENCE, TestNamespace};
+use crate::world::web::Web;
+
+fn of(size: &str) -> Web {
+    let web = Web::replicas(3).size(size);
+    web.spec(&json!({"updateStrategy": {"type": "OnDelete"}}))
+}
 
 pub(super) async fn claim_follows_only_after_its_pod_is_deleted_by_hand(env: &Environment) -> anyhow::Result<()> {
-    let of = |size: &str| with_spec(&manifest(3, size), "  updateStrategy: {type: OnDelete}");
     let ns = TestNamespace::with(env, "on-delete", &of("1Gi")).await?;
     let begun = ns.mark().await?;
-    let output = ns.target(&with_image(&of("2Gi"), "2")).await?;
+    let output = ns.target(&of("2Gi").image("2")).await?;
     ensure!(output.stderr.contains("staged data 1Gi -> 2Gi"), "{output:?}");
     let mut so_far = Vec::new();
     // In any order.
@@ -37,7 +43,6 @@ pub(super) async fn claim_follows_only_after_its_pod_is_deleted_by_hand(env: &En
 }
 
 pub(super) async fn pod_deleted_unseen_by_a_controller_counts(env: &Environment) -> anyhow::Result<()> {
-    let of = |size: &str| with_spec(&manifest(3, size), "  updateStrategy: {type: OnDelete}");
     let mut ns = TestNamespace::with(env, "on-delete-unseen", &of("1Gi")).await?;
     ns.target(&of("2Gi")).await?;
     ns.until_reported("a Pod to be deleted", |rollout| {

@@ -5,13 +5,14 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::world::eventually;
-use crate::world::namespace::{Environment, PATIENCE, TestNamespace, manifest, text, with_image};
+use crate::world::namespace::{Environment, PATIENCE, TestNamespace, text};
+use crate::world::web::Web;
 
 /// A StatefulSet of three whose Pods wait: the write of the highest PVC is held.
 async fn waiting<'a>(env: &'a Environment, namespace: &str) -> anyhow::Result<TestNamespace<'a>> {
     let ns = TestNamespace::with_set(env, namespace, 3).await?;
     env.barriers.hold_claim(namespace, "data-web-2");
-    ns.target(&with_image(&manifest(3, "2Gi"), "2")).await?;
+    ns.target(&Web::replicas(3).size("2Gi").image("2")).await?;
     let held = env.barriers.until_held(namespace).await;
     held.with_context(|| ns.log())?;
     ns.until_denied("web-2").await?;

@@ -4,7 +4,8 @@ use anyhow::ensure;
 
 use crate::world::Cluster;
 use crate::world::installation::{Installation, USER};
-use crate::world::namespace::{TestNamespace, plain_manifest};
+use crate::world::namespace::TestNamespace;
+use crate::world::web::Web;
 
 /// `failurePolicy: Fail` affects changes of templates, and StatefulSets with an annotation of claim-rollout, as each has
 /// after its first rollout.
@@ -15,11 +16,11 @@ pub(super) async fn without_policy_unrelated_updates_pass(
 ) -> anyhow::Result<()> {
     let mut ns = TestNamespace::new(cluster, client, "policy-down").await?;
     ns.controller = Some(installation.start_controller(&["--namespace", "policy-down"]).await?);
-    let plain = |size: &str| plain_manifest(1, size);
+    let plain = |size: &str| Web::replicas(1).size(size).plain();
     ns.done(&["apply", "-f", "-"], &plain("1Gi")).await?;
     ns.until_ready(1).await?;
     let claims = ns.claims().await?;
-    let annotated = plain_manifest(0, "1Gi").replace("web", "old");
+    let annotated = Web::replicas(0).plain().named("old");
     ns.done(&["apply", "-f", "-"], &annotated).await?;
     ns.done(
         &["annotate", "statefulset", "old", "claim-rollout.io/sync=LockStep"],

@@ -4,45 +4,41 @@ use anyhow::ensure;
 use serde_json::{Value, json};
 
 use crate::world::installation::USER;
-use crate::world::namespace::{Environment, TestNamespace, are_as_written, manifest};
+use crate::world::namespace::{Environment, TestNamespace, are_as_written};
+use crate::world::web::Web;
 
 pub(super) async fn immutable_field_is_denied_with_its_path(env: &Environment) -> anyhow::Result<()> {
     let ns = TestNamespace::with_set(env, "refused", 1).await?;
     let (set, claims) = (ns.set().await?, ns.claims().await?);
     let template = "spec.volumeClaimTemplates[data].spec";
-    let added = "  - metadata: {name: more}
-    spec:
-      accessModes: [ReadWriteOnce]
-      resources: {requests: {storage: 1Gi}}
-";
-    let original = manifest(1, "1Gi");
+    let original = Web::replicas(1);
     for (what, changed, expected) in [
         (
             "a frozen field",
-            original.replace("[ReadWriteOnce]", "[ReadWriteMany]"),
+            original.template(&json!({"spec": {"accessModes": ["ReadWriteMany"]}})),
             format!(
                 "{template}.accessModes: cannot change, expected [\"ReadWriteOnce\"], but found [\"ReadWriteMany\"]"
             ),
         ),
         (
             "another frozen field",
-            original.replace("storageClassName: expandable", "storageClassName: fixed"),
+            original.class("fixed"),
             format!("{template}.storageClassName: cannot change, expected \"expandable\", but found \"fixed\""),
         ),
         (
             "a smaller size",
-            original.replace("storage: 1Gi", "storage: 512Mi"),
+            original.size("512Mi"),
             format!("{template}.resources.requests.storage: cannot shrink, expected at least 1Gi, but found 512Mi"),
         ),
         (
             "one template more",
-            format!("{original}{added}"),
+            original.and_template("more"),
             "spec.volumeClaimTemplates[more]: a template cannot be added without the setting templateChanges: Allow"
                 .to_owned(),
         ),
         (
             "an unknown policy",
-            original.replace("update-policy: InPlace", "update-policy: Sometimes"),
+            original.policy("Sometimes"),
             "expected one of OnClaimDelete, InPlace, but found Sometimes".to_owned(),
         ),
     ] {

@@ -3,7 +3,8 @@
 use anyhow::ensure;
 
 use crate::world::again::Unmoved;
-use crate::world::namespace::{Environment, TestNamespace, are_as_written, manifest, staged_change};
+use crate::world::namespace::{Environment, TestNamespace, are_as_written, staged_change};
+use crate::world::web::Web;
 
 pub(super) async fn same_manifest_again_writes_nothing(env: &Environment) -> anyhow::Result<()> {
     let ns = TestNamespace::with_set(env, "repeated", 2).await?;
@@ -15,7 +16,7 @@ pub(super) async fn same_manifest_again_writes_nothing(env: &Environment) -> any
     let written = ns.mark().await?;
 
     let send = async |way: &[&str]| {
-        let output = ns.done(way, &manifest(2, "2Gi")).await?;
+        let output = ns.done(way, &Web::replicas(2).size("2Gi")).await?;
         ensure!(
             !output.stderr.contains("claim-rollout"),
             "nothing new is staged: {output:?}"

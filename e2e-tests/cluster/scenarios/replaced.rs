@@ -3,7 +3,8 @@
 use anyhow::{Context as _, ensure};
 use serde_json::json;
 
-use crate::world::namespace::{Environment, PATIENCE, TestNamespace, condition, manifest, with_class};
+use crate::world::namespace::{Environment, PATIENCE, TestNamespace, condition};
+use crate::world::web::Web;
 use crate::world::{Driver, eventually};
 
 pub(super) async fn pod_deleted_during_rollout_comes_back_and_changes_nothing(env: &Environment) -> anyhow::Result<()> {
@@ -32,7 +33,7 @@ pub(super) async fn set_deleted_during_rollout_leaves_claims_to_its_successor(en
     };
     ns.make_class(&driver, true).await?;
     ns.start_controller(env, &[]).await?;
-    let of = |size: &str| with_class(&manifest(3, size), "replaced");
+    let of = |size: &str| Web::replicas(3).size(size).class("replaced");
     ns.target(&of("1Gi")).await?;
     ns.settled().await?;
     let pods = ns.pods().await?;

@@ -3,13 +3,14 @@
 use anyhow::ensure;
 
 use crate::world::installation::USER;
-use crate::world::namespace::{Environment, TestNamespace, manifest, text};
+use crate::world::namespace::{Environment, TestNamespace, text};
+use crate::world::web::Web;
 
 pub(super) async fn user_without_claim_rights_may_not_change_templates(env: &Environment) -> anyhow::Result<()> {
     let ns = TestNamespace::with_set(env, "rights", 1).await?;
     ns.give_rights_to_alice_and_bob().await?;
     let version = text(&ns.set().await?["metadata"]["resourceVersion"]);
-    let grown = manifest(1, "2Gi");
+    let grown = Web::replicas(1).size("2Gi");
     let apply = ["apply", "-f", "-"];
 
     user_without_rights_is_denied(&ns, &grown).await?;
@@ -50,7 +51,7 @@ pub(super) async fn user_without_claim_rights_may_not_change_templates(env: &Env
 }
 
 /// The API server itself denies the request, and the policy is not called.
-async fn user_without_rights_is_denied(ns: &TestNamespace<'_>, grown: &str) -> anyhow::Result<()> {
+async fn user_without_rights_is_denied(ns: &TestNamespace<'_>, grown: &Web) -> anyhow::Result<()> {
     let asked = ns
         .kubectl(&["auth", "can-i", "patch", "statefulsets", "--as=carol"], "")
         .await?;

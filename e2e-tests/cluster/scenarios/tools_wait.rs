@@ -3,7 +3,8 @@
 use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
-use crate::world::namespace::{Environment, PATIENCE, TestNamespace, manifest, with_image, with_partition};
+use crate::world::namespace::{Environment, PATIENCE, TestNamespace};
+use crate::world::web::Web;
 
 /// A number in the status or in the spec.
 fn number(value: &Value) -> i64 {
@@ -46,14 +47,14 @@ fn is_healthy(set: &Value) -> bool {
 
 /// Size and image in one apply: `kubectl rollout status` waits, and ends with the last Pod.
 pub(super) async fn no_tool_reports_done_while_pods_wait_for_claims(env: &Environment) -> anyhow::Result<()> {
-    let of = |size: &str| with_partition(&manifest(3, size), 0);
+    let of = |size: &str| Web::replicas(3).size(size).partition(0);
     let ns = TestNamespace::with(env, "tools-wait", &of("1Gi")).await?;
     let before = ns.set().await?;
     ensure!(is_current(&before) && is_healthy(&before), "{before:#}");
     // While the rollout is paused, no Pod is replaced, so that kubectl sees the beginning.
     let pause = async |paused: &str| ns.done(&["annotate", "statefulset", "web", paused], "").await;
     pause("claim-rollout.io/paused=true").await?;
-    ns.target(&with_image(&of("2Gi"), "2")).await?;
+    ns.target(&of("2Gi").image("2")).await?;
     let arguments = ["rollout", "status", "statefulset/web", "--namespace", &ns.namespace];
     let status = ns
         .cluster

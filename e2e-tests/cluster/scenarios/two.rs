@@ -5,14 +5,15 @@ use std::collections::BTreeMap;
 use anyhow::{Context as _, ensure};
 
 use crate::world::installation::NAMESPACE;
-use crate::world::namespace::{Environment, TestNamespace, manifest, with_image};
+use crate::world::namespace::{Environment, TestNamespace};
+use crate::world::web::Web;
 
 pub(super) async fn two_controllers_at_once_write_like_one(env: &Environment) -> anyhow::Result<()> {
     let ns = TestNamespace::with_set(env, "two", 3).await?;
     ns.excepts(|but| but.reported_twice = true);
     let _second = env.installation.start_controller(&["--namespace", "two"]).await?;
     let begun = ns.mark().await?;
-    ns.target(&with_image(&manifest(3, "2Gi"), "2")).await?;
+    ns.target(&Web::replicas(3).size("2Gi").image("2")).await?;
     ns.until_complete(3, "2Gi").await?;
     ns.settled().await?;
     let written = ns.writes_since(begun).await?;
@@ -42,11 +43,11 @@ pub(super) async fn leader_killed_during_rollout_is_succeeded_by_the_other(env: 
     ];
     let mut ns = TestNamespace::new(&env.cluster, &env.client, "stopped-leader").await?;
     let mut leader = env.installation.start_controller(&elected).await?;
-    ns.target(&manifest(3, "1Gi")).await?;
+    ns.target(&Web::replicas(3)).await?;
     ns.settled().await?;
     let begun = ns.mark().await?;
     env.barriers.hold_claim(&ns.namespace, "data-web-1");
-    ns.target(&with_image(&manifest(3, "2Gi"), "2")).await?;
+    ns.target(&Web::replicas(3).size("2Gi").image("2")).await?;
     let held = env.barriers.until_held(&ns.namespace).await;
     held.with_context(|| leader.log())?;
     ns.controller = Some(env.installation.start_controller(&elected).await?);

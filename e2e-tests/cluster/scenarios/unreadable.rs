@@ -8,7 +8,8 @@ use kube::api::{Api, Patch, PatchParams};
 use serde_json::json;
 
 use crate::world::installation::USER;
-use crate::world::namespace::{Environment, STAGED, TestNamespace, condition, manifest, with_partition};
+use crate::world::namespace::{Environment, STAGED, TestNamespace, condition};
+use crate::world::web::Web;
 
 /// Long enough for a change to be seen.
 const A_WHILE: Duration = Duration::from_secs(1);
@@ -26,8 +27,8 @@ async fn write(ns: &TestNamespace<'_>, staged: &str) -> anyhow::Result<()> {
 }
 
 pub(super) async fn change_of_newer_version_not_rolled_out_and_not_withdrawn(env: &Environment) -> anyhow::Result<()> {
-    let mut ns = TestNamespace::with(env, "unreadable", &with_partition(&manifest(2, "1Gi"), 1)).await?;
-    ns.target(&with_partition(&manifest(2, "2Gi"), 1)).await?;
+    let mut ns = TestNamespace::with(env, "unreadable", &Web::replicas(2).partition(1)).await?;
+    ns.target(&Web::replicas(2).size("2Gi").partition(1)).await?;
     ns.until_reported("the first claim", |rollout| rollout["status"]["readyReplicas"] == 1)
         .await?;
     let set = ns.set().await?;

@@ -4,12 +4,13 @@ use anyhow::ensure;
 use serde_json::Value;
 
 use super::trial::{
-    Watcher, claims, deleted, evicted, has_new_claims, mounting, prepare, start_controller, until_mounted,
-    until_replaced, web, with_mount, with_template,
+    Watcher, claims, deleted, evicted, has_new_claims, prepare, start_controller, until_mounted, until_replaced, web,
+    with_mount,
 };
 use crate::world::environment::Environment;
 use crate::world::eventually;
-use crate::world::namespace::{PATIENCE, with_image};
+use crate::world::namespace::PATIENCE;
+use crate::world::web::Web;
 
 const ALL: [&str; 5] = ["web-0", "web-1", "web-2", "web-3", "web-4"];
 
@@ -18,18 +19,18 @@ async fn adds(
     env: &Environment,
     namespace: &str,
     management: &str,
-    change: impl Fn(&str) -> String,
+    change: impl Fn(&Web) -> Web,
 ) -> anyhow::Result<()> {
     let old = web(5, management);
     let ns = prepare(env, namespace, &old).await?;
     let (before, pods) = (claims(&ns).await?, ns.pods().await?);
     // The API server would deny it with 422, as the live templates do not have the volume.
     let early = ns
-        .kubectl(&["apply", "-f", "-"], &mounting(&with_template(&old, "logs"), "logs"))
+        .kubectl(&["apply", "-f", "-"], &old.and_template("logs").mounting("logs"))
         .await?;
     let denied = "mounts volume logs, whose template is not live yet";
     ensure!(!early.success && early.stderr.contains(denied), "{early:?}");
-    let output = ns.target(&change(&with_template(&old, "logs"))).await?;
+    let output = ns.target(&change(&old.and_template("logs"))).await?;
     let warned = "claim-rollout: staged logs added";
     ensure!(output.stderr.contains(warned), "{output:?}");
     ensure!(
@@ -59,20 +60,20 @@ async fn adds(
 }
 
 pub(super) async fn pods_are_evicted_one_at_a_time_in_ascending_order(env: &Environment) -> anyhow::Result<()> {
-    adds(env, "templates-added", "OrderedReady", str::to_owned).await
+    adds(env, "templates-added", "OrderedReady", Web::clone).await
 }
 
 /// The Pod template mounts the volume: before the replacement, no such Pod could be created.
 pub(super) async fn pods_wait_for_the_replacement_and_restart_once(env: &Environment) -> anyhow::Result<()> {
-    let change = |manifest: &str| with_image(&with_mount(manifest, "logs"), "2");
+    let change = |web: &Web| with_mount(web, "logs").image("2");
     adds(env, "templates-mounted", "OrderedReady", change).await
 }
 
 pub(super) async fn pods_managed_in_parallel_restart_in_ascending_order(env: &Environment) -> anyhow::Result<()> {
-    let change = |manifest: &str| with_mount(manifest, "logs");
+    let change = |web: &Web| with_mount(web, "logs");
     futures::try_join!(
         adds(env, "templates-parallel", "Parallel", change),
-        adds(env, "templates-parallel-alone", "Parallel", str::to_owned),
+        adds(env, "templates-parallel-alone", "Parallel", Web::clone),
     )
     .map(drop)
 }
@@ -82,7 +83,7 @@ pub(super) async fn killed_controller_leaves_the_rest_to_its_successor(env: &Env
     let old = web(4, "OrderedReady");
     let mut ns = prepare(env, "templates-killed", &old).await?;
     let before = claims(&ns).await?;
-    ns.target(&with_mount(&with_template(&old, "logs"), "logs")).await?;
+    ns.target(&with_mount(&old.and_template("logs"), "logs")).await?;
     let set: Value = ns.set().await?;
     let watcher = Watcher::start(&ns, 4);
     until_replaced(&ns, &set, &["data", "logs"]).await?;

@@ -4,14 +4,13 @@ use anyhow::ensure;
 
 use super::trial::{
     Watcher, claims, deleted, evicted, has_new_claims, prepare, until_mounted, until_replaced, web, with_mount,
-    with_template,
 };
 use crate::world::environment::Environment;
 use crate::world::namespace::text;
 
 pub(super) async fn removed_template_restarts_nothing_and_keeps_its_claims(env: &Environment) -> anyhow::Result<()> {
     let small = web(3, "OrderedReady");
-    let ns = prepare(env, "templates-removed", &with_template(&small, "logs")).await?;
+    let ns = prepare(env, "templates-removed", &small.and_template("logs")).await?;
     let (before, pods, set) = (claims(&ns).await?, ns.pods().await?, ns.set().await?);
     let output = ns.target(&small).await?;
     let warned = "nothing manages them any more: logs";
@@ -35,8 +34,8 @@ pub(super) async fn removed_template_restarts_nothing_and_keeps_its_claims(env: 
 
 pub(super) async fn renamed_template_leaves_its_claims(env: &Environment) -> anyhow::Result<()> {
     let small = web(3, "OrderedReady");
-    let old = with_template(&small, "logs");
-    let new = with_mount(&with_template(&small, "journal"), "journal");
+    let old = small.and_template("logs");
+    let new = with_mount(&small.and_template("journal"), "journal");
     let ns = prepare(env, "templates-renamed", &old).await?;
     let (before, set) = (claims(&ns).await?, ns.set().await?);
     let output = ns.target(&new).await?;

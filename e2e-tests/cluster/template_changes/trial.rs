@@ -8,40 +8,25 @@ use std::time::Duration;
 use anyhow::{Context as _, ensure};
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{Api, ListParams};
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::cluster::replacing::trial::replaced;
 use crate::world::environment::Environment;
 use crate::world::installation::{Controller, JOURNALS, USER};
-use crate::world::namespace::{PATIENCE, TestNamespace, manifest, text, with_spec};
+use crate::world::namespace::{PATIENCE, TestNamespace, text};
+use crate::world::web::Web;
 use crate::world::{STATEFULSET_CONTROLLER, eventually};
 
 /// The manifest of a StatefulSet that is to be replaced.
-pub(super) fn web(replicas: u32, management: &str) -> String {
-    let policy = "update-policy: InPlace";
-    let replaced = format!("{policy}\n    claim-rollout.io/replace-set: WhenComplete");
-    let manifest = manifest(replicas, "1Gi").replace(policy, &replaced);
-    with_spec(&manifest, &format!("  podManagementPolicy: {management}"))
+pub(super) fn web(replicas: u32, management: &str) -> Web {
+    replaced(replicas, "1Gi").spec(&json!({"podManagementPolicy": management}))
 }
 
-/// The manifest with one more template.
-pub(super) fn with_template(manifest: &str, name: &str) -> String {
-    let (_, template) = manifest.split_once("  volumeClaimTemplates:\n").unwrap_or_default();
-    format!(
-        "{manifest}{}",
-        template.replace("{name: data}", &format!("{{name: {name}}}"))
-    )
-}
-
-/// The manifest whose container mounts one more volume, which the template replaces when it is live.
-pub(super) fn with_mount(manifest: &str, name: &str) -> String {
-    let volume = format!("      volumes:\n      - {{name: {name}, emptyDir: {{}}}}\n      containers:\n");
-    mounting(manifest, name).replace("      containers:\n", &volume)
-}
-
-/// The manifest whose container mounts one more volume.
-pub(super) fn mounting(manifest: &str, name: &str) -> String {
-    let data = "        - {name: data, mountPath: /data}\n";
-    manifest.replace(data, &format!("{data}        - {{name: {name}, mountPath: /{name}}}\n"))
+/// The same whose container mounts one more volume, which the template replaces when it is live.
+pub(super) fn with_mount(web: &Web, name: &str) -> Web {
+    let volumes = json!([{"name": name, "emptyDir": {}}]);
+    web.mounting(name)
+        .spec(&json!({"template": {"spec": {"volumes": volumes}}}))
 }
 
 /// Starts a controller for the namespace.
@@ -57,7 +42,7 @@ pub(super) async fn start_controller(env: &Environment, namespace: &str) -> anyh
 pub(super) async fn prepare<'a>(
     env: &'a Environment,
     namespace: &str,
-    manifest: &str,
+    manifest: &Web,
 ) -> anyhow::Result<TestNamespace<'a>> {
     let mut ns = TestNamespace::new(&env.cluster, &env.client, namespace).await?;
     ns.controller = Some(start_controller(env, namespace).await?);

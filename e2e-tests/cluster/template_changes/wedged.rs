@@ -3,9 +3,7 @@
 use anyhow::ensure;
 use serde_json::json;
 
-use super::trial::{
-    Watcher, claims, evicted, has_new_claims, prepare, ready, start_controller, until_mounted, web, with_template,
-};
+use super::trial::{Watcher, claims, evicted, has_new_claims, prepare, ready, start_controller, until_mounted, web};
 use crate::world::environment::Environment;
 use crate::world::eventually;
 use crate::world::namespace::{PATIENCE, TestNamespace};
@@ -17,7 +15,7 @@ async fn wedged<'a>(env: &'a Environment, namespace: &str, management: &str) -> 
     ns.controller = None;
     ns.done(&["delete", "statefulset", "web", "--cascade=orphan"], "")
         .await?;
-    ns.done(&["create", "-f", "-"], &with_template(&old, "logs")).await?;
+    ns.done(&["create", "-f", "-"], &old.and_template("logs")).await?;
     let stuck = eventually("the StatefulSet controller to be stuck", PATIENCE, async || {
         let events = ns.done(
             &["get", "events", "-o=name", "--field-selector=reason=FailedUpdate"],
@@ -66,7 +64,7 @@ pub(super) async fn budget_and_pause_are_respected(env: &Environment) -> anyhow:
         "spec": {"maxUnavailable": 0, "selector": {"matchLabels": {"app": "web"}}},
     });
     let pause = |paused: bool| format!("claim-rollout.io/paused={paused}");
-    ns.target(&budget.to_string()).await?;
+    ns.target(&budget).await?;
     ns.done(&["annotate", "statefulset", "web", &pause(true)], "").await?;
     let pods = ns.pods().await?;
     ns.controller = Some(start_controller(env, "templates-budget").await?);

@@ -3,7 +3,7 @@
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
-use super::cycle::{in_git, with_image};
+use super::cycle::in_git;
 use super::tools::Sync;
 use crate::world::environment::Environment;
 use crate::world::namespace::{STAGED, TestNamespace, text};
@@ -15,7 +15,7 @@ pub(super) async fn prepare<'a>(
     sync: Sync,
 ) -> anyhow::Result<TestNamespace<'a>> {
     let ns = TestNamespace::new(&env.cluster, &env.client, namespace).await?;
-    sync.send(&ns, &in_git("1Gi")?).await?;
+    sync.send(&ns, &in_git("1Gi").value()).await?;
     ns.settled().await?;
     Ok(ns)
 }
@@ -41,7 +41,7 @@ pub(super) async fn uid(ns: &TestNamespace<'_>) -> anyhow::Result<String> {
 pub(super) async fn argo_respecting_ignored_differences_sends_old_templates(env: &Environment) -> anyhow::Result<()> {
     let sync = Sync::ClientSide("argocd-controller");
     let ns = prepare(env, "argo-respecting", sync).await?;
-    let large = in_git("2Gi")?;
+    let large = in_git("2Gi").value();
     let respecting = respecting_ignored_differences(&large, &ns.set().await?);
     sync.send(&ns, &respecting).await?;
     ensure!(ns.staged_change().await?.is_null(), "the change arrived");
@@ -61,10 +61,10 @@ pub(super) async fn argo_replace_keeps_the_set_unless_forced(env: &Environment) 
     let sync = Sync::ClientSide("argocd-controller");
     let ns = prepare(env, "argo-replacing", sync).await?;
     let before = (uid(&ns).await?, ns.pods().await?);
-    let large = in_git("2Gi")?.to_string();
+    let large = in_git("2Gi");
     ns.done(&["replace", "-f", "-"], &large).await?;
     ensure!(is_staged(&ns, "2Gi").await?, "{:#}", ns.set().await?);
-    ns.done(&["replace", "-f", "-"], &in_git("1Gi")?.to_string()).await?;
+    ns.done(&["replace", "-f", "-"], &in_git("1Gi")).await?;
     ensure!(is_staged(&ns, "2Gi").await?, "a replacement does not go back");
     ensure!((uid(&ns).await?, ns.pods().await?) == before, "the set was deleted");
 
@@ -95,39 +95,21 @@ pub(super) async fn denied_forced_apply_keeps_the_set(env: &Environment) -> anyh
     let ns = prepare(env, "forced", Sync::ClientSide("kubectl-client-side-apply")).await?;
     let before = (uid(&ns).await?, ns.pods().await?);
     let forced = ["apply", "--force", "-f", "-"];
-    ns.done(&forced, &in_git("2Gi")?.to_string()).await?;
+    let large = in_git("2Gi");
+    ns.done(&forced, &large).await?;
     ensure!(is_staged(&ns, "2Gi").await?, "{:#}", ns.set().await?);
 
-    type Change = fn(&mut Value);
-    let denied: [(&str, Change); 6] = [
-        ("another access mode", |set| {
-            set["spec"]["volumeClaimTemplates"][0]["spec"]["accessModes"] = json!(["ReadWriteMany"]);
-        }),
-        ("another class", |set| {
-            set["spec"]["volumeClaimTemplates"][0]["spec"]["storageClassName"] = "other".into();
-        }),
-        ("a smaller size", |set| {
-            set["spec"]["volumeClaimTemplates"][0]["spec"]["resources"]["requests"]["storage"] = "512Mi".into();
-        }),
-        ("a template more", |set| {
-            let mut more = set["spec"]["volumeClaimTemplates"][0].clone();
-            more["metadata"]["name"] = "more".into();
-            set["spec"]["volumeClaimTemplates"]
-                .as_array_mut()
-                .expect("a list")
-                .push(more);
-        }),
-        ("a reserved key", |set| {
-            set["spec"]["volumeClaimTemplates"][0]["metadata"]["labels"] = json!({"kubernetes.io/x": "y"});
-        }),
-        ("a typo in an annotation", |set| {
-            set["metadata"]["annotations"]["claim-rollout.io/update-policy"] = "inplace".into();
-        }),
-    ];
-    for (sentence, change) in denied {
-        let mut other = in_git("2Gi")?;
-        change(&mut other);
-        let answer = ns.kubectl(&forced, &other.to_string()).await?;
+    let modes = json!({"spec": {"accessModes": ["ReadWriteMany"]}});
+    let labels = json!({"metadata": {"labels": {"kubernetes.io/x": "y"}}});
+    for (sentence, other) in [
+        ("another access mode", large.template(&modes)),
+        ("another class", large.class("other")),
+        ("a smaller size", large.size("512Mi")),
+        ("a template more", large.and_template("more")),
+        ("a reserved key", large.template(&labels)),
+        ("a typo in an annotation", large.policy("inplace")),
+    ] {
+        let answer = ns.kubectl(&forced, &other).await?;
         ensure!(
             !answer.success && answer.stderr.contains("denied the request"),
             "{sentence}: {answer:?}"
@@ -153,21 +135,21 @@ pub(super) async fn forced_apply_of_an_exported_pvc_keeps_the_set(env: &Environm
     );
     // Each request also changes a label, so that it is a write.
     let pasted = |size: &str, request: String| {
-        let mut set = in_git(size)?;
+        let mut set = in_git(size).value();
         set["metadata"]["labels"]["request"] = request.into();
         let template = &mut set["spec"]["volumeClaimTemplates"][0];
         template["apiVersion"] = "v1".into();
         template["kind"] = "PersistentVolumeClaim".into();
         template["status"] = exported["status"].clone();
         template["metadata"]["creationTimestamp"] = exported["metadata"]["creationTimestamp"].clone();
-        anyhow::Ok(set)
+        set
     };
     let forced = &["apply", "--force", "-f", "-"][..];
     let server_side = &["apply", "--server-side", "--force-conflicts", "-f", "-"];
     for way in [forced, server_side] {
         for (index, size) in ["1Gi", "2Gi", "2Gi", "1Gi"].into_iter().enumerate() {
             let request = format!("{}-{index}", way.len());
-            ns.done(way, &pasted(size, request.clone())?.to_string()).await?;
+            ns.done(way, &pasted(size, request.clone())).await?;
             let set = ns.set().await?;
             ensure!(set["metadata"]["labels"]["request"] == *request, "{set:#}");
             ensure!(
@@ -183,10 +165,10 @@ pub(super) async fn forced_apply_of_an_exported_pvc_keeps_the_set(env: &Environm
     }
 
     // The volume, the uid and the annotations of Kubernetes are those of one PVC.
-    let mut whole = in_git("2Gi")?;
+    let mut whole = in_git("2Gi").value();
     whole["spec"]["volumeClaimTemplates"][0] = exported;
     whole["spec"]["volumeClaimTemplates"][0]["metadata"]["name"] = "data".into();
-    let answer = ns.kubectl(forced, &whole.to_string()).await?;
+    let answer = ns.kubectl(forced, &whole).await?;
     ensure!(
         !answer.success && answer.stderr.contains("denied the request: claim-rollout: "),
         "{answer:?}"
@@ -210,14 +192,14 @@ pub(super) async fn pulumi_ignoring_templates_keeps_staged_change_of_others(env:
     let change = ns.staged_change().await?;
     ensure!(is_staged(&ns, "2Gi").await?, "{change:#}");
 
-    let conflict = plain.send(&ns, &with_image(in_git("1Gi")?, 2)).await;
+    let conflict = plain.send(&ns, &in_git("1Gi").image("2").value()).await;
     let conflict = conflict.err().context("expected a conflict")?.to_string();
     ensure!(
         conflict.contains("conflict with \"kubectl-patch\"") && conflict.contains(".spec.volumeClaimTemplates"),
         "{conflict}"
     );
-    for tag in [2, 3] {
-        forced.send(&ns, &with_image(in_git("1Gi")?, tag)).await?;
+    for tag in ["2", "3"] {
+        forced.send(&ns, &in_git("1Gi").image(tag).value()).await?;
         ensure!(ns.staged_change().await? == change, "{:#}", ns.set().await?);
     }
     Ok(())

@@ -8,26 +8,20 @@ use serde_json::{Value, json};
 use super::tools::Tool;
 use crate::world::again::Unmoved;
 use crate::world::environment::Environment;
-use crate::world::namespace::{TestNamespace, are_as_written, manifest, staged_change};
+use crate::world::namespace::{TestNamespace, are_as_written, staged_change};
+use crate::world::web::Web;
 
 /// The StatefulSet `web` of two replicas in Git.
-pub(super) fn in_git(size: &str) -> anyhow::Result<Value> {
-    let mut manifest: Value = serde_saphyr::from_str(&manifest(2, size))?;
-    manifest["spec"]["minReadySeconds"] = json!(1);
-    Ok(manifest)
-}
-
-/// The same with another image.
-pub(super) fn with_image(mut manifest: Value, tag: u32) -> Value {
-    manifest["spec"]["template"]["spec"]["containers"][0]["image"] = format!("example/main:{tag}").into();
-    manifest
+pub(super) fn in_git(size: &str) -> Web {
+    let web = Web::replicas(2).size(size);
+    web.spec(&json!({"minReadySeconds": 1}))
 }
 
 /// The cells of a tool: what it shows when Git asks for more, when that is staged and complete, and when Git goes back.
 /// In between the tool syncs, and once more, which changes nothing.
 pub(super) async fn cells(env: &Environment, tool: &Tool) -> anyhow::Result<[String; 3]> {
     let mut ns = TestNamespace::new(&env.cluster, &env.client, tool.namespace).await?;
-    let (small, large) = (in_git("1Gi")?, in_git("2Gi")?);
+    let (small, large) = (in_git("1Gi").value(), in_git("2Gi").value());
     tool.sync.send(&ns, &small).await?;
     let before = ns.settled().await?;
     shows_only_real_changes(tool, &ns, &small).await?;

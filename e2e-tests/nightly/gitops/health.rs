@@ -4,7 +4,7 @@ use anyhow::ensure;
 
 use super::beside::prepare;
 use super::comparers::status;
-use super::cycle::{in_git, with_image};
+use super::cycle::in_git;
 use super::tools::Sync;
 use crate::world::environment::Environment;
 
@@ -15,8 +15,8 @@ pub(super) async fn kstatus_waits_for_pods_and_not_for_volumes(env: &Environment
         force: true,
     };
     let mut ns = prepare(env, "kstatus", sync).await?;
-    let large = in_git("2Gi")?;
-    sync.send(&ns, &large).await?;
+    let large = in_git("2Gi");
+    sync.send(&ns, &large.value()).await?;
     let staged = ns.settled().await?;
     ensure!(
         staged["metadata"]["annotations"]["claim-rollout.io/phase"] == "RollingOut",
@@ -25,7 +25,7 @@ pub(super) async fn kstatus_waits_for_pods_and_not_for_volumes(env: &Environment
     let found = status(&env.cluster, &staged).await?;
     ensure!(found == "Current", "{found} while PVCs are to be updated");
 
-    sync.send(&ns, &with_image(large, 2)).await?;
+    sync.send(&ns, &large.image("2").value()).await?;
     ns.until_denied("web-1").await?;
     let found = status(&env.cluster, &ns.set().await?).await?;
     ensure!(found == "InProgress", "{found} while Pods wait");

@@ -9,7 +9,7 @@ use serde_json::json;
 use tokio::time::{sleep, timeout};
 
 use super::beside::{is_behind, is_staged, prepare, uid};
-use super::cycle::{in_git, with_image};
+use super::cycle::in_git;
 use super::opentofu::{COMPUTED, KUBECTL, KUBECTL_SERVER_SIDE, MANIFEST, TYPED, WAITING};
 use super::tools::Sync;
 use crate::world::Output;
@@ -25,17 +25,17 @@ fn printed(output: &Output) -> String {
 /// the next one sends the templates of the answer.
 pub(super) async fn computed_templates_fail_and_withdraw_staged_change(env: &Environment) -> anyhow::Result<()> {
     let ns = prepare(env, "tofu-computed", Sync::OpenTofu(&COMPUTED)).await?;
-    let large = in_git("2Gi")?;
-    let output = COMPUTED.apply(&ns, &large).await?;
+    let large = in_git("2Gi");
+    let output = COMPUTED.apply(&ns, &large.value()).await?;
     let message = printed(&output);
     let annotation = ".object.metadata.annotations: new element \"claim-rollout.io/staged\" has appeared";
     ensure!(!output.success && message.contains(annotation), "{message}");
     ensure!(!message.contains("volumeClaimTemplates["), "{message}");
     ensure!(is_staged(&ns, "2Gi").await?, "{:#}", ns.set().await?);
-    let plan = COMPUTED.plan(&ns, &large).await?;
+    let plan = COMPUTED.plan(&ns, &large.value()).await?;
     ensure!(plan.changes.is_empty(), "{plan:?}");
 
-    let output = COMPUTED.apply(&ns, &with_image(large, 2)).await?;
+    let output = COMPUTED.apply(&ns, &large.image("2").value()).await?;
     let message = printed(&output);
     let annotation = "element \"claim-rollout.io/staged\" has vanished";
     ensure!(!output.success && message.contains(annotation), "{message}");
@@ -51,7 +51,7 @@ pub(super) async fn computed_templates_fail_and_withdraw_staged_change(env: &Env
 pub(super) async fn typed_resource_sends_no_size_or_deletes_the_set(env: &Environment) -> anyhow::Result<()> {
     let ns = prepare(env, "tofu-typed", Sync::OpenTofu(&TYPED)).await?;
     let before = ns.set().await?;
-    let mut other = in_git("2Gi")?;
+    let mut other = in_git("2Gi").value();
     for _ in 0..2 {
         let plan = TYPED.plan(&ns, &other).await?;
         let spec = BTreeSet::from(["spec".to_owned()]);
@@ -75,12 +75,12 @@ pub(super) async fn typed_resource_sends_no_size_or_deletes_the_set(env: &Enviro
 /// none.
 pub(super) async fn kubectl_manifest_waits_until_the_set_is_written(env: &Environment) -> anyhow::Result<()> {
     let mut ns = prepare(env, "tofu-waiting", Sync::OpenTofu(&KUBECTL)).await?;
-    KUBECTL.sync(&ns, &in_git("2Gi")?).await?;
+    KUBECTL.sync(&ns, &in_git("2Gi").value()).await?;
     let arguments = ["--namespace", &ns.namespace.clone()];
     ns.controller = Some(env.installation.start_controller(&arguments).await?);
     ns.until_complete(2, "2Gi").await?;
 
-    let small = in_git("1Gi")?;
+    let small = in_git("1Gi").value();
     let mut apply = pin!(WAITING.apply(&ns, &small));
     let withdrawn = async {
         while !ns.staged_change().await?.is_null() {
@@ -120,7 +120,7 @@ pub(super) async fn denial_is_shown(env: &Environment) -> anyhow::Result<()> {
     ] {
         let ns = prepare(env, namespace, Sync::OpenTofu(resource)).await?;
         let before = (uid(&ns).await?, ns.pods().await?);
-        let small = in_git("512Mi")?;
+        let small = in_git("512Mi").value();
         let output = resource.apply(&ns, &small).await?;
         let message = printed(&output);
         let denied = "denied the request: claim-rollout: \
@@ -130,8 +130,8 @@ pub(super) async fn denial_is_shown(env: &Environment) -> anyhow::Result<()> {
         let plan = resource.plan(&ns, &small).await?;
         ensure!(plan.changes.iter().eq(planned), "{namespace}: {plan:?}");
         // The manifest of before is sent again.
-        resource.sync(&ns, &in_git("1Gi")?).await?;
-        let plan = resource.plan(&ns, &in_git("1Gi")?).await?;
+        resource.sync(&ns, &in_git("1Gi").value()).await?;
+        let plan = resource.plan(&ns, &in_git("1Gi").value()).await?;
         ensure!(plan.changes.is_empty(), "{namespace}: {plan:?}");
     }
     Ok(())

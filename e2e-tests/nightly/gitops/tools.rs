@@ -189,7 +189,7 @@ impl Sync {
             Self::ClientSide(manager) => {
                 let manager = format!("--field-manager={manager}");
                 let arguments = ["apply", &manager, "-o", "json", "-f", "-"];
-                let output = ns.done(&arguments, &manifest.to_string()).await?;
+                let output = ns.done(&arguments, manifest).await?;
                 Ok(serde_json::from_str(&output.stdout)?)
             }
             Self::ServerSide { manager, force } => apply(ns, manifest, manager, force).await,

@@ -4,15 +4,10 @@
 use anyhow::Context as _;
 use serde_json::{Value, json};
 
-use super::cycle::{cell, in_git, with_image};
+use super::cycle::{cell, in_git};
 use super::tools::Tool;
 use crate::world::environment::Environment;
 use crate::world::namespace::{TestNamespace, label};
-
-fn with_partition(mut manifest: Value) -> Value {
-    manifest["spec"]["updateStrategy"] = json!({"rollingUpdate": {"partition": 0}});
-    manifest
-}
 
 fn quota(storage: &str) -> String {
     let spec = json!({"hard": {"requests.storage": storage}});
@@ -23,10 +18,10 @@ fn quota(storage: &str) -> String {
 pub(super) async fn shows(env: &Environment, tool: &Tool) -> anyhow::Result<[String; 2]> {
     let namespace = format!("{}-waiting", tool.namespace);
     let mut ns = TestNamespace::new(&env.cluster, &env.client, &namespace).await?;
-    let small = with_partition(in_git("1Gi")?);
+    let small = in_git("1Gi").partition(0).value();
     tool.sync.send(&ns, &small).await?;
     ns.settled().await?;
-    let both = with_image(with_partition(in_git("2Gi")?), 2);
+    let both = in_git("2Gi").partition(0).image("2").value();
     tool.sync.send(&ns, &both).await?;
     // A previous controller wrote the first of the two PVCs when the quota had room. Now the quota has none.
     let label = label(&ns.staged_change().await?);

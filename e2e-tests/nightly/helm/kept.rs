@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use crate::world::environment::Environment;
 use crate::world::helm::{CLIENT_SIDE, Release, SERVER_SIDE, VERSION, warnings};
 use crate::world::installation::JOURNALS;
-use crate::world::namespace::{PATIENCE, TestNamespace, manifest, staged_change, text, with_image};
+use crate::world::namespace::{PATIENCE, TestNamespace, staged_change, text};
+use crate::world::web::Web;
 use crate::world::{Output, eventually};
 
 /// Who sends the manifests.
@@ -56,7 +57,7 @@ struct Sent<'a> {
 
 impl Sent<'_> {
     async fn kubectl(&self, arguments: &[&str], number: u32) -> anyhow::Result<Output> {
-        let manifest = with_image(&manifest(2, &format!("{number}Gi")), &number.to_string());
+        let manifest = Web::replicas(2).size(&format!("{number}Gi")).image(&number.to_string());
         self.ns.done(arguments, &manifest).await
     }
 

@@ -7,8 +7,9 @@ use anyhow::{Context as _, bail, ensure};
 use serde_json::{Value, json};
 
 use crate::world::installation::Controllers;
-use crate::world::namespace::{PATIENCE, TestNamespace, manifest};
+use crate::world::namespace::{PATIENCE, TestNamespace};
 use crate::world::policy_host::{Shipped, policy_file};
+use crate::world::web::Web;
 use crate::world::{Cluster, Options, POLICY_SERVER, Process, eventually};
 
 /// A running policy-server with the shipped policy objects.
@@ -91,7 +92,7 @@ async fn set_behind_policy_server_grows_and_completes() -> anyhow::Result<()> {
         server.register(&client, policy).await?;
     }
     let mut ns = TestNamespace::new(&cluster, &client, "grow").await?;
-    let wrong = manifest(0, "1Gi").replace(": InPlace", ": Sideways");
+    let wrong = Web::replicas(0).policy("Sideways");
     let called = eventually("the API server to call policy-server", PATIENCE, async || {
         let tried = ns.kubectl(&["create", "--dry-run=server", "-f", "-"], &wrong).await?;
         Ok(tried
@@ -102,7 +103,7 @@ async fn set_behind_policy_server_grows_and_completes() -> anyhow::Result<()> {
     called.await.context("the policy-server")?;
     ns.controller = Some(controllers.start(&["--namespace", "grow"]).await?);
 
-    ns.target(&manifest(3, "1Gi")).await?;
+    ns.target(&Web::replicas(3)).await?;
     ns.settled().await?;
     let staged = ns.apply(3, "2Gi").await?;
     ensure!(
@@ -112,7 +113,9 @@ async fn set_behind_policy_server_grows_and_completes() -> anyhow::Result<()> {
         "{staged:?}"
     );
     ns.until_complete(3, "2Gi").await?;
-    let smaller = ns.kubectl(&["apply", "-f", "-"], &manifest(3, "512Mi")).await?;
+    let smaller = ns
+        .kubectl(&["apply", "-f", "-"], &Web::replicas(3).size("512Mi"))
+        .await?;
     ensure!(
         !smaller.success && smaller.stderr.contains("cannot shrink"),
         "{smaller:?}"

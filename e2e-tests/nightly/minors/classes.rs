@@ -5,20 +5,19 @@ use serde_json::Value;
 
 use crate::cluster::commands::plans;
 use crate::world::environment::Environment;
-use crate::world::namespace::{
-    PATIENCE, TestNamespace, condition, manifest, plain_manifest, text, with_attributes_class, with_class,
-};
+use crate::world::namespace::{PATIENCE, TestNamespace, condition, text};
+use crate::world::web::Web;
 use crate::world::{ATTRIBUTES_CLASSES, Driver, eventually};
 
 /// The manifest with a VolumeAttributesClass.
-fn classed() -> String {
-    with_attributes_class(&manifest(1, "1Gi"), ATTRIBUTES_CLASSES[0])
+fn classed() -> Web {
+    Web::replicas(1).attributes_class(ATTRIBUTES_CLASSES[0])
 }
 
 /// How the rollout ends: `completes`, or with which reason the PVC is refused.
 pub(super) async fn rollout(env: &Environment) -> anyhow::Result<String> {
     let ns = env.namespace("minors-rollout").await?;
-    ns.target(&manifest(1, "1Gi")).await?;
+    ns.target(&Web::replicas(1)).await?;
     ns.until_ready(1).await?;
     ns.target(&classed()).await?;
     let ended = |rollout: &Value| condition(rollout, "Ready") == "True" || condition(rollout, "Stalled") == "True";
@@ -35,7 +34,7 @@ pub(super) async fn rollout(env: &Environment) -> anyhow::Result<String> {
 /// Whether the plan is to update the PVC, or what it names.
 pub(super) async fn plan(env: &Environment) -> anyhow::Result<String> {
     let ns = TestNamespace::new(&env.cluster, &env.client, "minors-plan").await?;
-    ns.target(&manifest(1, "1Gi")).await?;
+    ns.target(&Web::replicas(1)).await?;
     ns.until_ready(1).await?;
     let (_, item) = plans::plan(&ns, &classed()).await?;
     ensure!(item["notes"].as_array().is_none_or(Vec::is_empty), "{item:#}");
@@ -55,7 +54,7 @@ pub(super) async fn lowered(env: &Environment) -> anyhow::Result<String> {
         ..Driver::default()
     };
     ns.make_class(&driver, true).await?;
-    ns.target(&with_class(&plain_manifest(1, "1Gi"), &ns.namespace)).await?;
+    ns.target(&Web::replicas(1).plain().class(&ns.namespace)).await?;
     ns.until_ready(1).await?;
     let resize = async |size: &str| {
         let patch = format!(r#"{{"spec": {{"resources": {{"requests": {{"storage": "{size}"}}}}}}}}"#);

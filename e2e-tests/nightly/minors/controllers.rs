@@ -5,11 +5,12 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::world::environment::Environment;
-use crate::world::namespace::{PATIENCE, TestNamespace, condition, plain_manifest, text, with_image, with_spec};
+use crate::world::namespace::{PATIENCE, TestNamespace, condition, text};
+use crate::world::web::Web;
 use crate::world::{EXPANDABLE, Entry, STATEFULSET_CONTROLLER, eventually};
 
-fn parallel(replicas: u32) -> String {
-    with_spec(&plain_manifest(replicas, "1Gi"), "  podManagementPolicy: Parallel")
+fn parallel(replicas: u32) -> Web {
+    Web::replicas(replicas).plain().parallel()
 }
 
 /// The deletions of Pods by the StatefulSet controller.
@@ -38,7 +39,7 @@ pub(super) async fn first_replaced(env: &Environment) -> anyhow::Result<String> 
         .await?;
     let unready = ["wait", "--for=condition=Ready=false", "pod/web-0", "--timeout=60s"];
     ns.done(&unready, "").await?;
-    ns.target(&with_image(&parallel(3), "2")).await?;
+    ns.target(&parallel(3).image("2")).await?;
     ns.until_updated(3).await?;
     let deleted = deletions(&ns).await?;
     ensure!(deleted.len() == 3, "{deleted:?}");
@@ -49,10 +50,10 @@ pub(super) async fn first_replaced(env: &Environment) -> anyhow::Result<String> 
 pub(super) async fn waits_for_seconds(env: &Environment) -> anyhow::Result<String> {
     const SECONDS: i64 = 20;
     let ns = TestNamespace::new(&env.cluster, &env.client, "minors-seconds").await?;
-    let waiting = with_spec(&parallel(2), &format!("  minReadySeconds: {SECONDS}"));
+    let waiting = parallel(2).spec(&json!({"minReadySeconds": SECONDS}));
     ns.target(&waiting).await?;
     ns.settled().await?;
-    ns.target(&with_image(&waiting, "2")).await?;
+    ns.target(&waiting.image("2")).await?;
     let deleted = until_deleted(&ns, 2).await?;
     ensure!(deleted.len() == 2 && deleted[0].name == "web-1", "{deleted:?}");
     // The successor of the first one.
@@ -89,7 +90,7 @@ pub(super) async fn unused(env: &Environment) -> anyhow::Result<String> {
                 "resources": {"requests": {"storage": "1Gi"}},
             },
         });
-        ns.target(&claim.to_string()).await?;
+        ns.target(&claim).await?;
     }
     // The same controller removes a finalizer of this one.
     ns.done(&["delete", "pvc", "later"], "").await?;
@@ -118,7 +119,7 @@ pub(super) async fn unused(env: &Environment) -> anyhow::Result<String> {
 /// `recordClaimEvent` in `pkg/controller/statefulset/stateful_pod_control.go`.
 pub(super) async fn events(env: &Environment) -> anyhow::Result<String> {
     let ns = TestNamespace::new(&env.cluster, &env.client, "minors-events").await?;
-    ns.target(&plain_manifest(1, "1Gi")).await?;
+    ns.target(&Web::replicas(1).plain()).await?;
     let message = eventually("an Event", PATIENCE, async || {
         let events = ns.done(&["get", "events", "-o", "json"], "").await?;
         let events: Value = serde_json::from_str(&events.stdout)?;

@@ -1,10 +1,13 @@
 //! What the API server accepts, keeps and drops.
 
+use std::fmt::Display;
+
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
 use crate::world::environment::Environment;
-use crate::world::namespace::{TestNamespace, plain_manifest, text, with_spec};
+use crate::world::namespace::{TestNamespace, text};
+use crate::world::web::Web;
 use crate::world::{ATTRIBUTES_CLASSES, EXPANDABLE};
 
 /// The namespace without claim-rollout.
@@ -19,7 +22,7 @@ fn kept(field: &Value) -> String {
 }
 
 /// Creates the object of this manifest, and returns it as it is stored.
-async fn created(ns: &TestNamespace<'_>, manifest: &str) -> anyhow::Result<Value> {
+async fn created(ns: &TestNamespace<'_>, manifest: &impl Display) -> anyhow::Result<Value> {
     let created = ns.done(&["create", "-f", "-", "-o", "json"], manifest).await?;
     Ok(serde_json::from_str(&created.stdout)?)
 }
@@ -35,8 +38,10 @@ fn kind_of_error(stderr: &str) -> anyhow::Result<String> {
 /// `ValidateStatefulSetUpdate` in `pkg/apis/apps/validation/validation.go`.
 pub(super) async fn refusal(env: &Environment) -> anyhow::Result<String> {
     let ns = TestNamespace::new(&env.cluster, &env.client, ALONE).await?;
-    ns.target(&plain_manifest(1, "1Gi")).await?;
-    let refused = ns.kubectl(&["apply", "-f", "-"], &plain_manifest(1, "2Gi")).await?;
+    ns.target(&Web::replicas(1).plain()).await?;
+    let refused = ns
+        .kubectl(&["apply", "-f", "-"], &Web::replicas(1).size("2Gi").plain())
+        .await?;
     ensure!(!refused.success, "{refused:?}");
     kind_of_error(&refused.stderr)
 }
@@ -44,7 +49,9 @@ pub(super) async fn refusal(env: &Environment) -> anyhow::Result<String> {
 /// `validateVolumeClaimTemplates` there.
 pub(super) async fn without_modes(env: &Environment) -> anyhow::Result<String> {
     let ns = TestNamespace::new(&env.cluster, &env.client, "minors-modes").await?;
-    let manifest = plain_manifest(0, "1Gi").replace("      accessModes: [ReadWriteOnce]\n", "");
+    let manifest = Web::replicas(0)
+        .plain()
+        .template(&json!({"spec": {"accessModes": null}}));
     let answer = ns.kubectl(&["create", "-f", "-"], &manifest).await?;
     if answer.success {
         return Ok("accepted".to_owned());
@@ -60,8 +67,8 @@ pub(super) async fn without_modes(env: &Environment) -> anyhow::Result<String> {
 /// `dropStatefulSetDisabledFields` in `pkg/registry/apps/statefulset/strategy.go`.
 pub(super) async fn max_unavailable(env: &Environment) -> anyhow::Result<String> {
     let ns = TestNamespace::new(&env.cluster, &env.client, "minors-unavailable").await?;
-    let strategy = "  updateStrategy: {rollingUpdate: {maxUnavailable: 2}}";
-    let set = created(&ns, &with_spec(&plain_manifest(0, "1Gi"), strategy)).await?;
+    let strategy = json!({"updateStrategy": {"rollingUpdate": {"maxUnavailable": 2}}});
+    let set = created(&ns, &Web::replicas(0).plain().spec(&strategy)).await?;
     Ok(kept(&set["spec"]["updateStrategy"]["rollingUpdate"]["maxUnavailable"]))
 }
 
@@ -80,7 +87,7 @@ pub(super) async fn class_name(env: &Environment) -> anyhow::Result<String> {
             "resources": {"requests": {"storage": "1Gi"}},
         },
     });
-    let claim = created(&ns, &claim.to_string()).await?;
+    let claim = created(&ns, &claim).await?;
     let field = &claim["spec"]["volumeAttributesClassName"];
     ensure!(field.is_null() || text(field) == class, "{claim:#}");
     Ok(kept(field))

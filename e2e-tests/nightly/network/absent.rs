@@ -5,7 +5,8 @@ use anyhow::{Context as _, ensure};
 use crate::cluster::controller::lease::{grow, leads, until_it_leads};
 use crate::world::environment::Environment;
 use crate::world::installation::NAMESPACE;
-use crate::world::namespace::{PATIENCE, TestNamespace, manifest};
+use crate::world::namespace::{PATIENCE, TestNamespace};
+use crate::world::web::Web;
 use crate::world::{Options, eventually};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -15,7 +16,7 @@ async fn absent_api_server_is_waited_for() -> anyhow::Result<()> {
     let elected = ["--namespace", "away", "--leader-elect", "--system-namespace", NAMESPACE];
     let mut controller = env.installation.start_controller(&elected).await?;
     until_it_leads(&controller).await?;
-    ns.done(&["apply", "-f", "-"], &manifest(1, "1Gi")).await?;
+    ns.done(&["apply", "-f", "-"], &Web::replicas(1)).await?;
     ns.until_ready(1).await?;
 
     env.cluster.halt("kube-apiserver");

@@ -8,7 +8,8 @@ use super::asked::Asked;
 use super::script::{Fault, Rule, To};
 use super::trial::{CLAIMS, Environment, Trial};
 use crate::world::eventually;
-use crate::world::namespace::{condition, manifest, with_spec};
+use crate::world::namespace::condition;
+use crate::world::web::Web;
 
 /// The most time until a PVC whose writes get no answer is reported.
 const REPORTED: Duration = Duration::from_secs(90);
@@ -48,7 +49,7 @@ pub(super) async fn rollout_with_denied_report_completes(env: &Environment) -> a
 pub(super) async fn pvcs_never_answered_are_reported_and_each_is_tried(env: &Environment) -> anyhow::Result<()> {
     let trial = Trial::begin(env, "network-unanswered").await?;
     let ns = &trial.ns;
-    let parallel = |size: &str| with_spec(&manifest(3, size), "  podManagementPolicy: Parallel");
+    let parallel = |size: &str| Web::replicas(3).size(size).parallel();
     ns.done(&["delete", "statefulset", "web"], "").await?;
     ns.target(&parallel("1Gi")).await?;
     ns.settled().await?;

@@ -13,7 +13,8 @@ use super::proxy::Proxy;
 use super::script::{Rule, Script};
 use super::wire::Wire;
 use crate::world::installation::{ACCOUNT, Controller, NAMESPACE};
-use crate::world::namespace::{PATIENCE, TestNamespace, condition, label, manifest, with_image};
+use crate::world::namespace::{PATIENCE, TestNamespace, condition, label};
+use crate::world::web::Web;
 use crate::world::{Cluster, eventually};
 
 /// The PVCs of the StatefulSet, in the order of the rollout.
@@ -132,7 +133,7 @@ impl<'a> Trial<'a> {
             .installation
             .start_controller_with(&network.kubeconfig, &arguments);
         ns.controller = Some(controller.await?);
-        ns.target(&manifest(3, "1Gi")).await?;
+        ns.target(&Web::replicas(3)).await?;
         ns.settled().await?;
         let mark = ns.mark().await?;
         Ok(Self {
@@ -146,7 +147,7 @@ impl<'a> Trial<'a> {
 
     /// The user changes size and image in one apply.
     pub(super) async fn roll_out(&self) -> anyhow::Result<()> {
-        self.ns.target(&with_image(&manifest(3, "2Gi"), "2")).await.map(drop)
+        self.ns.target(&Web::replicas(3).size("2Gi").image("2")).await.map(drop)
     }
 
     /// Waits until the controller has sent this many requests of this kind since its start.

@@ -5,10 +5,11 @@ use std::time::Duration;
 use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
-use super::manager::{ROLLING, USER as KRUISE, advanced, rolled_out};
+use super::manager::{ROLLING, USER as KRUISE, advanced};
 use crate::world::environment::Environment;
 use crate::world::installation::USER;
-use crate::world::namespace::{PATIENCE, TestNamespace, manifest, with_image};
+use crate::world::namespace::{PATIENCE, TestNamespace};
+use crate::world::web::Web;
 use crate::world::{Entry, at_rest, eventually, kinds};
 
 /// Who writes nothing for this long does not write again and again.
@@ -31,7 +32,7 @@ pub(super) async fn each_replaces_its_own_pods_after_their_pvcs(env: &Environmen
     let (ns, pods) = prepare(env, "kruise-images").await?;
     let begun = ns.mark().await?;
     for set in sets("2Gi") {
-        ns.target(&with_image(&set, "2")).await?;
+        ns.target(&set.image("2")).await?;
     }
     until_both(&ns, "2Gi").await?;
     ns.until_updated(2).await?;
@@ -47,8 +48,9 @@ pub(super) async fn each_replaces_its_own_pods_after_their_pvcs(env: &Environmen
 }
 
 /// The manifests of both. The annotations of claim-rollout are on the Advanced StatefulSet too.
-fn sets(size: &str) -> [String; 2] {
-    [rolled_out(&advanced("kruise", ROLLING, 2, size)), manifest(2, size)]
+fn sets(size: &str) -> [Web; 2] {
+    let advanced = advanced("kruise", ROLLING, 2, size).policy("InPlace");
+    [advanced, Web::replicas(2).size(size)]
 }
 
 /// A namespace with both, all Pods Ready, and their Pods.

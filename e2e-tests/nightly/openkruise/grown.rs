@@ -7,10 +7,11 @@ use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
 use super::beside::{capacities, kind, writes};
-use super::manager::{DELETING, ROLLING, USER as KRUISE, advanced, rolled_out};
+use super::manager::{DELETING, ROLLING, USER as KRUISE, advanced};
 use crate::world::environment::Environment;
 use crate::world::installation::USER;
-use crate::world::namespace::{PATIENCE, TestNamespace, with_image, with_spec};
+use crate::world::namespace::{PATIENCE, TestNamespace};
+use crate::world::web::Web;
 use crate::world::{Entry, at_rest, eventually, kinds};
 
 /// A namespace in which the policy is not called, only the guard.
@@ -20,7 +21,7 @@ const QUIET: Duration = Duration::from_secs(10);
 const SETS: &str = "statefulsets.apps.kruise.io";
 
 /// A namespace with an Advanced StatefulSet whose Pods are Ready, and with a controller for it.
-async fn prepare<'a>(env: &'a Environment, namespace: &str, manifest: &str) -> anyhow::Result<TestNamespace<'a>> {
+async fn prepare<'a>(env: &'a Environment, namespace: &str, manifest: &Web) -> anyhow::Result<TestNamespace<'a>> {
     let mut ns = TestNamespace::new(&env.cluster, &env.client, namespace).await?;
     ns.target(manifest).await?;
     until_ready(&ns).await?;
@@ -90,7 +91,7 @@ fn written(entries: &[Entry]) -> Vec<&str> {
 }
 
 pub(super) async fn pvcs_grow_and_no_pod_restarts(env: &Environment) -> anyhow::Result<()> {
-    let sized = |replicas, size| rolled_out(&advanced("kruise", DELETING, replicas, size));
+    let sized = |replicas, size| advanced("kruise", DELETING, replicas, size).policy("InPlace");
     let ns = prepare(env, "kruise-grown", &sized(3, "1Gi")).await?;
     let pods = ns.pods().await?;
     ns.target(&sized(3, "2Gi")).await?;
@@ -126,10 +127,10 @@ pub(super) async fn pvcs_grow_and_no_pod_restarts(env: &Environment) -> anyhow::
 }
 
 pub(super) async fn pods_are_left_to_openkruise(env: &Environment) -> anyhow::Result<()> {
-    let manifest = |size| rolled_out(&advanced("kruise", DELETING, 2, size));
+    let manifest = |size| advanced("kruise", DELETING, 2, size).policy("InPlace");
     let ns = prepare(env, "kruise-pods", &manifest("1Gi")).await?;
     let pods = ns.pods().await?;
-    ns.target(&with_image(&manifest("2Gi"), "2")).await?;
+    ns.target(&manifest("2Gi").image("2")).await?;
     until_reported(&ns, "Complete", "2Gi").await?;
     until_ready(&ns).await?;
     until_rest(&ns).await?;
@@ -140,7 +141,7 @@ pub(super) async fn pods_are_left_to_openkruise(env: &Environment) -> anyhow::Re
 }
 
 pub(super) async fn set_that_openkruise_rolls_out_is_stalled(env: &Environment) -> anyhow::Result<()> {
-    let sized = |strategy, size| rolled_out(&advanced("kruise", strategy, 2, size));
+    let sized = |strategy, size| advanced("kruise", strategy, 2, size).policy("InPlace");
     let ns = prepare(env, "kruise-stalled", &sized(ROLLING, "1Gi")).await?;
     ns.target(&sized(ROLLING, "2Gi")).await?;
     until_reported(&ns, "NotSupported", "2Gi").await?;
@@ -150,7 +151,7 @@ pub(super) async fn set_that_openkruise_rolls_out_is_stalled(env: &Environment) 
             .iter()
             .all(|entry| entry.resource != "persistentvolumeclaims")
     );
-    let reserved = with_spec(&sized(DELETING, "2Gi"), "  reserveOrdinals: [5]");
+    let reserved = sized(DELETING, "2Gi").spec(&json!({"reserveOrdinals": [5]}));
     ns.target(&reserved).await?;
     until_reported(&ns, "NotSupported", "2Gi").await?;
     ensure!(
@@ -188,20 +189,20 @@ pub(super) async fn who_may_not_patch_pvcs_is_denied_by_policy_and_guard(env: &E
         ns.done(&["create", "rolebinding", "bob", "--user=bob", "--role=sets"], "")
             .await?;
         let plain = |size| advanced("kruise", DELETING, 0, size);
-        let as_bob = async |manifest: String| {
+        let as_bob = async |manifest: Web| {
             let output = ns.kubectl(&["apply", "--as=bob", "-f", "-"], &manifest).await?;
             anyhow::Ok(output.stderr)
         };
-        let denied = as_bob(rolled_out(&plain("1Gi"))).await?;
+        let denied = as_bob(plain("1Gi").policy("InPlace")).await?;
         ensure!(denied.contains(by), "{namespace}, created: {denied}");
         ensure!(as_bob(plain("1Gi")).await?.is_empty());
-        let denied = as_bob(rolled_out(&plain("1Gi"))).await?;
+        let denied = as_bob(plain("1Gi").policy("InPlace")).await?;
         ensure!(denied.contains(by), "{namespace}, switched on: {denied}");
         ensure!(as_bob(plain("2Gi")).await?.is_empty());
-        ns.target(&rolled_out(&plain("2Gi"))).await?;
-        let denied = as_bob(rolled_out(&plain("3Gi"))).await?;
+        ns.target(&plain("2Gi").policy("InPlace")).await?;
+        let denied = as_bob(plain("3Gi").policy("InPlace")).await?;
         ensure!(denied.contains(by), "{namespace}, grown: {denied}");
-        ensure!(as_bob(with_image(&rolled_out(&plain("2Gi")), "2")).await?.is_empty());
+        ensure!(as_bob(plain("2Gi").policy("InPlace").image("2")).await?.is_empty());
         ns.done(&["delete", SETS, "kruise"], "").await?;
     }
     Ok(())

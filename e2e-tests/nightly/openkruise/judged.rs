@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 
 use super::manager::{DELETING, ROLLING, advanced};
 use crate::world::environment::Environment;
-use crate::world::namespace::{PATIENCE, manifest};
-use crate::world::{DRIVER, FIXED, eventually};
+use crate::world::namespace::PATIENCE;
+use crate::world::web::Web;
+use crate::world::{DRIVER, EXPANDABLE, FIXED, eventually};
 
 /// A namespace in which the policy is not called.
 pub(super) const ALONE: &str = "kruise-alone";
@@ -220,20 +221,19 @@ pub(super) async fn prepare(env: &Environment) -> anyhow::Result<()> {
         "provisioner": DRIVER, "allowVolumeExpansion": false,
     });
     env.cluster.done(&["create", "-f", "-"], &class.to_string()).await?;
-    let template = |name: &str, class: &str| {
-        let spec = "accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}";
-        format!("  - {{metadata: {{name: {name}}}, spec: {{storageClassName: {class}, {spec}}}}}\n")
+    let with_others = |web: &Web| {
+        let web = web.class(FIXED).and_template("logs");
+        let web = web.class(NEVER).and_template("temp");
+        web.class(EXPANDABLE)
     };
-    let further = [template("logs", FIXED), template("temp", NEVER)].concat();
     for namespace in [ALONE, TOGETHER] {
         env.cluster.done(&["create", "namespace", namespace], "").await?;
         for strategy in [ROLLING, DELETING] {
             let name = name(strategy);
-            let plain = manifest(0, "1Gi").replacen("name: web", &format!("name: {name}"), 1);
-            let plain = plain.replace("InPlace", policy(strategy));
+            let plain = Web::replicas(0).named(&name).policy(policy(strategy));
             for set in [advanced(&name, strategy, 0, "1Gi"), plain] {
                 let create = ["create", "-n", namespace, "-f", "-"];
-                env.cluster.done(&create, &format!("{set}{further}")).await?;
+                env.cluster.done(&create, &with_others(&set).to_string()).await?;
             }
         }
     }
@@ -358,12 +358,12 @@ pub(super) async fn creates(env: &Environment) -> anyhow::Result<()> {
     let checked = |row: &&NewSet| row.plain.0 != API_SERVER || env.cluster.minor() >= 34;
     for row in CREATES.iter().filter(checked) {
         let mut found = Vec::new();
-        for (sets, manifest) in [
+        for (sets, web) in [
             (&alone, advanced("new", ROLLING, 0, "1Gi")),
             (&together, advanced("new", ROLLING, 0, "1Gi")),
-            (&plain, manifest(0, "1Gi")),
+            (&plain, Web::replicas(0)),
         ] {
-            let mut set: Value = serde_saphyr::from_str(&manifest)?;
+            let mut set = web.value();
             (row.edit)(&mut set);
             let created = sets.create(&dry_run(), &serde_json::from_value(set)?).await;
             found.push(text(created)?.context("a conflict")?);

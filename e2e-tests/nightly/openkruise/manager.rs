@@ -4,9 +4,11 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
+use serde_json::json;
 
 use crate::world::engines;
-use crate::world::namespace::{PATIENCE, plain_manifest, with_spec};
+use crate::world::namespace::PATIENCE;
+use crate::world::web::Web;
 use crate::world::{Cluster, Process, eventually};
 
 /// The user name of kruise-manager.
@@ -69,7 +71,7 @@ impl KruiseManager {
                 bail!("kruise-manager ended ({status}):\n{}", self.process.last_lines());
             }
             let created = cluster
-                .kubectl(&["create", "-f", "-", "--dry-run=server"], &probe)
+                .kubectl(&["create", "-f", "-", "--dry-run=server"], &probe.to_string())
                 .await?;
             last = created.stderr;
             Ok(created.success.then_some(()))
@@ -79,18 +81,10 @@ impl KruiseManager {
 }
 
 /// The manifest of an Advanced StatefulSet. Its Pods have its name as label.
-pub(crate) fn advanced(name: &str, strategy: &str, replicas: u32, size: &str) -> String {
-    let manifest = plain_manifest(replicas, size)
-        .replace("apps/v1", "apps.kruise.io/v1beta1")
-        .replace("app: web", &format!("app: {name}"))
-        .replacen("name: web", &format!("name: {name}"), 1);
-    with_spec(&manifest, &format!("  volumeClaimUpdateStrategy: {{type: {strategy}}}"))
-}
-
-/// The manifest with the update policy under which claim-rollout grows its PVCs.
-pub(super) fn rolled_out(manifest: &str) -> String {
-    let annotations = "\n  annotations: {claim-rollout.io/update-policy: InPlace}\nspec:\n";
-    manifest.replacen("\nspec:\n", annotations, 1)
+pub(crate) fn advanced(name: &str, strategy: &str, replicas: u32, size: &str) -> Web {
+    let web = Web::replicas(replicas).size(size).plain().named(name);
+    let strategy = json!({"volumeClaimUpdateStrategy": {"type": strategy}});
+    web.with(&json!({"apiVersion": "apps.kruise.io/v1beta1", "spec": strategy}))
 }
 
 /// Starts it beside the cluster. It issues its own certificate, for this host and port.

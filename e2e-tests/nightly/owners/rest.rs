@@ -13,7 +13,8 @@ use super::shipped;
 use super::trial::{Owned, live, settings};
 use crate::nightly::openkruise::manager::{KruiseManager, ROLLING, advanced};
 use crate::world::environment::Environment;
-use crate::world::namespace::{PATIENCE, TestNamespace, manifest};
+use crate::world::namespace::{PATIENCE, TestNamespace};
+use crate::world::web::Web;
 use crate::world::{Cluster, Entry, Options, POLICY_SERVER, at_rest, eventually, kinds};
 
 /// The seconds without a write that the test asks for, and the variable with another number of them.
@@ -49,7 +50,7 @@ async fn claim_rollout_at_rest_writes_nothing() -> anyhow::Result<()> {
     ensure!(ours.is_empty(), "{ours:?}");
     // Those that are at rest still run.
     let [plain, ..] = &namespaces[..] else { return Ok(()) };
-    plain.target(&manifest(3, "3Gi")).await?;
+    plain.target(&Web::replicas(3).size("3Gi")).await?;
     until_sizes(plain, 3, "3Gi").await?;
     drop((namespaces, prometheus, rabbitmq, kruise));
     env.stop().await
@@ -67,7 +68,7 @@ async fn grow(env: &Environment) -> anyhow::Result<Vec<TestNamespace<'_>>> {
     for size in ["1Gi", "2Gi"] {
         monitored.resize(size).await?;
         queue.resize(size).await?;
-        plain.target(&manifest(3, size)).await?;
+        plain.target(&Web::replicas(3).size(size)).await?;
         asts.target(&advanced("kruise", ROLLING, 2, size)).await?;
         for owned in [&monitored, &queue] {
             owned.until_sizes(size).await?;

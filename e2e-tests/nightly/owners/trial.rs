@@ -88,7 +88,7 @@ impl<'a> Owned<'a> {
             "metadata": {"name": "web", "annotations": self.annotations},
             "spec": spec(size),
         });
-        self.ns.target(&object.to_string()).await.map(drop)
+        self.ns.target(&object).await.map(drop)
     }
 
     /// Changes a label of the object, so that the operator reconciles it.

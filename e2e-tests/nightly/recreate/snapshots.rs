@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::cluster::recreate::Environment;
 use crate::cluster::recreate::snapshots::{is_of_the_claim, ready, serve, snapshots, time, until_exists, write_status};
-use crate::cluster::recreate::trial::{OTHER, anew, annotated, prepare, stays, steps_of, until, until_complete};
+use crate::cluster::recreate::trial::{OTHER, anew, prepare, stays, steps_of, until, until_complete};
 use crate::world::EXPANDABLE;
 use crate::world::namespace::{label, text};
 
@@ -17,7 +17,7 @@ pub(super) async fn nothing_is_deleted_before_its_snapshot_is_ready(env: &Enviro
         .into_iter()
         .map(|mut claim| claim["metadata"]["uid"].take())
         .collect();
-    ns.target(&annotated(&anew(2, OTHER, "1Gi"), "recreate-snapshot: daily"))
+    ns.target(&anew(2, OTHER, "1Gi").annotated("recreate-snapshot", "daily"))
         .await?;
     until(
         &ns,

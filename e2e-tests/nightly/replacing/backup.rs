@@ -6,21 +6,22 @@ use serde_json::{Value, json};
 
 use crate::cluster::replacing::trial::{prepare, replaced};
 use crate::world::environment::Environment;
-use crate::world::namespace::{TestNamespace, plain_manifest};
+use crate::world::namespace::TestNamespace;
+use crate::world::web::Web;
 
 /// A StatefulSet as a backup has it: Velero removes what only the cluster knows, and keeps finalizers
 /// (`resetMetadata` in github.com/vmware-tanzu/velero, pkg/restore/restore.go).
-fn backup(name: &str, manifest: &str) -> anyhow::Result<Value> {
-    let mut set: Value = serde_saphyr::from_str(manifest)?;
+fn backup(name: &str, web: &Web) -> Value {
+    let mut set = web.value();
     set["metadata"]["name"] = name.into();
     set["spec"]["replicas"] = 0.into();
     set["spec"]["persistentVolumeClaimRetentionPolicy"] = json!({"whenDeleted": "Retain", "whenScaled": "Delete"});
-    Ok(set)
+    set
 }
 
 /// Restores it as an administrator, and returns it with the warnings.
 async fn restored(ns: &TestNamespace<'_>, backup: &Value) -> anyhow::Result<(Value, String)> {
-    let created = ns.done(&["create", "-f", "-", "-o=json"], &backup.to_string()).await?;
+    let created = ns.done(&["create", "-f", "-", "-o=json"], backup).await?;
     Ok((serde_json::from_str(&created.stdout)?, created.stderr))
 }
 
@@ -33,10 +34,10 @@ pub(super) async fn set_from_a_backup_of_a_replacement_is_restored(env: &Environ
     for (name, manifest, is_marked, is_held) in [
         ("marked", replaced(0, "1Gi"), true, false),
         ("created", replaced(0, "1Gi"), true, true),
-        ("bare", plain_manifest(0, "1Gi"), true, true),
-        ("without-finalizers", plain_manifest(0, "1Gi"), false, true),
+        ("bare", Web::replicas(0).plain(), true, true),
+        ("without-finalizers", Web::replicas(0).plain(), false, true),
     ] {
-        let mut backup = backup(name, &manifest)?;
+        let mut backup = backup(name, &manifest);
         if is_marked {
             backup["metadata"]["finalizers"] = json!(["example.com/other", "claim-rollout.io/replacing"]);
         }
@@ -70,7 +71,7 @@ pub(super) async fn set_from_a_backup_of_a_replacement_is_restored(env: &Environ
             .await?;
     }
     // What looks similar is left alone.
-    let mut own = backup("own", &plain_manifest(0, "1Gi"))?;
+    let mut own = backup("own", &Web::replicas(0).plain());
     own["spec"]["updateStrategy"] = json!({"type": "RollingUpdate", "rollingUpdate": {"partition": 999_999_999}});
     let (set, warnings) = restored(ns, &own).await?;
     ensure!(

@@ -14,7 +14,8 @@ use tokio::time::Instant;
 use crate::cluster::replacing::kept::Before;
 use crate::cluster::replacing::trial::{hold, journals, prepare, release, replaced, until_replaced};
 use crate::world::environment::Environment;
-use crate::world::namespace::{PATIENCE, TestNamespace, plain_manifest};
+use crate::world::namespace::{PATIENCE, TestNamespace};
+use crate::world::web::Web;
 use crate::world::{base64, eventually};
 
 const MESSAGE: &str = "configmaps \"quota\" not found";
@@ -80,7 +81,7 @@ async fn register(ns: &TestNamespace<'_>, coded: &Arc<Coded>) -> anyhow::Result<
         }],
     });
     ns.target(&registration.to_string()).await?;
-    let probe = plain_manifest(0, "1Gi").replacen("name: web\n", "name: probe\n", 1);
+    let probe = Web::replicas(0).plain().named("probe");
     let called = eventually("the API server to call the webhook", PATIENCE, async || {
         let output = ns.kubectl(&["create", "-f", "-", "--dry-run=server"], &probe).await?;
         Ok(output.stderr.contains(MESSAGE).then_some(()))

@@ -4,11 +4,11 @@ use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
 use crate::cluster::commands::{Environment, prepare, run};
-use crate::cluster::replacing::trial::journals;
+use crate::cluster::replacing::trial::{journals, replaced};
 use crate::world::book::{Book, blocks, section};
 use crate::world::document::text;
 use crate::world::installation::{USER, manifest_applied};
-use crate::world::namespace::{PATIENCE, TestNamespace, manifest, with_partition};
+use crate::world::namespace::{PATIENCE, TestNamespace};
 use crate::world::{Output, eventually};
 
 const DOCUMENT: &str = "docs/commands.md";
@@ -129,17 +129,9 @@ pub(super) async fn plan_shows_what_prevents_a_replacement(env: &Environment) ->
         .find(|block| block.starts_with("Replacement: "));
     let documented = documented.context("what plan prints of a replacement")?;
     let ns = prepare(env, "prevented").await?;
-    let policy = "update-policy: InPlace";
-    let asked = |manifest: &str| {
-        manifest.replace(
-            policy,
-            &format!("{policy}\n    claim-rollout.io/replace-set: WhenComplete"),
-        )
-    };
-    ns.target(&asked(&with_partition(&manifest(3, "1Gi"), 1))).await?;
+    ns.target(&replaced(3, "1Gi").partition(1)).await?;
     let file = ns.cluster.folder().join("prevented.yaml");
-    let larger = asked(&with_partition(&manifest(3, "2Gi"), 1));
-    std::fs::write(&file, larger)?;
+    std::fs::write(&file, replaced(3, "2Gi").partition(1).to_string())?;
     let arguments = ["plan", "-f", "prevented.yaml"];
     let output = run(&ns, &arguments, "").await?;
     ensure!(output.stdout.contains(documented), "{documented}\n{output:?}");

@@ -19,10 +19,8 @@ const PLACES: usize = 16;
 /// The manifests of the StatefulSets of the tenant. They have no Pods, so that all of them are replaced as soon as they
 /// are old enough.
 fn manifests(size: &str) -> String {
-    let named = |number| {
-        let manifest = replaced(0, size).replacen("  name: web\n", &format!("  name: web-{number}\n"), 1);
-        manifest.replace("app: web", &format!("app: web-{number}"))
-    };
+    let web = replaced(0, size);
+    let named = |number| web.named(&format!("web-{number}")).to_string();
     (0..STUCK).map(named).collect::<Vec<_>>().join("---\n")
 }
 

@@ -3,7 +3,7 @@
 
 use anyhow::{Context as _, ensure};
 use kube::api::Api;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::intruder::{Intrusion, Report, lose_report};
 use crate::cluster::replacing::denying::Denial;
@@ -13,6 +13,7 @@ use crate::cluster::replacing::webhook::{INJECTED, Webhook};
 use crate::world::environment::Environment;
 use crate::world::eventually;
 use crate::world::namespace::{PATIENCE, TestNamespace};
+use crate::world::web::Web;
 
 /// The denial of a CREATE with fewer replicas.
 const FEWER: &str = "may not create StatefulSet web with fewer than 3 replicas now, because Pods would be deleted: it is \
@@ -22,8 +23,8 @@ const FEWER: &str = "may not create StatefulSet web with fewer than 3 replicas n
 const APPLY: [&str; 5] = ["apply", "--server-side", "--field-manager=gitops", "-f", "-"];
 
 /// The manifest without replicas, which is one replica.
-fn without_replicas() -> String {
-    replaced(3, "2Gi").replace("  replicas: 3\n", "")
+fn without_replicas() -> Web {
+    replaced(3, "2Gi").spec(&json!({"replicas": null}))
 }
 
 /// A StatefulSet of three replicas that the controller has deleted and may not create.
@@ -50,12 +51,12 @@ impl<'a> Absent<'a> {
     }
 
     /// Somebody creates the StatefulSet.
-    async fn create(&self, manifest: &str) -> anyhow::Result<()> {
+    async fn create(&self, manifest: &Web) -> anyhow::Result<()> {
         self.ns.done(&APPLY, manifest).await.map(drop)
     }
 
     /// Somebody tries to create the StatefulSet with fewer replicas. Returns whether the guard allows it.
-    async fn allows(&self, manifest: &str) -> anyhow::Result<bool> {
+    async fn allows(&self, manifest: &Web) -> anyhow::Result<bool> {
         let output = self.ns.kubectl(&APPLY, manifest).await?;
         ensure!(output.success || output.stderr.contains(FEWER), "{output:?}");
         Ok(output.success)

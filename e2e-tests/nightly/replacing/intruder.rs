@@ -18,6 +18,7 @@ use tokio::time::Instant;
 use crate::cluster::replacing::denying::probe;
 use crate::world::installation::USER;
 use crate::world::namespace::{PATIENCE, TestNamespace};
+use crate::world::web::Web;
 use crate::world::{base64, eventually};
 
 /// How often the intruder tries once the report is lost, and the pause between two tries.
@@ -112,7 +113,7 @@ pub(crate) struct Intrusion {
 
 impl Intrusion {
     /// Waits for each CREATE of the controller, and tries to create this StatefulSet first.
-    pub(crate) async fn begin(ns: &TestNamespace<'_>, manifest: &str, report: Report) -> anyhow::Result<Self> {
+    pub(crate) async fn begin(ns: &TestNamespace<'_>, web: &Web, report: Report) -> anyhow::Result<Self> {
         let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()])?;
         let identity = Identity {
             certificates: made.cert.pem(),
@@ -120,7 +121,7 @@ impl Intrusion {
         };
         let intruder = Intruder {
             sets: Api::namespaced(ns.client.clone(), &ns.namespace),
-            set: Arc::new(serde_saphyr::from_str(manifest)?),
+            set: Arc::new(serde_json::from_value(web.value())?),
             rollouts: Api::namespaced(ns.client.clone(), &ns.namespace),
             report,
             answers: Arc::default(),
@@ -170,5 +171,5 @@ async fn register(ns: &TestNamespace<'_>, url: &str, certificates: &str) -> anyh
                 "resources": ["statefulsets"]}],
         }],
     });
-    ns.target(&registration.to_string()).await.map(drop)
+    ns.target(&registration).await.map(drop)
 }

@@ -88,7 +88,7 @@ async fn register(ns: &TestNamespace<'_>, url: &str, certificates: &str) -> anyh
         let name = format!("outage-{}", ns.namespace);
         let registration = json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind,
             "metadata": {"name": name}, "webhooks": [webhook]});
-        ns.target(&registration.to_string()).await?;
+        ns.target(&registration).await?;
     }
     Ok(())
 }

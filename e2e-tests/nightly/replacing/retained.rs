@@ -6,14 +6,15 @@ use anyhow::{Context as _, ensure};
 use futures::StreamExt as _;
 use kube::api::{Api, ApiResource, DynamicObject, WatchEvent, WatchParams};
 use kube::core::GroupVersionKind;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::cluster::replacing::denying::{Denial, MESSAGE};
 use crate::cluster::replacing::kept::{Before, until_another, until_complete, until_reported};
 use crate::cluster::replacing::trial::{managers, prepare_with, replaced, until_replaced};
 use crate::world::environment::Environment;
 use crate::world::eventually;
-use crate::world::namespace::{PATIENCE, TestNamespace, text, with_spec};
+use crate::world::namespace::{PATIENCE, TestNamespace, text};
+use crate::world::web::Web;
 
 /// Every version of the objects of a kind, in order.
 struct Versions {
@@ -55,9 +56,9 @@ fn owner(claim: &Value) -> String {
 }
 
 /// A StatefulSet whose PVCs depend on it.
-fn retained(replicas: u32, size: &str) -> String {
-    let policy = "  persistentVolumeClaimRetentionPolicy: {whenDeleted: Delete, whenScaled: Retain}";
-    with_spec(&replaced(replicas, size), policy)
+fn retained(replicas: u32, size: &str) -> Web {
+    let policy = json!({"whenDeleted": "Delete", "whenScaled": "Retain"});
+    replaced(replicas, size).spec(&json!({"persistentVolumeClaimRetentionPolicy": policy}))
 }
 
 /// Waits until the PVCs have these owners, `-` for none.
@@ -151,8 +152,8 @@ pub(super) async fn retain_applied_meanwhile_stays(env: &Environment) -> anyhow:
     });
     terminating.await.with_context(|| ns.log())?;
     let before = Before::of(&ns).await?;
-    let manifest = retained(2, "2Gi").replace("whenDeleted: Delete", "whenDeleted: Retain");
-    let output = ns.target(&manifest).await?;
+    let retain = json!({"persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain"}});
+    let output = ns.target(&retained(2, "2Gi").spec(&retain)).await?;
     ensure!(output.stdout.contains("configured"), "{output:?}");
     denial.end(&ns).await?;
     until_another(&ns, &before.set).await?;

@@ -9,7 +9,7 @@ use crate::nightly::gitops::tools::{TOOLS, Tool};
 use crate::world::again::Unmoved;
 use crate::world::environment::Environment;
 use crate::world::helm::{CLIENT_SIDE, Release, SERVER_SIDE, VERSION};
-use crate::world::namespace::{TestNamespace, with_image};
+use crate::world::namespace::TestNamespace;
 
 /// The keys by which tools recognize their objects.
 const KEYS: [(&str, &str, &str); 6] = [
@@ -33,12 +33,12 @@ async fn empty<'a>(env: &'a Environment, namespace: &str) -> anyhow::Result<Test
 }
 
 /// The StatefulSet in Git.
-fn in_git(size: &str) -> anyhow::Result<Value> {
-    let mut manifest: Value = serde_saphyr::from_str(&replaced(2, size))?;
+fn in_git(size: &str) -> Value {
+    let mut manifest = replaced(2, size).value();
     for (part, key, value) in KEYS {
         manifest["metadata"][part][key] = json!(value);
     }
-    Ok(manifest)
+    manifest
 }
 
 /// The labels and annotations of others than claim-rollout.
@@ -69,9 +69,9 @@ async fn replace(ns: &TestNamespace<'_>) -> anyhow::Result<Value> {
 /// A StatefulSet of this tool is replaced. The tool then shows nothing, and its sync writes nothing.
 async fn finds_nothing(env: &Environment, tool: &Tool) -> anyhow::Result<()> {
     let ns = empty(env, &format!("replaced-{}", tool.namespace)).await?;
-    tool.sync.send(&ns, &in_git("1Gi")?).await?;
+    tool.sync.send(&ns, &in_git("1Gi")).await?;
     ns.settled().await?;
-    let large = in_git("2Gi")?;
+    let large = in_git("2Gi");
     tool.sync.send(&ns, &large).await?;
     let set = replace(&ns).await?;
     let shown = tool.shows(&ns, &large, &large).await?;
@@ -158,13 +158,13 @@ pub(super) async fn helm_3_and_4_find_nothing_to_do(env: &Environment) -> anyhow
 pub(super) async fn rollout_history_and_undo_work_as_before(env: &Environment) -> anyhow::Result<()> {
     let ns = prepare(env, "replaced-history", 2).await?;
     let first = ns.set().await?["status"]["updateRevision"].take();
-    ns.target(&with_image(&replaced(2, "1Gi"), "2")).await?;
+    ns.target(&replaced(2, "1Gi").image("2")).await?;
     ns.until_updated(2).await?;
     ns.settled().await?;
     let history = async || ns.done(&["rollout", "history", "statefulset/web"], "").await;
     let listed = history().await?.stdout;
     ensure!(listed.contains("\n1 ") && listed.contains("\n2 "), "{listed}");
-    ns.target(&with_image(&replaced(2, "2Gi"), "2")).await?;
+    ns.target(&replaced(2, "2Gi").image("2")).await?;
     replace(&ns).await?;
     let again = history().await?.stdout;
     ensure!(again == listed, "{again}, before {listed}");

@@ -1,7 +1,7 @@
 //! Going back after a replacement: sizes that were reached stay.
 
 use anyhow::{Context as _, ensure};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::cluster::commands::run;
 use crate::cluster::replacing::kept::{Before, until_another};
@@ -9,11 +9,11 @@ use crate::cluster::replacing::trial::{hold, prepare, release, replaced, until_r
 use crate::world::Output;
 use crate::world::environment::Environment;
 use crate::world::namespace::{TestNamespace, text};
+use crate::world::web::Web;
 
 /// The manifest with a label on its PVCs.
-fn labelled(size: &str, tier: &str) -> String {
-    let labels = format!("metadata: {{name: data, labels: {{tier: {tier}}}}}");
-    replaced(2, size).replace("metadata: {name: data}", &labels)
+fn labelled(size: &str, tier: &str) -> Web {
+    replaced(2, size).template(&json!({"metadata": {"labels": {"tier": tier}}}))
 }
 
 /// What the request is denied with. Nothing changes.

@@ -2,17 +2,15 @@
 
 use anyhow::ensure;
 
-use crate::world::namespace::{Environment, TestNamespace, manifest, with_image};
+use crate::world::namespace::{Environment, TestNamespace};
+use crate::world::web::Web;
 
 pub(super) async fn async_pods_and_claims_do_not_wait_for_each_other(env: &Environment) -> anyhow::Result<()> {
-    let of = |size: &str| {
-        let policy = "update-policy: InPlace";
-        manifest(3, size).replace(policy, &format!("{policy}\n    claim-rollout.io/sync: Async"))
-    };
+    let of = |size: &str| Web::replicas(3).size(size).annotated("sync", "Async");
     let ns = TestNamespace::with(env, "stopped-async", &of("1Gi")).await?;
     let begun = ns.mark().await?;
     env.barriers.hold_claim(&ns.namespace, "data-web-2");
-    let output = ns.target(&with_image(&of("2Gi"), "2")).await?;
+    let output = ns.target(&of("2Gi").image("2")).await?;
     ensure!(!output.stderr.contains("held"), "{output:?}");
     let set = ns.settled().await?;
     ensure!(

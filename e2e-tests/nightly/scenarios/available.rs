@@ -2,16 +2,21 @@
 
 use anyhow::{Context as _, ensure};
 use jiff::Timestamp;
+use serde_json::json;
 
-use crate::world::namespace::{Environment, TestNamespace, manifest, with_image, with_spec};
+use crate::world::namespace::{Environment, TestNamespace};
+use crate::world::web::Web;
 
 const SECONDS: i64 = 3;
 
 pub(super) async fn next_claims_wait_for_new_pod_but_not_for_claims_alone(env: &Environment) -> anyhow::Result<()> {
-    let of = |size: &str, seconds| with_spec(&manifest(2, size), &format!("  minReadySeconds: {seconds}"));
+    let of = |size: &str, seconds: i64| {
+        let web = Web::replicas(2).size(size);
+        web.spec(&json!({"minReadySeconds": seconds}))
+    };
     let ns = TestNamespace::with(env, "available", &of("1Gi", SECONDS)).await?;
     let begun = ns.mark().await?;
-    ns.target(&with_image(&of("2Gi", SECONDS), "2")).await?;
+    ns.target(&of("2Gi", SECONDS).image("2")).await?;
     ns.until_complete(2, "2Gi").await?;
     ns.settled().await?;
     let written = ns.writes_since(begun).await?;
@@ -24,7 +29,7 @@ pub(super) async fn next_claims_wait_for_new_pod_but_not_for_claims_alone(env: &
 
     // No Pod is available for an hour, but none is new.
     let begun = ns.mark().await?;
-    ns.target(&with_image(&of("3Gi", 3600), "2")).await?;
+    ns.target(&of("3Gi", 3600).image("2")).await?;
     ns.until_complete(2, "3Gi").await?;
     let written = ns.writes_since(begun).await?;
     written.claims_follow_one_another(&["data-web-1", "data-web-0"])?;

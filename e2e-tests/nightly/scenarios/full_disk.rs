@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::world::eventually;
-use crate::world::namespace::{Environment, PATIENCE, TestNamespace, manifest, text, with_image, with_spec};
+use crate::world::namespace::{Environment, PATIENCE, TestNamespace, text};
+use crate::world::web::Web;
 
 const NOT_READY: &str = "e2e.claim-rollout.io/ready";
 
@@ -35,7 +36,10 @@ async fn recovers(ns: &TestNamespace<'_>, ordinal: usize, uid: &str) -> anyhow::
 
 /// `management` is OrderedReady or Parallel; the disk of this ordinal is full.
 async fn ends(env: &Environment, namespace: &str, management: &str, ordinal: usize) -> anyhow::Result<()> {
-    let of = |size: &str| with_spec(&manifest(3, size), &format!("  podManagementPolicy: {management}"));
+    let of = |size: &str| {
+        let web = Web::replicas(3).size(size);
+        web.spec(&json!({"podManagementPolicy": management}))
+    };
     let ns = TestNamespace::with(env, namespace, &of("1Gi")).await?;
     let (begun, name) = (ns.mark().await?, format!("web-{ordinal}"));
     let annotation = format!("{NOT_READY}=false");
@@ -48,7 +52,7 @@ async fn ends(env: &Environment, namespace: &str, management: &str, ordinal: usi
     ];
     ns.done(&unready, "").await?;
     let uid = text(&pod(&ns, &name).await?["metadata"]["uid"]);
-    ns.target(&with_image(&of("2Gi"), "2")).await?;
+    ns.target(&of("2Gi").image("2")).await?;
     recovers(&ns, ordinal, &uid).await?;
     ns.until_complete(3, "2Gi").await?;
     ns.until_updated(3).await?;

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 
 use crate::cluster::scenarios::evicted::prepare;
 use crate::world::Driver;
-use crate::world::namespace::{Environment, TestNamespace, condition, manifest, text, with_class, with_image};
+use crate::world::namespace::{Environment, TestNamespace, condition, text};
+use crate::world::web::Web;
 
 /// True iff the first PVC that is not done waits for the node.
 fn waits_for_node(claim: &str) -> impl Fn(&Value) -> bool {
@@ -25,7 +26,7 @@ fn is(claim: &str, state: &str, reason: &str) -> impl Fn(&Value) -> bool {
 pub(super) async fn claim_with_pending_file_system_keeps_next_one_waiting(env: &Environment) -> anyhow::Result<()> {
     let ns = prepare(env, "node").await?;
     let (begun, pods) = (ns.mark().await?, ns.pods().await?);
-    ns.target(&with_class(&manifest(2, "2Gi"), "node")).await?;
+    ns.target(&Web::replicas(2).size("2Gi").class("node")).await?;
     for (claim, so_far) in [
         ("data-web-1", &["data-web-1"][..]),
         ("data-web-0", &["data-web-1", "data-web-0"][..]),
@@ -49,7 +50,7 @@ pub(super) async fn claim_with_pending_file_system_keeps_next_one_waiting(env: &
 pub(super) async fn pod_replaced_before_node_expansion_next_claim_waits(env: &Environment) -> anyhow::Result<()> {
     let ns = prepare(env, "node-pods").await?;
     let begun = ns.mark().await?;
-    let both = with_image(&with_class(&manifest(2, "2Gi"), "node-pods"), "2");
+    let both = Web::replicas(2).size("2Gi").class("node-pods").image("2");
     ns.target(&both).await?;
     for (claim, ready) in [("data-web-1", 1), ("data-web-0", 2)] {
         ns.until_reported("the node's turn", waits_for_node(claim)).await?;
@@ -92,7 +93,7 @@ pub(super) async fn errors_of_retried_attempts_keep_no_pod_and_stall_nothing(env
     let fails = of_driver(Some("INTERNAL"));
     let begun = ns.mark().await?;
     env.cluster.set_driver_of(&ns.namespace, &fails)?;
-    let both = with_image(&with_class(&manifest(2, "2Gi"), "node-errors"), "2");
+    let both = Web::replicas(2).size("2Gi").class("node-errors").image("2");
     ns.target(&both).await?;
     for (claim, replaced) in [("data-web-1", 1), ("data-web-0", 2)] {
         quotes(&ns, is(claim, "Expanding", "ControllerResizeError"), "code = Internal").await?;

@@ -8,7 +8,8 @@ use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
 use crate::world::Driver;
-use crate::world::namespace::{Environment, TestNamespace, manifest, text, with_class};
+use crate::world::namespace::{Environment, TestNamespace, text};
+use crate::world::web::Web;
 use crate::world::written::Written;
 
 const CLAIMS: [&str; 3] = ["data-web-2", "data-web-1", "data-web-0"];
@@ -68,7 +69,7 @@ async fn prepare<'a>(env: &'a Environment, namespace: &str, driver: &Driver) -> 
     let mut ns = TestNamespace::new(&env.cluster, &env.client, namespace).await?;
     ns.make_class(driver, true).await?;
     ns.start_controller(env, &[]).await?;
-    ns.target(&with_class(&manifest(3, "1Gi"), namespace)).await?;
+    ns.target(&Web::replicas(3).class(namespace)).await?;
     ns.settled().await?;
     Ok(ns)
 }
@@ -76,7 +77,7 @@ async fn prepare<'a>(env: &'a Environment, namespace: &str, driver: &Driver) -> 
 /// Stages 2Gi; the driver denies it while Pods run. Scales to 0, and waits for what the report shows when a user may scale
 /// up.
 async fn grow_detached(ns: &TestNamespace<'_>, reason: &str) -> anyhow::Result<()> {
-    ns.target(&with_class(&manifest(3, "2Gi"), &ns.namespace)).await?;
+    ns.target(&Web::replicas(3).size("2Gi").class(&ns.namespace)).await?;
     let is_denied = |rollout: &Value| {
         let first = &rollout["status"]["claims"][0];
         first["state"] == "Expanding" && text(&first["message"]).contains("FailedPrecondition")

@@ -1,31 +1,20 @@
 //! An unusual StatefulSet: ordinals from 5, two templates, a selector without `matchLabels`.
 
-use crate::world::namespace::{Environment, TestNamespace, manifest, with_image, with_spec};
+use serde_json::json;
+
+use crate::world::namespace::{Environment, TestNamespace};
+use crate::world::web::Web;
 
 pub(super) async fn ordinals_from_5_two_templates_and_expressions_roll_out(env: &Environment) -> anyhow::Result<()> {
     let of = |size: &str| {
-        let claim = format!(
-            "  - metadata: {{name: logs}}
-    spec:
-      accessModes: [ReadWriteOnce]
-      storageClassName: expandable
-      resources: {{requests: {{storage: {size}}}}}
-"
-        );
-        let manifest = with_spec(&manifest(3, size), "  ordinals: {start: 5}")
-            .replace(
-                "matchLabels: {app: web}",
-                "matchExpressions: [{key: app, operator: In, values: [web]}]",
-            )
-            .replace(
-                "        - {name: data, mountPath: /data}\n",
-                "        - {name: data, mountPath: /data}\n        - {name: logs, mountPath: /logs}\n",
-            );
-        format!("{manifest}{claim}")
+        let expression = json!({"key": "app", "operator": "In", "values": ["web"]});
+        let selector = json!({"matchLabels": null, "matchExpressions": [expression]});
+        let web = Web::replicas(3).size(size).and_template("logs").mounting("logs");
+        web.spec(&json!({"ordinals": {"start": 5}, "selector": selector}))
     };
     let ns = TestNamespace::with(env, "ordinals", &of("1Gi")).await?;
     let begun = ns.mark().await?;
-    ns.target(&with_image(&of("2Gi"), "2")).await?;
+    ns.target(&of("2Gi").image("2")).await?;
     ns.until_claims_complete(3, 6, "2Gi").await?;
     ns.settled().await?;
     let written = ns.writes_since(begun).await?;

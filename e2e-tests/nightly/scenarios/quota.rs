@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use crate::world::eventually;
 use crate::world::installation::USER;
-use crate::world::namespace::{Environment, PATIENCE, TestNamespace, manifest, with_partition};
+use crate::world::namespace::{Environment, PATIENCE, TestNamespace};
+use crate::world::web::Web;
 
 /// The number of failed writes: the pauses between them are 1, 2, 4 and 8 seconds.
 const FAILURES: usize = 5;
@@ -56,8 +57,8 @@ async fn failures(ns: &TestNamespace<'_>, claim: &str) -> anyhow::Result<Vec<Tim
 }
 
 pub(super) async fn changing_quota_usage_causes_no_extra_retry_or_event(env: &Environment) -> anyhow::Result<()> {
-    let ns = TestNamespace::with(env, "quota-dips", &with_partition(&manifest(2, "1Gi"), 1)).await?;
-    ns.target(&with_partition(&manifest(2, "2Gi"), 1)).await?;
+    let ns = TestNamespace::with(env, "quota-dips", &Web::replicas(2).partition(1)).await?;
+    ns.target(&Web::replicas(2).size("2Gi").partition(1)).await?;
     ns.until_reported("the first claim", |rollout| rollout["status"]["readyReplicas"] == 1)
         .await?;
     // With or without the other PVC, another 1Gi is too much.

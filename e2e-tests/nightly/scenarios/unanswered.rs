@@ -7,14 +7,13 @@ use serde_json::{Value, json};
 
 use crate::world::eventually;
 use crate::world::installation::USER;
-use crate::world::namespace::{Environment, PATIENCE, TestNamespace, condition, manifest, with_spec};
+use crate::world::namespace::{Environment, PATIENCE, TestNamespace, condition};
+use crate::world::web::Web;
 
 /// The most time until the PVC is reported.
 const REPORTED: Duration = Duration::from_secs(90);
 /// The longest pause before a retry after so many failures.
 const RETRIED: Duration = Duration::from_secs(70);
-
-const POLICY: &str = "claim-rollout.io/update-policy: InPlace\n";
 
 /// Nothing listens at this address. The check of the policy is a dry run, and passes.
 fn down(namespace: &str) -> Value {
@@ -57,7 +56,7 @@ fn reports(rollout: &Value, state: &str) -> bool {
 
 /// All PVCs but one are done, and that one is reported. With `beside`, none waits for it.
 async fn goes_on(env: &Environment, namespace: &str, beside: bool) -> anyhow::Result<()> {
-    let of = |size: &str| with_spec(&manifest(3, size), "  podManagementPolicy: Parallel");
+    let of = |size: &str| Web::replicas(3).size(size).parallel();
     let ns = TestNamespace::with(env, namespace, &of("1Gi")).await?;
     ns.target(&down(namespace).to_string()).await?;
     let mut probes = 0;
@@ -71,9 +70,8 @@ async fn goes_on(env: &Environment, namespace: &str, beside: bool) -> anyhow::Re
     });
     called.await?;
     let before = attempts(&ns).await?.len();
-    let most = if beside { 3 } else { 1 };
-    let more = format!("{POLICY}    claim-rollout.io/max-in-motion: \"{most}\"\n");
-    ns.target(&of("2Gi").replace(POLICY, &more)).await?;
+    let most = if beside { "3" } else { "1" };
+    ns.target(&of("2Gi").annotated("max-in-motion", most)).await?;
     let reported = eventually("the PVC to be reported and the others done", REPORTED, async || {
         let rollout = ns.rollout().await?;
         let is_unanswered = rollout["status"]["claims"][0]["reason"] == "NotAnswered";

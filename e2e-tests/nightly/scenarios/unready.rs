@@ -4,7 +4,8 @@ use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
 use crate::world::eventually;
-use crate::world::namespace::{Environment, PATIENCE, TestNamespace, condition, manifest, with_image};
+use crate::world::namespace::{Environment, PATIENCE, TestNamespace, condition};
+use crate::world::web::Web;
 
 /// Sets whether the application of a Pod is ready: `=false` or `-`.
 async fn make_ready(ns: &TestNamespace<'_>, pod: &str, ready: &str) -> anyhow::Result<()> {
@@ -46,11 +47,9 @@ pub(super) async fn pod_never_ready_keeps_no_claim_from_growing(env: &Environmen
 pub(super) async fn new_pod_not_ready_keeps_next_claim_waiting(env: &Environment) -> anyhow::Result<()> {
     let ns = TestNamespace::with_set(env, "unready-new", 2).await?;
     let begun = ns.mark().await?;
-    let both = with_image(&manifest(2, "2Gi"), "2").replace(
-        "    metadata:\n      labels: {app: web}",
-        "    metadata:\n      labels: {app: web}\n      annotations: {e2e.claim-rollout.io/ready: \"false\"}",
-    );
-    ns.target(&both).await?;
+    let both = Web::replicas(2).size("2Gi").image("2");
+    ns.target(&both.pods_annotated("e2e.claim-rollout.io/ready", "false"))
+        .await?;
     for (pod, so_far) in [
         ("web-1", &["data-web-1"][..]),
         ("web-0", &["data-web-1", "data-web-0"][..]),
@@ -83,7 +82,7 @@ pub(super) async fn claim_of_pod_that_blocks_others_grows_first(env: &Environmen
     let (begun, pods) = (ns.mark().await?, ns.pods().await?);
     make_ready(&ns, "web-0", "=false").await?;
     until_unready(&ns, "web-0", "example/main:1").await?;
-    ns.target(&with_image(&manifest(3, "2Gi"), "2")).await?;
+    ns.target(&Web::replicas(3).size("2Gi").image("2")).await?;
     let grown = eventually("the claim of web-0", PATIENCE, async || {
         let claims = ns.writes_since(begun).await?.count().claims;
         Ok((claims == ["data-web-0", "data-web-2"]).then_some(()))

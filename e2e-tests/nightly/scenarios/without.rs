@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 
 use crate::cluster::commands::run;
 use crate::world::eventually;
-use crate::world::namespace::{Environment, PATIENCE, TestNamespace, manifest, with_image};
+use crate::world::namespace::{Environment, PATIENCE, TestNamespace};
 use crate::world::served::Served;
+use crate::world::web::Web;
 
 /// Longer than the first pauses of the StatefulSet controller.
 const AWAY: Duration = Duration::from_secs(60);
@@ -31,7 +32,7 @@ async fn images(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<String>> {
 /// Holds the write of the highest PVC, so that its Pod waits; then kills the controller.
 async fn in_the_middle(env: &Environment, ns: &mut TestNamespace<'_>) -> anyhow::Result<()> {
     env.barriers.hold_claim(&ns.namespace, "data-web-2");
-    ns.target(&with_image(&manifest(3, "2Gi"), "2")).await?;
+    ns.target(&Web::replicas(3).size("2Gi").image("2")).await?;
     let held = env.barriers.until_held(&ns.namespace).await;
     held.with_context(|| ns.log())?;
     if let Some(controller) = &mut ns.controller {
@@ -65,7 +66,7 @@ pub(super) async fn without_policy_pods_go_on_and_claims_follow(env: &Environmen
     {
         let served = Served::start(env, &ns, &json!({})).await?;
         env.barriers.hold_claim(&ns.namespace, "data-web-2");
-        ns.target(&with_image(&manifest(3, "2Gi"), "2")).await?;
+        ns.target(&Web::replicas(3).size("2Gi").image("2")).await?;
         let held = env.barriers.until_held(&ns.namespace).await;
         held.with_context(|| ns.log())?;
         ns.until_denied("web-2").await?;
@@ -132,7 +133,7 @@ pub(super) async fn without_both_it_is_a_plain_statefulset(env: &Environment) ->
 async fn in_the_middle_apart(env: &Environment, ns: &mut TestNamespace<'_>) -> anyhow::Result<()> {
     env.barriers.hold_claim(&ns.namespace, "data-web-2");
     let served = Served::start(env, ns, &json!({})).await?;
-    ns.target(&with_image(&manifest(3, "2Gi"), "2")).await?;
+    ns.target(&Web::replicas(3).size("2Gi").image("2")).await?;
     let held = env.barriers.until_held(&ns.namespace).await;
     held.with_context(|| ns.log())?;
     ns.until_denied("web-2").await?;

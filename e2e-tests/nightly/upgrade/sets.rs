@@ -4,9 +4,8 @@ use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
 use crate::world::environment::Environment;
-use crate::world::namespace::{
-    PATIENCE, TestNamespace, condition, manifest, plain_manifest, with_class, with_image, with_partition,
-};
+use crate::world::namespace::{PATIENCE, TestNamespace, condition};
+use crate::world::web::Web;
 use crate::world::{Driver, eventually};
 
 /// An expansion that does not end before the test wants it to. The resizer asks again every ten seconds.
@@ -33,20 +32,22 @@ pub(super) enum Pods {
 pub(super) struct Case {
     pub(super) namespace: &'static str,
     pub(super) replicas: u32,
-    /// A line among the annotations; empty for a StatefulSet without annotations.
-    annotation: &'static str,
+    /// Its annotation besides the update policy; none for a StatefulSet without annotations.
+    annotation: Option<(&'static str, &'static str)>,
     pub(super) pods: Pods,
     /// Its PVCs begin to grow before the upgrade.
     grows: bool,
 }
 
-const INPLACE: &str = "claim-rollout.io/update-policy: InPlace";
+const LOCK_STEP: Option<(&str, &str)> = Some(("sync", "LockStep"));
+const ASYNC: Option<(&str, &str)> = Some(("sync", "Async"));
+const REPLACED: Option<(&str, &str)> = Some(("replace-set", "WhenComplete"));
 
 /// Lowering the partition begins each of its replicas.
 const STEPWISE: Case = Case {
     namespace: "upgrade-stepwise",
     replicas: 4,
-    annotation: "claim-rollout.io/sync: LockStep",
+    annotation: LOCK_STEP,
     pods: Pods::Change,
     grows: true,
 };
@@ -57,7 +58,7 @@ const CASES: [Case; 7] = [
     Case {
         namespace: "upgrade-lockstep",
         replicas: 3,
-        annotation: "claim-rollout.io/sync: LockStep",
+        annotation: LOCK_STEP,
         pods: Pods::Change,
         grows: true,
     },
@@ -65,7 +66,7 @@ const CASES: [Case; 7] = [
     Case {
         namespace: "upgrade-async",
         replicas: 3,
-        annotation: "claim-rollout.io/sync: Async",
+        annotation: ASYNC,
         pods: Pods::Change,
         grows: true,
     },
@@ -73,7 +74,7 @@ const CASES: [Case; 7] = [
     Case {
         namespace: "upgrade-replaced",
         replicas: 3,
-        annotation: "claim-rollout.io/replace-set: WhenComplete",
+        annotation: REPLACED,
         pods: Pods::Stay,
         grows: true,
     },
@@ -81,7 +82,7 @@ const CASES: [Case; 7] = [
     Case {
         namespace: "upgrade-due",
         replicas: 3,
-        annotation: "claim-rollout.io/replace-set: WhenComplete",
+        annotation: REPLACED,
         pods: Pods::Stay,
         grows: true,
     },
@@ -89,7 +90,7 @@ const CASES: [Case; 7] = [
     Case {
         namespace: "upgrade-complete",
         replicas: 2,
-        annotation: "claim-rollout.io/sync: LockStep",
+        annotation: LOCK_STEP,
         pods: Pods::Stay,
         grows: false,
     },
@@ -97,7 +98,7 @@ const CASES: [Case; 7] = [
     Case {
         namespace: "upgrade-plain",
         replicas: 2,
-        annotation: "",
+        annotation: None,
         pods: Pods::Stay,
         grows: false,
     },
@@ -105,17 +106,16 @@ const CASES: [Case; 7] = [
 
 impl Case {
     /// The manifest with this size and image.
-    pub(super) fn manifest(&self, size: &str, tag: &str) -> String {
-        let manifest = if self.annotation.is_empty() {
-            plain_manifest(self.replicas, size)
-        } else {
-            manifest(self.replicas, size).replace(INPLACE, &format!("{INPLACE}\n    {}", self.annotation))
+    pub(super) fn manifest(&self, size: &str, tag: &str) -> Web {
+        let web = Web::replicas(self.replicas).size(size).class(self.namespace);
+        let web = match self.annotation {
+            Some((key, value)) => web.annotated(key, value),
+            None => web.plain(),
         };
-        let manifest = with_class(&manifest, self.namespace);
-        if self.pods == Pods::Change {
-            return with_image(&manifest, tag);
+        match self.pods {
+            Pods::Stay => web,
+            Pods::Change => web.image(tag),
         }
-        manifest
     }
 
     /// The PVCs in the order of a rollout.
@@ -166,7 +166,7 @@ impl<'a> Member<'a> {
             mark: ns.mark().await?,
             ns,
         };
-        if !case.grows && !case.annotation.is_empty() {
+        if !case.grows && case.annotation.is_some() {
             member.ns.target(&case.manifest("2Gi", "1")).await?;
             member.ns.until_complete(case.replicas as usize, "2Gi").await?;
             member.mark = member.ns.mark().await?;
@@ -180,7 +180,7 @@ impl<'a> Member<'a> {
         let target = case.manifest("2Gi", "2");
         if case.namespace == STEPWISE.namespace {
             // The first replica is complete before the upgrade.
-            ns.target(&with_partition(&target, case.replicas - 1)).await?;
+            ns.target(&target.partition(case.replicas - 1)).await?;
             let is_partitioned = |rollout: &Value| {
                 rollout["status"]["conditions"][1]["reason"] == "Partitioned" && rollout["status"]["readyReplicas"] == 1
             };
@@ -190,7 +190,7 @@ impl<'a> Member<'a> {
         }
         self.hold(&HELD)?;
         ns.target(&target).await?;
-        if case.annotation.ends_with("Async") {
+        if case.annotation == ASYNC {
             ns.until_updated(case.replicas as usize).await?;
         }
         self.until_expanding(case.replicas - 1).await
@@ -210,12 +210,12 @@ impl<'a> Member<'a> {
 
     /// Its rollout ends with a replacement.
     pub(super) fn is_replaced(&self) -> bool {
-        self.case.annotation.contains("replace-set")
+        self.case.annotation == REPLACED
     }
 
     /// Its Pods wait for their PVCs.
     pub(super) fn waits_for_claims(&self) -> bool {
-        self.case.pods == Pods::Change && self.case.annotation.ends_with("LockStep")
+        self.case.pods == Pods::Change && self.case.annotation == LOCK_STEP
     }
 
     fn hold(&self, driver: &Driver) -> anyhow::Result<()> {

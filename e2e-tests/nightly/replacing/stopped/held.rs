@@ -10,7 +10,8 @@ use super::{Environment, PATIENCE};
 use crate::cluster::replacing::kept::Before;
 use crate::cluster::replacing::trial::{journals, start_controller, until_replaced};
 use crate::world::eventually;
-use crate::world::namespace::{TestNamespace, manifest};
+use crate::world::namespace::TestNamespace;
+use crate::world::web::Web;
 
 /// A younger StatefulSet is not replaced. A second more, because its time has no fractions.
 const AGE: Duration = Duration::from_secs(61);
@@ -32,11 +33,11 @@ impl<'a> Held<'a> {
         let turn = env.turns.acquire().await?;
         let mut ns = TestNamespace::new(&shared.cluster, &shared.client, namespace).await?;
         ns.controller = Some(start_controller(shared, namespace).await?);
-        ns.target(&manifest(REPLICAS, "1Gi")).await?;
+        ns.target(&Web::replicas(REPLICAS)).await?;
         ns.settled().await?;
         // Its age is known to the second, and the time begins when it exists.
         let aged = tokio::time::Instant::now() + AGE;
-        ns.target(&manifest(REPLICAS, "2Gi")).await?;
+        ns.target(&Web::replicas(REPLICAS).size("2Gi")).await?;
         ns.until_complete(REPLICAS as usize, "2Gi").await?;
         // The same field manager asks for the replacement later, so that it is there before.
         ns.done(&annotate("Never").each_ref().map(String::as_str), "").await?;
