@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{Environment, items, prepare, run};
 use crate::world::installation::USER;
-use crate::world::namespace::{PATIENCE, TestNamespace};
+use crate::world::namespace::{PATIENCE, TestNamespace, text};
 use crate::world::web::Web;
 use crate::world::{Output, eventually};
 
@@ -154,18 +154,13 @@ async fn fails_as_planned(ns: &TestNamespace<'_>, new: &Web, claim: &str) -> any
     let words = blocked[0]["obstacles"][0].as_str().context("an obstacle")?;
 
     ns.done(&["apply", "-f", "-"], new).await?;
-    let mut last = Value::Null;
-    let refused = eventually("the error", PATIENCE, async || {
-        last = ns.rollout().await?["status"].take();
-        let listed = last["claims"].as_array().into_iter().flatten();
-        let mut refused = listed.filter(|listed| listed["name"] == claim && listed["state"] == "Refused");
-        Ok(refused
-            .next()
-            .map(|refused| refused["message"].as_str().unwrap_or_default().to_owned()))
-    });
-    let message = refused
-        .await
-        .with_context(|| format!("expected {words}; the last status was {last:#}"))?;
+    let refusal = |rollout: &Value| {
+        let mut listed = rollout["status"]["claims"].as_array().into_iter().flatten();
+        let refused = listed.find(|listed| listed["name"] == claim && listed["state"] == "Refused");
+        refused.map(|refused| text(&refused["message"]))
+    };
+    let rollout = ns.until_reported(words, |rollout| refusal(rollout).is_some()).await?;
+    let message = refusal(&rollout).context("an error")?;
     ensure!(
         message.contains(words),
         "planned was\n{words}\nbut the API server returns\n{message}"

@@ -34,10 +34,8 @@ pub(super) async fn withdrawal_during_rollout_names_updated_claims(env: &Environ
         .as_str()
         .context("a revision")?
         .to_owned();
-    let stuck = eventually("one claim to fail", PATIENCE, async || {
-        Ok((ns.rollout().await?["status"]["claims"][0]["state"] == "Refused").then_some(()))
-    });
-    stuck.await.with_context(|| ns.log())?;
+    let is_stuck = |rollout: &Value| rollout["status"]["claims"][0]["state"] == "Refused";
+    ns.until_reported("one claim to fail", is_stuck).await?;
 
     let other = run(&ns, &["withdraw", "web", "other"], "").await?;
     let expected = format!("error: revision other is not staged: the staged one is {revision}\n");

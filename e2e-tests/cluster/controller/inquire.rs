@@ -1,12 +1,12 @@
 //! Why a PVC takes long.
 
-use anyhow::{Context as _, ensure};
+use anyhow::ensure;
 use serde_json::Value;
 
 use super::Environment;
-use crate::world::namespace::{PATIENCE, condition, text};
+use crate::world::Driver;
+use crate::world::namespace::{condition, text};
 use crate::world::web::Web;
-use crate::world::{Driver, eventually};
 
 /// Changes the driver of all PVCs, so this scenario runs alone.
 pub(super) async fn driver_error_of_slow_claim_is_in_the_claimrollout(env: &Environment) -> anyhow::Result<()> {
@@ -20,15 +20,12 @@ pub(super) async fn driver_error_of_slow_claim_is_in_the_claimrollout(env: &Envi
     };
     env.cluster.set_driver(&driver)?;
     ns.done(&["apply", "-f", "-"], &Web::replicas(1).size("2Gi")).await?;
-    let mut rollout = Value::Null;
-    let message = eventually("the rollout to report the cause", PATIENCE, async || {
-        rollout = ns.rollout().await?;
-        let message = text(&rollout["status"]["claims"][0]["message"]);
-        Ok(message
-            .contains("the test wants the expansion to fail with Unavailable")
-            .then_some(message))
-    });
-    let message = message.await.with_context(|| format!("{rollout:#}\n{}", ns.log()))?;
+    let message = |rollout: &Value| text(&rollout["status"]["claims"][0]["message"]);
+    let cause = "the test wants the expansion to fail with Unavailable";
+    let rollout = ns
+        .until_reported("the cause", |rollout| message(rollout).contains(cause))
+        .await?;
+    let message = message(&rollout);
     ensure!(
         message.starts_with("capacity 1Gi of 2Gi; VolumeResizeFailed: "),
         "{message}"

@@ -5,9 +5,8 @@ use base64::Engine as _;
 use serde_json::{Value, json};
 
 use crate::world::environment::Environment;
-use crate::world::eventually;
 use crate::world::installation::{Controller, JOURNALS};
-use crate::world::namespace::{PATIENCE, TestNamespace};
+use crate::world::namespace::TestNamespace;
 use crate::world::web::Web;
 
 /// The manifest of a StatefulSet that is to be replaced.
@@ -112,15 +111,8 @@ pub(crate) fn managers(set: &Value) -> Vec<Value> {
 
 /// Waits until the set is replaced, and checks that nothing else has changed.
 pub(crate) async fn until_replaced(ns: &TestNamespace<'_>, before: &Value, size: &str) -> anyhow::Result<Value> {
-    let mut last = Value::Null;
-    let replaced = eventually("the set to be replaced", PATIENCE, async || {
-        let rollout = ns.rollout().await?;
-        last = rollout["status"].clone();
-        let found = &rollout["status"]["replacement"]["phase"];
-        Ok((found == "Replaced").then_some(rollout))
-    });
-    let replaced = replaced.await.with_context(|| format!("{last:#}\n{}", ns.log()));
-    let rollout = replaced?;
+    let is_replaced = |rollout: &Value| rollout["status"]["replacement"]["phase"] == "Replaced";
+    let rollout = ns.until_reported("the set to be replaced", is_replaced).await?;
     let set = ns.settled().await?;
     let metadata = &set["metadata"];
     ensure!(metadata["uid"] != before["metadata"]["uid"], "the same set");

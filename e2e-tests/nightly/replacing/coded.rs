@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use crate::cluster::replacing::kept::Before;
 use crate::cluster::replacing::trial::{hold, journals, prepare, release, replaced, until_replaced};
 use crate::world::environment::Environment;
-use crate::world::namespace::{PATIENCE, TestNamespace};
+use crate::world::namespace::{PATIENCE, TestNamespace, text};
 use crate::world::web::Web;
 use crate::world::{base64, eventually};
 
@@ -80,7 +80,7 @@ async fn register(ns: &TestNamespace<'_>, coded: &Arc<Coded>) -> anyhow::Result<
                 "resources": ["statefulsets"]}],
         }],
     });
-    ns.target(&registration.to_string()).await?;
+    ns.target(&registration).await?;
     let probe = Web::replicas(0).plain().named("probe");
     let called = eventually("the API server to call the webhook", PATIENCE, async || {
         let output = ns.kubectl(&["create", "-f", "-", "--dry-run=server"], &probe).await?;
@@ -121,12 +121,11 @@ pub(super) async fn set_whose_create_is_denied_with_404_comes_back(env: &Environ
     until_denied(&ns, &coded, 410, 3).await?;
 
     // Whoever is called at night sees who denies it.
-    let reported = eventually("the report of the denial", PATIENCE, async || {
-        let found = ns.rollout().await?["status"]["replacement"].clone();
-        let is_it = found["phase"] == "Stalled" && found["message"].as_str().is_some_and(|text| text.contains(MESSAGE));
-        Ok(is_it.then_some(()))
-    });
-    reported.await.with_context(|| ns.log())?;
+    let is_reported = |rollout: &Value| {
+        let found = &rollout["status"]["replacement"];
+        found["phase"] == "Stalled" && text(&found["message"]).contains(MESSAGE)
+    };
+    ns.until_reported("the denial", is_reported).await?;
     let (_, metrics) = ns.controller.as_ref().context("a controller")?.get("/metrics")?;
     ensure!(metrics.contains("claim_rollout_absent_sets 1\n"), "{metrics}");
 

@@ -3,17 +3,10 @@
 use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
+use crate::cluster::recreate::trial::make_ready;
 use crate::world::eventually;
 use crate::world::namespace::{Environment, PATIENCE, TestNamespace, condition};
 use crate::world::web::Web;
-
-/// Sets whether the application of a Pod is ready: `=false` or `-`.
-async fn make_ready(ns: &TestNamespace<'_>, pod: &str, ready: &str) -> anyhow::Result<()> {
-    let annotation = format!("e2e.claim-rollout.io/ready{ready}");
-    ns.done(&["annotate", "pod", pod, &annotation, "--overwrite"], "")
-        .await?;
-    Ok(())
-}
 
 /// Waits until the Pod runs this image and is not Ready.
 async fn until_unready(ns: &TestNamespace<'_>, pod: &str, image: &str) -> anyhow::Result<()> {

@@ -2,29 +2,17 @@
 
 use anyhow::{Context as _, ensure};
 
+use super::Environment;
 use super::held::Held;
-use super::{Environment, PATIENCE};
+use crate::cluster::controller::lease::until_it_leads;
 use crate::cluster::replacing::trial::start_controller;
-use crate::world::eventually;
-use crate::world::installation::{Controller, JOURNALS};
+use crate::world::installation::JOURNALS;
 
 pub(super) async fn two_controllers_at_once_replace_like_one(env: &Environment) -> anyhow::Result<()> {
     let held = Held::prepare(env, "stopped-two").await?;
     let other = start_controller(&env.shared, "stopped-two").await?;
     held.replace().await?;
     held.until_replaced().await.with_context(|| other.log())
-}
-
-/// Waits until the controller leads.
-async fn until_it_leads(controller: &Controller) -> anyhow::Result<()> {
-    let leads = eventually("a controller to lead", PATIENCE, async || {
-        let (_, metrics) = controller.get("/metrics")?;
-        Ok(metrics
-            .lines()
-            .any(|line| line == "claim_rollout_leader 1")
-            .then_some(()))
-    });
-    leads.await.with_context(|| controller.log())
 }
 
 /// The leader stops in the middle, as in a rolling update of the controller.
