@@ -23,7 +23,7 @@ pub(super) fn judge(placed: &[PlacedSettings]) -> Vec<Finding> {
     let unread = placed.iter().filter_map(|it| {
         let why = it.settings.as_ref().err()?;
         let finding = Finding::error(it.place.clone()).but("valid settings", why.clone());
-        Some(finding.fix("correct them: docs/settings.md lists them, with examples"))
+        Some(finding.fix("correct them: https://github.com/claim-rollout/claim-rollout/blob/main/docs/settings.md lists them, with examples"))
     });
     let differ = placed.iter().filter(|it| match (&it.settings, &reference.settings) {
         (Ok(one), Ok(other)) => one != other,

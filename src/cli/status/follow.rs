@@ -117,7 +117,7 @@ impl Follow {
         let (mut answered, mut warned) = (false, false);
         let mut named = BTreeSet::new();
         loop {
-            let LoadedStatus { views, unread } = match source.load().await {
+            let LoadedStatus { views, unread, .. } = match source.load().await {
                 Ok(loaded) => loaded,
                 Err(error) if answered && is_brief(&error) => {
                     if !warned {

@@ -31,7 +31,7 @@ use super::cluster::{ClusterArguments, duration};
 use super::completion::sets;
 use super::lists::warn;
 use super::output::{self, print};
-use super::process::{in_words, runtime, wait_for};
+use super::process::{in_words, program, runtime, wait_for};
 
 /// Show the progress of rollouts and the state of each PVC
 ///
@@ -103,6 +103,9 @@ pub(crate) fn run(cluster: &ClusterArguments, arguments: &Arguments) -> ExitCode
     wait_for(async {
         let loaded = source(cluster, &arguments.which).await?.load().await?;
         warn(&loaded.unread);
+        if !loaded.is_served {
+            eprintln!("warning: {}", not_served());
+        }
         print(&text(&loaded.views, arguments.output)?)
     })
 }
@@ -128,6 +131,14 @@ async fn watch_all(
         revision: None,
     };
     follow.run(&source(cluster, which).await?).await
+}
+
+/// Where the kind ClaimRollout is not served, nothing reports a rollout.
+fn not_served() -> String {
+    format!(
+        "this cluster has no ClaimRollouts: claim-rollout is not installed, or only in part. See {} doctor",
+        program()
+    )
 }
 
 /// The exit code of a command that follows a rollout. An error is printed.

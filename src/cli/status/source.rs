@@ -34,6 +34,8 @@ pub(crate) struct LoadedStatus {
     pub(crate) views: Vec<StatusView>,
     /// What is not shown.
     pub(crate) unread: Vec<SkippedObject>,
+    /// False if the cluster does not know the kind ClaimRollout.
+    pub(crate) is_served: bool,
 }
 
 /// Namespace and name, and the set and the rollout if they exist.
@@ -58,7 +60,9 @@ impl StatusSource {
     /// # Errors
     /// If a named set is not found or cannot be read, or a list cannot be read.
     pub(crate) async fn load(&self) -> anyhow::Result<LoadedStatus> {
-        let mut rollouts = self.rollouts().await?;
+        let listed = self.rollouts().await?;
+        let is_served = listed.is_some();
+        let mut rollouts = listed.unwrap_or_default();
         let ClusterList {
             items: sets,
             mut unread,
@@ -109,7 +113,11 @@ impl StatusSource {
                 None => bail!("StatefulSet {missing:?} not found"),
             }
         }
-        Ok(LoadedStatus { views, unread })
+        Ok(LoadedStatus {
+            views,
+            unread,
+            is_served,
+        })
     }
 
     /// A stream with an item for every change of what [`load`](Self::load) reads. It never ends;
@@ -127,17 +135,17 @@ impl StatusSource {
         all
     }
 
-    async fn rollouts(&self) -> anyhow::Result<ClusterList<Rollout>> {
+    /// None if the kind is not served: then nothing has been reported.
+    async fn rollouts(&self) -> anyhow::Result<Option<ClusterList<Rollout>>> {
         let mut listed = match self.list::<Rollout>(&rollouts(), &ListParams::default()).await {
             Ok(listed) => listed,
-            // The kind is not installed: then nothing has been rolled out.
-            Err(kube::Error::Api(status)) if status.code == 404 => ClusterList::default(),
+            Err(kube::Error::Api(status)) if status.code == 404 => return Ok(None),
             Err(error) => return Err(error.into()),
         };
         let is_asked = |name: &String| self.names.is_empty() || self.names.contains(name);
         listed.items.retain(|rollout| is_asked(&rollout.spec.set_ref.name));
         listed.unread.retain(|unread| is_asked(&unread.name));
-        Ok(listed)
+        Ok(Some(listed))
     }
 
     /// The Pods; none if the user may not read them.
@@ -237,9 +245,15 @@ mod tests {
         )
     }
 
-    /// An API server with objects of the year 10000 among others.
-    fn poisoned() -> Client {
-        let server = |request: axum::http::Request<Body>| {
+    /// An API server with objects of the year 10000 among others, and without ClaimRollouts if they are not served.
+    fn poisoned(serves: bool) -> Client {
+        let server = move |request: axum::http::Request<Body>| {
+            if !serves && request.uri().path().ends_with("claimrollouts") {
+                let status = json!({"kind": "Status", "status": "Failure", "code": 404, "reason": "NotFound"});
+                let mut response = axum::http::Response::new(Body::from(status.to_string().into_bytes()));
+                *response.status_mut() = axum::http::StatusCode::NOT_FOUND;
+                return std::future::ready(Ok::<_, kube::Error>(response));
+            }
             let items = match request.uri().path().rsplit('/').next() {
                 Some("claimrollouts") => json!([rollout("web"), rollout("bad"), {"metadata": 5}]),
                 Some("statefulsets") => json!([plain(set("web")), set("bad")]),
@@ -254,16 +268,25 @@ mod tests {
             };
             let list = json!({"metadata": {}, "items": items}).to_string();
             let response = axum::http::Response::new(Body::from(list.into_bytes()));
-            std::future::ready(Ok::<_, kube::Error>(response))
+            std::future::ready(Ok(response))
         };
         Client::new(tower::service_fn(server), "default")
+    }
+
+    #[tokio::test]
+    async fn rollouts_that_are_not_served_are_noted() {
+        for serves in [true, false] {
+            let source = StatusSource::new(poisoned(serves), None, vec!["web".to_owned()], None);
+            let loaded = source.load().await.expect("a status");
+            assert_eq!((loaded.is_served, loaded.views.len()), (serves, 1));
+        }
     }
 
     #[tokio::test]
     async fn unread_object_hides_no_other_and_is_named() {
         let load = async |names: &[&str]| {
             let names = names.iter().map(|name| (*name).to_owned()).collect();
-            let source = StatusSource::new(poisoned(), None, names, None);
+            let source = StatusSource::new(poisoned(true), None, names, None);
             let loaded = source.load().await.map_err(|error| error.to_string())?;
             let shown = loaded.views.iter().map(|view| {
                 let claims: Vec<&str> = view.claims.iter().map(|claim| &*claim.name).collect();

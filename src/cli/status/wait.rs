@@ -36,7 +36,11 @@ pub(crate) fn run(cluster: &ClusterArguments, arguments: &Arguments) -> ExitCode
 async fn wait(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Result<FollowEnd> {
     let (client, namespace) = cluster.connect().await?;
     let source = StatusSource::new(client, Some(namespace), vec![arguments.name.clone()], None);
-    let staged = source.load().await?.views.into_iter().find_map(|view| view.staged);
+    let loaded = source.load().await?;
+    if !loaded.is_served {
+        eprintln!("warning: {}", super::not_served());
+    }
+    let staged = loaded.views.into_iter().find_map(|view| view.staged);
     let end = match &staged {
         None => FollowEnd::Complete,
         Some(revision) => {

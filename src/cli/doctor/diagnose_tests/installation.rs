@@ -131,7 +131,7 @@ pub(super) const ROWS: &[Row] = &[
         "settings of the controller that cannot be read",
         |facts| facts.settings = settings("{}", "["),
         "Error configmap/s | settings: expected a JSON object without duplicate keys",
-        "correct them: docs/settings.md ",
+        "correct them: https://github.com/claim-rollout/claim-rollout/blob/main/docs/settings.md ",
     ),
     (
         "no definition",
