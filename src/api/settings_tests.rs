@@ -116,6 +116,21 @@ fn setting_is_read_with_each_of_its_values() {
 }
 
 #[test]
+fn off_without_quotes_in_yaml_is_explained() {
+    let expected = |name| {
+        format!("{name}: expected one of Off, Warn, Deny, but found false (in YAML, Off without quotes is false)")
+    };
+    assert_eq!(
+        Settings::read(r#"{"pvcChecks":false,"retention":false}"#),
+        Err(format!(
+            "settings: {}; {}",
+            expected("pvcChecks"),
+            expected("retention")
+        ))
+    );
+}
+
+#[test]
 fn setting_not_valid_names_the_expected_value() {
     let domains = r#"expected a list of domains with a slash at the end, such as "example.com/""#;
     let sizes = r#"expected a size by storage class, such as {"*": "1Ti"}"#;

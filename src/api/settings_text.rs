@@ -89,7 +89,11 @@ impl Settings {
             match self.read_field(&key, value) {
                 Ok(()) => {}
                 Err(expected) if NAMES.contains(&&*key) => {
-                    faults.push(format!("{key}: {expected}, but found {}", shown(value)));
+                    faults.push(format!(
+                        "{key}: {expected}, but found {}{}",
+                        shown(value),
+                        hint(&expected, value)
+                    ));
                 }
                 Err(no_such) => faults.push(format!("{}: {no_such}", shown(&key))),
             }
@@ -146,6 +150,14 @@ fn choose<T: Copy, const N: usize>(target: &mut T, value: &str, choices: &Choice
     }
     let allowed: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
     Err(format!("expected one of {}", allowed.join(", ")))
+}
+
+/// What to do about a value that YAML has changed.
+fn hint(expected: &str, value: &str) -> &'static str {
+    if value == "false" && expected.contains("Off") {
+        return " (in YAML, Off without quotes is false)";
+    }
+    ""
 }
 
 /// The string, if the JSON text is one.
