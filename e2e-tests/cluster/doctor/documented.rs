@@ -11,7 +11,12 @@ async fn types(book: &mut Book, env: &Environment, command: &str) -> anyhow::Res
         Some(("kubectl", _)) => env.done(&words, "").await?,
         _ => env.run(&words).await?,
     };
-    book.compare(&documented, &(output.stdout + &output.stderr));
+    // The first line of the doctor is before its findings, on standard error as the last one.
+    let shown = match output.stderr.split_once('\n') {
+        Some((first, rest)) => format!("{first}\n{}{rest}", output.stdout),
+        None => output.stdout + &output.stderr,
+    };
+    book.compare(&documented, &shown);
     Ok(())
 }
 
