@@ -20,7 +20,7 @@ async fn apply_both(ns: &TestNamespace<'_>, before: &Web, warning: &str) -> anyh
     let set = ns.settled().await?;
     let dry = ns.done(&["apply", "-f", "-", "--dry-run=server"], &both).await?;
     ensure!(ns.set().await? == set, "a dry run changed the set");
-    let output = ns.done(&["apply", "-f", "-"], &both).await?;
+    let output = ns.target(&both).await?;
     ensure!(dry.stderr == output.stderr, "{dry:?} {output:?}");
     ensure!(output.stderr.contains(warning), "{output:?}");
     ensure!(output.stderr.matches("Warning:").count() == 1, "{output:?}");
@@ -41,7 +41,7 @@ pub(super) async fn image_and_size_in_one_apply_keep_every_pod_until_released(en
     let ns = &env.namespace("gate").await?;
     let served = Policies::of_sets(&[ns])?.and_pods()?.serve(env).await?;
     let manifest = Web::replicas(2);
-    ns.done(&["apply", "-f", "-"], &manifest).await?;
+    ns.target(&manifest).await?;
     let before = ns.settled().await?;
     let (pods, claims) = (ns.pods().await?, ns.claims().await?);
     let asked = served.pods();
@@ -128,7 +128,7 @@ pub(super) async fn pods_that_need_not_wait_are_replaced_at_once(env: &Environme
             ("existing PVCs stay as they are", "Staged"),
         ),
     ] {
-        ns.done(&["apply", "-f", "-"], &manifest).await?;
+        ns.target(&manifest).await?;
         ns.settled().await?;
         let (pods, asked) = (ns.pods().await?, served.pods());
         apply_both(ns, &manifest, warning).await?;

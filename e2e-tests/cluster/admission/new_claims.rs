@@ -40,7 +40,7 @@ fn revision(claim: &Value) -> &Value {
 pub(super) async fn new_replica_after_staged_growth_gets_claim_at_target(env: &Environment) -> anyhow::Result<()> {
     let ns = &env.namespace("new-claims").await?;
     let served = Policies::of_sets(&[ns])?.and_claims()?.serve(env).await?;
-    ns.done(&["apply", "-f", "-"], &Web::replicas(1)).await?;
+    ns.target(&Web::replicas(1)).await?;
     ns.settled().await?;
     let old = ns.claims().await?;
     let class = if env.cluster.modifies_volumes() { "gold" } else { "" };
@@ -50,7 +50,7 @@ pub(super) async fn new_replica_after_staged_growth_gets_claim_at_target(env: &E
     if !class.is_empty() {
         target = target.attributes_class(class);
     }
-    ns.done(&["apply", "-f", "-"], &target).await?;
+    ns.target(&target).await?;
     let change = ns.staged_change().await?;
     let asked = served.claims();
     let before = creations(ns).await?;
@@ -104,9 +104,9 @@ pub(super) async fn without_claim_policy_new_claim_starts_small_and_is_expanded(
     let mut ns = env.namespace("new-claims-down").await?;
     let _sets = Policies::of_sets(&[&ns])?.serve(env).await?;
     let claims = Policies::of_claims(&[&ns])?.serve(env).await?;
-    ns.done(&["apply", "-f", "-"], &Web::replicas(1)).await?;
+    ns.target(&Web::replicas(1)).await?;
     ns.settled().await?;
-    ns.done(&["apply", "-f", "-"], &Web::replicas(1).size("2Gi")).await?;
+    ns.target(&Web::replicas(1).size("2Gi")).await?;
     claims.lose().await?;
     ns.done(&["scale", "statefulset", "web", "--replicas=2"], "").await?;
     ns.settled().await?;
@@ -133,8 +133,8 @@ pub(super) async fn new_claim_of_two_possible_sets_is_left_alone(env: &Environme
     let served = Policies::of_sets(&[ns])?.and_claims()?.serve(env).await?;
     // data-web-1-0 is the first PVC of `web-1` and of `1`; data-web-1 can only be of `web`.
     for (set, template) in [("web-1", "data"), ("1", "data-web"), ("web", "data")] {
-        ns.done(&["apply", "-f", "-"], &named(set, template, "1Gi")).await?;
-        let output = ns.done(&["apply", "-f", "-"], &named(set, template, "2Gi")).await?;
+        ns.target(&named(set, template, "1Gi")).await?;
+        let output = ns.target(&named(set, template, "2Gi")).await?;
         ensure!(
             output.stderr.contains(&format!("staged {template} 1Gi -> 2Gi")),
             "{output:?}"

@@ -11,8 +11,7 @@ use crate::world::web::Web;
 
 /// Creates a StatefulSet with this many replicas, and PVCs of this storage class.
 async fn make(ns: &TestNamespace<'_>, replicas: u32, class: &str) -> anyhow::Result<()> {
-    ns.done(&["apply", "-f", "-"], &Web::replicas(replicas).class(class))
-        .await?;
+    ns.target(&Web::replicas(replicas).class(class)).await?;
     ns.settled().await?;
     let bound = eventually("the claims to be bound", PATIENCE, async || {
         let claims = ns.claims().await?;
@@ -27,7 +26,7 @@ async fn make(ns: &TestNamespace<'_>, replicas: u32, class: &str) -> anyhow::Res
 
 /// Stages a growth. The first request prints these warnings.
 async fn warned(ns: &TestNamespace<'_>, manifest: &Web, expected: &[&str]) -> anyhow::Result<()> {
-    let output = ns.done(&["apply", "-f", "-"], manifest).await?;
+    let output = ns.target(manifest).await?;
     let lines: Vec<&str> = output.stderr.lines().collect();
     ensure!(lines[0].contains("staged data 1Gi -> 2Gi"), "{output:?}");
     let expected: Vec<String> = expected

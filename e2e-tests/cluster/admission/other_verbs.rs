@@ -113,7 +113,7 @@ pub(super) async fn scale_restart_and_delete_pass_and_keep_the_staged_change(env
         &env.namespace("others-staged").await?,
     );
     let served = Policies::of_sets(&[plain, staged])?.and_pods()?.serve(env).await?;
-    plain.done(&["apply", "-f", "-"], &Web::replicas(1).plain()).await?;
+    plain.target(&Web::replicas(1).plain()).await?;
     let before = served.sets();
     live(plain).await?;
     ensure!(
@@ -123,9 +123,9 @@ pub(super) async fn scale_restart_and_delete_pass_and_keep_the_staged_change(env
 
     // Existing PVCs stay as they are, so no Pod waits for one.
     let set = |size: &str| Web::replicas(1).size(size).policy("OnClaimDelete");
-    staged.done(&["apply", "-f", "-"], &set("1Gi")).await?;
+    staged.target(&set("1Gi")).await?;
     staged.settled().await?;
-    staged.done(&["apply", "-f", "-"], &set("2Gi")).await?;
+    staged.target(&set("2Gi")).await?;
     let set = staged.set().await?;
     let phase = &set["metadata"]["annotations"][PHASE];
     ensure!(

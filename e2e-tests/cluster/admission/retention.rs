@@ -15,7 +15,7 @@ async fn deleting_set(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
     let retention = json!({"whenDeleted": "Delete", "whenScaled": "Delete"});
     let set = Web::replicas(2).plain();
     let set = set.spec(&json!({"persistentVolumeClaimRetentionPolicy": retention}));
-    ns.done(&["apply", "-f", "-"], &set).await?;
+    ns.target(&set).await?;
     ns.settled().await?;
     // The StatefulSet controller marks PVCs for deletion by owner references.
     let owned = eventually("the claims to be owned", PATIENCE, async || {
@@ -138,7 +138,7 @@ pub(super) async fn retention_changed_during_scale_down_applies_to_its_replicas(
 ) -> anyhow::Result<()> {
     let ns = &env.namespace("retention-changed").await?;
     let _served = Policies::of_sets(&[ns])?.and_retention("Warn")?.serve(env).await?;
-    ns.done(&["apply", "-f", "-"], &Web::replicas(2).plain()).await?;
+    ns.target(&Web::replicas(2).plain()).await?;
     ns.settled().await?;
     // A Pod that does not terminate keeps the scale-down in progress.
     let finalizer = |list: &str| format!(r#"{{"metadata":{{"finalizers":{list}}}}}"#);

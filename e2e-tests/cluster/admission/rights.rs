@@ -56,7 +56,7 @@ pub(super) async fn user_without_claim_rights_may_withdraw_but_not_switch(env: &
     let policies = Policies::of_sets(&[ns])?.with("defaultUpdatePolicy", &json!("OnClaimDelete"));
     let _served = policies.serve(env).await?;
     ns.give_rights_to_alice_and_bob().await?;
-    ns.done(&["apply", "-f", "-"], &Web::replicas(1).plain()).await?;
+    ns.target(&Web::replicas(1).plain()).await?;
     ns.settled().await?;
     let claims = ns.claims().await?;
     let apply = ["apply", "-f", "-"];

@@ -93,11 +93,11 @@ pub(super) async fn absent_policy_fails_only_template_changes_and_staged_sets(en
         .and_retention("Warn")?
         .serve(env)
         .await?;
-    ns.done(&["apply", "-f", "-"], &Web::replicas(1).plain()).await?;
+    ns.target(&Web::replicas(1).plain()).await?;
     ns.settled().await?;
     let staged = |size: &str| Web::replicas(0).size(size).named("staged");
-    ns.done(&["apply", "-f", "-"], &staged("1Gi")).await?;
-    ns.done(&["apply", "-f", "-"], &staged("2Gi")).await?;
+    ns.target(&staged("1Gi")).await?;
+    ns.target(&staged("2Gi")).await?;
 
     let [sets, claims, retention] = counts(&served);
     let before = creations(ns).await?;

@@ -26,8 +26,7 @@ fn at_most_three_replicas(namespace: &str) -> String {
 
 pub(super) async fn plan_has_the_denial_of_another_policy(env: &Environment) -> anyhow::Result<()> {
     let ns = prepare(env, "planned-denied").await?;
-    ns.done(&["apply", "-f", "-"], &at_most_three_replicas(&ns.namespace))
-        .await?;
+    ns.target(&at_most_three_replicas(&ns.namespace)).await?;
     let new = Web::replicas(4).size("2Gi");
     let denied = eventually("the policy", PATIENCE, async || {
         let (output, planned) = plan(&ns, &new).await?;

@@ -125,7 +125,7 @@ pub(super) async fn new_image_pods_replaced_after_their_claims_as_planned(env: &
     ensure!(reported == expected, "{planned:#}");
 
     let pods = ns.pods().await?;
-    ns.done(&["apply", "-f", "-"], &new).await?;
+    ns.target(&new).await?;
     let what = "the two replicas above the partition";
     let changed = eventually(what, PATIENCE, async || {
         let now = ns.pods().await?;
@@ -153,7 +153,7 @@ async fn fails_as_planned(ns: &TestNamespace<'_>, new: &Web, claim: &str) -> any
     ensure!(blocked.len() == 1 && blocked[0]["name"] == claim, "{planned:#}");
     let words = blocked[0]["obstacles"][0].as_str().context("an obstacle")?;
 
-    ns.done(&["apply", "-f", "-"], new).await?;
+    ns.target(new).await?;
     let refusal = |rollout: &Value| {
         let mut listed = rollout["status"]["claims"].as_array().into_iter().flatten();
         let refused = listed.find(|listed| listed["name"] == claim && listed["state"] == "Refused");

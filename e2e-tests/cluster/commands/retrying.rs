@@ -44,7 +44,7 @@ pub(super) async fn retry_ends_the_pause_after_denied_writes(env: &Environment) 
     let mut book = Book::under(&["## retry: try again now"], DOCUMENT)?;
     let ns = prepare(env, "frozen").await?;
     for object in frozen(&ns.namespace) {
-        ns.done(&["apply", "-f", "-"], &object).await?;
+        ns.target(&object).await?;
     }
     let denies = eventually("updates of PVCs to be denied", PATIENCE, async || {
         Ok(is_frozen(&ns, "data-web-2").await?.then_some(()))

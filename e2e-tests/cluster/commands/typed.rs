@@ -13,7 +13,7 @@ use crate::world::web::Web;
 /// Creates a namespace with a controller and a StatefulSet of three replicas of 1Gi, all Ready.
 pub(crate) async fn prepare<'a>(env: &'a Environment, namespace: &str) -> anyhow::Result<TestNamespace<'a>> {
     let ns = env.namespace(namespace).await?;
-    ns.done(&["apply", "-f", "-"], &Web::replicas(3)).await?;
+    ns.target(&Web::replicas(3)).await?;
     ns.until_ready(3).await?;
     Ok(ns)
 }

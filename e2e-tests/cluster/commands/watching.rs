@@ -23,7 +23,7 @@ pub(super) async fn status_shows_claims_and_waiting_pods_until_complete(env: &En
     // While the rollout is paused, the old Pods wait, so that `watch` sees them.
     ensure!(run(&ns, &["pause", "web"], "").await?.success, "paused");
     let new = Web::replicas(3).size("2Gi").image("2");
-    ns.done(&["apply", "-f", "-"], &new).await?;
+    ns.target(&new).await?;
     let watching = watch(&ns, &ns.cluster.kubeconfig())?;
     watching
         .until_printed("watched/web web-0: Pod waiting", PATIENCE)
@@ -58,7 +58,7 @@ pub(super) async fn status_shows_several_sets_and_fails_for_a_missing_one(env: &
     ns.apply(3, "2Gi").await?;
     ns.until_complete(3, "2Gi").await?;
     let other = Web::replicas(1).named("other");
-    ns.done(&["apply", "-f", "-"], &other).await?;
+    ns.target(&other).await?;
     let names = run(&ns, &["status", "web", "other", "-o", "name"], "").await?;
     ensure!(
         names.stdout == "statefulset.apps/other\nclaimrollout.claim-rollout.io/web\n",

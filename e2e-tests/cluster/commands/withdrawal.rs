@@ -108,7 +108,7 @@ pub(super) async fn history_shows_every_target_and_undo_returns_to_it(env: &Envi
     let ns = prepare(env, "history").await?;
     ns.apply(3, "2Gi").await?;
     ns.until_complete(3, "2Gi").await?;
-    ns.done(&["apply", "-f", "-"], &labelled()).await?;
+    ns.target(&labelled()).await?;
     ns.until_complete(3, "2Gi").await?;
     let expected = [
         "0  - data 1Gi",

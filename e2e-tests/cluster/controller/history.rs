@@ -44,7 +44,7 @@ async fn kept(ns: &TestNamespace<'_>) -> anyhow::Result<BTreeMap<String, Kept>> 
 
 pub(super) async fn every_target_is_kept_and_not_adopted_by_a_statefulset(env: &Environment) -> anyhow::Result<()> {
     let ns = env.namespace("history").await?;
-    ns.done(&["apply", "-f", "-"], &greedy("1Gi")).await?;
+    ns.target(&greedy("1Gi")).await?;
     ns.until_ready(1).await?;
     let own = kept(&ns).await?;
     ensure!(own.len() == 1, "{own:?}");
@@ -54,7 +54,7 @@ pub(super) async fn every_target_is_kept_and_not_adopted_by_a_statefulset(env: &
     let mut names = Vec::new();
     let sizes = ["2Gi", "3Gi", "4Gi", "5Gi"];
     for size in sizes {
-        ns.done(&["apply", "-f", "-"], &greedy(size)).await?;
+        ns.target(&greedy(size)).await?;
         ns.until_complete(1, size).await?;
         names.push(format!("web-claims-{}", text(&ns.staged_change().await?["revision"])));
     }
@@ -85,7 +85,7 @@ pub(super) async fn every_target_is_kept_and_not_adopted_by_a_statefulset(env: &
     // A target that comes again gets a new number and is the latest.
     let tier = greedy("5Gi").template(&json!({"metadata": {"labels": {"tier": "a"}}}));
     for (manifest, number) in [(tier, 5), (greedy("5Gi"), 6)] {
-        ns.done(&["apply", "-f", "-"], &manifest).await?;
+        ns.target(&manifest).await?;
         ns.until_complete(1, "5Gi").await?;
         let name = format!("web-claims-{}", text(&ns.staged_change().await?["revision"]));
         let found = kept(&ns).await?;

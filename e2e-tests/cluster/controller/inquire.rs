@@ -11,7 +11,7 @@ use crate::world::web::Web;
 /// Changes the driver of all PVCs, so this scenario runs alone.
 pub(super) async fn driver_error_of_slow_claim_is_in_the_claimrollout(env: &Environment) -> anyhow::Result<()> {
     let ns = env.namespace("inquire").await?;
-    ns.done(&["apply", "-f", "-"], &Web::replicas(1)).await?;
+    ns.target(&Web::replicas(1)).await?;
     ns.until_ready(1).await?;
     // The resizer sets no condition on the PVC for an error that may pass.
     let driver = Driver {
@@ -19,7 +19,7 @@ pub(super) async fn driver_error_of_slow_claim_is_in_the_claimrollout(env: &Envi
         ..Driver::default()
     };
     env.cluster.set_driver(&driver)?;
-    ns.done(&["apply", "-f", "-"], &Web::replicas(1).size("2Gi")).await?;
+    ns.target(&Web::replicas(1).size("2Gi")).await?;
     let message = |rollout: &Value| text(&rollout["status"]["claims"][0]["message"]);
     let cause = "the test wants the expansion to fail with Unavailable";
     let rollout = ns

@@ -25,7 +25,7 @@ pub(crate) async fn until_it_leads(controller: &Controller) -> anyhow::Result<()
 }
 
 pub(crate) async fn grow(ns: &TestNamespace<'_>, size: &str) -> anyhow::Result<()> {
-    ns.done(&["apply", "-f", "-"], &Web::replicas(1).size(size)).await?;
+    ns.target(&Web::replicas(1).size(size)).await?;
     ns.until_complete(1, size).await
 }
 
@@ -45,7 +45,7 @@ pub(super) async fn one_of_two_leads_and_the_other_takes_over(env: &Environment)
     let mut second = start().await?;
     ensure!(!leads(&second)?, "two lead");
     ensure!(!second.log().contains("the first lists"), "{}", second.log());
-    ns.done(&["apply", "-f", "-"], &Web::replicas(1)).await?;
+    ns.target(&Web::replicas(1)).await?;
     ns.until_ready(1).await?;
     grow(&ns, "2Gi").await?;
     ensure!(!second.log().contains("apply PVC"), "{}", second.log());

@@ -52,13 +52,13 @@ pub(super) async fn removed_obstacle_is_used_at_once_despite_long_backoff(env: &
         .create(&PostParams::default(), &serde_json::from_value(class)?)
         .await?;
     let web = |size| Web::replicas(2).size(size).class("unblock");
-    ns.done(&["apply", "-f", "-"], &web("1Gi")).await?;
+    ns.target(&web("1Gi")).await?;
     ns.until_ready(2).await?;
     ensure!(watches(&ns)?.is_empty(), "{:?}", watches(&ns)?);
 
     // The quota has room at the start, and none when the second PVC is due.
     ns.partition(1).await?;
-    ns.done(&["apply", "-f", "-"], &web("2Gi")).await?;
+    ns.target(&web("2Gi")).await?;
     let first = |rollout: &Value| rollout["status"]["readyReplicas"] == 1;
     ns.until_reported("the first claim to be ready", first).await?;
     ns.done(&["create", "quota", "storage", "--hard=requests.storage=3Gi"], "")
@@ -80,22 +80,18 @@ pub(super) async fn removed_obstacle_is_used_at_once_despite_long_backoff(env: &
         Ok(())
     };
     expansion(false).await?;
-    ns.done(&["apply", "-f", "-"], &web("3Gi")).await?;
+    ns.target(&web("3Gi")).await?;
     unblock(&ns, "3Gi", async || expansion(true).await).await?;
 
     let limits = |most: &str| {
         let limits = json!([{"type": "PersistentVolumeClaim", "max": {"storage": most}}]);
         json!({"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "claims"}, "spec": {"limits": limits}})
     };
-    let limit = async |most: &str| {
-        ns.done(&["apply", "-f", "-"], &limits(most).to_string())
-            .await
-            .map(drop)
-    };
+    let limit = async |most: &str| ns.target(&limits(most)).await.map(drop);
     // The policy dry-runs an apply of the PVC at admission, so the limit comes later.
     ns.done(&["annotate", "statefulset", "web", "claim-rollout.io/paused=true"], "")
         .await?;
-    ns.done(&["apply", "-f", "-"], &web("5Gi")).await?;
+    ns.target(&web("5Gi")).await?;
     limit("4Gi").await?;
     ns.done(&["annotate", "statefulset", "web", "claim-rollout.io/paused-"], "")
         .await?;

@@ -17,13 +17,13 @@ pub(super) async fn pvcs_in_motion_of_two_sets_stay_within_class_budget(env: &En
         .await?;
     let other = |size: &str| Web::replicas(3).size(size).named("other");
     ns.target(&Web::replicas(3)).await?;
-    ns.done(&["apply", "-f", "-"], &other("1Gi")).await?;
+    ns.target(&other("1Gi")).await?;
     ns.settled().await?;
     let ready = ["rollout", "status", "statefulset/other", "--timeout=120s"];
     ns.done(&ready, "").await?;
     let begun = ns.mark().await?;
     let both = format!("{}---\n{}", Web::replicas(3).size("2Gi"), other("2Gi"));
-    ns.done(&["apply", "-f", "-"], &both).await?;
+    ns.target(&both).await?;
     let grown = eventually("all PVCs to grow", PATIENCE, async || {
         let claims = ns.claims().await?;
         Ok(claims

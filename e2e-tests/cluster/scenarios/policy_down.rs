@@ -17,11 +17,11 @@ pub(super) async fn without_policy_unrelated_updates_pass(
     let mut ns = TestNamespace::new(cluster, client, "policy-down").await?;
     ns.controller = Some(installation.start_controller(&["--namespace", "policy-down"]).await?);
     let plain = |size: &str| Web::replicas(1).size(size).plain();
-    ns.done(&["apply", "-f", "-"], &plain("1Gi")).await?;
+    ns.target(&plain("1Gi")).await?;
     ns.until_ready(1).await?;
     let claims = ns.claims().await?;
     let annotated = Web::replicas(0).plain().named("old");
-    ns.done(&["apply", "-f", "-"], &annotated).await?;
+    ns.target(&annotated).await?;
     ns.done(
         &["annotate", "statefulset", "old", "claim-rollout.io/sync=LockStep"],
         "",

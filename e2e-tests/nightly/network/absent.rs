@@ -16,7 +16,7 @@ async fn absent_api_server_is_waited_for() -> anyhow::Result<()> {
     let elected = ["--namespace", "away", "--leader-elect", "--system-namespace", NAMESPACE];
     let mut controller = env.installation.start_controller(&elected).await?;
     until_it_leads(&controller).await?;
-    ns.done(&["apply", "-f", "-"], &Web::replicas(1)).await?;
+    ns.target(&Web::replicas(1)).await?;
     ns.until_ready(1).await?;
 
     env.cluster.halt("kube-apiserver");
