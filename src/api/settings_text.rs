@@ -154,7 +154,7 @@ fn choose<T: Copy, const N: usize>(target: &mut T, value: &str, choices: &Choice
 
 /// What to do about a value that YAML has changed.
 fn hint(expected: &str, value: &str) -> &'static str {
-    if value == "false" && expected.contains("Off") {
+    if value == "false" && expected.starts_with("expected one of Off") {
         return " (in YAML, Off without quotes is false)";
     }
     ""
