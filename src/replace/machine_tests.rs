@@ -270,3 +270,33 @@ fn set_that_is_created_reports_for_how_long_it_was_absent() {
     });
     assert_eq!(absent, Some(9));
 }
+
+/// Without the guard, a user may delete the old set in foreground when its journal is complete. The journal is deleted
+/// then, as after a replacement.
+#[test]
+fn set_that_its_user_deleted_is_not_reported_as_replaced() {
+    let settings = Settings::default();
+    let mut machine = machine(&settings, MachineKind::Controller, StartFrom::Begun);
+    let deleted = |finalizers: &[&str]| {
+        let mut object = set(7).object().clone();
+        object["metadata"]["deletionTimestamp"] = "2026-01-01T01:00:00Z".into();
+        object["metadata"]["finalizers"] = json!(finalizers);
+        LiveSet::new(object)
+    };
+    machine.observed(SetObjects {
+        set: Some(deleted(&[FINALIZER, "foregroundDeletion"])),
+        ..absent()
+    });
+    for (name, reply) in [
+        ("DeleteJournal", Reply::Nothing),
+        ("Unmark", Reply::Set(deleted(&["foregroundDeletion"]))),
+    ] {
+        let ReplaceTask::Write(step) = machine.next(0, false) else {
+            panic!("{name}: no step");
+        };
+        assert_eq!(step.name(), name);
+        machine.executes(&step);
+        machine.answered(&step, WriteAnswer::Done(reply), 0);
+    }
+    assert_eq!(task(&mut machine, 0), "Nothing");
+}

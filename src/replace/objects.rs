@@ -87,6 +87,14 @@ impl SetObjects {
         self.journal.as_ref().is_some_and(Journal::has_released)
     }
 
+    /// True iff a set exists, and it is not the one in the journal.
+    pub(super) fn has_other_set(&self) -> bool {
+        let old = self.journal.as_ref().map(|journal| &journal.uid);
+        self.set
+            .as_ref()
+            .is_some_and(|set| Some(set.uid()) != old.map(String::as_str))
+    }
+
     /// True iff the set was let go, and does not exist yet again.
     pub(super) fn is_let_go(&self) -> bool {
         let journal = self.journal.as_ref();

@@ -13,7 +13,7 @@ use crate::api::ReplacementReason;
 #[derive(Clone, Debug, Default)]
 pub(super) struct RunRecord {
     /// When the old set was let go.
-    let_go: Option<Millis>,
+    pub(super) let_go: Option<Millis>,
     created: bool,
     /// True iff the set was let go and is yet to be created.
     pub(super) is_absent: bool,
@@ -58,7 +58,7 @@ impl RunRecord {
             }
             // Then the new set, ours or that of somebody else, has all that it should have.
             Step::DeleteJournal if objects.is_released() => {
-                self.created = objects.set.is_some();
+                self.created = objects.has_other_set();
                 self.gave_up = objects.is_let_go();
             }
             Step::LeaveForeign(fault) => self.foreign = Some(fault.clone()),
