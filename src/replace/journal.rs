@@ -303,7 +303,7 @@ impl Journal {
         self.stage == Stage::Prepared || self.secret_uid == secret
     }
 
-    fn hashed(mut self) -> Self {
+    pub(super) fn hashed(mut self) -> Self {
         self.hash.clear();
         let text = self.write().unwrap_or_default();
         let hash = Sha256::digest(text);

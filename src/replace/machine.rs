@@ -29,10 +29,10 @@ use crate::api::{ReplacementReason, Settings};
 const PAUSES: [(Millis, Millis); 2] = [(50, 1_000), (1_000, 60_000)];
 
 /// After this many failures before the first write, the set is not replaced for now.
-const TRIES: u32 = 2;
+pub(super) const TRIES: u32 = 2;
 
 /// After this many conflicts in a row, steps pause in between.
-const CONFLICTS: u32 = 50;
+pub(super) const CONFLICTS: u32 = 50;
 
 /// The pause after such a conflict.
 const AFTER_CONFLICT: Millis = 100;
@@ -40,22 +40,22 @@ const AFTER_CONFLICT: Millis = 100;
 /// A replacement in progress. After a crash another one goes on without it.
 #[derive(Clone, Debug)]
 pub struct Machine<'a> {
-    settings: &'a Settings,
-    allows: Allows,
+    pub(super) settings: &'a Settings,
+    pub(super) allows: Allows,
     pub(super) kind: MachineKind,
     pub(super) memory: Memory,
-    state: MachineState<'a>,
-    objects: SetObjects,
-    failures: u32,
-    conflicts: u32,
-    record: RunRecord,
+    pub(super) state: MachineState<'a>,
+    pub(super) objects: SetObjects,
+    pub(super) failures: u32,
+    pub(super) conflicts: u32,
+    pub(super) record: RunRecord,
     /// True iff a step that writes was executed.
-    has_begun: bool,
-    notices: Vec<Notice>,
+    pub(super) has_begun: bool,
+    pub(super) notices: Vec<Notice>,
 }
 
 #[derive(Clone, Debug)]
-enum MachineState<'a> {
+pub(super) enum MachineState<'a> {
     /// The objects are to be read: all of them, or only the set if it is still the one that is known.
     Observe {
         only_set: bool,

@@ -7,29 +7,29 @@ use super::{Journal, LiveSet, Millis};
 use crate::api::ReplacementReason as Reason;
 
 /// For how long the results of the checks before the first write are used.
-const FRESH: Millis = 5_000;
+pub(super) const FRESH: Millis = 5_000;
 
 /// What is kept between two decisions. After a crash the decision does without it.
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
     /// The results of the checks, and when the first of them was read.
     checks: CheckResults,
-    checked_at: Option<Millis>,
+    pub(super) checked_at: Option<Millis>,
     dependents: Option<Dependents>,
     denied: Option<Fault>,
     /// The uid of the namespace, read since the last CREATE that was not done.
     namespace: Option<String>,
     /// The old set as it was when it was deleted.
-    last_version: Option<LastVersion>,
-    retained_at: Option<i64>,
-    unreferenced_since: Option<Millis>,
-    waits: Option<(Reason, Millis)>,
+    pub(super) last_version: Option<LastVersion>,
+    pub(super) retained_at: Option<i64>,
+    pub(super) unreferenced_since: Option<Millis>,
+    pub(super) waits: Option<(Reason, Millis)>,
     /// The uid of the new set whose update strategy was restored.
     verified: Option<String>,
     /// The uid of the set whose managed fields were restored.
     managers_restored: Option<String>,
     /// The write that was answered as if something had changed, and the versions that it was decided for.
-    overtaken: Option<(String, Versions)>,
+    pub(super) overtaken: Option<(String, Versions)>,
 }
 
 #[derive(Clone, Debug, Default)]

@@ -18,9 +18,12 @@
 //! | [`step`] | its output |
 //! | [`memory`] | what is kept between two decisions, and what an answer to a step means |
 //! | [`machine`], `record` | a whole replacement: what it reads, writes, repeats, waits for and reports |
+//! | `canonical` | what a machine keeps, with as few different numbers as possible: for the simulation |
 //! | [`task`], [`objects`], [`notice`] | what goes in and out of it |
 
 mod adopt;
+#[cfg(feature = "sim")]
+pub mod canonical;
 pub mod check;
 pub mod journal;
 pub mod lagging;

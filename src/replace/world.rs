@@ -7,7 +7,7 @@ use crate::api::Settings;
 use crate::claims::Owner;
 
 /// After this time, what others should have done counts as stalled.
-const PATIENCE: Millis = 60_000;
+pub(super) const PATIENCE: Millis = 60_000;
 
 /// The pauses between two reads of what others do: the shortest, the longest before it counts as stalled, and then.
 const POLLS: [Millis; 3] = [50, 2_000, 5_000];
