@@ -2,14 +2,20 @@
 
 use serde_json::{Value, json};
 
+use super::memory::{ReadParts, SmallSight, SmallStep};
 use super::objects::{
     AllDependents, CLAIM, Dependent, HELD, PLACES, POD, REVISION, SmallJournal, SmallSet, SmallStage,
 };
 use crate::claims::Owner;
 use crate::replace::journal::JournaledPod;
-use crate::replace::world::{DependentPod, DependentRevision, Dependents};
-use crate::replace::{FINALIZER, HOLD, Journal, LiveSet, Stage};
+use crate::replace::world::{CountQuota, DependentPod, DependentRevision, Dependents, DryRuns, ReportOwner};
+use crate::replace::{
+    FINALIZER, HOLD, Journal, LastVersion, LiveSet, Millis, Part, SetObjects, SetVersion, Stage, Step, World, basis,
+};
 use crate::templates::{ClaimTemplate, Phase, Revision, StagedChange, Staging, UpdatePolicy, keys};
+
+/// A time after the set was created.
+pub(super) const NOW: Millis = 1_767_229_200_000;
 
 fn template(grown: bool) -> Value {
     json!({"metadata": {"name": "data"}, "spec": {
@@ -99,16 +105,21 @@ fn byte(value: &Value) -> u8 {
 }
 
 /// The number in a resourceVersion.
-pub(super) fn version_of(text: &str) -> u8 {
+fn version_of(text: &str) -> u8 {
     text.parse().unwrap_or(0)
 }
 
+/// The number in a uid.
+pub(super) fn number_of(uid: &str) -> u8 {
+    uid.get(1..).map_or(0, version_of)
+}
+
 /// The set that a request contains. The API server sets the rest.
-pub(super) fn small_set(object: &Value) -> SmallSet {
+fn small_set(object: &Value) -> SmallSet {
     let set = LiveSet::new(object.clone());
     let has = |name: &str| set.finalizers().any(|finalizer| finalizer == name);
     SmallSet {
-        uid: set.uid().get(1..).map_or(0, version_of),
+        uid: number_of(set.uid()),
         version: version_of(set.resource_version()),
         generation: u8::try_from(set.generation()).unwrap_or(0),
         terminating: set.terminating(),
@@ -133,13 +144,13 @@ pub(super) fn small_set(object: &Value) -> SmallSet {
 }
 
 /// The journal as the controller reads it.
-pub(super) fn journal_of(journal: &SmallJournal) -> Journal {
+fn journal_of(journal: &SmallJournal) -> Journal {
     let with_change = SmallSet {
         staged: true,
         ..journal.set
     };
     // Its fields follow below.
-    let mut read = Journal::prepare(&live(&with_change), None, 0).unwrap_or_else(|| unreachable!("a staged change"));
+    let mut read = Journal::prepare(&live(&with_change), None, NOW).unwrap_or_else(|| unreachable!("a staged change"));
     read.stage = match journal.stage {
         SmallStage::Prepared => Stage::Prepared,
         SmallStage::Releasing => Stage::Releasing,
@@ -166,7 +177,7 @@ const FIRST_SECRET: &str = "s1";
 const RESTORED_SECRET: &str = "s2";
 
 /// The uid of the Secret that has the journal.
-pub(super) const fn secret_of(journal: &SmallJournal) -> &'static str {
+const fn secret_of(journal: &SmallJournal) -> &'static str {
     if journal.restored {
         RESTORED_SECRET
     } else {
@@ -175,7 +186,7 @@ pub(super) const fn secret_of(journal: &SmallJournal) -> &'static str {
 }
 
 /// The journal that a step writes.
-pub(super) fn small_journal(journal: &Journal) -> SmallJournal {
+fn small_journal(journal: &Journal) -> SmallJournal {
     let places = (0..PLACES).filter(|place| journal.pods.iter().any(|pod| pod.uid == pod_uid(*place, true)));
     SmallJournal {
         version: 0,
@@ -189,7 +200,7 @@ pub(super) fn small_journal(journal: &Journal) -> SmallJournal {
         grown: journal.templates == [template(true)],
         new_image: journal.has_new_pod_template,
         pods: places.fold(0, |bits, place| bits | 1 << place),
-        namespace: journal.namespace_uid.get(1..).map_or(0, version_of),
+        namespace: number_of(&journal.namespace_uid),
         restored: false,
     }
 }
@@ -220,7 +231,7 @@ fn pod_of(place: usize, pod: &Dependent) -> DependentPod {
 }
 
 /// The dependents as a LIST returns them.
-pub(super) fn dependents_of(all: &AllDependents) -> Dependents {
+fn dependents_of(all: &AllDependents) -> Dependents {
     let existing = |kind: usize| {
         let places = all[kind].iter().enumerate();
         places.filter_map(|(place, one)| one.as_ref().map(|one| (place, one)))
@@ -239,5 +250,135 @@ pub(super) fn dependents_of(all: &AllDependents) -> Dependents {
         unknown: Vec::new(),
         lagging: Vec::new(),
         revisions: existing(REVISION).map(revision).collect(),
+    }
+}
+
+/// The owner of the ClaimRollout.
+pub(super) fn report_of(owner: Option<u8>) -> ReportOwner {
+    match owner {
+        None => ReportOwner::NoReport,
+        Some(0) => ReportOwner::Nobody,
+        Some(uid) => ReportOwner::Set(format!("u{uid}")),
+    }
+}
+
+/// The uid of the Secret of the journal, and its version.
+pub(super) fn written_journal(version: u8) -> [Option<String>; 2] {
+    [Some(FIRST_SECRET.to_owned()), Some(version.to_string())]
+}
+
+/// What a controller reads, as it reads it.
+pub(super) fn objects_of(sight: &SmallSight) -> SetObjects {
+    let secret = sight.journal.as_ref().map(|journal| secret_of(journal).to_owned());
+    let read = sight.journal.as_ref().map(journal_of);
+    let is_believed = |journal: &Journal| secret.as_deref().is_some_and(|secret| journal.is_of_secret(secret));
+    let unreadable = read.as_ref().filter(|journal| !is_believed(journal));
+    SetObjects {
+        set: sight.set.as_ref().map(live),
+        unreadable: unreadable.map(|_| "a backup brought it back".to_owned()),
+        journal: read.filter(is_believed),
+        secret,
+        journal_version: sight.journal.map(|journal| journal.version.to_string()),
+        report: report_of(sight.report),
+        report_version: Some(format!("{:?}", sight.report)),
+    }
+}
+
+impl ReadParts {
+    /// Fills in a part, if it was read.
+    pub(super) fn show(&self, world: &mut World<'_>, part: Part) -> bool {
+        match part {
+            Part::Guard => world.guarded = self.guard,
+            Part::Dependents => world.dependents = self.dependents.as_ref().map(dependents_of),
+            Part::Quotas => world.quotas = self.room.map(quotas),
+            Part::Namespace => world.namespace = self.namespace.map(|number| uid('n', number).unwrap_or_default()),
+            Part::LastVersion => {
+                let version =
+                    |last: Option<SmallSet>| last.map_or(LastVersion::Unknown, |last| LastVersion::Seen(live(&last)));
+                world.last_version = self.last.map(version);
+            }
+            Part::DryRuns => world.dry_runs = world.set.as_ref().filter(|_| self.dry_runs).and_then(dry_runs),
+        }
+        match part {
+            Part::Guard => self.guard.is_some(),
+            Part::Dependents => self.dependents.is_some(),
+            Part::Quotas => self.room.is_some(),
+            Part::Namespace => self.namespace.is_some(),
+            Part::LastVersion => self.last.is_some(),
+            Part::DryRuns => self.dry_runs,
+        }
+    }
+}
+
+fn quotas(has_room: bool) -> Vec<CountQuota> {
+    let full = CountQuota {
+        name: "sets".to_owned(),
+        hard: 1,
+        used: 1,
+    };
+    if has_room { Vec::new() } else { vec![full] }
+}
+
+fn dry_runs(set: &LiveSet) -> Option<DryRuns> {
+    let created = Journal::prepare(set, None, NOW)?.recreated();
+    Some(DryRuns {
+        basis: basis(set),
+        delete: Ok(()),
+        create: Ok(()),
+        created: Ok(LiveSet::new(created)),
+    })
+}
+
+/// The step that a machine has decided, which knows these objects.
+pub(super) fn small_step(step: &Step, known: &SetObjects) -> SmallStep {
+    let seen = |set: &SetVersion| (number_of(&set.uid), version_of(&set.resource_version));
+    let journal = known.journal_version.as_deref().map_or(0, version_of);
+    match step {
+        Step::WriteJournal(written) => SmallStep::WriteJournal(SmallJournal {
+            version: journal,
+            ..small_journal(written)
+        }),
+        Step::DisownReport => SmallStep::DisownReport,
+        Step::Mark(set) => SmallStep::Mark(seen(set), true),
+        Step::Delete { uid, resource_version } => SmallStep::Delete {
+            uid: number_of(uid),
+            version: resource_version.as_deref().map(version_of),
+        },
+        Step::LetGo(object) => SmallStep::LetGo(small_set(object)),
+        Step::Create(object) => SmallStep::Create(SmallSet {
+            managed_by_us: true,
+            image_of_user: false,
+            retained_by_user: false,
+            ..small_set(object)
+        }),
+        Step::ScaleUp { set, replicas } => SmallStep::ScaleUp(seen(set), u8::try_from(*replicas).unwrap_or(HELD)),
+        Step::DeleteRevision { name, .. } => SmallStep::DeleteRevision(number_of(name.trim_start_matches("we")) - 1),
+        Step::RestoreStrategy { set, strategy } => {
+            let partition = strategy["rollingUpdate"]["partition"].as_u64().unwrap_or_default();
+            SmallStep::RestorePartition(seen(set), u8::try_from(partition).unwrap_or(HELD))
+        }
+        Step::RestoreManagers { set, .. } => SmallStep::RestoreManagers(seen(set)),
+        Step::OwnReport { uid } => SmallStep::OwnReport(number_of(uid)),
+        Step::DeleteJournal | Step::LeaveForeign(_) => SmallStep::DeleteJournal(journal),
+        Step::Unmark {
+            set,
+            generation,
+            finalizers,
+            when_deleted,
+        } => {
+            let has = |name: &str| finalizers.iter().any(|finalizer| finalizer == name);
+            let seen = SmallSet {
+                uid: number_of(&set.uid),
+                version: version_of(&set.resource_version),
+                generation: u8::try_from(*generation).unwrap_or(0),
+                ours: has(FINALIZER),
+                orphan: has("orphan"),
+                foreground: has("foregroundDeletion"),
+                ..SmallSet::default()
+            };
+            SmallStep::Unmark(seen, when_deleted.is_some())
+        }
+        // No user of the model stages another change while the set is being replaced: the guard denies it.
+        Step::RestoreStaged { .. } | Step::Read(_) | Step::Wait { .. } | Step::End(_) => unreachable!("{step:?}"),
     }
 }

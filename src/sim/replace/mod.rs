@@ -1,12 +1,13 @@
 //! Replacing a StatefulSet, in all states of small scopes: S17 (nothing is lost) and L7 (every replacement ends).
 //!
-//! The decision is the real one. Objects are small: states that a decision cannot distinguish are one.
+//! The machine is the real one: the controllers of the model only read, send and hand back answers. Objects are small:
+//! states that a decision cannot distinguish are one.
 //!
 //! | file | contains |
 //! |---|---|
 //! | `objects`, `world` | objects, the API server, and the guarantees |
-//! | `memory`, `process` | a controller of ours: reads, decides, executes, crashes |
-//! | `decision`, `manifests` | calls of the real decision, with objects as an API server returns them |
+//! | `memory`, `process` | a controller of ours: reads, sends, crashes |
+//! | `machines`, `numbers`, `manifests` | the real machine, with objects as an API server returns them |
 //! | `collector` | the garbage collector, which may miss late references |
 //! | `statefulset` | the StatefulSet controller, with old views |
 //! | `users` | users, scalers, GitOps tools, namespaces, quotas |
@@ -16,10 +17,11 @@
 
 mod bugs;
 mod collector;
-mod decision;
 mod event;
+mod machines;
 mod manifests;
 mod memory;
+mod numbers;
 mod objects;
 mod process;
 mod run;

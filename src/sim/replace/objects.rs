@@ -1,5 +1,9 @@
 //! The objects of one replacement, each in a few bytes.
 
+use std::hash::{Hash, Hasher};
+
+use crate::replace::Part;
+
 /// The number of ordinals.
 pub(super) const PLACES: usize = 3;
 
@@ -15,7 +19,7 @@ pub(super) const REVISION: usize = 2;
 pub(super) const OTHER_BYTES: usize = 2;
 
 /// A StatefulSet. Objects are numbered: 0 is no uid and no version.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct SmallSet {
     pub(super) uid: u8,
     pub(super) version: u8,
@@ -72,7 +76,7 @@ pub(super) struct SmallJournal {
 }
 
 /// A Pod, a PVC, a ControllerRevision or the ClaimRollout.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Dependent {
     /// The uid of the owner.
     pub(super) owner: u8,
@@ -106,10 +110,26 @@ pub(super) struct Truth {
     pub(super) creating: u8,
     /// A user deleted the StatefulSet once: its dependents may be deleted.
     pub(super) over: bool,
+    /// There has been no guard for longer than the results of checks count.
+    pub(super) unguarded: bool,
 }
 
-/// What is the same in all states of a scope.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+/// The answer to a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum SmallAnswer {
+    Done,
+    Conflict,
+    NotFound,
+    /// By a quota, a webhook, or because the namespace is being deleted.
+    Denied,
+    /// There is none.
+    Unsure,
+    /// A planted bug forgets it.
+    Forgotten,
+}
+
+/// What is the same in all states of a scope, so that it need not be compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Surroundings {
     /// The StatefulSet controller would write the old Pod template in other bytes.
     pub(crate) other_bytes: bool,
@@ -125,24 +145,89 @@ pub(crate) struct Surroundings {
     pub(crate) backups: bool,
     /// A webhook, a proxy or the API server denies writes, with any code.
     pub(crate) denies: bool,
+    /// Time passes until what was checked does not count any more, and until nobody waits patiently.
+    pub(crate) slow: bool,
+    /// Whatever is watched is seen at once.
+    pub(crate) prompt: bool,
+    /// The StatefulSet controller does not run.
+    pub(crate) stopped: bool,
+    /// The read of this part fails, each time.
+    pub(crate) unread: Option<Part>,
+    /// Somebody answers the mark so in place of the API server, each time.
+    pub(crate) answers_mark: Option<SmallAnswer>,
+}
+
+impl Hash for Surroundings {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
+}
+
+impl Hash for SmallSet {
+    /// In three numbers, because most of the time of a search is spent here. In larger ones, what differs in the highest
+    /// bits of two numbers could cancel out.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let Self {
+            uid,
+            version,
+            generation,
+            terminating,
+            ours,
+            orphan,
+            foreground,
+            replicas,
+            image,
+            image_of_user,
+            label,
+            partition,
+            deletes_claims,
+            retained_by_user,
+            grown,
+            staged,
+            managed_by_us,
+            observed,
+            revision,
+        } = *self;
+        state.write_u32(u32::from_le_bytes([uid, version, generation, observed]));
+        state.write_u32(u32::from_le_bytes([replicas, image, label, partition]));
+        let flags = [
+            terminating,
+            ours,
+            orphan,
+            foreground,
+            image_of_user,
+            deletes_claims,
+            retained_by_user,
+            grown,
+            staged,
+            managed_by_us,
+        ];
+        state.write_u32(
+            flags
+                .iter()
+                .fold(revision.into(), |bits, flag| bits << 1 | u32::from(*flag)),
+        );
+    }
+}
+
+impl Hash for Dependent {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let Self {
+            owner,
+            known,
+            revision,
+            first,
+        } = *self;
+        state.write_u32(u32::from_le_bytes([owner, known.into(), revision, first.into()]));
+    }
+}
+
+impl Surroundings {
+    /// True iff no replacement can begin, or end with another StatefulSet.
+    pub(super) fn prevent(&self) -> bool {
+        self.stopped || self.unread == Some(Part::Guard) || self.answers_mark.is_some()
+    }
 }
 
 impl SmallSet {
-    /// What the checks depend on.
-    pub(super) fn checked(&self) -> Self {
-        Self {
-            uid: self.uid,
-            image: self.image,
-            label: self.label,
-            staged: self.staged,
-            ..Self::default()
-        }
-    }
-
-    pub(super) fn retains(&self) -> bool {
-        self.ours && !self.deletes_claims
-    }
-
     /// True iff these fields, which are in `spec`, differ.
     pub(super) fn has_another_spec(&self, other: &Self) -> bool {
         (self.replicas, self.image, self.partition, self.deletes_claims)

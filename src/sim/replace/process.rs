@@ -1,75 +1,63 @@
-//! A controller: it reads, decides and executes, as `controller::replacing::run` does.
+//! A controller: it reads what its machine asks for, sends what it decides, and hands back the answer.
 
 use super::bugs::ReplaceBug;
-use super::decision::{Answered, ReplaceDecisions};
-use super::memory::{Polled, Quiet, ReadParts, SmallProcess, SmallSight, SmallStep};
-use super::objects::{HELD, REVISION, SmallJournal, SmallSet, SmallStage};
-use super::world::{Propagation, ReplaceWorld, SmallAnswer};
+use super::machines::{Decided, Machines};
+use super::memory::{Input, Limit, ReadParts, Reports, SmallProcess, SmallReply, SmallSight, SmallStep};
+use super::objects::{HELD, REVISION, SmallAnswer, SmallJournal, SmallSet, SmallStage};
+use super::world::{Propagation, ReplaceWorld};
 use crate::replace::Part;
 
 impl SmallProcess {
-    /// Reads if it has to, and decides.
-    pub(super) fn decide(&mut self, world: &ReplaceWorld, decisions: &mut ReplaceDecisions) {
-        let polled = self
-            .memory
-            .polled
-            .take()
-            .filter(|polled| world.set.is_some_and(|set| set.uid == polled.uid));
-        let mut sight = self.sight.unwrap_or_else(|| {
-            let is_believed = decisions.bug == ReplaceBug::AnswerEndsNamespace;
-            let has_ended = |namespace: &mut u8| is_believed && *namespace == 0;
-            (self.memory.namespace).take_if(|namespace| polled.is_none() && !has_ended(namespace));
-            SmallSight::of(world, polled)
-        });
-        let bug = decisions.bug;
+    /// Reads what it has to, and decides.
+    pub(super) fn decide(&mut self, world: &ReplaceWorld, machines: &mut Machines) -> Option<&'static str> {
+        let bug = machines.bug;
+        let mut sight = SmallSight::of(world);
+        bug.show(&mut sight, self.machine == 0, world);
         let mut parts = ReadParts::default();
-        let mut shown = self.memory;
-        bug.show(&mut sight, &mut shown, world);
-        let step = loop {
-            match decisions.next(&sight, &shown, &parts) {
-                Answered::Step(step) => break step,
-                Answered::Read(part) => {
+        loop {
+            match machines.decide(self, &sight, &parts) {
+                Decided::Ask(part) => {
                     parts.fill(part, world);
-                    bug.show_parts(&mut parts, &sight);
-                    if let Some(namespace) = parts.namespace {
-                        (self.memory.namespace, shown.namespace) = (Some(namespace), Some(namespace));
+                    bug.show_parts(&mut parts, &sight, self.is_misled);
+                }
+                Decided::After(after, reports) => {
+                    *self = after;
+                    let deletes = matches!(machines.step(self), Some(SmallStep::Delete { version: Some(_), .. }));
+                    if deletes && !world.guard && world.truth.unguarded {
+                        return Some("S17: a StatefulSet is deleted although its guard was removed long ago");
                     }
+                    return world.misreported(reports);
                 }
             }
+        }
+    }
+
+    /// The next read fails.
+    pub(super) fn fail_read(&mut self, machines: &mut Machines) {
+        *self = machines.hand(self, Input::FailedRead).0;
+    }
+
+    /// So much time has passed.
+    pub(super) fn reach(&mut self, limit: Limit, machines: &mut Machines) {
+        let older = machines.hand(self, Input::Reach(limit)).0;
+        *self = Self {
+            emptied: self.emptied,
+            is_misled: self.is_misled,
+            ..older
         };
-        self.keep(&sight, step);
-        match step {
-            SmallStep::End => *self = Self::default(),
-            SmallStep::Wait(settles) => {
-                (self.sight, self.step) = (None, None);
-                self.memory.polled = (!settles).then(|| sight.polled());
-            }
-            _ => (self.sight, self.step) = (Some(sight), Some(step)),
-        }
     }
 
-    fn keep(&mut self, sight: &SmallSight, step: SmallStep) {
-        let memory = &mut self.memory;
-        let retaining = sight.set.filter(SmallSet::retains);
-        memory.retained_at = retaining.map(|set| memory.retained_at.unwrap_or(set.generation));
-        match step {
-            SmallStep::Mark(..) | SmallStep::WriteJournal(_) | SmallStep::DisownReport => {
-                memory.checked = sight.set.filter(|set| !set.terminating).map(|set| set.checked());
-            }
-            SmallStep::Wait(true) if memory.quiet == Quiet::No => memory.quiet = Quiet::Since,
-            SmallStep::Delete { .. } => memory.quiet = Quiet::No,
-            _ => {}
-        }
-    }
-
-    /// The step is not done, whatever the answer is. A code of somebody's webhook or of a proxy is no knowledge: everything
-    /// is read again.
-    pub(super) fn meet_denial(&mut self, bug: ReplaceBug) {
-        let is_create = matches!(self.step.take(), Some(SmallStep::Create(_)));
-        self.sight = None;
-        if is_create && bug == ReplaceBug::AnswerEndsNamespace {
-            self.memory.namespace = Some(0);
-        }
+    /// The step is not done, and answered so.
+    pub(super) fn meet(
+        &mut self,
+        answer: SmallAnswer,
+        world: &ReplaceWorld,
+        machines: &mut Machines,
+    ) -> Option<&'static str> {
+        let is_create = matches!(machines.step(self), Some(SmallStep::Create(_)));
+        let broken = self.answer(SmallReply::of(answer), world, machines);
+        self.is_misled = is_create && machines.bug == ReplaceBug::AnswerEndsNamespace;
+        broken
     }
 
     /// Executes the step. The reply can be lost.
@@ -77,81 +65,100 @@ impl SmallProcess {
         &mut self,
         place: usize,
         world: &mut ReplaceWorld,
-        bug: ReplaceBug,
+        machines: &mut Machines,
         is_lost: bool,
     ) -> Option<&'static str> {
-        let (Some(step), Some(sight)) = (self.step.take(), &mut self.sight) else {
-            return None;
+        let step = machines.step(self)?;
+        let mut reply = if self.emptied == 0 {
+            step.execute(world, machines.bug)
+        } else {
+            let is_deleted = world.last.is_some_and(|last| last.uid == self.emptied);
+            SmallReply::of(if is_deleted {
+                SmallAnswer::Done
+            } else {
+                SmallAnswer::Conflict
+            })
         };
-        let answer = step.execute(world, sight, bug);
-        if let (SmallStep::Create(_), SmallAnswer::Done, true) = (step, answer, world.truth.deleted) {
+        let is_done = reply.answer == SmallAnswer::Done;
+        if let (SmallStep::Create(_), true, true) = (step, is_done, world.truth.deleted) {
             if world.truth.creating & 1 << place == 0 {
                 return Some("S17: a StatefulSet that a user deleted comes back");
             }
             world.truth.deleted = false;
         }
         if is_lost {
-            self.sight = None;
+            reply = SmallReply::of(SmallAnswer::Unsure);
+        } else if let (SmallStep::LetGo(set), true, 0) = (step, is_done, self.emptied) {
+            self.emptied = set.uid;
             return None;
         }
-        match (step, answer) {
-            (SmallStep::WriteJournal(_) | SmallStep::DeleteJournal, SmallAnswer::Done) => sight.journal = world.journal,
-            (SmallStep::DisownReport, SmallAnswer::Done) => sight.report = Some(0),
-            (SmallStep::OwnReport(uid), SmallAnswer::Done) => sight.report = Some(uid),
-            (SmallStep::LetGo(set), SmallAnswer::Done) => self.step = Some(SmallStep::AwaitDeletion(set.uid)),
-            (SmallStep::AwaitDeletion(_), SmallAnswer::Done) => sight.set = None,
-            (SmallStep::DeleteRevision(_), _) => self.sight = None,
-            // The reply is the StatefulSet.
-            (_, SmallAnswer::Done) if world.set.is_some() => sight.set = world.set,
-            (
-                SmallStep::Mark(..)
-                | SmallStep::Unmark(..)
-                | SmallStep::Delete { .. }
-                | SmallStep::LetGo(_)
-                | SmallStep::ScaleUp(..)
-                | SmallStep::RestorePartition(..)
-                | SmallStep::RestoreManagers(_),
-                SmallAnswer::Conflict,
-            ) => {
-                self.memory.polled = Some(sight.polled());
-                self.sight = None;
-            }
-            _ => self.sight = None,
+        self.answer(reply, world, machines)
+    }
+
+    fn answer(&mut self, mut reply: SmallReply, world: &ReplaceWorld, machines: &mut Machines) -> Option<&'static str> {
+        reply.answer = machines.bug.answer(reply.answer);
+        if let Some(set) = reply.set {
+            let mut sight = SmallSight {
+                set: Some(set),
+                ..SmallSight::of(world)
+            };
+            machines.bug.show(&mut sight, false, world);
+            reply.set = sight.set;
         }
-        match (step, answer) {
-            (SmallStep::RestorePartition((uid, _), _), SmallAnswer::Done) => self.memory.verified = Some(uid),
-            (SmallStep::RestoreManagers((uid, _)), SmallAnswer::Done) => self.memory.managers_restored = Some(uid),
-            _ => {}
+        let (after, reports) = machines.hand(self, Input::Answer(reply));
+        *self = after;
+        world.misreported(reports)
+    }
+}
+
+impl ReplaceWorld {
+    /// Why a report is not true.
+    fn misreported(&self, reports: Reports) -> Option<&'static str> {
+        let is_new = self.uids > 1;
+        if (reports.absent || reports.replaced) && !is_new {
+            return Some("L7: a replacement is reported that is not done");
         }
-        None
+        // Of two controllers, one may be late with another journal.
+        let is_left = self.journal.is_some_and(|journal| !journal.restored) && self.processes[1].is_none();
+        (reports.replaced && is_left).then_some("L7: the end of a replacement is reported that has not ended")
     }
 }
 
 impl SmallSight {
-    /// Everything, or only the set while others are at work on it.
-    fn of(world: &ReplaceWorld, polled: Option<Polled>) -> Self {
+    fn of(world: &ReplaceWorld) -> Self {
         Self {
             set: world.set,
-            journal: polled.map_or(world.journal, |polled| polled.journal),
-            report: polled.map_or(world.report.map(|report| report.owner), |polled| polled.report),
-        }
-    }
-
-    fn polled(&self) -> Polled {
-        Polled {
-            uid: self.set.map_or(0, |set| set.uid),
-            journal: self.journal,
-            report: self.report,
+            journal: world.journal,
+            report: world.report.map(|report| report.owner),
         }
     }
 }
 
 impl SmallStep {
-    fn execute(self, world: &mut ReplaceWorld, sight: &SmallSight, bug: ReplaceBug) -> SmallAnswer {
-        let step = bug.sent(self, sight, world);
+    fn execute(self, world: &mut ReplaceWorld, bug: ReplaceBug) -> SmallReply {
+        let before = world.set;
+        let step = bug.sent(self, world);
+        let answer = match world.surroundings.answers_mark {
+            Some(answer) if matches!(step, Self::Mark(..)) => answer,
+            _ => step.send(world, bug),
+        };
+        let mut reply = SmallReply::of(answer);
         match step {
-            Self::WriteJournal(journal) => write_journal(world, sight, bug, Some(journal)),
-            Self::DeleteJournal => write_journal(world, sight, bug, None),
+            _ if answer != SmallAnswer::Done => {}
+            Self::WriteJournal(_) => reply.journal = world.journal.map_or(0, |journal| journal.version),
+            Self::DisownReport | Self::OwnReport(_) => reply.report = world.report.map(|report| report.owner),
+            Self::DeleteJournal(_) | Self::LetGo(_) | Self::DeleteRevision(_) => {}
+            // The API server returns an object whose last finalizer was removed.
+            Self::Unmark(..) => reply.set = world.set.or(before.map(|set| SmallSet { ours: false, ..set })),
+            _ => reply.set = world.set,
+        }
+        reply
+    }
+
+    fn send(self, world: &mut ReplaceWorld, bug: ReplaceBug) -> SmallAnswer {
+        match self {
+            Self::WriteJournal(journal) => write_journal(world, journal.version, bug, Some(journal)),
+            Self::DeleteJournal(version) => write_journal(world, version, bug, None),
             Self::DisownReport => own_report(world, 0),
             Self::OwnReport(uid) => own_report(world, uid),
             // The API server adds no finalizer to an object that is being deleted.
@@ -162,10 +169,10 @@ impl SmallStep {
                 set.deletes_claims &= !retains;
             }),
             // A status may have been written meanwhile.
-            Self::Unmark(_, deletes_claims)
-                if !world.set.zip(sight.set).is_none_or(|(set, seen)| {
-                    set.is_as_marked(&seen) && (!deletes_claims || set.version == seen.version)
-                }) =>
+            Self::Unmark(seen, deletes_claims)
+                if !world
+                    .set
+                    .is_none_or(|set| set.is_as_marked(&seen) && (!deletes_claims || set.version == seen.version)) =>
             {
                 SmallAnswer::Conflict
             }
@@ -180,8 +187,6 @@ impl SmallStep {
                 _ => world.delete(Propagation::Orphan),
             },
             Self::LetGo(object) => world.empty((object.uid, object.version)),
-            Self::AwaitDeletion(uid) if world.last.is_some_and(|last| last.uid == uid) => SmallAnswer::Done,
-            Self::AwaitDeletion(_) => SmallAnswer::Conflict,
             Self::Create(mut set) => {
                 if world.surroundings.mutates {
                     set.image = 1;
@@ -197,19 +202,14 @@ impl SmallStep {
                 world.dependents[REVISION][usize::from(number)] = None;
                 SmallAnswer::Done
             }
-            Self::Wait(_) | Self::End => SmallAnswer::Done,
+            Self::Nothing => SmallAnswer::Done,
         }
     }
 }
 
-fn write_journal(
-    world: &mut ReplaceWorld,
-    sight: &SmallSight,
-    bug: ReplaceBug,
-    journal: Option<SmallJournal>,
-) -> SmallAnswer {
-    let version = |journal: Option<SmallJournal>| journal.map(|journal| journal.version);
-    if version(world.journal) != version(sight.journal) && bug != ReplaceBug::JournalWithoutVersion {
+fn write_journal(world: &mut ReplaceWorld, seen: u8, bug: ReplaceBug, journal: Option<SmallJournal>) -> SmallAnswer {
+    let version = world.journal.map_or(0, |journal| journal.version);
+    if version != seen && bug != ReplaceBug::JournalWithoutVersion {
         return SmallAnswer::Conflict;
     }
     let version = world.next_version();
@@ -235,6 +235,10 @@ fn own_report(world: &mut ReplaceWorld, owner: u8) -> SmallAnswer {
 impl ReadParts {
     /// Reads a part.
     fn fill(&mut self, part: Part, world: &ReplaceWorld) {
+        if world.surroundings.unread == Some(part) {
+            self.fails = true;
+            return;
+        }
         match part {
             Part::Guard => self.guard = Some(world.guard),
             Part::Quotas => self.room = Some(world.room),

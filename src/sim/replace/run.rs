@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::super::run::{Effort, ReportProgress, all_exhausted};
 use super::super::threads::each_in_threads;
 use super::bugs::ReplaceBug;
-use super::decision::ReplaceDecisions;
+use super::machines::Machines;
 use super::scopes::SCOPES;
 use super::search::{ReplaceExplored, ReplacePath, explore};
 
@@ -14,7 +14,7 @@ use super::search::{ReplaceExplored, ReplacePath, explore};
 pub(super) const PLANTED_STATES: usize = 1_000_000;
 
 /// So many scopes are searched to the end, with the least effort.
-const LEAST_EXHAUSTED: usize = 17;
+const LEAST_EXHAUSTED: usize = 22;
 
 /// The numbers of a run.
 #[derive(Clone, Copy, Debug, Default)]
@@ -52,8 +52,7 @@ pub fn prove(effort: &Effort, report: ReportProgress<'_>) -> Result<ReplaceNumbe
 /// Explores the scopes.
 fn scopes(effort: &Effort, report: ReportProgress<'_>) -> Result<Vec<ReplaceExplored>, String> {
     each_in_threads(SCOPES, |scope| {
-        let explored =
-            explore(*scope, effort.states, &mut ReplaceDecisions::default()).map_err(|path| path.to_string())?;
+        let explored = explore(*scope, effort.states, &mut Machines::default()).map_err(|path| path.to_string())?;
         report(&explored.to_string());
         Ok(explored)
     })
@@ -73,7 +72,7 @@ fn bugs(report: ReportProgress<'_>) -> Result<usize, String> {
 /// The first path on which the planted bug breaks its guarantee.
 pub(super) fn find(bug: ReplaceBug) -> Option<Box<ReplacePath>> {
     let scope = SCOPES.iter().find(|scope| scope.name == bug.scope())?;
-    let path = explore(*scope, PLANTED_STATES, &mut ReplaceDecisions::with(bug)).err()?;
+    let path = explore(*scope, PLANTED_STATES, &mut Machines::with(bug)).err()?;
     path.broken.starts_with(bug.breaks()).then_some(path)
 }
 

@@ -1,9 +1,10 @@
 //! The scopes: what else happens while a StatefulSet is replaced.
 
 use super::event::ReplaceScope;
-use super::objects::Surroundings;
+use super::objects::{SmallAnswer, Surroundings};
 use super::users::ReplaceAction as Action;
 use super::world::Propagation;
+use crate::replace::Part;
 
 const NOTHING: Surroundings = Surroundings {
     other_bytes: false,
@@ -13,6 +14,11 @@ const NOTHING: Surroundings = Surroundings {
     unguarded: false,
     backups: false,
     denies: false,
+    slow: false,
+    prompt: false,
+    stopped: false,
+    unread: None,
+    answers_mark: None,
 };
 
 const UNKNOWN: Surroundings = Surroundings {
@@ -212,6 +218,75 @@ pub(super) const SCOPES: &[ReplaceScope] = &[
         1,
         Surroundings {
             backups: true,
+            ..NOTHING
+        },
+    ),
+    scope(
+        "the guard is removed, and time passes",
+        &[Action::RemoveGuard],
+        1,
+        1,
+        Surroundings { slow: true, ..NOTHING },
+    ),
+    scope(
+        "the StatefulSet controller is stopped",
+        &[],
+        2,
+        1,
+        Surroundings {
+            deletes_claims: true,
+            slow: true,
+            stopped: true,
+            ..NOTHING
+        },
+    ),
+    scope(
+        "the guard cannot be read",
+        &[],
+        1,
+        1,
+        Surroundings {
+            unread: Some(Part::Guard),
+            ..NOTHING
+        },
+    ),
+    scope(
+        "the DELETED event cannot be read",
+        &[],
+        2,
+        1,
+        Surroundings {
+            unread: Some(Part::LastVersion),
+            ..NOTHING
+        },
+    ),
+    scope(
+        "the mark is denied",
+        &[Action::Label],
+        1,
+        1,
+        Surroundings {
+            answers_mark: Some(SmallAnswer::Denied),
+            ..NOTHING
+        },
+    ),
+    scope(
+        "the mark is answered with a conflict",
+        &[Action::Label],
+        1,
+        1,
+        Surroundings {
+            answers_mark: Some(SmallAnswer::Conflict),
+            ..NOTHING
+        },
+    ),
+    scope(
+        "two controllers that see everything, and a user who deletes",
+        &[Action::Delete(Propagation::Background)],
+        0,
+        2,
+        Surroundings {
+            prompt: true,
             ..NOTHING
         },
     ),

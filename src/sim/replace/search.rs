@@ -5,8 +5,8 @@ use std::fmt;
 
 use super::super::graph::StateGraph;
 use super::bugs::ReplaceBug;
-use super::decision::ReplaceDecisions;
 use super::event::{ReplaceEvent, ReplaceScope};
+use super::machines::Machines;
 use super::world::ReplaceWorld;
 
 /// The numbers of a search.
@@ -30,7 +30,7 @@ pub(crate) struct ReplacePath {
 
 struct ReplaceSearch<'d> {
     scope: ReplaceScope,
-    decisions: &'d mut ReplaceDecisions,
+    machines: &'d mut Machines,
     graph: StateGraph<ReplaceEvent>,
     transitions: usize,
 }
@@ -42,11 +42,11 @@ struct ReplaceSearch<'d> {
 pub(super) fn explore(
     scope: ReplaceScope,
     most: usize,
-    decisions: &mut ReplaceDecisions,
+    machines: &mut Machines,
 ) -> Result<ReplaceExplored, Box<ReplacePath>> {
     let search = ReplaceSearch {
         scope,
-        decisions,
+        machines,
         graph: StateGraph::new(),
         transitions: 0,
     };
@@ -86,11 +86,11 @@ impl ReplaceSearch<'_> {
     ) -> Result<(), Box<ReplacePath>> {
         for event in world.events(&self.scope) {
             let mut after = *world;
-            let seen = after.happen(event, &self.scope, self.decisions);
+            let seen = after.happen(event, &self.scope, self.machines);
             let after = after.canonical();
             if let Some(broken) = seen.or_else(|| after.broken()) {
                 // A planted bug is to be found by the effect that it names.
-                if !broken.starts_with(self.decisions.bug.breaks()) {
+                if !broken.starts_with(self.machines.bug.breaks()) {
                     continue;
                 }
                 return Err(self.path(from, Some(event), broken));
@@ -110,7 +110,7 @@ impl ReplaceSearch<'_> {
     fn path(&self, at: u32, last: Option<ReplaceEvent>, broken: &'static str) -> Box<ReplacePath> {
         Box::new(ReplacePath {
             scope: self.scope,
-            bug: self.decisions.bug,
+            bug: self.machines.bug,
             events: self.graph.path(at, last),
             broken,
         })
@@ -135,14 +135,15 @@ impl fmt::Display for ReplacePath {
     /// The events, with what the controllers decided.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "replacing, {}:", self.scope.name)?;
-        let mut decisions = ReplaceDecisions::with(self.bug);
+        let mut machines = Machines::with(self.bug);
         let mut world = self.scope.start();
         for event in &self.events {
-            world.happen(*event, &self.scope, &mut decisions);
+            world.happen(*event, &self.scope, &mut machines);
             world = world.canonical();
             write!(f, "  {event:?}")?;
             if let ReplaceEvent::Decide(place) = event {
-                write!(f, ": {:?}", world.processes[*place].and_then(|process| process.step))?;
+                let step = world.processes[*place].and_then(|process| machines.step(&process));
+                write!(f, ": {step:?}")?;
             }
             writeln!(f)?;
         }

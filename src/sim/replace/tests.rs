@@ -1,7 +1,7 @@
 //! A small part of the search, in every run of the unit tests.
 
 use super::bugs::ReplaceBug;
-use super::decision::ReplaceDecisions;
+use super::machines::Machines;
 use super::scopes::SCOPES;
 use super::search::explore;
 use crate::sim::tests::{documented, documented_bugs, documents_scopes};
@@ -12,9 +12,9 @@ fn scope(name: &str) -> super::event::ReplaceScope {
 
 #[test]
 fn first_states_of_each_scope_hold_guarantees() {
-    let mut decisions = ReplaceDecisions::default();
+    let mut machines = Machines::default();
     for scope in SCOPES {
-        let explored = explore(*scope, 2_000, &mut decisions);
+        let explored = explore(*scope, 2_000, &mut machines);
         assert!(explored.is_ok(), "{}", explored.expect_err("a path"));
     }
 }
@@ -24,9 +24,9 @@ fn first_states_of_each_scope_hold_guarantees() {
 fn late_reference_is_lost_only_without_the_finalizer() {
     let mut crashes = scope("crashes");
     crashes.faults = 0;
-    let explored = explore(crashes, 100_000, &mut ReplaceDecisions::default()).expect("no Pod is lost");
+    let explored = explore(crashes, 100_000, &mut Machines::default()).expect("no Pod is lost");
     assert!(explored.exhausted, "{explored}");
-    let path = explore(crashes, 100_000, &mut ReplaceDecisions::with(ReplaceBug::NoFinalizer));
+    let path = explore(crashes, 100_000, &mut Machines::with(ReplaceBug::NoFinalizer));
     let broken = path.expect_err("a path").broken;
     assert!(broken.starts_with("S17"), "{broken}");
 }

@@ -1,7 +1,7 @@
 //! Users, scalers, GitOps tools, and the controllers of namespaces and quotas.
 
-use super::objects::{PLACES, POD, SmallJournal, SmallSet, SmallStage};
-use super::world::{Propagation, ReplaceWorld, SmallAnswer};
+use super::objects::{PLACES, POD, SmallAnswer, SmallJournal, SmallSet, SmallStage};
+use super::world::{Propagation, ReplaceWorld};
 
 /// What somebody does once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,10 +1,13 @@
 //! The state of the model, and the API server.
 
-use super::memory::{SmallProcess, SmallStep};
+use super::memory::SmallProcess;
 use super::objects::{
-    AllDependents, CLAIM, Dependent, HELD, OTHER_BYTES, PLACES, POD, REVISION, SmallJournal, SmallSet, Surroundings,
-    Truth,
+    AllDependents, CLAIM, Dependent, HELD, OTHER_BYTES, PLACES, POD, REVISION, SmallAnswer, SmallJournal, SmallSet,
+    Surroundings, Truth,
 };
+
+/// More than the versions, and the generations, of a state.
+const NUMBERS: usize = 64;
 
 /// A namespace with a StatefulSet, the journal, and everybody who acts on them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -38,17 +41,7 @@ pub(super) struct ReplaceWorld {
     pub(super) faults: u8,
     /// The last version, and the last uid of a StatefulSet.
     versions: u8,
-    uids: u8,
-}
-
-/// The answer to a write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SmallAnswer {
-    Done,
-    Conflict,
-    NotFound,
-    /// By a quota, or because the namespace is being deleted.
-    Denied,
+    pub(super) uids: u8,
 }
 
 /// The propagation policy of a DELETE.
@@ -108,6 +101,7 @@ impl ReplaceWorld {
                 deleted: false,
                 creating: 0,
                 over: false,
+                unguarded: false,
             },
             actions,
             faults,
@@ -124,10 +118,7 @@ impl ReplaceWorld {
     /// A user deleted the StatefulSet.
     pub(super) fn note_delete(&mut self) {
         // It has read the namespace, and reads nothing more of it before its CREATE.
-        let creates = |process: &SmallProcess| {
-            let awaits = matches!(process.step, Some(SmallStep::AwaitDeletion(_)));
-            awaits || process.sight.is_some_and(|sight| sight.set.is_none())
-        };
+        let creates = |process: &SmallProcess| process.facts.creates || process.emptied != 0;
         let creating = [0, 1].map(|place| u8::from(self.processes[place].as_ref().is_some_and(creates)) << place);
         (self.truth.deleted, self.truth.over) = (true, true);
         self.truth.creating = creating[0] | creating[1];
@@ -224,7 +215,7 @@ impl ReplaceWorld {
     /// Numbers versions and generations anew: only whether two are equal, or which is larger, matters.
     pub(super) fn canonical(mut self) -> Self {
         self.rank_generations();
-        let mut known = [0_u8; u8::MAX as usize + 1];
+        let mut known = [0_u8; NUMBERS];
         let mut last = 0;
         let mut renumber = |version: &mut u8| {
             if *version != 0 {
@@ -249,10 +240,10 @@ impl ReplaceWorld {
     }
 
     fn rank_generations(&mut self) {
-        let mut exists = [false; u8::MAX as usize + 1];
+        let mut exists = [false; NUMBERS];
         self.generations(&mut |generation| exists[usize::from(*generation)] = true);
         exists[0] = false;
-        let mut ranks = [0_u8; u8::MAX as usize + 1];
+        let mut ranks = [0_u8; NUMBERS];
         let mut last = 0;
         for (rank, exists) in ranks.iter_mut().zip(exists) {
             last += u8::from(exists);
@@ -310,18 +301,20 @@ impl ReplaceWorld {
         is_lost.then_some("S17: an acknowledged write is lost")
     }
 
-    /// True iff the replacement has ended.
+    /// True iff the replacement has ended, and no controller is in the middle of one.
     pub(super) fn is_ended(&self) -> bool {
+        let is_idle = self.processes.iter().flatten().all(|process| process.machine == 0);
         let Some(set) = self.set else {
             // We may have seen a DELETE whose trace is not there any more.
             let is_deleted = self.truth.deleted || self.truth.over && !self.truth.foreign;
-            return is_deleted && self.journal.is_none_or(|journal| journal.restored);
+            return is_idle && is_deleted && self.journal.is_none_or(|journal| journal.restored);
         };
         let is_held = self.surroundings.mutates && set.ours && set.partition == HELD && !set.terminating;
         if is_held && self.truth.image != set.image {
             return true;
         }
-        let is_refused = set.staged && (!self.guard || !self.room || set.partition != 0);
+        let is_prevented = !self.guard || !self.room || set.partition != 0 || self.surroundings.prevent();
+        let is_refused = set.staged && is_prevented;
         let is_replaced = set.grown || self.truth.foreign || is_refused || self.namespace_ends;
         let is_restored = (!set.managed_by_us || self.truth.over)
             && set.partition != HELD
@@ -332,10 +325,11 @@ impl ReplaceWorld {
         let has_report = self.report.is_none_or(|report| report.owner == set.uid);
         let has_revision = self.truth.image != 0 || self.surroundings.mutates || set.revision == 1;
         // A journal that is refused stays until somebody deletes it.
-        self.journal.is_none_or(|journal| journal.restored)
+        is_idle
+            && self.journal.is_none_or(|journal| journal.restored)
             && !set.ours
             && !set.terminating
-            && set.observed == set.generation
+            && (set.observed == set.generation || self.surroundings.stopped)
             && is_replaced
             && is_restored
             && has_pods
