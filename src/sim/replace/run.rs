@@ -13,8 +13,11 @@ use super::search::{ReplaceExplored, ReplacePath, explore};
 /// The most states of a scope in which a planted bug is looked for.
 pub(super) const PLANTED_STATES: usize = 1_000_000;
 
+/// At least so many states of a scope are visited.
+const SCOPE_STATES: usize = 920_000;
+
 /// So many scopes are searched to the end, with the least effort.
-const LEAST_EXHAUSTED: usize = 22;
+const LEAST_EXHAUSTED: usize = 23;
 
 /// The numbers of a run.
 #[derive(Clone, Copy, Debug, Default)]
@@ -52,7 +55,8 @@ pub fn prove(effort: &Effort, report: ReportProgress<'_>) -> Result<ReplaceNumbe
 /// Explores the scopes.
 fn scopes(effort: &Effort, report: ReportProgress<'_>) -> Result<Vec<ReplaceExplored>, String> {
     each_in_threads(SCOPES, |scope| {
-        let explored = explore(*scope, effort.states, &mut Machines::default()).map_err(|path| path.to_string())?;
+        let explored = explore(*scope, effort.states.max(SCOPE_STATES), &mut Machines::default())
+            .map_err(|path| path.to_string())?;
         report(&explored.to_string());
         Ok(explored)
     })
