@@ -14,7 +14,7 @@ use anyhow::{Context as _, bail, ensure};
 use serde_json::Value;
 
 use crate::world::policy_host::{KubeApi, Module, PolicyHost, Registration, Runtime, Shipped, deployed};
-use crate::world::{Cluster, POLICY_SERVER, Process, Usage, eventually};
+use crate::world::{Cluster, POLICY_SERVER, Process, Signal, Usage, eventually};
 
 /// The namespace of the controller, and the name of its ServiceAccount.
 pub(crate) const NAMESPACE: &str = "claim-rollout";
@@ -259,17 +259,17 @@ impl Controller {
 
     /// Stops the process (SIGSTOP), as an overloaded node does.
     pub(crate) fn halt(&mut self) -> anyhow::Result<()> {
-        Ok(self.process.signal("STOP")?)
+        Ok(self.process.signal(Signal::STOP)?)
     }
 
     /// Continues the process.
     pub(crate) fn resume(&mut self) -> anyhow::Result<()> {
-        Ok(self.process.signal("CONT")?)
+        Ok(self.process.signal(Signal::CONT)?)
     }
 
     /// Sends SIGTERM, as the kubelet does, and waits for the end.
     pub(crate) async fn terminate(&mut self) -> anyhow::Result<ExitStatus> {
-        self.process.signal("TERM")?;
+        self.process.signal(Signal::TERM)?;
         eventually("the controller to end", PATIENCE, async || Ok(self.process.status()?)).await
     }
 }

@@ -66,7 +66,7 @@ pub(crate) use control_plane::{Cluster, MARKER};
 pub(crate) use driver::Driver;
 pub(crate) use objects::{ATTRIBUTES_CLASSES, EXPANDABLE, FIXED, ON_FIRST_USE};
 pub(crate) use options::Options;
-pub(crate) use processes::{Process, Usage, in_foreground};
+pub(crate) use processes::{Process, Signal, Usage, in_foreground};
 pub(crate) use programs::DRIVER;
 pub(crate) use users::{POLICY_SERVER, STATEFULSET_CONTROLLER, base64};
 pub(crate) use waiting::{at_rest, eventually};

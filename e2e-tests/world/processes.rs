@@ -14,6 +14,9 @@ use std::sync::mpsc::{Sender, SyncSender, channel, sync_channel};
 use std::time::Duration;
 
 use anyhow::Context as _;
+use rustix::process::{Pid, kill_process};
+
+pub(crate) use rustix::process::Signal;
 
 /// A running program. Dropping it kills it and waits for its end.
 #[derive(Debug)]
@@ -88,17 +91,12 @@ impl Process {
         })
     }
 
-    /// Sends a signal, such as `TERM`, unless the process has ended: another process may have its number by then.
-    pub(crate) fn signal(&mut self, signal: &str) -> io::Result<()> {
+    /// Sends a signal, unless the process has ended: another process may have its number by then.
+    pub(crate) fn signal(&mut self, signal: Signal) -> io::Result<()> {
         if self.status()?.is_some() {
             return Ok(());
         }
-        let pid = self.child.id().to_string();
-        let sent = Command::new("kill").args(["-s", signal, &pid]).status()?;
-        if sent.success() || self.status()?.is_some() {
-            return Ok(());
-        }
-        Err(io::Error::other(format!("kill -s {signal} {pid}: {sent}")))
+        Ok(kill_process(Pid::from_child(&self.child), signal)?)
     }
 
     /// The exit status, if the process has ended.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 
 use super::control_plane::build;
-use super::{Cluster, eventually};
+use super::{Cluster, Signal, eventually};
 
 /// A kubelet kills a program that has not ended this long after SIGTERM (`terminationGracePeriodSeconds`).
 const GRACE: Duration = Duration::from_secs(30);
@@ -19,7 +19,7 @@ impl Cluster {
             let process = processes.iter_mut().find(|process| process.name == program);
             process
                 .with_context(|| format!("{program} does not run"))?
-                .signal("TERM")
+                .signal(Signal::TERM)
         };
         signalled?;
         let ended = eventually("its end", GRACE, async || {

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::world::installation::{NAMESPACE, binary, settings_of};
 use crate::world::policy_host::documents;
 use crate::world::web::Web;
-use crate::world::{Cluster, Process, eventually};
+use crate::world::{Cluster, Process, Signal, eventually};
 
 /// The ServiceAccount of the webhook; also the name of its Secret and of its webhook configurations.
 pub(super) const ACCOUNT: &str = "claim-rollout-webhook";
@@ -106,7 +106,7 @@ impl Server {
 
     /// Sends SIGTERM and waits for the end, as the kubelet does.
     pub(crate) async fn terminate(mut self) -> anyhow::Result<()> {
-        self.process.signal("TERM")?;
+        self.process.signal(Signal::TERM)?;
         let ended = eventually("the webhook to end", PATIENCE, async || Ok(self.process.status()?));
         let status = ended.await?;
         ensure!(status.success(), "{status}: {}", self.process.log());
