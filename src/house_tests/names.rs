@@ -1,4 +1,4 @@
-//! Names: a type has one definition, and a test has a short name.
+//! Names and sizes: a type has one definition, a test has a short name, and a file has few lines.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,6 +18,8 @@ const _: () = assert!(REPEATED.len() <= MOST_REPEATED);
 
 /// The longest name of a test, in characters.
 const LONGEST: usize = 60;
+/// The most lines of a file.
+const MOST_LINES: usize = 400;
 
 /// The types that a file defines outside of tests, and its modules that are tests.
 #[derive(Default)]
@@ -54,7 +56,8 @@ fn files(folder: &str) -> BTreeMap<PathBuf, String> {
         for entry in std::fs::read_dir(folder).expect("a folder") {
             let path = entry.expect("an entry").path();
             if path.is_dir() {
-                folders.push(path);
+                // What cargo has built.
+                folders.extend(Some(path).filter(|path| !path.ends_with("target")));
             } else if path.extension().is_some_and(|extension| extension == "rs") {
                 let text = std::fs::read_to_string(&path).expect("a source");
                 found.insert(path, text);
@@ -139,4 +142,15 @@ fn test_has_a_name_of_at_most_60_characters() {
     }
     assert!(long.is_empty(), "{long:#?}");
     assert!(count > 500, "only {count} tests were found");
+}
+
+#[test]
+fn file_has_at_most_400_lines() {
+    let files = ["src", "e2e-tests", "hack/oci", "benches", "fuzz"]
+        .into_iter()
+        .flat_map(files);
+    let mut lines: BTreeMap<_, _> = files.map(|(path, text)| (path, text.lines().count())).collect();
+    assert!(lines.len() > 800, "only {} files were found", lines.len());
+    lines.retain(|_, lines| *lines > MOST_LINES);
+    assert!(lines.is_empty(), "{lines:#?}");
 }

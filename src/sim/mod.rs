@@ -70,6 +70,7 @@ mod trace;
 pub mod trust;
 pub mod volumes;
 mod watch;
+mod words;
 mod workload;
 mod workloads;
 mod world;

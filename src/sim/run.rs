@@ -10,11 +10,12 @@ use super::coverage::Coverage;
 use super::crash;
 use super::decisions::Decisions;
 use super::explore::{self, Explored, SearchScope, StatePath};
-use super::log::{self, Log};
+use super::log::Log;
 use super::planted::Planted;
 use super::schedule::{self, Failure};
 use super::threads::{STRIDE, each_in_threads, in_threads};
 use super::trace;
+use super::words;
 use super::workload::{one, two};
 use super::workloads;
 
@@ -319,7 +320,7 @@ fn path_words(path: &StatePath) -> String {
     let steps: Vec<String> = path
         .steps
         .iter()
-        .map(|step| format!("  {}", log::words(*step)))
+        .map(|step| format!("  {}", words::words(*step)))
         .collect();
     format!("{:?}\n{}\nBROKEN {}", path.scope, steps.join("\n"), path.broken)
 }

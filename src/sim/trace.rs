@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 
 use super::decisions::Decisions;
-use super::log::{self, Log};
+use super::log::Log;
 use super::planted::Planted;
 use super::schedule::{self, Failure};
+use super::words;
 use super::workload::Workload;
 use super::workloads;
 
@@ -84,7 +85,7 @@ fn write_shrunk(text: &mut String, workload: &Workload, failure: &Failure, decis
         failure.steps.len()
     );
     for step in &shortest.steps {
-        let _ = writeln!(text, "  {}", log::words(*step));
+        let _ = writeln!(text, "  {}", words::words(*step));
     }
     text.push_str("the trace:\n");
     lines(text, &tracing);

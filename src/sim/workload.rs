@@ -2,9 +2,10 @@
 
 use super::actors::action::UserAction;
 use super::decisions::Decisions;
-use super::log::{Log, state_words};
+use super::log::Log;
 use super::objects::{ModelTarget, SLOTS, Want};
 use super::step::SimStep;
+use super::words::state_words;
 use super::world::SimWorld;
 use crate::rollout::invariants::{Broken, Ledger};
 

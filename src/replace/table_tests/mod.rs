@@ -14,6 +14,7 @@ mod liveness;
 mod others;
 mod preconditions;
 mod process;
+mod requests;
 mod retained;
 mod strategies;
 mod taken_back;

@@ -14,6 +14,7 @@
 
 mod model;
 mod observed;
+mod observing;
 mod request;
 mod sequence;
 mod target_text;

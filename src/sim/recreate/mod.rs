@@ -18,6 +18,8 @@ mod objects;
 mod run;
 mod scopes;
 mod search;
+mod transition;
+mod views;
 mod world;
 
 pub use run::{AnewNumbers, prove};

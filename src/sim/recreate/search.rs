@@ -7,7 +7,8 @@ use super::bugs::AnewBug;
 use super::decision::AnewDecisions;
 use super::event::happen;
 use super::scopes::AnewScope;
-use super::world::{AnewEvent, AnewWorld};
+use super::transition::AnewEvent;
+use super::world::AnewWorld;
 
 /// The numbers of a search.
 #[derive(Clone, Copy, Debug)]

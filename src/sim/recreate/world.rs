@@ -4,6 +4,7 @@ use super::objects::{
     AnewAction, AnewClaim, AnewObjects, AnewPod, AnewProcess, AnewSnapshot, AnewStep, MOST, MOST_SNAPSHOTS, MadeFrom,
 };
 use super::scopes::AnewScope;
+use super::transition::AnewEvent;
 use crate::rollout::invariants::{
     AcceptedFacts, Broken, l8_no_second_away, s4_deletes_only_marked, s4_evicts_only_for_marked,
 };
@@ -43,36 +44,6 @@ pub(super) struct AnewWorld {
     uids: u8,
     /// The actions that users may still take.
     pub(super) actions: u8,
-}
-
-/// What may happen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum AnewEvent {
-    Start,
-    /// A controller decides, sends its write, or crashes before it does.
-    Decide(usize),
-    Send(usize),
-    Crash(usize),
-    /// The write is done, but not answered.
-    SendUnanswered(usize),
-    /// It is not done: 400, 401, 403, 422, 429, 500, 503, no answer, or 404 or 409 for half a minute.
-    Deny(usize),
-    /// The pause after a failure ends.
-    Retry(usize),
-    /// Its watches show the PVCs or the Pods.
-    ShowClaims(usize),
-    ShowPods(usize),
-    /// The StatefulSet controller creates PVC and Pod.
-    CreateClaim(usize),
-    CreatePod(usize),
-    /// Other controllers and the kubelet.
-    Bind(usize),
-    BecomeReady(usize),
-    EndPod(usize),
-    EndClaim(usize),
-    FinishSnapshot(usize),
-    /// Users.
-    User(AnewAction),
 }
 
 impl AnewWorld {
@@ -186,85 +157,6 @@ impl AnewWorld {
         let is_full = self.snapshots.iter().all(Option::is_some);
         let is_held = self.is_paused || self.is_budget_used || !self.is_on || is_only || is_full;
         self.is_complete || needs_user || is_held || self.staging.is_none() || self.ahead > 0
-    }
-
-    /// Everything that may happen now.
-    pub(super) fn events(&self, scope: &AnewScope) -> Vec<AnewEvent> {
-        let mut events = Vec::new();
-        for (place, process) in self.processes.iter().enumerate() {
-            let Some(process) = process else { continue };
-            if process.step.is_some() {
-                events.extend([AnewEvent::Send(place), AnewEvent::Crash(place)]);
-                if scope.has_failures {
-                    events.extend([AnewEvent::SendUnanswered(place), AnewEvent::Deny(place)]);
-                }
-            } else {
-                events.push(AnewEvent::Decide(place));
-            }
-            events.extend(process.is_denied.then_some(AnewEvent::Retry(place)));
-            let (seen, now) = (&process.seen, &self.objects);
-            events.extend((seen.claims != now.claims).then_some(AnewEvent::ShowClaims(place)));
-            events.extend((seen.pods != now.pods).then_some(AnewEvent::ShowPods(place)));
-        }
-        for index in 0..self.replicas {
-            self.events_of(index, &mut events);
-        }
-        for (place, snapshot) in self.snapshots.iter().enumerate() {
-            let unfinished = snapshot.is_some_and(|snapshot| !snapshot.is_ready);
-            events.extend(unfinished.then_some(AnewEvent::FinishSnapshot(place)));
-        }
-        if self.actions > 0 {
-            let may = scope.users.iter().filter(|action| self.may(**action));
-            events.extend(may.map(|action| AnewEvent::User(*action)));
-        }
-        events
-    }
-
-    /// What may happen to a replica.
-    fn events_of(&self, index: usize, events: &mut Vec<AnewEvent>) {
-        let (claim, pod) = (self.objects.claims[index], self.objects.pods[index]);
-        let lower = &self.objects.pods[..index];
-        let is_turn = self.is_parallel || lower.iter().all(|pod| pod.is_some_and(|pod| pod.is_ready));
-        if pod.is_none() && is_turn {
-            // `createPersistentVolumeClaims` (pkg/controller/statefulset/stateful_pod_control.go) fails with a PVC that
-            // is being deleted.
-            match claim {
-                None => events.push(AnewEvent::CreateClaim(index)),
-                Some(claim) if !claim.is_terminating => events.push(AnewEvent::CreatePod(index)),
-                Some(_) => {}
-            }
-        }
-        let unbound = claim.is_some_and(|claim| !claim.is_bound && !claim.is_terminating);
-        events.extend(unbound.then_some(AnewEvent::Bind(index)));
-        let starts = pod.is_some_and(|pod| !pod.is_ready && !pod.is_terminating);
-        let has_volume = claim.is_some_and(|claim| claim.is_bound);
-        events.extend((starts && has_volume).then_some(AnewEvent::BecomeReady(index)));
-        let ends = pod.is_some_and(|pod| pod.is_terminating);
-        events.extend(ends.then_some(AnewEvent::EndPod(index)));
-        let is_free = pod.is_none() && claim.is_some_and(|claim| claim.is_terminating);
-        events.extend(is_free.then_some(AnewEvent::EndClaim(index)));
-    }
-
-    fn may(&self, action: AnewAction) -> bool {
-        let claim = |index: usize| self.objects.claims[index];
-        let pod = |index: usize| self.objects.pods[index];
-        match action {
-            AnewAction::FailPod(index) => pod(index).is_some_and(|pod| pod.is_ready),
-            AnewAction::DeletePod(index) => pod(index).is_some_and(|pod| !pod.is_terminating),
-            AnewAction::DeleteClaim(index) => claim(index).is_some_and(|claim| !claim.is_terminating),
-            AnewAction::TakeClaimOver(index) => claim(index).is_some_and(|claim| !claim.is_foreign),
-            AnewAction::Pause => !self.is_paused,
-            AnewAction::Continue => self.is_paused,
-            AnewAction::SwitchOff => self.is_on,
-            AnewAction::UseBudget => !self.is_budget_used,
-            AnewAction::FreeBudget => self.is_budget_used,
-            AnewAction::RemovePolicy => self.is_policy_called,
-            AnewAction::Withdraw => self.staging.is_some() && !self.is_complete,
-            AnewAction::StageAgain => self.staging.is_none() && self.first_written(2).is_none(),
-            AnewAction::OtherClass => self.asks_snapshot == Some(0),
-            AnewAction::DeleteReport => self.has_report,
-            AnewAction::Wait => true,
-        }
     }
 
     /// What other controllers do.

@@ -1,8 +1,6 @@
 //! Faults of an installation.
 
-use serde_json::json;
-
-use super::{definition, guard_openkruise, policies, time, webhook, webhooks};
+use super::{definition, policies, time, webhook, webhooks};
 use crate::api::Settings;
 use crate::claims::class::Known;
 use crate::cli::doctor::admission::{By, Probe, WebhookPart};
@@ -11,6 +9,7 @@ use crate::cli::doctor::deployed::HelmRelease;
 use crate::cli::doctor::facts::{FoundJournal, InstallationFacts, JournaledSet, Lease, MarkedSet, Stalled};
 use crate::cli::doctor::rights::{Account, PolicyServer, RbacRight};
 use crate::cli::lists::SkippedObject;
+use serde_json::json;
 
 /// The fault, the finding as `severity subject | found`, and the beginning of its fix.
 pub(super) type Row = (&'static str, fn(&mut InstallationFacts), &'static str, &'static str);
@@ -210,51 +209,6 @@ pub(super) const ROWS: &[Row] = &[
         |facts| drop(webhooks(facts).remove(2)),
         "Warning mutatingwebhookconfiguration/claim-rollout-webhook | none: Pods are replaced before their PVCs are ready",
         "kubectl apply --server-side --force-conflicts -f deploy/webhook/configuration.yaml",
-    ),
-    (
-        "no guard",
-        |facts| policies(facts).clear(),
-        "Warning validatingadmissionpolicies | none: only the policy protects staged changes",
-        "kubectl apply --server-side --force-conflicts -k 'https://github.com/claim-rollout/claim-rollout/deploy/guard?ref=v",
-    ),
-    (
-        "a policy of the guard is missing",
-        |facts| drop(policies(facts).remove(1)),
-        "Error validatingadmissionpolicy/claim-rollout-replacing | none, although other policies of the guard are installed",
-        "kubectl apply --server-side --force-conflicts -f deploy/guard/replacing.yaml",
-    ),
-    (
-        "the policy of the guard for OpenKruise is missing",
-        |facts| facts.deployed.openkruise = true,
-        "Error validatingadmissionpolicy/claim-rollout-openkruise | none, although other policies of the guard are installed",
-        "kubectl apply --server-side --force-conflicts -f deploy/openkruise.yaml",
-    ),
-    (
-        "the policy of the guard for OpenKruise is not bound",
-        |facts| {
-            guard_openkruise(facts);
-            policies(facts)[5].denies = false;
-        },
-        "Error validatingadmissionpolicybinding/claim-rollout-openkruise | none: nothing is denied",
-        "kubectl apply --server-side --force-conflicts -f deploy/openkruise.yaml",
-    ),
-    (
-        "a policy of the guard that is not bound",
-        |facts| policies(facts)[0].denies = false,
-        "Error validatingadmissionpolicybinding/claim-rollout-staged | none: nothing is denied",
-        "kubectl apply --server-side --force-conflicts -f deploy/guard/staged.yaml",
-    ),
-    (
-        "a policy of the guard that fails open",
-        |facts| policies(facts)[3].fails_closed = false,
-        "Error validatingadmissionpolicy/claim-rollout-controller-statefulsets | Ignore: requests that cannot be evaluated are allowed",
-        "kubectl apply --server-side --force-conflicts -f deploy/guard/controller.yaml",
-    ),
-    (
-        "a policy of the guard for another account",
-        |facts| policies(facts)[4].conditions = "['system:serviceaccount:other:claim-rollout-controller']".to_owned(),
-        "Error validatingadmissionpolicy/claim-rollout-controller-persistentvolumeclaims | other accounts: the guard does not recognize the controller",
-        "kubectl apply --server-side --force-conflicts -f deploy/guard/controller.yaml, with that account in its matchConditions",
     ),
     (
         "a right is missing",

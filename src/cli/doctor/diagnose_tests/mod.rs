@@ -1,5 +1,6 @@
 mod absent;
 mod before;
+mod guards;
 mod installation;
 mod named;
 mod sets;
@@ -187,7 +188,7 @@ fn is_the_only_finding(what: &str, facts: &InstallationFacts, expected: &str, fi
 
 #[test]
 fn diagnose_each_fault_is_one_finding() {
-    for (what, plant, expected, fix) in installation::ROWS.iter().chain(named::ROWS) {
+    for (what, plant, expected, fix) in [installation::ROWS, guards::ROWS, named::ROWS].into_iter().flatten() {
         let mut facts = healthy();
         plant(&mut facts);
         is_the_only_finding(what, &facts, expected, fix);
