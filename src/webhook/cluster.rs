@@ -12,8 +12,8 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::admission::{CanI, CannotAsk, Get, Lookups};
 
-/// The timeout of one lookup: a decision makes several, and the user waits for it.
-const TIME: Duration = Duration::from_secs(1);
+/// One lookup may take so long, or a third of the time that is left: a decision makes several, and the user waits for it.
+const LOOKUP: Duration = Duration::from_secs(1);
 
 /// A client of the API server for lookups.
 #[derive(Clone)]
@@ -78,14 +78,27 @@ impl Asking {
         if now >= self.deadline {
             return Err(CannotAsk("the deadline has passed".to_owned()));
         }
-        let late = || CannotAsk(format!("the API server did not answer within {} s", TIME.as_secs()));
-        let until = self.deadline.min(now + TIME);
-        let answer = self.cluster.runtime.block_on(async { timeout_at(until, call).await });
+        let time = lookup_time(self.deadline - now);
+        let late = || {
+            CannotAsk(format!(
+                "the API server did not answer within {:.1} s",
+                time.as_secs_f32()
+            ))
+        };
+        let answer = self
+            .cluster
+            .runtime
+            .block_on(async { timeout_at(now + time, call).await });
         answer.map_err(|_| late())?.map_err(|error| match error {
             kube::Error::Api(status) => CannotAsk(status.message.clone()),
             other => CannotAsk(other.to_string()),
         })
     }
+}
+
+/// The timeout of one lookup, if so much time is left for the decision.
+fn lookup_time(left: Duration) -> Duration {
+    left.min(LOOKUP.max(left / 3))
 }
 
 impl Lookups for Asking {

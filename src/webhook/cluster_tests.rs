@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::task::spawn_blocking;
 use tokio::time::Instant;
 
-use super::ApiServer;
+use super::{ApiServer, lookup_time};
 use crate::admission::{CanI, CannotAsk, Get};
 
 /// An API server with the same answer to every request, or with none.
@@ -158,4 +158,13 @@ async fn right_is_asked_with_groups_uid_and_extra_of_requester() {
     let (answer, bodies) = asked(Some("[1]")).await;
     assert!(answer.is_err(), "{answer:?}");
     assert_eq!(bodies, Vec::<Value>::new(), "an extra that cannot be read");
+}
+
+/// With 2 s of the shipped Pod webhook, a lookup has a second; where the API server waits longer, so does a lookup.
+#[test]
+fn lookup_takes_a_second_or_a_third_of_the_time_left() {
+    for (left, expected) in [(200, 200), (1_500, 1_000), (4_500, 1_500), (9_000, 3_000)] {
+        let found = lookup_time(Duration::from_millis(left));
+        assert_eq!(found, Duration::from_millis(expected), "{left} ms are left");
+    }
 }
