@@ -35,14 +35,12 @@ fn is_known<T>(known: &Known<T>, is_there: impl FnOnce(&T) -> bool) -> Option<bo
 
 /// What calls the policy.
 fn policy(facts: &InstallationFacts) -> InstalledPart {
-    let is_there = is_known(&facts.webhooks, |webhooks| {
-        webhooks.iter().any(|webhook| webhook.part == WebhookPart::Sets)
-    });
-    let by = match &facts.webhooks {
+    let of_sets = match &facts.webhooks {
         Known::Found(webhooks) => webhooks.iter().find(|webhook| webhook.part == WebhookPart::Sets),
         _ => None,
     };
-    let name = match by.map(|webhook| webhook.by) {
+    let is_there = is_known(&facts.webhooks, |_| of_sets.is_some());
+    let name = match of_sets.map(|webhook| webhook.by) {
         None => "policy",
         Some(By::BuiltIn) => "built-in webhook",
         Some(By::Kubewarden) if facts.monitored.is_empty() => "policy of Kubewarden",
@@ -52,11 +50,10 @@ fn policy(facts: &InstallationFacts) -> InstalledPart {
 }
 
 fn parts(facts: &InstallationFacts) -> [InstalledPart; 4] {
-    let has_lease = is_known(&facts.lease, |_| true);
-    let controller = if facts.deployed.controller.is_some() {
-        Some(true)
-    } else {
-        has_lease.filter(|_| !facts.is_unread("deployments") || has_lease == Some(true))
+    let controller = match is_known(&facts.lease, |_| true) {
+        _ if facts.deployed.controller.is_some() => Some(true),
+        Some(false) if facts.is_unread("deployments") => None,
+        has_lease => has_lease,
     };
     let guard = is_known(&facts.guard, |policies| !policies.is_empty());
     [
@@ -71,8 +68,8 @@ fn parts(facts: &InstallationFacts) -> [InstalledPart; 4] {
 }
 
 /// True iff no part is there, and each can be read.
-fn is_absent(facts: &InstallationFacts) -> bool {
-    parts(facts).iter().all(|part| part.is_there == Some(false))
+fn is_absent(facts: &InstallationFacts, parts: &[InstalledPart]) -> bool {
+    parts.iter().all(|part| part.is_there == Some(false))
         && matches!(&facts.webhooks, Known::Found(webhooks) if webhooks.is_empty())
         && facts.deployed.webhook.is_none()
         && facts.policy_servers.is_empty()
@@ -82,10 +79,10 @@ fn is_absent(facts: &InstallationFacts) -> bool {
 /// Whether it is installed, and what of it, in one line.
 pub(super) fn inventory(facts: &InstallationFacts) -> String {
     let home = &facts.namespace;
-    if is_absent(facts) {
+    let parts = parts(facts);
+    if is_absent(facts, &parts) {
         return "claim-rollout is not installed in this cluster".to_owned();
     }
-    let parts = parts(facts);
     let named = |is_there: Option<bool>| -> Vec<&str> {
         let of = parts.iter().filter(|part| part.is_there == is_there);
         of.map(|part| part.name.as_str()).collect()
@@ -136,5 +133,5 @@ pub(super) fn judge(facts: &InstallationFacts) -> Option<Finding> {
             .but("it to be installed", "no part of it in this cluster")
             .fix(install(facts))
     };
-    is_absent(facts).then(finding)
+    is_absent(facts, &parts(facts)).then(finding)
 }
