@@ -1,6 +1,8 @@
 //! The proxy from the environment, as kubectl uses it (`FromEnvironment` of golang.org/x/net/http/httpproxy).
 //!
 //! The client of kube reads `HTTPS_PROXY`, but not `NO_PROXY`, and sends requests to this machine to the proxy too.
+//! `hyper_util::client::proxy::matcher` follows curl, and differs from kubectl where `NO_PROXY` names a port, where it
+//! begins with a dot or `*.`, and for servers on this machine.
 
 use std::net::IpAddr;
 

@@ -1,4 +1,7 @@
 //! The open connections, and which of them is closed for a new one.
+//!
+//! A semaphore is shorter. With it, as many clients as there are places, each of which sends half of a request, keep
+//! all others waiting until their time ends: `connections_that_are_slow_make_way_for_a_valid_request`.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

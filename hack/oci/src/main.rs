@@ -1,4 +1,7 @@
 //! Builds a release of claim-rollout, pushes it and checks it, without a container engine.
+//!
+//! Releasers such as GoReleaser learn the digests of images from the registry. Here they are known before anything is
+//! pushed: the manifests of the release contain them, and a whole release is tried on one machine.
 
 mod about;
 mod archive;

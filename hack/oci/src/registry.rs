@@ -1,5 +1,8 @@
 //! Pushes and pulls artifacts. Everything is pushed under its digest first; tags come last, so that nobody who pulls a
 //! tag gets a part of a release.
+//!
+//! crane could do this, but then everybody who pushes their own build needs Go. It is the other client in the tests: it
+//! reads what this one has pushed.
 
 use anyhow::{Context as _, bail, ensure};
 use docker_credential::{CredentialRetrievalError, DockerCredential};
