@@ -22,8 +22,7 @@ mod quantities;
 use std::hint::black_box;
 use std::process::ExitCode;
 
-use claim_rollout::admission::NoCluster;
-use claim_rollout::wire;
+use claim_rollout::admission::{self, NoCluster};
 
 use engines::{Cel, Rego};
 use fixtures::{Edit, SIZES, Size, review};
@@ -155,7 +154,7 @@ fn engines(ours: &Guest) -> Result<()> {
     }
     let payload = review(USUAL, Edit::Image).to_string();
     let bytes = payload.as_bytes();
-    let native = || timed(|| black_box(wire::validate(black_box(bytes), &mut NoCluster))).1;
+    let native = || timed(|| black_box(admission::validate(black_box(bytes), &mut NoCluster))).1;
     let mut rego_time = || timed(|| rego.passes(&payload)).1;
     let cel_time = || timed(|| cel.passes(&payload)).1;
     let name = |side: &str, peer: &str| format!("{side}, {}, unchanged, {peer}", USUAL.name);

@@ -18,10 +18,10 @@ const PLAN: [(&str, &[&str]); 12] = [
     ("rollout", &["api", "claims", "json", "templates"]),
     ("replace", &["api", "claims", "json", "templates"]),
     ("gate", &["api", "claims", "rollout", "templates"]),
-    ("admission", &["api", "claims", "gate", "json", "rollout", "templates"]),
-    ("wire", &["admission", "json"]),
-    ("policy", &["admission", "json", "wire"]),
-    ("webhook", &["admission", "wire"]),
+    ("wire", &["json", "templates"]),
+    ("admission", &["api", "claims", "gate", "rollout", "templates", "wire"]),
+    ("policy", &["admission", "json"]),
+    ("webhook", &["admission"]),
     (
         "controller",
         &["api", "claims", "json", "replace", "rollout", "templates"],
@@ -37,7 +37,6 @@ const PLAN: [(&str, &[&str]); 12] = [
             "replace",
             "rollout",
             "templates",
-            "wire",
         ],
     ),
 ];

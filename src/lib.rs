@@ -18,7 +18,8 @@
 //!
 //! `sim` (feature `sim`) is a model of a cluster. It runs the decisions against stale views, crashes and other faults.
 //!
-//! Dependencies point inwards: front ends → [`wire`] → decisions → [`api`], [`claims`] → [`templates`] → [`json`].
+//! Dependencies point inwards: front ends → decisions → [`wire`], [`api`], [`claims`] → [`templates`] → [`json`]. [`wire`]
+//! is the one folder that reads the bytes of a request and writes those of an answer.
 //! Start reading in [`templates`].
 
 // The exports of a waPC guest need an unsafe attribute. There is no other unsafe code.

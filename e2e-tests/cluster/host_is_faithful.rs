@@ -4,8 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use claim_rollout::admission::NoCluster;
-use claim_rollout::wire;
+use claim_rollout::admission::{self, NoCluster};
 use serde_json::{Value, json};
 
 use crate::world::policy_host::{
@@ -232,7 +231,7 @@ fn wasm_answers_like_native_code_byte_for_byte() {
         if new != "20Gi" || accepted {
             assert_eq!(
                 wasm,
-                wire::validate(payload.as_bytes(), &mut NoCluster),
+                admission::validate(payload.as_bytes(), &mut NoCluster),
                 "{new} {settings}"
             );
         }

@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, ensure};
 use base64::Engine as _;
+use claim_rollout::admission;
 use claim_rollout::webhook::AdmissionReview;
 use claim_rollout::webhook::engine::payload;
-use claim_rollout::wire;
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 
@@ -180,7 +180,7 @@ impl Api for Recorded {
 fn unlike(module: &Module, fixture: &Fixture) -> Option<String> {
     // A body that is no review does not reach a policy; a policy that gets it nevertheless must not trap.
     let payload = fixture.payload().unwrap_or_else(|| fixture.body.clone());
-    let native = wire::validate(&payload, &mut fixture.cluster());
+    let native = admission::validate(&payload, &mut fixture.cluster());
     let wasm = run(module, &payload, fixture.cluster().host());
     (wasm.as_ref() != Ok(&native)).then(|| {
         let wasm = wasm.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());

@@ -5,8 +5,7 @@ use std::num::NonZero;
 use std::thread;
 
 use anyhow::{Context as _, ensure};
-use claim_rollout::admission::Lookups;
-use claim_rollout::wire;
+use claim_rollout::admission::{self, Lookups};
 use serde_json::Value;
 
 use crate::world::generated::choices::Choices;
@@ -120,7 +119,7 @@ fn count_kinds(answer: &Value, tally: &mut Tally) {
 
 /// Checks that both answers are equal and well-formed, and returns the answer.
 fn answer(module: &Module, mut question: Question) -> anyhow::Result<Value> {
-    let native = wire::validate(&question.payload, &mut *question.native);
+    let native = admission::validate(&question.payload, &mut *question.native);
     let wasm = run(module, &question.payload, question.host).map_err(anyhow::Error::msg)?;
     ensure!(
         wasm == native,

@@ -2,8 +2,7 @@
 //! is what this crate reads. policy-server decodes requests before a policy sees them, and so does this.
 
 use anyhow::{Context as _, ensure};
-use claim_rollout::admission::{CanI, CannotAsk, Get, Lookups};
-use claim_rollout::wire;
+use claim_rollout::admission::{self, CanI, CannotAsk, Get, Lookups};
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use k8s_openapi::api::storage::v1::StorageClass;
@@ -47,13 +46,15 @@ pub(crate) fn compare(payload: &[u8], lookups: &mut dyn Lookups) -> anyhow::Resu
     let Ok(payload) = serde_json::from_slice::<Value>(payload) else {
         return Ok(());
     };
-    let answer = wire::validate(payload.to_string().as_bytes(), lookups);
+    let answer = admission::validate(payload.to_string().as_bytes(), lookups);
     let answer = whole::<ValidationResponse>(&answer)?;
-    whole::<SettingsValidationResponse>(&wire::validate_settings(payload["settings"].to_string().as_bytes()))?;
+    whole::<SettingsValidationResponse>(&admission::validate_settings(
+        payload["settings"].to_string().as_bytes(),
+    ))?;
     let Some(read) = reread(&payload) else {
         return Ok(());
     };
-    let again = wire::validate(read.to_string().as_bytes(), &mut Typed(lookups));
+    let again = admission::validate(read.to_string().as_bytes(), &mut Typed(lookups));
     let again: Value = serde_json::from_slice(&again)?;
     // This crate is stricter about a payload that is no request: serde also reads a struct from an array.
     let is_fault = answer["code"] == 400;

@@ -1,9 +1,8 @@
 //! The lookups for a review in the format that kwctl records and replays: in their order, each with its answer.
 
-use claim_rollout::admission::{CanI, CannotAsk, Get, Lookups};
+use claim_rollout::admission::{self, CanI, CannotAsk, Get, Lookups};
 use claim_rollout::webhook::engine::payload;
 use claim_rollout::webhook::{AdmissionResponse, AdmissionReview};
-use claim_rollout::wire;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -19,7 +18,7 @@ pub(crate) fn respond(
 ) -> anyhow::Result<(AdmissionResponse, Option<String>)> {
     let session = Vec::new();
     let mut recorder = Recorder { cluster, session };
-    let response = review.respond(&wire::validate(&payload(review.request, settings), &mut recorder));
+    let response = review.respond(&admission::validate(&payload(review.request, settings), &mut recorder));
     let asks = !recorder.session.is_empty();
     let session = asks.then(|| serde_saphyr::to_string(&recorder.session)).transpose()?;
     Ok((response, session))

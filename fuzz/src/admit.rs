@@ -289,7 +289,7 @@ fn blank(value: &mut Value, path: &str) {
 }
 
 fn has_valid_settings(settings: &Value) -> bool {
-    claim_rollout::wire::validate_settings(settings.to_string().as_bytes()).starts_with(b"{\"valid\":true")
+    claim_rollout::admission::validate_settings(settings.to_string().as_bytes()).starts_with(b"{\"valid\":true")
 }
 
 /// True iff the templates that are found are those of a staged change, with the immutable fields of those that are asked for.

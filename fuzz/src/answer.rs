@@ -1,7 +1,6 @@
 //! An answer of the policy, and the laws that every answer obeys.
 
-use claim_rollout::admission::Lookups;
-use claim_rollout::wire;
+use claim_rollout::admission::{self, Lookups};
 use serde_json::Value;
 
 /// Limits: the message of a denial, one warning (in the API server), and all warnings together.
@@ -24,10 +23,10 @@ impl Answer {
     /// Returns `None` if neither the answer nor the payload can be decoded: the policy returns unread parts unchanged,
     /// such as half a surrogate pair or a number that is too large.
     pub(crate) fn to<L: Lookups>(payload: &[u8], lookups: impl Fn() -> L) -> Option<Self> {
-        let bytes = wire::validate(payload, &mut lookups());
+        let bytes = admission::validate(payload, &mut lookups());
         assert_eq!(
             bytes,
-            wire::validate(payload, &mut lookups()),
+            admission::validate(payload, &mut lookups()),
             "two answers to one question"
         );
         let text = String::from_utf8(bytes).expect("UTF-8");
@@ -104,5 +103,5 @@ fn has_valid_settings(payload: &[u8]) -> bool {
     let settings = serde_json::from_slice::<Value>(payload)
         .map(|value| value["settings"].clone())
         .unwrap_or_default();
-    wire::validate_settings(settings.to_string().as_bytes()).starts_with(b"{\"valid\":true")
+    admission::validate_settings(settings.to_string().as_bytes()).starts_with(b"{\"valid\":true")
 }

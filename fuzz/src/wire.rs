@@ -1,7 +1,7 @@
 //! Target `wire`: any bytes as the payload of `validate` and of `validate_settings`.
 
 use claim_rollout::admission::NoCluster;
-use claim_rollout::wire::validate_settings;
+use claim_rollout::admission::validate_settings;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;

@@ -1,10 +1,9 @@
 //! The templates of a StatefulSet in a request, and the update policy in force.
 
 use super::message;
-use super::review::Object;
 use super::settings::Settings;
-use super::verdict::Denial;
 use crate::templates::{ClaimTemplate, Diff, ReplaceSet, StagedChange, UpdatePolicy, keys};
+use crate::wire::{Denial, Object};
 
 /// The update policy of a set: its annotation, else that of the staged change, else the setting.
 pub(super) fn policy(set: &Object<'_>, change: Option<&StagedChange>, settings: &Settings) -> UpdatePolicy {

@@ -1,9 +1,8 @@
 //! A change of the templates that a request asks for.
 
-use super::fields::{PodStrategy, StrategyType};
-use super::review::{Object, Review};
 use super::settings::Settings;
 use crate::templates::{ClaimTemplate, UpdatePolicy};
+use crate::wire::{Object, Review, StrategyType};
 
 /// A change of the templates that a request asks for, before it is staged.
 pub(super) struct AskedChange<'w> {
@@ -34,7 +33,7 @@ pub(super) struct Reach<'a> {
 impl AskedChange<'_> {
     /// The existing replicas that a rollout in place reaches.
     pub(super) fn reach(&self) -> Reach<'_> {
-        let strategy = PodStrategy::of(self.new).unwrap_or_default();
+        let strategy = self.new.pod_strategy().unwrap_or_default();
         Reach {
             set: &self.new.metadata.name,
             namespace: self.review.namespace(),

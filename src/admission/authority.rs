@@ -2,11 +2,10 @@
 
 use super::lookups::{CanI, Lookups};
 use super::message;
-use super::review::Review;
 use super::settings::{Authority, Settings};
-use super::verdict::Denial;
 use crate::templates::UpdatePolicy;
 use crate::templates::show::{cut, shown_name};
+use crate::wire::{Denial, Review};
 
 /// The longest error of the cluster in a message.
 const MAX_ANSWER: usize = 160;

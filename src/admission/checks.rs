@@ -2,17 +2,15 @@
 
 use super::asked_change::AskedChange;
 use super::cause::Cause;
-use super::fields;
 use super::lookups::{CannotAsk, Get, Lookups};
 use super::message;
 use super::settings::{PvcChecks, Settings};
-use super::verdict::Denial;
 use crate::claims::compatible::{changes_class, in_place, recoverable};
 use crate::claims::retention::PodUid;
 use crate::claims::{AttributesClass, Belongs, Claim, Classes, Known, StorageClass, compatible};
-use crate::json::Error;
 use crate::templates::rules::{Frozen, Shrink};
 use crate::templates::{Change, ClaimName, ClaimTemplate, Diff, UpdatePolicy};
+use crate::wire::{Denial, Error};
 
 /// Why claims cannot be updated: one warning for each cause, or a denial.
 pub(super) fn of(change: &AskedChange<'_>, diff: &Diff, lookups: &mut dyn Lookups) -> Result<Vec<String>, Denial> {
@@ -25,9 +23,9 @@ pub(super) fn of(change: &AskedChange<'_>, diff: &Diff, lookups: &mut dyn Lookup
         return Ok(Vec::new());
     }
     let fault = |error: Error| Denial::malformed(message::denial(&format!("request.object.spec: {}", error.fault)));
-    let labels = fields::match_labels(change.new).map_err(fault)?;
+    let labels = change.new.match_labels().map_err(fault)?;
     let labels: Vec<(&str, &str)> = labels.iter().map(|(key, value)| (&**key, &**value)).collect();
-    let first = fields::first_ordinal(change.new).map_err(fault)?;
+    let first = change.new.first_ordinal().map_err(fault)?;
     let mut checks = Checks {
         change,
         scope: if applied { Scope::Everything } else { Scope::Capacity },

@@ -4,19 +4,16 @@
 //! nothing to roll out: the new StatefulSet gets the staged templates.
 
 use super::asked::{policy, replace_set};
-use super::fields::{self, PodStrategy};
 use super::judged::{consistent, is_by_controller, is_skipped};
 use super::lookups::Lookups;
 use super::ours::{OURS, restore_annotations};
-use super::review::{Object, Review};
 use super::settings::{Mode, Settings};
-use super::verdict::{Denial, Edit, Remarks, Verdict};
 use super::{message, user_keys};
 use crate::claims::claim::Manager;
-use crate::json::{self, Value};
 use crate::templates::show::path_of;
 use crate::templates::text::write_list;
 use crate::templates::{ClaimName, ClaimTemplate, Diff, StagedChange, keys};
+use crate::wire::{Denial, Edit, Object, Remarks, Review, Verdict};
 
 pub(super) fn create(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -> Result<Verdict, Denial> {
     let new = consistent(review, review.object.as_ref(), "object")?;
@@ -67,19 +64,18 @@ pub(super) fn create(review: &Review<'_>, settings: &Settings, lookups: &mut dyn
 /// finalizer, with which nobody else may create it, and the partition, with which no Pod would ever be updated.
 fn release(new: &Object<'_>, edits: &mut Vec<Edit>, remarks: &mut Remarks) {
     let mut found = Vec::new();
-    if let Some(Ok(Value::Array(mut finalizers))) = new.metadata.finalizers.map(json::read) {
-        let all = finalizers.len();
-        finalizers.retain(|finalizer| finalizer.as_str() != Some(keys::REPLACING));
-        if finalizers.len() < all {
-            edits.push(Edit::SetFinalizers(json::canonical(&Value::Array(finalizers))));
-            found.push(message::FINALIZER);
-        }
+    if let Some(finalizers) = new.finalizers_without(keys::REPLACING) {
+        edits.push(Edit::SetFinalizers(finalizers));
+        found.push(message::FINALIZER);
     }
-    if PodStrategy::of(new).is_ok_and(|strategy| strategy.partition == keys::HOLD) {
+    if new
+        .pod_strategy()
+        .is_ok_and(|strategy| strategy.partition == keys::HOLD)
+    {
         edits.push(Edit::RemovePartition);
         found.push(message::PARTITION);
     }
-    let retains = !found.is_empty() && fields::retention(new).is_ok_and(|(deleted, _)| deleted == "Retain");
+    let retains = !found.is_empty() && new.retention().is_ok_and(|(deleted, _)| deleted == "Retain");
     found.extend(retains.then_some(message::RETAIN));
     let warnings = found.iter().map(|what| message::released(&new.metadata.name, what));
     remarks.warnings.extend(warnings);

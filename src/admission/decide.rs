@@ -24,11 +24,10 @@ use super::create::create;
 use super::judged::{consistent, is_by_controller, is_skipped};
 use super::lookups::Lookups;
 use super::message::{self, PREFIX};
-use super::review::{About, Object, Operation, Review};
 use super::settings::{Mode, Settings};
 use super::update::Update;
-use super::verdict::{Denial, Verdict};
-use super::{freed, gate, new_claims, ours, retention, user_keys, validate};
+use super::{freed, gate, mutable, new_claims, ours, retention, user_keys};
+use crate::wire::{About, Denial, Object, Operation, Review, Verdict};
 
 /// Returns the verdict on a request.
 ///
@@ -61,13 +60,13 @@ fn decide(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -
         (About::Set, Operation::Delete) => delete(review, settings, lookups),
         (About::Status, Operation::Update) => status(review, settings, lookups),
         (About::Scale, Operation::Update) => scale(review, settings, lookups),
-        (About::KruiseSet, Operation::Create) => validate::create_of_kruise(review, settings, lookups),
+        (About::KruiseSet, Operation::Create) => mutable::create_of_kruise(review, settings, lookups),
         (About::KruiseSet, Operation::Update) => {
             let [old, new] = both(review)?;
             if is_by_controller(review, settings) || is_skipped(old, settings) && is_skipped(new, settings) {
                 return Ok(Verdict::PASS);
             }
-            validate::update_of_kruise(review, settings, [old, new], lookups)
+            mutable::update_of_kruise(review, settings, [old, new], lookups)
         }
         (About::Claim, Operation::Create) if settings.mode == Mode::Stage => {
             let claim = consistent(review, review.object.as_ref(), "object");
@@ -92,7 +91,7 @@ fn update(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -
     }
     let warnings = retention::update(review, settings, [old, new], lookups)?;
     let verdict = match settings.mode {
-        Mode::ValidateOnly => validate::update(review, settings, [old, new], lookups)?,
+        Mode::ValidateOnly => mutable::update(review, settings, [old, new], lookups)?,
         Mode::Stage => Update {
             review,
             settings,

@@ -2,12 +2,11 @@
 
 use super::asked::policy;
 use super::lookups::Lookups;
-use super::review::{Object, Review};
 use super::settings::Settings;
 use super::update::touches_claims;
-use super::verdict::Denial;
 use super::{authority, newer};
 use crate::templates::{StagedChange, UpdatePolicy, keys};
+use crate::wire::{Denial, Object, Review};
 
 /// Row U5 for a request that only removes the owner that kept the set from being staged.
 pub(super) fn check(

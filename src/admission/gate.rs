@@ -6,13 +6,11 @@
 use super::judged::consistent;
 use super::lookups::{CannotAsk, Get, Lookups};
 use super::message;
-use super::object::read;
-use super::review::Review;
 use super::seen;
 use super::settings::Settings;
-use super::verdict::{Denial, Verdict};
 use crate::claims::Claim;
 use crate::gate::{Gate, Pod};
+use crate::wire::{Denial, Review, Verdict, read};
 
 /// Whether the Pod may be deleted now.
 pub(super) fn delete(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -> Result<Verdict, Denial> {
@@ -20,7 +18,7 @@ pub(super) fn delete(review: &Review<'_>, settings: &Settings, lookups: &mut dyn
         return Ok(Verdict::PASS);
     }
     let pod = consistent(review, review.old_object.as_ref(), "oldObject");
-    let Some(pod) = pod.ok().and_then(|pod| seen::pod(pod).ok()) else {
+    let Some(pod) = pod.ok().and_then(seen::pod) else {
         return Ok(Verdict::PASS);
     };
     if !pod.may_wait() {

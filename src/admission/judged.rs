@@ -1,9 +1,8 @@
 //! Whether a request is judged: its sender, the owner of the StatefulSet, and whether its parts are consistent.
 
 use super::message::PREFIX;
-use super::review::{Object, Review};
 use super::settings::{OwnedSets, Settings};
-use super::verdict::Denial;
+use crate::wire::{Denial, Object, Review};
 
 /// Row C2.
 pub(super) fn is_by_controller(review: &Review<'_>, settings: &Settings) -> bool {

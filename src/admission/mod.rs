@@ -1,12 +1,11 @@
 //! Decision one: the verdict on a request for a StatefulSet, or for a claim or Pod of one.
 //!
 //! Pure: no I/O, no clock. [`Lookups`] reads the cluster. Start with [`decide`], which contains the table of requests;
-//! [`review`] is the input and [`verdict`] the output. The tests are a table, too: `e2e-tests/offline/table`, which
+//! [`review`] is the input and [`verdict`] the output. [`crate::wire`] decodes and encodes both. The tests are a table, too: `e2e-tests/offline/table`, which
 //! `policy.wasm` has to answer alike.
 //!
 //! | file | contains |
 //! |---|---|
-//! | [`review`], `object`, `fields` | the request, and how it is decoded |
 //! | [`settings`] | the settings of the administrator |
 //! | [`decide`] | the table: finds the row of a request |
 //! | `judged` | whether a request is judged: its sender, the owner of the StatefulSet |
@@ -20,30 +19,29 @@
 //! | `gate` | row G1 |
 //! | `seen` | converts objects to the input of the other decisions |
 //! | `retention` | row R1 |
-//! | `validate` | rows N1 and K1 |
+//! | `mutable` | rows N1 and K1 |
 //! | [`lookups`] | reads from the cluster |
-//! | [`verdict`], `message`, `staged_message` | the answer and its texts |
+//! | `message`, `staged_message` | the texts of the verdict |
+//! | `answer` | bytes in, bytes out |
 
 pub mod decide;
 pub mod lookups;
-pub mod review;
-pub mod verdict;
 
+mod answer;
 mod asked;
 mod asked_change;
 mod authority;
 mod cause;
 mod checks;
 mod create;
-mod fields;
 mod freed;
 mod gate;
 mod judged;
 mod message;
 mod mounts;
+mod mutable;
 mod new_claims;
 mod newer;
-pub(crate) mod object;
 mod ours;
 mod retention;
 mod seen;
@@ -51,10 +49,12 @@ mod stage;
 mod staged_message;
 mod update;
 mod user_keys;
-mod validate;
 mod withdraw;
 
 pub use crate::api::settings;
+pub use crate::wire::{review, verdict};
+
+pub use answer::{settings_fault, validate, validate_settings};
 pub use decide::admit;
 pub use lookups::{CanI, CannotAsk, Get, Lookups, NoCluster};
 pub use review::{Operation, Review};

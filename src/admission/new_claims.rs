@@ -4,18 +4,14 @@
 //! this row, a new replica would start with the old size. This row never denies: if a lookup fails or the set is
 //! ambiguous, the claim is created from the live template, and our controller updates it later.
 
-use super::fields::{self, Strings};
 use super::lookups::{CannotAsk, Get, Lookups};
 use super::message;
-use super::object::read;
-use super::review::{Object, Review};
 use super::seen;
 use super::settings::Settings;
-use super::verdict::{Edit, Remarks, Verdict};
-use crate::json::{self, Error};
 use crate::rollout::{self, SetView};
 use crate::templates::rules::FOR_NEW_CLAIMS;
 use crate::templates::{ClaimTemplate, Quantity, RevisionLabel, keys};
+use crate::wire::{Edit, Error, Object, Remarks, Review, Strings, Verdict, read, strings};
 
 /// A claim whose name fits more sets is created from the live template. Each set is a lookup, and all lookups must fit
 /// into the two seconds of a policy-server.
@@ -49,7 +45,7 @@ pub(super) fn create(
         let audit = Vec::new();
         return Verdict::Pass(Remarks { warnings, audit });
     }
-    let Ok(labels) = fields::strings(claim.metadata.labels) else {
+    let Ok(labels) = strings(claim.metadata.labels) else {
         return Verdict::PASS;
     };
     let new_claim = NewClaim {
@@ -151,9 +147,7 @@ impl ClaimTarget {
     /// template.
     fn edits(&self, claim: &Object<'_>, labels: &Strings<'_>) -> Result<Vec<Edit>, Error> {
         let mut edits = Vec::new();
-        // The spec without the metadata: decoding very many labels would take longer than all the rest.
-        let asks = format!(r#"{{"metadata":{{"name":"-"}},"spec":{}}}"#, claim.spec.text);
-        let asks = ClaimTemplate::read(&asks).ok();
+        let asks = claim.claim_spec();
         edits.extend(self.fields(asks.as_ref()));
         let has = asks.as_ref().and_then(|asks| asks.storage);
         if let Some(storage) = self.template.storage.filter(|wanted| self.is_new_size(*wanted, has)) {
@@ -197,13 +191,13 @@ impl ClaimTarget {
             old != new && new != has && (old.is_none() || old == has)
         });
         changed.map(|field| {
-            let value = self.template.spec.get(field);
-            Edit::SetField(field, value.map_or_else(|| "null".to_owned(), json::canonical))
+            let value = self.template.spec.get(field).cloned();
+            Edit::SetField(field, value)
         })
     }
 
     fn annotate(&self, claim: &Object<'_>, edits: &mut Vec<Edit>) -> Result<(), Error> {
-        let annotations = fields::strings(claim.metadata.annotations_text)?;
+        let annotations = strings(claim.metadata.annotations_text)?;
         for key in self.live.annotations.keys() {
             if !self.template.annotations.contains_key(key) && get(&annotations, key).is_some() {
                 edits.push(Edit::RemoveAnnotation(key.clone().into()));

@@ -4,11 +4,10 @@
 use super::asked::read_templates;
 use super::judged::is_skipped;
 use super::lookups::Lookups;
-use super::review::{Object, Review};
 use super::settings::Settings;
-use super::verdict::{Denial, Edit, Verdict};
 use super::{message, ours, user_keys};
 use crate::templates::{Diff, StagedChange, UpdatePolicy, keys};
+use crate::wire::{Denial, Edit, Object, Review, Verdict};
 
 /// True iff the set has a staged change of a newer version.
 pub(super) fn is_on(set: &Object<'_>) -> bool {

@@ -1,10 +1,9 @@
 //! Annotations of our domain in requests that may not write them (rows C3, S1 and N1).
 
 use super::message;
-use super::review::{Annotations, Object};
 use super::settings::{Mode, Settings};
-use super::verdict::{Denial, Edit, Remarks, Verdict};
 use crate::templates::{UpdatePolicy, keys};
+use crate::wire::{Annotations, Denial, Edit, Object, Remarks, Verdict};
 
 /// Whether the row restores an annotation with this new value; `None` if the request removes it.
 type Concerns<'c> = &'c dyn Fn(&str, Option<&str>) -> bool;

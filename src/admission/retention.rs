@@ -6,18 +6,14 @@
 use std::ops::Range;
 
 use super::asked::read_templates;
-use super::fields;
 use super::judged::is_skipped;
 use super::lookups::{CannotAsk, Get, Lookups};
 use super::message;
-use super::object::read;
-use super::review::{Object, Review};
 use super::settings::{Retention, Settings};
-use super::verdict::Denial;
 use crate::claims::retention::{Event, Fate, Ordinal, Ownership, PodUid, ReplicaPod, RetentionPolicy, Set};
 use crate::claims::{Claim, retention};
-use crate::json::Error;
 use crate::templates::{ClaimName, ClaimTemplate};
+use crate::wire::{Denial, Error, Object, Review, read};
 
 /// True iff the setting `retention` is not `Off`.
 pub(super) fn is_on(settings: &Settings) -> bool {
@@ -37,7 +33,7 @@ pub(super) fn update(
     let policy = policy(new)?;
     let before = ordinals(old, old.replicas())?;
     let mut scaled_down = removed(&before, &ordinals(new, new.replicas())?);
-    let existing = fields::existing_replicas(old).map_err(malformed)?;
+    let existing = old.existing_replicas().map_err(malformed)?;
     if policy != self::policy(old)? {
         scaled_down.extend(removed(&ordinals(old, existing)?, &before));
     }
@@ -104,12 +100,12 @@ fn malformed(error: Error) -> Denial {
 }
 
 fn policy(set: &Object<'_>) -> Result<RetentionPolicy, Denial> {
-    let (deleted, scaled) = fields::retention(set).map_err(malformed)?;
+    let (deleted, scaled) = set.retention().map_err(malformed)?;
     Ok(RetentionPolicy::read(Some(&deleted), Some(&scaled)))
 }
 
 fn ordinals(set: &Object<'_>, replicas: i64) -> Result<Range<i64>, Denial> {
-    let first = fields::first_ordinal(set).map_err(malformed)?;
+    let first = set.first_ordinal().map_err(malformed)?;
     Ok(first..first.saturating_add(replicas.max(0)))
 }
 

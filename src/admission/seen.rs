@@ -1,31 +1,26 @@
 //! Converts objects to the input of the other decisions.
 
-use std::borrow::Cow;
-
-use super::fields::{self, PodStrategy, StrategyType, members};
-use super::object::Read;
-use super::review::{Object, OwnerRef};
 use crate::claims::Owner;
 use crate::gate::Pod;
-use crate::json::{Map, Once};
 use crate::rollout::snapshot::{self, SetView};
 use crate::templates::ClaimTemplate;
+use crate::wire::review::{OwnerRef, Text};
+use crate::wire::{Object, StrategyType};
 
 /// The fields of a set that decide whether its staged change is valid and which replicas it reaches; `None` if the set
 /// cannot be decoded. Pods, Pod management and status are not set.
 pub(super) fn set(set: &Object<'_>) -> Option<SetView> {
     let metadata = &set.metadata;
-    let strategy = PodStrategy::of(set).ok()?;
-    let labels = fields::match_labels(set).ok()?;
-    let labels = labels.into_iter().map(|(key, value)| (key, value.into_owned()));
+    let strategy = set.pod_strategy().ok()?;
+    let labels = set.match_labels().ok()?;
     Some(SetView {
         namespace: metadata.namespace.to_string(),
         name: metadata.name.to_string(),
         terminating: metadata.terminating,
         controller: metadata.controller.as_ref().map(owner),
         replicas: natural(set.replicas()),
-        first_ordinal: natural(fields::first_ordinal(set).ok()?),
-        match_labels: Map::from_unsorted(labels.collect())?,
+        first_ordinal: natural(set.first_ordinal().ok()?),
+        match_labels: labels.map(Text::into_owned),
         live: ClaimTemplate::read_list(set.templates()).ok()?,
         partition: natural(strategy.partition),
         strategy: match strategy.kind {
@@ -37,54 +32,23 @@ pub(super) fn set(set: &Object<'_>) -> Option<SetView> {
     })
 }
 
-/// A Pod to be deleted.
-pub(super) fn pod(pod: &Object<'_>) -> Read<Pod> {
+/// A Pod to be deleted; `None` if it cannot be decoded.
+pub(super) fn pod(pod: &Object<'_>) -> Option<Pod> {
     let (set_name, set_uid) = match &pod.metadata.controller {
         Some(owner) if owner.kind == "StatefulSet" && owner.group() == "apps" => (&*owner.name, &*owner.uid),
         Some(_) => ("", ""),
         None => (pod.metadata.name.rsplit_once('-').map_or("", |(set, _)| set), ""),
     };
-    let mut seen = Pod {
+    let deleted = pod.deleted_pod().ok()?;
+    Some(Pod {
         name: pod.metadata.name.to_string(),
         set_name: set_name.to_owned(),
         set_uid: set_uid.to_owned(),
         terminating: pod.metadata.terminating,
-        ..Pod::default()
-    };
-    members(pod.status, |reader, key| {
-        match key {
-            "phase" => seen.has_ended = matches!(&*reader.string()?, "Failed" | "Succeeded"),
-            "conditions" if !reader.null()? => reader.list(|reader| {
-                let (mut kind, mut status) = (Cow::default(), Cow::default());
-                let mut once = Once::default();
-                reader.object(|reader, key| {
-                    match &*key {
-                        "type" => kind = once.text(0, reader)?,
-                        "status" => status = once.text(1, reader)?,
-                        _ => reader.skip()?,
-                    }
-                    Ok(())
-                })?;
-                seen.disrupted |= kind == "DisruptionTarget" && status == "True";
-                Ok(())
-            })?,
-            "conditions" => {}
-            _ => reader.skip()?,
-        }
-        Ok(())
-    })?;
-    members(Some(pod.spec.text), |reader, key| {
-        if key != "volumes" || reader.null()? {
-            return if key == "volumes" { Ok(()) } else { reader.skip() };
-        }
-        reader.list(|reader| {
-            reader.object(|reader, key| {
-                seen.mounts_claims |= key == "persistentVolumeClaim";
-                reader.skip()
-            })
-        })
-    })?;
-    Ok(seen)
+        has_ended: deleted.has_ended,
+        disrupted: deleted.disrupted,
+        mounts_claims: deleted.mounts_claims,
+    })
 }
 
 fn owner(owner: &OwnerRef<'_>) -> Owner {

@@ -6,13 +6,13 @@ use super::asked_change::AskedChange;
 use super::lookups::Lookups;
 use super::message::{self, PREFIX};
 use super::seen::natural;
-use super::verdict::{Denial, Remarks};
 use super::{checks, staged_message, user_keys};
 use crate::templates::rules::{Frozen, Shrink};
 use crate::templates::show::path;
 use crate::templates::{
     ClaimName, ClaimTemplate, Diff, Phase, Revision, Rules, StagedChange, Staging, UpdatePolicy, keys,
 };
+use crate::wire::{Denial, Remarks};
 
 /// Stages other templates: the staged change and its text.
 pub(super) fn stage(

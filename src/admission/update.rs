@@ -7,15 +7,13 @@ use super::asked_change::AskedChange;
 use super::judged::is_skipped;
 use super::lookups::Lookups;
 use super::message;
-use super::review::{Object, Review};
 use super::settings::{MetadataOnlyChanges, ReCreate, Settings};
 use super::stage;
-use super::verdict::{Denial, Edit, Remarks, Verdict};
 use super::withdraw::{self, Return};
 use super::{checks, mounts, newer, staged_message, user_keys};
-use crate::json;
 use crate::templates::rules::Shrink;
 use crate::templates::{ClaimTemplate, Diff, HELD, Phase, Revision, StagedChange, UpdatePolicy, keys};
+use crate::wire::{Denial, Edit, Object, Remarks, Review, Verdict};
 
 /// The request and its settings.
 pub(super) struct Update<'r, 'a> {
@@ -141,8 +139,7 @@ impl Update<'_, '_> {
         }
         let diff = Diff::between(live, &asked);
         if diff.is_empty() {
-            let [old, new] = [self.old, self.new].map(|set| json::read(set.templates()));
-            let is_same = warnings.is_empty() && matches!((old, new), (Ok(old), Ok(new)) if old == new);
+            let is_same = warnings.is_empty() && self.old.has_templates_of(self.new);
             let asked = if is_same {
                 AskedTemplates::Live
             } else {

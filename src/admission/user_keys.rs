@@ -3,13 +3,12 @@
 use super::asked::replace_set;
 use super::judged::is_skipped;
 use super::lookups::Lookups;
-use super::review::{Object, Review};
 use super::settings::{ReCreate, Settings};
-use super::verdict::Denial;
 use super::{authority, message, ours};
 use crate::templates::show::shown;
 use crate::templates::user_keys::{USER_KEYS, UserKey, Values};
 use crate::templates::{ReplaceSet, UpdatePolicy, keys};
+use crate::wire::{Denial, Object, Review};
 
 /// The update policies without `ReCreate`.
 const WITHOUT_RECREATE: Values = Values::OneOf(&["OnClaimDelete", "InPlace"]);

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::recorded::Recorded;
 use crate::admission::{Edit, Remarks, Settings, Verdict, admit};
 use crate::templates::{ClaimTemplate, Phase, StagedChange, Staging, UpdatePolicy, keys};
-use crate::wire::request::decode;
+use crate::wire::decode;
 
 const DOCUMENT: &str = include_str!("../../docs/settings.md");
 const UID: &str = "6c4a6a3e-0000-4000-8000-000000000001";

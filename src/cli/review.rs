@@ -10,10 +10,9 @@ use serde_json::value::RawValue;
 
 use super::files::{self, read_settings};
 use super::recorded::Recorded;
-use crate::admission::Lookups;
+use crate::admission::{self, Lookups};
 use crate::webhook::engine::{check_settings, payload};
 use crate::webhook::envelope::{AdmissionResponse, AdmissionReview};
-use crate::wire;
 
 /// Answer one AdmissionReview as the policy in a cluster would
 ///
@@ -72,7 +71,7 @@ fn answer(arguments: &Arguments) -> anyhow::Result<AdmissionResponse> {
 
 /// The response to a review, as the webhook gives it.
 fn decide(review: &AdmissionReview<'_>, settings: &RawValue, lookups: &mut dyn Lookups) -> AdmissionResponse {
-    review.respond(&wire::validate(&payload(review.request, settings), lookups))
+    review.respond(&admission::validate(&payload(review.request, settings), lookups))
 }
 
 /// The decision in one line.

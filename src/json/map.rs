@@ -31,6 +31,12 @@ impl<V> Map<V> {
         map.sort().then_some(map)
     }
 
+    /// The map with other values of the same keys.
+    #[must_use]
+    pub fn map<W>(self, mut value: impl FnMut(V) -> W) -> Map<W> {
+        Map(self.0.into_iter().map(|(key, of)| (key, value(of))).collect())
+    }
+
     /// True iff the map is empty.
     #[must_use]
     pub const fn is_empty(&self) -> bool {

@@ -5,7 +5,7 @@ use wapc_guest::{CallResult, register_function};
 
 use super::host::Host;
 use super::settings::GivenSettings;
-use crate::wire;
+use crate::admission;
 
 /// Registers the operations of a Kubewarden policy. The host calls it for each instance, and an instance serves one
 /// request, so it does nothing else.
@@ -19,13 +19,13 @@ pub(super) extern "C" fn wapc_init() {
 
 #[allow(clippy::unnecessary_wraps)]
 fn validate(payload: &[u8]) -> CallResult {
-    Ok(wire::validate(payload, &mut Host))
+    Ok(admission::validate(payload, &mut Host))
 }
 
 /// The error of the SDK for a text that is not JSON contains that text, so the answer names the fault instead. An empty
 /// text means the defaults.
 fn validate_settings(payload: &[u8]) -> CallResult {
-    sdk_validate_settings::<GivenSettings>(payload).or_else(|_| Ok(wire::validate_settings(payload)))
+    sdk_validate_settings::<GivenSettings>(payload).or_else(|_| Ok(admission::validate_settings(payload)))
 }
 
 #[cfg(test)]
@@ -33,7 +33,7 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test;
 
     use super::{validate, validate_settings};
-    use crate::wire;
+    use crate::admission;
 
     /// The guest answers through the SDK, the webhook without it.
     #[wasm_bindgen_test]
@@ -57,14 +57,14 @@ mod tests {
         ] {
             assert_eq!(
                 validate_settings(payload).expect("an answer"),
-                wire::validate_settings(payload),
+                admission::validate_settings(payload),
                 "{payload:?}"
             );
         }
         let deep = "[".repeat(10_000) + &"]".repeat(10_000);
         assert_eq!(
             validate_settings(deep.as_bytes()).expect("an answer"),
-            wire::validate_settings(deep.as_bytes())
+            admission::validate_settings(deep.as_bytes())
         );
     }
 

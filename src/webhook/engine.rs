@@ -7,8 +7,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
-use crate::admission::Lookups;
-use crate::wire;
+use crate::admission::{self, Lookups};
 
 /// An evaluation in progress: Kubewarden's ValidationResponse in JSON, or the error.
 pub type Evaluation<'a> = Pin<Box<dyn Future<Output = Result<Vec<u8>, EngineError>> + Send + 'a>>;
@@ -74,7 +73,7 @@ impl Engine for Native {
         Box::pin(async move {
             let evaluation = tokio::task::spawn_blocking(move || {
                 // All threads may have been busy for a while.
-                (Instant::now() < deadline).then(|| wire::validate(&payload, &mut *lookups(deadline)))
+                (Instant::now() < deadline).then(|| admission::validate(&payload, &mut *lookups(deadline)))
             });
             let failed = |why: &str| EngineError::Failed(why.to_owned());
             let answer = evaluation.await.map_err(|_| failed("the evaluation did not end"))?;
@@ -99,7 +98,7 @@ pub fn payload(request: &RawValue, settings: &RawValue) -> Vec<u8> {
 /// # Errors
 /// [`EngineError::Settings`] names all faults.
 pub fn check_settings(settings: &RawValue) -> Result<(), EngineError> {
-    settings_verdict(&wire::validate_settings(settings.get().as_bytes()))
+    settings_verdict(&admission::validate_settings(settings.get().as_bytes()))
 }
 
 /// Reads the answer to the waPC call `validate_settings`.

@@ -4,18 +4,32 @@
 //! object is copied byte for byte, which `serde_json::Value` does not do, and audit annotations keep their order, which
 //! the SDK's `HashMap` does not.
 
-use super::splice::Edited;
-use crate::admission::{Remarks, Verdict};
+use super::review::Review;
+use super::splice::{Edited, edited_object};
+use super::verdict::{Denial, Remarks, Verdict};
 use crate::json::write_string;
 
-/// The answer to `validate`.
-pub(super) fn encode((verdict, object): &(Verdict, Option<Edited<'_>>)) -> Vec<u8> {
+/// The answer to `validate`: the verdict on this request.
+pub(crate) fn encode(review: &Review<'_>, verdict: &Verdict) -> Vec<u8> {
     match verdict {
-        Verdict::Deny(denial) => sdk::deny(&denial.message, denial.code),
-        Verdict::Pass(remarks) if remarks.audit.is_empty() && remarks.warnings.is_empty() => sdk::accept(),
+        Verdict::Deny(denial) => deny(denial),
+        Verdict::Pass(remarks) if remarks.audit.is_empty() && remarks.warnings.is_empty() => accept(),
         Verdict::Pass(remarks) => accepted(None, remarks),
-        Verdict::Stage(_, remarks) => accepted(object.as_ref(), remarks),
+        Verdict::Stage(edits, remarks) => match edited_object(review, edits) {
+            Ok(object) => accepted(Some(&object), remarks),
+            Err(error) => deny(&Denial::malformed(format!("claim-rollout: request.object: {error}"))),
+        },
     }
+}
+
+/// The answer that accepts, and has nothing else.
+pub(crate) fn accept() -> Vec<u8> {
+    sdk::accept()
+}
+
+/// The answer that denies.
+pub(crate) fn deny(denial: &Denial) -> Vec<u8> {
+    sdk::deny(&denial.message, denial.code)
 }
 
 /// The answers of the SDK. Its errors are those of a serialisation that cannot fail; an empty answer is an error of the
@@ -75,7 +89,7 @@ fn push_remarks(text: &mut String, remarks: &Remarks) {
 }
 
 /// The answer to `validate_settings`.
-pub(super) fn encode_settings(fault: Option<&str>) -> Vec<u8> {
+pub(crate) fn encode_settings(fault: Option<&str>) -> Vec<u8> {
     let mut text = String::new();
     match fault {
         None => text.push_str("{\"valid\":true,\"message\":null}"),

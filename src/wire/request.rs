@@ -1,8 +1,8 @@
 //! Input: an AdmissionRequest and the settings, decoded in one pass over the payload.
 
-use crate::admission::object::{MAX_OURS, Read, object};
-use crate::admission::review::{About, GroupVersionKind, Options, Resource, Text};
-use crate::admission::{Denial, Review};
+use super::object::{MAX_OURS, Read, object};
+use super::review::{About, GroupVersionKind, Options, Resource, Review, Text};
+use super::verdict::Denial;
 use crate::json::{Error, ErrorKind, Once, Reader};
 
 /// The longest payload: two objects of 3 MiB and the rest of the request.

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use crate::admission::review::Object;
-use crate::admission::{Edit, Review};
-use crate::json::{Error, ErrorKind, Map, Reader, with_member, write_string};
+use super::review::{Object, Review};
+use super::verdict::Edit;
+use crate::json::{self, Error, ErrorKind, Map, Reader, with_member, write_string};
 
 /// One replacement of bytes.
 struct Splice {
@@ -125,7 +125,10 @@ fn of_value(review: &Review<'_>, object: &Object<'_>, edit: &Edit) -> Result<Opt
             ("resources", spec.resources, resources)
         }
         Edit::SetAttributesClass(class) => ("volumeAttributesClassName", spec.attributes_class, quoted(class)),
-        Edit::SetField(field, text) => (*field, value_of(spec.text, field)?, text.clone()),
+        Edit::SetField(field, value) => {
+            let text = value.as_ref().map_or_else(|| "null".to_owned(), json::canonical);
+            (*field, value_of(spec.text, field)?, text)
+        }
         _ => return Ok(None),
     };
     Ok(Some(member(object.text, spec.text, key, there, value)))

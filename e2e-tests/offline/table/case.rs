@@ -2,9 +2,8 @@
 
 use std::fmt;
 
-use claim_rollout::admission::{CanI, CannotAsk, Get, Lookups};
+use claim_rollout::admission::{self, CanI, CannotAsk, Get, Lookups};
 use claim_rollout::templates::show::cut;
-use claim_rollout::wire;
 use serde_json::{Value, json};
 
 use super::changes::{Change, changes};
@@ -212,7 +211,7 @@ impl Case {
             requester: &self.request["userInfo"],
             asked: &mut asked,
         };
-        let native = wire::validate(&payload, &mut noting);
+        let native = admission::validate(&payload, &mut noting);
         sdk::compare(&payload, &mut *self.lookups()).map_err(|error| error.to_string())?;
         if let Some(guest) = guest {
             let wasm = guest(&payload, self.objects())?;

@@ -2,7 +2,7 @@
 
 use claim_rollout::admission::settings::NAMES;
 use claim_rollout::templates::{Phase, UpdatePolicy};
-use claim_rollout::wire;
+use claim_rollout::admission;
 use serde_json::{Value, json};
 
 use super::case::{Case, update};
@@ -14,7 +14,7 @@ pub(super) fn cases() -> Vec<Case> {
 
 /// The values of a setting, as the policy lists them; none if it takes any value.
 pub(super) fn positions(setting: &str) -> Vec<String> {
-    let answer = wire::validate_settings(json!({setting: "?"}).to_string().as_bytes());
+    let answer = admission::validate_settings(json!({setting: "?"}).to_string().as_bytes());
     let answer: Value = serde_json::from_slice(&answer).expect("an answer");
     let message = answer["message"].as_str().unwrap_or_default();
     let message = message.split_once(", but found").map_or(message, |(expected, _)| expected);

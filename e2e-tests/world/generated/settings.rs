@@ -1,6 +1,6 @@
 //! Settings of the policy, with every value.
 
-use claim_rollout::wire::validate_settings;
+use claim_rollout::admission::validate_settings;
 use serde_json::{Map, Value, json};
 
 use super::choices::Choices;

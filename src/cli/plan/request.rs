@@ -5,10 +5,9 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
 use super::overlay;
-use crate::admission::Lookups;
+use crate::admission::{self, Lookups};
 use crate::templates::ClaimTemplate;
 use crate::webhook::engine::payload;
-use crate::wire;
 
 /// The field manager of `kubectl apply`.
 pub(crate) const KUBECTL: &str = "kubectl-client-side-apply";
@@ -81,7 +80,7 @@ pub(crate) fn ask(
         "object": new,
         "oldObject": old,
     });
-    let answer = wire::validate(&payload(&to_raw_value(&request)?, settings), lookups);
+    let answer = admission::validate(&payload(&to_raw_value(&request)?, settings), lookups);
     let answer: PolicyResponse = serde_json::from_slice(&answer)?;
     let stored = if answer.accepted {
         Ok(answer.mutated_object.unwrap_or_else(|| new.clone()))

@@ -3,13 +3,12 @@
 use serde_json::{Value, json};
 
 use super::manifests::{claim_text, read_set, set_text};
-use crate::admission::{CanI, CannotAsk, Get, Lookups};
+use crate::admission::{self, CanI, CannotAsk, Get, Lookups};
 use crate::sim::names::{self, Names, SET, STORAGE_CLASS, TEMPLATE, TIER, claim_name, number, whole_gi};
 use crate::sim::objects::{ClaimObject, ModelTarget, PodHealth, SLOTS, SetObjectSpec, TEMPLATES, Want, slot};
 use crate::sim::settings::ModelSettings;
 use crate::sim::write::DenialCause;
 use crate::templates::{Quantity, RevisionLabel, keys};
-use crate::wire;
 
 /// A Pod to delete: the set, whether another controller owns the set, the settings, ordinal and health of the Pod, and
 /// its claims.
@@ -101,7 +100,7 @@ pub(super) fn ask_deletion(names: &mut Names, (spec, owned, settings, ordinal, h
     let payload = format!(
         r#"{{"request":{{"uid":"r","kind":{{"group":"","version":"v1","kind":"Pod"}},"resource":{{"group":"","version":"v1","resource":"pods"}},"name":"{SET}-{ordinal}","namespace":"default","operation":"DELETE","userInfo":{{"username":"system:serviceaccount:kube-system:statefulset-controller"}},"oldObject":{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{SET}-{ordinal}","namespace":"default","uid":"p","ownerReferences":[{{"apiVersion":"apps/v1","kind":"StatefulSet","name":"{SET}","uid":"u1","controller":true}}]}},"spec":{{"volumes":[{{"name":"data","persistentVolumeClaim":{{"claimName":"data-{SET}-{ordinal}"}}}}]}},"status":{status}}}}},"settings":{{{settings}}}}}"#
     );
-    let answer: Option<Value> = serde_json::from_slice(&wire::validate(payload.as_bytes(), &mut cluster)).ok();
+    let answer: Option<Value> = serde_json::from_slice(&admission::validate(payload.as_bytes(), &mut cluster)).ok();
     answer.is_some_and(|answer| answer["accepted"] == Value::Bool(false))
 }
 
@@ -120,7 +119,7 @@ pub(super) fn ask_update(
         sibling: false,
         of_pod: Vec::new(),
     };
-    let answer: Option<Value> = serde_json::from_slice(&wire::validate(payload.as_bytes(), &mut cluster)).ok();
+    let answer: Option<Value> = serde_json::from_slice(&admission::validate(payload.as_bytes(), &mut cluster)).ok();
     let answer = answer.filter(|answer| answer["accepted"] == Value::Bool(true));
     let answer = answer.ok_or(DenialCause::Webhook)?;
     let stored = match &answer["mutated_object"] {
@@ -166,7 +165,7 @@ pub(super) fn ask_new_claim(
         sibling: *sibling,
         of_pod: Vec::new(),
     };
-    let answer: Option<Value> = serde_json::from_slice(&wire::validate(payload.as_bytes(), &mut cluster)).ok();
+    let answer: Option<Value> = serde_json::from_slice(&admission::validate(payload.as_bytes(), &mut cluster)).ok();
     let created = answer.as_ref().and_then(|answer| answer.get("mutated_object"));
     let Some(created) = created.filter(|object| !object.is_null()) else {
         return asked;

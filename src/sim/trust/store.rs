@@ -7,14 +7,13 @@ use super::judges::{Hole, Judges};
 use super::manifests::{REVISED, staged_change, template};
 use super::requests::BobRequest;
 use super::rights::{self, BOB, MALLORY};
-use crate::admission::{CanI, CannotAsk, Get, Lookups};
+use crate::admission::{self, CanI, CannotAsk, Get, Lookups};
 use crate::api::Settings;
 use crate::claims::Owner;
 use crate::replace::FINALIZER;
 use crate::rollout::SetView;
 use crate::rollout::target::{Target, recreates};
 use crate::templates::{ClaimTemplate, Phase, Revision, StagedChange, UpdatePolicy, keys};
-use crate::wire;
 
 /// The settings of the policy.
 const SETTINGS: [&str; 6] = [
@@ -293,7 +292,7 @@ fn ask((settings, has_hole): (&str, bool), mut request: Value, old: Option<&Valu
     (request["oldObject"], request["object"]) = (json!(old), new);
     let payload = format!(r#"{{"request":{request},"settings":{settings}}}"#);
     let mut answer: Value =
-        serde_json::from_slice(&wire::validate(payload.as_bytes(), &mut Rights { has_hole })).ok()?;
+        serde_json::from_slice(&admission::validate(payload.as_bytes(), &mut Rights { has_hole })).ok()?;
     if answer["accepted"] != true {
         return None;
     }

@@ -2,17 +2,14 @@
 
 use super::asked::read_templates;
 use super::asked_change::AskedChange;
-use super::fields;
 use super::judged::{consistent, is_by_controller, is_skipped};
 use super::lookups::Lookups;
 use super::message;
-use super::review::{Object, Review};
 use super::settings::{PvcChecks, Settings};
 use super::stage;
-use super::verdict::{Denial, Remarks, Verdict};
 use super::{authority, checks, ours, user_keys};
-use crate::json::Error;
 use crate::templates::{Change, ClaimTemplate, Diff, Rules, UpdatePolicy, keys};
+use crate::wire::{Denial, Error, Object, Remarks, Review, Verdict};
 
 /// The strategy of OpenKruise under which claims follow their templates.
 const ON_POD_ROLLING_UPDATE: &str = "OnPodRollingUpdate";
@@ -63,7 +60,7 @@ pub(super) fn update_of_kruise(
             let field = "request: spec.volumeClaimUpdateStrategy";
             Denial::malformed(message::denial(&format!("{field}: {}", error.fault)))
         };
-        *follows |= fields::claim_update_strategy(set).map_err(fault)? == ON_POD_ROLLING_UPDATE;
+        *follows |= set.claim_update_strategy().map_err(fault)? == ON_POD_ROLLING_UPDATE;
     }
     if followed == [false; 2] {
         return Ok(Verdict::PASS);

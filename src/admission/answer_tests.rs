@@ -1,9 +1,9 @@
 use serde_json::{Value, json};
 
-use super::request::decode;
 use super::{validate, validate_settings};
 use crate::admission::NoCluster;
 use crate::templates::keys;
+use crate::wire::decode;
 
 /// A set with unknown fields, in a form that decoding and encoding would change.
 const SET: &str = r#"{"apiVersion":"apps/v1","kind":"StatefulSet","metadata":{"name":"web","namespace":"shop","uid":"u-1",

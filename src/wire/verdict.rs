@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use crate::json::Value;
 use crate::templates::Quantity;
 
 /// The verdict on a request.
@@ -47,8 +48,8 @@ pub enum Edit {
     SetStorage(Quantity),
     /// `spec.volumeAttributesClassName` of a claim.
     SetAttributesClass(String),
-    /// A field of `spec` of a claim becomes this JSON text; `null` is no value.
-    SetField(&'static str, String),
+    /// A field of `spec` of a claim gets this value, or none.
+    SetField(&'static str, Option<Value>),
 }
 
 /// Why a request is denied.

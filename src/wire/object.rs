@@ -5,9 +5,9 @@ use crate::json::{Error, ErrorKind, Once, Reader};
 use crate::templates::keys;
 
 /// A bound for annotations of our domain in the new object. A set may have had more before the policy was there.
-pub(crate) const MAX_OURS: usize = 64;
+pub(super) const MAX_OURS: usize = 64;
 
-pub(crate) type Read<T> = Result<T, Error>;
+pub(super) type Read<T> = Result<T, Error>;
 
 /// The annotation in which client-side `kubectl apply` keeps what it applied.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
@@ -22,7 +22,7 @@ pub(crate) fn read(text: &str) -> Option<Object<'_>> {
 
 /// Decodes an object; `None` for `null`. `other` is the other object of the request, if already decoded: most bytes of
 /// the two are equal.
-pub(crate) fn object<'a>(reader: &mut Reader<'a>, other: Option<&Object<'_>>) -> Read<Option<Object<'a>>> {
+pub(super) fn object<'a>(reader: &mut Reader<'a>, other: Option<&Object<'_>>) -> Read<Option<Object<'a>>> {
     if reader.null()? {
         return Ok(None);
     }
