@@ -10,15 +10,12 @@ use crate::templates::user_keys::{USER_KEYS, UserKey, Values};
 use crate::templates::{ReplaceSet, UpdatePolicy, keys};
 use crate::wire::{Denial, Object, Review};
 
-/// The update policies without `ReCreate`.
-const WITHOUT_RECREATE: Values = Values::OneOf(&["OnClaimDelete", "InPlace"]);
-
 /// Denies unknown values. Only values that the request sets or changes are judged: a set that is older than the policy
 /// can still be scaled.
 pub(super) fn check(old: Option<&Object<'_>>, new: &Object<'_>, settings: &Settings) -> Result<(), Denial> {
     for UserKey { key, mut values } in USER_KEYS {
         if key == keys::UPDATE_POLICY && settings.recreate != ReCreate::Allowed {
-            values = WITHOUT_RECREATE;
+            values = Values::OneOf(&UpdatePolicy::WITHOUT_RECREATE);
         }
         let Some(value) = new.metadata.annotations.get(key) else {
             continue;

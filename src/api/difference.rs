@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use super::settings::{NAMES, ReCreate, Settings};
+use super::settings::{NAMES, Settings};
 
 /// A setting with two values.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,51 +28,10 @@ impl fmt::Display for Difference {
 /// Every setting that differs, in the order of [`NAMES`].
 #[must_use]
 pub fn differences(ours: &Settings, theirs: &Settings) -> Vec<Difference> {
-    let differing = NAMES.into_iter().filter_map(|setting| {
-        let (ours, theirs) = (ours.value(setting), theirs.value(setting));
-        (ours != theirs).then_some(Difference { setting, ours, theirs })
-    });
+    let values = NAMES.into_iter().zip(ours.values()).zip(theirs.values());
+    let differing =
+        values.filter_map(|((setting, ours), theirs)| (ours != theirs).then_some(Difference { setting, ours, theirs }));
     differing.collect()
-}
-
-impl Settings {
-    /// The value of a setting as text. Equal values have equal texts.
-    fn value(&self, setting: &str) -> String {
-        match setting {
-            "mode" => format!("{:?}", self.mode),
-            "defaultUpdatePolicy" => self.default_update_policy.as_str().to_owned(),
-            "defaultReplaceSet" => self.default_replace_set.as_str().to_owned(),
-            "allowReCreate" => (self.recreate == ReCreate::Allowed).to_string(),
-            "metadataOnlyChanges" => format!("{:?}", self.metadata_only_changes),
-            "shrink" => format!("{:?}", self.shrink),
-            "immutableFields" => format!("{:?}", self.immutable_fields),
-            "templateChanges" => format!("{:?}", self.template_changes),
-            "maxStorage" => {
-                let sizes = self.max_storage.iter();
-                list(sizes.map(|(class, size)| format!("{class}: {size}")))
-            }
-            "allowedVolumeAttributesClasses" => match &self.allowed_attributes_classes {
-                None => "any".to_owned(),
-                Some(classes) => list(classes.iter().cloned()),
-            },
-            "reservedKeyPrefixes" => list(self.reserved_key_prefixes.iter().map(ToString::to_string)),
-            "authority" => format!("{:?}", self.authority),
-            "pvcChecks" => format!("{:?}", self.pvc_checks),
-            "maxPVCLookups" => self.max_pvc_lookups.to_string(),
-            "retention" => format!("{:?}", self.retention),
-            "ownedSets" => format!("{:?}", self.owned_sets),
-            "stageOwnedBy" => list(self.stage_owned_by.iter().cloned()),
-            "controllerAccounts" => list(self.controller_accounts.iter().map(ToString::to_string)),
-            _ => list(self.stateful_set_controller_accounts.iter().map(ToString::to_string)),
-        }
-    }
-}
-
-fn list(items: impl Iterator<Item = String>) -> String {
-    let mut items: Vec<String> = items.collect();
-    items.sort();
-    items.dedup();
-    format!("[{}]", items.join(", "))
 }
 
 #[cfg(test)]
@@ -124,11 +83,7 @@ mod tests {
         ("allowReCreate", "true", "expected false, but found true"),
         ("metadataOnlyChanges", r#""Deny""#, "expected Rollout, but found Deny"),
         ("shrink", r#""Recover""#, "expected Deny, but found Recover"),
-        (
-            "immutableFields",
-            r#""NewPVCs""#,
-            "expected Deny, but found ForNewClaims",
-        ),
+        ("immutableFields", r#""NewPVCs""#, "expected Deny, but found NewPVCs"),
         ("templateChanges", r#""Allow""#, "expected Deny, but found Allow"),
         ("maxStorage", r#"{"*": "1Ti"}"#, "expected [], but found [*: 1Ti]"),
         ("allowedVolumeAttributesClasses", "[]", "expected any, but found []"),

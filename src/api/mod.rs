@@ -2,7 +2,8 @@
 //!
 //! | file | contains |
 //! |---|---|
-//! | [`settings`], `settings_text` | the settings of the policy, the webhook and the controller; how they are read |
+//! | [`settings`] | the settings of the policy, the webhook and the controller |
+//! | `setting_kinds`, `settings_text` | how a setting and the document are read |
 //! | [`reasons`] | the reasons of the condition `Ready` |
 //! | `replacement` | why a StatefulSet is not replaced, or not yet |
 //! | [`difference`] | the differences between two settings documents |
@@ -11,6 +12,7 @@ pub mod difference;
 pub mod reasons;
 #[cfg(not(target_family = "wasm"))]
 pub mod replacement;
+mod setting_kinds;
 pub mod settings;
 mod settings_text;
 

@@ -1,5 +1,7 @@
 //! The reasons of the condition `Ready` of a ClaimRollout. Metrics, alerts and documents use the same names.
 
+use crate::templates::words::words;
+
 /// What a reason implies for a rollout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -13,34 +15,17 @@ pub enum Kind {
     Stalled,
 }
 
+/// The reasons, each with its kind.
 macro_rules! reasons {
     ($($(#[doc = $doc:literal])* $name:ident: $kind:ident,)*) => {
-        /// The reason of the condition `Ready`.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub enum ReadyReason {
-            $($(#[doc = $doc])* $name,)*
+        words! {
+            /// The reason of the condition `Ready`.
+            pub enum ReadyReason {
+                $($(#[doc = $doc])* $name,)*
+            }
         }
 
         impl ReadyReason {
-            /// Every reason.
-            pub const ALL: [Self; [$(Self::$name),*].len()] = [$(Self::$name),*];
-
-            /// The text of the reason.
-            #[must_use]
-            pub const fn as_str(self) -> &'static str {
-                match self {
-                    $(Self::$name => stringify!($name),)*
-                }
-            }
-
-            /// What the reason stands for, in a sentence.
-            #[must_use]
-            pub fn meaning(self) -> &'static str {
-                match self {
-                    $(Self::$name => concat!($($doc),*).trim(),)*
-                }
-            }
-
             /// What the reason implies for a rollout.
             #[must_use]
             pub const fn kind(self) -> Kind {
@@ -113,12 +98,4 @@ reasons! {
     StagedChangeNotAllowed: Stalled,
     /// The staged change cannot be read.
     StagedChangeUnreadable: Stalled,
-}
-
-impl ReadyReason {
-    /// The reason with this text.
-    #[must_use]
-    pub fn read(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|reason| reason.as_str() == text)
-    }
 }

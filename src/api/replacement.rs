@@ -1,83 +1,65 @@
 //! Why a StatefulSet is not replaced, or not yet. Status, metrics and documents use the same names.
 
-macro_rules! reasons {
-    ($($(#[doc = $doc:literal])* $name:ident,)*) => {
-        /// Why a StatefulSet is not replaced, or why its replacement waits.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub enum ReplacementReason {
-            $($(#[doc = $doc])* $name,)*
-        }
+use crate::templates::words::words;
 
-        impl ReplacementReason {
-            /// Every reason.
-            pub const ALL: [Self; [$(Self::$name),*].len()] = [$(Self::$name),*];
-
-            /// The text of the reason.
-            #[must_use]
-            pub const fn as_str(self) -> &'static str {
-                match self {
-                    $(Self::$name => stringify!($name),)*
-                }
-            }
-        }
-    };
-}
-
-reasons! {
-    /// The staged change breaks a rule of the settings, or another controller owns the StatefulSet.
-    StagedChangeNotAllowed,
-    /// Not every PVC is updated and ready.
-    RolloutNotComplete,
-    /// The Pod template mounts the volume of a template that is to be removed.
-    VolumeMissing,
-    /// The partition is above 0: Pods below it may have another revision.
-    PartitionSet,
-    /// The StatefulSet is younger than a minute: the garbage collector may not know its Pods.
-    TooYoung,
-    /// The StatefulSet has a finalizer of somebody else, who would clean up.
-    ForeignFinalizer,
-    /// The StatefulSet controller has not seen the last change of the StatefulSet.
-    StatusOutdated,
-    /// A Pod has an older revision.
-    PodNotUpdated,
-    /// A Pod is not Ready, or is missing.
-    PodNotReady,
-    /// A Pod is being deleted.
-    PodTerminating,
-    /// A Pod has labels that the selector does not match, so that the new StatefulSet would not adopt it.
-    PodNotSelected,
-    /// Pods beyond the replicas are yet to be deleted.
-    ScalingDown,
-    /// A PVC of a replica that was scaled away does not have what is staged, and would never get it.
-    ClaimOutdated,
-    /// Objects of other kinds are owned by the StatefulSet. They would lose their owner for ever.
-    OtherDependents,
-    /// A ResourceQuota has no room for one more StatefulSet.
-    QuotaFull,
-    /// Nothing would stop a DELETE of somebody else during the replacement.
-    GuardMissing,
-    /// The object does not fit into the journal.
-    TooLarge,
-    /// The API server would deny the DELETE.
-    DeleteDenied,
-    /// The API server would deny the CREATE.
-    CreateDenied,
-    /// A webhook would change the new StatefulSet, so that its Pods would restart.
-    CreateChanges,
-    /// The garbage collector has not yet removed the references to the old StatefulSet.
-    WaitsForGarbageCollector,
-    /// The new StatefulSet has not yet adopted a Pod.
-    PodNotAdopted,
-    /// The new StatefulSet has another update revision. Its partition keeps the Pods.
-    RevisionChanged,
-    /// Somebody else created a StatefulSet of this name with other templates.
-    ForeignSet,
-    /// The API server denies a step.
-    StepDenied,
-    /// The journal cannot be read, or a backup brought it back.
-    JournalRefused,
-    /// The StatefulSet does not exist, and is not created again.
-    SetAbsent,
+words! {
+    /// Why a StatefulSet is not replaced, or why its replacement waits.
+    pub enum ReplacementReason {
+        /// The staged change breaks a rule of the settings, or another controller owns the StatefulSet.
+        StagedChangeNotAllowed,
+        /// Not every PVC is updated and ready.
+        RolloutNotComplete,
+        /// The Pod template mounts the volume of a template that is to be removed.
+        VolumeMissing,
+        /// The partition is above 0: Pods below it may have another revision.
+        PartitionSet,
+        /// The StatefulSet is younger than a minute: the garbage collector may not know its Pods.
+        TooYoung,
+        /// The StatefulSet has a finalizer of somebody else, who would clean up.
+        ForeignFinalizer,
+        /// The StatefulSet controller has not seen the last change of the StatefulSet.
+        StatusOutdated,
+        /// A Pod has an older revision.
+        PodNotUpdated,
+        /// A Pod is not Ready, or is missing.
+        PodNotReady,
+        /// A Pod is being deleted.
+        PodTerminating,
+        /// A Pod has labels that the selector does not match, so that the new StatefulSet would not adopt it.
+        PodNotSelected,
+        /// Pods beyond the replicas are yet to be deleted.
+        ScalingDown,
+        /// A PVC of a replica that was scaled away does not have what is staged, and would never get it.
+        ClaimOutdated,
+        /// Objects of other kinds are owned by the StatefulSet. They would lose their owner for ever.
+        OtherDependents,
+        /// A ResourceQuota has no room for one more StatefulSet.
+        QuotaFull,
+        /// Nothing would stop a DELETE of somebody else during the replacement.
+        GuardMissing,
+        /// The object does not fit into the journal.
+        TooLarge,
+        /// The API server would deny the DELETE.
+        DeleteDenied,
+        /// The API server would deny the CREATE.
+        CreateDenied,
+        /// A webhook would change the new StatefulSet, so that its Pods would restart.
+        CreateChanges,
+        /// The garbage collector has not yet removed the references to the old StatefulSet.
+        WaitsForGarbageCollector,
+        /// The new StatefulSet has not yet adopted a Pod.
+        PodNotAdopted,
+        /// The new StatefulSet has another update revision. Its partition keeps the Pods.
+        RevisionChanged,
+        /// Somebody else created a StatefulSet of this name with other templates.
+        ForeignSet,
+        /// The API server denies a step.
+        StepDenied,
+        /// The journal cannot be read, or a backup brought it back.
+        JournalRefused,
+        /// The StatefulSet does not exist, and is not created again.
+        SetAbsent,
+    }
 }
 
 impl ReplacementReason {
@@ -85,12 +67,6 @@ impl ReplacementReason {
     #[must_use]
     pub const fn is_brief(self) -> bool {
         matches!(self, Self::TooYoung | Self::StatusOutdated)
-    }
-}
-
-impl std::fmt::Display for ReplacementReason {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 

@@ -2,188 +2,171 @@
 
 use std::borrow::Cow;
 
+use super::setting_kinds::{
+    AnyOrNames, DefaultPolicy, Domains, LookupCount, OneWord, OwnerKinds, SettingKind, SizeByClass, UserNames, YesOrNo,
+};
 pub use crate::templates::rules::OwnedSets;
 use crate::templates::rules::{Frozen, Metadata, Shrink, TemplateNames};
+use crate::templates::words::words;
 use crate::templates::{Quantity, ReplaceSet, Rules, UpdatePolicy, keys};
 
-/// The settings of an administrator. The first value is the default; an empty document is valid.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Settings {
-    /// `mode`: whether to stage changes, or only to validate them.
-    pub mode: Mode,
-    /// `defaultUpdatePolicy`: the update policy of a StatefulSet without the annotation.
-    pub default_update_policy: UpdatePolicy,
-    /// `defaultReplaceSet`: whether a complete rollout replaces a StatefulSet without the annotation.
-    pub default_replace_set: ReplaceSet,
-    /// `allowReCreate`: whether `ReCreate`, which deletes PVCs, is allowed.
-    pub recreate: ReCreate,
-    /// `metadataOnlyChanges`: how to handle changes of labels and annotations.
-    pub metadata_only_changes: MetadataOnlyChanges,
-    /// `shrink`: how to handle a smaller size.
-    pub shrink: Shrink,
-    /// `immutableFields`: whether fields may change that no PVC can follow in place.
-    pub immutable_fields: Frozen,
-    /// `templateChanges`: whether templates may be added, removed and renamed.
-    pub template_changes: TemplateChanges,
-    /// `maxStorage`: the largest size by storage class, inclusive; `*` is for all other classes.
-    pub max_storage: Vec<(String, Quantity)>,
-    /// `allowedVolumeAttributesClasses`: all, if it is not set.
-    pub allowed_attributes_classes: Option<Vec<String>>,
-    /// `reservedKeyPrefixes`: domains of keys that a template must not change.
-    pub reserved_key_prefixes: Vec<Cow<'static, str>>,
-    /// `authority`: who may request a change.
-    pub authority: Authority,
-    /// `pvcChecks`: how to handle a change that a PVC could not follow.
-    pub pvc_checks: PvcChecks,
-    /// `maxPVCLookups`: how many PVCs to read for one request.
-    pub max_pvc_lookups: u32,
-    /// `retention`: how to handle a request that deletes PVCs (KEP-1847).
-    pub retention: Retention,
-    /// `ownedSets`: whether to manage StatefulSets that another controller owns.
-    pub owned_sets: OwnedSets,
-    /// `stageOwnedBy`: controllers, each as `group/Kind`, whose StatefulSets are managed although `ownedSets` is `Skip`.
-    pub stage_owned_by: Vec<String>,
-    /// `controllerAccounts`: the user names of the controller. The updates of these users always pass.
-    pub controller_accounts: Vec<Cow<'static, str>>,
-    /// `statefulSetControllerAccounts`: the user names of Kubernetes' StatefulSet controller.
-    pub stateful_set_controller_accounts: Vec<Cow<'static, str>>,
+/// Defines the settings from one table: the name in the document, the field, its type, its default, and its kind.
+macro_rules! settings {
+    ($($(#[doc = $doc:literal])* $name:literal => $field:ident: $type:ty = $default:expr, $kind:ty;)*) => {
+        /// The settings of an administrator. An empty document is valid.
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct Settings {
+            $($(#[doc = $doc])* pub $field: $type,)*
+        }
+
+        /// The names of all settings, in the order in which documents list them.
+        pub const NAMES: [&str; [$($name),*].len()] = [$($name),*];
+
+        impl Default for Settings {
+            fn default() -> Self {
+                Self { $($field: $default,)* }
+            }
+        }
+
+        impl Settings {
+            /// Sets one setting from its JSON text; `None` if there is none of this name. The error names the expected value.
+            pub(super) fn set(&mut self, name: &str, value: &str) -> Option<Result<(), String>> {
+                Some(match name {
+                    $($name => <$kind as SettingKind<$type>>::read(value).map(|value| self.$field = value),)*
+                    _ => return None,
+                })
+            }
+
+            /// The values of all settings as text, in the order of [`NAMES`]. Equal values have equal texts.
+            pub(super) fn values(&self) -> [String; NAMES.len()] {
+                [$(<$kind as SettingKind<$type>>::text(&self.$field)),*]
+            }
+        }
+    };
 }
 
-/// The names of all settings, in the order in which documents list them.
-pub const NAMES: [&str; 19] = [
-    "mode",
-    "defaultUpdatePolicy",
-    "defaultReplaceSet",
-    "allowReCreate",
-    "metadataOnlyChanges",
-    "shrink",
-    "immutableFields",
-    "templateChanges",
-    "maxStorage",
-    "allowedVolumeAttributesClasses",
-    "reservedKeyPrefixes",
-    "authority",
-    "pvcChecks",
-    "maxPVCLookups",
-    "retention",
-    "ownedSets",
-    "stageOwnedBy",
-    "controllerAccounts",
-    "statefulSetControllerAccounts",
-];
-
-/// Whether to stage changes, or only to validate them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
-    /// Stage an allowed change.
-    #[default]
-    Stage,
-    /// Allow the change, and mutate nothing: for servers where templates are mutable, and for policy groups, which
-    /// cannot mutate.
-    ValidateOnly,
-}
-
-/// Whether the update policy `ReCreate`, which deletes PVCs, is allowed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ReCreate {
-    /// `false`
-    #[default]
-    Denied,
-    /// `true`
-    Allowed,
-}
-
-/// Whether templates may be added, removed and renamed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum TemplateChanges {
-    /// Deny the request.
-    #[default]
-    Deny,
-    /// Stage the change of a StatefulSet that is replaced (`replace-set: WhenComplete`).
-    Allow,
-}
-
-/// How to handle changes of labels and annotations of a template.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum MetadataOnlyChanges {
-    /// Roll the change out as any other.
-    #[default]
-    Rollout,
-    /// Drop the change, and allow the rest of the request.
-    Ignore,
-    /// Deny the request.
-    Deny,
-}
-
-/// Who may request a change of the templates.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Authority {
-    /// Users who may `patch persistentvolumeclaims` in the namespace: a change patches PVCs.
-    #[default]
-    RequirePatchOnPVCs,
-    /// Users who may update the StatefulSet.
-    TrustSetEditors,
-}
-
-/// How to handle a change that a PVC could not follow.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PvcChecks {
-    /// Read no PVCs.
-    Off,
-    /// Return a warning.
-    #[default]
-    Warn,
-    /// Deny the request.
-    Deny,
-}
-
-/// How to handle a request that deletes PVCs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Retention {
-    /// Read no PVCs.
-    #[default]
-    Off,
-    /// Return a warning.
-    Warn,
-    /// Deny the request.
-    Deny,
+settings! {
+    /// Whether to stage changes, or only to validate them.
+    "mode" => mode: Mode = Mode::default(), OneWord;
+    /// The update policy of a StatefulSet without the annotation. `ReCreate` deletes PVCs, so it cannot be the default.
+    "defaultUpdatePolicy" => default_update_policy: UpdatePolicy = UpdatePolicy::default(), DefaultPolicy;
+    /// Whether a complete rollout replaces a StatefulSet without the annotation.
+    "defaultReplaceSet" => default_replace_set: ReplaceSet = ReplaceSet::default(), OneWord;
+    /// Whether `ReCreate`, which deletes PVCs, is allowed.
+    "allowReCreate" => recreate: ReCreate = ReCreate::default(), YesOrNo;
+    /// How to handle changes of labels and annotations.
+    "metadataOnlyChanges" => metadata_only_changes: MetadataOnlyChanges = MetadataOnlyChanges::default(), OneWord;
+    /// How to handle a smaller size.
+    "shrink" => shrink: Shrink = Shrink::default(), OneWord;
+    /// Whether fields may change that no PVC can follow in place.
+    "immutableFields" => immutable_fields: Frozen = Frozen::default(), OneWord;
+    /// Whether templates may be added, removed and renamed.
+    "templateChanges" => template_changes: TemplateChanges = TemplateChanges::default(), OneWord;
+    /// The largest size by storage class, inclusive; `*` is for all other classes.
+    "maxStorage" => max_storage: Vec<(String, Quantity)> = Vec::new(), SizeByClass;
+    /// The classes that a template may ask for: all, if it is not set.
+    "allowedVolumeAttributesClasses" => allowed_attributes_classes: Option<Vec<String>> = None, AnyOrNames;
+    /// Domains of keys that a template must not change.
+    "reservedKeyPrefixes" => reserved_key_prefixes: Vec<Cow<'static, str>> = keys::RESERVED_KEY_PREFIXES.to_vec(), Domains;
+    /// Who may request a change.
+    "authority" => authority: Authority = Authority::default(), OneWord;
+    /// How to handle a change that a PVC could not follow.
+    "pvcChecks" => pvc_checks: PvcChecks = PvcChecks::default(), OneWord;
+    /// How many PVCs to read for one request. The default fits into the two seconds of a policy-server with time to spare.
+    "maxPVCLookups" => max_pvc_lookups: u32 = 20, LookupCount;
+    /// How to handle a request that deletes PVCs (KEP-1847).
+    "retention" => retention: Retention = Retention::default(), OneWord;
+    /// Whether to manage StatefulSets that another controller owns.
+    "ownedSets" => owned_sets: OwnedSets = OwnedSets::default(), OneWord;
+    /// Controllers, each as `group/Kind`, whose StatefulSets are managed although `ownedSets` is `Skip`.
+    "stageOwnedBy" => stage_owned_by: Vec<String> = Vec::new(), OwnerKinds;
+    /// The user names of the controller. The updates of these users always pass.
+    "controllerAccounts" => controller_accounts: Vec<Cow<'static, str>> = vec![DEFAULT_CONTROLLER_ACCOUNT.into()], UserNames<1>;
+    /// The user names of Kubernetes' StatefulSet controller: its own, and the one that all controllers share in some
+    /// clusters.
+    "statefulSetControllerAccounts" => stateful_set_controller_accounts: Vec<Cow<'static, str>> = vec![
+        "system:serviceaccount:kube-system:statefulset-controller".into(),
+        "system:kube-controller-manager".into(),
+    ], UserNames<0>;
 }
 
 /// The service account of the controller in our manifests.
 pub const DEFAULT_CONTROLLER_ACCOUNT: &str = "system:serviceaccount:claim-rollout:claim-rollout-controller";
 
-/// The accounts of the StatefulSet controller: its own, and the one that all controllers share in some clusters.
-const DEFAULT_STATEFUL_SET_CONTROLLER_ACCOUNTS: [Cow<'static, str>; 2] = [
-    Cow::Borrowed("system:serviceaccount:kube-system:statefulset-controller"),
-    Cow::Borrowed("system:kube-controller-manager"),
-];
+words! {
+    /// Whether to stage changes, or only to validate them.
+    pub enum Mode = Stage {
+        /// Stage an allowed change.
+        Stage,
+        /// Allow the change, and mutate nothing: for servers where templates are mutable, and for policy groups, which
+        /// cannot mutate.
+        ValidateOnly,
+    }
+}
 
-/// They fit into the two seconds of a policy-server with time to spare.
-const DEFAULT_PVC_LOOKUPS: u32 = 20;
+words! {
+    /// Whether the update policy `ReCreate`, which deletes PVCs, is allowed.
+    pub enum ReCreate = Denied {
+        /// It is.
+        Allowed = "true",
+        /// It is not.
+        Denied = "false",
+    }
+}
 
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            mode: Mode::default(),
-            default_update_policy: UpdatePolicy::default(),
-            default_replace_set: ReplaceSet::default(),
-            recreate: ReCreate::default(),
-            metadata_only_changes: MetadataOnlyChanges::default(),
-            shrink: Shrink::default(),
-            immutable_fields: Frozen::default(),
-            template_changes: TemplateChanges::default(),
-            max_storage: Vec::new(),
-            allowed_attributes_classes: None,
-            reserved_key_prefixes: keys::RESERVED_KEY_PREFIXES.to_vec(),
-            authority: Authority::default(),
-            pvc_checks: PvcChecks::default(),
-            max_pvc_lookups: DEFAULT_PVC_LOOKUPS,
-            retention: Retention::default(),
-            owned_sets: OwnedSets::default(),
-            stage_owned_by: Vec::new(),
-            controller_accounts: vec![Cow::Borrowed(DEFAULT_CONTROLLER_ACCOUNT)],
-            stateful_set_controller_accounts: DEFAULT_STATEFUL_SET_CONTROLLER_ACCOUNTS.to_vec(),
-        }
+words! {
+    /// Whether templates may be added, removed and renamed.
+    pub enum TemplateChanges = Deny {
+        /// Deny the request.
+        Deny,
+        /// Stage the change of a StatefulSet that is replaced (`replace-set: WhenComplete`).
+        Allow,
+    }
+}
+
+words! {
+    /// How to handle changes of labels and annotations of a template.
+    pub enum MetadataOnlyChanges = Rollout {
+        /// Roll the change out as any other.
+        Rollout,
+        /// Drop the change, and allow the rest of the request.
+        Ignore,
+        /// Deny the request.
+        Deny,
+    }
+}
+
+words! {
+    /// Who may request a change of the templates.
+    pub enum Authority = RequirePatchOnPVCs {
+        /// Users who may `patch persistentvolumeclaims` in the namespace: a change patches PVCs.
+        RequirePatchOnPVCs,
+        /// Users who may update the StatefulSet.
+        TrustSetEditors,
+    }
+}
+
+words! {
+    /// How to handle a change that a PVC could not follow.
+    pub enum PvcChecks = Warn {
+        /// Read no PVCs.
+        Off,
+        /// Return a warning.
+        Warn,
+        /// Deny the request.
+        Deny,
+    }
+}
+
+words! {
+    /// How to handle a request that deletes PVCs.
+    pub enum Retention = Off {
+        /// Read no PVCs.
+        Off,
+        /// Return a warning.
+        Warn,
+        /// Deny the request.
+        Deny,
     }
 }
 

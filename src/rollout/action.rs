@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::snapshot::{Seconds, SetView};
+use crate::templates::words::words;
 use crate::templates::{ClaimName, Phase, Quantity, Ready, RevisionLabel, StagedChange};
 
 /// One action. Every write names the uid and the resourceVersion that it was decided for.
@@ -200,87 +201,45 @@ pub struct EventNotice {
     pub message: String,
 }
 
-/// The reasons of Events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Reason {
-    /// A change was staged.
-    ClaimsStaged,
-    /// A claim was updated.
-    ClaimUpdated,
-    /// An updated claim is ready.
-    ClaimReady,
-    /// The API server denied the apply, or stored something else.
-    FailedToPatchPVC,
-    /// The driver cannot expand or modify the volume.
-    ClaimExpansionFailed,
-    /// A claim does not belong to the set, so it is left alone.
-    ClaimForeign,
-    /// A claim was deleted, to be created anew.
-    ClaimDeleted,
-    /// A Pod was evicted.
-    PodEvicted,
-    /// A Pod was replaced before its claims were updated.
-    PodReplacedEarly,
-    /// The rollout is stalled until somebody acts.
-    ClaimRolloutStalled,
-    /// The ClaimRollout cannot be written; the rollout goes on.
-    ClaimRolloutNotWritten,
-    /// All claims are updated and ready.
-    ClaimRolloutComplete,
-    /// The staged change was withdrawn.
-    ClaimRolloutWithdrawn,
-    /// The StatefulSet was replaced by one with the desired templates.
-    StatefulSetReplaced,
-    /// The StatefulSet is not replaced, or its replacement waits.
-    StatefulSetNotReplaced,
-    /// `whenDeleted` stays `Retain` after a replacement, because somebody set it meanwhile.
-    RetentionKept,
+words! {
+    /// The reasons of Events.
+    pub enum Reason {
+        /// A change was staged.
+        ClaimsStaged,
+        /// A claim was updated.
+        ClaimUpdated,
+        /// An updated claim is ready.
+        ClaimReady,
+        /// The API server denied the apply, or stored something else.
+        FailedToPatchPVC,
+        /// The driver cannot expand or modify the volume.
+        ClaimExpansionFailed,
+        /// A claim does not belong to the set, so it is left alone.
+        ClaimForeign,
+        /// A claim was deleted, to be created anew.
+        ClaimDeleted,
+        /// A Pod was evicted.
+        PodEvicted,
+        /// A Pod was replaced before its claims were updated.
+        PodReplacedEarly,
+        /// The rollout is stalled until somebody acts.
+        ClaimRolloutStalled,
+        /// The ClaimRollout cannot be written; the rollout goes on.
+        ClaimRolloutNotWritten,
+        /// All claims are updated and ready.
+        ClaimRolloutComplete,
+        /// The staged change was withdrawn.
+        ClaimRolloutWithdrawn,
+        /// The StatefulSet was replaced by one with the desired templates.
+        StatefulSetReplaced,
+        /// The StatefulSet is not replaced, or its replacement waits.
+        StatefulSetNotReplaced,
+        /// `whenDeleted` stays `Retain` after a replacement, because somebody set it meanwhile.
+        RetentionKept,
+    }
 }
 
 impl Reason {
-    /// Every reason.
-    pub const ALL: [Self; 16] = [
-        Self::ClaimsStaged,
-        Self::ClaimUpdated,
-        Self::ClaimReady,
-        Self::FailedToPatchPVC,
-        Self::ClaimExpansionFailed,
-        Self::ClaimForeign,
-        Self::ClaimDeleted,
-        Self::PodEvicted,
-        Self::PodReplacedEarly,
-        Self::ClaimRolloutStalled,
-        Self::ClaimRolloutNotWritten,
-        Self::ClaimRolloutComplete,
-        Self::ClaimRolloutWithdrawn,
-        Self::StatefulSetReplaced,
-        Self::StatefulSetNotReplaced,
-        Self::RetentionKept,
-    ];
-
-    /// The text of the reason.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::ClaimsStaged => "ClaimsStaged",
-            Self::ClaimUpdated => "ClaimUpdated",
-            Self::ClaimReady => "ClaimReady",
-            Self::FailedToPatchPVC => "FailedToPatchPVC",
-            Self::ClaimExpansionFailed => "ClaimExpansionFailed",
-            Self::ClaimForeign => "ClaimForeign",
-            Self::ClaimDeleted => "ClaimDeleted",
-            Self::PodEvicted => "PodEvicted",
-            Self::PodReplacedEarly => "PodReplacedEarly",
-            Self::ClaimRolloutStalled => "ClaimRolloutStalled",
-            Self::ClaimRolloutNotWritten => "ClaimRolloutNotWritten",
-            Self::ClaimRolloutComplete => "ClaimRolloutComplete",
-            Self::ClaimRolloutWithdrawn => "ClaimRolloutWithdrawn",
-            Self::StatefulSetReplaced => "StatefulSetReplaced",
-            Self::StatefulSetNotReplaced => "StatefulSetNotReplaced",
-            Self::RetentionKept => "RetentionKept",
-        }
-    }
-
     /// True iff the Event is a `Warning`.
     #[must_use]
     pub const fn is_warning(self) -> bool {

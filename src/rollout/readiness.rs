@@ -1,11 +1,10 @@
 //! When a claim is updated and ready, and the states of a claim.
 
-use std::fmt;
-
 use super::snapshot::Refusal;
 use crate::claims::Claim;
 use crate::claims::compatible::differences;
 use crate::claims::progress::{Modify, Resize, Trouble};
+use crate::templates::words::words;
 use crate::templates::{ClaimTemplate, Quantity, RevisionLabel};
 
 /// The reason of a `Pending` claim whose turn has not come.
@@ -17,77 +16,37 @@ const LOWERED: &str = "somebody took its size or class back: set it again, or wi
 /// Why a claim without its volume stays as it is.
 const LOST: &str = "its volume does not exist any more, so a new Pod could not start";
 
-/// The state of a claim, as in the status, in metrics and on the command line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum ClaimState {
-    /// The claim is outdated, and its turn has not come.
-    Pending,
-    /// The claim has no volume, so it can neither be written nor become ready.
-    Unbound,
-    /// The claim was written, and the driver has not started.
-    Applied,
-    /// The volume is being expanded.
-    Expanding,
-    /// The node has to expand the file system.
-    NodeExpanding,
-    /// The attributes class is being changed.
-    Modifying,
-    /// The driver reports that the change is infeasible.
-    Infeasible,
-    /// The API server denies the apply, or stores something else.
-    Refused,
-    /// The claim does not belong to the set.
-    Foreign,
-    /// The claim is being deleted.
-    Terminating,
-    /// The claim does not exist.
-    Missing,
-    /// The claim is updated and ready.
-    Done,
+words! {
+    /// The state of a claim, as in the status, in metrics and on the command line. In the usual order.
+    pub enum ClaimState {
+        /// The claim is outdated, and its turn has not come.
+        Pending,
+        /// The claim has no volume, so it can neither be written nor become ready.
+        Unbound,
+        /// The claim was written, and the driver has not started.
+        Applied,
+        /// The volume is being expanded.
+        Expanding,
+        /// The node has to expand the file system.
+        NodeExpanding,
+        /// The attributes class is being changed.
+        Modifying,
+        /// The driver reports that the change is infeasible.
+        Infeasible,
+        /// The API server denies the apply, or stores something else.
+        Refused,
+        /// The claim does not belong to the set.
+        Foreign,
+        /// The claim is being deleted.
+        Terminating,
+        /// The claim does not exist.
+        Missing,
+        /// The claim is updated and ready.
+        Done,
+    }
 }
 
 impl ClaimState {
-    /// Every state, in the usual order.
-    pub const ALL: [Self; 12] = [
-        Self::Pending,
-        Self::Unbound,
-        Self::Applied,
-        Self::Expanding,
-        Self::NodeExpanding,
-        Self::Modifying,
-        Self::Infeasible,
-        Self::Refused,
-        Self::Foreign,
-        Self::Terminating,
-        Self::Missing,
-        Self::Done,
-    ];
-
-    /// The text of the state.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "Pending",
-            Self::Unbound => "Unbound",
-            Self::Applied => "Applied",
-            Self::Expanding => "Expanding",
-            Self::NodeExpanding => "NodeExpanding",
-            Self::Modifying => "Modifying",
-            Self::Infeasible => "Infeasible",
-            Self::Refused => "Refused",
-            Self::Foreign => "Foreign",
-            Self::Terminating => "Terminating",
-            Self::Missing => "Missing",
-            Self::Done => "Done",
-        }
-    }
-
-    /// The state with this text, if there is one.
-    #[must_use]
-    pub fn read(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.as_str() == text)
-    }
-
     /// True iff somebody must act before the claim can make progress.
     #[must_use]
     pub const fn is_stalled(self) -> bool {
@@ -101,12 +60,6 @@ impl ClaimState {
             self,
             Self::Applied | Self::Expanding | Self::NodeExpanding | Self::Modifying
         )
-    }
-}
-
-impl fmt::Display for ClaimState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 

@@ -1,8 +1,9 @@
 //! The annotations and labels of `claim-rollout.io`, and the values that users may set.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::str::FromStr;
+
+use super::words::words;
 
 /// How existing PVCs get the desired templates (user; [`UpdatePolicy`]).
 pub const UPDATE_POLICY: &str = "claim-rollout.io/update-policy";
@@ -70,175 +71,51 @@ pub const RESERVED_KEY_PREFIXES: [Cow<'static, str>; 3] = [
 /// The keys that charts put on every object. They are reserved only if the setting names this domain.
 pub const OF_CHARTS: &str = "app.kubernetes.io/";
 
-/// How existing PVCs get the desired templates: `volumeClaimUpdatePolicy` of KEP-4650, and `ReCreate` of OpenKruise.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum UpdatePolicy {
-    /// Only PVCs created from now on get the desired templates (the default of KEP-4650).
-    #[default]
-    OnClaimDelete,
-    /// The controller patches existing PVCs.
-    InPlace,
-    /// The controller deletes PVCs and Pods, and Kubernetes creates them again (OpenKruise's proposal).
-    ReCreate,
+words! {
+    /// How existing PVCs get the desired templates: `volumeClaimUpdatePolicy` of KEP-4650, and `ReCreate` of OpenKruise.
+    pub enum UpdatePolicy = OnClaimDelete {
+        /// Only PVCs created from now on get the desired templates (the default of KEP-4650). OpenKruise has another name
+        /// for it.
+        OnClaimDelete | "OnDelete",
+        /// The controller patches existing PVCs.
+        InPlace,
+        /// The controller deletes PVCs and Pods, and Kubernetes creates them again (OpenKruise's proposal).
+        ReCreate,
+    }
 }
 
 impl UpdatePolicy {
-    /// Every value, in the order of the messages.
-    pub const ALL: [Self; 3] = [Self::OnClaimDelete, Self::InPlace, Self::ReCreate];
+    /// The words of those that delete no PVC, in the order of [`UpdatePolicy::ALL`].
+    pub const WITHOUT_RECREATE: [&'static str; 2] = [Self::OnClaimDelete.as_str(), Self::InPlace.as_str()];
+}
 
-    /// The value as text.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::OnClaimDelete => "OnClaimDelete",
-            Self::InPlace => "InPlace",
-            Self::ReCreate => "ReCreate",
-        }
+words! {
+    /// How the rollout coordinates the PVCs and the Pod of a replica.
+    pub enum Sync = LockStep {
+        /// The PVCs of a replica first, then its Pod.
+        LockStep,
+        /// Pods do not wait.
+        Async,
     }
 }
 
-/// How the rollout coordinates the PVCs and the Pod of a replica.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Sync {
-    /// The PVCs of a replica first, then its Pod.
-    #[default]
-    LockStep,
-    /// Pods do not wait.
-    Async,
-}
-
-impl Sync {
-    /// Every value, in the order of the messages.
-    pub const ALL: [Self; 2] = [Self::LockStep, Self::Async];
-
-    /// The value as text.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::LockStep => "LockStep",
-            Self::Async => "Async",
-        }
+words! {
+    /// Whether a complete rollout replaces the StatefulSet, so that the live templates are the desired ones.
+    pub enum ReplaceSet = Never {
+        /// The StatefulSet stays.
+        Never,
+        /// The controller deletes the StatefulSet without its Pods, and creates it again with the desired templates.
+        WhenComplete,
     }
 }
 
-/// Whether a complete rollout replaces the StatefulSet, so that the live templates are the desired ones.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum ReplaceSet {
-    /// The StatefulSet stays.
-    #[default]
-    Never,
-    /// The controller deletes the StatefulSet without its Pods, and creates it again with the desired templates.
-    WhenComplete,
-}
-
-impl ReplaceSet {
-    /// Every value, in the order of the messages.
-    pub const ALL: [Self; 2] = [Self::Never, Self::WhenComplete];
-
-    /// The value as text.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Never => "Never",
-            Self::WhenComplete => "WhenComplete",
-        }
-    }
-}
-
-/// Whether to evict a Pod whose node has not grown the file system for a minute.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Restart {
-    /// No Pod is evicted.
-    #[default]
-    Never,
-    /// One Pod at a time is evicted: some drivers grow the file system only at the next mount.
-    WhenNodeExpansionPends,
-}
-
-/// An annotation has an unknown value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{key}: expected one of {allowed}")]
-pub struct UnknownValue {
-    /// The annotation.
-    pub key: &'static str,
-    /// The known values.
-    pub allowed: &'static str,
-}
-
-impl FromStr for UpdatePolicy {
-    type Err = UnknownValue;
-
-    /// `OnDelete` is OpenKruise's name of `OnClaimDelete`.
-    fn from_str(text: &str) -> Result<Self, UnknownValue> {
-        match text {
-            "OnClaimDelete" | "OnDelete" => Ok(Self::OnClaimDelete),
-            "InPlace" => Ok(Self::InPlace),
-            "ReCreate" => Ok(Self::ReCreate),
-            _ => Err(UnknownValue {
-                key: UPDATE_POLICY,
-                allowed: "OnClaimDelete, InPlace, ReCreate",
-            }),
-        }
-    }
-}
-
-impl FromStr for Sync {
-    type Err = UnknownValue;
-
-    fn from_str(text: &str) -> Result<Self, UnknownValue> {
-        match text {
-            "LockStep" => Ok(Self::LockStep),
-            "Async" => Ok(Self::Async),
-            _ => Err(UnknownValue {
-                key: SYNC,
-                allowed: "LockStep, Async",
-            }),
-        }
-    }
-}
-
-impl fmt::Display for UpdatePolicy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl FromStr for ReplaceSet {
-    type Err = UnknownValue;
-
-    fn from_str(text: &str) -> Result<Self, UnknownValue> {
-        match text {
-            "Never" => Ok(Self::Never),
-            "WhenComplete" => Ok(Self::WhenComplete),
-            _ => Err(UnknownValue {
-                key: REPLACE_SET,
-                allowed: "Never, WhenComplete",
-            }),
-        }
-    }
-}
-
-impl FromStr for Restart {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        match text {
-            "Never" => Ok(Self::Never),
-            "WhenNodeExpansionPends" => Ok(Self::WhenNodeExpansionPends),
-            _ => Err(()),
-        }
-    }
-}
-
-impl fmt::Display for ReplaceSet {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl fmt::Display for Sync {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+words! {
+    /// Whether to evict a Pod whose node has not grown the file system for a minute.
+    pub enum Restart = Never {
+        /// No Pod is evicted.
+        Never,
+        /// One Pod at a time is evicted: some drivers grow the file system only at the next mount.
+        WhenNodeExpansionPends,
     }
 }
 
@@ -248,7 +125,7 @@ pub struct ProgressDeadline(pub u32);
 
 impl ProgressDeadline {
     /// Thirty days.
-    const MOST: u32 = 2_592_000;
+    pub(super) const MOST: u32 = 30 * 24 * 60 * 60;
 }
 
 /// Reads a number from 1 to `most`.
@@ -277,7 +154,7 @@ impl FromStr for ProgressDeadline {
 pub struct MaxInMotion(pub u32);
 
 impl MaxInMotion {
-    const MOST: u32 = 1000;
+    pub(super) const MOST: u32 = 1000;
 }
 
 /// One replica after the other (KEP-4650).
@@ -297,33 +174,13 @@ impl FromStr for MaxInMotion {
 
 #[cfg(test)]
 mod tests {
-    use super::{ReplaceSet, Sync, UpdatePolicy};
+    use super::UpdatePolicy;
 
     #[test]
-    fn value_written_and_read_is_equal() {
-        for policy in UpdatePolicy::ALL {
-            assert_eq!(policy.to_string().parse(), Ok(policy));
-        }
-        for sync in Sync::ALL {
-            assert_eq!(sync.to_string().parse(), Ok(sync));
-        }
-        for replace in ReplaceSet::ALL {
-            assert_eq!(replace.to_string().parse(), Ok(replace));
-        }
-    }
-
-    #[test]
-    fn update_policy_and_sync_unknown_spelling_is_an_error() {
+    fn update_policy_has_another_name_and_an_order() {
         assert_eq!("OnDelete".parse(), Ok(UpdatePolicy::OnClaimDelete));
-        let error = "inplace".parse::<UpdatePolicy>().expect_err("case matters");
-        assert_eq!(
-            error.to_string(),
-            "claim-rollout.io/update-policy: expected one of OnClaimDelete, InPlace, ReCreate"
-        );
-        let error = "Lockstep".parse::<Sync>().expect_err("case matters");
-        assert_eq!(
-            error.to_string(),
-            "claim-rollout.io/sync: expected one of LockStep, Async"
-        );
+        assert_eq!("inplace".parse::<UpdatePolicy>().ok(), None, "case matters");
+        let words = UpdatePolicy::WITHOUT_RECREATE;
+        assert_eq!(words, UpdatePolicy::WORDS[..2], "the settings take the place of a word");
     }
 }

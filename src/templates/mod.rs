@@ -16,6 +16,7 @@ pub mod staging;
 pub mod template;
 pub mod text;
 pub mod user_keys;
+pub mod words;
 
 pub use diff::{Change, Diff, FrozenChange, TemplateChange};
 pub use keys::{MaxInMotion, ProgressDeadline, ReplaceSet, Restart, Sync, UpdatePolicy};

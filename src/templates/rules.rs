@@ -11,6 +11,7 @@ use super::keys;
 use super::quantity::{NotBytes, Quantity};
 use super::show::{path, path_of, shown};
 use super::template::ClaimTemplate;
+use super::words::words;
 
 /// The settings of the rules. The default is the strictest one that needs no configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,27 +40,27 @@ pub enum Metadata {
     Fixed,
 }
 
-/// What happens to a size that is smaller than the one that was desired before. A size from the live one on is always
-/// allowed: no PVC shrinks, and new PVCs get it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Shrink {
-    /// A size below the live one is denied.
-    #[default]
-    Deny,
-    /// The same. A smaller size also cancels an expansion that did not complete (KEP-1790).
-    Recover,
-    /// The smaller size is ignored, so that the rest of the request passes.
-    Keep,
+words! {
+    /// What happens to a size that is smaller than the one that was desired before. A size from the live one on is always
+    /// allowed: no PVC shrinks, and new PVCs get it.
+    pub enum Shrink = Deny {
+        /// A size below the live one is denied.
+        Deny,
+        /// The same. A smaller size also cancels an expansion that did not complete (KEP-1790).
+        Recover,
+        /// The smaller size is ignored, so that the rest of the request passes.
+        Keep,
+    }
 }
 
-/// Whether fields may change that no PVC can follow in place.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Frozen {
-    /// The change is denied.
-    #[default]
-    Deny,
-    /// The change is allowed for new PVCs. Existing ones keep what they have.
-    ForNewClaims,
+words! {
+    /// Whether fields may change that no PVC can follow in place.
+    pub enum Frozen = Deny {
+        /// The change is denied.
+        Deny,
+        /// The change is allowed for new PVCs. Existing ones keep what they have.
+        ForNewClaims = "NewPVCs",
+    }
 }
 
 /// The fields that may change for new PVCs. A volume that exists cannot be given to a new PVC, and all other fields have
@@ -107,14 +108,14 @@ impl TemplateNames {
     }
 }
 
-/// Whether to manage StatefulSets that another controller owns.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OwnedSets {
-    /// Leave them alone: their controller would undo a staged change.
-    #[default]
-    Skip,
-    /// Manage them as all others.
-    Stage,
+words! {
+    /// Whether to manage StatefulSets that another controller owns.
+    pub enum OwnedSets = Skip {
+        /// Leave them alone: their controller would undo a staged change.
+        Skip,
+        /// Manage them as all others.
+        Stage,
+    }
 }
 
 /// One reason why a change is denied.

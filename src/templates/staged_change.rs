@@ -1,13 +1,12 @@
 //! The staged change: the annotation `claim-rollout.io/staged`, which carries desired templates from the policy to the
 //! controller.
 
-use std::fmt;
-
 use super::keys::UpdatePolicy;
 use super::revision::Revision;
 use super::staging::{RevisionLabel, Staging};
 use super::template::{ClaimTemplate, TemplateError};
 use super::text::write_list;
+use super::words::words;
 use crate::json::{self, Map, Members, Value, write_string};
 
 /// The longest staged change, in bytes. With it, an object must still fit into an admission request.
@@ -41,13 +40,14 @@ pub struct StagedChange {
     pub update_policy: UpdatePolicy,
 }
 
-/// The progress of the rollout of a staged change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Phase {
-    /// Some replicas may not be updated.
-    RollingOut,
-    /// Every replica is updated.
-    Complete,
+words! {
+    /// The progress of the rollout of a staged change.
+    pub enum Phase {
+        /// Some replicas may not be updated.
+        RollingOut,
+        /// Every replica is updated.
+        Complete,
+    }
 }
 
 /// Why a text is not a staged change of a StatefulSet. No variant contains the text.
@@ -86,15 +86,6 @@ pub enum StagedError {
 }
 
 impl Phase {
-    /// The text of the phase.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::RollingOut => "RollingOut",
-            Self::Complete => "Complete",
-        }
-    }
-
     /// The value of the annotation `claim-rollout.io/phase` under this update policy. `OnClaimDelete` rolls nothing
     /// out.
     #[must_use]
@@ -103,12 +94,6 @@ impl Phase {
             (Self::RollingOut, UpdatePolicy::OnClaimDelete) => "Staged",
             _ => self.as_str(),
         }
-    }
-}
-
-impl fmt::Display for Phase {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 
@@ -168,11 +153,7 @@ impl StagedChange {
         let manager = text_of("manager")?;
         let revision = text_of("revision")?;
         let staging = Staging::read(text_of("staging")?).ok_or(StagedError::Field { field: "staging" })?;
-        let phase = match text_of("phase")?.as_str() {
-            "RollingOut" => Phase::RollingOut,
-            "Complete" => Phase::Complete,
-            _ => return Err(StagedError::Field { field: "phase" }),
-        };
+        let phase = Phase::read(&text_of("phase")?).ok_or(StagedError::Field { field: "phase" })?;
         let policy = text_of("updatePolicy")?.parse();
         // Without it, PVCs of replicas that were scaled away stay as they are.
         let replicas = fields.remove("replicas").and_then(|count| count.as_u64());

@@ -1,7 +1,7 @@
 //! The annotations that users set on a StatefulSet, with the values that each may have. The policy denies other values;
 //! `doctor` finds those from before the policy was installed.
 
-use super::keys;
+use super::keys::{self, MaxInMotion, ProgressDeadline, ReplaceSet, Restart, Sync, UpdatePolicy};
 
 /// An annotation whose value the user chooses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,22 +23,19 @@ pub enum Values {
     NameOf(&'static str),
 }
 
-/// Thirty days: the longest progress deadline, in seconds.
-const MONTH: u32 = 30 * 24 * 60 * 60;
-
 /// Every user annotation except `withdraw`, which names a revision and which the policy removes.
 pub const USER_KEYS: [UserKey; 8] = [
-    UserKey::of(
-        keys::UPDATE_POLICY,
-        Values::OneOf(&["OnClaimDelete", "InPlace", "ReCreate"]),
-    ),
-    UserKey::of(keys::SYNC, Values::OneOf(&["LockStep", "Async"])),
-    UserKey::of(keys::REPLACE_SET, Values::OneOf(&["Never", "WhenComplete"])),
-    UserKey::of(keys::RESTART, Values::OneOf(&["Never", "WhenNodeExpansionPends"])),
+    UserKey::of(keys::UPDATE_POLICY, Values::OneOf(&UpdatePolicy::WORDS)),
+    UserKey::of(keys::SYNC, Values::OneOf(&Sync::WORDS)),
+    UserKey::of(keys::REPLACE_SET, Values::OneOf(&ReplaceSet::WORDS)),
+    UserKey::of(keys::RESTART, Values::OneOf(&Restart::WORDS)),
     UserKey::of(keys::RECREATE_SNAPSHOT, Values::NameOf("VolumeSnapshotClass")),
     UserKey::of(keys::PAUSED, Values::OneOf(&["true", "false"])),
-    UserKey::of(keys::PROGRESS_DEADLINE, Values::UpTo(MONTH, " seconds")),
-    UserKey::of(keys::MAX_IN_MOTION, Values::UpTo(1000, "")),
+    UserKey::of(
+        keys::PROGRESS_DEADLINE,
+        Values::UpTo(ProgressDeadline::MOST, " seconds"),
+    ),
+    UserKey::of(keys::MAX_IN_MOTION, Values::UpTo(MaxInMotion::MOST, "")),
 ];
 
 impl UserKey {
