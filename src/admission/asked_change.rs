@@ -1,8 +1,8 @@
 //! A change of the templates that a request asks for.
 
 use super::settings::Settings;
-use crate::templates::{ClaimTemplate, UpdatePolicy};
-use crate::wire::{Object, Review, StrategyType};
+use crate::templates::{ClaimTemplate, Strategy, UpdatePolicy};
+use crate::wire::{Object, Review};
 
 /// A change of the templates that a request asks for, before it is staged.
 pub(super) struct AskedChange<'w> {
@@ -39,7 +39,7 @@ impl AskedChange<'_> {
             namespace: self.review.namespace(),
             replicas: self.new.replicas().min(self.old.replicas()),
             partition: strategy.partition,
-            by_hand: strategy.kind == StrategyType::Other,
+            by_hand: strategy.kind == Strategy::OnDelete,
         }
     }
 }

@@ -9,7 +9,7 @@ use super::lookups::Lookups;
 use super::ours::{OURS, restore_annotations};
 use super::settings::{Mode, Settings};
 use super::{message, user_keys};
-use crate::claims::claim::Manager;
+use crate::claims::Manager;
 use crate::templates::show::path_of;
 use crate::templates::text::write_list;
 use crate::templates::{ClaimName, ClaimTemplate, Diff, StagedChange, keys};

@@ -1,7 +1,7 @@
 //! Whether a request is judged: its sender, the owner of the StatefulSet, and whether its parts are consistent.
 
 use super::message::PREFIX;
-use super::settings::{OwnedSets, Settings};
+use super::settings::Settings;
 use crate::wire::{Denial, Object, Review};
 
 /// Row C2.
@@ -12,7 +12,7 @@ pub(super) fn is_by_controller(review: &Review<'_>, settings: &Settings) -> bool
 /// True iff another controller owns the set: that controller would undo a staged change.
 pub(super) fn is_skipped(set: &Object<'_>, settings: &Settings) -> bool {
     let owner = set.metadata.controller.as_ref();
-    settings.owned_sets == OwnedSets::Skip && owner.is_some_and(|owner| !owner.is_one_of(&settings.stage_owned_by))
+    owner.is_some_and(|owner| settings.skips_owned_by(owner.group(), &owner.kind))
 }
 
 /// The object, if it exists and matches the request.

@@ -2,10 +2,10 @@
 
 use crate::claims::Owner;
 use crate::gate::Pod;
-use crate::rollout::snapshot::{self, SetView};
+use crate::rollout::SetView;
 use crate::templates::ClaimTemplate;
+use crate::wire::Object;
 use crate::wire::review::{OwnerRef, Text};
-use crate::wire::{Object, StrategyType};
 
 /// The fields of a set that decide whether its staged change is valid and which replicas it reaches; `None` if the set
 /// cannot be decoded. Pods, Pod management and status are not set.
@@ -23,11 +23,7 @@ pub(super) fn set(set: &Object<'_>) -> Option<SetView> {
         match_labels: labels.map(Text::into_owned),
         live: ClaimTemplate::read_list(set.templates()).ok()?,
         partition: natural(strategy.partition),
-        strategy: match strategy.kind {
-            StrategyType::RollingUpdate => snapshot::Strategy::RollingUpdate,
-            StrategyType::Recreate => snapshot::Strategy::Recreate,
-            StrategyType::Other => snapshot::Strategy::OnDelete,
-        },
+        strategy: strategy.kind,
         ..SetView::annotated(&metadata.uid, |key| metadata.annotations.get(key))
     })
 }

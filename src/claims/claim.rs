@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
+use super::manager::Manager;
+use super::owner::Owner;
 use super::progress::{Modify, Resize, Trouble};
-use crate::json::{self, Map, Once, Reader, Value};
+use super::time;
+use crate::json::{self, ErrorKind, Map, Reader, Value};
 use crate::templates::template::{self, Asks};
-use crate::templates::{Quantity, TemplateError};
+use crate::templates::{Quantity, TemplateError, keys};
 
 /// A PersistentVolumeClaim.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -22,9 +25,9 @@ pub struct Claim {
     pub owners: Vec<Owner>,
     /// `metadata.deletionTimestamp` is set.
     pub terminating: bool,
-    /// `metadata.creationTimestamp`, in seconds. Only the controller reads it, and the next three fields.
+    /// `metadata.creationTimestamp`, in seconds; 0 in the policy, which reads no time.
     pub created: u64,
-    /// `metadata.deletionTimestamp`, in seconds.
+    /// `metadata.deletionTimestamp`, in seconds; 0 in the policy, and if no clock shows that time.
     pub deleted: Option<u64>,
     /// `metadata.finalizers`
     pub finalizers: Vec<String>,
@@ -66,34 +69,6 @@ pub struct Claim {
     pub troubles: Vec<Trouble>,
 }
 
-/// One entry of `metadata.ownerReferences`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Owner {
-    /// `apiVersion`
-    pub api_version: String,
-    /// `kind`
-    pub kind: String,
-    /// `name`
-    pub name: String,
-    /// `uid`
-    pub uid: String,
-    /// `controller`
-    pub controller: bool,
-    /// `blockOwnerDeletion`
-    pub block_owner_deletion: bool,
-}
-
-/// One entry of `metadata.managedFields`: whether it owns size and VolumeAttributesClass.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Manager {
-    /// The entry is an apply of ours.
-    pub is_us: bool,
-    /// The entry owns `spec.resources.requests.storage`.
-    pub size: bool,
-    /// The entry owns `spec.volumeAttributesClassName`.
-    pub class: bool,
-}
-
 /// Why a text is not a PVC.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ClaimError {
@@ -112,11 +87,11 @@ impl Claim {
     /// [`ClaimError`] if the text is not a PVC.
     pub fn read(text: &str) -> Result<Self, ClaimError> {
         let mut claim = Self::default();
-        let (mut labels, mut spec) = (None, None);
+        let mut spec = None;
         let mut reader = Reader::new(text);
         reader.object(|reader, key| {
             match &*key {
-                "metadata" => labels = claim.read_metadata(reader)?,
+                "metadata" => claim.read_metadata(reader)?,
                 "spec" => spec = Some(reader.value()?),
                 "status" => claim.read_status(reader)?,
                 _ => reader.skip()?,
@@ -126,46 +101,52 @@ impl Claim {
         if claim.name.is_empty() {
             return Err(template::expected("metadata.name", "a name").into());
         }
-        claim.labels = template::strings("metadata.labels", labels)?;
-        claim.ask(spec)?;
+        let asks = Asks::read(spec)?;
+        claim.request = asks.storage.unwrap_or_default();
+        claim.class = asks.volume_attributes_class_name;
+        claim.spec = Arc::new(asks.rest);
         Ok(claim)
     }
 
-    /// Sets size, VolumeAttributesClass and the other fields of the spec.
-    ///
-    /// # Errors
-    /// [`TemplateError`] if the spec is not valid.
-    pub fn ask(&mut self, spec: Option<Value>) -> Result<(), TemplateError> {
-        let asks = Asks::read(spec)?;
-        self.request = asks.storage.unwrap_or_default();
-        self.class = asks.volume_attributes_class_name;
-        self.spec = Arc::new(asks.rest);
-        Ok(())
-    }
-
-    /// Reads the metadata, and returns the labels unchecked.
-    fn read_metadata(&mut self, reader: &mut Reader<'_>) -> Result<Option<Value>, json::Error> {
-        let (mut labels, mut managed) = (None, Value::Null);
+    fn read_metadata(&mut self, reader: &mut Reader<'_>) -> Result<(), json::Error> {
         reader.object(|reader, key| {
             match &*key {
                 "name" => self.name = reader.string()?.into_owned(),
                 "uid" => self.uid = reader.string()?.into_owned(),
-                "labels" => labels = Some(reader.value()?),
-                "deletionTimestamp" => self.terminating = !reader.null()? && reader.skip().is_ok(),
+                "resourceVersion" => self.resource_version = reader.string()?.into_owned(),
+                // A PVC may have more labels than values are kept of one text.
+                "labels" if !reader.null()? => self.labels = labels(reader)?,
+                "creationTimestamp" if !reader.null()? => self.created = time::seconds(&reader.string()?),
+                "deletionTimestamp" if !reader.null()? => {
+                    self.terminating = true;
+                    self.deleted = Some(time::seconds(&reader.string()?));
+                }
+                "finalizers" if !reader.null()? => reader.list(|reader| {
+                    self.finalizers.push(reader.string()?.into_owned());
+                    Ok(())
+                })?,
                 "ownerReferences" if !reader.null()? => reader.list(|reader| {
                     self.owners.push(Owner::read(reader)?);
                     Ok(())
                 })?,
-                "annotations" => [self.class_annotation] = members(reader, [template::CLASS_ANNOTATION])?,
-                "managedFields" => managed = reader.value()?,
-                "ownerReferences" => {}
+                "annotations" => {
+                    let of = [template::CLASS_ANNOTATION, keys::RECREATED_FOR];
+                    [self.class_annotation, self.recreated_for] = members(reader, of)?;
+                }
+                "managedFields" if !reader.null()? => {
+                    let mut managers = Vec::new();
+                    reader.list(|reader| {
+                        managers.push(Manager::read(reader.raw()?));
+                        Ok(())
+                    })?;
+                    self.managed_by(&managers);
+                }
+                "labels" | "creationTimestamp" | "deletionTimestamp" | "finalizers" | "ownerReferences"
+                | "managedFields" => {}
                 _ => reader.skip()?,
             }
             Ok(())
-        })?;
-        let managers: Vec<Manager> = managed.as_array().unwrap_or_default().iter().map(Manager::of).collect();
-        self.managed_by(&managers);
-        Ok(labels)
+        })
     }
 
     /// Sets whether size and VolumeAttributesClass come from an apply of ours. A forced apply of another value removes
@@ -177,10 +158,7 @@ impl Claim {
     }
 
     /// Reads the progress of the storage from the `status`.
-    ///
-    /// # Errors
-    /// [`json::Error`] if the status is not valid.
-    pub fn read_status(&mut self, reader: &mut Reader<'_>) -> Result<(), json::Error> {
+    fn read_status(&mut self, reader: &mut Reader<'_>) -> Result<(), json::Error> {
         if reader.null()? {
             return Ok(());
         }
@@ -259,6 +237,15 @@ impl Claim {
     }
 }
 
+fn labels(reader: &mut Reader<'_>) -> Result<Map<String>, json::Error> {
+    let mut labels = Vec::new();
+    reader.object(|reader, key| {
+        labels.push((key.into_owned(), reader.string()?.into_owned()));
+        Ok(())
+    })?;
+    Map::from_unsorted(labels).ok_or_else(|| reader.error(ErrorKind::Duplicate))
+}
+
 /// The member `storage` of an object.
 fn quantity(reader: &mut Reader<'_>) -> Result<Option<Quantity>, json::Error> {
     let [text] = members(reader, ["storage"])?;
@@ -281,66 +268,6 @@ fn members<const N: usize>(reader: &mut Reader<'_>, of: [&str; N]) -> Result<[Op
         Ok(())
     })?;
     Ok(found)
-}
-
-impl Manager {
-    /// The field manager of the controller.
-    pub const OURS: &str = "claim-rollout";
-
-    /// True iff this manager and this operation are an apply of ours.
-    #[must_use]
-    pub fn is_us(name: Option<&str>, operation: Option<&str>) -> bool {
-        (name, operation) == (Some(Self::OURS), Some("Apply"))
-    }
-
-    fn of(entry: &Value) -> Self {
-        let text = |key| at(entry, &[key]).and_then(Value::as_str);
-        Self {
-            is_us: Self::is_us(text("manager"), text("operation")),
-            size: at(entry, &["fieldsV1", "f:spec", "f:resources", "f:requests", "f:storage"]).is_some(),
-            class: at(entry, &["fieldsV1", "f:spec", "f:volumeAttributesClassName"]).is_some(),
-        }
-    }
-}
-
-/// The value at a path.
-fn at<'v>(value: &'v Value, path: &[&str]) -> Option<&'v Value> {
-    path.iter().try_fold(value, |value, key| match value {
-        Value::Object(members) => members.get(key),
-        _ => None,
-    })
-}
-
-impl Owner {
-    /// The API group of the kind; empty for the core group.
-    #[must_use]
-    pub fn group(&self) -> &str {
-        self.api_version.rsplit_once('/').map_or("", |(group, _)| group)
-    }
-
-    fn read(reader: &mut Reader<'_>) -> Result<Self, json::Error> {
-        let mut owner = Self::default();
-        let mut once = Once::default();
-        reader.object(|reader, key| {
-            match &*key {
-                "apiVersion" => owner.api_version = once.text(0, reader)?.into_owned(),
-                "kind" => owner.kind = once.text(1, reader)?.into_owned(),
-                "name" => owner.name = once.text(2, reader)?.into_owned(),
-                "uid" => owner.uid = once.text(3, reader)?.into_owned(),
-                "controller" => {
-                    once.mark(4, reader)?;
-                    owner.controller = !reader.null()? && reader.bool()?;
-                }
-                "blockOwnerDeletion" => {
-                    once.mark(5, reader)?;
-                    owner.block_owner_deletion = !reader.null()? && reader.bool()?;
-                }
-                _ => reader.skip()?,
-            }
-            Ok(())
-        })?;
-        Ok(owner)
-    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::Claim;
+use super::{Claim, Owner};
+use crate::json::Map;
 
 const SIZE: &str = r#"{"f:resources":{"f:requests":{"f:storage":{}}}}"#;
 const CLASS: &str = r#"{"f:volumeAttributesClassName":{}}"#;
@@ -27,6 +28,58 @@ fn status_with_null_members_is_read() {
         (claim.current_class, claim.modify, claim.modify_class),
         (None, None, None)
     );
+}
+
+/// The policy, the controller and the command line read a PVC alike.
+#[test]
+fn claim_has_every_field_of_its_metadata() {
+    let metadata = json!({
+        "name": "data-web-0", "uid": "u", "resourceVersion": "7", "labels": {"app": "web"},
+        "creationTimestamp": "1970-01-01T00:01:00Z", "deletionTimestamp": "1970-01-01T00:02:00Z",
+        "finalizers": ["kubernetes.io/pvc-protection"],
+        "annotations": {
+            "volume.beta.kubernetes.io/storage-class": "old", "claim-rollout.io/recreated-for": "r", "other": "x",
+        },
+        "ownerReferences": [{"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web", "uid": "s", "controller": true}],
+    });
+    let claim = Claim::read(&json!({ "metadata": metadata }).to_string()).expect("a claim");
+    let owner = Owner {
+        api_version: "apps/v1".to_owned(),
+        kind: "StatefulSet".to_owned(),
+        name: "web".to_owned(),
+        uid: "s".to_owned(),
+        controller: true,
+        block_owner_deletion: false,
+    };
+    let expected = Claim {
+        name: "data-web-0".to_owned(),
+        uid: "u".to_owned(),
+        resource_version: "7".to_owned(),
+        labels: Map::from_unsorted(vec![("app".to_owned(), "web".to_owned())]).expect("a map"),
+        owners: vec![owner],
+        terminating: true,
+        created: 60,
+        deleted: Some(120),
+        finalizers: vec!["kubernetes.io/pvc-protection".to_owned()],
+        recreated_for: Some("r".to_owned()),
+        class_annotation: Some("old".to_owned()),
+        ..Claim::default()
+    };
+    assert_eq!(claim, expected);
+}
+
+/// What the API server stores of users: times that no clock shows, any number of labels, fields of any form.
+#[test]
+fn claim_with_strange_metadata_is_read() {
+    let late = "10000-01-01T11:59:59Z";
+    let labels: serde_json::Map<String, Value> = (0..5000).map(|label| (format!("l{label}"), "x".into())).collect();
+    let fields = json!([{"manager": 1}, {"manager": "m", "fieldsV1": {"f:spec": 5}}, "x"]);
+    let claim = json!({"metadata": {
+        "name": "data-web-0", "creationTimestamp": late, "deletionTimestamp": late, "labels": labels, "managedFields": fields,
+    }});
+    let claim = Claim::read(&claim.to_string()).expect("a claim");
+    assert_eq!((claim.created, claim.deleted, claim.terminating), (0, Some(0), true));
+    assert_eq!((claim.labels.iter().count(), claim.size_is_ours), (5000, false));
 }
 
 #[test]

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use super::claim::{Claim, Owner};
+use super::claim::Claim;
+use super::owner::Owner;
 use super::retention::PodUid;
 
 /// The StatefulSet and the replica that a PVC should belong to.

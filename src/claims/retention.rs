@@ -4,7 +4,7 @@
 //! none. So these functions model what those two do. They follow `isClaimOwnerUpToDate` and
 //! `updateClaimOwnerRefForSetAndPod`; `retention_tests/references.rs` compares them with upstream results.
 
-use super::claim::Owner;
+use super::owner::Owner;
 
 /// A value of the retention policy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -18,7 +18,7 @@ use crate::rollout::{ApplyClaim, HoldStaged, Seconds, SetReady, SetStaged, SetSt
 use crate::templates::{HELD, StagedChange, StagedError, UpdatePolicy, keys};
 
 /// The field manager of every write.
-pub const FIELD_MANAGER: &str = claims::claim::Manager::OURS;
+pub const FIELD_MANAGER: &str = claims::Manager::OURS;
 
 /// The maximum length of a message of the API server that is kept, in characters.
 const MAX_MESSAGE: usize = 512;

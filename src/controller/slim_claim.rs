@@ -1,52 +1,54 @@
 //! PersistentVolumeClaims reduced to the fields that are read.
 
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::read::managers::{self, FieldsEntry};
+use super::read::managers;
 use super::read::metadata;
-use super::slim_set::owner;
-use crate::claims;
-use crate::claims::claim::{ClaimError, Manager};
-use crate::json::{self, Map, Reader};
+use crate::claims::claim::ClaimError;
+use crate::claims::{Claim, Manager};
 use crate::templates::keys;
-use crate::templates::template::CLASS_ANNOTATION;
 
 /// A PersistentVolumeClaim.
 #[derive(Clone, Debug, Deserialize, Resource)]
 #[resource(inherit = "PersistentVolumeClaim")]
-#[serde(from = "SentClaim")]
+#[serde(try_from = "Box<RawValue>")]
 pub(super) struct SlimClaim {
     /// The identity, and the annotation with the times of modifications.
     pub(super) metadata: ObjectMeta,
     /// The PVC as the decisions read it. Neither an invalid PVC nor one with strange managed fields makes the whole list
     /// fail.
-    pub(super) read: Result<claims::Claim, ClaimError>,
+    pub(super) read: Result<Claim, ClaimError>,
 }
 
 /// The reply to an apply of a PersistentVolumeClaim, with labels and annotations.
 #[derive(Clone, Debug, Deserialize, Resource)]
 #[resource(inherit = "PersistentVolumeClaim")]
-#[serde(from = "SentClaim")]
+#[serde(try_from = "Box<RawValue>")]
 pub(super) struct Applied {
     pub(super) metadata: ObjectMeta,
-    pub(super) read: Result<claims::Claim, ClaimError>,
+    pub(super) read: Result<Claim, ClaimError>,
 }
 
 /// A PersistentVolumeClaim as the API server sends it.
 #[derive(Deserialize)]
-struct SentClaim {
-    metadata: metadata::Sent<Box<RawValue>>,
-    spec: Option<Box<RawValue>>,
-    status: Option<Box<RawValue>>,
+struct SentClaim<'a> {
+    #[serde(borrow)]
+    metadata: metadata::Sent<&'a RawValue>,
+    #[serde(borrow)]
+    spec: Option<&'a RawValue>,
+    #[serde(borrow)]
+    status: Option<&'a RawValue>,
 }
 
-impl From<SentClaim> for SlimClaim {
-    fn from(sent: SentClaim) -> Self {
-        let Applied { metadata, read } = sent.into();
+impl TryFrom<Box<RawValue>> for SlimClaim {
+    type Error = serde_json::Error;
+
+    fn try_from(sent: Box<RawValue>) -> Result<Self, Self::Error> {
+        let Applied { metadata, read } = sent.try_into()?;
         let mut annotations = metadata.annotations.unwrap_or_default();
         annotations.retain(|key, _| key == keys::MODIFIED);
         let metadata = ObjectMeta {
@@ -54,20 +56,23 @@ impl From<SentClaim> for SlimClaim {
             labels: None,
             ..metadata
         };
-        Self { metadata, read }
+        Ok(Self { metadata, read })
     }
 }
 
-impl From<SentClaim> for Applied {
-    fn from(sent: SentClaim) -> Self {
-        let (metadata, managed_fields) = sent.metadata.split();
-        let managers = managers(managed_fields.as_deref());
-        let read = read(
-            metadata.clone(),
-            &managers,
-            sent.spec.as_deref(),
-            sent.status.as_deref(),
-        );
+impl TryFrom<Box<RawValue>> for Applied {
+    type Error = serde_json::Error;
+
+    fn try_from(sent: Box<RawValue>) -> Result<Self, Self::Error> {
+        let SentClaim { metadata, spec, status } = serde_json::from_str(sent.get())?;
+        let (metadata, managed_fields) = metadata.split();
+        let read = Claim::read(sent.get()).or_else(|_| {
+            let mut claim = without_managers(&metadata, spec, status)?;
+            let entries = managers::texts(managed_fields).into_iter();
+            let managers: Vec<Manager> = entries.map(|entry| Manager::read(entry.get())).collect();
+            claim.managed_by(&managers);
+            Ok(claim)
+        });
         let metadata = ObjectMeta {
             labels: metadata.labels,
             annotations: metadata.annotations,
@@ -77,51 +82,47 @@ impl From<SentClaim> for Applied {
             resource_version: metadata.resource_version,
             ..ObjectMeta::default()
         };
-        Self { metadata, read }
+        Ok(Self { metadata, read })
     }
 }
 
-fn read(
-    metadata: ObjectMeta,
-    managers: &[Manager],
+/// Reads a PVC without its managed fields, which users can nest without end.
+fn without_managers(
+    metadata: &ObjectMeta,
     spec: Option<&RawValue>,
     status: Option<&RawValue>,
-) -> Result<claims::Claim, ClaimError> {
-    let owners = metadata.owner_references.unwrap_or_default();
-    let mut annotations = metadata.annotations.unwrap_or_default();
-    let mut claim = claims::Claim {
-        name: metadata.name.unwrap_or_default(),
-        uid: metadata.uid.unwrap_or_default(),
-        resource_version: metadata.resource_version.unwrap_or_default(),
-        labels: Map::from_unsorted(metadata.labels.into_iter().flatten().collect()).unwrap_or_default(),
-        owners: owners.into_iter().map(owner).collect(),
-        terminating: metadata.deletion_timestamp.is_some(),
-        created: metadata.creation_timestamp.as_ref().map_or(0, seconds),
-        deleted: metadata.deletion_timestamp.as_ref().map(seconds),
-        finalizers: metadata.finalizers.unwrap_or_default(),
-        recreated_for: annotations.remove(keys::RECREATED_FOR),
-        class_annotation: annotations.remove(CLASS_ANNOTATION),
-        ..claims::Claim::default()
-    };
-    claim.managed_by(managers);
-    if let Some(spec) = spec {
-        claim.ask(Some(json::read(spec.get())?))?;
+) -> Result<Claim, ClaimError> {
+    #[derive(Serialize)]
+    struct Rest<'a> {
+        metadata: &'a ObjectMeta,
+        spec: Option<&'a RawValue>,
+        status: Option<&'a RawValue>,
     }
-    if let Some(status) = status {
-        claim.read_status(&mut Reader::new(status.get()))?;
-    }
-    Ok(claim)
+    let rest = Rest { metadata, spec, status };
+    Claim::read(&serde_json::to_string(&rest).unwrap_or_default())
 }
 
-fn seconds(time: &Time) -> u64 {
-    u64::try_from(time.0.as_second()).unwrap_or_default()
-}
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
 
-fn managers(managed_fields: Option<&RawValue>) -> Vec<Manager> {
-    let manager = |entry: FieldsEntry| Manager {
-        size: entry.owns_size(),
-        class: entry.owns_class(),
-        is_us: Manager::is_us(entry.manager.as_deref(), entry.operation.as_deref()),
-    };
-    managers::entries(managed_fields).into_iter().map(manager).collect()
+    use super::{Claim, SlimClaim};
+
+    /// Other fields are read as by everybody else, and an entry that cannot be read hides no other.
+    #[test]
+    fn managed_fields_nested_without_end_hide_nothing() {
+        let nested = (0..300).fold(json!({}), |inner, _| json!({ "f:a": inner }));
+        let ours = json!({"manager": "claim-rollout", "operation": "Apply", "fieldsV1": {"f:spec": {"f:resources": {"f:requests": {"f:storage": {}}}}}});
+        let claim = |managers| {
+            let metadata = json!({"name": "data-web-0", "uid": "u", "resourceVersion": "7", "managedFields": managers});
+            json!({"metadata": metadata, "spec": {"resources": {"requests": {"storage": "1Gi"}}}, "status": {"phase": "Bound"}})
+                .to_string()
+        };
+        let plain = Claim::read(&claim(json!([ours]))).expect("a PVC");
+        assert!(plain.size_is_ours && plain.bound);
+        let text = claim(json!([{"manager": "m", "operation": "Update", "fieldsV1": nested}, ours]));
+        assert!(Claim::read(&text).is_err(), "too deep");
+        let read: SlimClaim = serde_json::from_str(&text).expect("a PVC");
+        assert_eq!(read.read, Ok(plain));
+    }
 }

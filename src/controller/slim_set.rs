@@ -260,11 +260,7 @@ impl From<SentSet> for SlimSet {
         let (metadata, managed_fields) = metadata.split();
         let mut annotations = metadata.annotations.unwrap_or_default();
         annotations.retain(|key, _| key.starts_with(keys::PREFIX));
-        let strategy = match &*spec.update_strategy.type_ {
-            "RollingUpdate" => Strategy::RollingUpdate,
-            "Recreate" => Strategy::Recreate,
-            _ => Strategy::OnDelete,
-        };
+        let strategy = Strategy::of_type(&spec.update_strategy.type_);
         // The time of the staging shows which Pods were created since.
         let staged = annotations.get(keys::STAGED).filter(|_| strategy == Strategy::OnDelete);
         let fields = managed_fields.as_deref();

@@ -1,6 +1,22 @@
-//! Sets one member in a JSON text, and leaves the rest as it is.
+//! Finds one member in a JSON text, or sets one and leaves the rest as it is.
 
 use super::{Error, Reader, write_string};
+
+/// The text of this member of an object, if it has one.
+///
+/// # Errors
+/// If the text is not an object.
+pub fn member<'a>(text: &'a str, key: &str) -> Result<Option<&'a str>, Error> {
+    let mut found = None;
+    Reader::new(text).object(|reader, name| {
+        let value = reader.raw()?;
+        if name == key {
+            found = Some(value);
+        }
+        Ok(())
+    })?;
+    Ok(found)
+}
 
 /// The text of an object with the member at `path` set to the JSON text `value`.
 ///

@@ -22,7 +22,7 @@ mod special;
 mod value;
 mod write;
 
-pub use edit::with_member;
+pub use edit::{member, with_member};
 pub use error::{Error, ErrorKind};
 pub use like::same;
 pub use map::Map;

@@ -8,7 +8,7 @@ use super::managers::{STRATEGY_TYPE, with_managers};
 use super::step::{Fault, Part, SetVersion, Step};
 use super::world::{DependentPod, DependentRevision, Dependents, ReportOwner, World};
 use crate::api::ReplacementReason as Reason;
-use crate::claims::claim::Manager;
+use crate::claims::Manager;
 use crate::templates::{StagedChange, keys};
 
 /// A set of the name exists, and it is not the old one.

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::live::{self, DELETE, LiveSet};
 use super::managers::{WHEN_DELETED, with_managers};
-use crate::claims::claim::Manager;
+use crate::claims::Manager;
 use crate::templates::{ClaimTemplate, Diff, StagedChange, keys};
 
 /// Milliseconds since the Unix epoch.

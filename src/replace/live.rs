@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::claims::Owner;
 use crate::json;
-use crate::templates::{ClaimTemplate, ReplaceSet, StagedChange, UpdatePolicy, keys};
+use crate::templates::{ClaimTemplate, ReplaceSet, StagedChange, Strategy, UpdatePolicy, keys};
 
 pub use crate::templates::keys::{HOLD, REPLACING as FINALIZER};
 
@@ -137,15 +137,7 @@ impl LiveSet {
         let owners = self.0.pointer("/metadata/ownerReferences").and_then(Value::as_array);
         let mut owners = owners.into_iter().flatten();
         let owner = owners.find(|owner| owner["controller"] == true)?;
-        let text = |key: &str| owner[key].as_str().unwrap_or_default().to_owned();
-        Some(Owner {
-            api_version: text("apiVersion"),
-            kind: text("kind"),
-            name: text("name"),
-            uid: text("uid"),
-            controller: true,
-            block_owner_deletion: owner["blockOwnerDeletion"] == true,
-        })
+        Owner::read(&mut json::Reader::new(&owner.to_string())).ok()
     }
 
     /// The value of an annotation.
@@ -203,19 +195,23 @@ impl LiveSet {
     /// True iff the update strategy is `Recreate`: another revision would delete all Pods at once.
     #[must_use]
     pub fn recreates_pods(&self) -> bool {
-        self.text("/spec/updateStrategy/type") == "Recreate"
+        self.strategy() == Strategy::Recreate
     }
 
     /// True iff the update strategy is `OnDelete`.
     #[must_use]
     pub fn is_on_delete(&self) -> bool {
-        self.text("/spec/updateStrategy/type") == "OnDelete"
+        self.strategy() == Strategy::OnDelete
     }
 
     /// True iff the update strategy has a partition.
     #[must_use]
     pub fn has_partition(&self) -> bool {
-        matches!(self.text("/spec/updateStrategy/type"), "" | "RollingUpdate")
+        self.strategy() == Strategy::RollingUpdate
+    }
+
+    fn strategy(&self) -> Strategy {
+        Strategy::of_type(self.text("/spec/updateStrategy/type"))
     }
 
     /// `spec.updateStrategy.rollingUpdate.partition`

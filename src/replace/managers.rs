@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::live::LiveSet;
-use crate::claims::claim::Manager;
+use crate::claims::Manager;
 
 /// The manifest of `kubectl apply`, which its next one compares with.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";

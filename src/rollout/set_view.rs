@@ -7,7 +7,7 @@ use crate::json::Map;
 use crate::templates::names::ordinal_of;
 use crate::templates::{
     ClaimTemplate, HELD, MaxInMotion, Phase, ProgressDeadline, Ready, ReplaceSet, Restart, StagedChange, StagedError,
-    Sync, UpdatePolicy, keys,
+    Strategy, Sync, UpdatePolicy, keys,
 };
 
 /// A StatefulSet.
@@ -82,19 +82,6 @@ pub struct SetView {
     pub max_unavailable: bool,
     /// `status.updateRevision`: the revision of updated Pods.
     pub update_revision: String,
-}
-
-/// `spec.updateStrategy.type`
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Strategy {
-    /// Pods are replaced in order.
-    #[default]
-    RollingUpdate,
-    /// Pods are replaced when somebody deletes them. An unknown type counts as this one: claims follow the Pods that
-    /// were replaced, whatever replaced them.
-    OnDelete,
-    /// All Pods are deleted, then all are created (Kubernetes 1.37, behind a feature gate).
-    Recreate,
 }
 
 /// The annotation `claim-rollout.io/staged-at`: when the controller first saw this staging. PVCs that were created before

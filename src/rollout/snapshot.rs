@@ -3,7 +3,7 @@
 use super::budget::Budgets;
 use super::idle::Idle;
 use super::reached::Reached;
-pub use super::set_view::{PodManagement, SetView, StagedAt, Strategy};
+pub use super::set_view::{PodManagement, SetView, StagedAt};
 pub use super::time::Seconds;
 use super::volume_snapshot::ReCreateAnswers;
 use crate::api::reasons::Kind;
@@ -11,6 +11,7 @@ use crate::api::{ReadyReason, Settings};
 pub use crate::claims::progress::{Modify, Resize, Trouble};
 use crate::claims::quota::Quotas;
 use crate::claims::{Belongs, Claim, Foreign, Owner, foreign};
+pub use crate::templates::Strategy;
 use crate::templates::{ClaimName, Revision, RevisionLabel, Staging};
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -3,27 +3,15 @@
 use super::object::Read;
 use super::review::{Object, Text};
 use crate::json::{self, ErrorKind, Map, Once, Reader, Value};
-use crate::templates::ClaimTemplate;
+use crate::templates::{ClaimTemplate, Strategy};
 
 /// `spec.updateStrategy` of a set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PodStrategy {
     /// `type`
-    pub(crate) kind: StrategyType,
+    pub(crate) kind: Strategy,
     /// `rollingUpdate.partition`
     pub(crate) partition: i64,
-}
-
-/// `spec.updateStrategy.type`
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum StrategyType {
-    /// One Pod after the other, down to the partition.
-    #[default]
-    RollingUpdate,
-    /// All Pods at once.
-    Recreate,
-    /// `OnDelete`, or unknown.
-    Other,
 }
 
 /// The largest partition.
@@ -39,14 +27,7 @@ impl<'a> Object<'a> {
         let (mut once, mut inner) = (Once::default(), Once::default());
         members(self.spec.update_strategy, |reader, key| {
             match key {
-                "type" => {
-                    let name = once.text(0, reader)?;
-                    strategy.kind = match &*name {
-                        "" | "RollingUpdate" => StrategyType::RollingUpdate,
-                        "Recreate" => StrategyType::Recreate,
-                        _ => StrategyType::Other,
-                    };
-                }
+                "type" => strategy.kind = Strategy::of_type(&once.text(0, reader)?),
                 "rollingUpdate" => {
                     once.mark(1, reader)?;
                     if reader.null()? {

@@ -21,7 +21,7 @@ mod splice;
 
 pub use crate::json::Error;
 pub(crate) use answer::{accept, deny, encode, encode_settings};
-pub(crate) use fields::{StrategyType, Strings, strings};
+pub(crate) use fields::{Strings, strings};
 pub(crate) use managed::ManagedEntry;
 pub(crate) use object::read;
 pub(crate) use request::decode;

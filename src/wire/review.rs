@@ -133,13 +133,6 @@ pub struct OwnerRef<'a> {
 }
 
 impl OwnerRef<'_> {
-    /// True iff the kind of the owner is in this list of `group/Kind`.
-    #[must_use]
-    pub fn is_one_of(&self, kinds: &[String]) -> bool {
-        let is_named = |name: &String| name.split_once('/') == Some((self.group(), &*self.kind));
-        kinds.iter().any(is_named)
-    }
-
     /// The group of the owner's kind; empty for the core group.
     #[must_use]
     pub fn group(&self) -> &str {

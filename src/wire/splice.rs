@@ -110,7 +110,7 @@ fn of_value(review: &Review<'_>, object: &Object<'_>, edit: &Edit) -> Result<Opt
         Edit::RemovePartition => {
             let mut found = spec.update_strategy;
             for key in ["rollingUpdate", "partition"] {
-                found = value_of(found.unwrap_or("{}"), key)?;
+                found = json::member(found.unwrap_or("{}"), key)?;
             }
             return Ok(found.map(|there| member(object.text, spec.text, "", Some(there), "null".to_owned())));
         }
@@ -127,24 +127,11 @@ fn of_value(review: &Review<'_>, object: &Object<'_>, edit: &Edit) -> Result<Opt
         Edit::SetAttributesClass(class) => ("volumeAttributesClassName", spec.attributes_class, quoted(class)),
         Edit::SetField(field, value) => {
             let text = value.as_ref().map_or_else(|| "null".to_owned(), json::canonical);
-            (*field, value_of(spec.text, field)?, text)
+            (*field, json::member(spec.text, field)?, text)
         }
         _ => return Ok(None),
     };
     Ok(Some(member(object.text, spec.text, key, there, value)))
-}
-
-/// The text of a member of an object, if it exists.
-fn value_of<'a>(object: &'a str, key: &str) -> Result<Option<&'a str>, Error> {
-    let mut found = None;
-    Reader::new(object).object(|reader, name| {
-        let value = reader.raw()?;
-        if name == key {
-            found = Some(value);
-        }
-        Ok(())
-    })?;
-    Ok(found)
 }
 
 /// The splice for a member of an object: replaces its value, or inserts the member.

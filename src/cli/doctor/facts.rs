@@ -14,7 +14,7 @@ use super::guard::GuardPolicy;
 use super::rights::{Account, PolicyServer, RbacRight};
 use crate::api::Settings;
 use crate::api::settings::Authority;
-use crate::claims::claim::Manager;
+use crate::claims::Manager;
 use crate::claims::class::Known;
 use crate::cli::drift::find::DriftSet;
 use crate::cli::lists::SkippedObject;

@@ -13,7 +13,6 @@ use crate::rollout::Seconds;
 #[serde(rename_all = "camelCase")]
 pub(in super::super) struct FieldsEntry {
     pub(in super::super) manager: Option<String>,
-    pub(in super::super) operation: Option<String>,
     subresource: Option<String>,
     #[serde(default, deserialize_with = "time")]
     time: Option<Time>,
@@ -53,25 +52,8 @@ struct OwnedAnnotations {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct OwnedSpec {
-    #[serde(rename = "f:resources")]
-    resources: OwnedResources,
-    #[serde(rename = "f:volumeAttributesClassName")]
-    class: Option<IgnoredAny>,
     #[serde(rename = "f:volumeClaimTemplates")]
     templates: Option<IgnoredAny>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct OwnedResources {
-    #[serde(rename = "f:requests")]
-    requests: OwnedRequests,
-}
-
-#[derive(Debug, Default, Deserialize)]
-struct OwnedRequests {
-    #[serde(rename = "f:storage")]
-    storage: Option<IgnoredAny>,
 }
 
 impl FieldsEntry {
@@ -97,23 +79,17 @@ impl FieldsEntry {
     pub(in super::super) fn seconds(&self) -> Option<Seconds> {
         Seconds::try_from(self.time.as_ref()?.0.as_second()).ok()
     }
+}
 
-    /// The size of a PVC.
-    pub(in super::super) const fn owns_size(&self) -> bool {
-        self.fields_v1.spec.resources.requests.storage.is_some()
-    }
-
-    /// The class of attributes of a PVC.
-    pub(in super::super) const fn owns_class(&self) -> bool {
-        self.fields_v1.spec.class.is_some()
-    }
+/// The JSON texts of the entries.
+pub(in super::super) fn texts(managed_fields: Option<&RawValue>) -> Vec<&RawValue> {
+    let text = managed_fields.map_or("[]", RawValue::get);
+    serde_json::from_str(text).unwrap_or_default()
 }
 
 /// The entries that can be read. One that cannot hides no other.
 pub(in super::super) fn entries(managed_fields: Option<&RawValue>) -> Vec<FieldsEntry> {
-    let text = managed_fields.map_or("[]", RawValue::get);
-    let entries: Vec<&RawValue> = serde_json::from_str(text).unwrap_or_default();
-    let entries = entries.into_iter();
+    let entries = texts(managed_fields).into_iter();
     entries
         .filter_map(|entry| serde_json::from_str(entry.get()).ok())
         .collect()
@@ -131,10 +107,7 @@ mod tests {
         let nested = (0..300).fold(json!({}), |inner, _| json!({ "f:a": inner }));
         let all = json!({
             "f:metadata": {"f:annotations": {"f:claim-rollout.io/staged-at": nested}},
-            "f:spec": {
-                "f:resources": {"f:requests": {"f:storage": {}}},
-                "f:volumeAttributesClassName": {}, "f:volumeClaimTemplates": {},
-            },
+            "f:spec": {"f:volumeClaimTemplates": {}},
         });
         let fields = json!([
             {"manager": 1},
@@ -146,18 +119,10 @@ mod tests {
         let found = entries(Some(&text));
         let owned = |entry: &FieldsEntry| {
             let manager = entry.manager.clone().unwrap_or_default();
-            (
-                manager,
-                [
-                    entry.owns_staged_at(),
-                    entry.owns_templates(),
-                    entry.owns_size(),
-                    entry.owns_class(),
-                ],
-            )
+            (manager, [entry.owns_staged_at(), entry.owns_templates()])
         };
         let found: Vec<_> = found.iter().map(owned).collect();
-        assert_eq!(found, [("b".to_owned(), [false; 4]), ("c".to_owned(), [true; 4])]);
+        assert_eq!(found, [("b".to_owned(), [false; 2]), ("c".to_owned(), [true; 2])]);
         assert!(entries(None).is_empty());
     }
 }

@@ -27,7 +27,7 @@ use process::{Ended, Process, Run, run, writes};
 use super::live::LiveSet;
 use super::step::End;
 use super::world::ReportOwner;
-use crate::claims::claim::Manager;
+use crate::claims::Manager;
 use crate::templates::{StagedChange, keys};
 
 /// What somebody does.

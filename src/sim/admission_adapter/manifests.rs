@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::claims::claim::Manager;
+use crate::claims::Manager;
 use crate::sim::names::{self, Names, SET};
 use crate::sim::objects::{
     ClaimObject, ClaimOwner, ModelTarget, ModifyState, ResizeState, SetObjectSpec, StagedAnnotation, Uid,
