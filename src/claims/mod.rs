@@ -5,6 +5,7 @@
 pub mod claim;
 pub mod class;
 pub mod compatible;
+pub mod limits;
 pub mod manager;
 pub mod owner;
 pub mod ownership;

@@ -34,7 +34,7 @@ pub struct Quota {
 pub struct Growth<'a> {
     /// The storage class of the PVC.
     pub class: Option<&'a str>,
-    /// The current request.
+    /// The current size: the request, or the larger one of the request and `status.allocatedResources`.
     pub from: Quantity,
     /// The new request.
     pub to: Quantity,
@@ -62,16 +62,25 @@ impl Quota {
         self.resource.strip_suffix(OF_CLASS).map(Some)
     }
 
+    /// What the resource counts of a growth; `None` if it counts nothing.
+    fn counted(&self, growth: &Growth<'_>) -> Option<i128> {
+        let class = self.counts()?;
+        let more = growth.to.whole() - growth.from.whole();
+        (more > 0 && (class.is_none() || growth.class == class)).then_some(more)
+    }
+
+    /// What is left; negative if more is used than allowed.
+    fn left(&self) -> i128 {
+        self.hard.whole() - self.used.whole()
+    }
+
     /// The excess of these growths.
     fn exceeded(&self, growths: &[Growth<'_>]) -> Option<Excess> {
-        let class = self.counts()?;
-        let more = |growth: &Growth<'_>| growth.to.whole() - growth.from.whole();
-        let counted = growths.iter().filter(|growth| class.is_none() || growth.class == class);
-        let grows: Vec<i128> = counted.map(more).filter(|more| *more > 0).collect();
-        let (need, left) = (grows.iter().sum::<i128>(), self.hard.whole() - self.used.whole());
+        let grows: Vec<i128> = growths.iter().filter_map(|growth| self.counted(growth)).collect();
+        let (need, left) = (grows.iter().sum::<i128>(), self.left());
         (need > 0 && need > left).then(|| Excess {
             quota: self.name.clone(),
-            class: class.map(str::to_owned),
+            class: self.counts().flatten().map(str::to_owned),
             claims: grows.len(),
             need: bytes(need),
             left: bytes(left),
@@ -85,6 +94,40 @@ impl Quota {
 pub fn exceeded(quotas: &[Quota], growths: &[Growth<'_>]) -> Option<Excess> {
     let excesses = quotas.iter().filter_map(|quota| quota.exceeded(growths));
     excesses.min_by(|a, b| (&a.quota, &a.class).cmp(&(&b.quota, &b.class)))
+}
+
+/// Counts a growth as used.
+///
+/// # Errors
+/// If a quota is too small, with the message of the API server; nothing is counted then.
+pub fn charge(quotas: &mut [Quota], growth: &Growth<'_>) -> Result<(), String> {
+    let exceeds = |quota: &&Quota| quota.counted(growth).is_some_and(|more| more > quota.left());
+    if let Some(first) = quotas.iter().filter(exceeds).map(|quota| &quota.name).min() {
+        let mut of_quota: Vec<&Quota> = quotas
+            .iter()
+            .filter(exceeds)
+            .filter(|quota| quota.name == *first)
+            .collect();
+        of_quota.sort_by(|a, b| a.resource.cmp(&b.resource));
+        let list = |amount: fn(&Quota, &Growth<'_>) -> Quantity| {
+            let each = of_quota
+                .iter()
+                .map(|quota| format!("{}={}", quota.resource, amount(quota, growth)));
+            each.collect::<Vec<_>>().join(",")
+        };
+        return Err(format!(
+            "exceeded quota: {first}, requested: {}, used: {}, limited: {}",
+            list(|quota, growth| bytes(quota.counted(growth).unwrap_or(0))),
+            list(|quota, _| quota.used),
+            list(|quota, _| quota.hard)
+        ));
+    }
+    for quota in quotas {
+        if let Some(more) = quota.counted(growth) {
+            quota.used = bytes(quota.used.whole() + more);
+        }
+    }
+    Ok(())
 }
 
 /// An amount in bytes; zero if it is negative, because more is used than allowed.

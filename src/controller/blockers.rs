@@ -13,6 +13,7 @@ use kube::{Resource, ResourceExt};
 use serde::Deserialize;
 
 use super::read::metadata;
+use crate::claims::limits::SizeLimits;
 use crate::claims::quota;
 use crate::templates::Quantity;
 
@@ -143,12 +144,17 @@ fn concerns_claims(resource: &str) -> bool {
 }
 
 impl SlimQuota {
-    /// The resources of the quota as the decision reads them; none if it has scopes (see [`quota::Quota`]) or no
-    /// status yet.
-    pub(super) fn resources(&self) -> Vec<quota::Quota> {
+    /// The resources of the quota as the decision reads them.
+    ///
+    /// # Errors
+    /// Why they are not known: the quota has scopes (see [`quota::Quota`]), or no status yet.
+    pub(super) fn resources(&self) -> Result<Vec<quota::Quota>, &'static str> {
         let is_scoped = self.spec.scopes.as_ref().is_some_and(|scopes| !scopes.is_empty());
         if is_scoped || self.spec.scope_selector.is_some() {
-            return Vec::new();
+            return Err("has scopes");
+        }
+        if self.status.hard.is_empty() {
+            return Err("has no status");
         }
         let resources = self.status.hard.iter().filter_map(|(resource, hard)| {
             Some(quota::Quota {
@@ -158,7 +164,7 @@ impl SlimQuota {
                 used: amount(self.status.used.get(resource)),
             })
         });
-        resources.collect()
+        Ok(resources.collect())
     }
 
     /// True iff the request in the message of a denial by this quota fits now.
@@ -188,12 +194,12 @@ impl Blocker for SlimLimitRange {
 
     /// True iff the maximum was raised or the minimum was lowered.
     fn gave_way(before: Option<&Self>, after: Option<&Self>) -> bool {
-        let Some((max, min)) = before.map(Self::bounds) else {
+        let Some(SizeLimits { max, min }) = before.map(Self::limits) else {
             return false;
         };
-        let (max_now, min_now) = after.map(Self::bounds).unwrap_or_default();
-        let is_higher = max.is_some_and(|max| max_now.is_none_or(|now| now > max));
-        is_higher || min.is_some_and(|min| min_now.is_none_or(|now| now < min))
+        let now = after.map(Self::limits).unwrap_or_default();
+        let is_higher = max.is_some_and(|max| now.max.is_none_or(|now| now > max));
+        is_higher || min.is_some_and(|min| now.min.is_none_or(|now| now < min))
     }
 
     /// The message does not name the LimitRange, so all of the namespace are checked.
@@ -202,16 +208,13 @@ impl Blocker for SlimLimitRange {
             return false;
         };
         let mut here = known.iter().filter(|((of, _), _)| of == namespace);
-        here.all(|(_, limits)| {
-            let (max, min) = limits.bounds();
-            max.is_none_or(|max| request <= max) && min.is_none_or(|min| request >= min)
-        })
+        here.all(|(_, range)| range.limits().denial(request).is_none())
     }
 }
 
 impl SlimLimitRange {
-    /// The maximum and the minimum that a PVC may request.
-    fn bounds(&self) -> (Option<Quantity>, Option<Quantity>) {
+    /// The sizes that a PVC may request.
+    pub(super) fn limits(&self) -> SizeLimits {
         let of_claims = || {
             self.spec
                 .limits
@@ -219,8 +222,10 @@ impl SlimLimitRange {
                 .filter(|limit| limit.of == "PersistentVolumeClaim")
         };
         let storage = |amounts: &BTreeMap<String, String>| amounts.get("storage")?.parse().ok();
-        let max = of_claims().filter_map(|limit| storage(&limit.max)).min();
-        (max, of_claims().filter_map(|limit| storage(&limit.min)).max())
+        SizeLimits {
+            max: of_claims().filter_map(|limit| storage(&limit.max)).min(),
+            min: of_claims().filter_map(|limit| storage(&limit.min)).max(),
+        }
     }
 }
 

@@ -3,12 +3,13 @@
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::blockers::SlimQuota;
+use super::blockers::{SlimLimitRange, SlimQuota};
 use super::slim_claim::SlimClaim;
 use super::slim_pod::SlimPod;
 use super::slim_set::SlimSet;
 use super::views;
 use crate::claims;
+use crate::claims::limits::SizeLimits;
 use crate::claims::quota;
 use crate::rollout::{PodView, SetView, Sibling};
 
@@ -52,12 +53,28 @@ pub(crate) fn pod(object: &Value) -> Result<Option<PodView>, ObjectError> {
     Ok(views::pod(&shaped::<SlimPod>("Pod", object)?))
 }
 
-/// The ResourceQuota as the decision reads it.
+/// The ResourceQuota as the decision reads it; no resources if they are not [known](unknown_quota).
 ///
 /// # Errors
 /// [`ObjectError`] if it cannot be converted.
 pub(crate) fn quota(object: &Value) -> Result<Vec<quota::Quota>, ObjectError> {
-    Ok(shaped::<SlimQuota>("ResourceQuota", object)?.resources())
+    Ok(shaped::<SlimQuota>("ResourceQuota", object)?
+        .resources()
+        .unwrap_or_default())
+}
+
+/// Why the resources of a ResourceQuota are not known, if they are not.
+pub(crate) fn unknown_quota(object: &Value) -> Option<&'static str> {
+    let quota = shaped::<SlimQuota>("ResourceQuota", object);
+    quota.map_or(Some("cannot be read"), |quota| quota.resources().err())
+}
+
+/// The sizes that a LimitRange allows for a PVC.
+///
+/// # Errors
+/// [`ObjectError`] if it cannot be converted.
+pub(crate) fn limits(object: &Value) -> Result<SizeLimits, ObjectError> {
+    Ok(shaped::<SlimLimitRange>("LimitRange", object)?.limits())
 }
 
 /// The name and the template names of another StatefulSet of the namespace.

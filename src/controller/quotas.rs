@@ -43,7 +43,7 @@ impl Context {
 
     async fn list_quotas(&self, namespace: &str, now: Seconds) -> Quotas {
         let api: Api<SlimQuota> = Api::namespaced(self.client.clone(), namespace);
-        let resources = |quota: SlimQuota| Some(quota.resources());
+        let resources = |quota: SlimQuota| quota.resources().ok();
         let listed = lists::objects(&self.client, api.resource_url(), ListParams::default())
             .fold(resources)
             .await;

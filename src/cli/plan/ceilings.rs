@@ -2,47 +2,18 @@
 
 use serde_json::Value;
 
+use crate::claims::limits::SizeLimits;
+use crate::claims::quota::{self, Growth, Quota};
+use crate::controller::objects;
 use crate::templates::Quantity;
-
-/// The resource of a quota on all claims.
-const STORAGE: &str = "requests.storage";
-/// The suffix of the resource of a quota on the claims of one storage class.
-const OF_CLASS: &str = ".storageclass.storage.k8s.io/requests.storage";
 
 /// The quotas and limits of a namespace, and their use.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Ceilings {
-    quotas: Vec<QuotaCeiling>,
-    limits: Vec<SizeLimit>,
+    quotas: Vec<Quota>,
+    limits: Vec<SizeLimits>,
     /// The quotas that could not be checked, and why.
     pub(crate) unchecked: Vec<String>,
-}
-
-/// A resource of a ResourceQuota.
-#[derive(Clone, Debug, PartialEq)]
-struct QuotaCeiling {
-    name: String,
-    resource: String,
-    hard: Quantity,
-    used: Quantity,
-}
-
-/// The bounds of a LimitRange for a single claim.
-#[derive(Clone, Debug, PartialEq)]
-struct SizeLimit {
-    min: Option<Quantity>,
-    max: Option<Quantity>,
-}
-
-/// A growth of one claim.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ClaimGrowth<'a> {
-    /// The storage class of the claim.
-    pub(crate) class: Option<&'a str>,
-    /// The present size in quotas: the larger one of the request and `status.allocatedResources`.
-    pub(crate) from: Quantity,
-    /// The new request.
-    pub(crate) to: Quantity,
 }
 
 impl Ceilings {
@@ -50,114 +21,37 @@ impl Ceilings {
     pub(crate) fn read<'a>(quotas: impl Iterator<Item = &'a Value>, limits: impl Iterator<Item = &'a Value>) -> Self {
         let mut ceilings = Self::default();
         for quota in quotas {
-            ceilings.add_quota(quota);
-        }
-        ceilings.quotas.sort_by(|a, b| a.name.cmp(&b.name));
-        let items = limits.filter_map(|limit| limit["spec"]["limits"].as_array()).flatten();
-        let of_claims = items.filter(|item| item["type"] == "PersistentVolumeClaim");
-        ceilings.limits.extend(of_claims.map(|item| SizeLimit {
-            min: quantity(&item["min"]["storage"]),
-            max: quantity(&item["max"]["storage"]),
-        }));
-        ceilings
-    }
-
-    fn add_quota(&mut self, quota: &Value) {
-        let name = quota["metadata"]["name"].as_str().unwrap_or_default();
-        let scoped = |field: &str| quota["spec"].get(field).is_some_and(|value| !value.is_null());
-        let (hard, used) = (&quota["status"]["hard"], &quota["status"]["used"]);
-        if scoped("scopes") || scoped("scopeSelector") {
-            self.unchecked.push(format!("ResourceQuota {name} has scopes"));
-            return;
-        }
-        let Some(hard) = hard.as_object() else {
-            self.unchecked.push(format!("ResourceQuota {name} has no status"));
-            return;
-        };
-        for (resource, value) in hard {
-            let counted = resource == STORAGE || resource.ends_with(OF_CLASS);
-            if let (true, Some(hard)) = (counted, quantity(value)) {
-                self.quotas.push(QuotaCeiling {
-                    name: name.to_owned(),
-                    resource: resource.clone(),
-                    hard,
-                    used: quantity(&used[resource.as_str()]).unwrap_or_else(|| Quantity::from_bytes(0)),
-                });
+            if let Some(why) = objects::unknown_quota(quota) {
+                let name = quota["metadata"]["name"].as_str().unwrap_or_default();
+                ceilings.unchecked.push(format!("ResourceQuota {name} {why}"));
             }
+            ceilings.quotas.extend(objects::quota(quota).unwrap_or_default());
         }
+        ceilings
+            .limits
+            .extend(limits.filter_map(|limit| objects::limits(limit).ok()));
+        ceilings
     }
 
     /// The error of a LimitRange for a claim of this size, with the message of the API server.
     pub(crate) fn limit(&self, to: Quantity) -> Option<String> {
-        let words = |which, limit: Quantity| {
-            format!("{which} storage usage per PersistentVolumeClaim is {limit}, but request is {to}")
-        };
-        self.limits.iter().find_map(|limit| match limit {
-            SizeLimit { max: Some(max), .. } if to > *max => Some(words("maximum", *max)),
-            SizeLimit { min: Some(min), .. } if to < *min => Some(words("minimum", *min)),
-            _ => None,
-        })
+        self.limits.iter().find_map(|limits| limits.denial(to))
     }
 
     /// Counts a growth.
     ///
     /// # Errors
     /// If a quota is too small, with the message of the API server; nothing is counted then.
-    pub(crate) fn charge(&mut self, growth: ClaimGrowth<'_>) -> Result<(), String> {
-        let Some(more) = difference(growth.to, growth.from) else {
-            return Ok(());
-        };
-        let of_class = growth.class.map(|class| format!("{class}{OF_CLASS}"));
-        let concerned = |quota: &QuotaCeiling| quota.resource == STORAGE || of_class.as_ref() == Some(&quota.resource);
-        let exceeded = |quota: &&QuotaCeiling| concerned(quota) && sum(quota.used, more) > quota.hard;
-        if let Some(first) = self.quotas.iter().find(exceeded) {
-            let mut of_quota: Vec<&QuotaCeiling> = self
-                .quotas
-                .iter()
-                .filter(exceeded)
-                .filter(|quota| quota.name == first.name)
-                .collect();
-            of_quota.sort_by(|a, b| a.resource.cmp(&b.resource));
-            let list = |amount: fn(&QuotaCeiling, Quantity) -> Quantity| {
-                let each = of_quota
-                    .iter()
-                    .map(|quota| format!("{}={}", quota.resource, amount(quota, more)));
-                each.collect::<Vec<_>>().join(",")
-            };
-            return Err(format!(
-                "exceeded quota: {}, requested: {}, used: {}, limited: {}",
-                first.name,
-                list(|_, more| more),
-                list(|quota, _| quota.used),
-                list(|quota, _| quota.hard)
-            ));
-        }
-        for quota in self.quotas.iter_mut().filter(|quota| concerned(quota)) {
-            quota.used = sum(quota.used, more);
-        }
-        Ok(())
+    pub(crate) fn charge(&mut self, growth: &Growth<'_>) -> Result<(), String> {
+        quota::charge(&mut self.quotas, growth)
     }
-}
-
-fn quantity(value: &Value) -> Option<Quantity> {
-    value.as_str()?.parse().ok()
-}
-
-/// The amount by which `to` exceeds `from`; none if it does not.
-fn difference(to: Quantity, from: Quantity) -> Option<Quantity> {
-    let more = u64::try_from(to.whole() - from.whole()).ok()?;
-    (more > 0).then(|| Quantity::from_bytes(more))
-}
-
-fn sum(one: Quantity, other: Quantity) -> Quantity {
-    u64::try_from(one.whole() + other.whole()).map_or(one, Quantity::from_bytes)
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Ceilings, ClaimGrowth};
+    use super::{Ceilings, Growth};
     use crate::templates::Quantity;
 
     fn quota(name: &str, hard: &Value, used: &Value) -> Value {
@@ -174,7 +68,7 @@ mod tests {
 
     fn grow(ceilings: &mut Ceilings, class: Option<&str>, from: u64, to: u64) -> Result<(), String> {
         let (from, to) = (gi(from), gi(to));
-        ceilings.charge(ClaimGrowth { class, from, to })
+        ceilings.charge(&Growth { class, from, to })
     }
 
     #[test]
@@ -222,7 +116,7 @@ mod tests {
 
     #[test]
     fn limit_range_bounds_each_claim() {
-        let limits = json!({"spec": {"limits": [
+        let limits = json!({"metadata": {"name": "l"}, "spec": {"limits": [
             {"type": "Container", "max": {"storage": "1"}},
             {"type": "PersistentVolumeClaim", "min": {"storage": "2Gi"}, "max": {"storage": "5Gi"}},
         ]}});

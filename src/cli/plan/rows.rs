@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::ceilings::{Ceilings, ClaimGrowth};
+use super::ceilings::Ceilings;
 use super::forecast::{DeniedWrite, Forecast, ForecastClaim, ForecastStep, claims_of};
 use super::report::{ClaimReport, ClaimValues, PlannedAction, PodOutcome};
 use crate::api::Settings;
 use crate::claims::compatible::{in_place, kept_fields};
+use crate::claims::quota::Growth;
 use crate::claims::retention::PodUid;
 use crate::claims::{AttributesClass, Belongs, Claim, Classes, Known, Obstacle, StorageClass, compatible};
 use crate::cli::recorded::Recorded;
@@ -72,12 +73,12 @@ impl<'a> Judge<'a> {
         if let Some(limit) = self.ceilings.limit(apply.storage) {
             return Err(denied(limit));
         }
-        let growth = ClaimGrowth {
+        let growth = Growth {
             class: class_of(object),
             from: counted(object),
             to: apply.storage,
         };
-        self.ceilings.charge(growth).map_err(denied)
+        self.ceilings.charge(&growth).map_err(denied)
     }
 
     /// The obstacles of a claim that do not depend on its turn.
