@@ -1,9 +1,9 @@
 //! Checks whether existing claims can be updated. Claims are read by name, never listed, and at most `maxPVCLookups`.
 
-use super::asked_change::AskedChange;
 use super::cause::Cause;
 use super::lookups::{CannotAsk, Get, Lookups};
 use super::message;
+use super::requested_change::RequestedChange;
 use super::settings::{PvcChecks, Settings};
 use crate::claims::compatible::{changes_class, in_place, recoverable};
 use crate::claims::retention::PodUid;
@@ -13,7 +13,11 @@ use crate::templates::{Change, ClaimName, ClaimTemplate, Diff, UpdatePolicy};
 use crate::wire::{Denial, Error};
 
 /// Why claims cannot be updated: one warning for each cause, or a denial.
-pub(super) fn of(change: &AskedChange<'_>, diff: &Diff, lookups: &mut dyn Lookups) -> Result<Vec<String>, Denial> {
+pub(super) fn check(
+    change: &RequestedChange<'_>,
+    diff: &Diff,
+    lookups: &mut dyn Lookups,
+) -> Result<Vec<String>, Denial> {
     let settings = change.settings;
     let applied = change.policy == UpdatePolicy::InPlace && settings.pvc_checks != PvcChecks::Off;
     // A smaller size is for new claims, if these may have one.
@@ -79,7 +83,7 @@ enum Scope {
 type Cache<T> = Vec<(String, Known<T>)>;
 
 struct Checks<'c, 'w> {
-    change: &'c AskedChange<'w>,
+    change: &'c RequestedChange<'w>,
     scope: Scope,
     /// Whether a smaller size undoes a growth.
     recovers: bool,

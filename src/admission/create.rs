@@ -3,10 +3,10 @@
 //! A staged change on a new StatefulSet is a copy, from a backup or another cluster. There are no PVCs yet, so there is
 //! nothing to roll out: the new StatefulSet gets the staged templates.
 
-use super::asked::{policy, replace_set};
-use super::judged::{consistent, is_by_controller, is_skipped};
 use super::lookups::Lookups;
-use super::ours::{OURS, restore_annotations};
+use super::own_annotations::{OURS, restore_annotations};
+use super::request_templates::{policy, replace_set};
+use super::scope::{consistent, is_by_controller, is_skipped};
 use super::settings::{Mode, Settings};
 use super::{message, user_keys};
 use crate::claims::Manager;

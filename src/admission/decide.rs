@@ -21,12 +21,12 @@
 //! | N1 | `mode: ValidateOnly` | as U3, but allowed changes pass; writing annotations that only the policy may write is denied |
 
 use super::create::create;
-use super::judged::{consistent, is_by_controller, is_skipped};
 use super::lookups::Lookups;
 use super::message::{self, PREFIX};
+use super::scope::{consistent, is_by_controller, is_skipped};
 use super::settings::{Mode, Settings};
 use super::update::Update;
-use super::{freed, gate, mutable, new_claims, ours, retention, user_keys};
+use super::{gate, mutable_templates, new_claims, own_annotations, owner_removal, retention, user_keys};
 use crate::wire::{About, Denial, Object, Operation, Review, Verdict};
 
 /// Returns the verdict on a request.
@@ -60,13 +60,13 @@ fn decide(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -
         (About::Set, Operation::Delete) => delete(review, settings, lookups),
         (About::Status, Operation::Update) => status(review, settings, lookups),
         (About::Scale, Operation::Update) => scale(review, settings, lookups),
-        (About::KruiseSet, Operation::Create) => mutable::create_of_kruise(review, settings, lookups),
+        (About::KruiseSet, Operation::Create) => mutable_templates::create_of_kruise(review, settings, lookups),
         (About::KruiseSet, Operation::Update) => {
             let [old, new] = both(review)?;
             if is_by_controller(review, settings) || is_skipped(old, settings) && is_skipped(new, settings) {
                 return Ok(Verdict::PASS);
             }
-            mutable::update_of_kruise(review, settings, [old, new], lookups)
+            mutable_templates::update_of_kruise(review, settings, [old, new], lookups)
         }
         (About::Claim, Operation::Create) if settings.mode == Mode::Stage => {
             let claim = consistent(review, review.object.as_ref(), "object");
@@ -87,11 +87,16 @@ fn update(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -
     }
     // A request that removes the owner is judged as if there had been no owner.
     if is_skipped(old, settings) && is_skipped(new, settings) {
-        return ours::restore_annotations(settings, Some(old), new, &ours::of_another_controller(old));
+        return own_annotations::restore_annotations(
+            settings,
+            Some(old),
+            new,
+            &own_annotations::of_another_controller(old),
+        );
     }
     let warnings = retention::update(review, settings, [old, new], lookups)?;
     let verdict = match settings.mode {
-        Mode::ValidateOnly => mutable::update(review, settings, [old, new], lookups)?,
+        Mode::ValidateOnly => mutable_templates::update(review, settings, [old, new], lookups)?,
         Mode::Stage => Update {
             review,
             settings,
@@ -134,10 +139,10 @@ fn status(review: &Review<'_>, settings: &Settings, lookups: &mut dyn Lookups) -
     }
     let [old, new] = both(review)?;
     if settings.mode == Mode::Stage && is_skipped(old, settings) && !is_skipped(new, settings) {
-        freed::check(review, settings, old, lookups)?;
+        owner_removal::check(review, settings, old, lookups)?;
         user_keys::check_authority(review, Some(old), old, settings, lookups)?;
     }
-    ours::restore_annotations(settings, Some(old), new, &|_, _| true)
+    own_annotations::restore_annotations(settings, Some(old), new, &|_, _| true)
 }
 
 fn both<'r, 'a>(review: &'r Review<'a>) -> Result<[&'r Object<'a>; 2], Denial> {

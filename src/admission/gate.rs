@@ -3,11 +3,11 @@
 //! Only the gate denies. If the Pod, the set or a claim cannot be read, the deletion is allowed; the controller updates
 //! the claims anyway.
 
-use super::judged::consistent;
 use super::lookups::{CannotAsk, Get, Lookups};
 use super::message;
-use super::seen;
+use super::scope::consistent;
 use super::settings::Settings;
+use super::views;
 use crate::claims::Claim;
 use crate::gate::{Gate, Pod};
 use crate::wire::{Denial, Review, Verdict, read};
@@ -18,7 +18,7 @@ pub(super) fn delete(review: &Review<'_>, settings: &Settings, lookups: &mut dyn
         return Ok(Verdict::PASS);
     }
     let pod = consistent(review, review.old_object.as_ref(), "oldObject");
-    let Some(pod) = pod.ok().and_then(seen::pod) else {
+    let Some(pod) = pod.ok().and_then(views::pod) else {
         return Ok(Verdict::PASS);
     };
     if !pod.may_wait() {
@@ -40,7 +40,7 @@ fn waits(
     let Some(set) = lookups.get(&Get::set(review.namespace(), &pod.set_name))? else {
         return Ok(None);
     };
-    let Some(set) = read(&set).as_ref().and_then(seen::set) else {
+    let Some(set) = read(&set).as_ref().and_then(views::set) else {
         return Ok(None);
     };
     let Some(gate) = Gate::of(pod, &set, settings) else {

@@ -1,25 +1,25 @@
 //! Decision one: the verdict on a request for a StatefulSet, or for a claim or Pod of one.
 //!
 //! Pure: no I/O, no clock. [`Lookups`] reads the cluster. Start with [`decide`], which contains the table of requests;
-//! [`review`] is the input and [`verdict`] the output. [`crate::wire`] decodes and encodes both. The tests are a table, too: `e2e-tests/offline/table`, which
-//! `policy.wasm` has to answer alike.
+//! [`review`] is the input and [`verdict`] the output; [`crate::wire`] decodes the one and encodes the other. The tests are
+//! a table, too: `e2e-tests/offline/table`, which `policy.wasm` has to answer alike.
 //!
 //! | file | contains |
 //! |---|---|
 //! | [`settings`] | the settings of the administrator |
 //! | [`decide`] | the table: finds the row of a request |
-//! | `judged` | whether a request is judged: its sender, the owner of the StatefulSet |
-//! | `asked`, `asked_change` | the templates and the update policy that a request asks for |
+//! | `scope` | whether a request is judged: its sender, the owner of the StatefulSet |
+//! | `request_templates`, `requested_change` | the templates and the update policy that a request asks for |
 //! | `create` | row C1 |
-//! | `ours` | our annotations in rows C3, S1 and N1 |
-//! | `update`, `withdraw`, `freed` | rows U0 to U5 |
-//! | `newer` | the same for a staged change of a newer version |
+//! | `own_annotations` | our annotations in rows C3, S1 and N1 |
+//! | `update`, `withdraw`, `owner_removal` | rows U0 to U5 |
+//! | `newer_version` | the same for a staged change of a newer version |
 //! | `stage`, `authority`, `checks`, `cause`, `user_keys`, `mounts` | the checks before a change is staged |
 //! | `new_claims` | row P1 |
 //! | `gate` | row G1 |
-//! | `seen` | converts objects to the input of the other decisions |
+//! | `views` | converts objects to the input of the other decisions |
 //! | `retention` | row R1 |
-//! | `mutable` | rows N1 and K1 |
+//! | `mutable_templates` | rows N1 and K1 |
 //! | [`lookups`] | reads from the cluster |
 //! | `message`, `staged_message` | the texts of the verdict |
 //! | `answer` | bytes in, bytes out |
@@ -28,27 +28,27 @@ pub mod decide;
 pub mod lookups;
 
 mod answer;
-mod asked;
-mod asked_change;
 mod authority;
 mod cause;
 mod checks;
 mod create;
-mod freed;
 mod gate;
-mod judged;
 mod message;
 mod mounts;
-mod mutable;
+mod mutable_templates;
 mod new_claims;
-mod newer;
-mod ours;
+mod newer_version;
+mod own_annotations;
+mod owner_removal;
+mod request_templates;
+mod requested_change;
 mod retention;
-mod seen;
+mod scope;
 mod stage;
 mod staged_message;
 mod update;
 mod user_keys;
+mod views;
 mod withdraw;
 
 pub use crate::api::settings;

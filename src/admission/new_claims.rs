@@ -6,8 +6,8 @@
 
 use super::lookups::{CannotAsk, Get, Lookups};
 use super::message;
-use super::seen;
 use super::settings::Settings;
+use super::views;
 use crate::rollout::{self, SetView};
 use crate::templates::rules::FOR_NEW_CLAIMS;
 use crate::templates::{ClaimTemplate, Quantity, RevisionLabel, keys};
@@ -108,7 +108,7 @@ impl NewClaim<'_> {
             let Some(text) = lookups.get(&Get::set(self.review.namespace(), set))? else {
                 continue;
             };
-            let Some(set) = read(&text).as_ref().and_then(seen::set) else {
+            let Some(set) = read(&text).as_ref().and_then(views::set) else {
                 continue;
             };
             if set.live.iter().any(|live| live.name == *template) {

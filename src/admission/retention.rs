@@ -5,10 +5,10 @@
 
 use std::ops::Range;
 
-use super::asked::read_templates;
-use super::judged::is_skipped;
 use super::lookups::{CannotAsk, Get, Lookups};
 use super::message;
+use super::request_templates::read_templates;
+use super::scope::is_skipped;
 use super::settings::{Retention, Settings};
 use crate::claims::retention::{Event, Fate, Ordinal, Ownership, PodUid, ReplicaPod, RetentionPolicy, Set};
 use crate::claims::{Claim, retention};

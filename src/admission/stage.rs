@@ -1,11 +1,11 @@
 //! Rows U3 and U5: checks a change (is it allowed, does the requester have the rights, can the claims follow) and
 //! stages it.
 
-use super::asked::replace_set;
-use super::asked_change::AskedChange;
 use super::lookups::Lookups;
 use super::message::{self, PREFIX};
-use super::seen::natural;
+use super::request_templates::replace_set;
+use super::requested_change::RequestedChange;
+use super::views::natural;
 use super::{checks, staged_message, user_keys};
 use crate::templates::rules::{Frozen, Shrink};
 use crate::templates::show::path;
@@ -16,7 +16,7 @@ use crate::wire::{Denial, Remarks};
 
 /// Stages other templates: the staged change and its text.
 pub(super) fn stage(
-    change: AskedChange<'_>,
+    change: RequestedChange<'_>,
     diff: &Diff,
     lookups: &mut dyn Lookups,
     remarks: &mut Remarks,
@@ -25,7 +25,7 @@ pub(super) fn stage(
     judge(&change, diff, &rules)?;
     let of_set = Diff::between(change.live, &change.asked);
     check(&change, of_set.renames(), lookups)?;
-    let checked = checks::of(&change, diff, lookups)?;
+    let checked = checks::check(&change, diff, lookups)?;
     let warnings = &mut remarks.warnings;
     // A PVC that has not grown yet may still grow to a size that is smaller than the staged one.
     let is_reached = diff.reaches_claims() || of_set.reaches_claims();
@@ -44,12 +44,12 @@ pub(super) fn stage(
 
 /// Stages the live templates, so that existing claims are updated to them.
 pub(super) fn switch(
-    change: AskedChange<'_>,
+    change: RequestedChange<'_>,
     lookups: &mut dyn Lookups,
     remarks: &mut Remarks,
 ) -> Result<(StagedChange, String), Denial> {
     check(&change, false, lookups)?;
-    let checked = checks::of(&change, &Diff::of_all(change.live), lookups)?;
+    let checked = checks::check(&change, &Diff::of_all(change.live), lookups)?;
     let templates = change.live.len();
     remarks
         .warnings
@@ -59,7 +59,7 @@ pub(super) fn switch(
 }
 
 /// Denies the change unless the whole difference is allowed.
-pub(super) fn judge(change: &AskedChange<'_>, diff: &Diff, rules: &Rules<'_>) -> Result<(), Denial> {
+pub(super) fn judge(change: &RequestedChange<'_>, diff: &Diff, rules: &Rules<'_>) -> Result<(), Denial> {
     let faults = rules.faults(diff, &change.asked, change.live);
     if faults.is_empty() {
         return Ok(());
@@ -69,7 +69,7 @@ pub(super) fn judge(change: &AskedChange<'_>, diff: &Diff, rules: &Rules<'_>) ->
 
 /// Checks the names of the claims, without which the target revision could never be reached, and the rights of the
 /// requester.
-fn check(change: &AskedChange<'_>, renames: bool, lookups: &mut dyn Lookups) -> Result<(), Denial> {
+fn check(change: &RequestedChange<'_>, renames: bool, lookups: &mut dyn Lookups) -> Result<(), Denial> {
     let set = &change.new.metadata.name;
     for template in &change.asked {
         if let Err(error) = ClaimName::new(&template.name, set, 0) {
@@ -86,7 +86,7 @@ fn check(change: &AskedChange<'_>, renames: bool, lookups: &mut dyn Lookups) -> 
     )
 }
 
-fn staged_change(asked: AskedChange<'_>, remarks: &mut Remarks) -> Result<(StagedChange, String), Denial> {
+fn staged_change(asked: RequestedChange<'_>, remarks: &mut Remarks) -> Result<(StagedChange, String), Denial> {
     let templates = in_order_of(asked.live, asked.asked);
     let revision = Revision::of(&templates);
     let old = &asked.old.metadata;

@@ -1,7 +1,7 @@
 //! The warnings about a staged change: what becomes of it, and of the PVCs.
 
-use super::asked_change::Reach;
 use super::message::{MAX_WARNING, PREFIX, some_of, summary, warning};
+use super::requested_change::Reach;
 use crate::templates::show::{cut, shown};
 use crate::templates::{Change, Diff, Revision, UpdatePolicy};
 

@@ -2,15 +2,15 @@
 
 use std::mem;
 
-use super::asked::{policy, read_templates, replace_set, restore_metadata, restore_sizes};
-use super::asked_change::AskedChange;
-use super::judged::is_skipped;
 use super::lookups::Lookups;
 use super::message;
+use super::request_templates::{policy, read_templates, replace_set, restore_metadata, restore_sizes};
+use super::requested_change::RequestedChange;
+use super::scope::is_skipped;
 use super::settings::{MetadataOnlyChanges, ReCreate, Settings};
 use super::stage;
 use super::withdraw::{self, Return};
-use super::{checks, mounts, newer, staged_message, user_keys};
+use super::{checks, mounts, newer_version, staged_message, user_keys};
 use crate::templates::rules::Shrink;
 use crate::templates::{ClaimTemplate, Diff, HELD, Phase, Revision, StagedChange, UpdatePolicy, keys};
 use crate::wire::{Denial, Edit, Object, Remarks, Review, Verdict};
@@ -52,8 +52,8 @@ impl Update<'_, '_> {
         }
         user_keys::check(Some(self.old), self.new, self.settings)?;
         user_keys::check_authority(self.review, Some(self.old), self.new, self.settings, lookups)?;
-        if newer::is_on(self.old) {
-            return newer::update(self.review, self.settings, [self.old, self.new], lookups);
+        if newer_version::is_on(self.old) {
+            return newer_version::update(self.review, self.settings, [self.old, self.new], lookups);
         }
         let text = self.old.metadata.annotations.get(keys::STAGED);
         let uid = &self.old.metadata.uid;
@@ -173,7 +173,7 @@ impl Update<'_, '_> {
             }
             return Ok(outcome);
         };
-        let came_to = withdraw::of(self.review, self.settings, [self.old, self.new], &change, live);
+        let came_to = withdraw::classify(self.review, self.settings, [self.old, self.new], &change, live);
         if let Return::Withdraws(reason) = came_to {
             let revision = change.revision();
             let remarks = &mut outcome.remarks;
@@ -225,7 +225,7 @@ impl Update<'_, '_> {
     ) -> Result<(StagedChange, String), Denial> {
         let policy = self.policy_after(before);
         let change = self.change(live, live.to_vec(), live);
-        stage::switch(AskedChange { policy, ..change }, lookups, remarks)
+        stage::switch(RequestedChange { policy, ..change }, lookups, remarks)
     }
 
     /// Keeps the staged change. If the request makes the staged change roll out, its requester must be allowed to
@@ -251,11 +251,11 @@ impl Update<'_, '_> {
             let sets = [self.old, self.new];
             user_keys::check_rollout(self.review, self.settings, (policy, false), sets, lookups)?;
             let diff = Diff::between(live, &change.templates);
-            let switched = AskedChange {
+            let switched = RequestedChange {
                 policy,
                 ..self.change(live, change.templates.clone(), live)
             };
-            let checked = checks::of(&switched, &diff, lookups)?;
+            let checked = checks::check(&switched, &diff, lookups)?;
             let warnings = &mut outcome.remarks.warnings;
             let templates = diff.changed.len();
             warnings.push(staged_message::staged(&diff, &switched.reach(), policy, templates));
@@ -285,8 +285,8 @@ impl Update<'_, '_> {
         current: &'w [ClaimTemplate],
         asked: Vec<ClaimTemplate>,
         live: &'w [ClaimTemplate],
-    ) -> AskedChange<'w> {
-        AskedChange {
+    ) -> RequestedChange<'w> {
+        RequestedChange {
             review: self.review,
             settings: self.settings,
             old: self.old,

@@ -1,10 +1,10 @@
 //! The annotations that users write, and their allowed values.
 
-use super::asked::replace_set;
-use super::judged::is_skipped;
 use super::lookups::Lookups;
+use super::request_templates::replace_set;
+use super::scope::is_skipped;
 use super::settings::{ReCreate, Settings};
-use super::{authority, message, ours};
+use super::{authority, message, own_annotations};
 use crate::templates::show::shown;
 use crate::templates::user_keys::{USER_KEYS, UserKey, Values};
 use crate::templates::{ReplaceSet, UpdatePolicy, keys};
@@ -83,7 +83,7 @@ fn is_replaced(set: &Object<'_>) -> bool {
 /// Warnings about annotations that the request writes and that are unknown.
 pub(super) fn warnings(old: Option<&Object<'_>>, new: &Object<'_>) -> Vec<String> {
     let is_known = |key: &str| {
-        key == keys::WITHDRAW || USER_KEYS.iter().any(|known| known.key == key) || ours::OURS.contains(&key)
+        key == keys::WITHDRAW || USER_KEYS.iter().any(|known| known.key == key) || own_annotations::OURS.contains(&key)
     };
     let written = new.metadata.annotations.0.iter();
     let written = written.filter(|(key, _)| is_written(old, new, key));

@@ -1,6 +1,6 @@
 //! Row U1: whether a request for the live templates withdraws the staged change or is another edit.
 
-use super::asked::restore_metadata;
+use super::request_templates::restore_metadata;
 use super::settings::{MetadataOnlyChanges, Settings};
 use crate::templates::{ClaimTemplate, Diff, Phase, StagedChange, keys};
 use crate::wire::{ManagedEntry, Object, Review};
@@ -39,7 +39,7 @@ pub(super) enum Return {
 }
 
 /// What the request, which asks for the live templates, comes to.
-pub(super) fn of(
+pub(super) fn classify(
     review: &Review<'_>,
     settings: &Settings,
     [old, new]: [&Object<'_>; 2],

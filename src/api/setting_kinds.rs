@@ -179,7 +179,6 @@ fn string(value: &str) -> Cow<'_, str> {
     Reader::new(value).string().unwrap_or_default()
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
 fn in_words(unknown: UnknownWord) -> String {
     unknown.to_string()
 }

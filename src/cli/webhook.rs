@@ -18,7 +18,8 @@ use super::service::{self, LogFormat};
 use crate::webhook::certificates::Certificates;
 use crate::webhook::metrics::serve_metrics;
 use crate::webhook::{
-    ApiServer, Engine, Engines, Identity, Keeping, Limits, Native, Running, SecretPath, Server, WebhookMetrics,
+    ApiServer, CertificateSecret, Engine, Engines, Identity, Limits, Native, Running, SecretPath, Server,
+    WebhookMetrics,
 };
 
 /// The pauses of the renewal.
@@ -73,7 +74,7 @@ pub(crate) struct Arguments {
 /// The source of the certificate.
 enum CertificateSource {
     /// This program creates and renews it.
-    Kept(Client, Keeping),
+    Kept(Client, CertificateSecret),
     /// Another program renews it.
     Folder(PathBuf, Option<PathBuf>),
 }
@@ -218,10 +219,10 @@ fn now() -> Timestamp {
     Timestamp::now()
 }
 
-fn keeping(namespace: String, name: String, hosts: Vec<String>) -> Keeping {
+fn keeping(namespace: String, name: String, hosts: Vec<String>) -> CertificateSecret {
     let mut names = vec![format!("{name}.{namespace}.svc")];
     names.extend(hosts);
-    Keeping { namespace, name, names }
+    CertificateSecret { namespace, name, names }
 }
 
 /// The settings for all webhooks.

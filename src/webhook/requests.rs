@@ -12,9 +12,9 @@ use tokio::sync::{Semaphore, oneshot};
 use tokio::time::{Instant, timeout_at};
 
 use super::body::{Unread, drain, read};
+use super::connections::{ConnectionStage, OpenConnection};
 use super::engine::{Engine, EngineError};
 use super::envelope::{self, AdmissionReview};
-use super::guests::{Guest, GuestStage};
 use super::limits::Limits;
 use super::metrics::{Bound, ReviewOutcome, WebhookMetrics};
 use super::path::{Destination, SecretPath, asked};
@@ -72,7 +72,7 @@ impl Requests {
     /// Answers a request. An answer before the body was read closes the connection.
     pub(super) async fn answer(
         &self,
-        guest: &Guest,
+        connection: &OpenConnection,
         request: Request<Incoming>,
     ) -> Result<Response<Full<Bytes>>, Infallible> {
         let (head, mut body) = request.into_parts();
@@ -90,11 +90,11 @@ impl Requests {
             Destination::Policy(policy) => match self.engines.get(policy) {
                 None => Err(line(StatusCode::NOT_FOUND, "no policy of this name")),
                 Some(engine) => {
-                    guest.enters(GuestStage::Reading);
+                    connection.enter(ConnectionStage::Reading);
                     let now = Instant::now();
                     let deadline = self.limits.deadline(head.uri.query(), now);
-                    let answer = self.review(engine, guest, &mut body, now, deadline).await;
-                    guest.enters(GuestStage::Idle);
+                    let answer = self.review(engine, connection, &mut body, now, deadline).await;
+                    connection.enter(ConnectionStage::Idle);
                     answer
                 }
             },
@@ -115,7 +115,7 @@ impl Requests {
     async fn review(
         &self,
         engine: &Arc<dyn Engine>,
-        guest: &Guest,
+        connection: &OpenConnection,
         body: &mut Incoming,
         begun: Instant,
         deadline: Instant,
@@ -132,7 +132,7 @@ impl Requests {
         if reservation.grow(bytes.len().max(self.room.decision())).is_err() {
             return Err(self.unread(Unread::NoRoom));
         }
-        guest.enters(GuestStage::Deciding);
+        connection.enter(ConnectionStage::Deciding);
         let (sender, receiver) = oneshot::channel();
         let decision = PendingReview {
             engine: Arc::clone(engine),

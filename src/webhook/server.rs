@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
-use super::guests::{Guest, Guests, Seated};
+use super::connections::{Connections, OpenConnection, Placement};
 use super::handshakes::Handshakes;
 use super::identity::{Identity, IdentityError, tls};
 use super::limits::Limits;
@@ -186,7 +186,7 @@ impl ServerState {
     /// Accepts connections until it is stopped, and then waits for those that are being answered.
     async fn accept(self: Arc<Self>, listener: TcpListener, stopped: oneshot::Receiver<()>) {
         let Limits { connections, grace, .. } = self.requests.limits;
-        let mut guests = Guests::new(connections);
+        let mut connections = Connections::new(connections);
         let (leave, leaving) = watch::channel(());
         // A dropped handle leaves the server running.
         let mut stopped = pin!(async {
@@ -195,16 +195,16 @@ impl ServerState {
             }
         });
         loop {
-            self.requests.metrics.connections(guests.count());
+            self.requests.metrics.connections(connections.count());
             tokio::select! {
                 biased;
                 () = &mut stopped => break,
-                () = guests.left() => {}
+                () = connections.left() => {}
                 accepted = listener.accept() => match accepted {
-                    Ok((socket, peer)) => self.seat(&mut guests, socket, peer.ip(), &leaving),
+                    Ok((socket, peer)) => self.seat(&mut connections, socket, peer.ip(), &leaving),
                     Err(error) => {
                         tracing::warn!(%error, "failed to accept a connection");
-                        guests.evict();
+                        connections.evict();
                         sleep(PAUSE).await;
                     }
                 },
@@ -212,32 +212,51 @@ impl ServerState {
         }
         drop(listener);
         leave.send_replace(());
-        let _ = timeout(grace, guests.all_left()).await;
+        let _ = timeout(grace, connections.all_left()).await;
     }
 
-    fn seat(self: &Arc<Self>, guests: &mut Guests, socket: TcpStream, peer: IpAddr, leaving: &watch::Receiver<()>) {
+    fn seat(
+        self: &Arc<Self>,
+        connections: &mut Connections,
+        socket: TcpStream,
+        peer: IpAddr,
+        leaving: &watch::Receiver<()>,
+    ) {
         let (this, leaving) = (Arc::clone(self), leaving.clone());
-        let seated = guests.seat(|guest| async move { this.connection(socket, peer, guest, leaving).await });
-        if seated != Seated::Free {
+        let seated =
+            connections.seat(|connection| async move { this.connection(socket, peer, connection, leaving).await });
+        if seated != Placement::Free {
             self.requests.metrics.bound(Bound::Connections);
         }
     }
 
     /// Serves a connection until it ends, or until its first request is overdue.
-    async fn connection(&self, socket: TcpStream, peer: IpAddr, guest: Guest, leaving: watch::Receiver<()>) {
+    async fn connection(
+        &self,
+        socket: TcpStream,
+        peer: IpAddr,
+        connection: OpenConnection,
+        leaving: watch::Receiver<()>,
+    ) {
         let introduction = async {
             sleep(self.requests.limits.introduction).await;
-            if guest.is_known() {
+            if connection.is_known() {
                 std::future::pending::<()>().await;
             }
         };
         tokio::select! {
-            () = self.converse(socket, peer, &guest, leaving) => {}
+            () = self.converse(socket, peer, &connection, leaving) => {}
             () = introduction => self.requests.metrics.bound(Bound::Introduction),
         }
     }
 
-    async fn converse(&self, socket: TcpStream, peer: IpAddr, guest: &Guest, mut leaving: watch::Receiver<()>) {
+    async fn converse(
+        &self,
+        socket: TcpStream,
+        peer: IpAddr,
+        connection: &OpenConnection,
+        mut leaving: watch::Receiver<()>,
+    ) {
         // An answer is one small write.
         let _ = socket.set_nodelay(true);
         let acceptor = self.identity.read().unwrap_or_else(PoisonError::into_inner).clone();
@@ -245,7 +264,7 @@ impl ServerState {
         let Ok(stream) = self.handshakes.step_by_step(peer, handshake).await else {
             return;
         };
-        let service = service_fn(|request| self.requests.answer(guest, request));
+        let service = service_fn(|request| self.requests.answer(connection, request));
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             // Also bounds the idle time. Strangers have less time, see above.

@@ -1,13 +1,13 @@
 //! Rows N1 and K1: templates are mutable, so an allowed change passes unchanged.
 
-use super::asked::read_templates;
-use super::asked_change::AskedChange;
-use super::judged::{consistent, is_by_controller, is_skipped};
 use super::lookups::Lookups;
 use super::message;
+use super::request_templates::read_templates;
+use super::requested_change::RequestedChange;
+use super::scope::{consistent, is_by_controller, is_skipped};
 use super::settings::{PvcChecks, Settings};
 use super::stage;
-use super::{authority, checks, ours, user_keys};
+use super::{authority, checks, own_annotations, user_keys};
 use crate::templates::{Change, ClaimTemplate, Diff, Rules, UpdatePolicy, keys};
 use crate::wire::{Denial, Error, Object, Remarks, Review, Verdict};
 
@@ -21,7 +21,7 @@ pub(super) fn update(
     [old, new]: [&Object<'_>; 2],
     lookups: &mut dyn Lookups,
 ) -> Result<Verdict, Denial> {
-    ours::restore_annotations(settings, Some(old), new, &|key, _| ours::OURS.contains(&key))?;
+    own_annotations::restore_annotations(settings, Some(old), new, &|key, _| own_annotations::OURS.contains(&key))?;
     user_keys::check(Some(old), new, settings)?;
     user_keys::check_authority(review, Some(old), new, settings, lookups)?;
     let rules = settings.rules(UpdatePolicy::InPlace);
@@ -74,7 +74,7 @@ pub(super) fn update_of_kruise(
     if diff.is_empty() && followed == [false, true] {
         let live = read_templates(old, "oldObject")?;
         let change = change((review, settings), [old, new], &live)?;
-        remarks.warnings = checks::of(&change, &Diff::of_all(&live), lookups)?;
+        remarks.warnings = checks::check(&change, &Diff::of_all(&live), lookups)?;
     }
     let is_size = |change: &Change| matches!(change, Change::Storage { .. });
     let mut changes = diff.changed.iter().flat_map(|change| &change.changes);
@@ -107,7 +107,7 @@ fn judge(
     stage::judge(&change, &diff, rules)?;
     if !diff.is_empty() {
         authority::check(review, settings, authority::rollout(change.policy), lookups)?;
-        remarks.warnings = checks::of(&change, &diff, lookups)?;
+        remarks.warnings = checks::check(&change, &diff, lookups)?;
     }
     Ok((diff, remarks))
 }
@@ -117,8 +117,8 @@ fn change<'w>(
     (review, settings): (&'w Review<'w>, &'w Settings),
     [old, new]: [&'w Object<'w>; 2],
     live: &'w [ClaimTemplate],
-) -> Result<AskedChange<'w>, Denial> {
-    Ok(AskedChange {
+) -> Result<RequestedChange<'w>, Denial> {
+    Ok(RequestedChange {
         review,
         settings,
         old,

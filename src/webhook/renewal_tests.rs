@@ -9,7 +9,7 @@ use kube::Client;
 use kube::client::Body;
 use serde_json::{Value, json};
 
-use super::{Keeping, TERMS, filled, publish, read};
+use super::{CertificateSecret, TERMS, filled, publish, read};
 use crate::webhook::certificates::Certificates;
 
 fn made() -> Certificates {
@@ -151,7 +151,7 @@ async fn certificate_is_renewed_when_due_and_written_once() {
         json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingWebhookConfiguration",
             "metadata": {"name": "hook"}, "webhooks": webhooks}),
     );
-    let keeping = Keeping {
+    let keeping = CertificateSecret {
         namespace: "ops".to_owned(),
         name: "hook".to_owned(),
         names: vec!["hook.ops.svc".to_owned()],

@@ -1,10 +1,10 @@
 //! Row U5 for a StatefulSet that loses its owner.
 
-use super::asked::policy;
 use super::lookups::Lookups;
+use super::request_templates::policy;
 use super::settings::Settings;
 use super::update::touches_claims;
-use super::{authority, newer};
+use super::{authority, newer_version};
 use crate::templates::{StagedChange, UpdatePolicy, keys};
 use crate::wire::{Denial, Object, Review};
 
@@ -15,7 +15,7 @@ pub(super) fn check(
     old: &Object<'_>,
     lookups: &mut dyn Lookups,
 ) -> Result<(), Denial> {
-    if newer::is_on(old) {
+    if newer_version::is_on(old) {
         return authority::check(review, settings, authority::rollout(UpdatePolicy::InPlace), lookups);
     }
     let text = old.metadata.annotations.get(keys::STAGED);

@@ -30,7 +30,7 @@ const TRIES: usize = 5;
 
 /// The Secret of the certificates, and their names.
 #[derive(Clone, Debug)]
-pub struct Keeping {
+pub struct CertificateSecret {
     /// The namespace of the Secret.
     pub namespace: String,
     /// The name of the Secret, and of the webhook configurations.
@@ -64,7 +64,7 @@ pub enum KeepError {
     Crowded(String),
 }
 
-impl Keeping {
+impl CertificateSecret {
     /// The current certificates: those in the Secret, or new ones, which this writes to the Secret and to the webhook
     /// configurations. API servers trust the certificates and use the path as soon as they learn of them.
     ///
@@ -231,5 +231,5 @@ async fn call<T>(what: &'static str, call: impl Future<Output = kube::Result<T>>
 }
 
 #[cfg(test)]
-#[path = "keeper_tests.rs"]
+#[path = "renewal_tests.rs"]
 mod tests;

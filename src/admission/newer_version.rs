@@ -1,11 +1,11 @@
 //! A staged change that a newer version of the policy wrote. It is kept, and only what does not depend on its content
 //! is judged.
 
-use super::asked::read_templates;
-use super::judged::is_skipped;
 use super::lookups::Lookups;
+use super::request_templates::read_templates;
+use super::scope::is_skipped;
 use super::settings::Settings;
-use super::{message, ours, user_keys};
+use super::{message, own_annotations, user_keys};
 use crate::templates::{Diff, StagedChange, UpdatePolicy, keys};
 use crate::wire::{Denial, Edit, Object, Review, Verdict};
 
@@ -41,6 +41,7 @@ pub(super) fn update(
     if policy != UpdatePolicy::OnClaimDelete && (is_freed || annotation(old) != annotation(new)) {
         user_keys::check_rollout(review, settings, (policy, false), [old, new], lookups)?;
     }
-    let restored = ours::restore_annotations(settings, Some(old), new, &|key, _| ours::OURS.contains(&key))?;
+    let restored =
+        own_annotations::restore_annotations(settings, Some(old), new, &|key, _| own_annotations::OURS.contains(&key))?;
     Ok(restored.with_edits(edits))
 }

@@ -5,7 +5,7 @@ use crate::templates::{ClaimTemplate, Strategy, UpdatePolicy};
 use crate::wire::{Object, Review};
 
 /// A change of the templates that a request asks for, before it is staged.
-pub(super) struct AskedChange<'w> {
+pub(super) struct RequestedChange<'w> {
     pub(super) review: &'w Review<'w>,
     pub(super) settings: &'w Settings,
     pub(super) old: &'w Object<'w>,
@@ -30,7 +30,7 @@ pub(super) struct Reach<'a> {
     pub(super) by_hand: bool,
 }
 
-impl AskedChange<'_> {
+impl RequestedChange<'_> {
     /// The existing replicas that a rollout in place reaches.
     pub(super) fn reach(&self) -> Reach<'_> {
         let strategy = self.new.pod_strategy().unwrap_or_default();

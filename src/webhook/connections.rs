@@ -16,9 +16,9 @@ const SLOW: Duration = Duration::from_secs(1);
 
 /// The stage of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum GuestStage {
+pub(super) enum ConnectionStage {
     /// It has not had a request under a valid path yet.
-    Stranger,
+    New,
     /// Its last request is answered.
     Idle,
     /// A body is being read.
@@ -29,48 +29,48 @@ pub(super) enum GuestStage {
 
 /// The handle of one connection.
 #[derive(Clone, Debug)]
-pub(super) struct Guest(Arc<Mutex<(GuestStage, Instant)>>);
+pub(super) struct OpenConnection(Arc<Mutex<(ConnectionStage, Instant)>>);
 
 /// All connections.
 #[derive(Debug)]
-pub(super) struct Guests {
+pub(super) struct Connections {
     bound: usize,
     tasks: JoinSet<()>,
-    seated: HashMap<Id, (Guest, AbortHandle)>,
+    seated: HashMap<Id, (OpenConnection, AbortHandle)>,
 }
 
 /// The outcome for a new connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Seated {
+pub(super) enum Placement {
     /// There was a free place.
     Free,
     /// Another connection was closed for it.
     InPlaceOfAnother,
     /// All others are being answered, so the new one was closed.
-    Nowhere,
+    Full,
 }
 
-impl Guest {
+impl OpenConnection {
     fn new() -> Self {
-        Self(Arc::new(Mutex::new((GuestStage::Stranger, Instant::now()))))
+        Self(Arc::new(Mutex::new((ConnectionStage::New, Instant::now()))))
     }
 
     /// Enters a stage.
-    pub(super) fn enters(&self, stage: GuestStage) {
+    pub(super) fn enter(&self, stage: ConnectionStage) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = (stage, Instant::now());
     }
 
-    fn standing(&self) -> (GuestStage, Instant) {
+    fn standing(&self) -> (ConnectionStage, Instant) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// True iff the connection has had a request under a valid path.
     pub(super) fn is_known(&self) -> bool {
-        self.standing().0 != GuestStage::Stranger
+        self.standing().0 != ConnectionStage::New
     }
 }
 
-impl Guests {
+impl Connections {
     pub(super) fn new(bound: usize) -> Self {
         Self {
             bound,
@@ -85,26 +85,29 @@ impl Guests {
     }
 
     /// Serves a new connection.
-    pub(super) fn seat<F>(&mut self, serve: impl FnOnce(Guest) -> F) -> Seated
+    pub(super) fn seat<F>(&mut self, serve: impl FnOnce(OpenConnection) -> F) -> Placement
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        let mut seated = Seated::Free;
+        let mut seated = Placement::Free;
         if self.count() >= self.bound {
             if !self.evict() {
-                return Seated::Nowhere;
+                return Placement::Full;
             }
-            seated = Seated::InPlaceOfAnother;
+            seated = Placement::InPlaceOfAnother;
         }
-        let guest = Guest::new();
-        let handle = self.tasks.spawn(serve(guest.clone()));
-        self.seated.insert(handle.id(), (guest, handle));
+        let connection = OpenConnection::new();
+        let handle = self.tasks.spawn(serve(connection.clone()));
+        self.seated.insert(handle.id(), (connection, handle));
         seated
     }
 
     /// Closes the most dispensable connection; false iff there is none.
     pub(super) fn evict(&mut self) -> bool {
-        let standings = self.seated.iter().map(|(id, (guest, _))| (*id, guest.standing()));
+        let standings = self
+            .seated
+            .iter()
+            .map(|(id, (connection, _))| (*id, connection.standing()));
         let standings: Vec<_> = standings.collect();
         let Some(id) = first_to_go(&standings, self.bound / 4, Instant::now()) else {
             return false;
@@ -134,22 +137,22 @@ impl Guests {
 /// else among those that send a body slowly, then those that are idle, then those that send a body. So a new connection
 /// has some time to become known, whoever has the other places, and an API server finds the connection open that it
 /// keeps for its next request. A connection that is being answered is never closed.
-fn first_to_go<T: Copy>(standings: &[(T, (GuestStage, Instant))], strangers: usize, now: Instant) -> Option<T> {
-    let oldest = |stage: GuestStage| {
+fn first_to_go<T: Copy>(standings: &[(T, (ConnectionStage, Instant))], strangers: usize, now: Instant) -> Option<T> {
+    let oldest = |stage: ConnectionStage| {
         let standings = standings.iter().filter(|(_, standing)| standing.0 == stage);
         standings.min_by_key(|(_, standing)| standing.1)
     };
     let of_strangers = standings
         .iter()
-        .filter(|(_, standing)| standing.0 == GuestStage::Stranger);
-    let reading = oldest(GuestStage::Reading);
+        .filter(|(_, standing)| standing.0 == ConnectionStage::New);
+    let reading = oldest(ConnectionStage::Reading);
     let slow = reading.filter(|(_, (_, since))| now.duration_since(*since) >= SLOW);
-    let known = || slow.or_else(|| oldest(GuestStage::Idle)).or(reading);
+    let known = || slow.or_else(|| oldest(ConnectionStage::Idle)).or(reading);
     let first = match of_strangers.count() {
-        count if count > strangers => oldest(GuestStage::Stranger),
-        _ => known().or_else(|| oldest(GuestStage::Stranger)),
+        count if count > strangers => oldest(ConnectionStage::New),
+        _ => known().or_else(|| oldest(ConnectionStage::New)),
     };
-    first.map(|(guest, _)| *guest)
+    first.map(|(connection, _)| *connection)
 }
 
 #[cfg(test)]
@@ -158,13 +161,13 @@ mod tests {
 
     use tokio::time::Instant;
 
-    use super::{GuestStage, Guests, Seated, first_to_go};
+    use super::{ConnectionStage, Connections, Placement, first_to_go};
 
     #[tokio::test]
     async fn first_to_go_kept_the_server_waiting_for_longest() {
-        use GuestStage::{Deciding, Idle, Reading, Stranger};
+        use ConnectionStage::{Deciding, Idle, New, Reading};
         let begin = Instant::now();
-        let goes = |standings: &[(GuestStage, u64)]| {
+        let goes = |standings: &[(ConnectionStage, u64)]| {
             let standings = standings.iter().enumerate();
             let standings =
                 standings.map(|(index, (stage, since))| (index, (*stage, begin + Duration::from_secs(*since))));
@@ -179,9 +182,9 @@ mod tests {
             (&[(Reading, 9), (Idle, 0)], Some(0)),
             (&[(Reading, 9), (Reading, 8), (Idle, 0)], Some(1)),
             (&[(Idle, 2), (Idle, 1), (Reading, 10)], Some(1)),
-            (&[(Stranger, 2), (Stranger, 1)], Some(1)),
-            (&[(Stranger, 0), (Stranger, 1), (Reading, 9)], Some(2)),
-            (&[(Stranger, 9), (Stranger, 8), (Stranger, 7), (Idle, 0)], Some(2)),
+            (&[(New, 2), (New, 1)], Some(1)),
+            (&[(New, 0), (New, 1), (Reading, 9)], Some(2)),
+            (&[(New, 9), (New, 8), (New, 7), (Idle, 0)], Some(2)),
         ] {
             assert_eq!(goes(standings), expected, "{standings:?}");
         }
@@ -189,19 +192,19 @@ mod tests {
 
     #[tokio::test]
     async fn seat_when_all_are_taken_is_that_of_a_stranger() {
-        let mut guests = Guests::new(2);
-        let known = |guest: super::Guest| async move {
-            guest.enters(GuestStage::Deciding);
+        let mut connections = Connections::new(2);
+        let known = |connection: super::OpenConnection| async move {
+            connection.enter(ConnectionStage::Deciding);
             std::future::pending::<()>().await;
         };
         let stranger = |_| std::future::pending();
-        assert_eq!(guests.seat(known), Seated::Free);
-        assert_eq!(guests.seat(stranger), Seated::Free);
+        assert_eq!(connections.seat(known), Placement::Free);
+        assert_eq!(connections.seat(stranger), Placement::Free);
         tokio::task::yield_now().await;
-        assert_eq!(guests.seat(known), Seated::InPlaceOfAnother);
+        assert_eq!(connections.seat(known), Placement::InPlaceOfAnother);
         // The end of the closed connection does not free the place of its successor.
-        guests.left().await;
+        connections.left().await;
         tokio::task::yield_now().await;
-        assert_eq!((guests.count(), guests.seat(stranger)), (2, Seated::Nowhere));
+        assert_eq!((connections.count(), connections.seat(stranger)), (2, Placement::Full));
     }
 }
