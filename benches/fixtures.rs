@@ -77,7 +77,7 @@ pub(crate) fn review(size: Size, edit: Edit) -> Value {
             "options": {"apiVersion": "meta.k8s.io/v1", "kind": "UpdateOptions", "fieldManager": "kubectl-edit"},
         },
         // Without lookups, the benchmark measures the guest only. The peer makes no lookups either.
-        "settings": {"authority": "TrustSetEditors", "pvcChecks": "Off"},
+        "settings": {"authority": "TrustSetEditors", "pvcChecks": "Ignore"},
     })
 }
 

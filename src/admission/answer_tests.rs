@@ -13,7 +13,7 @@ const SET: &str = r#"{"apiVersion":"apps/v1","kind":"StatefulSet","metadata":{"n
 
 fn payload(old: &str, new: &str) -> String {
     format!(
-        r#"{{"settings":{{"authority":"TrustSetEditors","pvcChecks":"Off"}},"request":{{"uid":"1","kind":{{"group":"apps","version":"v1","kind":"StatefulSet"}},
+        r#"{{"settings":{{"authority":"TrustSetEditors","pvcChecks":"Ignore"}},"request":{{"uid":"1","kind":{{"group":"apps","version":"v1","kind":"StatefulSet"}},
         "operation":"UPDATE","name":"web","namespace":"shop","userInfo":{{"username":"alice"}},"oldObject":{old},"object":{new}}}}}"#
     )
 }

@@ -19,7 +19,7 @@ pub(super) fn check(
     lookups: &mut dyn Lookups,
 ) -> Result<Vec<String>, Denial> {
     let settings = change.settings;
-    let applied = change.policy == UpdatePolicy::InPlace && settings.pvc_checks != PvcChecks::Off;
+    let applied = change.policy == UpdatePolicy::InPlace && settings.pvc_checks != PvcChecks::Ignore;
     // A smaller size is for new claims, if these may have one.
     let recovers =
         diff.takes_back() && settings.shrink == Shrink::Recover && settings.rules(change.policy).frozen == Frozen::Deny;

@@ -78,7 +78,7 @@ pub(super) fn update_of_kruise(
     }
     let is_size = |change: &Change| matches!(change, Change::Storage { .. });
     let mut changes = diff.changed.iter().flat_map(|change| &change.changes);
-    if !after && changes.any(|change| !is_size(change)) && settings.pvc_checks != PvcChecks::Off {
+    if !after && changes.any(|change| !is_size(change)) && settings.pvc_checks != PvcChecks::Ignore {
         remarks.warnings.push(message::kruise_applies_sizes_only());
     }
     Ok(Verdict::Pass(remarks))

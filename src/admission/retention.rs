@@ -15,9 +15,9 @@ use crate::claims::{Claim, retention};
 use crate::templates::{ClaimName, ClaimTemplate};
 use crate::wire::{Denial, Error, Object, Review, read};
 
-/// True iff the setting `retention` is not `Off`.
+/// True iff the setting `retention` is not `Ignore`.
 pub(super) fn is_on(settings: &Settings) -> bool {
-    settings.retention != Retention::Off
+    settings.retention != Retention::Ignore
 }
 
 /// A scale-down, or a change of the policy during a scale-down.
@@ -120,7 +120,7 @@ fn unknown(settings: &Settings, error: &CannotAsk) -> Result<Vec<String>, Denial
     let line = message::retention_unknown(error);
     match settings.retention {
         Retention::Deny => Err(Denial::forbidden(line)),
-        Retention::Off | Retention::Warn => Ok(vec![message::warning(&line)]),
+        Retention::Ignore | Retention::Warn => Ok(vec![message::warning(&line)]),
     }
 }
 

@@ -149,10 +149,10 @@ words! {
 words! {
     /// How to handle a change that a PVC could not follow.
     pub enum PvcChecks = Warn {
-        /// Read no PVCs.
-        Off,
         /// Return a warning.
         Warn,
+        /// Read no PVCs.
+        Ignore,
         /// Deny the request.
         Deny,
     }
@@ -160,9 +160,9 @@ words! {
 
 words! {
     /// How to handle a request that deletes PVCs.
-    pub enum Retention = Off {
+    pub enum Retention = Ignore {
         /// Read no PVCs.
-        Off,
+        Ignore,
         /// Return a warning.
         Warn,
         /// Deny the request.

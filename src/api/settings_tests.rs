@@ -81,12 +81,12 @@ const VALUES: [SettingValue; 41] = [
     ("authority", r#""TrustSetEditors""#, |s| {
         s.authority = Authority::TrustSetEditors;
     }),
-    ("pvcChecks", r#""Off""#, |s| s.pvc_checks = PvcChecks::Off),
+    ("pvcChecks", r#""Ignore""#, |s| s.pvc_checks = PvcChecks::Ignore),
     ("pvcChecks", r#""Warn""#, |s| s.pvc_checks = PvcChecks::Warn),
     ("pvcChecks", r#""Deny""#, |s| s.pvc_checks = PvcChecks::Deny),
     ("maxPVCLookups", "1", |s| s.max_pvc_lookups = 1),
     ("maxPVCLookups", "1000", |s| s.max_pvc_lookups = 1000),
-    ("retention", r#""Off""#, |s| s.retention = Retention::Off),
+    ("retention", r#""Ignore""#, |s| s.retention = Retention::Ignore),
     ("retention", r#""Warn""#, |s| s.retention = Retention::Warn),
     ("retention", r#""Deny""#, |s| s.retention = Retention::Deny),
     ("ownedSets", r#""Skip""#, |s| s.owned_sets = OwnedSets::Skip),
@@ -113,21 +113,6 @@ fn setting_is_read_with_each_of_its_values() {
     for name in NAMES {
         assert!(VALUES.iter().any(|(setting, ..)| *setting == name), "{name}");
     }
-}
-
-#[test]
-fn off_without_quotes_in_yaml_is_explained() {
-    let expected = |name| {
-        format!("{name}: expected one of Off, Warn, Deny, but found false (in YAML, Off without quotes is false)")
-    };
-    assert_eq!(
-        Settings::read(r#"{"pvcChecks":false,"retention":false}"#),
-        Err(format!(
-            "settings: {}; {}",
-            expected("pvcChecks"),
-            expected("retention")
-        ))
-    );
 }
 
 #[test]
@@ -166,11 +151,11 @@ fn setting_not_valid_names_the_expected_value() {
             r#""Everybody""#,
             "expected one of RequirePatchOnPVCs, TrustSetEditors",
         ),
-        ("pvcChecks", "1", "expected one of Off, Warn, Deny"),
+        ("pvcChecks", "1", "expected one of Warn, Ignore, Deny"),
         ("maxPVCLookups", "0", "expected a whole number from 1 to 1000"),
         ("maxPVCLookups", "1001", "expected a whole number from 1 to 1000"),
         ("maxPVCLookups", "1.5", "expected a whole number from 1 to 1000"),
-        ("retention", r#""On""#, "expected one of Off, Warn, Deny"),
+        ("retention", r#""On""#, "expected one of Ignore, Warn, Deny"),
         ("ownedSets", "{}", "expected one of Skip, Stage"),
         ("stageOwnedBy", r#"["Prometheus"]"#, owners),
         ("controllerAccounts", r#"[""]"#, users),

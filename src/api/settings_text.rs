@@ -39,10 +39,7 @@ impl Settings {
             let value = reader.raw()?;
             match self.set(&key, value) {
                 Some(Ok(())) => {}
-                Some(Err(expected)) => {
-                    let hint = hint(&expected, value);
-                    faults.push(format!("{key}: {expected}, but found {}{hint}", shown(value)));
-                }
+                Some(Err(expected)) => faults.push(format!("{key}: {expected}, but found {}", shown(value))),
                 None => faults.push(format!("{}: no such setting", shown(&key))),
             }
             seen.push(key);
@@ -51,12 +48,4 @@ impl Settings {
         reader.end()?;
         Ok(faults)
     }
-}
-
-/// What to do about a value that YAML has changed.
-fn hint(expected: &str, value: &str) -> &'static str {
-    if value == "false" && expected.starts_with("expected one of Off") {
-        return " (in YAML, Off without quotes is false)";
-    }
-    ""
 }

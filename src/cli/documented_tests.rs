@@ -92,7 +92,7 @@ fn change(old: Value, new: Value) -> DocumentedRequest {
         new,
         options: json!({"fieldManager": "kubectl"}),
         exists: vec![may_patch("alice", true)],
-        beside: json!({"pvcChecks": "Off"}),
+        beside: json!({"pvcChecks": "Ignore"}),
     }
 }
 

@@ -150,9 +150,9 @@ namespaceSelector:
 {{- end }}
 {{- end }}
 
-{{- /* The setting retention; Off if it is not set. */}}
+{{- /* The setting retention; Ignore if it is not set. */}}
 {{- define "claim-rollout.retention" -}}
-{{- .Values.policy.settings.retention | default "Off" }}
+{{- .Values.policy.settings.retention | default "Ignore" }}
 {{- end }}
 
 {{- /* The Secret with the certificate of the webhook, if the webhook does not make it. */}}

@@ -81,7 +81,7 @@ async fn empty_list_is_not_a_missing_list(cluster: &Cluster) -> anyhow::Result<(
 
 /// `Deny` renders `failurePolicy: Fail`. Without the setting there is no object for retention.
 async fn retention_setting_decides_object_and_failure_policy(cluster: &Cluster) -> anyhow::Result<()> {
-    for (setting, expected) in [("Off", None), ("Warn", Some("Ignore")), ("Deny", Some("Fail"))] {
+    for (setting, expected) in [("Ignore", None), ("Warn", Some("Ignore")), ("Deny", Some("Fail"))] {
         let value = format!("policy.settings.retention={setting}");
         let kubewarden = by_name(render(cluster, &[&value]).await?)?;
         let policy = kubewarden.get("ClusterAdmissionPolicy claim-rollout-retention");
@@ -315,7 +315,7 @@ const WRONG: [(&str, &str); 19] = [
     ),
     (
         "policy.settings.retention=On",
-        "at '/policy/settings/retention': value must be one of 'Off', 'Warn', 'Deny'",
+        "at '/policy/settings/retention': value must be one of 'Ignore', 'Warn', 'Deny'",
     ),
     (
         "policy.settings.stageOwnedBy={Prometheus}",

@@ -29,7 +29,7 @@ pub(super) fn label(mode: PolicyMode) -> &'static str {
 }
 
 fn settings(shrink: &str) -> Value {
-    json!({"defaultUpdatePolicy": "InPlace", "pvcChecks": "Off", "shrink": shrink})
+    json!({"defaultUpdatePolicy": "InPlace", "pvcChecks": "Ignore", "shrink": shrink})
 }
 
 impl PolicyModes {

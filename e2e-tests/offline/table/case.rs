@@ -106,7 +106,7 @@ impl Case {
         let case = Self {
             row,
             sentence: sentence.into(),
-            settings: json!({"authority": "TrustSetEditors", "pvcChecks": "Off"}),
+            settings: json!({"authority": "TrustSetEditors", "pvcChecks": "Ignore"}),
             request,
             payload: None,
             cluster: Cluster::Of(Vec::new()),

@@ -13,7 +13,7 @@ pub(super) fn cases() -> Vec<Case> {
     [obstacles(), switched(), no_obstacles(), lookups(), vec![many()], policies(), silence(), together()].into_iter().flatten().collect()
 }
 
-const POSITIONS: [&str; 3] = ["Off", "Warn", "Deny"];
+const POSITIONS: [&str; 3] = ["Ignore", "Warn", "Deny"];
 
 /// Only `data` grows.
 fn growth() -> (Object, Object) {
@@ -50,7 +50,7 @@ fn row((sentence, (old, new), cluster, lookups, message): &Row) -> impl Iterator
     POSITIONS.into_iter().map(move |position| {
         let staged = "mutate templates staged:InPlace";
         let expected = match (position, message.is_empty()) {
-            ("Off", _) => format!("{staged} warns \"staged data\""),
+            ("Ignore", _) => format!("{staged} warns \"staged data\""),
             (_, true) => format!("{staged} lookups={lookups} warns \"staged data\""),
             ("Warn", false) => {
                 format!("{staged} lookups={lookups} warns \"staged data\" \"claim-rollout: data-web-2: {message}\"")
@@ -320,10 +320,10 @@ fn silence() -> Vec<Case> {
     let unknown = "\"failed to check the PVCs (\"";
     let staged = "mutate templates staged:InPlace";
     vec![
-        ask("there is no API server to ask", "Off").expects(format!("{staged} warns \"staged data\"")),
+        ask("there is no API server to ask", "Ignore").expects(format!("{staged} warns \"staged data\"")),
         ask("there is no API server to ask", "Warn").expects(format!("{staged} lookups=1 warns \"staged data\" {unknown}")),
         ask("there is no API server to ask", "Deny").expects(format!("deny 403 lookups=1 \"failed to check the PVCs\" {grant}")),
-        ask("the host grants nothing", "Off").nothing_granted().expects(format!("{staged} warns \"staged data\"")),
+        ask("the host grants nothing", "Ignore").nothing_granted().expects(format!("{staged} warns \"staged data\"")),
         ask("the host grants nothing", "Warn").nothing_granted().expects(format!("{staged} lookups=1 warns \"staged data\" {unknown}")),
         ask("the host grants nothing", "Deny").nothing_granted().expects(format!("deny 403 lookups=1 \"has not been granted access\" {grant}")),
     ]

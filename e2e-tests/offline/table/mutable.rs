@@ -184,7 +184,7 @@ fn kruise_rolled_out() -> Vec<Case> {
     let plain = || asts(web(), "OnDelete");
     let rolled_out = || asts(web().in_place(), "OnDelete");
     let case = |sentence: &str, old: Object, new: Object| of_kruise(update("K1", sentence, &old, &new));
-    let asked = |case: Case, may: bool| case.shipped().settings(json!({"pvcChecks": "Off"})).cluster(vec![access("alice", may)]);
+    let asked = |case: Case, may: bool| case.shipped().settings(json!({"pvcChecks": "Ignore"})).cluster(vec![access("alice", may)]);
     let grown = || asts(web().in_place().size("20Gi"), "OnDelete");
     let owned = || asts(web().in_place().owned(), "OnDelete");
     let denied = "deny 403 who \"cannot patch\"";

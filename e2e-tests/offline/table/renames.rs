@@ -45,7 +45,7 @@ fn replaced() -> Object {
 }
 
 fn allow() -> Value {
-    json!({"templateChanges": "Allow", "pvcChecks": "Off"})
+    json!({"templateChanges": "Allow", "pvcChecks": "Ignore"})
 }
 
 fn deny() -> Value {
@@ -59,7 +59,7 @@ fn row(sentence: &str, old: &Object, new: &Object) -> Case {
 fn allowed() -> Vec<Case> {
     let set = replaced();
     let lazy = web().note("replace-set", "WhenComplete");
-    let by_default = json!({"templateChanges": "Allow", "defaultReplaceSet": "WhenComplete", "pvcChecks": "Off"});
+    let by_default = json!({"templateChanges": "Allow", "defaultReplaceSet": "WhenComplete", "pvcChecks": "Ignore"});
     let front = list(&set, |templates| {
         let mut one = templates[0].clone();
         one["metadata"]["name"] = "more".into();
@@ -149,7 +149,7 @@ fn mounted() -> Vec<Case> {
 
 /// Who adds or removes a template brings a replacement about.
 fn rights() -> Vec<Case> {
-    let settings = |authority: &str| json!({"templateChanges": "Allow", "defaultReplaceSet": "WhenComplete", "authority": authority, "pvcChecks": "Off"});
+    let settings = |authority: &str| json!({"templateChanges": "Allow", "defaultReplaceSet": "WhenComplete", "authority": authority, "pvcChecks": "Ignore"});
     let set = web().in_place();
     let by = |sentence: &str, new: &Object, objects: Vec<Value>, authority: &str| {
         row(sentence, &set, new).settings(settings(authority)).cluster(objects)

@@ -40,13 +40,13 @@ fn with(case: Case, setting: &str, claims: Vec<Value>) -> Case {
     case.settings(json!({"retention": setting})).cluster(claims)
 }
 
-/// The case with every value of the setting; all but `Off` make this many lookups.
+/// The case with every value of the setting; all but `Ignore` make this many lookups.
 fn everywhere(case: &Case, cluster: &[Value], lookups: usize, message: Option<&str>) -> Vec<Case> {
-    ["Off", "Warn", "Deny"]
+    ["Ignore", "Warn", "Deny"]
         .map(|setting| {
             let lookups = if lookups == 0 { String::new() } else { format!("lookups={lookups}") };
             let expected = match (setting, message) {
-                ("Off", _) => "pass".to_owned(),
+                ("Ignore", _) => "pass".to_owned(),
                 (_, None) => format!("pass {lookups}"),
                 ("Warn", Some(message)) => format!("pass {lookups} warns \"claim-rollout: {message}\""),
                 (_, Some(message)) => {
@@ -205,7 +205,7 @@ fn scales() -> Vec<Case> {
         with(request("the host grants nothing (Deny)", scale(1)), "Deny", vec![])
             .nothing_granted()
             .expects(format!("deny 403 lookups=1 {unknown} \"has not been granted\"")),
-        with(request("a scale request without a scale", scale(1)), "Off", vec![]).asking("/object", Value::Null).expects("pass"),
+        with(request("a scale request without a scale", scale(1)), "Ignore", vec![]).asking("/object", Value::Null).expects("pass"),
         with(request("a set that cannot be read", scale(1)), "Warn", vec![small("Retain", "Delete").with("/spec", 1).0])
             .expects("deny 400 lookups=1 \"the StatefulSet cannot be read\""),
     ]);
@@ -238,7 +238,7 @@ fn deletions() -> Vec<Case> {
         }
     }
     let bare = delete("R1", "a set is deleted without its object", &web()).asking("/oldObject", Value::Null);
-    cases.push(with(bare.clone(), "Off", vec![]).expects("pass"));
+    cases.push(with(bare.clone(), "Ignore", vec![]).expects("pass"));
     cases.push(with(bare, "Warn", vec![]).expects("deny 400 \"request.oldObject: expected a StatefulSet, but found nothing\""));
     let by = |who: Case, message: Option<&str>, lookups| everywhere(&who, &claims(&of_set()), lookups, message);
     cases.extend(by(delete("R1", "the controller deletes a set", &small("Delete", "Retain")).by(CONTROLLER), None, 0));

@@ -50,11 +50,11 @@ const WRONG: [(&str, &str, &str); 37] = [
     ("reservedKeyPrefixes", "[\"/\"]", "expected a list of domains with a slash at the end"),
     ("reservedKeyPrefixes", "[\"a/b/\"]", "expected a list of domains with a slash at the end"),
     ("authority", "\"Anybody\"", "expected one of RequirePatchOnPVCs, TrustSetEditors"),
-    ("pvcChecks", "\"On\"", "expected one of Off, Warn, Deny"),
+    ("pvcChecks", "\"On\"", "expected one of Warn, Ignore, Deny"),
     ("maxPVCLookups", "0", "expected a whole number from 1 to 1000"),
     ("maxPVCLookups", "1001", "expected a whole number from 1 to 1000"),
     ("maxPVCLookups", "1.5", "expected a whole number from 1 to 1000"),
-    ("retention", "\"Refuse\"", "expected one of Off, Warn, Deny"), // words: allowed
+    ("retention", "\"Refuse\"", "expected one of Ignore, Warn, Deny"), // words: allowed
     ("ownedSets", "\"Divert\"", "expected one of Skip, Stage"),
     ("stageOwnedBy", "[\"Prometheus\"]", "expected a list of kinds"),
     ("stageOwnedBy", "[\"a/b/C\"]", "expected a list of kinds"),

@@ -87,7 +87,7 @@ fn starts() -> Vec<Case> {
 
 /// Rights beyond that on claims.
 fn rights() -> Vec<Case> {
-    let may = |case: Case, may: bool| case.shipped().settings(json!({"allowReCreate": true, "pvcChecks": "Off"})).cluster(vec![access("alice", may)]);
+    let may = |case: Case, may: bool| case.shipped().settings(json!({"allowReCreate": true, "pvcChecks": "Ignore"})).cluster(vec![access("alice", may)]);
     let all = "who who:delete-persistentvolumeclaims who:create-pods/eviction";
     let anew = |sentence: &str| update("U3", sentence, &web(), &grown().policy("ReCreate"));
     vec![
@@ -132,7 +132,7 @@ fn missing() -> Vec<Case> {
             let (what, _) = lacking.split_once('.').unwrap_or((lacking, ""));
             cases.push(case(format!("{sentence}, by one who may all but {lacking}"))
                 .shipped()
-                .settings(json!({"allowReCreate": true, "pvcChecks": "Off"}))
+                .settings(json!({"allowReCreate": true, "pvcChecks": "Ignore"}))
                 .cluster(answers)
                 .expects(format!("deny 403 {words} \"user alice cannot {what} in namespace shop\"")));
         }

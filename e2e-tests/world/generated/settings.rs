@@ -28,9 +28,9 @@ fn known() -> Vec<(&'static str, Vec<Value>)> {
         ),
         ("allowedVolumeAttributesClasses", vec![json!(["gold"]), json!([])]),
         ("reservedKeyPrefixes", vec![json!(["example.com/"]), json!([])]),
-        ("pvcChecks", words(&["Warn", "Off", "Deny"])),
+        ("pvcChecks", words(&["Warn", "Ignore", "Deny"])),
         ("maxPVCLookups", vec![json!(20), json!(1)]),
-        ("retention", words(&["Off", "Warn", "Deny"])),
+        ("retention", words(&["Ignore", "Warn", "Deny"])),
         ("ownedSets", words(&["Skip", "Stage"])),
         ("statefulSetControllerAccounts", vec![json!(["alice"]), json!([])]),
     ]

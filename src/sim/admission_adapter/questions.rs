@@ -111,7 +111,7 @@ pub(super) fn ask_update(
     let (old_text, new_text) = (set_text(names, old, *owned), set_text(names, new, *owned));
     let settings = settings.field();
     let payload = format!(
-        r#"{{"request":{{"uid":"r","kind":{{"group":"apps","version":"v1","kind":"StatefulSet"}},"resource":{{"group":"apps","version":"v1","resource":"statefulsets"}},"name":"{SET}","namespace":"default","operation":"UPDATE","userInfo":{{"username":"alice"}},"options":{{"fieldManager":"kubectl"}},"object":{new_text},"oldObject":{old_text}}},"settings":{{"defaultUpdatePolicy":"InPlace","pvcChecks":"Off",{settings}}}}}"#
+        r#"{{"request":{{"uid":"r","kind":{{"group":"apps","version":"v1","kind":"StatefulSet"}},"resource":{{"group":"apps","version":"v1","resource":"statefulsets"}},"name":"{SET}","namespace":"default","operation":"UPDATE","userInfo":{{"username":"alice"}},"options":{{"fieldManager":"kubectl"}},"object":{new_text},"oldObject":{old_text}}},"settings":{{"defaultUpdatePolicy":"InPlace","pvcChecks":"Ignore",{settings}}}}}"#
     );
     let mut cluster = AdmissionLookups {
         set: old_text,

@@ -19,7 +19,7 @@ use crate::templates::{ClaimTemplate, Phase, Revision, StagedChange, UpdatePolic
 const SETTINGS: [&str; 6] = [
     "{}",
     r#"{"defaultUpdatePolicy":"InPlace"}"#,
-    r#"{"defaultUpdatePolicy":"InPlace","shrink":"Recover","pvcChecks":"Off"}"#,
+    r#"{"defaultUpdatePolicy":"InPlace","shrink":"Recover","pvcChecks":"Ignore"}"#,
     r#"{"ownedSets":"Stage"}"#,
     r#"{"stageOwnedBy":["example.com/Database"],"metadataOnlyChanges":"Ignore"}"#,
     r#"{"allowReCreate":true,"defaultUpdatePolicy":"InPlace"}"#,
