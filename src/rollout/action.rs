@@ -204,29 +204,31 @@ pub struct EventNotice {
 words! {
     /// The reasons of Events.
     pub enum Reason {
-        /// A change was staged.
+        /// A change was staged. The message lists what happens.
         ClaimsStaged,
-        /// A claim was updated.
+        /// The PVC was patched.
         ClaimUpdated,
-        /// An updated claim is ready.
+        /// The PVC has the size and the class that it asks for.
         ClaimReady,
-        /// The API server denied the apply, or stored something else.
+        /// The API server denied the patch of the PVC, or stored something else.
         FailedToPatchPVC,
         /// The driver cannot expand or modify the volume.
         ClaimExpansionFailed,
-        /// A claim does not belong to the set, so it is left alone.
+        /// The PVC does not belong to the StatefulSet, so it is left alone.
         ClaimForeign,
-        /// A claim was deleted, to be created anew.
+        /// The PVC was deleted, so that it is created anew.
         ClaimDeleted,
-        /// A Pod was evicted.
+        /// The Pod was evicted, so that its volumes are mounted again, its PVC is created anew, or it gets a volume
+        /// that it lacks.
         PodEvicted,
-        /// A Pod was replaced before its claims were updated.
+        /// The Pod was replaced before its PVC was updated: the policy was not asked, or somebody deleted or evicted
+        /// the Pod.
         PodReplacedEarly,
-        /// The rollout is stalled until somebody acts.
+        /// The rollout needs help. The message contains the reason.
         ClaimRolloutStalled,
-        /// The ClaimRollout cannot be written; the rollout goes on.
+        /// The ClaimRollout cannot be written. The rollout continues.
         ClaimRolloutNotWritten,
-        /// All claims are updated and ready.
+        /// All PVCs are updated and ready.
         ClaimRolloutComplete,
         /// The staged change was withdrawn.
         ClaimRolloutWithdrawn,
@@ -234,7 +236,7 @@ words! {
         StatefulSetReplaced,
         /// The StatefulSet is not replaced, or its replacement waits.
         StatefulSetNotReplaced,
-        /// `whenDeleted` stays `Retain` after a replacement, because somebody set it meanwhile.
+        /// Somebody set `whenDeleted: Retain` during a replacement, so it stays.
         RetentionKept,
     }
 }

@@ -19,29 +19,29 @@ const LOST: &str = "its volume does not exist any more, so a new Pod could not s
 words! {
     /// The state of a claim, as in the status, in metrics and on the command line. In the usual order.
     pub enum ClaimState {
-        /// The claim is outdated, and its turn has not come.
+        /// The PVC is outdated, and its turn has not come.
         Pending,
-        /// The claim has no volume, so it can neither be written nor become ready.
+        /// The PVC has no volume, so that it can neither be patched nor become ready.
         Unbound,
-        /// The claim was written, and the driver has not started.
+        /// The PVC was patched, and the driver has not started.
         Applied,
-        /// The volume is being expanded.
+        /// The driver expands the volume.
         Expanding,
         /// The node has to expand the file system.
         NodeExpanding,
-        /// The attributes class is being changed.
+        /// The driver changes the attributes class.
         Modifying,
         /// The driver reports that the change is infeasible.
         Infeasible,
-        /// The API server denies the apply, or stores something else.
+        /// The API server denies the patch, or stores something else, or somebody has lowered the PVC since.
         Refused,
-        /// The claim does not belong to the set.
+        /// The PVC does not belong to the StatefulSet. Nothing is written.
         Foreign,
-        /// The claim is being deleted.
+        /// The PVC is being deleted.
         Terminating,
-        /// The claim does not exist.
+        /// The PVC does not exist.
         Missing,
-        /// The claim is updated and ready.
+        /// The PVC is updated and ready.
         Done,
     }
 }

@@ -52,13 +52,18 @@ const fn kind(kind: Kind) -> &'static str {
     }
 }
 
+/// A comment as the cell of a table.
+fn meaning(text: &str) -> String {
+    text.trim_end_matches('.').to_owned()
+}
+
 /// The reasons of the conditions, which are also the label `state` of `claim_rollout_rollouts`.
 pub(super) fn reasons() -> String {
     let rows = ReadyReason::ALL.map(|reason| {
         vec![
             code(reason.as_str()),
             kind(reason.kind()).to_owned(),
-            reason.meaning().trim_end_matches('.').to_owned(),
+            meaning(reason.meaning()),
         ]
     });
     section(
@@ -69,95 +74,42 @@ pub(super) fn reasons() -> String {
     )
 }
 
-const fn state(state: ClaimState) -> &'static str {
-    match state {
-        ClaimState::Pending => "outdated; its turn has not come",
-        ClaimState::Unbound => "has no volume, so that it can neither be patched nor become ready",
-        ClaimState::Applied => "patched; the driver has not started",
-        ClaimState::Expanding => "the driver expands the volume",
-        ClaimState::NodeExpanding => "the node has to expand the file system",
-        ClaimState::Modifying => "the driver changes the attributes class",
-        ClaimState::Infeasible => "the driver reports that the change is infeasible",
-        ClaimState::Refused => {
-            "the API server denies the patch, or stores something else, or somebody has lowered the PVC since"
-        }
-        ClaimState::Foreign => "does not belong to the StatefulSet; nothing is written",
-        ClaimState::Terminating => "is being deleted",
-        ClaimState::Missing => "does not exist",
-        ClaimState::Done => "updated and ready",
-    }
-}
-
 /// The states of PVCs.
 pub(super) fn states() -> String {
-    let rows = ClaimState::ALL.map(|of| vec![code(of.as_str()), state(of).to_owned()]);
+    let rows = ClaimState::ALL.map(|of| vec![code(of.as_str()), meaning(of.meaning())]);
     section(
         "States of a PVC",
         "In `status.claims[].state` of the ClaimRollout, in `claim-rollout status`, and in the label `state` of the metric \
          `claim_rollout_claims`:",
-        &["state", "the PVC"],
+        &["state", "meaning"],
         rows,
     )
 }
 
-const fn event(reason: EventReason) -> (&'static str, &'static str) {
+/// The objects of the Event.
+const fn on(reason: EventReason) -> &'static str {
     match reason {
-        EventReason::ClaimsStaged => ("StatefulSet", "a change was staged; the message lists what happens"),
-        EventReason::ClaimUpdated => ("StatefulSet, PVC", "the PVC was patched"),
-        EventReason::ClaimReady => (
-            "StatefulSet, PVC",
-            "the PVC has the size and the class that it asks for",
-        ),
-        EventReason::FailedToPatchPVC => (
-            "StatefulSet, PVC",
-            "the API server denied the patch of the PVC, or stored something else",
-        ),
-        EventReason::ClaimExpansionFailed => ("StatefulSet, PVC", "the driver cannot expand or modify the volume"),
-        EventReason::ClaimForeign => (
-            "StatefulSet, PVC",
-            "the PVC does not belong to the StatefulSet, so it is left alone",
-        ),
-        EventReason::ClaimDeleted => ("StatefulSet, PVC", "the PVC was deleted, so that it is created anew"),
-        EventReason::PodEvicted => (
-            "StatefulSet, PVC",
-            "the Pod was evicted, so that its volumes are mounted again, its PVC is created anew, or it gets a volume that it lacks",
-        ),
-        EventReason::PodReplacedEarly => (
-            "StatefulSet, PVC",
-            "the Pod was replaced before its PVC was updated: the policy was not asked, or somebody deleted or evicted the Pod",
-        ),
-        EventReason::ClaimRolloutStalled => ("StatefulSet", "the rollout needs help; the message contains the reason"),
-        EventReason::ClaimRolloutNotWritten => (
-            "StatefulSet",
-            "the ClaimRollout cannot be written; the rollout continues",
-        ),
-        EventReason::ClaimRolloutComplete => ("StatefulSet", "all PVCs are updated and ready"),
-        EventReason::ClaimRolloutWithdrawn => ("StatefulSet", "the staged change was withdrawn"),
-        EventReason::StatefulSetReplaced => (
-            "StatefulSet",
-            "the StatefulSet was replaced by one with the desired templates",
-        ),
-        EventReason::StatefulSetNotReplaced => (
-            "StatefulSet",
-            "the StatefulSet is not replaced, or its replacement waits",
-        ),
-        EventReason::RetentionKept => (
-            "StatefulSet",
-            "somebody set `whenDeleted: Retain` during a replacement, so it stays",
-        ),
+        EventReason::ClaimUpdated
+        | EventReason::ClaimReady
+        | EventReason::FailedToPatchPVC
+        | EventReason::ClaimExpansionFailed
+        | EventReason::ClaimForeign
+        | EventReason::ClaimDeleted
+        | EventReason::PodEvicted
+        | EventReason::PodReplacedEarly => "StatefulSet, PVC",
+        _ => "StatefulSet",
     }
 }
 
 /// The Events of the controller.
 pub(super) fn events() -> String {
     let rows = EventReason::ALL.map(|reason| {
-        let (on, meaning) = event(reason);
         let kind = if reason.is_warning() { "Warning" } else { "Normal" };
         vec![
             code(reason.as_str()),
             kind.to_owned(),
-            on.to_owned(),
-            meaning.to_owned(),
+            on(reason).to_owned(),
+            meaning(reason.meaning()),
         ]
     });
     section(
