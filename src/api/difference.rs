@@ -69,7 +69,6 @@ mod tests {
 
     /// A value other than the default, and the message for it.
     const OTHERS: [(&str, &str, &str); 19] = [
-        ("mode", r#""ValidateOnly""#, "expected Stage, but found ValidateOnly"),
         (
             "defaultUpdatePolicy",
             r#""InPlace""#,
@@ -88,21 +87,22 @@ mod tests {
         ("maxStorage", r#"{"*": "1Ti"}"#, "expected [], but found [*: 1Ti]"),
         ("allowedVolumeAttributesClasses", "[]", "expected any, but found []"),
         (
-            "reservedKeyPrefixes",
-            r#"["example.com/"]"#,
-            ", but found [example.com/]",
-        ),
-        (
             "authority",
             r#""TrustSetEditors""#,
             "expected RequirePatchOnPVCs, but found TrustSetEditors",
         ),
         ("pvcChecks", r#""Ignore""#, "expected Warn, but found Ignore"),
-        ("maxPVCLookups", "21", "expected 20, but found 21"),
         ("retention", r#""Warn""#, "expected Ignore, but found Warn"),
         ("ownedSets", r#""Stage""#, "expected Skip, but found Stage"),
         ("stageOwnedBy", r#"["a/B"]"#, "expected [], but found [a/B]"),
         ("controllerAccounts", r#"["robot"]"#, ", but found [robot]"),
+        ("mode", r#""ValidateOnly""#, "expected Stage, but found ValidateOnly"),
+        (
+            "reservedKeyPrefixes",
+            r#"["example.com/"]"#,
+            ", but found [example.com/]",
+        ),
+        ("maxPVCLookups", "21", "expected 20, but found 21"),
         ("statefulSetControllerAccounts", r#"["robot"]"#, ", but found [robot]"),
     ];
 

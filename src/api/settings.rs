@@ -46,8 +46,6 @@ macro_rules! settings {
 }
 
 settings! {
-    /// Whether to stage changes, or only to validate them.
-    "mode" => mode: Mode = Mode::default(), OneWord;
     /// The update policy of a StatefulSet without the annotation. `ReCreate` deletes PVCs, so it cannot be the default.
     "defaultUpdatePolicy" => default_update_policy: UpdatePolicy = UpdatePolicy::default(), DefaultPolicy;
     /// Whether a complete rollout replaces a StatefulSet without the annotation.
@@ -66,14 +64,10 @@ settings! {
     "maxStorage" => max_storage: Vec<(String, Quantity)> = Vec::new(), SizeByClass;
     /// The classes that a template may ask for: all, if it is not set.
     "allowedVolumeAttributesClasses" => allowed_attributes_classes: Option<Vec<String>> = None, AnyOrNames;
-    /// Domains of keys that a template must not change.
-    "reservedKeyPrefixes" => reserved_key_prefixes: Vec<Cow<'static, str>> = keys::RESERVED_KEY_PREFIXES.to_vec(), Domains;
     /// Who may request a change.
     "authority" => authority: Authority = Authority::default(), OneWord;
     /// How to handle a change that a PVC could not follow.
     "pvcChecks" => pvc_checks: PvcChecks = PvcChecks::default(), OneWord;
-    /// How many PVCs to read for one request. The default fits into the two seconds of a policy-server with time to spare.
-    "maxPVCLookups" => max_pvc_lookups: u32 = 20, LookupCount;
     /// How to handle a request that deletes PVCs (KEP-1847).
     "retention" => retention: Retention = Retention::default(), OneWord;
     /// Whether to manage StatefulSets that another controller owns.
@@ -82,6 +76,12 @@ settings! {
     "stageOwnedBy" => stage_owned_by: Vec<String> = Vec::new(), OwnerKinds;
     /// The user names of the controller. The updates of these users always pass.
     "controllerAccounts" => controller_accounts: Vec<Cow<'static, str>> = vec![DEFAULT_CONTROLLER_ACCOUNT.into()], UserNames<1>;
+    /// Whether to stage changes, or only to validate them.
+    "mode" => mode: Mode = Mode::default(), OneWord;
+    /// Domains of keys that a template must not change.
+    "reservedKeyPrefixes" => reserved_key_prefixes: Vec<Cow<'static, str>> = keys::RESERVED_KEY_PREFIXES.to_vec(), Domains;
+    /// How many PVCs to read for one request. The default fits into the two seconds of a policy-server with time to spare.
+    "maxPVCLookups" => max_pvc_lookups: u32 = 20, LookupCount;
     /// The user names of Kubernetes' StatefulSet controller: its own, and the one that all controllers share in some
     /// clusters.
     "statefulSetControllerAccounts" => stateful_set_controller_accounts: Vec<Cow<'static, str>> = vec![
