@@ -14,11 +14,12 @@ use crate::claims::quota::Growth;
 use crate::claims::retention::PodUid;
 use crate::claims::{AttributesClass, Belongs, Claim, Classes, Known, Obstacle, StorageClass, compatible};
 use crate::cli::recorded::Recorded;
+use crate::controller::objects;
 use crate::rollout::snapshot::Strategy;
 use crate::rollout::target::frozen;
 use crate::rollout::{ApplyClaim, ClaimState, SetView};
 use crate::templates::show::shown;
-use crate::templates::{ClaimTemplate, Quantity, keys};
+use crate::templates::{ClaimTemplate, keys};
 
 /// Checks writes to claims as the API server would.
 pub(crate) struct Judge<'a> {
@@ -39,7 +40,7 @@ impl<'a> Judge<'a> {
         let all = |kind| state.all("v1", kind, &set.namespace);
         let mut claims = BTreeMap::new();
         for object in all("PersistentVolumeClaim") {
-            let claim = Claim::read(&object.to_string())?;
+            let claim = objects::claim(object)?;
             claims.insert(claim.name.clone(), claim);
         }
         Ok(Self {
@@ -67,15 +68,15 @@ impl<'a> Judge<'a> {
         if let Some(obstacle) = self.obstacles(name).first() {
             return Err(denied(obstacle.to_string()));
         }
-        let Some(object) = self.state.one("v1", "PersistentVolumeClaim", &self.set.namespace, name) else {
+        let Some(claim) = self.claims.get(name) else {
             return Ok(());
         };
         if let Some(limit) = self.ceilings.limit(apply.storage) {
             return Err(denied(limit));
         }
         let growth = Growth {
-            class: class_of(object),
-            from: counted(object),
+            class: claim.storage_class_name(),
+            from: claim.request.max(claim.allocated.unwrap_or(claim.request)),
             to: apply.storage,
         };
         self.ceilings.charge(&growth).map_err(denied)
@@ -296,20 +297,12 @@ fn state(claim: &Value) -> ClaimValues {
     }
 }
 
-/// The storage class of a claim in quotas: the older annotation comes first.
+/// The storage class of a claim: the older annotation comes first.
 fn class_of(claim: &Value) -> Option<&str> {
     let annotation = &claim["metadata"]["annotations"]["volume.beta.kubernetes.io/storage-class"];
     annotation
         .as_str()
         .or_else(|| claim["spec"]["storageClassName"].as_str())
-}
-
-/// The size of a claim in quotas, allocated resources included.
-fn counted(claim: &Value) -> Quantity {
-    let amount = |value: &Value| value.as_str().and_then(|text| text.parse::<Quantity>().ok());
-    let request = amount(&claim["spec"]["resources"]["requests"]["storage"]);
-    let allocated = amount(&claim["status"]["allocatedResources"]["storage"]);
-    request.max(allocated).unwrap_or_else(|| Quantity::from_bytes(0))
 }
 
 fn changed_keys(claim: &Value, apply: &ApplyClaim) -> Vec<String> {

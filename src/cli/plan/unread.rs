@@ -3,7 +3,6 @@
 use serde_json::Value;
 
 use super::report::PlanReport;
-use crate::claims::Claim;
 use crate::cli::lists::SkippedObject;
 use crate::cli::recorded::Recorded;
 use crate::controller::objects;
@@ -17,19 +16,15 @@ pub(crate) fn sift(state: &mut Recorded) {
             (Some("apps/v1"), Some("StatefulSet")) => {
                 objects::sibling(object).map(drop).map_err(|error| error.to_string())
             }
-            (Some("v1"), Some("PersistentVolumeClaim")) => claim(object),
+            (Some("v1"), Some("PersistentVolumeClaim")) => {
+                objects::claim(object).map(drop).map_err(|error| error.to_string())
+            }
             (Some("v1"), Some("Pod")) => objects::pod(object).map(drop).map_err(|error| error.to_string()),
             (Some("v1"), Some("ResourceQuota")) => objects::quota(object).map(drop).map_err(|error| error.to_string()),
             _ => Ok(()),
         };
         why.err()
     });
-}
-
-fn claim(object: &Value) -> Result<(), String> {
-    objects::claim(object).map_err(|error| error.to_string())?;
-    Claim::read(&object.to_string()).map_err(|error| error.to_string())?;
-    Ok(())
 }
 
 /// Adds the objects of the namespace that cannot be read: those of the set as obstacles. True iff there is one of these.
