@@ -104,6 +104,7 @@ macro_rules! words {
 pub(crate) use words;
 
 #[cfg(test)]
+#[expect(unreachable_pub, reason = "the macro defines public enums")]
 mod tests {
     use super::UnknownWord;
 
