@@ -1,29 +1,33 @@
 //! The progress of an expansion or modification in the status of a PVC.
 
-/// `status.allocatedResourceStatuses.storage`
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Resize {
-    /// `ControllerResizeInProgress`
-    ControllerInProgress,
-    /// `ControllerResizeInfeasible`
-    ControllerInfeasible,
-    /// `NodeResizePending`
-    NodePending,
-    /// `NodeResizeInProgress`
-    NodeInProgress,
-    /// `NodeResizeInfeasible`
-    NodeInfeasible,
+use crate::templates::words::words;
+
+words! {
+    /// `status.allocatedResourceStatuses.storage`
+    pub enum Resize {
+        /// The controller expands the volume.
+        ControllerInProgress = "ControllerResizeInProgress",
+        /// The controller cannot expand the volume.
+        ControllerInfeasible = "ControllerResizeInfeasible",
+        /// The node has to expand the file system.
+        NodePending = "NodeResizePending",
+        /// The node expands the file system.
+        NodeInProgress = "NodeResizeInProgress",
+        /// The node cannot expand the file system.
+        NodeInfeasible = "NodeResizeInfeasible",
+    }
 }
 
-/// `status.modifyVolumeStatus.status`
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Modify {
-    /// `Pending`: a precondition is not met; for example, the class does not exist.
-    Pending,
-    /// `InProgress`
-    InProgress,
-    /// `Infeasible`
-    Infeasible,
+words! {
+    /// `status.modifyVolumeStatus.status`
+    pub enum Modify {
+        /// A precondition is not met; for example, the class does not exist.
+        Pending,
+        /// The driver changes the attributes.
+        InProgress,
+        /// The driver cannot change the attributes.
+        Infeasible,
+    }
 }
 
 /// An error in the conditions of a PVC.
@@ -33,34 +37,6 @@ pub struct Trouble {
     pub reason: String,
     /// The message of the condition.
     pub message: String,
-}
-
-impl Resize {
-    /// The value with this text.
-    #[must_use]
-    pub fn read(text: &str) -> Option<Self> {
-        Some(match text {
-            "ControllerResizeInProgress" => Self::ControllerInProgress,
-            "ControllerResizeInfeasible" => Self::ControllerInfeasible,
-            "NodeResizePending" => Self::NodePending,
-            "NodeResizeInProgress" => Self::NodeInProgress,
-            "NodeResizeInfeasible" => Self::NodeInfeasible,
-            _ => return None,
-        })
-    }
-}
-
-impl Modify {
-    /// The value with this text.
-    #[must_use]
-    pub fn read(text: &str) -> Option<Self> {
-        Some(match text {
-            "Pending" => Self::Pending,
-            "InProgress" => Self::InProgress,
-            "Infeasible" => Self::Infeasible,
-            _ => return None,
-        })
-    }
 }
 
 impl Trouble {
