@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use syn::visit::{self, Visit};
-use syn::{Item, ItemEnum, ItemFn, ItemMod, ItemStruct, ItemTrait, ItemType, ItemUnion};
+use syn::{Item, ItemEnum, ItemFn, ItemMacro, ItemMod, ItemStruct, ItemTrait, ItemType, ItemUnion};
 
 use super::is_test;
 
@@ -37,6 +37,10 @@ impl<'a> Visit<'a> for Definitions {
             | Item::Type(ItemType { attrs, ident, .. })
             | Item::Union(ItemUnion { attrs, ident, .. }) => (attrs, Some(ident)),
             Item::Fn(ItemFn { attrs, .. }) | Item::Mod(ItemMod { attrs, .. }) => (attrs, None),
+            Item::Macro(ItemMacro { attrs, mac, .. }) if !is_test(attrs) => {
+                self.types.extend(defined_by(&mac.tokens.to_string()));
+                return;
+            }
             _ => return visit::visit_item(self, item),
         };
         if !is_test(attributes) {
@@ -46,6 +50,20 @@ impl<'a> Visit<'a> for Definitions {
             self.tests.push(module.ident.to_string());
         }
     }
+}
+
+/// The type that a macro defines, such as `words!`.
+fn defined_by(tokens: &str) -> Option<String> {
+    let is_of_name = |sign: char| sign.is_alphanumeric() || sign == '_';
+    let mut words = tokens.split_whitespace();
+    words.find(|word| ["enum", "struct"].contains(word))?;
+    let name = words.next()?;
+    name.starts_with(char::is_uppercase).then(|| {
+        name.split(|sign| !is_of_name(sign))
+            .next()
+            .unwrap_or_default()
+            .to_owned()
+    })
 }
 
 /// Every Rust file in a folder of the repository, with its text.
@@ -124,6 +142,9 @@ fn test_names(text: &str) -> Vec<&str> {
 fn type_has_one_definition() {
     let definitions = definitions();
     assert!(definitions.len() > 300, "only {} types were found", definitions.len());
+    for of_a_macro in ["UpdatePolicy", "ReadyReason", "Settings"] {
+        assert!(definitions.contains_key(of_a_macro), "{of_a_macro}");
+    }
     let mut repeated = definitions;
     repeated.retain(|name, files| files.len() > 1 && REPEATED.iter().all(|(allowed, _)| allowed != name));
     assert!(repeated.is_empty(), "{repeated:#?}");
