@@ -1,7 +1,5 @@
 //! Objects that cannot be read: those of the StatefulSet prevent its rollout, and the others do not matter.
 
-use serde_json::Value;
-
 use super::report::PlanReport;
 use crate::cli::lists::SkippedObject;
 use crate::cli::recorded::Recorded;
