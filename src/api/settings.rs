@@ -152,7 +152,7 @@ words! {
         /// Return a warning.
         Warn,
         /// Read no PVCs.
-        Ignore,
+        Ignore | "Off",
         /// Deny the request.
         Deny,
     }
@@ -162,7 +162,7 @@ words! {
     /// How to handle a request that deletes PVCs.
     pub enum Retention = Ignore {
         /// Read no PVCs.
-        Ignore,
+        Ignore | "Off",
         /// Return a warning.
         Warn,
         /// Deny the request.

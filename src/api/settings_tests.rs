@@ -14,7 +14,7 @@ fn settings_empty_are_the_defaults() {
 /// A setting, a value of it as JSON, and what the value changes in the defaults.
 type SettingValue = (&'static str, &'static str, fn(&mut Settings));
 
-const VALUES: [SettingValue; 41] = [
+const VALUES: [SettingValue; 43] = [
     ("mode", r#""Stage""#, |s| s.mode = Mode::Stage),
     ("mode", r#""ValidateOnly""#, |s| s.mode = Mode::ValidateOnly),
     ("defaultUpdatePolicy", r#""OnClaimDelete""#, |s| {
@@ -82,11 +82,13 @@ const VALUES: [SettingValue; 41] = [
         s.authority = Authority::TrustSetEditors;
     }),
     ("pvcChecks", r#""Ignore""#, |s| s.pvc_checks = PvcChecks::Ignore),
+    ("pvcChecks", r#""Off""#, |s| s.pvc_checks = PvcChecks::Ignore),
     ("pvcChecks", r#""Warn""#, |s| s.pvc_checks = PvcChecks::Warn),
     ("pvcChecks", r#""Deny""#, |s| s.pvc_checks = PvcChecks::Deny),
     ("maxPVCLookups", "1", |s| s.max_pvc_lookups = 1),
     ("maxPVCLookups", "1000", |s| s.max_pvc_lookups = 1000),
     ("retention", r#""Ignore""#, |s| s.retention = Retention::Ignore),
+    ("retention", r#""Off""#, |s| s.retention = Retention::Ignore),
     ("retention", r#""Warn""#, |s| s.retention = Retention::Warn),
     ("retention", r#""Deny""#, |s| s.retention = Retention::Deny),
     ("ownedSets", r#""Skip""#, |s| s.owned_sets = OwnedSets::Skip),

@@ -93,12 +93,12 @@ fn without_managers(
     status: Option<&RawValue>,
 ) -> Result<Claim, ClaimError> {
     #[derive(Serialize)]
-    struct Rest<'a> {
+    struct UnmanagedClaim<'a> {
         metadata: &'a ObjectMeta,
         spec: Option<&'a RawValue>,
         status: Option<&'a RawValue>,
     }
-    let rest = Rest { metadata, spec, status };
+    let rest = UnmanagedClaim { metadata, spec, status };
     Claim::read(&serde_json::to_string(&rest).unwrap_or_default())
 }
 
