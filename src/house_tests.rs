@@ -18,7 +18,7 @@ const PLAN: [(&str, &[&str]); 12] = [
     ("rollout", &["api", "claims", "json", "templates"]),
     ("replace", &["api", "claims", "json", "templates"]),
     ("gate", &["api", "claims", "rollout", "templates"]),
-    ("wire", &["json", "templates"]),
+    ("wire", &["claims", "json", "templates"]),
     ("admission", &["api", "claims", "gate", "rollout", "templates", "wire"]),
     ("policy", &["admission", "json"]),
     ("webhook", &["admission"]),

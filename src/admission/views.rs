@@ -1,11 +1,10 @@
 //! Converts objects to the input of the other decisions.
 
-use crate::claims::Owner;
 use crate::gate::Pod;
 use crate::rollout::SetView;
 use crate::templates::ClaimTemplate;
 use crate::wire::Object;
-use crate::wire::review::{OwnerRef, Text};
+use crate::wire::review::Text;
 
 /// The fields of a set that decide whether its staged change is valid and which replicas it reaches; `None` if the set
 /// cannot be decoded. Pods, Pod management and status are not set.
@@ -17,7 +16,7 @@ pub(super) fn set(set: &Object<'_>) -> Option<SetView> {
         namespace: metadata.namespace.to_string(),
         name: metadata.name.to_string(),
         terminating: metadata.terminating,
-        controller: metadata.controller.as_ref().map(owner),
+        controller: metadata.controller.clone(),
         replicas: natural(set.replicas()),
         first_ordinal: natural(set.first_ordinal().ok()?),
         match_labels: labels.map(Text::into_owned),
@@ -45,17 +44,6 @@ pub(super) fn pod(pod: &Object<'_>) -> Option<Pod> {
         disrupted: deleted.disrupted,
         mounts_claims: deleted.mounts_claims,
     })
-}
-
-fn owner(owner: &OwnerRef<'_>) -> Owner {
-    Owner {
-        api_version: owner.api_version.to_string(),
-        kind: owner.kind.to_string(),
-        name: owner.name.to_string(),
-        uid: owner.uid.to_string(),
-        controller: true,
-        block_owner_deletion: false,
-    }
 }
 
 pub(super) fn natural(number: i64) -> u32 {

@@ -1,6 +1,7 @@
 //! Decodes an object of a request or a lookup in one pass, and skips all fields that are not needed.
 
-use super::review::{Annotations, Object, ObjectMeta, OwnerRef, Spec};
+use super::review::{Annotations, Object, ObjectMeta, Spec};
+use crate::claims::Owner;
 use crate::json::{Error, ErrorKind, Once, Reader};
 use crate::templates::keys;
 
@@ -110,29 +111,14 @@ fn annotations<'a>(reader: &mut Reader<'a>, metadata: &mut ObjectMeta<'a>) -> Re
 }
 
 /// The owner that is the controller; the API server allows at most one.
-fn controller<'a>(reader: &mut Reader<'a>) -> Read<Option<OwnerRef<'a>>> {
+fn controller(reader: &mut Reader<'_>) -> Read<Option<Owner>> {
     let mut found = None;
     if reader.null()? {
         return Ok(found);
     }
     reader.list(|reader| {
-        let (mut owner, mut is_controller) = (OwnerRef::default(), false);
-        let mut once = Once::default();
-        reader.object(|reader, key| {
-            match &*key {
-                "controller" => {
-                    once.mark(0, reader)?;
-                    is_controller = !reader.null()? && reader.bool()?;
-                }
-                "apiVersion" => owner.api_version = once.text(1, reader)?,
-                "kind" => owner.kind = once.text(2, reader)?,
-                "name" => owner.name = once.text(3, reader)?,
-                "uid" => owner.uid = once.text(4, reader)?,
-                _ => reader.skip()?,
-            }
-            Ok(())
-        })?;
-        if is_controller {
+        let owner = Owner::read(reader)?;
+        if owner.controller {
             found = Some(owner);
         }
         Ok(())

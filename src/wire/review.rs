@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::claims::Owner;
+
 /// A text that is borrowed unless it contains JSON escapes.
 pub type Text<'a> = Cow<'a, str>;
 
@@ -114,30 +116,9 @@ pub struct ObjectMeta<'a> {
     /// `finalizers` as JSON.
     pub finalizers: Option<&'a str>,
     /// The owner that is the controller of the object.
-    pub controller: Option<OwnerRef<'a>>,
+    pub controller: Option<Owner>,
     /// `deletionTimestamp` is set.
     pub terminating: bool,
-}
-
-/// An entry of `ownerReferences`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct OwnerRef<'a> {
-    /// `monitoring.coreos.com/v1`
-    pub api_version: Text<'a>,
-    /// `Prometheus`
-    pub kind: Text<'a>,
-    /// The name of the owner.
-    pub name: Text<'a>,
-    /// The uid of the owner.
-    pub uid: Text<'a>,
-}
-
-impl OwnerRef<'_> {
-    /// The group of the owner's kind; empty for the core group.
-    #[must_use]
-    pub fn group(&self) -> &str {
-        self.api_version.rsplit_once('/').map_or("", |(group, _)| group)
-    }
 }
 
 /// Fields of `spec`, as JSON.

@@ -2,8 +2,9 @@
 
 use claim_rollout::admission::Review;
 use claim_rollout::admission::review::{
-    Annotations, GroupVersionKind, Object, ObjectMeta, Options, OwnerRef, Resource, Spec, Text,
+    Annotations, GroupVersionKind, Object, ObjectMeta, Options, Resource, Spec, Text,
 };
+use claim_rollout::claims::Owner;
 use k8s_openapi::api::apps::v1::StatefulSet;
 use kubewarden_policy_sdk::request::KubernetesAdmissionRequest;
 use serde::Serialize;
@@ -166,11 +167,13 @@ fn metadata<'a>(set: &'a StatefulSet, texts: &'a Texts) -> ObjectMeta<'a> {
         last_applied: texts.last_applied.as_deref(),
         managed_fields: texts.managed_fields.as_deref(),
         finalizers: texts.finalizers.as_deref(),
-        controller: owner.map(|owner| OwnerRef {
-            api_version: (&*owner.api_version).into(),
-            kind: (&*owner.kind).into(),
-            name: (&*owner.name).into(),
-            uid: (&*owner.uid).into(),
+        controller: owner.map(|owner| Owner {
+            api_version: owner.api_version.clone(),
+            kind: owner.kind.clone(),
+            name: owner.name.clone(),
+            uid: owner.uid.clone(),
+            controller: true,
+            block_owner_deletion: owner.block_owner_deletion == Some(true),
         }),
         terminating: metadata.deletion_timestamp.is_some(),
         ..ObjectMeta::default()
