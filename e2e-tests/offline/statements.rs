@@ -161,10 +161,23 @@ fn notes_of_the_chart_name_objects_by_template() -> anyhow::Result<()> {
     Ok(())
 }
 
+/// The form for a bug asks for what the documents list.
 #[test]
-fn reports_contain_the_support_bundle() -> anyhow::Result<()> {
-    for file in ["docs/runbooks.md", "docs/commands.md", ".github/ISSUE_TEMPLATE/bug.yml"] {
-        assert!(text(file)?.contains("claim-rollout doctor --bundle support"), "{file}");
+fn form_has_the_commands_of_the_page() -> anyhow::Result<()> {
+    let (page, form) = (
+        text("docs/troubleshooting.md")?,
+        text(".github/ISSUE_TEMPLATE/bug.yml")?,
+    );
+    let (_, section) = page.split_once("## What to report").context("no section")?;
+    let commands = section.split("```").nth(1).context("no commands")?;
+    let commands: Vec<&str> = commands
+        .lines()
+        .skip(1)
+        .map(|line| line.trim_start_matches("claim-rollout "))
+        .collect();
+    assert!(commands.len() > 5, "{commands:?}");
+    for command in commands {
+        assert!(form.contains(command), "{command}");
     }
     Ok(())
 }

@@ -21,7 +21,6 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         &[
             ("", "check the installation in the namespace claim-rollout"),
             ("-n ops -o json", "one in another namespace, as data"),
-            ("--bundle support", "also write what others need to help you"),
         ],
     ),
     (

@@ -2,7 +2,6 @@
 //! planted fault, which disappears after its fix. Both commands read the whole cluster, so the faults come one after
 //! the other.
 
-mod bundles;
 mod documented;
 mod drifts;
 mod environment;
@@ -42,7 +41,6 @@ async fn each_fault_has_one_finding_and_a_fix() -> anyhow::Result<()> {
         sets::stalled_rollout_is_found,
         replacing::journal_left_behind_is_found,
         documented::document_shows_doctor_output,
-        bundles::bundle_has_no_planted_secret,
         installed::user_without_rights_gets_an_error,
     ];
     report.end()?;

@@ -17,7 +17,6 @@
 //! | [`native`] | whether Kubernetes can update PVCs itself |
 //! | [`leader`] | checks the Lease of the controller |
 //! | [`replacing`] | checks replacements of StatefulSets in progress |
-//! | [`bundle`] | writes a support bundle |
 //! | [`classes`], [`sets`] | check StorageClasses and StatefulSets |
 
 mod absent;
@@ -25,7 +24,6 @@ mod accounts;
 mod admission;
 mod agreement;
 mod before;
-mod bundle;
 mod cel;
 mod classes;
 mod definition;
@@ -40,7 +38,6 @@ mod replacing;
 mod rights;
 mod sets;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
@@ -75,11 +72,8 @@ pub(crate) struct Arguments {
     output: Option<DoctorFormat>,
     /// Before an installation: check the versions of Kubernetes and Kubewarden and whether a StorageClass can expand, and
     /// list StatefulSets that already have annotations of claim-rollout.io. Nobody has checked who wrote them
-    #[arg(long, conflicts_with = "bundle")]
+    #[arg(long)]
     pre: bool,
-    /// Also write a support bundle into this folder, which must be empty: objects without Secrets, and logs
-    #[arg(long, value_name = "FOLDER")]
-    bundle: Option<PathBuf>,
 }
 
 /// The output formats other than text.
@@ -113,40 +107,24 @@ fn code(findings: &[Finding<String>]) -> ExitCode {
 
 /// Checks the installation and prints the findings.
 async fn examine(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Result<Vec<Finding<String>>> {
-    if let Some(folder) = &arguments.bundle {
-        bundle::check(folder)?;
-    }
     let (client, _) = cluster.connect().await?;
     let place = Installation {
         client,
         home: arguments.system_namespace.clone(),
         sets: cluster.namespace.clone(),
     };
+    let facts = place.gather().await?;
     if arguments.pre {
-        let facts = place.gather().await?;
         let findings = rendered(&facts, before::judge(&facts));
         print(&text(&findings, arguments.output)?)?;
         eprintln!("{}", before::summary(&facts, findings.len()));
         return Ok(findings);
     }
-    let examined = place.gather().await.map(|facts| {
-        let findings = diagnose(&facts);
-        (facts, findings)
-    });
-    if let Ok((facts, findings)) = &examined {
-        eprintln!("{}", absent::inventory(facts));
-        print(&text(findings, arguments.output)?)?;
-        eprintln!("{}", summary(facts, findings));
-    }
-    // Also if the checks failed.
-    if let Some(folder) = &arguments.bundle {
-        let files = bundle::write(&place, &examined, folder).await?;
-        eprintln!(
-            "wrote {files} files to {}: read README.txt before you send them",
-            folder.display()
-        );
-    }
-    examined.map(|(_, findings)| findings)
+    let findings = diagnose(&facts);
+    eprintln!("{}", absent::inventory(&facts));
+    print(&text(&findings, arguments.output)?)?;
+    eprintln!("{}", summary(&facts, &findings));
+    Ok(findings)
 }
 
 /// All findings about an installation, errors first.
