@@ -1,4 +1,4 @@
-//! `claim-rollout pause`, `resume` and `enable`: the annotations of a StatefulSet that people change most often.
+//! `claim-rollout pause` and `resume`: the annotation of a StatefulSet that people change most often.
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use super::cluster::{ClusterArguments, kind, objects};
 use super::completion::sets;
 use super::output::print;
 use super::withdraw::{DryRun, parameters, remark};
-use crate::templates::{UpdatePolicy, keys};
+use crate::templates::keys;
 
 /// The StatefulSets to annotate.
 #[derive(Debug, Args)]
@@ -25,16 +25,14 @@ pub(crate) struct Arguments {
 pub(crate) enum Annotate {
     Pause,
     Resume,
-    Enable,
 }
 
 impl Annotate {
-    /// The annotation and its value; it is removed without one.
-    const fn annotation(self) -> (&'static str, Option<&'static str>) {
+    /// The value of the annotation; it is removed without one.
+    const fn value(self) -> Option<&'static str> {
         match self {
-            Self::Pause => (keys::PAUSED, Some("true")),
-            Self::Resume => (keys::PAUSED, None),
-            Self::Enable => (keys::UPDATE_POLICY, Some(UpdatePolicy::InPlace.as_str())),
+            Self::Pause => Some("true"),
+            Self::Resume => None,
         }
     }
 
@@ -42,13 +40,11 @@ impl Annotate {
         match self {
             Self::Pause => "paused",
             Self::Resume => "resumed",
-            Self::Enable => "enabled: existing PVCs follow its templates",
         }
     }
 
     fn patch(self) -> Value {
-        let (key, value) = self.annotation();
-        json!({"metadata": {"annotations": {key: value}}})
+        json!({"metadata": {"annotations": {keys::PAUSED: self.value()}}})
     }
 }
 
@@ -75,16 +71,9 @@ mod tests {
 
     #[test]
     fn patch_changes_one_annotation() {
-        for (what, key, value) in [
-            (Annotate::Pause, "claim-rollout.io/paused", json!("true")),
-            (Annotate::Resume, "claim-rollout.io/paused", json!(null)),
-            (Annotate::Enable, "claim-rollout.io/update-policy", json!("InPlace")),
-        ] {
-            assert_eq!(
-                what.patch(),
-                json!({"metadata": {"annotations": {key: value}}}),
-                "{what:?}"
-            );
+        for (what, value) in [(Annotate::Pause, json!("true")), (Annotate::Resume, json!(null))] {
+            let expected = json!({"metadata": {"annotations": {"claim-rollout.io/paused": value}}});
+            assert_eq!(what.patch(), expected, "{what:?}");
         }
     }
 }

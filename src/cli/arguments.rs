@@ -33,8 +33,6 @@ enum Command {
     Crd(crd::Arguments),
     Doctor(doctor::Arguments),
     Drift(drift::Arguments),
-    /// Let existing PVCs of StatefulSets follow their templates: the annotation update-policy InPlace
-    Enable(annotate::Arguments),
     History(history::Arguments),
     // For packagers.
     #[command(hide = true)]
@@ -55,7 +53,6 @@ enum Command {
     Undo(undo::Arguments),
     Version(version::Arguments),
     Wait(status::wait::Arguments),
-    Watch(status::WatchArguments),
     Webhook(webhook::Arguments),
     Withdraw(withdraw::Arguments),
 }
@@ -92,7 +89,6 @@ fn dispatch(arguments: Arguments, parser: &clap::Command) -> ExitCode {
         Command::Crd(crd) => wait_for(async { crd::run(&crd) }),
         Command::Doctor(doctor) => doctor::run(&arguments.cluster, &doctor),
         Command::Drift(drift) => drift::run(&arguments.cluster, &drift),
-        Command::Enable(sets) => wait_for(annotate::run(&arguments.cluster, &sets, annotate::Annotate::Enable)),
         Command::History(history) => wait_for(history::run(&arguments.cluster, &history)),
         Command::Man(man) => wait_for(async { man::run(&man, parser.clone()) }),
         Command::Pause(sets) => wait_for(annotate::run(&arguments.cluster, &sets, annotate::Annotate::Pause)),
@@ -107,7 +103,6 @@ fn dispatch(arguments: Arguments, parser: &clap::Command) -> ExitCode {
         Command::Undo(undo) => wait_for(undo::run(&arguments.cluster, &undo)),
         Command::Version(version) => wait_for(version::run(&arguments.cluster, &version)),
         Command::Wait(wait) => status::wait::run(&arguments.cluster, &wait),
-        Command::Watch(watch) => status::watch(&arguments.cluster, &watch),
         Command::Webhook(webhook) => wait_for(webhook::run(&arguments.cluster, webhook)),
         Command::Withdraw(withdraw) => wait_for(withdraw::run(&arguments.cluster, &withdraw)),
     }

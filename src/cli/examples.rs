@@ -31,7 +31,6 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
             ("web --exit-code", "fail if anything differs"),
         ],
     ),
-    ("enable", &[("web db", "the PVCs of both follow")]),
     (
         "history",
         &[
@@ -100,7 +99,6 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         &[("", "this program and the cluster"), ("--client", "only this program")],
     ),
     ("wait", &[("web --timeout 10m", "after `kubectl apply`, in a script")]),
-    ("watch", &[("web", "every change of web until it is done")]),
     ("webhook", &[("--settings=settings.yaml", "without Kubewarden")]),
     ("withdraw", &[("web", "drop what is staged")]),
 ];

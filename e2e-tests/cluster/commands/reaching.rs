@@ -210,7 +210,7 @@ pub(super) async fn exit_codes_follow_the_rollout(env: &Environment) -> anyhow::
         "{done:?}"
     );
     ensure!(
-        run(&ns, &["watch", "web"], "").await?.code == Some(0),
+        run(&ns, &["status", "web", "--watch"], "").await?.code == Some(0),
         "a complete rollout"
     );
 
@@ -218,7 +218,7 @@ pub(super) async fn exit_codes_follow_the_rollout(env: &Environment) -> anyhow::
         .await?;
     ns.until_quota("used", "6Gi").await?;
     ns.apply(3, "4Gi").await?;
-    for command in [&["wait", "web"][..], &["watch", "web"], &["status", "web", "--watch"]] {
+    for command in [&["wait", "web"][..], &["status", "web", "--watch"]] {
         let stalled = run(&ns, &[command, &["--timeout", "5m"]].concat(), "").await?;
         ensure!(stalled.code == Some(1), "{command:?}: {stalled:?}");
     }
@@ -231,7 +231,12 @@ pub(super) async fn exit_codes_follow_the_rollout(env: &Environment) -> anyhow::
     no_longer_stalled.await?;
     let resumed = run(&ns, &["resume", "web"], "").await?;
     ensure!(resumed.stdout == "statefulset.apps/web resumed\n", "{resumed:?}");
-    let unread = run(&ns, &["watch", "web", "--server", "https://127.0.0.1:1"], "").await?;
+    let unread = run(
+        &ns,
+        &["status", "web", "--watch", "--server", "https://127.0.0.1:1"],
+        "",
+    )
+    .await?;
     ensure!(
         unread.code == Some(3)
             && unread
@@ -248,7 +253,7 @@ pub(super) async fn status_is_as_wide_as_the_terminal(env: &Environment) -> anyh
     ns.until_complete(3, "2Gi").await?;
     let program = binary()?;
     for columns in [60, 80, 200] {
-        for command in ["status web", "watch web"] {
+        for command in ["status web", "status web --watch"] {
             let program = program.display();
             let typed = format!("stty cols {columns} rows 24; {program} {command} -n {}", ns.namespace);
             let arguments = ["--quiet", "--return", "--command", &typed, "/dev/null"];

@@ -25,9 +25,8 @@ pub(super) async fn types(book: &mut Book, ns: &TestNamespace<'_>, command: &str
 pub(super) async fn document_shows_drift_and_watch_output(env: &Environment) -> anyhow::Result<()> {
     let sections = [
         "## drift: what differs",
-        "## watch: every change until all is done",
         "## wait: for this change, in a script",
-        "## enable, pause, resume: one annotation",
+        "## pause, resume: one annotation",
     ];
     let mut book = Book::under(&sections, DOCUMENT)?;
     let ns = prepare(env, "mail").await?;
@@ -42,11 +41,16 @@ pub(super) async fn document_shows_drift_and_watch_output(env: &Environment) -> 
     types(&mut book, &ns, "claim-rollout drift").await?;
 
     ns.apply(3, "2Gi").await?;
-    types(&mut book, &ns, "claim-rollout watch web").await?;
     types(&mut book, &ns, "claim-rollout wait web --timeout 10m").await?;
+    types(&mut book, &ns, "claim-rollout status web --watch").await?;
     types(&mut book, &ns, "claim-rollout pause web").await?;
     types(&mut book, &ns, "claim-rollout resume web").await?;
-    types(&mut book, &ns, "claim-rollout enable web --dry-run=server").await?;
+    types(
+        &mut book,
+        &ns,
+        "kubectl annotate statefulset web claim-rollout.io/update-policy=InPlace --overwrite",
+    )
+    .await?;
     book.end()
 }
 

@@ -10,17 +10,17 @@ use crate::world::installation::binary;
 use crate::world::namespace::{PATIENCE, TestNamespace};
 use crate::world::web::Web;
 
-/// `watch web` in the background, with a kubeconfig.
+/// `status web --watch` in the background, with a kubeconfig.
 pub(super) fn watch(ns: &TestNamespace<'_>, kubeconfig: &Path) -> anyhow::Result<Background> {
     let name = format!("watch-{}", ns.namespace);
-    let arguments = ["watch", "web", "--namespace", &ns.namespace];
+    let arguments = ["status", "web", "--watch", "--namespace", &ns.namespace];
     ns.cluster
         .begin(&name, &binary()?.to_string_lossy(), &arguments, kubeconfig)
 }
 
 pub(super) async fn status_shows_claims_and_waiting_pods_until_complete(env: &Environment) -> anyhow::Result<()> {
     let ns = prepare(env, "watched").await?;
-    // While the rollout is paused, the old Pods wait, so that `watch` sees them.
+    // While the rollout is paused, the old Pods wait, so that the command sees them.
     ensure!(run(&ns, &["pause", "web"], "").await?.success, "paused");
     let new = Web::replicas(3).size("2Gi").image("2");
     ns.target(&new).await?;

@@ -59,16 +59,6 @@ pub(crate) struct Arguments {
     output: Option<StatusFormat>,
 }
 
-/// Show every change of a rollout until it is complete or stalled, as `status --watch`
-#[derive(Debug, Args)]
-pub(crate) struct WatchArguments {
-    #[command(flatten)]
-    which: Selection,
-    /// How long to watch, such as 10m; without a limit if omitted
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
-    timeout: Option<Duration>,
-}
-
 /// The output formats other than text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum StatusFormat {
@@ -108,11 +98,6 @@ pub(crate) fn run(cluster: &ClusterArguments, arguments: &Arguments) -> ExitCode
         }
         print(&text(&loaded.views, arguments.output)?)
     })
-}
-
-/// Shows every change until the rollout is complete or stalled: the subcommand `watch`.
-pub(crate) fn watch(cluster: &ClusterArguments, arguments: &WatchArguments) -> ExitCode {
-    exit(watch_all(cluster, &arguments.which, arguments.timeout))
 }
 
 async fn watch_all(
