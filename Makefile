@@ -58,7 +58,9 @@ TARGET_FOLDER = $(shell $(CARGO) metadata --format-version 1 --no-deps | sed 's/
 PLATFORMS ?= linux-amd64,linux-arm64
 LINUX = $(filter linux-%,$(subst $(comma), ,$(PLATFORMS)))
 comma := ,
-# The plugin that runs here writes completion and manual pages.
+# Files that are made from the code
+PACKAGER := run --quiet --features packager --bin packager --
+# The plugin that runs here writes its completion.
 HERE := linux-$(if $(filter aarch64 arm64,$(shell uname -m)),arm64,amd64)
 OCI := $(CARGO) run --quiet --manifest-path hack/oci/Cargo.toml --
 
@@ -241,8 +243,9 @@ check-version: needs-cargo ## Check that all files state the same version, and T
 
 .PHONY: release-files
 release-files: policy.wasm ## Write what a release consists of to dist/release and dist/oci, from the binaries in dist/bin
+	rm -rf dist/man && $(CARGO) $(PACKAGER) man dist/man
 	helm=$$(command -v helm || echo "$$(e2e-tests/world/go/build.sh $(K8S))/helm"); \
-	  $(OCI) build --platforms $(PLATFORMS) --plugin dist/bin/$(HERE)/claim-rollout --helm "$$helm"
+	  $(OCI) build --platforms $(PLATFORMS) --plugin dist/bin/$(HERE)/claim-rollout --man dist/man --helm "$$helm"
 
 .PHONY: release
 release: needs-cargo ## Build a release in dist/ and push nothing, PLATFORMS=linux-amd64,linux-arm64; PROFILE=dev is quick
@@ -256,7 +259,8 @@ release-dry-run: control-plane release ## Build a release, push it to a registry
 .PHONY: oci-test
 oci-test: policy.wasm control-plane ## The tests of hack/oci: a small release, pushed to a registry on this machine
 	$(LINTED) build --quiet --bin claim-rollout
-	CRANE="$$(hack/crane/build.sh)" HELM="$$(e2e-tests/world/go/build.sh $(K8S))/helm" PLUGIN="$(TARGET_FOLDER)/debug/claim-rollout" \
+	rm -rf "$(TARGET_FOLDER)/man" && $(LINTED) $(PACKAGER) man "$(TARGET_FOLDER)/man"
+	MAN="$(TARGET_FOLDER)/man" CRANE="$$(hack/crane/build.sh)" HELM="$$(e2e-tests/world/go/build.sh $(K8S))/helm" PLUGIN="$(TARGET_FOLDER)/debug/claim-rollout" \
 	  $(CARGO) test --quiet --manifest-path hack/oci/Cargo.toml
 
 .PHONY: playground
@@ -286,7 +290,7 @@ linear: policy.wasm ## Check that the time for a request is linear in its length
 
 .PHONY: crd
 crd: needs-cargo ## Generate deploy/crd.yaml, after a change of ClaimRollout
-	$(CARGO) run --quiet -- crd > deploy/crd.yaml.new
+	$(CARGO) $(PACKAGER) crd > deploy/crd.yaml.new
 	mv deploy/crd.yaml.new deploy/crd.yaml
 	cp deploy/crd.yaml charts/claim-rollout/files/crd.yaml
 
@@ -310,12 +314,12 @@ page-test: policy.wasm ## Try the page docs/ask in Chromium (CHROMIUM=/usr/bin/c
 
 .PHONY: reference
 reference: needs-cargo ## Generate docs/reference.md, after a change of annotations, reasons, Events or ClaimRollout
-	$(CARGO) run --quiet -- reference > docs/reference.md.new
+	$(CARGO) $(PACKAGER) reference > docs/reference.md.new
 	mv docs/reference.md.new docs/reference.md
 
 .PHONY: artifacthub
 artifacthub: needs-cargo ## Generate artifacthub-pkg.yml, after a change of policy-metadata.yml or policy-readme.md
-	$(CARGO) run --quiet -- artifacthub > artifacthub-pkg.yml.new
+	$(CARGO) $(PACKAGER) artifacthub > artifacthub-pkg.yml.new
 	mv artifacthub-pkg.yml.new artifacthub-pkg.yml
 
 .PHONY: manifests
@@ -344,7 +348,7 @@ lint: needs-cargo ## Format and lints, native and wasm32
 # Each feature must compile alone, and the documentation must have no dead links.
 .PHONY: features
 features: needs-cargo ## Check each feature alone, and the documentation
-	for features in "" controller webhook sim sim-run cli; do \
+	for features in "" controller webhook sim sim-run cli packager; do \
 	  $(LINTED) check --quiet --lib --no-default-features --features "$$features" || exit; \
 	done
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --quiet --no-deps --lib

@@ -16,6 +16,8 @@
 //! | AdmissionReview over HTTPS | `webhook` | `webhook` |
 //! | the command line | `cli` | `cli` |
 //!
+//! `packager` (feature `packager`) writes files that are made from the code. No release contains it.
+//!
 //! `sim` (feature `sim`) is a model of a cluster. It runs the decisions against stale views, crashes and other faults.
 //!
 //! Dependencies point inwards: front ends → decisions → [`wire`], [`api`], [`claims`] → [`templates`] → [`json`]. [`wire`]
@@ -35,6 +37,8 @@ pub mod cli;
 pub mod controller;
 pub mod gate;
 pub mod json;
+#[cfg(all(feature = "packager", not(target_family = "wasm")))]
+pub mod packager;
 #[cfg(all(target_family = "wasm", not(feature = "library")))]
 mod policy;
 #[cfg(not(target_family = "wasm"))]

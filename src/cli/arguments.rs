@@ -8,8 +8,8 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use super::cluster::ClusterArguments;
 use super::process::{PLUGIN, program_called, stem, wait_for};
 use super::{
-    annotate, artifacthub, completion, controller, crd, doctor, drift, examples, history, man, plan, recover,
-    reference, replace, retry, review, status, undo, version, webhook, withdraw,
+    annotate, completion, controller, doctor, drift, examples, history, plan, recover, replace, retry, review, status,
+    undo, version, webhook, withdraw,
 };
 
 /// Change volumeClaimTemplates of StatefulSets on a stock Kubernetes cluster
@@ -25,25 +25,15 @@ pub(super) struct Arguments {
 // To add a subcommand: a file beside this one, a variant here with the arguments, an arm in `dispatch`.
 #[derive(Debug, Subcommand)]
 enum Command {
-    // For releases of the policy.
-    #[command(hide = true)]
-    Artifacthub(artifacthub::Arguments),
     Completion(completion::Arguments),
     Controller(controller::Arguments),
-    Crd(crd::Arguments),
     Doctor(doctor::Arguments),
     Drift(drift::Arguments),
     History(history::Arguments),
-    // For packagers.
-    #[command(hide = true)]
-    Man(man::Arguments),
     /// Pause the rollouts of StatefulSets: nothing new begins
     Pause(annotate::Arguments),
     Plan(plan::Arguments),
     Recover(recover::Arguments),
-    // For the documentation.
-    #[command(hide = true)]
-    Reference(reference::Arguments),
     Replace(replace::Arguments),
     /// Resume the rollouts of paused StatefulSets
     Resume(annotate::Arguments),
@@ -60,19 +50,18 @@ enum Command {
 /// Parses the arguments of this process and runs the subcommand.
 #[must_use]
 pub fn main() -> ExitCode {
-    completion::for_shell(any_command);
+    completion::for_shell(parser);
     run(std::env::args_os().collect())
 }
 
 /// Runs the program with these arguments; the first is the name of the program.
 fn run(arguments: Vec<OsString>) -> ExitCode {
     if stem(arguments.first()) == Some(completion::PLUGIN_COMPLETER.as_ref()) {
-        return completion::for_kubectl(arguments, any_command);
+        return completion::for_kubectl(arguments, parser);
     }
-    let parser = command(arguments.first());
-    let parsed = parser.clone().try_get_matches_from(arguments);
+    let parsed = command(arguments.first()).try_get_matches_from(arguments);
     match parsed.and_then(|matches| Arguments::from_arg_matches(&matches)) {
-        Ok(arguments) => dispatch(arguments, &parser),
+        Ok(arguments) => dispatch(arguments),
         Err(error) => {
             // A failure to print does not change the exit code.
             error.print().ok();
@@ -81,20 +70,16 @@ fn run(arguments: Vec<OsString>) -> ExitCode {
     }
 }
 
-fn dispatch(arguments: Arguments, parser: &clap::Command) -> ExitCode {
+fn dispatch(arguments: Arguments) -> ExitCode {
     match arguments.command {
-        Command::Artifacthub(artifacthub) => wait_for(async { artifacthub::run(&artifacthub) }),
         Command::Completion(completion) => wait_for(async { completion::run(&completion) }),
         Command::Controller(controller) => wait_for(controller::run(&arguments.cluster, controller)),
-        Command::Crd(crd) => wait_for(async { crd::run(&crd) }),
         Command::Doctor(doctor) => doctor::run(&arguments.cluster, &doctor),
         Command::Drift(drift) => drift::run(&arguments.cluster, &drift),
         Command::History(history) => wait_for(history::run(&arguments.cluster, &history)),
-        Command::Man(man) => wait_for(async { man::run(&man, parser.clone()) }),
         Command::Pause(sets) => wait_for(annotate::run(&arguments.cluster, &sets, annotate::Annotate::Pause)),
         Command::Plan(plan) => plan::run(&arguments.cluster, &plan),
         Command::Recover(recover) => wait_for(recover::run(&arguments.cluster, &recover)),
-        Command::Reference(reference) => wait_for(async { reference::run(&reference) }),
         Command::Replace(replace) => replace::run(&arguments.cluster, &replace),
         Command::Resume(sets) => wait_for(annotate::run(&arguments.cluster, &sets, annotate::Annotate::Resume)),
         Command::Retry(retry) => wait_for(retry::run(&arguments.cluster, &retry)),
@@ -109,19 +94,23 @@ fn dispatch(arguments: Arguments, parser: &clap::Command) -> ExitCode {
 }
 
 /// The parser, whatever the user typed.
-fn any_command() -> clap::Command {
+#[must_use]
+pub fn parser() -> clap::Command {
     command(None)
 }
+
+/// What runs in a cluster, or in place of one: the help of the plugin does not list it.
+const OF_CLUSTERS: [&str; 3] = ["controller", "review", "webhook"];
 
 /// The parser, with usage lines for the name that the user typed.
 pub(super) fn command(called: Option<&OsString>) -> clap::Command {
     let program = program_called(called);
     let command = examples::add(Arguments::command(), program);
-    if program == PLUGIN {
-        command.bin_name(PLUGIN)
-    } else {
-        command
+    if program != PLUGIN {
+        return command;
     }
+    let hide = |command: clap::Command, name| command.mut_subcommand(name, |command| command.hide(true));
+    OF_CLUSTERS.into_iter().fold(command.bin_name(PLUGIN), hide)
 }
 
 #[cfg(test)]
@@ -147,6 +136,26 @@ mod tests {
             "kubectl claim-rollout"
         );
         assert_eq!(program_called(None), "claim-rollout");
+    }
+
+    #[test]
+    fn help_of_the_plugin_lists_no_command_of_clusters() {
+        let listed = |path: &str| {
+            let help = command(Some(&OsString::from(path))).render_help().to_string();
+            let first = help
+                .lines()
+                .filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+            let first: Vec<String> = first.map(str::to_owned).collect();
+            ["controller", "review", "webhook", "status"].map(|name| first.iter().any(|word| word == name))
+        };
+        assert_eq!(listed("kubectl-claim_rollout"), [false, false, false, true]);
+        assert_eq!(listed("claim-rollout"), [true; 4]);
+        let line = ["kubectl-claim_rollout", "review", "review.json"];
+        assert!(
+            command(Some(&OsString::from(line[0])))
+                .try_get_matches_from(line)
+                .is_ok()
+        );
     }
 
     #[test]

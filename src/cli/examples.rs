@@ -13,10 +13,6 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     (
-        "crd",
-        &[("| kubectl apply --server-side -f -", "install the definition")],
-    ),
-    (
         "doctor",
         &[
             ("", "check the installation in the namespace claim-rollout"),

@@ -4,14 +4,12 @@
 
 mod annotate;
 mod arguments;
-mod artifacthub;
 mod class_limits;
 mod cluster;
 #[cfg(test)]
 mod commands_tests;
 mod completion;
 mod controller;
-mod crd;
 mod doctor;
 #[cfg(test)]
 mod documented_tests;
@@ -20,14 +18,12 @@ mod examples;
 mod files;
 mod history;
 mod lists;
-mod man;
 mod output;
 mod plan;
 mod process;
 mod proxy;
 mod recorded;
 mod recover;
-mod reference;
 mod replace;
 mod retry;
 mod review;
@@ -43,4 +39,4 @@ mod warnings;
 mod webhook;
 mod withdraw;
 
-pub use arguments::main;
+pub use arguments::{main, parser};

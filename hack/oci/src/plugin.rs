@@ -24,25 +24,20 @@ pub(crate) fn file_name(platform: &str) -> String {
 /// Completion, manual pages and the licence: the same on every platform.
 ///
 /// # Errors
-/// If `runnable`, the plugin for this machine, fails.
-pub(crate) fn companions(root: &Path, runnable: &Path) -> anyhow::Result<Vec<Entry>> {
+/// If `runnable`, the plugin for this machine, fails, or there are no manual pages.
+pub(crate) fn companions(root: &Path, runnable: &Path, man: &Path) -> anyhow::Result<Vec<Entry>> {
     let mut entries = vec![Entry::file("LICENSE", std::fs::read(root.join("LICENSE"))?)];
     for shell in ["bash", "zsh", "fish"] {
         let output = run(runnable, &["completion", shell])?;
         entries.push(Entry::file(format!("completion.{shell}"), output));
     }
-    let folder = std::env::temp_dir().join(format!("claim-rollout-man-{}", std::process::id()));
-    let pages = pages(runnable, &folder);
-    std::fs::remove_dir_all(&folder).ok();
-    entries.extend(pages?);
+    entries.extend(pages(man)?);
     Ok(entries)
 }
 
-fn pages(runnable: &Path, folder: &Path) -> anyhow::Result<Vec<Entry>> {
-    std::fs::create_dir(folder)?;
-    run(runnable, &["man", folder.to_str().context("a path in UTF-8")?])?;
+fn pages(folder: &Path) -> anyhow::Result<Vec<Entry>> {
     let mut entries = Vec::new();
-    for file in std::fs::read_dir(folder)? {
+    for file in std::fs::read_dir(folder).with_context(|| folder.display().to_string())? {
         let file = file?;
         let name = file.file_name().into_string().ok().context("a name in UTF-8")?;
         entries.push(Entry::file(format!("man/{name}"), std::fs::read(file.path())?));

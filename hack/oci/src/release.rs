@@ -31,9 +31,12 @@ pub(crate) struct Sources {
     /// policy.wasm
     #[arg(long, default_value = "policy.wasm")]
     pub(crate) policy: PathBuf,
-    /// A plugin that runs on this machine: it writes completion and manual pages
+    /// A plugin that runs on this machine: it writes its completion
     #[arg(long)]
     pub(crate) plugin: PathBuf,
+    /// The folder with the manual pages
+    #[arg(long)]
+    pub(crate) man: PathBuf,
     /// helm, which renders the chart
     #[arg(long, default_value = "helm")]
     pub(crate) helm: PathBuf,
@@ -90,7 +93,7 @@ pub(crate) fn build(sources: &Sources) -> anyhow::Result<()> {
         let name = format!("sbom-{}.spdx.json", subject.name);
         write(&name, &sbom::document(&subject, &sources.root, &about)?)?;
     }
-    let companions = plugin::companions(&sources.root, &sources.plugin)?;
+    let companions = plugin::companions(&sources.root, &sources.plugin, &sources.man)?;
     for platform in &sources.platforms {
         let archive = plugin::archive(platform, &binary(sources, platform)?, &companions, &about)?;
         write(&plugin::file_name(platform), &archive)?;

@@ -115,7 +115,18 @@ fn build_at(epoch: &str, folder: &Path, out: &str) -> PathBuf {
     let text = |path: &Path| path.to_str().expect("UTF-8").to_owned();
     let (plugin, helm, policy) = (variable("PLUGIN"), variable("HELM"), variable("CLAIM_ROLLOUT_POLICY"));
     let platforms = "linux-arm64,linux-amd64,darwin-arm64";
-    let arguments = ["build", "--platforms", platforms, "--plugin", &plugin, "--helm", &helm];
+    let man = variable("MAN");
+    let arguments = [
+        "build",
+        "--platforms",
+        platforms,
+        "--plugin",
+        &plugin,
+        "--man",
+        &man,
+        "--helm",
+        &helm,
+    ];
     let places = ["--policy", &policy, "--binaries", &text(&bin), "--out", &text(&out)];
     assert_eq!(oci_at(epoch, &[&arguments[..], &places].concat()), Ok(String::new()));
     out

@@ -5,14 +5,12 @@ use serde_json::Value;
 use super::facts::InstallationFacts;
 use super::finding::{Finding, Restore};
 use crate::claims::class::Known;
-use crate::cli::process::program;
 
 const SUBJECT: &str = "customresourcedefinition/claimrollouts.claim-rollout.io";
 
-/// The definition as this program prints it.
+/// The definition of this version.
 fn fix() -> Restore {
-    let print = format!("{} crd | kubectl apply --server-side --force-conflicts -f -", program());
-    Restore::of("deploy/crd.yaml").by(print)
+    Restore::of("deploy/crd.yaml")
 }
 
 /// The fault of the definition. A definition with more fields than this program knows is newer, which is no fault.
@@ -23,7 +21,7 @@ pub(super) fn judge(facts: &InstallationFacts) -> Option<Finding> {
         Known::Found(stored) => stored,
     };
     if let Some(path) = lacks(&stored["spec"], &facts.own_definition["spec"], "spec") {
-        let expected = format!("the output of `{} crd`", program());
+        let expected = concat!("the definition of version ", env!("CARGO_PKG_VERSION"));
         let found = format!("another {path}: the definition is older than this program");
         return Some(Finding::error(SUBJECT).but(expected, found).fix(fix()));
     }

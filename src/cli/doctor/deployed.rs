@@ -276,10 +276,8 @@ mod tests {
                 format!("{upgrade} --set guard.enabled=true"),
             ),
             (
-                of("deploy/crd.yaml")
-                    .by("claim-rollout crd | kubectl apply -f -")
-                    .into(),
-                "claim-rollout crd | kubectl apply -f -".to_owned(),
+                of("deploy/crd.yaml").into(),
+                format!("{file}/deploy/crd.yaml"),
                 upgrade.to_owned(),
             ),
             (

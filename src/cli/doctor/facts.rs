@@ -30,7 +30,7 @@ pub(crate) struct InstallationFacts {
     pub(crate) definition: Known<Value>,
     /// The version of the API server, such as `v1.37.1`.
     pub(crate) version: String,
-    /// The definition as this program prints it.
+    /// The definition of this program.
     pub(crate) own_definition: Value,
     /// The answer to a StatefulSet that the policy denies.
     pub(crate) probe: Probe,

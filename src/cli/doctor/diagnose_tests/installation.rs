@@ -136,7 +136,7 @@ pub(super) const ROWS: &[Row] = &[
         "no definition",
         |facts| facts.definition = Known::Missing,
         "Error customresourcedefinition/claimrollouts.claim-rollout.io | none",
-        "claim-rollout crd | kubectl apply ",
+        "kubectl apply --server-side --force-conflicts -f https://raw.githubusercontent.com/claim-rollout/claim-rollout/v",
     ),
     (
         "a definition that is not established",
@@ -148,7 +148,7 @@ pub(super) const ROWS: &[Row] = &[
         "an older definition",
         |facts| definition(facts)["spec"]["names"]["shortNames"] = json!([]),
         "Error customresourcedefinition/claimrollouts.claim-rollout.io | another spec.names.shortNames: the definition is older than this program",
-        "claim-rollout crd | kubectl apply ",
+        "kubectl apply --server-side --force-conflicts -f https://raw.githubusercontent.com/claim-rollout/claim-rollout/v",
     ),
     (
         "the policy is not called",

@@ -1,9 +1,8 @@
-//! `claim-rollout artifacthub`
+//! The package of the policy on Artifact Hub.
 
 use std::collections::BTreeMap;
 
 use anyhow::Context as _;
-use clap::Args;
 use serde::{Deserialize, Serialize};
 
 /// The metadata for Kubewarden, and the page that Artifact Hub shows instead of README.md.
@@ -18,15 +17,6 @@ const INSTALL: &str = "helm install claim-rollout oci://ghcr.io/claim-rollout/ch
     --namespace claim-rollout --create-namespace";
 /// The chart of Kubewarden.
 const CONTROLLER: &str = "https://artifacthub.io/packages/helm/kubewarden/admission-controller";
-
-/// Print the Artifact Hub package of the policy as YAML
-#[derive(Args, Clone, Copy, Debug)]
-pub(crate) struct Arguments {}
-
-pub(crate) fn run(_: &Arguments) -> anyhow::Result<()> {
-    println!("{}", yaml()?.trim_end());
-    Ok(())
-}
 
 /// The part of the metadata that the package repeats.
 #[derive(Deserialize)]
@@ -120,7 +110,7 @@ struct PackageAnnotations<'a> {
 }
 
 /// The package as YAML, with a first line that names its sources.
-fn yaml() -> anyhow::Result<String> {
+pub(super) fn yaml() -> anyhow::Result<String> {
     let metadata: PolicyMetadata = serde_saphyr::from_str(METADATA)?;
     let package = metadata.package()?;
     Ok(format!("{HEADER}\n{}", serde_saphyr::to_string(&package)?))

@@ -1,15 +1,9 @@
-//! `claim-rollout reference`: the page docs/reference.md, made from the code.
+//! The page docs/reference.md.
 
 mod annotations;
 mod fields;
 mod names;
 mod section;
-
-use clap::Args;
-
-/// Print docs/reference.md: annotations, Events, conditions, states and fields
-#[derive(Args, Clone, Copy, Debug)]
-pub(crate) struct Arguments {}
 
 const HEADER: &str = "\
 # Reference
@@ -28,12 +22,8 @@ Pages of their own: [commands](commands.md), [settings](settings.md), [metrics](
 [metrics of the webhook](webhook.md#metrics), [reasons of replacements](replacing.md#why-a-statefulset-is-not-replaced).
 ";
 
-pub(crate) fn run(_: &Arguments) -> anyhow::Result<()> {
-    print!("{}", page()?);
-    Ok(())
-}
-
-fn page() -> anyhow::Result<String> {
+/// The page.
+pub(super) fn page() -> anyhow::Result<String> {
     let parts = [
         HEADER.to_owned(),
         annotations::of_users(),

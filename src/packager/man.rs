@@ -1,37 +1,26 @@
-//! `claim-rollout man`: manual pages, for packagers.
+//! Manual pages.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use anyhow::Context as _;
-use clap::Args;
 
-/// Write the manual pages, one for each command
-#[derive(Args, Clone, Debug)]
-pub(crate) struct Arguments {
-    /// Folder to write the pages to
-    folder: PathBuf,
-}
-
-pub(crate) fn run(arguments: &Arguments, parser: clap::Command) -> anyhow::Result<()> {
-    let folder = &arguments.folder;
+/// Writes a page for each command that the help shows.
+pub(super) fn write(folder: &Path, parser: clap::Command) -> anyhow::Result<()> {
     std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     clap_mangen::generate_to(parser, folder).with_context(|| folder.display().to_string())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Arguments, run};
-    use crate::cli::arguments::command;
+    use super::write;
+    use crate::cli::parser;
 
     #[test]
-    fn run_writes_a_page_for_each_visible_command() {
+    fn man_has_a_page_for_each_visible_command() {
         let folder = tempfile::tempdir().expect("a folder");
-        let arguments = Arguments {
-            folder: folder.path().to_owned(),
-        };
-        run(&arguments, command(None)).expect("pages");
+        write(folder.path(), parser()).expect("pages");
         let mut expected = vec!["claim-rollout.1".to_owned()];
-        let commands = command(None);
+        let commands = parser();
         let shown = commands.get_subcommands().filter(|command| !command.is_hide_set());
         expected.extend(shown.map(|command| format!("claim-rollout-{}.1", command.get_name())));
         for page in expected {
