@@ -8,8 +8,8 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use super::cluster::ClusterArguments;
 use super::process::{PLUGIN, program_called, stem, wait_for};
 use super::{
-    annotate, completion, controller, doctor, drift, examples, history, plan, recover, replace, retry, review, status,
-    undo, version, webhook, withdraw,
+    annotate, completion, controller, doctor, drift, examples, history, plan, replace, retry, review, status, undo,
+    version, webhook, withdraw,
 };
 
 /// Change volumeClaimTemplates of StatefulSets on a stock Kubernetes cluster
@@ -33,7 +33,6 @@ enum Command {
     /// Pause the rollouts of StatefulSets: nothing new begins
     Pause(annotate::Arguments),
     Plan(plan::Arguments),
-    Recover(recover::Arguments),
     Replace(replace::Arguments),
     /// Resume the rollouts of paused StatefulSets
     Resume(annotate::Arguments),
@@ -79,7 +78,6 @@ fn dispatch(arguments: Arguments) -> ExitCode {
         Command::History(history) => wait_for(history::run(&arguments.cluster, &history)),
         Command::Pause(sets) => wait_for(annotate::run(&arguments.cluster, &sets, annotate::Annotate::Pause)),
         Command::Plan(plan) => plan::run(&arguments.cluster, &plan),
-        Command::Recover(recover) => wait_for(recover::run(&arguments.cluster, &recover)),
         Command::Replace(replace) => replace::run(&arguments.cluster, &replace),
         Command::Resume(sets) => wait_for(annotate::run(&arguments.cluster, &sets, annotate::Annotate::Resume)),
         Command::Retry(retry) => wait_for(retry::run(&arguments.cluster, &retry)),

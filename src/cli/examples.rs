@@ -47,13 +47,6 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     (
-        "recover",
-        &[
-            ("web", "what a failed growth of web left behind"),
-            ("web -o json", "the same as data"),
-        ],
-    ),
-    (
         "replace",
         &[
             ("web --dry-run", "only check"),

@@ -23,7 +23,6 @@ mod plan;
 mod process;
 mod proxy;
 mod recorded;
-mod recover;
 mod replace;
 mod retry;
 mod review;

@@ -8,6 +8,7 @@ use super::lag;
 use super::order::{Order, WaitsFor};
 use super::quota::Held;
 use super::readiness::ClaimState;
+use super::recovery::smallest_change;
 use super::recreate::ReCreation;
 use super::replica::{self, Replica};
 use super::snapshot::{PodView, Seconds, SetView, Snapshot};
@@ -61,7 +62,7 @@ impl RolloutState {
         replicas: &[Replica<'_>],
         (order, bounds, recreation, deadline): (&Order<'_>, &Bounds, &ReCreation, Option<Seconds>),
     ) -> Self {
-        if let Some(stopped) = Self::stopped(snapshot, replicas, (order, bounds, recreation)) {
+        if let Some(stopped) = Self::stopped(snapshot, target, replicas, (order, bounds, recreation)) {
             return stopped;
         }
         let in_range = replica::in_range(replicas);
@@ -106,6 +107,7 @@ impl RolloutState {
     /// The state if the rollout cannot go on until somebody acts.
     fn stopped(
         snapshot: &Snapshot,
+        target: &Target<'_>,
         replicas: &[Replica<'_>],
         (order, bounds, recreation): (&Order<'_>, &Bounds, &ReCreation),
     ) -> Option<Self> {
@@ -128,7 +130,12 @@ impl RolloutState {
                 ClaimState::Foreign => ReadyReason::ClaimForeign,
                 _ => ReadyReason::ClaimInfeasible,
             };
-            let message = format!("{}: {}", stuck.name, stuck.message);
+            let mut message = format!("{}: {}", stuck.name, stuck.message);
+            if stuck.state == ClaimState::Infeasible
+                && let Some(change) = smallest_change(snapshot, target, replicas, stuck)
+            {
+                message = format!("{message}; {change}");
+            }
             return Some(Self { reason, message });
         }
         recreation.blocked.as_ref().map(|why| Self {

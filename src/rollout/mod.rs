@@ -13,7 +13,7 @@
 //! | [`order`] | the order of the replicas |
 //! | [`advance`], [`reached`] | which states were reached, so that only a new one is progress |
 //! | [`anew`], [`recreate`], [`obstacle`], [`stale_marks`], [`snapshot_age`], [`volume_snapshot`] | `ReCreate`: which PVCs are deleted, and the next step |
-//! | [`lowered`] | how far the request of a PVC can be taken back |
+//! | [`lowered`], `recovery` | how far the request of a PVC can be taken back; what ends a growth that failed |
 //! | [`disruption`] | whether a Pod may be taken away now |
 //! | [`restart`] | which Pod to evict, so that its volumes are mounted again |
 //! | [`lacking`] | which Pod to evict, because it lacks a volume of the live templates |
@@ -83,6 +83,8 @@ pub mod plan;
 pub mod progress;
 #[cfg(any(test, not(target_family = "wasm")))]
 pub mod quota;
+#[cfg(any(test, not(target_family = "wasm")))]
+mod recovery;
 #[cfg(any(test, not(target_family = "wasm")))]
 pub mod recreate;
 #[cfg(any(test, not(target_family = "wasm")))]

@@ -217,7 +217,7 @@ const ROWS: &[Row] = &[
         },
         "Stalled",
         "ClaimInfeasible",
-        "data-web-2: ControllerResizeError of the driver",
+        "data-web-2: ControllerResizeError of the driver; withdraw the change, and let the PVC request at least 1025Mi",
     ),
     (
         |web| web.claim("data-web-2").owners = vec![owner("VirtualMachine", "vm", "vm-uid")],
@@ -249,7 +249,7 @@ const ROWS: &[Row] = &[
         },
         "Stalled",
         "ClaimInfeasible",
-        "data-web-2: not possible for the driver",
+        "data-web-2: not possible for the driver; withdraw the change, and let the PVC request at least 1025Mi",
     ),
     (
         |web| {

@@ -207,7 +207,7 @@ fn report_names_claims_of_replicas_scaled_away() {
             "the driver cannot do it",
             |web| web.applied("data-web-2").resize = Some(Resize::ControllerInfeasible),
             "ClaimInfeasible",
-            "data-web-2: not possible for the driver",
+            "data-web-2: not possible for the driver; withdraw the change, and let the PVC request at least 1025Mi",
         ),
     ];
     for (row, change, reason, message) in rows {

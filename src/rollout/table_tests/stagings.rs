@@ -8,7 +8,7 @@ use crate::rollout::readiness;
 use crate::rollout::snapshot::{PodManagement, Resize, Snapshot};
 use crate::templates::{Phase, Quantity, Revision, RevisionLabel, keys};
 
-/// One step above the capacity of 1Gi: the size that `recover` names.
+/// One step above the capacity of 1Gi: the size that the message of `ClaimInfeasible` names.
 fn least() -> Quantity {
     Quantity::from_bytes((1 << 30) + (1 << 20))
 }

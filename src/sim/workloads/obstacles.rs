@@ -32,7 +32,7 @@ pub(super) const OBSTACLES: [Workload; 32] = [
         |world| world.driver.limit = 2,
         &[(Now, UserAction::Target(one(3))), (Quiet, UserAction::Limit(9))],
     ),
-    // What `recover` prints: withdraw, and lower the PVC by hand. The same templates are staged again later.
+    // What the message asks for: withdraw, and lower the PVC by hand. The same templates are staged again later.
     workload(
         "lowered-and-staged-again",
         3,
