@@ -27,6 +27,7 @@ mod replace;
 mod retry;
 mod review;
 mod revisions;
+mod row;
 mod service;
 mod settings_in_use;
 #[cfg(test)]

@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 /// The target of the rollout. Each new target increments metadata.generation.
-#[derive(Clone, CustomResource, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, CustomResource, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[kube(
     group = "claim-rollout.io",
     version = "v1alpha1",
@@ -55,6 +55,11 @@ pub struct ClaimRolloutSpec {
 pub struct TemplateText(Box<str>);
 
 impl TemplateText {
+    /// The JSON text.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+
     fn value(&self) -> serde_json::Result<Value> {
         serde_json::from_str(&self.0)
     }
@@ -86,7 +91,7 @@ impl Serialize for TemplateText {
 }
 
 /// A reference to the StatefulSet.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StatefulSetRef {
     /// The API version of the StatefulSet.

@@ -10,7 +10,7 @@ use crate::claims::compatible::differences;
 use crate::claims::{Claim, Foreign};
 use crate::templates::rules::Shrink;
 use crate::templates::show::shown;
-use crate::templates::{ClaimName, ClaimTemplate, FrozenChange, keys};
+use crate::templates::{ClaimName, ClaimTemplate, FrozenChange, RevisionLabel, keys};
 use std::borrow::Cow;
 
 /// The revision of a Pod or a claim: outdated is A in the table of KEP-4650, updated is B.
@@ -92,6 +92,26 @@ pub struct ClaimAssessment<'a> {
 }
 
 impl<'a> ClaimAssessment<'a> {
+    /// The assessment of a claim by what it shows itself, for commands: without its Pod, earlier failures and `ReCreate`.
+    /// The label is that of updated claims, if there is one.
+    #[must_use]
+    pub fn of_claim(
+        name: ClaimName,
+        template: Cow<'a, ClaimTemplate>,
+        claim: Option<&'a Claim>,
+        (label, foreign): (Option<&RevisionLabel>, Option<&Foreign>),
+    ) -> Self {
+        let mut assessment = Self {
+            claim,
+            ..Self::missing(name, template, At::Absent)
+        };
+        if let Some(claim) = claim {
+            let at_target = label.is_some_and(|label| readiness::is_at(claim, &assessment.template, label));
+            assessment.judge(claim, at_target, foreign, None, 0);
+        }
+        assessment
+    }
+
     pub(super) fn missing(name: ClaimName, template: Cow<'a, ClaimTemplate>, pod_at: At) -> Self {
         Self {
             name,

@@ -224,10 +224,11 @@ impl Environment {
                 .run(&["drift", "-n", namespace, "-o", "json", "--exit-code"])
                 .await?;
             let document: Value = serde_json::from_str(&output.stdout).with_context(|| format!("{output:?}"))?;
-            let items = document["items"].as_array().cloned().unwrap_or_default();
-            let is_it = |(item, row): (&Value, &[&str; 5])| {
+            let items = differences(&document["items"][0]);
+            let is_it = |((claim, item), row): (&(Value, Value), &[&str; 5])| {
                 let text = |key: &str| item[key].as_str().unwrap_or("-").to_owned();
-                let cells = ["claim", "field", "wanted", "found"].map(text);
+                let [field, wanted, found] = ["field", "wanted", "found"].map(text);
+                let cells = [claim.as_str().unwrap_or("-").to_owned(), field, wanted, found];
                 cells == row[..4] && text("note").starts_with(row[4])
             };
             let all = items.len() == expected.len() && items.iter().zip(expected).all(is_it);
@@ -239,4 +240,19 @@ impl Environment {
             .await
             .with_context(|| format!("expected {expected:#?}, but found {last:#?}"))
     }
+}
+
+/// The differences of a StatefulSet and of its PVCs, each with the name of the PVC.
+fn differences(of_set: &Value) -> Vec<(Value, Value)> {
+    let list = |object: &Value, key: &str| object[key].as_array().cloned().unwrap_or_default();
+    let own = list(of_set, "differences")
+        .into_iter()
+        .map(|found| (Value::Null, found));
+    let claims = list(of_set, "claims").into_iter().flat_map(|claim| {
+        let found = list(&claim, "differences").into_iter();
+        found
+            .map(move |found| (claim["name"].clone(), found))
+            .collect::<Vec<_>>()
+    });
+    own.chain(claims).collect()
 }

@@ -4,10 +4,9 @@ use serde_json::{Value, json};
 
 use super::facts::{InstallationFacts, Stalled};
 use super::finding::Finding;
-use crate::cli::drift::difference::{Drift, DriftKind};
-use crate::cli::drift::find::{DriftSet, find};
-use crate::cli::drift::outlook::Outlook;
+use crate::cli::drift::find::{CLASS, DriftSet, SIZE, rows};
 use crate::cli::lists::SkippedObject;
+use crate::cli::row::FieldDifference;
 use crate::rollout::target::update_policy;
 use crate::templates::show::shown;
 use crate::templates::user_keys::{USER_KEYS, UserKey};
@@ -101,29 +100,26 @@ fn of_claims(seen: &DriftSet) -> Vec<Finding> {
     if update_policy(&seen.set) != UpdatePolicy::InPlace {
         return Vec::new();
     }
-    let left = |name: &str| {
-        let claim = seen.claims.get(name);
-        claim.is_some_and(|claim| Outlook::of(&seen.set, &seen.settings, &claim.view) == Outlook::Nobody)
-    };
-    let mut lags = find(seen);
-    lags.retain(|found| found.kind.is_lag() && found.claim.as_deref().is_some_and(left));
-    let of_claim = lags.chunk_by(|one, other| one.claim == other.claim);
-    of_claim.map(|lags| of_claim_that_lags(seen, lags)).collect()
+    let found = rows(seen).into_iter().filter_map(|row| {
+        let left: Vec<&FieldDifference> = row.differences.iter().filter(|found| found.is_left).collect();
+        (!left.is_empty()).then(|| of_claim_that_lags(&seen.set.namespace, &row.name, &left))
+    });
+    found.collect()
 }
 
-fn of_claim_that_lags(seen: &DriftSet, lags: &[Drift]) -> Finding {
-    let namespace = &seen.set.namespace;
-    let name = lags.first().and_then(|lag| lag.claim.as_deref()).unwrap_or_default();
+fn of_claim_that_lags(namespace: &str, name: &str, left: &[&FieldDifference]) -> Finding {
     let or_none = |text: &Option<String>| text.as_deref().map_or_else(|| "none".to_owned(), shown);
-    let words = |value: fn(&Drift) -> &Option<String>| {
-        let words = lags.iter().map(|lag| format!("{} {}", lag.field, or_none(value(lag))));
+    let words = |value: fn(&FieldDifference) -> &Option<String>| {
+        let words = left
+            .iter()
+            .map(|found| format!("{} {}", found.field, or_none(value(found))));
         words.collect::<Vec<_>>().join(", ")
     };
-    let patch = patch(lags).to_string().replace('\'', "'\\''");
+    let patch = patch(left).to_string().replace('\'', "'\\''");
     Finding::warning(format!("persistentvolumeclaim/{namespace}/{name}"))
         .but(
-            format!("{} as in its template", words(|lag| &lag.wanted)),
-            format!("{}, and no rollout that will update it", words(|lag| &lag.found)),
+            format!("{} as in its template", words(|found| &found.wanted)),
+            format!("{}, and no rollout that will update it", words(|found| &found.found)),
         )
         .fix(format!(
             "kubectl patch -n {namespace} persistentvolumeclaim/{name} --type=merge -p '{patch}'"
@@ -131,19 +127,20 @@ fn of_claim_that_lags(seen: &DriftSet, lags: &[Drift]) -> Finding {
 }
 
 /// The merge patch that updates a claim.
-fn patch(lags: &[Drift]) -> Value {
+fn patch(left: &[&FieldDifference]) -> Value {
     let mut patch = json!({});
-    for lag in lags {
-        let inner = |map: &str| {
-            let key = lag.field.strip_prefix(&format!("metadata.{map}["));
-            key.and_then(|key| key.strip_suffix(']')).unwrap_or_default()
-        };
-        match lag.kind {
-            DriftKind::Smaller => patch["spec"]["resources"]["requests"]["storage"] = json!(lag.wanted),
-            DriftKind::AttributesClass => patch["spec"]["volumeAttributesClassName"] = json!(lag.wanted),
-            DriftKind::Label => patch["metadata"]["labels"][inner("labels")] = json!(lag.wanted),
-            DriftKind::Annotation => patch["metadata"]["annotations"][inner("annotations")] = json!(lag.wanted),
-            _ => {}
+    for found in left {
+        let wanted = json!(found.wanted);
+        match &*found.field {
+            SIZE => patch["spec"]["resources"]["requests"]["storage"] = wanted,
+            CLASS => patch["spec"]["volumeAttributesClassName"] = wanted,
+            // A label or an annotation: metadata.labels[KEY]
+            other => {
+                let key = other.strip_prefix("metadata.").and_then(|rest| rest.strip_suffix(']'));
+                if let Some((map, key)) = key.and_then(|rest| rest.split_once('[')) {
+                    patch["metadata"][map][key] = wanted;
+                }
+            }
         }
     }
     patch

@@ -1,22 +1,31 @@
 //! Finds the differences of a StatefulSet and its PVCs from the desired templates.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::difference::{Drift, DriftKind};
 use super::outlook::Outlook;
 use crate::api::Settings;
-use crate::claims::compatible::differences;
+use crate::claims::compatible::{differences, in_place};
 use crate::claims::retention::PodUid;
 use crate::claims::{self, Belongs, Foreign, foreign};
+use crate::cli::row::{ClaimRow, FieldDifference, RowTarget};
 use crate::json::Map;
-use crate::rollout::SetView;
 use crate::rollout::idle::MOST_CLAIMS;
 use crate::rollout::readiness::has_class;
 use crate::rollout::snapshot::Trouble;
+use crate::rollout::target::frozen;
+use crate::rollout::{SetView, Target};
 use crate::templates::rules::Frozen;
 use crate::templates::show::path_of;
 use crate::templates::{Change, ClaimName, ClaimTemplate, Diff, Quantity, StagedChange, StagedError, keys};
+
+/// The field with the size of a claim.
+pub(crate) const SIZE: &str = "spec.resources.requests.storage";
+/// The field with the attributes class of a claim.
+pub(crate) const CLASS: &str = "spec.volumeAttributesClassName";
+const LABELS: &str = "labels";
+const ANNOTATIONS: &str = "annotations";
 
 /// A set and its claims.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,75 +79,98 @@ pub(crate) fn named<'a>(
     })
 }
 
-/// All differences of a set from its desired templates: the set itself first, then its claims, highest ordinal first.
-///
-/// A claim that belongs to somebody else, or is being deleted, is one difference: its fields are not compared. A set
-/// that is being deleted has no differences.
-pub(crate) fn find(seen: &DriftSet) -> Vec<Drift> {
+/// The differences of the set itself: its staged change, and templates that are staged. None if it is being deleted.
+pub(crate) fn of_set(seen: &DriftSet) -> Vec<FieldDifference> {
     if seen.set.terminating {
         return Vec::new();
     }
-    let mut found: Vec<Drift> = of_unreadable(seen).into_iter().collect();
+    let mut found: Vec<FieldDifference> = of_unreadable(seen).into_iter().collect();
     found.extend(of_staged(&seen.set));
     if let Some(claims) = seen.set.too_many_claims(seen.desired()) {
-        found.push(Drift {
-            claim: None,
-            kind: DriftKind::Missing,
-            field: "spec.replicas".to_owned(),
+        found.push(FieldDifference {
             wanted: Some(format!("{claims} PVCs")),
-            found: None,
             note: format!("not compared: more than {MOST_CLAIMS}"),
+            ..of_field("spec.replicas")
         });
-    }
-    for (ordinal, template, name) in named(&seen.set, seen.desired()) {
-        match seen.claims.get(name.as_str()) {
-            None if seen.unread.contains(name.as_str()) => {}
-            None => found.push(Drift {
-                wanted: Some(name.as_str().to_owned()),
-                note: "created with the Pod".to_owned(),
-                ..blank(name.as_str(), DriftKind::Missing, "metadata.name")
-            }),
-            Some(claim) => found.extend(of_claim(seen, ordinal, template, claim)),
-        }
     }
     found
 }
 
-fn blank(claim: &str, kind: DriftKind, field: &str) -> Drift {
-    Drift {
-        claim: Some(claim.to_owned()),
-        kind,
+/// The claims of a set, highest ordinal first, with their differences from the desired templates. None if the set is being
+/// deleted.
+///
+/// A claim that belongs to somebody else, or is being deleted, has one difference: its fields are not compared.
+pub(crate) fn rows(seen: &DriftSet) -> Vec<ClaimRow> {
+    if seen.set.terminating {
+        return Vec::new();
+    }
+    let target = Target::of(&seen.set, &seen.settings);
+    let compared = named(&seen.set, seen.desired()).filter(|(.., name)| !seen.unread.contains(name.as_str()));
+    let rows = compared.map(|(ordinal, template, name)| {
+        let claim = seen.claims.get(name.as_str());
+        let foreign = claim.and_then(|claim| foreign_to(&seen.set, ordinal, &claim.view));
+        let row_target = RowTarget {
+            label: target.as_ref().ok().map(|target| &target.label),
+            updates: target.is_ok(),
+        };
+        let frozen = frozen(&seen.set, &seen.settings);
+        let asked = claim.map_or(Cow::Borrowed(template), |claim| in_place(template, &claim.view, frozen));
+        let view = claim.map(|claim| &claim.view);
+        let row = ClaimRow::of((name, ordinal), &asked, view, (row_target, foreign.as_ref()));
+        let differences = match (claim, foreign) {
+            (None, _) => vec![FieldDifference {
+                wanted: Some(row.name.clone()),
+                note: "created with the Pod".to_owned(),
+                ..of_field("metadata.name")
+            }],
+            (Some(claim), _) if claim.view.terminating => vec![FieldDifference {
+                found: Some("set".to_owned()),
+                note: "is being deleted".to_owned(),
+                ..of_field("metadata.deletionTimestamp")
+            }],
+            (Some(claim), Some(foreign)) => vec![of_owner(&seen.set, foreign, &claim.view)],
+            (Some(claim), None) => of_claim(
+                seen,
+                &Outlook::of(target.as_ref(), &asked, &claim.view),
+                template,
+                claim,
+            ),
+        };
+        ClaimRow { differences, ..row }
+    });
+    rows.collect()
+}
+
+fn of_field(field: &str) -> FieldDifference {
+    FieldDifference {
         field: field.to_owned(),
         wanted: None,
         found: None,
         note: String::new(),
+        is_left: false,
     }
 }
 
-fn of_unreadable(seen: &DriftSet) -> Option<Drift> {
+fn of_unreadable(seen: &DriftSet) -> Option<FieldDifference> {
     let error = seen.unreadable()?;
-    Some(Drift {
-        claim: None,
-        kind: DriftKind::StagedChange,
-        field: format!("metadata.annotations[{}]", keys::STAGED),
+    Some(FieldDifference {
         wanted: Some("a staged change".to_owned()),
         found: Some("an invalid value".to_owned()),
         note: error.to_string(),
+        ..of_field(&format!("metadata.annotations[{}]", keys::STAGED))
     })
 }
 
 /// The differences between the staged and the live templates.
-fn of_staged(set: &SetView) -> Vec<Drift> {
+fn of_staged(set: &SetView) -> Vec<FieldDifference> {
     let Some(change) = &set.staged else {
         return Vec::new();
     };
-    let row = |field: String, found: Option<String>, wanted: Option<String>| Drift {
-        claim: None,
-        kind: DriftKind::Staged,
-        field,
+    let row = |field: String, found: Option<String>, wanted: Option<String>| FieldDifference {
         wanted,
         found,
         note: format!("staged, {}", change.phase),
+        ..of_field(&field)
     };
     let diff = Diff::between(&set.live, &change.templates);
     let mut rows = Vec::new();
@@ -168,47 +200,40 @@ fn values(change: &Change) -> (Option<String>, Option<String>) {
     }
 }
 
-fn of_claim(seen: &DriftSet, ordinal: u32, template: &ClaimTemplate, claim: &DriftClaim) -> Vec<Drift> {
+fn of_claim(seen: &DriftSet, outlook: &Outlook, template: &ClaimTemplate, claim: &DriftClaim) -> Vec<FieldDifference> {
     let view = &claim.view;
-    if view.terminating {
-        return vec![Drift {
-            found: Some("set".to_owned()),
-            note: "is being deleted".to_owned(),
-            ..blank(&view.name, DriftKind::Terminating, "metadata.deletionTimestamp")
-        }];
-    }
-    if let Some(foreign) = of_owner(&seen.set, ordinal, view) {
-        return vec![foreign];
-    }
     let frozen = match seen.settings.immutable_fields {
         Frozen::Deny => "cannot change in place",
         Frozen::ForNewClaims => "kept: that of the template is for new PVCs",
     };
-    let mut found: Vec<Drift> = differences(template, &view.spec)
-        .map(|change| Drift {
+    let mut found: Vec<FieldDifference> = differences(template, &view.spec)
+        .map(|change| FieldDifference {
             wanted: change.from,
             found: change.to,
             note: frozen.to_owned(),
-            ..blank(&view.name, DriftKind::Frozen, &change.field)
+            ..of_field(&change.field)
         })
         .collect();
-    let outlook = Outlook::of(&seen.set, &seen.settings, view).note();
-    found.extend(of_size(template, view, &outlook));
-    found.extend(of_class(template, view, &outlook));
-    found.extend(of_keys(seen, template, claim, &outlook));
+    found.extend(of_size(template, view, outlook));
+    found.extend(of_class(template, view, outlook));
+    found.extend(of_keys(seen, template, claim, outlook));
     found
 }
 
-/// The owner of a claim, if not the set. Does not check who mounts the claim, nor whether another set has claims of
-/// this name.
-fn of_owner(set: &SetView, ordinal: u32, claim: &claims::Claim) -> Option<Drift> {
+/// Why a claim does not belong to the set. Does not check who mounts the claim, nor whether another set has claims of this
+/// name.
+fn foreign_to(set: &SetView, ordinal: u32, claim: &claims::Claim) -> Option<Foreign> {
     let belongs = Belongs {
         set_uid: &set.uid,
         pod: &format!("{}-{ordinal}", set.name),
         pod_uid: PodUid::NotAsked,
         match_labels: &set.selector(),
     };
-    let foreign = foreign(claim, &belongs)?;
+    foreign(claim, &belongs)
+}
+
+/// The owner of a claim that does not belong to the set.
+fn of_owner(set: &SetView, foreign: Foreign, claim: &claims::Claim) -> FieldDifference {
     let note = foreign.to_string();
     let (wanted, found, field) = match foreign {
         Foreign::Selector { label, value } => {
@@ -221,104 +246,93 @@ fn of_owner(set: &SetView, ordinal: u32, claim: &claims::Claim) -> Option<Drift>
             (wanted, found, "metadata.ownerReferences".to_owned())
         }
     };
-    Some(Drift {
+    FieldDifference {
         wanted: Some(wanted),
         found,
         note,
-        ..blank(&claim.name, DriftKind::Foreign, &field)
-    })
+        ..of_field(&field)
+    }
+}
+
+/// A field that a rollout can update.
+fn outdated(field: &str, wanted: Option<String>, found: Option<String>, outlook: &Outlook) -> FieldDifference {
+    FieldDifference {
+        wanted,
+        found,
+        note: outlook.note(),
+        is_left: *outlook == Outlook::Nobody,
+        ..of_field(field)
+    }
 }
 
 /// The differences between the desired size, the request and the capacity of a claim.
-fn of_size(template: &ClaimTemplate, claim: &claims::Claim, outlook: &str) -> Vec<Drift> {
-    let row = |kind, field, wanted: Quantity, found: Option<Quantity>, note: &str| Drift {
-        wanted: Some(wanted.to_string()),
-        found: found.map(|found| found.to_string()),
-        note: note.to_owned(),
-        ..blank(&claim.name, kind, field)
-    };
+fn of_size(template: &ClaimTemplate, claim: &claims::Claim, outlook: &Outlook) -> Vec<FieldDifference> {
+    let text = |size: Quantity| Some(size.to_string());
     let mut rows = Vec::new();
     if let Some(wanted) = template.storage.filter(|wanted| *wanted != claim.request) {
-        let (kind, note) = match wanted > claim.request {
-            true => (DriftKind::Smaller, outlook),
-            false if claim.size_is_ours => (DriftKind::Larger, "grown for a previous staged change"),
-            false => (DriftKind::Larger, "grown by somebody else"),
-        };
-        let field = "spec.resources.requests.storage";
-        rows.push(row(kind, field, wanted, Some(claim.request), note));
+        let (asked, found) = (text(wanted), text(claim.request));
+        rows.push(if wanted > claim.request {
+            outdated(SIZE, asked, found, outlook)
+        } else {
+            let grown = if claim.size_is_ours {
+                "grown for a previous staged change"
+            } else {
+                "grown by somebody else"
+            };
+            FieldDifference {
+                wanted: asked,
+                found,
+                note: grown.to_owned(),
+                ..of_field(SIZE)
+            }
+        });
     }
     if claim.capacity.is_none_or(|capacity| capacity < claim.request) {
-        let trouble = claim
-            .trouble(&Trouble::EXPANSION)
-            .map(|trouble| trouble.message.as_str());
-        let note = if claim.bound {
-            trouble.unwrap_or_default()
-        } else {
-            "not bound to a volume yet"
+        let trouble = claim.trouble(&Trouble::EXPANSION);
+        let note = match trouble {
+            _ if !claim.bound => "not bound to a volume yet",
+            Some(trouble) => &trouble.message,
+            None => "",
         };
-        rows.push(row(
-            DriftKind::Capacity,
-            "status.capacity.storage",
-            claim.request,
-            claim.capacity,
-            note,
-        ));
+        rows.push(FieldDifference {
+            wanted: text(claim.request),
+            found: claim.capacity.and_then(text),
+            note: note.to_owned(),
+            ..of_field("status.capacity.storage")
+        });
     }
     rows
 }
 
 /// The difference of the attributes class. A template without one leaves the class of the claim.
-fn of_class(template: &ClaimTemplate, claim: &claims::Claim, outlook: &str) -> Option<Drift> {
+fn of_class(template: &ClaimTemplate, claim: &claims::Claim, outlook: &Outlook) -> Option<FieldDifference> {
     let wanted = &template.volume_attributes_class_name;
     if wanted.is_some() && *wanted != claim.class {
-        return Some(Drift {
-            wanted: wanted.clone(),
-            found: claim.class.clone(),
-            note: outlook.to_owned(),
-            ..blank(
-                &claim.name,
-                DriftKind::AttributesClass,
-                "spec.volumeAttributesClassName",
-            )
-        });
+        return Some(outdated(CLASS, wanted.clone(), claim.class.clone(), outlook));
     }
-    let trouble = claim
-        .trouble(&Trouble::MODIFICATION)
-        .map(|trouble| trouble.message.clone());
-    (claim.bound && !has_class(claim)).then(|| Drift {
+    let trouble = claim.trouble(&Trouble::MODIFICATION);
+    (claim.bound && !has_class(claim)).then(|| FieldDifference {
         wanted: claim.class.clone(),
         found: claim.current_class.clone(),
-        note: trouble.unwrap_or_default(),
-        ..blank(
-            &claim.name,
-            DriftKind::Capacity,
-            "status.currentVolumeAttributesClassName",
-        )
+        note: trouble.map(|trouble| trouble.message.clone()).unwrap_or_default(),
+        ..of_field("status.currentVolumeAttributesClassName")
     })
 }
 
 /// The differences of labels and annotations. Keys of the selector have the values of the selector, not those of the
 /// template, as when the StatefulSet controller creates the claim. Keys that only the claim has do not count.
-fn of_keys(seen: &DriftSet, template: &ClaimTemplate, claim: &DriftClaim, outlook: &str) -> Vec<Drift> {
-    let rows = |kind, map: &str, wanted: &Map<String>, found: &Map<String>| {
+fn of_keys(seen: &DriftSet, template: &ClaimTemplate, claim: &DriftClaim, outlook: &Outlook) -> Vec<FieldDifference> {
+    let rows = |map: &str, wanted: &Map<String>, found: &Map<String>| {
         let differing = wanted.iter().filter(|(key, value)| found.get(key) != Some(*value));
-        let differing =
-            differing.filter(|(key, _)| kind != DriftKind::Label || !seen.set.match_labels.contains_key(key));
-        let rows = differing.map(|(key, value)| Drift {
-            wanted: Some(value.clone()),
-            found: found.get(key).cloned(),
-            note: outlook.to_owned(),
-            ..blank(&claim.view.name, kind, &format!("metadata.{map}[{key}]"))
+        let differing = differing.filter(|(key, _)| map != LABELS || !seen.set.match_labels.contains_key(key));
+        let rows = differing.map(|(key, value)| {
+            let field = format!("metadata.{map}[{key}]");
+            outdated(&field, Some(value.clone()), found.get(key).cloned(), outlook)
         });
         rows.collect::<Vec<_>>()
     };
-    let mut all = rows(DriftKind::Label, "labels", &template.labels, &claim.view.labels);
-    all.extend(rows(
-        DriftKind::Annotation,
-        "annotations",
-        &template.annotations,
-        &claim.annotations,
-    ));
+    let mut all = rows(LABELS, &template.labels, &claim.view.labels);
+    all.extend(rows(ANNOTATIONS, &template.annotations, &claim.annotations));
     all
 }
 

@@ -1,8 +1,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::{DriftClaim, DriftSet, find};
+use super::{DriftClaim, DriftSet, rows};
 use crate::api::Settings;
+use crate::cli::drift::render::SetDifferences;
 use crate::json::{Map, Value};
 use crate::rollout::fixtures::{gi, owner, staged_change, template, web};
 use crate::rollout::snapshot::Trouble;
@@ -39,21 +40,23 @@ pub(crate) fn one(seen: &mut DriftSet) -> &mut DriftClaim {
     seen.claims.get_mut("data-web-1").expect("a claim of the fixture")
 }
 
-/// Each difference as one line, with the cells of the table.
+/// Each difference as one line: the state, and the cells of the table.
 fn lines(seen: &DriftSet) -> Vec<String> {
     let or_none = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
-    let line = |found: &super::Drift| {
+    let found = SetDifferences::of(seen);
+    let lines = found.all().map(|(claim, found)| {
+        let state = claim.and_then(|claim| claim.state);
         format!(
-            "{:?} {} {} {} {} | {}",
-            found.kind,
-            or_none(&found.claim),
+            "{} {} {} {} {} | {}",
+            state.map_or("-", crate::rollout::ClaimState::as_str),
+            claim.map_or("-", |claim| &claim.name),
             found.field,
             or_none(&found.wanted),
             or_none(&found.found),
             found.note
         )
-    };
-    find(seen).iter().map(line).collect()
+    });
+    lines.collect()
 }
 
 /// The change, and the lines for it.
@@ -78,15 +81,15 @@ const CLAIMS: [Row; 20] = [
         "a claim asks for less",
         |seen| seen.set.live = vec![template("data", "2Gi")],
         &[
-            "Smaller data-web-2 spec.resources.requests.storage 2Gi 1Gi | no rollout will update it",
-            "Smaller data-web-1 spec.resources.requests.storage 2Gi 1Gi | no rollout will update it",
-            "Smaller data-web-0 spec.resources.requests.storage 2Gi 1Gi | no rollout will update it",
+            "- data-web-2 spec.resources.requests.storage 2Gi 1Gi | no rollout will update it",
+            "- data-web-1 spec.resources.requests.storage 2Gi 1Gi | no rollout will update it",
+            "- data-web-0 spec.resources.requests.storage 2Gi 1Gi | no rollout will update it",
         ],
     ),
     (
         "a claim was grown by hand",
         |seen| (one(seen).view.request, one(seen).view.capacity) = (gi(4), Some(gi(4))),
-        &["Larger data-web-1 spec.resources.requests.storage 1Gi 4Gi | grown by somebody else"],
+        &["- data-web-1 spec.resources.requests.storage 1Gi 4Gi | grown by somebody else"],
     ),
     (
         "a claim was grown for a change that was withdrawn",
@@ -94,7 +97,7 @@ const CLAIMS: [Row; 20] = [
             let view = &mut one(seen).view;
             (view.request, view.capacity, view.size_is_ours) = (gi(4), Some(gi(4)), true);
         },
-        &["Larger data-web-1 spec.resources.requests.storage 1Gi 4Gi | grown for a previous staged change"],
+        &["- data-web-1 spec.resources.requests.storage 1Gi 4Gi | grown for a previous staged change"],
     ),
     (
         "a volume is behind",
@@ -105,12 +108,12 @@ const CLAIMS: [Row; 20] = [
                 message: "no space".to_owned(),
             }];
         },
-        &["Capacity data-web-1 status.capacity.storage 1Gi 0 | no space"],
+        &["- data-web-1 status.capacity.storage 1Gi 0 | no space"],
     ),
     (
         "there is no volume",
         |seen| (one(seen).view.capacity, one(seen).view.bound) = (None, false),
-        &["Capacity data-web-1 status.capacity.storage 1Gi - | not bound to a volume yet"],
+        &["- data-web-1 status.capacity.storage 1Gi - | not bound to a volume yet"],
     ),
     (
         "another attributes class",
@@ -123,12 +126,12 @@ const CLAIMS: [Row; 20] = [
             one(seen).view.class = None;
             one(seen).view.current_class = None;
         },
-        &["AttributesClass data-web-1 spec.volumeAttributesClassName gold - | no rollout will update it"],
+        &["- data-web-1 spec.volumeAttributesClassName gold - | no rollout will update it"],
     ),
     (
         "a volume that has not got its attributes class",
         |seen| one(seen).view.class = Some("gold".to_owned()),
-        &["Capacity data-web-1 status.currentVolumeAttributesClassName gold - | "],
+        &["- data-web-1 status.currentVolumeAttributesClassName gold - | "],
     ),
     (
         "a template without an attributes class leaves the claim's",
@@ -148,7 +151,7 @@ const CLAIMS: [Row; 20] = [
             });
             one(seen).view.labels.insert("tier".to_owned(), "silver".to_owned());
         },
-        &["Label data-web-1 metadata.labels[tier] gold silver | no rollout will update it"],
+        &["- data-web-1 metadata.labels[tier] gold silver | no rollout will update it"],
     ),
     (
         "annotations: also a key of the selector",
@@ -159,7 +162,7 @@ const CLAIMS: [Row; 20] = [
                 .for_each(|claim| claim.annotations = pairs(&[("app", "a"), ("b", "c")]));
             one(seen).annotations.remove("app");
         },
-        &["Annotation data-web-1 metadata.annotations[app] a - | no rollout will update it"],
+        &["- data-web-1 metadata.annotations[app] a - | no rollout will update it"],
     ),
     (
         "an immutable field",
@@ -167,7 +170,7 @@ const CLAIMS: [Row; 20] = [
             let view = &mut one(seen).view;
             Arc::make_mut(&mut view.spec).insert("accessModes".to_owned(), Value::Array(vec!["ReadOnlyMany".into()]));
         },
-        &["Frozen data-web-1 spec.accessModes [\"ReadWriteOnce\"] [\"ReadOnlyMany\"] | cannot change in place"],
+        &["- data-web-1 spec.accessModes [\"ReadWriteOnce\"] [\"ReadOnlyMany\"] | cannot change in place"],
     ),
     (
         "an immutable field that is for new claims",
@@ -181,10 +184,10 @@ const CLAIMS: [Row; 20] = [
             seen.set.replicas = 2;
         },
         &[
-            "Staged - spec.volumeClaimTemplates[data].spec.resources.requests.storage 2Gi 1Gi | staged, RollingOut",
-            "Staged - spec.volumeClaimTemplates[data].spec.storageClassName \"fast\" - | staged, RollingOut",
-            "Frozen data-web-1 spec.storageClassName \"fast\" \"slow\" | kept: that of the template is for new PVCs",
-            "Smaller data-web-1 spec.resources.requests.storage 2Gi 1Gi | the rollout will update it",
+            "- - spec.volumeClaimTemplates[data].spec.resources.requests.storage 2Gi 1Gi | staged, RollingOut",
+            "- - spec.volumeClaimTemplates[data].spec.storageClassName \"fast\" - | staged, RollingOut",
+            "Pending data-web-1 spec.storageClassName \"fast\" \"slow\" | kept: that of the template is for new PVCs",
+            "Pending data-web-1 spec.resources.requests.storage 2Gi 1Gi | the rollout will update it",
             "Missing data-web-0 metadata.name data-web-0 - | created with the Pod",
         ],
     ),
@@ -229,9 +232,9 @@ const SETS: [Row; 9] = [
             (view.request, view.capacity) = (gi(2), Some(gi(2)));
         },
         &[
-            "Staged - spec.volumeClaimTemplates[data].spec.resources.requests.storage 2Gi 1Gi | staged, RollingOut",
-            "Smaller data-web-1 spec.resources.requests.storage 2Gi 1Gi | the rollout will update it",
-            "Smaller data-web-0 spec.resources.requests.storage 2Gi 1Gi | the rollout will update it",
+            "- - spec.volumeClaimTemplates[data].spec.resources.requests.storage 2Gi 1Gi | staged, RollingOut",
+            "Pending data-web-1 spec.resources.requests.storage 2Gi 1Gi | the rollout will update it",
+            "Pending data-web-0 spec.resources.requests.storage 2Gi 1Gi | the rollout will update it",
         ],
     ),
     (
@@ -244,7 +247,7 @@ const SETS: [Row; 9] = [
                 (claim.view.request, claim.view.capacity) = (gi(2), Some(gi(2)));
             });
         },
-        &["Staged - spec.volumeClaimTemplates[data].spec.resources.requests.storage 2Gi 1Gi | staged, Complete"],
+        &["- - spec.volumeClaimTemplates[data].spec.resources.requests.storage 2Gi 1Gi | staged, Complete"],
     ),
     (
         "with OnClaimDelete claims stay",
@@ -254,8 +257,8 @@ const SETS: [Row; 9] = [
             seen.set.update_policy = Some(UpdatePolicy::OnClaimDelete);
         },
         &[
-            "Staged - spec.volumeClaimTemplates[data].spec.resources.requests.storage 2Gi 1Gi | staged, RollingOut",
-            "Smaller data-web-0 spec.resources.requests.storage 2Gi 1Gi | unchanged with OnClaimDelete",
+            "- - spec.volumeClaimTemplates[data].spec.resources.requests.storage 2Gi 1Gi | staged, RollingOut",
+            "- data-web-0 spec.resources.requests.storage 2Gi 1Gi | unchanged with OnClaimDelete",
         ],
     ),
     (
@@ -266,8 +269,8 @@ const SETS: [Row; 9] = [
             seen.set.controller = Some(owner("Operator", "boss", "boss-uid"));
         },
         &[
-            "Staged - spec.volumeClaimTemplates[data].spec.resources.requests.storage 2Gi 1Gi | staged, RollingOut",
-            "Smaller data-web-0 spec.resources.requests.storage 2Gi 1Gi | The StatefulSet is owned by Operator boss",
+            "- - spec.volumeClaimTemplates[data].spec.resources.requests.storage 2Gi 1Gi | staged, RollingOut",
+            "- data-web-0 spec.resources.requests.storage 2Gi 1Gi | The StatefulSet is owned by Operator boss",
         ],
     ),
     (
@@ -277,16 +280,14 @@ const SETS: [Row; 9] = [
             seen.set.staged = Some(staged_change(vec![template("log", "1Gi")]));
         },
         &[
-            "Staged - spec.volumeClaimTemplates[log] log - | staged, RollingOut",
-            "Staged - spec.volumeClaimTemplates[data] - data | staged, RollingOut",
+            "- - spec.volumeClaimTemplates[log] log - | staged, RollingOut",
+            "- - spec.volumeClaimTemplates[data] - data | staged, RollingOut",
         ],
     ),
     (
         "a staged change that cannot be read",
         |seen| drop(seen.annotations.insert(keys::STAGED.to_owned(), "{}".to_owned())),
-        &[
-            "StagedChange - metadata.annotations[claim-rollout.io/staged] a staged change an invalid value | expected version 1",
-        ],
+        &["- - metadata.annotations[claim-rollout.io/staged] a staged change an invalid value | expected version 1"],
     ),
     (
         "claims out of range, and none in it",
@@ -296,7 +297,7 @@ const SETS: [Row; 9] = [
     (
         "more replicas than any cluster has room for",
         |seen| seen.set.replicas = 150_001,
-        &["Missing - spec.replicas 150001 PVCs - | not compared: more than 150000"],
+        &["- - spec.replicas 150001 PVCs - | not compared: more than 150000"],
     ),
     (
         "a set that is being deleted",
@@ -333,7 +334,8 @@ fn outlook_of_updated_claim_is_nobody() {
     let label = change.label().to_string();
     seen.set.staged = Some(change);
     one(&mut seen).view.labels.insert(keys::REVISION.to_owned(), label);
-    let notes: Vec<String> = find(&seen).into_iter().skip(1).map(|found| found.note).collect();
+    let rows = rows(&seen).into_iter();
+    let notes: Vec<String> = rows.flat_map(|row| row.differences).map(|found| found.note).collect();
     let coming = "the rollout will update it";
     assert_eq!(notes, [coming, "no rollout will update it", coming]);
 }

@@ -1,11 +1,10 @@
 //! `claim-rollout drift`: differences between PVCs, live templates and staged templates.
 //!
-//! [`read`] reads the cluster, [`find`] returns the [`difference`]s, [`render`] prints them. [`outlook`] forecasts
+//! [`read`] reads the cluster, [`find`] returns the rows and differences, [`render`] prints them. [`outlook`] forecasts
 //! whether a rollout will update a PVC. All but [`read`] are pure.
 
-pub(crate) mod difference;
 pub(crate) mod find;
-pub(crate) mod outlook;
+mod outlook;
 pub(crate) mod read;
 mod render;
 
@@ -14,8 +13,7 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use self::difference::Drift;
-use self::find::{DriftSet, find};
+use self::render::SetDifferences;
 use super::cluster::ClusterArguments;
 use super::completion::sets;
 use super::lists::{SkippedObject, warn};
@@ -87,15 +85,15 @@ async fn show(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Resu
     for seen in &mut seen.sets {
         seen.settings = Arc::clone(&settings);
     }
-    let found: Vec<(&DriftSet, Vec<Drift>)> = seen.sets.iter().map(|seen| (seen, find(seen))).collect();
+    let found: Vec<SetDifferences> = seen.sets.iter().map(SetDifferences::of).collect();
     print(&render::text(&found, arguments.output)?)?;
     eprintln!("{}", render::summary(&found));
     Ok(is_even(&seen.unread, &found))
 }
 
 /// True iff everything was compared and nothing differs.
-fn is_even(unread: &[SkippedObject], found: &[(&DriftSet, Vec<Drift>)]) -> bool {
-    unread.is_empty() && found.iter().all(|(_, differences)| differences.is_empty())
+fn is_even(unread: &[SkippedObject], found: &[SetDifferences]) -> bool {
+    unread.is_empty() && found.iter().all(SetDifferences::is_even)
 }
 
 #[cfg(test)]
@@ -103,7 +101,7 @@ mod tests {
     use std::process::ExitCode;
 
     use super::find::tests::{changed, even};
-    use super::{SkippedObject, code, find, is_even};
+    use super::{SetDifferences, SkippedObject, code, is_even};
 
     #[test]
     fn drift_fails_only_if_asked_to() {
@@ -131,7 +129,7 @@ mod tests {
             (&[][..], missing, false),
             (&[skipped][..], even(), false),
         ] {
-            let found = [(&seen, find(&seen))];
+            let found = [SetDifferences::of(&seen)];
             assert_eq!(is_even(unread, &found), expected, "{} unread", unread.len());
         }
     }

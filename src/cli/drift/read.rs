@@ -155,7 +155,8 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{CLAIM, ClusterList, SET, SkippedObject, of_lists};
-    use crate::cli::drift::find::find;
+    use crate::cli::drift::find::rows;
+    use crate::rollout::ClaimState;
 
     fn object(name: &str, spec: &Value) -> Value {
         json!({"metadata": {"namespace": "shop", "name": name, "uid": "u", "resourceVersion": "1"}, "spec": spec})
@@ -208,7 +209,7 @@ mod tests {
             let read = of_lists(sets, claims, &names);
             let sets: Vec<String> = read.sets.iter().map(|seen| seen.set.name.clone()).collect();
             for seen in &read.sets {
-                let missing = find(seen).iter().any(|drift| drift.field == "metadata.name");
+                let missing = rows(seen).iter().any(|row| row.state == Some(ClaimState::Missing));
                 assert!(!missing, "{}: a PVC that cannot be read exists", seen.set.name);
             }
             let unread: Vec<String> = read.unread.into_iter().map(|unread| unread.name).collect();

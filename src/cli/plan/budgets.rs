@@ -12,17 +12,17 @@ pub(super) fn waits(inputs: &Inputs<'_>, snapshot: &Snapshot, claims_of: &[Forec
         .iter()
         .filter(|standing| standing.state == ClaimState::Pending);
     let waits = pending.filter_map(|standing| {
-        let claim = snapshot.claims.get(&standing.name)?;
+        let claim = snapshot.claims.get(&standing.row.name)?;
         let class = claim.storage_class_name()?;
         let most = inputs.limits.get(class)?.per_day?;
         let modifies = spending::modifies(claim, standing.apply.as_ref()?);
         let object = inputs
             .state
-            .one("v1", "PersistentVolumeClaim", inputs.namespace, &standing.name)
+            .one("v1", "PersistentVolumeClaim", inputs.namespace, &standing.row.name)
             .filter(|_| modifies)?;
         let times = object["metadata"]["annotations"][keys::MODIFIED].as_str()?;
         let waits = BudgetWait::used_up(&spending::read(times), class, most, inputs.now)?;
-        Some(format!("{} {}", standing.name, waits.message))
+        Some(format!("{} {}", standing.row.name, waits.message))
     });
     waits.collect()
 }

@@ -6,6 +6,7 @@
 
 use super::{anew, missing};
 use crate::claims::Claim;
+use crate::cli::row::ClaimRow;
 use crate::gate;
 use crate::rollout::replica::{Replica, mounting};
 use crate::rollout::snapshot::Strategy;
@@ -209,12 +210,8 @@ pub(crate) fn claims_of(snapshot: &Snapshot) -> Vec<ForecastClaim> {
         let replica = Replica::assess(snapshot, &target, &mounted, ordinal);
         for claim in &replica.claims {
             all.push(ForecastClaim {
-                ordinal,
-                name: claim.name.to_string(),
-                template: claim.template.name.clone(),
+                row: ClaimRow::assessed(claim, ordinal),
                 state: claim.state,
-                reason: claim.reason.clone(),
-                message: claim.message.clone(),
                 apply: claim.apply(snapshot, &target),
             });
         }
@@ -225,13 +222,8 @@ pub(crate) fn claims_of(snapshot: &Snapshot) -> Vec<ForecastClaim> {
 /// The state of one claim in a forecast.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ForecastClaim {
-    pub(crate) ordinal: u32,
-    pub(crate) name: String,
-    /// The name of its template.
-    pub(crate) template: String,
+    pub(crate) row: ClaimRow,
     pub(crate) state: ClaimState,
-    pub(crate) reason: String,
-    pub(crate) message: String,
     /// The write that would update the claim; none if the claim does not exist.
     pub(crate) apply: Option<ApplyClaim>,
 }

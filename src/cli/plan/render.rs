@@ -128,7 +128,7 @@ fn claims(claims: &[&ClaimReport], columns: TableColumns, pods: PodOutcome) -> S
         .map(|claim| {
             let mut row = vec![
                 claim.step.map_or_else(dash, |step| step.to_string()),
-                claim.name.clone(),
+                claim.row.name.clone(),
                 storage(claim),
             ];
             if columns == TableColumns::Wide {

@@ -3,6 +3,8 @@ use crate::cli::plan::report::{
     ClaimReport, ClaimValues, PlanOutcome, PlanReport, PlanVerdict, PlannedAction, PodOutcome, ReplacementFault,
     ReplacementOrigin, ReplacementReport, TargetReport,
 };
+use crate::cli::row::tests::row;
+use crate::rollout::ClaimState;
 
 fn state(storage: &str) -> ClaimValues {
     ClaimValues {
@@ -15,8 +17,7 @@ fn state(storage: &str) -> ClaimValues {
 
 fn claim(ordinal: u32, action: PlannedAction, step: Option<usize>) -> ClaimReport {
     ClaimReport {
-        name: format!("data-web-{ordinal}"),
-        ordinal,
+        row: row(&format!("data-web-{ordinal}"), ordinal, Some(ClaimState::Pending)),
         step,
         action,
         now: Some(state("1Gi")),

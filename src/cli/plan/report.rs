@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::cli::row::ClaimRow;
+
 /// The plan for one set.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -119,8 +121,9 @@ pub(crate) enum PodOutcome {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ClaimReport {
-    pub(crate) name: String,
-    pub(crate) ordinal: u32,
+    /// The claim before the rollout.
+    #[serde(flatten)]
+    pub(crate) row: ClaimRow,
     /// The position in the order of writes, from 1. A claim is written when all previous ones are ready, but for those
     /// of the same replica.
     #[serde(skip_serializing_if = "Option::is_none")]

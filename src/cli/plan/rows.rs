@@ -154,7 +154,10 @@ pub(crate) fn rows(
 ) -> Vec<ClaimReport> {
     let after = claims_of(&forecast.end);
     let rows = before.iter().map(|standing| {
-        let end = after.iter().find(|end| end.name == standing.name).unwrap_or(standing);
+        let end = after
+            .iter()
+            .find(|end| end.row.name == standing.row.name)
+            .unwrap_or(standing);
         row(standing, end, forecast, judge, pods)
     });
     rows.collect()
@@ -172,11 +175,11 @@ fn row(
         ForecastStep::Claim(name) | ForecastStep::Anew(name) => Some(name),
         ForecastStep::Pod(_) => None,
     });
-    let is_anew = forecast.steps.contains(&ForecastStep::Anew(start.name.clone()));
-    let step = writes.position(|name| *name == start.name);
+    let is_anew = forecast.steps.contains(&ForecastStep::Anew(start.row.name.clone()));
+    let step = writes.position(|name| *name == start.row.name);
     let object = judge
         .state
-        .one("v1", "PersistentVolumeClaim", &set.namespace, &start.name);
+        .one("v1", "PersistentVolumeClaim", &set.namespace, &start.row.name);
     let action = if is_anew {
         PlannedAction::ReCreate
     } else if step.is_some() {
@@ -193,13 +196,12 @@ fn row(
         .as_ref()
         .filter(|_| written && start.state != ClaimState::Foreign);
     ClaimReport {
-        name: start.name.clone(),
-        ordinal: start.ordinal,
+        row: start.row.clone(),
         step: step.map(|step| step + 1),
         action,
         now: object.map(state),
         then: if is_anew {
-            forecast.end.claims.get(&start.name).map(created)
+            forecast.end.claims.get(&start.row.name).map(created)
         } else {
             object.zip(apply).map(|(object, apply)| updated(object, apply))
         },
@@ -209,13 +211,13 @@ fn row(
             .unwrap_or_default(),
         pod_replaced: match pods {
             _ if is_anew => true,
-            PodOutcome::AfterTheirClaims => forecast.steps.contains(&ForecastStep::Pod(start.ordinal)),
-            PodOutcome::ByThemselves => !set.is_below_partition(start.ordinal),
+            PodOutcome::AfterTheirClaims => forecast.steps.contains(&ForecastStep::Pod(start.row.ordinal)),
+            PodOutcome::ByThemselves => !set.is_below_partition(start.row.ordinal),
             PodOutcome::AfterTheReplacement => true,
             PodOutcome::KeepRunning | PodOutcome::WhenDeleted | PodOutcome::NotChecked => false,
         },
-        pod_created: forecast.created.contains(&start.ordinal),
-        keeps: judge.keeps(&end.name),
+        pod_created: forecast.created.contains(&start.row.ordinal),
+        keeps: judge.keeps(&end.row.name),
         obstacles: obstacles(end, apply.is_some(), judge),
     }
 }
@@ -248,12 +250,12 @@ fn created(claim: &Claim) -> ClaimValues {
 fn obstacles(end: &ForecastClaim, written: bool, judge: &Judge<'_>) -> Vec<String> {
     let mut obstacles = Vec::new();
     if is_blocked(end.state) {
-        obstacles.push(end.message.clone());
+        obstacles.push(end.row.message.clone());
     }
     if written {
         // Differences are reported already, with both values.
         let is_new = |obstacle: &&Obstacle| !matches!(obstacle, Obstacle::Differs { .. });
-        let found = judge.obstacles(&end.name);
+        let found = judge.obstacles(&end.row.name);
         obstacles.extend(found.iter().filter(is_new).map(ToString::to_string));
         obstacles.dedup();
     }
@@ -276,7 +278,7 @@ fn action(set: &SetView, start: &ForecastClaim, end: &ForecastClaim) -> PlannedA
         ClaimState::Missing | ClaimState::Terminating => PlannedAction::Create,
         blocked if is_blocked(blocked) => PlannedAction::Blocked,
         ClaimState::Pending => {
-            let held = set.paused || set.strategy == Strategy::OnDelete || set.is_below_partition(start.ordinal);
+            let held = set.paused || set.strategy == Strategy::OnDelete || set.is_below_partition(start.row.ordinal);
             if held {
                 PlannedAction::Held
             } else {

@@ -2,6 +2,7 @@
 
 use super::line::clean;
 use super::render::progress;
+use super::replacement::text;
 use super::view::{ClaimView, StatusView};
 
 /// One line for every claim and every rollout that changed.
@@ -16,15 +17,11 @@ pub(crate) fn changes(before: &[StatusView], after: &[StatusView]) -> Vec<String
             let same = old.is_some_and(|old| old.claims.contains(claim));
             if !same {
                 let ClaimView {
-                    name,
-                    desired,
-                    capacity,
-                    state,
-                    reason,
-                    ..
+                    row, desired, capacity, ..
                 } = claim;
+                let (name, state, why) = (&row.name, claim.state(), row.why());
                 lines.push(clean(
-                    format!("{set} {name}: {capacity} -> {desired} {state} {reason}").trim_end(),
+                    format!("{set} {name}: {capacity} -> {desired} {state} {why}").trim_end(),
                 ));
             }
         }
@@ -44,7 +41,7 @@ pub(crate) fn changes(before: &[StatusView], after: &[StatusView]) -> Vec<String
         if let Some(replacement) = &view.replacement
             && old.is_none_or(|old| old.replacement.as_ref() != Some(replacement))
         {
-            lines.push(clean(&format!("{set}: {}", replacement.text())));
+            lines.push(clean(&format!("{set}: {}", text(replacement))));
         }
     }
     lines

@@ -2,9 +2,12 @@
 
 use super::line::{Ink, Shape, StyledLine, Width, wrapped};
 use super::pods::PodState;
-use super::replacement::{ReplacementPhase, ReplacementView};
+use super::replacement::{self, ReplacementPhase};
 use super::rollout::RolloutPhase;
 use super::view::{ClaimView, StatusView, TargetView};
+use crate::controller::crd::ReplacementStatus;
+use crate::rollout::ClaimState;
+use crate::rollout::readiness::WAITING;
 use crate::templates::UpdatePolicy;
 
 /// The width of a bar.
@@ -88,7 +91,7 @@ fn block(view: &StatusView, shape: Shape, rows: Rows) -> String {
             }
         };
         if plain {
-            let ordinal = format!("{:>1$}  ", claims[0].ordinal, columns.ordinal);
+            let ordinal = format!("{:>1$}  ", claims[0].row.ordinal, columns.ordinal);
             lines.extend(
                 claims
                     .iter()
@@ -106,16 +109,16 @@ fn block(view: &StatusView, shape: Shape, rows: Rows) -> String {
 }
 
 /// `  not replaced: PodNotReady: Pod web-1 is not Ready`
-fn replaced(replacement: &ReplacementView, shape: Shape) -> Vec<StyledLine> {
-    let ink = match replacement.phase() {
+fn replaced(replacement: &ReplacementStatus, shape: Shape) -> Vec<StyledLine> {
+    let ink = match replacement::phase(replacement) {
         ReplacementPhase::InProgress => Ink::Busy,
         ReplacementPhase::Stalled | ReplacementPhase::Refused => Ink::Bad,
         ReplacementPhase::Replaced => Ink::Good,
         ReplacementPhase::Unknown => Ink::Text,
     };
-    let mut lines = wrapped(ink, &replacement.text(), shape.width);
-    if let (Width::Wide, Some(since), Some(line)) = (shape.width, &replacement.since, lines.last_mut()) {
-        line.0.push((Ink::Quiet, format!("  since {since}")));
+    let mut lines = wrapped(ink, &replacement::text(replacement), shape.width);
+    if let (Width::Wide, Some(line)) = (shape.width, lines.last_mut()) {
+        line.0.push((Ink::Quiet, format!("  since {}", replacement.since.0)));
     }
     lines
 }
@@ -124,35 +127,45 @@ fn replaced(replacement: &ReplacementView, shape: Shape) -> Vec<StyledLine> {
 type ReplicaLines<'a> = (String, Option<PodState>, Vec<&'a ClaimView>);
 
 /// The state of the PVCs of a replica, if they are all done or have all not begun.
-fn still<'a>((_, pod, claims): &ReplicaLines<'a>) -> Option<(&'a str, Option<PodState>)> {
-    let state = claims.first()?.state.as_str();
-    let same = claims
-        .iter()
-        .all(|claim| claim.state == state && claim.reason.is_empty());
-    (same && matches!(state, "Done" | "Pending" | "")).then_some((state, *pod))
+fn still((_, pod, claims): &ReplicaLines<'_>) -> Option<(Option<ClaimState>, Option<PodState>)> {
+    let state = claims.first()?.row.state;
+    let is_still = |claim: &&ClaimView| {
+        claim.row.state == state
+            && match state {
+                Some(ClaimState::Pending) => claim.row.why().is_empty() || claim.row.reason == WAITING,
+                Some(ClaimState::Done) | None => claim.row.why().is_empty(),
+                Some(_) => false,
+            }
+    };
+    claims.iter().all(is_still).then_some((state, *pod))
 }
 
 /// `├─ web-59 to web-41  Done`
 fn folded(branch: &str, run: &[ReplicaLines<'_>]) -> StyledLine {
     let name = |replica: Option<&ReplicaLines<'_>>| replica.map_or_else(String::new, |(name, ..)| name.clone());
     let (state, pod) = run.first().and_then(still).unwrap_or_default();
+    let text = state.map_or("", ClaimState::as_str);
     let pod = pod.map(|pod| format!("  Pods {}", pod.as_str())).unwrap_or_default();
     StyledLine(vec![
         (Ink::Quiet, format!("  {branch} ")),
         (Ink::Name, format!("{} to {}", name(run.first()), name(run.last()))),
-        (ink(state), format!("  {} replicas  {state}{pod}", run.len())),
+        (ink(state), format!("  {} replicas  {text}{pod}", run.len())),
     ])
 }
 
 /// The replicas, highest ordinal first.
 fn replicas(view: &StatusView) -> Vec<ReplicaLines<'_>> {
-    let mut ordinals: Vec<u32> = view.claims.iter().map(|claim| claim.ordinal).collect();
+    let mut ordinals: Vec<u32> = view.claims.iter().map(|claim| claim.row.ordinal).collect();
     ordinals.extend(view.pods.iter().map(|pod| pod.ordinal));
     ordinals.sort_unstable_by(|a, b| b.cmp(a));
     ordinals.dedup();
     let replica = |ordinal: u32| {
         let pod = view.pods.iter().find(|pod| pod.ordinal == ordinal).map(|pod| pod.state);
-        let claims = view.claims.iter().filter(|claim| claim.ordinal == ordinal).collect();
+        let claims = view
+            .claims
+            .iter()
+            .filter(|claim| claim.row.ordinal == ordinal)
+            .collect();
         (format!("{}-{ordinal}", view.name), pod, claims)
     };
     ordinals.into_iter().map(replica).collect()
@@ -239,23 +252,23 @@ impl ColumnWidths {
     fn of(claims: &[ClaimView]) -> Self {
         let widest = |width: fn(&ClaimView) -> usize| claims.iter().map(width).max().unwrap_or(0);
         Self {
-            ordinal: widest(|claim| claim.ordinal.to_string().len()),
-            name: widest(|claim| claim.name.chars().count()),
+            ordinal: widest(|claim| claim.row.ordinal.to_string().len()),
+            name: widest(|claim| claim.row.name.chars().count()),
             desired: widest(|claim| claim.desired.chars().count()),
             capacity: widest(|claim| claim.capacity.chars().count()),
-            state: widest(|claim| claim.state.chars().count()),
+            state: widest(|claim| claim.state().len()),
         }
     }
 }
 
 /// `├─ 1  data-web-1  10Gi -> 20Gi  █████░░░░░  Expanding  the driver works`
 fn row(claim: &ClaimView, branch: &str, ordinal: &str, columns: &ColumnWidths, shape: Shape) -> StyledLine {
-    let ink = ink(&claim.state);
+    let ink = ink(claim.row.state);
     let (desired, capacity) = (columns.desired, columns.capacity);
     let mut pieces = vec![
         (Ink::Quiet, branch.to_owned()),
         (Ink::Text, ordinal.to_owned()),
-        (Ink::Name, format!("{:<1$}  ", claim.name, columns.name)),
+        (Ink::Name, format!("{:<1$}  ", claim.row.name, columns.name)),
         (
             Ink::Text,
             format!("{:>capacity$} -> {:<desired$}  ", claim.capacity, claim.desired),
@@ -263,22 +276,22 @@ fn row(claim: &ClaimView, branch: &str, ordinal: &str, columns: &ColumnWidths, s
         (ink, bar(if has_begun(claim) { claim.percent } else { 0 })),
     ];
     if columns.state > 0 {
-        pieces.push((ink, format!("  {:<1$}", claim.state, columns.state)));
+        pieces.push((ink, format!("  {:<1$}", claim.state(), columns.state)));
     }
     if shape.width == Width::Wide {
         let class = claim.attributes_class.as_deref().unwrap_or("-");
         let revision = claim.revision.as_deref().unwrap_or("-");
         pieces.push((Ink::Quiet, format!("  class {class}  revision {revision}")));
     }
-    if !claim.reason.is_empty() {
-        pieces.push((Ink::Quiet, format!("  {}", claim.reason)));
+    if !claim.row.why().is_empty() {
+        pieces.push((Ink::Quiet, format!("  {}", claim.row.why())));
     }
     StyledLine(pieces)
 }
 
 /// False iff the rollout has not changed the PVC yet.
 fn has_begun(claim: &ClaimView) -> bool {
-    claim.state != "Pending"
+    claim.row.state != Some(ClaimState::Pending)
 }
 
 /// A bar that is full only at 100.
@@ -287,12 +300,12 @@ fn bar(percent: u8) -> String {
     format!("{}{}", "█".repeat(full), "░".repeat(BAR - full))
 }
 
-fn ink(state: &str) -> Ink {
+fn ink(state: Option<ClaimState>) -> Ink {
     match state {
-        "Done" => Ink::Good,
-        "Infeasible" | "Refused" | "Foreign" | "Missing" => Ink::Bad,
-        "" | "Pending" => Ink::Quiet,
-        _ => Ink::Busy,
+        Some(ClaimState::Done) => Ink::Good,
+        Some(state) if state.is_stalled() || state == ClaimState::Missing => Ink::Bad,
+        None | Some(ClaimState::Pending) => Ink::Quiet,
+        Some(_) => Ink::Busy,
     }
 }
 

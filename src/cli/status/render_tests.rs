@@ -2,10 +2,13 @@ use serde_json::json;
 
 use super::super::line::{Paint, Shape, Width};
 use super::{fit, render};
+use crate::cli::row::ClaimRow;
+use crate::cli::row::tests::row;
 use crate::cli::status::changes::changes;
 use crate::cli::status::pods::{PodState, PodStatusView};
 use crate::cli::status::rollout::RolloutPhase;
 use crate::cli::status::view::{ClaimView, StatusView, TargetView};
+use crate::rollout::ClaimState;
 
 const PLAIN: Shape = Shape {
     paint: Paint::Plain,
@@ -14,14 +17,14 @@ const PLAIN: Shape = Shape {
 
 fn claim(ordinal: u32, capacity: &str, percent: u8, state: &str, reason: &str) -> ClaimView {
     ClaimView {
-        name: format!("data-web-{ordinal}"),
-        ordinal,
+        row: ClaimRow {
+            message: reason.to_owned(),
+            ..row(&format!("data-web-{ordinal}"), ordinal, ClaimState::read(state))
+        },
         request: if state == "Pending" { "10Gi" } else { "20Gi" }.to_owned(),
         desired: "20Gi".to_owned(),
         capacity: capacity.to_owned(),
         percent,
-        state: state.to_owned(),
-        reason: reason.to_owned(),
         attributes_class: None,
         revision: None,
     }
@@ -72,7 +75,10 @@ shop/web  6c9f7d5b84  InPlace, LockStep                1/3 replicas, Reconciling
 fn render_several_claims_or_pods_add_a_level() {
     let mut view = web();
     let log = |claim: &ClaimView| ClaimView {
-        name: claim.name.replace("data", "log"),
+        row: ClaimRow {
+            name: claim.row.name.replace("data", "log"),
+            ..claim.row.clone()
+        },
         capacity: "1Gi".to_owned(),
         request: "1Gi".to_owned(),
         desired: "1Gi".to_owned(),
@@ -80,8 +86,8 @@ fn render_several_claims_or_pods_add_a_level() {
     };
     let logs: Vec<ClaimView> = view.claims.iter().map(log).collect();
     view.claims.extend(logs);
-    view.claims.sort_by_key(|claim| std::cmp::Reverse(claim.ordinal));
-    view.claims.retain(|claim| claim.ordinal > 0);
+    view.claims.sort_by_key(|claim| std::cmp::Reverse(claim.row.ordinal));
+    view.claims.retain(|claim| claim.row.ordinal > 0);
     let pod = |ordinal, state| PodStatusView {
         name: format!("web-{ordinal}"),
         ordinal,
@@ -98,7 +104,7 @@ shop/web  6c9f7d5b84  InPlace, LockStep                1/3 replicas, Reconciling
      └─ log-web-1    1Gi -> 1Gi   █████░░░░░  Expanding  the driver works
 ";
     assert_eq!(render(&[view.clone()], PLAIN), expected);
-    view.claims.retain(|claim| claim.name.starts_with("data"));
+    view.claims.retain(|claim| claim.row.name.starts_with("data"));
     view.pods = vec![
         pod(2, PodState::Updated),
         pod(1, PodState::Waiting),
@@ -154,7 +160,7 @@ shop/web  6c9f7d5b84  InPlace, LockStep                1/3 replicas, Reconciling
 #[test]
 fn render_lines_fit_the_width() {
     let mut view = web();
-    view.claims[1].reason = "x".repeat(300);
+    view.claims[1].row.message = "x".repeat(300);
     view.note = Some("é".repeat(300));
     for width in [0, 1, 20, 40, 80] {
         for line in render(
@@ -186,7 +192,7 @@ fn render_lines_fit_the_width() {
 fn render_of_each_width() {
     let mut view = web();
     let reason = "exceeded quota: storage-of-team-a, requested: requests.storage=10Gi, used: 95Gi, limited: 100Gi";
-    view.claims[1].reason = reason.to_owned();
+    view.claims[1].row.message = reason.to_owned();
     let note = format!("ClaimRefused: data-web-1: {reason}");
     view.note = Some(note.clone());
     view.target.as_mut().expect("a target").state = RolloutPhase::Stalled;
@@ -278,7 +284,7 @@ fn render_colours_do_not_change_the_text() {
 #[test]
 fn render_removes_control_characters() {
     let mut view = web();
-    view.claims[1].reason = "a\x1b[2Jb\r\nc".to_owned();
+    view.claims[1].row.message = "a\x1b[2Jb\r\nc".to_owned();
     let text = render(&[view.clone()], PLAIN) + &changes(&[], &[view]).concat();
     assert!(!text.contains('\x1b') && !text.contains('\r'), "{text:?}");
 }

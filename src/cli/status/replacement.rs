@@ -1,26 +1,11 @@
 //! The replacement of a StatefulSet, as far as it matters now. Pure.
 
 use k8s_openapi::api::apps::v1::StatefulSet;
-use serde::{Deserialize, Serialize};
 
 use crate::api::ReplacementReason;
+use crate::controller::crd::ReplacementStatus;
 use crate::replace::FINALIZER;
 use crate::templates::{ReplaceSet, keys};
-
-/// `status.replacement` of a ClaimRollout. All fields are optional: an older or newer controller may have written it.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct ReplacementView {
-    pub(super) phase: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) step: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) reason: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) message: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) since: Option<String>,
-}
 
 /// What a replacement comes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,45 +18,47 @@ pub(super) enum ReplacementPhase {
     Unknown,
 }
 
-impl ReplacementView {
-    pub(super) fn phase(&self) -> ReplacementPhase {
-        match &*self.phase {
-            "InProgress" => ReplacementPhase::InProgress,
-            "Stalled" => ReplacementPhase::Stalled,
-            "Refused" => ReplacementPhase::Refused,
-            "Replaced" => ReplacementPhase::Replaced,
-            _ => ReplacementPhase::Unknown,
-        }
-    }
-
-    /// True iff the set may be absent, or another one than before.
-    pub(super) fn is_in_progress(&self) -> bool {
-        matches!(self.phase(), ReplacementPhase::InProgress | ReplacementPhase::Stalled)
-    }
-
-    /// The phase, with the step, the reason and the message.
-    pub(super) fn text(&self) -> String {
-        let phase = match self.phase() {
-            ReplacementPhase::InProgress => "being replaced",
-            ReplacementPhase::Stalled => "the replacement is stalled",
-            ReplacementPhase::Refused => "not replaced",
-            ReplacementPhase::Replaced => "replaced: the live templates are the desired ones",
-            ReplacementPhase::Unknown => &self.phase,
-        };
-        let step = self.step.as_ref().map(|step| format!("step {step}"));
-        let details = [step, self.reason.clone(), self.message.clone()];
-        let details = details.into_iter().flatten().filter(|detail| !detail.is_empty());
-        std::iter::once(phase.to_owned())
-            .chain(details)
-            .collect::<Vec<_>>()
-            .join(": ")
+/// What a replacement comes to.
+pub(super) fn phase(reported: &ReplacementStatus) -> ReplacementPhase {
+    match &*reported.phase {
+        "InProgress" => ReplacementPhase::InProgress,
+        "Stalled" => ReplacementPhase::Stalled,
+        "Refused" => ReplacementPhase::Refused,
+        "Replaced" => ReplacementPhase::Replaced,
+        _ => ReplacementPhase::Unknown,
     }
 }
 
+/// True iff the set may be absent, or another one than before.
+pub(super) fn is_in_progress(reported: &ReplacementStatus) -> bool {
+    matches!(
+        phase(reported),
+        ReplacementPhase::InProgress | ReplacementPhase::Stalled
+    )
+}
+
+/// The phase, with the step, the reason and the message.
+pub(super) fn text(reported: &ReplacementStatus) -> String {
+    let what = match phase(reported) {
+        ReplacementPhase::InProgress => "being replaced",
+        ReplacementPhase::Stalled => "the replacement is stalled",
+        ReplacementPhase::Refused => "not replaced",
+        ReplacementPhase::Replaced => "replaced: the live templates are the desired ones",
+        ReplacementPhase::Unknown => &reported.phase,
+    };
+    let step = reported.step.as_ref().map(|step| format!("step {step}"));
+    let details = [step, reported.reason.clone(), reported.message.clone()];
+    let details = details.into_iter().flatten().filter(|detail| !detail.is_empty());
+    std::iter::once(what.to_owned())
+        .chain(details)
+        .collect::<Vec<_>>()
+        .join(": ")
+}
+
 /// The reported replacement, if it is of what is staged now. An earlier one does not matter any more.
-pub(super) fn shown(reported: Option<&ReplacementView>, set: Option<&StatefulSet>) -> Option<ReplacementView> {
+pub(super) fn shown(reported: Option<&ReplacementStatus>, set: Option<&StatefulSet>) -> Option<ReplacementStatus> {
     let staged = set.is_some_and(|set| annotation(set, keys::STAGED).is_some());
-    let reported = reported.filter(|reported| match reported.phase() {
+    let reported = reported.filter(|reported| match phase(reported) {
         ReplacementPhase::Refused => staged,
         ReplacementPhase::Replaced => set.is_some() && !staged,
         ReplacementPhase::InProgress | ReplacementPhase::Stalled | ReplacementPhase::Unknown => true,
@@ -81,11 +68,11 @@ pub(super) fn shown(reported: Option<&ReplacementView>, set: Option<&StatefulSet
 
 /// True iff a replacement is asked for, or has begun, and has not ended. One that was refused has ended, unless its
 /// reason goes away within a minute.
-pub(super) fn is_awaited(shown: Option<&ReplacementView>, set: Option<&StatefulSet>) -> bool {
+pub(super) fn is_awaited(shown: Option<&ReplacementStatus>, set: Option<&StatefulSet>) -> bool {
     if set.is_some_and(is_marked) {
         return true;
     }
-    match shown.map(|shown| (shown.phase(), shown)) {
+    match shown.map(|shown| (phase(shown), shown)) {
         Some((ReplacementPhase::InProgress | ReplacementPhase::Stalled, _)) => true,
         Some((ReplacementPhase::Refused, shown)) => is_brief(shown),
         Some((ReplacementPhase::Replaced | ReplacementPhase::Unknown, _)) => false,
@@ -99,7 +86,7 @@ pub(super) fn is_marked(set: &StatefulSet) -> bool {
     finalizers.iter().any(|finalizer| finalizer == FINALIZER)
 }
 
-fn is_brief(shown: &ReplacementView) -> bool {
+fn is_brief(shown: &ReplacementStatus) -> bool {
     let mut all = ReplacementReason::ALL.into_iter();
     let reason = all.find(|reason| shown.reason.as_deref() == Some(reason.as_str()));
     reason.is_some_and(ReplacementReason::is_brief)
@@ -121,9 +108,10 @@ fn annotation<'a>(set: &'a StatefulSet, key: &str) -> Option<&'a str> {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{ReplacementView, StatefulSet, is_awaited, shown};
+    use super::{ReplacementStatus, StatefulSet, is_awaited, shown, text};
 
-    fn reported(value: Value) -> ReplacementView {
+    fn reported(mut value: Value) -> ReplacementStatus {
+        value["since"] = json!("2026-11-28T12:00:00Z");
         serde_json::from_value(value).expect("a replacement")
     }
 
@@ -156,7 +144,7 @@ mod tests {
             ),
             (json!({"phase": "Newer", "reason": "New"}), "Newer: New"),
         ] {
-            assert_eq!(reported(replacement).text(), expected);
+            assert_eq!(text(&reported(replacement)), expected);
         }
     }
 

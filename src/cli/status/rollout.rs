@@ -1,25 +1,26 @@
-//! The fields of a ClaimRollout that `status` reads.
+//! A ClaimRollout as `status` reads it.
 
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::apps::v1::StatefulSet;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::api::ObjectMeta;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::replacement::{self, ReplacementView};
+use super::replacement;
+use crate::controller::crd::{ClaimRolloutSpec, ClaimRolloutStatus, TemplateText};
 use crate::controller::read::metadata;
-use crate::templates::{Quantity, RevisionLabel};
+use crate::templates::{ClaimTemplate, RevisionLabel};
 
-/// A ClaimRollout. All fields are optional: an older or newer controller may have written it.
+/// A ClaimRollout. A newer or older controller may have written it: a part that cannot be read counts as empty.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(from = "SentReport")]
 pub(crate) struct Rollout {
     pub(crate) metadata: ObjectMeta,
-    pub(crate) spec: RolloutSpec,
-    pub(crate) status: RolloutStatus,
+    pub(crate) spec: ClaimRolloutSpec,
+    pub(crate) status: ClaimRolloutStatus,
     /// True iff the controller has written a status.
     pub(super) is_reported: bool,
 }
@@ -33,56 +34,6 @@ struct SentReport {
     status: Option<Box<RawValue>>,
 }
 
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct RolloutSpec {
-    pub(crate) set_ref: RolloutSetRef,
-    pub(super) revision: String,
-    pub(super) staging: Option<String>,
-    pub(super) templates: Vec<Value>,
-    pub(super) update_policy: String,
-    pub(super) sync: String,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct RolloutSetRef {
-    pub(super) api_version: String,
-    pub(crate) name: String,
-    uid: String,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct RolloutStatus {
-    pub(super) observed_generation: i64,
-    pub(super) replicas: u32,
-    pub(super) updated_replicas: u32,
-    pub(super) ready_replicas: u32,
-    pub(super) claims: Vec<ReportedClaim>,
-    pub(super) conditions: Vec<RolloutCondition>,
-    pub(super) replacement: Option<ReplacementView>,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct ReportedClaim {
-    pub(super) name: String,
-    pub(super) ordinal: u32,
-    pub(super) state: String,
-    pub(super) reason: String,
-    pub(super) message: String,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct RolloutCondition {
-    pub(super) r#type: String,
-    pub(super) status: String,
-    pub(super) reason: String,
-    pub(super) message: String,
-}
-
 /// The state of a rollout: its most important condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(crate) enum RolloutPhase {
@@ -92,7 +43,7 @@ pub(crate) enum RolloutPhase {
 }
 
 impl From<SentReport> for Rollout {
-    /// Fields of unknown shape get their defaults.
+    /// A part of unknown shape gets its defaults.
     fn from(sent: SentReport) -> Self {
         fn read<T: DeserializeOwned + Default>(part: Option<&RawValue>) -> T {
             part.and_then(|part| serde_json::from_str(part.get()).ok())
@@ -117,14 +68,14 @@ impl Rollout {
     pub(crate) fn is_of(&self, set: &StatefulSet) -> bool {
         self.spec.set_ref.api_version == "apps/v1"
             && self.metadata.namespace == set.metadata.namespace
-            && set.metadata.uid.as_deref() == Some(&self.spec.set_ref.uid)
+            && set.metadata.uid.as_ref() == Some(&self.spec.set_ref.uid)
     }
 
     /// True iff this is the rollout of this set, also while the set is being replaced: then it has another uid.
     pub(super) fn shows(&self, set: &StatefulSet) -> bool {
         let replacing = self.status.replacement.as_ref();
         self.is_of(set)
-            || replacing.is_some_and(ReplacementView::is_in_progress)
+            || replacing.is_some_and(replacement::is_in_progress)
                 && replacement::is_marked(set)
                 && self.metadata.namespace == set.metadata.namespace
                 && set.metadata.name.as_ref() == Some(&self.spec.set_ref.name)
@@ -142,11 +93,9 @@ impl Rollout {
     }
 
     /// The condition of this type, if it is true.
-    pub(super) fn condition(&self, kind: &str) -> Option<&RolloutCondition> {
-        self.status
-            .conditions
-            .iter()
-            .find(|condition| condition.r#type == kind && condition.status == "True")
+    pub(super) fn condition(&self, kind: &str) -> Option<&Condition> {
+        let condition = self.status.condition(kind);
+        condition.filter(|condition| condition.status == "True")
     }
 
     /// True iff the status is that of the present spec.
@@ -166,17 +115,11 @@ impl Rollout {
         }
     }
 
-    /// The desired sizes by template name.
-    pub(super) fn sizes(&self) -> BTreeMap<&str, Quantity> {
-        let size = |template: &Value| {
-            template["spec"]["resources"]["requests"]["storage"]
-                .as_str()?
-                .parse()
-                .ok()
-        };
-        let templates = self.spec.templates.iter();
-        templates
-            .filter_map(|template| Some((template["metadata"]["name"].as_str()?, size(template)?)))
-            .collect()
+    /// The desired templates, by their names; none if they cannot be read.
+    pub(super) fn templates(&self) -> BTreeMap<String, ClaimTemplate> {
+        let texts: Vec<&str> = self.spec.templates.iter().map(TemplateText::as_str).collect();
+        let templates = ClaimTemplate::read_list(&format!("[{}]", texts.join(",")));
+        let named = templates.into_iter().flatten();
+        named.map(|template| (template.name.clone(), template)).collect()
     }
 }

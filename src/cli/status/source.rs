@@ -5,17 +5,20 @@ use std::fmt::Debug;
 use anyhow::bail;
 use futures::stream::{BoxStream, SelectAll, StreamExt as _};
 use k8s_openapi::api::apps::v1::StatefulSet;
-use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
+use k8s_openapi::api::core::v1::Pod;
 use kube::Client;
 use kube::api::{Api, ApiResource, DynamicObject, ListParams};
 use kube::core::PartialObjectMeta;
 use kube::runtime::{WatchStreamExt as _, watcher};
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use super::rollout::Rollout;
 use super::view::{StatusView, view};
+use crate::claims::Claim;
 use crate::cli::cluster::kind;
 use crate::cli::lists::{ClusterList, SkippedObject, list};
+use crate::controller::objects;
 use crate::controller::read::item::ListItem;
 
 /// The StatefulSets to read.
@@ -92,7 +95,7 @@ impl StatusSource {
         shown.sort_by_key(|(namespace, name, ..)| (*namespace, *name));
         let mut views: Vec<StatusView> = Vec::new();
         for of_namespace in shown.chunk_by(|one, other| one.0 == other.0) {
-            let claims: ClusterList<PersistentVolumeClaim> = self.within(of_namespace[0].0, &claims()).await?;
+            let claims = self.claims(of_namespace[0].0).await?;
             let pods = self.pods(of_namespace[0].0).await?;
             unread.extend(claims.unread.into_iter().chain(pods.unread));
             let (claims, pods) = (claims.items, pods.items);
@@ -146,6 +149,24 @@ impl StatusSource {
         listed.items.retain(|rollout| is_asked(&rollout.spec.set_ref.name));
         listed.unread.retain(|unread| is_asked(&unread.name));
         Ok(Some(listed))
+    }
+
+    /// The claims as the decisions read them.
+    async fn claims(&self, namespace: &str) -> kube::Result<ClusterList<Claim>> {
+        let listed = self.within::<Value>(namespace, &claims()).await?;
+        let (mut items, mut unread) = (Vec::new(), listed.unread);
+        for object in &listed.items {
+            match objects::claim(object) {
+                Ok(claim) => items.push(claim),
+                Err(error) => unread.push(SkippedObject {
+                    kind: claims().kind,
+                    namespace: namespace.to_owned(),
+                    name: object["metadata"]["name"].as_str().unwrap_or_default().to_owned(),
+                    why: error.to_string(),
+                }),
+            }
+        }
+        Ok(ClusterList { items, unread })
     }
 
     /// The Pods; none if the user may not read them.
@@ -217,7 +238,8 @@ mod tests {
 
     fn object(name: &str, spec: &Value) -> Value {
         let late = json!([{"manager": "m", "time": LATE, "fieldsV1": {}}]);
-        let metadata = json!({"namespace": "shop", "name": name, "uid": name, "managedFields": late});
+        let metadata =
+            json!({"namespace": "shop", "name": name, "uid": name, "resourceVersion": "1", "managedFields": late});
         json!({"metadata": metadata, "spec": spec})
     }
 
@@ -239,10 +261,8 @@ mod tests {
 
     fn rollout(name: &str) -> Value {
         let set = json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "name": name, "uid": name});
-        object(
-            name,
-            &json!({"setRef": set, "revision": "r", "updatePolicy": "InPlace"}),
-        )
+        let policy = json!({"setRef": set, "revision": "r", "templates": [], "updatePolicy": "InPlace", "sync": "Async", "replaceSet": "Never"});
+        object(name, &policy)
     }
 
     /// An API server with objects of the year 10000 among others, and without ClaimRollouts if they are not served.
@@ -260,7 +280,10 @@ mod tests {
                 Some("persistentvolumeclaims") => {
                     json!([
                         plain(object("data-web-0", &json!({}))),
-                        object("data-bad-0", &json!({}))
+                        plain(object(
+                            "data-bad-0",
+                            &json!({"resources": {"requests": {"storage": "much"}}})
+                        ))
                     ])
                 }
                 Some("pods") => json!([object("web-0", &json!({"containers": []}))]),
@@ -289,7 +312,7 @@ mod tests {
             let source = StatusSource::new(poisoned(true), None, names, None);
             let loaded = source.load().await.map_err(|error| error.to_string())?;
             let shown = loaded.views.iter().map(|view| {
-                let claims: Vec<&str> = view.claims.iter().map(|claim| &*claim.name).collect();
+                let claims: Vec<&str> = view.claims.iter().map(|claim| &*claim.row.name).collect();
                 format!("{}: {}", view.name, claims.join(" "))
             });
             let unread = loaded.unread.iter();

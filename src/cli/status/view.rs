@@ -3,17 +3,23 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::apps::v1::StatefulSet;
-use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
-use k8s_openapi::apimachinery::pkg::api::resource::Quantity as ApiQuantity;
+use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use serde::Serialize;
 
 use super::pods::{self, PodStatusView};
-use super::replacement::{self, ReplacementView};
-use super::rollout::{ReportedClaim, Rollout, RolloutCondition, RolloutPhase};
+use super::replacement;
+use super::rollout::{Rollout, RolloutPhase};
 use crate::api::ReadyReason;
 use crate::api::reasons::Kind;
+use crate::claims::Claim;
+use crate::claims::compatible::in_place;
+use crate::cli::row::{ClaimRow, RowTarget};
+use crate::controller::crd::{PvcStatus, ReplacementStatus};
+use crate::rollout::ClaimState;
 use crate::templates::names::ordinal_of;
-use crate::templates::{Quantity, RevisionLabel, StagedChange, keys};
+use crate::templates::rules::Frozen;
+use crate::templates::{ClaimName, ClaimTemplate, Quantity, RevisionLabel, StagedChange, UpdatePolicy, keys};
 
 /// A set and its claims.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -36,7 +42,7 @@ pub(crate) struct StatusView {
     /// The revision that is staged now.
     pub(crate) staged: Option<String>,
     /// The replacement of the set, if it is of what is staged now.
-    pub(crate) replacement: Option<ReplacementView>,
+    pub(crate) replacement: Option<ReplacementStatus>,
     /// True iff a replacement of the set is asked for, or has begun, and has not ended.
     pub(crate) awaits_replacement: bool,
 }
@@ -56,23 +62,36 @@ pub(crate) struct TargetView {
     pub(crate) ready: u32,
 }
 
-/// A claim.
+/// A claim, its sizes, and how far it is.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ClaimView {
-    pub(crate) name: String,
-    pub(crate) ordinal: u32,
+    #[serde(flatten)]
+    pub(crate) row: ClaimRow,
     pub(crate) request: String,
     /// The size that the rollout leads to; the request where it changes nothing.
     pub(crate) desired: String,
     pub(crate) capacity: String,
     /// The capacity in percent of the desired size.
     pub(crate) percent: u8,
-    /// One of the states of section "Claim states" of the documentation; empty without a rollout.
-    pub(crate) state: String,
-    pub(crate) reason: String,
     pub(crate) attributes_class: Option<String>,
     pub(crate) revision: Option<String>,
+}
+
+impl ClaimView {
+    /// The state as text; empty without a rollout.
+    pub(super) fn state(&self) -> &'static str {
+        self.row.state.map_or("", ClaimState::as_str)
+    }
+}
+
+/// A rollout, and what it leads to.
+struct Reported<'a> {
+    rollout: &'a Rollout,
+    /// The desired templates, by their names.
+    templates: BTreeMap<String, ClaimTemplate>,
+    /// It updates existing claims.
+    updates: bool,
 }
 
 impl StatusView {
@@ -96,22 +115,36 @@ pub(crate) fn view(
     name: &str,
     set: Option<&StatefulSet>,
     rollout: Option<&Rollout>,
-    claims: &[PersistentVolumeClaim],
+    claims: &[Claim],
     all_pods: &[Pod],
 ) -> StatusView {
     let is_staged = rollout.is_some_and(|rollout| is_staged(rollout, set));
+    let reported = rollout.map(|rollout| Reported {
+        templates: rollout.templates(),
+        updates: is_staged && rollout.spec.update_policy != UpdatePolicy::OnClaimDelete.as_str(),
+        rollout,
+    });
+    let templates = template_names(set, reported.as_ref());
+    let place = |claim: &str| {
+        let mut places = templates.iter();
+        places.find_map(|template| Some((&**template, ordinal_of(claim, template, name)?)))
+    };
     let mut rows: Vec<ClaimView> = claims
         .iter()
-        .filter_map(|claim| {
-            let (template, ordinal) = place(claim, name, set, rollout)?;
-            Some(claim_view(claim, &template, ordinal, (rollout, is_staged)))
-        })
+        .filter_map(|claim| Some(claim_view(claim, name, place(&claim.name)?, reported.as_ref())))
         .collect();
-    let absent = |status: &&ReportedClaim| !rows.iter().any(|row| row.name == status.name);
+    let absent = |status: &&PvcStatus| !rows.iter().any(|row| row.row.name == status.name);
     let listed = rollout.map_or(&[][..], |rollout| &rollout.status.claims);
-    let missing: Vec<ClaimView> = listed.iter().filter(absent).map(missing_claim).collect();
+    let missing = listed.iter().filter(absent);
+    let missing = missing.map(|status| missing_claim(status, place(&status.name).map_or("", |(template, _)| template)));
+    let missing: Vec<ClaimView> = missing.collect();
     rows.extend(missing);
-    rows.sort_by(|a, b| b.ordinal.cmp(&a.ordinal).then_with(|| a.name.cmp(&b.name)));
+    rows.sort_by(|a, b| {
+        b.row
+            .ordinal
+            .cmp(&a.row.ordinal)
+            .then_with(|| a.row.name.cmp(&b.row.name))
+    });
     let staged = set.and_then(staged_label);
     let current = rollout.is_some_and(|rollout| staged.as_ref().is_none_or(|staged| rollout.is_of_staged(staged)));
     let state = rollout.filter(|_| current).map(Rollout::state);
@@ -141,10 +174,11 @@ fn is_staged(rollout: &Rollout, set: Option<&StatefulSet>) -> bool {
 fn target(rollout: &Rollout, set: Option<&StatefulSet>, is_staged: bool) -> TargetView {
     // Before the controller reports, the StatefulSet has the number of replicas.
     let asked = set.and_then(|set| set.spec.as_ref()?.replicas).unwrap_or_default();
+    let number = |count: Option<i64>| u32::try_from(count.unwrap_or_default()).unwrap_or_default();
     let replicas = if rollout.is_reported {
         rollout.status.replicas
     } else {
-        u32::try_from(asked).unwrap_or_default()
+        Some(asked.into())
     };
     TargetView {
         revision: rollout.spec.revision.clone(),
@@ -152,134 +186,120 @@ fn target(rollout: &Rollout, set: Option<&StatefulSet>, is_staged: bool) -> Targ
         sync: rollout.spec.sync.clone(),
         staged: is_staged,
         state: rollout.state(),
-        replicas,
-        updated: rollout.status.updated_replicas,
-        ready: rollout.status.ready_replicas,
+        replicas: number(replicas),
+        updated: number(rollout.status.updated_replicas),
+        ready: number(rollout.status.ready_replicas),
     }
 }
 
-/// The template and the ordinal of a claim, if it is one of this set.
-fn place(
-    claim: &PersistentVolumeClaim,
-    set_name: &str,
-    set: Option<&StatefulSet>,
-    rollout: Option<&Rollout>,
-) -> Option<(String, u32)> {
-    let claim_name = claim.metadata.name.as_deref()?;
+/// The names of the live and of the desired templates.
+fn template_names(set: Option<&StatefulSet>, reported: Option<&Reported<'_>>) -> Vec<String> {
     let live = set.and_then(|set| set.spec.as_ref()?.volume_claim_templates.as_ref());
-    let live = live
+    let live = live.into_iter().flatten().filter_map(|live| live.metadata.name.clone());
+    let desired = reported
         .into_iter()
-        .flatten()
-        .filter_map(|template| template.metadata.name.as_deref());
-    let desired = rollout.map_or(&[][..], |rollout| &rollout.spec.templates);
-    let desired = desired
-        .iter()
-        .filter_map(|template| template["metadata"]["name"].as_str());
-    live.chain(desired)
-        .find_map(|template| Some((template.to_owned(), ordinal_of(claim_name, template, set_name)?)))
+        .flat_map(|reported| reported.templates.keys().cloned());
+    live.chain(desired).collect()
 }
 
 fn claim_view(
-    claim: &PersistentVolumeClaim,
-    template: &str,
-    ordinal: u32,
-    (rollout, is_staged): (Option<&Rollout>, bool),
+    claim: &Claim,
+    set_name: &str,
+    (template, ordinal): (&str, u32),
+    reported: Option<&Reported<'_>>,
 ) -> ClaimView {
-    let name = claim.metadata.name.clone().unwrap_or_default();
-    let spec = claim.spec.as_ref();
-    let requests = spec.and_then(|spec| spec.resources.as_ref()?.requests.as_ref());
-    let request = storage(requests);
-    let capacity = storage(claim.status.as_ref().and_then(|status| status.capacity.as_ref()));
-    let labels = claim.metadata.labels.as_ref();
-    let label = labels.and_then(|labels| RevisionLabel::read(labels.get(keys::REVISION)?));
-    let target = rollout.and_then(|rollout| rollout.sizes().remove(template));
-    let own: Option<Quantity> = request.parse().ok();
+    let asked = reported.and_then(|reported| reported.templates.get(template)?.storage);
     // A PVC never gets smaller.
-    let leads = target.as_ref() > own.as_ref();
-    let desired = if leads { target } else { own };
-    let percent = percent(capacity.parse().ok().as_ref(), desired.as_ref());
-    let follows = is_staged && rollout.is_some_and(|rollout| rollout.spec.update_policy != "OnClaimDelete");
-    let size = desired.filter(|_| leads && follows).map(|size| size.to_string());
-    let (state, reason) = rollout.map_or((String::new(), String::new()), |rollout| {
-        match state(claim, &name, label.as_ref(), (rollout, follows)) {
-            // The label states what was written, not what the driver has done.
-            (state, _) if state == "Done" && percent < 100 => {
-                ("Applied".to_owned(), format!("capacity {capacity} of {request}"))
-            }
-            other => other,
-        }
-    });
+    let leads = asked.filter(|asked| *asked > claim.request);
+    let updates = reported.is_some_and(|reported| reported.updates);
+    let label = claim
+        .labels
+        .get(keys::REVISION)
+        .and_then(|label| RevisionLabel::read(label));
     ClaimView {
-        percent,
-        desired: size.unwrap_or_else(|| request.clone()),
-        attributes_class: spec.and_then(|spec| spec.volume_attributes_class_name.clone()),
-        name,
-        ordinal,
-        request,
-        capacity,
-        state,
-        reason,
+        row: row(claim, set_name, (template, ordinal), reported),
+        percent: percent(claim.capacity, leads.unwrap_or(claim.request)),
+        request: claim.request.to_string(),
+        desired: leads.filter(|_| updates).unwrap_or(claim.request).to_string(),
+        capacity: claim
+            .capacity
+            .map_or_else(|| "-".to_owned(), |capacity| capacity.to_string()),
+        attributes_class: claim.class.clone(),
         revision: label.map(|label| label.revision.to_string()),
     }
 }
 
 /// The state of a claim as the controller reports it, or else as the claim itself shows it.
-fn state(
-    claim: &PersistentVolumeClaim,
-    name: &str,
-    label: Option<&RevisionLabel>,
-    (rollout, follows): (&Rollout, bool),
-) -> (String, String) {
-    let is_at = label.is_some_and(|label| rollout.is_at(label));
-    let reported = rollout.status.claims.iter().find(|status| status.name == name);
-    // A PVC with the label was updated after the report of its turn.
-    if let Some(status) = reported.filter(|status| !is_at || status.state != "Pending") {
-        return (status.state.clone(), reason(status));
-    }
-    let state = if claim.metadata.deletion_timestamp.is_some() {
-        "Terminating"
-    } else if is_at {
-        "Done"
-    } else if follows {
-        "Pending"
-    } else {
-        ""
+fn row(claim: &Claim, set_name: &str, (template, ordinal): (&str, u32), reported: Option<&Reported<'_>>) -> ClaimRow {
+    let blank = || ClaimRow {
+        template: template.to_owned(),
+        name: claim.name.clone(),
+        ordinal,
+        state: None,
+        reason: String::new(),
+        message: String::new(),
+        differences: Vec::new(),
     };
-    (state.to_owned(), String::new())
+    let Some(Reported {
+        rollout,
+        templates,
+        updates,
+    }) = reported
+    else {
+        return blank();
+    };
+    let label = claim
+        .labels
+        .get(keys::REVISION)
+        .and_then(|label| RevisionLabel::read(label));
+    let label = label.filter(|label| rollout.is_at(label));
+    let mut listed = rollout.status.claims.iter();
+    // A PVC with the label was updated after the report of its turn.
+    let is_older = |status: &PvcStatus| label.is_some() && status.state == ClaimState::Pending.as_str();
+    if let Some(status) = listed.find(|status| status.name == claim.name && !is_older(status)) {
+        return of_report(status, template);
+    }
+    let name = ClaimName::new(template, set_name, ordinal).ok();
+    let Some((name, asked)) = name.zip(templates.get(template)) else {
+        return blank();
+    };
+    // Without the settings, a field that cannot change is left to the report.
+    let asked = in_place(asked, claim, Frozen::ForNewClaims);
+    let target = RowTarget {
+        label: label.as_ref(),
+        updates: *updates,
+    };
+    ClaimRow::of((name, ordinal), &asked, Some(claim), (target, None))
 }
 
-fn reason(status: &ReportedClaim) -> String {
-    if status.message.is_empty() {
-        status.reason.clone()
-    } else {
-        status.message.clone()
+/// The state of a claim in the report.
+fn of_report(status: &PvcStatus, template: &str) -> ClaimRow {
+    ClaimRow {
+        template: template.to_owned(),
+        name: status.name.clone(),
+        ordinal: u32::try_from(status.ordinal).unwrap_or_default(),
+        state: ClaimState::read(&status.state),
+        reason: status.reason.clone(),
+        message: status.message.clone(),
+        differences: Vec::new(),
     }
 }
 
-fn missing_claim(status: &ReportedClaim) -> ClaimView {
+fn missing_claim(status: &PvcStatus, template: &str) -> ClaimView {
     ClaimView {
-        name: status.name.clone(),
-        ordinal: status.ordinal,
+        row: of_report(status, template),
         request: "-".to_owned(),
         desired: "-".to_owned(),
         capacity: "-".to_owned(),
         percent: 0,
-        state: status.state.clone(),
-        reason: reason(status),
         attributes_class: None,
         revision: None,
     }
 }
 
-fn storage(amounts: Option<&BTreeMap<String, ApiQuantity>>) -> String {
-    amounts
-        .and_then(|amounts| amounts.get("storage"))
-        .map_or_else(|| "-".to_owned(), |quantity| quantity.0.clone())
-}
-
 /// `part` of `whole`, rounded down, at most 100.
-fn percent(part: Option<&Quantity>, whole: Option<&Quantity>) -> u8 {
-    let (Some(part), Some(whole)) = (part, whole) else {
+fn percent(part: Option<Quantity>, whole: Quantity) -> u8 {
+    let Some(part) = part else {
         return 0;
     };
     let percent = part
@@ -300,8 +320,8 @@ fn staged_label(set: &StatefulSet) -> Option<RevisionLabel> {
 }
 
 /// The message of a condition, with its reason where somebody has to act: the documentation lists these reasons.
-fn in_words(condition: &RolloutCondition) -> String {
-    let RolloutCondition { reason, message, .. } = condition;
+fn in_words(condition: &Condition) -> String {
+    let Condition { reason, message, .. } = condition;
     let is_listed = |reason: ReadyReason| matches!(reason.kind(), Kind::Waiting | Kind::Stalled);
     if ReadyReason::read(reason).is_some_and(is_listed) {
         format!("{reason}: {message}")
@@ -325,7 +345,7 @@ fn note(
     };
     let Some(set) = set else {
         let replacing = rollout.status.replacement.as_ref();
-        if replacing.is_some_and(ReplacementView::is_in_progress) {
+        if replacing.is_some_and(replacement::is_in_progress) {
             return Some("the StatefulSet does not exist at this moment; its Pods do".to_owned());
         }
         return Some("the StatefulSet was deleted".to_owned());
@@ -345,7 +365,7 @@ fn note(
         let withdrawn = ready.filter(|ready| ready.reason == ReadyReason::Withdrawn.as_str());
         return message.or_else(|| withdrawn.map(|ready| ready.message.clone()));
     }
-    if rollout.spec.update_policy == "OnClaimDelete" {
+    if rollout.spec.update_policy == UpdatePolicy::OnClaimDelete.as_str() {
         return message.or_else(|| {
             Some(format!(
                 "only new PVCs; for all: kubectl annotate sts {name} {}=InPlace",

@@ -1,9 +1,9 @@
 use k8s_openapi::api::apps::v1::StatefulSet;
-use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use serde_json::{Value, json};
 
 use super::super::render::progress;
 use super::{Rollout, RolloutPhase, StatusView};
+use crate::claims::Claim;
 
 fn set(annotations: &Value) -> StatefulSet {
     let set = json!({
@@ -26,14 +26,50 @@ pub(in crate::cli::status) fn shown(state: &str, revision: &str) -> StatusView {
     }
 }
 
-fn claim(name: &str, revision: Option<&str>, request: &str, capacity: &str) -> PersistentVolumeClaim {
+fn claim(name: &str, revision: Option<&str>, request: &str, capacity: &str) -> Claim {
     let labels = revision.map(|revision| json!({"claim-rollout.io/revision": revision}));
     let claim = json!({
-        "metadata": {"name": name, "namespace": "shop", "labels": labels},
+        "metadata": {"name": name, "namespace": "shop", "uid": name, "resourceVersion": "1", "labels": labels},
         "spec": {"resources": {"requests": {"storage": request}}},
-        "status": {"capacity": {"storage": capacity}},
+        "status": {"phase": "Bound", "capacity": {"storage": capacity}},
     });
-    serde_json::from_value(claim).expect("a claim")
+    Claim::read(&claim.to_string()).expect("a claim")
+}
+
+/// The status as the API server stores it: each PVC and each condition is whole.
+fn stored(mut status: Value) -> Value {
+    let whole = |item: &mut Value, time: &str| {
+        for field in ["reason", "message"] {
+            if item[field].is_null() {
+                item[field] = "".into();
+            }
+        }
+        item[time] = "2026-11-28T12:00:00Z".into();
+    };
+    for claim in status
+        .get_mut("claims")
+        .and_then(Value::as_array_mut)
+        .into_iter()
+        .flatten()
+    {
+        let ordinal = claim["name"]
+            .as_str()
+            .and_then(|name| name.rsplit('-').next()?.parse::<u32>().ok());
+        claim["ordinal"] = ordinal.into();
+        whole(claim, "since");
+    }
+    for condition in status
+        .get_mut("conditions")
+        .and_then(Value::as_array_mut)
+        .into_iter()
+        .flatten()
+    {
+        whole(condition, "lastTransitionTime");
+    }
+    if let Some(replacement) = status.get_mut("replacement") {
+        replacement["since"] = "2026-11-28T12:00:00Z".into();
+    }
+    status
 }
 
 fn rollout(policy: &str, status: &Value) -> Rollout {
@@ -42,10 +78,10 @@ fn rollout(policy: &str, status: &Value) -> Rollout {
         "metadata": {"name": "web", "namespace": "shop", "generation": 2},
         "spec": {
             "setRef": {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web", "uid": "u-1"},
-            "revision": "r2", "staging": "xz245", "updatePolicy": policy, "sync": "LockStep",
+            "revision": "r2", "staging": "xz245", "updatePolicy": policy, "sync": "LockStep", "replaceSet": "Never",
             "templates": [{"metadata": {"name": "data"}, "spec": {"resources": {"requests": {"storage": "20Gi"}}}}],
         },
-        "status": status,
+        "status": stored(status.clone()),
     });
     serde_json::from_str(&object.to_string()).expect("a ClaimRollout")
 }
@@ -55,12 +91,12 @@ fn view(
     name: &str,
     set: Option<&StatefulSet>,
     rollout: Option<&Rollout>,
-    claims: &[PersistentVolumeClaim],
+    claims: &[Claim],
 ) -> StatusView {
     super::view(namespace, name, set, rollout, claims, &[])
 }
 
-fn claims() -> Vec<PersistentVolumeClaim> {
+fn claims() -> Vec<Claim> {
     vec![
         claim("data-web-0", None, "10Gi", "10Gi"),
         claim("data-web-2", Some("r2.xz245"), "20Gi", "20Gi"),
@@ -98,7 +134,7 @@ fn view_where_nothing_is_staged_gives_no_advice() {
             assert_eq!(view.note.as_deref(), note, "{row}, {policy}");
             assert!(view.complete, "{row}, {policy}");
             // data-web-1 was written for this revision, and data-web-0 never.
-            let states: Vec<_> = view.claims.iter().map(|claim| &*claim.state).collect();
+            let states: Vec<_> = view.claims.iter().map(super::ClaimView::state).collect();
             assert_eq!(states, ["Done", "Applied", ""], "{row}, {policy}");
             assert_eq!(view.claims[2].desired, "10Gi", "{row}, {policy}");
             let target = view.target.as_ref().expect("a target");
@@ -121,7 +157,7 @@ fn view_has_claims_in_rollout_order_with_their_state() {
     let rows: Vec<_> = view
         .claims
         .iter()
-        .map(|row| (row.name.as_str(), row.state.as_str(), row.percent))
+        .map(|claim| (claim.row.name.as_str(), claim.state(), claim.percent))
         .collect();
     assert_eq!(
         rows,
@@ -132,7 +168,7 @@ fn view_has_claims_in_rollout_order_with_their_state() {
             ("data-web-0", "Pending", 50),
         ]
     );
-    assert_eq!(view.claims[2].reason, "the driver is at it");
+    assert_eq!(view.claims[2].row.why(), "the driver is at it");
     assert_eq!(view.note.as_deref(), Some("busy"));
     assert!(!view.complete);
 }
@@ -200,9 +236,9 @@ fn view_without_rollout_notes_what_to_do() {
 #[test]
 fn view_without_status_shows_written_pvc_as_applied() {
     let view = of(&rollout("InPlace", &Value::Null));
-    let states: Vec<_> = view.claims.iter().map(|row| row.state.as_str()).collect();
+    let states: Vec<_> = view.claims.iter().map(super::ClaimView::state).collect();
     assert_eq!(states, ["Done", "Applied", "Pending"]);
-    assert_eq!(view.claims[1].reason, "capacity 10Gi of 20Gi");
+    assert_eq!(view.claims[1].row.why(), "capacity 10Gi of 20Gi");
     let target = view.target.expect("a target");
     assert_eq!(
         (target.updated, target.replicas, target.state),
@@ -215,7 +251,7 @@ fn view_with_older_report_shows_written_pvc_as_applied() {
     let pending = |name: &str| json!({"name": name, "state": "Pending", "message": "waiting for its turn"});
     let claims = ["data-web-2", "data-web-1", "data-web-0"].map(pending);
     let view = of(&rollout("InPlace", &json!({"observedGeneration": 2, "claims": claims})));
-    let rows = view.claims.iter().map(|row| (row.state.as_str(), row.reason.as_str()));
+    let rows = view.claims.iter().map(|claim| (claim.state(), claim.row.why()));
     let expected = [
         ("Done", ""),
         ("Applied", "capacity 10Gi of 20Gi"),
@@ -227,7 +263,7 @@ fn view_with_older_report_shows_written_pvc_as_applied() {
 #[test]
 fn view_on_claim_delete_has_no_claim_state() {
     let view = of(&rollout("OnClaimDelete", &json!({})));
-    assert_eq!(view.claims[2].state, "");
+    assert_eq!(view.claims[2].row.state, None);
     let note = view.note.expect("a note");
     assert_eq!(
         note,

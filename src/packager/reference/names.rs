@@ -79,8 +79,8 @@ pub(super) fn states() -> String {
     let rows = ClaimState::ALL.map(|of| vec![code(of.as_str()), meaning(of.meaning())]);
     section(
         "States of a PVC",
-        "In `status.claims[].state` of the ClaimRollout, in `claim-rollout status`, and in the label `state` of the metric \
-         `claim_rollout_claims`:",
+        "In `status.claims[].state` of the ClaimRollout, in `claim-rollout status`, `plan` and `drift`, and in the label \
+         `state` of the metric `claim_rollout_claims`:",
         &["state", "meaning"],
         rows,
     )

@@ -35,7 +35,7 @@ fn plan_of_recreate_lists_the_claims_to_be_deleted() {
     );
     for claim in &report.claims {
         let then = claim.then.as_ref().and_then(|then| then.storage_class.as_deref());
-        assert_eq!((then, claim.pod_replaced), (Some("slow"), true), "{}", claim.name);
+        assert_eq!((then, claim.pod_replaced), (Some("slow"), true), "{}", claim.row.name);
     }
 }
 

@@ -14,7 +14,7 @@ fn scaled(world: &PlanWorld, replicas: u32, image: &str) -> PlanReport {
 
 fn created(report: &PlanReport) -> Vec<u32> {
     let created = report.claims.iter().filter(|claim| claim.pod_created);
-    created.map(|claim| claim.ordinal).collect()
+    created.map(|claim| claim.row.ordinal).collect()
 }
 
 #[test]

@@ -203,7 +203,7 @@ pub(super) fn lines(report: &PlanReport) -> Vec<String> {
         let obstacles: String = claim.obstacles.iter().map(|obstacle| format!(" !{obstacle}")).collect();
         format!(
             "{step} {} {}>{} {:?}{pod}{obstacles}",
-            claim.name,
+            claim.row.name,
             size(&claim.now),
             size(&claim.then),
             claim.action
