@@ -212,6 +212,7 @@ pub(crate) fn claims_of(snapshot: &Snapshot) -> Vec<ForecastClaim> {
             all.push(ForecastClaim {
                 row: ClaimRow::assessed(claim, ordinal),
                 state: claim.state,
+                is_kept: replica.kept.is_some(),
                 apply: claim.apply(snapshot, &target),
             });
         }
@@ -224,6 +225,8 @@ pub(crate) fn claims_of(snapshot: &Snapshot) -> Vec<ForecastClaim> {
 pub(crate) struct ForecastClaim {
     pub(crate) row: ClaimRow,
     pub(crate) state: ClaimState,
+    /// The user keeps it as it is: by a pause, the partition, or `updateStrategy: OnDelete`.
+    pub(crate) is_kept: bool,
     /// The write that would update the claim; none if the claim does not exist.
     pub(crate) apply: Option<ApplyClaim>,
 }

@@ -15,7 +15,6 @@ use crate::claims::retention::PodUid;
 use crate::claims::{AttributesClass, Belongs, Claim, Classes, Known, Obstacle, StorageClass, compatible};
 use crate::cli::recorded::Recorded;
 use crate::controller::objects;
-use crate::rollout::snapshot::Strategy;
 use crate::rollout::target::frozen;
 use crate::rollout::{ApplyClaim, ClaimState, SetView};
 use crate::templates::show::shown;
@@ -177,6 +176,7 @@ fn row(
     });
     let is_anew = forecast.steps.contains(&ForecastStep::Anew(start.row.name.clone()));
     let step = writes.position(|name| *name == start.row.name);
+    let claim = judge.claims.get(&start.row.name);
     let object = judge
         .state
         .one("v1", "PersistentVolumeClaim", &set.namespace, &start.row.name);
@@ -185,7 +185,7 @@ fn row(
     } else if step.is_some() {
         PlannedAction::Update
     } else {
-        action(set, start, end)
+        action(start, end)
     };
     let written = matches!(
         action,
@@ -199,11 +199,11 @@ fn row(
         row: start.row.clone(),
         step: step.map(|step| step + 1),
         action,
-        now: object.map(state),
+        now: claim.map(values),
         then: if is_anew {
             forecast.end.claims.get(&start.row.name).map(created)
         } else {
-            object.zip(apply).map(|(object, apply)| updated(object, apply))
+            claim.zip(apply).map(|(claim, apply)| updated(claim, apply))
         },
         keys: object
             .zip(apply)
@@ -222,26 +222,32 @@ fn row(
     }
 }
 
+/// The values of a claim.
+fn values(claim: &Claim) -> ClaimValues {
+    ClaimValues {
+        storage: claim.request.to_string(),
+        capacity: claim.capacity.map(|capacity| capacity.to_string()),
+        storage_class: claim.storage_class_name().map(str::to_owned),
+        attributes_class: claim.class.clone(),
+    }
+}
+
 /// The values of a claim after its write.
-fn updated(object: &Value, apply: &ApplyClaim) -> ClaimValues {
+fn updated(claim: &Claim, apply: &ApplyClaim) -> ClaimValues {
+    let class = apply.volume_attributes_class_name.clone();
     ClaimValues {
         storage: apply.storage.to_string(),
         capacity: None,
-        attributes_class: apply
-            .volume_attributes_class_name
-            .clone()
-            .or_else(|| state(object).attributes_class),
-        storage_class: class_of(object).map(str::to_owned),
+        attributes_class: class.or_else(|| claim.class.clone()),
+        ..values(claim)
     }
 }
 
 /// The values of a claim that was created anew.
 fn created(claim: &Claim) -> ClaimValues {
     ClaimValues {
-        storage: claim.request.to_string(),
         capacity: None,
-        attributes_class: claim.class.clone(),
-        storage_class: claim.storage_class_name().map(str::to_owned),
+        ..values(claim)
     }
 }
 
@@ -264,47 +270,20 @@ fn obstacles(end: &ForecastClaim, written: bool, judge: &Judge<'_>) -> Vec<Strin
 
 /// True iff a claim in this state does not make progress by itself.
 const fn is_blocked(state: ClaimState) -> bool {
-    matches!(
-        state,
-        ClaimState::Refused | ClaimState::Foreign | ClaimState::Infeasible | ClaimState::Unbound
-    )
+    state.is_stalled() || matches!(state, ClaimState::Unbound)
 }
 
 /// The action on a claim that the forecast never writes.
-fn action(set: &SetView, start: &ForecastClaim, end: &ForecastClaim) -> PlannedAction {
+fn action(start: &ForecastClaim, end: &ForecastClaim) -> PlannedAction {
     match end.state {
         ClaimState::Done if start.state == ClaimState::Done => PlannedAction::UpToDate,
         _ if start.state == ClaimState::Missing => PlannedAction::Create,
         ClaimState::Missing | ClaimState::Terminating => PlannedAction::Create,
         blocked if is_blocked(blocked) => PlannedAction::Blocked,
-        ClaimState::Pending => {
-            let held = set.paused || set.strategy == Strategy::OnDelete || set.is_below_partition(start.row.ordinal);
-            if held {
-                PlannedAction::Held
-            } else {
-                PlannedAction::NotReached
-            }
-        }
+        ClaimState::Pending if end.is_kept => PlannedAction::Held,
+        ClaimState::Pending => PlannedAction::NotReached,
         _ => PlannedAction::Wait,
     }
-}
-
-fn state(claim: &Value) -> ClaimValues {
-    let text = |value: &Value| value.as_str().map(str::to_owned);
-    ClaimValues {
-        storage: text(&claim["spec"]["resources"]["requests"]["storage"]).unwrap_or_else(|| "-".to_owned()),
-        capacity: text(&claim["status"]["capacity"]["storage"]),
-        storage_class: class_of(claim).map(str::to_owned),
-        attributes_class: text(&claim["spec"]["volumeAttributesClassName"]),
-    }
-}
-
-/// The storage class of a claim: the older annotation comes first.
-fn class_of(claim: &Value) -> Option<&str> {
-    let annotation = &claim["metadata"]["annotations"]["volume.beta.kubernetes.io/storage-class"];
-    annotation
-        .as_str()
-        .or_else(|| claim["spec"]["storageClassName"].as_str())
 }
 
 fn changed_keys(claim: &Value, apply: &ApplyClaim) -> Vec<String> {
