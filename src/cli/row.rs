@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use serde::{Serialize, Serializer};
 
 use crate::claims::{Claim, Foreign};
+use crate::controller::crd::PvcStatus;
 use crate::rollout::ClaimState;
 use crate::rollout::assessment::{At, ClaimAssessment};
 use crate::templates::{ClaimName, ClaimTemplate, RevisionLabel};
@@ -78,23 +79,42 @@ impl ClaimRow {
         if is_plain || assessment.at == At::Updated || target.updates {
             return row;
         }
-        Self {
-            state: None,
-            reason: String::new(),
-            message: String::new(),
-            ..row
-        }
+        Self::blank(&row.template, &row.name, ordinal)
     }
 
     /// A claim as the controller assesses it.
     pub(crate) fn assessed(assessment: &ClaimAssessment<'_>, ordinal: u32) -> Self {
         Self {
-            template: assessment.template.name.clone(),
-            name: assessment.name.to_string(),
-            ordinal,
             state: Some(assessment.state),
             reason: assessment.reason.clone(),
             message: assessment.message.clone(),
+            ..Self::blank(&assessment.template.name, assessment.name.as_str(), ordinal)
+        }
+    }
+
+    /// A claim as the controller reports it.
+    pub(crate) fn reported(status: &PvcStatus, template: &str) -> Self {
+        Self {
+            state: ClaimState::read(&status.state),
+            reason: status.reason.clone(),
+            message: status.message.clone(),
+            ..Self::blank(
+                template,
+                &status.name,
+                u32::try_from(status.ordinal).unwrap_or_default(),
+            )
+        }
+    }
+
+    /// A claim that no rollout concerns.
+    pub(crate) fn blank(template: &str, name: &str, ordinal: u32) -> Self {
+        Self {
+            template: template.to_owned(),
+            name: name.to_owned(),
+            ordinal,
+            state: None,
+            reason: String::new(),
+            message: String::new(),
             differences: Vec::new(),
         }
     }
@@ -122,13 +142,8 @@ pub(crate) mod tests {
     /// A claim of the template `data` in this state.
     pub(crate) fn row(name: &str, ordinal: u32, state: Option<ClaimState>) -> ClaimRow {
         ClaimRow {
-            template: "data".to_owned(),
-            name: name.to_owned(),
-            ordinal,
             state,
-            reason: String::new(),
-            message: String::new(),
-            differences: Vec::new(),
+            ..ClaimRow::blank("data", name, ordinal)
         }
     }
 

@@ -231,15 +231,7 @@ fn claim_view(
 
 /// The state of a claim as the controller reports it, or else as the claim itself shows it.
 fn row(claim: &Claim, set_name: &str, (template, ordinal): (&str, u32), reported: Option<&Reported<'_>>) -> ClaimRow {
-    let blank = || ClaimRow {
-        template: template.to_owned(),
-        name: claim.name.clone(),
-        ordinal,
-        state: None,
-        reason: String::new(),
-        message: String::new(),
-        differences: Vec::new(),
-    };
+    let blank = || ClaimRow::blank(template, &claim.name, ordinal);
     let Some(Reported {
         rollout,
         templates,
@@ -257,7 +249,7 @@ fn row(claim: &Claim, set_name: &str, (template, ordinal): (&str, u32), reported
     // A PVC with the label was updated after the report of its turn.
     let is_older = |status: &PvcStatus| label.is_some() && status.state == ClaimState::Pending.as_str();
     if let Some(status) = listed.find(|status| status.name == claim.name && !is_older(status)) {
-        return of_report(status, template);
+        return ClaimRow::reported(status, template);
     }
     let name = ClaimName::new(template, set_name, ordinal).ok();
     let Some((name, asked)) = name.zip(templates.get(template)) else {
@@ -272,22 +264,9 @@ fn row(claim: &Claim, set_name: &str, (template, ordinal): (&str, u32), reported
     ClaimRow::of((name, ordinal), &asked, Some(claim), (target, None))
 }
 
-/// The state of a claim in the report.
-fn of_report(status: &PvcStatus, template: &str) -> ClaimRow {
-    ClaimRow {
-        template: template.to_owned(),
-        name: status.name.clone(),
-        ordinal: u32::try_from(status.ordinal).unwrap_or_default(),
-        state: ClaimState::read(&status.state),
-        reason: status.reason.clone(),
-        message: status.message.clone(),
-        differences: Vec::new(),
-    }
-}
-
 fn missing_claim(status: &PvcStatus, template: &str) -> ClaimView {
     ClaimView {
-        row: of_report(status, template),
+        row: ClaimRow::reported(status, template),
         request: "-".to_owned(),
         desired: "-".to_owned(),
         capacity: "-".to_owned(),
