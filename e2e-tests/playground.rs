@@ -26,8 +26,8 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
 use world::demo::{self, Screen, picture};
-use world::installation::{AS_IN_A_POD, Installation, binary};
-use world::{Cluster, Options};
+use world::installation::{AS_IN_A_POD, binary};
+use world::{Cluster, Options, World};
 
 /// A real Kubernetes control plane with claim-rollout in it; everything is removed afterwards.
 #[derive(Parser)]
@@ -79,18 +79,19 @@ async fn up(minor: String) -> anyhow::Result<()> {
     // Handles signals before the start, so that an early Ctrl-C stops everything in order too.
     let end = interrupted()?;
     let start = Instant::now();
-    let cluster = Cluster::start(Options {
+    let options = Options {
         minor,
         ..Options::default()
-    })
-    .await?;
-    let installation = Installation::shipped(&cluster).await?;
-    let _controller = installation.start_controller(&AS_IN_A_POD).await?;
+    };
+    let world = World::with(options)
+        .shipped_policy()
+        .controller(&AS_IN_A_POD)
+        .build()
+        .await?;
     let seconds = start.elapsed().as_secs_f64();
     let how = format!("up after {seconds:.1} s, with claim-rollout installed; Ctrl-C ends it");
-    wait_in(&cluster, &how, end).await?;
-    cluster.stop();
-    Ok(())
+    wait_in(&world.cluster, &how, end).await?;
+    world.stop().await
 }
 
 /// Shows the demo; with `keep` the cluster runs until the user ends it. Fails if a check of the demo fails.
@@ -104,7 +105,7 @@ async fn show(minor: String, keep: bool) -> anyhow::Result<()> {
         shown = async { tokio::try_join!(demo::show(&cluster, begin, &mut screen), picture::drawn(&cluster)) } => Some(shown?),
         () = &mut end => None,
     };
-    let Some(((installation, controller), drawn)) = shown else {
+    let Some(((policies, controller), drawn)) = shown else {
         cluster.stop();
         bail!("interrupted; nothing is left running");
     };
@@ -116,7 +117,7 @@ async fn show(minor: String, keep: bool) -> anyhow::Result<()> {
         wait_in(&cluster, "\nCtrl-C ends it.", end).await?;
     }
     drop(controller);
-    installation.stop().await?;
+    policies.stop().await?;
     cluster.stop();
     if !keep {
         println!("{}", demo::FAREWELL);

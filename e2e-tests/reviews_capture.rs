@@ -12,7 +12,7 @@ use std::time::Duration;
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
-use crate::world::policy_host::{KubeApi, PolicyHost, Runtime, Shipped};
+use crate::world::policy_host::{KubeApi, PolicyHost, Shipped, shared_policy};
 use crate::world::reviews_stored::Stored;
 use crate::world::{Cluster, Options, eventually};
 
@@ -275,7 +275,7 @@ pub(crate) async fn run() -> anyhow::Result<()> {
     let client = cluster.client().await?;
     let_sam(&cluster).await?;
     let shipped = Shipped::sets()?;
-    let module = Runtime::patient()?.load_policy()?;
+    let module = shared_policy()?;
     let named = |shipped: &Shipped, name: &str| -> anyhow::Result<_> {
         let mut entry = shipped.policy(&module)?;
         name.clone_into(&mut entry.name);
@@ -287,7 +287,7 @@ pub(crate) async fn run() -> anyhow::Result<()> {
     let host = PolicyHost::start(vec![sets, pods], Arc::new(KubeApi::new(client.clone()))).await?;
     host.register(&client, &registration).await?;
     host.register(&client, &registration_of_pods).await?;
-    host.until_called(&client, &registration).await?;
+    host.until_called(&client, &registration, true).await?;
     let capture = Capture {
         cluster,
         host,

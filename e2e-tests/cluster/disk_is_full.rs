@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, ensure};
 
 use crate::world::book::{Book, Command};
-use crate::world::installation::{AS_IN_A_POD, Installation, binary};
+use crate::world::installation::{AS_IN_A_POD, binary};
 use crate::world::shell::typed;
-use crate::world::{Cluster, Driver, Options, eventually};
+use crate::world::{Cluster, Driver, Options, World, eventually};
 
 const DOCUMENT: &str = "docs/disk-is-full.md";
 const QUICK: &str = "## With claim-rollout";
@@ -116,15 +116,14 @@ async fn full_disk_grows_with_the_commands_of_the_page() -> anyhow::Result<()> {
         expand_delay_millis: EXPANSION_MILLIS,
         ..Driver::default()
     };
-    let cluster = with_a_full_disk(slow).await?;
-    let installation = Installation::shipped(&cluster).await?;
-    let controller = installation.start_controller(&AS_IN_A_POD).await?;
-    let followed = follow(&cluster, QUICK).await;
-    followed.with_context(|| controller.log())?;
-    drop(controller);
-    installation.stop().await?;
-    cluster.stop();
-    Ok(())
+    let world = World::on(with_a_full_disk(slow).await?)
+        .shipped_policy()
+        .controller(&AS_IN_A_POD)
+        .build()
+        .await?;
+    let followed = follow(&world.cluster, QUICK).await;
+    followed.with_context(|| world.log())?;
+    world.stop().await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

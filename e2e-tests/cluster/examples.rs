@@ -5,12 +5,11 @@ use std::time::Duration;
 use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
-use crate::world::environment::Environment;
 use crate::world::namespace::{TestNamespace, text};
 use crate::world::runner::{Report, scenarios};
-use crate::world::{Options, eventually};
+use crate::world::{Options, World, eventually};
 
-scenarios![Environment;
+scenarios![World;
     example::postgresql_grows_without_pod_restart,
     example::cassandra_grows_both_volumes_of_a_replica_together,
     example::etcd_grows_last_member_first_others_after_partition_lowered,
@@ -44,10 +43,10 @@ fn doubled(manifest: &str) -> anyhow::Result<String> {
 
 impl<'a> Example<'a> {
     /// Applies the example and waits until its three replicas run.
-    async fn start(env: &'a Environment, name: &'static str) -> anyhow::Result<Self> {
+    async fn start(env: &'a World, name: &'static str) -> anyhow::Result<Self> {
         let path = crate::world::repository::root().join(format!("examples/{name}.yaml"));
         let manifest = std::fs::read_to_string(path)?;
-        let ns = env.namespace(&format!("example-{name}")).await?;
+        let ns = env.managed(&format!("example-{name}")).await?;
         ns.target(&manifest).await?;
         let example = Self { ns, name, manifest };
         let all_ready = eventually("three replicas", PATIENCE, async || {
@@ -107,7 +106,7 @@ impl<'a> Example<'a> {
 mod example {
     use super::*;
 
-    pub(super) async fn postgresql_grows_without_pod_restart(env: &Environment) -> anyhow::Result<()> {
+    pub(super) async fn postgresql_grows_without_pod_restart(env: &World) -> anyhow::Result<()> {
         let example = Example::start(env, "postgresql").await?;
         let pods = example.ns.pods().await?;
         example.double().await?;
@@ -118,7 +117,7 @@ mod example {
         Ok(())
     }
 
-    pub(super) async fn cassandra_grows_both_volumes_of_a_replica_together(env: &Environment) -> anyhow::Result<()> {
+    pub(super) async fn cassandra_grows_both_volumes_of_a_replica_together(env: &World) -> anyhow::Result<()> {
         let example = Example::start(env, "cassandra").await?;
         let begun = example.ns.mark().await?;
         example.double().await?;
@@ -141,9 +140,7 @@ mod example {
         Ok(())
     }
 
-    pub(super) async fn etcd_grows_last_member_first_others_after_partition_lowered(
-        env: &Environment,
-    ) -> anyhow::Result<()> {
+    pub(super) async fn etcd_grows_last_member_first_others_after_partition_lowered(env: &World) -> anyhow::Result<()> {
         let example = Example::start(env, "etcd").await?;
         example.double().await?;
         example
@@ -161,7 +158,7 @@ mod example {
             .await
     }
 
-    pub(super) async fn kafka_grows_although_one_broker_fails(env: &Environment) -> anyhow::Result<()> {
+    pub(super) async fn kafka_grows_although_one_broker_fails(env: &World) -> anyhow::Result<()> {
         let example = Example::start(env, "kafka").await?;
         // Another controller owns the PVC of the last broker.
         let owner = "{\"metadata\":{\"ownerReferences\":[{\"apiVersion\":\"example.com/v1\",\"kind\":\"Backup\",\"name\":\"b\",\
@@ -180,7 +177,7 @@ mod example {
             .await
     }
 
-    pub(super) async fn elasticsearch_grows_as_its_pods_are_deleted(env: &Environment) -> anyhow::Result<()> {
+    pub(super) async fn elasticsearch_grows_as_its_pods_are_deleted(env: &World) -> anyhow::Result<()> {
         let example = Example::start(env, "elasticsearch").await?;
         // Times are in whole seconds. A Pod that is created in the second of the staged change counts as older.
         tokio::time::sleep(Duration::from_millis(1100)).await;
@@ -227,7 +224,7 @@ fn every_example_is_listed_and_run() -> anyhow::Result<()> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn each_example_does_what_its_comments_promise() -> anyhow::Result<()> {
     let mut report = Report::new();
-    let env = Environment::shipped(Options::default()).await?;
+    let env = World::with(Options::default()).shipped_policy().build().await?;
     report.print("the cluster is up");
     report.run(&env, SCENARIOS).await;
     report.end()?;

@@ -1,11 +1,11 @@
 //! `deploy/` installs exactly what the controller needs.
 
 use anyhow::Context as _;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::world::installation::{Installation, USER};
+use crate::world::installation::USER;
 use crate::world::policy_host::{Shipped, deployed, documents};
-use crate::world::{Cluster, Options};
+use crate::world::{Options, World};
 
 /// The policy objects.
 fn shipped() -> anyhow::Result<[Shipped; 4]> {
@@ -137,9 +137,9 @@ fn policy_server_rights_are_exactly_the_context_aware_resources() -> anyhow::Res
 
 #[tokio::test(flavor = "multi_thread")]
 async fn controller_starts_with_rights_of_deploy_and_no_others() -> anyhow::Result<()> {
-    let cluster = Cluster::start(Options::default()).await?;
-    let installation = Installation::new(&cluster, json!({})).await?;
-    let mut controller = installation.start_controller(&[]).await?;
+    let world = World::with(Options::default()).build().await?;
+    let cluster = &world.cluster;
+    let mut controller = world.controllers.start(&[]).await?;
     assert_eq!(controller.get("/healthz")?, (200, "ok".to_owned()));
 
     for (verb, resource, expected) in [
@@ -182,7 +182,5 @@ async fn controller_starts_with_rights_of_deploy_and_no_others() -> anyhow::Resu
 
     let status = controller.terminate().await?;
     assert!(status.success(), "{status}: {}", controller.log());
-    installation.stop().await?;
-    cluster.stop();
-    Ok(())
+    world.stop().await
 }

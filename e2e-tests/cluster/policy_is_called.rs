@@ -57,7 +57,7 @@ async fn api_server_calls_policy_for_its_requests_and_obeys() -> anyhow::Result<
     let host = PolicyHost::start(vec![entry], Arc::new(KubeApi::new(client.clone()))).await?;
     let registration = shipped.registration().in_namespace("default");
     host.register(&client, &registration).await?;
-    host.until_called(&client, &registration).await?;
+    host.until_called(&client, &registration, true).await?;
     let called = host.requests(&shipped.name);
 
     // Without replicas, so that only the API server acts.

@@ -185,9 +185,9 @@ async fn demo_live_tree_and_commands_match_the_documents() -> anyhow::Result<()>
     );
 
     every_command_prints_its_part(&cluster).await?;
-    let (installation, controller) = kept;
+    let (policies, controller) = kept;
     drop(controller);
-    installation.stop().await?;
+    policies.stop().await?;
     cluster.stop();
     Ok(())
 }

@@ -11,10 +11,10 @@ use anyhow::{Context as _, ensure};
 use claim_rollout::templates::UpdatePolicy;
 use serde_json::{Value, json};
 
-use crate::world::installation::{ACCOUNT, Installation, NAMESPACE, USER};
+use crate::world::installation::{ACCOUNT, NAMESPACE, USER};
 use crate::world::namespace::{STAGED, text};
 use crate::world::web::Web;
-use crate::world::{Cluster, Options, eventually};
+use crate::world::{Options, World, eventually};
 use namespace::{Judges, PATIENCE, TestedNamespace};
 
 const JUDGES: [Judges; 3] = [Judges::Policy, Judges::Guard, Judges::Both];
@@ -228,16 +228,21 @@ impl TestedNamespace<'_> {
 
 /// Runs the attempts against all judges, with a controller with these settings.
 async fn run_attempts(policy: Value, controller: &Value, attempts: &[Attempt]) -> anyhow::Result<()> {
-    let cluster = Cluster::start(Options::default()).await?;
     let validates_only = policy["mode"] == "ValidateOnly";
-    let installation = Installation::but_in(&[&namespace_of(Judges::Guard)], &cluster, policy).await?;
+    let guarded = namespace_of(Judges::Guard);
+    let world = World::with(Options::default())
+        .policy(policy)
+        .but_in(&[&guarded])
+        .build()
+        .await?;
+    let cluster = &world.cluster;
     let settings = cluster.folder().join("settings.json");
     std::fs::write(&settings, controller.to_string())?;
     let settings = settings.to_str().context("a path in UTF-8")?;
-    let controller = installation.start_controller(&["--settings", settings]).await?;
+    let controller = world.controllers.start(&["--settings", settings]).await?;
     for judges in JUDGES {
         let ns = TestedNamespace {
-            cluster: &cluster,
+            cluster,
             namespace: namespace_of(judges),
             judges,
             validates_only,
@@ -249,9 +254,7 @@ async fn run_attempts(policy: Value, controller: &Value, attempts: &[Attempt]) -
         result.with_context(|| format!("{judges:?}:\n{}", controller.log()))?;
     }
     drop(controller);
-    installation.stop().await?;
-    cluster.stop();
-    Ok(())
+    world.stop().await
 }
 
 #[tokio::test(flavor = "multi_thread")]

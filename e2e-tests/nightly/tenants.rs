@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 use crate::nightly::scale::fleet::Fleet;
 use crate::nightly::scale::until_reported;
 use crate::world::engines;
-use crate::world::installation::{Controllers, manifest_applied};
+use crate::world::installation::manifest_applied;
 use crate::world::managed_fields::managed_fields;
 use crate::world::web::Web;
-use crate::world::{Cluster, MARKER, Options};
+use crate::world::{Cluster, MARKER, Options, World};
 
 const PATIENCE: Duration = Duration::from_secs(120);
 const FLAGS: [&str; 4] = [
@@ -67,28 +67,32 @@ async fn create_twins(cluster: &Cluster, name: &str) -> anyhow::Result<()> {
 /// complete, also after a restart, and the tenant learns of the name.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn poisoned_objects_of_one_tenant_stop_no_rollout() -> anyhow::Result<()> {
-    let cluster = Cluster::start(Options::default()).await?;
-    let controllers = Controllers::install(&cluster).await?;
-    let fleet = Fleet::create(&cluster.client().await?, NAMESPACES, NAMESPACES, 1).await?;
+    let world = World::with(Options::default()).build().await?;
+    let fleet = Fleet::create(&world.client, NAMESPACES, NAMESPACES, 1).await?;
     for (index, fields) in managed_fields("v1").iter().enumerate() {
         let pod = pod(&format!("poisoned-{index}"), fields).to_string();
-        tenant(&cluster, &["create", "-f", "-"], &pod).await?;
+        tenant(&world.cluster, &["create", "-f", "-"], &pod).await?;
     }
-    let stored = tenant(&cluster, &["get", "pods", "--show-managed-fields", "-o", "json"], "").await?;
+    let stored = tenant(
+        &world.cluster,
+        &["get", "pods", "--show-managed-fields", "-o", "json"],
+        "",
+    )
+    .await?;
     ensure!(stored.contains("10000-01-01T11:59:59Z"), "the time is stored: {stored}");
-    create_twins(&cluster, "twin").await?;
+    create_twins(&world.cluster, "twin").await?;
 
-    let mut controller = controllers.start(&FLAGS).await?;
+    let mut controller = world.controllers.start(&FLAGS).await?;
     fleet.roll("2Gi").await?;
     until_reported(PATIENCE, &controller, "Complete", NAMESPACES).await?;
     let report = format!("claimrollout/{}", fleet.sets[0].name);
     for fields in managed_fields("claim-rollout.io/v1alpha1") {
         let patch = json!({"metadata": {"managedFields": fields}}).to_string();
-        tenant(&cluster, &["patch", &report, "--type=merge", "-p", &patch], "").await?;
+        tenant(&world.cluster, &["patch", &report, "--type=merge", "-p", &patch], "").await?;
     }
     controller.terminate().await?;
 
-    let mut controller = controllers.start(&FLAGS).await?;
+    let mut controller = world.controllers.start(&FLAGS).await?;
     until_reported(PATIENCE, &controller, "Complete", NAMESPACES).await?;
     fleet.roll("3Gi").await?;
     let (_, metrics) = controller.get("/metrics")?;
@@ -98,12 +102,11 @@ async fn poisoned_objects_of_one_tenant_stop_no_rollout() -> anyhow::Result<()> 
     ensure!(failed.context("a metric")?.ends_with(" 0"), "{failed:?}");
     let each = r"jsonpath={range .items[*]}{.involvedObject.name} {.message}{'\n'}{end}";
     let events = ["get", "events", "-o", each];
-    let emitted = tenant(&cluster, &events, "").await?;
+    let emitted = tenant(&world.cluster, &events, "").await?;
     let is_named = emitted
         .lines()
         .any(|line| line.starts_with("twin ") && line.contains("same name"));
     ensure!(is_named, "{emitted}");
     controller.terminate().await?;
-    cluster.stop();
-    Ok(())
+    world.stop().await
 }

@@ -11,7 +11,9 @@ use anyhow::ensure;
 use k8s_openapi::api::apps::v1::StatefulSet;
 use kube::api::Api;
 
-use crate::world::installation::{AS_IN_A_POD, Controller, Installation};
+use crate::world::installation::{AS_IN_A_POD, Controller, Controllers};
+use crate::world::policy_host::Shipped;
+use crate::world::served::{Policies, Served};
 use crate::world::{Cluster, Options, Output, eventually};
 use checks::{Before, LARGE, Watch};
 use screen::PATIENCE;
@@ -40,7 +42,7 @@ pub(crate) async fn show(
     cluster: &Cluster,
     begin: Instant,
     screen: &mut Screen,
-) -> anyhow::Result<(Installation, Controller)> {
+) -> anyhow::Result<(Served, Controller)> {
     let client = cluster.client().await?;
     let version = client.apiserver_version().await?.git_version;
     screen.wrapped(&format!(
@@ -67,8 +69,11 @@ pub(crate) async fn show(
 
     screen.title("3. With claim-rollout: the policy, and the controller");
     let start = Instant::now();
-    let installation = Installation::shipped(cluster).await?;
-    let controller = installation.start_controller(&AS_IN_A_POD).await?;
+    let controllers = Controllers::install(cluster).await?;
+    let policies = Policies::all(&Shipped::sets()?.spec["settings"])?
+        .serve(cluster)
+        .await?;
+    let controller = controllers.start(&AS_IN_A_POD).await?;
     screen.wrapped(&format!(
         "Installed after {:.1} s: what deploy/ holds, with the same rights. Now the very same command again:",
         start.elapsed().as_secs_f64()
@@ -91,7 +96,7 @@ pub(crate) async fn show(
         3 * EXPANSION_MILLIS / 1000,
         begin.elapsed().as_secs_f64()
     ));
-    Ok((installation, controller))
+    Ok((policies, controller))
 }
 
 /// The columns of `kubectl get pvc` that the demo needs.

@@ -6,14 +6,13 @@ use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail, ensure};
 use serde_json::Value;
 
-use crate::world::policy_host::{KubeApi, Module, PolicyHost, Registration, Runtime, Shipped, deployed};
+use crate::world::policy_host::{KubeApi, deployed};
 use crate::world::{Cluster, POLICY_SERVER, Process, Signal, Usage, eventually};
 
 /// The namespace of the controller, and the name of its ServiceAccount.
@@ -37,16 +36,6 @@ const GUARD: [&str; 3] = ["guard/staged.yaml", "guard/replacing.yaml", "guard/co
 /// The most time for a start or stop of the controller, on a slow and busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// claim-rollout installed in a cluster.
-pub(crate) struct Installation {
-    host: PolicyHost,
-    module: Module,
-    /// The policy for StatefulSets is the last.
-    registrations: [Registration; 3],
-    client: kube::Client,
-    controllers: Controllers,
-}
-
 /// The applied files of `deploy/`, and any number of controllers.
 pub(crate) struct Controllers {
     binary: PathBuf,
@@ -60,89 +49,6 @@ pub(crate) struct Controllers {
 pub(crate) struct Controller {
     process: Process,
     address: SocketAddr,
-}
-
-impl Installation {
-    /// Applies the files of `deploy/`, starts the policy (for StatefulSets, PVCs and Pods) with these settings, and
-    /// waits until the API server calls it. No controller runs yet.
-    pub(crate) async fn new(cluster: &Cluster, settings: Value) -> anyhow::Result<Self> {
-        Self::but_in(&[], cluster, settings).await
-    }
-
-    /// The same with the settings of `deploy/`.
-    pub(crate) async fn shipped(cluster: &Cluster) -> anyhow::Result<Self> {
-        Self::new(cluster, Shipped::sets()?.spec["settings"].clone()).await
-    }
-
-    /// The same, but the policy is not called for these namespaces.
-    pub(crate) async fn but_in(namespaces: &[&str], cluster: &Cluster, settings: Value) -> anyhow::Result<Self> {
-        let module = Runtime::patient()?.load_policy()?;
-        let controllers = Controllers::install(cluster).await?;
-        let client = cluster.client().await?;
-        let shipped = [Shipped::claims()?, Shipped::pods()?, Shipped::sets()?.for_openkruise()];
-        let mut policies = Vec::new();
-        for policy in &shipped {
-            let mut policy = policy.policy(&module)?;
-            policy.settings = settings.clone();
-            policies.push(policy);
-        }
-        let host = PolicyHost::start(policies, Arc::new(api_of_policy_server(cluster).await?)).await?;
-        let registrations = shipped.map(|policy| policy.registration().but_in(namespaces));
-        // The API server learns of them in this order: when it calls the last, it calls the first.
-        for registration in &registrations {
-            host.register(&client, registration).await?;
-        }
-        host.until_called(&client, &registrations[2]).await?;
-        Ok(Self {
-            host,
-            module,
-            registrations,
-            client,
-            controllers,
-        })
-    }
-
-    /// See [`Controllers::start`].
-    pub(crate) async fn start_controller(&self, extra: &[&str]) -> anyhow::Result<Controller> {
-        self.controllers.start(extra).await
-    }
-
-    /// See [`Controllers::start_with`].
-    pub(crate) async fn start_controller_with(&self, kubeconfig: &Path, extra: &[&str]) -> anyhow::Result<Controller> {
-        self.controllers.start_with(kubeconfig, extra).await
-    }
-
-    /// The number of requests of all kinds that the policies got.
-    pub(crate) fn all_requests(&self) -> u64 {
-        let requests = self.registrations.iter().map(|it| self.host.requests(it.policy()));
-        requests.sum()
-    }
-
-    /// The module of the policy.
-    pub(crate) fn module(&self) -> &Module {
-        &self.module
-    }
-
-    /// The address, certificate and path of the policy.
-    pub(crate) fn webhook(&self) -> anyhow::Result<(SocketAddr, String, String)> {
-        let url = self.host.url(self.registrations[2].policy());
-        let url = url.strip_prefix("https://").context("a URL")?;
-        let (address, path) = url.split_once('/').context("a path")?;
-        Ok((address.parse()?, self.host.certificate().to_owned(), format!("/{path}")))
-    }
-
-    /// Stops the policy but leaves its webhooks, which fail from now on.
-    pub(crate) async fn lose_policy(self) -> anyhow::Result<()> {
-        self.host.stop().await
-    }
-
-    /// Unregisters and stops the policy.
-    pub(crate) async fn stop(self) -> anyhow::Result<()> {
-        for registration in &self.registrations {
-            self.host.unregister(&self.client, registration).await?;
-        }
-        self.host.stop().await
-    }
 }
 
 impl Controllers {

@@ -3,10 +3,10 @@
 //! (kwok: no container runs) and the storage behind the CSI driver (the mock of Kubernetes) are simulated.
 //!
 //! ```text
-//! let cluster = Cluster::start(Options::default()).await?;
-//! let client = cluster.client().await?;
+//! let world = World::with(Options::default()).shipped_policy().barriers().build().await?;
+//! let ns = world.with_set("shop", 3).await?;
 //! ...
-//! cluster.stop();
+//! world.stop().await?;
 //! ```
 //!
 //! Any number of control planes run side by side, in one program or several: each has its own folder, and its only TCP
@@ -20,6 +20,7 @@ mod audit;
 pub(crate) mod backoff;
 pub(crate) mod barrier;
 pub(crate) mod book;
+mod build;
 pub(crate) mod by_minor;
 mod certificates;
 mod commands;
@@ -28,7 +29,6 @@ pub(crate) mod demo;
 pub(crate) mod document;
 mod driver;
 pub(crate) mod engines;
-pub(crate) mod environment;
 pub(crate) mod exceptions;
 mod fields;
 mod folder;
@@ -58,9 +58,11 @@ mod users;
 mod waiting;
 mod waits;
 pub(crate) mod web;
+pub(crate) mod webhook;
 pub(crate) mod written;
 
 pub(crate) use audit::{Entry, kinds};
+pub(crate) use build::World;
 pub(crate) use commands::{Background, Output};
 pub(crate) use control_plane::{Cluster, MARKER};
 pub(crate) use driver::Driver;

@@ -8,22 +8,13 @@ use kube::api::{Api, ApiResource, DynamicObject, ListParams};
 use kube::core::GroupVersionKind;
 use serde_json::{Value, json};
 
-use super::barrier::Barriers;
 use super::exceptions::Exceptions;
 pub(crate) use super::fields::{STAGED, are_as_written, condition, label, staged_change, text};
 pub(crate) use super::waiting::PATIENCE;
 use super::web::Web;
 use super::written::Written;
-use crate::world::installation::{Controller, Installation};
-use crate::world::{Cluster, DRIVER, Driver, Entry, Output, eventually};
-
-/// The cluster, the policy and the barriers of all scenarios.
-pub(crate) struct Environment {
-    pub(crate) cluster: Cluster,
-    pub(crate) installation: Installation,
-    pub(crate) client: kube::Client,
-    pub(crate) barriers: Barriers,
-}
+use crate::world::installation::Controller;
+use crate::world::{Cluster, DRIVER, Driver, Entry, Output, World, eventually};
 
 /// A namespace of the cluster.
 pub(crate) struct TestNamespace<'a> {
@@ -46,25 +37,11 @@ impl<'a> TestNamespace<'a> {
         Ok(ns)
     }
 
-    /// Creates a namespace with a controller and a StatefulSet of this many replicas of 1Gi, all Ready.
-    pub(crate) async fn with_set(env: &'a Environment, namespace: &str, replicas: u32) -> anyhow::Result<Self> {
-        Self::with(env, namespace, &Web::replicas(replicas)).await
-    }
-
-    /// Creates a namespace with a controller and the StatefulSet of this manifest, all Ready.
-    pub(crate) async fn with(env: &'a Environment, namespace: &str, manifest: &Web) -> anyhow::Result<Self> {
-        let mut ns = Self::new(&env.cluster, &env.client, namespace).await?;
-        ns.start_controller(env, &[]).await?;
-        ns.target(manifest).await?;
-        ns.settled().await?;
-        Ok(ns)
-    }
-
     /// Starts a controller for this namespace with these further arguments; kills a previous one.
-    pub(crate) async fn start_controller(&mut self, env: &Environment, extra: &[&str]) -> anyhow::Result<()> {
+    pub(crate) async fn start_controller(&mut self, world: &World, extra: &[&str]) -> anyhow::Result<()> {
         self.controller = None;
         let arguments = [&["--namespace", &self.namespace], extra].concat();
-        self.controller = Some(env.installation.start_controller(&arguments).await?);
+        self.controller = Some(world.controllers.start(&arguments).await?);
         Ok(())
     }
 

@@ -4,11 +4,10 @@
 use anyhow::ensure;
 use serde_json::Value;
 
-use super::Environment;
-use super::served::{Policies, Served};
-use crate::world::eventually;
 use crate::world::namespace::{PATIENCE, TestNamespace, are_as_written, staged_change};
+use crate::world::served::{Policies, Served};
 use crate::world::web::Web;
+use crate::world::{World, eventually};
 
 fn phase(set: &Value) -> &Value {
     &set["metadata"]["annotations"]["claim-rollout.io/phase"]
@@ -37,9 +36,9 @@ async fn until_replaced(ns: &TestNamespace<'_>, pods: &[Value], ordinal: usize) 
     now.await
 }
 
-pub(super) async fn image_and_size_in_one_apply_keep_every_pod_until_released(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn image_and_size_in_one_apply_keep_every_pod_until_released(env: &World) -> anyhow::Result<()> {
     let ns = &env.namespace("gate").await?;
-    let served = Policies::of_sets(&[ns])?.and_pods()?.serve(env).await?;
+    let served = Policies::of_sets(&[ns])?.and_pods()?.serve(&env.cluster).await?;
     let manifest = Web::replicas(2);
     ns.target(&manifest).await?;
     let before = ns.settled().await?;
@@ -87,7 +86,7 @@ pub(super) async fn image_and_size_in_one_apply_keep_every_pod_until_released(en
 }
 
 /// Pods that need not wait are replaced, down to the user's partition. The staged change stays.
-async fn pods_are_replaced(ns: &TestNamespace<'_>, served: &Served<'_>, pods: &[Value]) -> anyhow::Result<()> {
+async fn pods_are_replaced(ns: &TestNamespace<'_>, served: &Served, pods: &[Value]) -> anyhow::Result<()> {
     let patch = r#"{"spec":{"updateStrategy":{"rollingUpdate":{"partition":1}}}}"#;
     let asked = served.pods();
     let output = ns.done(&["patch", "statefulset", "web", "-p", patch], "").await?;
@@ -111,11 +110,11 @@ async fn pods_are_replaced(ns: &TestNamespace<'_>, served: &Served<'_>, pods: &[
     Ok(())
 }
 
-pub(super) async fn pods_that_need_not_wait_are_replaced_at_once(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn pods_that_need_not_wait_are_replaced_at_once(env: &World) -> anyhow::Result<()> {
     let names = ["gate-async", "gate-lazy"];
     let all = env.namespaces(&names).await?;
     let all: Vec<&TestNamespace<'_>> = all.iter().collect();
-    let served = Policies::of_sets(&all)?.and_pods()?.serve(env).await?;
+    let served = Policies::of_sets(&all)?.and_pods()?.serve(&env.cluster).await?;
     for (ns, manifest, (warning, phase_of)) in [
         (
             &all[0],

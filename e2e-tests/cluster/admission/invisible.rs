@@ -6,11 +6,10 @@ use anyhow::{Context as _, ensure};
 use futures::try_join;
 use serde_json::{Value, json};
 
-use super::Environment;
-use super::served::Policies;
 use super::shapes::{Shape, plain, shapes};
-use crate::world::Output;
 use crate::world::namespace::{TestNamespace, text};
+use crate::world::served::Policies;
+use crate::world::{Output, World};
 
 /// The result of one request.
 #[derive(PartialEq)]
@@ -70,12 +69,15 @@ async fn send(ns: &TestNamespace<'_>, shape: &Shape, node: &str) -> anyhow::Resu
     })
 }
 
-pub(super) async fn unchanged_templates_same_results_as_without_the_policy(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn unchanged_templates_same_results_as_without_the_policy(env: &World) -> anyhow::Result<()> {
     let (with, without) = (
         &env.namespace("invisible-with").await?,
         &env.namespace("invisible").await?,
     );
-    let served = Policies::of_sets(&[with])?.unconditionally().serve(env).await?;
+    let served = Policies::of_sets(&[with])?
+        .unconditionally()
+        .serve(&env.cluster)
+        .await?;
     let node = with
         .done(&["get", "node", "node-0", "-o", "jsonpath={.metadata.uid}"], "")
         .await?

@@ -2,7 +2,6 @@
 //! scenarios run side by side in one cluster. Each has its own namespaces and its own policy-server, so that a scenario
 //! can count the requests.
 
-mod environment;
 mod gate;
 mod invisible;
 mod native;
@@ -11,17 +10,15 @@ mod obstacles;
 mod other_verbs;
 mod retention;
 mod rights;
-pub(crate) mod served;
 mod shapes;
 mod unrelated;
 mod verbs;
 mod withdrawal;
 
-pub(crate) use environment::Environment;
-
 use crate::world::runner::{Report, Scenario, scenarios};
+use crate::world::{Options, World};
 
-scenarios![Environment;
+scenarios![World;
     new_claims::new_replica_after_staged_growth_gets_claim_at_target,
     new_claims::without_claim_policy_new_claim_starts_small_and_is_expanded,
     new_claims::new_claim_of_two_possible_sets_is_left_alone,
@@ -45,14 +42,13 @@ scenarios![Environment;
 ];
 
 /// Runs scenarios in such a cluster.
-pub(crate) async fn run(scenarios: &[Scenario<Environment>]) -> anyhow::Result<()> {
+pub(crate) async fn run(scenarios: &[Scenario<World>]) -> anyhow::Result<()> {
     let mut report = Report::new();
-    let env = Environment::new().await?;
+    let env = World::with(Options::default()).build().await?;
     report.print("the cluster is up");
     report.run(&env, scenarios).await;
     report.end()?;
-    env.cluster.stop();
-    Ok(())
+    env.stop().await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

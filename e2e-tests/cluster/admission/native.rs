@@ -3,13 +3,13 @@
 use anyhow::ensure;
 use serde_json::{Value, json};
 
-use super::Environment;
-use super::served::Policies;
+use crate::world::World;
+use crate::world::served::Policies;
 use crate::world::web::Web;
 
-pub(super) async fn field_of_the_kep_is_dropped_and_the_change_is_staged(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn field_of_the_kep_is_dropped_and_the_change_is_staged(env: &World) -> anyhow::Result<()> {
     let ns = &env.namespace("native").await?;
-    let served = Policies::of_sets(&[ns])?.serve(env).await?;
+    let served = Policies::of_sets(&[ns])?.serve(&env.cluster).await?;
     ns.target(&Web::replicas(1)).await?;
     ns.settled().await?;
     let grown = Web::replicas(1)

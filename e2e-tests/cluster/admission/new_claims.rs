@@ -4,11 +4,10 @@
 use anyhow::ensure;
 use serde_json::{Value, json};
 
-use super::Environment;
-use super::served::Policies;
 use crate::world::namespace::{PATIENCE, TestNamespace, are_as_written, label, text};
+use crate::world::served::Policies;
 use crate::world::web::Web;
-use crate::world::{EXPANDABLE, Entry, STATEFULSET_CONTROLLER, eventually};
+use crate::world::{EXPANDABLE, Entry, STATEFULSET_CONTROLLER, World, eventually};
 
 /// Waits until a PVC has everything that it asks for.
 async fn settled(ns: &TestNamespace<'_>, name: &str) -> anyhow::Result<Value> {
@@ -37,9 +36,9 @@ fn revision(claim: &Value) -> &Value {
     &claim["metadata"]["labels"]["claim-rollout.io/revision"]
 }
 
-pub(super) async fn new_replica_after_staged_growth_gets_claim_at_target(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn new_replica_after_staged_growth_gets_claim_at_target(env: &World) -> anyhow::Result<()> {
     let ns = &env.namespace("new-claims").await?;
-    let served = Policies::of_sets(&[ns])?.and_claims()?.serve(env).await?;
+    let served = Policies::of_sets(&[ns])?.and_claims()?.serve(&env.cluster).await?;
     ns.target(&Web::replicas(1)).await?;
     ns.settled().await?;
     let old = ns.claims().await?;
@@ -98,12 +97,10 @@ pub(super) async fn new_replica_after_staged_growth_gets_claim_at_target(env: &E
     Ok(())
 }
 
-pub(super) async fn without_claim_policy_new_claim_starts_small_and_is_expanded(
-    env: &Environment,
-) -> anyhow::Result<()> {
+pub(super) async fn without_claim_policy_new_claim_starts_small_and_is_expanded(env: &World) -> anyhow::Result<()> {
     let mut ns = env.namespace("new-claims-down").await?;
-    let _sets = Policies::of_sets(&[&ns])?.serve(env).await?;
-    let claims = Policies::of_claims(&[&ns])?.serve(env).await?;
+    let _sets = Policies::of_sets(&[&ns])?.serve(&env.cluster).await?;
+    let claims = Policies::of_claims(&[&ns])?.serve(&env.cluster).await?;
     ns.target(&Web::replicas(1)).await?;
     ns.settled().await?;
     ns.target(&Web::replicas(1).size("2Gi")).await?;
@@ -128,9 +125,9 @@ fn named(set: &str, template: &str, size: &str) -> Web {
         .container(&json!({"volumeMounts": [{"name": template, "mountPath": "/data"}]}))
 }
 
-pub(super) async fn new_claim_of_two_possible_sets_is_left_alone(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn new_claim_of_two_possible_sets_is_left_alone(env: &World) -> anyhow::Result<()> {
     let ns = &env.namespace("new-claims-ambiguous").await?;
-    let served = Policies::of_sets(&[ns])?.and_claims()?.serve(env).await?;
+    let served = Policies::of_sets(&[ns])?.and_claims()?.serve(&env.cluster).await?;
     // data-web-1-0 is the first PVC of `web-1` and of `1`; data-web-1 can only be of `web`.
     for (set, template) in [("web-1", "data"), ("1", "data-web"), ("web", "data")] {
         ns.target(&named(set, template, "1Gi")).await?;

@@ -3,11 +3,10 @@
 use anyhow::ensure;
 use serde_json::json;
 
-use super::Environment;
-use super::served::Policies;
-use crate::world::eventually;
 use crate::world::namespace::{PATIENCE, TestNamespace, are_as_written, text};
+use crate::world::served::Policies;
 use crate::world::web::Web;
+use crate::world::{World, eventually};
 
 /// Creates a StatefulSet with this many replicas, and PVCs of this storage class.
 async fn make(ns: &TestNamespace<'_>, replicas: u32, class: &str) -> anyhow::Result<()> {
@@ -38,14 +37,14 @@ async fn warned(ns: &TestNamespace<'_>, manifest: &Web, expected: &[&str]) -> an
     Ok(())
 }
 
-pub(super) async fn claim_that_cannot_follow_is_warned_about_or_denied(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn claim_that_cannot_follow_is_warned_about_or_denied(env: &World) -> anyhow::Result<()> {
     let (warns, enforces) = (
         &env.namespace("obstacles").await?,
         &env.namespace("obstacles-enforced").await?,
     );
-    let _warning = Policies::of_sets(&[warns])?.serve(env).await?;
+    let _warning = Policies::of_sets(&[warns])?.serve(&env.cluster).await?;
     let enforcing = Policies::of_sets(&[enforces])?.with("pvcChecks", &json!("Deny"));
-    let _enforcing = enforcing.serve(env).await?;
+    let _enforcing = enforcing.serve(&env.cluster).await?;
     for ns in [warns, enforces] {
         make(ns, 2, "fixed").await?;
     }
@@ -61,9 +60,9 @@ pub(super) async fn claim_that_cannot_follow_is_warned_about_or_denied(env: &Env
     Ok(())
 }
 
-pub(super) async fn claim_with_another_controller_is_named(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn claim_with_another_controller_is_named(env: &World) -> anyhow::Result<()> {
     let ns = &env.namespace("obstacles-owned").await?;
-    let _served = Policies::of_sets(&[ns])?.serve(env).await?;
+    let _served = Policies::of_sets(&[ns])?.serve(&env.cluster).await?;
     make(ns, 2, "expandable").await?;
     ns.done(&["create", "configmap", "other"], "").await?;
     let uid = ns
@@ -82,11 +81,9 @@ pub(super) async fn claim_with_another_controller_is_named(env: &Environment) ->
     .await
 }
 
-pub(super) async fn exceeded_quota_is_not_denied_rollout_continues_after_raise(
-    env: &Environment,
-) -> anyhow::Result<()> {
+pub(super) async fn exceeded_quota_is_not_denied_rollout_continues_after_raise(env: &World) -> anyhow::Result<()> {
     let mut ns = env.namespace("obstacles-quota").await?;
-    let _served = Policies::of_sets(&[&ns])?.serve(env).await?;
+    let _served = Policies::of_sets(&[&ns])?.serve(&env.cluster).await?;
     ns.done(&["create", "quota", "storage", "--hard=requests.storage=3Gi"], "")
         .await?;
     make(&ns, 2, "expandable").await?;

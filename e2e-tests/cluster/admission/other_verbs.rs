@@ -3,9 +3,9 @@
 use anyhow::ensure;
 use serde_json::{Value, json};
 
-use super::Environment;
-use super::served::Policies;
+use crate::world::World;
 use crate::world::namespace::{STAGED, TestNamespace, staged_change};
+use crate::world::served::Policies;
 use crate::world::web::Web;
 
 const PHASE: &str = "claim-rollout.io/phase";
@@ -107,12 +107,15 @@ async fn live(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-pub(super) async fn scale_restart_and_delete_pass_and_keep_the_staged_change(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn scale_restart_and_delete_pass_and_keep_the_staged_change(env: &World) -> anyhow::Result<()> {
     let (plain, staged) = (
         &env.namespace("others-plain").await?,
         &env.namespace("others-staged").await?,
     );
-    let served = Policies::of_sets(&[plain, staged])?.and_pods()?.serve(env).await?;
+    let served = Policies::of_sets(&[plain, staged])?
+        .and_pods()?
+        .serve(&env.cluster)
+        .await?;
     plain.target(&Web::replicas(1).plain()).await?;
     let before = served.sets();
     live(plain).await?;

@@ -4,11 +4,10 @@
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
-use super::Environment;
-use super::served::{Policies, Served};
 use crate::world::namespace::{PATIENCE, TestNamespace, are_as_written};
+use crate::world::served::{Policies, Served};
 use crate::world::web::Web;
-use crate::world::{Output, eventually};
+use crate::world::{Output, World, eventually};
 
 /// A StatefulSet of two replicas whose PVCs are deleted with it, and with their replicas.
 async fn deleting_set(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
@@ -81,9 +80,12 @@ async fn autoscaled_to_none(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-pub(super) async fn scale_down_and_delete_name_the_claims_that_are_deleted(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn scale_down_and_delete_name_the_claims_that_are_deleted(env: &World) -> anyhow::Result<()> {
     let ns = &env.namespace("retention").await?;
-    let _served = Policies::of_sets(&[ns])?.and_retention("Warn")?.serve(env).await?;
+    let _served = Policies::of_sets(&[ns])?
+        .and_retention("Warn")?
+        .serve(&env.cluster)
+        .await?;
     deleting_set(ns).await?;
     let second = line("whenScaled", "data-web-1");
     warned(ns, &["scale", "statefulset", "web", "--replicas=1"], &second).await?;
@@ -112,9 +114,12 @@ pub(super) async fn scale_down_and_delete_name_the_claims_that_are_deleted(env: 
     until_left(ns, &[]).await
 }
 
-pub(super) async fn orphaned_set_keeps_claims_without_a_warning(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn orphaned_set_keeps_claims_without_a_warning(env: &World) -> anyhow::Result<()> {
     let ns = &env.namespace("retention-orphan").await?;
-    let served = Policies::of_sets(&[ns])?.and_retention("Warn")?.serve(env).await?;
+    let served = Policies::of_sets(&[ns])?
+        .and_retention("Warn")?
+        .serve(&env.cluster)
+        .await?;
     deleting_set(ns).await?;
     let asked = served.retention();
     let output = ns
@@ -133,11 +138,12 @@ pub(super) async fn orphaned_set_keeps_claims_without_a_warning(env: &Environmen
     Ok(())
 }
 
-pub(super) async fn retention_changed_during_scale_down_applies_to_its_replicas(
-    env: &Environment,
-) -> anyhow::Result<()> {
+pub(super) async fn retention_changed_during_scale_down_applies_to_its_replicas(env: &World) -> anyhow::Result<()> {
     let ns = &env.namespace("retention-changed").await?;
-    let _served = Policies::of_sets(&[ns])?.and_retention("Warn")?.serve(env).await?;
+    let _served = Policies::of_sets(&[ns])?
+        .and_retention("Warn")?
+        .serve(&env.cluster)
+        .await?;
     ns.target(&Web::replicas(2).plain()).await?;
     ns.settled().await?;
     // A Pod that does not terminate keeps the scale-down in progress.
@@ -173,7 +179,7 @@ pub(super) async fn retention_changed_during_scale_down_applies_to_its_replicas(
     Ok(())
 }
 
-async fn refused(ns: &TestNamespace<'_>, served: &Served<'_>, arguments: &[&str], claims: &str) -> anyhow::Result<()> {
+async fn refused(ns: &TestNamespace<'_>, served: &Served, arguments: &[&str], claims: &str) -> anyhow::Result<()> {
     let (set, stored, asked) = (ns.set().await?, ns.claims().await?, served.retention());
     for dry in [&["--dry-run=server"][..], &[]] {
         let output: Output = ns.kubectl(&[arguments, dry].concat(), "").await?;
@@ -196,9 +202,12 @@ async fn refused(ns: &TestNamespace<'_>, served: &Served<'_>, arguments: &[&str]
     Ok(())
 }
 
-pub(super) async fn retention_deny_denies_the_request(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn retention_deny_denies_the_request(env: &World) -> anyhow::Result<()> {
     let ns = &env.namespace("retention-deny").await?;
-    let served = Policies::of_sets(&[ns])?.and_retention("Deny")?.serve(env).await?;
+    let served = Policies::of_sets(&[ns])?
+        .and_retention("Deny")?
+        .serve(&env.cluster)
+        .await?;
     deleting_set(ns).await?;
     for (arguments, claims) in [
         (&["scale", "statefulset", "web", "--replicas=1"][..], "data-web-1"),

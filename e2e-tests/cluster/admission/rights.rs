@@ -5,10 +5,10 @@ use std::fmt::Display;
 use anyhow::ensure;
 use serde_json::{Value, json};
 
-use super::Environment;
-use super::served::Policies;
+use crate::world::World;
 use crate::world::installation::USER;
 use crate::world::namespace::{TestNamespace, are_as_written, text};
+use crate::world::served::Policies;
 use crate::world::web::Web;
 
 const SWITCH: [&str; 4] = [
@@ -50,11 +50,11 @@ async fn warned(
     ns.staged_change().await
 }
 
-pub(super) async fn user_without_claim_rights_may_withdraw_but_not_switch(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn user_without_claim_rights_may_withdraw_but_not_switch(env: &World) -> anyhow::Result<()> {
     let ns = &env.namespace("two-users").await?;
     // By default existing PVCs stay as they are, so that the annotation is a switch.
     let policies = Policies::of_sets(&[ns])?.with("defaultUpdatePolicy", &json!("OnClaimDelete"));
-    let _served = policies.serve(env).await?;
+    let _served = policies.serve(&env.cluster).await?;
     ns.give_rights_to_alice_and_bob().await?;
     ns.target(&Web::replicas(1).plain()).await?;
     ns.settled().await?;

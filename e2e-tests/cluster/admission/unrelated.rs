@@ -3,12 +3,11 @@
 use anyhow::ensure;
 use serde_json::{Value, json};
 
-use super::Environment;
 use super::new_claims::creations;
-use super::served::{Policies, Served};
 use crate::world::namespace::{PATIENCE, TestNamespace};
+use crate::world::served::{Policies, Served};
 use crate::world::web::Web;
-use crate::world::{EXPANDABLE, eventually};
+use crate::world::{EXPANDABLE, World, eventually};
 
 /// Requests that do not concern the policy, for a StatefulSet without annotations of ours.
 const UNRELATED: [&[&str]; 8] = [
@@ -67,7 +66,7 @@ async fn live(ns: &TestNamespace<'_>, claim_name: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn counts(served: &Served<'_>) -> [u64; 3] {
+fn counts(served: &Served) -> [u64; 3] {
     [served.sets(), served.claims(), served.retention()]
 }
 
@@ -86,12 +85,12 @@ async fn until_created(ns: &TestNamespace<'_>, set: &str, replicas: u32) -> anyh
     created.await
 }
 
-pub(super) async fn absent_policy_fails_only_template_changes_and_staged_sets(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn absent_policy_fails_only_template_changes_and_staged_sets(env: &World) -> anyhow::Result<()> {
     let ns = &env.namespace("unrelated").await?;
     let served = Policies::of_sets(&[ns])?
         .and_claims()?
         .and_retention("Warn")?
-        .serve(env)
+        .serve(&env.cluster)
         .await?;
     ns.target(&Web::replicas(1).plain()).await?;
     ns.settled().await?;

@@ -4,11 +4,10 @@ use anyhow::{Context as _, ensure};
 use futures::future::try_join_all;
 use serde_json::{Value, json};
 
-use super::Environment;
-use super::served::Policies;
-use crate::world::Output;
 use crate::world::namespace::{STAGED, TestNamespace, are_as_written, staged_change, text};
+use crate::world::served::Policies;
 use crate::world::web::Web;
+use crate::world::{Output, World};
 
 /// The ways to change a template.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -279,9 +278,11 @@ async fn a_staged_set(ns: &TestNamespace<'_>, verb: Verb) -> anyhow::Result<()> 
     Ok(())
 }
 
-pub(super) async fn every_verb_stages_growth_and_dry_run_prints_the_same(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn every_verb_stages_growth_and_dry_run_prints_the_same(env: &World) -> anyhow::Result<()> {
     let all = env.namespaces(&VERBS.map(|(_, namespace, _)| namespace)).await?;
-    let served = Policies::of_sets(&all.iter().collect::<Vec<_>>())?.serve(env).await?;
+    let served = Policies::of_sets(&all.iter().collect::<Vec<_>>())?
+        .serve(&env.cluster)
+        .await?;
     let each = || VERBS.iter().zip(&all);
 
     let before = served.sets();

@@ -3,11 +3,10 @@
 
 use anyhow::ensure;
 
-use super::Environment;
-use super::served::Policies;
-use crate::world::Output;
 use crate::world::namespace::TestNamespace;
+use crate::world::served::Policies;
 use crate::world::web::Web;
+use crate::world::{Output, World};
 
 /// Applies a StatefulSet of this size and image as the field manager `ops`.
 async fn apply(ns: &TestNamespace<'_>, size: &str, image: u32) -> anyhow::Result<Output> {
@@ -23,9 +22,9 @@ async fn apply(ns: &TestNamespace<'_>, size: &str, image: u32) -> anyhow::Result
     ns.done(&arguments, &set).await
 }
 
-pub(super) async fn apply_of_live_templates_withdraws_and_update_does_not(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn apply_of_live_templates_withdraws_and_update_does_not(env: &World) -> anyhow::Result<()> {
     let ns = &env.namespace("going-back").await?;
-    let _served = Policies::of_sets(&[ns])?.serve(env).await?;
+    let _served = Policies::of_sets(&[ns])?.serve(&env.cluster).await?;
     apply(ns, "1Gi", 1).await?;
     // Managed fields have times in whole seconds, and most of these requests fall into one second.
     for image in 2..7 {
@@ -56,9 +55,9 @@ pub(super) async fn apply_of_live_templates_withdraws_and_update_does_not(env: &
 
 /// On the way from client-side apply, kubectl applies, puts `managedFields` in order by a patch of its own, and applies
 /// once more.
-pub(super) async fn way_to_server_side_apply_withdraws_nothing(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn way_to_server_side_apply_withdraws_nothing(env: &World) -> anyhow::Result<()> {
     let ns = &env.namespace("to-server-side").await?;
-    let _served = Policies::of_sets(&[ns])?.serve(env).await?;
+    let _served = Policies::of_sets(&[ns])?.serve(&env.cluster).await?;
     ns.target(&Web::replicas(0).plain()).await?;
     let server_side = ["apply", "--server-side", "--force-conflicts", "-f", "-"];
     let output = ns.done(&server_side, &Web::replicas(0).size("2Gi").plain()).await?;

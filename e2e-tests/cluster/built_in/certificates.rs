@@ -3,10 +3,9 @@
 use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
-use super::Environment;
-use super::server::{ACCOUNT, Server, lead_to, secret, until_asked};
-use crate::world::Cluster;
 use crate::world::installation::NAMESPACE;
+use crate::world::webhook::{ACCOUNT, Server, lead_to, secret, until_asked};
+use crate::world::{Cluster, World};
 
 const TERMS: &str = "claim-rollout.io/certificate-terms";
 const BEGIN: &str = "BEGIN CERTIFICATE";
@@ -36,9 +35,9 @@ async fn authorities(cluster: &Cluster) -> anyhow::Result<Vec<usize>> {
 
 /// A second replica uses the existing certificate. A replica that starts when the certificate is due makes a new one,
 /// which is trusted beside the first.
-pub(super) async fn second_replica_shares_and_renews_the_certificate(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn second_replica_shares_and_renews_the_certificate(env: &World) -> anyhow::Result<()> {
     let cluster = &env.cluster;
-    ensure!(env.server.made() == 1, "the first has made one");
+    ensure!(env.webhook().made() == 1, "the first has made one");
     ensure!(authorities(cluster).await? == [1; 5]);
     let path = secret(cluster).await?;
     ensure!(path.is_some(), "no path was made");
@@ -61,7 +60,7 @@ pub(super) async fn second_replica_shares_and_renews_the_certificate(env: &Envir
     ensure!(authorities(cluster).await? == [2; 5]);
 
     // The first replica still shows the old certificate.
-    lead_to(cluster, env.server.address()).await?;
+    lead_to(cluster, env.webhook().address()).await?;
     until_asked(cluster).await?;
     ensure!(
         authorities(cluster).await? == [2; 5],

@@ -2,18 +2,15 @@
 //! server.
 
 mod certificates;
-mod environment;
 mod manifests;
 mod requests;
-mod server;
 
 use crate::cluster::rights::granted_rights_are_the_used_rights;
 use crate::world::runner::{Report, scenarios};
-pub(crate) use environment::Environment;
-use server::ACCOUNT;
-pub(crate) use server::Server;
+use crate::world::webhook::ACCOUNT;
+use crate::world::{Options, World};
 
-scenarios![Environment;
+scenarios![World;
     requests::grown_set_grows_its_claims_with_a_warning,
     requests::disallowed_change_is_denied_with_a_reason,
     requests::user_without_claim_rights_is_denied,
@@ -26,7 +23,7 @@ scenarios![Environment;
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn without_kubewarden_api_server_calls_the_webhook() -> anyhow::Result<()> {
     let mut report = Report::new();
-    let env = Environment::build().await?;
+    let env = World::with(Options::default()).webhook().build().await?;
     report.print("the cluster is up");
     report.run(&env, SCENARIOS).await;
     report
@@ -42,6 +39,5 @@ async fn without_kubewarden_api_server_calls_the_webhook() -> anyhow::Result<()>
         )
         .await;
     report.end()?;
-    env.cluster.stop();
-    Ok(())
+    env.stop().await
 }

@@ -3,20 +3,20 @@
 use anyhow::ensure;
 use serde_json::json;
 
-use super::Environment;
+use crate::world::World;
 use crate::world::managed_fields::managed_fields;
 use crate::world::namespace::{TestNamespace, text};
 use crate::world::web::Web;
 
 /// A StatefulSet with this many replicas of 1Gi, all Ready.
-async fn with_set<'a>(env: &'a Environment, namespace: &str, manifest: &Web) -> anyhow::Result<TestNamespace<'a>> {
-    let ns = env.namespace(namespace).await?;
+async fn with_set<'a>(env: &'a World, namespace: &str, manifest: &Web) -> anyhow::Result<TestNamespace<'a>> {
+    let ns = env.managed(namespace).await?;
     ns.target(manifest).await?;
     ns.settled().await?;
     Ok(ns)
 }
 
-pub(super) async fn grown_set_grows_its_claims_with_a_warning(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn grown_set_grows_its_claims_with_a_warning(env: &World) -> anyhow::Result<()> {
     let ns = with_set(env, "grows", &Web::replicas(2)).await?;
     let begun = ns.mark().await?;
     let warning = ns.apply(2, "2Gi").await?.stderr;
@@ -26,7 +26,7 @@ pub(super) async fn grown_set_grows_its_claims_with_a_warning(env: &Environment)
     written.is_a_rollout(&["data-web-1", "data-web-0"], 0)
 }
 
-pub(super) async fn disallowed_change_is_denied_with_a_reason(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn disallowed_change_is_denied_with_a_reason(env: &World) -> anyhow::Result<()> {
     let ns = with_set(env, "refused", &Web::replicas(1)).await?;
     let before = ns.set().await?;
     for target in [Web::replicas(1).class("other"), Web::replicas(1).size("512Mi")] {
@@ -51,7 +51,7 @@ pub(super) async fn disallowed_change_is_denied_with_a_reason(env: &Environment)
     Ok(())
 }
 
-pub(super) async fn user_without_claim_rights_is_denied(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn user_without_claim_rights_is_denied(env: &World) -> anyhow::Result<()> {
     let ns = with_set(env, "two-users", &Web::replicas(1)).await?;
     ns.give_rights_to_alice_and_bob().await?;
     let grown = Web::replicas(1).size("2Gi");
@@ -62,7 +62,7 @@ pub(super) async fn user_without_claim_rights_is_denied(env: &Environment) -> an
     ns.until_complete(1, "2Gi").await
 }
 
-pub(super) async fn new_claim_gets_the_staged_size(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn new_claim_gets_the_staged_size(env: &World) -> anyhow::Result<()> {
     let of = |replicas, size: &str| Web::replicas(replicas).size(size).policy("OnClaimDelete");
     let ns = with_set(env, "new-claims", &of(1, "1Gi")).await?;
     ns.target(&of(1, "2Gi")).await?;
@@ -77,7 +77,7 @@ pub(super) async fn new_claim_gets_the_staged_size(env: &Environment) -> anyhow:
     Ok(())
 }
 
-pub(super) async fn pod_is_replaced_when_its_claim_is_ready(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn pod_is_replaced_when_its_claim_is_ready(env: &World) -> anyhow::Result<()> {
     let ns = with_set(env, "gate", &Web::replicas(2)).await?;
     let pods = ns.pods().await?;
     let begun = ns.mark().await?;
@@ -97,7 +97,7 @@ pub(super) async fn pod_is_replaced_when_its_claim_is_ready(env: &Environment) -
 }
 
 /// Whoever may patch Pods can write such managed fields. The StatefulSet controller still replaces and removes the Pods.
-pub(super) async fn pod_with_deep_managed_fields_leaves_the_gate(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn pod_with_deep_managed_fields_leaves_the_gate(env: &World) -> anyhow::Result<()> {
     let ns = with_set(env, "deep", &Web::replicas(2)).await?;
     let [_, nested] = managed_fields("v1");
     let patch = json!({"metadata": {"managedFields": nested}}).to_string();
@@ -112,7 +112,7 @@ pub(super) async fn pod_with_deep_managed_fields_leaves_the_gate(env: &Environme
     Ok(())
 }
 
-pub(super) async fn scale_down_names_the_deleted_claims(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn scale_down_names_the_deleted_claims(env: &World) -> anyhow::Result<()> {
     let retention = json!({"persistentVolumeClaimRetentionPolicy": {"whenScaled": "Delete"}});
     let ns = with_set(env, "retention", &Web::replicas(2).spec(&retention)).await?;
     let warning = ns

@@ -6,10 +6,10 @@ use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
 use super::helm;
-use crate::cluster::built_in::Server;
 use crate::world::installation::{Controllers, NAMESPACE};
 use crate::world::namespace::TestNamespace;
 use crate::world::web::Web;
+use crate::world::webhook::Server;
 use crate::world::{Cluster, Options, eventually};
 
 /// On a slow and busy machine.

@@ -2,11 +2,11 @@
 
 use anyhow::Context as _;
 
-use super::{Environment, items, prepare, run};
+use super::{items, prepare, run};
 use crate::world::book::Book;
-use crate::world::eventually;
 use crate::world::namespace::{PATIENCE, TestNamespace};
 use crate::world::web::Web;
+use crate::world::{World, eventually};
 
 /// The sections that this scenario runs in order; the later sections have scenarios of their own.
 const STORY: [&str; 4] = [
@@ -33,7 +33,7 @@ async fn types(book: &mut Book, ns: &TestNamespace<'_>, command: &str) -> anyhow
     Ok(())
 }
 
-pub(super) async fn document_shows_command_output(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn document_shows_command_output(env: &World) -> anyhow::Result<()> {
     let mut book = Book::under(&STORY, "docs/commands.md")?;
     let ns = prepare(env, "shop").await?;
     let file = ns.cluster.folder().join("web.yaml");

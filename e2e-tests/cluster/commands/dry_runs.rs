@@ -4,10 +4,10 @@ use anyhow::{Context as _, ensure};
 use serde_json::json;
 
 use super::plans::{plan, plan_with};
-use super::{Environment, prepare, run};
-use crate::world::eventually;
+use super::{prepare, run};
 use crate::world::namespace::PATIENCE;
 use crate::world::web::Web;
+use crate::world::{World, eventually};
 
 /// A policy of somebody else: at most three replicas in one namespace.
 fn at_most_three_replicas(namespace: &str) -> String {
@@ -24,7 +24,7 @@ fn at_most_three_replicas(namespace: &str) -> String {
     json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string()
 }
 
-pub(super) async fn plan_has_the_denial_of_another_policy(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn plan_has_the_denial_of_another_policy(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "planned-denied").await?;
     ns.target(&at_most_three_replicas(&ns.namespace)).await?;
     let new = Web::replicas(4).size("2Gi");
@@ -60,7 +60,7 @@ fn with_zero_values(web: &Web) -> Web {
         .spec(&json!({"template": {"spec": pod}}))
 }
 
-pub(super) async fn plan_with_zero_values_restarts_no_pod(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn plan_with_zero_values_restarts_no_pod(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "planned-zeros").await?;
     let pods = ns.pods().await?;
     let same = run(&ns, &["plan", "-f", "-"], &with_zero_values(&Web::replicas(3))).await?;
@@ -79,7 +79,7 @@ pub(super) async fn plan_with_zero_values_restarts_no_pod(env: &Environment) -> 
     Ok(())
 }
 
-pub(super) async fn plan_of_one_more_replica_goes_through(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn plan_of_one_more_replica_goes_through(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "planned-scaled").await?;
     let new = Web::replicas(4).size("2Gi");
     let text = run(&ns, &["plan", "-f", "-"], &new).await?;
@@ -94,7 +94,7 @@ pub(super) async fn plan_of_one_more_replica_goes_through(env: &Environment) -> 
     ns.until_complete(4, "2Gi").await
 }
 
-pub(super) async fn plan_without_the_right_to_patch_is_decided_here(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn plan_without_the_right_to_patch_is_decided_here(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "planned-by-viewer").await?;
     let view = ["create", "rolebinding", "carol", "--user=carol", "--clusterrole=view"];
     ns.done(&view, "").await?;
@@ -119,7 +119,7 @@ pub(super) async fn plan_without_the_right_to_patch_is_decided_here(env: &Enviro
     Ok(())
 }
 
-pub(super) async fn plan_of_server_side_apply_names_conflicts(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn plan_of_server_side_apply_names_conflicts(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "planned-conflicts").await?;
     let new = Web::replicas(3).size("2Gi").spec(&json!({"minReadySeconds": 1}));
     ns.target(&Web::replicas(3).spec(&json!({"minReadySeconds": 2})))
@@ -158,8 +158,8 @@ pub(super) async fn plan_of_server_side_apply_names_conflicts(env: &Environment)
     Ok(())
 }
 
-pub(super) async fn plan_of_a_new_set_creates_nothing(env: &Environment) -> anyhow::Result<()> {
-    let ns = env.namespace("planned-new").await?;
+pub(super) async fn plan_of_a_new_set_creates_nothing(env: &World) -> anyhow::Result<()> {
+    let ns = env.managed("planned-new").await?;
     let (output, planned) = plan(&ns, &Web::replicas(3)).await?;
     ensure!(
         output.code == Some(0) && planned["verdict"] == json!({"outcome": "Created", "warnings": []}),

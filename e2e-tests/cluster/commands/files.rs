@@ -3,10 +3,11 @@
 use anyhow::{Context as _, ensure};
 
 use super::plans::{plan, quota};
-use super::{Environment, prepare, run};
+use super::{prepare, run};
+use crate::world::World;
 use crate::world::web::Web;
 
-pub(super) async fn plan_from_files_equals_plan_from_cluster(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn plan_from_files_equals_plan_from_cluster(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "from-files").await?;
     quota(&ns, "4Gi", "3Gi").await?;
     let new = Web::replicas(3).size("2Gi");
@@ -49,7 +50,7 @@ pub(super) async fn plan_from_files_equals_plan_from_cluster(env: &Environment) 
     Ok(())
 }
 
-pub(super) async fn impossible_plan_exits_with_2(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn impossible_plan_exits_with_2(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "not-planned").await?;
     let service = "{apiVersion: v1, kind: Service, metadata: {name: web}}";
     for (arguments, input, error) in [

@@ -12,12 +12,13 @@ mod typed;
 mod watching;
 mod withdrawal;
 
-use crate::world::Options;
-pub(crate) use crate::world::environment::Environment;
+use serde_json::json;
+
 use crate::world::runner::{Report, scenarios};
+use crate::world::{Options, World};
 pub(crate) use typed::{items, prepare, run};
 
-scenarios![Environment;
+scenarios![World;
     documented::document_shows_command_output,
     plans::rollout_follows_the_plan,
     plans::new_image_pods_replaced_after_their_claims_as_planned,
@@ -51,7 +52,10 @@ scenarios![Environment;
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn command_output_matches_what_happens() -> anyhow::Result<()> {
     let mut report = Report::new();
-    let env = Environment::build(Options::expanding_in(300)).await?;
+    let env = World::with(Options::expanding_in(300))
+        .policy(json!({}))
+        .build()
+        .await?;
     report.print("the cluster is up");
     report.run(&env, SCENARIOS).await;
     report.end()?;

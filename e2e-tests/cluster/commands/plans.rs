@@ -3,11 +3,11 @@
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
-use super::{Environment, items, prepare, run};
+use super::{items, prepare, run};
 use crate::world::installation::USER;
 use crate::world::namespace::{PATIENCE, TestNamespace, text};
 use crate::world::web::Web;
-use crate::world::{Output, eventually};
+use crate::world::{Output, World, eventually};
 
 /// The plan of this manifest, as JSON.
 pub(crate) async fn plan(ns: &TestNamespace<'_>, manifest: &Web) -> anyhow::Result<(Output, Value)> {
@@ -52,7 +52,7 @@ async fn written(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<String>> {
     Ok(writes.into_iter().map(|entry| entry.name).collect())
 }
 
-pub(super) async fn rollout_follows_the_plan(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn rollout_follows_the_plan(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "planned").await?;
     let before = (ns.set().await?, ns.claims().await?);
     let (output, planned) = plan(&ns, &Web::replicas(3).size("2Gi")).await?;
@@ -104,7 +104,7 @@ STEP   PVC          STORAGE      POD     PLAN
     Ok(())
 }
 
-pub(super) async fn new_image_pods_replaced_after_their_claims_as_planned(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn new_image_pods_replaced_after_their_claims_as_planned(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "planned-pods").await?;
     let new = Web::replicas(3).size("2Gi").image("2").partition(1);
     let (_, planned) = plan(&ns, &new).await?;
@@ -181,7 +181,7 @@ pub(super) async fn quota(ns: &TestNamespace<'_>, hard: &str, used: &str) -> any
     ns.until_quota("used", used).await
 }
 
-pub(super) async fn plan_names_too_small_quota_as_the_controller_does(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn plan_names_too_small_quota_as_the_controller_does(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "planned-quota").await?;
     quota(&ns, "4Gi", "3Gi").await?;
     let (output, planned) = plan(&ns, &Web::replicas(3).size("2Gi")).await?;
@@ -200,7 +200,7 @@ pub(super) async fn plan_names_too_small_quota_as_the_controller_does(env: &Envi
     Ok(())
 }
 
-pub(super) async fn plan_names_limit_range_as_the_api_server_does(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn plan_names_limit_range_as_the_api_server_does(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "planned-limit").await?;
     let limit = "{apiVersion: v1, kind: LimitRange, metadata: {name: claims}, \
                  spec: {limits: [{type: PersistentVolumeClaim, max: {storage: 1536Mi}}]}}";
@@ -208,7 +208,7 @@ pub(super) async fn plan_names_limit_range_as_the_api_server_does(env: &Environm
     fails_as_planned(&ns, &Web::replicas(3).size("2Gi"), "data-web-2").await
 }
 
-pub(super) async fn plan_reports_missing_right_on_claims(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn plan_reports_missing_right_on_claims(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "planned-rights").await?;
     ns.give_rights_to_alice_and_bob().await?;
     let view = ["create", "rolebinding", "bob-views", "--user=bob", "--clusterrole=view"];

@@ -10,10 +10,10 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
 use super::watching::watch as begin_watch;
-use super::{Environment, prepare, run};
+use super::{prepare, run};
 use crate::world::installation::binary;
 use crate::world::namespace::{PATIENCE, TestNamespace};
-use crate::world::{Output, eventually};
+use crate::world::{Output, World, eventually};
 
 /// A host that only the proxy knows.
 const HOST: &str = "api.example.test";
@@ -104,7 +104,7 @@ async fn with(ns: &TestNamespace<'_>, arguments: &[&str], environment: &[(&str, 
         .await
 }
 
-pub(super) async fn commands_work_behind_a_proxy(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn commands_work_behind_a_proxy(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "proxied").await?;
     let (mut kubeconfig, file, server) = proxied(&ns)?;
     let proxy = Proxy::start().await?;
@@ -151,7 +151,7 @@ pub(super) async fn commands_work_behind_a_proxy(env: &Environment) -> anyhow::R
 }
 
 /// The API server is upgraded, or a laptop sleeps, while somebody watches.
-pub(super) async fn watch_continues_after_an_outage(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn watch_continues_after_an_outage(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "outage").await?;
     let (mut kubeconfig, file, server) = proxied(&ns)?;
     let proxy = Proxy::start().await?;
@@ -174,7 +174,7 @@ pub(super) async fn watch_continues_after_an_outage(env: &Environment) -> anyhow
     Ok(())
 }
 
-pub(super) async fn commands_act_as_others(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn commands_act_as_others(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "acting").await?;
     for (flags, code) in [
         (&["--as", "nobody"][..], 1),
@@ -196,7 +196,7 @@ pub(super) async fn commands_act_as_others(env: &Environment) -> anyhow::Result<
     Ok(())
 }
 
-pub(super) async fn exit_codes_follow_the_rollout(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn exit_codes_follow_the_rollout(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "ending").await?;
     let nothing = run(&ns, &["wait", "web"], "").await?;
     ensure!(
@@ -247,7 +247,7 @@ pub(super) async fn exit_codes_follow_the_rollout(env: &Environment) -> anyhow::
     Ok(())
 }
 
-pub(super) async fn status_is_as_wide_as_the_terminal(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn status_is_as_wide_as_the_terminal(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "terminal").await?;
     ns.apply(3, "2Gi").await?;
     ns.until_complete(3, "2Gi").await?;
@@ -293,7 +293,7 @@ pub(super) async fn status_is_as_wide_as_the_terminal(env: &Environment) -> anyh
     Ok(())
 }
 
-pub(super) async fn kubectl_and_bash_complete_names_of_sets(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn kubectl_and_bash_complete_names_of_sets(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "completing").await?;
     let folder = ns.cluster.folder().join("plugins");
     std::fs::create_dir(&folder)?;

@@ -3,12 +3,12 @@
 use anyhow::ensure;
 use serde_json::{Value, json};
 
+use super::prepare;
 use super::shown::{DOCUMENT, types};
-use super::{Environment, prepare};
 use crate::world::backoff::until_pause_is_long;
 use crate::world::book::Book;
-use crate::world::eventually;
 use crate::world::namespace::{PATIENCE, TestNamespace};
+use crate::world::{World, eventually};
 
 /// A policy of somebody else that denies every update of a PVC in the namespace. The controller does not watch it.
 fn frozen(namespace: &str) -> Vec<Value> {
@@ -40,7 +40,7 @@ async fn is_frozen(ns: &TestNamespace<'_>, claim: &str) -> anyhow::Result<bool> 
     Ok(ns.kubectl(&probe, "").await?.stderr.contains("no changes today"))
 }
 
-pub(super) async fn retry_ends_the_pause_after_denied_writes(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn retry_ends_the_pause_after_denied_writes(env: &World) -> anyhow::Result<()> {
     let mut book = Book::under(&["## retry: try again now"], DOCUMENT)?;
     let ns = prepare(env, "frozen").await?;
     for object in frozen(&ns.namespace) {

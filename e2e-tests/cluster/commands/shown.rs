@@ -2,11 +2,11 @@
 
 use anyhow::Context as _;
 
-use super::{Environment, prepare, run};
+use super::{prepare, run};
 use crate::world::book::Book;
-use crate::world::eventually;
 use crate::world::namespace::{PATIENCE, TestNamespace};
 use crate::world::reviews_stored::Stored;
+use crate::world::{World, eventually};
 
 pub(super) const DOCUMENT: &str = "docs/commands.md";
 
@@ -22,7 +22,7 @@ pub(super) async fn types(book: &mut Book, ns: &TestNamespace<'_>, command: &str
     Ok(())
 }
 
-pub(super) async fn document_shows_drift_and_watch_output(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn document_shows_drift_and_watch_output(env: &World) -> anyhow::Result<()> {
     let sections = [
         "## drift: what differs",
         "## wait: for this change, in a script",
@@ -54,9 +54,9 @@ pub(super) async fn document_shows_drift_and_watch_output(env: &Environment) -> 
     book.end()
 }
 
-pub(super) async fn document_shows_review_output(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn document_shows_review_output(env: &World) -> anyhow::Result<()> {
     let mut book = Book::under(&["## review: one request, without a cluster"], DOCUMENT)?;
-    let ns = env.namespace("no-cluster").await.context("a place to type")?;
+    let ns = env.managed("no-cluster").await.context("a place to type")?;
     let review = Stored::read()?.body("a template shrinks")?;
     std::fs::write(ns.cluster.folder().join("review.json"), review)?;
     types(&mut book, &ns, "claim-rollout review review.json").await?;

@@ -4,15 +4,14 @@ use std::fmt::Display;
 
 use serde_json::Value;
 
-use crate::world::Output;
-use crate::world::environment::Environment;
 use crate::world::installation::binary;
 use crate::world::namespace::TestNamespace;
 use crate::world::web::Web;
+use crate::world::{Output, World};
 
 /// Creates a namespace with a controller and a StatefulSet of three replicas of 1Gi, all Ready.
-pub(crate) async fn prepare<'a>(env: &'a Environment, namespace: &str) -> anyhow::Result<TestNamespace<'a>> {
-    let ns = env.namespace(namespace).await?;
+pub(crate) async fn prepare<'a>(env: &'a World, namespace: &str) -> anyhow::Result<TestNamespace<'a>> {
+    let ns = env.managed(namespace).await?;
     ns.target(&Web::replicas(3)).await?;
     ns.until_ready(3).await?;
     Ok(ns)

@@ -4,11 +4,11 @@ use std::path::Path;
 
 use anyhow::ensure;
 
-use super::{Environment, items, prepare, run};
-use crate::world::Background;
+use super::{items, prepare, run};
 use crate::world::installation::binary;
 use crate::world::namespace::{PATIENCE, TestNamespace};
 use crate::world::web::Web;
+use crate::world::{Background, World};
 
 /// `status web --watch` in the background, with a kubeconfig.
 pub(super) fn watch(ns: &TestNamespace<'_>, kubeconfig: &Path) -> anyhow::Result<Background> {
@@ -18,7 +18,7 @@ pub(super) fn watch(ns: &TestNamespace<'_>, kubeconfig: &Path) -> anyhow::Result
         .begin(&name, &binary()?.to_string_lossy(), &arguments, kubeconfig)
 }
 
-pub(super) async fn status_shows_claims_and_waiting_pods_until_complete(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn status_shows_claims_and_waiting_pods_until_complete(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "watched").await?;
     // While the rollout is paused, the old Pods wait, so that the command sees them.
     ensure!(run(&ns, &["pause", "web"], "").await?.success, "paused");
@@ -53,7 +53,7 @@ pub(super) async fn status_shows_claims_and_waiting_pods_until_complete(env: &En
     Ok(())
 }
 
-pub(super) async fn status_shows_several_sets_and_fails_for_a_missing_one(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn status_shows_several_sets_and_fails_for_a_missing_one(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "several").await?;
     ns.apply(3, "2Gi").await?;
     ns.until_complete(3, "2Gi").await?;

@@ -4,10 +4,10 @@ use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
 use super::plans::quota;
-use super::{Environment, items, prepare, run};
+use super::{items, prepare, run};
 use crate::world::namespace::{PATIENCE, TestNamespace};
 use crate::world::web::Web;
-use crate::world::{Output, eventually};
+use crate::world::{Output, World, eventually};
 
 async fn succeeds(ns: &TestNamespace<'_>, arguments: &[&str]) -> anyhow::Result<Output> {
     let output = run(ns, arguments, "").await?;
@@ -22,7 +22,7 @@ async fn requests(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<Value>> {
     Ok(claims.iter().map(request).collect())
 }
 
-pub(super) async fn withdrawal_during_rollout_names_updated_claims(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn withdrawal_during_rollout_names_updated_claims(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "withdrawn").await?;
     ns.partition(2).await?;
     ns.apply(3, "2Gi").await?;
@@ -104,7 +104,7 @@ async fn history(ns: &TestNamespace<'_>, targets: usize) -> anyhow::Result<Vec<S
     Ok(last.iter().map(line).collect())
 }
 
-pub(super) async fn history_shows_every_target_and_undo_returns_to_it(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn history_shows_every_target_and_undo_returns_to_it(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "history").await?;
     ns.apply(3, "2Gi").await?;
     ns.until_complete(3, "2Gi").await?;
@@ -161,7 +161,7 @@ pub(super) async fn history_shows_every_target_and_undo_returns_to_it(env: &Envi
     Ok(())
 }
 
-pub(super) async fn smaller_target_shrinks_no_pvc(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn smaller_target_shrinks_no_pvc(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "smaller").await?;
     for size in ["2Gi", "3Gi"] {
         ns.apply(3, size).await?;

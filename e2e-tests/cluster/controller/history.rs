@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use anyhow::ensure;
 use serde_json::{Value, json};
 
-use super::Environment;
-use crate::world::eventually;
 use crate::world::namespace::{PATIENCE, TestNamespace, text};
 use crate::world::web::Web;
+use crate::world::{World, eventually};
 
 /// A StatefulSet that keeps three revisions, and whose selector matches all objects without a certain label: our
 /// ControllerRevisions too.
@@ -42,8 +41,8 @@ async fn kept(ns: &TestNamespace<'_>) -> anyhow::Result<BTreeMap<String, Kept>> 
     kept.collect()
 }
 
-pub(super) async fn every_target_is_kept_and_not_adopted_by_a_statefulset(env: &Environment) -> anyhow::Result<()> {
-    let ns = env.namespace("history").await?;
+pub(super) async fn every_target_is_kept_and_not_adopted_by_a_statefulset(env: &World) -> anyhow::Result<()> {
+    let ns = env.managed("history").await?;
     ns.target(&greedy("1Gi")).await?;
     ns.until_ready(1).await?;
     let own = kept(&ns).await?;

@@ -3,14 +3,13 @@
 use anyhow::ensure;
 use serde_json::Value;
 
-use super::Environment;
-use crate::world::Driver;
 use crate::world::namespace::{condition, text};
 use crate::world::web::Web;
+use crate::world::{Driver, World};
 
 /// Changes the driver of all PVCs, so this scenario runs alone.
-pub(super) async fn driver_error_of_slow_claim_is_in_the_claimrollout(env: &Environment) -> anyhow::Result<()> {
-    let ns = env.namespace("inquire").await?;
+pub(super) async fn driver_error_of_slow_claim_is_in_the_claimrollout(env: &World) -> anyhow::Result<()> {
+    let ns = env.managed("inquire").await?;
     ns.target(&Web::replicas(1)).await?;
     ns.until_ready(1).await?;
     // The resizer sets no condition on the PVC for an error that may pass.

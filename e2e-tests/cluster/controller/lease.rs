@@ -2,11 +2,10 @@
 
 use anyhow::{Context as _, ensure};
 
-use super::Environment;
-use crate::world::eventually;
 use crate::world::installation::{Controller, NAMESPACE};
 use crate::world::namespace::{PATIENCE, TestNamespace};
 use crate::world::web::Web;
+use crate::world::{World, eventually};
 
 const LEASE: &str = "claim-rollout-controller";
 
@@ -29,8 +28,8 @@ pub(crate) async fn grow(ns: &TestNamespace<'_>, size: &str) -> anyhow::Result<(
     ns.until_complete(1, size).await
 }
 
-pub(super) async fn one_of_two_leads_and_the_other_takes_over(env: &Environment) -> anyhow::Result<()> {
-    let ns = TestNamespace::new(&env.cluster, &env.client, "lease").await?;
+pub(super) async fn one_of_two_leads_and_the_other_takes_over(env: &World) -> anyhow::Result<()> {
+    let ns = env.namespace("lease").await?;
     let elected = [
         "--namespace",
         "lease",
@@ -38,7 +37,7 @@ pub(super) async fn one_of_two_leads_and_the_other_takes_over(env: &Environment)
         "--system-namespace",
         NAMESPACE,
     ];
-    let start = async || env.installation.start_controller(&elected).await;
+    let start = async || env.controllers.start(&elected).await;
     let mut first = start().await?;
     until_it_leads(&first).await?;
     // A waiting controller is ready too: it can take over.

@@ -8,11 +8,12 @@ mod rights;
 mod settings;
 mod unblock;
 
-use crate::world::Options;
-pub(crate) use crate::world::environment::Environment;
-use crate::world::runner::{Report, scenarios};
+use serde_json::json;
 
-scenarios![Environment;
+use crate::world::runner::{Report, scenarios};
+use crate::world::{Options, World};
+
+scenarios![World;
     history::every_target_is_kept_and_not_adopted_by_a_statefulset,
     lease::one_of_two_leads_and_the_other_takes_over,
     settings::policy_object_with_other_setting_is_reported,
@@ -22,7 +23,7 @@ scenarios![Environment;
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn controller_program_does_what_operators_expect() -> anyhow::Result<()> {
     let mut report = Report::new();
-    let env = Environment::build(Options::default()).await?;
+    let env = World::with(Options::default()).policy(json!({})).build().await?;
     report.print("the cluster is up");
     report.run(&env, SCENARIOS).await;
     let name = "inquire::driver_error_of_slow_claim_is_in_the_claimrollout";

@@ -2,16 +2,15 @@
 
 use anyhow::ensure;
 
-use super::Environment;
 use crate::cluster::quick_start::kubewarden;
-use crate::world::eventually;
 use crate::world::installation::manifest_applied;
-use crate::world::namespace::{PATIENCE, TestNamespace};
+use crate::world::namespace::PATIENCE;
+use crate::world::{World, eventually};
 
-pub(super) async fn policy_object_with_other_setting_is_reported(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn policy_object_with_other_setting_is_reported(env: &World) -> anyhow::Result<()> {
     kubewarden::define(&env.cluster).await?;
     manifest_applied(&env.cluster, "policy.yaml").await?;
-    let mut ns = TestNamespace::new(&env.cluster, &env.client, "settings").await?;
+    let mut ns = env.namespace("settings").await?;
     // The controllers of these tests run without settings, so the object is to differ in one only.
     let other = r#"{"spec": {"settings": {"defaultUpdatePolicy": null, "shrink": "Recover", "mode": "Stage"}}}"#;
     let patch = [
@@ -24,7 +23,7 @@ pub(super) async fn policy_object_with_other_setting_is_reported(env: &Environme
     ];
     ns.done(&patch, "").await?;
 
-    let controller = env.installation.start_controller(&["--namespace", "settings"]).await?;
+    let controller = env.controllers.start(&["--namespace", "settings"]).await?;
     let counted = eventually("the difference to be counted", PATIENCE, async || {
         let (_, metrics) = controller.get("/metrics")?;
         Ok(metrics

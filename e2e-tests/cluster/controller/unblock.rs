@@ -4,11 +4,10 @@ use anyhow::ensure;
 use kube::api::{Api, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 
-use super::Environment;
-use crate::world::DRIVER;
 use crate::world::backoff::until_pause_is_long;
 use crate::world::namespace::TestNamespace;
 use crate::world::web::Web;
+use crate::world::{DRIVER, World};
 
 /// The open watches of the controller on these resources.
 fn watches(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<String>> {
@@ -44,8 +43,8 @@ async fn unblock(
     Ok(())
 }
 
-pub(super) async fn removed_obstacle_is_used_at_once_despite_long_backoff(env: &Environment) -> anyhow::Result<()> {
-    let ns = env.namespace("unblock").await?;
+pub(super) async fn removed_obstacle_is_used_at_once_despite_long_backoff(env: &World) -> anyhow::Result<()> {
+    let ns = env.managed("unblock").await?;
     let classes: Api<k8s_openapi::api::storage::v1::StorageClass> = Api::all(env.client.clone());
     let class = json!({"metadata": {"name": "unblock"}, "provisioner": DRIVER, "allowVolumeExpansion": true});
     classes

@@ -1,10 +1,10 @@
 //! `docs/commands.md` shows what the doctor prints.
 
-use super::environment::Environment;
+use super::examined::Examined;
 use crate::world::book::Book;
 
 /// Runs the next command, which must be this one, and compares its output.
-async fn types(book: &mut Book, env: &Environment, command: &str) -> anyhow::Result<()> {
+async fn types(book: &mut Book, env: &Examined, command: &str) -> anyhow::Result<()> {
     let documented = book.expect(command)?;
     let words: Vec<&str> = command.split(' ').skip(1).collect();
     let output = match command.split_once(' ') {
@@ -20,7 +20,7 @@ async fn types(book: &mut Book, env: &Environment, command: &str) -> anyhow::Res
     Ok(())
 }
 
-pub(super) async fn document_shows_doctor_output(env: &mut Environment) -> anyhow::Result<()> {
+pub(super) async fn document_shows_doctor_output(env: &mut Examined) -> anyhow::Result<()> {
     let mut book = Book::under(&["## doctor: what is wrong with the installation"], "docs/commands.md")?;
     types(&mut book, env, "claim-rollout doctor").await?;
     let unknown = ["annotate", "statefulset/web", "claim-rollout.io/sync=Sometimes"];

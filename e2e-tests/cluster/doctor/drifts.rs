@@ -3,7 +3,7 @@
 use anyhow::ensure;
 use serde_json::{Value, json};
 
-use super::environment::{Environment, FAULTS, KEPT, faulty};
+use super::examined::{Examined, FAULTS, KEPT, faulty};
 use crate::world::Driver;
 use crate::world::web::Web;
 
@@ -14,15 +14,15 @@ fn of_size(size: &str) -> Value {
 }
 
 /// One row about the PVC of the StatefulSet.
-async fn one(env: &Environment, field: &str, wanted: &str, found: &str, note: &str) -> anyhow::Result<()> {
+async fn one(env: &Examined, field: &str, wanted: &str, found: &str, note: &str) -> anyhow::Result<()> {
     env.differs(FAULTS, &[["data-web-0", field, wanted, found, note]]).await
 }
 
-async fn even(env: &Environment) -> anyhow::Result<()> {
+async fn even(env: &Examined) -> anyhow::Result<()> {
     env.until_no_drift(&["-n", FAULTS]).await
 }
 
-pub(super) async fn drift_finds_differing_claims(env: &mut Environment) -> anyhow::Result<()> {
+pub(super) async fn drift_finds_differing_claims(env: &mut Examined) -> anyhow::Result<()> {
     // A smaller size, a larger size, and a volume that lags.
     env.recreate(FAULTS, &faulty("2Gi")).await?;
     one(env, SIZE, "2Gi", "1Gi", "no rollout will update it").await?;
@@ -33,13 +33,13 @@ pub(super) async fn drift_finds_differing_claims(env: &mut Environment) -> anyho
     env.recreate(FAULTS, &faulty("3Gi")).await?;
     even(env).await?;
     env.recreate(FAULTS, &faulty("4Gi")).await?;
-    env.cluster.set_driver(&Driver {
+    env.world.cluster.set_driver(&Driver {
         expand_error: Some("UNAVAILABLE"),
         ..Driver::default()
     })?;
     env.edit_claim(&of_size("4Gi")).await?;
     one(env, "status.capacity.storage", "4Gi", "3Gi", "").await?;
-    env.cluster.set_driver(&Driver::default())?;
+    env.world.cluster.set_driver(&Driver::default())?;
     even(env).await?;
     // Labels, annotations, and fields that cannot change.
     let claim = "persistentvolumeclaim/data-web-0";
@@ -65,7 +65,7 @@ pub(super) async fn drift_finds_differing_claims(env: &mut Environment) -> anyho
     one(env, "spec.accessModes", modes[0], modes[1], "cannot change in place").await?;
     env.recreate(FAULTS, &faulty("4Gi")).await?;
     even(env).await?;
-    if env.cluster.modifies_volumes() {
+    if env.world.cluster.modifies_volumes() {
         env.recreate(FAULTS, &faulty("4Gi").attributes_class("silver")).await?;
         one(env, "spec.volumeAttributesClassName", "silver", "-", "no rollout").await?;
         env.edit_claim(&json!({"spec": {"volumeAttributesClassName": "silver"}}))
@@ -75,7 +75,7 @@ pub(super) async fn drift_finds_differing_claims(env: &mut Environment) -> anyho
     Ok(())
 }
 
-pub(super) async fn drift_finds_missing_and_foreign_claims(env: &mut Environment) -> anyhow::Result<()> {
+pub(super) async fn drift_finds_missing_and_foreign_claims(env: &mut Examined) -> anyhow::Result<()> {
     let claim = "persistentvolumeclaim/data-web-0";
     let selector = "label app is not web, as in the selector; set it with kubectl label pvc";
     env.faults(&["label", claim, "app=db", "--overwrite"], "").await?;
@@ -132,7 +132,7 @@ pub(super) async fn drift_finds_missing_and_foreign_claims(env: &mut Environment
     even(env).await
 }
 
-pub(super) async fn drift_finds_staged_changes(env: &mut Environment) -> anyhow::Result<()> {
+pub(super) async fn drift_finds_staged_changes(env: &mut Examined) -> anyhow::Result<()> {
     env.faults(&["annotate", "statefulset/web", "claim-rollout.io/staged={}"], "")
         .await?;
     let change = [

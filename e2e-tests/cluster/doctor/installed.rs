@@ -3,23 +3,23 @@
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
-use super::environment::{CONFIGURATION, Environment};
-use crate::cluster::built_in::Server;
+use super::examined::{CONFIGURATION, Examined};
 use crate::world::installation::manifest_applied;
 use crate::world::policy_host::deployed;
+use crate::world::webhook::Server;
 
 const CLAIMS: &str = "mutatingwebhookconfiguration/claim-rollout-webhook[claim-rollout-claims.claim-rollout.io]";
 const SETS: &str = "mutatingwebhookconfiguration/claim-rollout-webhook[claim-rollout.claim-rollout.io]";
 const ASKED: &str = "admission of StatefulSets";
 
-pub(super) async fn missing_definition_is_found(env: &mut Environment) -> anyhow::Result<()> {
+pub(super) async fn missing_definition_is_found(env: &mut Examined) -> anyhow::Result<()> {
     let definition = "customresourcedefinition/claimrollouts.claim-rollout.io";
     let older = json!([{"op": "remove", "path": "/spec/versions/0/additionalPrinterColumns/0"}]);
     env.edit(definition, &older).await?;
     env.fixed(("Error", definition)).await
 }
 
-pub(super) async fn wrong_webhook_is_found(env: &mut Environment) -> anyhow::Result<()> {
+pub(super) async fn wrong_webhook_is_found(env: &mut Examined) -> anyhow::Result<()> {
     let saved = env.saved(CONFIGURATION).await?;
     let others_alone = "request.userInfo.username in ['system:admin']";
     // Does what the command of the finding does, with an address in place of the Service.
@@ -81,11 +81,11 @@ pub(super) async fn wrong_webhook_is_found(env: &mut Environment) -> anyhow::Res
     env.edit(CONFIGURATION, &untrusted).await?;
     env.diagnosed(("Error", SETS)).await?;
     // What a restart does.
-    Server::begin(&env.cluster).await?.terminate().await?;
+    Server::begin(&env.world.cluster).await?.terminate().await?;
     env.until_healthy().await
 }
 
-pub(super) async fn missing_guard_is_found(env: &mut Environment) -> anyhow::Result<()> {
+pub(super) async fn missing_guard_is_found(env: &mut Examined) -> anyhow::Result<()> {
     let policy = "validatingadmissionpolicy/claim-rollout-staged";
     let binding = "validatingadmissionpolicybinding/claim-rollout-staged";
     let other = "!(request.userInfo.username in [\"system:serviceaccount:other:claim-rollout-controller\"])";
@@ -118,7 +118,7 @@ pub(super) async fn missing_guard_is_found(env: &mut Environment) -> anyhow::Res
     env.fixed(("Warning", "validatingadmissionpolicies")).await
 }
 
-pub(super) async fn missing_controller_rights_are_found(env: &mut Environment) -> anyhow::Result<()> {
+pub(super) async fn missing_controller_rights_are_found(env: &mut Examined) -> anyhow::Result<()> {
     let role = "clusterrole/claim-rollout-controller";
     let saved: Value = serde_json::from_str(&env.saved(role).await?)?;
     let rules = saved["rules"].as_array().context("rules")?;
@@ -133,7 +133,7 @@ pub(super) async fn missing_controller_rights_are_found(env: &mut Environment) -
 }
 
 /// The Deployment shows that the controller runs with `--openkruise`.
-pub(super) async fn missing_openkruise_parts_are_found(env: &mut Environment) -> anyhow::Result<()> {
+pub(super) async fn missing_openkruise_parts_are_found(env: &mut Examined) -> anyhow::Result<()> {
     let labels = json!({"app.kubernetes.io/name": "claim-rollout", "app.kubernetes.io/component": "controller"});
     let metadata = json!({"name": "claim-rollout-controller", "namespace": "claim-rollout", "labels": labels});
     let container = json!({"name": "controller", "image": "none", "args": ["controller", "--openkruise"]});
@@ -145,7 +145,7 @@ pub(super) async fn missing_openkruise_parts_are_found(env: &mut Environment) ->
             "template": {"metadata": {"labels": labels}, "spec": pod},
         },
     });
-    manifest_applied(&env.cluster, "openkruise.yaml").await?;
+    manifest_applied(&env.world.cluster, "openkruise.yaml").await?;
     env.done(&["create", "-f", "-"], &deployment.to_string()).await?;
     env.until_healthy().await?;
 
@@ -165,9 +165,9 @@ pub(super) async fn missing_openkruise_parts_are_found(env: &mut Environment) ->
     env.until_healthy().await
 }
 
-pub(super) async fn missing_leader_is_found(env: &mut Environment) -> anyhow::Result<()> {
+pub(super) async fn missing_leader_is_found(env: &mut Examined) -> anyhow::Result<()> {
     let lease = ("Error", "lease/claim-rollout/claim-rollout-controller");
-    let mut controller = env.controller.take().context("a controller")?;
+    let mut controller = env.world.controller.take().context("a controller")?;
     controller.terminate().await?;
     env.diagnosed(lease).await?;
     env.done(&["delete", "-n", "claim-rollout", "lease/claim-rollout-controller"], "")
@@ -177,7 +177,7 @@ pub(super) async fn missing_leader_is_found(env: &mut Environment) -> anyhow::Re
     env.until_healthy().await
 }
 
-pub(super) async fn user_without_rights_gets_an_error(env: &mut Environment) -> anyhow::Result<()> {
+pub(super) async fn user_without_rights_gets_an_error(env: &mut Examined) -> anyhow::Result<()> {
     let blind = env.run(&["doctor", "--kubeconfig", &kubeconfig(env)?]).await?;
     ensure!(blind.code == Some(2) && blind.stdout.is_empty(), "{blind:?}");
     ensure!(
@@ -233,6 +233,6 @@ pub(super) async fn user_without_rights_gets_an_error(env: &mut Environment) -> 
 }
 
 /// The kubeconfig of a user without rights.
-fn kubeconfig(env: &Environment) -> anyhow::Result<String> {
-    Ok(env.cluster.kubeconfig_for("bob", &[])?.display().to_string())
+fn kubeconfig(env: &Examined) -> anyhow::Result<String> {
+    Ok(env.world.cluster.kubeconfig_for("bob", &[])?.display().to_string())
 }

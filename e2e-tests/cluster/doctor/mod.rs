@@ -4,12 +4,12 @@
 
 mod documented;
 mod drifts;
-mod environment;
+mod examined;
 mod installed;
 mod replacing;
 mod sets;
 
-use environment::Environment;
+use examined::Examined;
 
 use crate::world::runner::Report;
 
@@ -23,7 +23,7 @@ macro_rules! run_in_order {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn each_fault_has_one_finding_and_a_fix() -> anyhow::Result<()> {
     let mut report = Report::new();
-    let mut env = Environment::build().await?;
+    let mut env = Examined::build().await?;
     report.print("the cluster is up");
     run_in_order![report, env;
         drifts::drift_finds_differing_claims,
@@ -44,6 +44,5 @@ async fn each_fault_has_one_finding_and_a_fix() -> anyhow::Result<()> {
         installed::user_without_rights_gets_an_error,
     ];
     report.end()?;
-    env.stop();
-    Ok(())
+    env.world.stop().await
 }

@@ -6,7 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use claim_rollout::replace::{Journal, LiveSet};
 use serde_json::json;
 
-use super::environment::{Environment, KEPT};
+use super::examined::{Examined, KEPT};
 use crate::world::installation::{NAMESPACE, manifest_applied};
 use crate::world::web::Web;
 
@@ -14,7 +14,7 @@ use crate::world::web::Web;
 const JOURNAL: &str = "claim-rollout-journal-ee8c893f5943e1a9b52e";
 
 /// Stages a change, and waits until its rollout has ended.
-async fn stage(env: &Environment) -> anyhow::Result<()> {
+async fn stage(env: &Examined) -> anyhow::Result<()> {
     env.done(&["apply", "-n", KEPT, "-f", "-"], &Web::replicas(2).size("3Gi"))
         .await?;
     let complete = "--for=jsonpath={.metadata.annotations.claim-rollout\\.io/phase}=Complete";
@@ -24,7 +24,7 @@ async fn stage(env: &Environment) -> anyhow::Result<()> {
 }
 
 /// Writes a journal that began long ago.
-async fn write_journal(env: &Environment, is_let_go: bool) -> anyhow::Result<()> {
+async fn write_journal(env: &Examined, is_let_go: bool) -> anyhow::Result<()> {
     let get = [
         "get",
         "statefulset/web",
@@ -65,7 +65,7 @@ async fn write_journal(env: &Environment, is_let_go: bool) -> anyhow::Result<()>
 }
 
 /// The uids of the Pods and PVCs.
-async fn uids(env: &Environment) -> anyhow::Result<String> {
+async fn uids(env: &Examined) -> anyhow::Result<String> {
     let jsonpath = "jsonpath={.items[*].metadata.uid}";
     Ok(env
         .done(&["get", "pods,pvc", "-n", KEPT, "-o", jsonpath], "")
@@ -73,8 +73,8 @@ async fn uids(env: &Environment) -> anyhow::Result<String> {
         .stdout)
 }
 
-pub(super) async fn journal_left_behind_is_found(env: &mut Environment) -> anyhow::Result<()> {
-    manifest_applied(&env.cluster, "replace-sets.yaml").await?;
+pub(super) async fn journal_left_behind_is_found(env: &mut Examined) -> anyhow::Result<()> {
+    manifest_applied(&env.world.cluster, "replace-sets.yaml").await?;
     stage(env).await?;
     let before = uids(env).await?;
 

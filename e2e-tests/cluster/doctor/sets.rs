@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
-use super::environment::{Environment, FAULTS, faulty};
+use super::examined::{Examined, FAULTS, faulty};
 
 const SET: &str = "statefulset.apps/faults/web";
 
-pub(super) async fn annotations(env: &mut Environment) -> anyhow::Result<()> {
+pub(super) async fn annotations(env: &mut Examined) -> anyhow::Result<()> {
     for annotation in [
         "claim-rollout.io/sync=Sometimes",
         "claim-rollout.io/paused=yes",
@@ -25,14 +25,14 @@ pub(super) async fn annotations(env: &mut Environment) -> anyhow::Result<()> {
         .map(drop)
 }
 
-pub(super) async fn unexpandable_storage_class_is_found(env: &mut Environment) -> anyhow::Result<()> {
+pub(super) async fn unexpandable_storage_class_is_found(env: &mut Examined) -> anyhow::Result<()> {
     let fixed = faulty("1Gi").named("fixed").class("fixed");
     env.faults(&["apply", "-f", "-"], &fixed).await?;
     env.fixed(("Warning", "storageclass/fixed")).await?;
     env.faults(&["delete", "statefulset/fixed"], "").await.map(drop)
 }
 
-pub(super) async fn lagging_claim_is_found(env: &mut Environment) -> anyhow::Result<()> {
+pub(super) async fn lagging_claim_is_found(env: &mut Examined) -> anyhow::Result<()> {
     env.recreate(FAULTS, &faulty("5Gi")).await?;
     env.faults(&["label", "persistentvolumeclaim/data-web-0", "tier-"], "")
         .await?;
@@ -41,7 +41,7 @@ pub(super) async fn lagging_claim_is_found(env: &mut Environment) -> anyhow::Res
     env.until_no_drift(&["-n", FAULTS]).await
 }
 
-pub(super) async fn stalled_rollout_is_found(env: &mut Environment) -> anyhow::Result<()> {
+pub(super) async fn stalled_rollout_is_found(env: &mut Examined) -> anyhow::Result<()> {
     let rollout = json!({
         "apiVersion": "claim-rollout.io/v1alpha1", "kind": "ClaimRollout", "metadata": {"name": "web"},
         "spec": {

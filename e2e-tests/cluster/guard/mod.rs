@@ -1,7 +1,7 @@
 //! The guard of `deploy/guard` on a real API server: for each of its rules, requests that are allowed and requests that
 //! are denied.
 
-mod environment;
+mod guarded;
 // A row is a line.
 #[rustfmt::skip]
 mod table;
@@ -13,13 +13,13 @@ use serde_json::Value;
 
 use crate::world::eventually;
 use crate::world::installation::USER;
-use environment::{Environment, GUARDED};
+use guarded::{GUARDED, Guarded};
 use table::Who;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The warnings of the API server about the types in the expressions.
-async fn expressions_have_no_type_warning(env: &Environment) -> anyhow::Result<()> {
+async fn expressions_have_no_type_warning(env: &Guarded) -> anyhow::Result<()> {
     let get = ["get", "validatingadmissionpolicies", "-o", "json"];
     let mut last = Value::Null;
     let checked = eventually("the types to be checked", PATIENCE, async || {
@@ -38,9 +38,9 @@ async fn expressions_have_no_type_warning(env: &Environment) -> anyhow::Result<(
 }
 
 /// Every denial has the code 403: on other codes, clients delete and re-create a StatefulSet.
-async fn every_denial_is_403(env: &Environment, denials: usize) -> anyhow::Result<()> {
+async fn every_denial_is_403(env: &Guarded, denials: usize) -> anyhow::Result<()> {
     let asked = ["admin", "alice", "bob", "mallory", USER];
-    let mut entries = env.cluster.audit().await?;
+    let mut entries = env.world.cluster.audit().await?;
     entries.retain(|entry| entry.namespace == GUARDED && asked.contains(&entry.user.as_str()));
     entries.retain(|entry| !entry.dry_run() && entry.code >= 300);
     let answers: Vec<u16> = entries.iter().map(|entry| entry.code).collect();
@@ -78,11 +78,11 @@ fn status_guard_names_every_annotation_of_ours() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn guard_on_real_api_server_matches_the_table() -> anyhow::Result<()> {
-    let env = Environment::build().await?;
+    let env = Guarded::build().await?;
     expressions_have_no_type_warning(&env).await?;
     let before = env.stored().await?;
     let mut rows: Vec<_> = [table::STAGED, table::OURS, table::CREATING, table::CONTROLLER].concat();
-    if env.cluster.minor() >= 37 {
+    if env.world.cluster.minor() >= 37 {
         rows.extend(table::SINCE_37);
     }
     // Through the status, none of them can be written.
@@ -100,6 +100,5 @@ async fn guard_on_real_api_server_matches_the_table() -> anyhow::Result<()> {
     ensure!(wrong.is_empty(), "{}", wrong.join("\n"));
     let denials = rows.iter().filter(|(.., expected)| !expected.is_empty()).count();
     every_denial_is_403(&env, denials).await?;
-    env.cluster.stop();
-    Ok(())
+    env.world.stop().await
 }

@@ -8,7 +8,7 @@ use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
 use crate::world::installation::api_of_policy_server;
-use crate::world::policy_host::{PolicyHost, Runtime, Shipped};
+use crate::world::policy_host::{PolicyHost, Shipped, shared_policy};
 use crate::world::{Cluster, eventually};
 
 const DEFINITION: &str = include_str!("clusteradmissionpolicies.yaml");
@@ -41,7 +41,7 @@ async fn policies(cluster: &Cluster) -> anyhow::Result<Vec<Shipped>> {
 /// Serves the policy as the objects in the cluster ask for, leads the API server to it, and reports in their status
 /// that it is active. The module is the one of this tree: nothing is pulled.
 pub(crate) async fn serve(cluster: &Cluster) -> anyhow::Result<PolicyHost> {
-    let module = Runtime::patient()?.load_policy()?;
+    let module = shared_policy()?;
     let shipped = policies(cluster).await?;
     let entries = shipped.iter().map(|policy| policy.policy(&module));
     let api = Arc::new(api_of_policy_server(cluster).await?);
@@ -52,7 +52,8 @@ pub(crate) async fn serve(cluster: &Cluster) -> anyhow::Result<PolicyHost> {
     for policy in shipped.iter().rev() {
         host.register(&client, &policy.registration()).await?;
     }
-    host.until_called(&client, &Shipped::sets()?.registration()).await?;
+    host.until_called(&client, &Shipped::sets()?.registration(), true)
+        .await?;
     let active = json!({"type": "PolicyActive", "status": "True", "reason": "PolicyActive"});
     let status = json!({"status": {"policyStatus": "active", "conditions": [active]}}).to_string();
     for policy in &shipped {

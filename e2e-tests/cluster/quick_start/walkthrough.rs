@@ -9,13 +9,13 @@ use anyhow::ensure;
 
 use super::kubewarden;
 use super::stands::{Action, Handling, STAND_INS};
-use crate::cluster::built_in::Server;
 use crate::cluster::chart::manifests;
 use crate::world::book::Command;
 use crate::world::installation::{ACCOUNT, AS_IN_A_POD, Controller, Controllers, NAMESPACE, binary};
 use crate::world::policy_host::{PolicyHost, deployed};
 use crate::world::repository::root;
 use crate::world::shell::typed;
+use crate::world::webhook::Server;
 use crate::world::{Cluster, Driver, Options, eventually};
 
 /// No volume grows until the document has shown that one grows.

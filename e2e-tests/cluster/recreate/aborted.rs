@@ -3,14 +3,13 @@
 use anyhow::{Context as _, ensure};
 use claim_rollout::templates::keys;
 
-use super::Environment;
 use crate::cluster::recreate::trial::{
     OTHER, anew, claims, prepare, start, stays, until, until_complete, until_next_second,
 };
-use crate::world::namespace::{PATIENCE, TestNamespace, label, text};
-use crate::world::{EXPANDABLE, eventually};
+use crate::world::namespace::{PATIENCE, label, text};
+use crate::world::{EXPANDABLE, World, eventually};
 
-pub(super) async fn paused_rollout_finishes_the_replica_that_has_begun(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn paused_rollout_finishes_the_replica_that_has_begun(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "stopped-paused", &anew(2, EXPANDABLE, "1Gi")).await?;
     // The mark and the deletion pass, the eviction does not.
     env.barriers.hold_pod(&ns.namespace, "web-1");
@@ -33,7 +32,7 @@ pub(super) async fn paused_rollout_finishes_the_replica_that_has_begun(env: &Env
 }
 
 /// The PVC that is being deleted cannot be saved, but its Pod goes on with its volume.
-pub(super) async fn withdrawal_deletes_nothing_more(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn withdrawal_deletes_nothing_more(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "stopped-withdrawn", &anew(2, EXPANDABLE, "1Gi")).await?;
     let pods = ns.pods().await?;
     env.barriers.hold_pod(&ns.namespace, "web-1");
@@ -59,8 +58,8 @@ pub(super) async fn withdrawal_deletes_nothing_more(env: &Environment) -> anyhow
 
 /// The right to delete PVCs is missing, so that a mark is written, and no deletion follows. A pause takes the mark off,
 /// and so does a withdrawal: whoever deletes the PVC later does not mean us.
-pub(super) async fn mark_goes_with_a_pause_and_with_the_withdrawal(env: &Environment) -> anyhow::Result<()> {
-    let mut ns = TestNamespace::new(&env.cluster, &env.client, "stopped-marked").await?;
+pub(super) async fn mark_goes_with_a_pause_and_with_the_withdrawal(env: &World) -> anyhow::Result<()> {
+    let mut ns = env.namespace("stopped-marked").await?;
     ns.excepts(|but| but.recreates = true);
     let role = ["create", "role", "evict", "--verb=create", "--resource=pods/eviction"];
     ns.done(&role, "").await?;

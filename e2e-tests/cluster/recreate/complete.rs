@@ -4,12 +4,11 @@ use anyhow::ensure;
 use claim_rollout::templates::keys;
 use serde_json::json;
 
-use super::Environment;
 use crate::cluster::recreate::trial::{
     OTHER, anew, claims, prepare, replicas_follow_one_another, steps_of, until_complete,
 };
 use crate::world::web::Web;
-use crate::world::{EXPANDABLE, Entry};
+use crate::world::{EXPANDABLE, Entry, World};
 
 /// What we do to three replicas.
 const STEPS: [&str; 6] = [
@@ -21,7 +20,7 @@ const STEPS: [&str; 6] = [
     "evict web-0",
 ];
 
-pub(super) async fn class_is_changed_one_replica_after_the_other(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn class_is_changed_one_replica_after_the_other(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "class", &anew(3, EXPANDABLE, "1Gi")).await?;
     let ((_, before), pods) = (claims(&ns).await?, ns.pods().await?);
     // More may be in motion, but not away.
@@ -55,7 +54,7 @@ pub(super) async fn class_is_changed_one_replica_after_the_other(env: &Environme
     Ok(())
 }
 
-pub(super) async fn smaller_size_of_parallel_pods_is_reached(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn smaller_size_of_parallel_pods_is_reached(env: &World) -> anyhow::Result<()> {
     let parallel = |web: &Web| web.spec(&json!({"podManagementPolicy": "Parallel", "minReadySeconds": 2}));
     let ns = prepare(env, "smaller", &parallel(&anew(3, EXPANDABLE, "2Gi"))).await?;
     ns.target(&parallel(&anew(3, EXPANDABLE, "1Gi"))).await?;
@@ -67,7 +66,7 @@ pub(super) async fn smaller_size_of_parallel_pods_is_reached(env: &Environment) 
 }
 
 /// The Pods are replaced anyway. The gate keeps each of them until its PVC is the new one.
-pub(super) async fn image_and_class_in_one_apply_restart_each_pod_once(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn image_and_class_in_one_apply_restart_each_pod_once(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "image", &anew(3, EXPANDABLE, "1Gi")).await?;
     ns.target(&anew(3, OTHER, "1Gi").image("2")).await?;
     until_complete(&ns, 3, OTHER, "1Gi").await?;
@@ -82,7 +81,7 @@ pub(super) async fn image_and_class_in_one_apply_restart_each_pod_once(env: &Env
     Ok(())
 }
 
-pub(super) async fn larger_size_is_reached_in_place(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn larger_size_is_reached_in_place(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "in-place", &anew(2, EXPANDABLE, "1Gi")).await?;
     let pods = ns.pods().await?;
     ns.target(&anew(2, EXPANDABLE, "2Gi")).await?;

@@ -4,15 +4,14 @@
 use anyhow::{Context as _, ensure};
 use futures::future::try_join_all;
 
-use super::Environment;
 use crate::cluster::recreate::trial::{
     OTHER, anew, prepare, replicas_follow_one_another, start, steps_of, until_complete,
 };
 use crate::world::namespace::{PATIENCE, condition};
-use crate::world::{EXPANDABLE, eventually};
+use crate::world::{EXPANDABLE, World, eventually};
 
 /// A rollout whose controller is killed after this many writes. Returns the number of writes.
-async fn roll_out(env: &Environment, namespace: &str, limit: Option<usize>) -> anyhow::Result<usize> {
+async fn roll_out(env: &World, namespace: &str, limit: Option<usize>) -> anyhow::Result<usize> {
     let mut ns = prepare(env, namespace, &anew(2, EXPANDABLE, "1Gi")).await?;
     let before = env.barriers.passed(namespace);
     if let Some(limit) = limit {
@@ -42,7 +41,7 @@ async fn roll_out(env: &Environment, namespace: &str, limit: Option<usize>) -> a
     Ok(env.barriers.passed(namespace) - before)
 }
 
-pub(super) async fn controller_killed_before_any_write_successor_finishes(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn controller_killed_before_any_write_successor_finishes(env: &World) -> anyhow::Result<()> {
     let writes = roll_out(env, "stopped-alone", None).await?;
     let all = (0..=writes).map(async |limit| {
         let namespace = format!("stopped-killed-{limit}");

@@ -3,17 +3,19 @@
 
 mod aborted;
 mod complete;
-mod environment;
 mod killed;
 pub(crate) mod snapshots;
 mod stopped;
 pub(crate) mod trial;
 mod waits;
 
-use crate::world::runner::{Report, Scenario, scenarios};
-pub(crate) use environment::Environment;
+use serde_json::json;
 
-scenarios![Environment;
+use crate::world::policy_host::documents;
+use crate::world::runner::{Report, Scenario, scenarios};
+use crate::world::{Options, World};
+
+scenarios![World;
     complete::class_is_changed_one_replica_after_the_other,
     complete::smaller_size_of_parallel_pods_is_reached,
     complete::image_and_class_in_one_apply_restart_each_pod_once,
@@ -32,16 +34,28 @@ scenarios![Environment;
     snapshots::snapshot_of_an_earlier_staging_does_not_count,
 ];
 
-/// Runs scenarios in such a cluster.
-pub(crate) async fn run(scenarios: &[Scenario<Environment>]) -> anyhow::Result<()> {
+/// The settings of the controllers, a file in the folder of the cluster.
+const SETTINGS: &str = "recreate.yaml";
+
+/// Runs scenarios in a cluster with the rights and the setting that ReCreate needs.
+pub(crate) async fn run(scenarios: &[Scenario<World>]) -> anyhow::Result<()> {
     let mut report = Report::new();
-    let env = environment::build().await?;
+    let env = World::with(Options::default())
+        .policy(json!({"allowReCreate": true}))
+        .barriers()
+        .build()
+        .await?;
+    for document in documents("recreate.yaml")? {
+        // Each namespace binds the role, but for one.
+        if document["kind"] == "ClusterRole" {
+            env.cluster.done(&["apply", "-f", "-"], &document.to_string()).await?;
+        }
+    }
+    std::fs::write(env.cluster.folder().join(SETTINGS), "allowReCreate: true\n")?;
     report.print("the cluster is up");
     report.run(&env, scenarios).await;
     report.end()?;
-    env.installation.stop().await?;
-    env.cluster.stop();
-    Ok(())
+    env.stop().await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

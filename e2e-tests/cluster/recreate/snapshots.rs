@@ -6,10 +6,9 @@ use claim_rollout::rollout;
 use claim_rollout::templates::keys;
 use serde_json::{Value, json};
 
-use super::Environment;
 use super::trial::{OTHER, anew, prepare, seconds, stays, steps_of, until_complete};
 use crate::world::namespace::{PATIENCE, TestNamespace, label, text};
-use crate::world::{EXPANDABLE, eventually};
+use crate::world::{EXPANDABLE, World, eventually};
 
 /// The definition of VolumeSnapshots, without its validation.
 fn definition() -> Value {
@@ -104,7 +103,7 @@ pub(crate) async fn serve(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
 
 /// The change is withdrawn while the VolumeSnapshot is taken, and staged again much later. What was written in between is
 /// not in it.
-pub(super) async fn snapshot_of_an_earlier_staging_does_not_count(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn snapshot_of_an_earlier_staging_does_not_count(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "snapshots-again", &anew(1, EXPANDABLE, "1Gi")).await?;
     serve(&ns).await?;
     let wanted = anew(1, OTHER, "1Gi").annotated("recreate-snapshot", "daily");

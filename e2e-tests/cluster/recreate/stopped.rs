@@ -2,16 +2,15 @@
 
 use anyhow::ensure;
 
-use super::Environment;
 use crate::cluster::recreate::trial::{
     OTHER, QUIET, allow, anew, claims, expected, make_ready, prepare, start, stays, steps_of, until, until_complete,
     until_next_second, until_unready,
 };
 use crate::world::installation::USER;
-use crate::world::namespace::{PATIENCE, TestNamespace};
-use crate::world::{EXPANDABLE, eventually};
+use crate::world::namespace::PATIENCE;
+use crate::world::{EXPANDABLE, World, eventually};
 
-pub(super) async fn pod_that_does_not_come_back_stops_it(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn pod_that_does_not_come_back_stops_it(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "lost", &anew(3, EXPANDABLE, "1Gi")).await?;
     let pods = ns.pods().await?;
     let never = anew(3, OTHER, "1Gi")
@@ -46,7 +45,7 @@ pub(super) async fn pod_that_does_not_come_back_stops_it(env: &Environment) -> a
 }
 
 /// A PVC that the StatefulSet controller created from the live templates, because the policy was not called.
-pub(super) async fn claim_created_without_the_policy_is_not_deleted_again(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn claim_created_without_the_policy_is_not_deleted_again(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "stopped-otherwise", &anew(2, EXPANDABLE, "1Gi")).await?;
     // The deletion of the PVC is held, and meanwhile a user creates one by hand like the live templates.
     env.barriers.hold_claim(&ns.namespace, "data-web-1");
@@ -100,7 +99,7 @@ pub(super) async fn claim_created_without_the_policy_is_not_deleted_again(env: &
     Ok(())
 }
 
-pub(super) async fn only_replica_is_not_deleted(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn only_replica_is_not_deleted(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "only", &anew(1, EXPANDABLE, "1Gi")).await?;
     ns.target(&anew(1, OTHER, "1Gi")).await?;
     let message = "web-0 is not re-created: this is the only replica, and its data would be lost: set the annotation \
@@ -111,8 +110,8 @@ pub(super) async fn only_replica_is_not_deleted(env: &Environment) -> anyhow::Re
 }
 
 /// A replica was restored into another class before. A growth is no reason to delete its PVC.
-pub(super) async fn claim_of_another_class_is_no_victim_of_a_growth(env: &Environment) -> anyhow::Result<()> {
-    let mut ns = TestNamespace::new(&env.cluster, &env.client, "stopped-growth").await?;
+pub(super) async fn claim_of_another_class_is_no_victim_of_a_growth(env: &World) -> anyhow::Result<()> {
+    let mut ns = env.namespace("stopped-growth").await?;
     ns.excepts(|but| but.recreates = true);
     allow(&ns).await?;
     start(env, &mut ns, true).await?;

@@ -6,11 +6,11 @@ use anyhow::{Context as _, ensure};
 use claim_rollout::rollout;
 use serde_json::Value;
 
-use super::environment::{Environment, SETTINGS};
+use super::SETTINGS;
 use crate::world::namespace::{PATIENCE, TestNamespace, condition, text};
 use crate::world::web::Web;
 use crate::world::written::Written;
-use crate::world::{FIXED, eventually};
+use crate::world::{FIXED, World, eventually};
 
 /// Long enough that a controller would have done something.
 pub(crate) const QUIET: Duration = Duration::from_secs(3);
@@ -22,12 +22,8 @@ pub(crate) fn anew(replicas: u32, class: &str, size: &str) -> Web {
 }
 
 /// A namespace with a controller that may re-create, and a StatefulSet of the class `expandable`.
-pub(crate) async fn prepare<'a>(
-    env: &'a Environment,
-    namespace: &str,
-    manifest: &Web,
-) -> anyhow::Result<TestNamespace<'a>> {
-    let mut ns = TestNamespace::new(&env.cluster, &env.client, namespace).await?;
+pub(crate) async fn prepare<'a>(env: &'a World, namespace: &str, manifest: &Web) -> anyhow::Result<TestNamespace<'a>> {
+    let mut ns = env.namespace(namespace).await?;
     ns.excepts(|but| but.recreates = true);
     allow(&ns).await?;
     start(env, &mut ns, true).await?;
@@ -66,13 +62,13 @@ pub(crate) async fn allow(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
 }
 
 /// Starts a controller, with the flag or without it.
-pub(crate) async fn start(env: &Environment, ns: &mut TestNamespace<'_>, is_on: bool) -> anyhow::Result<()> {
+pub(crate) async fn start(env: &World, ns: &mut TestNamespace<'_>, is_on: bool) -> anyhow::Result<()> {
     ns.controller = None;
     let settings = env.cluster.folder().join(SETTINGS);
     let settings = settings.to_str().context("a path in UTF-8")?;
     let mut arguments = vec!["--namespace", &ns.namespace, "--settings", settings];
     arguments.extend(is_on.then_some("--recreate"));
-    ns.controller = Some(env.installation.start_controller(&arguments).await?);
+    ns.controller = Some(env.controllers.start(&arguments).await?);
     Ok(())
 }
 

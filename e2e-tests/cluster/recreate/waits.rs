@@ -2,12 +2,10 @@
 
 use serde_json::json;
 
-use super::Environment;
 use crate::cluster::recreate::trial::{OTHER, allow, anew, make_ready, prepare, start, stays, until, until_complete};
-use crate::world::EXPANDABLE;
-use crate::world::namespace::TestNamespace;
+use crate::world::{EXPANDABLE, World};
 
-pub(super) async fn nothing_is_deleted_while_another_pod_is_not_ready(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn nothing_is_deleted_while_another_pod_is_not_ready(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "unready", &anew(3, EXPANDABLE, "1Gi")).await?;
     make_ready(&ns, "web-0", "=false").await?;
     ns.until_ready(2).await?;
@@ -23,7 +21,7 @@ pub(super) async fn nothing_is_deleted_while_another_pod_is_not_ready(env: &Envi
     until_complete(&ns, 3, OTHER, "1Gi").await
 }
 
-pub(super) async fn nothing_is_deleted_while_the_budget_allows_no_eviction(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn nothing_is_deleted_while_the_budget_allows_no_eviction(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "budget", &anew(2, EXPANDABLE, "1Gi")).await?;
     let budget = json!({
         "apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "web"},
@@ -38,8 +36,8 @@ pub(super) async fn nothing_is_deleted_while_the_budget_allows_no_eviction(env: 
     until_complete(&ns, 2, OTHER, "1Gi").await
 }
 
-pub(super) async fn nothing_is_deleted_without_the_rights_or_the_flag(env: &Environment) -> anyhow::Result<()> {
-    let mut ns = TestNamespace::new(&env.cluster, &env.client, "rights").await?;
+pub(super) async fn nothing_is_deleted_without_the_rights_or_the_flag(env: &World) -> anyhow::Result<()> {
+    let mut ns = env.namespace("rights").await?;
     ns.excepts(|but| but.recreates = true);
     start(env, &mut ns, false).await?;
     ns.target(&anew(2, EXPANDABLE, "1Gi")).await?;

@@ -3,10 +3,10 @@
 use anyhow::ensure;
 
 use super::trial::{journals, prepare, replaced, uids, until_replaced};
-use crate::world::environment::Environment;
+use crate::world::World;
 use crate::world::namespace::text;
 
-pub(super) async fn complete_set_is_replaced_and_nothing_else_changes(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn complete_set_is_replaced_and_nothing_else_changes(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "replacing", 3).await?;
     let (pods, claims) = (ns.pods().await?, ns.claims().await?);
     let grown = replaced(3, "2Gi");

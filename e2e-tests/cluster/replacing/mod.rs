@@ -9,11 +9,12 @@ pub(crate) mod trial;
 pub(crate) mod webhook;
 pub(crate) mod writer;
 
-use crate::world::Options;
-use crate::world::environment::Environment;
-use crate::world::runner::{Report, Scenario, scenarios};
+use serde_json::json;
 
-scenarios![Environment;
+use crate::world::runner::{Report, Scenario, scenarios};
+use crate::world::{Options, World};
+
+scenarios![World;
     complete::complete_set_is_replaced_and_nothing_else_changes,
     refused::denied_delete_and_create_prevent_a_replacement,
     refused::denied_mark_is_undone,
@@ -27,10 +28,13 @@ scenarios![Environment;
 ];
 
 /// Runs scenarios in a cluster with the rights to replace StatefulSets.
-pub(crate) async fn run(scenarios: &[Scenario<Environment>]) -> anyhow::Result<()> {
+pub(crate) async fn run(scenarios: &[Scenario<World>]) -> anyhow::Result<()> {
     let mut report = Report::new();
-    let env = Environment::build(Options::default()).await?;
-    env.allow_replacements().await?;
+    let env = World::with(Options::default())
+        .policy(json!({}))
+        .rights(&["replace-sets.yaml"])
+        .build()
+        .await?;
     report.print("the cluster is up");
     report.run(&env, scenarios).await;
     report.end()?;

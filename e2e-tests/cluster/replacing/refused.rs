@@ -10,10 +10,9 @@ use super::denying::{Denial, MESSAGE};
 use super::kept::{Before, until_reported};
 use super::trial::{hold, journals, prepare, release, replaced, until_replaced};
 use super::webhook::Webhook;
-use crate::world::environment::Environment;
-use crate::world::eventually;
 use crate::world::installation::USER;
 use crate::world::namespace::{PATIENCE, TestNamespace};
+use crate::world::{World, eventually};
 
 /// A StatefulSet of two replicas that is not replaced.
 pub(crate) struct Refused<'a> {
@@ -22,7 +21,7 @@ pub(crate) struct Refused<'a> {
 }
 
 impl<'a> Refused<'a> {
-    pub(crate) async fn prepare(env: &'a Environment, namespace: &str) -> anyhow::Result<Self> {
+    pub(crate) async fn prepare(env: &'a World, namespace: &str) -> anyhow::Result<Self> {
         Ok(Self {
             ns: prepare(env, namespace, 2).await?,
             before: None,
@@ -74,7 +73,7 @@ impl<'a> Refused<'a> {
     }
 }
 
-pub(crate) async fn owner_finalizer_and_partition_prevent_a_replacement(env: &Environment) -> anyhow::Result<()> {
+pub(crate) async fn owner_finalizer_and_partition_prevent_a_replacement(env: &World) -> anyhow::Result<()> {
     let mut refused = Refused::prepare(env, "refused-by-set").await?;
     let ns = &refused.ns;
     ns.done(&["create", "configmap", "owner"], "").await?;
@@ -111,7 +110,7 @@ fn quota(sets: u32) -> String {
     json!({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "sets"}, "spec": spec}).to_string()
 }
 
-pub(crate) async fn full_quota_prevents_a_replacement(env: &Environment) -> anyhow::Result<()> {
+pub(crate) async fn full_quota_prevents_a_replacement(env: &World) -> anyhow::Result<()> {
     let mut refused = Refused::prepare(env, "refused-quota").await?;
     refused.ns.target(&quota(1)).await?;
     let used = "--for=jsonpath={.status.used.count/statefulsets\\.apps}=1";
@@ -125,7 +124,7 @@ pub(crate) async fn full_quota_prevents_a_replacement(env: &Environment) -> anyh
 }
 
 /// Binds the part of the guard for StatefulSets that are being replaced to the namespaces that are selected.
-async fn bind_guard(env: &Environment, namespaces: &Value) -> anyhow::Result<()> {
+async fn bind_guard(env: &World, namespaces: &Value) -> anyhow::Result<()> {
     let patch = json!({"spec": {"matchResources": {"namespaceSelector": namespaces}}}).to_string();
     let binding = "validatingadmissionpolicybinding/claim-rollout-replacing";
     let patched = env
@@ -136,7 +135,7 @@ async fn bind_guard(env: &Environment, namespaces: &Value) -> anyhow::Result<()>
     Ok(())
 }
 
-pub(crate) async fn guard_that_is_bound_elsewhere_prevents_a_replacement(env: &Environment) -> anyhow::Result<()> {
+pub(crate) async fn guard_that_is_bound_elsewhere_prevents_a_replacement(env: &World) -> anyhow::Result<()> {
     let namespace = "refused-guard";
     let here = json!({"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": [namespace]});
     bind_guard(env, &json!({"matchExpressions": [here]})).await?;
@@ -148,7 +147,7 @@ pub(crate) async fn guard_that_is_bound_elsewhere_prevents_a_replacement(env: &E
     refused.until_replaced(&before).await
 }
 
-pub(crate) async fn pod_with_another_label_prevents_a_replacement(env: &Environment) -> anyhow::Result<()> {
+pub(crate) async fn pod_with_another_label_prevents_a_replacement(env: &World) -> anyhow::Result<()> {
     let mut refused = Refused::prepare(env, "refused-label").await?;
     hold(&refused.ns).await?;
     refused.roll_out().await?;
@@ -166,7 +165,7 @@ pub(crate) async fn pod_with_another_label_prevents_a_replacement(env: &Environm
     refused.until_replaced(&before).await
 }
 
-pub(crate) async fn dependent_of_another_kind_prevents_a_replacement(env: &Environment) -> anyhow::Result<()> {
+pub(crate) async fn dependent_of_another_kind_prevents_a_replacement(env: &World) -> anyhow::Result<()> {
     let mut refused = Refused::prepare(env, "refused-dependent").await?;
     let ns = &refused.ns;
     let right = ["create", "role", "maps", "--verb=list", "--resource=configmaps"];
@@ -190,7 +189,7 @@ pub(crate) async fn dependent_of_another_kind_prevents_a_replacement(env: &Envir
     refused.until_replaced(&before).await
 }
 
-pub(crate) async fn denied_delete_and_create_prevent_a_replacement(env: &Environment) -> anyhow::Result<()> {
+pub(crate) async fn denied_delete_and_create_prevent_a_replacement(env: &World) -> anyhow::Result<()> {
     let mut refused = Refused::prepare(env, "refused-denied").await?;
     let deletes = Denial::of_deletes(&refused.ns).await?;
     let creates = Denial::of_creates(&refused.ns).await?;
@@ -203,7 +202,7 @@ pub(crate) async fn denied_delete_and_create_prevent_a_replacement(env: &Environ
     refused.until_replaced(&before).await
 }
 
-pub(crate) async fn denied_mark_is_undone(env: &Environment) -> anyhow::Result<()> {
+pub(crate) async fn denied_mark_is_undone(env: &World) -> anyhow::Result<()> {
     let mut refused = Refused::prepare(env, "refused-mark").await?;
     let marks = Denial::of_the_mark(&refused.ns).await?;
     refused.roll_out().await?;
@@ -224,7 +223,7 @@ pub(crate) async fn denied_mark_is_undone(env: &Environment) -> anyhow::Result<(
     refused.until_replaced(&set).await
 }
 
-pub(crate) async fn webhook_that_changes_new_sets_prevents_a_replacement(env: &Environment) -> anyhow::Result<()> {
+pub(crate) async fn webhook_that_changes_new_sets_prevents_a_replacement(env: &World) -> anyhow::Result<()> {
     let mut refused = Refused::prepare(env, "refused-webhook").await?;
     let webhook = Webhook::on_create(&refused.ns, "true").await?;
     refused.roll_out().await?;

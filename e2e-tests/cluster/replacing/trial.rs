@@ -4,7 +4,7 @@ use anyhow::{Context as _, ensure};
 use base64::Engine as _;
 use serde_json::{Value, json};
 
-use crate::world::environment::Environment;
+use crate::world::World;
 use crate::world::installation::{Controller, JOURNALS};
 use crate::world::namespace::TestNamespace;
 use crate::world::web::Web;
@@ -16,21 +16,17 @@ pub(crate) fn replaced(replicas: u32, size: &str) -> Web {
 }
 
 /// A namespace with a StatefulSet, and a controller that may replace it.
-pub(crate) async fn prepare<'a>(
-    env: &'a Environment,
-    namespace: &str,
-    replicas: u32,
-) -> anyhow::Result<TestNamespace<'a>> {
+pub(crate) async fn prepare<'a>(env: &'a World, namespace: &str, replicas: u32) -> anyhow::Result<TestNamespace<'a>> {
     prepare_with(env, namespace, &replaced(replicas, "1Gi")).await
 }
 
 /// The same for the StatefulSet of this manifest.
 pub(crate) async fn prepare_with<'a>(
-    env: &'a Environment,
+    env: &'a World,
     namespace: &str,
     manifest: &Web,
 ) -> anyhow::Result<TestNamespace<'a>> {
-    let mut ns = TestNamespace::new(&env.cluster, &env.client, namespace).await?;
+    let mut ns = env.namespace(namespace).await?;
     ns.controller = Some(start_controller(env, namespace).await?);
     ns.target(manifest).await?;
     ns.settled().await?;
@@ -38,10 +34,8 @@ pub(crate) async fn prepare_with<'a>(
 }
 
 /// Starts a controller for a namespace that keeps its journals where the shipped one does.
-pub(crate) async fn start_controller(env: &Environment, namespace: &str) -> anyhow::Result<Controller> {
-    env.installation
-        .start_controller(&["--namespace", namespace, JOURNALS])
-        .await
+pub(crate) async fn start_controller(env: &World, namespace: &str) -> anyhow::Result<Controller> {
+    env.controllers.start(&["--namespace", namespace, JOURNALS]).await
 }
 
 /// Adds a finalizer of somebody else: until it is removed, the StatefulSet is not replaced, however slow the test is.

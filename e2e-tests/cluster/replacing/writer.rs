@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::kept::until_complete;
 use super::trial::{prepare, replaced};
-use crate::world::environment::Environment;
+use crate::world::World;
 
 /// The shortest pause between two writes.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -93,7 +93,7 @@ impl Writer {
     }
 }
 
-pub(crate) async fn write_every_20_ms_is_not_lost(env: &Environment) -> anyhow::Result<()> {
+pub(crate) async fn write_every_20_ms_is_not_lost(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "written", 2).await?;
     let sets: Api<StatefulSet> = Api::namespaced(env.client.clone(), &ns.namespace);
     let mut writer = Writer::new(sets, "web", 3);

@@ -6,10 +6,10 @@ use anyhow::{Context as _, ensure};
 use claim_rollout::templates::{HELD, StagedChange};
 use serde_json::{Value, json};
 
-use crate::world::eventually;
-use crate::world::namespace::{Environment, PATIENCE, STAGED, TestNamespace, condition, text};
+use crate::world::namespace::{PATIENCE, STAGED, TestNamespace, condition, text};
 use crate::world::served::Served;
 use crate::world::web::Web;
+use crate::world::{World, eventually};
 
 /// Writes the staged change, as any user can who may edit the StatefulSet.
 async fn forge(ns: &TestNamespace<'_>, change: &str) -> anyhow::Result<()> {
@@ -50,10 +50,10 @@ async fn until_stalled(ns: &TestNamespace<'_>, reason: &str) -> anyhow::Result<V
     stalled.await.with_context(|| ns.log())
 }
 
-pub(super) async fn without_policy_and_guard_no_rollout_until_policy_is_back(env: &Environment) -> anyhow::Result<()> {
-    let ns = TestNamespace::with_set(env, "stopped-absent", 3).await?;
+pub(super) async fn without_policy_and_guard_no_rollout_until_policy_is_back(env: &World) -> anyhow::Result<()> {
+    let ns = env.with_set("stopped-absent", 3).await?;
     without_the_guard(&ns).await?;
-    let served = Served::start(env, &ns, &json!({})).await?;
+    let served = Served::start(&ns, &json!({})).await?;
     env.barriers.hold_claim(&ns.namespace, "data-web-1");
     ns.apply(3, "2Gi").await?;
     let held = env.barriers.until_held(&ns.namespace).await;
@@ -143,9 +143,9 @@ async fn held_until_applied_again(ns: &TestNamespace<'_>, staged: &str) -> anyho
 const READY: &str = "claim-rollout.io/ready";
 
 /// With the guard alone, a change that a user with the right has staged is rolled out, and nobody else can change it.
-pub(super) async fn with_guard_rollout_continues_without_the_policy(env: &Environment) -> anyhow::Result<()> {
-    let ns = TestNamespace::with_set(env, "stopped-guarded", 3).await?;
-    let served = Served::start(env, &ns, &json!({})).await?;
+pub(super) async fn with_guard_rollout_continues_without_the_policy(env: &World) -> anyhow::Result<()> {
+    let ns = env.with_set("stopped-guarded", 3).await?;
+    let served = Served::start(&ns, &json!({})).await?;
     env.barriers.hold_claim(&ns.namespace, "data-web-1");
     ns.apply(3, "2Gi").await?;
     let held = env.barriers.until_held(&ns.namespace).await;

@@ -5,14 +5,15 @@ use std::time::Duration;
 use anyhow::ensure;
 use serde_json::{Value, json};
 
-use crate::world::namespace::{Environment, TestNamespace, condition, text};
+use crate::world::World;
+use crate::world::namespace::{TestNamespace, condition, text};
 use crate::world::web::Web;
 
-pub(super) async fn class_and_size_in_one_apply_take_one_patch_per_claim(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn class_and_size_in_one_apply_take_one_patch_per_claim(env: &World) -> anyhow::Result<()> {
     if !env.cluster.modifies_volumes() {
         return Ok(());
     }
-    let ns = TestNamespace::with_set(env, "attributes", 2).await?;
+    let ns = env.with_set("attributes", 2).await?;
     let pods = ns.pods().await?;
     let of = |size: &str, class: &str| Web::replicas(2).size(size).attributes_class(class);
     for (size, class) in [("2Gi", "silver"), ("2Gi", "gold"), ("3Gi", "silver")] {
@@ -114,8 +115,8 @@ async fn succeed(ns: &TestNamespace<'_>, claim: &str) -> anyhow::Result<()> {
 }
 
 /// A StatefulSet of two whose class change was staged and written for the highest PVC.
-async fn written<'a>(env: &'a Environment, name: &str) -> anyhow::Result<TestNamespace<'a>> {
-    let mut ns = TestNamespace::new(&env.cluster, &env.client, name).await?;
+async fn written<'a>(env: &'a World, name: &str) -> anyhow::Result<TestNamespace<'a>> {
+    let mut ns = env.namespace(name).await?;
     make_volumes(&ns).await?;
     ns.start_controller(env, &[]).await?;
     let before = Web::replicas(2).class(name).annotated("progress-deadline", "10");
@@ -164,7 +165,7 @@ async fn stays_stalled(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
 }
 
 /// The same two states in turns are no progress, however long a driver fails.
-pub(super) async fn class_change_that_fails_for_ever_stalls_at_its_deadline(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn class_change_that_fails_for_ever_stalls_at_its_deadline(env: &World) -> anyhow::Result<()> {
     /// They take much longer than the deadline, on a machine of any speed.
     const ATTEMPTS: usize = 60;
     if !env.cluster.modifies_volumes() {

@@ -9,8 +9,8 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
 use serde_json::{Value, json};
 
-use crate::world::namespace::Environment;
-use crate::world::policy_host::{Capabilities, run};
+use crate::world::World;
+use crate::world::policy_host::{Capabilities, run, shared_policy};
 
 /// Posts a body over HTTPS. Returns status and answer.
 fn post(address: SocketAddr, certificate: &str, path: &str, body: &[u8]) -> anyhow::Result<(u16, String)> {
@@ -68,8 +68,8 @@ fn review(ballast: &str) -> Value {
     }})
 }
 
-pub(super) async fn any_posted_body_is_answered_and_the_next_request_served(env: &Environment) -> anyhow::Result<()> {
-    let (address, certificate, path) = env.installation.webhook()?;
+pub(super) async fn any_posted_body_is_answered_and_the_next_request_served(env: &World) -> anyhow::Result<()> {
+    let (address, certificate, path) = env.policies().webhook()?;
     let post = |body: Vec<u8>| {
         let (certificate, path) = (certificate.clone(), path.clone());
         let exchange = move || post(address, &certificate, &path, &body);
@@ -121,12 +121,12 @@ pub(super) async fn any_posted_body_is_answered_and_the_next_request_served(env:
             "after {what}: {status} {answer}"
         );
     }
-    without_the_host(env)
+    without_the_host()
 }
 
 /// The module itself accepts what the host would stop.
-fn without_the_host(env: &Environment) -> anyhow::Result<()> {
-    let module = env.installation.module();
+fn without_the_host() -> anyhow::Result<()> {
+    let module = &shared_policy()?;
     let settings = json!({"authority": "TrustSetEditors"});
     for (ballast, code) in [(3 << 20, Value::Null), (4 << 20, json!(400))] {
         let review = review(&"x".repeat(ballast / 8 * 7));

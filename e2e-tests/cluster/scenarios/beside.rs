@@ -3,8 +3,8 @@
 use anyhow::ensure;
 use serde_json::Value;
 
-use crate::world::eventually;
-use crate::world::namespace::{Environment, PATIENCE, TestNamespace, condition, label, staged_change, text};
+use crate::world::namespace::{PATIENCE, TestNamespace, condition, label, staged_change, text};
+use crate::world::{World, eventually};
 
 /// The staged change without its phase.
 async fn target(ns: &TestNamespace<'_>) -> anyhow::Result<Value> {
@@ -13,8 +13,8 @@ async fn target(ns: &TestNamespace<'_>) -> anyhow::Result<Value> {
     Ok(change)
 }
 
-pub(super) async fn scale_and_label_during_rollout_keep_the_staged_change(env: &Environment) -> anyhow::Result<()> {
-    let ns = TestNamespace::with_set(env, "stopped-beside", 2).await?;
+pub(super) async fn scale_and_label_during_rollout_keep_the_staged_change(env: &World) -> anyhow::Result<()> {
+    let ns = env.with_set("stopped-beside", 2).await?;
     env.barriers.hold_claim(&ns.namespace, "data-web-0");
     ns.apply(2, "2Gi").await?;
     env.barriers.until_held(&ns.namespace).await?;
@@ -57,8 +57,8 @@ pub(super) async fn scale_and_label_during_rollout_keep_the_staged_change(env: &
 }
 
 /// A user has made the PVC larger than the target.
-pub(super) async fn claim_larger_than_target_keeps_its_size(env: &Environment) -> anyhow::Result<()> {
-    let ns = TestNamespace::with_set(env, "larger", 2).await?;
+pub(super) async fn claim_larger_than_target_keeps_its_size(env: &World) -> anyhow::Result<()> {
+    let ns = env.with_set("larger", 2).await?;
     let begun = ns.mark().await?;
     let more = r#"{"spec": {"resources": {"requests": {"storage": "3Gi"}}}}"#;
     ns.done(&["patch", "pvc", "data-web-1", "--patch", more], "").await?;

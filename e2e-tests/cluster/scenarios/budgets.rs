@@ -6,13 +6,13 @@ use anyhow::{Context as _, ensure};
 use k8s_openapi::jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::world::eventually;
 use crate::world::namespace::PATIENCE;
-use crate::world::namespace::{Environment, TestNamespace, condition, text};
+use crate::world::namespace::{TestNamespace, condition, text};
 use crate::world::web::Web;
+use crate::world::{World, eventually};
 
-pub(super) async fn pvcs_in_motion_of_two_sets_stay_within_class_budget(env: &Environment) -> anyhow::Result<()> {
-    let mut ns = TestNamespace::new(&env.cluster, &env.client, "places").await?;
+pub(super) async fn pvcs_in_motion_of_two_sets_stay_within_class_budget(env: &World) -> anyhow::Result<()> {
+    let mut ns = env.namespace("places").await?;
     ns.start_controller(env, &["--max-modifications=expandable=2", "--max-in-motion=3"])
         .await?;
     let other = |size: &str| Web::replicas(3).size(size).named("other");
@@ -69,10 +69,10 @@ async fn note(ns: &TestNamespace<'_>, [first, last]: [SystemTime; 2]) -> anyhow:
         .map(drop)
 }
 
-pub(super) async fn pvc_with_spent_modifications_waits_until_a_day_has_passed(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn pvc_with_spent_modifications_waits_until_a_day_has_passed(env: &World) -> anyhow::Result<()> {
     const HOUR: Duration = Duration::from_secs(60 * 60);
     const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-    let mut ns = TestNamespace::new(&env.cluster, &env.client, "per-day").await?;
+    let mut ns = env.namespace("per-day").await?;
     ns.target(&Web::replicas(2)).await?;
     ns.settled().await?;
     #[allow(

@@ -3,7 +3,8 @@
 use anyhow::ensure;
 use serde_json::{Value, json};
 
-use crate::world::namespace::{Environment, TestNamespace, condition};
+use crate::world::World;
+use crate::world::namespace::condition;
 use crate::world::web::Web;
 
 /// A PVC as the template asks for it, with these labels.
@@ -19,8 +20,8 @@ fn made_by_hand(name: &str, labels: &Value) -> String {
 }
 
 /// One has no label of the selector, as a restored one, and one has another value of it, as after a selector was changed.
-pub(super) async fn claims_without_the_selectors_labels_keep_no_pod(env: &Environment) -> anyhow::Result<()> {
-    let mut ns = TestNamespace::new(&env.cluster, &env.client, "by-hand").await?;
+pub(super) async fn claims_without_the_selectors_labels_keep_no_pod(env: &World) -> anyhow::Result<()> {
+    let mut ns = env.namespace("by-hand").await?;
     let labels = [json!({}), json!({"app": "web-before", "team": "storage"})];
     for (name, labels) in ["data-web-2", "data-web-1"].iter().zip(&labels) {
         ns.target(&made_by_hand(name, labels)).await?;

@@ -2,12 +2,13 @@
 
 use anyhow::ensure;
 
-use crate::world::namespace::{Environment, TestNamespace, condition};
+use crate::world::World;
+use crate::world::namespace::condition;
 use crate::world::web::Web;
 
-pub(super) async fn canary_and_then_other_pods_wait_for_their_claims(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn canary_and_then_other_pods_wait_for_their_claims(env: &World) -> anyhow::Result<()> {
     let before = Web::replicas(3).partition(2);
-    let ns = TestNamespace::with(env, "canary", &before).await?;
+    let ns = env.with_web("canary", &before).await?;
     let (begun, pods) = (ns.mark().await?, ns.pods().await?);
     let both = |partition| Web::replicas(3).size("2Gi").image("2").partition(partition);
     ns.target(&both(2)).await?;
@@ -35,9 +36,9 @@ pub(super) async fn canary_and_then_other_pods_wait_for_their_claims(env: &Envir
     written.is_a_rollout(&claims, 3)
 }
 
-pub(super) async fn replica_below_partition_is_left_alone_until_lowered(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn replica_below_partition_is_left_alone_until_lowered(env: &World) -> anyhow::Result<()> {
     let of = |size: &str, partition| Web::replicas(3).size(size).partition(partition);
-    let ns = TestNamespace::with(env, "partition", &of("1Gi", 1)).await?;
+    let ns = env.with_web("partition", &of("1Gi", 1)).await?;
     let (begun, pods) = (ns.mark().await?, ns.pods().await?);
     ns.target(&of("2Gi", 1)).await?;
     let rollout = ns

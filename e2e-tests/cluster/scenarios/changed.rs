@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::world::installation::USER;
-use crate::world::namespace::{Environment, PATIENCE, TestNamespace, condition, text};
+use crate::world::namespace::{PATIENCE, TestNamespace, condition, text};
 use crate::world::web::Web;
-use crate::world::{base64, eventually};
+use crate::world::{World, base64, eventually};
 
 /// The change of a PVC, given its previous state.
 type Change = fn(&mut Value, &Value);
@@ -144,8 +144,8 @@ async fn until_changed(ns: &TestNamespace<'_>) -> anyhow::Result<String> {
     Ok(text(&stalled["message"]))
 }
 
-pub(super) async fn claim_with_removed_label_stalls_only_itself(env: &Environment) -> anyhow::Result<()> {
-    let mut ns = TestNamespace::with_set(env, "label-away", 2).await?;
+pub(super) async fn claim_with_removed_label_stalls_only_itself(env: &World) -> anyhow::Result<()> {
+    let mut ns = env.with_set("label-away", 2).await?;
     ns.excepts(|but| but.changed = true);
     let other = |size: &str| Web::replicas(2).size(size).named("other");
     ns.target(&other("1Gi")).await?;
@@ -183,13 +183,13 @@ pub(super) async fn claim_with_removed_label_stalls_only_itself(env: &Environmen
 /// The label is stored but another field of the same apply is not: neither this controller nor the next one counts the
 /// PVC as updated. Without a change by a webhook, the API server itself drops the field.
 async fn never_done(
-    env: &Environment,
+    env: &World,
     namespace: &str,
     target: &Web,
     change: Option<Change>,
     expected: &str,
 ) -> anyhow::Result<()> {
-    let mut ns = TestNamespace::with_set(env, namespace, 2).await?;
+    let mut ns = env.with_set(namespace, 2).await?;
     ns.excepts(|but| but.changed = true);
     let webhook = match change {
         Some(change) => Some(meddle(&ns, change).await?),
@@ -216,7 +216,7 @@ async fn never_done(
     ns.until_complete(2, "2Gi").await
 }
 
-pub(super) async fn claim_with_reverted_size_is_never_done(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn claim_with_reverted_size_is_never_done(env: &World) -> anyhow::Result<()> {
     let expected = "storage 2Gi came back as 1Gi";
     never_done(
         env,
@@ -228,7 +228,7 @@ pub(super) async fn claim_with_reverted_size_is_never_done(env: &Environment) ->
     .await
 }
 
-pub(super) async fn claim_with_dropped_class_is_never_done(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn claim_with_dropped_class_is_never_done(env: &World) -> anyhow::Result<()> {
     let change: Option<Change> = env.cluster.modifies_volumes().then_some(without_a_class);
     let target = Web::replicas(2).size("2Gi").attributes_class("silver");
     let expected = "volumeAttributesClassName silver came back empty";

@@ -4,9 +4,9 @@
 use anyhow::ensure;
 use serde_json::json;
 
-use crate::world::namespace::{Environment, TestNamespace};
+use crate::world::namespace::TestNamespace;
 use crate::world::served::Served;
-use crate::world::{POLICY_SERVER, STATEFULSET_CONTROLLER};
+use crate::world::{POLICY_SERVER, STATEFULSET_CONTROLLER, World};
 
 /// A dry run of the deletion by the StatefulSet controller.
 async fn delete(ns: &TestNamespace<'_>, pod: &str) -> anyhow::Result<()> {
@@ -22,10 +22,8 @@ async fn lookups(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<String>> {
     Ok(ours.map(|entry| format!("{} {}", entry.verb, entry.resource)).collect())
 }
 
-pub(super) async fn one_lookup_without_staged_change_and_no_call_without_claims(
-    env: &Environment,
-) -> anyhow::Result<()> {
-    let ns = TestNamespace::with_set(env, "gate-cost", 1).await?;
+pub(super) async fn one_lookup_without_staged_change_and_no_call_without_claims(env: &World) -> anyhow::Result<()> {
+    let ns = env.with_set("gate-cost", 1).await?;
     let bare = json!({
         "apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "bare"},
         "spec": {
@@ -39,7 +37,7 @@ pub(super) async fn one_lookup_without_staged_change_and_no_call_without_claims(
     ns.target(&bare).await?;
     ns.done(&["rollout", "status", "statefulset/bare", "--timeout=120s"], "")
         .await?;
-    let served = Served::start(env, &ns, &json!({})).await?;
+    let served = Served::start(&ns, &json!({})).await?;
     let (asked, seen) = (served.pods(), lookups(&ns).await?.len());
 
     delete(&ns, "bare-0").await?;

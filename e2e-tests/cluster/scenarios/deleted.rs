@@ -3,14 +3,12 @@
 use anyhow::{Context as _, ensure};
 use serde_json::json;
 
-use crate::world::eventually;
 use crate::world::installation::USER;
-use crate::world::namespace::{Environment, PATIENCE, TestNamespace, text};
+use crate::world::namespace::{PATIENCE, text};
+use crate::world::{World, eventually};
 
-pub(super) async fn claim_deleted_between_read_and_write_is_not_recreated_by_us(
-    env: &Environment,
-) -> anyhow::Result<()> {
-    let ns = TestNamespace::with_set(env, "stopped-deleted", 3).await?;
+pub(super) async fn claim_deleted_between_read_and_write_is_not_recreated_by_us(env: &World) -> anyhow::Result<()> {
+    let ns = env.with_set("stopped-deleted", 3).await?;
     let old = ns.claims().await?[1]["metadata"]["uid"].clone();
     env.barriers.hold_claim(&ns.namespace, "data-web-1");
     ns.apply(3, "2Gi").await?;
@@ -45,8 +43,8 @@ pub(super) async fn claim_deleted_between_read_and_write_is_not_recreated_by_us(
     Ok(())
 }
 
-pub(super) async fn apply_with_uid_of_another_claim_fails_in_the_api_server(env: &Environment) -> anyhow::Result<()> {
-    let ns = TestNamespace::with_set(env, "stale", 1).await?;
+pub(super) async fn apply_with_uid_of_another_claim_fails_in_the_api_server(env: &World) -> anyhow::Result<()> {
+    let ns = env.with_set("stale", 1).await?;
     let before = ns.claims().await?;
     let apply = |name: &str| {
         json!({

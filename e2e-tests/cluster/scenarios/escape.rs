@@ -3,12 +3,13 @@
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
-use crate::world::namespace::{Environment, TestNamespace, text};
+use crate::world::World;
+use crate::world::namespace::{TestNamespace, text};
 use crate::world::web::Web;
 
 /// A StatefulSet of three whose image and size change; the write of this PVC is held.
-async fn in_the_middle<'a>(env: &'a Environment, namespace: &str, claim: &str) -> anyhow::Result<TestNamespace<'a>> {
-    let ns = TestNamespace::with_set(env, namespace, 3).await?;
+async fn in_the_middle<'a>(env: &'a World, namespace: &str, claim: &str) -> anyhow::Result<TestNamespace<'a>> {
+    let ns = env.with_set(namespace, 3).await?;
     env.barriers.hold_claim(namespace, claim);
     ns.target(&Web::replicas(3).size("2Gi").image("2")).await?;
     let held = env.barriers.until_held(namespace).await;
@@ -33,7 +34,7 @@ fn lags(rollout: &Value, [replicas, updated]: [i64; 2], lag: &str) -> bool {
     counted && by_template && message.ends_with(&format!("; {lag} are outdated"))
 }
 
-pub(super) async fn switch_to_on_claim_delete_opens_gate_without_controller(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn switch_to_on_claim_delete_opens_gate_without_controller(env: &World) -> anyhow::Result<()> {
     let mut ns = in_the_middle(env, "stopped-escape", "data-web-2").await?;
     if let Some(controller) = &mut ns.controller {
         controller.kill()?;
@@ -69,9 +70,7 @@ pub(super) async fn switch_to_on_claim_delete_opens_gate_without_controller(env:
     Ok(())
 }
 
-pub(super) async fn withdrawal_during_rollout_releases_pods_and_lowers_no_claim(
-    env: &Environment,
-) -> anyhow::Result<()> {
+pub(super) async fn withdrawal_during_rollout_releases_pods_and_lowers_no_claim(env: &World) -> anyhow::Result<()> {
     let ns = in_the_middle(env, "stopped-withdrawn", "data-web-1").await?;
     let revision = text(&ns.staged_change().await?["revision"]);
     let withdraw = format!("claim-rollout.io/withdraw={revision}");
@@ -99,7 +98,7 @@ pub(super) async fn withdrawal_during_rollout_releases_pods_and_lowers_no_claim(
 }
 
 /// Nobody rolls out a StatefulSet that another controller owns, so none of its Pods may wait for a PVC.
-pub(super) async fn owner_during_rollout_opens_gate_until_its_removal(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn owner_during_rollout_opens_gate_until_its_removal(env: &World) -> anyhow::Result<()> {
     let ns = in_the_middle(env, "stopped-owned", "data-web-2").await?;
     ns.until_denied("web-2").await?;
     // An owner that exists: the garbage collector deletes objects whose owner does not.

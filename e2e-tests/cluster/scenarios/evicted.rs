@@ -3,14 +3,14 @@
 use anyhow::ensure;
 use serde_json::{Value, json};
 
-use crate::world::namespace::{Environment, PATIENCE, TestNamespace, text};
+use crate::world::namespace::{PATIENCE, TestNamespace, text};
 use crate::world::policy_host::documents;
 use crate::world::web::Web;
-use crate::world::{Driver, eventually};
+use crate::world::{Driver, World, eventually};
 
 /// A StatefulSet of two whose volumes wait for the node.
-pub(crate) async fn prepare<'a>(env: &'a Environment, namespace: &str) -> anyhow::Result<TestNamespace<'a>> {
-    let mut ns = TestNamespace::new(&env.cluster, &env.client, namespace).await?;
+pub(crate) async fn prepare<'a>(env: &'a World, namespace: &str) -> anyhow::Result<TestNamespace<'a>> {
+    let mut ns = env.namespace(namespace).await?;
     let driver = Driver {
         node_expansion_required: true,
         ..Driver::default()
@@ -24,7 +24,7 @@ pub(crate) async fn prepare<'a>(env: &'a Environment, namespace: &str) -> anyhow
 
 /// A driver that grows the file system only when the volume is mounted again, and a user who wants the Pods evicted for
 /// that.
-pub(super) async fn pod_is_evicted_if_its_file_system_has_not_grown(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn pod_is_evicted_if_its_file_system_has_not_grown(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "node-evicted").await?;
     let rights = documents("evict-pods.yaml")?;
     let budget = json!({

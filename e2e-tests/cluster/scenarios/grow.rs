@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use anyhow::{Context as _, ensure};
 use serde_json::json;
 
-use crate::world::eventually;
-use crate::world::namespace::{Environment, PATIENCE, TestNamespace};
+use crate::world::namespace::PATIENCE;
+use crate::world::{World, eventually};
 
-pub(super) async fn three_claims_grow_highest_ordinal_first_without_restart(env: &Environment) -> anyhow::Result<()> {
-    let ns = TestNamespace::with_set(env, "grow", 3).await?;
+pub(super) async fn three_claims_grow_highest_ordinal_first_without_restart(env: &World) -> anyhow::Result<()> {
+    let ns = env.with_set("grow", 3).await?;
     let (pods, set) = (ns.pods().await?, ns.set().await?);
     let output = ns.apply(3, "2Gi").await?;
     let warning = "Warning: claim-rollout: staged data 1Gi -> 2Gi; 3 PVCs will be updated in place, highest ordinal first \
@@ -69,8 +69,8 @@ pub(super) async fn three_claims_grow_highest_ordinal_first_without_restart(env:
     Ok(())
 }
 
-pub(super) async fn second_target_during_rollout_of_first_is_reached(env: &Environment) -> anyhow::Result<()> {
-    let ns = TestNamespace::with_set(env, "stopped-again", 3).await?;
+pub(super) async fn second_target_during_rollout_of_first_is_reached(env: &World) -> anyhow::Result<()> {
+    let ns = env.with_set("stopped-again", 3).await?;
     let (pods, generation) = (ns.pods().await?, ns.set().await?["metadata"]["generation"].clone());
     env.barriers.hold_claim(&ns.namespace, "data-web-1");
     ns.apply(3, "2Gi").await?;

@@ -3,10 +3,10 @@
 use anyhow::ensure;
 use serde_json::{Value, json};
 
-use crate::world::namespace::{Environment, PATIENCE, TestNamespace};
+use crate::world::namespace::{PATIENCE, TestNamespace};
 use crate::world::served::Served;
 use crate::world::web::Web;
-use crate::world::{Driver, eventually};
+use crate::world::{Driver, World, eventually};
 
 /// The name of the namespace, and of the other StorageClass.
 const FAST: &str = "immutable";
@@ -54,14 +54,14 @@ async fn scaled(ns: &TestNamespace<'_>, replicas: usize) -> anyhow::Result<()> {
     .await
 }
 
-pub(super) async fn immutable_fields_are_for_new_claims_only(env: &Environment) -> anyhow::Result<()> {
-    let mut ns = TestNamespace::new(&env.cluster, &env.client, FAST).await?;
+pub(super) async fn immutable_fields_are_for_new_claims_only(env: &World) -> anyhow::Result<()> {
+    let mut ns = env.namespace(FAST).await?;
     ns.make_class(&Driver::default(), true).await?;
     let file = env.cluster.write("immutable.yaml", "immutableFields: NewPVCs\n")?;
     ns.start_controller(env, &["--settings", &file]).await?;
     ns.target(&Web::replicas(2)).await?;
     ns.settled().await?;
-    let _served = Served::start(env, &ns, &json!({"immutableFields": "NewPVCs"})).await?;
+    let _served = Served::start(&ns, &json!({"immutableFields": "NewPVCs"})).await?;
     let pods = ns.pods().await?;
 
     // Another class and a larger size in one change.

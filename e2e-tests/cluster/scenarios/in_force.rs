@@ -4,12 +4,12 @@ use anyhow::{Context as _, ensure};
 use serde_json::json;
 
 use crate::cluster::commands::plans::plan;
-use crate::world::namespace::{Environment, TestNamespace};
+use crate::world::World;
 use crate::world::served::Served;
 use crate::world::web::Web;
 
-pub(super) async fn plan_has_the_policy_that_is_in_force(env: &Environment) -> anyhow::Result<()> {
-    let ns = TestNamespace::with(env, "planned-in-force", &Web::replicas(3).plain()).await?;
+pub(super) async fn plan_has_the_policy_that_is_in_force(env: &World) -> anyhow::Result<()> {
+    let ns = env.with_web("planned-in-force", &Web::replicas(3).plain()).await?;
     let new = Web::replicas(3).size("2Gi").plain();
     let before = ns.set().await?;
 
@@ -28,7 +28,7 @@ pub(super) async fn plan_has_the_policy_that_is_in_force(env: &Environment) -> a
     );
 
     // A policy whose settings are in no object of the cluster.
-    let _served = Served::start(env, &ns, &json!({"defaultUpdatePolicy": "InPlace"})).await?;
+    let _served = Served::start(&ns, &json!({"defaultUpdatePolicy": "InPlace"})).await?;
     let (output, planned) = plan(&ns, &new).await?;
     ensure!(
         output.code == Some(0) && output.stderr.starts_with("settings: the default ones: "),

@@ -2,7 +2,7 @@
 
 use anyhow::ensure;
 
-use crate::world::namespace::{Environment, TestNamespace};
+use crate::world::World;
 use crate::world::web::Web;
 use crate::world::written::Written;
 
@@ -24,11 +24,9 @@ fn most_in_motion(written: &Written) -> anyhow::Result<usize> {
     Ok(numbers.max().unwrap_or_default())
 }
 
-pub(super) async fn max_in_motion_two_moves_two_replicas_and_default_moves_one(
-    env: &Environment,
-) -> anyhow::Result<()> {
+pub(super) async fn max_in_motion_two_moves_two_replicas_and_default_moves_one(env: &World) -> anyhow::Result<()> {
     let two = Web::replicas(4).annotated("max-in-motion", "2");
-    let ns = TestNamespace::with_set(env, "in-motion", 4).await?;
+    let ns = env.with_set("in-motion", 4).await?;
     let pods = ns.pods().await?;
     for (size, web, most) in [("2Gi", two, 2), ("3Gi", Web::replicas(4), 1)] {
         let begun = ns.mark().await?;

@@ -4,10 +4,10 @@ use anyhow::ensure;
 use serde_json::{Value, json};
 
 use crate::cluster::commands::run;
-use crate::world::Driver;
-use crate::world::namespace::{Environment, TestNamespace, condition, label, text};
+use crate::world::namespace::{TestNamespace, condition, label, text};
 use crate::world::served::Served;
 use crate::world::web::Web;
+use crate::world::{Driver, World};
 
 const GIB: u64 = 1 << 30;
 
@@ -29,13 +29,8 @@ async fn too_much(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
 }
 
 /// A StatefulSet of two with volumes of this behaviour, and a controller with these arguments.
-async fn prepare<'a>(
-    env: &'a Environment,
-    name: &str,
-    driver: &Driver,
-    extra: &[&str],
-) -> anyhow::Result<TestNamespace<'a>> {
-    let mut ns = TestNamespace::new(&env.cluster, &env.client, name).await?;
+async fn prepare<'a>(env: &'a World, name: &str, driver: &Driver, extra: &[&str]) -> anyhow::Result<TestNamespace<'a>> {
+    let mut ns = env.namespace(name).await?;
     ns.make_class(driver, true).await?;
     ns.start_controller(env, extra).await?;
     ns.target(&of(&ns, "1Gi")).await?;
@@ -44,7 +39,7 @@ async fn prepare<'a>(
 }
 
 /// A file with the settings of the policy in that namespace.
-fn recover(env: &Environment) -> anyhow::Result<String> {
+fn recover(env: &World) -> anyhow::Result<String> {
     env.cluster.write("recover.yaml", "shrink: Recover\n")
 }
 
@@ -64,7 +59,7 @@ fn is_infeasible(rollout: &Value) -> bool {
     first["state"] == "Infeasible" && stalled["reason"] == "ClaimInfeasible"
 }
 
-pub(super) async fn driver_recovers_rollout_continues_and_nothing_is_lowered(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn driver_recovers_rollout_continues_and_nothing_is_lowered(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "infeasible", &at_most(2), &[]).await?;
     too_much(&ns).await?;
     let smaller = ns
@@ -101,7 +96,7 @@ async fn message_names_the_least_that_the_api_server_accepts(ns: &TestNamespace<
 
 /// The driver cannot do 2Gi. What the message asks for is done, and the same is staged again when the driver can do it. Before
 /// every PVC has it, nothing shows a complete rollout.
-pub(super) async fn withdrawn_and_lowered_claim_grows_when_staged_again(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn withdrawn_and_lowered_claim_grows_when_staged_again(env: &World) -> anyhow::Result<()> {
     let too_small = Driver {
         maximum_bytes: GIB + GIB / 2,
         ..Driver::default()
@@ -156,7 +151,7 @@ async fn is_not_complete(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
 
 /// Somebody lowers a PVC in the middle of the rollout: that is reported, it is not written again, and the rollout ends when
 /// somebody has raised it.
-pub(super) async fn claim_lowered_by_hand_is_reported_and_not_written(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn claim_lowered_by_hand_is_reported_and_not_written(env: &World) -> anyhow::Result<()> {
     let too_small = Driver {
         maximum_bytes: GIB + GIB / 2,
         ..Driver::default()
@@ -190,10 +185,10 @@ pub(super) async fn claim_lowered_by_hand_is_reported_and_not_written(env: &Envi
 }
 
 /// The smaller size is above the capacity of each PVC, and below the size that the first PVC asked for.
-pub(super) async fn recover_smaller_target_lowers_growth_never_reached(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn recover_smaller_target_lowers_growth_never_reached(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "recover", &at_most(2), &["--settings", &recover(env)?]).await?;
     ns.excepts(|but| but.recovers = true);
-    let _served = Served::start(env, &ns, &json!({"shrink": "Recover"})).await?;
+    let _served = Served::start(&ns, &json!({"shrink": "Recover"})).await?;
     too_much(&ns).await?;
     let pods = ns.pods().await?;
     let output = ns.target(&of(&ns, "2Gi")).await?;
@@ -220,8 +215,8 @@ pub(super) async fn recover_smaller_target_lowers_growth_never_reached(env: &Env
 }
 
 /// A StatefulSet of three replicas whose controller takes growth back.
-async fn three<'a>(env: &'a Environment, name: &str) -> anyhow::Result<TestNamespace<'a>> {
-    let mut ns = TestNamespace::new(&env.cluster, &env.client, name).await?;
+async fn three<'a>(env: &'a World, name: &str) -> anyhow::Result<TestNamespace<'a>> {
+    let mut ns = env.namespace(name).await?;
     ns.make_class(&at_most(8), true).await?;
     ns.start_controller(env, &["--settings", &recover(env)?]).await?;
     ns.excepts(|but| but.recovers = true);
@@ -232,9 +227,9 @@ async fn three<'a>(env: &'a Environment, name: &str) -> anyhow::Result<TestNames
 
 /// Of three PVCs the highest has reached the target when the driver starts to fail; the next has not, and the lowest
 /// was not written.
-async fn stop_in_the_middle<'a>(env: &Environment, ns: &'a TestNamespace<'a>) -> anyhow::Result<Served<'a>> {
+async fn stop_in_the_middle<'a>(env: &World, ns: &'a TestNamespace<'a>) -> anyhow::Result<Served> {
     let name = &ns.namespace;
-    let served = Served::start(env, ns, &json!({"shrink": "Recover"})).await?;
+    let served = Served::start(ns, &json!({"shrink": "Recover"})).await?;
     env.barriers.hold_claim(name, "data-web-1");
     ns.target(&of_three(ns, "5Gi")).await?;
     env.barriers.until_held(name).await?;
@@ -255,7 +250,7 @@ async fn requests(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<String>> {
 }
 
 /// The API server accepts only sizes above the capacity.
-pub(super) async fn recover_withdrawal_lowers_growth_not_reached(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn recover_withdrawal_lowers_growth_not_reached(env: &World) -> anyhow::Result<()> {
     let ns = three(env, "stopped-taken-back").await?;
     let _served = stop_in_the_middle(env, &ns).await?;
     let pods = ns.pods().await?;
@@ -281,7 +276,7 @@ pub(super) async fn recover_withdrawal_lowers_growth_not_reached(env: &Environme
 }
 
 /// The fourth recovery of OpenKruise's text: a smaller size for all, after some have reached the larger one.
-pub(super) async fn recover_smaller_target_leaves_growth_reached(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn recover_smaller_target_leaves_growth_reached(env: &World) -> anyhow::Result<()> {
     let ns = three(env, "stopped-smaller").await?;
     let _served = stop_in_the_middle(env, &ns).await?;
     let pods = ns.pods().await?;
@@ -304,7 +299,7 @@ pub(super) async fn recover_smaller_target_leaves_growth_reached(env: &Environme
 }
 
 /// The volume is in use: the resizer tries again when no Pod uses it.
-pub(super) async fn driver_that_retries_stalls_nothing_and_is_quoted_once(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn driver_that_retries_stalls_nothing_and_is_quoted_once(env: &World) -> anyhow::Result<()> {
     let driver = Driver {
         expand_error: Some("FAILED_PRECONDITION"),
         ..Driver::default()

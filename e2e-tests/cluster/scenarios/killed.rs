@@ -6,16 +6,16 @@
 
 use anyhow::{Context as _, ensure};
 
-use crate::world::eventually;
-use crate::world::namespace::{Environment, PATIENCE, TestNamespace, condition};
+use crate::world::namespace::{PATIENCE, condition};
 use crate::world::written::{Count, Written};
+use crate::world::{World, eventually};
 
 const REPLICAS: u32 = 2;
 
 /// A rollout in a namespace of its own. After `limit` writes the controller is killed and another one started. Returns
 /// how many writes passed in all.
-async fn roll_out(env: &Environment, namespace: &str, limit: Option<usize>) -> anyhow::Result<usize> {
-    let mut ns = TestNamespace::with_set(env, namespace, REPLICAS).await?;
+async fn roll_out(env: &World, namespace: &str, limit: Option<usize>) -> anyhow::Result<usize> {
+    let mut ns = env.with_set(namespace, REPLICAS).await?;
     let pods = ns.pods().await?;
     if let Some(limit) = limit {
         env.barriers.hold_after(namespace, limit);
@@ -35,7 +35,7 @@ async fn roll_out(env: &Environment, namespace: &str, limit: Option<usize>) -> a
             "too many writes"
         );
         env.barriers.open_for_others(namespace);
-        ns.controller = Some(env.installation.start_controller(&["--namespace", namespace]).await?);
+        ns.controller = Some(env.controllers.start(&["--namespace", namespace]).await?);
     }
     ns.until_complete(REPLICAS as usize, "2Gi").await?;
     check(&ns.writes_since(0).await?)?;
@@ -57,7 +57,7 @@ fn check(written: &Written) -> anyhow::Result<()> {
     Ok(())
 }
 
-pub(super) async fn controller_killed_after_any_write_successor_completes_it(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn controller_killed_after_any_write_successor_completes_it(env: &World) -> anyhow::Result<()> {
     let writes = roll_out(env, "stopped-unharmed", None).await?;
     // The ClaimRollout, two PVCs, the staged change, and a status at the start, in between and at the end.
     ensure!((7..=12).contains(&writes), "{writes} writes");

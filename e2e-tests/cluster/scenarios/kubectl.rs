@@ -2,7 +2,8 @@
 
 use anyhow::{Context as _, ensure};
 
-use crate::world::namespace::{Environment, TestNamespace, text};
+use crate::world::World;
+use crate::world::namespace::{TestNamespace, text};
 use crate::world::web::Web;
 
 /// `kubectl get claimrollouts`, line by line, without the ages.
@@ -36,8 +37,8 @@ async fn wait(ns: &TestNamespace<'_>, seconds: u32) -> anyhow::Result<(bool, Str
     Ok((output.success, output.stdout + &output.stderr))
 }
 
-pub(super) async fn kubectl_shows_the_rollout_and_waits_for_its_end(env: &Environment) -> anyhow::Result<()> {
-    let ns = TestNamespace::with_set(env, "stopped-words", 3).await?;
+pub(super) async fn kubectl_shows_the_rollout_and_waits_for_its_end(env: &World) -> anyhow::Result<()> {
+    let ns = env.with_set("stopped-words", 3).await?;
     env.barriers.hold_claim(&ns.namespace, "data-web-1");
     ns.target(&Web::replicas(3).size("2Gi").image("2")).await?;
     let held = env.barriers.until_held(&ns.namespace).await;

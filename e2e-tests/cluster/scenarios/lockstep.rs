@@ -2,11 +2,11 @@
 
 use anyhow::ensure;
 
-use crate::world::namespace::{Environment, TestNamespace};
+use crate::world::World;
 use crate::world::web::Web;
 
-pub(super) async fn image_and_size_in_one_apply_claim_before_pod_per_replica(env: &Environment) -> anyhow::Result<()> {
-    let ns = TestNamespace::with_set(env, "lockstep", 3).await?;
+pub(super) async fn image_and_size_in_one_apply_claim_before_pod_per_replica(env: &World) -> anyhow::Result<()> {
+    let ns = env.with_set("lockstep", 3).await?;
     let begun = ns.mark().await?;
     let both = Web::replicas(3).size("2Gi").image("2");
     let output = ns.target(&both).await?;

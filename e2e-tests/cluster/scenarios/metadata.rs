@@ -3,11 +3,11 @@
 use anyhow::ensure;
 use serde_json::{Value, json};
 
-use crate::world::namespace::{Environment, TestNamespace};
+use crate::world::World;
 use crate::world::web::Web;
 
-pub(super) async fn labels_and_annotations_follow_the_target(env: &Environment) -> anyhow::Result<()> {
-    let ns = TestNamespace::with_set(env, "metadata", 2).await?;
+pub(super) async fn labels_and_annotations_follow_the_target(env: &World) -> anyhow::Result<()> {
+    let ns = env.with_set("metadata", 2).await?;
     let pods = ns.pods().await?;
     // Labels and annotations of other writers stay.
     ns.done(&["label", "pvc", "data-web-1", "data-web-0", "team=storage"], "")

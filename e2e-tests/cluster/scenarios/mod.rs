@@ -39,17 +39,13 @@ mod two;
 mod undone;
 mod unreadable;
 
-use claim_rollout::webhook::Running;
 use serde_json::json;
 
-use crate::world::barrier::Barriers;
-use crate::world::installation::Installation;
-use crate::world::namespace::Environment;
 use crate::world::runner::{Report, scenarios};
 use crate::world::served::APART;
-use crate::world::{Cluster, Options};
+use crate::world::{Options, World};
 
-scenarios![Environment;
+scenarios![World;
     two::leader_killed_during_rollout_is_succeeded_by_the_other,
     grow::three_claims_grow_highest_ordinal_first_without_restart,
     grow::second_target_during_rollout_of_first_is_reached,
@@ -119,41 +115,28 @@ scenarios![Environment;
 const EXPANSION_MILLIS: u64 = 400;
 
 /// A cluster with everything that the scenarios share.
-pub(crate) async fn build() -> anyhow::Result<(Environment, Running)> {
-    let cluster = Cluster::start(Options::expanding_in(EXPANSION_MILLIS)).await?;
-    let installation = Installation::but_in(&APART, &cluster, json!({})).await?;
-    let client = cluster.client().await?;
-    let barriers = Barriers::default();
-    let served = barriers.install(&cluster).await?;
-    let env = Environment {
-        cluster,
-        installation,
-        client,
-        barriers,
-    };
-    Ok((env, served))
+pub(crate) async fn build() -> anyhow::Result<World> {
+    let options = Options::expanding_in(EXPANSION_MILLIS);
+    World::with(options)
+        .policy(json!({}))
+        .but_in(&APART)
+        .barriers()
+        .build()
+        .await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn scenarios_on_a_real_cluster_succeed() -> anyhow::Result<()> {
     let mut report = Report::new();
-    let (env, served) = build().await?;
+    let mut env = build().await?;
     report.print("the cluster is up");
     report.run(&env, SCENARIOS).await;
     let kept = crate::world::invariants::every_namespace_keeps_them(&env.cluster);
     report.run_one("invariants::every_namespace_keeps_them", kept).await;
     // Alone and last, because it removes the policy.
-    let Environment {
-        cluster,
-        installation,
-        client,
-        ..
-    } = env;
     let name = "policy_down::without_policy_unrelated_updates_pass_and_template_changes_fail";
-    let scenario = policy_down::without_policy_unrelated_updates_pass(&cluster, installation, &client);
+    let scenario = policy_down::without_policy_unrelated_updates_pass(&mut env);
     report.run_one(name, scenario).await;
-    served.stop().await?;
     report.end()?;
-    cluster.stop();
-    Ok(())
+    env.stop().await
 }

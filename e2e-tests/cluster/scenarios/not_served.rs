@@ -2,12 +2,12 @@
 
 use anyhow::ensure;
 
-use crate::world::namespace::{Environment, TestNamespace};
+use crate::world::World;
 use crate::world::web::Web;
 
 /// OpenKruise is not installed yet.
-pub(super) async fn openkruise_is_awaited_and_other_sets_roll_out(env: &Environment) -> anyhow::Result<()> {
-    let mut ns = TestNamespace::new(&env.cluster, &env.client, "not-served").await?;
+pub(super) async fn openkruise_is_awaited_and_other_sets_roll_out(env: &World) -> anyhow::Result<()> {
+    let mut ns = env.namespace("not-served").await?;
     ns.start_controller(env, &["--openkruise"]).await?;
     ns.target(&Web::replicas(2)).await?;
     ns.settled().await?;

@@ -4,9 +4,9 @@ use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
 use crate::world::backoff::until_pause_is_long;
-use crate::world::namespace::{Environment, TestNamespace, are_as_written, condition, text};
+use crate::world::namespace::{TestNamespace, are_as_written, condition, text};
 use crate::world::web::Web;
-use crate::world::{Driver, FIXED};
+use crate::world::{Driver, FIXED, World};
 
 /// The message of `Stalled`, if the API server returned an error for a PVC.
 fn failure(rollout: &Value) -> Option<String> {
@@ -41,8 +41,8 @@ fn quota(storage: &str) -> String {
     .to_string()
 }
 
-pub(super) async fn quota_with_room_for_two_of_three_writes_none_until_raised(env: &Environment) -> anyhow::Result<()> {
-    let ns = TestNamespace::with_set(env, "exceeds", 3).await?;
+pub(super) async fn quota_with_room_for_two_of_three_writes_none_until_raised(env: &World) -> anyhow::Result<()> {
+    let ns = env.with_set("exceeds", 3).await?;
     ns.target(&quota("5Gi")).await?;
     ns.until_quota("used", "3Gi").await?;
     let (begun, pods, claims) = (ns.mark().await?, ns.pods().await?, ns.claims().await?);
@@ -70,8 +70,8 @@ pub(super) async fn quota_with_room_for_two_of_three_writes_none_until_raised(en
     written.is_a_rollout(&["data-web-2", "data-web-1", "data-web-0"], 0)
 }
 
-pub(super) async fn quota_used_up_during_rollout_stops_it_until_raised(env: &Environment) -> anyhow::Result<()> {
-    let ns = TestNamespace::with_set(env, "quota", 3).await?;
+pub(super) async fn quota_used_up_during_rollout_stops_it_until_raised(env: &World) -> anyhow::Result<()> {
+    let ns = env.with_set("quota", 3).await?;
     let (begun, pods) = (ns.mark().await?, ns.pods().await?);
     ns.target(&quota("6Gi")).await?;
     ns.until_quota("used", "3Gi").await?;
@@ -115,8 +115,8 @@ pub(super) async fn quota_used_up_during_rollout_stops_it_until_raised(env: &Env
     Ok(())
 }
 
-pub(super) async fn class_made_expandable_later_continues_the_rollout(env: &Environment) -> anyhow::Result<()> {
-    let mut ns = TestNamespace::new(&env.cluster, &env.client, "class").await?;
+pub(super) async fn class_made_expandable_later_continues_the_rollout(env: &World) -> anyhow::Result<()> {
+    let mut ns = env.namespace("class").await?;
     ns.make_class(&Driver::default(), false).await?;
     ns.start_controller(env, &[]).await?;
     let of = |size: &str| Web::replicas(2).size(size).class("class");
@@ -137,12 +137,8 @@ pub(super) async fn class_made_expandable_later_continues_the_rollout(env: &Envi
 }
 
 /// A StatefulSet of three whose second PVC existed before, of a class that cannot grow.
-async fn with_a_fixed_claim<'a>(
-    env: &'a Environment,
-    namespace: &str,
-    manifest: &Web,
-) -> anyhow::Result<TestNamespace<'a>> {
-    let mut ns = TestNamespace::new(&env.cluster, &env.client, namespace).await?;
+async fn with_a_fixed_claim<'a>(env: &'a World, namespace: &str, manifest: &Web) -> anyhow::Result<TestNamespace<'a>> {
+    let mut ns = env.namespace(namespace).await?;
     let claim = json!({
         "apiVersion": "v1", "kind": "PersistentVolumeClaim",
         "metadata": {"name": "data-web-1", "labels": {"app": "web"}},
@@ -158,7 +154,7 @@ async fn with_a_fixed_claim<'a>(
     Ok(ns)
 }
 
-pub(super) async fn parallel_pods_one_failed_claim_stops_no_other(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn parallel_pods_one_failed_claim_stops_no_other(env: &World) -> anyhow::Result<()> {
     let of = |size: &str| Web::replicas(3).size(size).parallel();
     let ns = with_a_fixed_claim(env, "parallel", &of("1Gi")).await?;
     let begun = ns.mark().await?;
@@ -184,7 +180,7 @@ pub(super) async fn parallel_pods_one_failed_claim_stops_no_other(env: &Environm
     written.claims_follow_one_another(&["data-web-2", "data-web-0"])
 }
 
-pub(super) async fn ordered_pods_one_failed_claim_stops_lower_ones(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn ordered_pods_one_failed_claim_stops_lower_ones(env: &World) -> anyhow::Result<()> {
     let ns = with_a_fixed_claim(env, "ordered", &Web::replicas(3)).await?;
     let begun = ns.mark().await?;
     ns.apply(3, "2Gi").await?;

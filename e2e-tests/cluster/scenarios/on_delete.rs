@@ -5,17 +5,17 @@ use std::time::Duration;
 use anyhow::ensure;
 use serde_json::json;
 
-use crate::world::eventually;
-use crate::world::namespace::{Environment, PATIENCE, TestNamespace};
+use crate::world::namespace::PATIENCE;
 use crate::world::web::Web;
+use crate::world::{World, eventually};
 
 fn of(size: &str) -> Web {
     let web = Web::replicas(3).size(size);
     web.spec(&json!({"updateStrategy": {"type": "OnDelete"}}))
 }
 
-pub(super) async fn claim_follows_only_after_its_pod_is_deleted_by_hand(env: &Environment) -> anyhow::Result<()> {
-    let ns = TestNamespace::with(env, "on-delete", &of("1Gi")).await?;
+pub(super) async fn claim_follows_only_after_its_pod_is_deleted_by_hand(env: &World) -> anyhow::Result<()> {
+    let ns = env.with_web("on-delete", &of("1Gi")).await?;
     let begun = ns.mark().await?;
     let output = ns.target(&of("2Gi").image("2")).await?;
     ensure!(output.stderr.contains("staged data 1Gi -> 2Gi"), "{output:?}");
@@ -42,8 +42,8 @@ pub(super) async fn claim_follows_only_after_its_pod_is_deleted_by_hand(env: &En
     written.is_a_rollout(&["data-web-1", "data-web-2", "data-web-0"], 0)
 }
 
-pub(super) async fn pod_deleted_unseen_by_a_controller_counts(env: &Environment) -> anyhow::Result<()> {
-    let mut ns = TestNamespace::with(env, "on-delete-unseen", &of("1Gi")).await?;
+pub(super) async fn pod_deleted_unseen_by_a_controller_counts(env: &World) -> anyhow::Result<()> {
+    let mut ns = env.with_web("on-delete-unseen", &of("1Gi")).await?;
     ns.target(&of("2Gi")).await?;
     ns.until_reported("a Pod to be deleted", |rollout| {
         rollout["status"]["conditions"][1]["reason"] == "OnDelete"

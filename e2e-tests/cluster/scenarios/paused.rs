@@ -2,10 +2,11 @@
 
 use anyhow::{Context as _, ensure};
 
-use crate::world::namespace::{Environment, TestNamespace, condition};
+use crate::world::World;
+use crate::world::namespace::condition;
 
-pub(super) async fn paused_rollout_finishes_current_replica_and_resumes(env: &Environment) -> anyhow::Result<()> {
-    let ns = TestNamespace::with_set(env, "stopped-paused", 3).await?;
+pub(super) async fn paused_rollout_finishes_current_replica_and_resumes(env: &World) -> anyhow::Result<()> {
+    let ns = env.with_set("stopped-paused", 3).await?;
     let begun = ns.mark().await?;
     env.barriers.hold_claim(&ns.namespace, "data-web-1");
     ns.apply(3, "2Gi").await?;

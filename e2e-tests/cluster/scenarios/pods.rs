@@ -4,13 +4,13 @@ use anyhow::{Context as _, ensure};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::world::eventually;
-use crate::world::namespace::{Environment, PATIENCE, TestNamespace, text};
+use crate::world::namespace::{PATIENCE, TestNamespace, text};
 use crate::world::web::Web;
+use crate::world::{World, eventually};
 
 /// A StatefulSet of three whose Pods wait: the write of the highest PVC is held.
-async fn waiting<'a>(env: &'a Environment, namespace: &str) -> anyhow::Result<TestNamespace<'a>> {
-    let ns = TestNamespace::with_set(env, namespace, 3).await?;
+async fn waiting<'a>(env: &'a World, namespace: &str) -> anyhow::Result<TestNamespace<'a>> {
+    let ns = env.with_set(namespace, 3).await?;
     env.barriers.hold_claim(namespace, "data-web-2");
     ns.target(&Web::replicas(3).size("2Gi").image("2")).await?;
     let held = env.barriers.until_held(namespace).await;
@@ -54,7 +54,7 @@ async fn write_status(ns: &TestNamespace<'_>, pod: &str, status: &Value) -> anyh
     ns.done(&arguments, "").await.map(drop)
 }
 
-async fn ends(env: &Environment, ns: &TestNamespace<'_>, replicas: u32) -> anyhow::Result<()> {
+async fn ends(env: &World, ns: &TestNamespace<'_>, replicas: u32) -> anyhow::Result<()> {
     env.barriers.open(&ns.namespace);
     let size = usize::try_from(replicas)?;
     ns.until_updated(size).await.with_context(|| ns.log())?;
@@ -71,7 +71,7 @@ async fn ends(env: &Environment, ns: &TestNamespace<'_>, replicas: u32) -> anyho
     Ok(())
 }
 
-pub(super) async fn scaled_down_pods_are_deleted_and_new_ones_created(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn scaled_down_pods_are_deleted_and_new_ones_created(env: &World) -> anyhow::Result<()> {
     let ns = waiting(env, "stopped-scaled").await?;
     for (replicas, ready) in [("--replicas=5", 5), ("--replicas=2", 2)] {
         ns.done(&["scale", "statefulset", "web", replicas], "").await?;
@@ -84,7 +84,7 @@ pub(super) async fn scaled_down_pods_are_deleted_and_new_ones_created(env: &Envi
     ends(env, &ns, 2).await
 }
 
-pub(super) async fn failed_or_disrupted_pods_are_deleted(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn failed_or_disrupted_pods_are_deleted(env: &World) -> anyhow::Result<()> {
     let ns = waiting(env, "stopped-failed").await?;
     let before = uid(&ns, "web-0").await?;
     write_status(&ns, "web-0", &json!({"phase": "Failed"})).await?;
@@ -107,7 +107,7 @@ pub(super) async fn failed_or_disrupted_pods_are_deleted(env: &Environment) -> a
 }
 
 /// Only the StatefulSet controller is denied, under each of its accounts.
-pub(super) async fn pods_wait_only_for_the_statefulset_controller_accounts(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn pods_wait_only_for_the_statefulset_controller_accounts(env: &World) -> anyhow::Result<()> {
     let ns = waiting(env, "stopped-accounts").await?;
     for (user, denied) in [
         ("system:serviceaccount:kube-system:statefulset-controller", true),

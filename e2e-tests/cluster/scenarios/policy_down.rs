@@ -1,21 +1,16 @@
 //! The policy-server is away, but its webhook is registered.
 
-use anyhow::ensure;
+use anyhow::{Context as _, ensure};
 
-use crate::world::Cluster;
-use crate::world::installation::{Installation, USER};
-use crate::world::namespace::TestNamespace;
+use crate::world::World;
+use crate::world::installation::USER;
 use crate::world::web::Web;
 
 /// `failurePolicy: Fail` affects changes of templates, and StatefulSets with an annotation of claim-rollout, as each has
 /// after its first rollout.
-pub(super) async fn without_policy_unrelated_updates_pass(
-    cluster: &Cluster,
-    installation: Installation,
-    client: &kube::Client,
-) -> anyhow::Result<()> {
-    let mut ns = TestNamespace::new(cluster, client, "policy-down").await?;
-    ns.controller = Some(installation.start_controller(&["--namespace", "policy-down"]).await?);
+pub(super) async fn without_policy_unrelated_updates_pass(world: &mut World) -> anyhow::Result<()> {
+    let policies = world.policies.take().context("policies")?;
+    let ns = world.managed("policy-down").await?;
     let plain = |size: &str| Web::replicas(1).size(size).plain();
     ns.target(&plain("1Gi")).await?;
     ns.until_ready(1).await?;
@@ -27,7 +22,7 @@ pub(super) async fn without_policy_unrelated_updates_pass(
         "",
     )
     .await?;
-    installation.lose_policy().await?;
+    policies.lose().await?;
 
     for edit in [
         &["set", "env", "statefulset/web", "A=b"][..],

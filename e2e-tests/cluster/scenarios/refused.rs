@@ -3,12 +3,13 @@
 use anyhow::ensure;
 use serde_json::{Value, json};
 
+use crate::world::World;
 use crate::world::installation::USER;
-use crate::world::namespace::{Environment, TestNamespace, are_as_written};
+use crate::world::namespace::are_as_written;
 use crate::world::web::Web;
 
-pub(super) async fn immutable_field_is_denied_with_its_path(env: &Environment) -> anyhow::Result<()> {
-    let ns = TestNamespace::with_set(env, "refused", 1).await?;
+pub(super) async fn immutable_field_is_denied_with_its_path(env: &World) -> anyhow::Result<()> {
+    let ns = env.with_set("refused", 1).await?;
     let (set, claims) = (ns.set().await?, ns.claims().await?);
     let template = "spec.volumeClaimTemplates[data].spec";
     let original = Web::replicas(1);

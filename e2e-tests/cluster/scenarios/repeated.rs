@@ -2,12 +2,13 @@
 
 use anyhow::ensure;
 
+use crate::world::World;
 use crate::world::again::Unmoved;
-use crate::world::namespace::{Environment, TestNamespace, are_as_written, staged_change};
+use crate::world::namespace::{are_as_written, staged_change};
 use crate::world::web::Web;
 
-pub(super) async fn same_manifest_again_writes_nothing(env: &Environment) -> anyhow::Result<()> {
-    let ns = TestNamespace::with_set(env, "repeated", 2).await?;
+pub(super) async fn same_manifest_again_writes_nothing(env: &World) -> anyhow::Result<()> {
+    let ns = env.with_set("repeated", 2).await?;
     ns.apply(2, "2Gi").await?;
     ns.until_complete(2, "2Gi").await?;
     // The last write of a rollout.

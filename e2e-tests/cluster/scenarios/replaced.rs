@@ -3,12 +3,12 @@
 use anyhow::{Context as _, ensure};
 use serde_json::json;
 
-use crate::world::namespace::{Environment, PATIENCE, TestNamespace, condition};
+use crate::world::namespace::{PATIENCE, condition};
 use crate::world::web::Web;
-use crate::world::{Driver, eventually};
+use crate::world::{Driver, World, eventually};
 
-pub(super) async fn pod_deleted_during_rollout_comes_back_and_changes_nothing(env: &Environment) -> anyhow::Result<()> {
-    let ns = TestNamespace::with_set(env, "stopped-pod", 3).await?;
+pub(super) async fn pod_deleted_during_rollout_comes_back_and_changes_nothing(env: &World) -> anyhow::Result<()> {
+    let ns = env.with_set("stopped-pod", 3).await?;
     let begun = ns.mark().await?;
     env.barriers.hold_claim(&ns.namespace, "data-web-1");
     ns.apply(3, "2Gi").await?;
@@ -25,8 +25,8 @@ pub(super) async fn pod_deleted_during_rollout_comes_back_and_changes_nothing(en
 }
 
 /// The driver fails until the test changes it: the rollout waits in the middle.
-pub(super) async fn set_deleted_during_rollout_leaves_claims_to_its_successor(env: &Environment) -> anyhow::Result<()> {
-    let mut ns = TestNamespace::new(&env.cluster, &env.client, "replaced").await?;
+pub(super) async fn set_deleted_during_rollout_leaves_claims_to_its_successor(env: &World) -> anyhow::Result<()> {
+    let mut ns = env.namespace("replaced").await?;
     let driver = Driver {
         maximum_bytes: 1 << 30,
         ..Driver::default()

@@ -2,12 +2,13 @@
 
 use anyhow::ensure;
 
+use crate::world::World;
 use crate::world::installation::USER;
-use crate::world::namespace::{Environment, TestNamespace, text};
+use crate::world::namespace::{TestNamespace, text};
 use crate::world::web::Web;
 
-pub(super) async fn user_without_claim_rights_may_not_change_templates(env: &Environment) -> anyhow::Result<()> {
-    let ns = TestNamespace::with_set(env, "rights", 1).await?;
+pub(super) async fn user_without_claim_rights_may_not_change_templates(env: &World) -> anyhow::Result<()> {
+    let ns = env.with_set("rights", 1).await?;
     ns.give_rights_to_alice_and_bob().await?;
     let version = text(&ns.set().await?["metadata"]["resourceVersion"]);
     let grown = Web::replicas(1).size("2Gi");

@@ -2,15 +2,16 @@
 
 use anyhow::{Context as _, ensure};
 
-use crate::world::namespace::{Environment, TestNamespace, condition};
+use crate::world::World;
+use crate::world::namespace::{TestNamespace, condition};
 
 /// A StatefulSet of three that is scaled to this number of replicas, when two of them are updated or about to be.
 async fn scaled_in_the_middle<'a>(
-    env: &'a Environment,
+    env: &'a World,
     namespace: &str,
     replicas: &str,
 ) -> anyhow::Result<TestNamespace<'a>> {
-    let ns = TestNamespace::with_set(env, namespace, 3).await?;
+    let ns = env.with_set(namespace, 3).await?;
     env.barriers.hold_claim(namespace, "data-web-1");
     ns.apply(3, "2Gi").await?;
     let held = env.barriers.until_held(namespace).await;
@@ -26,7 +27,7 @@ async fn scale(ns: &TestNamespace<'_>, replicas: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-pub(super) async fn claim_of_a_replica_scaled_away_is_updated_last(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn claim_of_a_replica_scaled_away_is_updated_last(env: &World) -> anyhow::Result<()> {
     let ns = scaled_in_the_middle(env, "stopped-down", "1").await?;
     ns.until_reported("one replica", |rollout| {
         let status = &rollout["status"];
@@ -46,7 +47,7 @@ pub(super) async fn claim_of_a_replica_scaled_away_is_updated_last(env: &Environ
     Ok(())
 }
 
-pub(super) async fn scaled_to_zero_updates_every_claim_before_it_completes(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn scaled_to_zero_updates_every_claim_before_it_completes(env: &World) -> anyhow::Result<()> {
     let ns = scaled_in_the_middle(env, "stopped-to-zero", "0").await?;
     ns.until_reported("no replica", |rollout| {
         condition(rollout, "Ready") == "True" && rollout["status"]["replicas"] == 0

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use anyhow::ensure;
 
-use crate::world::eventually;
 use crate::world::installation::USER;
-use crate::world::namespace::{Environment, PATIENCE, TestNamespace};
+use crate::world::namespace::{PATIENCE, TestNamespace};
+use crate::world::{World, eventually};
 
 /// Long enough for a change to be seen, and for a watch that ended to be logged.
 const A_WHILE: Duration = Duration::from_secs(1);
@@ -42,8 +42,8 @@ async fn write_status(ns: &TestNamespace<'_>, counts: RangeInclusive<u32>) -> an
     Ok(())
 }
 
-pub(super) async fn status_change_after_completion_reads_no_claim_and_no_pod(env: &Environment) -> anyhow::Result<()> {
-    let mut ns = TestNamespace::with_set(env, "settled", 1).await?;
+pub(super) async fn status_change_after_completion_reads_no_claim_and_no_pod(env: &World) -> anyhow::Result<()> {
+    let mut ns = env.with_set("settled", 1).await?;
     ns.apply(1, "2Gi").await?;
     ns.until_complete(1, "2Gi").await?;
     let (listed, _) = reads(&ns).await?;

@@ -3,7 +3,8 @@
 use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
-use crate::world::namespace::{Environment, PATIENCE, TestNamespace};
+use crate::world::World;
+use crate::world::namespace::PATIENCE;
 use crate::world::web::Web;
 
 /// A number in the status or in the spec.
@@ -46,9 +47,9 @@ fn is_healthy(set: &Value) -> bool {
 }
 
 /// Size and image in one apply: `kubectl rollout status` waits, and ends with the last Pod.
-pub(super) async fn no_tool_reports_done_while_pods_wait_for_claims(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn no_tool_reports_done_while_pods_wait_for_claims(env: &World) -> anyhow::Result<()> {
     let of = |size: &str| Web::replicas(3).size(size).partition(0);
-    let ns = TestNamespace::with(env, "tools-wait", &of("1Gi")).await?;
+    let ns = env.with_web("tools-wait", &of("1Gi")).await?;
     let before = ns.set().await?;
     ensure!(is_current(&before) && is_healthy(&before), "{before:#}");
     // While the rollout is paused, no Pod is replaced, so that kubectl sees the beginning.

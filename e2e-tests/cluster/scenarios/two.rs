@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context as _, ensure};
 
+use crate::world::World;
 use crate::world::installation::NAMESPACE;
-use crate::world::namespace::{Environment, TestNamespace};
 use crate::world::web::Web;
 
-pub(super) async fn two_controllers_at_once_write_like_one(env: &Environment) -> anyhow::Result<()> {
-    let ns = TestNamespace::with_set(env, "two", 3).await?;
+pub(super) async fn two_controllers_at_once_write_like_one(env: &World) -> anyhow::Result<()> {
+    let ns = env.with_set("two", 3).await?;
     ns.excepts(|but| but.reported_twice = true);
-    let _second = env.installation.start_controller(&["--namespace", "two"]).await?;
+    let _second = env.controllers.start(&["--namespace", "two"]).await?;
     let begun = ns.mark().await?;
     ns.target(&Web::replicas(3).size("2Gi").image("2")).await?;
     ns.until_complete(3, "2Gi").await?;
@@ -33,7 +33,7 @@ pub(super) async fn two_controllers_at_once_write_like_one(env: &Environment) ->
 }
 
 /// The Lease keeps the other controller waiting for fifteen seconds.
-pub(super) async fn leader_killed_during_rollout_is_succeeded_by_the_other(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn leader_killed_during_rollout_is_succeeded_by_the_other(env: &World) -> anyhow::Result<()> {
     let elected = [
         "--namespace",
         "stopped-leader",
@@ -41,8 +41,8 @@ pub(super) async fn leader_killed_during_rollout_is_succeeded_by_the_other(env: 
         "--system-namespace",
         NAMESPACE,
     ];
-    let mut ns = TestNamespace::new(&env.cluster, &env.client, "stopped-leader").await?;
-    let mut leader = env.installation.start_controller(&elected).await?;
+    let mut ns = env.namespace("stopped-leader").await?;
+    let mut leader = env.controllers.start(&elected).await?;
     ns.target(&Web::replicas(3)).await?;
     ns.settled().await?;
     let begun = ns.mark().await?;
@@ -50,7 +50,7 @@ pub(super) async fn leader_killed_during_rollout_is_succeeded_by_the_other(env: 
     ns.target(&Web::replicas(3).size("2Gi").image("2")).await?;
     let held = env.barriers.until_held(&ns.namespace).await;
     held.with_context(|| leader.log())?;
-    ns.controller = Some(env.installation.start_controller(&elected).await?);
+    ns.controller = Some(env.controllers.start(&elected).await?);
     leader.kill()?;
     env.barriers.open_for_others(&ns.namespace);
     ns.until_complete(3, "2Gi").await?;

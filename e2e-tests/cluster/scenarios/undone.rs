@@ -3,14 +3,15 @@
 use anyhow::ensure;
 use serde_json::json;
 
-use crate::world::namespace::{Environment, TestNamespace, condition, text};
+use crate::world::World;
+use crate::world::namespace::{condition, text};
 use crate::world::served::Served;
 
-pub(super) async fn controller_with_unknown_account_stalls_with_a_reason(env: &Environment) -> anyhow::Result<()> {
-    let ns = TestNamespace::with_set(env, "undone", 2).await?;
+pub(super) async fn controller_with_unknown_account_stalls_with_a_reason(env: &World) -> anyhow::Result<()> {
+    let ns = env.with_set("undone", 2).await?;
     ns.excepts(|but| but.undone = true);
     let stranger = json!({"controllerAccounts": ["system:serviceaccount:elsewhere:claim-rollout-controller"]});
-    let served = Served::start(env, &ns, &stranger).await?;
+    let served = Served::start(&ns, &stranger).await?;
     ns.apply(2, "2Gi").await?;
     let rollout = ns
         .until_reported("the write that was put back", |rollout| {
@@ -34,6 +35,6 @@ pub(super) async fn controller_with_unknown_account_stalls_with_a_reason(env: &E
     ensure!(changes < 10, "{changes} writes for 20 changes");
 
     served.go().await?;
-    let _known = Served::start(env, &ns, &json!({})).await?;
+    let _known = Served::start(&ns, &json!({})).await?;
     ns.until_complete(2, "2Gi").await
 }

@@ -7,8 +7,9 @@ use k8s_openapi::api::apps::v1::StatefulSet;
 use kube::api::{Api, Patch, PatchParams};
 use serde_json::json;
 
+use crate::world::World;
 use crate::world::installation::USER;
-use crate::world::namespace::{Environment, STAGED, TestNamespace, condition};
+use crate::world::namespace::{STAGED, TestNamespace, condition};
 use crate::world::web::Web;
 
 /// Long enough for a change to be seen.
@@ -26,8 +27,8 @@ async fn write(ns: &TestNamespace<'_>, staged: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-pub(super) async fn change_of_newer_version_not_rolled_out_and_not_withdrawn(env: &Environment) -> anyhow::Result<()> {
-    let mut ns = TestNamespace::with(env, "unreadable", &Web::replicas(2).partition(1)).await?;
+pub(super) async fn change_of_newer_version_not_rolled_out_and_not_withdrawn(env: &World) -> anyhow::Result<()> {
+    let mut ns = env.with_web("unreadable", &Web::replicas(2).partition(1)).await?;
     ns.target(&Web::replicas(2).size("2Gi").partition(1)).await?;
     ns.until_reported("the first claim", |rollout| rollout["status"]["readyReplicas"] == 1)
         .await?;

@@ -7,20 +7,14 @@ use super::trial::{
     Watcher, claims, deleted, evicted, has_new_claims, prepare, start_controller, until_mounted, until_replaced, web,
     with_mount,
 };
-use crate::world::environment::Environment;
-use crate::world::eventually;
 use crate::world::namespace::PATIENCE;
 use crate::world::web::Web;
+use crate::world::{World, eventually};
 
 const ALL: [&str; 5] = ["web-0", "web-1", "web-2", "web-3", "web-4"];
 
 /// Adds `logs` to a StatefulSet of five. `change` is what the Pod template gets in the same request.
-async fn adds(
-    env: &Environment,
-    namespace: &str,
-    management: &str,
-    change: impl Fn(&Web) -> Web,
-) -> anyhow::Result<()> {
+async fn adds(env: &World, namespace: &str, management: &str, change: impl Fn(&Web) -> Web) -> anyhow::Result<()> {
     let old = web(5, management);
     let ns = prepare(env, namespace, &old).await?;
     let (before, pods) = (claims(&ns).await?, ns.pods().await?);
@@ -59,17 +53,17 @@ async fn adds(
     Ok(())
 }
 
-pub(super) async fn pods_are_evicted_one_at_a_time_in_ascending_order(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn pods_are_evicted_one_at_a_time_in_ascending_order(env: &World) -> anyhow::Result<()> {
     adds(env, "templates-added", "OrderedReady", Web::clone).await
 }
 
 /// The Pod template mounts the volume: before the replacement, no such Pod could be created.
-pub(super) async fn pods_wait_for_the_replacement_and_restart_once(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn pods_wait_for_the_replacement_and_restart_once(env: &World) -> anyhow::Result<()> {
     let change = |web: &Web| with_mount(web, "logs").image("2");
     adds(env, "templates-mounted", "OrderedReady", change).await
 }
 
-pub(super) async fn pods_managed_in_parallel_restart_in_ascending_order(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn pods_managed_in_parallel_restart_in_ascending_order(env: &World) -> anyhow::Result<()> {
     let change = |web: &Web| with_mount(web, "logs");
     futures::try_join!(
         adds(env, "templates-parallel", "Parallel", change),
@@ -79,7 +73,7 @@ pub(super) async fn pods_managed_in_parallel_restart_in_ascending_order(env: &En
 }
 
 /// The controller is killed after each of the first two evictions.
-pub(super) async fn killed_controller_leaves_the_rest_to_its_successor(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn killed_controller_leaves_the_rest_to_its_successor(env: &World) -> anyhow::Result<()> {
     let old = web(4, "OrderedReady");
     let mut ns = prepare(env, "templates-killed", &old).await?;
     let before = claims(&ns).await?;

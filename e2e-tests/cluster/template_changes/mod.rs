@@ -9,12 +9,10 @@ mod wedged;
 use serde_json::json;
 
 use crate::cluster::replacing::kept::every_write_names_its_version;
-use crate::world::Options;
-use crate::world::environment::Environment;
-use crate::world::policy_host::documents;
 use crate::world::runner::{Report, scenarios};
+use crate::world::{Options, World};
 
-scenarios![Environment;
+scenarios![World;
     added::pods_are_evicted_one_at_a_time_in_ascending_order,
     added::pods_wait_for_the_replacement_and_restart_once,
     added::pods_managed_in_parallel_restart_in_ascending_order,
@@ -29,12 +27,11 @@ scenarios![Environment;
 async fn templates_are_added_removed_and_renamed() -> anyhow::Result<()> {
     let mut report = Report::new();
     let settings = json!({"templateChanges": "Allow"});
-    let env = Environment::with(Options::default(), settings).await?;
-    for right in ["replace-sets.yaml", "evict-pods.yaml"] {
-        for right in documents(right)? {
-            env.cluster.kubectl(&["apply", "-f", "-"], &right.to_string()).await?;
-        }
-    }
+    let env = World::with(Options::default())
+        .policy(settings)
+        .rights(&["replace-sets.yaml", "evict-pods.yaml"])
+        .build()
+        .await?;
     report.print("the cluster is up");
     report.run(&env, SCENARIOS).await;
     report.end()?;

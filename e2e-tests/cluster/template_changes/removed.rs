@@ -5,10 +5,10 @@ use anyhow::ensure;
 use super::trial::{
     Watcher, claims, deleted, evicted, has_new_claims, prepare, until_mounted, until_replaced, web, with_mount,
 };
-use crate::world::environment::Environment;
+use crate::world::World;
 use crate::world::namespace::text;
 
-pub(super) async fn removed_template_restarts_nothing_and_keeps_its_claims(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn removed_template_restarts_nothing_and_keeps_its_claims(env: &World) -> anyhow::Result<()> {
     let small = web(3, "OrderedReady");
     let ns = prepare(env, "templates-removed", &small.and_template("logs")).await?;
     let (before, pods, set) = (claims(&ns).await?, ns.pods().await?, ns.set().await?);
@@ -32,7 +32,7 @@ pub(super) async fn removed_template_restarts_nothing_and_keeps_its_claims(env: 
     Ok(())
 }
 
-pub(super) async fn renamed_template_leaves_its_claims(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn renamed_template_leaves_its_claims(env: &World) -> anyhow::Result<()> {
     let small = web(3, "OrderedReady");
     let old = small.and_template("logs");
     let new = with_mount(&small.and_template("journal"), "journal");

@@ -11,11 +11,10 @@ use kube::api::{Api, ListParams};
 use serde_json::{Value, json};
 
 use crate::cluster::replacing::trial::replaced;
-use crate::world::environment::Environment;
 use crate::world::installation::{Controller, JOURNALS, USER};
 use crate::world::namespace::{PATIENCE, TestNamespace, text};
 use crate::world::web::Web;
-use crate::world::{STATEFULSET_CONTROLLER, eventually};
+use crate::world::{STATEFULSET_CONTROLLER, World, eventually};
 
 /// The manifest of a StatefulSet that is to be replaced.
 pub(super) fn web(replicas: u32, management: &str) -> Web {
@@ -30,21 +29,17 @@ pub(super) fn with_mount(web: &Web, name: &str) -> Web {
 }
 
 /// Starts a controller for the namespace.
-pub(super) async fn start_controller(env: &Environment, namespace: &str) -> anyhow::Result<Controller> {
+pub(super) async fn start_controller(env: &World, namespace: &str) -> anyhow::Result<Controller> {
     let file = env
         .cluster
         .write(&format!("{namespace}.yaml"), "templateChanges: Allow\n")?;
     let arguments = ["--namespace", namespace, JOURNALS, "--settings", &file];
-    env.installation.start_controller(&arguments).await
+    env.controllers.start(&arguments).await
 }
 
 /// A namespace with a controller and the StatefulSet of this manifest.
-pub(super) async fn prepare<'a>(
-    env: &'a Environment,
-    namespace: &str,
-    manifest: &Web,
-) -> anyhow::Result<TestNamespace<'a>> {
-    let mut ns = TestNamespace::new(&env.cluster, &env.client, namespace).await?;
+pub(super) async fn prepare<'a>(env: &'a World, namespace: &str, manifest: &Web) -> anyhow::Result<TestNamespace<'a>> {
+    let mut ns = env.namespace(namespace).await?;
     ns.controller = Some(start_controller(env, namespace).await?);
     ns.target(manifest).await?;
     ns.settled().await?;

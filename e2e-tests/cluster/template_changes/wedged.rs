@@ -4,12 +4,11 @@ use anyhow::ensure;
 use serde_json::json;
 
 use super::trial::{Watcher, claims, evicted, has_new_claims, prepare, ready, start_controller, until_mounted, web};
-use crate::world::environment::Environment;
-use crate::world::eventually;
 use crate::world::namespace::{PATIENCE, TestNamespace};
+use crate::world::{World, eventually};
 
 /// A StatefulSet of three that a user created again with one more template. No controller runs.
-async fn wedged<'a>(env: &'a Environment, namespace: &str, management: &str) -> anyhow::Result<TestNamespace<'a>> {
+async fn wedged<'a>(env: &'a World, namespace: &str, management: &str) -> anyhow::Result<TestNamespace<'a>> {
     let old = web(3, management);
     let mut ns = prepare(env, namespace, &old).await?;
     ns.controller = None;
@@ -27,7 +26,7 @@ async fn wedged<'a>(env: &'a Environment, namespace: &str, management: &str) -> 
     Ok(ns)
 }
 
-pub(super) async fn wedge_made_by_hand_is_repaired(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn wedge_made_by_hand_is_repaired(env: &World) -> anyhow::Result<()> {
     let repairs = async |namespace: &str, management: &str, is_missing: bool| -> anyhow::Result<()> {
         let mut ns = wedged(env, namespace, management).await?;
         let mut before = claims(&ns).await?;
@@ -57,7 +56,7 @@ pub(super) async fn wedge_made_by_hand_is_repaired(env: &Environment) -> anyhow:
     .map(drop)
 }
 
-pub(super) async fn budget_and_pause_are_respected(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn budget_and_pause_are_respected(env: &World) -> anyhow::Result<()> {
     let mut ns = wedged(env, "templates-budget", "OrderedReady").await?;
     let budget = json!({
         "apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "web"},

@@ -5,16 +5,12 @@ use serde_json::{Value, json};
 
 use super::cycle::in_git;
 use super::tools::Sync;
-use crate::world::environment::Environment;
+use crate::world::World;
 use crate::world::namespace::{STAGED, TestNamespace, text};
 
 /// Creates a namespace without a controller, and in it the StatefulSet of 1Gi by this request.
-pub(super) async fn prepare<'a>(
-    env: &'a Environment,
-    namespace: &str,
-    sync: Sync,
-) -> anyhow::Result<TestNamespace<'a>> {
-    let ns = TestNamespace::new(&env.cluster, &env.client, namespace).await?;
+pub(super) async fn prepare<'a>(env: &'a World, namespace: &str, sync: Sync) -> anyhow::Result<TestNamespace<'a>> {
+    let ns = env.namespace(namespace).await?;
     sync.send(&ns, &in_git("1Gi").value()).await?;
     ns.settled().await?;
     Ok(ns)
@@ -38,7 +34,7 @@ pub(super) async fn uid(ns: &TestNamespace<'_>) -> anyhow::Result<String> {
 }
 
 /// `RespectIgnoreDifferences=true` with `ignoreDifferences`: a change never arrives, and a staged one is withdrawn.
-pub(super) async fn argo_respecting_ignored_differences_sends_old_templates(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn argo_respecting_ignored_differences_sends_old_templates(env: &World) -> anyhow::Result<()> {
     let sync = Sync::ClientSide("argocd-controller");
     let ns = prepare(env, "argo-respecting", sync).await?;
     let large = in_git("2Gi").value();
@@ -57,7 +53,7 @@ pub(super) async fn argo_respecting_ignored_differences_sends_old_templates(env:
 
 /// `Replace=true` is `kubectl replace`, which succeeds and withdraws nothing. With `Force=true` it deletes the
 /// StatefulSet.
-pub(super) async fn argo_replace_keeps_the_set_unless_forced(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn argo_replace_keeps_the_set_unless_forced(env: &World) -> anyhow::Result<()> {
     let sync = Sync::ClientSide("argocd-controller");
     let ns = prepare(env, "argo-replacing", sync).await?;
     let before = (uid(&ns).await?, ns.pods().await?);
@@ -91,7 +87,7 @@ pub(super) async fn is_behind(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
 
 /// `--force`, `Force=true`, Flux's `force: true`: these delete the StatefulSet when a request is answered with 409 or
 /// 422. A denial has 403.
-pub(super) async fn denied_forced_apply_keeps_the_set(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn denied_forced_apply_keeps_the_set(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "forced", Sync::ClientSide("kubectl-client-side-apply")).await?;
     let before = (uid(&ns).await?, ns.pods().await?);
     let forced = ["apply", "--force", "-f", "-"];
@@ -125,7 +121,7 @@ pub(super) async fn denied_forced_apply_keeps_the_set(env: &Environment) -> anyh
 
 /// A PVC as `kubectl get` prints it, pasted as a template: it has a `status` and a time. The API server answers with 422 to
 /// any other text of a template, so none may reach it.
-pub(super) async fn forced_apply_of_an_exported_pvc_keeps_the_set(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn forced_apply_of_an_exported_pvc_keeps_the_set(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "forced-export", Sync::ClientSide("kubectl-client-side-apply")).await?;
     let before = (uid(&ns).await?, ns.pods().await?);
     let exported = ns.claims().await?.swap_remove(0);
@@ -181,7 +177,7 @@ pub(super) async fn forced_apply_of_an_exported_pvc_keeps_the_set(env: &Environm
 /// Pulumi with `ignoreChanges` for the templates sends the old ones with every other change. The user who staged a
 /// change owns them since, so that is a conflict. With `pulumi.com/patchForce` the request succeeds, and the staged
 /// change stays.
-pub(super) async fn pulumi_ignoring_templates_keeps_staged_change_of_others(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn pulumi_ignoring_templates_keeps_staged_change_of_others(env: &World) -> anyhow::Result<()> {
     let manager = "pulumi-kubernetes-1a2b3c4d";
     let [plain, forced] = [false, true].map(|force| Sync::ServerSide { manager, force });
     let ns = prepare(env, "pulumi-ignoring", plain).await?;

@@ -8,8 +8,7 @@ use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
 use super::paths::{at_pointer, differences, without};
-use crate::world::Cluster;
-use crate::world::engines;
+use crate::world::{Cluster, engines};
 
 /// The templates, for `ignoreDifferences` of Argo CD: an expression for jq.
 pub(super) const TEMPLATES: &str = ".spec.volumeClaimTemplates";

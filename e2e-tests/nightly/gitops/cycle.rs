@@ -6,8 +6,8 @@ use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
 use super::tools::Tool;
+use crate::world::World;
 use crate::world::again::Unmoved;
-use crate::world::environment::Environment;
 use crate::world::namespace::{TestNamespace, are_as_written, staged_change};
 use crate::world::web::Web;
 
@@ -19,8 +19,8 @@ pub(super) fn in_git(size: &str) -> Web {
 
 /// The cells of a tool: what it shows when Git asks for more, when that is staged and complete, and when Git goes back.
 /// In between the tool syncs, and once more, which changes nothing.
-pub(super) async fn cells(env: &Environment, tool: &Tool) -> anyhow::Result<[String; 3]> {
-    let mut ns = TestNamespace::new(&env.cluster, &env.client, tool.namespace).await?;
+pub(super) async fn cells(env: &World, tool: &Tool) -> anyhow::Result<[String; 3]> {
+    let mut ns = env.namespace(tool.namespace).await?;
     let (small, large) = (in_git("1Gi").value(), in_git("2Gi").value());
     tool.sync.send(&ns, &small).await?;
     let before = ns.settled().await?;
@@ -37,7 +37,7 @@ pub(super) async fn cells(env: &Environment, tool: &Tool) -> anyhow::Result<[Str
     again(tool, &ns, &large).await?;
 
     let arguments = ["--namespace", tool.namespace];
-    ns.controller = Some(env.installation.start_controller(&arguments).await?);
+    ns.controller = Some(env.controllers.start(&arguments).await?);
     ns.until_complete(2, "2Gi").await?;
     let complete = tool.shows(&ns, &large, &large).await?;
     ensure!(

@@ -6,10 +6,10 @@ use super::beside::prepare;
 use super::comparers::status;
 use super::cycle::in_git;
 use super::tools::Sync;
-use crate::world::environment::Environment;
+use crate::world::World;
 
 /// If only templates change, the wait ends at once. With a new image, it ends after the last Pod.
-pub(super) async fn kstatus_waits_for_pods_and_not_for_volumes(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn kstatus_waits_for_pods_and_not_for_volumes(env: &World) -> anyhow::Result<()> {
     let sync = Sync::ServerSide {
         manager: "kustomize-controller",
         force: true,
@@ -31,7 +31,7 @@ pub(super) async fn kstatus_waits_for_pods_and_not_for_volumes(env: &Environment
     ensure!(found == "InProgress", "{found} while Pods wait");
 
     let arguments = ["--namespace", &ns.namespace.clone()];
-    ns.controller = Some(env.installation.start_controller(&arguments).await?);
+    ns.controller = Some(env.controllers.start(&arguments).await?);
     ns.until_complete(2, "2Gi").await?;
     ns.until_updated(2).await?;
     let found = status(&env.cluster, &ns.settled().await?).await?;

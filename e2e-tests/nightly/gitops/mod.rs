@@ -15,15 +15,15 @@ mod waiting;
 
 use anyhow::{Context as _, ensure};
 use futures::FutureExt as _;
+use serde_json::json;
 
-use crate::world::environment::Environment;
 use crate::world::runner::{Report, scenarios};
-use crate::world::{Driver, Options};
+use crate::world::{Driver, Options, World};
 use tools::{TOOLS, Tool};
 
 const DOCUMENT: &str = include_str!("../../../docs/dev/gitops.md");
 
-scenarios![Environment;
+scenarios![World;
     health::kstatus_waits_for_pods_and_not_for_volumes,
     beside::argo_respecting_ignored_differences_sends_old_templates,
     beside::argo_replace_keeps_the_set_unless_forced,
@@ -43,7 +43,7 @@ fn rows() -> impl Iterator<Item = &'static str> {
 }
 
 /// Checks that the row of a tool in the document is the result of its scenario.
-async fn row_is_documented(env: &Environment, tool: &Tool) -> anyhow::Result<()> {
+async fn row_is_documented(env: &World, tool: &Tool) -> anyhow::Result<()> {
     let [more, after, back] = cycle::cells(env, tool).await?;
     let row = format!("| {} | {more} | {after} | {back} |", tool.name);
     ensure!(
@@ -79,7 +79,7 @@ async fn document_shows_what_the_tools_show() -> anyhow::Result<()> {
         driver,
         ..Options::default()
     };
-    let env = Environment::build(options).await?;
+    let env = World::with(options).policy(json!({})).build().await?;
     report.print("the cluster is up");
     let scenarios = TOOLS.iter().map(|tool| {
         let scenario = row_is_documented(&env, tool).boxed_local();

@@ -8,9 +8,8 @@ use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
 use super::paths::differences;
-use crate::world::Output;
-use crate::world::engines;
 use crate::world::namespace::{STAGED, TestNamespace};
+use crate::world::{Output, engines};
 
 /// A resource of a provider.
 pub(crate) struct Resource {

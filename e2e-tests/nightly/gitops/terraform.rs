@@ -12,9 +12,8 @@ use super::beside::{is_behind, is_staged, prepare, uid};
 use super::cycle::in_git;
 use super::opentofu::{COMPUTED, KUBECTL, KUBECTL_SERVER_SIDE, MANIFEST, TYPED, WAITING};
 use super::tools::Sync;
-use crate::world::Output;
-use crate::world::environment::Environment;
 use crate::world::namespace::PATIENCE;
+use crate::world::{Output, World};
 
 /// What it prints, without its line breaks.
 fn printed(output: &Output) -> String {
@@ -23,7 +22,7 @@ fn printed(output: &Output) -> String {
 
 /// With the templates in `computed_fields` the answer may have others. The annotations still make the apply fail, and
 /// the next one sends the templates of the answer.
-pub(super) async fn computed_templates_fail_and_withdraw_staged_change(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn computed_templates_fail_and_withdraw_staged_change(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "tofu-computed", Sync::OpenTofu(&COMPUTED)).await?;
     let large = in_git("2Gi");
     let output = COMPUTED.apply(&ns, &large.value()).await?;
@@ -48,7 +47,7 @@ pub(super) async fn computed_templates_fail_and_withdraw_staged_change(env: &Env
 
 /// `kubernetes_stateful_set_v1` plans a size each time, and never sends it. Another access mode deletes the StatefulSet
 /// with its Pods.
-pub(super) async fn typed_resource_sends_no_size_or_deletes_the_set(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn typed_resource_sends_no_size_or_deletes_the_set(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "tofu-typed", Sync::OpenTofu(&TYPED)).await?;
     let before = ns.set().await?;
     let mut other = in_git("2Gi").value();
@@ -73,11 +72,11 @@ pub(super) async fn typed_resource_sends_no_size_or_deletes_the_set(env: &Enviro
 
 /// Unless `wait_for_rollout` is false, `kubectl_manifest` waits for the next write to the StatefulSet, and there may be
 /// none.
-pub(super) async fn kubectl_manifest_waits_until_the_set_is_written(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn kubectl_manifest_waits_until_the_set_is_written(env: &World) -> anyhow::Result<()> {
     let mut ns = prepare(env, "tofu-waiting", Sync::OpenTofu(&KUBECTL)).await?;
     KUBECTL.sync(&ns, &in_git("2Gi").value()).await?;
     let arguments = ["--namespace", &ns.namespace.clone()];
-    ns.controller = Some(env.installation.start_controller(&arguments).await?);
+    ns.controller = Some(env.controllers.start(&arguments).await?);
     ns.until_complete(2, "2Gi").await?;
 
     let small = in_git("1Gi").value();
@@ -112,7 +111,7 @@ pub(super) async fn kubectl_manifest_waits_until_the_set_is_written(env: &Enviro
 }
 
 /// A denial is printed. After it, a plan of `kubectl_manifest` shows nothing: its provider keeps what it has sent.
-pub(super) async fn denial_is_shown(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn denial_is_shown(env: &World) -> anyhow::Result<()> {
     for (namespace, resource, planned) in [
         ("tofu-denied", &MANIFEST, &["manifest", "spec.volumeClaimTemplates"][..]),
         ("tofu-denied-kubectl", &KUBECTL, &[]),

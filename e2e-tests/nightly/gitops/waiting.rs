@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::cycle::{cell, in_git};
 use super::tools::Tool;
-use crate::world::environment::Environment;
-use crate::world::namespace::{TestNamespace, label};
+use crate::world::World;
+use crate::world::namespace::label;
 
 fn quota(storage: &str) -> String {
     let spec = json!({"hard": {"requests.storage": storage}});
@@ -15,9 +15,9 @@ fn quota(storage: &str) -> String {
 }
 
 /// The differences that the tool shows in the middle of the rollout and at its end. A sync is no conflict.
-pub(super) async fn shows(env: &Environment, tool: &Tool) -> anyhow::Result<[String; 2]> {
+pub(super) async fn shows(env: &World, tool: &Tool) -> anyhow::Result<[String; 2]> {
     let namespace = format!("{}-waiting", tool.namespace);
-    let mut ns = TestNamespace::new(&env.cluster, &env.client, &namespace).await?;
+    let mut ns = env.namespace(&namespace).await?;
     let small = in_git("1Gi").partition(0).value();
     tool.sync.send(&ns, &small).await?;
     ns.settled().await?;
@@ -34,7 +34,7 @@ pub(super) async fn shows(env: &Environment, tool: &Tool) -> anyhow::Result<[Str
     ns.target(&quota("3Gi")).await?;
     ns.until_quota("used", "3Gi").await?;
     let arguments = ["--namespace", &namespace];
-    ns.controller = Some(env.installation.start_controller(&arguments).await?);
+    ns.controller = Some(env.controllers.start(&arguments).await?);
     let refused = |rollout: &Value| rollout["status"]["claims"][0]["state"] == "Refused";
     ns.until_reported("the second claim to be refused", refused).await?;
     ns.until_updated(1).await?;

@@ -3,10 +3,10 @@
 use anyhow::ensure;
 use serde_json::json;
 
-use crate::cluster::admission::Environment;
-use crate::cluster::admission::served::Policies;
+use crate::world::World;
 use crate::world::helm::{Release, VERSION, warns};
 use crate::world::namespace::{staged_change, text};
+use crate::world::served::Policies;
 
 /// The ways in which Helm writes: server-side apply, or a patch that Helm computes; each with and without force.
 const WAYS: [&[&str]; 4] = [
@@ -29,12 +29,12 @@ const DENIED: [(&str, &[&str], &str); 9] = [
     ("size=2Gi,replicas=1", &[], "data-web-1"),
 ];
 
-pub(super) async fn denied_helm_upgrade_keeps_the_set_even_if_forced(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn denied_helm_upgrade_keeps_the_set_even_if_forced(env: &World) -> anyhow::Result<()> {
     let ns = &env.namespace("helm-denied").await?;
     let policies = Policies::of_sets(&[ns])?
         .with("maxStorage", &json!({"*": "4Gi"}))
         .and_retention("Deny")?;
-    let _served = policies.serve(env).await?;
+    let _served = policies.serve(&env.cluster).await?;
     let rights = ["--verb=*", "--resource=statefulsets.apps,secrets"];
     ns.done(&[&["create", "role", "helm"][..], &rights].concat(), "")
         .await?;

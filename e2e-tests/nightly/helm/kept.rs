@@ -3,12 +3,11 @@
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
-use crate::world::environment::Environment;
 use crate::world::helm::{CLIENT_SIDE, Release, SERVER_SIDE, VERSION, warnings};
 use crate::world::installation::JOURNALS;
 use crate::world::namespace::{PATIENCE, TestNamespace, staged_change, text};
 use crate::world::web::Web;
-use crate::world::{Output, eventually};
+use crate::world::{Output, World, eventually};
 
 /// Who sends the manifests.
 pub(super) struct Sender {
@@ -114,8 +113,8 @@ impl Sent<'_> {
 }
 
 /// A rollback while the templates are staged: to a size in between, forward, and to the live one.
-pub(super) async fn before_a_replacement(env: &Environment, sender: &Sender) -> anyhow::Result<()> {
-    let ns = &env.namespace(&format!("kept-{}", sender.name)).await?;
+pub(super) async fn before_a_replacement(env: &World, sender: &Sender) -> anyhow::Result<()> {
+    let ns = &env.managed(&format!("kept-{}", sender.name)).await?;
     let sent = Sent { ns, sender };
     sent.goes_on(1).await?;
     ns.settled().await?;
@@ -141,11 +140,11 @@ pub(super) async fn before_a_replacement(env: &Environment, sender: &Sender) -> 
 }
 
 /// A rollback after the live templates became the larger ones.
-pub(super) async fn after_a_replacement(env: &Environment, sender: &Sender) -> anyhow::Result<()> {
+pub(super) async fn after_a_replacement(env: &World, sender: &Sender) -> anyhow::Result<()> {
     let namespace = format!("kept-replaced-{}", sender.name);
-    let mut ns = TestNamespace::new(&env.cluster, &env.client, &namespace).await?;
+    let mut ns = env.namespace(&namespace).await?;
     let arguments = ["--namespace", &namespace, JOURNALS];
-    ns.controller = Some(env.installation.start_controller(&arguments).await?);
+    ns.controller = Some(env.controllers.start(&arguments).await?);
     let sent = Sent { ns: &ns, sender };
     sent.goes_on(1).await?;
     let old = ns.settled().await?;

@@ -12,19 +12,18 @@ use futures::FutureExt as _;
 use serde_json::json;
 
 use crate::cluster::admission;
-use crate::world::Options;
-use crate::world::environment::Environment;
 use crate::world::helm::{CLIENT_SIDE, SERVER_SIDE};
 use crate::world::runner::{Report, scenarios};
+use crate::world::{Options, World};
 use kept::SENDERS;
 use shape::SHAPES;
 
-scenarios![Environment;
+scenarios![World;
     recreating::job_that_recreates_by_server_side_apply,
     recreating::job_that_recreates_by_client_side_apply,
 ];
 
-scenarios![REQUESTS: admission::Environment;
+scenarios![REQUESTS: World;
     requests::helm_upgrade_is_staged_pods_wait_and_rollback_withdraws,
     requests::helm_3_repeats_growth_and_rolls_back_only_with_other_changes,
     requests::chart_version_in_template_is_ignored_if_so_set,
@@ -39,8 +38,11 @@ async fn requests_of_helm_have_the_intended_effect() -> anyhow::Result<()> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn releases_of_every_shape_grow_and_go_back() -> anyhow::Result<()> {
     let mut report = Report::new();
-    let env = Environment::build(Options::default()).await?;
-    env.allow_replacements().await?;
+    let env = World::with(Options::default())
+        .policy(json!({}))
+        .rights(&["replace-sets.yaml"])
+        .build()
+        .await?;
     report.print("the cluster is up");
     let mut rows = Vec::new();
     for shape in &SHAPES {
@@ -56,7 +58,7 @@ async fn releases_of_every_shape_grow_and_go_back() -> anyhow::Result<()> {
     }
     report.run_all(rows).await;
 
-    let env = env.reinstalled(json!({"shrink": "Keep"})).await?;
+    let env = env.reinstalled(&json!({"shrink": "Keep"})).await?;
     report.print("sizes are kept");
     let mut rows = Vec::new();
     for sender in &SENDERS {

@@ -8,10 +8,9 @@ use serde_json::Value;
 use super::shape::{Broken, Shape};
 use super::steps::{Does, Left, STEPS, Step};
 use crate::world::again::Unmoved;
-use crate::world::environment::Environment;
 use crate::world::helm::{Release, SERVER_SIDE, VERSION, warnings};
 use crate::world::namespace::{PATIENCE, condition, staged_change, text};
-use crate::world::{Output, eventually};
+use crate::world::{Output, World, eventually};
 
 /// A release of a shape, and what was seen of it.
 struct Play<'a> {
@@ -28,10 +27,10 @@ struct Play<'a> {
 }
 
 /// Plays the table with this shape by server-side or client-side apply.
-pub(super) async fn row(env: &Environment, shape: &Shape, way: &'static [&'static str]) -> anyhow::Result<()> {
+pub(super) async fn row(env: &World, shape: &Shape, way: &'static [&'static str]) -> anyhow::Result<()> {
     let server_side = way == SERVER_SIDE;
     let namespace = format!("{}-{}", shape.name, if server_side { "helm-4" } else { "helm-3" });
-    let ns = &env.namespace(&namespace).await?;
+    let ns = &env.managed(&namespace).await?;
     let template = shape.template()?;
     let mut play = Play {
         shape,

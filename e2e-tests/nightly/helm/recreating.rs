@@ -4,10 +4,9 @@
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
-use crate::world::environment::Environment;
-use crate::world::eventually;
 use crate::world::helm::{CLIENT_SIDE, Release, SERVER_SIDE, VERSION, warnings};
 use crate::world::namespace::{PATIENCE, TestNamespace, staged_change, text};
+use crate::world::{World, eventually};
 
 const TEMPLATE: &str = concat!(include_str!("chart/shapes.yaml"), include_str!("chart/recreating.yaml"));
 
@@ -168,8 +167,8 @@ async fn is_left(ns: &TestNamespace<'_>, row: &Row) -> anyhow::Result<Value> {
     Ok(set)
 }
 
-async fn played(env: &Environment, namespace: &str, way: &'static [&'static str]) -> anyhow::Result<()> {
-    let ns = &env.namespace(namespace).await?;
+async fn played(env: &World, namespace: &str, way: &'static [&'static str]) -> anyhow::Result<()> {
+    let ns = &env.managed(namespace).await?;
     let release = Release::of(TEMPLATE, ns, way);
     let (mut last, mut image, mut pods) = (Value::Null, "", Vec::new());
     for (index, row) in ROWS.iter().enumerate() {
@@ -195,10 +194,10 @@ async fn played(env: &Environment, namespace: &str, way: &'static [&'static str]
     ns.writes_since(0).await.map(drop)
 }
 
-pub(super) async fn job_that_recreates_by_server_side_apply(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn job_that_recreates_by_server_side_apply(env: &World) -> anyhow::Result<()> {
     played(env, "recreating-helm-4", SERVER_SIDE).await
 }
 
-pub(super) async fn job_that_recreates_by_client_side_apply(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn job_that_recreates_by_client_side_apply(env: &World) -> anyhow::Result<()> {
     played(env, "recreating-helm-3", CLIENT_SIDE).await
 }

@@ -3,12 +3,11 @@
 use anyhow::ensure;
 use serde_json::{Value, json};
 
-use crate::cluster::admission::Environment;
-use crate::cluster::admission::served::Policies;
 use crate::world::again::Unmoved;
-use crate::world::eventually;
 use crate::world::helm::{CLIENT_SIDE, Release, VERSION, warns};
 use crate::world::namespace::{PATIENCE, STAGED, TestNamespace, are_as_written, staged_change, text};
+use crate::world::served::Policies;
+use crate::world::{World, eventually};
 
 const PHASE: &str = "claim-rollout.io/phase";
 
@@ -99,9 +98,12 @@ async fn runs_as_before(ns: &TestNamespace<'_>, before: &[Value]) -> anyhow::Res
     Ok(())
 }
 
-pub(super) async fn helm_upgrade_is_staged_pods_wait_and_rollback_withdraws(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn helm_upgrade_is_staged_pods_wait_and_rollback_withdraws(env: &World) -> anyhow::Result<()> {
     let (ns, scene_of_chart) = (&env.namespace("helm").await?, &env.namespace("helm-chart").await?);
-    let _served = Policies::of_sets(&[ns, scene_of_chart])?.and_pods()?.serve(env).await?;
+    let _served = Policies::of_sets(&[ns, scene_of_chart])?
+        .and_pods()?
+        .serve(&env.cluster)
+        .await?;
     let way = &["--server-side=auto"];
     let release = Release::new(ns, way);
     grows(&release).await?;
@@ -132,11 +134,9 @@ pub(super) async fn helm_upgrade_is_staged_pods_wait_and_rollback_withdraws(env:
     Ok(())
 }
 
-pub(super) async fn helm_3_repeats_growth_and_rolls_back_only_with_other_changes(
-    env: &Environment,
-) -> anyhow::Result<()> {
+pub(super) async fn helm_3_repeats_growth_and_rolls_back_only_with_other_changes(env: &World) -> anyhow::Result<()> {
     let ns = &env.namespace("helm-client-side").await?;
-    let _served = Policies::of_sets(&[ns])?.and_pods()?.serve(env).await?;
+    let _served = Policies::of_sets(&[ns])?.and_pods()?.serve(&env.cluster).await?;
     let release = Release::new(ns, CLIENT_SIDE);
     grows(&release).await?;
     waits(&release).await?;
@@ -159,10 +159,10 @@ pub(super) async fn helm_3_repeats_growth_and_rolls_back_only_with_other_changes
     Ok(())
 }
 
-pub(super) async fn chart_version_in_template_is_ignored_if_so_set(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn chart_version_in_template_is_ignored_if_so_set(env: &World) -> anyhow::Result<()> {
     let ns = &env.namespace("helm-ignore").await?;
     let policies = Policies::of_sets(&[ns])?.with("metadataOnlyChanges", &json!("Ignore"));
-    let _served = policies.serve(env).await?;
+    let _served = policies.serve(&env.cluster).await?;
     let release = Release::new(ns, &["--server-side=auto"]);
     let before = release.install().await?;
     let output = release.upgrade("1.0.1", "size=1Gi").await?;

@@ -6,11 +6,10 @@ use std::path::Path;
 use anyhow::{Context as _, bail, ensure};
 use serde_json::{Value, json};
 
-use crate::world::installation::Controllers;
-use crate::world::namespace::{PATIENCE, TestNamespace};
+use crate::world::namespace::PATIENCE;
 use crate::world::policy_host::{Shipped, policy_file};
 use crate::world::web::Web;
-use crate::world::{Cluster, Options, POLICY_SERVER, Process, eventually};
+use crate::world::{Cluster, Options, POLICY_SERVER, Process, World, eventually};
 
 /// A running policy-server with the shipped policy objects.
 struct PolicyServer {
@@ -84,14 +83,13 @@ impl PolicyServer {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 #[ignore = "needs policy-server: make kubewarden"]
 async fn set_behind_policy_server_grows_and_completes() -> anyhow::Result<()> {
-    let cluster = Cluster::start(Options::default()).await?;
-    let (client, controllers) = (cluster.client().await?, Controllers::install(&cluster).await?);
+    let world = World::with(Options::default()).build().await?;
     let policies = [Shipped::claims()?, Shipped::pods()?, Shipped::sets()?];
-    let server = PolicyServer::start(&cluster, &policies).await?;
+    let server = PolicyServer::start(&world.cluster, &policies).await?;
     for policy in &policies {
-        server.register(&client, policy).await?;
+        server.register(&world.client, policy).await?;
     }
-    let mut ns = TestNamespace::new(&cluster, &client, "grow").await?;
+    let mut ns = world.namespace("grow").await?;
     let wrong = Web::replicas(0).policy("Sideways");
     let called = eventually("the API server to call policy-server", PATIENCE, async || {
         let tried = ns.kubectl(&["create", "--dry-run=server", "-f", "-"], &wrong).await?;
@@ -101,7 +99,7 @@ async fn set_behind_policy_server_grows_and_completes() -> anyhow::Result<()> {
             .then_some(()))
     });
     called.await.context("the policy-server")?;
-    ns.controller = Some(controllers.start(&["--namespace", "grow"]).await?);
+    ns.controller = Some(world.controllers.start(&["--namespace", "grow"]).await?);
 
     ns.target(&Web::replicas(3)).await?;
     ns.settled().await?;
@@ -120,6 +118,5 @@ async fn set_behind_policy_server_grows_and_completes() -> anyhow::Result<()> {
         !smaller.success && smaller.stderr.contains("cannot shrink"),
         "{smaller:?}"
     );
-    cluster.stop();
-    Ok(())
+    world.stop().await
 }

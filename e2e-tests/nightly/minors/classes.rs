@@ -4,10 +4,9 @@ use anyhow::ensure;
 use serde_json::Value;
 
 use crate::cluster::commands::plans;
-use crate::world::environment::Environment;
-use crate::world::namespace::{PATIENCE, TestNamespace, condition, text};
+use crate::world::namespace::{PATIENCE, condition, text};
 use crate::world::web::Web;
-use crate::world::{ATTRIBUTES_CLASSES, Driver, eventually};
+use crate::world::{ATTRIBUTES_CLASSES, Driver, World, eventually};
 
 /// The manifest with a VolumeAttributesClass.
 fn classed() -> Web {
@@ -15,8 +14,8 @@ fn classed() -> Web {
 }
 
 /// How the rollout ends: `completes`, or with which reason the PVC is refused.
-pub(super) async fn rollout(env: &Environment) -> anyhow::Result<String> {
-    let ns = env.namespace("minors-rollout").await?;
+pub(super) async fn rollout(env: &World) -> anyhow::Result<String> {
+    let ns = env.managed("minors-rollout").await?;
     ns.target(&Web::replicas(1)).await?;
     ns.until_ready(1).await?;
     ns.target(&classed()).await?;
@@ -32,8 +31,8 @@ pub(super) async fn rollout(env: &Environment) -> anyhow::Result<String> {
 }
 
 /// Whether the plan is to update the PVC, or what it names.
-pub(super) async fn plan(env: &Environment) -> anyhow::Result<String> {
-    let ns = TestNamespace::new(&env.cluster, &env.client, "minors-plan").await?;
+pub(super) async fn plan(env: &World) -> anyhow::Result<String> {
+    let ns = env.namespace("minors-plan").await?;
     ns.target(&Web::replicas(1)).await?;
     ns.until_ready(1).await?;
     let (_, item) = plans::plan(&ns, &classed()).await?;
@@ -46,9 +45,9 @@ pub(super) async fn plan(env: &Environment) -> anyhow::Result<String> {
 }
 
 /// Whether a user may lower the request of a PVC that did not grow, without claim-rollout.
-pub(super) async fn lowered(env: &Environment) -> anyhow::Result<String> {
+pub(super) async fn lowered(env: &World) -> anyhow::Result<String> {
     const LIMIT: u64 = 3 << 30;
-    let ns = TestNamespace::new(&env.cluster, &env.client, "minors-lowered").await?;
+    let ns = env.namespace("minors-lowered").await?;
     let driver = Driver {
         maximum_bytes: LIMIT,
         ..Driver::default()

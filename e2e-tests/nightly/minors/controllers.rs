@@ -4,10 +4,9 @@ use anyhow::{Context as _, ensure};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::world::environment::Environment;
 use crate::world::namespace::{PATIENCE, TestNamespace, condition, text};
 use crate::world::web::Web;
-use crate::world::{EXPANDABLE, Entry, STATEFULSET_CONTROLLER, eventually};
+use crate::world::{EXPANDABLE, Entry, STATEFULSET_CONTROLLER, World, eventually};
 
 fn parallel(replicas: u32) -> Web {
     Web::replicas(replicas).plain().parallel()
@@ -31,8 +30,8 @@ async fn until_deleted(ns: &TestNamespace<'_>, count: usize) -> anyhow::Result<V
 }
 
 /// `updateStatefulSet` in `pkg/controller/statefulset/stateful_set_control.go`.
-pub(super) async fn first_replaced(env: &Environment) -> anyhow::Result<String> {
-    let ns = TestNamespace::new(&env.cluster, &env.client, "minors-parallel").await?;
+pub(super) async fn first_replaced(env: &World) -> anyhow::Result<String> {
+    let ns = env.namespace("minors-parallel").await?;
     ns.target(&parallel(3)).await?;
     ns.until_ready(3).await?;
     ns.done(&["annotate", "pod", "web-0", "e2e.claim-rollout.io/ready=false"], "")
@@ -47,9 +46,9 @@ pub(super) async fn first_replaced(env: &Environment) -> anyhow::Result<String> 
 }
 
 /// The same function.
-pub(super) async fn waits_for_seconds(env: &Environment) -> anyhow::Result<String> {
+pub(super) async fn waits_for_seconds(env: &World) -> anyhow::Result<String> {
     const SECONDS: i64 = 20;
-    let ns = TestNamespace::new(&env.cluster, &env.client, "minors-seconds").await?;
+    let ns = env.namespace("minors-seconds").await?;
     let waiting = parallel(2).spec(&json!({"minReadySeconds": SECONDS}));
     ns.target(&waiting).await?;
     ns.settled().await?;
@@ -77,8 +76,8 @@ pub(super) async fn waits_for_seconds(env: &Environment) -> anyhow::Result<Strin
 }
 
 /// `updateUnusedCondition` in `pkg/controller/volume/pvcprotection/pvc_protection_controller.go`.
-pub(super) async fn unused(env: &Environment) -> anyhow::Result<String> {
-    let ns = TestNamespace::new(&env.cluster, &env.client, "minors-unused").await?;
+pub(super) async fn unused(env: &World) -> anyhow::Result<String> {
+    let ns = env.namespace("minors-unused").await?;
     for name in ["data", "later"] {
         let claim = json!({
             "apiVersion": "v1",
@@ -117,8 +116,8 @@ pub(super) async fn unused(env: &Environment) -> anyhow::Result<String> {
 }
 
 /// `recordClaimEvent` in `pkg/controller/statefulset/stateful_pod_control.go`.
-pub(super) async fn events(env: &Environment) -> anyhow::Result<String> {
-    let ns = TestNamespace::new(&env.cluster, &env.client, "minors-events").await?;
+pub(super) async fn events(env: &World) -> anyhow::Result<String> {
+    let ns = env.namespace("minors-events").await?;
     ns.target(&Web::replicas(1).plain()).await?;
     let message = eventually("an Event", PATIENCE, async || {
         let events = ns.done(&["get", "events", "-o", "json"], "").await?;

@@ -5,10 +5,9 @@ use std::fmt::Display;
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
-use crate::world::environment::Environment;
 use crate::world::namespace::{TestNamespace, text};
 use crate::world::web::Web;
-use crate::world::{ATTRIBUTES_CLASSES, EXPANDABLE};
+use crate::world::{ATTRIBUTES_CLASSES, EXPANDABLE, World};
 
 /// The namespace without claim-rollout.
 pub(super) const ALONE: &str = "minors-alone";
@@ -36,8 +35,8 @@ fn kind_of_error(stderr: &str) -> anyhow::Result<String> {
 }
 
 /// `ValidateStatefulSetUpdate` in `pkg/apis/apps/validation/validation.go`.
-pub(super) async fn refusal(env: &Environment) -> anyhow::Result<String> {
-    let ns = TestNamespace::new(&env.cluster, &env.client, ALONE).await?;
+pub(super) async fn refusal(env: &World) -> anyhow::Result<String> {
+    let ns = env.namespace(ALONE).await?;
     ns.target(&Web::replicas(1).plain()).await?;
     let refused = ns
         .kubectl(&["apply", "-f", "-"], &Web::replicas(1).size("2Gi").plain())
@@ -47,8 +46,8 @@ pub(super) async fn refusal(env: &Environment) -> anyhow::Result<String> {
 }
 
 /// `validateVolumeClaimTemplates` there.
-pub(super) async fn without_modes(env: &Environment) -> anyhow::Result<String> {
-    let ns = TestNamespace::new(&env.cluster, &env.client, "minors-modes").await?;
+pub(super) async fn without_modes(env: &World) -> anyhow::Result<String> {
+    let ns = env.namespace("minors-modes").await?;
     let manifest = Web::replicas(0)
         .plain()
         .template(&json!({"spec": {"accessModes": null}}));
@@ -65,16 +64,16 @@ pub(super) async fn without_modes(env: &Environment) -> anyhow::Result<String> {
 }
 
 /// `dropStatefulSetDisabledFields` in `pkg/registry/apps/statefulset/strategy.go`.
-pub(super) async fn max_unavailable(env: &Environment) -> anyhow::Result<String> {
-    let ns = TestNamespace::new(&env.cluster, &env.client, "minors-unavailable").await?;
+pub(super) async fn max_unavailable(env: &World) -> anyhow::Result<String> {
+    let ns = env.namespace("minors-unavailable").await?;
     let strategy = json!({"updateStrategy": {"rollingUpdate": {"maxUnavailable": 2}}});
     let set = created(&ns, &Web::replicas(0).plain().spec(&strategy)).await?;
     Ok(kept(&set["spec"]["updateStrategy"]["rollingUpdate"]["maxUnavailable"]))
 }
 
 /// `DropDisabledFields` in `pkg/api/persistentvolumeclaim/util.go`.
-pub(super) async fn class_name(env: &Environment) -> anyhow::Result<String> {
-    let ns = TestNamespace::new(&env.cluster, &env.client, "minors-class").await?;
+pub(super) async fn class_name(env: &World) -> anyhow::Result<String> {
+    let ns = env.namespace("minors-class").await?;
     let class = ATTRIBUTES_CLASSES[0];
     let claim = json!({
         "apiVersion": "v1",

@@ -13,15 +13,13 @@ use futures::future::LocalBoxFuture;
 use serde_json::json;
 
 use crate::world::by_minor::{VERSIONS, column};
-use crate::world::environment::Environment;
-use crate::world::installation::Installation;
 use crate::world::runner::Report;
-use crate::world::{Cluster, Options};
+use crate::world::{Options, World};
 
 /// The first cell of a row, and what its other cells contain: without backticks, as it is found on this cluster.
 type Row = (
     &'static str,
-    for<'a> fn(&'a Environment) -> LocalBoxFuture<'a, anyhow::Result<String>>,
+    for<'a> fn(&'a World) -> LocalBoxFuture<'a, anyhow::Result<String>>,
 );
 
 const ROWS: [Row; 11] = [
@@ -61,7 +59,7 @@ const ROWS: [Row; 11] = [
 ];
 
 /// Compares what is found with the cell.
-async fn is_as_documented(env: &Environment, row: Row, cell: Option<&String>) -> anyhow::Result<()> {
+async fn is_as_documented(env: &World, row: Row, cell: Option<&String>) -> anyhow::Result<()> {
     let (what, observe) = row;
     let cell = cell.with_context(|| format!("{VERSIONS} has no row: {what}"))?;
     let found = observe(env).await?;
@@ -85,14 +83,11 @@ async fn this_minor_version_behaves_as_documented() -> anyhow::Result<()> {
         rows == listed,
         "the rows, and those in {VERSIONS}: {rows:#?} {listed:#?}"
     );
-    let cluster = Cluster::start(options).await?;
-    let installation = Installation::but_in(&[fields::ALONE], &cluster, json!({})).await?;
-    let client = cluster.client().await?;
-    let env = Environment {
-        cluster,
-        installation,
-        client,
-    };
+    let env = World::with(options)
+        .policy(json!({}))
+        .but_in(&[fields::ALONE])
+        .build()
+        .await?;
     report.print("the cluster is up");
     let env = &env;
     let compared = ROWS.map(|row| {

@@ -1,20 +1,20 @@
 //! The controller while the API server is away.
 
 use anyhow::{Context as _, ensure};
+use serde_json::json;
 
 use crate::cluster::controller::lease::{grow, leads, until_it_leads};
-use crate::world::environment::Environment;
 use crate::world::installation::NAMESPACE;
-use crate::world::namespace::{PATIENCE, TestNamespace};
+use crate::world::namespace::PATIENCE;
 use crate::world::web::Web;
-use crate::world::{Options, eventually};
+use crate::world::{Options, World, eventually};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn absent_api_server_is_waited_for() -> anyhow::Result<()> {
-    let env = Environment::build(Options::default()).await?;
-    let ns = TestNamespace::new(&env.cluster, &env.client, "away").await?;
+    let env = World::with(Options::default()).policy(json!({})).build().await?;
+    let ns = env.namespace("away").await?;
     let elected = ["--namespace", "away", "--leader-elect", "--system-namespace", NAMESPACE];
-    let mut controller = env.installation.start_controller(&elected).await?;
+    let mut controller = env.controllers.start(&elected).await?;
     until_it_leads(&controller).await?;
     ns.target(&Web::replicas(1)).await?;
     ns.until_ready(1).await?;

@@ -10,10 +10,10 @@ use super::asked::Asked::{Claim, Lease};
 use super::script::Fault::{Answer, Late, Unheard};
 use super::script::To::Only;
 use super::script::{Fault, Rule};
-use super::trial::{ASKS_NO_MORE, Environment, Network, Trial};
+use super::trial::{ASKS_NO_MORE, Network, Trial};
 use crate::world::installation::{Controller, USER};
 use crate::world::namespace::PATIENCE;
-use crate::world::{Entry, eventually};
+use crate::world::{Entry, World, eventually};
 
 /// A leader that cannot renew its Lease may go on for this long.
 const DEADLINE: Duration = Duration::from_secs(10);
@@ -43,16 +43,12 @@ struct Pair<'a> {
 }
 
 impl<'a> Pair<'a> {
-    async fn begin(env: &'a Environment, namespace: &str) -> anyhow::Result<Self> {
+    async fn begin(env: &'a World, namespace: &str) -> anyhow::Result<Self> {
         let elected = ["--leader-elect", "--system-namespace", namespace];
         let trial = Trial::begin_with(env, namespace, &elected).await?;
-        let network = Network::start(&env.shared.cluster, "network-second").await?;
+        let network = Network::start(&env.cluster, "network-second").await?;
         let arguments = [&["--namespace", namespace, ASKS_NO_MORE], &elected[..]].concat();
-        let second = env
-            .shared
-            .installation
-            .start_controller_with(&network.kubeconfig, &arguments)
-            .await?;
+        let second = env.controllers.start_with(&network.kubeconfig, &arguments).await?;
         ensure!(
             leads(trial.controller()?)? && !leads(&second)?,
             "expected the first one to lead"
@@ -123,7 +119,7 @@ impl<'a> Pair<'a> {
     }
 }
 
-pub(super) async fn leader_without_renewal_ends_before_its_successor_starts(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn leader_without_renewal_ends_before_its_successor_starts(env: &World) -> anyhow::Result<()> {
     let pair = Pair::begin(env, "network-lease-refused").await?;
     // Three PVCs, one after the other: the rollout takes longer than the Lease.
     let slow = DEADLINE / 2;
@@ -135,7 +131,7 @@ pub(super) async fn leader_without_renewal_ends_before_its_successor_starts(env:
     pair.ends().await
 }
 
-pub(super) async fn disconnected_leader_is_succeeded_and_its_writes_are_lost(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn disconnected_leader_is_succeeded_and_its_writes_are_lost(env: &World) -> anyhow::Result<()> {
     let pair = Pair::begin(env, "network-lease-alone").await?;
     pair.trial.roll_out().await?;
     pair.trial.until_asked(Claim, 2).await?;
@@ -146,7 +142,7 @@ pub(super) async fn disconnected_leader_is_succeeded_and_its_writes_are_lost(env
 }
 
 /// A write in progress when the Lease is lost does not arrive while another controller leads.
-pub(super) async fn late_write_is_given_up_with_the_lease(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn late_write_is_given_up_with_the_lease(env: &World) -> anyhow::Result<()> {
     let pair = Pair::begin(env, "network-lease-late").await?;
     let late = DURATION - Duration::from_secs(1);
     pair.trial.inject(always(Claim, Late(u64::try_from(late.as_millis())?)));
@@ -158,7 +154,7 @@ pub(super) async fn late_write_is_given_up_with_the_lease(env: &Environment) -> 
 }
 
 /// The stopped leader continues with the answer to its last write, and with the writes that it planned next.
-pub(super) async fn stopped_leader_writes_nothing_when_continued(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn stopped_leader_writes_nothing_when_continued(env: &World) -> anyhow::Result<()> {
     let mut pair = Pair::begin(env, "network-lease-halted").await?;
     pair.trial.inject(Rule {
         after: 1,
@@ -175,7 +171,7 @@ pub(super) async fn stopped_leader_writes_nothing_when_continued(env: &Environme
 }
 
 /// One missing answer is no reason to give up a Lease that can be renewed.
-pub(super) async fn leader_with_unanswered_renewal_retries_and_continues(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn leader_with_unanswered_renewal_retries_and_continues(env: &World) -> anyhow::Result<()> {
     let trial = Trial::begin_with(
         env,
         "network-lease-kept",

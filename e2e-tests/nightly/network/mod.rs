@@ -19,16 +19,17 @@ mod wire;
 use futures::FutureExt as _;
 use futures::future::LocalBoxFuture;
 
-use crate::world::Options;
+use serde_json::json;
+
 use crate::world::runner::{Report, scenarios};
+use crate::world::{Options, World};
 use rows::ROWS;
-use trial::Environment;
 
 /// Long enough that something can fail during a rollout.
 const EXPANSION_MILLIS: u64 = 1500;
 
 // The longest scenarios start first.
-scenarios![Environment;
+scenarios![World;
     stays::pvcs_never_answered_are_reported_and_each_is_tried,
     stays::rollout_with_denied_report_completes,
     outages::silent_watches_on_dead_connections_are_restarted,
@@ -49,7 +50,7 @@ scenarios![Environment;
 ];
 
 /// All scenarios that run side by side, by name.
-fn all_scenarios(env: &Environment) -> anyhow::Result<Vec<(String, LocalBoxFuture<'_, anyhow::Result<()>>)>> {
+fn all_scenarios(env: &World) -> anyhow::Result<Vec<(String, LocalBoxFuture<'_, anyhow::Result<()>>)>> {
     let scenarios = SCENARIOS
         .iter()
         .map(|(name, scenario)| ((*name).to_owned(), scenario(env)));
@@ -68,10 +69,12 @@ fn all_scenarios(env: &Environment) -> anyhow::Result<Vec<(String, LocalBoxFutur
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn faulty_network_rollout_ends_like_an_undisturbed_one() -> anyhow::Result<()> {
     let mut report = Report::new();
-    let env =
-        Environment::new(crate::world::environment::Environment::build(Options::expanding_in(EXPANSION_MILLIS)).await?);
+    let env = World::with(Options::expanding_in(EXPANSION_MILLIS))
+        .policy(json!({}))
+        .build()
+        .await?;
     report.print("the cluster is up");
     report.run_all(all_scenarios(&env)?).await;
     report.end()?;
-    env.shared.stop().await
+    env.stop().await
 }

@@ -7,7 +7,8 @@ use tokio::time::sleep;
 
 use super::asked::Asked;
 use super::script::{Fault, Rule, To};
-use super::trial::{Environment, Trial};
+use super::trial::Trial;
+use crate::world::World;
 
 /// An unanswered request is given up after this time.
 const CALL: Duration = Duration::from_secs(15);
@@ -19,7 +20,7 @@ const PAUSE: Duration = Duration::from_secs(20);
 const RESTLESS: f64 = 5.0;
 
 /// A rollout in which one PVC has been written.
-async fn in_the_middle<'a>(env: &'a Environment, namespace: &str) -> anyhow::Result<Trial<'a>> {
+async fn in_the_middle<'a>(env: &'a World, namespace: &str) -> anyhow::Result<Trial<'a>> {
     let trial = Trial::begin(env, namespace).await?;
     trial.roll_out().await?;
     trial.until_asked(Asked::Claim, 1).await?;
@@ -34,7 +35,7 @@ fn unanswered(trial: &Trial<'_>) -> anyhow::Result<u32> {
     Ok(count.unwrap_or("0").parse()?)
 }
 
-pub(super) async fn controller_retries_slowly_while_connections_are_refused(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn controller_retries_slowly_while_connections_are_refused(env: &World) -> anyhow::Result<()> {
     const OUTAGE: Duration = Duration::from_secs(10);
     let trial = in_the_middle(env, "network-refused").await?;
     trial.network.wire.stop_listening();
@@ -51,7 +52,7 @@ pub(super) async fn controller_retries_slowly_while_connections_are_refused(env:
     trial.recovers(PAUSE).await.map(drop)
 }
 
-pub(super) async fn repeatedly_reset_connections_are_reopened(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn repeatedly_reset_connections_are_reopened(env: &World) -> anyhow::Result<()> {
     let trial = in_the_middle(env, "network-reset").await?;
     for _ in 0..10 {
         trial.network.wire.reset();
@@ -60,7 +61,7 @@ pub(super) async fn repeatedly_reset_connections_are_reopened(env: &Environment)
     trial.recovers(PAUSE).await.map(drop)
 }
 
-pub(super) async fn bytes_delayed_for_a_while_are_harmless(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn bytes_delayed_for_a_while_are_harmless(env: &World) -> anyhow::Result<()> {
     let trial = in_the_middle(env, "network-held").await?;
     trial.network.wire.hold();
     sleep(Duration::from_secs(10)).await;
@@ -68,21 +69,21 @@ pub(super) async fn bytes_delayed_for_a_while_are_harmless(env: &Environment) ->
 }
 
 /// Requests in progress have been given up by then.
-pub(super) async fn bytes_delayed_beyond_all_timeouts_are_harmless(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn bytes_delayed_beyond_all_timeouts_are_harmless(env: &World) -> anyhow::Result<()> {
     let trial = in_the_middle(env, "network-held-long").await?;
     trial.network.wire.hold();
     sleep(CALL * 2).await;
     trial.recovers(CALL * 2 + PAUSE).await.map(drop)
 }
 
-pub(super) async fn silent_watches_on_dead_connections_are_restarted(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn silent_watches_on_dead_connections_are_restarted(env: &World) -> anyhow::Result<()> {
     let trial = in_the_middle(env, "network-forgotten").await?;
     trial.network.wire.forget();
     // The next requests may use one dead connection after the other.
     trial.recovers(SILENCE).await.map(drop)
 }
 
-pub(super) async fn watch_cut_off_within_an_event_is_restarted(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn watch_cut_off_within_an_event_is_restarted(env: &World) -> anyhow::Result<()> {
     let trial = in_the_middle(env, "network-cut").await?;
     for _ in 0..6 {
         trial.network.script.streams(|streams| streams.cuts += 1);
@@ -91,7 +92,7 @@ pub(super) async fn watch_cut_off_within_an_event_is_restarted(env: &Environment
     trial.recovers(PAUSE).await.map(drop)
 }
 
-pub(super) async fn watch_ended_by_410_restarts_with_a_list(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn watch_ended_by_410_restarts_with_a_list(env: &World) -> anyhow::Result<()> {
     let trial = in_the_middle(env, "network-410").await?;
     let lists = trial.network.script.count(Asked::Read);
     for _ in 0..4 {
@@ -104,7 +105,7 @@ pub(super) async fn watch_ended_by_410_restarts_with_a_list(env: &Environment) -
 }
 
 /// Four watches retry their list after about 1, 2, 4 and 8 seconds, or a little later, not once a second.
-pub(super) async fn failing_list_is_retried_with_growing_pauses(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn failing_list_is_retried_with_growing_pauses(env: &World) -> anyhow::Result<()> {
     const OUTAGE: Duration = Duration::from_secs(15);
     let trial = in_the_middle(env, "network-lists").await?;
     trial.inject(Rule {
@@ -122,7 +123,7 @@ pub(super) async fn failing_list_is_retried_with_growing_pauses(env: &Environmen
     trial.recovers(PAUSE * 2).await.map(drop)
 }
 
-pub(super) async fn watch_without_bookmarks_resumes_where_it_ended(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn watch_without_bookmarks_resumes_where_it_ended(env: &World) -> anyhow::Result<()> {
     let trial = Trial::begin(env, "network-bookmarks").await?;
     trial.network.script.streams(|streams| streams.without_bookmarks = true);
     trial.roll_out().await?;
@@ -134,7 +135,7 @@ pub(super) async fn watch_without_bookmarks_resumes_where_it_ended(env: &Environ
 }
 
 /// Writes pass at once, so the controller knows more than it sees.
-pub(super) async fn late_events_only_slow_the_rollout_down(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn late_events_only_slow_the_rollout_down(env: &World) -> anyhow::Result<()> {
     let trial = Trial::begin(env, "network-late").await?;
     trial
         .network

@@ -6,7 +6,8 @@ use super::asked::Asked::{Claim, Read, Ready, StagedChange, Status, Target, Watc
 use super::script::Fault::{Answer, Lost, ReplyCut, ReplyHalf, ReplyLost, ReplyUnheard, Slow, Unheard};
 use super::script::To::{All, Only, Writes};
 use super::script::{Fault, Rule, To};
-use super::trial::{Environment, Trial};
+use super::trial::Trial;
+use crate::world::World;
 
 /// The faults of one rollout.
 pub(super) struct Row {
@@ -52,7 +53,7 @@ pub(super) const ROWS: &[Row] = &[
 
 impl Row {
     /// Runs a rollout with these faults.
-    pub(super) async fn run(&self, env: &Environment) -> anyhow::Result<()> {
+    pub(super) async fn run(&self, env: &World) -> anyhow::Result<()> {
         let trial = Trial::begin(env, &format!("network-{}", self.name)).await?;
         for rule in self.rules {
             trial.inject(*rule);

@@ -8,7 +8,8 @@ use tokio::time::sleep;
 
 use super::asked::Asked;
 use super::script::{Fault, Rule, To};
-use super::trial::{Environment, Network, Trial};
+use super::trial::{Network, Trial};
+use crate::world::World;
 use crate::world::alike::Random;
 use crate::world::generated::choices::Choices;
 
@@ -123,7 +124,7 @@ fn act(network: &Network, step: Step) {
 }
 
 /// Runs a rollout with the faults of this schedule.
-pub(super) async fn run(env: &Environment, seed: u64) -> anyhow::Result<()> {
+pub(super) async fn run(env: &World, seed: u64) -> anyhow::Result<()> {
     let mut random = Random(seed);
     let steps: Vec<_> = (0..STEPS).map(|_| draw(&mut random)).collect();
     let trial = Trial::begin(env, &format!("network-seed-{seed}")).await?;

@@ -6,10 +6,10 @@ use anyhow::{Context as _, ensure};
 
 use super::asked::Asked;
 use super::script::{Fault, Rule, To};
-use super::trial::{CLAIMS, Environment, Trial};
-use crate::world::eventually;
+use super::trial::{CLAIMS, Trial};
 use crate::world::namespace::condition;
 use crate::world::web::Web;
+use crate::world::{World, eventually};
 
 /// The most time until a PVC whose writes get no answer is reported.
 const REPORTED: Duration = Duration::from_secs(90);
@@ -26,7 +26,7 @@ fn for_ever(asked: Asked, code: u16) -> Rule {
 }
 
 /// The CRD does not exist, a quota on ClaimRollouts is used up, or a right is missing.
-pub(super) async fn rollout_with_denied_report_completes(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn rollout_with_denied_report_completes(env: &World) -> anyhow::Result<()> {
     let trial = Trial::begin(env, "network-unreported").await?;
     trial.inject(for_ever(Asked::Target, 403));
     trial.inject(for_ever(Asked::Status, 403));
@@ -46,7 +46,7 @@ pub(super) async fn rollout_with_denied_report_completes(env: &Environment) -> a
 }
 
 /// The webhook of another project for PVCs is away: the API server answers with 500.
-pub(super) async fn pvcs_never_answered_are_reported_and_each_is_tried(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn pvcs_never_answered_are_reported_and_each_is_tried(env: &World) -> anyhow::Result<()> {
     let trial = Trial::begin(env, "network-unanswered").await?;
     let ns = &trial.ns;
     let parallel = |size: &str| Web::replicas(3).size(size).parallel();

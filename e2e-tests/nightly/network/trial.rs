@@ -15,7 +15,7 @@ use super::wire::Wire;
 use crate::world::installation::{ACCOUNT, Controller, NAMESPACE};
 use crate::world::namespace::{PATIENCE, TestNamespace, condition, label};
 use crate::world::web::Web;
-use crate::world::{Cluster, eventually};
+use crate::world::{Cluster, World, eventually};
 
 /// The PVCs of the StatefulSet, in the order of the rollout.
 pub(super) const CLAIMS: [&str; 3] = ["data-web-2", "data-web-1", "data-web-0"];
@@ -39,31 +39,17 @@ const OWN: [&str; 13] = [
     "at",
 ];
 
-/// The shared cluster, and the result of an undisturbed rollout.
-pub(super) struct Environment {
-    pub(super) shared: crate::world::environment::Environment,
-    undisturbed: OnceCell<Value>,
-}
-
-impl Environment {
-    pub(super) fn new(shared: crate::world::environment::Environment) -> Self {
-        Self {
-            shared,
-            undisturbed: OnceCell::new(),
-        }
-    }
-
-    /// The objects at the end of an undisturbed rollout.
-    async fn undisturbed(&self) -> anyhow::Result<&Value> {
-        let roll_out = async || {
-            let trial = Trial::begin(self, "network-undisturbed").await?;
-            trial.roll_out().await?;
-            trial.until_done().await?;
-            trial.keeps_invariants().await?;
-            trial.essence().await
-        };
-        self.undisturbed.get_or_try_init(roll_out).await
-    }
+/// The objects at the end of an undisturbed rollout.
+async fn undisturbed(world: &World) -> anyhow::Result<&'static Value> {
+    static UNDISTURBED: OnceCell<Value> = OnceCell::const_new();
+    let roll_out = async || {
+        let trial = Trial::begin(world, "network-undisturbed").await?;
+        trial.roll_out().await?;
+        trial.until_done().await?;
+        trial.keeps_invariants().await?;
+        trial.essence().await
+    };
+    UNDISTURBED.get_or_try_init(roll_out).await
 }
 
 /// Everything between one controller and the API server.
@@ -103,7 +89,7 @@ pub(super) const ASKS_NO_MORE: &str = "--allow-without-policy";
 
 /// A namespace with a StatefulSet of three replicas, and a controller at the far end of a network.
 pub(super) struct Trial<'a> {
-    pub(super) env: &'a Environment,
+    pub(super) env: &'a World,
     pub(super) ns: TestNamespace<'a>,
     pub(super) network: Network,
     /// Previous writes do not count.
@@ -113,25 +99,22 @@ pub(super) struct Trial<'a> {
 
 impl<'a> Trial<'a> {
     /// A new trial before its rollout.
-    pub(super) async fn begin(env: &'a Environment, namespace: &str) -> anyhow::Result<Self> {
+    pub(super) async fn begin(env: &'a World, namespace: &str) -> anyhow::Result<Self> {
         Self::begin_with(env, namespace, &[]).await
     }
 
     /// The same with further arguments for the controller.
-    pub(super) async fn begin_with(env: &'a Environment, namespace: &str, extra: &[&str]) -> anyhow::Result<Self> {
-        let shared = &env.shared;
-        let mut ns = TestNamespace::new(&shared.cluster, &shared.client, namespace).await?;
+    pub(super) async fn begin_with(env: &'a World, namespace: &str, extra: &[&str]) -> anyhow::Result<Self> {
+        let mut ns = env.namespace(namespace).await?;
         // After a lost answer, the controller may report the same again.
         ns.excepts(|but| but.reported_twice = true);
         if !extra.is_empty() {
             may_hold_a_lease(&ns).await?;
         }
-        let network = Network::start(&shared.cluster, "network-first").await?;
+        let network = Network::start(&env.cluster, "network-first").await?;
         let begun = Instant::now();
         let arguments = [&["--namespace", namespace, ASKS_NO_MORE], extra].concat();
-        let controller = shared
-            .installation
-            .start_controller_with(&network.kubeconfig, &arguments);
+        let controller = env.controllers.start_with(&network.kubeconfig, &arguments);
         ns.controller = Some(controller.await?);
         ns.target(&Web::replicas(3)).await?;
         ns.settled().await?;
@@ -233,7 +216,7 @@ impl<'a> Trial<'a> {
     pub(super) async fn ends(&self) -> anyhow::Result<()> {
         self.until_done().await?;
         self.keeps_invariants().await?;
-        let (expected, found) = (self.env.undisturbed().await?, self.essence().await?);
+        let (expected, found) = (undisturbed(self.env).await?, self.essence().await?);
         ensure!(found == *expected, "expected {expected:#}, but found {found:#}");
         self.is_well()?;
         let log = self.ns.log();

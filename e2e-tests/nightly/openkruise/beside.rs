@@ -6,16 +6,15 @@ use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
 use super::manager::{ROLLING, USER as KRUISE, advanced};
-use crate::world::environment::Environment;
 use crate::world::installation::USER;
 use crate::world::namespace::{PATIENCE, TestNamespace};
 use crate::world::web::Web;
-use crate::world::{Entry, at_rest, eventually, kinds};
+use crate::world::{Entry, World, at_rest, eventually, kinds};
 
 /// Who writes nothing for this long does not write again and again.
 const QUIET: Duration = Duration::from_secs(30);
 
-pub(super) async fn each_grows_its_own_pvcs_and_no_pod_restarts(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn each_grows_its_own_pvcs_and_no_pod_restarts(env: &World) -> anyhow::Result<()> {
     let (ns, pods) = prepare(env, "kruise-beside").await?;
     for set in sets("2Gi") {
         ns.target(&set).await?;
@@ -28,7 +27,7 @@ pub(super) async fn each_grows_its_own_pvcs_and_no_pod_restarts(env: &Environmen
     ns.writes_since(0).await.map(drop)
 }
 
-pub(super) async fn each_replaces_its_own_pods_after_their_pvcs(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn each_replaces_its_own_pods_after_their_pvcs(env: &World) -> anyhow::Result<()> {
     let (ns, pods) = prepare(env, "kruise-images").await?;
     let begun = ns.mark().await?;
     for set in sets("2Gi") {
@@ -54,8 +53,8 @@ fn sets(size: &str) -> [Web; 2] {
 }
 
 /// A namespace with both, all Pods Ready, and their Pods.
-async fn prepare<'a>(env: &'a Environment, namespace: &str) -> anyhow::Result<(TestNamespace<'a>, Vec<Value>)> {
-    let ns = env.namespace(namespace).await?;
+async fn prepare<'a>(env: &'a World, namespace: &str) -> anyhow::Result<(TestNamespace<'a>, Vec<Value>)> {
+    let ns = env.managed(namespace).await?;
     for set in sets("1Gi") {
         ns.target(&set).await?;
     }

@@ -8,11 +8,10 @@ use serde_json::{Value, json};
 
 use super::beside::{capacities, kind, writes};
 use super::manager::{DELETING, ROLLING, USER as KRUISE, advanced};
-use crate::world::environment::Environment;
 use crate::world::installation::USER;
 use crate::world::namespace::{PATIENCE, TestNamespace};
 use crate::world::web::Web;
-use crate::world::{Entry, at_rest, eventually, kinds};
+use crate::world::{Entry, World, at_rest, eventually, kinds};
 
 /// A namespace in which the policy is not called, only the guard.
 pub(super) const GUARDED: &str = "kruise-guarded";
@@ -21,12 +20,12 @@ const QUIET: Duration = Duration::from_secs(10);
 const SETS: &str = "statefulsets.apps.kruise.io";
 
 /// A namespace with an Advanced StatefulSet whose Pods are Ready, and with a controller for it.
-async fn prepare<'a>(env: &'a Environment, namespace: &str, manifest: &Web) -> anyhow::Result<TestNamespace<'a>> {
-    let mut ns = TestNamespace::new(&env.cluster, &env.client, namespace).await?;
+async fn prepare<'a>(env: &'a World, namespace: &str, manifest: &Web) -> anyhow::Result<TestNamespace<'a>> {
+    let mut ns = env.namespace(namespace).await?;
     ns.target(manifest).await?;
     until_ready(&ns).await?;
     let arguments = ["--namespace", namespace, "--openkruise"];
-    ns.controller = Some(env.installation.start_controller(&arguments).await?);
+    ns.controller = Some(env.controllers.start(&arguments).await?);
     Ok(ns)
 }
 
@@ -90,7 +89,7 @@ fn written(entries: &[Entry]) -> Vec<&str> {
     claims.map(|entry| &*entry.name).collect()
 }
 
-pub(super) async fn pvcs_grow_and_no_pod_restarts(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn pvcs_grow_and_no_pod_restarts(env: &World) -> anyhow::Result<()> {
     let sized = |replicas, size| advanced("kruise", DELETING, replicas, size).policy("InPlace");
     let ns = prepare(env, "kruise-grown", &sized(3, "1Gi")).await?;
     let pods = ns.pods().await?;
@@ -126,7 +125,7 @@ pub(super) async fn pvcs_grow_and_no_pod_restarts(env: &Environment) -> anyhow::
     ns.writes_since(0).await.map(drop)
 }
 
-pub(super) async fn pods_are_left_to_openkruise(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn pods_are_left_to_openkruise(env: &World) -> anyhow::Result<()> {
     let manifest = |size| advanced("kruise", DELETING, 2, size).policy("InPlace");
     let ns = prepare(env, "kruise-pods", &manifest("1Gi")).await?;
     let pods = ns.pods().await?;
@@ -140,7 +139,7 @@ pub(super) async fn pods_are_left_to_openkruise(env: &Environment) -> anyhow::Re
     Ok(())
 }
 
-pub(super) async fn set_that_openkruise_rolls_out_is_stalled(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn set_that_openkruise_rolls_out_is_stalled(env: &World) -> anyhow::Result<()> {
     let sized = |strategy, size| advanced("kruise", strategy, 2, size).policy("InPlace");
     let ns = prepare(env, "kruise-stalled", &sized(ROLLING, "1Gi")).await?;
     ns.target(&sized(ROLLING, "2Gi")).await?;
@@ -177,12 +176,12 @@ pub(super) async fn set_that_openkruise_rolls_out_is_stalled(env: &Environment) 
     Ok(())
 }
 
-pub(super) async fn who_may_not_patch_pvcs_is_denied_by_policy_and_guard(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn who_may_not_patch_pvcs_is_denied_by_policy_and_guard(env: &World) -> anyhow::Result<()> {
     for (namespace, by) in [
         ("kruise-denied", "cannot patch persistentvolumeclaims"),
         (GUARDED, "may not patch"),
     ] {
-        let ns = TestNamespace::new(&env.cluster, &env.client, namespace).await?;
+        let ns = env.namespace(namespace).await?;
         let resource = format!("--resource={SETS}");
         let verbs = "--verb=get,list,create,patch,update";
         ns.done(&["create", "role", "sets", verbs, &resource], "").await?;

@@ -7,10 +7,9 @@ use kube::core::GroupVersionKind;
 use serde_json::{Value, json};
 
 use super::manager::{DELETING, ROLLING, advanced};
-use crate::world::environment::Environment;
 use crate::world::namespace::PATIENCE;
 use crate::world::web::Web;
-use crate::world::{DRIVER, EXPANDABLE, FIXED, eventually};
+use crate::world::{DRIVER, EXPANDABLE, FIXED, World, eventually};
 
 /// A namespace in which the policy is not called.
 pub(super) const ALONE: &str = "kruise-alone";
@@ -215,7 +214,7 @@ fn policy(strategy: &str) -> &'static str {
 }
 
 /// Creates a StatefulSet of each kind with each strategy, without replicas.
-pub(super) async fn prepare(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn prepare(env: &World) -> anyhow::Result<()> {
     let class = json!({
         "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": NEVER},
         "provisioner": DRIVER, "allowVolumeExpansion": false,
@@ -309,14 +308,14 @@ fn by(who: &'static str, message: &'static str) -> (&'static str, &'static str) 
 }
 
 /// An Advanced StatefulSet without claim-rollout, one with it, and an `apps/v1` StatefulSet with it.
-fn columns(env: &Environment) -> [Api<DynamicObject>; 3] {
+fn columns(env: &World) -> [Api<DynamicObject>; 3] {
     let (kruise, apps) = (kind("apps.kruise.io", "v1beta1"), kind("apps", "v1"));
     [(ALONE, &kruise), (TOGETHER, &kruise), (TOGETHER, &apps)]
         .map(|(namespace, kind)| Api::namespaced_with(env.client.clone(), namespace, kind))
 }
 
 /// Every change under every strategy, with or without the feature gate of OpenKruise.
-pub(super) async fn updates(env: &Environment, gate: bool) -> anyhow::Result<()> {
+pub(super) async fn updates(env: &World, gate: bool) -> anyhow::Result<()> {
     let [alone, together, plain] = columns(env);
     let mut answers = Judgments::default();
     for row in UPDATES {
@@ -351,7 +350,7 @@ pub(super) async fn updates(env: &Environment, gate: bool) -> anyhow::Result<()>
 }
 
 /// Every new StatefulSet. The feature gate of OpenKruise makes no difference.
-pub(super) async fn creates(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn creates(env: &World) -> anyhow::Result<()> {
     let [alone, together, plain] = columns(env);
     let mut answers = Judgments::default();
     // validateVolumeClaimTemplates in pkg/apis/apps/validation/validation.go: in 1.34, and not in 1.33.
@@ -376,6 +375,6 @@ pub(super) async fn creates(env: &Environment) -> anyhow::Result<()> {
     answers.end()
 }
 
-pub(super) async fn updates_with_the_gate(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn updates_with_the_gate(env: &World) -> anyhow::Result<()> {
     updates(env, true).await
 }

@@ -6,22 +6,20 @@ mod judged;
 pub(crate) mod manager;
 mod protected;
 
-use crate::world::environment::Environment;
-use crate::world::installation::{Installation, manifest_applied};
-use crate::world::policy_host::Shipped;
+use crate::world::installation::manifest_applied;
 use crate::world::runner::{Report, scenarios};
-use crate::world::{Cluster, Options};
+use crate::world::{Cluster, Options, World};
 use manager::KruiseManager;
 use protected::Protected;
 
-scenarios![Environment;
+scenarios![World;
     judged::creates,
     judged::updates_with_the_gate,
     beside::each_grows_its_own_pvcs_and_no_pod_restarts,
     beside::each_replaces_its_own_pods_after_their_pvcs,
 ];
 
-scenarios![GROWN: Environment;
+scenarios![GROWN: World;
     grown::pvcs_grow_and_no_pod_restarts,
     grown::pods_are_left_to_openkruise,
     grown::set_that_openkruise_rolls_out_is_stalled,
@@ -35,14 +33,12 @@ async fn openkruise_and_claim_rollout_leave_each_other_alone() -> anyhow::Result
     let mut kruise = KruiseManager::start(&cluster, false).await?;
     report.print("kruise-manager runs");
 
-    let settings = Shipped::sets()?.spec["settings"].clone();
-    let installation = Installation::but_in(&[judged::ALONE, grown::GUARDED], &cluster, settings).await?;
-    let env = Environment {
-        client: cluster.client().await?,
-        cluster,
-        installation,
-    };
-    env.allow_replacements().await?;
+    let env = World::on(cluster)
+        .shipped_policy()
+        .but_in(&[judged::ALONE, grown::GUARDED])
+        .rights(&["replace-sets.yaml"])
+        .build()
+        .await?;
     let (protected, ()) = futures::try_join!(Protected::prepare(&env), judged::prepare(&env))?;
     let updates = judged::updates(&env, false);
     report.run_one("judged::updates_without_the_gate", updates).await;

@@ -6,9 +6,8 @@ use serde_json::{Value, json};
 
 use super::manager::KruiseManager;
 use crate::cluster::replacing::refused::Refused;
-use crate::world::environment::Environment;
-use crate::world::eventually;
 use crate::world::namespace::{PATIENCE, text};
+use crate::world::{World, eventually};
 
 /// OpenKruise denies the DELETE of an object with this label.
 const LABEL: &str = "policy.kruise.io/delete-protection";
@@ -24,7 +23,7 @@ pub(super) struct Protected<'a> {
 
 impl<'a> Protected<'a> {
     /// Creates them with all Pods Ready. They have to be a minute old before they are replaced.
-    pub(super) async fn prepare(env: &'a Environment) -> anyhow::Result<Self> {
+    pub(super) async fn prepare(env: &'a World) -> anyhow::Result<Self> {
         let prepared = async |namespace: &'static str, label: Option<&str>| {
             let refused = Refused::prepare(env, namespace).await?;
             refused.patch(&labelled(label)).await?;
@@ -44,7 +43,7 @@ impl<'a> Protected<'a> {
 
     pub(super) async fn replaced_only_with_kruise_manager_and_no_label(
         self,
-        env: &Environment,
+        env: &World,
         kruise: &mut KruiseManager,
     ) -> anyhow::Result<()> {
         let Self {

@@ -14,15 +14,14 @@ mod written;
 
 use serde_json::{Value, json};
 
-use crate::world::environment::Environment;
 use crate::world::policy_host::Shipped;
 use crate::world::runner::{Report, scenarios};
-use crate::world::{Cluster, Options};
+use crate::world::{Cluster, Options, World};
 use operator::Operator;
 use prometheus::PROMETHEUS;
 use rabbitmq::RABBITMQ;
 
-scenarios![SKIPPED: Environment;
+scenarios![SKIPPED: World;
     recreated::growth_after_a_restart_restarts_pods,
     recreated::growth_beside_another_set,
     recreated::growth_restarts_no_pod,
@@ -30,7 +29,7 @@ scenarios![SKIPPED: Environment;
     skipped::growth_restarts_all_pods_and_pvcs_stay,
 ];
 
-scenarios![Environment;
+scenarios![World;
     recreated::named_and_annotated_one_does_too,
     recreated::named_operator_grows_its_volumes,
     recreated::smaller_size_changes_nothing,
@@ -51,13 +50,16 @@ async fn storage_of_operators_grows() -> anyhow::Result<()> {
     let rabbitmq = Operator::start(&cluster, &RABBITMQ).await?;
     report.print("the operators run");
 
-    let env = Environment::on(cluster, shipped()?).await?;
-    env.allow_replacements().await?;
+    let env = World::on(cluster)
+        .shipped_policy()
+        .rights(&["replace-sets.yaml"])
+        .build()
+        .await?;
     report.run(&env, SKIPPED).await;
 
     let mut settings = shipped()?;
     settings["stageOwnedBy"] = json!([PROMETHEUS.owner(), RABBITMQ.owner()]);
-    let env = env.reinstalled(settings).await?;
+    let env = env.reinstalled(&settings).await?;
     report.print("stageOwnedBy is set");
     report.run(&env, SCENARIOS).await;
 

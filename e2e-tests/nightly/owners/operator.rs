@@ -7,9 +7,8 @@ use anyhow::{Context as _, ensure};
 use super::known::Known;
 use super::written::{self, QUIET};
 use crate::world::engines;
-use crate::world::environment::Environment;
 use crate::world::namespace::PATIENCE;
-use crate::world::{Cluster, Entry, Process, eventually};
+use crate::world::{Cluster, Entry, Process, World, eventually};
 
 impl Known {
     /// Creates the namespace, the definitions, the account and its rights.
@@ -67,7 +66,7 @@ impl Operator {
     }
 
     /// A new process reconciles every object, as after an upgrade of the operator. It writes no StatefulSet.
-    pub(super) async fn restarts_and_writes_no_set(&mut self, env: &Environment) -> anyhow::Result<()> {
+    pub(super) async fn restarts_and_writes_no_set(&mut self, env: &World) -> anyhow::Result<()> {
         self.process.kill()?;
         let before = written::writes(&env.cluster, self.known).await?.len();
         self.process = run(self.known, &self.program, &self.kubeconfig, env.cluster.folder())?;

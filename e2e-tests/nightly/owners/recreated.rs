@@ -7,10 +7,9 @@ use serde_json::{Value, json};
 use super::rabbitmq::{RABBITMQ, failure};
 use super::trial::{Before, Owned, live};
 use super::written::in_numbers;
-use crate::world::environment::Environment;
 use crate::world::installation::USER;
 use crate::world::namespace::{PATIENCE, STAGED, text};
-use crate::world::{Entry, eventually};
+use crate::world::{Entry, World, eventually};
 
 /// What the operator writes to PVCs and its StatefulSet when the volumes grow, in this order.
 const GROWTH: [(&str, &str, &str); 5] = [
@@ -23,14 +22,14 @@ const GROWTH: [(&str, &str, &str); 5] = [
 /// Each of its reconciles updates the StatefulSet, also if nothing changes. It may have one left from before.
 const AS_IT_IS: (&str, &str, &str) = ("update", "statefulsets", "web-server");
 
-pub(super) async fn growth_restarts_no_pod(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn growth_restarts_no_pod(env: &World) -> anyhow::Result<()> {
     let web = Owned::skipped(env, &RABBITMQ, "recreated-skipped").await?;
     grows(&web, &web.before().await?).await?;
     writes_nothing(&web).await
 }
 
 /// A user grows another StatefulSet of the namespace at the same time.
-pub(super) async fn growth_beside_another_set(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn growth_beside_another_set(env: &World) -> anyhow::Result<()> {
     let web = Owned::skipped(env, &RABBITMQ, "recreated-beside").await?;
     web.ns.apply(2, "1Gi").await?;
     let ready = ["rollout", "status", "statefulset/web", "--timeout=120s"];
@@ -53,7 +52,7 @@ pub(super) async fn growth_beside_another_set(env: &Environment) -> anyhow::Resu
 }
 
 /// The operator creates the StatefulSet without the annotation of `kubectl rollout restart`.
-pub(super) async fn growth_after_a_restart_restarts_pods(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn growth_after_a_restart_restarts_pods(env: &World) -> anyhow::Result<()> {
     let web = Owned::skipped(env, &RABBITMQ, "recreated-restarted").await?;
     web.ns
         .done(&["rollout", "restart", "statefulset/web-server"], "")
@@ -71,7 +70,7 @@ pub(super) async fn growth_after_a_restart_restarts_pods(env: &Environment) -> a
 
 /// The PVCs have the size already, so that the operator only updates the StatefulSet. If a user deletes it without its
 /// Pods, the operator creates it again.
-pub(super) async fn size_of_grown_pvcs_fails_with_422(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn size_of_grown_pvcs_fails_with_422(env: &World) -> anyhow::Result<()> {
     let web = Owned::skipped(env, &RABBITMQ, "recreated-by-hand").await?;
     let before = web.before().await?;
     grow_by_hand(&web).await?;
@@ -85,14 +84,14 @@ pub(super) async fn size_of_grown_pvcs_fails_with_422(env: &Environment) -> anyh
     writes_nothing(&web).await
 }
 
-pub(super) async fn named_operator_grows_its_volumes(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn named_operator_grows_its_volumes(env: &World) -> anyhow::Result<()> {
     let web = Owned::named(env, &RABBITMQ, "recreated-named", json!({})).await?;
     grows(&web, &web.before().await?).await?;
     writes_nothing(&web).await
 }
 
 /// The operator copies annotations of the RabbitmqCluster to the StatefulSet.
-pub(super) async fn named_and_annotated_one_does_too(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn named_and_annotated_one_does_too(env: &World) -> anyhow::Result<()> {
     let annotations = json!({"claim-rollout.io/replace-set": "WhenComplete"});
     let web = Owned::named(env, &RABBITMQ, "recreated-annotated", annotations).await?;
     grows(&web, &web.before().await?).await?;
@@ -100,7 +99,7 @@ pub(super) async fn named_and_annotated_one_does_too(env: &Environment) -> anyho
 }
 
 /// The operator itself allows no smaller size.
-pub(super) async fn smaller_size_changes_nothing(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn smaller_size_changes_nothing(env: &World) -> anyhow::Result<()> {
     let web = Owned::named(env, &RABBITMQ, "recreated-smaller", json!({})).await?;
     let before = web.before().await?;
     web.resize("512Mi").await?;
@@ -115,7 +114,7 @@ pub(super) async fn smaller_size_changes_nothing(env: &Environment) -> anyhow::R
 
 /// The PVCs have the size already, so that the operator only updates the StatefulSet: that change is staged. The
 /// operator owns the PVCs, so the rollout stalls, and no Pod waits for them. The next growth ends it.
-pub(super) async fn staged_change_waits_for_owned_pvcs(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn staged_change_waits_for_owned_pvcs(env: &World) -> anyhow::Result<()> {
     let web = Owned::named(env, &RABBITMQ, "recreated-foreign", json!({})).await?;
     let before = web.before().await?;
     grow_by_hand(&web).await?;

@@ -12,10 +12,9 @@ use super::rabbitmq::RABBITMQ;
 use super::shipped;
 use super::trial::{Owned, live, settings};
 use crate::nightly::openkruise::manager::{KruiseManager, ROLLING, advanced};
-use crate::world::environment::Environment;
 use crate::world::namespace::{PATIENCE, TestNamespace};
 use crate::world::web::Web;
-use crate::world::{Cluster, Entry, Options, POLICY_SERVER, at_rest, eventually, kinds};
+use crate::world::{Cluster, Entry, Options, POLICY_SERVER, World, at_rest, eventually, kinds};
 
 /// The seconds without a write that the test asks for, and the variable with another number of them.
 const AT_REST: (&str, u64) = ("REST_SECONDS", 30);
@@ -31,8 +30,11 @@ async fn claim_rollout_at_rest_writes_nothing() -> anyhow::Result<()> {
     let kruise = KruiseManager::start(&cluster, true).await?;
     let mut of_policy = shipped()?;
     of_policy["stageOwnedBy"] = json!([PROMETHEUS.owner()]);
-    let env = Environment::on(cluster, of_policy).await?;
-    env.allow_replacements().await?;
+    let env = World::on(cluster)
+        .policy(of_policy)
+        .rights(&["replace-sets.yaml"])
+        .build()
+        .await?;
     let namespaces = grow(&env).await?;
     let ended = env.cluster.audit().await?.len();
     let seconds = match env::var(AT_REST.0) {
@@ -58,13 +60,13 @@ async fn claim_rollout_at_rest_writes_nothing() -> anyhow::Result<()> {
 
 /// A volume of each kind of StatefulSet grows. Returns when nobody has written for a while: the namespace of a
 /// StatefulSet without owner, and the others.
-async fn grow(env: &Environment) -> anyhow::Result<Vec<TestNamespace<'_>>> {
+async fn grow(env: &World) -> anyhow::Result<Vec<TestNamespace<'_>>> {
     let replaced = settings(&PROMETHEUS, &json!({"defaultReplaceSet": "WhenComplete"}));
     let monitored = Owned::new(env, &PROMETHEUS, "rest-prometheus", &replaced, json!({})).await?;
     monitored.allow_patches().await?;
     let queue = Owned::new(env, &RABBITMQ, "rest-rabbitmq", &json!({}), json!({})).await?;
-    let plain = env.namespace("rest-plain").await?;
-    let asts = env.namespace("rest-kruise").await?;
+    let plain = env.managed("rest-plain").await?;
+    let asts = env.managed("rest-kruise").await?;
     for size in ["1Gi", "2Gi"] {
         monitored.resize(size).await?;
         queue.resize(size).await?;

@@ -5,10 +5,10 @@ use anyhow::ensure;
 use super::prometheus::PROMETHEUS;
 use super::trial::{Owned, live};
 use super::written::of_sets;
-use crate::world::environment::Environment;
+use crate::world::World;
 use crate::world::installation::USER;
 
-pub(super) async fn growth_restarts_all_pods_and_pvcs_stay(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn growth_restarts_all_pods_and_pvcs_stay(env: &World) -> anyhow::Result<()> {
     let web = Owned::skipped(env, &PROMETHEUS, "owned-skipped").await?;
     web.allow_patches().await?;
     let before = web.before().await?;

@@ -7,15 +7,14 @@ use super::prometheus::PROMETHEUS;
 use super::trial::{Before, Owned, settings};
 use super::written::of_sets;
 use crate::cluster::replacing::denying::Denial;
-use crate::world::environment::Environment;
 use crate::world::namespace::PATIENCE;
-use crate::world::{Entry, eventually};
+use crate::world::{Entry, World, eventually};
 
 /// The most attempts of the operator at a request that is denied: it waits 5 ms after the first, then twice as long
 /// each time.
 const ATTEMPTS: usize = 20;
 
-pub(super) async fn growth_restarts_no_pod_and_the_operator_rests(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn growth_restarts_no_pod_and_the_operator_rests(env: &World) -> anyhow::Result<()> {
     let web = Owned::named(env, &PROMETHEUS, "owned-staged", json!({})).await?;
     web.allow_patches().await?;
     let before = web.before().await?;
@@ -34,7 +33,7 @@ pub(super) async fn growth_restarts_no_pod_and_the_operator_rests(env: &Environm
     web.until_complete("2Gi").await
 }
 
-pub(super) async fn growth_without_the_right_is_denied(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn growth_without_the_right_is_denied(env: &World) -> anyhow::Result<()> {
     let web = Owned::named(env, &PROMETHEUS, "owned-denied", json!({})).await?;
     let before = web.before().await?;
     web.resize("2Gi").await?;
@@ -46,7 +45,7 @@ pub(super) async fn growth_without_the_right_is_denied(env: &Environment) -> any
     before.is_left(&web).await
 }
 
-pub(super) async fn smaller_size_is_denied_and_deletes_nothing(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn smaller_size_is_denied_and_deletes_nothing(env: &World) -> anyhow::Result<()> {
     let web = Owned::named(env, &PROMETHEUS, "owned-smaller", json!({})).await?;
     web.allow_patches().await?;
     let before = web.before().await?;
@@ -74,20 +73,20 @@ async fn is_denied(web: &Owned<'_>, before: &Before, size: &str) -> anyhow::Resu
 }
 
 /// The operator copies annotations of the Prometheus to the StatefulSet.
-pub(super) async fn annotated_set_is_replaced_and_restarts_no_pod(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn annotated_set_is_replaced_and_restarts_no_pod(env: &World) -> anyhow::Result<()> {
     let annotations = json!({"claim-rollout.io/replace-set": "WhenComplete"});
     let web = Owned::named(env, &PROMETHEUS, "owned-annotated", annotations).await?;
     is_replaced(&web).await.map(drop)
 }
 
-pub(super) async fn set_is_replaced_and_restarts_no_pod(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn set_is_replaced_and_restarts_no_pod(env: &World) -> anyhow::Result<()> {
     let settings = settings(&PROMETHEUS, &json!({"defaultReplaceSet": "WhenComplete"}));
     let web = Owned::new(env, &PROMETHEUS, "owned-replaced", &settings, json!({})).await?;
     is_replaced(&web).await.map(drop)
 }
 
 /// The controller is slower than the operator, which creates the StatefulSet as soon as it is absent.
-pub(super) async fn set_created_by_the_operator_is_as_good(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn set_created_by_the_operator_is_as_good(env: &World) -> anyhow::Result<()> {
     let settings = settings(&PROMETHEUS, &json!({"defaultReplaceSet": "WhenComplete"}));
     let web = Owned::new(env, &PROMETHEUS, "owned-created", &settings, json!({})).await?;
     let denial = Denial::of_the_create(&web.ns).await?;

@@ -7,10 +7,9 @@ use serde_json::{Value, json};
 
 use super::known::Known;
 use super::written::{self, QUIET, in_numbers, of_sets};
-use crate::world::environment::Environment;
 use crate::world::installation::JOURNALS;
 use crate::world::namespace::{PATIENCE, TestNamespace, text};
-use crate::world::{Entry, eventually};
+use crate::world::{Entry, World, eventually};
 
 /// An operator that has written nothing for this long has created everything.
 const CREATED: Duration = Duration::from_secs(5);
@@ -25,16 +24,16 @@ pub(super) struct Owned<'a> {
 impl<'a> Owned<'a> {
     /// Creates a namespace with an object of 1Gi, all Pods Ready, and a controller with these settings.
     pub(super) async fn new(
-        env: &'a Environment,
+        env: &'a World,
         known: &'static Known,
         namespace: &str,
         settings: &Value,
         annotations: Value,
     ) -> anyhow::Result<Self> {
-        let mut ns = TestNamespace::new(&env.cluster, &env.client, namespace).await?;
+        let mut ns = env.namespace(namespace).await?;
         let file = env.cluster.write(&format!("{namespace}.json"), &settings.to_string())?;
         let arguments = ["--namespace", namespace, JOURNALS, "--settings", &file];
-        ns.controller = Some(env.installation.start_controller(&arguments).await?);
+        ns.controller = Some(env.controllers.start(&arguments).await?);
         let owned = Self { ns, known, annotations };
         owned.resize("1Gi").await?;
         owned.until_ready().await?;
@@ -42,14 +41,14 @@ impl<'a> Owned<'a> {
     }
 
     /// The same under settings that leave StatefulSets of owners alone, as by default.
-    pub(super) async fn skipped(env: &'a Environment, known: &'static Known, namespace: &str) -> anyhow::Result<Self> {
+    pub(super) async fn skipped(env: &'a World, known: &'static Known, namespace: &str) -> anyhow::Result<Self> {
         let settings = json!({"defaultUpdatePolicy": "InPlace"});
         Self::new(env, known, namespace, &settings, json!({})).await
     }
 
     /// The same under settings that name the operator, with these annotations.
     pub(super) async fn named(
-        env: &'a Environment,
+        env: &'a World,
         known: &'static Known,
         namespace: &str,
         annotations: Value,

@@ -3,13 +3,12 @@
 use anyhow::ensure;
 use serde_json::{Value, json};
 
-use crate::cluster::recreate::Environment;
 use crate::cluster::recreate::snapshots::{is_of_the_claim, ready, serve, snapshots, time, until_exists, write_status};
 use crate::cluster::recreate::trial::{OTHER, anew, prepare, stays, steps_of, until, until_complete};
-use crate::world::EXPANDABLE;
 use crate::world::namespace::{label, text};
+use crate::world::{EXPANDABLE, World};
 
-pub(super) async fn nothing_is_deleted_before_its_snapshot_is_ready(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn nothing_is_deleted_before_its_snapshot_is_ready(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "snapshots", &anew(2, EXPANDABLE, "1Gi")).await?;
     let uids: Vec<Value> = ns
         .claims()

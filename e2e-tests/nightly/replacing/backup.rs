@@ -5,7 +5,7 @@ use anyhow::ensure;
 use serde_json::{Value, json};
 
 use crate::cluster::replacing::trial::{prepare, replaced};
-use crate::world::environment::Environment;
+use crate::world::World;
 use crate::world::namespace::TestNamespace;
 use crate::world::web::Web;
 
@@ -25,7 +25,7 @@ async fn restored(ns: &TestNamespace<'_>, backup: &Value) -> anyhow::Result<(Val
     Ok((serde_json::from_str(&created.stdout)?, created.stderr))
 }
 
-pub(super) async fn set_from_a_backup_of_a_replacement_is_restored(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn set_from_a_backup_of_a_replacement_is_restored(env: &World) -> anyhow::Result<()> {
     let ns = &prepare(env, "backup", 1).await?;
     let finalizer = "our finalizer is removed";
     let partition = "partition 1000000000 is removed; set yours again";

@@ -13,10 +13,9 @@ use tokio::time::Instant;
 
 use crate::cluster::replacing::kept::Before;
 use crate::cluster::replacing::trial::{hold, journals, prepare, release, replaced, until_replaced};
-use crate::world::environment::Environment;
 use crate::world::namespace::{PATIENCE, TestNamespace, text};
 use crate::world::web::Web;
-use crate::world::{base64, eventually};
+use crate::world::{World, base64, eventually};
 
 const MESSAGE: &str = "configmaps \"quota\" not found";
 
@@ -108,7 +107,7 @@ async fn until_denied(ns: &TestNamespace<'_>, coded: &Coded, code: u16, times: u
     Ok(())
 }
 
-pub(super) async fn set_whose_create_is_denied_with_404_comes_back(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn set_whose_create_is_denied_with_404_comes_back(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "coded", 2).await?;
     hold(&ns).await?;
     ns.target(&replaced(2, "2Gi")).await?;

@@ -3,20 +3,20 @@
 use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
-use crate::cluster::commands::{Environment, prepare, run};
+use crate::cluster::commands::{prepare, run};
 use crate::cluster::replacing::trial::{journals, replaced};
 use crate::world::book::{Book, blocks, section};
 use crate::world::document::text;
 use crate::world::installation::{USER, manifest_applied};
 use crate::world::namespace::{PATIENCE, TestNamespace};
-use crate::world::{Output, eventually};
+use crate::world::{Output, World, eventually};
 
 const DOCUMENT: &str = "docs/commands.md";
 const HEADING: &str = "## replace: a StatefulSet without a controller";
 
 /// A namespace with a StatefulSet whose rollout to 2Gi is complete. It was created more than a minute ago, so that it
 /// can be replaced.
-async fn complete<'a>(env: &'a Environment, namespace: &str) -> anyhow::Result<TestNamespace<'a>> {
+async fn complete<'a>(env: &'a World, namespace: &str) -> anyhow::Result<TestNamespace<'a>> {
     manifest_applied(&env.cluster, "replace-sets.yaml").await?;
     let ns = prepare(env, namespace).await?;
     ns.apply(3, "2Gi").await?;
@@ -70,7 +70,7 @@ async fn ensure_replaced(ns: &TestNamespace<'_>, before: &Value, was: &(Vec<Valu
     Ok(())
 }
 
-pub(super) async fn replace_without_a_controller_keeps_pods_and_claims(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn replace_without_a_controller_keeps_pods_and_claims(env: &World) -> anyhow::Result<()> {
     let mut book = Book::under(&[HEADING], DOCUMENT)?;
     let mut ns = complete(env, "by-hand").await?;
     ns.controller = None;
@@ -107,11 +107,11 @@ pub(super) async fn replace_without_a_controller_keeps_pods_and_claims(env: &Env
     book.end()
 }
 
-pub(super) async fn replace_beside_a_controller_replaces_once(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn replace_beside_a_controller_replaces_once(env: &World) -> anyhow::Result<()> {
     let mut ns = complete(env, "side-by-side").await?;
     ns.controller = None;
     let arguments = ["--namespace", &ns.namespace, "--system-namespace", "claim-rollout"];
-    ns.controller = Some(env.installation.start_controller(&arguments).await?);
+    ns.controller = Some(env.controllers.start(&arguments).await?);
     let (before, was) = (ns.set().await?, kept(&ns).await?);
     // Two users at the same time, and the controller.
     let (one, other) = tokio::join!(by_hand(&ns, &[]), by_hand(&ns, &[]));
@@ -121,7 +121,7 @@ pub(super) async fn replace_beside_a_controller_replaces_once(env: &Environment)
     ensure_replaced(&ns, &before, &was).await.with_context(|| ns.log())
 }
 
-pub(super) async fn plan_shows_what_prevents_a_replacement(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn plan_shows_what_prevents_a_replacement(env: &World) -> anyhow::Result<()> {
     let document = text(DOCUMENT)?;
     let plan = section(&document, "## plan: what would happen").context("the section of plan")?;
     let documented = blocks(plan, "text")

@@ -2,15 +2,14 @@
 //! first.
 
 use anyhow::{Context as _, ensure};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::cluster::replacing::denying::Denial;
 use crate::cluster::replacing::kept::every_write_names_its_version;
 use crate::cluster::replacing::trial::{hold, journals, release, replaced, until_replaced};
-use crate::world::environment::Environment;
 use crate::world::installation::{Controller, JOURNALS};
 use crate::world::namespace::{PATIENCE, TestNamespace};
-use crate::world::{Options, eventually};
+use crate::world::{Options, World, eventually};
 
 /// More StatefulSets of one tenant than there are places.
 const STUCK: usize = 20;
@@ -32,8 +31,8 @@ async fn terminating(ns: &TestNamespace<'_>) -> anyhow::Result<usize> {
 }
 
 /// A controller for all namespaces, which somebody else logs and ends.
-async fn controller(env: &Environment) -> anyhow::Result<Controller> {
-    env.installation.start_controller(&[JOURNALS]).await
+async fn controller(env: &World) -> anyhow::Result<Controller> {
+    env.controllers.start(&[JOURNALS]).await
 }
 
 /// Rolls out a change of the StatefulSet of another tenant, which is replaced after that. Returns it as it was.
@@ -46,9 +45,12 @@ async fn rolled_out(ns: &TestNamespace<'_>) -> anyhow::Result<Value> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn stuck_replacements_of_one_tenant_stop_no_other() -> anyhow::Result<()> {
-    let env = Environment::build(Options::default()).await?;
-    env.allow_replacements().await?;
-    let namespace = |name| TestNamespace::new(&env.cluster, &env.client, name);
+    let env = World::with(Options::default())
+        .policy(json!({}))
+        .rights(&["replace-sets.yaml"])
+        .build()
+        .await?;
+    let namespace = |name| env.namespace(name);
     let (crowd, other, absent) = (
         namespace("crowd").await?,
         namespace("other").await?,

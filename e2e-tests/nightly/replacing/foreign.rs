@@ -10,10 +10,9 @@ use crate::cluster::replacing::denying::Denial;
 use crate::cluster::replacing::kept::{Before, until_another, until_complete, until_reported};
 use crate::cluster::replacing::trial::{journals, prepare, replaced, until_replaced};
 use crate::cluster::replacing::webhook::{INJECTED, Webhook};
-use crate::world::environment::Environment;
-use crate::world::eventually;
 use crate::world::namespace::{PATIENCE, TestNamespace};
 use crate::world::web::Web;
+use crate::world::{World, eventually};
 
 /// The denial of a CREATE with fewer replicas.
 const FEWER: &str = "may not create StatefulSet web with fewer than 3 replicas now, because Pods would be deleted: it is \
@@ -35,7 +34,7 @@ struct Absent<'a> {
 }
 
 impl<'a> Absent<'a> {
-    async fn prepare(env: &'a Environment, namespace: &str) -> anyhow::Result<Self> {
+    async fn prepare(env: &'a World, namespace: &str) -> anyhow::Result<Self> {
         let ns = prepare(env, namespace, 3).await?;
         let denial = Denial::of_the_create(&ns).await?;
         ns.target(&replaced(3, "2Gi")).await?;
@@ -84,7 +83,7 @@ impl<'a> Absent<'a> {
     }
 }
 
-pub(super) async fn set_of_somebody_else_with_the_same_templates_is_as_good(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn set_of_somebody_else_with_the_same_templates_is_as_good(env: &World) -> anyhow::Result<()> {
     let absent = Absent::prepare(env, "foreign-same").await?;
     absent.create(&replaced(3, "2Gi")).await?;
     until_complete(&absent.ns).await?;
@@ -94,7 +93,7 @@ pub(super) async fn set_of_somebody_else_with_the_same_templates_is_as_good(env:
     absent.denial.end(&absent.ns).await
 }
 
-pub(super) async fn set_of_somebody_else_with_other_templates_is_left(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn set_of_somebody_else_with_other_templates_is_left(env: &World) -> anyhow::Result<()> {
     let absent = Absent::prepare(env, "foreign-other").await?;
     absent.create(&replaced(3, "1Gi")).await?;
     until_reported(&absent.ns, "Stalled", "ForeignSet").await?;
@@ -115,9 +114,7 @@ pub(super) async fn set_of_somebody_else_with_other_templates_is_left(env: &Envi
     Ok(())
 }
 
-pub(super) async fn set_of_somebody_else_with_fewer_replicas_gets_the_old_ones(
-    env: &Environment,
-) -> anyhow::Result<()> {
+pub(super) async fn set_of_somebody_else_with_fewer_replicas_gets_the_old_ones(env: &World) -> anyhow::Result<()> {
     let absent = Absent::prepare(env, "foreign-fewer").await?;
     let fewer = without_replicas();
     ensure!(!absent.allows(&fewer).await?, "the guard allows fewer replicas");
@@ -136,7 +133,7 @@ pub(super) async fn set_of_somebody_else_with_fewer_replicas_gets_the_old_ones(
 
 /// Somebody tries to create the StatefulSet without replicas while it is absent, just before the controller does.
 async fn intrude<'a>(
-    env: &'a Environment,
+    env: &'a World,
     namespace: &str,
     report: Report,
 ) -> anyhow::Result<(TestNamespace<'a>, Before, Intrusion)> {
@@ -157,7 +154,7 @@ async fn intrude<'a>(
     Ok((ns, before, intrusion))
 }
 
-pub(super) async fn create_with_fewer_replicas_is_denied_and_restarts_no_pod(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn create_with_fewer_replicas_is_denied_and_restarts_no_pod(env: &World) -> anyhow::Result<()> {
     let (ns, before, intrusion) = intrude(env, "foreign-denied", Report::Kept).await?;
     ensure!(!intrusion.has_succeeded(), "somebody else created the StatefulSet");
     before.keeps_pods_and_claims(&ns).await
@@ -165,7 +162,7 @@ pub(super) async fn create_with_fewer_replicas_is_denied_and_restarts_no_pod(env
 
 /// Where the guard does not know the replicas, the StatefulSet controller may be faster than ours: then it has deleted
 /// Pods of the highest ordinals already.
-pub(super) async fn pods_that_were_scaled_away_come_back_with_their_claims(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn pods_that_were_scaled_away_come_back_with_their_claims(env: &World) -> anyhow::Result<()> {
     let (ns, before, intrusion) = intrude(env, "foreign-sudden", Report::Lost).await?;
     ensure!(intrusion.has_succeeded(), "nobody else created the StatefulSet");
     before.keeps_claims(&ns).await?;
@@ -181,7 +178,7 @@ pub(super) async fn pods_that_were_scaled_away_come_back_with_their_claims(env: 
 }
 
 /// A webhook that acts on the name of the new StatefulSet: no dry run shows what it changes.
-pub(super) async fn changed_template_of_the_new_set_restarts_no_pod(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn changed_template_of_the_new_set_restarts_no_pod(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "foreign-webhook", 3).await?;
     let webhook = Webhook::on_create(&ns, "object.metadata.?name.orValue('') == 'web'").await?;
     ns.target(&replaced(3, "2Gi")).await?;

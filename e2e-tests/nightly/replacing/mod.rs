@@ -14,10 +14,10 @@ mod tools;
 mod undo;
 
 use crate::cluster::replacing::run;
-use crate::world::environment::Environment;
+use crate::world::World;
 use crate::world::runner::scenarios;
 
-scenarios![Environment;
+scenarios![World;
     backup::set_from_a_backup_of_a_replacement_is_restored,
     coded::set_whose_create_is_denied_with_404_comes_back,
     commands::plan_shows_what_prevents_a_replacement,

@@ -12,11 +12,10 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::cluster::replacing::trial::{hold, journals, prepare, release, replaced, uids, until_replaced};
-use crate::world::environment::Environment;
 use crate::world::installation::USER;
 use crate::world::namespace::{PATIENCE, TestNamespace};
 use crate::world::policy_host::Shipped;
-use crate::world::{base64, eventually};
+use crate::world::{World, base64, eventually};
 
 /// A policy that stops answering at the DELETE of the controller.
 #[derive(Clone, Default)]
@@ -93,7 +92,7 @@ async fn register(ns: &TestNamespace<'_>, url: &str, certificates: &str) -> anyh
     Ok(())
 }
 
-pub(super) async fn replacement_ends_while_the_policy_does_not_answer(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn replacement_ends_while_the_policy_does_not_answer(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "outage", 2).await?;
     let (pods, claims) = (ns.pods().await?, ns.claims().await?);
     // Until then, the StatefulSet is not replaced.

@@ -9,9 +9,8 @@ use crate::cluster::replacing::kept::{Before, until_reported};
 use crate::cluster::replacing::trial::{
     hold, journal_secrets, prepare, release, replaced, start_controller, until_replaced,
 };
-use crate::world::environment::Environment;
-use crate::world::eventually;
 use crate::world::namespace::{PATIENCE, TestNamespace};
+use crate::world::{World, eventually};
 
 /// The Secret of the journal of this namespace, as a backup has it.
 async fn backup(ns: &TestNamespace<'_>) -> anyhow::Result<Value> {
@@ -25,7 +24,7 @@ async fn backup(ns: &TestNamespace<'_>) -> anyhow::Result<Value> {
 }
 
 /// Starts another controller, and waits until it has refused the journal.
-async fn until_refused(env: &Environment, ns: &mut TestNamespace<'_>, secret: &Value) -> anyhow::Result<()> {
+async fn until_refused(env: &World, ns: &mut TestNamespace<'_>, secret: &Value) -> anyhow::Result<()> {
     ns.controller = None;
     ns.controller = Some(start_controller(env, &ns.namespace).await?);
     let name = secret["metadata"]["name"].as_str().context("a name")?;
@@ -39,7 +38,7 @@ async fn until_refused(env: &Environment, ns: &mut TestNamespace<'_>, secret: &V
     refused.await.with_context(|| ns.log())
 }
 
-pub(super) async fn journal_from_a_backup_creates_and_scales_nothing(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn journal_from_a_backup_creates_and_scales_nothing(env: &World) -> anyhow::Result<()> {
     let mut ns = prepare(env, "restored", 3).await?;
     hold(&ns).await?;
     ns.target(&replaced(3, "2Gi")).await?;

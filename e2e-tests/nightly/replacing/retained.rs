@@ -11,10 +11,9 @@ use serde_json::{Value, json};
 use crate::cluster::replacing::denying::{Denial, MESSAGE};
 use crate::cluster::replacing::kept::{Before, until_another, until_complete, until_reported};
 use crate::cluster::replacing::trial::{managers, prepare_with, replaced, until_replaced};
-use crate::world::environment::Environment;
-use crate::world::eventually;
 use crate::world::namespace::{PATIENCE, TestNamespace, text};
 use crate::world::web::Web;
+use crate::world::{World, eventually};
 
 /// Every version of the objects of a kind, in order.
 struct Versions {
@@ -72,7 +71,7 @@ async fn until_owned_by(ns: &TestNamespace<'_>, owners: &[&str]) -> anyhow::Resu
     owned.await.with_context(|| format!("the last were {last:?}"))
 }
 
-pub(super) async fn retention_is_guarded_and_claims_without_pods_stay(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn retention_is_guarded_and_claims_without_pods_stay(env: &World) -> anyhow::Result<()> {
     let ns = prepare_with(env, "retained", &retained(3, "1Gi")).await?;
     let uid = |set: &Value| text(&set["metadata"]["uid"]);
     let old = uid(&ns.set().await?);
@@ -140,7 +139,7 @@ pub(super) async fn retention_is_guarded_and_claims_without_pods_stay(env: &Envi
 }
 
 /// Somebody asks for `Retain` while the StatefulSet has it because of us: nothing but the annotation of kubectl shows that.
-pub(super) async fn retain_applied_meanwhile_stays(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn retain_applied_meanwhile_stays(env: &World) -> anyhow::Result<()> {
     let ns = prepare_with(env, "retained-meanwhile", &retained(2, "1Gi")).await?;
     // The Pods keep their owner, so that the StatefulSet stays *Terminating*.
     let denial = Denial::of_orphaning(&ns).await?;
@@ -167,7 +166,7 @@ pub(super) async fn retain_applied_meanwhile_stays(env: &Environment) -> anyhow:
 }
 
 /// The mark changes `whenDeleted`. When the mark is undone, the field belongs to its user again.
-pub(super) async fn mark_that_is_undone_leaves_when_deleted_to_its_user(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn mark_that_is_undone_leaves_when_deleted_to_its_user(env: &World) -> anyhow::Result<()> {
     let ns = prepare_with(env, "retained-undone", &retained(2, "1Gi")).await?;
     let denial = Denial::of_the_delete(&ns).await?;
     ns.target(&retained(2, "2Gi")).await?;

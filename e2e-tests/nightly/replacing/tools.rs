@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use crate::cluster::replacing::kept::Before;
 use crate::cluster::replacing::trial::{prepare, replaced, start_controller, until_replaced};
 use crate::nightly::gitops::tools::{TOOLS, Tool};
+use crate::world::World;
 use crate::world::again::Unmoved;
-use crate::world::environment::Environment;
 use crate::world::helm::{CLIENT_SIDE, Release, SERVER_SIDE, VERSION};
 use crate::world::namespace::TestNamespace;
 
@@ -26,8 +26,8 @@ const KEYS: [(&str, &str, &str); 6] = [
 ];
 
 /// A namespace with a controller and without a StatefulSet.
-async fn empty<'a>(env: &'a Environment, namespace: &str) -> anyhow::Result<TestNamespace<'a>> {
-    let mut ns = TestNamespace::new(&env.cluster, &env.client, namespace).await?;
+async fn empty<'a>(env: &'a World, namespace: &str) -> anyhow::Result<TestNamespace<'a>> {
+    let mut ns = env.namespace(namespace).await?;
     ns.controller = Some(start_controller(env, namespace).await?);
     Ok(ns)
 }
@@ -67,7 +67,7 @@ async fn replace(ns: &TestNamespace<'_>) -> anyhow::Result<Value> {
 }
 
 /// A StatefulSet of this tool is replaced. The tool then shows nothing, and its sync writes nothing.
-async fn finds_nothing(env: &Environment, tool: &Tool) -> anyhow::Result<()> {
+async fn finds_nothing(env: &World, tool: &Tool) -> anyhow::Result<()> {
     let ns = empty(env, &format!("replaced-{}", tool.namespace)).await?;
     tool.sync.send(&ns, &in_git("1Gi")).await?;
     ns.settled().await?;
@@ -87,7 +87,7 @@ async fn finds_nothing(env: &Environment, tool: &Tool) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn find_nothing(env: &Environment, prefix: &str) -> anyhow::Result<()> {
+async fn find_nothing(env: &World, prefix: &str) -> anyhow::Result<()> {
     let tools = TOOLS.iter().filter(|tool| tool.namespace.starts_with(prefix));
     let runs = tools.map(async |tool| finds_nothing(env, tool).await.context(tool.name));
     let runs = futures::future::try_join_all(runs).await?;
@@ -95,23 +95,23 @@ async fn find_nothing(env: &Environment, prefix: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-pub(super) async fn kubectl_finds_nothing_to_do(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn kubectl_finds_nothing_to_do(env: &World) -> anyhow::Result<()> {
     find_nothing(env, "kubectl").await
 }
 
-pub(super) async fn flux_finds_nothing_to_do(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn flux_finds_nothing_to_do(env: &World) -> anyhow::Result<()> {
     find_nothing(env, "flux").await
 }
 
-pub(super) async fn argo_cd_finds_nothing_to_do(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn argo_cd_finds_nothing_to_do(env: &World) -> anyhow::Result<()> {
     find_nothing(env, "argo").await
 }
 
-pub(super) async fn opentofu_and_pulumi_find_nothing_to_do(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn opentofu_and_pulumi_find_nothing_to_do(env: &World) -> anyhow::Result<()> {
     futures::try_join!(find_nothing(env, "tofu"), find_nothing(env, "pulumi")).map(drop)
 }
 
-async fn helm_finds_nothing(env: &Environment, namespace: &str, way: &'static [&'static str]) -> anyhow::Result<()> {
+async fn helm_finds_nothing(env: &World, namespace: &str, way: &'static [&'static str]) -> anyhow::Result<()> {
     let ns = &empty(env, namespace).await?;
     let release = Release::new(ns, way);
     let upgrade = async |size: &str| {
@@ -147,7 +147,7 @@ async fn helm_finds_nothing(env: &Environment, namespace: &str, way: &'static [&
     Ok(())
 }
 
-pub(super) async fn helm_3_and_4_find_nothing_to_do(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn helm_3_and_4_find_nothing_to_do(env: &World) -> anyhow::Result<()> {
     futures::try_join!(
         helm_finds_nothing(env, "replaced-helm-3", CLIENT_SIDE),
         helm_finds_nothing(env, "replaced-helm-4", SERVER_SIDE),
@@ -155,7 +155,7 @@ pub(super) async fn helm_3_and_4_find_nothing_to_do(env: &Environment) -> anyhow
     .map(drop)
 }
 
-pub(super) async fn rollout_history_and_undo_work_as_before(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn rollout_history_and_undo_work_as_before(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "replaced-history", 2).await?;
     let first = ns.set().await?["status"]["updateRevision"].take();
     ns.target(&replaced(2, "1Gi").image("2")).await?;

@@ -6,10 +6,9 @@ use serde_json::{Value, json};
 use crate::cluster::commands::run;
 use crate::cluster::replacing::kept::{Before, until_another};
 use crate::cluster::replacing::trial::{hold, prepare, release, replaced, until_replaced};
-use crate::world::Output;
-use crate::world::environment::Environment;
 use crate::world::namespace::{TestNamespace, text};
 use crate::world::web::Web;
+use crate::world::{Output, World};
 
 /// The manifest with a label on its PVCs.
 fn labelled(size: &str, tier: &str) -> Web {
@@ -33,7 +32,7 @@ async fn tiers(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<String>> {
     Ok(claims.iter().map(tier).collect())
 }
 
-pub(super) async fn sizes_stay_and_labels_go_back_after_a_replacement(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn sizes_stay_and_labels_go_back_after_a_replacement(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "undone", 2).await?;
     // None of these is live before the replacement.
     hold(&ns).await?;

@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 use super::bare_replacing::REPLACE_SET;
 use super::fleet::{Fleet, at_once};
 use super::replacing::{AGE, Stand};
-use crate::world::installation::{AS_IN_A_POD, Controller, Controllers};
-use crate::world::{Cluster, Options};
+use crate::world::installation::{AS_IN_A_POD, Controller};
+use crate::world::{Options, World};
 
 /// The limit of the memory in `deploy/`, in KiB.
 const MOST_KIB: u64 = 256 << 10;
@@ -77,29 +77,27 @@ fn check(controller: &Controller, what: &str, begun: Instant) -> anyhow::Result<
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 #[ignore = "takes minutes: make scale"]
 async fn large_objects_of_one_tenant_fit_into_the_memory() -> anyhow::Result<()> {
-    let cluster = Cluster::start(Options::default()).await?;
-    let controllers = Controllers::install(&cluster).await?;
-    let client = cluster.client().await?;
+    let world = World::with(Options::default()).build().await?;
+    let client = world.client.clone();
     let fleet = Fleet::create(&client, 2, 2, 1).await?;
     create_sets(&client, LARGE, &pod_spec(1_300_000, "<")).await?;
     create_pods(&client, LARGE, &pod_spec(1_300_000, "<")).await?;
     println!("{LARGE} StatefulSets and {LARGE} Pods of 1.3 MB:");
     let flags = [&AS_IN_A_POD[..], &["--allow-without-policy"]].concat();
     let begun = Instant::now();
-    let mut first = controllers.start(&flags).await?;
+    let mut first = world.controllers.start(&flags).await?;
     check(&first, "start", begun)?;
     let begun = Instant::now();
     fleet.roll("2Gi").await?;
     check(&first, "rollouts beside them", begun)?;
-    let mut second = controllers.start(&flags).await?;
+    let mut second = world.controllers.start(&flags).await?;
     check(&second, "start of a second replica", begun)?;
     let begun = Instant::now();
     first.kill()?;
     fleet.roll("3Gi").await?;
     check(&second, "failover and rollouts", begun)?;
     second.terminate().await?;
-    cluster.stop();
-    Ok(())
+    world.stop().await
 }
 
 /// Replaces all StatefulSets of the stand, some of them beside these Pods.
@@ -125,8 +123,7 @@ async fn replacements_beside_many_pods_fit_into_the_memory() -> anyhow::Result<(
         ORDINARY.0, ORDINARY.1
     );
     replace(&mut stand, "replacements").await?;
-    stand.cluster.stop();
-    Ok(())
+    stand.world.stop().await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -137,6 +134,5 @@ async fn replacements_beside_large_pods_fit_into_the_memory() -> anyhow::Result<
     create_sets(&stand.client, LARGE, &pod_spec(1_300_000, "<")).await?;
     println!("2 replacements in a namespace with {LARGE} Pods and StatefulSets of 1.3 MB:");
     replace(&mut stand, "replacements").await?;
-    stand.cluster.stop();
-    Ok(())
+    stand.world.stop().await
 }

@@ -7,8 +7,8 @@ use claim_rollout::templates::Phase;
 
 use super::fleet::Fleet;
 use super::{FLAGS, PATIENCE, reads, until_reported};
-use crate::world::installation::{Controller, Controllers};
-use crate::world::{Cluster, Options, Usage};
+use crate::world::installation::Controller;
+use crate::world::{Cluster, Options, Usage, World};
 
 /// The most memory of an idle controller, in MB.
 const MOST_MB: f64 = 60.0;
@@ -20,32 +20,30 @@ const CHANGES: usize = 5;
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 #[ignore = "takes minutes: make scale"]
 async fn status_changes_of_3000_completed_sets_read_nothing() -> anyhow::Result<()> {
-    let cluster = Cluster::start(Options::default()).await?;
-    let controllers = Controllers::install(&cluster).await?;
-    let fleet = Fleet::create(&cluster.client().await?, 3000, 10, 0).await?;
+    let world = World::with(Options::default()).build().await?;
+    let fleet = Fleet::create(&world.client, 3000, 10, 0).await?;
     let sets = fleet.sets.len();
     fleet.stage("2Gi", Phase::Complete).await?;
-    let mut controller = controllers.start(&FLAGS).await?;
+    let mut controller = world.controllers.start(&FLAGS).await?;
     until_reported(PATIENCE, &controller, "Complete", sets).await?;
     show("that reported them", controller.usage()?);
     controller.terminate().await?;
 
-    let before = reads(&cluster).await?;
-    let mut controller = controllers.start(&FLAGS).await?;
+    let before = reads(&world.cluster).await?;
+    let mut controller = world.controllers.start(&FLAGS).await?;
     until_reported(PATIENCE, &controller, "Complete", sets).await?;
-    let usage = usages(&controller, &cluster)?;
+    let usage = usages(&controller, &world.cluster)?;
     for number in 1..=CHANGES {
         fleet.change_status(number).await?;
     }
     tokio::time::sleep(Duration::from_secs(5)).await;
     println!("{sets} completed sets, each status changed {CHANGES} times:");
-    compare(&controller, &cluster, usage)?;
+    compare(&controller, &world.cluster, usage)?;
     controller.terminate().await?;
-    let after = reads(&cluster).await?;
+    let after = reads(&world.cluster).await?;
     println!("  LISTs and WATCHes of PVCs and Pods: {}", after - before);
     ensure!(after == before, "expected none, but found {}", after - before);
-    cluster.stop();
-    Ok(())
+    world.stop().await
 }
 
 /// 10,000 idle StatefulSets, half of them with complete rollouts.
@@ -53,38 +51,36 @@ async fn status_changes_of_3000_completed_sets_read_nothing() -> anyhow::Result<
 #[ignore = "takes minutes: make scale"]
 async fn ten_thousand_idle_sets_cost_little() -> anyhow::Result<()> {
     const FOR: Duration = Duration::from_secs(30);
-    let cluster = Cluster::start(Options::default()).await?;
-    let controllers = Controllers::install(&cluster).await?;
-    let mut fleet = Fleet::create(&cluster.client().await?, 10_000, 100, 0).await?;
+    let world = World::with(Options::default()).build().await?;
+    let mut fleet = Fleet::create(&world.client, 10_000, 100, 0).await?;
     let sets = fleet.sets.len();
     fleet.sets.truncate(sets / 2);
     fleet.stage("2Gi", Phase::Complete).await?;
-    let mut controller = controllers.start(&FLAGS).await?;
+    let mut controller = world.controllers.start(&FLAGS).await?;
     until_reported(PATIENCE, &controller, "Complete", sets / 2).await?;
     show("that reported half of them", controller.usage()?);
     controller.terminate().await?;
 
-    let before = reads(&cluster).await?;
+    let before = reads(&world.cluster).await?;
     let begun = Instant::now();
-    let mut controller = controllers.start(&FLAGS).await?;
+    let mut controller = world.controllers.start(&FLAGS).await?;
     println!("{sets} idle sets: ready after {:.1} s", begun.elapsed().as_secs_f64());
     until_reported(PATIENCE, &controller, "Complete", sets / 2).await?;
-    let usage = usages(&controller, &cluster)?;
+    let usage = usages(&controller, &world.cluster)?;
     println!(
         "  {:.1} s of CPU since it was started; in {FOR:?} from now on:",
         usage[0].cpu.as_secs_f64()
     );
     tokio::time::sleep(FOR).await;
-    compare(&controller, &cluster, usage)?;
+    compare(&controller, &world.cluster, usage)?;
     controller.terminate().await?;
-    let after = reads(&cluster).await?;
+    let after = reads(&world.cluster).await?;
     ensure!(
         after == before,
         "expected no LIST and no WATCH, but found {}",
         after - before
     );
-    cluster.stop();
-    Ok(())
+    world.stop().await
 }
 
 /// The compared programs.

@@ -6,8 +6,7 @@ use anyhow::ensure;
 
 use super::aim;
 use super::fleet::Fleet;
-use crate::world::installation::Controllers;
-use crate::world::{Cluster, Options};
+use crate::world::{Options, World};
 
 /// With the default budget of writes.
 const FLAGS: [&str; 3] = ["--leader-elect=false", "--allow-without-policy", "--max-in-motion=10"];
@@ -22,10 +21,9 @@ const MOST: f64 = 1.2;
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 #[ignore = "takes minutes: make scale"]
 async fn ten_of_300_replicas_in_motion_take_little_over_driver_time() -> anyhow::Result<()> {
-    let cluster = Cluster::start(Options::expanding_in(EXPANSION_MILLIS)).await?;
-    let controllers = Controllers::install(&cluster).await?;
-    let fleet = Fleet::create(&cluster.client().await?, 1, 1, REPLICAS).await?;
-    let mut controller = controllers.start(&FLAGS).await?;
+    let world = World::with(Options::expanding_in(EXPANSION_MILLIS)).build().await?;
+    let fleet = Fleet::create(&world.client, 1, 1, REPLICAS).await?;
+    let mut controller = world.controllers.start(&FLAGS).await?;
     let before = controller.usage()?;
     let took = fleet.roll("2Gi").await?;
     let after = controller.usage()?;
@@ -39,6 +37,5 @@ async fn ten_of_300_replicas_in_motion_take_little_over_driver_time() -> anyhow:
     );
     ensure!(took >= driver, "more than {IN_MOTION} were in motion");
     aim("controller : driver", took.as_secs_f64() / driver.as_secs_f64(), MOST);
-    cluster.stop();
-    Ok(())
+    world.stop().await
 }

@@ -20,8 +20,8 @@ use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 
-use crate::world::installation::{Controller, Controllers, USER};
-use crate::world::{Cluster, Options, eventually};
+use crate::world::installation::{Controller, USER};
+use crate::world::{Cluster, Options, World, eventually};
 use costs::Costs;
 pub(crate) use counted::{PATIENCE, Writes};
 use fleet::Fleet;
@@ -41,16 +41,15 @@ const MOST: f64 = 1.15;
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 #[ignore = "takes minutes: make scale"]
 async fn thousand_sets_roll_as_fast_as_the_bare_writes() -> anyhow::Result<()> {
-    let cluster = Cluster::start(Options::default()).await?;
-    let controllers = Controllers::install(&cluster).await?;
-    let client = cluster.client().await?;
+    let world = World::with(Options::default()).build().await?;
+    let client = world.client.clone();
     let fleet = Fleet::create(&client, 1000, 10, 1).await?;
     println!("{} sets with {} claims are there", fleet.sets.len(), fleet.claims());
 
-    let mut controller = controllers.start(&FLAGS).await?;
-    let before = Costs::now(&cluster, Some(&controller))?;
+    let mut controller = world.controllers.start(&FLAGS).await?;
+    let before = Costs::now(&world.cluster, Some(&controller))?;
     let first = fleet.roll("2Gi").await?;
-    let after = Costs::now(&cluster, Some(&controller))?;
+    let after = Costs::now(&world.cluster, Some(&controller))?;
     // Others see a write a moment before its reply is counted.
     let counted = eventually("one staged change for each set to be counted", PATIENCE, async || {
         let (_, metrics) = controller.get("/metrics")?;
@@ -60,35 +59,34 @@ async fn thousand_sets_roll_as_fast_as_the_bare_writes() -> anyhow::Result<()> {
     let writes = counted.await?;
     controller.terminate().await?;
     println!("by the controller: {:.1} s; {writes:?}", first.as_secs_f64());
-    let asked = Requests::until_now(&cluster).await?;
+    let asked = Requests::until_now(&world.cluster).await?;
     asked.show(fleet.sets.len());
     println!("  {}", after.since(&before));
     ensure!(writes.claims == fleet.claims(), "one write for each claim: {writes:?}");
 
-    let before = Costs::now(&cluster, None)?;
+    let before = Costs::now(&world.cluster, None)?;
     let bare = raw::roll(&client, &fleet, "3Gi", &writes).await?;
-    let after = Costs::now(&cluster, None)?;
+    let after = Costs::now(&world.cluster, None)?;
     println!(
         "by a bare loop: {:.1} s\n  {}",
         bare.as_secs_f64(),
         after.since(&before)
     );
-    let mut controller = controllers.start(&FLAGS).await?;
-    let before = Costs::now(&cluster, Some(&controller))?;
+    let mut controller = world.controllers.start(&FLAGS).await?;
+    let before = Costs::now(&world.cluster, Some(&controller))?;
     let second = fleet.roll("4Gi").await?;
-    let after = Costs::now(&cluster, Some(&controller))?;
+    let after = Costs::now(&world.cluster, Some(&controller))?;
     controller.terminate().await?;
     println!(
         "by the controller again: {:.1} s\n  {}",
         second.as_secs_f64(),
         after.since(&before)
     );
-    let again = Requests::until_now(&cluster).await?.since(&asked);
+    let again = Requests::until_now(&world.cluster).await?.since(&asked);
     again.show(fleet.sets.len());
     let ratio = (first + second).as_secs_f64() / 2.0 / bare.as_secs_f64();
     aim("controller : bare loop", ratio, MOST);
-    cluster.stop();
-    Ok(())
+    world.stop().await
 }
 
 /// Prints whether an aim was reached. A busy machine misses it, so a miss is no error.

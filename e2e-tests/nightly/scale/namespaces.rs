@@ -7,8 +7,8 @@ use claim_rollout::templates::Phase;
 
 use super::fleet::Fleet;
 use super::{FLAGS, PATIENCE, reads, rollouts, until_reported};
-use crate::world::installation::{AS_IN_A_POD, Controller, Controllers};
-use crate::world::{Cluster, Options, eventually};
+use crate::world::installation::{AS_IN_A_POD, Controller};
+use crate::world::{Options, World, eventually};
 
 /// The number of namespaces, with a StatefulSet in each.
 const NAMESPACES: usize = 1000;
@@ -59,22 +59,21 @@ fn is_quiet(controller: &Controller, state: &str) -> anyhow::Result<bool> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 #[ignore = "takes minutes: make scale"]
 async fn start_and_failover_with_1000_namespaces_few_connections() -> anyhow::Result<()> {
-    let cluster = Cluster::start(Options::default()).await?;
-    let controllers = Controllers::install(&cluster).await?;
-    let fleet = Fleet::create(&cluster.client().await?, NAMESPACES, NAMESPACES, 0).await?;
+    let world = World::with(Options::default()).build().await?;
+    let fleet = Fleet::create(&world.client, NAMESPACES, NAMESPACES, 0).await?;
     fleet.annotate(PAUSED, Some("true")).await?;
     fleet.stage("2Gi", Phase::RollingOut).await?;
     let flags = [&FLAGS[1..], &AS_IN_A_POD].concat();
 
     let mut worst = 0;
-    let mut first = controllers.start(&flags).await?;
+    let mut first = world.controllers.start(&flags).await?;
     for (state, expected) in [("Paused", None), ("Complete", Some(0))] {
-        let before = reads(&cluster).await?;
+        let before = reads(&world.cluster).await?;
         if state == "Complete" {
-            first = controllers.start(&flags).await?;
+            first = world.controllers.start(&flags).await?;
         }
         let started = most_connections(&first, state).await?;
-        let second = controllers.start(&flags).await?;
+        let second = world.controllers.start(&flags).await?;
         first.kill()?;
         let taken_over = most_connections(&second, state).await?;
         worst = worst.max(started).max(taken_over);
@@ -85,7 +84,7 @@ async fn start_and_failover_with_1000_namespaces_few_connections() -> anyhow::Re
             until_reported(PATIENCE, &first, "Complete", NAMESPACES).await?;
         }
         first.kill()?;
-        let read = reads(&cluster).await? - before;
+        let read = reads(&world.cluster).await? - before;
         println!(
             "{NAMESPACES} namespaces, {state}: at most {started} connections after a start, {taken_over} after a failover; \
              {read} LISTs and WATCHes of PVCs and Pods; {resident} MB resident"
@@ -96,6 +95,5 @@ async fn start_and_failover_with_1000_namespaces_few_connections() -> anyhow::Re
         );
     }
     ensure!(worst <= MOST, "expected at most {MOST} connections, but found {worst}");
-    cluster.stop();
-    Ok(())
+    world.stop().await
 }

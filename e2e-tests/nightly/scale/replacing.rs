@@ -18,9 +18,9 @@ use super::bare_replacing::{self, REPLACE_SET, SETTLING};
 use super::fleet::{CONCURRENCY, Fleet};
 use super::requests::Requests;
 use super::{FLAGS, PATIENCE, aim};
-use crate::world::installation::{Controller, Controllers, JOURNALS, manifest_applied};
+use crate::world::installation::{Controller, JOURNALS};
 use crate::world::namespace::STAGED;
-use crate::world::{Cluster, Options, eventually};
+use crate::world::{Options, World, eventually};
 
 /// Below this age a StatefulSet is not replaced.
 pub(super) const AGE: Duration = Duration::from_secs(60);
@@ -33,8 +33,7 @@ const COLLECTED: Duration = Duration::from_secs(30);
 
 /// Many StatefulSets that are replaced as soon as a change is staged.
 pub(super) struct Stand {
-    pub(super) cluster: Cluster,
-    controllers: Controllers,
+    pub(super) world: World,
     pub(super) client: Client,
     pub(super) fleet: Fleet,
     /// When the youngest StatefulSet existed.
@@ -46,17 +45,15 @@ type Kept = BTreeMap<String, String>;
 
 impl Stand {
     pub(super) async fn build(sets: usize) -> anyhow::Result<Self> {
-        let cluster = Cluster::start(Options::default()).await?;
-        let controllers = Controllers::install(&cluster).await?;
-        manifest_applied(&cluster, "replace-sets.yaml").await?;
-        let client = cluster.client().await?;
+        let rights = ["replace-sets.yaml"];
+        let world = World::with(Options::default()).rights(&rights).build().await?;
+        let client = world.client.clone();
         let fleet = Fleet::create(&client, sets, 10, 1).await?;
         fleet
             .annotate("claim-rollout.io/update-policy", Some("OnClaimDelete"))
             .await?;
         let stand = Self {
-            cluster,
-            controllers,
+            world,
             client,
             fleet,
             youngest: Instant::now(),
@@ -70,7 +67,7 @@ impl Stand {
     }
 
     pub(super) async fn start_controller(&self) -> anyhow::Result<Controller> {
-        self.controllers.start(&[&FLAGS[..], &[JOURNALS]].concat()).await
+        self.world.controllers.start(&[&FLAGS[..], &[JOURNALS]].concat()).await
     }
 
     async fn sets(&self) -> anyhow::Result<Vec<StatefulSet>> {
@@ -208,8 +205,7 @@ async fn thousand_replacements_lose_no_pod() -> anyhow::Result<()> {
     ensure!(kept == before, "something was lost: {}", lost(&before, &kept));
     println!("{} replacements, no Pod, ControllerRevision or PVC lost", sets * rounds);
     controller.terminate().await?;
-    stand.cluster.stop();
-    Ok(())
+    stand.world.stop().await
 }
 
 fn lost(before: &Kept, now: &Kept) -> String {
@@ -231,11 +227,17 @@ async fn hundred_replacements_take_little_over_the_bare_calls() -> anyhow::Resul
     for [ours_size, bare_size] in [["2Gi", "3Gi"], ["4Gi", "5Gi"], ["6Gi", "7Gi"], ["8Gi", "9Gi"]] {
         let mut controller = stand.start_controller().await?;
         stand.stage(ours_size).await?;
-        let (used, asked) = (controller.usage()?.cpu, Requests::until_now(&stand.cluster).await?);
+        let (used, asked) = (
+            controller.usage()?.cpu,
+            Requests::until_now(&stand.world.cluster).await?,
+        );
         let took = stand.replace(ours_size).await?;
         let cpu = controller.usage()?.cpu.saturating_sub(used);
         // The sets are replaced a moment before the last report.
-        Requests::until_now(&stand.cluster).await?.since(&asked).show(sets);
+        Requests::until_now(&stand.world.cluster)
+            .await?
+            .since(&asked)
+            .show(sets);
         controller.terminate().await?;
         println!(
             "by the controller: {}; {:.1} s of CPU",
@@ -245,15 +247,14 @@ async fn hundred_replacements_take_little_over_the_bare_calls() -> anyhow::Resul
         ours += one(took, sets);
 
         stand.fleet.stage(bare_size, Phase::RollingOut).await?;
-        let took = bare_replacing::replace(&stand.cluster, &stand.fleet, bare_size).await?;
+        let took = bare_replacing::replace(&stand.world.cluster, &stand.fleet, bare_size).await?;
         println!("by a bare loop: {}", each(took, sets));
         theirs += one(took, sets);
         stand.learn_uids().await?;
     }
     ensure!(stand.kept().await? == before, "something was lost");
     aim("controller : bare calls", ours / theirs, MOST);
-    stand.cluster.stop();
-    Ok(())
+    stand.world.stop().await
 }
 
 /// The time of one replacement without the settling, in seconds.

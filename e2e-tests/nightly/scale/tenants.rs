@@ -15,8 +15,8 @@ use serde_json::json;
 
 use super::fleet::Fleet;
 use super::{PATIENCE, rollouts};
-use crate::world::installation::{Controller, Controllers};
-use crate::world::{Cluster, Driver, Options, eventually};
+use crate::world::installation::Controller;
+use crate::world::{Driver, Options, World, eventually};
 
 /// With the default budget of writes.
 const FLAGS: [&str; 2] = ["--leader-elect=false", "--allow-without-policy"];
@@ -154,12 +154,11 @@ async fn thousand_stuck_sets_of_a_tenant_delay_no_other() -> anyhow::Result<()> 
         driver,
         ..Options::default()
     };
-    let cluster = Cluster::start(options).await?;
-    let controllers = Controllers::install(&cluster).await?;
-    let client = cluster.client().await?;
+    let world = World::with(options).build().await?;
+    let client = world.client.clone();
     deny(&client).await?;
     let other = Fleet::create_in("other", &client, 1, 1, 3).await?;
-    let mut controller = controllers.start(&FLAGS).await?;
+    let mut controller = world.controllers.start(&FLAGS).await?;
     let before = times(&other, 2).await?;
     let tenant = Fleet::create_in("tenant", &client, SETS, 1, 1).await?;
     limit(&client).await?;
@@ -185,6 +184,5 @@ async fn thousand_stuck_sets_of_a_tenant_delay_no_other() -> anyhow::Result<()> 
         println!("{when} : alone: {ratio:.2}");
         ensure!(ratio <= MOST, "{when} : alone: {ratio:.2}, expected at most {MOST}");
     }
-    cluster.stop();
-    Ok(())
+    world.stop().await
 }

@@ -16,9 +16,9 @@ use serde_json::{Value, json};
 
 use super::fleet::Fleet;
 use super::{FLAGS, PATIENCE};
-use crate::world::installation::{Controllers, USER};
+use crate::world::installation::USER;
 use crate::world::namespace::condition;
-use crate::world::{Cluster, Options, eventually};
+use crate::world::{Cluster, Options, World, eventually};
 
 const NAMESPACE: &str = "fleet-0";
 /// The StatefulSet whose PVCs are stuck, and those PVCs.
@@ -108,12 +108,11 @@ async fn attempts(cluster: &Cluster, claim: &str) -> anyhow::Result<(usize, usiz
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 #[ignore = "takes minutes: make scale"]
 async fn webhook_down_for_minutes_stops_only_its_pvcs() -> anyhow::Result<()> {
-    let cluster = Cluster::start(Options::default()).await?;
-    let controllers = Controllers::install(&cluster).await?;
-    let client = cluster.client().await?;
+    let world = World::with(Options::default()).build().await?;
+    let client = world.client.clone();
     let fleet = Fleet::create(&client, 2, 1, REPLICAS).await?;
     take_down(&client).await?;
-    let mut controller = controllers.start(&FLAGS).await?;
+    let mut controller = world.controllers.start(&FLAGS).await?;
     let begun = Instant::now();
     fleet.stage("2Gi", Phase::RollingOut).await?;
     let stuck = STUCK.len();
@@ -139,7 +138,7 @@ async fn webhook_down_for_minutes_stops_only_its_pvcs() -> anyhow::Result<()> {
         reported.as_secs_f64()
     );
     for claim in STUCK {
-        let (most, all) = attempts(&cluster, claim).await?;
+        let (most, all) = attempts(&world.cluster, claim).await?;
         println!(
             "  {claim}: {all} attempts in {} s, at most {most} in a minute",
             DOWN.as_secs()
@@ -155,6 +154,5 @@ async fn webhook_down_for_minutes_stops_only_its_pvcs() -> anyhow::Result<()> {
     let ended = ended.await.with_context(|| controller.log())?;
     println!("the webhook is back: done after {:.0} s", ended.as_secs_f64());
     controller.terminate().await?;
-    cluster.stop();
-    Ok(())
+    world.stop().await
 }

@@ -63,8 +63,7 @@ async fn two_hundred_replacements_lose_no_write() -> anyhow::Result<()> {
         absences[number - 1].as_millis(),
     );
     controller.terminate().await?;
-    stand.cluster.stop();
-    Ok(())
+    stand.world.stop().await
 }
 
 /// Lets the controller replace the StatefulSet. Returns the number of writes that were acknowledged meanwhile.

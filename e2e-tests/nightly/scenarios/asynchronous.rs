@@ -2,12 +2,12 @@
 
 use anyhow::ensure;
 
-use crate::world::namespace::{Environment, TestNamespace};
+use crate::world::World;
 use crate::world::web::Web;
 
-pub(super) async fn async_pods_and_claims_do_not_wait_for_each_other(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn async_pods_and_claims_do_not_wait_for_each_other(env: &World) -> anyhow::Result<()> {
     let of = |size: &str| Web::replicas(3).size(size).annotated("sync", "Async");
-    let ns = TestNamespace::with(env, "stopped-async", &of("1Gi")).await?;
+    let ns = env.with_web("stopped-async", &of("1Gi")).await?;
     let begun = ns.mark().await?;
     env.barriers.hold_claim(&ns.namespace, "data-web-2");
     let output = ns.target(&of("2Gi").image("2")).await?;

@@ -4,17 +4,17 @@ use anyhow::{Context as _, ensure};
 use jiff::Timestamp;
 use serde_json::json;
 
-use crate::world::namespace::{Environment, TestNamespace};
+use crate::world::World;
 use crate::world::web::Web;
 
 const SECONDS: i64 = 3;
 
-pub(super) async fn next_claims_wait_for_new_pod_but_not_for_claims_alone(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn next_claims_wait_for_new_pod_but_not_for_claims_alone(env: &World) -> anyhow::Result<()> {
     let of = |size: &str, seconds: i64| {
         let web = Web::replicas(2).size(size);
         web.spec(&json!({"minReadySeconds": seconds}))
     };
-    let ns = TestNamespace::with(env, "available", &of("1Gi", SECONDS)).await?;
+    let ns = env.with_web("available", &of("1Gi", SECONDS)).await?;
     let begun = ns.mark().await?;
     ns.target(&of("2Gi", SECONDS).image("2")).await?;
     ns.until_complete(2, "2Gi").await?;

@@ -5,9 +5,9 @@ use std::time::Duration;
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
-use crate::world::eventually;
-use crate::world::namespace::{Environment, PATIENCE, TestNamespace, text};
+use crate::world::namespace::{PATIENCE, TestNamespace, text};
 use crate::world::web::Web;
+use crate::world::{World, eventually};
 
 const NOT_READY: &str = "e2e.claim-rollout.io/ready";
 
@@ -35,12 +35,12 @@ async fn recovers(ns: &TestNamespace<'_>, ordinal: usize, uid: &str) -> anyhow::
 }
 
 /// `management` is OrderedReady or Parallel; the disk of this ordinal is full.
-async fn ends(env: &Environment, namespace: &str, management: &str, ordinal: usize) -> anyhow::Result<()> {
+async fn ends(env: &World, namespace: &str, management: &str, ordinal: usize) -> anyhow::Result<()> {
     let of = |size: &str| {
         let web = Web::replicas(3).size(size);
         web.spec(&json!({"podManagementPolicy": management}))
     };
-    let ns = TestNamespace::with(env, namespace, &of("1Gi")).await?;
+    let ns = env.with_web(namespace, &of("1Gi")).await?;
     let (begun, name) = (ns.mark().await?, format!("web-{ordinal}"));
     let annotation = format!("{NOT_READY}=false");
     ns.done(&["annotate", "pod", &name, &annotation], "").await?;
@@ -67,7 +67,7 @@ async fn ends(env: &Environment, namespace: &str, management: &str, ordinal: usi
     Ok(())
 }
 
-pub(super) async fn ordered_pods_full_disk_at_any_ordinal_rollout_ends(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn ordered_pods_full_disk_at_any_ordinal_rollout_ends(env: &World) -> anyhow::Result<()> {
     let names = ["full-disk-0", "full-disk-1", "full-disk-2"];
     let all = names
         .iter()
@@ -77,7 +77,7 @@ pub(super) async fn ordered_pods_full_disk_at_any_ordinal_rollout_ends(env: &Env
 }
 
 /// Since 1.37 an unavailable Pod uses `maxUnavailable` up, so no other Pod is replaced first.
-pub(super) async fn parallel_pods_full_disk_of_lowest_rollout_ends(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn parallel_pods_full_disk_of_lowest_rollout_ends(env: &World) -> anyhow::Result<()> {
     let rollout = ends(env, "full-disk-parallel", "Parallel", 0);
     let ended = tokio::time::timeout(Duration::from_secs(300), rollout).await;
     ended.context("a full disk of a Parallel StatefulSet")?

@@ -12,10 +12,10 @@ mod unready;
 mod without;
 
 use crate::cluster::scenarios::build;
-use crate::world::namespace::Environment;
+use crate::world::World;
 use crate::world::runner::{Report, scenarios};
 
-scenarios![Environment;
+scenarios![World;
     without::without_controller_no_pod_runs_ahead_or_is_lost,
     without::without_policy_pods_go_on_and_claims_follow,
     without::without_both_it_is_a_plain_statefulset,
@@ -39,12 +39,9 @@ scenarios![Environment;
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn rarer_scenarios_on_a_real_cluster_succeed() -> anyhow::Result<()> {
     let mut report = Report::new();
-    let (env, served) = build().await?;
+    let env = build().await?;
     report.print("the cluster is up");
     report.run(&env, SCENARIOS).await;
-    served.stop().await?;
     report.end()?;
-    env.installation.stop().await?;
-    env.cluster.stop();
-    Ok(())
+    env.stop().await
 }

@@ -4,9 +4,9 @@ use anyhow::ensure;
 use serde_json::{Value, json};
 
 use crate::cluster::scenarios::evicted::prepare;
-use crate::world::Driver;
-use crate::world::namespace::{Environment, TestNamespace, condition, text};
+use crate::world::namespace::{TestNamespace, condition, text};
 use crate::world::web::Web;
+use crate::world::{Driver, World};
 
 /// True iff the first PVC that is not done waits for the node.
 fn waits_for_node(claim: &str) -> impl Fn(&Value) -> bool {
@@ -23,7 +23,7 @@ fn is(claim: &str, state: &str, reason: &str) -> impl Fn(&Value) -> bool {
     }
 }
 
-pub(super) async fn claim_with_pending_file_system_keeps_next_one_waiting(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn claim_with_pending_file_system_keeps_next_one_waiting(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "node").await?;
     let (begun, pods) = (ns.mark().await?, ns.pods().await?);
     ns.target(&Web::replicas(2).size("2Gi").class("node")).await?;
@@ -47,7 +47,7 @@ pub(super) async fn claim_with_pending_file_system_keeps_next_one_waiting(env: &
 
 /// Some drivers finish only when the volume is mounted again, so waiting for that before the Pod is replaced would
 /// never end.
-pub(super) async fn pod_replaced_before_node_expansion_next_claim_waits(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn pod_replaced_before_node_expansion_next_claim_waits(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "node-pods").await?;
     let begun = ns.mark().await?;
     let both = Web::replicas(2).size("2Gi").class("node-pods").image("2");
@@ -83,7 +83,7 @@ async fn quotes(ns: &TestNamespace<'_>, is_so: impl Fn(&Value) -> bool, words: &
 
 /// Every kubelet reports a failure if the volume must be mounted again, and the resizer keeps a resolved error: neither
 /// is the final error of the driver.
-pub(super) async fn errors_of_retried_attempts_keep_no_pod_and_stall_nothing(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn errors_of_retried_attempts_keep_no_pod_and_stall_nothing(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "node-errors").await?;
     let of_driver = |expand_error| Driver {
         node_expansion_required: true,

@@ -7,10 +7,10 @@ use std::time::Duration;
 use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
-use crate::world::Driver;
-use crate::world::namespace::{Environment, TestNamespace, text};
+use crate::world::namespace::{TestNamespace, text};
 use crate::world::web::Web;
 use crate::world::written::Written;
+use crate::world::{Driver, World};
 
 const CLAIMS: [&str; 3] = ["data-web-2", "data-web-1", "data-web-0"];
 
@@ -65,8 +65,8 @@ impl<'a> Mounts<'a> {
 }
 
 /// A StatefulSet of three whose driver is offline-only.
-async fn prepare<'a>(env: &'a Environment, namespace: &str, driver: &Driver) -> anyhow::Result<TestNamespace<'a>> {
-    let mut ns = TestNamespace::new(&env.cluster, &env.client, namespace).await?;
+async fn prepare<'a>(env: &'a World, namespace: &str, driver: &Driver) -> anyhow::Result<TestNamespace<'a>> {
+    let mut ns = env.namespace(namespace).await?;
     ns.make_class(driver, true).await?;
     ns.start_controller(env, &[]).await?;
     ns.target(&Web::replicas(3).class(namespace)).await?;
@@ -162,7 +162,7 @@ fn shown_once(written: &Written, resource: &str, last: u64, is_complete: fn(&Val
     Ok(())
 }
 
-pub(super) async fn one_outage_grows_all_volumes_and_completes_once(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn one_outage_grows_all_volumes_and_completes_once(env: &World) -> anyhow::Result<()> {
     let driver = Driver::default();
     let ns = prepare(env, "offline-only", &driver).await?;
     let mounts = Mounts::new(&ns, driver).await?;
@@ -179,7 +179,7 @@ pub(super) async fn one_outage_grows_all_volumes_and_completes_once(env: &Enviro
 }
 
 /// The file systems grow when the Pods mount the volumes again: the rollout is complete after that.
-pub(super) async fn one_outage_with_file_systems_completes_after_the_mount(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn one_outage_with_file_systems_completes_after_the_mount(env: &World) -> anyhow::Result<()> {
     let driver = Driver {
         node_expansion_required: true,
         ..Driver::default()

@@ -2,17 +2,17 @@
 
 use serde_json::json;
 
-use crate::world::namespace::{Environment, TestNamespace};
+use crate::world::World;
 use crate::world::web::Web;
 
-pub(super) async fn ordinals_from_5_two_templates_and_expressions_roll_out(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn ordinals_from_5_two_templates_and_expressions_roll_out(env: &World) -> anyhow::Result<()> {
     let of = |size: &str| {
         let expression = json!({"key": "app", "operator": "In", "values": ["web"]});
         let selector = json!({"matchLabels": null, "matchExpressions": [expression]});
         let web = Web::replicas(3).size(size).and_template("logs").mounting("logs");
         web.spec(&json!({"ordinals": {"start": 5}, "selector": selector}))
     };
-    let ns = TestNamespace::with(env, "ordinals", &of("1Gi")).await?;
+    let ns = env.with_web("ordinals", &of("1Gi")).await?;
     let begun = ns.mark().await?;
     ns.target(&of("2Gi").image("2")).await?;
     ns.until_claims_complete(3, 6, "2Gi").await?;

@@ -4,10 +4,10 @@ use anyhow::{Context as _, ensure};
 use k8s_openapi::jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::world::eventually;
 use crate::world::installation::USER;
-use crate::world::namespace::{Environment, PATIENCE, TestNamespace};
+use crate::world::namespace::{PATIENCE, TestNamespace};
 use crate::world::web::Web;
+use crate::world::{World, eventually};
 
 /// The number of failed writes: the pauses between them are 1, 2, 4 and 8 seconds.
 const FAILURES: usize = 5;
@@ -56,8 +56,8 @@ async fn failures(ns: &TestNamespace<'_>, claim: &str) -> anyhow::Result<Vec<Tim
     Ok(times?)
 }
 
-pub(super) async fn changing_quota_usage_causes_no_extra_retry_or_event(env: &Environment) -> anyhow::Result<()> {
-    let ns = TestNamespace::with(env, "quota-dips", &Web::replicas(2).partition(1)).await?;
+pub(super) async fn changing_quota_usage_causes_no_extra_retry_or_event(env: &World) -> anyhow::Result<()> {
+    let ns = env.with_web("quota-dips", &Web::replicas(2).partition(1)).await?;
     ns.target(&Web::replicas(2).size("2Gi").partition(1)).await?;
     ns.until_reported("the first claim", |rollout| rollout["status"]["readyReplicas"] == 1)
         .await?;

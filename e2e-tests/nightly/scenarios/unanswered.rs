@@ -5,10 +5,10 @@ use std::time::Duration;
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
-use crate::world::eventually;
 use crate::world::installation::USER;
-use crate::world::namespace::{Environment, PATIENCE, TestNamespace, condition};
+use crate::world::namespace::{PATIENCE, TestNamespace, condition};
 use crate::world::web::Web;
+use crate::world::{World, eventually};
 
 /// The most time until the PVC is reported.
 const REPORTED: Duration = Duration::from_secs(90);
@@ -55,9 +55,9 @@ fn reports(rollout: &Value, state: &str) -> bool {
 }
 
 /// All PVCs but one are done, and that one is reported. With `beside`, none waits for it.
-async fn goes_on(env: &Environment, namespace: &str, beside: bool) -> anyhow::Result<()> {
+async fn goes_on(env: &World, namespace: &str, beside: bool) -> anyhow::Result<()> {
     let of = |size: &str| Web::replicas(3).size(size).parallel();
-    let ns = TestNamespace::with(env, namespace, &of("1Gi")).await?;
+    let ns = env.with_web(namespace, &of("1Gi")).await?;
     ns.target(&down(namespace).to_string()).await?;
     let mut probes = 0;
     let called = eventually("the API server to call the webhook", PATIENCE, async || {
@@ -111,7 +111,7 @@ async fn goes_on(env: &Environment, namespace: &str, beside: bool) -> anyhow::Re
 }
 
 /// One after the other, until the PVC counts as failed; and side by side, where no PVC waits for the failing one.
-pub(super) async fn one_pvc_never_answered_is_reported_and_others_grow(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn one_pvc_never_answered_is_reported_and_others_grow(env: &World) -> anyhow::Result<()> {
     let one = goes_on(env, "unanswered", false);
     let three = goes_on(env, "unanswered-beside", true);
     futures::future::try_join(one, three).await.map(drop)

@@ -4,9 +4,9 @@ use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
 use crate::cluster::recreate::trial::make_ready;
-use crate::world::eventually;
-use crate::world::namespace::{Environment, PATIENCE, TestNamespace, condition};
+use crate::world::namespace::{PATIENCE, TestNamespace, condition};
 use crate::world::web::Web;
+use crate::world::{World, eventually};
 
 /// Waits until the Pod runs this image and is not Ready.
 async fn until_unready(ns: &TestNamespace<'_>, pod: &str, image: &str) -> anyhow::Result<()> {
@@ -21,8 +21,8 @@ async fn until_unready(ns: &TestNamespace<'_>, pod: &str, image: &str) -> anyhow
 }
 
 /// The disk of the Pod may be full, so its own PVC must grow.
-pub(super) async fn pod_never_ready_keeps_no_claim_from_growing(env: &Environment) -> anyhow::Result<()> {
-    let ns = TestNamespace::with_set(env, "unready", 3).await?;
+pub(super) async fn pod_never_ready_keeps_no_claim_from_growing(env: &World) -> anyhow::Result<()> {
+    let ns = env.with_set("unready", 3).await?;
     let (begun, pods) = (ns.mark().await?, ns.pods().await?);
     make_ready(&ns, "web-2", "=false").await?;
     until_unready(&ns, "web-2", "example/main:1").await?;
@@ -37,8 +37,8 @@ pub(super) async fn pod_never_ready_keeps_no_claim_from_growing(env: &Environmen
     written.is_a_rollout(&claims, 0)
 }
 
-pub(super) async fn new_pod_not_ready_keeps_next_claim_waiting(env: &Environment) -> anyhow::Result<()> {
-    let ns = TestNamespace::with_set(env, "unready-new", 2).await?;
+pub(super) async fn new_pod_not_ready_keeps_next_claim_waiting(env: &World) -> anyhow::Result<()> {
+    let ns = env.with_set("unready-new", 2).await?;
     let begun = ns.mark().await?;
     let both = Web::replicas(2).size("2Gi").image("2");
     ns.target(&both.pods_annotated("e2e.claim-rollout.io/ready", "false"))
@@ -70,8 +70,8 @@ pub(super) async fn new_pod_not_ready_keeps_next_claim_waiting(env: &Environment
 
 /// Kubernetes replaces no Pod while a lower one is not Ready (`OrderedReady`), and the lower one may need a larger PVC:
 /// so that PVC comes first.
-pub(super) async fn claim_of_pod_that_blocks_others_grows_first(env: &Environment) -> anyhow::Result<()> {
-    let ns = TestNamespace::with_set(env, "unready-below", 3).await?;
+pub(super) async fn claim_of_pod_that_blocks_others_grows_first(env: &World) -> anyhow::Result<()> {
+    let ns = env.with_set("unready-below", 3).await?;
     let (begun, pods) = (ns.mark().await?, ns.pods().await?);
     make_ready(&ns, "web-0", "=false").await?;
     until_unready(&ns, "web-0", "example/main:1").await?;

@@ -7,10 +7,10 @@ use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
 use crate::cluster::commands::run;
-use crate::world::eventually;
-use crate::world::namespace::{Environment, PATIENCE, TestNamespace};
+use crate::world::namespace::{PATIENCE, TestNamespace};
 use crate::world::served::Served;
 use crate::world::web::Web;
+use crate::world::{World, eventually};
 
 /// Longer than the first pauses of the StatefulSet controller.
 const AWAY: Duration = Duration::from_secs(60);
@@ -30,7 +30,7 @@ async fn images(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<String>> {
 }
 
 /// Holds the write of the highest PVC, so that its Pod waits; then kills the controller.
-async fn in_the_middle(env: &Environment, ns: &mut TestNamespace<'_>) -> anyhow::Result<()> {
+async fn in_the_middle(env: &World, ns: &mut TestNamespace<'_>) -> anyhow::Result<()> {
     env.barriers.hold_claim(&ns.namespace, "data-web-2");
     ns.target(&Web::replicas(3).size("2Gi").image("2")).await?;
     let held = env.barriers.until_held(&ns.namespace).await;
@@ -42,8 +42,8 @@ async fn in_the_middle(env: &Environment, ns: &mut TestNamespace<'_>) -> anyhow:
     Ok(())
 }
 
-pub(super) async fn without_controller_no_pod_runs_ahead_or_is_lost(env: &Environment) -> anyhow::Result<()> {
-    let mut ns = TestNamespace::with_set(env, "stopped-without-controller", 3).await?;
+pub(super) async fn without_controller_no_pod_runs_ahead_or_is_lost(env: &World) -> anyhow::Result<()> {
+    let mut ns = env.with_set("stopped-without-controller", 3).await?;
     in_the_middle(env, &mut ns).await?;
     let why = ns.until_denied("web-2").await?;
     ensure!(why.contains("data-web-2 is not yet at revision"), "{why}");
@@ -61,10 +61,10 @@ pub(super) async fn without_controller_no_pod_runs_ahead_or_is_lost(env: &Enviro
     Ok(())
 }
 
-pub(super) async fn without_policy_pods_go_on_and_claims_follow(env: &Environment) -> anyhow::Result<()> {
-    let mut ns = TestNamespace::with_set(env, "stopped-without-policy", 3).await?;
+pub(super) async fn without_policy_pods_go_on_and_claims_follow(env: &World) -> anyhow::Result<()> {
+    let mut ns = env.with_set("stopped-without-policy", 3).await?;
     {
-        let served = Served::start(env, &ns, &json!({})).await?;
+        let served = Served::start(&ns, &json!({})).await?;
         env.barriers.hold_claim(&ns.namespace, "data-web-2");
         ns.target(&Web::replicas(3).size("2Gi").image("2")).await?;
         let held = env.barriers.until_held(&ns.namespace).await;
@@ -113,8 +113,8 @@ async fn trigger_retry(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-pub(super) async fn without_both_it_is_a_plain_statefulset(env: &Environment) -> anyhow::Result<()> {
-    let mut ns = TestNamespace::with_set(env, "stopped-without-both", 3).await?;
+pub(super) async fn without_both_it_is_a_plain_statefulset(env: &World) -> anyhow::Result<()> {
+    let mut ns = env.with_set("stopped-without-both", 3).await?;
     in_the_middle_apart(env, &mut ns).await?;
     trigger_retry(&ns).await?;
     ns.until_updated(3).await?;
@@ -130,9 +130,9 @@ pub(super) async fn without_both_it_is_a_plain_statefulset(env: &Environment) ->
     Ok(())
 }
 
-async fn in_the_middle_apart(env: &Environment, ns: &mut TestNamespace<'_>) -> anyhow::Result<()> {
+async fn in_the_middle_apart(env: &World, ns: &mut TestNamespace<'_>) -> anyhow::Result<()> {
     env.barriers.hold_claim(&ns.namespace, "data-web-2");
-    let served = Served::start(env, ns, &json!({})).await?;
+    let served = Served::start(ns, &json!({})).await?;
     ns.target(&Web::replicas(3).size("2Gi").image("2")).await?;
     let held = env.barriers.until_held(&ns.namespace).await;
     held.with_context(|| ns.log())?;

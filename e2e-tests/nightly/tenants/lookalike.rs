@@ -7,8 +7,7 @@ use serde_json::json;
 use super::{PATIENCE, TENANT, tenant};
 use crate::nightly::scale::fleet::Fleet;
 use crate::nightly::scale::until_reported;
-use crate::world::installation::Controllers;
-use crate::world::{Cluster, Options};
+use crate::world::{Options, World};
 
 /// What Kubewarden creates for an AdmissionPolicy of this name, which tenants may make.
 fn webhook() -> String {
@@ -31,11 +30,10 @@ fn webhook() -> String {
 /// There is neither the policy nor the guard, so whoever may change the StatefulSet may write a staged change.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn policy_of_a_tenant_lets_no_forged_change_roll_out() -> anyhow::Result<()> {
-    let cluster = Cluster::start(Options::default()).await?;
-    let controllers = Controllers::without_the_guard(&cluster).await?;
-    let fleet = Fleet::create(&cluster.client().await?, 2, 2, 1).await?;
-    cluster.done(&["create", "-f", "-"], &webhook()).await?;
-    let mut controller = controllers.start(&["--leader-elect=false"]).await?;
+    let world = World::with(Options::default()).without_the_guard().build().await?;
+    let fleet = Fleet::create(&world.client, 2, 2, 1).await?;
+    world.cluster.done(&["create", "-f", "-"], &webhook()).await?;
+    let mut controller = world.controllers.start(&["--leader-elect=false"]).await?;
     fleet.stage("2Gi", Phase::RollingOut).await?;
     until_reported(PATIENCE, &controller, "PolicyMissing", fleet.sets.len()).await?;
     let sizes = [
@@ -44,9 +42,8 @@ async fn policy_of_a_tenant_lets_no_forged_change_roll_out() -> anyhow::Result<(
         "-o",
         "jsonpath={.items[*].spec.resources.requests.storage}",
     ];
-    let size = tenant(&cluster, &sizes, "").await?;
+    let size = tenant(&world.cluster, &sizes, "").await?;
     ensure!(size == "1Gi", "{size}");
     controller.terminate().await?;
-    cluster.stop();
-    Ok(())
+    world.stop().await
 }

@@ -11,10 +11,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
 
-use crate::world::environment::Environment;
 use crate::world::installation::{AS_IN_A_POD, Controller, USER};
 use crate::world::namespace::PATIENCE;
-use crate::world::{Options, at_rest, kinds};
+use crate::world::{Options, World, at_rest, kinds};
 use sets::{Fleet, Step};
 
 /// Who writes nothing for so long is at rest.
@@ -25,7 +24,7 @@ struct Outage(Range<usize>);
 
 /// The minor versions before and after.
 struct Upgrade<'a> {
-    env: &'a Environment,
+    env: &'a World,
     to: &'a str,
     begun: Instant,
 }
@@ -74,9 +73,12 @@ async fn rollouts_end_through_an_upgrade_of_the_cluster() -> anyhow::Result<()> 
     let to = options.minor.clone();
     ensure!(from != to, "an upgrade from {from} to {to}");
     let from = Options { minor: from, ..options };
-    let env = Environment::shipped(from.clone()).await?;
-    env.allow_replacements().await?;
-    let mut controller = env.installation.start_controller(&AS_IN_A_POD).await?;
+    let env = World::with(from.clone())
+        .shipped_policy()
+        .rights(&["replace-sets.yaml"])
+        .build()
+        .await?;
+    let mut controller = env.controllers.start(&AS_IN_A_POD).await?;
     let through = through(&env, [&from.minor, &to], &controller).await;
     through.with_context(|| controller.log())?;
     let log = controller.log();
@@ -86,7 +88,7 @@ async fn rollouts_end_through_an_upgrade_of_the_cluster() -> anyhow::Result<()> 
     env.stop().await
 }
 
-async fn through(env: &Environment, [from, to]: [&str; 2], controller: &Controller) -> anyhow::Result<()> {
+async fn through(env: &World, [from, to]: [&str; 2], controller: &Controller) -> anyhow::Result<()> {
     let begun = Instant::now();
     let upgrade = Upgrade { env, to, begun };
     upgrade.serves(from).await?;
@@ -125,7 +127,7 @@ async fn through(env: &Environment, [from, to]: [&str; 2], controller: &Controll
 }
 
 /// Waits until the controller writes nothing but its Lease.
-async fn rests(env: &Environment, controller: &Controller) -> anyhow::Result<()> {
+async fn rests(env: &World, controller: &Controller) -> anyhow::Result<()> {
     let written = async || {
         let mut written = env.cluster.audit().await?;
         written.retain(|entry| entry.user == USER && entry.resource != "leases");

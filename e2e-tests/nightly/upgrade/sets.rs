@@ -3,10 +3,9 @@
 use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
-use crate::world::environment::Environment;
 use crate::world::namespace::{PATIENCE, TestNamespace, condition};
 use crate::world::web::Web;
-use crate::world::{Driver, eventually};
+use crate::world::{Driver, World, eventually};
 
 /// An expansion that does not end before the test wants it to. The resizer asks again every ten seconds.
 const HELD: Driver = Driver {
@@ -149,13 +148,13 @@ pub(super) enum Step {
 
 /// All of them.
 pub(super) struct Fleet<'a> {
-    pub(super) env: &'a Environment,
+    pub(super) env: &'a World,
     pub(super) members: Vec<Member<'a>>,
 }
 
 impl<'a> Member<'a> {
-    async fn prepare(env: &'a Environment, case: Case) -> anyhow::Result<Self> {
-        let ns = TestNamespace::new(&env.cluster, &env.client, case.namespace).await?;
+    async fn prepare(env: &'a World, case: Case) -> anyhow::Result<Self> {
+        let ns = env.namespace(case.namespace).await?;
         ns.make_class(&Driver::default(), true).await?;
         ns.target(&case.manifest("1Gi", "1")).await?;
         ns.settled().await?;
@@ -244,7 +243,7 @@ impl<'a> Member<'a> {
 
 impl<'a> Fleet<'a> {
     /// Creates all StatefulSets, and returns when each is in the middle.
-    pub(super) async fn begin(env: &'a Environment) -> anyhow::Result<Self> {
+    pub(super) async fn begin(env: &'a World) -> anyhow::Result<Self> {
         let members = CASES.map(|case| Member::prepare(env, case));
         let members = futures::future::try_join_all(members).await?;
         let growing = members.iter().filter(|member| member.case.grows);

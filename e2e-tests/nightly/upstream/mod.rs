@@ -10,8 +10,8 @@ use std::collections::BTreeSet;
 use anyhow::ensure;
 
 use crate::world::by_minor::TESTS;
-use crate::world::installation::{AS_IN_A_POD, Installation};
-use crate::world::{Cluster, Options};
+use crate::world::installation::AS_IN_A_POD;
+use crate::world::{Cluster, Options, World};
 use specs::{PASSES, recorded};
 use suite::{Outcomes, Suite};
 
@@ -30,12 +30,11 @@ async fn tests_of_kubernetes_pass_with_and_without_us() -> anyhow::Result<()> {
     let without = suite.run(&passing, &cluster).await?;
     cluster.stop();
 
-    let cluster = Cluster::start(options).await?;
-    let installation = Installation::shipped(&cluster).await?;
-    let mut controller = installation.start_controller(&AS_IN_A_POD).await?;
-    let before = installation.all_requests();
-    let with = suite.run(&passing, &cluster).await?;
-    let requests = installation.all_requests() - before;
+    let world = World::with(options).shipped_policy().build().await?;
+    let mut controller = world.controllers.start(&AS_IN_A_POD).await?;
+    let before = world.policies().all_requests();
+    let with = suite.run(&passing, &world.cluster).await?;
+    let requests = world.policies().all_requests() - before;
     ensure!(
         controller.status()?.is_none(),
         "the controller ended:\n{}",
@@ -49,9 +48,7 @@ async fn tests_of_kubernetes_pass_with_and_without_us() -> anyhow::Result<()> {
     ensure!(failed.is_empty(), "without claim-rollout:\n{failed}");
     ensure!(with_us.is_empty(), "with claim-rollout:\n{with_us}");
     controller.terminate().await?;
-    installation.stop().await?;
-    cluster.stop();
-    Ok(())
+    world.stop().await
 }
 
 /// Prints the table of the results.

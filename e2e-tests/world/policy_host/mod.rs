@@ -26,7 +26,7 @@ use tokio::time::Instant;
 
 pub(crate) use api::{Api, KubeApi, NoApi};
 pub(crate) use capabilities::Capabilities;
-pub(crate) use module::{HostCall, Module, Runtime, policy_bytes, policy_file};
+pub(crate) use module::{HostCall, Module, Runtime, policy_bytes, policy_file, shared_policy};
 pub(crate) use questions::{GetResource, Resource, Subject};
 pub(crate) use registration::Registration;
 pub(crate) use shipped::{Shipped, deployed, documents};

@@ -1,7 +1,7 @@
 //! The engine of policy-server: wasmtime behind waPC.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -37,11 +37,6 @@ impl Runtime {
     /// A runtime that interrupts a guest as policy-server does.
     pub(crate) fn new() -> anyhow::Result<Self> {
         Self::with(OF_POLICY_SERVER)
-    }
-
-    /// A runtime for tests that are not about time.
-    pub(crate) fn patient() -> anyhow::Result<Self> {
-        Self::with(PATIENT)
     }
 
     /// A runtime whose clock runs until the last of its modules is dropped.
@@ -136,6 +131,17 @@ pub(crate) fn policy_file() -> PathBuf {
 pub(crate) fn policy_bytes() -> anyhow::Result<Vec<u8>> {
     let path = policy_file();
     std::fs::read(&path).with_context(|| format!("{}: expected a policy: `make policy.wasm` makes it", path.display()))
+}
+
+/// The shipped policy for tests that are not about time, compiled once for the whole program.
+pub(crate) fn shared_policy() -> anyhow::Result<Module> {
+    static SHARED: Mutex<Option<Module>> = Mutex::new(None);
+    let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(module) = &*shared {
+        return Ok(module.clone());
+    }
+    let module = Runtime::with(PATIENT)?.load_policy()?;
+    Ok(shared.insert(module).clone())
 }
 
 /// wasmtime has its own error type.

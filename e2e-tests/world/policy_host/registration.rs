@@ -147,9 +147,14 @@ impl PolicyHost {
         registration.apply(client, &registration.configuration(self)).await
     }
 
-    /// Waits until the API server calls a webhook for StatefulSets, because it learns of a registration with a delay.
-    /// Sends dry runs in the first namespace of the registration (or in `default`), which must exist.
-    pub(crate) async fn until_called(&self, client: &kube::Client, registration: &Registration) -> anyhow::Result<()> {
+    /// Waits until the API server calls a webhook for StatefulSets, or no longer does, because it learns of a registration
+    /// with a delay. Sends dry runs in the first namespace of the registration (or in `default`), which must exist.
+    pub(crate) async fn until_called(
+        &self,
+        client: &kube::Client,
+        registration: &Registration,
+        called: bool,
+    ) -> anyhow::Result<()> {
         let namespace = registration.namespaces.first().map_or("default", String::as_str);
         let sets: Api<StatefulSet> = Api::namespaced(client.clone(), namespace);
         let probe: StatefulSet = serde_json::from_value(json!({
@@ -164,18 +169,18 @@ impl PolicyHost {
                 },
             },
         }))?;
-        let before = self.requests(&registration.policy);
         let dry_run = PostParams {
             dry_run: true,
             ..PostParams::default()
         };
         let mut last = String::new();
-        let called = eventually("the API server to call the policy", PATIENCE, async || {
+        let noticed = eventually("the API server to notice a webhook", PATIENCE, async || {
+            let before = self.requests(&registration.policy);
             let answer = sets.create(&dry_run, &probe).await;
             last = answer.map_or_else(|error| error.to_string(), |_| String::new());
-            Ok((self.requests(&registration.policy) > before).then_some(()))
+            Ok(((self.requests(&registration.policy) > before) == called).then_some(()))
         });
-        called.await.with_context(|| last)
+        noticed.await.with_context(|| last)
     }
 
     /// Removes a registration.

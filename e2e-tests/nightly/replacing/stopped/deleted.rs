@@ -3,10 +3,10 @@
 use anyhow::{Context as _, ensure};
 use futures::future::try_join_all;
 
+use super::PATIENCE;
 use super::held::{Held, undisturbed};
-use super::{Environment, PATIENCE};
 use crate::cluster::replacing::trial::{journals, start_controller};
-use crate::world::eventually;
+use crate::world::{World, eventually};
 
 /// What the guard answers to others while a StatefulSet is being replaced.
 const DENIED: &str = "it is being replaced, try again in a moment";
@@ -21,7 +21,7 @@ enum Outcome {
 }
 
 /// A DELETE with this propagation while the write after this many is held.
-async fn deleted_after(env: &Environment, cascade: &str, writes: usize) -> anyhow::Result<Outcome> {
+async fn deleted_after(env: &World, cascade: &str, writes: usize) -> anyhow::Result<Outcome> {
     let held = Held::prepare(env, &format!("stopped-{cascade}-{writes}")).await?;
     held.replace_until(writes).await?;
     let cascade = format!("--cascade={cascade}");
@@ -62,7 +62,7 @@ async fn stays_deleted(held: &Held<'_>, orphaned: bool) -> anyhow::Result<()> {
 
 /// A new controller has nothing to finish, and creates nothing.
 async fn nothing_comes_back(held: &Held<'_>) -> anyhow::Result<()> {
-    let next = start_controller(&held.env.shared, &held.ns.namespace).await?;
+    let next = start_controller(held.env, &held.ns.namespace).await?;
     let set = held.set().await?;
     ensure!(
         set.is_null(),
@@ -73,7 +73,7 @@ async fn nothing_comes_back(held: &Held<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-pub(super) async fn set_deleted_at_any_write_stays_deleted_or_is_denied(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn set_deleted_at_any_write_stays_deleted_or_is_denied(env: &World) -> anyhow::Result<()> {
     let writes = undisturbed(env, "stopped-undeleted").await?;
     let mut found = Vec::new();
     for cascade in ["background", "foreground", "orphan"] {
@@ -97,11 +97,11 @@ pub(super) async fn set_deleted_at_any_write_stays_deleted_or_is_denied(env: &En
 }
 
 /// The namespace is deleted while the write after this many is held.
-async fn namespace_deleted_after(env: &Environment, writes: usize) -> anyhow::Result<()> {
+async fn namespace_deleted_after(env: &World, writes: usize) -> anyhow::Result<()> {
     let namespace = format!("stopped-namespace-{writes}");
     let held = Held::prepare(env, &namespace).await?;
     held.replace_until(writes).await?;
-    let cluster = &env.shared.cluster;
+    let cluster = &env.cluster;
     let deleted = cluster
         .kubectl(&["delete", "namespace", &namespace, "--wait=false"], "")
         .await?;
@@ -120,7 +120,7 @@ async fn namespace_deleted_after(env: &Environment, writes: usize) -> anyhow::Re
     nothing_comes_back(&held).await
 }
 
-pub(super) async fn namespace_deleted_at_any_write_stays_deleted(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn namespace_deleted_at_any_write_stays_deleted(env: &World) -> anyhow::Result<()> {
     let writes = undisturbed(env, "stopped-undisturbed").await?;
     let all = (0..=writes).map(async |limit| {
         let deleted = namespace_deleted_after(env, limit);

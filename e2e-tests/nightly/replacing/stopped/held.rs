@@ -6,12 +6,12 @@ use anyhow::{Context as _, ensure};
 use serde_json::Value;
 use tokio::sync::SemaphorePermit;
 
-use super::{Environment, PATIENCE};
+use super::{PATIENCE, TURNS};
 use crate::cluster::replacing::kept::Before;
 use crate::cluster::replacing::trial::{journals, start_controller, until_replaced};
-use crate::world::eventually;
 use crate::world::namespace::TestNamespace;
 use crate::world::web::Web;
+use crate::world::{World, eventually};
 
 /// A younger StatefulSet is not replaced. A second more, because its time has no fractions.
 const AGE: Duration = Duration::from_secs(61);
@@ -19,7 +19,7 @@ const REPLICAS: u32 = 2;
 
 /// A namespace whose StatefulSet could be replaced, but nobody has asked for it.
 pub(super) struct Held<'a> {
-    pub(super) env: &'a Environment,
+    pub(super) env: &'a World,
     pub(super) ns: TestNamespace<'a>,
     pub(super) before: Before,
     /// Held until the end of the trial.
@@ -28,11 +28,10 @@ pub(super) struct Held<'a> {
 
 impl<'a> Held<'a> {
     /// A StatefulSet with a complete rollout, old enough to be replaced.
-    pub(super) async fn prepare(env: &'a Environment, namespace: &str) -> anyhow::Result<Self> {
-        let shared = &env.shared;
-        let turn = env.turns.acquire().await?;
-        let mut ns = TestNamespace::new(&shared.cluster, &shared.client, namespace).await?;
-        ns.controller = Some(start_controller(shared, namespace).await?);
+    pub(super) async fn prepare(env: &'a World, namespace: &str) -> anyhow::Result<Self> {
+        let turn = TURNS.acquire().await?;
+        let mut ns = env.namespace(namespace).await?;
+        ns.controller = Some(start_controller(env, namespace).await?);
         ns.target(&Web::replicas(REPLICAS)).await?;
         ns.settled().await?;
         // Its age is known to the second, and the time begins when it exists.
@@ -43,7 +42,7 @@ impl<'a> Held<'a> {
         ns.done(&annotate("Never").each_ref().map(String::as_str), "").await?;
         drop(turn);
         tokio::time::sleep_until(aged).await;
-        let turn = env.turns.acquire().await?;
+        let turn = TURNS.acquire().await?;
         let before = Before::of(&ns).await?;
         Ok(Self {
             env,
@@ -82,7 +81,7 @@ impl<'a> Held<'a> {
     /// Starts another controller after the first one was killed.
     pub(super) async fn succeed(&mut self) -> anyhow::Result<()> {
         self.env.barriers.open_for_others(&self.ns.namespace);
-        self.ns.controller = Some(start_controller(&self.env.shared, &self.ns.namespace).await?);
+        self.ns.controller = Some(start_controller(self.env, &self.ns.namespace).await?);
         Ok(())
     }
 
@@ -114,7 +113,7 @@ fn annotate(value: &str) -> [String; 5] {
 }
 
 /// The number of writes of an undisturbed replacement.
-pub(super) async fn undisturbed(env: &Environment, namespace: &str) -> anyhow::Result<usize> {
+pub(super) async fn undisturbed(env: &World, namespace: &str) -> anyhow::Result<usize> {
     let held = Held::prepare(env, namespace).await?;
     let before = env.barriers.passed(namespace);
     held.replace().await?;

@@ -6,11 +6,11 @@
 use anyhow::Context as _;
 use futures::future::try_join_all;
 
-use super::Environment;
 use super::held::{Held, undisturbed};
+use crate::world::World;
 
 /// A replacement whose controller is killed after this many writes.
-async fn killed_after(env: &Environment, namespace: &str, writes: usize) -> anyhow::Result<()> {
+async fn killed_after(env: &World, namespace: &str, writes: usize) -> anyhow::Result<()> {
     let mut held = Held::prepare(env, namespace).await?;
     held.replace_until(writes).await?;
     if let Some(controller) = &mut held.ns.controller {
@@ -20,7 +20,7 @@ async fn killed_after(env: &Environment, namespace: &str, writes: usize) -> anyh
     held.until_replaced().await.with_context(|| held.ns.log())
 }
 
-pub(super) async fn controller_killed_before_any_write_successor_finishes(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn controller_killed_before_any_write_successor_finishes(env: &World) -> anyhow::Result<()> {
     let writes = undisturbed(env, "stopped-alone").await?;
     let rounds: usize = std::env::var("REPEAT").map_or(Ok(1), |rounds| rounds.parse())?;
     for round in 0..rounds {

@@ -5,12 +5,12 @@ use anyhow::{Context as _, ensure};
 use futures::future::try_join_all;
 use serde_json::Value;
 
+use super::PATIENCE;
 use super::held::{Held, undisturbed};
-use super::{Environment, PATIENCE};
 use crate::cluster::commands::run;
 use crate::cluster::replacing::trial::journals;
 use crate::world::installation::USER;
-use crate::world::{Output, eventually};
+use crate::world::{Output, World, eventually};
 
 const PROGRAM: &str = "kube-controller-manager";
 
@@ -19,7 +19,7 @@ async fn take_back(held: &Held<'_>) -> anyhow::Result<Output> {
 }
 
 /// A replacement whose controller was killed after this many writes.
-async fn killed_after(env: &Environment, writes: usize) -> anyhow::Result<Held<'_>> {
+async fn killed_after(env: &World, writes: usize) -> anyhow::Result<Held<'_>> {
     let mut held = Held::prepare(env, &format!("stopped-back-{writes}")).await?;
     held.replace_until(writes).await?;
     if let Some(controller) = &mut held.ns.controller {
@@ -57,10 +57,10 @@ async fn is_adopted(held: &Held<'_>) -> anyhow::Result<bool> {
         .all(|pod: &Value| pod["metadata"]["ownerReferences"][0]["uid"] == uid))
 }
 
-pub(super) async fn set_taken_back_at_any_write_loses_nothing(env: &Environment) -> anyhow::Result<()> {
+pub(super) async fn set_taken_back_at_any_write_loses_nothing(env: &World) -> anyhow::Result<()> {
     let writes = undisturbed(env, "stopped-not-taken").await?;
     let all = try_join_all((0..=writes).map(|limit| killed_after(env, limit))).await?;
-    let cluster = &env.shared.cluster;
+    let cluster = &env.cluster;
     cluster.halt(PROGRAM);
     let mut first = Vec::new();
     let outputs = try_join_all(all.iter().map(take_back)).await?;

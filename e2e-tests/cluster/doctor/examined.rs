@@ -6,11 +6,10 @@ use std::time::Duration;
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
-use crate::cluster::built_in::Server;
-use crate::world::installation::{Controller, Controllers, NAMESPACE, binary, manifest_applied};
+use crate::world::installation::{NAMESPACE, binary};
 use crate::world::shell::typed;
 use crate::world::web::Web;
-use crate::world::{Cluster, Options, Output, eventually};
+use crate::world::{Options, Output, World, eventually};
 
 /// The webhook configuration of StatefulSets and PVCs, as kubectl names it.
 pub(super) const CONFIGURATION: &str = "mutatingwebhookconfiguration/claim-rollout-webhook";
@@ -22,12 +21,9 @@ pub(super) const FAULTS: &str = "faults";
 const INSTALLED: &str = "claim-rollout is installed in namespace claim-rollout: found ";
 const PATIENCE: Duration = Duration::from_secs(60);
 
-pub(super) struct Environment {
-    pub(super) cluster: Cluster,
-    pub(super) controllers: Controllers,
-    /// The leading controller.
-    pub(super) controller: Option<Controller>,
-    _server: Server,
+/// An installation without Kubewarden. The controller leads.
+pub(super) struct Examined {
+    pub(super) world: World,
 }
 
 /// A finding: its severity and its object.
@@ -39,18 +35,11 @@ pub(super) fn faulty(size: &str) -> Web {
     Web::replicas(1).size(size).template(&json!({"metadata": metadata}))
 }
 
-impl Environment {
+impl Examined {
     /// An installation without Kubewarden and without faults, and a StatefulSet in each namespace.
     pub(super) async fn build() -> anyhow::Result<Self> {
-        let cluster = Cluster::start(Options::default()).await?;
-        let controllers = Controllers::install(&cluster).await?;
-        manifest_applied(&cluster, "webhook/rbac.yaml").await?;
-        let mut env = Self {
-            _server: Server::start(&cluster).await?,
-            controllers,
-            controller: None,
-            cluster,
-        };
+        let world = World::with(Options::default()).webhook().build().await?;
+        let mut env = Self { world };
         env.lead().await?;
         let but = json!({"matchExpressions": [
             {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": [FAULTS]},
@@ -72,19 +61,13 @@ impl Environment {
     /// Starts a controller, which takes the Lease.
     pub(super) async fn lead(&mut self) -> anyhow::Result<()> {
         let arguments = ["--leader-elect", "--system-namespace", NAMESPACE, "--namespace", KEPT];
-        self.controller = Some(self.controllers.start(&arguments).await?);
+        self.world.controller = Some(self.world.controllers.start(&arguments).await?);
         Ok(())
-    }
-
-    /// Stops everything after a success.
-    pub(super) fn stop(self) {
-        drop(self.controller);
-        self.cluster.stop();
     }
 
     /// Runs kubectl, which must succeed.
     pub(super) async fn done(&self, arguments: &[&str], input: &(impl Display + ?Sized)) -> anyhow::Result<Output> {
-        self.cluster.done(arguments, &input.to_string()).await
+        self.world.cluster.done(arguments, &input.to_string()).await
     }
 
     /// Runs kubectl in [`FAULTS`], which must succeed.
@@ -148,14 +131,17 @@ impl Environment {
             .replace(&file, "")
             .replace(folder, "")
             .replace(&format!("?ref=v{version}"), "");
-        let output = typed(&self.cluster, crate::world::repository::root(), line).await?;
+        let output = typed(&self.world.cluster, crate::world::repository::root(), line).await?;
         ensure!(output.success, "{line}: {output:?}");
         Ok(())
     }
 
     /// Runs `claim-rollout` as the administrator.
     pub(super) async fn run(&self, arguments: &[&str]) -> anyhow::Result<Output> {
-        self.cluster.run(&binary()?.to_string_lossy(), arguments, &[], "").await
+        self.world
+            .cluster
+            .run(&binary()?.to_string_lossy(), arguments, &[], "")
+            .await
     }
 
     /// Waits until the doctor has no finding.

@@ -15,7 +15,7 @@ use crate::world::web::Web;
 use crate::world::{Cluster, Process, Signal, eventually};
 
 /// The ServiceAccount of the webhook; also the name of its Secret and of its webhook configurations.
-pub(super) const ACCOUNT: &str = "claim-rollout-webhook";
+pub(crate) const ACCOUNT: &str = "claim-rollout-webhook";
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// One replica; dropping it kills it.
@@ -95,12 +95,12 @@ impl Server {
     }
 
     /// The address that the replica listens on.
-    pub(super) fn address(&self) -> SocketAddr {
+    pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// The number of certificates that the replica has made.
-    pub(super) fn made(&self) -> usize {
+    pub(crate) fn made(&self) -> usize {
         self.process.log().matches("created a certificate").count()
     }
 
@@ -121,7 +121,7 @@ fn free() -> anyhow::Result<SocketAddr> {
 
 /// Applies the webhook configurations of `deploy/webhook`, with an address in place of the Service and with the path
 /// from the Secret, if there is one. Other fields that the webhook wrote stay.
-pub(super) async fn lead_to(cluster: &Cluster, address: SocketAddr) -> anyhow::Result<()> {
+pub(crate) async fn lead_to(cluster: &Cluster, address: SocketAddr) -> anyhow::Result<()> {
     let secret = secret(cluster).await?;
     for file in ["webhook/configuration.yaml", "webhook/retention.yaml"] {
         for mut configuration in documents(file)? {
@@ -143,7 +143,7 @@ pub(super) async fn lead_to(cluster: &Cluster, address: SocketAddr) -> anyhow::R
 }
 
 /// The secret path that the replicas share, if one of them has made it.
-pub(super) async fn secret(cluster: &Cluster) -> anyhow::Result<Option<SecretPath>> {
+pub(crate) async fn secret(cluster: &Cluster) -> anyhow::Result<Option<SecretPath>> {
     let get = ["get", "secret", ACCOUNT, "-n", NAMESPACE, "-o", "json"];
     let output = cluster.kubectl(&get, "").await?;
     ensure!(output.success, "{}", output.stderr);
@@ -154,7 +154,7 @@ pub(super) async fn secret(cluster: &Cluster) -> anyhow::Result<Option<SecretPat
 }
 
 /// Waits until the API server calls the webhook and gets an answer.
-pub(super) async fn until_asked(cluster: &Cluster) -> anyhow::Result<()> {
+pub(crate) async fn until_asked(cluster: &Cluster) -> anyhow::Result<()> {
     let probe = Web::replicas(0)
         .named("probe")
         .annotated("sync", "Sometimes")

@@ -7,8 +7,8 @@ use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
 use super::table::{IN_FORCE, Row, Who};
-use crate::world::installation::{ACCOUNT, Controllers, NAMESPACE, USER};
-use crate::world::{Cluster, Options, Output, eventually};
+use crate::world::installation::{ACCOUNT, NAMESPACE, USER};
+use crate::world::{Options, Output, World, eventually};
 
 /// The namespace of the objects.
 pub(super) const GUARDED: &str = "guarded";
@@ -18,8 +18,9 @@ const MANY: usize = 10_000;
 /// The smallest number of finalizers, and of owners, that the guard does not iterate over.
 const TOO_MANY: usize = 101;
 
-pub(super) struct Environment {
-    pub(super) cluster: Cluster,
+/// The world, its users and their objects.
+pub(super) struct Guarded {
+    pub(super) world: World,
     controller: PathBuf,
     alice: PathBuf,
     bob: PathBuf,
@@ -157,18 +158,18 @@ fn rollout(name: &str) -> Value {
     })
 }
 
-impl Environment {
+impl Guarded {
     /// Returns when the guard is in force.
     pub(super) async fn build() -> anyhow::Result<Self> {
-        let cluster = Cluster::start(Options::default()).await?;
-        Controllers::install(&cluster).await?;
+        let world = World::with(Options::default()).build().await?;
+        let cluster = &world.cluster;
         let mut env = Self {
             controller: cluster.kubeconfig_of(NAMESPACE, ACCOUNT).await?,
             alice: cluster.kubeconfig_for("alice", &[])?,
             bob: cluster.kubeconfig_for("bob", &[])?,
             mallory: cluster.kubeconfig_for("mallory", &[])?,
             uid: String::new(),
-            cluster,
+            world,
         };
         env.done(&["create", "namespace", GUARDED], "").await?;
         env.done(&["apply", "-f", "-"], &rights().to_string()).await?;
@@ -238,7 +239,7 @@ impl Environment {
 
     /// Runs kubectl as the administrator, which must succeed.
     pub(super) async fn done(&self, arguments: &[&str], input: &str) -> anyhow::Result<Output> {
-        self.cluster.done(arguments, input).await
+        self.world.cluster.done(arguments, input).await
     }
 
     /// Runs the command of a row as its user.
@@ -254,7 +255,7 @@ impl Environment {
             None => (typed, String::new()),
         };
         let kubeconfig = match who {
-            Who::Admin => self.cluster.kubeconfig(),
+            Who::Admin => self.world.cluster.kubeconfig(),
             Who::Alice => self.alice.clone(),
             Who::Bob => self.bob.clone(),
             Who::Mallory => self.mallory.clone(),
@@ -264,7 +265,7 @@ impl Environment {
         let mut arguments: Vec<&str> = typed.split(' ').collect();
         arguments.extend(["-n", GUARDED, "--kubeconfig", kubeconfig]);
         arguments.extend(dry_run.then_some("--dry-run=server"));
-        self.cluster.kubectl(&arguments, &input).await
+        self.world.cluster.kubectl(&arguments, &input).await
     }
 
     /// All objects that users have written.
