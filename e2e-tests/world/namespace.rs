@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
-use anyhow::{Context as _, ensure};
+use anyhow::{Context as _, bail, ensure};
 use kube::api::{Api, ApiResource, DynamicObject, ListParams};
 use kube::core::GroupVersionKind;
 use serde_json::{Value, json};
@@ -14,7 +14,21 @@ pub(crate) use super::waiting::PATIENCE;
 use super::web::Web;
 use super::written::Written;
 use crate::world::installation::Controller;
-use crate::world::{Cluster, DRIVER, Driver, Entry, Output, World, eventually};
+use crate::world::{Cluster, DRIVER, Driver, Entry, Output, World};
+
+/// Group, version and kind of a name that kubectl knows.
+fn resource(name: &str) -> anyhow::Result<[&'static str; 3]> {
+    Ok(match name {
+        "claimrollout" => ["claim-rollout.io", "v1alpha1", "ClaimRollout"],
+        "event" => ["", "v1", "Event"],
+        "pod" => ["", "v1", "Pod"],
+        "pvc" => ["", "v1", "PersistentVolumeClaim"],
+        "quota" => ["", "v1", "ResourceQuota"],
+        "statefulset" => ["apps", "v1", "StatefulSet"],
+        "volumesnapshot" => ["snapshot.storage.k8s.io", "v1", "VolumeSnapshot"],
+        _ => bail!("no kind is known as {name}"),
+    })
+}
 
 /// A namespace of the cluster.
 pub(crate) struct TestNamespace<'a> {
@@ -105,6 +119,24 @@ impl<'a> TestNamespace<'a> {
         Ok(items)
     }
 
+    /// The objects of a kind as kubectl names it, sorted by name.
+    pub(crate) async fn list(&self, kind: &str) -> anyhow::Result<Vec<Value>> {
+        let [group, version, kind] = resource(kind)?;
+        self.all(group, version, kind).await
+    }
+
+    /// An object as kubectl names it, such as `statefulset/web`, or null; `staged` is the staged change of `web`.
+    pub(crate) async fn get(&self, object: &str) -> anyhow::Result<Value> {
+        if object == "staged" {
+            return self.staged_change().await;
+        }
+        let (kind, name) = object.split_once('/').context("a kind and a name")?;
+        let [group, version, kind] = resource(kind)?;
+        Ok(serde_json::to_value(
+            self.api(group, version, kind).get_opt(name).await?,
+        )?)
+    }
+
     /// Sets the partition.
     pub(crate) async fn partition(&self, partition: u32) -> anyhow::Result<()> {
         let patch = json!({"spec": {"updateStrategy": {"rollingUpdate": {"partition": partition}}}}).to_string();
@@ -128,39 +160,30 @@ impl<'a> TestNamespace<'a> {
 
     /// The PVCs, sorted by name.
     pub(crate) async fn claims(&self) -> anyhow::Result<Vec<Value>> {
-        self.all("", "v1", "PersistentVolumeClaim").await
+        self.list("pvc").await
     }
 
     /// The uids of the Pods, sorted by name.
     pub(crate) async fn pods(&self) -> anyhow::Result<Vec<Value>> {
-        let pods = self.all("", "v1", "Pod").await?;
+        let pods = self.list("pod").await?;
         Ok(pods.into_iter().map(|mut pod| pod["metadata"]["uid"].take()).collect())
     }
 
     /// Deletes these Pods, and waits until they do not exist. `kubectl delete` itself can wait for ever if the successor of
     /// a Pod exists already: seen with kubectl 1.33 and 1.35.
     pub(crate) async fn delete_pods(&self, names: &[&str]) -> anyhow::Result<()> {
-        let uids = async || {
-            let mut pods = self.all("", "v1", "Pod").await?;
-            pods.retain(|pod| names.contains(&&*text(&pod["metadata"]["name"])));
-            anyhow::Ok(Vec::from_iter(pods.iter().map(|pod| pod["metadata"]["uid"].clone())))
-        };
-        let before = uids().await?;
+        let uid = |pod: &Value| pod["metadata"]["uid"].clone();
+        let mut before = self.list("pod").await?;
+        before.retain(|pod| names.contains(&&*text(&pod["metadata"]["name"])));
+        let before: Vec<Value> = before.iter().map(uid).collect();
         let delete = [&["delete", "pod"], names, &["--wait=false"]].concat();
         self.done(&delete, "").await?;
-        let deleted = eventually("Pods to be deleted", PATIENCE, async || {
-            let now = uids().await?;
-            Ok((!now.iter().any(|uid| before.contains(uid))).then_some(()))
-        });
-        deleted.await
+        let deleted = |pods: &[Value]| !pods.iter().any(|pod| before.contains(&uid(pod)));
+        self.until_all("Pods to be deleted", "pod", deleted).await.map(drop)
     }
 
     pub(crate) async fn rollout(&self) -> anyhow::Result<Value> {
-        let found = self
-            .api("claim-rollout.io", "v1alpha1", "ClaimRollout")
-            .get_opt("web")
-            .await?;
-        Ok(serde_json::to_value(found)?)
+        self.get("claimrollout/web").await
     }
 
     /// The reasons of the Events on the StatefulSet, with their counts.

@@ -1,5 +1,6 @@
 //! Waiting for a condition, and for the end of writes.
 
+use std::fmt::Debug;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
@@ -27,6 +28,21 @@ pub(crate) async fn eventually<T>(
         }
         tokio::time::sleep(PAUSE).await;
     }
+}
+
+/// Reads until what is read matches, and returns it. The failure has what was read last.
+pub(crate) async fn until<T: Debug>(
+    what: &str,
+    mut read: impl AsyncFnMut() -> anyhow::Result<T>,
+    mut matches: impl FnMut(&T) -> bool,
+) -> anyhow::Result<T> {
+    let mut last = None;
+    let found = eventually(what, PATIENCE, async || {
+        let seen = last.insert(read().await?);
+        Ok(matches(seen).then_some(()))
+    });
+    found.await.with_context(|| format!("the last was {last:#?}"))?;
+    last.context("it was read")
 }
 
 /// Waits until there has been no further write for this long, and returns all writes. Who writes again and again is never

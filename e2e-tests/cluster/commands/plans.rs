@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 
 use super::{items, prepare, run};
 use crate::world::installation::USER;
-use crate::world::namespace::{PATIENCE, TestNamespace, text};
+use crate::world::namespace::{TestNamespace, text};
 use crate::world::web::Web;
-use crate::world::{Output, World, eventually};
+use crate::world::{Output, World, until};
 
 /// The plan of this manifest, as JSON.
 pub(crate) async fn plan(ns: &TestNamespace<'_>, manifest: &Web) -> anyhow::Result<(Output, Value)> {
@@ -126,14 +126,10 @@ pub(super) async fn new_image_pods_replaced_after_their_claims_as_planned(env: &
 
     let pods = ns.pods().await?;
     ns.target(&new).await?;
-    let what = "the two replicas above the partition";
-    let changed = eventually(what, PATIENCE, async || {
-        let now = ns.pods().await?;
-        let both = now.len() == 3 && now[1] != pods[1] && now[2] != pods[2];
-        let rollout = ns.rollout().await?;
-        Ok((both && rollout["status"]["readyReplicas"] == 2).then_some(now))
-    });
-    let now = changed.await.with_context(|| ns.log())?;
+    let both = |now: &Vec<Value>| now.len() == 3 && now[1] != pods[1] && now[2] != pods[2];
+    let now = until("the two replicas above the partition", async || ns.pods().await, both).await?;
+    ns.until_reported("both of them", |rollout| rollout["status"]["readyReplicas"] == 2)
+        .await?;
     ensure!(now[0] == pods[0], "the Pod below the partition was to run on");
     ensure!(
         written(&ns).await? == ["data-web-2", "data-web-1"],

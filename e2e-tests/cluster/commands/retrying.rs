@@ -7,8 +7,8 @@ use super::prepare;
 use super::shown::{DOCUMENT, types};
 use crate::world::backoff::until_pause_is_long;
 use crate::world::book::Book;
-use crate::world::namespace::{PATIENCE, TestNamespace};
-use crate::world::{World, eventually};
+use crate::world::namespace::TestNamespace;
+use crate::world::{World, until};
 
 /// A policy of somebody else that denies every update of a PVC in the namespace. The controller does not watch it.
 fn frozen(namespace: &str) -> Vec<Value> {
@@ -46,10 +46,8 @@ pub(super) async fn retry_ends_the_pause_after_denied_writes(env: &World) -> any
     for object in frozen(&ns.namespace) {
         ns.target(&object).await?;
     }
-    let denies = eventually("updates of PVCs to be denied", PATIENCE, async || {
-        Ok(is_frozen(&ns, "data-web-2").await?.then_some(()))
-    });
-    denies.await?;
+    let frozen = async || is_frozen(&ns, "data-web-2").await;
+    until("updates of PVCs to be denied", frozen, |denied| *denied).await?;
     ns.apply(3, "2Gi").await?;
     until_pause_is_long(&ns).await?;
     ns.done(
@@ -61,10 +59,8 @@ pub(super) async fn retry_ends_the_pause_after_denied_writes(env: &World) -> any
         "",
     )
     .await?;
-    let allows = eventually("updates of PVCs to be allowed", PATIENCE, async || {
-        Ok((!is_frozen(&ns, "data-web-2").await?).then_some(()))
-    });
-    allows.await?;
+    let frozen = async || is_frozen(&ns, "data-web-2").await;
+    until("updates of PVCs to be allowed", frozen, |denied| !denied).await?;
     types(&mut book, &ns, "claim-rollout retry web").await?;
     // The report is one of after the request, so that `wait` does not end with the last one, which is stalled.
     types(&mut book, &ns, "claim-rollout wait web --timeout 1m").await?;

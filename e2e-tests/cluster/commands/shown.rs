@@ -3,10 +3,10 @@
 use anyhow::Context as _;
 
 use super::{prepare, run};
+use crate::world::World;
 use crate::world::book::Book;
-use crate::world::namespace::{PATIENCE, TestNamespace};
+use crate::world::namespace::TestNamespace;
 use crate::world::reviews_stored::Stored;
-use crate::world::{World, eventually};
 
 pub(super) const DOCUMENT: &str = "docs/commands.md";
 
@@ -33,11 +33,10 @@ pub(super) async fn document_shows_drift_and_watch_output(env: &World) -> anyhow
     types(&mut book, &ns, "claim-rollout drift").await?;
     let by_hand = r#"kubectl patch pvc data-web-0 -p '{"spec":{"resources":{"requests":{"storage":"2Gi"}}}}'"#;
     types(&mut book, &ns, by_hand).await?;
-    let grown = eventually("the volume to grow", PATIENCE, async || {
-        let claims = ns.claims().await?;
-        Ok((claims[0]["status"]["capacity"]["storage"] == "2Gi").then_some(()))
-    });
-    grown.await?;
+    ns.until_all("the volume to grow", "pvc", |claims| {
+        claims[0]["status"]["capacity"]["storage"] == "2Gi"
+    })
+    .await?;
     types(&mut book, &ns, "claim-rollout drift").await?;
 
     ns.apply(3, "2Gi").await?;

@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 
 use super::plans::quota;
 use super::{items, prepare, run};
-use crate::world::namespace::{PATIENCE, TestNamespace};
+use crate::world::namespace::TestNamespace;
 use crate::world::web::Web;
-use crate::world::{Output, World, eventually};
+use crate::world::{Output, World, until};
 
 async fn succeeds(ns: &TestNamespace<'_>, arguments: &[&str]) -> anyhow::Result<Output> {
     let output = run(ns, arguments, "").await?;
@@ -78,13 +78,9 @@ fn labelled() -> Web {
 
 /// Numbers, users and changes of the history, once it has this many targets.
 async fn history(ns: &TestNamespace<'_>, targets: usize) -> anyhow::Result<Vec<String>> {
-    let mut last = Vec::new();
-    let known = eventually("the history", PATIENCE, async || {
-        last = items(&succeeds(ns, &["history", "web", "-o", "json"]).await?)?;
-        let numbered = last.iter().all(|item| item["number"].is_i64());
-        Ok((last.len() == targets && numbered).then_some(()))
-    });
-    known.await.with_context(|| format!("the last was {last:#?}"))?;
+    let read = async || items(&succeeds(ns, &["history", "web", "-o", "json"]).await?);
+    let known = |items: &Vec<Value>| items.len() == targets && items.iter().all(|item| item["number"].is_i64());
+    let last = until("the history", read, known).await?;
     let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
     let line = |item: &Value| {
         let changes = item["changes"]
@@ -179,9 +175,8 @@ pub(super) async fn smaller_target_shrinks_no_pvc(env: &World) -> anyhow::Result
             output.stderr
         );
     }
-    eventually("the rollout to complete", PATIENCE, async || {
-        let staged = ns.staged_change().await?;
-        Ok((staged["phase"] == "Complete").then_some(()))
+    ns.until("the rollout to complete", "staged", |change| {
+        change["phase"] == "Complete"
     })
     .await?;
     ensure!(requests(&ns).await? == ["3Gi", "3Gi", "3Gi"], "a PVC was changed");

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use anyhow::ensure;
 use serde_json::{Value, json};
 
-use crate::world::namespace::{PATIENCE, TestNamespace, text};
+use crate::world::namespace::{TestNamespace, text};
 use crate::world::web::Web;
-use crate::world::{World, eventually};
+use crate::world::{World, until};
 
 /// A StatefulSet that keeps three revisions, and whose selector matches all objects without a certain label: our
 /// ControllerRevisions too.
@@ -61,22 +61,15 @@ pub(super) async fn every_target_is_kept_and_not_adopted_by_a_statefulset(env: &
     let mut expected = own.clone();
     expected.extend((1..4).map(|number| (names[number].clone(), target(number))));
     let found = kept(&ns).await?;
-    ensure!(
-        found == expected,
-        "expected the last three, but found {found:#?}\n{}",
-        ns.log()
-    );
+    ensure!(found == expected, "expected the last three: {found:#?}\n{}", ns.log());
 
     let latest = ns
         .done(&["get", "controllerrevision", &names[3], "-o", "json"], "")
         .await?;
     let latest: Value = serde_json::from_str(&latest.stdout)?;
     let annotations = &latest["metadata"]["annotations"];
-    ensure!(
-        *annotations
-            == json!({"claim-rollout.io/by": "admin", "claim-rollout.io/manager": "kubectl-client-side-apply"}),
-        "{annotations}"
-    );
+    let by = json!({"claim-rollout.io/by": "admin", "claim-rollout.io/manager": "kubectl-client-side-apply"});
+    ensure!(*annotations == by, "{annotations}");
     let owner = &latest["metadata"]["ownerReferences"][0]["uid"];
     let of_rollout = &latest["metadata"]["labels"]["claim-rollout.io/rollout-uid"];
     ensure!(of_rollout == owner, "{latest:#}");
@@ -101,8 +94,11 @@ pub(super) async fn every_target_is_kept_and_not_adopted_by_a_statefulset(env: &
     ensure!(ns.pods().await? == pods, "a Pod was replaced");
 
     ns.done(&["delete", "statefulset", "web"], "").await?;
-    eventually("the history to be deleted with the set", PATIENCE, async || {
-        Ok(kept(&ns).await?.is_empty().then_some(()))
-    })
+    until(
+        "the history to be deleted",
+        async || kept(&ns).await,
+        |kept| kept.is_empty(),
+    )
     .await
+    .map(drop)
 }

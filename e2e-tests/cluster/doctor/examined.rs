@@ -1,7 +1,6 @@
 //! The installation under test. Scenarios plant a fault, check the finding, and fix it.
 
 use std::fmt::Display;
-use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
@@ -9,7 +8,7 @@ use serde_json::{Value, json};
 use crate::world::installation::{NAMESPACE, binary};
 use crate::world::shell::typed;
 use crate::world::web::Web;
-use crate::world::{Options, Output, World, eventually};
+use crate::world::{Options, Output, World, until};
 
 /// The webhook configuration of StatefulSets and PVCs, as kubectl names it.
 pub(super) const CONFIGURATION: &str = "mutatingwebhookconfiguration/claim-rollout-webhook";
@@ -19,7 +18,6 @@ pub(super) const KEPT: &str = "kept";
 pub(super) const FAULTS: &str = "faults";
 /// The first line of the doctor.
 const INSTALLED: &str = "claim-rollout is installed in namespace claim-rollout: found ";
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// An installation without Kubewarden. The controller leads.
 pub(super) struct Examined {
@@ -144,40 +142,41 @@ impl Examined {
             .await
     }
 
+    /// The exit code of a command, and the items that it prints.
+    pub(super) async fn printed(&self, arguments: &[&str]) -> anyhow::Result<(Option<i32>, Vec<Value>)> {
+        let output = self.run(arguments).await?;
+        let document: Value = serde_json::from_str(&output.stdout).with_context(|| format!("{output:?}"))?;
+        Ok((output.code, document["items"].as_array().cloned().unwrap_or_default()))
+    }
+
     /// Waits until the doctor has no finding.
     pub(super) async fn until_healthy(&self) -> anyhow::Result<()> {
-        let mut last = None;
-        let healthy = eventually("the doctor to be silent", PATIENCE, async || {
-            let output = self.run(&["doctor"]).await?;
-            let silent = output.stdout.is_empty() && output.code == Some(0);
+        let is_silent = |output: &Output| {
             let lines: Vec<&str> = output.stderr.lines().collect();
             let quiet = matches!(&lines[..], [first, last]
                 if first.starts_with(INSTALLED) && last.ends_with(": nothing is wrong"));
-            last = Some(output);
-            Ok((silent && quiet).then_some(()))
-        });
-        healthy.await.with_context(|| format!("{last:?}"))
+            quiet && output.stdout.is_empty() && output.code == Some(0)
+        };
+        until(
+            "the doctor to be silent",
+            async || self.run(&["doctor"]).await,
+            is_silent,
+        )
+        .await
+        .map(drop)
     }
 
     /// Waits until the doctor has exactly this finding, and returns its fix.
     pub(super) async fn diagnosed(&self, expected: Expected<'_>) -> anyhow::Result<String> {
-        let mut last = None;
-        let found = eventually("the finding", PATIENCE, async || {
-            let output = self.run(&["doctor", "-o", "json"]).await?;
-            let document: Value = serde_json::from_str(&output.stdout).with_context(|| format!("{output:?}"))?;
-            let items = document["items"].as_array().cloned().unwrap_or_default();
-            let code = if expected.0 == "Error" { 1 } else { 0 };
-            let is_it = |item: &Value| item["severity"] == expected.0 && item["subject"] == expected.1;
-            let fix = match &items[..] {
-                [item] if is_it(item) && output.code == Some(code) => item["fix"].as_str().map(str::to_owned),
-                _ => None,
-            };
-            last = Some(output);
-            Ok(fix)
-        });
-        found
-            .await
-            .with_context(|| format!("expected {expected:?}, but found {last:#?}"))
+        let (severity, subject) = expected;
+        let code = if severity == "Error" { 1 } else { 0 };
+        let ask = async || self.printed(&["doctor", "-o", "json"]).await;
+        let is_it = |(found, items): &(Option<i32>, Vec<Value>)| {
+            let only = items.len() == 1 && items[0]["severity"] == severity && items[0]["subject"] == subject;
+            only && *found == Some(code)
+        };
+        let (_, items) = until(&format!("{severity} of {subject}"), ask, is_it).await?;
+        items[0]["fix"].as_str().map(str::to_owned).context("a fix")
     }
 
     /// Waits for the finding, runs its fix (the command up to the first comma), and waits until the doctor has no
@@ -190,41 +189,35 @@ impl Examined {
 
     /// Waits until `drift` has no row.
     pub(super) async fn until_no_drift(&self, which: &[&str]) -> anyhow::Result<()> {
-        let mut last = None;
-        let even = eventually("drift to be silent", PATIENCE, async || {
-            let output = self.run(&[&["drift", "--exit-code"], which].concat()).await?;
-            let silent = output.stdout.is_empty() && output.code == Some(0);
+        let arguments = [&["drift", "--exit-code"], which].concat();
+        let is_silent = |output: &Output| {
             let one_line = output.stderr.lines().count() == 1 && output.stderr.ends_with(": nothing differs\n");
-            last = Some(output);
-            Ok((silent && one_line).then_some(()))
-        });
-        even.await.with_context(|| format!("{which:?}: {last:?}"))
+            one_line && output.stdout.is_empty() && output.code == Some(0)
+        };
+        until("drift to be silent", async || self.run(&arguments).await, is_silent)
+            .await
+            .map(drop)
     }
 
     /// Waits until `drift` has exactly these rows for a namespace: PVC, field, desired and live value, and the
     /// beginning of the note.
     pub(super) async fn differs(&self, namespace: &str, expected: &[[&str; 5]]) -> anyhow::Result<()> {
-        let mut last = None;
-        let found = eventually("the differences", PATIENCE, async || {
-            let output = self
-                .run(&["drift", "-n", namespace, "-o", "json", "--exit-code"])
-                .await?;
-            let document: Value = serde_json::from_str(&output.stdout).with_context(|| format!("{output:?}"))?;
-            let items = differences(&document["items"][0]);
-            let is_it = |((claim, item), row): (&(Value, Value), &[&str; 5])| {
-                let text = |key: &str| item[key].as_str().unwrap_or("-").to_owned();
-                let [field, wanted, found] = ["field", "wanted", "found"].map(text);
-                let cells = [claim.as_str().unwrap_or("-").to_owned(), field, wanted, found];
-                cells == row[..4] && text("note").starts_with(row[4])
-            };
-            let all = items.len() == expected.len() && items.iter().zip(expected).all(is_it);
-            let exits = output.code == Some(1);
-            last = Some(output);
-            Ok((all && exits).then_some(()))
-        });
-        found
-            .await
-            .with_context(|| format!("expected {expected:#?}, but found {last:#?}"))
+        let arguments = ["drift", "-n", namespace, "-o", "json", "--exit-code"];
+        let read = async || {
+            let (code, items) = self.printed(&arguments).await?;
+            Ok((code, items.first().map(differences).unwrap_or_default()))
+        };
+        let is_row = |((claim, item), row): (&(Value, Value), &[&str; 5])| {
+            let text = |key: &str| item[key].as_str().unwrap_or("-").to_owned();
+            let [field, wanted, found] = ["field", "wanted", "found"].map(text);
+            let cells = [claim.as_str().unwrap_or("-").to_owned(), field, wanted, found];
+            cells == row[..4] && text("note").starts_with(row[4])
+        };
+        let are_all = |(code, items): &(Option<i32>, Vec<(Value, Value)>)| {
+            items.len() == expected.len() && items.iter().zip(expected).all(is_row) && *code == Some(1)
+        };
+        let found = until("the differences", read, are_all).await;
+        found.with_context(|| format!("expected {expected:#?}")).map(drop)
     }
 }
 

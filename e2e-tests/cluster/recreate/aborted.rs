@@ -1,13 +1,12 @@
 //! A rollout that its user stops.
 
-use anyhow::{Context as _, ensure};
+use anyhow::ensure;
 use claim_rollout::templates::keys;
+use serde_json::Value;
 
-use crate::cluster::recreate::trial::{
-    OTHER, anew, claims, prepare, start, stays, until, until_complete, until_next_second,
-};
-use crate::world::namespace::{PATIENCE, label, text};
-use crate::world::{EXPANDABLE, World, eventually};
+use crate::cluster::recreate::trial::{OTHER, anew, claims, prepare, start, stays, until_complete, until_next_second};
+use crate::world::namespace::{label, text};
+use crate::world::{EXPANDABLE, World};
 
 pub(super) async fn paused_rollout_finishes_the_replica_that_has_begun(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "stopped-paused", &anew(2, EXPANDABLE, "1Gi")).await?;
@@ -19,7 +18,7 @@ pub(super) async fn paused_rollout_finishes_the_replica_that_has_begun(env: &Wor
         .await?;
     env.barriers.open(&ns.namespace);
     ns.settled().await?;
-    until(&ns, "Paused", "paused by the annotation").await?;
+    ns.until_reason("Paused", "paused by the annotation").await?;
     stays(&ns, &["delete data-web-1", "evict web-1"]).await?;
     let (found, _) = claims(&ns).await?;
     ensure!(
@@ -43,10 +42,7 @@ pub(super) async fn withdrawal_deletes_nothing_more(env: &World) -> anyhow::Resu
     // As after a failure of its network: the eviction of before is denied.
     ns.target(&anew(2, EXPANDABLE, "1Gi")).await?;
     env.barriers.open_for_others(&ns.namespace);
-    eventually("the withdrawal", PATIENCE, async || {
-        Ok(ns.staged_change().await?.is_null().then_some(()))
-    })
-    .await?;
+    ns.until("the withdrawal", "staged", Value::is_null).await?;
     stays(&ns, &["delete data-web-1"]).await?;
     ensure!(ns.pods().await? == pods, "a Pod was evicted");
     let annotations = ns.set().await?["metadata"]["annotations"].clone();
@@ -72,16 +68,13 @@ pub(super) async fn mark_goes_with_a_pause_and_with_the_withdrawal(env: &World) 
     until_next_second(&ns).await?;
     let is_marked = async |expected: &str| {
         let what = format!("the mark {expected:?}");
-        let found = eventually(&what, PATIENCE, async || {
-            let mark = text(&ns.claims().await?[1]["metadata"]["annotations"][keys::RECREATED_FOR]);
-            Ok((mark == expected).then_some(()))
-        });
-        found.await.with_context(|| ns.log())
+        let is_marked = |claim: &Value| text(&claim["metadata"]["annotations"][keys::RECREATED_FOR]) == expected;
+        ns.until(&what, "pvc/data-web-1", is_marked).await.map(drop)
     };
     ns.target(&anew(2, OTHER, "1Gi")).await?;
     let mark = label(&ns.staged_change().await?);
     let denied = "failed to delete data-web-1: persistentvolumeclaims \"data-web-1\" is forbidden";
-    until(&ns, "ReCreateStopped", denied).await?;
+    ns.until_reason("ReCreateStopped", denied).await?;
     is_marked(&mark).await?;
 
     let paused = |value: &str| format!("claim-rollout.io/paused{value}");
@@ -93,6 +86,6 @@ pub(super) async fn mark_goes_with_a_pause_and_with_the_withdrawal(env: &World) 
 
     ns.target(&anew(2, EXPANDABLE, "1Gi")).await?;
     is_marked("").await?;
-    until(&ns, "Withdrawn", "").await?;
+    ns.until_reason("Withdrawn", "").await?;
     stays(&ns, &[]).await
 }

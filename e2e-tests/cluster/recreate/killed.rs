@@ -3,12 +3,13 @@
 
 use anyhow::{Context as _, ensure};
 use futures::future::try_join_all;
+use serde_json::Value;
 
 use crate::cluster::recreate::trial::{
     OTHER, anew, prepare, replicas_follow_one_another, start, steps_of, until_complete,
 };
-use crate::world::namespace::{PATIENCE, condition};
-use crate::world::{EXPANDABLE, World, eventually};
+use crate::world::namespace::condition;
+use crate::world::{EXPANDABLE, World};
 
 /// A rollout whose controller is killed after this many writes. Returns the number of writes.
 async fn roll_out(env: &World, namespace: &str, limit: Option<usize>) -> anyhow::Result<usize> {
@@ -19,11 +20,9 @@ async fn roll_out(env: &World, namespace: &str, limit: Option<usize>) -> anyhow:
     }
     ns.target(&anew(2, OTHER, "1Gi")).await?;
     if limit.is_some() {
-        let held = eventually("a write to be held", PATIENCE, async || {
-            let at_end = condition(&ns.rollout().await?, "Ready") == "True";
-            Ok((at_end || env.barriers.is_holding(namespace)).then_some(()))
-        });
-        held.await.with_context(|| ns.log())?;
+        let held_or_ended =
+            |rollout: &Value| env.barriers.is_holding(namespace) || condition(rollout, "Ready") == "True";
+        ns.until_reported("a write to be held", held_or_ended).await?;
         if let Some(controller) = &mut ns.controller {
             controller.kill()?;
         }

@@ -7,8 +7,8 @@ use claim_rollout::templates::keys;
 use serde_json::{Value, json};
 
 use super::trial::{OTHER, anew, prepare, seconds, stays, steps_of, until_complete};
-use crate::world::namespace::{PATIENCE, TestNamespace, label, text};
-use crate::world::{EXPANDABLE, World, eventually};
+use crate::world::namespace::{TestNamespace, label, text};
+use crate::world::{EXPANDABLE, World};
 
 /// The definition of VolumeSnapshots, without its validation.
 fn definition() -> Value {
@@ -37,14 +37,12 @@ pub(crate) async fn snapshots(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<Valu
 
 /// Waits for the VolumeSnapshot of the PVC.
 async fn until_taken(ns: &TestNamespace<'_>, claim: &str) -> anyhow::Result<Value> {
+    let is_of = |one: &Value| one["spec"]["source"]["persistentVolumeClaimName"] == claim;
     let what = format!("a snapshot of {claim}");
-    let taken = eventually(&what, PATIENCE, async || {
-        let all = snapshots(ns).await?;
-        Ok(all
-            .into_iter()
-            .find(|one| one["spec"]["source"]["persistentVolumeClaimName"] == claim))
-    });
-    taken.await.with_context(|| ns.log())
+    let all = ns
+        .until_all(&what, "volumesnapshot", |all| all.iter().any(is_of))
+        .await?;
+    all.into_iter().find(is_of).context(what)
 }
 
 pub(crate) fn is_of_the_claim(taken: &Value, claim: &str, name: &str, revision: &Value) -> anyhow::Result<()> {
@@ -84,12 +82,10 @@ pub(crate) fn ready(taken: &str) -> Value {
 
 /// Waits for the VolumeSnapshot of this name.
 pub(crate) async fn until_exists(ns: &TestNamespace<'_>, name: &str) -> anyhow::Result<Value> {
-    let what = format!("VolumeSnapshot {name}");
-    let taken = eventually(&what, PATIENCE, async || {
-        let all = snapshots(ns).await?;
-        Ok(all.into_iter().find(|one| one["metadata"]["name"] == name))
-    });
-    taken.await.with_context(|| ns.log())
+    ns.until("a snapshot", &format!("volumesnapshot/{name}"), |taken| {
+        !taken.is_null()
+    })
+    .await
 }
 
 /// Waits until the API server serves VolumeSnapshots.
@@ -110,10 +106,8 @@ pub(super) async fn snapshot_of_an_earlier_staging_does_not_count(env: &World) -
     ns.target(&wanted).await?;
     let earlier = until_taken(&ns, "data-web-0").await?;
     ns.target(&anew(1, EXPANDABLE, "1Gi")).await?;
-    eventually("the withdrawal", PATIENCE, async || {
-        Ok(ns.set().await?["metadata"]["annotations"][keys::STAGED_AT]
-            .is_null()
-            .then_some(()))
+    ns.until("the withdrawal", "statefulset/web", |set| {
+        set["metadata"]["annotations"][keys::STAGED_AT].is_null()
     })
     .await?;
     write_status(&ns, &earlier, &ready(&time(86_400)?)).await?;

@@ -3,12 +3,11 @@
 use anyhow::ensure;
 
 use crate::cluster::recreate::trial::{
-    OTHER, QUIET, allow, anew, claims, expected, make_ready, prepare, start, stays, steps_of, until, until_complete,
+    OTHER, QUIET, allow, anew, claims, expected, make_ready, prepare, start, stays, steps_of, until_complete,
     until_next_second, until_unready,
 };
 use crate::world::installation::USER;
-use crate::world::namespace::PATIENCE;
-use crate::world::{EXPANDABLE, World, eventually};
+use crate::world::{EXPANDABLE, World};
 
 pub(super) async fn pod_that_does_not_come_back_stops_it(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "lost", &anew(3, EXPANDABLE, "1Gi")).await?;
@@ -18,8 +17,7 @@ pub(super) async fn pod_that_does_not_come_back_stops_it(env: &World) -> anyhow:
         .pods_annotated("e2e.claim-rollout.io/ready", "false");
     ns.target(&never).await?;
     until_unready(&ns, "web-2", &pods[2]).await?;
-    until(
-        &ns,
+    ns.until_reason(
         "ProgressDeadlineExceeded",
         "web-1 waits to be re-created: Pod web-2 is not Ready",
     )
@@ -63,18 +61,15 @@ pub(super) async fn claim_created_without_the_policy_is_not_deleted_again(env: &
     }
     ns.done(&["delete", "pvc", "data-web-1", "--wait=false"], "").await?;
     ns.done(&["scale", "statefulset", "web", "--replicas=1"], "").await?;
-    eventually("the deletion of the PVC", PATIENCE, async || {
-        let claims = ns.claims().await?;
-        Ok((claims.len() == 1).then_some(()))
-    })
-    .await?;
+    ns.until_all("the deletion of the PVC", "pvc", |claims| claims.len() == 1)
+        .await?;
     ns.done(&["create", "-f", "-"], &claim).await?;
     ns.done(&["scale", "statefulset", "web", "--replicas=2"], "").await?;
     ns.until_ready(2).await?;
     env.barriers.open(&ns.namespace);
     let message = "data-web-1: was created with spec.storageClassName \"expandable\" instead of \"fixed\" after the change \
                    was staged";
-    until(&ns, "ClaimRefused", message).await?;
+    ns.until_reason("ClaimRefused", message).await?;
     stays(&ns, &[]).await?;
     let now = ns.claims().await?;
     ensure!(now[1]["metadata"]["uid"] != uid, "the PVC is still the old one");
@@ -82,7 +77,7 @@ pub(super) async fn claim_created_without_the_policy_is_not_deleted_again(env: &
     ns.done(&["delete", "claimrollout", "web"], "").await?;
     ns.target(&anew(2, OTHER, "1Gi").annotated("progress-deadline", "500"))
         .await?;
-    until(&ns, "ClaimRefused", message).await?;
+    ns.until_reason("ClaimRefused", message).await?;
     stays(&ns, &[]).await?;
     // As the message asks.
     ns.done(&["delete", "pvc", "data-web-1", "--wait=false"], "").await?;
@@ -104,7 +99,7 @@ pub(super) async fn only_replica_is_not_deleted(env: &World) -> anyhow::Result<(
     ns.target(&anew(1, OTHER, "1Gi")).await?;
     let message = "web-0 is not re-created: this is the only replica, and its data would be lost: set the annotation \
                    claim-rollout.io/recreate-snapshot";
-    until(&ns, "ReCreateStopped", message).await?;
+    ns.until_reason("ReCreateStopped", message).await?;
     stays(&ns, &[]).await?;
     ns.until_event("ClaimRolloutStalled").await
 }
@@ -129,7 +124,7 @@ pub(super) async fn claim_of_another_class_is_no_victim_of_a_growth(env: &World)
     until_next_second(&ns).await?;
     ns.target(&anew(2, EXPANDABLE, "2Gi")).await?;
     let message = "data-web-1: the template has spec.storageClassName \"expandable\", but the PVC has \"fixed\"";
-    until(&ns, "ClaimRefused", message).await?;
+    ns.until_reason("ClaimRefused", message).await?;
     stays(&ns, &[]).await?;
     let now = ns.claims().await?;
     ensure!(now[1]["metadata"]["uid"] == before[1]["metadata"]["uid"], "{now:#?}");

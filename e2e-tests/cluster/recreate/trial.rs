@@ -104,16 +104,6 @@ pub(crate) async fn until_complete(
     Ok(())
 }
 
-/// Waits until the condition `Ready` has this reason and this in its message.
-pub(crate) async fn until(ns: &TestNamespace<'_>, reason: &str, message: &str) -> anyhow::Result<Value> {
-    let is = |rollout: &Value| {
-        let conditions = rollout["status"]["conditions"].as_array();
-        let ready = conditions.and_then(|all| all.iter().find(|one| one["type"] == "Ready"));
-        ready.is_some_and(|ready| ready["reason"] == reason && text(&ready["message"]).contains(message))
-    };
-    ns.until_reported(&format!("{reason}: {message}"), is).await
-}
-
 /// Waits, and checks that these PVCs and Pods, and no others, were deleted and evicted by us until then.
 pub(crate) async fn stays(ns: &TestNamespace<'_>, steps: &[&str]) -> anyhow::Result<()> {
     tokio::time::sleep(QUIET).await;
@@ -137,14 +127,13 @@ pub(crate) fn steps_of(written: &Written) -> Vec<String> {
 
 /// Waits until the Pod is another one, and is not Ready.
 pub(crate) async fn until_unready(ns: &TestNamespace<'_>, pod: &str, before: &Value) -> anyhow::Result<()> {
-    let what = format!("another {pod} that is not Ready");
-    let unready = eventually(&what, PATIENCE, async || {
-        let output = ns.kubectl(&["get", "pod", pod, "-o", "json"], "").await?;
-        let found: Value = serde_json::from_str(&output.stdout).unwrap_or_default();
+    let is_unready = |found: &Value| {
         let is_another = found["metadata"]["uid"].is_string() && found["metadata"]["uid"] != *before;
-        Ok((is_another && condition(&found, "Ready") == "False").then_some(()))
-    });
-    unready.await.with_context(|| ns.log())
+        is_another && condition(found, "Ready") == "False"
+    };
+    ns.until("another Pod that is not Ready", &format!("pod/{pod}"), is_unready)
+        .await
+        .map(drop)
 }
 
 /// Sets whether the application of a Pod is ready: `=false` or `-`.

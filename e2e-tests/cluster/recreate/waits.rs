@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::cluster::recreate::trial::{OTHER, allow, anew, make_ready, prepare, start, stays, until, until_complete};
+use crate::cluster::recreate::trial::{OTHER, allow, anew, make_ready, prepare, start, stays, until_complete};
 use crate::world::{EXPANDABLE, World};
 
 pub(super) async fn nothing_is_deleted_while_another_pod_is_not_ready(env: &World) -> anyhow::Result<()> {
@@ -10,12 +10,8 @@ pub(super) async fn nothing_is_deleted_while_another_pod_is_not_ready(env: &Worl
     make_ready(&ns, "web-0", "=false").await?;
     ns.until_ready(2).await?;
     ns.target(&anew(3, OTHER, "1Gi")).await?;
-    until(
-        &ns,
-        "RollingOut",
-        "web-2 waits to be re-created: Pod web-0 is not Ready",
-    )
-    .await?;
+    ns.until_reason("RollingOut", "web-2 waits to be re-created: Pod web-0 is not Ready")
+        .await?;
     stays(&ns, &[]).await?;
     make_ready(&ns, "web-0", "-").await?;
     until_complete(&ns, 3, OTHER, "1Gi").await
@@ -30,7 +26,7 @@ pub(super) async fn nothing_is_deleted_while_the_budget_allows_no_eviction(env: 
     ns.target(&budget).await?;
     ns.target(&anew(2, OTHER, "1Gi")).await?;
     let message = "web-1 waits to be re-created: no eviction now: 429 Cannot evict pod";
-    until(&ns, "RollingOut", message).await?;
+    ns.until_reason("RollingOut", message).await?;
     stays(&ns, &[]).await?;
     ns.done(&["delete", "pdb", "web"], "").await?;
     until_complete(&ns, 2, OTHER, "1Gi").await
@@ -43,8 +39,7 @@ pub(super) async fn nothing_is_deleted_without_the_rights_or_the_flag(env: &Worl
     ns.target(&anew(2, EXPANDABLE, "1Gi")).await?;
     ns.settled().await?;
     ns.target(&anew(2, OTHER, "1Gi")).await?;
-    until(
-        &ns,
+    ns.until_reason(
         "ReCreateNotEnabled",
         "the controller needs --recreate and the rights in deploy/recreate.yaml",
     )
@@ -53,8 +48,9 @@ pub(super) async fn nothing_is_deleted_without_the_rights_or_the_flag(env: &Worl
 
     start(env, &mut ns, true).await?;
     let message = "web-1 is not re-created: failed to evict Pod web-1: pods \"web-1\" is forbidden";
-    until(&ns, "ReCreateStopped", message).await?;
-    until(&ns, "ReCreateStopped", "the rights are in deploy/recreate.yaml").await?;
+    ns.until_reason("ReCreateStopped", message).await?;
+    ns.until_reason("ReCreateStopped", "the rights are in deploy/recreate.yaml")
+        .await?;
     stays(&ns, &[]).await?;
 
     // Only the eviction is allowed.
@@ -64,7 +60,7 @@ pub(super) async fn nothing_is_deleted_without_the_rights_or_the_flag(env: &Worl
     ns.done(&["create", "rolebinding", "evict", "--role=evict", account], "")
         .await?;
     let message = "failed to delete data-web-1: persistentvolumeclaims \"data-web-1\" is forbidden";
-    until(&ns, "ReCreateStopped", message).await?;
+    ns.until_reason("ReCreateStopped", message).await?;
     stays(&ns, &[]).await?;
 
     allow(&ns).await?;

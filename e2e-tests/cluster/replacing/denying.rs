@@ -4,9 +4,9 @@ use anyhow::ensure;
 use serde_json::json;
 
 use crate::world::installation::USER;
-use crate::world::namespace::{PATIENCE, TestNamespace};
+use crate::world::namespace::TestNamespace;
 use crate::world::web::Web;
-use crate::world::{STATEFULSET_CONTROLLER, eventually};
+use crate::world::{STATEFULSET_CONTROLLER, until};
 
 /// The user name of the garbage collector.
 const GARBAGE_COLLECTOR: &str = "system:serviceaccount:kube-system:generic-garbage-collector";
@@ -49,12 +49,12 @@ impl Denial {
         for object in [policy, binding] {
             ns.target(&object).await?;
         }
-        let denied = eventually("the API server to know the policy", PATIENCE, async || {
+        let ask = async || {
             let output = ns.kubectl(&[probe, &["--dry-run=server"]].concat(), input).await?;
             ensure!(output.success || output.stderr.contains(MESSAGE), "{output:?}");
-            Ok((!output.success).then_some(()))
-        });
-        denied.await?;
+            Ok(output)
+        };
+        until("the API server to know the policy", ask, |output| !output.success).await?;
         Ok(Self { name })
     }
 

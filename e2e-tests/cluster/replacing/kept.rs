@@ -1,11 +1,11 @@
 //! What a replacement must not change, and what its end reports.
 
-use anyhow::{Context as _, ensure};
+use anyhow::ensure;
 use serde_json::{Value, json};
 
+use crate::world::Cluster;
 use crate::world::installation::USER;
-use crate::world::namespace::{PATIENCE, TestNamespace, text};
-use crate::world::{Cluster, eventually};
+use crate::world::namespace::{TestNamespace, text};
 
 /// A StatefulSet with its Pods and PVCs, before something happens to it.
 pub(crate) struct Before {
@@ -102,22 +102,6 @@ fn state(set: &Value) -> Value {
     json!([metadata, set["spec"], set["status"]["updateRevision"]])
 }
 
-/// Waits until the StatefulSet is another one.
-pub(crate) async fn until_another(ns: &TestNamespace<'_>, old: &Value) -> anyhow::Result<()> {
-    let another = eventually("another StatefulSet", PATIENCE, async || {
-        let get = [
-            "get",
-            "statefulset",
-            "web",
-            "--ignore-not-found",
-            "-o=jsonpath={.metadata.uid}",
-        ];
-        let uid = ns.done(&get, "").await?.stdout;
-        Ok((!uid.is_empty() && old["metadata"]["uid"] != uid).then_some(()))
-    });
-    another.await.with_context(|| ns.log())
-}
-
 /// Waits until the replacement reports this phase and reason, also by an Event, and returns the message.
 pub(crate) async fn until_reported(ns: &TestNamespace<'_>, phase: &str, reason: &str) -> anyhow::Result<String> {
     let what = format!("{phase} {reason}");
@@ -128,14 +112,9 @@ pub(crate) async fn until_reported(ns: &TestNamespace<'_>, phase: &str, reason: 
     let rollout = ns.until_reported(&what, is_it).await?;
     let message = text(&rollout["status"]["replacement"]["message"]);
     let expected = format!("{reason}: {message}");
-    let noted = eventually("the Event of the replacement", PATIENCE, async || {
-        let all = ns.done(&["get", "events", "-o", "json"], "").await?;
-        let all: Value = serde_json::from_str(&all.stdout)?;
-        let mut all = all["items"].as_array().into_iter().flatten();
-        let is_it = |event: &Value| event["reason"] == "StatefulSetNotReplaced" && event["message"] == *expected;
-        Ok(all.any(is_it).then_some(()))
-    });
-    noted.await.with_context(|| expected.clone())?;
+    let is_it = |event: &Value| event["reason"] == "StatefulSetNotReplaced" && event["message"] == *expected;
+    ns.until_all(&expected, "event", |events| events.iter().any(is_it))
+        .await?;
     Ok(message)
 }
 

@@ -106,11 +106,12 @@ async fn held_until_applied_again(ns: &TestNamespace<'_>, staged: &str) -> anyho
     let rollout = until_stalled(ns, "StagedBeforePolicy").await?;
     let why = text(&rollout["status"]["conditions"][2]["message"]);
     ensure!(why.contains("apply it again"), "{why}");
-    let held = eventually("the hold", PATIENCE, async || {
-        let annotations = ns.set().await?["metadata"]["annotations"].clone();
-        Ok((annotations[READY] == HELD).then_some(annotations))
-    });
-    let held = held.await.with_context(|| ns.log())?;
+    let held = ns
+        .until("the hold", "statefulset/web", |set| {
+            set["metadata"]["annotations"][READY] == HELD
+        })
+        .await?;
+    let held = &held["metadata"]["annotations"];
     ensure!(held[STAGED] == staged, "{held:#}");
     // By the manager that wrote the staged change last, so that its time is that of now.
     ns.done(&["annotate", "statefulset", "web", "example.com/note=1"], "")

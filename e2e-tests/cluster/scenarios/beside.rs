@@ -3,8 +3,8 @@
 use anyhow::ensure;
 use serde_json::Value;
 
-use crate::world::namespace::{PATIENCE, TestNamespace, condition, label, staged_change, text};
-use crate::world::{World, eventually};
+use crate::world::World;
+use crate::world::namespace::{TestNamespace, condition, label, staged_change, text};
 
 /// The staged change without its phase.
 async fn target(ns: &TestNamespace<'_>) -> anyhow::Result<Value> {
@@ -62,10 +62,10 @@ pub(super) async fn claim_larger_than_target_keeps_its_size(env: &World) -> anyh
     let begun = ns.mark().await?;
     let more = r#"{"spec": {"resources": {"requests": {"storage": "3Gi"}}}}"#;
     ns.done(&["patch", "pvc", "data-web-1", "--patch", more], "").await?;
-    let grown = eventually("the claim to grow", PATIENCE, async || {
-        Ok((ns.claims().await?[1]["status"]["capacity"]["storage"] == "3Gi").then_some(()))
-    });
-    grown.await?;
+    ns.until_all("the claim to grow", "pvc", |claims| {
+        claims[1]["status"]["capacity"]["storage"] == "3Gi"
+    })
+    .await?;
     ns.apply(2, "2Gi").await?;
     ns.until_reported("the end", |rollout| condition(rollout, "Ready") == "True")
         .await?;

@@ -2,14 +2,13 @@
 
 use std::time::{Duration, Instant, SystemTime};
 
-use anyhow::{Context as _, ensure};
+use anyhow::ensure;
 use k8s_openapi::jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::world::namespace::PATIENCE;
+use crate::world::World;
 use crate::world::namespace::{TestNamespace, condition, text};
 use crate::world::web::Web;
-use crate::world::{World, eventually};
 
 pub(super) async fn pvcs_in_motion_of_two_sets_stay_within_class_budget(env: &World) -> anyhow::Result<()> {
     let mut ns = env.namespace("places").await?;
@@ -24,14 +23,12 @@ pub(super) async fn pvcs_in_motion_of_two_sets_stay_within_class_budget(env: &Wo
     let begun = ns.mark().await?;
     let both = format!("{}---\n{}", Web::replicas(3).size("2Gi"), other("2Gi"));
     ns.target(&both).await?;
-    let grown = eventually("all PVCs to grow", PATIENCE, async || {
-        let claims = ns.claims().await?;
-        Ok(claims
+    let all_grown = |claims: &[Value]| {
+        claims
             .iter()
             .all(|claim| claim["status"]["capacity"]["storage"] == "2Gi")
-            .then_some(()))
-    });
-    grown.await.with_context(|| ns.log())?;
+    };
+    ns.until_all("all PVCs to grow", "pvc", all_grown).await?;
 
     let written = ns.writes_since(begun).await?;
     let mut times = Vec::new();

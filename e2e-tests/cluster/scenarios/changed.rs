@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use crate::world::installation::USER;
 use crate::world::namespace::{PATIENCE, TestNamespace, condition, text};
 use crate::world::web::Web;
-use crate::world::{World, base64, eventually};
+use crate::world::{World, base64, eventually, until};
 
 /// The change of a PVC, given its previous state.
 type Change = fn(&mut Value, &Value);
@@ -162,12 +162,9 @@ pub(super) async fn claim_with_removed_label_stalls_only_itself(env: &World) -> 
     );
     tokio::time::sleep(Duration::from_secs(30)).await;
     ns.target(&other("2Gi")).await?;
-    let complete = eventually("the other one to be complete", PATIENCE, async || {
-        let output = ns.kubectl(&["get", "claimrollout", "other", "-o", "json"], "").await?;
-        let rollout: Value = serde_json::from_str(&output.stdout).unwrap_or_default();
-        Ok((condition(&rollout, "Ready") == "True").then_some(()))
-    });
-    complete.await?;
+    let ended = |rollout: &Value| condition(rollout, "Ready") == "True";
+    ns.until("the other one to be complete", "claimrollout/other", ended)
+        .await?;
     tokio::time::sleep(Duration::from_secs(30)).await;
     let written = patches(&ns, "data-web-1").await? - before;
     // In one minute, plus the time of the other PVC.
@@ -200,10 +197,8 @@ async fn never_done(
     ensure!(why.contains(expected), "{why}");
     let before = patches(&ns, "data-web-1").await?;
     ns.start_controller(env, &[]).await?;
-    let again = eventually("the next controller to write", PATIENCE, async || {
-        Ok((patches(&ns, "data-web-1").await? > before).then_some(()))
-    });
-    again.await?;
+    let written = async || patches(&ns, "data-web-1").await;
+    until("the next controller to write", written, |writes| *writes > before).await?;
     until_changed(&ns).await?;
     let label = &ns.claims().await?[1]["metadata"]["labels"][REVISION];
     ensure!(label.is_string(), "the label was to be there");

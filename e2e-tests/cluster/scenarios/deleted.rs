@@ -3,9 +3,9 @@
 use anyhow::{Context as _, ensure};
 use serde_json::json;
 
+use crate::world::World;
 use crate::world::installation::USER;
-use crate::world::namespace::{PATIENCE, text};
-use crate::world::{World, eventually};
+use crate::world::namespace::text;
 
 pub(super) async fn claim_deleted_between_read_and_write_is_not_recreated_by_us(env: &World) -> anyhow::Result<()> {
     let ns = env.with_set("stopped-deleted", 3).await?;
@@ -16,11 +16,10 @@ pub(super) async fn claim_deleted_between_read_and_write_is_not_recreated_by_us(
     // The controller has decided, and its write is in progress.
     ns.done(&["delete", "pvc/data-web-1", "pod/web-1", "--wait=false"], "")
         .await?;
-    let made = eventually("another claim", PATIENCE, async || {
-        let claims = ns.claims().await?;
-        Ok((claims.len() == 3 && claims[1]["metadata"]["uid"] != old).then_some(()))
-    });
-    made.await?;
+    ns.until_all("another claim", "pvc", |claims| {
+        claims.len() == 3 && claims[1]["metadata"]["uid"] != old
+    })
+    .await?;
     env.barriers.open(&ns.namespace);
     ns.until_ready(3).await?;
     ns.until_complete(3, "2Gi").await?;

@@ -3,10 +3,10 @@
 use anyhow::ensure;
 use serde_json::{Value, json};
 
-use crate::world::namespace::{PATIENCE, TestNamespace, text};
+use crate::world::namespace::{TestNamespace, text};
 use crate::world::policy_host::documents;
 use crate::world::web::Web;
-use crate::world::{Driver, World, eventually};
+use crate::world::{Driver, World, until};
 
 /// A StatefulSet of two whose volumes wait for the node.
 pub(crate) async fn prepare<'a>(env: &'a World, namespace: &str) -> anyhow::Result<TestNamespace<'a>> {
@@ -51,11 +51,8 @@ pub(super) async fn pod_is_evicted_if_its_file_system_has_not_grown(env: &World)
     ns.done(&["delete", "pdb", "web"], "").await?;
 
     for (ordinal, claim) in [(1, "data-web-1"), (0, "data-web-0")] {
-        let evicted = eventually("the Pod to be another one", PATIENCE, async || {
-            let now = ns.pods().await?;
-            Ok((now.len() == 2 && now[ordinal] != pods[ordinal]).then_some(()))
-        });
-        evicted.await?;
+        let others = |now: &Vec<Value>| now.len() == 2 && now[ordinal] != pods[ordinal];
+        until("the Pod to be another one", async || ns.pods().await, others).await?;
         ns.node_grows(claim).await?;
     }
     ns.until_complete(2, "2Gi").await?;

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context as _, ensure};
 use serde_json::json;
 
-use crate::world::namespace::PATIENCE;
-use crate::world::{World, eventually};
+use crate::world::{World, until};
 
 pub(super) async fn three_claims_grow_highest_ordinal_first_without_restart(env: &World) -> anyhow::Result<()> {
     let ns = env.with_set("grow", 3).await?;
@@ -60,13 +59,9 @@ pub(super) async fn three_claims_grow_highest_ordinal_first_without_restart(env:
         .into_iter()
         .map(|(reason, count)| (reason.to_owned(), count))
         .collect();
-    let mut events = BTreeMap::new();
-    let waited = eventually("the Events", PATIENCE, async || {
-        events = ns.events().await?;
-        Ok((events == expected).then_some(()))
-    });
-    ensure!(waited.await.is_ok(), "{events:?}");
-    Ok(())
+    until("the Events", async || ns.events().await, |events| *events == expected)
+        .await
+        .map(drop)
 }
 
 pub(super) async fn second_target_during_rollout_of_first_is_reached(env: &World) -> anyhow::Result<()> {

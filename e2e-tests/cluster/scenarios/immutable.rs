@@ -3,10 +3,10 @@
 use anyhow::ensure;
 use serde_json::{Value, json};
 
-use crate::world::namespace::{PATIENCE, TestNamespace};
+use crate::world::namespace::TestNamespace;
 use crate::world::served::Served;
 use crate::world::web::Web;
-use crate::world::{Driver, World, eventually};
+use crate::world::{Driver, World};
 
 /// The name of the namespace, and of the other StorageClass.
 const FAST: &str = "immutable";
@@ -43,15 +43,13 @@ fn text(value: &Value) -> &str {
 async fn scaled(ns: &TestNamespace<'_>, replicas: usize) -> anyhow::Result<()> {
     ns.done(&["scale", "statefulset", "web", &format!("--replicas={replicas}")], "")
         .await?;
-    eventually("the new PVC to be bound", PATIENCE, async || {
-        let claims = ns.claims().await?;
-        let bound = claims
-            .iter()
-            .filter(|claim| claim["status"]["phase"] == "Bound")
-            .count();
-        Ok((bound == replicas).then_some(()))
-    })
-    .await
+    let are_bound = |claims: &[Value]| {
+        let bound = claims.iter().filter(|claim| claim["status"]["phase"] == "Bound");
+        bound.count() == replicas
+    };
+    ns.until_all("the new PVC to be bound", "pvc", are_bound)
+        .await
+        .map(drop)
 }
 
 pub(super) async fn immutable_fields_are_for_new_claims_only(env: &World) -> anyhow::Result<()> {

@@ -5,10 +5,11 @@
 //! the end.
 
 use anyhow::{Context as _, ensure};
+use serde_json::Value;
 
-use crate::world::namespace::{PATIENCE, condition};
+use crate::world::World;
+use crate::world::namespace::condition;
 use crate::world::written::{Count, Written};
-use crate::world::{World, eventually};
 
 const REPLICAS: u32 = 2;
 
@@ -22,11 +23,9 @@ async fn roll_out(env: &World, namespace: &str, limit: Option<usize>) -> anyhow:
     }
     ns.apply(REPLICAS, "2Gi").await?;
     if limit.is_some() {
-        let held = eventually("a write to be held", PATIENCE, async || {
-            let at_end = condition(&ns.rollout().await?, "Ready") == "True";
-            Ok((at_end || env.barriers.is_holding(namespace)).then_some(()))
-        });
-        held.await.with_context(|| ns.log())?;
+        let held_or_ended =
+            |rollout: &Value| env.barriers.is_holding(namespace) || condition(rollout, "Ready") == "True";
+        ns.until_reported("a write to be held", held_or_ended).await?;
         if let Some(controller) = &mut ns.controller {
             controller.kill()?;
         }

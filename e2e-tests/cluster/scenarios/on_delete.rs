@@ -3,11 +3,10 @@
 use std::time::Duration;
 
 use anyhow::ensure;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::world::namespace::PATIENCE;
 use crate::world::web::Web;
-use crate::world::{World, eventually};
+use crate::world::{World, until};
 
 fn of(size: &str) -> Web {
     let web = Web::replicas(3).size(size);
@@ -55,11 +54,8 @@ pub(super) async fn pod_deleted_unseen_by_a_controller_counts(env: &World) -> an
     let pods = ns.pods().await?;
     ns.done(&["delete", "pod", "web-2", "web-0", "--wait=false"], "")
         .await?;
-    let others = eventually("two other Pods", PATIENCE, async || {
-        let now = ns.pods().await?;
-        Ok((now.len() == 3 && now[0] != pods[0] && now[2] != pods[2]).then_some(()))
-    });
-    others.await?;
+    let others = |now: &Vec<Value>| now.len() == 3 && now[0] != pods[0] && now[2] != pods[2];
+    until("two other Pods", async || ns.pods().await, others).await?;
     ns.until_ready(3).await?;
     ns.done(&["delete", "claimrollout", "web"], "").await?;
     tokio::time::sleep(Duration::from_millis(1100)).await;

@@ -4,9 +4,9 @@ use anyhow::{Context as _, ensure};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::world::namespace::{PATIENCE, TestNamespace, text};
+use crate::world::World;
+use crate::world::namespace::{TestNamespace, text};
 use crate::world::web::Web;
-use crate::world::{World, eventually};
 
 /// A StatefulSet of three whose Pods wait: the write of the highest PVC is held.
 async fn waiting<'a>(env: &'a World, namespace: &str) -> anyhow::Result<TestNamespace<'a>> {
@@ -32,12 +32,10 @@ async fn uid(ns: &TestNamespace<'_>, pod: &str) -> anyhow::Result<String> {
 }
 
 async fn until_another(ns: &TestNamespace<'_>, pod: &str, uid_before: &str) -> anyhow::Result<()> {
-    let what = format!("another {pod}");
-    let another = eventually(&what, PATIENCE, async || {
-        let uid = uid(ns, pod).await?;
-        Ok((!uid.is_empty() && uid != uid_before).then_some(()))
-    });
-    another.await
+    let is_another = |pod: &Value| !pod.is_null() && pod["metadata"]["uid"] != uid_before;
+    ns.until("another Pod", &format!("pod/{pod}"), is_another)
+        .await
+        .map(drop)
 }
 
 async fn write_status(ns: &TestNamespace<'_>, pod: &str, status: &Value) -> anyhow::Result<()> {
@@ -58,10 +56,8 @@ async fn ends(env: &World, ns: &TestNamespace<'_>, replicas: u32) -> anyhow::Res
     env.barriers.open(&ns.namespace);
     let size = usize::try_from(replicas)?;
     ns.until_updated(size).await.with_context(|| ns.log())?;
-    let ended = eventually("every claim", PATIENCE, async || {
-        Ok((ns.staged_change().await?["phase"] == "Complete").then_some(()))
-    });
-    ended.await.with_context(|| ns.log())?;
+    ns.until("every claim", "staged", |change| change["phase"] == "Complete")
+        .await?;
     let claims = ns.claims().await?;
     let grown = claims
         .iter()
@@ -77,10 +73,7 @@ pub(super) async fn scaled_down_pods_are_deleted_and_new_ones_created(env: &Worl
         ns.done(&["scale", "statefulset", "web", replicas], "").await?;
         ns.until_ready(ready).await?;
     }
-    let deleted = eventually("web-2 to be deleted", PATIENCE, async || {
-        Ok(uid(&ns, "web-2").await?.is_empty().then_some(()))
-    });
-    deleted.await?;
+    ns.until("web-2 to be deleted", "pod/web-2", Value::is_null).await?;
     ends(env, &ns, 2).await
 }
 

@@ -3,9 +3,9 @@
 use anyhow::{Context as _, ensure};
 use serde_json::json;
 
-use crate::world::namespace::{PATIENCE, condition};
+use crate::world::namespace::condition;
 use crate::world::web::Web;
-use crate::world::{Driver, World, eventually};
+use crate::world::{Driver, World};
 
 pub(super) async fn pod_deleted_during_rollout_comes_back_and_changes_nothing(env: &World) -> anyhow::Result<()> {
     let ns = env.with_set("stopped-pod", 3).await?;
@@ -44,10 +44,10 @@ pub(super) async fn set_deleted_during_rollout_leaves_claims_to_its_successor(en
     ns.done(&["delete", "statefulset", "web", "--cascade=orphan"], "")
         .await?;
     env.cluster.set_driver_of("replaced", &Driver::default())?;
-    let grown = eventually("the claim to grow", PATIENCE, async || {
-        Ok((ns.claims().await?[2]["status"]["capacity"]["storage"] == "2Gi").then_some(()))
-    });
-    grown.await?;
+    ns.until_all("the claim to grow", "pvc", |claims| {
+        claims[2]["status"]["capacity"]["storage"] == "2Gi"
+    })
+    .await?;
     ns.target(&of("2Gi")).await?;
     let set = ns.settled().await?;
     ensure!(ns.pods().await? == pods, "Pods restarted");

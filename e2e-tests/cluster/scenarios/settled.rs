@@ -6,8 +6,8 @@ use std::time::Duration;
 use anyhow::ensure;
 
 use crate::world::installation::USER;
-use crate::world::namespace::{PATIENCE, TestNamespace};
-use crate::world::{World, eventually};
+use crate::world::namespace::TestNamespace;
+use crate::world::{World, until};
 
 /// Long enough for a change to be seen, and for a watch that ended to be logged.
 const A_WHILE: Duration = Duration::from_secs(1);
@@ -62,11 +62,8 @@ pub(super) async fn status_change_after_completion_reads_no_claim_and_no_pod(env
 
     // Another controller reads in the ClaimRollout that nothing is left to do.
     ns.controller = None;
-    let before = eventually("both watches to be logged", PATIENCE, async || {
-        let now = reads(&ns).await?;
-        Ok((now.1 == watched + 2).then_some(now))
-    })
-    .await?;
+    let logged = |now: &(usize, usize)| now.1 == watched + 2;
+    let before = until("both watches to be logged", async || reads(&ns).await, logged).await?;
     ns.start_controller(env, &[]).await?;
     write_status(&ns, 6..=10).await?;
     ns.controller = None;

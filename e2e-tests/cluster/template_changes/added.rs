@@ -7,9 +7,8 @@ use super::trial::{
     Watcher, claims, deleted, evicted, has_new_claims, prepare, start_controller, until_mounted, until_replaced, web,
     with_mount,
 };
-use crate::world::namespace::PATIENCE;
 use crate::world::web::Web;
-use crate::world::{World, eventually};
+use crate::world::{World, until};
 
 const ALL: [&str; 5] = ["web-0", "web-1", "web-2", "web-3", "web-4"];
 
@@ -82,10 +81,7 @@ pub(super) async fn killed_controller_leaves_the_rest_to_its_successor(env: &Wor
     let watcher = Watcher::start(&ns, 4);
     until_replaced(&ns, &set, &["data", "logs"]).await?;
     for count in [1, 2] {
-        let some = eventually("an eviction", PATIENCE, async || {
-            Ok((evicted(&ns).await?.len() >= count).then_some(()))
-        });
-        some.await?;
+        until("an eviction", async || evicted(&ns).await, |pods| pods.len() >= count).await?;
         if let Some(controller) = &mut ns.controller {
             controller.kill()?;
         }

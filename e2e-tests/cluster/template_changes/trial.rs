@@ -111,21 +111,15 @@ pub(super) async fn deleted(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<String
 
 /// Waits until the set is another one with these templates.
 pub(super) async fn until_replaced(ns: &TestNamespace<'_>, before: &Value, names: &[&str]) -> anyhow::Result<()> {
-    let replaced = eventually("the set to be replaced", PATIENCE, async || {
-        let get = ["get", "statefulset", "web", "--ignore-not-found", "-o=json"];
-        let set: Value = serde_json::from_str(&ns.done(&get, "").await?.stdout).unwrap_or_default();
-        let templates = set["spec"]["volumeClaimTemplates"]
-            .as_array()
-            .cloned()
-            .unwrap_or_default();
-        let found: Vec<String> = templates.iter().map(|one| text(&one["metadata"]["name"])).collect();
+    let is_replaced = |set: &Value| {
+        let templates = set["spec"]["volumeClaimTemplates"].as_array().into_iter().flatten();
+        let found: Vec<String> = templates.map(|one| text(&one["metadata"]["name"])).collect();
         let is_new = set["metadata"]["uid"] != before["metadata"]["uid"] && found == names;
-        Ok((is_new && set["metadata"]["finalizers"].is_null()).then_some(()))
-    });
-    let last = ns.rollout().await?;
-    replaced
+        is_new && set["metadata"]["finalizers"].is_null()
+    };
+    ns.until("the set to be replaced", "statefulset/web", is_replaced)
         .await
-        .with_context(|| format!("{:#}\n{}", last["status"], ns.log()))
+        .map(drop)
 }
 
 /// Waits until every Pod mounts these volumes and is Ready, and nothing more is reported.

@@ -1,11 +1,11 @@
 //! Somebody added a template by hand, and the StatefulSet controller is stuck (kubernetes#141876).
 
 use anyhow::ensure;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::trial::{Watcher, claims, evicted, has_new_claims, prepare, ready, start_controller, until_mounted, web};
-use crate::world::namespace::{PATIENCE, TestNamespace};
-use crate::world::{World, eventually};
+use crate::world::namespace::TestNamespace;
+use crate::world::{World, until};
 
 /// A StatefulSet of three that a user created again with one more template. No controller runs.
 async fn wedged<'a>(env: &'a World, namespace: &str, management: &str) -> anyhow::Result<TestNamespace<'a>> {
@@ -15,14 +15,11 @@ async fn wedged<'a>(env: &'a World, namespace: &str, management: &str) -> anyhow
     ns.done(&["delete", "statefulset", "web", "--cascade=orphan"], "")
         .await?;
     ns.done(&["create", "-f", "-"], &old.and_template("logs")).await?;
-    let stuck = eventually("the StatefulSet controller to be stuck", PATIENCE, async || {
-        let events = ns.done(
-            &["get", "events", "-o=name", "--field-selector=reason=FailedUpdate"],
-            "",
-        );
-        Ok((!events.await?.stdout.is_empty()).then_some(()))
-    });
-    stuck.await?;
+    let is_stuck = |event: &Value| event["reason"] == "FailedUpdate";
+    ns.until_all("the StatefulSet controller to be stuck", "event", |events| {
+        events.iter().any(is_stuck)
+    })
+    .await?;
     Ok(ns)
 }
 
@@ -67,12 +64,7 @@ pub(super) async fn budget_and_pause_are_respected(env: &World) -> anyhow::Resul
     ns.done(&["annotate", "statefulset", "web", &pause(true)], "").await?;
     let pods = ns.pods().await?;
     ns.controller = Some(start_controller(env, "templates-budget").await?);
-    let reports = async |words: &str| {
-        let reported = eventually(words, PATIENCE, async || {
-            Ok(ready(&ns).await?.contains(words).then_some(()))
-        });
-        reported.await
-    };
+    let reports = async |words: &str| until(words, async || ready(&ns).await, |report| report.contains(words)).await;
     reports("PodLacksVolume: 3 Pods lack a volume; Pod web-0 lacks logs, and is not evicted yet: paused").await?;
     ns.done(&["annotate", "statefulset", "web", "--overwrite", &pause(false)], "")
         .await?;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::world::helm::{CLIENT_SIDE, Release, SERVER_SIDE, VERSION, warnings};
 use crate::world::namespace::{PATIENCE, TestNamespace, staged_change, text};
-use crate::world::{World, eventually};
+use crate::world::{World, eventually, until};
 
 const TEMPLATE: &str = concat!(include_str!("chart/shapes.yaml"), include_str!("chart/recreating.yaml"));
 
@@ -86,11 +86,8 @@ const ROWS: [Row; 8] = [
 
 /// Waits for the Job, and does what its containers would do.
 async fn run_job(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
-    let job = eventually("the Job", PATIENCE, async || {
-        let jobs = ns.all("batch", "v1", "Job").await?;
-        Ok(jobs.into_iter().next())
-    });
-    let job = job.await?;
+    let jobs = async || ns.all("batch", "v1", "Job").await;
+    let job = until("the Job", jobs, |jobs| !jobs.is_empty()).await?.remove(0);
     for container in job["spec"]["template"]["spec"]["containers"]
         .as_array()
         .context("containers")?

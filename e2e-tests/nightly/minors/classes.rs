@@ -4,9 +4,9 @@ use anyhow::ensure;
 use serde_json::Value;
 
 use crate::cluster::commands::plans;
-use crate::world::namespace::{PATIENCE, condition, text};
+use crate::world::namespace::{condition, text};
 use crate::world::web::Web;
-use crate::world::{ATTRIBUTES_CLASSES, Driver, World, eventually};
+use crate::world::{ATTRIBUTES_CLASSES, Driver, World};
 
 /// The manifest with a VolumeAttributesClass.
 fn classed() -> Web {
@@ -61,18 +61,18 @@ pub(super) async fn lowered(env: &World) -> anyhow::Result<String> {
     };
     let larger = resize("5Gi").await?;
     ensure!(larger.success, "{larger:?}");
-    let failed = eventually("the growth to fail", PATIENCE, async || {
-        let state = &ns.claims().await?[0]["status"]["allocatedResourceStatuses"]["storage"];
-        Ok((state == "ControllerResizeInfeasible").then_some(()))
-    });
-    failed.await?;
+    let state = |claim: &Value| claim["status"]["allocatedResourceStatuses"]["storage"].clone();
+    ns.until("the growth to fail", "pvc/data-web-0", |claim| {
+        state(claim) == "ControllerResizeInfeasible"
+    })
+    .await?;
     let answer = resize("2Gi").await?;
     if !answer.success {
         return Ok("refused".to_owned());
     }
-    let grown = eventually("the smaller growth", PATIENCE, async || {
-        Ok((ns.claims().await?[0]["status"]["capacity"]["storage"] == "2Gi").then_some(()))
-    });
-    grown.await?;
+    ns.until_all("the smaller growth", "pvc", |claims| {
+        claims[0]["status"]["capacity"]["storage"] == "2Gi"
+    })
+    .await?;
     Ok("accepted".to_owned())
 }

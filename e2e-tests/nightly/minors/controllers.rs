@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::world::namespace::{PATIENCE, TestNamespace, condition, text};
 use crate::world::web::Web;
-use crate::world::{EXPANDABLE, Entry, STATEFULSET_CONTROLLER, World, eventually};
+use crate::world::{EXPANDABLE, Entry, STATEFULSET_CONTROLLER, World, eventually, until};
 
 fn parallel(replicas: u32) -> Web {
     Web::replicas(replicas).plain().parallel()
@@ -22,11 +22,7 @@ async fn deletions(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<Entry>> {
 /// Waits until the StatefulSet controller has deleted so many Pods.
 async fn until_deleted(ns: &TestNamespace<'_>, count: usize) -> anyhow::Result<Vec<Entry>> {
     let what = format!("{count} Pods of {} to be deleted", ns.namespace);
-    eventually(&what, PATIENCE, async || {
-        let deleted = deletions(ns).await?;
-        Ok((deleted.len() >= count).then_some(deleted))
-    })
-    .await
+    until(&what, async || deletions(ns).await, |deleted| deleted.len() >= count).await
 }
 
 /// `updateStatefulSet` in `pkg/controller/statefulset/stateful_set_control.go`.

@@ -2,14 +2,15 @@
 
 use std::time::Duration;
 
-use anyhow::{Context as _, ensure};
+use anyhow::ensure;
 use serde_json::Value;
 
 use super::manager::{ROLLING, USER as KRUISE, advanced};
 use crate::world::installation::USER;
 use crate::world::namespace::{PATIENCE, TestNamespace};
+use crate::world::waits::is_observed;
 use crate::world::web::Web;
-use crate::world::{Entry, World, at_rest, eventually, kinds};
+use crate::world::{Entry, World, at_rest, kinds, until};
 
 /// Who writes nothing for this long does not write again and again.
 const QUIET: Duration = Duration::from_secs(30);
@@ -68,13 +69,11 @@ async fn prepare<'a>(env: &'a World, namespace: &str) -> anyhow::Result<(TestNam
 /// Waits until both have this size, as their controllers report it and as the PVCs are.
 async fn until_both(ns: &TestNamespace<'_>, size: &str) -> anyhow::Result<()> {
     until_advanced(ns, size).await?;
-    let mut last = Value::Null;
-    let complete = eventually("web to be complete", PATIENCE, async || {
-        last = ns.staged_change().await?;
-        let asked = &last["templates"][0]["spec"]["resources"]["requests"]["storage"];
-        Ok((last["phase"] == "Complete" && asked == size).then_some(()))
-    });
-    complete.await.with_context(|| format!("{last:#}\n{}", ns.log()))?;
+    let is_complete = |change: &Value| {
+        let asked = &change["templates"][0]["spec"]["resources"]["requests"]["storage"];
+        change["phase"] == "Complete" && asked == size
+    };
+    ns.until("web to be complete", "staged", is_complete).await?;
     let sizes = capacities(ns).await?;
     ensure!(sizes == [size; 4], "{sizes:?}");
     Ok(())
@@ -91,18 +90,17 @@ pub(super) async fn capacities(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<Val
 
 /// Waits until OpenKruise has nothing left to do for the Advanced StatefulSet of this size.
 async fn until_advanced(ns: &TestNamespace<'_>, size: &str) -> anyhow::Result<()> {
-    let mut last = Value::Null;
-    let settled = eventually("the Advanced StatefulSet to settle", PATIENCE, async || {
-        let set = ns.all("apps.kruise.io", "v1beta1", "StatefulSet").await?.remove(0);
+    let read = async || Ok(ns.all("apps.kruise.io", "v1beta1", "StatefulSet").await?.remove(0));
+    let is_settled = |set: &Value| {
         let status = &set["status"];
-        let seen = status["observedGeneration"] == set["metadata"]["generation"];
         let pods = ["readyReplicas", "updatedReplicas"].iter().all(|key| status[key] == 2);
         let claims = status["volumeClaims"][0]["compatibleReadyReplicas"] == 2;
         let asked = &set["spec"]["volumeClaimTemplates"][0]["spec"]["resources"]["requests"]["storage"];
-        last = status.clone();
-        Ok((seen && pods && claims && asked == size).then_some(()))
-    });
-    settled.await.with_context(|| format!("{last:#}"))
+        is_observed(set) && pods && claims && asked == size
+    };
+    until("the Advanced StatefulSet to settle", read, is_settled)
+        .await
+        .map(drop)
 }
 
 /// The writes of both controllers in the namespace, but Events.

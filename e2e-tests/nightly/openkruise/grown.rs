@@ -10,8 +10,9 @@ use super::beside::{capacities, kind, writes};
 use super::manager::{DELETING, ROLLING, USER as KRUISE, advanced};
 use crate::world::installation::USER;
 use crate::world::namespace::{PATIENCE, TestNamespace};
+use crate::world::waits::is_observed;
 use crate::world::web::Web;
-use crate::world::{Entry, World, at_rest, eventually, kinds};
+use crate::world::{Entry, World, at_rest, kinds, until};
 
 /// A namespace in which the policy is not called, only the guard.
 pub(super) const GUARDED: &str = "kruise-guarded";
@@ -31,33 +32,32 @@ async fn prepare<'a>(env: &'a World, namespace: &str, manifest: &Web) -> anyhow:
 
 /// Waits until OpenKruise has nothing left to do for the Pods.
 async fn until_ready(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
-    let mut last = Value::Null;
-    let ready = eventually("the Pods of the Advanced StatefulSet", PATIENCE, async || {
-        let set = ns.all("apps.kruise.io", "v1beta1", "StatefulSet").await?.remove(0);
+    let read = async || Ok(ns.all("apps.kruise.io", "v1beta1", "StatefulSet").await?.remove(0));
+    let is_ready = |set: &Value| {
         let (spec, status) = (&set["spec"], &set["status"]);
-        let seen = status["observedGeneration"] == set["metadata"]["generation"];
         let mut counts = ["readyReplicas", "updatedReplicas", "replicas"].iter();
-        last = status.clone();
-        Ok((seen && counts.all(|key| status[key] == spec["replicas"])).then_some(()))
-    });
-    ready.await.with_context(|| format!("{last:#}"))
+        is_observed(set) && counts.all(|key| status[key] == spec["replicas"])
+    };
+    until("the Pods of the Advanced StatefulSet", read, is_ready)
+        .await
+        .map(drop)
 }
 
 /// Waits for this reason of the ClaimRollout at the live templates, and returns it.
 async fn until_reported(ns: &TestNamespace<'_>, reason: &str, size: &str) -> anyhow::Result<Value> {
-    let mut last = Value::Null;
-    let what = format!("{reason} of {size}");
-    let reported = eventually(&what, PATIENCE, async || {
-        let rollouts = ns.all("claim-rollout.io", "v1alpha1", "ClaimRollout").await?;
-        last = rollouts.into_iter().next().unwrap_or_default();
-        let ready = last["status"]["conditions"].as_array().into_iter().flatten();
+    let read = async || {
+        let rollouts = ns.list("claimrollout").await?;
+        Ok(rollouts.into_iter().next().unwrap_or_default())
+    };
+    let is_reported = |rollout: &Value| {
+        let ready = rollout["status"]["conditions"].as_array().into_iter().flatten();
         let ready = ready.filter(|condition| condition["type"] == "Ready" && condition["reason"] == reason);
-        let asked = &last["spec"]["templates"][0]["spec"]["resources"]["requests"]["storage"];
-        let is_new = last["status"]["updateRevision"] == last["spec"]["revision"];
-        Ok((is_new && ready.count() == 1 && asked == size).then(|| last.clone()))
-    });
-    let reported = reported.await;
-    reported.with_context(|| format!("{last:#}\n{}", ns.log()))
+        let asked = &rollout["spec"]["templates"][0]["spec"]["resources"]["requests"]["storage"];
+        let is_new = rollout["status"]["updateRevision"] == rollout["spec"]["revision"];
+        is_new && ready.count() == 1 && asked == size
+    };
+    let reported = until(&format!("{reason} of {size}"), read, is_reported).await;
+    reported.with_context(|| ns.log())
 }
 
 /// Waits until neither controller writes, and returns the writes of ours. OpenKruise has written to no PVC.

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::manager::KruiseManager;
 use crate::cluster::replacing::refused::Refused;
-use crate::world::namespace::{PATIENCE, text};
-use crate::world::{World, eventually};
+use crate::world::namespace::text;
+use crate::world::{Entry, World, until};
 
 /// OpenKruise denies the DELETE of an object with this label.
 const LABEL: &str = "policy.kruise.io/delete-protection";
@@ -73,12 +73,9 @@ impl<'a> Protected<'a> {
 /// The deletion has begun and does not end, because the Pods cannot be written. They run on.
 async fn until_pods_cannot_change(refused: &Refused<'_>) -> anyhow::Result<()> {
     let pods = refused.ns.pods().await?;
-    let failed = eventually("the garbage collector to fail", PATIENCE, async || {
-        let writes = refused.ns.writes_of(GARBAGE_COLLECTOR).await?;
-        let mut failed = writes.iter().filter(|entry| entry.resource == "pods");
-        Ok(failed.any(|entry| entry.code == 500).then_some(()))
-    });
-    failed.await?;
+    let written = async || refused.ns.writes_of(GARBAGE_COLLECTOR).await;
+    let has_failed = |writes: &Vec<Entry>| writes.iter().any(|entry| entry.resource == "pods" && entry.code == 500);
+    until("the garbage collector to fail", written, has_failed).await?;
     let set = refused.ns.set().await?;
     ensure!(!set["metadata"]["deletionTimestamp"].is_null(), "{set:#}");
     let now = refused.ns.pods().await?;

@@ -7,8 +7,7 @@ use anyhow::{Context as _, ensure};
 use super::known::Known;
 use super::written::{self, QUIET};
 use crate::world::engines;
-use crate::world::namespace::PATIENCE;
-use crate::world::{Cluster, Entry, Process, World, eventually};
+use crate::world::{Cluster, Entry, Process, World, until};
 
 impl Known {
     /// Creates the namespace, the definitions, the account and its rights.
@@ -71,11 +70,9 @@ impl Operator {
         let before = written::writes(&env.cluster, self.known).await?.len();
         self.process = run(self.known, &self.program, &self.kubeconfig, env.cluster.folder())?;
         let has_seen = |entry: &Entry| entry.resource == self.known.resource;
-        let begun = eventually("a new process to reconcile", PATIENCE, async || {
-            let all = written::writes(&env.cluster, self.known).await?;
-            Ok(all[before..].iter().any(has_seen).then_some(()))
-        });
-        begun.await?;
+        let written = async || written::writes(&env.cluster, self.known).await;
+        let begun = |all: &Vec<Entry>| all[before..].iter().any(has_seen);
+        until("a new process to reconcile", written, begun).await?;
         let all = written::until_rest(&env.cluster, self.known, QUIET, |_| true).await?;
         let after = &all[before..];
         println!("a new process: {}", written::in_numbers(after));

@@ -1,15 +1,15 @@
 //! The RabbitMQ cluster operator grows PVCs itself, and re-creates the StatefulSet: claim-rollout does nothing, also if
 //! `stageOwnedBy` names it by mistake.
 
-use anyhow::{Context as _, ensure};
+use anyhow::ensure;
 use serde_json::{Value, json};
 
 use super::rabbitmq::{RABBITMQ, failure};
 use super::trial::{Before, Owned, live};
 use super::written::in_numbers;
 use crate::world::installation::USER;
-use crate::world::namespace::{PATIENCE, STAGED, text};
-use crate::world::{Entry, World, eventually};
+use crate::world::namespace::{STAGED, text};
+use crate::world::{Entry, World, until};
 
 /// What the operator writes to PVCs and its StatefulSet when the volumes grow, in this order.
 const GROWTH: [(&str, &str, &str); 5] = [
@@ -154,24 +154,18 @@ pub(super) async fn staged_change_waits_for_owned_pvcs(env: &World) -> anyhow::R
 
 /// Waits until a change is staged, and the PVCs are reported as those of another owner.
 async fn until_stalled(web: &Owned<'_>) -> anyhow::Result<()> {
-    let mut last = Value::Null;
-    let stalled = eventually("the rollout to be stalled", PATIENCE, async || {
-        last = web.rollout().await?;
-        let is_stalled = last["status"]["conditions"][0]["reason"] == "ClaimForeign";
-        Ok((is_stalled && is_staged(&web.set().await?)).then_some(()))
-    });
-    let stalled = stalled.await;
-    stalled.with_context(|| format!("{:#}\n{}", last["status"], web.ns.log()))
+    let stalled = async || Ok((web.rollout().await?, is_staged(&web.set().await?)));
+    let is_stalled =
+        |(rollout, staged): &(Value, bool)| *staged && rollout["status"]["conditions"][0]["reason"] == "ClaimForeign";
+    until("the rollout to be stalled", stalled, is_stalled).await.map(drop)
 }
 
 /// Waits until the operator has written the image to its StatefulSet.
 async fn until_image(web: &Owned<'_>, image: &str) -> anyhow::Result<()> {
-    let written = eventually("the image to be written", PATIENCE, async || {
-        let set = web.set().await?;
-        let found = &set["spec"]["template"]["spec"]["containers"][0]["image"];
-        Ok((found == image).then_some(()))
-    });
-    written.await
+    let is_written = |set: &Value| set["spec"]["template"]["spec"]["containers"][0]["image"] == image;
+    until("the image to be written", async || web.set().await, is_written)
+        .await
+        .map(drop)
 }
 
 fn is_staged(set: &Value) -> bool {
@@ -241,10 +235,9 @@ async fn grow_by_hand(web: &Owned<'_>) -> anyhow::Result<()> {
 
 /// Waits until the operator reports this failure.
 async fn until_failed(web: &Owned<'_>, message: &str) -> anyhow::Result<()> {
-    let mut last = String::new();
-    let failed = eventually("the operator to report its failure", PATIENCE, async || {
-        last = failure(&web.object().await?);
-        Ok(last.contains(message).then_some(()))
-    });
-    failed.await.with_context(|| format!("it reports {last:?}"))
+    let reported = async || Ok(failure(&web.object().await?));
+    let failed = |report: &String| report.contains(message);
+    until("the operator to report its failure", reported, failed)
+        .await
+        .map(drop)
 }

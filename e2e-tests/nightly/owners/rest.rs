@@ -4,7 +4,7 @@ use std::env;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::operator::Operator;
 use super::prometheus::PROMETHEUS;
@@ -14,7 +14,7 @@ use super::trial::{Owned, live, settings};
 use crate::nightly::openkruise::manager::{KruiseManager, ROLLING, advanced};
 use crate::world::namespace::{PATIENCE, TestNamespace};
 use crate::world::web::Web;
-use crate::world::{Cluster, Entry, Options, POLICY_SERVER, World, at_rest, eventually, kinds};
+use crate::world::{Cluster, Entry, Options, POLICY_SERVER, World, at_rest, kinds, until};
 
 /// The seconds without a write that the test asks for, and the variable with another number of them.
 const AT_REST: (&str, u64) = ("REST_SECONDS", 30);
@@ -81,12 +81,8 @@ async fn grow(env: &World) -> anyhow::Result<Vec<TestNamespace<'_>>> {
         }
     }
     // A StatefulSet is replaced when it is a minute old.
-    let replaced = eventually(
-        "the StatefulSet of the Prometheus to be replaced",
-        PATIENCE,
-        async || Ok((live(&monitored.set().await?) == "2Gi").then_some(())),
-    );
-    replaced.await.with_context(|| monitored.ns.log())?;
+    let replaced = async || Ok(live(&monitored.set().await?) == "2Gi");
+    until("the StatefulSet of the Prometheus to be replaced", replaced, |is| *is).await?;
     monitored.until_ready().await?;
     let written = async || {
         let mut all = env.cluster.audit().await?;
@@ -99,12 +95,11 @@ async fn grow(env: &World) -> anyhow::Result<Vec<TestNamespace<'_>>> {
 
 /// Waits until all PVCs of the namespace exist and have this capacity.
 async fn until_sizes(ns: &TestNamespace<'_>, replicas: usize, size: &str) -> anyhow::Result<()> {
-    let grown = eventually("PVCs to grow", PATIENCE, async || {
-        let claims = ns.claims().await?;
+    let all_grown = |claims: &[Value]| {
         let all = claims
             .iter()
             .all(|claim| claim["status"]["capacity"]["storage"] == size);
-        Ok((claims.len() == replicas && all).then_some(()))
-    });
-    grown.await.with_context(|| ns.log())
+        all && claims.len() == replicas
+    };
+    ns.until_all("PVCs to grow", "pvc", all_grown).await.map(drop)
 }

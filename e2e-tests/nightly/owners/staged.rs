@@ -7,8 +7,7 @@ use super::prometheus::PROMETHEUS;
 use super::trial::{Before, Owned, settings};
 use super::written::of_sets;
 use crate::cluster::replacing::denying::Denial;
-use crate::world::namespace::PATIENCE;
-use crate::world::{Entry, World, eventually};
+use crate::world::{Entry, World, until};
 
 /// The most attempts of the operator at a request that is denied: it waits 5 ms after the first, then twice as long
 /// each time.
@@ -55,10 +54,7 @@ pub(super) async fn smaller_size_is_denied_and_deletes_nothing(env: &World) -> a
     let stored = hash().await?;
     web.resize("1Gi").await?;
     // Its next attempt, after a pause, is not denied.
-    let written = eventually("the operator to write", PATIENCE, async || {
-        Ok((hash().await? != stored).then_some(()))
-    });
-    written.await?;
+    until("the operator to write", async || hash().await, |now| *now != stored).await?;
     before.is_left(&web).await
 }
 
@@ -105,13 +101,13 @@ async fn is_replaced(web: &Owned<'_>) -> anyhow::Result<Vec<Entry>> {
     web.allow_patches().await?;
     let before = web.before().await?;
     web.resize("2Gi").await?;
-    let mut last = Value::Null;
-    let replaced = eventually("the StatefulSet to be replaced", PATIENCE, async || {
-        last = web.rollout().await?;
-        Ok((last["status"]["replacement"]["phase"] == "Replaced").then_some(()))
-    });
-    let replaced = replaced.await;
-    replaced.with_context(|| format!("{:#}\n{}", last["status"], web.ns.log()))?;
+    let is_replaced = |rollout: &Value| rollout["status"]["replacement"]["phase"] == "Replaced";
+    until(
+        "the StatefulSet to be replaced",
+        async || web.rollout().await,
+        is_replaced,
+    )
+    .await?;
     let set = web.until_ready().await?;
     let writes = web.writes_since(&before).await?;
     before.is_replaced(web, "2Gi").await?;

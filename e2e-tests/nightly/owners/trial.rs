@@ -9,7 +9,7 @@ use super::known::Known;
 use super::written::{self, QUIET, in_numbers, of_sets};
 use crate::world::installation::JOURNALS;
 use crate::world::namespace::{PATIENCE, TestNamespace, text};
-use crate::world::{Entry, World, eventually};
+use crate::world::{Entry, World, eventually, until};
 
 /// An operator that has written nothing for this long has created everything.
 const CREATED: Duration = Duration::from_secs(5);
@@ -160,19 +160,15 @@ impl<'a> Owned<'a> {
     /// Waits until all PVCs have this size.
     pub(super) async fn until_sizes(&self, size: &str) -> anyhow::Result<()> {
         let what = format!("the PVCs of {} to be of {size}", self.ns.namespace);
-        let all = eventually(&what, PATIENCE, async || {
-            Ok(self.are_of_size(size).await?.then_some(()))
-        });
-        all.await
+        until(&what, async || self.are_of_size(size).await, |are| *are)
+            .await
+            .map(drop)
     }
 
     /// Waits for another StatefulSet than this, and until nothing is left to do.
     pub(super) async fn until_created_anew(&self, before: &Before) -> anyhow::Result<Value> {
-        let created = eventually("another StatefulSet", PATIENCE, async || {
-            let now = self.set().await?;
-            Ok((!now.is_null() && now["metadata"]["uid"] != before.set["metadata"]["uid"]).then_some(()))
-        });
-        created.await?;
+        let is_another = |now: &Value| !now.is_null() && now["metadata"]["uid"] != before.set["metadata"]["uid"];
+        until("another StatefulSet", async || self.set().await, is_another).await?;
         self.until_ready().await
     }
 
@@ -214,28 +210,25 @@ impl<'a> Owned<'a> {
 
     /// Waits until the rollout is reported to be complete and the PVCs have this size.
     pub(super) async fn until_complete(&self, size: &str) -> anyhow::Result<()> {
-        let mut last = Value::Null;
-        let complete = eventually("the rollout to be complete", PATIENCE, async || {
-            last = self.rollout().await?;
-            let condition = &last["status"]["conditions"][0];
-            Ok((condition["status"] == "True" && self.are_of_size(size).await?).then_some(()))
-        });
-        complete
-            .await
-            .with_context(|| format!("{:#}\n{}", last["status"], self.ns.log()))
+        let read = async || Ok((self.rollout().await?, self.are_of_size(size).await?));
+        let is_complete = |(rollout, are_of_size): &(Value, bool)| {
+            *are_of_size && rollout["status"]["conditions"][0]["status"] == "True"
+        };
+        let complete = until("the rollout to be complete", read, is_complete).await;
+        complete.with_context(|| self.ns.log()).map(drop)
     }
 
     /// Waits until the operator has created everything, and returns what is there.
     pub(super) async fn before(&self) -> anyhow::Result<Before> {
         self.until_ready().await?;
         // Both operators update a StatefulSet once more after they have created it, on a slow machine much later.
-        let updated = eventually("the operator to update what it has created", PATIENCE, async || {
-            let all = written::writes(self.ns.cluster, self.known).await?;
+        let written = async || written::writes(self.ns.cluster, self.known).await;
+        let is_updated = |all: &Vec<Entry>| {
             let mut here = all.iter().filter(|entry| entry.namespace == self.ns.namespace).rev();
             let last = here.find(|entry| entry.resource == "statefulsets" && entry.code < 300);
-            Ok(last.is_some_and(|entry| entry.verb == "update").then_some(()))
-        });
-        updated.await?;
+            last.is_some_and(|entry| entry.verb == "update")
+        };
+        until("the operator to update what it has created", written, is_updated).await?;
         let writes = self.until_rest(CREATED).await?;
         Ok(Before {
             set: self.set().await?,
@@ -248,15 +241,12 @@ impl<'a> Owned<'a> {
     /// printed.
     pub(super) async fn writes_since(&self, before: &Before) -> anyhow::Result<Vec<Entry>> {
         let namespace = self.ns.namespace.as_str();
-        let begun = eventually("the operator to write its StatefulSet", PATIENCE, async || {
-            let all = written::writes(self.ns.cluster, self.known).await?;
-            let mut here = all
-                .iter()
-                .filter(|entry| entry.namespace == namespace)
-                .skip(before.writes);
-            Ok(here.any(|entry| entry.resource == "statefulsets").then_some(()))
-        });
-        begun.await?;
+        let written = async || written::writes(self.ns.cluster, self.known).await;
+        let has_begun = |all: &Vec<Entry>| {
+            let here = all.iter().filter(|entry| entry.namespace == namespace);
+            here.skip(before.writes).any(|entry| entry.resource == "statefulsets")
+        };
+        until("the operator to write its StatefulSet", written, has_begun).await?;
         let mut writes = self.until_rest(QUIET).await?;
         writes.drain(..before.writes);
         println!(

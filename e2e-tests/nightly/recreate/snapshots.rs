@@ -4,7 +4,7 @@ use anyhow::ensure;
 use serde_json::{Value, json};
 
 use crate::cluster::recreate::snapshots::{is_of_the_claim, ready, serve, snapshots, time, until_exists, write_status};
-use crate::cluster::recreate::trial::{OTHER, anew, prepare, stays, steps_of, until, until_complete};
+use crate::cluster::recreate::trial::{OTHER, anew, prepare, stays, steps_of, until_complete};
 use crate::world::namespace::{label, text};
 use crate::world::{EXPANDABLE, World};
 
@@ -18,8 +18,7 @@ pub(super) async fn nothing_is_deleted_before_its_snapshot_is_ready(env: &World)
         .collect();
     ns.target(&anew(2, OTHER, "1Gi").annotated("recreate-snapshot", "daily"))
         .await?;
-    until(
-        &ns,
+    ns.until_reason(
         "ReCreateStopped",
         "the cluster has no VolumeSnapshots (snapshot.storage.k8s.io/v1)",
     )
@@ -34,7 +33,7 @@ pub(super) async fn nothing_is_deleted_before_its_snapshot_is_ready(env: &World)
         let taken = until_exists(&ns, &name(1)).await?;
         is_of_the_claim(&taken, &claim, &name(1), &change["revision"])?;
         let waits = format!("{claim} waits for VolumeSnapshot {}, which is not ready", name(1));
-        until(&ns, "RollingOut", &waits).await?;
+        ns.until_reason("RollingOut", &waits).await?;
         stays(&ns, steps).await?;
         let failed = json!({"readyToUse": false, "error": {"message": "no space", "time": "2026-01-01T00:00:00Z"}});
         write_status(&ns, &taken, &failed).await?;
@@ -42,13 +41,13 @@ pub(super) async fn nothing_is_deleted_before_its_snapshot_is_ready(env: &World)
             "{claim} is not deleted: VolumeSnapshot {} has an error: no space",
             name(1)
         );
-        until(&ns, "ReCreateStopped", &message).await?;
+        ns.until_reason("ReCreateStopped", &message).await?;
         stays(&ns, steps).await?;
         // Taken before the change was staged, and ready only now.
         write_status(&ns, &taken, &ready("2026-01-01T00:00:00Z")).await?;
         let second = until_exists(&ns, &name(2)).await?;
         let waits = format!("{claim} waits for VolumeSnapshot {}, which is not ready", name(2));
-        until(&ns, "RollingOut", &waits).await?;
+        ns.until_reason("RollingOut", &waits).await?;
         stays(&ns, steps).await?;
         write_status(&ns, &second, &ready(&time(0)?)).await?;
     }

@@ -8,8 +8,8 @@ use crate::cluster::replacing::trial::{journals, replaced};
 use crate::world::book::{Book, blocks, section};
 use crate::world::document::text;
 use crate::world::installation::{USER, manifest_applied};
-use crate::world::namespace::{PATIENCE, TestNamespace};
-use crate::world::{Output, World, eventually};
+use crate::world::namespace::TestNamespace;
+use crate::world::{Output, World, until};
 
 const DOCUMENT: &str = "docs/commands.md";
 const HEADING: &str = "## replace: a StatefulSet without a controller";
@@ -21,14 +21,11 @@ async fn complete<'a>(env: &'a World, namespace: &str) -> anyhow::Result<TestNam
     let ns = prepare(env, namespace).await?;
     ns.apply(3, "2Gi").await?;
     ns.until_complete(3, "2Gi").await?;
-    let mut last = None;
-    let old = eventually("the StatefulSet to be old enough", PATIENCE, async || {
-        let output = by_hand(&ns, &["--dry-run"]).await?;
-        let can = output.code == Some(0);
-        last = Some(output);
-        Ok(can.then_some(()))
-    });
-    old.await.with_context(|| format!("{last:?}"))?;
+    let try_it = async || by_hand(&ns, &["--dry-run"]).await;
+    until("the StatefulSet to be old enough", try_it, |output| {
+        output.code == Some(0)
+    })
+    .await?;
     Ok(ns)
 }
 

@@ -5,7 +5,7 @@ use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
 use crate::cluster::replacing::denying::Denial;
-use crate::cluster::replacing::kept::every_write_names_its_version;
+use crate::cluster::replacing::kept::{every_write_names_its_version, until_complete};
 use crate::cluster::replacing::trial::{hold, journals, release, replaced, until_replaced};
 use crate::world::installation::{Controller, JOURNALS};
 use crate::world::namespace::{PATIENCE, TestNamespace};
@@ -82,19 +82,14 @@ async fn stuck_replacements_of_one_tenant_stop_no_other() -> anyhow::Result<()> 
 
     let never_created = Denial::of_the_create(&absent).await?;
     rolled_out(&absent).await.with_context(|| running.log())?;
-    let exists = ["get", "statefulset", "web", "--ignore-not-found", "-o=name"];
-    let gap = eventually("the StatefulSet to be absent", PATIENCE, async || {
-        Ok(absent.done(&exists, "").await?.stdout.is_empty().then_some(()))
-    });
-    gap.await.with_context(|| running.log())?;
+    let gap = absent
+        .until("the StatefulSet to be absent", "statefulset/web", Value::is_null)
+        .await;
+    gap.with_context(|| running.log())?;
     drop(running);
     never_created.end(&absent).await?;
     running = controller(&env).await?;
-    let created = eventually("the absent StatefulSet to be replaced", PATIENCE, async || {
-        let rollout = absent.rollout().await?;
-        Ok((rollout["status"]["replacement"]["phase"] == "Replaced").then_some(()))
-    });
-    created.await.with_context(|| running.log())?;
+    until_complete(&absent).await.with_context(|| running.log())?;
     ensure!(terminating(&crowd).await? == STUCK, "they are not stuck any more");
 
     never_released.end(&crowd).await?;

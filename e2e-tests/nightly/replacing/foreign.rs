@@ -1,18 +1,18 @@
 //! Somebody else creates the StatefulSet while it is absent. The CREATE of the controller is denied until then, so that
 //! it is absent for long enough.
 
-use anyhow::{Context as _, ensure};
+use anyhow::ensure;
 use kube::api::Api;
 use serde_json::{Value, json};
 
 use super::intruder::{Intrusion, Report, lose_report};
 use crate::cluster::replacing::denying::Denial;
-use crate::cluster::replacing::kept::{Before, until_another, until_complete, until_reported};
+use crate::cluster::replacing::kept::{Before, until_complete, until_reported};
 use crate::cluster::replacing::trial::{journals, prepare, replaced, until_replaced};
 use crate::cluster::replacing::webhook::{INJECTED, Webhook};
-use crate::world::namespace::{PATIENCE, TestNamespace};
+use crate::world::namespace::TestNamespace;
 use crate::world::web::Web;
-use crate::world::{World, eventually};
+use crate::world::{World, until};
 
 /// The denial of a CREATE with fewer replicas.
 const FEWER: &str = "may not create StatefulSet web with fewer than 3 replicas now, because Pods would be deleted: it is \
@@ -39,11 +39,8 @@ impl<'a> Absent<'a> {
         let denial = Denial::of_the_create(&ns).await?;
         ns.target(&replaced(3, "2Gi")).await?;
         let set = ns.set().await?;
-        let absent = eventually("the StatefulSet to be absent", PATIENCE, async || {
-            let get = ["get", "statefulset", "web", "--ignore-not-found", "-o=name"];
-            Ok(ns.done(&get, "").await?.stdout.is_empty().then_some(()))
-        });
-        absent.await.with_context(|| ns.log())?;
+        ns.until("the StatefulSet to be absent", "statefulset/web", Value::is_null)
+            .await?;
         until_reported(&ns, "Stalled", "StepDenied").await?;
         let before = Before::with(&ns, set).await?;
         Ok(Self { ns, before, denial })
@@ -106,7 +103,7 @@ pub(super) async fn set_of_somebody_else_with_other_templates_is_left(env: &Worl
     denial.end(&ns).await?;
     ns.done(&APPLY, &replaced(3, "2Gi")).await?;
     let staged = ns.set().await?;
-    until_another(&ns, &staged).await?;
+    ns.until_another(&staged).await?;
     until_replaced(&ns, &staged, "2Gi").await?;
     before.keeps_pods_and_claims(&ns).await?;
     let journals = journals(&ns).await?;
@@ -121,10 +118,12 @@ pub(super) async fn set_of_somebody_else_with_fewer_replicas_gets_the_old_ones(e
     // The StatefulSet controller deletes Pods as soon as it can. Here it is slower than our controller.
     let slow = Denial::of_pod_deletes(&absent.ns).await?;
     lose_report(&Api::namespaced(absent.ns.client.clone(), &absent.ns.namespace)).await?;
-    let created = eventually("the guard to allow the CREATE", PATIENCE, async || {
-        Ok(absent.allows(&fewer).await?.then_some(()))
-    });
-    created.await?;
+    until(
+        "the guard to allow the CREATE",
+        async || absent.allows(&fewer).await,
+        |allows| *allows,
+    )
+    .await?;
     until_complete(&absent.ns).await?;
     slow.end(&absent.ns).await?;
     absent.has_ended().await?;
@@ -143,7 +142,7 @@ async fn intrude<'a>(
     let old = ns.set().await?;
     ns.until_complete(3, "2Gi").await?;
     let before = Before::of(&ns).await?;
-    until_another(&ns, &old).await?;
+    ns.until_another(&old).await?;
     until_complete(&ns).await?;
     let set = ns.settled().await?;
     ensure!(set["spec"]["replicas"] == 3, "{set:#}");
@@ -183,7 +182,7 @@ pub(super) async fn changed_template_of_the_new_set_restarts_no_pod(env: &World)
     let webhook = Webhook::on_create(&ns, "object.metadata.?name.orValue('') == 'web'").await?;
     ns.target(&replaced(3, "2Gi")).await?;
     let old = ns.set().await?;
-    until_another(&ns, &old).await?;
+    ns.until_another(&old).await?;
     let message = until_reported(&ns, "Stalled", "RevisionChanged").await?;
     ensure!(message.contains("The partition 1000000000 keeps the Pods"), "{message}");
     let before = Before::with(&ns, old).await?;

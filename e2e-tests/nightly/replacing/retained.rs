@@ -9,7 +9,7 @@ use kube::core::GroupVersionKind;
 use serde_json::{Value, json};
 
 use crate::cluster::replacing::denying::{Denial, MESSAGE};
-use crate::cluster::replacing::kept::{Before, until_another, until_complete, until_reported};
+use crate::cluster::replacing::kept::{Before, until_complete, until_reported};
 use crate::cluster::replacing::trial::{managers, prepare_with, replaced, until_replaced};
 use crate::world::namespace::{PATIENCE, TestNamespace, text};
 use crate::world::web::Web;
@@ -62,13 +62,12 @@ fn retained(replicas: u32, size: &str) -> Web {
 
 /// Waits until the PVCs have these owners, `-` for none.
 async fn until_owned_by(ns: &TestNamespace<'_>, owners: &[&str]) -> anyhow::Result<()> {
-    let mut last = Vec::new();
-    let owned = eventually("the owners of the PVCs", PATIENCE, async || {
-        last = ns.claims().await?.iter().map(owner).collect();
-        let expected = owners.iter().map(|owner| if *owner == "-" { "" } else { owner });
-        Ok(last.iter().map(String::as_str).eq(expected).then_some(()))
-    });
-    owned.await.with_context(|| format!("the last were {last:?}"))
+    let expected: Vec<&str> = owners
+        .iter()
+        .map(|owner| if *owner == "-" { "" } else { owner })
+        .collect();
+    let are_owned = |claims: &[Value]| claims.iter().map(owner).collect::<Vec<_>>() == expected;
+    ns.until_all("the owners of the PVCs", "pvc", are_owned).await.map(drop)
 }
 
 pub(super) async fn retention_is_guarded_and_claims_without_pods_stay(env: &World) -> anyhow::Result<()> {
@@ -144,18 +143,15 @@ pub(super) async fn retain_applied_meanwhile_stays(env: &World) -> anyhow::Resul
     // The Pods keep their owner, so that the StatefulSet stays *Terminating*.
     let denial = Denial::of_orphaning(&ns).await?;
     ns.target(&retained(2, "2Gi")).await?;
-    let terminating = eventually("the StatefulSet to be deleted", PATIENCE, async || {
-        Ok(ns.set().await?["metadata"]["deletionTimestamp"]
-            .is_string()
-            .then_some(()))
-    });
-    terminating.await.with_context(|| ns.log())?;
+    let is_terminating = |set: &Value| set["metadata"]["deletionTimestamp"].is_string();
+    ns.until("the StatefulSet to be deleted", "statefulset/web", is_terminating)
+        .await?;
     let before = Before::of(&ns).await?;
     let retain = json!({"persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain"}});
     let output = ns.target(&retained(2, "2Gi").spec(&retain)).await?;
     ensure!(output.stdout.contains("configured"), "{output:?}");
     denial.end(&ns).await?;
-    until_another(&ns, &before.set).await?;
+    ns.until_another(&before.set).await?;
     until_complete(&ns).await?;
     let set = ns.settled().await?;
     let when_deleted = &set["spec"]["persistentVolumeClaimRetentionPolicy"]["whenDeleted"];
@@ -177,11 +173,8 @@ pub(super) async fn mark_that_is_undone_leaves_when_deleted_to_its_user(env: &Wo
         "{message}"
     );
     // Each attempt marks the set for a moment.
-    let undone = eventually("the mark to be undone", PATIENCE, async || {
-        let now = ns.set().await?;
-        Ok(now["metadata"]["finalizers"].is_null().then_some(now))
-    })
-    .await?;
+    let unmarked = |set: &Value| set["metadata"]["finalizers"].is_null();
+    let undone = ns.until("the mark to be undone", "statefulset/web", unmarked).await?;
     ensure!(undone["metadata"]["uid"] == set["metadata"]["uid"], "another set");
     ensure!(undone["spec"] == set["spec"], "{undone:#}, before {set:#}");
     let (now, then) = (managers(&undone), managers(&set));

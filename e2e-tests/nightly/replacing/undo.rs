@@ -4,7 +4,7 @@ use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
 use crate::cluster::commands::run;
-use crate::cluster::replacing::kept::{Before, until_another};
+use crate::cluster::replacing::kept::Before;
 use crate::cluster::replacing::trial::{hold, prepare, release, replaced, until_replaced};
 use crate::world::namespace::{TestNamespace, text};
 use crate::world::web::Web;
@@ -46,7 +46,7 @@ pub(super) async fn sizes_stay_and_labels_go_back_after_a_replacement(env: &Worl
     ns.target(&labelled("3Gi", "b")).await?;
     ns.until_complete(2, "3Gi").await?;
     let before = Before::with(&ns, release(&ns).await?).await?;
-    until_another(&ns, &before.set).await?;
+    ns.until_another(&before.set).await?;
     until_replaced(&ns, &before.set, "3Gi").await?;
     before.keeps_pods_and_claims(&ns).await?;
     let live = Before::of(&ns).await?;
@@ -70,7 +70,7 @@ pub(super) async fn sizes_stay_and_labels_go_back_after_a_replacement(env: &Worl
         "{output:?}"
     );
     let staged = ns.set().await?;
-    until_another(&ns, &staged).await?;
+    ns.until_another(&staged).await?;
     let set = until_replaced(&ns, &staged, "3Gi").await.context("after undo")?;
     let label = &set["spec"]["volumeClaimTemplates"][0]["metadata"]["labels"]["tier"];
     ensure!(label == "a", "{label}");

@@ -5,9 +5,9 @@ use std::time::Duration;
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
-use crate::world::namespace::{PATIENCE, TestNamespace, text};
+use crate::world::World;
+use crate::world::namespace::{TestNamespace, text};
 use crate::world::web::Web;
-use crate::world::{World, eventually};
 
 const NOT_READY: &str = "e2e.claim-rollout.io/ready";
 
@@ -21,10 +21,10 @@ async fn pod(ns: &TestNamespace<'_>, name: &str) -> anyhow::Result<Value> {
 /// The disk has room again when the PVC has grown: the same Pod becomes Ready.
 async fn recovers(ns: &TestNamespace<'_>, ordinal: usize, uid: &str) -> anyhow::Result<()> {
     let what = format!("data-web-{ordinal} to grow");
-    let grown = eventually(&what, PATIENCE, async || {
-        Ok((ns.claims().await?[ordinal]["status"]["capacity"]["storage"] == "2Gi").then_some(()))
-    });
-    grown.await.with_context(|| ns.log())?;
+    ns.until_all(&what, "pvc", |claims| {
+        claims[ordinal]["status"]["capacity"]["storage"] == "2Gi"
+    })
+    .await?;
     let name = format!("web-{ordinal}");
     if text(&pod(ns, &name).await?["metadata"]["uid"]) == uid {
         let annotation = format!("{NOT_READY}-");

@@ -1,13 +1,13 @@
 //! A quota blocks the rollout, while the usage of another user goes up and down.
 
-use anyhow::{Context as _, ensure};
+use anyhow::ensure;
 use k8s_openapi::jiff::Timestamp;
 use serde_json::{Value, json};
 
+use crate::world::World;
 use crate::world::installation::USER;
-use crate::world::namespace::{PATIENCE, TestNamespace};
+use crate::world::namespace::TestNamespace;
 use crate::world::web::Web;
-use crate::world::{World, eventually};
 
 /// The number of failed writes: the pauses between them are 1, 2, 4 and 8 seconds.
 const FAILURES: usize = 5;
@@ -38,14 +38,11 @@ fn others() -> String {
 
 /// Waits until the quota reports this usage.
 async fn until_used(ns: &TestNamespace<'_>, storage: &str, ephemeral: &str) -> anyhow::Result<()> {
-    let mut last = Value::Null;
-    let used = eventually("the quota to count", PATIENCE, async || {
-        let output = ns.done(&["get", "resourcequota", "storage", "-o", "json"], "").await?;
-        last = serde_json::from_str::<Value>(&output.stdout)?["status"]["used"].take();
-        let counted = last["requests.storage"] == storage && last["requests.ephemeral-storage"] == ephemeral;
-        Ok(counted.then_some(()))
-    });
-    used.await.with_context(|| format!("{last} are used"))
+    let is_used = |quota: &Value| {
+        let used = &quota["status"]["used"];
+        used["requests.storage"] == storage && used["requests.ephemeral-storage"] == ephemeral
+    };
+    ns.until("the quota to count", "quota/storage", is_used).await.map(drop)
 }
 
 /// The times at which applies of the PVC failed.

@@ -1,23 +1,22 @@
 //! Pods that are not Ready.
 
-use anyhow::{Context as _, ensure};
+use anyhow::ensure;
 use serde_json::Value;
 
 use crate::cluster::recreate::trial::make_ready;
-use crate::world::namespace::{PATIENCE, TestNamespace, condition};
+use crate::world::namespace::{TestNamespace, condition};
 use crate::world::web::Web;
-use crate::world::{World, eventually};
+use crate::world::{World, until};
 
 /// Waits until the Pod runs this image and is not Ready.
 async fn until_unready(ns: &TestNamespace<'_>, pod: &str, image: &str) -> anyhow::Result<()> {
-    let mut last = Value::Null;
-    let unready = eventually("a Pod that is not Ready", PATIENCE, async || {
-        let output = ns.kubectl(&["get", "pod", pod, "-o", "json"], "").await?;
-        last = serde_json::from_str(&output.stdout).unwrap_or_default();
-        let runs = last["spec"]["containers"][0]["image"] == image && last["metadata"]["deletionTimestamp"].is_null();
-        Ok((runs && condition(&last, "Ready") == "False").then_some(()))
-    });
-    unready.await.with_context(|| format!("{last:#}"))
+    let is_unready = |pod: &Value| {
+        let runs = pod["spec"]["containers"][0]["image"] == image && pod["metadata"]["deletionTimestamp"].is_null();
+        runs && condition(pod, "Ready") == "False"
+    };
+    ns.until("a Pod that is not Ready", &format!("pod/{pod}"), is_unready)
+        .await
+        .map(drop)
 }
 
 /// The disk of the Pod may be full, so its own PVC must grow.
@@ -76,11 +75,11 @@ pub(super) async fn claim_of_pod_that_blocks_others_grows_first(env: &World) -> 
     make_ready(&ns, "web-0", "=false").await?;
     until_unready(&ns, "web-0", "example/main:1").await?;
     ns.target(&Web::replicas(3).size("2Gi").image("2")).await?;
-    let grown = eventually("the claim of web-0", PATIENCE, async || {
-        let claims = ns.writes_since(begun).await?.count().claims;
-        Ok((claims == ["data-web-0", "data-web-2"]).then_some(()))
-    });
-    grown.await?;
+    let written = async || Ok(ns.writes_since(begun).await?.count().claims);
+    until("the claim of web-0", written, |claims| {
+        *claims == ["data-web-0", "data-web-2"]
+    })
+    .await?;
     tokio::time::sleep(std::time::Duration::from_secs(1)).await;
     let count = ns.writes_since(begun).await?.count();
     ensure!(count.claims == ["data-web-0", "data-web-2"], "{count:?}");

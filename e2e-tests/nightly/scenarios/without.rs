@@ -7,10 +7,10 @@ use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
 use crate::cluster::commands::run;
-use crate::world::namespace::{PATIENCE, TestNamespace};
+use crate::world::namespace::TestNamespace;
 use crate::world::served::Served;
 use crate::world::web::Web;
-use crate::world::{World, eventually};
+use crate::world::{Output, World, until};
 
 /// Longer than the first pauses of the StatefulSet controller.
 const AWAY: Duration = Duration::from_secs(60);
@@ -88,11 +88,9 @@ pub(super) async fn without_policy_pods_go_on_and_claims_follow(env: &World) -> 
 async fn nothing_is_withdrawn(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
     let revision = ns.staged_change().await?["revision"].clone();
     // The status of the StatefulSet is written meanwhile, again and again.
-    let answered = eventually("an answer", PATIENCE, async || {
-        let output = run(ns, &["withdraw", "web"], "").await?;
-        Ok((!output.stderr.contains("has been modified")).then_some(output))
-    });
-    let output = answered.await?;
+    let withdraw = async || run(ns, &["withdraw", "web"], "").await;
+    let answered = |output: &Output| !output.stderr.contains("has been modified");
+    let output = until("an answer", withdraw, answered).await?;
     let message = "error: nothing was withdrawn: the policy did not consume the annotation claim-rollout.io/withdraw";
     ensure!(
         output.code == Some(1) && output.stderr.starts_with(message),

@@ -3,9 +3,9 @@
 use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
-use crate::world::namespace::{PATIENCE, TestNamespace, condition};
+use crate::world::namespace::{TestNamespace, condition};
 use crate::world::web::Web;
-use crate::world::{Driver, World, eventually};
+use crate::world::{Driver, World, until};
 
 /// An expansion that does not end before the test wants it to. The resizer asks again every ten seconds.
 const HELD: Driver = Driver {
@@ -234,10 +234,9 @@ impl<'a> Member<'a> {
 
     async fn until_expanding(&self, ordinal: u32) -> anyhow::Result<()> {
         let what = format!("data-web-{ordinal} of {} to be expanded", self.case.namespace);
-        let expanding = eventually(&what, PATIENCE, async || {
-            Ok(self.is_expanding(ordinal).await?.then_some(()))
-        });
-        expanding.await
+        until(&what, async || self.is_expanding(ordinal).await, |is| *is)
+            .await
+            .map(drop)
     }
 }
 
@@ -303,12 +302,11 @@ impl<'a> Fleet<'a> {
     pub(super) async fn begins_to_replace(&self, namespace: &str) -> anyhow::Result<()> {
         let member = self.member(namespace)?;
         member.hold(&Driver::default())?;
-        let mut last = Value::Null;
-        let deleted = eventually("the StatefulSet to be deleted", PATIENCE, async || {
-            last = member.ns.set().await?["metadata"].take();
-            Ok((!last["deletionTimestamp"].is_null()).then_some(()))
-        });
-        deleted.await.with_context(|| format!("{last:#}"))?;
+        let is_terminating = |set: &Value| !set["metadata"]["deletionTimestamp"].is_null();
+        let set = member
+            .ns
+            .until("the StatefulSet to be deleted", "statefulset/web", is_terminating);
+        let last = &set.await?["metadata"];
         let finalizers = last["finalizers"].to_string();
         ensure!(finalizers.contains("\"orphan\""), "{last:#}");
         Ok(())

@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
-use anyhow::{Context as _, ensure};
+use anyhow::ensure;
 use serde_json::Value;
 use tokio::sync::SemaphorePermit;
 
-use super::{PATIENCE, TURNS};
+use super::TURNS;
 use crate::cluster::replacing::kept::Before;
 use crate::cluster::replacing::trial::{journals, start_controller, until_replaced};
+use crate::world::World;
 use crate::world::namespace::TestNamespace;
 use crate::world::web::Web;
-use crate::world::{World, eventually};
 
 /// A younger StatefulSet is not replaced. A second more, because its time has no fractions.
 const AGE: Duration = Duration::from_secs(61);
@@ -70,11 +70,11 @@ impl<'a> Held<'a> {
         let barriers = &self.env.barriers;
         barriers.hold_after(namespace, barriers.passed(namespace) + writes);
         self.replace().await?;
-        let held = eventually("a write to be held, or the end", PATIENCE, async || {
-            let ended = self.ns.rollout().await?["status"]["replacement"]["phase"] == "Replaced";
-            Ok((ended || barriers.is_holding(namespace)).then_some(()))
-        });
-        held.await.with_context(|| self.ns.log())?;
+        let held_or_ended =
+            |rollout: &Value| rollout["status"]["replacement"]["phase"] == "Replaced" || barriers.is_holding(namespace);
+        self.ns
+            .until_reported("a write to be held, or the end", held_or_ended)
+            .await?;
         Ok(barriers.is_holding(namespace))
     }
 
