@@ -36,8 +36,6 @@ struct Barrier {
     limit: Option<usize>,
     /// … or the write of this PVC.
     claim: Option<String>,
-    /// … or the eviction of this Pod.
-    pod: Option<String>,
     /// The number of writes that have passed.
     passed: usize,
     /// Whether a write is being held.
@@ -105,11 +103,6 @@ impl Barriers {
     /// Holds a write of this PVC.
     pub(crate) fn hold_claim(&self, namespace: &str, claim: &str) {
         self.with(namespace, |barrier| barrier.claim = Some(claim.to_owned()));
-    }
-
-    /// Holds the eviction of this Pod.
-    pub(crate) fn hold_pod(&self, namespace: &str, pod: &str) {
-        self.with(namespace, |barrier| barrier.pod = Some(pod.to_owned()));
     }
 
     /// Whether a write is being held.
@@ -217,8 +210,7 @@ impl Engine for Barriers {
             let held = self.with(&subject, |barrier| {
                 let named = request.resource.resource == "persistentvolumeclaims"
                     && barrier.claim.as_ref() == Some(&request.name);
-                let evicted = request.resource.resource == "pods" && barrier.pod.as_ref() == Some(&request.name);
-                barrier.holding |= named || evicted || barrier.limit.is_some_and(|limit| barrier.passed >= limit);
+                barrier.holding |= named || barrier.limit.is_some_and(|limit| barrier.passed >= limit);
                 barrier.holding
             });
             while held && self.with(&subject, |barrier| barrier.holding) && begun.elapsed() < HOLD {

@@ -20,7 +20,7 @@ pub(crate) struct World {
     /// With the rights of the administrator.
     pub(crate) client: kube::Client,
     pub(crate) barriers: Barriers,
-    pub(crate) policies: Option<Served>,
+    policies: Option<Served>,
     webhook: Option<Server>,
     _barriers_served: Option<Running>,
     pub(crate) cluster: Cluster,

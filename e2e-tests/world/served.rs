@@ -13,14 +13,13 @@ use super::waiting::PATIENCE;
 use super::{Cluster, STATEFULSET_CONTROLLER, eventually};
 
 /// The namespaces for which the policy-server of all others is not called.
-pub(crate) const APART: [&str; 11] = [
+pub(crate) const APART: [&str; 10] = [
     "immutable",
     "recover",
     "stopped-taken-back",
     "stopped-smaller",
     "stopped-absent",
     "stopped-guarded",
-    "undone",
     "stopped-without-policy",
     "stopped-without-both",
     "gate-cost",

@@ -6,14 +6,10 @@ mod gate;
 mod invisible;
 mod native;
 mod new_claims;
-mod obstacles;
-mod other_verbs;
 mod retention;
-mod rights;
 mod shapes;
 mod unrelated;
 mod verbs;
-mod withdrawal;
 
 use crate::world::runner::{Report, Scenario, scenarios};
 use crate::world::{Options, World};
@@ -21,22 +17,11 @@ use crate::world::{Options, World};
 scenarios![World;
     new_claims::new_replica_after_staged_growth_gets_claim_at_target,
     new_claims::without_claim_policy_new_claim_starts_small_and_is_expanded,
-    new_claims::new_claim_of_two_possible_sets_is_left_alone,
     gate::image_and_size_in_one_apply_keep_every_pod_until_released,
     gate::pods_that_need_not_wait_are_replaced_at_once,
     retention::scale_down_and_delete_name_the_claims_that_are_deleted,
-    retention::orphaned_set_keeps_claims_without_a_warning,
-    retention::retention_changed_during_scale_down_applies_to_its_replicas,
-    retention::retention_deny_denies_the_request,
-    withdrawal::apply_of_live_templates_withdraws_and_update_does_not,
-    withdrawal::way_to_server_side_apply_withdraws_nothing,
     invisible::unchanged_templates_same_results_as_without_the_policy,
     native::field_of_the_kep_is_dropped_and_the_change_is_staged,
-    obstacles::claim_that_cannot_follow_is_warned_about_or_denied,
-    obstacles::claim_with_another_controller_is_named,
-    obstacles::exceeded_quota_is_not_denied_rollout_continues_after_raise,
-    other_verbs::scale_restart_and_delete_pass_and_keep_the_staged_change,
-    rights::user_without_claim_rights_may_withdraw_but_not_switch,
     unrelated::absent_policy_fails_only_template_changes_and_staged_sets,
     verbs::every_verb_stages_growth_and_dry_run_prints_the_same,
 ];

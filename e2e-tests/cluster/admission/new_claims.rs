@@ -4,7 +4,7 @@
 use anyhow::ensure;
 use serde_json::{Value, json};
 
-use crate::world::namespace::{PATIENCE, TestNamespace, are_as_written, label, text};
+use crate::world::namespace::{PATIENCE, TestNamespace, are_as_written, label};
 use crate::world::served::Policies;
 use crate::world::web::Web;
 use crate::world::{EXPANDABLE, Entry, STATEFULSET_CONTROLLER, World, eventually};
@@ -116,54 +116,4 @@ pub(super) async fn without_claim_policy_new_claim_starts_small_and_is_expanded(
     ensure!(ns.pods().await? == pods, "Pods restarted");
     let written = ns.writes_since(0).await?;
     written.is_a_rollout(&["data-web-1", "data-web-0"], 0)
-}
-
-/// A StatefulSet without replicas, with one template.
-fn named(set: &str, template: &str, size: &str) -> Web {
-    let web = Web::replicas(0).size(size).named(set);
-    web.template(&json!({"metadata": {"name": template}}))
-        .container(&json!({"volumeMounts": [{"name": template, "mountPath": "/data"}]}))
-}
-
-pub(super) async fn new_claim_of_two_possible_sets_is_left_alone(env: &World) -> anyhow::Result<()> {
-    let ns = &env.namespace("new-claims-ambiguous").await?;
-    let served = Policies::of_sets(&[ns])?.and_claims()?.serve(&env.cluster).await?;
-    // data-web-1-0 is the first PVC of `web-1` and of `1`; data-web-1 can only be of `web`.
-    for (set, template) in [("web-1", "data"), ("1", "data-web"), ("web", "data")] {
-        ns.target(&named(set, template, "1Gi")).await?;
-        let output = ns.target(&named(set, template, "2Gi")).await?;
-        ensure!(
-            output.stderr.contains(&format!("staged {template} 1Gi -> 2Gi")),
-            "{output:?}"
-        );
-    }
-    let asked = served.claims();
-    let before = creations(ns).await?;
-    ns.done(&["scale", "statefulset", "web-1", "--replicas=1"], "").await?;
-    let ambiguous = settled(ns, "data-web-1-0").await?;
-    ensure!(
-        size(&ambiguous) == "1Gi" && revision(&ambiguous).is_null(),
-        "{ambiguous:#}"
-    );
-    ns.done(&["scale", "statefulset", "web", "--replicas=2"], "").await?;
-    let certain = settled(ns, "data-web-1").await?;
-    ensure!(
-        size(&certain) == "2Gi" && !text(revision(&certain)).is_empty(),
-        "{certain:#}"
-    );
-    let asked = served.claims() - asked;
-    ensure!(
-        asked >= 3 && asked == creations(ns).await? - before,
-        "asked {asked} times"
-    );
-
-    // Without the other StatefulSet the name is not ambiguous.
-    ns.done(&["delete", "statefulset", "1"], "").await?;
-    ns.done(&["scale", "statefulset", "web-1", "--replicas=2"], "").await?;
-    let second = settled(ns, "data-web-1-1").await?;
-    ensure!(
-        size(&second) == "2Gi" && !text(revision(&second)).is_empty(),
-        "{second:#}"
-    );
-    Ok(())
 }

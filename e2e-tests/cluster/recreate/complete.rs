@@ -2,12 +2,10 @@
 
 use anyhow::ensure;
 use claim_rollout::templates::keys;
-use serde_json::json;
 
 use crate::cluster::recreate::trial::{
     OTHER, anew, claims, prepare, replicas_follow_one_another, steps_of, until_complete,
 };
-use crate::world::web::Web;
 use crate::world::{EXPANDABLE, Entry, World};
 
 /// What we do to three replicas.
@@ -54,17 +52,6 @@ pub(super) async fn class_is_changed_one_replica_after_the_other(env: &World) ->
     Ok(())
 }
 
-pub(super) async fn smaller_size_of_parallel_pods_is_reached(env: &World) -> anyhow::Result<()> {
-    let parallel = |web: &Web| web.spec(&json!({"podManagementPolicy": "Parallel", "minReadySeconds": 2}));
-    let ns = prepare(env, "smaller", &parallel(&anew(3, EXPANDABLE, "2Gi"))).await?;
-    ns.target(&parallel(&anew(3, EXPANDABLE, "1Gi"))).await?;
-    until_complete(&ns, 3, EXPANDABLE, "1Gi").await?;
-    let written = ns.writes_since(0).await?;
-    let steps = steps_of(&written);
-    ensure!(steps == STEPS, "{steps:?}");
-    replicas_follow_one_another(&written, &[2, 1, 0])
-}
-
 /// The Pods are replaced anyway. The gate keeps each of them until its PVC is the new one.
 pub(super) async fn image_and_class_in_one_apply_restart_each_pod_once(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "image", &anew(3, EXPANDABLE, "1Gi")).await?;
@@ -78,16 +65,5 @@ pub(super) async fn image_and_class_in_one_apply_restart_each_pod_once(env: &Wor
         let created = states.values().filter(|entry| entry.verb == "create").count();
         ensure!(created == 2, "web-{ordinal} was created {created} times");
     }
-    Ok(())
-}
-
-pub(super) async fn larger_size_is_reached_in_place(env: &World) -> anyhow::Result<()> {
-    let ns = prepare(env, "in-place", &anew(2, EXPANDABLE, "1Gi")).await?;
-    let pods = ns.pods().await?;
-    ns.target(&anew(2, EXPANDABLE, "2Gi")).await?;
-    until_complete(&ns, 2, EXPANDABLE, "2Gi").await?;
-    ensure!(ns.pods().await? == pods, "Pods restarted");
-    let steps = steps_of(&ns.writes_since(0).await?);
-    ensure!(steps.is_empty(), "{steps:?}");
     Ok(())
 }

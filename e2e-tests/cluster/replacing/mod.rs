@@ -19,10 +19,7 @@ scenarios![World;
     refused::denied_delete_and_create_prevent_a_replacement,
     refused::denied_mark_is_undone,
     refused::dependent_of_another_kind_prevents_a_replacement,
-    refused::full_quota_prevents_a_replacement,
     refused::guard_that_is_bound_elsewhere_prevents_a_replacement,
-    refused::owner_finalizer_and_partition_prevent_a_replacement,
-    refused::pod_with_another_label_prevents_a_replacement,
     refused::webhook_that_changes_new_sets_prevents_a_replacement,
     writer::write_every_20_ms_is_not_lost,
 ];

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::denying::{Denial, MESSAGE};
 use super::kept::{Before, until_reported};
-use super::trial::{hold, journals, prepare, release, replaced, until_replaced};
+use super::trial::{journals, prepare, replaced, until_replaced};
 use super::webhook::Webhook;
 use crate::world::installation::USER;
 use crate::world::namespace::{PATIENCE, TestNamespace};
@@ -73,56 +73,6 @@ impl<'a> Refused<'a> {
     }
 }
 
-pub(crate) async fn owner_finalizer_and_partition_prevent_a_replacement(env: &World) -> anyhow::Result<()> {
-    let mut refused = Refused::prepare(env, "refused-by-set").await?;
-    let ns = &refused.ns;
-    ns.done(&["create", "configmap", "owner"], "").await?;
-    let owner = ns.done(&["get", "configmap", "owner", "-o=jsonpath={.metadata.uid}"], "");
-    let owner = json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner.await?.stdout,
-        "controller": true}]);
-    let finalizer = json!(["example.com/clean"]);
-    // The finalizer comes first: without an obstacle the StatefulSet would be replaced as soon as it can be.
-    refused.patch(&json!({"metadata": {"finalizers": finalizer}})).await?;
-    refused.roll_out().await?;
-    let all = json!({
-        "metadata": {"ownerReferences": owner},
-        "spec": {"updateStrategy": {"rollingUpdate": {"partition": 1}}},
-    });
-    refused.patch(&all).await?;
-    refused.ns.settled().await?;
-    refused.before = Some(Before::of(&refused.ns).await?);
-    refused.for_reason("StagedChangeNotAllowed", "ConfigMap owner").await?;
-    let without_owner = json!({"metadata": {"ownerReferences": null}});
-    refused.patch(&without_owner).await?;
-    refused.before = Some(Before::of(&refused.ns).await?);
-    refused.for_reason("ForeignFinalizer", "example.com/clean").await?;
-    let without_finalizer = json!({"metadata": {"finalizers": null}});
-    refused.patch(&without_finalizer).await?;
-    refused.before = Some(Before::of(&refused.ns).await?);
-    refused.for_reason("PartitionSet", "set it to 0").await?;
-    let without_partition = json!({"spec": {"updateStrategy": {"rollingUpdate": {"partition": 0}}}});
-    let before = refused.patch(&without_partition).await?;
-    refused.until_replaced(&before).await
-}
-
-fn quota(sets: u32) -> String {
-    let spec = json!({"hard": {"count/statefulsets.apps": sets.to_string()}});
-    json!({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "sets"}, "spec": spec}).to_string()
-}
-
-pub(crate) async fn full_quota_prevents_a_replacement(env: &World) -> anyhow::Result<()> {
-    let mut refused = Refused::prepare(env, "refused-quota").await?;
-    refused.ns.target(&quota(1)).await?;
-    let used = "--for=jsonpath={.status.used.count/statefulsets\\.apps}=1";
-    let arguments = ["wait", "--timeout=120s", used, "quota/sets"];
-    refused.ns.done(&arguments, "").await?;
-    refused.roll_out().await?;
-    refused.for_reason("QuotaFull", "raise it by one").await?;
-    let before = refused.ns.set().await?;
-    refused.ns.target(&quota(2)).await?;
-    refused.until_replaced(&before).await
-}
-
 /// Binds the part of the guard for StatefulSets that are being replaced to the namespaces that are selected.
 async fn bind_guard(env: &World, namespaces: &Value) -> anyhow::Result<()> {
     let patch = json!({"spec": {"matchResources": {"namespaceSelector": namespaces}}}).to_string();
@@ -144,24 +94,6 @@ pub(crate) async fn guard_that_is_bound_elsewhere_prevents_a_replacement(env: &W
     refused.for_reason("GuardMissing", "apply deploy/guard").await?;
     let before = refused.ns.set().await?;
     bind_guard(env, &json!({"matchExpressions": null})).await?;
-    refused.until_replaced(&before).await
-}
-
-pub(crate) async fn pod_with_another_label_prevents_a_replacement(env: &World) -> anyhow::Result<()> {
-    let mut refused = Refused::prepare(env, "refused-label").await?;
-    hold(&refused.ns).await?;
-    refused.roll_out().await?;
-    let label = async |value: &str| {
-        let arguments = ["label", "pod", "web-1", "--overwrite", value];
-        refused.ns.done(&arguments, "").await
-    };
-    // The StatefulSet controller then removes the owner of the Pod, and cannot create another one of its name.
-    label("app=other").await?;
-    let set = release(&refused.ns).await?;
-    refused.before = Some(Before::with(&refused.ns, set).await?);
-    refused.for_reason("PodNotSelected", "labels of Pod web-1").await?;
-    let before = refused.ns.set().await?;
-    label("app=web").await?;
     refused.until_replaced(&before).await
 }
 

@@ -10,48 +10,6 @@ use crate::world::World;
 use crate::world::namespace::{TestNamespace, condition, text};
 use crate::world::web::Web;
 
-pub(super) async fn pvcs_in_motion_of_two_sets_stay_within_class_budget(env: &World) -> anyhow::Result<()> {
-    let mut ns = env.namespace("places").await?;
-    ns.start_controller(env, &["--max-modifications=expandable=2", "--max-in-motion=3"])
-        .await?;
-    let other = |size: &str| Web::replicas(3).size(size).named("other");
-    ns.target(&Web::replicas(3)).await?;
-    ns.target(&other("1Gi")).await?;
-    ns.settled().await?;
-    let ready = ["rollout", "status", "statefulset/other", "--timeout=120s"];
-    ns.done(&ready, "").await?;
-    let begun = ns.mark().await?;
-    let both = format!("{}---\n{}", Web::replicas(3).size("2Gi"), other("2Gi"));
-    ns.target(&both).await?;
-    let all_grown = |claims: &[Value]| {
-        claims
-            .iter()
-            .all(|claim| claim["status"]["capacity"]["storage"] == "2Gi")
-    };
-    ns.until_all("all PVCs to grow", "pvc", all_grown).await?;
-
-    let written = ns.writes_since(begun).await?;
-    let mut times = Vec::new();
-    for set in ["web", "other"] {
-        for ordinal in 0..3 {
-            let claim = format!("data-{set}-{ordinal}");
-            times.push((written.applied(&claim)?, 1_i32));
-            times.push((written.ready(&claim)?, -1));
-        }
-    }
-    times.sort_unstable();
-    let in_motion = times.iter().scan(0, |count, (_, step)| {
-        *count += step;
-        Some(*count)
-    });
-    let most = in_motion.max();
-    ensure!(
-        most == Some(2),
-        "expected 2 in motion at most, but found {most:?}: {times:?}"
-    );
-    Ok(())
-}
-
 fn in_words(time: SystemTime) -> anyhow::Result<String> {
     let time = time.duration_since(SystemTime::UNIX_EPOCH)?;
     Ok(Timestamp::from_second(i64::try_from(time.as_secs())?)?.to_string())

@@ -6,36 +6,6 @@ use crate::world::World;
 use crate::world::namespace::condition;
 use crate::world::web::Web;
 
-pub(super) async fn canary_and_then_other_pods_wait_for_their_claims(env: &World) -> anyhow::Result<()> {
-    let before = Web::replicas(3).partition(2);
-    let ns = env.with_web("canary", &before).await?;
-    let (begun, pods) = (ns.mark().await?, ns.pods().await?);
-    let both = |partition| Web::replicas(3).size("2Gi").image("2").partition(partition);
-    ns.target(&both(2)).await?;
-    let partitioned = |ready: u64| {
-        move |rollout: &serde_json::Value| {
-            let condition = &rollout["status"]["conditions"][1];
-            condition["reason"] == "Partitioned" && rollout["status"]["readyReplicas"] == ready
-        }
-    };
-    ns.until_reported("the canary", partitioned(1)).await?;
-    ns.until_updated(1).await?;
-    let set = ns.settled().await?;
-    ensure!(ns.staged_change().await?["phase"] == "RollingOut", "{set:#}");
-    ensure!(ns.pods().await?[..2] == pods[..2], "only the canary restarts");
-    let written = ns.writes_since(begun).await?;
-    written.pods_follow_their_claims("web", &["data"], &[2])?;
-    ensure!(written.count().claims == ["data-web-2"], "{written:?}");
-
-    ns.target(&both(0)).await?;
-    ns.until_complete(3, "2Gi").await?;
-    ns.settled().await?;
-    let written = ns.writes_since(begun).await?;
-    written.pods_follow_their_claims("web", &["data"], &[2, 1, 0])?;
-    let claims = ["data-web-2", "data-web-1", "data-web-0"];
-    written.is_a_rollout(&claims, 3)
-}
-
 pub(super) async fn replica_below_partition_is_left_alone_until_lowered(env: &World) -> anyhow::Result<()> {
     let of = |size: &str, partition| Web::replicas(3).size(size).partition(partition);
     let ns = env.with_web("partition", &of("1Gi", 1)).await?;

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use crate::world::installation::USER;
 use crate::world::namespace::{PATIENCE, TestNamespace, condition, text};
 use crate::world::web::Web;
-use crate::world::{World, base64, eventually, until};
+use crate::world::{World, base64, eventually};
 
 /// The change of a PVC, given its previous state.
 type Change = fn(&mut Value, &Value);
@@ -113,18 +113,6 @@ fn without_our_label(claim: &mut Value, _: &Value) {
     }
 }
 
-fn with_its_size(claim: &mut Value, before: &Value) {
-    labels(claim);
-    claim["spec"]["resources"] = before["spec"]["resources"].clone();
-}
-
-fn without_a_class(claim: &mut Value, _: &Value) {
-    labels(claim);
-    if let Some(spec) = claim["spec"].as_object_mut() {
-        spec.remove("volumeAttributesClassName");
-    }
-}
-
 /// The number of writes of the controller to this PVC.
 async fn patches(ns: &TestNamespace<'_>, claim: &str) -> anyhow::Result<usize> {
     let writes = ns.writes_of(USER).await?;
@@ -175,57 +163,4 @@ pub(super) async fn claim_with_removed_label_stalls_only_itself(env: &World) -> 
     leave_alone(&ns, webhook).await?;
     ns.start_controller(env, &[]).await?;
     ns.until_claims_complete(2, 4, "2Gi").await
-}
-
-/// The label is stored but another field of the same apply is not: neither this controller nor the next one counts the
-/// PVC as updated. Without a change by a webhook, the API server itself drops the field.
-async fn never_done(
-    env: &World,
-    namespace: &str,
-    target: &Web,
-    change: Option<Change>,
-    expected: &str,
-) -> anyhow::Result<()> {
-    let mut ns = env.with_set(namespace, 2).await?;
-    ns.excepts(|but| but.changed = true);
-    let webhook = match change {
-        Some(change) => Some(meddle(&ns, change).await?),
-        None => None,
-    };
-    ns.target(target).await?;
-    let why = until_changed(&ns).await?;
-    ensure!(why.contains(expected), "{why}");
-    let before = patches(&ns, "data-web-1").await?;
-    ns.start_controller(env, &[]).await?;
-    let written = async || patches(&ns, "data-web-1").await;
-    until("the next controller to write", written, |writes| *writes > before).await?;
-    until_changed(&ns).await?;
-    let label = &ns.claims().await?[1]["metadata"]["labels"][REVISION];
-    ensure!(label.is_string(), "the label was to be there");
-    ensure!(ns.staged_change().await?["phase"] == "RollingOut", "it is not complete");
-    match webhook {
-        Some(webhook) => leave_alone(&ns, webhook).await?,
-        None => drop(ns.target(&Web::replicas(2).size("2Gi")).await?),
-    }
-    ns.start_controller(env, &[]).await?;
-    ns.until_complete(2, "2Gi").await
-}
-
-pub(super) async fn claim_with_reverted_size_is_never_done(env: &World) -> anyhow::Result<()> {
-    let expected = "storage 2Gi came back as 1Gi";
-    never_done(
-        env,
-        "size-back",
-        &Web::replicas(2).size("2Gi"),
-        Some(with_its_size),
-        expected,
-    )
-    .await
-}
-
-pub(super) async fn claim_with_dropped_class_is_never_done(env: &World) -> anyhow::Result<()> {
-    let change: Option<Change> = env.cluster.modifies_volumes().then_some(without_a_class);
-    let target = Web::replicas(2).size("2Gi").attributes_class("silver");
-    let expected = "volumeAttributesClassName silver came back empty";
-    never_done(env, "class-away", &target, change, expected).await
 }

@@ -1,7 +1,7 @@
 //! The user stops the rollout in the middle.
 
 use anyhow::{Context as _, ensure};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::world::World;
 use crate::world::namespace::{TestNamespace, text};
@@ -95,40 +95,4 @@ pub(super) async fn withdrawal_during_rollout_releases_pods_and_lowers_no_claim(
         "{count:?}"
     );
     Ok(())
-}
-
-/// Nobody rolls out a StatefulSet that another controller owns, so none of its Pods may wait for a PVC.
-pub(super) async fn owner_during_rollout_opens_gate_until_its_removal(env: &World) -> anyhow::Result<()> {
-    let ns = in_the_middle(env, "stopped-owned", "data-web-2").await?;
-    ns.until_denied("web-2").await?;
-    // An owner that exists: the garbage collector deletes objects whose owner does not.
-    ns.done(&["create", "configmap", "owner"], "").await?;
-    let output = ns.done(&["get", "configmap", "owner", "-o", "json"], "").await?;
-    let owner: Value = serde_json::from_str(&output.stdout)?;
-    let owner = json!({
-        "apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner["metadata"]["uid"], "controller": true,
-    });
-    own(&ns, &json!([owner])).await?;
-    ns.until_updated(3).await?;
-    env.barriers.open(&ns.namespace);
-    ns.until_reported("the owner", |rollout| {
-        rollout["status"]["conditions"][0]["reason"] == "SetOwned"
-    })
-    .await?;
-    // The write of the first PVC was in progress.
-    let sizes = sizes(&ns).await?;
-    ensure!(sizes[..2] == ["1Gi", "1Gi"], "{sizes:?}");
-
-    own(&ns, &Value::Null).await?;
-    ns.until_complete(3, "2Gi").await?;
-    let mut claims = ns.writes_since(0).await?.count().claims;
-    claims.dedup();
-    ensure!(claims == ["data-web-2", "data-web-1", "data-web-0"], "{claims:?}");
-    Ok(())
-}
-
-async fn own(ns: &TestNamespace<'_>, owners: &Value) -> anyhow::Result<()> {
-    let patch = json!({"metadata": {"ownerReferences": owners}}).to_string();
-    let patch = ["patch", "statefulset", "web", "--type=merge", "--patch", &patch];
-    ns.done(&patch, "").await.map(drop)
 }

@@ -3,7 +3,6 @@
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
-use crate::world::backoff::until_pause_is_long;
 use crate::world::namespace::{TestNamespace, are_as_written, condition, text};
 use crate::world::web::Web;
 use crate::world::{Driver, FIXED, World};
@@ -70,51 +69,6 @@ pub(super) async fn quota_with_room_for_two_of_three_writes_none_until_raised(en
     written.is_a_rollout(&["data-web-2", "data-web-1", "data-web-0"], 0)
 }
 
-pub(super) async fn quota_used_up_during_rollout_stops_it_until_raised(env: &World) -> anyhow::Result<()> {
-    let ns = env.with_set("quota", 3).await?;
-    let (begun, pods) = (ns.mark().await?, ns.pods().await?);
-    ns.target(&quota("6Gi")).await?;
-    ns.until_quota("used", "3Gi").await?;
-    // Two PVCs follow; then another PVC takes the room that the third would need.
-    ns.partition(1).await?;
-    ns.apply(3, "2Gi").await?;
-    let two = |rollout: &Value| rollout["status"]["readyReplicas"] == 2;
-    ns.until_reported("two that are ready", two).await?;
-    ns.target(&quota("5Gi")).await?;
-    ns.until_quota("hard", "5Gi").await?;
-    ns.partition(0).await?;
-    let why = until_failed(&ns).await?;
-    ensure!(
-        why.starts_with("data-web-0: ") && why.contains("exceeded quota: storage"),
-        "{why}"
-    );
-    let count = ns.writes_since(begun).await?.count();
-    ensure!(
-        count.claims == ["data-web-2", "data-web-1"] && count.changes == 0,
-        "{count:?}"
-    );
-    until_pause_is_long(&ns).await?;
-    reported_once(&ns, "FailedToPatchPVC").await?;
-
-    ns.target(&quota("6Gi")).await?;
-    ns.until_complete(3, "2Gi").await?;
-    ensure!(ns.pods().await? == pods, "Pods restarted");
-    let written = ns.writes_since(begun).await?;
-    let refused = written.refused();
-    ensure!(
-        refused.len() > 1 && refused.iter().all(|claim| claim == "data-web-0"),
-        "{refused:?}"
-    );
-    let claims = ["data-web-2", "data-web-1", "data-web-0"];
-    written.claims_follow_one_another(&claims)?;
-    let count = written.count();
-    ensure!(
-        count.claims == claims && count.changes == 1 && count.nudges == 0,
-        "{count:?}"
-    );
-    Ok(())
-}
-
 pub(super) async fn class_made_expandable_later_continues_the_rollout(env: &World) -> anyhow::Result<()> {
     let mut ns = env.namespace("class").await?;
     ns.make_class(&Driver::default(), false).await?;
@@ -178,15 +132,4 @@ pub(super) async fn parallel_pods_one_failed_claim_stops_no_other(env: &World) -
         "{count:?}"
     );
     written.claims_follow_one_another(&["data-web-2", "data-web-0"])
-}
-
-pub(super) async fn ordered_pods_one_failed_claim_stops_lower_ones(env: &World) -> anyhow::Result<()> {
-    let ns = with_a_fixed_claim(env, "ordered", &Web::replicas(3)).await?;
-    let begun = ns.mark().await?;
-    ns.apply(3, "2Gi").await?;
-    let why = until_failed(&ns).await?;
-    ensure!(why.starts_with("data-web-1: "), "{why}");
-    let count = ns.writes_since(begun).await?.count();
-    ensure!(count.claims == ["data-web-2"] && count.changes == 0, "{count:?}");
-    Ok(())
 }

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use anyhow::ensure;
-use serde_json::{Value, json};
+use serde_json::json;
 
+use crate::world::World;
 use crate::world::web::Web;
-use crate::world::{World, until};
 
 fn of(size: &str) -> Web {
     let web = Web::replicas(3).size(size);
@@ -39,44 +39,4 @@ pub(super) async fn claim_follows_only_after_its_pod_is_deleted_by_hand(env: &Wo
     ns.until_updated(3).await?;
     let written = ns.writes_since(begun).await?;
     written.is_a_rollout(&["data-web-1", "data-web-2", "data-web-0"], 0)
-}
-
-pub(super) async fn pod_deleted_unseen_by_a_controller_counts(env: &World) -> anyhow::Result<()> {
-    let mut ns = env.with_web("on-delete-unseen", &of("1Gi")).await?;
-    ns.target(&of("2Gi")).await?;
-    ns.until_reported("a Pod to be deleted", |rollout| {
-        rollout["status"]["conditions"][1]["reason"] == "OnDelete"
-    })
-    .await?;
-    // The ClaimRollout is lost, and the next controller first sees the change when the Pods exist again.
-    ns.controller = None;
-    tokio::time::sleep(Duration::from_millis(1100)).await;
-    let pods = ns.pods().await?;
-    ns.done(&["delete", "pod", "web-2", "web-0", "--wait=false"], "")
-        .await?;
-    let others = |now: &Vec<Value>| now.len() == 3 && now[0] != pods[0] && now[2] != pods[2];
-    until("two other Pods", async || ns.pods().await, others).await?;
-    ns.until_ready(3).await?;
-    ns.done(&["delete", "claimrollout", "web"], "").await?;
-    tokio::time::sleep(Duration::from_millis(1100)).await;
-    let begun = ns.mark().await?;
-    ns.start_controller(env, &[]).await?;
-    let rollout = ns
-        .until_reported("two claims", |rollout| {
-            rollout["status"]["conditions"][1]["reason"] == "OnDelete" && rollout["status"]["readyReplicas"] == 2
-        })
-        .await?;
-    let message = &rollout["status"]["conditions"][1]["message"];
-    ensure!(
-        message == "2 of 3 replicas are ready; delete these Pods to continue: web-1",
-        "{message}"
-    );
-    let mut count = ns.writes_since(begun).await?.count();
-    count.claims.sort_unstable();
-    ensure!(
-        count.claims == ["data-web-0", "data-web-2"] && count.changes == 0,
-        "{count:?}"
-    );
-    ns.delete_pods(&["web-1"]).await?;
-    ns.until_complete(3, "2Gi").await
 }

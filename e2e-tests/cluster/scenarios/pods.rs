@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::world::World;
-use crate::world::namespace::{TestNamespace, text};
+use crate::world::namespace::TestNamespace;
 use crate::world::web::Web;
 
 /// A StatefulSet of three whose Pods wait: the write of the highest PVC is held.
@@ -96,49 +96,5 @@ pub(super) async fn failed_or_disrupted_pods_are_deleted(env: &World) -> anyhow:
     write_status(&ns, "web-2", &json!({"conditions": [condition]})).await?;
     until_another(&ns, "web-2", &before).await?;
     ns.until_ready(3).await?;
-    ends(env, &ns, 3).await
-}
-
-/// Only the StatefulSet controller is denied, under each of its accounts.
-pub(super) async fn pods_wait_only_for_the_statefulset_controller_accounts(env: &World) -> anyhow::Result<()> {
-    let ns = waiting(env, "stopped-accounts").await?;
-    for (user, denied) in [
-        ("system:serviceaccount:kube-system:statefulset-controller", true),
-        ("system:kube-controller-manager", true),
-        ("system:serviceaccount:kube-system:node-controller", false),
-        ("kubernetes-admin", false),
-    ] {
-        let group = if denied {
-            "system:authenticated"
-        } else {
-            "system:masters"
-        };
-        let arguments = [
-            "delete",
-            "pod",
-            "web-2",
-            "--dry-run=server",
-            "--as",
-            user,
-            "--as-group",
-            group,
-        ];
-        let arguments = [&arguments[..], &["--as-group", "system:masters"]].concat();
-        let output = ns.kubectl(&arguments, "").await?;
-        ensure!(output.success != denied, "{user}: {output:?}");
-        if denied {
-            ensure!(
-                output.stderr.contains("Pod web-2 is replaced when it is ready"),
-                "{output:?}"
-            );
-        }
-    }
-    let other = ns.done(&["get", "events", "-o", "json"], "").await?;
-    let events: Value = serde_json::from_str(&other.stdout)?;
-    let denied = events["items"].as_array().into_iter().flatten();
-    let mut denied = denied
-        .filter(|event| event["reason"] == "FailedDelete")
-        .map(|event| text(&event["message"]));
-    ensure!(denied.all(|message| message.contains("web-2")), "{events:#}");
     ends(env, &ns, 3).await
 }

@@ -1,28 +1,11 @@
 //! Pods and StatefulSets that are deleted during a rollout, and successors of the same name.
 
-use anyhow::{Context as _, ensure};
+use anyhow::ensure;
 use serde_json::json;
 
 use crate::world::namespace::condition;
 use crate::world::web::Web;
 use crate::world::{Driver, World};
-
-pub(super) async fn pod_deleted_during_rollout_comes_back_and_changes_nothing(env: &World) -> anyhow::Result<()> {
-    let ns = env.with_set("stopped-pod", 3).await?;
-    let begun = ns.mark().await?;
-    env.barriers.hold_claim(&ns.namespace, "data-web-1");
-    ns.apply(3, "2Gi").await?;
-    let held = env.barriers.until_held(&ns.namespace).await;
-    held.with_context(|| ns.log())?;
-    ns.delete_pods(&["web-2", "web-1"]).await?;
-    env.barriers.open(&ns.namespace);
-    ns.until_complete(3, "2Gi").await?;
-    ns.settled().await?;
-    let written = ns.writes_since(begun).await?;
-    let claims = ["data-web-2", "data-web-1", "data-web-0"];
-    written.claims_follow_one_another(&claims)?;
-    written.is_a_rollout(&claims, 0)
-}
 
 /// The driver fails until the test changes it: the rollout waits in the middle.
 pub(super) async fn set_deleted_during_rollout_leaves_claims_to_its_successor(env: &World) -> anyhow::Result<()> {

@@ -46,26 +46,3 @@ pub(super) async fn claim_of_a_replica_scaled_away_is_updated_last(env: &World) 
     );
     Ok(())
 }
-
-pub(super) async fn scaled_to_zero_updates_every_claim_before_it_completes(env: &World) -> anyhow::Result<()> {
-    let ns = scaled_in_the_middle(env, "stopped-to-zero", "0").await?;
-    ns.until_reported("no replica", |rollout| {
-        condition(rollout, "Ready") == "True" && rollout["status"]["replicas"] == 0
-    })
-    .await?;
-    ensure!(ns.staged_change().await?["phase"] == "Complete", "{}", ns.log());
-    let before = ns.writes_since(0).await?.count();
-    scale(&ns, "3").await?;
-    ns.until_ready(3).await?;
-    ns.until_complete(3, "2Gi").await?;
-    let again = ns.writes_since(0).await?.count();
-    ensure!(before.claims == again.claims, "{before:?} {again:?}");
-    let mut claims = again.claims.clone();
-    claims.sort();
-    let expected = ["data-web-0", "data-web-1", "data-web-2"];
-    ensure!(
-        again.claims[0] == "data-web-2" && claims == expected && again.changes == 1,
-        "{again:?}"
-    );
-    Ok(())
-}

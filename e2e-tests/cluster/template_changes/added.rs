@@ -1,14 +1,12 @@
 //! A template is added: the set is replaced, and its Pods restart one at a time, lowest ordinal first.
 
 use anyhow::ensure;
-use serde_json::Value;
 
 use super::trial::{
-    Watcher, claims, deleted, evicted, has_new_claims, prepare, start_controller, until_mounted, until_replaced, web,
-    with_mount,
+    Watcher, claims, deleted, evicted, has_new_claims, prepare, until_mounted, until_replaced, web, with_mount,
 };
+use crate::world::World;
 use crate::world::web::Web;
-use crate::world::{World, until};
 
 const ALL: [&str; 5] = ["web-0", "web-1", "web-2", "web-3", "web-4"];
 
@@ -60,39 +58,4 @@ pub(super) async fn pods_are_evicted_one_at_a_time_in_ascending_order(env: &Worl
 pub(super) async fn pods_wait_for_the_replacement_and_restart_once(env: &World) -> anyhow::Result<()> {
     let change = |web: &Web| with_mount(web, "logs").image("2");
     adds(env, "templates-mounted", "OrderedReady", change).await
-}
-
-pub(super) async fn pods_managed_in_parallel_restart_in_ascending_order(env: &World) -> anyhow::Result<()> {
-    let change = |web: &Web| with_mount(web, "logs");
-    futures::try_join!(
-        adds(env, "templates-parallel", "Parallel", change),
-        adds(env, "templates-parallel-alone", "Parallel", Web::clone),
-    )
-    .map(drop)
-}
-
-/// The controller is killed after each of the first two evictions.
-pub(super) async fn killed_controller_leaves_the_rest_to_its_successor(env: &World) -> anyhow::Result<()> {
-    let old = web(4, "OrderedReady");
-    let mut ns = prepare(env, "templates-killed", &old).await?;
-    let before = claims(&ns).await?;
-    ns.target(&with_mount(&old.and_template("logs"), "logs")).await?;
-    let set: Value = ns.set().await?;
-    let watcher = Watcher::start(&ns, 4);
-    until_replaced(&ns, &set, &["data", "logs"]).await?;
-    for count in [1, 2] {
-        until("an eviction", async || evicted(&ns).await, |pods| pods.len() >= count).await?;
-        if let Some(controller) = &mut ns.controller {
-            controller.kill()?;
-        }
-        ns.controller = Some(start_controller(env, "templates-killed").await?);
-    }
-    until_mounted(&ns, 4, &["data", "logs"]).await?;
-    let most = watcher.end().await?;
-    ensure!(most == 1, "{most} Pods were away at the same time");
-    // The reply to an eviction may be lost with the controller.
-    let evicted = evicted(&ns).await?;
-    ensure!(evicted.is_sorted() && evicted.len() >= 2, "{evicted:?}");
-    ensure!(deleted(&ns).await?.is_empty(), "Kubernetes deleted Pods");
-    has_new_claims(&ns, &before, "logs", 4).await
 }

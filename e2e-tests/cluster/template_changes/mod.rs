@@ -15,8 +15,6 @@ use crate::world::{Options, World};
 scenarios![World;
     added::pods_are_evicted_one_at_a_time_in_ascending_order,
     added::pods_wait_for_the_replacement_and_restart_once,
-    added::pods_managed_in_parallel_restart_in_ascending_order,
-    added::killed_controller_leaves_the_rest_to_its_successor,
     removed::removed_template_restarts_nothing_and_keeps_its_claims,
     removed::renamed_template_leaves_its_claims,
     wedged::wedge_made_by_hand_is_repaired,
