@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::world::namespace::{TestNamespace, text};
 use crate::world::runner::{Report, scenarios};
-use crate::world::{Options, World, eventually};
+use crate::world::{Options, World, until};
 
 scenarios![World;
     example::postgresql_grows_without_pod_restart,
@@ -16,8 +16,6 @@ scenarios![World;
     example::kafka_grows_although_one_broker_fails,
     example::elasticsearch_grows_as_its_pods_are_deleted,
 ];
-
-const PATIENCE: Duration = Duration::from_secs(120);
 
 /// One example in a namespace of its own.
 struct Example<'a> {
@@ -49,11 +47,8 @@ impl<'a> Example<'a> {
         let ns = env.managed(&format!("example-{name}")).await?;
         ns.target(&manifest).await?;
         let example = Self { ns, name, manifest };
-        let all_ready = eventually("three replicas", PATIENCE, async || {
-            let status = example.get("statefulset").await?["status"].clone();
-            Ok((status["availableReplicas"] == 3).then_some(()))
-        });
-        all_ready.await?;
+        let all_ready = |set: &Value| set["status"]["availableReplicas"] == 3;
+        until("three replicas", async || example.get("statefulset").await, all_ready).await?;
         Ok(example)
     }
 
@@ -70,25 +65,17 @@ impl<'a> Example<'a> {
 
     /// Waits until the PVCs have exactly these capacities.
     async fn until(&self, expected: &[(&str, &str)]) -> anyhow::Result<()> {
-        let mut last = Vec::new();
-        let grown = eventually("the capacities", PATIENCE, async || {
-            let claims = self.ns.claims().await?;
+        let have_grown = |claims: &[Value]| {
             let capacity = |claim: &Value| {
-                (
-                    text(&claim["metadata"]["name"]),
-                    text(&claim["status"]["capacity"]["storage"]),
-                )
+                let size = &claim["status"]["capacity"]["storage"];
+                (text(&claim["metadata"]["name"]), text(size))
             };
-            last = claims.iter().map(capacity).collect();
-            let same = last
+            let expected = expected
                 .iter()
-                .map(|(name, size)| (name.as_str(), size.as_str()))
-                .eq(expected.iter().copied());
-            Ok(same.then_some(()))
-        });
-        grown
-            .await
-            .with_context(|| format!("expected {expected:?}, but found {last:?}"))
+                .map(|(name, size)| ((*name).to_owned(), (*size).to_owned()));
+            claims.iter().map(capacity).eq(expected)
+        };
+        self.ns.until_all("the capacities", "pvc", have_grown).await.map(drop)
     }
 
     /// Waits until the rollout is complete.

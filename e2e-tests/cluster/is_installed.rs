@@ -167,7 +167,7 @@ async fn controller_starts_with_rights_of_deploy_and_no_others() -> anyhow::Resu
     // Files that need a container runtime or Kubewarden are not applied, but the rest of them is checked.
     let team = cluster.kubectl(&["create", "namespace", "team-a"], "").await?;
     assert!(team.success, "{team:?}");
-    for folder in ["controller", "guard", "namespaced"] {
+    for folder in ["controller", "guard", "namespaced", "webhook"] {
         let path = deployed(folder);
         let path = path.to_str().context("a path in UTF-8")?;
         let applied = cluster

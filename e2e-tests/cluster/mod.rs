@@ -15,6 +15,7 @@ mod guard;
 mod guest_memory;
 pub(crate) mod host_is_faithful;
 mod is_installed;
+pub(crate) mod opt_in;
 mod policy_is_called;
 mod policy_metadata;
 pub(crate) mod quick_start;

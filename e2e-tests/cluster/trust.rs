@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 use crate::world::installation::{ACCOUNT, NAMESPACE, USER};
 use crate::world::namespace::{STAGED, text};
 use crate::world::web::Web;
-use crate::world::{Options, World, eventually};
-use namespace::{Judges, PATIENCE, TestedNamespace};
+use crate::world::{Options, World, until};
+use namespace::{Judges, TestedNamespace};
 
 const JUDGES: [Judges; 3] = [Judges::Policy, Judges::Guard, Judges::Both];
 
@@ -110,13 +110,13 @@ impl TestedNamespace<'_> {
         let manifest = Web::replicas(1).plain().named(set).to_string();
         self.done(None, &["apply", "-f", "-"], &manifest).await?;
         let claim = format!("pvc/data-{set}-0");
-        let bound = async || {
-            let output = self
-                .kubectl(None, &["get", &claim, "-o", "jsonpath={.status.phase}"], "")
-                .await?;
-            Ok((output.stdout == "Bound").then_some(()))
+        let is_bound = |claim: &Value| claim["status"]["phase"] == "Bound";
+        let read = async || {
+            let get = ["get", &claim, "--ignore-not-found", "-o", "json"];
+            let found = self.kubectl(None, &get, "").await?.stdout;
+            Ok(serde_json::from_str(&found).unwrap_or_default())
         };
-        eventually("the PVC to be bound", PATIENCE, bound).await?;
+        until("the PVC to be bound", read, is_bound).await?;
         self.target(set, "2Gi").await
     }
 
@@ -180,11 +180,15 @@ impl TestedNamespace<'_> {
     }
 
     async fn until_size(&self, size: &str) -> anyhow::Result<()> {
-        let grown = async || {
-            let claim = self.get(&format!("pvc/data-{ALLOWED}-0")).await?;
-            Ok((claim["spec"]["resources"]["requests"]["storage"] == size).then_some(()))
-        };
-        eventually("the rollout of alice to complete", PATIENCE, grown).await
+        let claim = format!("pvc/data-{ALLOWED}-0");
+        let has_grown = |claim: &Value| claim["spec"]["resources"]["requests"]["storage"] == size;
+        until(
+            "the rollout of alice to complete",
+            async || self.get(&claim).await,
+            has_grown,
+        )
+        .await
+        .map(drop)
     }
 
     /// The rollout of alice completes. By then, the controller has reconciled everything before it.

@@ -21,7 +21,7 @@ pub(crate) type Scenario<S> = (
 /// The list of scenarios of a cluster, `SCENARIOS` unless it has another name.
 macro_rules! scenarios {
     ($list:ident: $env:ty; $($file:ident :: $name:ident),* $(,)?) => {
-        const $list: &[crate::world::runner::Scenario<$env>] = &[$((
+        pub(crate) const $list: &[crate::world::runner::Scenario<$env>] = &[$((
             concat!(stringify!($file), "::", stringify!($name)),
             |env| futures::FutureExt::boxed_local($file::$name(env)),
         )),*];

@@ -4,10 +4,10 @@
 use anyhow::ensure;
 use serde_json::Value;
 
-use crate::world::namespace::{PATIENCE, TestNamespace, are_as_written, staged_change};
+use crate::world::namespace::{TestNamespace, are_as_written, staged_change};
 use crate::world::served::{Policies, Served};
 use crate::world::web::Web;
-use crate::world::{World, eventually};
+use crate::world::{World, until};
 
 fn phase(set: &Value) -> &Value {
     &set["metadata"]["annotations"]["claim-rollout.io/phase"]
@@ -28,12 +28,8 @@ async fn apply_both(ns: &TestNamespace<'_>, before: &Web, warning: &str) -> anyh
 
 /// Waits until the Pod of this ordinal is another one, and returns all Pods.
 async fn until_replaced(ns: &TestNamespace<'_>, pods: &[Value], ordinal: usize) -> anyhow::Result<Vec<Value>> {
-    let what = format!("Pod web-{ordinal} of {} to be replaced", ns.namespace);
-    let now = eventually(&what, PATIENCE, async || {
-        let now = ns.pods().await?;
-        Ok((now.len() == pods.len() && now[ordinal] != pods[ordinal]).then_some(now))
-    });
-    now.await
+    let is_replaced = |now: &Vec<Value>| now.len() == pods.len() && now[ordinal] != pods[ordinal];
+    until("a Pod to be replaced", async || ns.pods().await, is_replaced).await
 }
 
 pub(super) async fn image_and_size_in_one_apply_keep_every_pod_until_released(env: &World) -> anyhow::Result<()> {
@@ -91,10 +87,11 @@ async fn pods_are_replaced(ns: &TestNamespace<'_>, served: &Served, pods: &[Valu
     let asked = served.pods();
     let output = ns.done(&["patch", "statefulset", "web", "-p", patch], "").await?;
     ensure!(output.stderr.is_empty(), "{output:?}");
-    let again = eventually("the write to make the controller try again", PATIENCE, async || {
-        Ok((served.pods() > asked).then_some(()))
-    });
-    again.await?;
+    let calls = async || Ok(served.pods());
+    until("the write to make the controller try again", calls, |calls| {
+        *calls > asked
+    })
+    .await?;
     ensure!(ns.pods().await? == pods, "Pods restarted");
     let staged = ns.staged_change().await?;
 

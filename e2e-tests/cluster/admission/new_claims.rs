@@ -4,20 +4,15 @@
 use anyhow::ensure;
 use serde_json::{Value, json};
 
-use crate::world::namespace::{PATIENCE, TestNamespace, are_as_written, label};
+use crate::world::namespace::{TestNamespace, are_as_written, label};
 use crate::world::served::Policies;
 use crate::world::web::Web;
-use crate::world::{EXPANDABLE, Entry, STATEFULSET_CONTROLLER, World, eventually};
+use crate::world::{EXPANDABLE, Entry, STATEFULSET_CONTROLLER, World};
 
 /// Waits until a PVC has everything that it asks for.
 async fn settled(ns: &TestNamespace<'_>, name: &str) -> anyhow::Result<Value> {
-    let what = format!("{name} in {}", ns.namespace);
-    let claim = eventually(&what, PATIENCE, async || {
-        let claims = ns.claims().await?;
-        let claim = claims.into_iter().find(|claim| claim["metadata"]["name"] == name);
-        Ok(claim.filter(|claim| claim["status"]["phase"] == "Bound"))
-    });
-    claim.await
+    let is_bound = |claim: &Value| claim["status"]["phase"] == "Bound";
+    ns.until("the PVC to be bound", &format!("pvc/{name}"), is_bound).await
 }
 
 /// The creations of PVCs by the StatefulSet controller, also those that it repeats because its cache is behind (before
@@ -111,7 +106,7 @@ pub(super) async fn without_claim_policy_new_claim_starts_small_and_is_expanded(
     ensure!(size(&created) == "1Gi" && revision(&created).is_null(), "{created:#}");
 
     let pods = ns.pods().await?;
-    ns.controller = Some(env.controllers.start(&["--namespace", &ns.namespace]).await?);
+    ns.start_controller(env, &[]).await?;
     ns.until_complete(2, "2Gi").await?;
     ensure!(ns.pods().await? == pods, "Pods restarted");
     let written = ns.writes_since(0).await?;

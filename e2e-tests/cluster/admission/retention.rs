@@ -2,12 +2,12 @@
 //! the request.
 
 use anyhow::ensure;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::world::namespace::{PATIENCE, TestNamespace};
+use crate::world::World;
+use crate::world::namespace::TestNamespace;
 use crate::world::served::Policies;
 use crate::world::web::Web;
-use crate::world::{World, eventually};
 
 /// A StatefulSet of two replicas whose PVCs are deleted with it, and with their replicas.
 async fn deleting_set(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
@@ -17,28 +17,20 @@ async fn deleting_set(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
     ns.target(&set).await?;
     ns.settled().await?;
     // The StatefulSet controller marks PVCs for deletion by owner references.
-    let owned = eventually("the claims to be owned", PATIENCE, async || {
-        let claims = ns.claims().await?;
-        let owned = claims
-            .iter()
-            .filter(|claim| claim["metadata"]["ownerReferences"][0]["kind"] == "StatefulSet");
-        Ok((owned.count() == 2).then_some(()))
-    });
-    owned.await
+    let is_owned = |claim: &&Value| claim["metadata"]["ownerReferences"][0]["kind"] == "StatefulSet";
+    let are_owned = |claims: &[Value]| claims.iter().filter(is_owned).count() == 2;
+    ns.until_all("the claims to be owned", "pvc", are_owned).await.map(drop)
 }
 
 /// Waits until exactly these PVCs are left.
 async fn until_left(ns: &TestNamespace<'_>, names: &[&str]) -> anyhow::Result<()> {
-    let what = format!("{names:?} to be left in {}", ns.namespace);
-    let left = eventually(&what, PATIENCE, async || {
-        let claims = ns.claims().await?;
-        let left: Vec<&str> = claims
-            .iter()
-            .filter_map(|claim| claim["metadata"]["name"].as_str())
-            .collect();
-        Ok((left == names).then_some(()))
-    });
-    left.await
+    let are_left = |claims: &[Value]| {
+        let left = claims.iter().filter_map(|claim| claim["metadata"]["name"].as_str());
+        left.eq(names.iter().copied())
+    };
+    ns.until_all(&format!("{names:?} to be left"), "pvc", are_left)
+        .await
+        .map(drop)
 }
 
 fn line(why: &str, claims: &str) -> String {

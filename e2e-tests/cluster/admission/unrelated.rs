@@ -4,10 +4,10 @@ use anyhow::ensure;
 use serde_json::{Value, json};
 
 use super::new_claims::creations;
-use crate::world::namespace::{PATIENCE, TestNamespace};
+use crate::world::namespace::TestNamespace;
 use crate::world::served::{Policies, Served};
 use crate::world::web::Web;
-use crate::world::{EXPANDABLE, World, eventually};
+use crate::world::{EXPANDABLE, World};
 
 /// Requests that do not concern the policy, for a StatefulSet without annotations of ours.
 const UNRELATED: [&[&str]; 8] = [
@@ -72,17 +72,9 @@ fn counts(served: &Served) -> [u64; 3] {
 
 /// Waits until this many Pods are Ready and have PVCs.
 async fn until_created(ns: &TestNamespace<'_>, set: &str, replicas: u32) -> anyhow::Result<()> {
-    let what = format!("{replicas} replicas of {set}");
-    let created = eventually(&what, PATIENCE, async || {
-        let output = ns
-            .done(
-                &["get", "statefulset", set, "-o", "jsonpath={.status.readyReplicas}"],
-                "",
-            )
-            .await?;
-        Ok((output.stdout == replicas.to_string()).then_some(()))
-    });
-    created.await
+    let are_ready = |found: &Value| found["status"]["readyReplicas"] == replicas;
+    let object = format!("statefulset/{set}");
+    ns.until("the replicas", &object, are_ready).await.map(drop)
 }
 
 pub(super) async fn absent_policy_fails_only_template_changes_and_staged_sets(env: &World) -> anyhow::Result<()> {

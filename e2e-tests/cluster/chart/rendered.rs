@@ -56,29 +56,24 @@ async fn is_clean(cluster: &Cluster, values: &[&str]) -> anyhow::Result<()> {
     Ok(())
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn chart_renders_the_objects_of_deploy() -> anyhow::Result<()> {
-    let cluster = Cluster::start(Options::without_controllers()).await?;
-    let namespace = cluster.kubectl(&["create", "namespace", "claim-rollout"], "").await?;
-    ensure!(namespace.success, "{namespace:?}");
+/// The objects of the chart in each mode.
+async fn renders_the_objects_of_deploy(cluster: &Cluster) -> anyhow::Result<()> {
     let both = BOTH;
     let kubewarden = [&both[..], &KUBEWARDEN, &["policy-retention.yaml"]].concat();
     let builtin = [&both[..], &BUILTIN, &["webhook/retention.yaml"]].concat();
-    equals_deployed(&cluster, &[WARN], &kubewarden).await?;
-    equals_deployed(&cluster, &[WARN, "admission=builtin"], &builtin).await?;
-    equals_deployed(&cluster, &["admission=none"], &both).await?;
-    check_features(&cluster).await?;
-    check_settings(&cluster).await?;
-    check_objects(&cluster).await?;
-    cluster.stop();
-    Ok(())
+    equals_deployed(cluster, &[WARN], &kubewarden).await?;
+    equals_deployed(cluster, &[WARN, "admission=builtin"], &builtin).await?;
+    equals_deployed(cluster, &["admission=none"], &both).await?;
+    check_features(cluster).await?;
+    check_settings(cluster).await?;
+    check_objects(cluster).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn helm_and_api_server_accept_each_mode() -> anyhow::Result<()> {
+async fn chart_is_that_of_deploy_and_accepted_in_each_mode() -> anyhow::Result<()> {
     let cluster = Cluster::start(Options::default()).await?;
-    let namespace = cluster.kubectl(&["create", "namespace", "claim-rollout"], "").await?;
-    ensure!(namespace.success, "{namespace:?}");
+    cluster.done(&["create", "namespace", "claim-rollout"], "").await?;
+    renders_the_objects_of_deploy(&cluster).await?;
     missing_api_fails_with_a_cure(&cluster).await?;
     foreign::define(&cluster).await?;
     is_clean(&cluster, &["onlyNamespace=default"]).await?;

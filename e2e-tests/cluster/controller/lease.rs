@@ -3,9 +3,9 @@
 use anyhow::{Context as _, ensure};
 
 use crate::world::installation::{Controller, NAMESPACE};
-use crate::world::namespace::{PATIENCE, TestNamespace};
+use crate::world::namespace::TestNamespace;
 use crate::world::web::Web;
-use crate::world::{World, eventually};
+use crate::world::{World, until};
 
 const LEASE: &str = "claim-rollout-controller";
 
@@ -17,10 +17,8 @@ pub(crate) fn leads(controller: &Controller) -> anyhow::Result<bool> {
 
 /// Waits until this controller leads.
 pub(crate) async fn until_it_leads(controller: &Controller) -> anyhow::Result<()> {
-    let leading = eventually("a controller to lead", PATIENCE, async || {
-        Ok(leads(controller)?.then_some(()))
-    });
-    leading.await.with_context(|| controller.log())
+    let leading = until("a controller to lead", async || leads(controller), |leads| *leads).await;
+    leading.with_context(|| controller.log()).map(drop)
 }
 
 pub(crate) async fn grow(ns: &TestNamespace<'_>, size: &str) -> anyhow::Result<()> {
@@ -76,13 +74,13 @@ pub(super) async fn one_of_two_leads_and_the_other_takes_over(env: &World) -> an
     ];
     let patched = env.cluster.kubectl(&patch, "").await?;
     ensure!(patched.success, "{}", patched.stderr);
-    let stepped_down = eventually("the controller to step down", PATIENCE, async || {
-        Ok(third
-            .log()
-            .contains("lost leader election; stopping writes")
-            .then_some(()))
-    });
-    stepped_down.await.with_context(|| third.log())?;
+    let has_stepped_down = |log: &String| log.contains("lost leader election; stopping writes");
+    until(
+        "the controller to step down",
+        async || Ok(third.log()),
+        has_stepped_down,
+    )
+    .await?;
     ensure!(
         third.get("/readyz")?.0 == 200 && third.get("/healthz")?.0 == 200,
         "{}",

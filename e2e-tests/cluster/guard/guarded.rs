@@ -1,18 +1,16 @@
 //! A cluster with the guard and without the policy, and the objects of the table.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
 use super::table::{IN_FORCE, Row, Who};
 use crate::world::installation::{ACCOUNT, NAMESPACE, USER};
-use crate::world::{Options, Output, World, eventually};
+use crate::world::{Options, Output, World, until};
 
 /// The namespace of the objects.
 pub(super) const GUARDED: &str = "guarded";
-const PATIENCE: Duration = Duration::from_secs(60);
 /// The number of annotations of `large`.
 const MANY: usize = 10_000;
 /// The smallest number of finalizers, and of owners, that the guard does not iterate over.
@@ -225,14 +223,14 @@ impl Guarded {
 
     async fn until_in_force(&self) -> anyhow::Result<()> {
         for (who, typed, expected) in IN_FORCE {
-            let mut last = None;
-            let denied = eventually("the guard to be in force", PATIENCE, async || {
-                let output = self.ask(*who, typed, true).await?;
-                let as_expected = output.success == expected.is_empty() && output.stderr.contains(expected);
-                last = Some(output);
-                Ok(as_expected.then_some(()))
-            });
-            denied.await.with_context(|| format!("{who:?} {typed}: {last:?}"))?;
+            let is_expected =
+                |output: &Output| output.success == expected.is_empty() && output.stderr.contains(expected);
+            let denied = until(
+                "the guard to be in force",
+                async || self.ask(*who, typed, true).await,
+                is_expected,
+            );
+            denied.await.with_context(|| format!("{who:?} {typed}"))?;
         }
         Ok(())
     }

@@ -6,30 +6,28 @@ mod guarded;
 #[rustfmt::skip]
 mod table;
 
-use std::time::Duration;
 
-use anyhow::{Context as _, ensure};
+use anyhow::ensure;
 use serde_json::Value;
 
-use crate::world::eventually;
 use crate::world::installation::USER;
+use crate::world::until;
 use guarded::{GUARDED, Guarded};
 use table::Who;
-
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The warnings of the API server about the types in the expressions.
 async fn expressions_have_no_type_warning(env: &Guarded) -> anyhow::Result<()> {
     let get = ["get", "validatingadmissionpolicies", "-o", "json"];
-    let mut last = Value::Null;
-    let checked = eventually("the types to be checked", PATIENCE, async || {
-        last = serde_json::from_str(&env.done(&get, "").await?.stdout)?;
-        let policies = last["items"].as_array().context("items")?;
-        ensure!(policies.len() == 5, "{last:#}");
-        let is_checked = |policy: &Value| policy["status"]["observedGeneration"] == policy["metadata"]["generation"];
-        Ok(policies.iter().all(is_checked).then_some(()))
-    });
-    checked.await?;
+    let read = async || {
+        let policies: Value = serde_json::from_str(&env.done(&get, "").await?.stdout)?;
+        ensure!(policies["items"].as_array().map(Vec::len) == Some(5), "{policies:#}");
+        Ok(policies)
+    };
+    let are_checked = |policies: &Value| {
+        let mut items = policies["items"].as_array().into_iter().flatten();
+        items.all(|policy| policy["status"]["observedGeneration"] == policy["metadata"]["generation"])
+    };
+    let last = until("the types to be checked", read, are_checked).await?;
     for policy in last["items"].as_array().into_iter().flatten() {
         let warnings = &policy["status"]["typeChecking"]["expressionWarnings"];
         ensure!(warnings.is_null(), "{}: {warnings:#}", policy["metadata"]["name"]);

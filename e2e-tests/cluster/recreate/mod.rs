@@ -1,5 +1,4 @@
-//! `update-policy: ReCreate`: PVCs that cannot follow in place are deleted and created anew, one replica at a time. All
-//! scenarios run side by side in one cluster, each in its own namespace.
+//! `update-policy: ReCreate`: PVCs that cannot follow in place are deleted and created anew, one replica at a time.
 
 mod aborted;
 mod complete;
@@ -8,11 +7,8 @@ mod stopped;
 pub(crate) mod trial;
 mod waits;
 
-use serde_json::json;
-
-use crate::world::policy_host::documents;
-use crate::world::runner::{Report, Scenario, scenarios};
-use crate::world::{Options, World};
+use crate::world::World;
+use crate::world::runner::scenarios;
 
 scenarios![World;
     complete::class_is_changed_one_replica_after_the_other,
@@ -26,32 +22,3 @@ scenarios![World;
     aborted::mark_goes_with_a_pause_and_with_the_withdrawal,
     snapshots::snapshot_of_an_earlier_staging_does_not_count,
 ];
-
-/// The settings of the controllers, a file in the folder of the cluster.
-const SETTINGS: &str = "recreate.yaml";
-
-/// Runs scenarios in a cluster with the rights and the setting that ReCreate needs.
-pub(crate) async fn run(scenarios: &[Scenario<World>]) -> anyhow::Result<()> {
-    let mut report = Report::new();
-    let env = World::with(Options::default())
-        .policy(json!({"allowReCreate": true}))
-        .barriers()
-        .build()
-        .await?;
-    for document in documents("recreate.yaml")? {
-        // Each namespace binds the role, but for one.
-        if document["kind"] == "ClusterRole" {
-            env.cluster.done(&["apply", "-f", "-"], &document.to_string()).await?;
-        }
-    }
-    std::fs::write(env.cluster.folder().join(SETTINGS), "allowReCreate: true\n")?;
-    report.print("the cluster is up");
-    report.run(&env, scenarios).await;
-    report.end()?;
-    env.stop().await
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn claims_are_created_anew_one_replica_at_a_time() -> anyhow::Result<()> {
-    run(SCENARIOS).await
-}

@@ -6,7 +6,7 @@ use anyhow::{Context as _, ensure};
 use claim_rollout::rollout;
 use serde_json::Value;
 
-use super::SETTINGS;
+use crate::cluster::opt_in::RECREATING;
 use crate::world::namespace::{PATIENCE, TestNamespace, condition, text};
 use crate::world::web::Web;
 use crate::world::written::Written;
@@ -64,7 +64,7 @@ pub(crate) async fn allow(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
 /// Starts a controller, with the flag or without it.
 pub(crate) async fn start(env: &World, ns: &mut TestNamespace<'_>, is_on: bool) -> anyhow::Result<()> {
     ns.controller = None;
-    let settings = env.cluster.folder().join(SETTINGS);
+    let settings = env.cluster.folder().join(RECREATING);
     let settings = settings.to_str().context("a path in UTF-8")?;
     let mut arguments = vec!["--namespace", &ns.namespace, "--settings", settings];
     arguments.extend(is_on.then_some("--recreate"));

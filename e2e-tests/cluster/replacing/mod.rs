@@ -1,5 +1,4 @@
-//! The StatefulSet is replaced by one with the desired templates. All scenarios run side by side in one cluster, each
-//! in its own namespace.
+//! The StatefulSet is replaced by one with the desired templates.
 
 mod complete;
 pub(crate) mod denying;
@@ -9,10 +8,8 @@ pub(crate) mod trial;
 pub(crate) mod webhook;
 pub(crate) mod writer;
 
-use serde_json::json;
-
-use crate::world::runner::{Report, Scenario, scenarios};
-use crate::world::{Options, World};
+use crate::world::World;
+use crate::world::runner::scenarios;
 
 scenarios![World;
     complete::complete_set_is_replaced_and_nothing_else_changes,
@@ -23,23 +20,3 @@ scenarios![World;
     refused::webhook_that_changes_new_sets_prevents_a_replacement,
     writer::write_every_20_ms_is_not_lost,
 ];
-
-/// Runs scenarios in a cluster with the rights to replace StatefulSets.
-pub(crate) async fn run(scenarios: &[Scenario<World>]) -> anyhow::Result<()> {
-    let mut report = Report::new();
-    let env = World::with(Options::default())
-        .policy(json!({}))
-        .rights(&["replace-sets.yaml"])
-        .build()
-        .await?;
-    report.print("the cluster is up");
-    report.run(&env, scenarios).await;
-    report.end()?;
-    kept::every_write_names_its_version(&env.cluster).await?;
-    env.stop().await
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn replacement_keeps_pods_pvcs_and_acknowledged_writes() -> anyhow::Result<()> {
-    run(SCENARIOS).await
-}

@@ -11,8 +11,8 @@ use super::kept::{Before, until_reported};
 use super::trial::{journals, prepare, replaced, until_replaced};
 use super::webhook::Webhook;
 use crate::world::installation::USER;
-use crate::world::namespace::{PATIENCE, TestNamespace};
-use crate::world::{World, eventually};
+use crate::world::namespace::TestNamespace;
+use crate::world::{World, until};
 
 /// A StatefulSet of two replicas that is not replaced.
 pub(crate) struct Refused<'a> {
@@ -141,16 +141,16 @@ pub(crate) async fn denied_mark_is_undone(env: &World) -> anyhow::Result<()> {
     refused.for_reason("StepDenied", MESSAGE).await?;
     let set = refused.ns.set().await?;
     // Each attempt begins a journal for a moment.
-    let undone = eventually(
+    let read = async || Ok((journals(&refused.ns).await?.len(), refused.ns.rollout().await?));
+    let is_undone = |(begun, rollout): &(usize, Value)| {
+        *begun == 0 && rollout["metadata"]["ownerReferences"][0]["uid"] == set["metadata"]["uid"]
+    };
+    until(
         "the journal and the owner of the ClaimRollout to be as before",
-        PATIENCE,
-        async || {
-            let begun = !journals(&refused.ns).await?.is_empty();
-            let owner = &refused.ns.rollout().await?["metadata"]["ownerReferences"][0]["uid"];
-            Ok((!begun && *owner == set["metadata"]["uid"]).then_some(()))
-        },
-    );
-    undone.await?;
+        read,
+        is_undone,
+    )
+    .await?;
     marks.end(&refused.ns).await?;
     refused.until_replaced(&set).await
 }

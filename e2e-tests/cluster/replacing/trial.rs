@@ -27,7 +27,7 @@ pub(crate) async fn prepare_with<'a>(
     manifest: &Web,
 ) -> anyhow::Result<TestNamespace<'a>> {
     let mut ns = env.namespace(namespace).await?;
-    ns.controller = Some(start_controller(env, namespace).await?);
+    ns.start_controller(env, &[JOURNALS]).await?;
     ns.target(manifest).await?;
     ns.settled().await?;
     Ok(ns)

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use crate::world::installation::USER;
 use crate::world::namespace::{PATIENCE, TestNamespace, condition, text};
 use crate::world::web::Web;
-use crate::world::{World, base64, eventually};
+use crate::world::{Entry, World, base64, eventually};
 
 /// The change of a PVC, given its previous state.
 type Change = fn(&mut Value, &Value);
@@ -116,7 +116,7 @@ fn without_our_label(claim: &mut Value, _: &Value) {
 /// The number of writes of the controller to this PVC.
 async fn patches(ns: &TestNamespace<'_>, claim: &str) -> anyhow::Result<usize> {
     let writes = ns.writes_of(USER).await?;
-    let of_claim = |entry: &&crate::world::Entry| entry.name == claim && entry.resource == "persistentvolumeclaims";
+    let of_claim = |entry: &&Entry| entry.name == claim && entry.resource == "persistentvolumeclaims";
     Ok(writes.iter().filter(of_claim).count())
 }
 

@@ -3,7 +3,6 @@
 use anyhow::ensure;
 use serde_json::{Value, json};
 
-use crate::cluster::commands::run;
 use crate::world::namespace::{TestNamespace, condition, text};
 use crate::world::served::Served;
 use crate::world::web::Web;

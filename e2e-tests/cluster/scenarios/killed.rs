@@ -34,7 +34,7 @@ async fn roll_out(env: &World, namespace: &str, limit: Option<usize>) -> anyhow:
             "too many writes"
         );
         env.barriers.open_for_others(namespace);
-        ns.controller = Some(env.controllers.start(&["--namespace", namespace]).await?);
+        ns.start_controller(env, &[]).await?;
     }
     ns.until_complete(REPLICAS as usize, "2Gi").await?;
     check(&ns.writes_since(0).await?)?;

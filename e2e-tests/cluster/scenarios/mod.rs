@@ -40,7 +40,13 @@ use crate::world::runner::{Report, scenarios};
 use crate::world::served::APART;
 use crate::world::{Options, World};
 
+// The longest start first.
 scenarios![World;
+    changed::claim_with_removed_label_stalls_only_itself,
+    attributes::class_change_that_fails_for_ever_stalls_at_its_deadline,
+    absent::without_policy_and_guard_no_rollout_until_policy_is_back,
+    evicted::pod_is_evicted_if_its_file_system_has_not_grown,
+    obstacles::quota_with_room_for_two_of_three_writes_none_until_raised,
     two::leader_killed_during_rollout_is_succeeded_by_the_other,
     grow::three_claims_grow_highest_ordinal_first_without_restart,
     grow::second_target_during_rollout_of_first_is_reached,
@@ -56,9 +62,7 @@ scenarios![World;
     paused::paused_rollout_finishes_current_replica_and_resumes,
     scaled::claim_of_a_replica_scaled_away_is_updated_last,
     metadata::labels_and_annotations_follow_the_target,
-    changed::claim_with_removed_label_stalls_only_itself,
     attributes::class_and_size_in_one_apply_take_one_patch_per_claim,
-    obstacles::quota_with_room_for_two_of_three_writes_none_until_raised,
     budgets::pvc_with_spent_modifications_waits_until_a_day_has_passed,
     obstacles::class_made_expandable_later_continues_the_rollout,
     obstacles::parallel_pods_one_failed_claim_stops_no_other,
@@ -71,10 +75,8 @@ scenarios![World;
     infeasible::claim_lowered_by_hand_is_reported_and_not_written,
     infeasible::recover_smaller_target_lowers_growth_never_reached,
     immutable::immutable_fields_are_for_new_claims_only,
-    evicted::pod_is_evicted_if_its_file_system_has_not_grown,
     kubectl::kubectl_shows_the_rollout_and_waits_for_its_end,
     on_delete::claim_follows_only_after_its_pod_is_deleted_by_hand,
-    absent::without_policy_and_guard_no_rollout_until_policy_is_back,
     absent::with_guard_rollout_continues_without_the_policy,
     tools_wait::no_tool_reports_done_while_pods_wait_for_claims,
     pods::scaled_down_pods_are_deleted_and_new_ones_created,
@@ -83,7 +85,6 @@ scenarios![World;
     settled::status_change_after_completion_reads_no_claim_and_no_pod,
     unreadable::change_of_newer_version_not_rolled_out_and_not_withdrawn,
     in_motion::max_in_motion_two_moves_two_replicas_and_default_moves_one,
-    attributes::class_change_that_fails_for_ever_stalls_at_its_deadline,
     in_force::plan_has_the_policy_that_is_in_force,
 ];
 

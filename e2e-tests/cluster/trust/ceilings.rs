@@ -6,9 +6,9 @@ use anyhow::ensure;
 use claim_rollout::templates::UpdatePolicy;
 use serde_json::{Value, json};
 
-use super::namespace::{Judges, PATIENCE, TestedNamespace};
-use crate::world::eventually;
+use super::namespace::{Judges, TestedNamespace};
 use crate::world::namespace::STAGED;
+use crate::world::until;
 
 /// A StatefulSet, and the field of its template that alice stages beyond a ceiling.
 pub(super) const BEYOND: [(&str, &str, &str); 3] = [
@@ -39,13 +39,16 @@ pub(super) async fn stage_beyond_ceilings(ns: &TestedNamespace<'_>) -> anyhow::R
         let stored = ns.get(&format!("statefulset/{set}")).await?;
         ensure!(stored["metadata"]["annotations"][STAGED] == *forged, "{stored:#}");
         let rollout = format!("claimrollout/{set}");
-        let reported = eventually("the controller to report the reason", PATIENCE, async || {
-            let rollout = ns.get(&rollout).await?;
-            let conditions = rollout["status"]["conditions"].as_array().cloned().unwrap_or_default();
-            let is_stalled = |one: &Value| one["type"] == "Stalled" && one["reason"] == "StagedChangeNotAllowed";
-            Ok(conditions.iter().any(is_stalled).then_some(()))
-        });
-        reported.await?;
+        let is_reported = |rollout: &Value| {
+            let mut conditions = rollout["status"]["conditions"].as_array().into_iter().flatten();
+            conditions.any(|one| one["type"] == "Stalled" && one["reason"] == "StagedChangeNotAllowed")
+        };
+        until(
+            "the controller to report the reason",
+            async || ns.get(&rollout).await,
+            is_reported,
+        )
+        .await?;
     }
     Ok(())
 }

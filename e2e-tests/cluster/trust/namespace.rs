@@ -1,7 +1,6 @@
 //! A namespace with the users of the test.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 use claim_rollout::templates::{ClaimTemplate, Phase, StagedChange, Staging, UpdatePolicy};
@@ -9,8 +8,6 @@ use serde_json::Value;
 
 use crate::world::namespace::text;
 use crate::world::{Cluster, Output};
-
-pub(super) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The judges of requests in a namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

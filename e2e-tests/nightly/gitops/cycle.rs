@@ -36,8 +36,7 @@ pub(super) async fn cells(env: &World, tool: &Tool) -> anyhow::Result<[String; 3
     let after = tool.shows(&ns, &large, &large).await?;
     again(tool, &ns, &large).await?;
 
-    let arguments = ["--namespace", tool.namespace];
-    ns.controller = Some(env.controllers.start(&arguments).await?);
+    ns.start_controller(env, &[]).await?;
     ns.until_complete(2, "2Gi").await?;
     let complete = tool.shows(&ns, &large, &large).await?;
     ensure!(

@@ -30,8 +30,7 @@ pub(super) async fn kstatus_waits_for_pods_and_not_for_volumes(env: &World) -> a
     let found = status(&env.cluster, &ns.set().await?).await?;
     ensure!(found == "InProgress", "{found} while Pods wait");
 
-    let arguments = ["--namespace", &ns.namespace.clone()];
-    ns.controller = Some(env.controllers.start(&arguments).await?);
+    ns.start_controller(env, &[]).await?;
     ns.until_complete(2, "2Gi").await?;
     ns.until_updated(2).await?;
     let found = status(&env.cluster, &ns.settled().await?).await?;

@@ -75,8 +75,7 @@ pub(super) async fn typed_resource_sends_no_size_or_deletes_the_set(env: &World)
 pub(super) async fn kubectl_manifest_waits_until_the_set_is_written(env: &World) -> anyhow::Result<()> {
     let mut ns = prepare(env, "tofu-waiting", Sync::OpenTofu(&KUBECTL)).await?;
     KUBECTL.sync(&ns, &in_git("2Gi").value()).await?;
-    let arguments = ["--namespace", &ns.namespace.clone()];
-    ns.controller = Some(env.controllers.start(&arguments).await?);
+    ns.start_controller(env, &[]).await?;
     ns.until_complete(2, "2Gi").await?;
 
     let small = in_git("1Gi").value();

@@ -33,8 +33,7 @@ pub(super) async fn shows(env: &World, tool: &Tool) -> anyhow::Result<[String; 2
         .await?;
     ns.target(&quota("3Gi")).await?;
     ns.until_quota("used", "3Gi").await?;
-    let arguments = ["--namespace", &namespace];
-    ns.controller = Some(env.controllers.start(&arguments).await?);
+    ns.start_controller(env, &[]).await?;
     let refused = |rollout: &Value| rollout["status"]["claims"][0]["state"] == "Refused";
     ns.until_reported("the second claim to be refused", refused).await?;
     ns.until_updated(1).await?;

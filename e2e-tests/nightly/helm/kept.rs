@@ -143,8 +143,7 @@ pub(super) async fn before_a_replacement(env: &World, sender: &Sender) -> anyhow
 pub(super) async fn after_a_replacement(env: &World, sender: &Sender) -> anyhow::Result<()> {
     let namespace = format!("kept-replaced-{}", sender.name);
     let mut ns = env.namespace(&namespace).await?;
-    let arguments = ["--namespace", &namespace, JOURNALS];
-    ns.controller = Some(env.controllers.start(&arguments).await?);
+    ns.start_controller(env, &[JOURNALS]).await?;
     let sent = Sent { ns: &ns, sender };
     sent.goes_on(1).await?;
     let old = ns.settled().await?;

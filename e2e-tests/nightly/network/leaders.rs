@@ -11,9 +11,9 @@ use super::script::Fault::{Answer, Late, Unheard};
 use super::script::To::Only;
 use super::script::{Fault, Rule};
 use super::trial::{ASKS_NO_MORE, Network, Trial};
+use crate::cluster::controller::lease::{leads, until_it_leads};
 use crate::world::installation::{Controller, USER};
-use crate::world::namespace::PATIENCE;
-use crate::world::{Entry, World, eventually};
+use crate::world::{Entry, World, until};
 
 /// A leader that cannot renew its Lease may go on for this long.
 const DEADLINE: Duration = Duration::from_secs(10);
@@ -28,11 +28,6 @@ const fn always(asked: super::asked::Asked, fault: Fault) -> Rule {
         times: u32::MAX,
         fault,
     }
-}
-
-fn leads(controller: &Controller) -> anyhow::Result<bool> {
-    let (_, metrics) = controller.get("/metrics")?;
-    Ok(metrics.lines().any(|line| line == "claim_rollout_leader 1"))
 }
 
 /// Two controllers; the first leads and has a faulty network.
@@ -62,10 +57,7 @@ impl<'a> Pair<'a> {
 
     /// Waits until the second controller leads.
     async fn until_the_second_leads(&self) -> anyhow::Result<()> {
-        let leading = eventually("the second one to lead", PATIENCE, async || {
-            Ok(leads(&self.second)?.then_some(()))
-        });
-        leading.await.with_context(|| self.second.log())
+        until_it_leads(&self.second).await
     }
 
     /// Waits until the second controller leads, and the first one knows that it does not.
@@ -74,10 +66,9 @@ impl<'a> Pair<'a> {
         followed
             .await
             .with_context(|| format!("{}\n{}", self.trial.ns.log(), self.second.log()))?;
-        let stepped_down = eventually("the first one to step down", PATIENCE, async || {
-            Ok((!leads(self.trial.controller()?)?).then_some(()))
-        });
-        stepped_down.await.with_context(|| self.trial.ns.log())
+        let first_leads = async || leads(self.trial.controller()?);
+        let stepped_down = until("the first one to step down", first_leads, |leads| !leads).await;
+        stepped_down.with_context(|| self.trial.ns.log()).map(drop)
     }
 
     fn first(&mut self) -> anyhow::Result<&mut Controller> {

@@ -13,9 +13,9 @@ use super::proxy::Proxy;
 use super::script::{Rule, Script};
 use super::wire::Wire;
 use crate::world::installation::{ACCOUNT, Controller, NAMESPACE};
-use crate::world::namespace::{PATIENCE, TestNamespace, condition, label};
+use crate::world::namespace::{TestNamespace, condition, label};
 use crate::world::web::Web;
-use crate::world::{Cluster, World, eventually};
+use crate::world::{Cluster, World, eventually, until};
 
 /// The PVCs of the StatefulSet, in the order of the rollout.
 pub(super) const CLAIMS: [&str; 3] = ["data-web-2", "data-web-1", "data-web-0"];
@@ -136,10 +136,13 @@ impl<'a> Trial<'a> {
     /// Waits until the controller has sent this many requests of this kind since its start.
     pub(super) async fn until_asked(&self, asked: Asked, count: usize) -> anyhow::Result<()> {
         let what = format!("{count} requests: {asked:?}");
-        let waited = eventually(&what, PATIENCE, async || {
-            Ok((self.network.script.count(asked) >= count).then_some(()))
-        });
-        waited.await.with_context(|| self.ns.log())
+        let waited = until(
+            &what,
+            async || Ok(self.network.script.count(asked)),
+            |seen| *seen >= count,
+        )
+        .await;
+        waited.with_context(|| self.ns.log()).map(drop)
     }
 
     /// Injects a fault from now on.
@@ -150,10 +153,13 @@ impl<'a> Trial<'a> {
     /// Waits until this many requests had a fault.
     pub(super) async fn until_injected(&self, times: u32) -> anyhow::Result<()> {
         let what = format!("{times} faults");
-        let waited = eventually(&what, PATIENCE, async || {
-            Ok((self.network.script.injected() >= times).then_some(()))
-        });
-        waited.await.with_context(|| self.ns.log())
+        let waited = until(
+            &what,
+            async || Ok(self.network.script.injected()),
+            |seen| *seen >= times,
+        )
+        .await;
+        waited.with_context(|| self.ns.log()).map(drop)
     }
 
     pub(super) fn controller(&self) -> anyhow::Result<&Controller> {

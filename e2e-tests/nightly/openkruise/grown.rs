@@ -25,8 +25,7 @@ async fn prepare<'a>(env: &'a World, namespace: &str, manifest: &Web) -> anyhow:
     let mut ns = env.namespace(namespace).await?;
     ns.target(manifest).await?;
     until_ready(&ns).await?;
-    let arguments = ["--namespace", namespace, "--openkruise"];
-    ns.controller = Some(env.controllers.start(&arguments).await?);
+    ns.start_controller(env, &["--openkruise"]).await?;
     Ok(ns)
 }
 

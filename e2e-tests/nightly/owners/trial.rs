@@ -32,8 +32,7 @@ impl<'a> Owned<'a> {
     ) -> anyhow::Result<Self> {
         let mut ns = env.namespace(namespace).await?;
         let file = env.cluster.write(&format!("{namespace}.json"), &settings.to_string())?;
-        let arguments = ["--namespace", namespace, JOURNALS, "--settings", &file];
-        ns.controller = Some(env.controllers.start(&arguments).await?);
+        ns.start_controller(env, &[JOURNALS, "--settings", &file]).await?;
         let owned = Self { ns, known, annotations };
         owned.resize("1Gi").await?;
         owned.until_ready().await?;

@@ -107,8 +107,8 @@ pub(super) async fn replace_without_a_controller_keeps_pods_and_claims(env: &Wor
 pub(super) async fn replace_beside_a_controller_replaces_once(env: &World) -> anyhow::Result<()> {
     let mut ns = complete(env, "side-by-side").await?;
     ns.controller = None;
-    let arguments = ["--namespace", &ns.namespace, "--system-namespace", "claim-rollout"];
-    ns.controller = Some(env.controllers.start(&arguments).await?);
+    ns.start_controller(env, &["--system-namespace", "claim-rollout"])
+        .await?;
     let (before, was) = (ns.set().await?, kept(&ns).await?);
     // Two users at the same time, and the controller.
     let (one, other) = tokio::join!(by_hand(&ns, &[]), by_hand(&ns, &[]));

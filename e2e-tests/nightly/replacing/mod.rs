@@ -13,7 +13,7 @@ mod stopped;
 mod tools;
 mod undo;
 
-use crate::cluster::replacing::run;
+use crate::cluster::opt_in::run;
 use crate::world::World;
 use crate::world::runner::scenarios;
 
@@ -45,5 +45,5 @@ scenarios![World;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn replacement_beside_other_tools_keeps_everything() -> anyhow::Result<()> {
-    run(SCENARIOS).await
+    run(&[SCENARIOS]).await
 }

@@ -4,11 +4,12 @@ use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
 use crate::cluster::replacing::kept::Before;
-use crate::cluster::replacing::trial::{prepare, replaced, start_controller, until_replaced};
+use crate::cluster::replacing::trial::{prepare, replaced, until_replaced};
 use crate::nightly::gitops::tools::{TOOLS, Tool};
 use crate::world::World;
 use crate::world::again::Unmoved;
 use crate::world::helm::{CLIENT_SIDE, Release, SERVER_SIDE, VERSION};
+use crate::world::installation::JOURNALS;
 use crate::world::namespace::TestNamespace;
 
 /// The keys by which tools recognize their objects.
@@ -28,7 +29,7 @@ const KEYS: [(&str, &str, &str); 6] = [
 /// A namespace with a controller and without a StatefulSet.
 async fn empty<'a>(env: &'a World, namespace: &str) -> anyhow::Result<TestNamespace<'a>> {
     let mut ns = env.namespace(namespace).await?;
-    ns.controller = Some(start_controller(env, namespace).await?);
+    ns.start_controller(env, &[JOURNALS]).await?;
     Ok(ns)
 }
 

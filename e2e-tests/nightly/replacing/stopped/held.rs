@@ -8,8 +8,9 @@ use tokio::sync::SemaphorePermit;
 
 use super::TURNS;
 use crate::cluster::replacing::kept::Before;
-use crate::cluster::replacing::trial::{journals, start_controller, until_replaced};
+use crate::cluster::replacing::trial::{journals, until_replaced};
 use crate::world::World;
+use crate::world::installation::JOURNALS;
 use crate::world::namespace::TestNamespace;
 use crate::world::web::Web;
 
@@ -31,7 +32,7 @@ impl<'a> Held<'a> {
     pub(super) async fn prepare(env: &'a World, namespace: &str) -> anyhow::Result<Self> {
         let turn = TURNS.acquire().await?;
         let mut ns = env.namespace(namespace).await?;
-        ns.controller = Some(start_controller(env, namespace).await?);
+        ns.start_controller(env, &[JOURNALS]).await?;
         ns.target(&Web::replicas(REPLICAS)).await?;
         ns.settled().await?;
         // Its age is known to the second, and the time begins when it exists.
@@ -81,7 +82,7 @@ impl<'a> Held<'a> {
     /// Starts another controller after the first one was killed.
     pub(super) async fn succeed(&mut self) -> anyhow::Result<()> {
         self.env.barriers.open_for_others(&self.ns.namespace);
-        self.ns.controller = Some(start_controller(self.env, &self.ns.namespace).await?);
+        self.ns.start_controller(self.env, &[JOURNALS]).await?;
         Ok(())
     }
 
