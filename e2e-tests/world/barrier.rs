@@ -128,17 +128,6 @@ impl Barriers {
         });
     }
 
-    /// Lets the held write pass, and holds the next one.
-    pub(crate) fn open_for_one(&self, namespace: &str) {
-        self.with(namespace, |barrier| {
-            *barrier = Barrier {
-                passed: barrier.passed,
-                limit: Some(barrier.passed + 1),
-                ..Barrier::default()
-            }
-        });
-    }
-
     /// Opens the barrier for later writes. The held write is denied, because its controller has been killed.
     pub(crate) fn open_for_others(&self, namespace: &str) {
         self.with(namespace, |barrier| {

@@ -15,21 +15,6 @@ const OF_EXPANSION: [&str; 4] = [
 ];
 
 impl TestNamespace<'_> {
-    /// The driver reports that the volume is in use: it expands only at a new mount. `MarkNodeExpansionInProgress`,
-    /// then `MarkNodeExpansionFailedCondition`, which keeps the previous conditions.
-    pub(crate) async fn node_fails(&self, claim: &str) -> anyhow::Result<()> {
-        let status = self.status_of(claim).await?;
-        let begun = json!({"allocatedResourceStatuses": {"storage": "NodeResizeInProgress"}});
-        self.write_status(claim, &begun).await?;
-        let mut conditions = conditions(&status, |kind| kind != "NodeResizeError");
-        conditions.push(json!({
-            "type": "NodeResizeError", "status": "True",
-            "message": "failed to expand pvc with Expander.NodeExpand failed to expand the volume : rpc error: code = \
-                        FailedPrecondition desc = the volume is in use",
-        }));
-        self.write_status(claim, &json!({"conditions": conditions})).await
-    }
-
     /// The file system has grown: `MarkNodeExpansionFinishedWithRecovery`.
     pub(crate) async fn node_grows(&self, claim: &str) -> anyhow::Result<()> {
         let status = self.status_of(claim).await?;

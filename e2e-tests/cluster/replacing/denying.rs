@@ -5,11 +5,8 @@ use serde_json::json;
 
 use crate::world::installation::USER;
 use crate::world::namespace::TestNamespace;
+use crate::world::until;
 use crate::world::web::Web;
-use crate::world::{STATEFULSET_CONTROLLER, until};
-
-/// The user name of the garbage collector.
-const GARBAGE_COLLECTOR: &str = "system:serviceaccount:kube-system:generic-garbage-collector";
 
 /// The message of the policies.
 pub(crate) const MESSAGE: &str = "somebody protects this namespace";
@@ -64,16 +61,6 @@ impl Denial {
         Self::begin(ns, ("DELETE", "apps", "statefulsets"), "true", (&probe, "")).await
     }
 
-    /// Denies the DELETE of the controller, but not its dry runs. A probe has 17 in `gracePeriodSeconds`.
-    pub(crate) async fn of_the_delete(ns: &TestNamespace<'_>) -> anyhow::Result<Self> {
-        let condition = format!(
-            "request.userInfo.username == '{USER}' && !request.?dryRun.orValue(false) || \
-             request.?options.?gracePeriodSeconds.orValue(0) == 17"
-        );
-        let probe = ["delete", "statefulset", "web", "--cascade=orphan", "--grace-period=17"];
-        Self::begin(ns, ("DELETE", "apps", "statefulsets"), &condition, (&probe, "")).await
-    }
-
     /// Denies every CREATE of a StatefulSet.
     pub(crate) async fn of_creates(ns: &TestNamespace<'_>) -> anyhow::Result<Self> {
         let probe = Web::replicas(0).plain().named("probe").to_string();
@@ -126,23 +113,6 @@ impl Denial {
             USER,
         ];
         Self::begin(ns, ("UPDATE", "apps", "statefulsets"), &condition, (&probe, "")).await
-    }
-
-    /// The StatefulSet controller deletes no Pod: it is slower than everybody else.
-    pub(crate) async fn of_pod_deletes(ns: &TestNamespace<'_>) -> anyhow::Result<Self> {
-        let condition = format!("request.userInfo.username == '{STATEFULSET_CONTROLLER}'");
-        let probe = ["delete", "pod", "web-0", "--as", STATEFULSET_CONTROLLER];
-        Self::begin(ns, ("DELETE", "", "pods"), &condition, (&probe, "")).await
-    }
-
-    /// The garbage collector removes no Pod's owner: it takes as long as the test wants.
-    pub(crate) async fn of_orphaning(ns: &TestNamespace<'_>) -> anyhow::Result<Self> {
-        let condition = format!(
-            "request.userInfo.username == '{GARBAGE_COLLECTOR}' || \
-             'claim-rollout.io/probe' in object.metadata.?annotations.orValue({{}})"
-        );
-        let probe = ["annotate", "pod", "web-0", "claim-rollout.io/probe="];
-        Self::begin(ns, ("UPDATE", "", "pods"), &condition, (&probe, "")).await
     }
 
     /// Removes the policy. The API server notices that a moment later.

@@ -2,17 +2,16 @@
 //! it is absent for long enough.
 
 use anyhow::ensure;
-use kube::api::Api;
 use serde_json::{Value, json};
 
-use super::intruder::{Intrusion, Report, lose_report};
+use super::intruder::{Intrusion, Report};
 use crate::cluster::replacing::denying::Denial;
 use crate::cluster::replacing::kept::{Before, until_complete, until_reported};
-use crate::cluster::replacing::trial::{journals, prepare, replaced, until_replaced};
+use crate::cluster::replacing::trial::{prepare, replaced};
 use crate::cluster::replacing::webhook::{INJECTED, Webhook};
+use crate::world::World;
 use crate::world::namespace::TestNamespace;
 use crate::world::web::Web;
-use crate::world::{World, until};
 
 /// The denial of a CREATE with fewer replicas.
 const FEWER: &str = "may not create StatefulSet web with fewer than 3 replicas now, because Pods would be deleted: it is \
@@ -51,13 +50,6 @@ impl<'a> Absent<'a> {
         self.ns.done(&APPLY, manifest).await.map(drop)
     }
 
-    /// Somebody tries to create the StatefulSet with fewer replicas. Returns whether the guard allows it.
-    async fn allows(&self, manifest: &Web) -> anyhow::Result<bool> {
-        let output = self.ns.kubectl(&APPLY, manifest).await?;
-        ensure!(output.success || output.stderr.contains(FEWER), "{output:?}");
-        Ok(output.success)
-    }
-
     /// The replacement has ended: the StatefulSet of somebody else is there with three replicas and its own strategy,
     /// and owns the Pods and the ClaimRollout.
     async fn has_ended(&self) -> anyhow::Result<Value> {
@@ -87,46 +79,6 @@ pub(super) async fn set_of_somebody_else_with_the_same_templates_is_as_good(env:
     let set = absent.has_ended().await?;
     let size = &set["spec"]["volumeClaimTemplates"][0]["spec"]["resources"]["requests"]["storage"];
     ensure!(size == "2Gi", "{size}");
-    absent.denial.end(&absent.ns).await
-}
-
-pub(super) async fn set_of_somebody_else_with_other_templates_is_left(env: &World) -> anyhow::Result<()> {
-    let absent = Absent::prepare(env, "foreign-other").await?;
-    absent.create(&replaced(3, "1Gi")).await?;
-    until_reported(&absent.ns, "Stalled", "ForeignSet").await?;
-    let set = absent.has_ended().await?;
-    let size = &set["spec"]["volumeClaimTemplates"][0]["spec"]["resources"]["requests"]["storage"];
-    ensure!(size == "1Gi", "{size}");
-
-    // As the document recommends.
-    let Absent { ns, before, denial } = absent;
-    denial.end(&ns).await?;
-    ns.done(&APPLY, &replaced(3, "2Gi")).await?;
-    let staged = ns.set().await?;
-    ns.until_another(&staged).await?;
-    until_replaced(&ns, &staged, "2Gi").await?;
-    before.keeps_pods_and_claims(&ns).await?;
-    let journals = journals(&ns).await?;
-    ensure!(journals.is_empty(), "{journals:#?}");
-    Ok(())
-}
-
-pub(super) async fn set_of_somebody_else_with_fewer_replicas_gets_the_old_ones(env: &World) -> anyhow::Result<()> {
-    let absent = Absent::prepare(env, "foreign-fewer").await?;
-    let fewer = without_replicas();
-    ensure!(!absent.allows(&fewer).await?, "the guard allows fewer replicas");
-    // The StatefulSet controller deletes Pods as soon as it can. Here it is slower than our controller.
-    let slow = Denial::of_pod_deletes(&absent.ns).await?;
-    lose_report(&Api::namespaced(absent.ns.client.clone(), &absent.ns.namespace)).await?;
-    until(
-        "the guard to allow the CREATE",
-        async || absent.allows(&fewer).await,
-        |allows| *allows,
-    )
-    .await?;
-    until_complete(&absent.ns).await?;
-    slow.end(&absent.ns).await?;
-    absent.has_ended().await?;
     absent.denial.end(&absent.ns).await
 }
 

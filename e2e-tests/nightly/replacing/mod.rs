@@ -1,13 +1,11 @@
 //! Replacements that meet backups, outages, other tools and commands, or are disturbed at each of their writes.
 
 mod backup;
-mod coded;
 mod commands;
 mod crowd;
 mod foreign;
 mod intruder;
 mod outage;
-mod restored;
 mod retained;
 mod stopped;
 mod tools;
@@ -19,20 +17,14 @@ use crate::world::runner::scenarios;
 
 scenarios![World;
     backup::set_from_a_backup_of_a_replacement_is_restored,
-    coded::set_whose_create_is_denied_with_404_comes_back,
     commands::plan_shows_what_prevents_a_replacement,
     commands::replace_without_a_controller_keeps_pods_and_claims,
     commands::replace_beside_a_controller_replaces_once,
     foreign::changed_template_of_the_new_set_restarts_no_pod,
     foreign::create_with_fewer_replicas_is_denied_and_restarts_no_pod,
     foreign::pods_that_were_scaled_away_come_back_with_their_claims,
-    foreign::set_of_somebody_else_with_fewer_replicas_gets_the_old_ones,
-    foreign::set_of_somebody_else_with_other_templates_is_left,
     foreign::set_of_somebody_else_with_the_same_templates_is_as_good,
     outage::replacement_ends_while_the_policy_does_not_answer,
-    restored::journal_from_a_backup_creates_and_scales_nothing,
-    retained::mark_that_is_undone_leaves_when_deleted_to_its_user,
-    retained::retain_applied_meanwhile_stays,
     retained::retention_is_guarded_and_claims_without_pods_stay,
     tools::argo_cd_finds_nothing_to_do,
     tools::flux_finds_nothing_to_do,

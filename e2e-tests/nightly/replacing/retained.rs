@@ -8,9 +8,8 @@ use kube::api::{Api, ApiResource, DynamicObject, WatchEvent, WatchParams};
 use kube::core::GroupVersionKind;
 use serde_json::{Value, json};
 
-use crate::cluster::replacing::denying::{Denial, MESSAGE};
-use crate::cluster::replacing::kept::{Before, until_complete, until_reported};
-use crate::cluster::replacing::trial::{managers, prepare_with, replaced, until_replaced};
+use crate::cluster::replacing::kept::{Before, until_reported};
+use crate::cluster::replacing::trial::{prepare_with, replaced, until_replaced};
 use crate::world::namespace::{PATIENCE, TestNamespace, text};
 use crate::world::web::Web;
 use crate::world::{World, eventually};
@@ -135,52 +134,4 @@ pub(super) async fn retention_is_guarded_and_claims_without_pods_stay(env: &Worl
     kept.keeps_claims(&ns).await?;
     ns.done(&["delete", "statefulset", "web"], "").await?;
     until_owned_by(&ns, &[]).await
-}
-
-/// Somebody asks for `Retain` while the StatefulSet has it because of us: nothing but the annotation of kubectl shows that.
-pub(super) async fn retain_applied_meanwhile_stays(env: &World) -> anyhow::Result<()> {
-    let ns = prepare_with(env, "retained-meanwhile", &retained(2, "1Gi")).await?;
-    // The Pods keep their owner, so that the StatefulSet stays *Terminating*.
-    let denial = Denial::of_orphaning(&ns).await?;
-    ns.target(&retained(2, "2Gi")).await?;
-    let is_terminating = |set: &Value| set["metadata"]["deletionTimestamp"].is_string();
-    ns.until("the StatefulSet to be deleted", "statefulset/web", is_terminating)
-        .await?;
-    let before = Before::of(&ns).await?;
-    let retain = json!({"persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain"}});
-    let output = ns.target(&retained(2, "2Gi").spec(&retain)).await?;
-    ensure!(output.stdout.contains("configured"), "{output:?}");
-    denial.end(&ns).await?;
-    ns.until_another(&before.set).await?;
-    until_complete(&ns).await?;
-    let set = ns.settled().await?;
-    let when_deleted = &set["spec"]["persistentVolumeClaimRetentionPolicy"]["whenDeleted"];
-    ensure!(when_deleted == "Retain", "{set:#}");
-    until_owned_by(&ns, &["-", "-"]).await?;
-    ns.until_event("RetentionKept").await?;
-    before.keeps_pods_and_claims(&ns).await
-}
-
-/// The mark changes `whenDeleted`. When the mark is undone, the field belongs to its user again.
-pub(super) async fn mark_that_is_undone_leaves_when_deleted_to_its_user(env: &World) -> anyhow::Result<()> {
-    let ns = prepare_with(env, "retained-undone", &retained(2, "1Gi")).await?;
-    let denial = Denial::of_the_delete(&ns).await?;
-    ns.target(&retained(2, "2Gi")).await?;
-    let set = ns.set().await?;
-    let message = until_reported(&ns, "Refused", "StepDenied").await?;
-    ensure!(
-        message.contains("step Delete") && message.contains(MESSAGE),
-        "{message}"
-    );
-    // Each attempt marks the set for a moment.
-    let unmarked = |set: &Value| set["metadata"]["finalizers"].is_null();
-    let undone = ns.until("the mark to be undone", "statefulset/web", unmarked).await?;
-    ensure!(undone["metadata"]["uid"] == set["metadata"]["uid"], "another set");
-    ensure!(undone["spec"] == set["spec"], "{undone:#}, before {set:#}");
-    let (now, then) = (managers(&undone), managers(&set));
-    ensure!(now == then, "field managers: {now:#?}, before {then:#?}");
-    let before = Before::of(&ns).await?;
-    denial.end(&ns).await?;
-    until_replaced(&ns, &set, "2Gi").await?;
-    before.keeps_pods_and_claims(&ns).await
 }

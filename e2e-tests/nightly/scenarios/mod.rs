@@ -1,13 +1,8 @@
 //! Rollouts that the simulation tries in every order, here with the real controllers, and those that wait for minutes.
 
-mod asynchronous;
 mod available;
-mod full_disk;
-mod node;
 mod offline_only;
 mod ordinals;
-mod quota;
-mod unanswered;
 mod unready;
 mod without;
 
@@ -19,19 +14,11 @@ scenarios![World;
     without::without_controller_no_pod_runs_ahead_or_is_lost,
     without::without_policy_pods_go_on_and_claims_follow,
     without::without_both_it_is_a_plain_statefulset,
-    unanswered::one_pvc_never_answered_is_reported_and_others_grow,
-    asynchronous::async_pods_and_claims_do_not_wait_for_each_other,
     ordinals::ordinals_from_5_two_templates_and_expressions_roll_out,
     available::next_claims_wait_for_new_pod_but_not_for_claims_alone,
     unready::pod_never_ready_keeps_no_claim_from_growing,
     unready::claim_of_pod_that_blocks_others_grows_first,
     unready::new_pod_not_ready_keeps_next_claim_waiting,
-    node::claim_with_pending_file_system_keeps_next_one_waiting,
-    node::pod_replaced_before_node_expansion_next_claim_waits,
-    node::errors_of_retried_attempts_keep_no_pod_and_stall_nothing,
-    quota::changing_quota_usage_causes_no_extra_retry_or_event,
-    full_disk::ordered_pods_full_disk_at_any_ordinal_rollout_ends,
-    full_disk::parallel_pods_full_disk_of_lowest_rollout_ends,
     offline_only::one_outage_grows_all_volumes_and_completes_once,
     offline_only::one_outage_with_file_systems_completes_after_the_mount,
 ];

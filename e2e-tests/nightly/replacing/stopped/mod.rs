@@ -6,7 +6,6 @@ mod deleted;
 mod held;
 mod killed;
 mod taken_back;
-mod two;
 
 use std::time::Duration;
 
@@ -26,8 +25,6 @@ scenarios![World;
     killed::controller_killed_before_any_write_successor_finishes,
     deleted::set_deleted_at_any_write_stays_deleted_or_is_denied,
     deleted::namespace_deleted_at_any_write_stays_deleted,
-    two::two_controllers_at_once_replace_like_one,
-    two::next_leader_finishes_what_the_last_one_began,
 ];
 
 scenarios![LAST: World;
