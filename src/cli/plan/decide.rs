@@ -193,6 +193,7 @@ fn roll_out(inputs: &Inputs<'_>, report: &mut PlanReport, live: &Value, stored: 
         update_policy: crate::rollout::target::update_policy(&snapshot.set).to_string(),
         sync: snapshot.set.sync.to_string(),
         idle: target.as_ref().err().map(ToString::to_string),
+        reason: target.as_ref().err().map(|idle| idle.reason().as_str()),
     });
     report.replacement = replacement(inputs, stored, &snapshot.settings);
     report.notes.extend(leftovers(&snapshot, &change.templates));

@@ -47,6 +47,7 @@ fn web() -> PlanReport {
             update_policy: "InPlace".to_owned(),
             sync: "LockStep".to_owned(),
             idle: None,
+            reason: None,
         }),
         pods: PodOutcome::KeepRunning,
         claims: vec![

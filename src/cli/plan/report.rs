@@ -98,6 +98,9 @@ pub(crate) struct TargetReport {
     /// Why no claim is updated, if so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) idle: Option<String>,
+    /// The same in one word, as the condition `Ready` would have it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) reason: Option<&'static str>,
 }
 
 /// The outcome for Pods.

@@ -30,13 +30,9 @@ pub(crate) fn changes(before: &[StatusView], after: &[StatusView]) -> Vec<String
                 lines.push(clean(&format!("{set} {}: Pod {}", pod.name, pod.state.as_str())));
             }
         }
-        if old.is_none_or(|old| (&old.target, &old.note) != (&view.target, &view.note)) {
-            let target = view
-                .target
-                .as_ref()
-                .map(|target| format!("{} {}", target.revision, progress(target)));
-            let parts: Vec<String> = target.into_iter().chain(view.note.clone()).collect();
-            lines.push(clean(&format!("{set}: {}", parts.join("; "))));
+        let state = state(view);
+        if old.is_none_or(|old| self::state(old) != state) {
+            lines.push(clean(&format!("{set}: {state}")));
         }
         if let Some(replacement) = &view.replacement
             && old.is_none_or(|old| old.replacement.as_ref() != Some(replacement))
@@ -45,4 +41,12 @@ pub(crate) fn changes(before: &[StatusView], after: &[StatusView]) -> Vec<String
         }
     }
     lines
+}
+
+/// How far the rollout is, and its note.
+fn state(view: &StatusView) -> String {
+    let target = view.target.as_ref();
+    let target = target.map(|target| format!("{} {}", target.revision, progress(target)));
+    let parts: Vec<String> = target.into_iter().chain(view.note.clone()).collect();
+    parts.join("; ")
 }

@@ -40,6 +40,7 @@ fn web() -> StatusView {
             sync: "LockStep".to_owned(),
             staged: true,
             state: RolloutPhase::Reconciling,
+            reason: "RollingOut".to_owned(),
             replicas: 3,
             updated: 1,
             ready: 1,

@@ -57,6 +57,8 @@ pub(crate) struct TargetView {
     /// False iff nothing is staged: it was withdrawn, or it is live since the set was replaced.
     pub(crate) staged: bool,
     pub(crate) state: RolloutPhase,
+    /// The reason of the condition `Ready`; empty before the controller reports.
+    pub(crate) reason: String,
     pub(crate) replicas: u32,
     pub(crate) updated: u32,
     pub(crate) ready: u32,
@@ -180,12 +182,14 @@ fn target(rollout: &Rollout, set: Option<&StatefulSet>, is_staged: bool) -> Targ
     } else {
         Some(asked.into())
     };
+    let ready = rollout.status.condition("Ready");
     TargetView {
         revision: rollout.spec.revision.clone(),
         policy: rollout.spec.update_policy.clone(),
         sync: rollout.spec.sync.clone(),
         staged: is_staged,
         state: rollout.state(),
+        reason: ready.map(|ready| ready.reason.clone()).unwrap_or_default(),
         replicas: number(replicas),
         updated: number(rollout.status.updated_replicas),
         ready: number(rollout.status.ready_replicas),

@@ -138,6 +138,7 @@ fn view_where_nothing_is_staged_gives_no_advice() {
             assert_eq!(states, ["Done", "Applied", ""], "{row}, {policy}");
             assert_eq!(view.claims[2].desired, "10Gi", "{row}, {policy}");
             let target = view.target.as_ref().expect("a target");
+            assert_eq!(target.reason, reason, "{row}, {policy}");
             assert_eq!(progress(target), "nothing is staged", "{row}, {policy}");
         }
     }

@@ -219,12 +219,14 @@ fn plan_on_claim_delete_lists_no_claims() {
         (
             target.update_policy.as_str(),
             target.idle.as_deref(),
+            target.reason,
             lines(&report).len(),
             report.goes_through
         ),
         (
             "OnClaimDelete",
             Some("Only PVCs created from now on get the new templates"),
+            Some("OnClaimDelete"),
             0,
             true
         )
