@@ -8,15 +8,15 @@ use kube::runtime::reflector::{ObjectRef, Store};
 use kube::{Client, ResourceExt};
 
 use super::admission::Admission;
-use super::claim_events::Pace;
 use super::clock::Clock;
 use super::crd::ClaimRollout;
 use super::known_quotas::SharedQuotas;
 use super::last_reports::LastReports;
 use super::locking::lock;
-use super::memory::{Remembered, SetMemory};
+use super::memory::{RememberedSet, RolloutMemory};
 use super::metrics::ControllerMetrics;
 use super::namespaces::Namespaces;
+use super::pace::Pace;
 use super::places::ClassPlaces;
 use super::replacing::queue::Replacements;
 use super::slim_set::SlimSet;
@@ -62,7 +62,7 @@ pub(super) struct Context {
 }
 
 /// The memory of each set, by uid.
-pub(super) type Memories = Mutex<HashMap<String, Remembered>>;
+pub(super) type Memories = Mutex<HashMap<String, RememberedSet>>;
 
 impl Context {
     /// Forgets sets that do not exist any more. Some may have been deleted while the watch was broken.
@@ -84,14 +84,14 @@ impl Context {
     }
 
     /// Reads or changes the memory of the set, if it has one.
-    pub(super) fn remembered<T>(&self, set: &SlimSet, then: impl FnOnce(&mut SetMemory) -> T) -> Option<T> {
+    pub(super) fn remembered<T>(&self, set: &SlimSet, then: impl FnOnce(&mut RolloutMemory) -> T) -> Option<T> {
         let mut memories = lock(&self.memories);
         let memory = memories.get_mut(&set.uid().unwrap_or_default())?;
         Some(memory.with(then))
     }
 
     /// Reads or changes the memory of the set; creates it if necessary.
-    pub(super) fn remember<T>(&self, set: &SlimSet, then: impl FnOnce(&mut SetMemory) -> T) -> T {
+    pub(super) fn remember<T>(&self, set: &SlimSet, then: impl FnOnce(&mut RolloutMemory) -> T) -> T {
         let mut memories = lock(&self.memories);
         memories.entry(set.uid().unwrap_or_default()).or_default().with(then)
     }

@@ -8,19 +8,16 @@ use kube::core::Status;
 
 use super::api_calls::{self, ApiOutcome};
 use super::context::Context;
+use super::error::ReconcileError;
 use super::slim_pod::SlimPod;
 use super::slim_set::SlimSet;
-use super::undone::Undone;
-use super::writes::RoundOutcome;
-use crate::rollout::{EventNotice, Evict, EvictReason, Reason, Seconds};
-
-/// The Pods of a set are evicted one at a time, so the evictions count as writes to one object.
-const EVICTED: &str = "eviction";
+use crate::rollout::machine::{AttemptedWrite, RoundOutcome};
+use crate::rollout::{EventNotice, Evict, EvictReason, Reason};
 
 impl Context {
     /// Evicts a Pod, unless another one has its name by now. If the API server denies the eviction, because of a
     /// PodDisruptionBudget or a missing right, the status reports it and the eviction is retried.
-    pub(super) async fn evict(&self, set: &SlimSet, evict: &Evict) -> RoundOutcome {
+    pub(super) async fn evict(&self, set: &SlimSet, evict: &Evict) -> Result<RoundOutcome, ReconcileError> {
         let namespace = set.namespace().unwrap_or_default();
         let outcome = self.post_eviction(&namespace, [&evict.pod, &evict.uid], false).await;
         tracing::info!(
@@ -31,29 +28,12 @@ impl Context {
             outcome = outcome.as_str(),
             "evict Pod"
         );
-        let why = match outcome {
-            ApiOutcome::Done(_) => {
-                self.remember(set, |memory| {
-                    memory.not_evicted = None;
-                    memory.overtaken.remove(EVICTED);
-                });
-                self.emit(set, &evicted(set, evict)).await;
-                return RoundOutcome::Nothing;
-            }
-            ApiOutcome::Conflict | ApiOutcome::NotFound => {
-                let now = (self.clock)();
-                if !self.remember(set, |memory| memory.is_stuck(EVICTED, &evict.uid, now)) {
-                    return RoundOutcome::Overtaken;
-                }
-                "the answer is that it has changed or does not exist, but it is unchanged".to_owned()
-            }
-            ApiOutcome::Denied { message: why, .. } | ApiOutcome::Unsure { why, .. } => why,
-        };
-        let now = (self.clock)();
-        self.remember(set, |memory| {
-            memory.not_evicted = Some(Undone::again(memory.not_evicted.as_ref(), why, now));
-        });
-        RoundOutcome::DecideAgain
+        if matches!(outcome, ApiOutcome::Done(())) {
+            self.emit(set, &evicted(set, evict)).await;
+        }
+        let attempt = AttemptedWrite::Evict(evict.uid.clone());
+        let outcome = outcome.and_then(|()| ApiOutcome::Done(None));
+        self.answered(set, "Pod", &attempt, (outcome, String::new()))
     }
 
     /// Asks the API server to evict the Pod of this name and uid.
@@ -87,14 +67,6 @@ impl Context {
         let outcome = api_calls::call(pods.create_subresource::<_, Status>("eviction", pod, &post, &eviction)).await;
         outcome.and_then(|_| ApiOutcome::Done(()))
     }
-
-    /// Why the last eviction was denied, and when it is retried.
-    pub(super) fn not_evicted(&self, set: &SlimSet) -> Option<(String, Seconds)> {
-        let now = (self.clock)();
-        let denied = self.remembered(set, |memory| memory.not_evicted.clone()).flatten()?;
-        let retry_at = denied.retry_at(now);
-        Some((denied.what, retry_at))
-    }
 }
 
 fn evicted(set: &SlimSet, evict: &Evict) -> EventNotice {
@@ -127,8 +99,6 @@ mod tests {
     use super::ApiOutcome;
     use crate::controller::fixtures;
     use crate::controller::locking::lock;
-    use crate::controller::undone::Undone;
-    use crate::rollout::{Evict, EvictReason};
 
     /// Another Pod may have the name by now.
     #[tokio::test]
@@ -165,30 +135,5 @@ mod tests {
             }
             assert_eq!(*body, expected);
         }
-    }
-
-    #[tokio::test]
-    async fn denied_eviction_is_forgotten_with_the_next_one() {
-        let server = |_: axum::http::Request<Body>| {
-            let done = json!({"kind": "Status", "status": "Success", "code": 201}).to_string();
-            std::future::ready(Ok::<_, kube::Error>(axum::http::Response::new(Body::from(
-                done.into_bytes(),
-            ))))
-        };
-        let client = Client::new(tower::service_fn(server), "default");
-        let context = fixtures::context(&client, (store().0, store().0));
-        let metadata = json!({"name": "web", "namespace": "shop", "uid": "set-uid"});
-        let set = serde_json::from_value(json!({ "metadata": metadata })).unwrap();
-        context.remember(&set, |memory| {
-            memory.not_evicted = Some(Undone::again(None, "no".to_owned(), 1000));
-        });
-        let evict = Evict {
-            pod: "web-0".to_owned(),
-            uid: "u".to_owned(),
-            claim: ("data-web-0".to_owned(), "c".to_owned()),
-            reason: EvictReason::Remount,
-        };
-        context.evict(&set, &evict).await;
-        assert_eq!(context.not_evicted(&set), None);
     }
 }

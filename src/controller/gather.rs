@@ -10,12 +10,10 @@ use super::namespaces::Namespace;
 use super::slim_set::SlimSet;
 use super::views::{self, ViewError};
 use crate::claims::Claim;
+use crate::rollout::machine::Undone;
 use crate::rollout::target;
 use crate::rollout::volume_snapshot::ReCreateAnswers;
-use crate::rollout::{Budgets, Idle, Plan, Seconds, SetView, Sibling, Snapshot};
-
-/// The most questions of one decision: an eviction, the VolumeSnapshots of each PVC of a replica, and its Pods and PVCs.
-const MOST_QUESTIONS: u32 = 64;
+use crate::rollout::{Budgets, Idle, Previous, Refusal, Seconds, SetView, Sibling, Snapshot};
 
 impl Context {
     /// The StatefulSet as the decision reads it, with the defaults of the flags.
@@ -25,14 +23,12 @@ impl Context {
         Ok(view)
     }
 
-    /// The plan for the set. Reads the quotas if the plan needs them.
-    pub(super) async fn decide(
+    /// What a decision about the set reads, without answers to questions.
+    pub(super) fn observe(
         &self,
         set: &SlimSet,
-        view: &SetView,
-        opened: Option<&Namespace>,
-        missing: Option<&Idle>,
-    ) -> Result<Plan, ViewError> {
+        (view, opened, missing): (&SetView, Option<&Namespace>, Option<&Idle>),
+    ) -> Result<Snapshot, ViewError> {
         let mut snapshot = self.snapshot(set, view, opened)?;
         let is_off = self.recreating == ReCreating::Off && target::recreates(view);
         let missing = opened
@@ -45,19 +41,7 @@ impl Context {
             _ => missing.or_else(undone),
         };
         snapshot.halted = halted.or_else(|| is_off.then_some(Idle::ReCreate));
-        snapshot.write_refused = self.write_denied(set);
-        let mut decided = self.plan(&mut snapshot);
-        if decided.asks_quotas {
-            snapshot.quotas = self.read_quotas(set, &decided.progress.update_revision).await;
-            decided = self.plan(&mut snapshot);
-        }
-        for _ in 0..MOST_QUESTIONS {
-            let Some(question) = decided.asks.take() else { break };
-            self.answer(set, &question, &mut snapshot).await;
-            decided = self.plan(&mut snapshot);
-        }
-        self.quote(set, &mut decided.progress);
-        Ok(decided)
+        Ok(snapshot)
     }
 
     /// The snapshot of the set.
@@ -74,12 +58,62 @@ impl Context {
             .report_of(set)
             .and_then(|rollout| views::previous(&rollout, &view.uid));
         let now = (self.clock)();
+        let refusals = self.overlay(set, view, (&mut claims, &mut previous), now);
+        let siblings = if opened.is_some() {
+            self.siblings(view)
+        } else {
+            Vec::new()
+        };
+        let known = self.remember(set, |memory| {
+            let fault = |denied: &Option<Undone>| denied.as_ref().map(|denied| denied.fault(now));
+            let faults = [&memory.write_denied, &memory.not_evicted, &memory.not_recreated].map(fault);
+            let events = memory.claim_events.iter();
+            let events = events.map(|(uid, event)| (uid.clone(), event.message.clone()));
+            (faults, memory.reached.clone(), events.collect())
+        });
+        let ([write_refused, not_evicted, not_recreated], reached, claim_events) = known;
+        Ok(Snapshot {
+            now,
+            settings: Arc::clone(&self.settings),
+            halted: None,
+            write_refused,
+            not_evicted,
+            recreate: ReCreateAnswers {
+                denied: not_recreated,
+                ..ReCreateAnswers::default()
+            },
+            staged_before: set.staged_before,
+            set: view.clone(),
+            claims,
+            pods,
+            siblings,
+            refusals,
+            quotas: self.quotas(set, view),
+            budgets: Budgets {
+                modified,
+                ..Budgets::default()
+            },
+            previous,
+            reached,
+            claim_events,
+        })
+    }
+
+    /// Shows what is remembered of the last writes in the PVCs and the last report. Returns the denied applies, of which
+    /// those that pass now are due.
+    fn overlay(
+        &self,
+        set: &SlimSet,
+        view: &SetView,
+        (claims, previous): (&mut BTreeMap<String, Claim>, &mut Option<Previous>),
+        now: Seconds,
+    ) -> BTreeMap<String, Refusal> {
         let due = self.unblock.take_due(&view.namespace, &view.name);
         let denials = self.remember(set, |memory| {
-            if let Some(previous) = &mut previous {
+            if let Some(previous) = previous {
                 previous.claims.extend(memory.unlisted.clone());
             }
-            memory.overlay(&mut claims, now);
+            memory.overlay(claims.values_mut(), now);
             if due {
                 let class = |uid: &str| claims.values().find(|claim| claim.uid == uid)?.storage_class_name();
                 let set = [&*view.namespace, &*view.name];
@@ -90,56 +124,15 @@ impl Context {
         let messages: Vec<&str> = denials.values().map(|denial| &*denial.message).collect();
         self.unblock
             .set_denials([&view.namespace, &view.name, &view.uid], &messages);
-        let siblings = if opened.is_some() {
-            self.siblings(view)
-        } else {
-            Vec::new()
-        };
-        Ok(Snapshot {
-            now,
-            settings: Arc::clone(&self.settings),
-            halted: None,
-            write_refused: self.write_denied(set),
-            not_evicted: self.not_evicted(set),
-            recreate: ReCreateAnswers {
-                denied: self.not_recreated(set),
-                ..ReCreateAnswers::default()
-            },
-            staged_before: set.staged_before,
-            set: view.clone(),
-            claims,
-            pods,
-            siblings,
-            refusals: denials,
-            quotas: self.quotas(set, view),
-            budgets: Budgets {
-                modified,
-                ..Budgets::default()
-            },
-            previous,
-            reached: self
-                .remembered(set, |memory| memory.reached.clone())
-                .unwrap_or_default(),
-        })
-    }
-
-    /// Why the last write to the set was denied, and when it is retried.
-    pub(super) fn write_denied(&self, set: &SlimSet) -> Option<(String, Seconds)> {
-        let now = (self.clock)();
-        let denied = self.remembered(set, |memory| memory.write_denied.clone()).flatten()?;
-        let retry_at = denied.retry_at(now);
-        Some((denied.what, retry_at))
+        denials
     }
 
     /// Set if somebody undid the last write to the set, and it is not yet time to retry it.
     pub(super) fn undone(&self, set: &SlimSet) -> Option<Idle> {
         let now = (self.clock)();
         let undone = self.remembered(set, |memory| memory.undone.clone()).flatten()?;
-        let retry_at = undone.retry_at(now);
-        (retry_at > now).then_some(Idle::WriteUndone {
-            what: undone.what,
-            retry_at,
-        })
+        let (what, retry_at) = undone.fault(now);
+        (retry_at > now).then_some(Idle::WriteUndone { what, retry_at })
     }
 
     /// Other sets of the namespace whose PVC names can equal those of this set: `<template>-<set>` is split at

@@ -16,7 +16,6 @@ use super::crd::ClaimRollout;
 use super::read::{lists, metadata};
 use super::slim_set::SlimSet;
 use crate::api::ReadyReason;
-use crate::rollout::Seconds;
 use crate::rollout::history::{HistoryStep, Kept, data, steps};
 use crate::templates::{Revision, RevisionLabel, StagedChange, keys};
 
@@ -54,10 +53,9 @@ pub(super) fn is_due(rollout: &ClaimRollout, target: &RevisionLabel) -> bool {
     })
 }
 
-/// The number of retries if another object has the name, and the seconds between them. Together they are longer than
-/// the garbage collector takes.
+/// The number of retries if another object has the name. With the [`HISTORY_PAUSE`](crate::rollout::machine::HISTORY_PAUSE)
+/// between them, they are longer than the garbage collector takes.
 const TRIES: u32 = 20;
-pub(super) const PAUSE: Seconds = 30;
 
 /// How often in a row another object had the name, with this time; 0 after the last retry. Without an answer, the write is
 /// retried as long as it takes.

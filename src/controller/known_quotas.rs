@@ -4,25 +4,7 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 
 use super::locking::lock;
-use crate::rollout::quota::RECHECK;
 use crate::rollout::{Quotas, Seconds};
-use crate::templates::Revision;
-
-/// The quotas that were read for the rollout of a revision.
-#[derive(Clone, Debug)]
-pub(super) struct QuotaRead {
-    pub(super) revision: Revision,
-    pub(super) at: Seconds,
-    pub(super) quotas: Quotas,
-}
-
-impl QuotaRead {
-    /// The quotas for the rollout of this revision, unless they are too old or the clock was set back.
-    pub(super) fn of(&self, revision: &Revision, now: Seconds) -> Option<Quotas> {
-        let is_fresh = (self.at..self.at.saturating_add(RECHECK)).contains(&now);
-        (is_fresh && self.revision == *revision).then(|| self.quotas.clone())
-    }
-}
 
 /// The quotas that were just read, by namespace: rollouts that start at once share one read.
 #[derive(Debug, Default)]
@@ -45,26 +27,7 @@ impl SharedQuotas {
 
 #[cfg(test)]
 mod tests {
-    use super::{QuotaRead, Quotas, Revision, SharedQuotas};
-
-    #[test]
-    fn read_quotas_are_valid_for_one_revision_and_30_seconds() {
-        let read = QuotaRead {
-            revision: Revision::from_text("r"),
-            at: 100,
-            quotas: Quotas::Unchecked,
-        };
-        for (revision, now, expected) in [
-            ("r", 100, true),
-            ("r", 129, true),
-            ("r", 130, false),
-            ("r", 99, false),
-            ("other", 100, false),
-        ] {
-            let found = read.of(&Revision::from_text(revision), now);
-            assert_eq!(found.is_some(), expected, "{revision} at {now}");
-        }
-    }
+    use super::{Quotas, SharedQuotas};
 
     #[test]
     fn just_read_quotas_are_shared_in_their_namespace() {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use super::crd::ClaimRolloutSpec;
-use super::status::COLLECT;
+use crate::rollout::machine::COLLECT;
 use crate::rollout::{Progress, Seconds};
 
 /// The last report of each set, by uid, for [`COLLECT`] seconds.

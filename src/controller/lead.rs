@@ -14,7 +14,6 @@ use kube::{Client, ResourceExt};
 use tokio::time::{Instant, sleep_until};
 
 use super::admission::Admission;
-use super::claim_events::Pace;
 use super::clock::{clock, clock_millis};
 use super::config::Config;
 use super::context::{Context, Memories};
@@ -24,6 +23,7 @@ use super::health::Health;
 use super::known_quotas::SharedQuotas;
 use super::metrics::ControllerMetrics;
 use super::namespaces::Namespaces;
+use super::pace::Pace;
 use super::places::ClassPlaces;
 use super::reconcile;
 use super::replacing::cluster::{Cluster, SetName};

@@ -1,5 +1,5 @@
 //! The controller: watches the cluster, calls [`plan`](crate::rollout::plan()), executes the plan and reports the
-//! progress.
+//! progress, in the order of the [machine](crate::rollout::machine::Machine).
 //!
 //! | file | holds |
 //! |---|---|
@@ -12,15 +12,15 @@
 //! | `unblock`, `blockers` | watches on quotas, LimitRanges and StorageClasses that block an apply |
 //! | `program`, `lease`, `lead` | the whole run, leader election, and what the leader runs |
 //! | `work`, `fair` | which StatefulSet is reconciled next |
-//! | `context`, `memory` | shared state, and the state of each StatefulSet between two reconciles |
+//! | `context`, `memory` | shared state, and the objects of the API for the state of each StatefulSet between two reconciles |
 //! | `reconcile`, `settled`, `counted`, `volumes` | one reconcile, and when none is needed |
 //! | `gather`, `staged_before` | the snapshot that a decision reads |
 //! | `quotas`, `known_quotas`, `budgets`, `places`, `held`, `shares` | quotas, and the limits of storage classes |
-//! | `read_events`, `claim_events` | Events of drivers about slow PVCs |
+//! | `read_events`, `pace` | Events of drivers about slow PVCs |
 //! | `writes`, `evict`, `recreating`, `live` | execution of a plan, and what it reads just before |
 //! | `retry` | requests of users to try again now |
 //! | `api_calls`, `patience`, `locking` | calls of the API, their outcomes, their time limit, and locks |
-//! | `undone`, `undone_later` | writes that others changed |
+//! | `undone` | writes that others changed |
 //! | `admission`, `registered`, `kubewarden` | whether the policy or the guard is registered, and with which settings |
 //! | `replacing` | replacement of StatefulSets |
 //! | `report`, `status`, `last_reports`, `history`, `events` | ClaimRollout, ControllerRevisions, Events |
@@ -36,7 +36,6 @@ mod admission;
 mod api_calls;
 mod blockers;
 mod budgets;
-mod claim_events;
 mod client;
 mod clock;
 mod config;
@@ -65,6 +64,7 @@ mod locking;
 mod memory;
 mod metrics;
 mod namespaces;
+mod pace;
 mod patience;
 mod places;
 mod pods;
@@ -91,7 +91,6 @@ mod state_metrics;
 mod status;
 mod unblock;
 mod undone;
-mod undone_later;
 mod unread_sets;
 mod views;
 mod volumes;

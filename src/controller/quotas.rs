@@ -8,9 +8,9 @@ use kube::api::{Api, ListParams};
 use super::api_calls::{ApiOutcome, outcome};
 use super::blockers::SlimQuota;
 use super::context::Context;
-use super::known_quotas::QuotaRead;
 use super::read::lists;
 use super::slim_set::SlimSet;
+use crate::rollout::machine::QuotaRead;
 use crate::rollout::{Quotas, Seconds, SetView};
 use crate::templates::{Revision, StagedChange};
 

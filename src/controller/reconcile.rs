@@ -9,30 +9,15 @@ use tokio::time::Instant;
 
 use super::context::Context;
 use super::error::ReconcileError;
-use super::memory::SetMemory;
+use super::memory::RolloutMemory;
 use super::namespaces::Namespace;
 use super::set_kind::SetKind;
-use super::settled::{Basis, Settled};
+use super::settled::Basis;
 use super::slim_set::SlimSet;
-use super::status::{COLLECT, ReportWrite};
 use super::volumes::Volumes;
-use super::writes::RoundOutcome;
-use super::{history, read_events};
 use crate::rollout::idle::{LIST_RECHECK, NAMESAKE_RECHECK};
-use crate::rollout::{Action, EventNotice, Idle, Plan, Reason, Seconds, SetStaged, SetView, Target};
-use crate::templates::Phase;
-
-/// How many rounds a reconcile may take before other sets have their turn.
-const MAX_ROUNDS: u32 = 32;
-
-/// The requeue delay after a conflict. The watch usually is faster.
-const AFTER_CONFLICT: Duration = Duration::from_secs(1);
-
-/// Seconds after which the watch must have shown a write; otherwise it is broken.
-const WATCH_LAG: Seconds = 30;
-
-/// The maximum requeue delay after a failure in seconds, unless the API server asks for more.
-const MAX_BACKOFF: u32 = 60;
+use crate::rollout::machine::{AFTER_CONFLICT, Machine, PlanFacts, ReconcileEnd, ReportFailure, RolloutTask, Settled};
+use crate::rollout::{EventNotice, Idle, Reason, Seconds, SetView, Target};
 
 /// When to reconcile the set again; without a time, only when something changes.
 type Next = Option<Duration>;
@@ -58,7 +43,7 @@ pub(super) async fn reconcile(set: Arc<SlimSet>, context: Arc<Context>) -> Resul
     };
     context.metrics.reconciled(begun.elapsed().as_secs_f64());
     if result.is_ok() {
-        context.remembered(&set, |memory| memory.failures = 0);
+        context.remembered(&set, RolloutMemory::succeeded);
     }
     let result = result.map(|reconciled| match reconciled {
         // It is not known yet which places the set has.
@@ -85,25 +70,21 @@ enum Reconciled {
 pub(super) fn after_failure(set: &SlimSet, error: &ReconcileError, context: &Context) -> Duration {
     context.metrics.failure();
     context.places.skip(&set.uid().unwrap_or_default(), (context.clock)());
-    let failures = context.remember(set, |memory| {
-        memory.failures = memory.failures.saturating_add(1);
-        memory.failures
-    });
     let requested = match error {
         ReconcileError::Write { retry_after, .. } => retry_after.unwrap_or(0),
         _ => 0,
     };
-    let pause = (1_u32 << (failures - 1).min(6)).min(MAX_BACKOFF).max(requested);
+    let pause = context.remember(set, |memory| memory.failed(requested));
     tracing::warn!(namespace = set.namespace(), set = set.name_any(), %error, pause, "reconcile failed, requeueing");
     context.forget_if_deleted(set);
-    Duration::from_secs(pause.into())
+    Duration::from_secs(pause)
 }
 
 async fn reconcile_set(set: &SlimSet, context: &Arc<Context>) -> Result<Reconciled, ReconcileError> {
     if context.has_namesake(set) {
         return report_namesake(set, context).await.map(Reconciled::Until);
     }
-    let volumes = context.volumes(set).await?;
+    let volumes = context.volumes(set)?;
     if volumes == Volumes::Unread {
         let is_reported = set.is_managed() || context.report_of(set).is_some();
         let view = context.view(set)?;
@@ -178,78 +159,43 @@ async fn report_namesake(set: &SlimSet, context: &Arc<Context>) -> Result<Next, 
 /// What was read for a reconcile: the set, the watch on its PVCs and Pods, and why nothing is rolled out.
 type Seen<'s> = (&'s SetView, Option<&'s Namespace>, Option<&'s Idle>);
 
-/// Decides and executes, round by round.
-async fn decide_and_execute(
-    set: &SlimSet,
-    context: &Arc<Context>,
-    (view, opened, missing): Seen<'_>,
-) -> Result<Next, ReconcileError> {
-    let mut has_begun = false;
-    for _ in 0..MAX_ROUNDS {
-        let plan = context.decide(set, view, opened, missing).await?;
-        // No write depends on the report. If it cannot be written, the last report of this reconcile returns the error.
-        if !std::mem::replace(&mut has_begun, true) && plan.actions.iter().any(is_beginning) {
-            drop(context.report(set, view, &plan).await);
-        }
-        let (round, done) = context.execute_all(set, &plan).await;
-        if done.is_err() {
-            context.report(set, view, &plan).await?;
-            context.remembered(set, SetMemory::retry_is_reported);
-            done?;
-        }
-        match round {
-            RoundOutcome::DecideAgain => {}
-            RoundOutcome::Nothing if plan.actions.iter().any(is_ending) => return Ok(after(Some(context.end(set)))),
-            RoundOutcome::Nothing if context.read_events(set, &plan.progress).await => {}
-            RoundOutcome::Nothing => {
-                let written = context.report(set, view, &plan).await;
-                let is_reported = match &written {
-                    Ok(written) => *written != ReportWrite::Later,
-                    Err(error) => error.is_of_history(),
-                };
-                if is_reported {
-                    context.remembered(set, SetMemory::retry_is_reported);
-                }
-                let written = written?;
-                // A set is not settled before its report is written.
-                let rests = match written {
-                    ReportWrite::Later => None,
-                    ReportWrite::Nothing | ReportWrite::Something => context.rests(set, &plan),
-                };
-                let due = if plan.settled {
-                    context.replace_if_due(set)
-                } else {
-                    None
-                };
-                return Ok(next(&plan, written, rests.into_iter().chain(due).min()));
+/// Decides and executes, in the order of the [`Machine`].
+async fn decide_and_execute(set: &SlimSet, context: &Arc<Context>, seen: Seen<'_>) -> Result<Next, ReconcileError> {
+    let mut machine = Machine::default();
+    let mut snapshot = context.observe(set, seen)?;
+    let mut plan = context.plan(&mut snapshot);
+    machine.decided(PlanFacts::of(&plan));
+    loop {
+        match context.task(set, &mut machine) {
+            RolloutTask::Decide => snapshot = context.observe(set, seen)?,
+            RolloutTask::ReadQuotas => {
+                snapshot.quotas = context.read_quotas(set, &plan.progress.update_revision).await;
             }
-            RoundOutcome::Overtaken => {
-                let now = (context.clock)();
-                if context.remembered(set, |memory| memory.is_late(now)) == Some(true) {
-                    context.report(set, view, &plan).await?;
+            RolloutTask::Ask => {
+                if let Some(question) = plan.asks.take() {
+                    context.answer(set, &question, &mut snapshot).await;
                 }
-                return Ok(Some(AFTER_CONFLICT));
             }
+            RolloutTask::Write(place) => {
+                let outcome = context.execute(set, &plan.actions[place]).await;
+                machine.answered(outcome);
+                continue;
+            }
+            RolloutTask::ReadEvents => {
+                let is_new = context.read_events(set, &plan.progress).await;
+                machine.read_events(is_new);
+                continue;
+            }
+            RolloutTask::Report => {
+                let written = context.report(set, seen.0, &plan).await.map_err(ReportFailure::from);
+                context.remember(set, |memory| machine.reported(memory, written));
+                continue;
+            }
+            RolloutTask::End(end) => return context.ended(set, plan.settled, end),
         }
-        if context.stopping.load(Ordering::Acquire) {
-            return Ok(None);
-        }
+        plan = context.plan(&mut snapshot);
+        machine.decided(PlanFacts::of(&plan));
     }
-    Ok(Some(Duration::ZERO))
-}
-
-/// The requeue after a reconcile that had nothing to write.
-fn next(plan: &Plan, written: ReportWrite, rests: Option<Seconds>) -> Next {
-    let report = (written == ReportWrite::Later).then_some(COLLECT);
-    let inquiry = read_events::is_needed(&plan.progress).then_some(read_events::PATIENCE);
-    after(
-        plan.requeue_after
-            .into_iter()
-            .chain(inquiry)
-            .chain(report)
-            .chain(rests)
-            .min(),
-    )
 }
 
 /// A requeue after this many seconds, or only on a change.
@@ -257,23 +203,43 @@ fn after(seconds: Option<Seconds>) -> Next {
     seconds.map(Duration::from_secs)
 }
 
-/// True iff the target is new: it is reported before the first PVC is written.
-fn is_beginning(action: &Action) -> bool {
-    matches!(
-        action,
-        Action::Event(EventNotice {
-            reason: Reason::ClaimsStaged,
-            ..
-        })
-    )
-}
-
-/// True iff this write completes the rollout. The reconcile of the set after the write reports the completion.
-fn is_ending(action: &Action) -> bool {
-    matches!(action, Action::SetStaged(SetStaged { change: Some(change), .. }) if change.phase == Phase::Complete)
+impl From<ReconcileError> for ReportFailure<ReconcileError> {
+    fn from(error: ReconcileError) -> Self {
+        Self {
+            is_of_history: error.is_of_history(),
+            error,
+        }
+    }
 }
 
 impl Context {
+    /// What the reconcile has to do next.
+    fn task(&self, set: &SlimSet, machine: &mut Machine<ReconcileError>) -> RolloutTask<ReconcileError> {
+        let (now, stopping) = ((self.clock)(), self.stopping.load(Ordering::Acquire));
+        self.remember(set, |memory| machine.next(memory, now, stopping))
+    }
+
+    /// When to reconcile the set again after a reconcile with this end.
+    fn ended(
+        self: &Arc<Self>,
+        set: &SlimSet,
+        is_settled: bool,
+        end: ReconcileEnd<ReconcileError>,
+    ) -> Result<Next, ReconcileError> {
+        Ok(after(match end {
+            ReconcileEnd::Failed(error) => return Err(error),
+            ReconcileEnd::Complete => Some(self.end(set)),
+            ReconcileEnd::Overtaken => Some(AFTER_CONFLICT),
+            ReconcileEnd::Unfinished => Some(0),
+            ReconcileEnd::Stopped => None,
+            ReconcileEnd::Rests { settles, requeue } => {
+                let rests = settles.then(|| self.settle(set));
+                let due = if is_settled { self.replace_if_due(set) } else { None };
+                requeue.into_iter().chain(rests).chain(due).min()
+            }
+        }))
+    }
+
     /// True iff the set is one of OpenKruise that is to be rolled out, and one of Kubernetes has its name. Their Pods,
     /// PVCs and ClaimRollouts would have the same names.
     fn has_namesake(&self, set: &SlimSet) -> bool {
@@ -294,45 +260,22 @@ impl Context {
             self.forget(set);
             return Some(None);
         }
-        if let Some(rests) = self.is_ending(set) {
-            return Some(Some(rests));
-        }
-        let settled = self.remembered(set, |memory| memory.settled).flatten()?;
-        settled
-            .rests((self.clock)(), Basis::of(set, report.as_deref()))
-            .map(Some)
+        let now = (self.clock)();
+        let basis = || Basis::of(set, report.as_deref());
+        let rests = self.remembered(set, |memory| memory.rests(set.resource_version().as_ref(), basis, now));
+        rests.flatten().map(Some)
     }
 
     /// The rollout is complete. Returns for how many seconds the watch may still show the set as it was before the
     /// write.
     fn end(&self, set: &SlimSet) -> Seconds {
-        let ended = (set.resource_version().unwrap_or_default(), (self.clock)());
-        self.remember(set, |memory| memory.ended = Some(ended));
-        WATCH_LAG
-    }
-
-    /// For how many seconds to wait while the watch shows the set as it was before our last write. A reconcile would
-    /// repeat the write and get a conflict.
-    fn is_ending(&self, set: &SlimSet) -> Option<Seconds> {
-        let now = (self.clock)();
-        let (seen, at) = self.remembered(set, |memory| memory.ended.clone()).flatten()?;
-        let left = at.saturating_add(WATCH_LAG).checked_sub(now);
-        let left = left.filter(|left| (1..=WATCH_LAG).contains(left));
-        left.filter(|_| set.resource_version() == Some(seen))
-    }
-
-    /// The requeue delay of a set with nothing left to do, except perhaps to write the target to the history.
-    fn rests(&self, set: &SlimSet, plan: &Plan) -> Option<Seconds> {
-        let unkept = self.remembered(set, |memory| memory.unkept > 0) == Some(true);
-        if unkept {
-            return Some(history::PAUSE);
-        }
-        plan.settled.then(|| self.settle(set))
+        let (version, now) = (set.resource_version().unwrap_or_default(), (self.clock)());
+        self.remember(set, |memory| memory.end(version, now))
     }
 
     /// The requeue of a settled set, which may be due for its replacement.
     fn rest_or_replace(self: &Arc<Self>, set: &SlimSet, rests: Option<Seconds>) -> Next {
-        self.remembered(set, SetMemory::retry_is_reported);
+        self.remembered(set, RolloutMemory::retry_is_reported);
         after(self.replace_if_due(set).into_iter().chain(rests).min())
     }
 

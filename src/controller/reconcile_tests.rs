@@ -9,13 +9,11 @@ use kube::runtime::reflector::{Store, store};
 use kube::runtime::watcher::Event;
 use serde_json::{Value, json};
 
-use super::{COLLECT, Context, ReconcileError, ReportWrite, after_failure, next, reconcile};
+use super::{Context, ReconcileError, after_failure, reconcile};
 use crate::controller::crd::ClaimRollout;
 use crate::controller::fixtures::{self, rollout};
 use crate::controller::locking::lock;
 use crate::controller::slim_set::{KruiseSet, SlimSet};
-use crate::rollout::fixtures::web;
-use crate::rollout::{Plan, plan};
 use crate::templates::{ClaimTemplate, Phase, Revision, StagedChange, Staging, UpdatePolicy};
 
 /// A context with these sets. The API server never responds.
@@ -45,8 +43,9 @@ fn at(version: &str) -> SlimSet {
     serde_json::from_value(json!({ "metadata": metadata })).unwrap()
 }
 
+/// A StatefulSet whose completion was just written.
 #[tokio::test]
-async fn pause_after_failures_doubles_and_ends_with_success() {
+async fn reconcile_that_succeeds_ends_the_pauses() {
     let set = Arc::new(at("7"));
     let (sets, mut writer) = store();
     writer.apply_watcher_event(&Event::Apply(SlimSet::clone(&set)));
@@ -56,48 +55,21 @@ async fn pause_after_failures_doubles_and_ends_with_success() {
         let error = ReconcileError::Write { what, why, retry_after };
         after_failure(&set, &error, &context).as_secs()
     };
-    let pauses = [None, None, Some(90), Some(1)].map(pause);
-    assert_eq!(pauses, [1, 2, 90, 8], "never shorter than the API server asks for");
-    context.remember(&set, |memory| memory.ended = Some(("7".to_owned(), 1000)));
+    assert_eq!([None, None, Some(90)].map(pause), [1, 2, 90]);
+    assert_eq!(context.end(&set), 30);
     let reconciled = reconcile(Arc::clone(&set), Arc::clone(&context)).await;
     assert_eq!(reconciled.unwrap(), Some(Duration::from_secs(30)));
     assert_eq!(pause(None), 1);
 }
 
-#[test]
-fn report_that_was_put_off_is_written_soon() {
-    let plan = Plan {
-        requeue_after: None,
-        ..plan(&web())
-    };
-    for (written, expected) in [
-        (ReportWrite::Nothing, None),
-        (ReportWrite::Something, None),
-        (ReportWrite::Later, Some(Duration::from_secs(COLLECT))),
-    ] {
-        assert_eq!(next(&plan, written, None), expected, "{written:?}");
-    }
-}
-
 #[tokio::test]
-async fn completed_set_waits_until_watch_shows_the_write() {
-    // The time is 1000.
-    for (what, ended, seen, expected) in [
-        ("it was not written", None, "7", None),
-        ("the watch shows it as it was", Some(("7", 1000)), "7", Some(Some(30))),
-        ("for a while", Some(("7", 971)), "7", Some(Some(1))),
-        ("for too long", Some(("7", 970)), "7", None),
-        ("the clock was set back", Some(("7", 1001)), "7", None),
-        ("the watch shows the write", Some(("7", 1000)), "8", None),
-    ] {
-        let context = context(store().0);
-        let ended = ended.map(|(version, time)| (version.to_owned(), time));
-        context.remember(&at(seen), |memory| memory.ended = ended);
-        assert_eq!(context.has_nothing_to_do(&at(seen)), expected, "{what}");
-    }
+async fn completed_set_has_nothing_to_do_until_it_changes() {
     let context = context(store().0);
+    assert_eq!(context.has_nothing_to_do(&at("7")), None);
     assert_eq!(context.end(&at("7")), 30);
-    assert_eq!(context.has_nothing_to_do(&at("7")), Some(Some(30)));
+    for (seen, expected) in [("7", Some(Some(30))), ("8", None)] {
+        assert_eq!(context.has_nothing_to_do(&at(seen)), expected, "{seen}");
+    }
 }
 
 #[tokio::test]

@@ -6,12 +6,13 @@ use serde_json::{Value, json};
 
 use super::api_calls::{self, ApiOutcome};
 use super::context::Context;
+use super::error::ReconcileError;
 use super::slim_claim::Applied;
 use super::slim_set::SlimSet;
-use super::undone::Undone;
-use super::writes::RoundOutcome;
+use crate::claims::Claim;
+use crate::rollout::machine::{AttemptedWrite, RoundOutcome};
 use crate::rollout::volume_snapshot::{EvictionAnswer, ReCreateQuestion, VolumeSnapshot, VolumeSnapshotAnswer};
-use crate::rollout::{ClaimOf, EventNotice, Reason, Seconds, Snapshot, TakeSnapshot, time};
+use crate::rollout::{ClaimOf, EventNotice, Reason, Snapshot, TakeSnapshot, time};
 use crate::templates::keys;
 
 /// Where to get missing rights.
@@ -53,20 +54,21 @@ impl Context {
         }
     }
 
-    /// Why the last step was denied, and when it is retried.
-    pub(super) fn not_recreated(&self, set: &SlimSet) -> Option<(String, Seconds)> {
-        let now = (self.clock)();
-        let denied = self.remembered(set, |memory| memory.not_recreated.clone()).flatten()?;
-        let retry_at = denied.retry_at(now);
-        Some((denied.what, retry_at))
-    }
-
     /// Creates a VolumeSnapshot.
-    pub(super) async fn take_snapshot(&self, set: &SlimSet, take: &TakeSnapshot) -> RoundOutcome {
+    pub(super) async fn take_snapshot(
+        &self,
+        set: &SlimSet,
+        take: &TakeSnapshot,
+    ) -> Result<RoundOutcome, ReconcileError> {
         let snapshots = self.volume_snapshots(&set.namespace().unwrap_or_default());
+        let step = ReCreateStep {
+            what: "create VolumeSnapshot of",
+            of: &take.of,
+            snapshot: &take.name,
+        };
         let sent: DynamicObject = match serde_json::from_value(volume_snapshot(take)) {
             Ok(sent) => sent,
-            Err(error) => return self.step_denied(set, error.to_string()),
+            Err(error) => return self.step_answered(set, &step, denied(error.to_string())),
         };
         let post = PostParams {
             field_manager: Some(super::FIELD_MANAGER.to_owned()),
@@ -74,25 +76,23 @@ impl Context {
         };
         let outcome = api_calls::call(snapshots.create(&post, &sent)).await;
         log_step(set, &take.of, "create VolumeSnapshot", outcome.as_str());
-        let step = ReCreateStep {
-            what: "create VolumeSnapshot of",
-            of: &take.of,
-            snapshot: &take.name,
-        };
-        match outcome {
-            ApiOutcome::Done(_) => self.step_done(set, &step),
-            // Another controller has created it, and the next question finds it.
-            ApiOutcome::Conflict => self.step_overtaken(set, &step),
+        let outcome = match outcome {
             ApiOutcome::NotFound => {
-                let why = "the cluster has no VolumeSnapshots (snapshot.storage.k8s.io/v1)".to_owned();
-                self.step_failed(set, &step, None, why)
+                denied("the cluster has no VolumeSnapshots (snapshot.storage.k8s.io/v1)".to_owned())
             }
-            outcome => self.step_unsure(set, &step, outcome),
-        }
+            // After a conflict: another controller has created it, and the next question finds it.
+            outcome => outcome.and_then(|_| ApiOutcome::Done(None)),
+        };
+        self.step_answered(set, &step, outcome)
     }
 
     /// Marks a PVC before it is deleted, or removes the mark.
-    pub(super) async fn mark_claim(&self, set: &SlimSet, claim: &ClaimOf, is_marked: bool) -> RoundOutcome {
+    pub(super) async fn mark_claim(
+        &self,
+        set: &SlimSet,
+        claim: &ClaimOf,
+        is_marked: bool,
+    ) -> Result<RoundOutcome, ReconcileError> {
         let claims: Api<Applied> = Api::namespaced(self.client.clone(), &set.namespace().unwrap_or_default());
         let body = mark(claim, is_marked);
         let outcome = api_calls::call(claims.patch(&claim.name, &api_calls::merge(), &Patch::Merge(&body))).await;
@@ -102,93 +102,50 @@ impl Context {
             "remove the mark of PVC"
         };
         log_step(set, claim, what, outcome.as_str());
-        let step = ReCreateStep::of(what, claim);
-        match outcome {
-            ApiOutcome::Done(reply) => self.claim_changed(set, &step, reply),
-            ApiOutcome::Conflict | ApiOutcome::NotFound => self.step_overtaken(set, &step),
-            outcome => self.step_unsure(set, &step, outcome),
-        }
+        self.step_answered(set, &ReCreateStep::of(what, claim), outcome.and_then(stored))
     }
 
     /// Deletes a PVC, unless it has changed since it was read. Kubernetes keeps it while its Pod runs.
-    pub(super) async fn delete_claim(&self, set: &SlimSet, claim: &ClaimOf) -> RoundOutcome {
+    pub(super) async fn delete_claim(&self, set: &SlimSet, claim: &ClaimOf) -> Result<RoundOutcome, ReconcileError> {
         let claims: Api<Applied> = Api::namespaced(self.client.clone(), &set.namespace().unwrap_or_default());
         let outcome = api_calls::call(claims.delete(&claim.name, &delete(claim))).await;
         log_step(set, claim, "delete PVC", outcome.as_str());
-        let step = ReCreateStep::of("delete", claim);
-        match outcome {
+        let outcome = match outcome {
             ApiOutcome::Done(reply) => {
                 let left = reply.left();
                 let is_going = |left: &Applied| left.read.as_ref().is_ok_and(|left| left.terminating);
                 if left.as_ref().is_none_or(is_going) {
                     self.emit(set, &deleted(set, claim)).await;
                 }
-                match left.filter(is_going) {
-                    Some(left) => self.claim_changed(set, &step, left),
-                    // No Pod used it, and the watch will show that it does not exist; or it is not deleted.
-                    None => self.step_overtaken(set, &step),
-                }
+                // No Pod used it, and the watch will show that it does not exist; or it is not deleted.
+                left.filter(is_going).map_or(ApiOutcome::Conflict, stored)
             }
-            ApiOutcome::Conflict | ApiOutcome::NotFound => self.step_overtaken(set, &step),
-            outcome => self.step_unsure(set, &step, outcome),
-        }
+            outcome => outcome.and_then(|_| ApiOutcome::Conflict),
+        };
+        self.step_answered(set, &ReCreateStep::of("delete", claim), outcome)
     }
 
-    /// Stores the reply to a write, which the watch may not show yet.
-    fn claim_changed(&self, set: &SlimSet, step: &ReCreateStep<'_>, reply: Applied) -> RoundOutcome {
-        match reply.read {
-            Ok(claim) if claim.uid == step.of.uid => {
-                self.remember(set, |memory| memory.applied(claim));
-                self.step_done(set, step)
-            }
-            _ => self.step_overtaken(set, step),
-        }
-    }
-
-    /// The step is done, and the next decision shows it. A webhook that drops what was written, or a proxy that answers in
-    /// place of the API server, shows in that the same step is due again.
-    fn step_done(&self, set: &SlimSet, step: &ReCreateStep<'_>) -> RoundOutcome {
-        if self.remember(set, |memory| memory.is_repeated(RECREATED, &step.key())) {
-            return self.step_overtaken(set, step);
-        }
-        let now = (self.clock)();
-        self.remember(set, |memory| {
-            memory.not_recreated = None;
-            memory.is_stuck(RECREATED, &step.key(), now);
-        });
-        RoundOutcome::DecideAgain
-    }
-
-    /// The object had changed, or did not exist. That shows in a moment: if it does not, somebody denies the step so.
-    fn step_overtaken(&self, set: &SlimSet, step: &ReCreateStep<'_>) -> RoundOutcome {
-        let now = (self.clock)();
-        if !self.remember(set, |memory| memory.is_stuck(RECREATED, &step.key(), now)) {
-            return RoundOutcome::Overtaken;
-        }
-        let why = "the answer is that it is done, has changed or does not exist, but it is unchanged".to_owned();
-        self.step_failed(set, step, None, why)
-    }
-
-    fn step_unsure<T>(&self, set: &SlimSet, step: &ReCreateStep<'_>, outcome: ApiOutcome<T>) -> RoundOutcome {
-        match outcome {
-            ApiOutcome::Denied { cause, message, .. } => self.step_failed(set, step, Some(&cause), message),
-            ApiOutcome::Unsure { why, .. } => self.step_failed(set, step, None, why),
-            ApiOutcome::Done(_) | ApiOutcome::Conflict | ApiOutcome::NotFound => RoundOutcome::Overtaken,
-        }
-    }
-
-    /// Notes that a step failed: the status reports it, and it is retried later.
-    fn step_failed(&self, set: &SlimSet, step: &ReCreateStep<'_>, cause: Option<&str>, why: String) -> RoundOutcome {
-        let why = explained(cause.unwrap_or_default(), why);
-        self.step_denied(set, format!("failed to {} {}: {why}", step.what, step.of.name))
-    }
-
-    fn step_denied(&self, set: &SlimSet, why: String) -> RoundOutcome {
-        let now = (self.clock)();
-        self.remember(set, |memory| {
-            memory.not_recreated = Some(Undone::again(memory.not_recreated.as_ref(), why, now));
-        });
-        RoundOutcome::DecideAgain
+    /// Hands the outcome of a step to the memory of the set. The message of a missing right contains where to get it.
+    fn step_answered(
+        &self,
+        set: &SlimSet,
+        step: &ReCreateStep<'_>,
+        outcome: ApiOutcome<Option<Claim>>,
+    ) -> Result<RoundOutcome, ReconcileError> {
+        let outcome = match outcome {
+            ApiOutcome::Denied { cause, message, stored } => ApiOutcome::Denied {
+                message: explained(&cause, message),
+                cause,
+                stored,
+            },
+            outcome => outcome,
+        };
+        let attempt = AttemptedWrite::Step {
+            write: step.key(),
+            of: &step.of.uid,
+            failed: format!("failed to {} {}", step.what, step.of.name),
+        };
+        self.answered(set, "PVC", &attempt, (outcome, String::new()))
     }
 
     fn volume_snapshots(&self, namespace: &str) -> Api<DynamicObject> {
@@ -197,9 +154,6 @@ impl Context {
         Api::namespaced_with(self.client.clone(), namespace, &resource)
     }
 }
-
-/// The steps of a re-creation follow one another, so they count as writes to one object.
-const RECREATED: &str = "re-creation";
 
 /// A step, and what it was decided for.
 struct ReCreateStep<'s> {
@@ -217,6 +171,21 @@ impl<'s> ReCreateStep<'s> {
     fn key(&self) -> String {
         let Self { what, of, snapshot } = self;
         format!("{what} {} {} {snapshot}", of.uid, of.resource_version)
+    }
+}
+
+/// The PVC that was stored; one that cannot be read counts as changed.
+fn stored(reply: Applied) -> ApiOutcome<Option<Claim>> {
+    reply
+        .read
+        .map_or(ApiOutcome::Conflict, |claim| ApiOutcome::Done(Some(claim)))
+}
+
+fn denied<T>(message: String) -> ApiOutcome<T> {
+    ApiOutcome::Denied {
+        cause: String::new(),
+        message,
+        stored: None,
     }
 }
 

@@ -4,9 +4,8 @@ use kube::api::DynamicObject;
 use kube::runtime::reflector::store;
 use serde_json::{Value, json};
 
-use super::{Context, ReCreateStep, RoundOutcome, SlimSet, delete, explained, mark, view, volume_snapshot};
+use super::{Context, RoundOutcome, SlimSet, delete, explained, mark, view, volume_snapshot};
 use crate::controller::fixtures;
-use crate::controller::undone::Undone;
 use crate::rollout::fixtures::{label, web};
 use crate::rollout::volume_snapshot::{ReCreateQuestion, VolumeSnapshot, VolumeSnapshotAnswer};
 use crate::rollout::{ClaimOf, TakeSnapshot};
@@ -150,18 +149,6 @@ async fn volume_snapshot_is_absent_only_if_not_found() {
     }
 }
 
-#[tokio::test]
-async fn denied_re_creation_is_forgotten_with_a_step_done() {
-    NOW.set(1000);
-    let (context, set, claim) = (answering(200, &json!({})), set(), claim());
-    context.remember(&set, |memory| {
-        memory.not_recreated = Some(Undone::again(None, "no".to_owned(), 1000));
-    });
-    assert!(context.not_recreated(&set).is_some());
-    let done = context.step_done(&set, &ReCreateStep::of("mark PVC", &claim));
-    assert_eq!((done, context.not_recreated(&set)), (RoundOutcome::DecideAgain, None));
-}
-
 /// Whatever is answered to a step that is not done: it is not repeated at once, and soon the status reports it.
 #[tokio::test]
 async fn step_not_done_pauses_and_is_reported() {
@@ -189,14 +176,14 @@ async fn step_not_done_pauses_and_is_reported() {
                 "delete" => context.delete_claim(&set, &claim()).await,
                 _ => context.take_snapshot(&set, &take).await,
             };
-            let is_reported = || context.not_recreated(&set).is_some();
+            let is_reported = || context.remembered(&set, |memory| memory.not_recreated.is_some()) == Some(true);
             NOW.set(1000);
-            execute().await;
+            drop(execute().await);
             if !is_reported() {
-                assert_eq!(execute().await, RoundOutcome::Overtaken, "{row}");
+                assert_eq!(execute().await.unwrap(), RoundOutcome::Overtaken, "{row}");
             }
             NOW.set(1031);
-            assert_eq!(execute().await, RoundOutcome::DecideAgain, "{row}");
+            assert_eq!(execute().await.unwrap(), RoundOutcome::DecideAgain, "{row}");
             assert!(is_reported(), "{row}");
         }
     }

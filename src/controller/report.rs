@@ -11,12 +11,12 @@ use super::crd::ClaimRollout;
 use super::error::{HISTORY, ReconcileError};
 use super::last_reports::content;
 use super::locking::lock;
-use super::memory::SetMemory;
+use super::memory::RolloutMemory;
 use super::slim_rollout::SlimRollout;
 use super::slim_set::SlimSet;
-use super::status::{self, ReportWrite};
-use super::{events, history};
+use super::{events, history, status};
 use crate::rollout::history::target;
+use crate::rollout::machine::ReportWrite;
 use crate::rollout::{Action, ApplyClaim, EventNotice, Plan, Reason, SetView};
 use crate::templates::{Quantity, StagedChange};
 
@@ -100,7 +100,7 @@ impl Context {
             ApiOutcome::Done(unwritten) => Ok(unwritten),
             other => {
                 self.metrics.report_write(label);
-                self.remember(set, SetMemory::report_failed);
+                self.remember(set, RolloutMemory::report_failed);
                 Err(failed("ClaimRollout", other))
             }
         }

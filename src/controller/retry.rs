@@ -14,9 +14,10 @@ use serde_json::json;
 use super::api_calls::{call, merge};
 use super::context::Context;
 use super::crd::ClaimRollout;
-use super::memory::{Retry, SetMemory};
+use super::memory::RolloutMemory;
 use super::slim_rollout::SlimRollout;
 use super::slim_set::SlimSet;
+use crate::rollout::machine::Retry;
 use crate::templates::keys;
 
 impl Context {
@@ -44,7 +45,7 @@ impl Context {
 
     /// Removes the request, which answers the user: what was tried again is reported.
     pub(super) async fn answer_retry(&self, set: &SlimSet, report: &ClaimRollout) {
-        let is_reported = |memory: &mut SetMemory| {
+        let is_reported = |memory: &mut RolloutMemory| {
             let is_reported = memory.retry == Retry::Reported;
             if is_reported {
                 memory.retry = Retry::Answered;

@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 
 use super::Context;
 use crate::controller::config::Config;
-use crate::controller::memory::SetMemory;
+use crate::controller::memory::RolloutMemory;
 use crate::controller::slim_set::SlimSet;
-use crate::controller::undone::Undone;
 use crate::controller::{fixtures, lead};
+use crate::rollout::machine::Undone;
 
 /// The requests that a client has sent: method, path and body.
 type Sent = Arc<Mutex<Vec<(String, String, Value)>>>;
@@ -73,14 +73,15 @@ async fn request_ends_pauses_once_and_is_removed_when_reported() {
         });
         context.remember(&set, |memory| memory.write_denied = undone);
         let report = context.retry_if_asked(&set);
-        let is_due = context.write_denied(&set).is_some_and(|(_, retry_at)| retry_at <= 1000);
+        let denied = context.remembered(&set, |memory| memory.write_denied.clone()).flatten();
+        let is_due = denied.is_some_and(|denied| denied.retry_at(1000) <= 1000);
         assert_eq!(is_due, expected, "{what}");
         let removal = json!({"metadata": {"uid": "r", "annotations": {"claim-rollout.io/retry": null}}});
         let path = "/apis/claim-rollout.io/v1alpha1/namespaces/default/claimrollouts/web";
         let removals = [("PATCH".to_owned(), path.to_owned(), removal)];
         for (is_reported, removed) in [(false, false), (true, expected)] {
             if is_reported {
-                context.remembered(&set, SetMemory::retry_is_reported);
+                context.remembered(&set, RolloutMemory::retry_is_reported);
             }
             if let Some(report) = &report {
                 context.answer_retry(&set, report).await;

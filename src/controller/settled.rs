@@ -1,10 +1,8 @@
-//! A settled StatefulSet has nothing left to do: the changes after which it is reconciled again, and the time of the
-//! next check.
+//! A settled StatefulSet has nothing left to do: the changes after which it is reconciled again.
 //!
 //! A change of its status is none of them: other controllers write it again and again, also long after a rollout.
 //! Whether its PVCs are updated depends on its spec (`generation`: replicas, ordinals, the update strategy), on our
-//! annotations, on its owner and on the report. It also depends on the PVCs, which are not watched any more. So it is
-//! reconciled again every few hours, in case a PVC was created while the policy was not available.
+//! annotations, on its owner and on the report. It also depends on the PVCs, which are not watched any more.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
@@ -12,14 +10,8 @@ use kube::ResourceExt;
 
 use super::crd::ClaimRollout;
 use super::slim_set::SlimSet;
-use crate::rollout::{Seconds, SetView, Target};
+use crate::rollout::{SetView, Target};
 use crate::templates::Phase;
-
-/// The interval of checks without a change.
-const EVERY: Seconds = 8 * 60 * 60;
-
-/// The minimum time until the first check: a new leader has other work.
-const QUIET: Seconds = 10 * 60;
 
 /// A hash of everything that a settled set depends on. It has eight bytes because there are thousands of sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,40 +33,6 @@ impl Basis {
             .hash(&mut hasher);
         Self(hasher.finish())
     }
-}
-
-/// The state in which nothing was left to do, and when it is checked again.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Settled {
-    basis: Basis,
-    due: Seconds,
-}
-
-impl Settled {
-    /// Settled now, for a set of this namespace.
-    pub(super) fn since(now: Seconds, namespace: &str, basis: Basis) -> Self {
-        let due = now.saturating_add(until_check(namespace, now));
-        Self { basis, due }
-    }
-
-    /// For how many seconds no reconcile is needed; none if one is needed now.
-    pub(super) fn rests(&self, now: Seconds, basis: Basis) -> Option<Seconds> {
-        // A clock that was set back by days must not delay the check by days.
-        let left = self
-            .due
-            .checked_sub(now)
-            .filter(|left| (1..EVERY + QUIET).contains(left));
-        left.filter(|_| self.basis == basis)
-    }
-}
-
-/// Seconds until the next check of the sets of a namespace. All of them are checked at the same time, which needs one
-/// list of PVCs; each namespace has its own time.
-fn until_check(namespace: &str, now: Seconds) -> Seconds {
-    let mut hasher = DefaultHasher::new();
-    namespace.hash(&mut hasher);
-    let next = EVERY - now.wrapping_add(hasher.finish() % EVERY) % EVERY;
-    if next < QUIET { next + EVERY } else { next }
 }
 
 /// True iff a previous controller has reported that the current replicas have reached this target, in this

@@ -1,8 +1,6 @@
-use std::collections::BTreeSet;
-
 use serde_json::{Value, json};
 
-use super::{Basis, EVERY, QUIET, Settled, until_check, was_reached};
+use super::{Basis, was_reached};
 use crate::controller::fixtures;
 use crate::controller::slim_set::SlimSet;
 use crate::rollout::fixtures::{template, web};
@@ -88,44 +86,6 @@ fn basis_depends_on_spec_and_report_but_not_on_status() {
     ] {
         assert_ne!(Basis::of(&set(|_| {}), report), before, "{what}");
     }
-}
-
-#[test]
-fn settled_set_rests_until_it_is_due_or_changes() {
-    let (basis, other) = (Basis(1), Basis(2));
-    let due = 1000 + until_check("default", 1000);
-    for (why, now, seen, expected) in [
-        ("just now", 1000, basis, Some(due - 1000)),
-        ("a second before it is due", due - 1, basis, Some(1)),
-        ("it is due", due, basis, None),
-        ("it has changed", 1001, other, None),
-    ] {
-        assert_eq!(
-            Settled::since(1000, "default", basis).rests(now, seen),
-            expected,
-            "{why}"
-        );
-    }
-    // The clock was set back by days.
-    assert_eq!(Settled::since(9 * EVERY, "default", basis).rests(EVERY, basis), None);
-}
-
-#[test]
-fn namespaces_are_checked_at_different_times() {
-    let at = |namespace: &str, now| now + until_check(namespace, now);
-    for now in [0, 1000, 1_800_000_000] {
-        let first = at("fleet-1", now);
-        assert!((now + QUIET..now + QUIET + EVERY).contains(&first), "{now}");
-        for (when, then, expected) in [
-            ("before", first - QUIET, first),
-            ("shortly before", first - QUIET + 1, first + EVERY),
-            ("at that time", first, first + EVERY),
-        ] {
-            assert_eq!(at("fleet-1", then), expected, "{now}: {when}");
-        }
-    }
-    let minutes: BTreeSet<u64> = (0..1000).map(|index| at(&format!("fleet-{index}"), 0) / 60).collect();
-    assert!(minutes.len() > 300, "1,000 namespaces at {} times", minutes.len());
 }
 
 /// A set whose staged change has this phase, and a report of three updated replicas.

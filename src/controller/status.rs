@@ -16,6 +16,7 @@ use super::crd::{
 use super::slim_rollout::SlimRollout;
 use super::slim_set::SlimSet;
 use crate::api::{ReadyReason, ReplacementReason};
+use crate::rollout::machine::{COLLECT, ReportWrite};
 use crate::rollout::readiness;
 use crate::rollout::{ClaimProgress, ClaimState, Condition, Progress, Seconds, TemplateProgress};
 use crate::templates::{ReplaceSet, Sync, keys};
@@ -47,9 +48,6 @@ pub(super) async fn ensure(
             .and_then(|SlimRollout(rollout)| ApiOutcome::Done((Arc::new(rollout), ReportWrite::Something))),
     }
 }
-
-/// For how many seconds intermediate steps are collected before they are written.
-pub(super) const COLLECT: Seconds = 2;
 
 /// Writes the `status` of the ClaimRollout if it differs.
 ///
@@ -101,17 +99,6 @@ pub(super) struct Last {
     pub(super) at: Option<Seconds>,
     /// True iff it was a moment ago, and had the same content.
     pub(super) restores: bool,
-}
-
-/// Whether a report was written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ReportWrite {
-    /// It was up to date.
-    Nothing,
-    /// It was written.
-    Something,
-    /// It is to be written later.
-    Later,
 }
 
 /// Creates the ClaimRollout, or patches the known one. A server-side apply of the same costs the API server about twice

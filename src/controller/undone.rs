@@ -8,42 +8,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;
 
 use crate::claims::Claim;
-use crate::rollout::snapshot::retry_at;
-use crate::rollout::{ApplyClaim, Seconds};
+use crate::rollout::ApplyClaim;
 
 /// The cause of an undone write to a StatefulSet, besides the reasons of the API server.
 pub(super) const CAUSE: &str = "WriteUndone";
-
-/// A write that somebody undid, or that was denied.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Undone {
-    /// The part that was undone, or the message of the denial.
-    pub(super) what: String,
-    attempts: u32,
-    last: Seconds,
-}
-
-impl Undone {
-    /// Counts one more attempt.
-    pub(super) fn again(before: Option<&Self>, what: String, now: Seconds) -> Self {
-        let attempts = before.map_or(0, |before| before.attempts).saturating_add(1);
-        Self {
-            what,
-            attempts,
-            last: now,
-        }
-    }
-
-    /// Ends the pause. It continues to double if the write fails again.
-    pub(super) fn retry_now(&mut self) {
-        self.last = 0;
-    }
-
-    /// When the write is retried.
-    pub(super) fn retry_at(&self, now: Seconds) -> Seconds {
-        retry_at(self.attempts, self.last, now)
-    }
-}
 
 /// A label or an annotation that differs in the reply.
 struct Mismatch<'s> {
@@ -107,7 +75,7 @@ pub(super) fn of_claim(sent: &Value, apply: &ApplyClaim, reply: &ObjectMeta, cla
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{ApplyClaim, Undone, of_claim, of_set};
+    use super::{ApplyClaim, of_claim, of_set};
     use crate::controller::slim_claim::Applied;
     use crate::rollout::fixtures::label;
     use crate::templates::ClaimName;
@@ -228,17 +196,5 @@ mod tests {
             expected,
             "it was to be taken back"
         );
-    }
-
-    #[test]
-    fn undone_write_is_retried_with_backoff() {
-        let mut last = None;
-        let mut pauses = Vec::new();
-        for _ in 0..10 {
-            let again = Undone::again(last.as_ref(), "it".to_owned(), 1000);
-            pauses.push(again.retry_at(1000) - 1000);
-            last = Some(again);
-        }
-        assert_eq!(pauses, [1, 2, 4, 8, 16, 32, 64, 128, 256, 300]);
     }
 }

@@ -27,7 +27,7 @@ pub(super) enum Volumes {
 
 impl Context {
     /// Whether a Pod of the set lacks a volume.
-    pub(super) async fn volumes(&self, set: &SlimSet) -> Result<Volumes, ReconcileError> {
+    pub(super) fn volumes(&self, set: &SlimSet) -> Result<Volumes, ReconcileError> {
         if !self.asks_for_volumes(set) {
             return Ok(Volumes::Mounted);
         }
@@ -39,7 +39,8 @@ impl Context {
         if !opened.is_ready() {
             return Ok(Volumes::Unread);
         }
-        if self.decide(set, &view, Some(&opened), None).await?.lacks {
+        let mut snapshot = self.observe(set, (&view, Some(&opened), None))?;
+        if self.plan(&mut snapshot).lacks {
             return Ok(Volumes::Lacking);
         }
         // While a template is to be added, nothing is evicted.

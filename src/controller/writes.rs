@@ -1,6 +1,4 @@
-//! Executes the writes of a plan, and notes their outcomes.
-
-use std::sync::atomic::Ordering;
+//! Executes the writes of a plan, and hands their outcomes to the memory.
 
 use kube::{Api, ResourceExt};
 use serde_json::Value;
@@ -8,42 +6,21 @@ use serde_json::Value;
 use super::api_calls::{self, ApiOutcome};
 use super::context::Context;
 use super::error::ReconcileError;
-use super::memory::SET;
+use super::memory::OfApi;
 use super::report::updated;
 use super::slim_claim::Applied;
 use super::slim_set::{Patched, SlimSet};
-use super::undone::{self, Undone};
-use crate::rollout::{Action, ApplyClaim, Plan, Refusal, SetStagedAt};
+use super::undone;
+use crate::claims::Claim;
+use crate::rollout::machine::{AttemptedWrite, RoundOutcome, WriteReply};
+use crate::rollout::{Action, ApplyClaim, SetStagedAt};
 
-/// The outcome of the writes of one round.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum RoundOutcome {
-    /// Nothing was left to write.
-    Nothing,
-    /// A write changed what the next decision depends on.
-    DecideAgain,
-    /// An object had changed since it was read. The watches will show the change.
-    Overtaken,
-}
+/// The outcome of a write: the reply, if it is a PVC, and the message of a failure.
+pub(super) type WriteOutcome = (ApiOutcome<Option<Claim>>, String);
 
 impl Context {
-    /// Executes the writes of a plan, one after the other. A failure does not prevent the next write; the first
-    /// failure is returned.
-    pub(super) async fn execute_all(&self, set: &SlimSet, plan: &Plan) -> (RoundOutcome, Result<(), ReconcileError>) {
-        let (mut round, mut done) = (RoundOutcome::Nothing, Ok(()));
-        for action in &plan.actions {
-            if self.stopping.load(Ordering::Acquire) {
-                return (RoundOutcome::Overtaken, done);
-            }
-            match self.execute(set, action).await {
-                Ok(outcome) => round = round.max(outcome),
-                Err(error) => done = done.and(Err(error)),
-            }
-        }
-        (round, done)
-    }
-
-    async fn execute(&self, set: &SlimSet, action: &Action) -> Result<RoundOutcome, ReconcileError> {
+    /// Executes an action. An Event is emitted with the report.
+    pub(super) async fn execute(&self, set: &SlimSet, action: &Action) -> Result<RoundOutcome, ReconcileError> {
         match action {
             Action::ApplyClaim(apply) => self.apply(set, apply).await,
             Action::SetStaged(action) => {
@@ -53,13 +30,41 @@ impl Context {
             Action::SetStagedAt(action) => self.set_staged_at(set, action).await,
             Action::SetReady(action) => self.annotate(set, "annotation ready", &api_calls::ready(action)).await,
             Action::HoldStaged(action) => self.annotate(set, "annotation ready", &api_calls::hold(action)).await,
-            Action::Evict(evict) => Ok(self.evict(set, evict).await),
-            Action::TakeSnapshot(take) => Ok(self.take_snapshot(set, take).await),
-            Action::MarkClaim(claim) => Ok(self.mark_claim(set, claim, true).await),
-            Action::UnmarkClaim(claim) => Ok(self.mark_claim(set, claim, false).await),
-            Action::DeleteClaim(claim) => Ok(self.delete_claim(set, claim).await),
+            Action::Evict(evict) => self.evict(set, evict).await,
+            Action::TakeSnapshot(take) => self.take_snapshot(set, take).await,
+            Action::MarkClaim(claim) => self.mark_claim(set, claim, true).await,
+            Action::UnmarkClaim(claim) => self.mark_claim(set, claim, false).await,
+            Action::DeleteClaim(claim) => self.delete_claim(set, claim).await,
             Action::Event(_) => Ok(RoundOutcome::Nothing),
         }
+    }
+
+    /// Hands the outcome of a write to the memory of the set.
+    pub(super) fn answered(
+        &self,
+        set: &SlimSet,
+        what: &'static str,
+        attempt: &AttemptedWrite<'_, OfApi>,
+        (outcome, message): WriteOutcome,
+    ) -> Result<RoundOutcome, ReconcileError> {
+        let (now, cause) = ((self.clock)(), outcome.reason());
+        let mut requested = None;
+        let reply = match outcome {
+            ApiOutcome::Done(claim) => WriteReply::Done(claim),
+            ApiOutcome::Conflict | ApiOutcome::NotFound => WriteReply::Overtaken(cause.to_owned(), message),
+            ApiOutcome::Denied { cause, message, .. } if cause == undone::CAUSE => WriteReply::Undone(message),
+            ApiOutcome::Denied { cause, message, stored } => WriteReply::Denied { cause, message, stored },
+            ApiOutcome::Unsure { why, retry_after } => {
+                requested = retry_after;
+                WriteReply::Unsure(why)
+            }
+        };
+        let answered = self.remember(set, |memory| memory.answered(attempt, reply, now));
+        answered.map_err(|why| ReconcileError::Write {
+            what,
+            why,
+            retry_after: requested,
+        })
     }
 
     async fn apply(&self, set: &SlimSet, apply: &ApplyClaim) -> Result<RoundOutcome, ReconcileError> {
@@ -76,56 +81,22 @@ impl Context {
             outcome = outcome.as_str(),
             "apply PVC"
         );
-        match outcome {
-            ApiOutcome::Done(claim) => {
-                self.note_modified(set, apply);
-                let now = (self.clock)();
-                self.remember(set, |memory| {
-                    memory.applies.note(&apply.label, &claim, now);
-                    memory.applied(claim);
-                });
-                self.emit(set, &updated(set, apply)).await;
-                Ok(RoundOutcome::DecideAgain)
-            }
-            ApiOutcome::Denied { cause, message, stored } => {
-                let now = (self.clock)();
-                self.remember(set, |memory| {
-                    memory.unanswered.remove(&apply.uid);
-                    memory.note_denied(apply, (cause, message), stored, now);
-                });
-                Ok(RoundOutcome::DecideAgain)
-            }
-            ApiOutcome::Conflict | ApiOutcome::NotFound => {
-                let now = (self.clock)();
-                let cause = outcome.reason();
-                Ok(self.remember(set, |memory| {
-                    // A webhook or a quota may deny with any code.
-                    if !memory.is_stuck(&apply.uid, &apply.resource_version, now) {
-                        return RoundOutcome::Overtaken;
-                    }
-                    memory.note_denied(apply, (cause.to_owned(), answer), None, now);
-                    RoundOutcome::DecideAgain
-                }))
-            }
-            ApiOutcome::Unsure { why, .. } if self.is_unanswered(set, &apply.uid) => {
-                let now = (self.clock)();
-                self.remember(set, |memory| {
-                    memory.note_denied(apply, (Refusal::NOT_ANSWERED.to_owned(), why), None, now);
-                });
-                Ok(RoundOutcome::DecideAgain)
-            }
-            ApiOutcome::Unsure { why, retry_after } => Err(ReconcileError::Write {
-                what: "PVC",
-                why,
-                retry_after,
-            }),
+        let is_done = matches!(outcome, ApiOutcome::Done(_));
+        if is_done {
+            self.note_modified(set, apply);
         }
-    }
-
-    /// True iff it has been unknown for about a minute whether the object was written. The write then counts as denied:
-    /// the report shows it, and other PVCs do not wait for it if Pods are managed in parallel.
-    fn is_unanswered(&self, set: &SlimSet, object: &str) -> bool {
-        self.remember(set, |memory| memory.is_unanswered(object))
+        let attempt = AttemptedWrite::Apply {
+            uid: &apply.uid,
+            version: &apply.resource_version,
+            label: &apply.label,
+            write: apply.resource_version.clone(),
+        };
+        let outcome = outcome.and_then(|claim| ApiOutcome::Done(Some(claim)));
+        let answered = self.answered(set, "PVC", &attempt, (outcome, answer));
+        if is_done {
+            self.emit(set, &updated(set, apply)).await;
+        }
+        answered
     }
 
     /// Writes when this staging was first seen, by our clock or by that of the API server: the earlier of both. PVCs that
@@ -163,43 +134,9 @@ impl Context {
         (what, version): (&'static str, &str),
         (outcome, answer): (ApiOutcome<T>, String),
     ) -> Result<RoundOutcome, ReconcileError> {
-        match outcome {
-            ApiOutcome::Done(_) => {
-                self.remembered(set, |memory| {
-                    (memory.undone, memory.write_denied) = (None, None);
-                    memory.overtaken.remove(SET);
-                    memory.unanswered.remove(SET);
-                });
-                Ok(RoundOutcome::Nothing)
-            }
-            ApiOutcome::Conflict | ApiOutcome::NotFound => {
-                let (now, write) = ((self.clock)(), format!("{what} {version}"));
-                Ok(self.remember(set, |memory| {
-                    if !memory.is_stuck(SET, &write, now) {
-                        return RoundOutcome::Overtaken;
-                    }
-                    memory.write_denied = Some(Undone::again(memory.write_denied.as_ref(), answer, now));
-                    RoundOutcome::DecideAgain
-                }))
-            }
-            ApiOutcome::Denied { cause, message, .. } if cause == undone::CAUSE => {
-                let now = (self.clock)();
-                self.remember(set, |memory| {
-                    memory.undone = Some(Undone::again(memory.undone.as_ref(), message, now));
-                });
-                Ok(RoundOutcome::DecideAgain)
-            }
-            ApiOutcome::Unsure { why, retry_after } if !self.is_unanswered(set, SET) => {
-                Err(ReconcileError::Write { what, why, retry_after })
-            }
-            ApiOutcome::Denied { message: why, .. } | ApiOutcome::Unsure { why, .. } => {
-                let now = (self.clock)();
-                self.remember(set, |memory| {
-                    memory.write_denied = Some(Undone::again(memory.write_denied.as_ref(), why, now));
-                });
-                Ok(RoundOutcome::DecideAgain)
-            }
-        }
+        let attempt = AttemptedWrite::Set(format!("{what} {version}"));
+        let outcome = outcome.and_then(|_| ApiOutcome::Done(None));
+        self.answered(set, what, &attempt, (outcome, answer))
     }
 }
 

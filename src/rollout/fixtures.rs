@@ -104,6 +104,7 @@ pub(crate) fn web() -> Snapshot {
             ready: "RollingOut".to_owned(),
         }),
         reached: Reached::default(),
+        claim_events: BTreeMap::new(),
     };
     for ordinal in 0..3 {
         snapshot.add_claim("data", ordinal);

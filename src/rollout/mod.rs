@@ -26,6 +26,7 @@
 //! | [`events`] | Events |
 //! | [`early`] | Pods that were replaced before their claims |
 //! | [`history`] | which revisions are kept |
+//! | [`machine`] | what surrounds the decision: what is remembered, and the rounds of one reconcile |
 //! | [`action`] | the output of the decision |
 //! | `invariants` | the guarantees as functions |
 
@@ -73,6 +74,8 @@ pub mod lag;
 mod listed;
 #[cfg(any(test, not(target_family = "wasm")))]
 pub mod lowered;
+#[cfg(any(test, not(target_family = "wasm")))]
+pub mod machine;
 #[cfg(any(test, not(target_family = "wasm")))]
 pub mod obstacle;
 #[cfg(any(test, not(target_family = "wasm")))]

@@ -1,5 +1,7 @@
 //! The status of the ClaimRollout, as a value.
 
+use std::collections::BTreeMap;
+
 use super::advance::Advance;
 use super::assessment::{At, ClaimAssessment};
 use super::bounds::Bounds;
@@ -14,7 +16,7 @@ use super::readiness::{self, ClaimState};
 use super::recreate::ReCreation;
 use super::replica::{self, Replica};
 use super::restart;
-use super::snapshot::{Previous, Seconds, SetView, Snapshot};
+use super::snapshot::{Previous, Seconds, SetView, Snapshot, Trouble};
 use super::target::{self, Target};
 use crate::api::ReadyReason;
 use crate::api::reasons::Kind;
@@ -103,6 +105,23 @@ pub struct ClaimProgress {
     pub message: String,
 }
 
+impl ClaimProgress {
+    /// True iff the claim is in motion and none of its conditions has a cause.
+    #[must_use]
+    pub fn is_unexplained(&self) -> bool {
+        self.state.is_in_motion() && !Trouble::reports(&self.reason)
+    }
+
+    /// Adds the last Event about the claim to its message.
+    fn explained(mut self, events: &BTreeMap<String, String>) -> Self {
+        let event = self.uid.as_ref().and_then(|uid| events.get(uid));
+        if let Some(event) = event.filter(|event| !event.is_empty() && self.is_unexplained()) {
+            self.message = format!("{}; {event}", self.message);
+        }
+        self
+    }
+}
+
 /// The progress of a set for which nothing is rolled out.
 #[must_use]
 pub fn idle(snapshot: &Snapshot, idle: &Idle) -> Progress {
@@ -170,12 +189,13 @@ pub fn of(
         .flat_map(|replica| replica.claims.iter().map(move |claim| (replica, claim)));
     let not_done = claims.filter(|(_, claim)| claim.state != ClaimState::Done);
     let (listed, unlisted) = listed(not_done, |(_, claim)| claim.state.is_stalled());
-    let of_claims = |claims: Vec<(&Replica<'_>, &ClaimAssessment<'_>)>| {
+    let of_claims = |claims: Vec<(&Replica<'_>, &ClaimAssessment<'_>)>| -> Vec<ClaimProgress> {
         let claims = claims.into_iter();
         claims
             .map(|(replica, claim)| claim_progress(snapshot, replica, claim, bounds))
             .collect()
     };
+    let explained = |claim: ClaimProgress| claim.explained(&snapshot.claim_events);
     let state = RolloutState::of(snapshot, target, replicas, (order, bounds, recreation, deadline));
     let waited = snapshot.previous.as_ref().is_some_and(Previous::waited);
     let continues = waited && state.reason.kind() != Kind::Waiting;
@@ -192,7 +212,7 @@ pub fn of(
         update_policy: target::update_policy(&snapshot.set),
         counts: Some(counts(replica::in_range(replicas))),
         by_template: by_templates(&snapshot.set, &target.change.templates, replica::in_range(replicas)),
-        claims: of_claims(listed),
+        claims: of_claims(listed).into_iter().map(explained).collect(),
         unlisted: of_claims(unlisted),
         ready,
         reconciling,

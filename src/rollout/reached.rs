@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::templates::RevisionLabel;
 
 /// The states that were reached in a rollout.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Reached {
     /// The staging that is rolled out.
     pub label: Option<RevisionLabel>,

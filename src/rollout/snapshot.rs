@@ -56,6 +56,8 @@ pub struct Snapshot {
     pub previous: Option<Previous>,
     /// What the rollout had reached when it was last reported by this controller.
     pub reached: Reached,
+    /// The last Event about each PVC that has been in motion for long, by uid.
+    pub claim_events: BTreeMap<String, String>,
 }
 
 /// A Pod that has not ended.
@@ -101,16 +103,17 @@ pub struct Sibling {
     pub templates: Vec<String>,
 }
 
-/// An apply that failed: the API server denied it, or stored something else.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
+/// An apply that failed: the API server denied it, or stored something else. A model has other labels, versions and
+/// causes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Refusal<L = RevisionLabel, V = String, C = String> {
     /// The label that was applied.
-    pub label: RevisionLabel,
+    pub label: L,
     /// The resourceVersion of the claim that the apply was decided for: a claim that has changed since is retried at
     /// once. If others changed the apply, the resourceVersion of the reply.
-    pub resource_version: String,
+    pub resource_version: V,
     /// The reason of the API server's status, such as `Forbidden`, or [`Refusal::CHANGED_BY_OTHERS`].
-    pub cause: String,
+    pub cause: C,
     /// The message of the API server.
     pub message: String,
     /// The number of failures in a row.
@@ -143,7 +146,9 @@ impl Refusal {
     pub fn is_of_reply(&self, claim: &Claim) -> bool {
         self.is_by_others() && self.resource_version == claim.resource_version
     }
+}
 
+impl<L, V, C> Refusal<L, V, C> {
     /// See [`retry_at`].
     #[must_use]
     pub fn retry_at(&self, now: Seconds) -> Seconds {

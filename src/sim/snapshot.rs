@@ -63,6 +63,7 @@ pub(crate) fn snapshot(texts: &mut Texts, seen: &ControllerView) -> Snapshot {
         budgets: Budgets::default(),
         previous: seen.previous.and_then(|content| texts.previous(content)),
         reached: Reached::default(),
+        claim_events: BTreeMap::new(),
     };
     if seen.sibling {
         snapshot.siblings.push(Sibling {

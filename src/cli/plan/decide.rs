@@ -290,6 +290,7 @@ fn snapshot(inputs: &Inputs<'_>, live: &Value, stored: &Value) -> anyhow::Result
         budgets: Budgets::default(),
         previous: None,
         reached: Reached::default(),
+        claim_events: BTreeMap::new(),
     })
 }
 

@@ -140,6 +140,7 @@ impl AnewDecisions {
             budgets: Budgets::default(),
             previous,
             reached: Reached::default(),
+            claim_events: BTreeMap::new(),
         };
         read(world, seen, &mut snapshot);
         snapshot

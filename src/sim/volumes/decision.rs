@@ -198,6 +198,7 @@ fn snapshot(pods: &[SmallPod; PODS], live: bool, paused: bool) -> Snapshot {
         budgets: Budgets::default(),
         previous: None,
         reached: Reached::default(),
+        claim_events: BTreeMap::new(),
         recreate: ReCreateAnswers::default(),
     }
 }

@@ -1,6 +1,5 @@
-//! Caches the last Event about each slow PVC, and limits the rate of reads.
+//! Limits the rate of reads of Events.
 
-use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use super::locking::lock;
@@ -25,12 +24,23 @@ impl Pace {
     }
 }
 
-/// The last Event about a PVC, and the time of the read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct ClaimEvent {
-    pub(super) message: String,
-    pub(super) read_at: Seconds,
-}
+#[cfg(test)]
+mod tests {
+    use super::Pace;
 
-/// The last Events by uid of the PVC.
-pub(super) type ClaimEvents = BTreeMap<String, ClaimEvent>;
+    #[test]
+    fn reads_of_all_reconciles_share_a_rate_limit() {
+        let pace = Pace::default();
+        for (why, now, expected) in [
+            ("the first", 1000, true),
+            ("another one at once", 1000, false),
+            ("too early", 1004, false),
+            ("in time", 1005, true),
+            ("too early again", 1009, false),
+            ("the clock was set back", 500, true),
+            ("and goes on", 505, true),
+        ] {
+            assert_eq!(pace.admits(now), expected, "{why}");
+        }
+    }
+}
