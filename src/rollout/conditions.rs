@@ -111,7 +111,10 @@ impl RolloutState {
         replicas: &[Replica<'_>],
         (order, bounds, recreation): (&Order<'_>, &Bounds, &ReCreation),
     ) -> Option<Self> {
-        if let Some((why, _)) = &snapshot.write_refused {
+        // A denied write that is not needed any more does not count.
+        let is_over = target.change.phase == Phase::Complete && !target.is_to_be_removed(&snapshot.set);
+        let is_over = is_over && replicas.iter().all(Replica::is_done) && !recreation.is_first;
+        if let Some((why, _)) = snapshot.write_refused.as_ref().filter(|_| !is_over) {
             let message = format!("Failed to update the StatefulSet: {why}");
             return Some(Self {
                 reason: ReadyReason::WriteRefused,

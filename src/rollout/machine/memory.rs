@@ -257,6 +257,7 @@ impl<K: Kinds> SetMemory<K> {
         self.reached = Reached::default();
         self.reported_at = None;
         self.ended = None;
+        self.write_denied = None;
         self.overtaken.clear();
         self.unanswered.clear();
     }

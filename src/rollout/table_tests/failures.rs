@@ -7,7 +7,7 @@ use crate::rollout::fixtures::{apply, complete, events, gi, refused, web, writes
 use crate::rollout::plan::{RECHECK, plan};
 use crate::rollout::snapshot::{Modify, PodManagement, Resize, Snapshot};
 use crate::rollout::{Previous, Reason};
-use crate::templates::{ClaimTemplate, ProgressDeadline};
+use crate::templates::{ClaimTemplate, Phase, ProgressDeadline};
 
 /// Sets the spec of the highest claim, as in a template.
 fn asks(web: &mut Snapshot, spec: &str) {
@@ -181,6 +181,20 @@ fn denied_write_to_the_set_stalls_and_stops_no_pvc() {
     assert_eq!(writes(&web), [], "no retry before its time");
     web.now = 1030;
     assert_eq!(writes(&web), [complete(&web)]);
+}
+
+/// A replica came back and its PVC was updated, before the denied write that takes the completion back was retried.
+#[test]
+fn denied_write_not_needed_any_more_is_not_reported() {
+    let mut web = web();
+    web.write_refused = Some(("denied by a policy".to_owned(), 1030));
+    for ordinal in 0..3 {
+        web.done(&format!("data-web-{ordinal}"));
+    }
+    assert_eq!(plan(&web).progress.ready.reason, "WriteRefused", "it is not complete");
+    web.phase(Phase::Complete);
+    let found = plan(&web);
+    assert_eq!((found.progress.ready.reason, found.settled), ("Complete", true));
 }
 
 /// The message of a quota contains the present usage: the cause is the same.
