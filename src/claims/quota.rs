@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use super::claim::Claim;
 use crate::templates::Quantity;
 
 /// The resource of all PVCs.
@@ -34,10 +35,27 @@ pub struct Quota {
 pub struct Growth<'a> {
     /// The storage class of the PVC.
     pub class: Option<&'a str>,
-    /// The current size: the request, or the larger one of the request and `status.allocatedResources`.
+    /// What the quota counts now.
     pub from: Quantity,
     /// The new request.
     pub to: Quantity,
+}
+
+impl<'a> Growth<'a> {
+    /// The growth of a PVC that is to request this size; `None` if a quota counts the PVC with that size already.
+    ///
+    /// A quota counts the larger one of the request and `status.allocatedResources` (the function `getStorageUsage` of
+    /// that file; the gate `RecoverVolumeExpansionFailure` is on since Kubernetes 1.32). After a request was lowered,
+    /// that is the size that the driver was asked for before, until the driver begins the smaller one.
+    #[must_use]
+    pub fn of(claim: &'a Claim, to: Quantity) -> Option<Self> {
+        let from = claim.request.max(claim.allocated.unwrap_or(claim.request));
+        (to > from).then(|| Self {
+            class: claim.storage_class_name(),
+            from,
+            to,
+        })
+    }
 }
 
 /// A ResourceQuota that would be exceeded.

@@ -44,12 +44,7 @@ pub(super) fn held(
     let free = replicas.iter().filter(|replica| replica.kept.is_none());
     let growths = free.flat_map(|replica| &replica.claims).filter_map(|assessment| {
         let claim = assessment.claim.filter(|_| assessment.wants_apply(snapshot.now))?;
-        let to = assessment.apply(snapshot, target)?.storage;
-        (to > claim.request).then(|| Growth {
-            class: claim.storage_class_name(),
-            from: claim.request,
-            to,
-        })
+        Growth::of(claim, assessment.apply(snapshot, target)?.storage)
     });
     let growths: Vec<Growth<'_>> = growths.collect();
     match &snapshot.quotas {

@@ -214,10 +214,10 @@ impl Api {
         there
     }
 
-    /// The Gi that all claims together request.
+    /// The Gi that the quota counts of all claims together.
     fn asked(&self) -> u32 {
         let claims = self.claims.iter().flatten();
-        claims.map(|claim| u32::from(claim.request.max(claim.capacity))).sum()
+        claims.map(|claim| u32::from(claim.counted())).sum()
     }
 
     /// The Gi that the quota has left; `None` without a quota.
@@ -349,7 +349,7 @@ impl Api {
         if grows && !self.expandable {
             return Err(DenialCause::NotExpandable);
         }
-        if grows && !self.has_room(before.request.max(before.capacity), after.request.max(before.capacity)) {
+        if grows && !self.has_room(before.counted(), after.counted()) {
             return Err(DenialCause::Quota);
         }
         Ok(())

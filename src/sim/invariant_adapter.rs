@@ -58,6 +58,7 @@ impl SceneFacts {
                 version: claim.version.into(),
                 revision: revision_of(&claim, template),
                 request: claim.request.into(),
+                allocated: claim.resize_to.into(),
                 our_size: claim.our_size,
                 capacity: claim.capacity.into(),
                 class: class(claim.class),

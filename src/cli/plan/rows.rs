@@ -73,12 +73,8 @@ impl<'a> Judge<'a> {
         if let Some(limit) = self.ceilings.limit(apply.storage) {
             return Err(denied(limit));
         }
-        let growth = Growth {
-            class: claim.storage_class_name(),
-            from: claim.request.max(claim.allocated.unwrap_or(claim.request)),
-            to: apply.storage,
-        };
-        self.ceilings.charge(&growth).map_err(denied)
+        let growth = Growth::of(claim, apply.storage);
+        growth.map_or(Ok(()), |growth| self.ceilings.charge(&growth).map_err(denied))
     }
 
     /// The obstacles of a claim that do not depend on its turn.

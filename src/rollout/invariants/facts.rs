@@ -134,6 +134,8 @@ pub struct ClaimFacts {
     pub revision: Option<Id>,
     /// The requested size in bytes.
     pub request: u64,
+    /// The size in bytes that the driver was asked for; 0 if it was asked for none.
+    pub allocated: u64,
     /// True iff an apply of ours alone asked for this size.
     pub our_size: bool,
     /// The capacity in bytes.

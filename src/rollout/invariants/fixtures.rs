@@ -83,6 +83,7 @@ pub(super) fn claim(template: u32, ordinal: u32) -> ClaimFacts {
         version: 1000 + uid,
         revision: None,
         request: 10,
+        allocated: 0,
         our_size: false,
         capacity: 10,
         class: None,

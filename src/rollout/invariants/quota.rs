@@ -35,7 +35,8 @@ pub(super) fn excess(seen: &Scene<'_>) -> Option<(u64, u64)> {
         return None;
     }
     let free = claims().filter(|claim| reaches(claim) && claim.bound && !claim.is_foreign());
-    let need = free.filter_map(|claim| Some(wanted(claim)?.saturating_sub(claim.request)));
+    let counted = |claim: &ClaimFacts| claim.request.max(claim.allocated);
+    let need = free.filter_map(|claim| Some(wanted(claim)?.saturating_sub(counted(claim))));
     let need = need.sum::<u64>();
     (need > room).then_some((need, room))
 }
@@ -111,6 +112,18 @@ mod tests {
             |it| (it.room, it.claim(10).request) = (Some(20), 20),
             &[],
             &[L5],
+        ),
+        (
+            "the driver of one was asked for enough before",
+            |it| (it.room, it.claim(10).allocated) = (Some(20), 20),
+            &[],
+            &[L5],
+        ),
+        (
+            "the driver of one was asked for a half before",
+            |it| (it.room, it.claim(10).allocated) = (Some(24), 15),
+            &[S13],
+            &[],
         ),
         (
             "one is out of range",

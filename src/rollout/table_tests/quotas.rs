@@ -24,6 +24,17 @@ fn in_class(web: &mut Snapshot, of: &str) {
     }
 }
 
+fn size(text: &str) -> Quantity {
+    text.parse().expect("a size")
+}
+
+/// Somebody has lowered the request of a PVC; its driver was asked for more. kubernetes/kubernetes,
+/// `pkg/quota/v1/evaluator/core/persistent_volume_claims.go`, `getStorageUsage`.
+fn lowered(web: &mut Snapshot, ordinal: u32, from: &str) {
+    let claim = web.claim(&format!("data-web-{ordinal}"));
+    (claim.request, claim.allocated) = (size("1025Mi"), Some(size(from)));
+}
+
 const ROWS: &[Row] = &[
     (
         "the quotas may not be read",
@@ -125,6 +136,38 @@ const ROWS: &[Row] = &[
         "grow 2",
     ),
     (
+        "a claim that was lowered counts with what its driver was asked for",
+        |web| {
+            leaves(web, gi(2));
+            lowered(web, 2, "9Gi");
+        },
+        "grow 2",
+    ),
+    (
+        "what its driver was asked for is less than the target: the rest is needed",
+        |web| {
+            leaves(web, size("2560Mi"));
+            lowered(web, 2, "1536Mi");
+        },
+        "grow 2",
+    ),
+    (
+        "a byte of the rest does not fit",
+        |web| {
+            leaves(web, size("2684354559"));
+            lowered(web, 2, "1536Mi");
+        },
+        "ClaimRolloutStalled",
+    ),
+    (
+        "a request that its driver has not seen counts itself",
+        |web| {
+            leaves(web, gi(3));
+            web.claim("data-web-2").allocated = Some(size("512Mi"));
+        },
+        "grow 2",
+    ),
+    (
         "claims without a volume cannot be written",
         |web| {
             leaves(web, gi(2));
@@ -161,8 +204,17 @@ fn rollout_beyond_the_quota_does_not_start() {
 #[test]
 fn quotas_are_read_only_where_something_would_grow() {
     type Row = (&'static str, fn(&mut Snapshot), bool);
-    let rows: [Row; 5] = [
+    let rows: [Row; 6] = [
         ("three grow", |_| {}, true),
+        (
+            "quotas count as much already",
+            |web| {
+                for ordinal in 0..3 {
+                    lowered(web, ordinal, "2Gi");
+                }
+            },
+            false,
+        ),
         (
             "only labels change",
             |web| web.stage(vec![crate::rollout::fixtures::template("data", "1Gi")]),

@@ -168,6 +168,12 @@ impl ClaimObject {
         }
     }
 
+    /// The Gi that a quota counts: the request, or `status.allocatedResources` if that is larger. It keeps the last
+    /// size after the resize, which is the capacity.
+    pub(crate) fn counted(&self) -> u8 {
+        self.request.max(self.resize_to).max(self.capacity)
+    }
+
     /// Whether the claim carries the revision and everything that was applied with it.
     pub(crate) fn is_at(&self, target: Option<ModelTarget>, template: usize) -> bool {
         self.revision == target && target.is_none_or(|target| !self.was_dropped(target.wants[template]))

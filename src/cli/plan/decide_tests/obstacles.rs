@@ -89,6 +89,17 @@ fn plan_small_quota_blocks_all_claims() {
 }
 
 #[test]
+fn plan_quota_counts_what_a_lowered_claim_had_asked_for() {
+    let mut world = PlanWorld::new();
+    world.objects.push(quota("13Gi", "11Gi"));
+    let lowered = world.object("PersistentVolumeClaim", "data-web-2");
+    lowered["spec"]["resources"]["requests"]["storage"] = json!("1025Mi");
+    lowered["status"]["allocatedResources"] = json!({"storage": "9Gi"});
+    let report = world.apply("2Gi", "m:1");
+    assert!(report.goes_through && report.obstacles.is_empty(), "{report:?}");
+}
+
+#[test]
 fn plan_quota_used_up_midway_blocks_the_rest() {
     let mut world = PlanWorld::new();
     world.objects.push(quota("4Gi", "4Gi"));
