@@ -6,13 +6,29 @@ use crate::sim::settings::ModelSettings;
 use crate::sim::workload::Moment::{Now, Quiet, Written};
 use crate::sim::workload::{ONE, Workload, one, parallel, remount, since_1_37, two_at_a_time, with, workload};
 
-pub(super) const OBSTACLES: [Workload; 32] = [
+pub(super) const OBSTACLES: [Workload; 33] = [
     workload(
         "quota",
         3,
         ONE,
         |world| world.api.quota = 5,
         &[(Now, UserAction::Target(one(3))), (Quiet, UserAction::Quota(20))],
+    ),
+    // The node has yet to finish 3 Gi of a PVC that was lowered: the quota counts them, and has room for the rest.
+    workload(
+        "quota-counts-what-was-lowered",
+        3,
+        ONE,
+        |world| {
+            remount(world);
+            world.api.quota = 12;
+        },
+        &[
+            (Now, UserAction::Target(one(3))),
+            (Quiet, UserAction::Withdraw),
+            (Now, UserAction::Size(2, 2)),
+            (Now, UserAction::Both(one(4), 1)),
+        ],
     ),
     workload(
         "parallel-with-one-foreign",
