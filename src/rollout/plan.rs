@@ -276,7 +276,9 @@ fn of_set(snapshot: &Snapshot, target: &Target<'_>, all: &[Replica<'_>], is_busy
 
 /// The applies that are due.
 fn applies(snapshot: &Snapshot, target: &Target<'_>, order: &Order<'_>, bounds: &Bounds) -> Vec<Action> {
-    if bounds.held.is_some() {
+    // Who writes a claim takes the completion back.
+    let is_complete = target.change.phase == Phase::Complete && !snapshot.set.templates_can_change;
+    if bounds.held.is_some() || is_complete && writes_are_refused(snapshot) {
         return Vec::new();
     }
     let claims = order.reached.iter().flat_map(|replica| &replica.claims);

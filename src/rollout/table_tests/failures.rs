@@ -183,6 +183,22 @@ fn denied_write_to_the_set_stalls_and_stops_no_pvc() {
     assert_eq!(writes(&web), [complete(&web)]);
 }
 
+/// Tools that wait for the phase would read that nothing is left to do.
+#[test]
+fn completion_that_cannot_be_taken_back_writes_no_pvc() {
+    let mut web = web();
+    web.phase(Phase::Complete);
+    let taken_back = writes(&web);
+    assert!(
+        taken_back.len() > 1 && taken_back.contains(&apply(&web, 2)),
+        "{taken_back:?}"
+    );
+    web.write_refused = Some(("denied by a policy".to_owned(), 1030));
+    assert_eq!(writes(&web), []);
+    web.now = 1030;
+    assert_eq!(writes(&web), taken_back, "both are tried again");
+}
+
 /// A replica came back and its PVC was updated, before the denied write that takes the completion back was retried.
 #[test]
 fn denied_write_not_needed_any_more_is_not_reported() {
