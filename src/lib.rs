@@ -43,6 +43,7 @@ pub mod packager;
 mod policy;
 #[cfg(not(target_family = "wasm"))]
 pub mod replace;
+#[cfg(any(test, not(target_family = "wasm")))]
 pub mod rollout;
 #[cfg(all(feature = "sim", not(target_family = "wasm")))]
 pub mod sim;

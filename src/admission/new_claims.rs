@@ -5,10 +5,9 @@
 //! ambiguous, the claim is created from the live template, and our controller updates it later.
 
 use super::lookups::{CannotAsk, Get, Lookups};
-use super::message;
 use super::settings::Settings;
-use super::views;
-use crate::rollout::{self, SetView};
+use super::{message, views};
+use crate::gate::{SetView, Target};
 use crate::templates::rules::FOR_NEW_CLAIMS;
 use crate::templates::{ClaimTemplate, Quantity, RevisionLabel, keys};
 use crate::wire::{Edit, Error, Object, Remarks, Review, Strings, Verdict, read, strings};
@@ -122,7 +121,7 @@ impl NewClaim<'_> {
     /// The target for a claim of this set and template, if the staged change is valid, the selector of the set selects
     /// the claim, and the rollout reaches the replica. Keys of the selector keep their values.
     fn of_set(&self, set: &SetView, template: &str) -> Option<ClaimTarget> {
-        let target = rollout::Target::staged(set, self.settings).ok()?;
+        let target = Target::staged(set, self.settings).ok()?;
         if self.ordinal < set.first_ordinal || set.is_below_partition(self.ordinal) {
             return None;
         }

@@ -1,7 +1,6 @@
 //! Converts objects to the input of the other decisions.
 
-use crate::gate::Pod;
-use crate::rollout::SetView;
+use crate::gate::{Pod, SetView};
 use crate::templates::ClaimTemplate;
 use crate::wire::Object;
 use crate::wire::review::Text;

@@ -7,6 +7,7 @@
 //! | [`reasons`] | the reasons of the condition `Ready` |
 //! | `replacement` | why a StatefulSet is not replaced, or not yet |
 //! | [`difference`] | the differences between two settings documents |
+//! | [`time`] | seconds, and their text format |
 
 pub mod difference;
 pub mod reasons;
@@ -15,11 +16,13 @@ pub mod replacement;
 mod setting_kinds;
 pub mod settings;
 mod settings_text;
+pub mod time;
 
 pub use reasons::ReadyReason;
 #[cfg(not(target_family = "wasm"))]
 pub use replacement::ReplacementReason;
 pub use settings::Settings;
+pub use time::Seconds;
 
 #[cfg(test)]
 mod schema_tests;

@@ -17,7 +17,7 @@ use super::process::program;
 use super::withdraw::{DryRun, parameters};
 use crate::api::ReadyReason;
 use crate::controller::crd::{ClaimRollout, ClaimRolloutStatus, ReplacementStatus};
-use crate::rollout::ClaimState;
+use crate::gate::ClaimState;
 use crate::templates::keys;
 
 /// How long a controller may take: as long as a few writes that get no answer.

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::cluster;
 use super::lists::list;
 use crate::controller::objects;
-use crate::rollout::SetView;
+use crate::gate::SetView;
 use crate::templates::show::in_short;
 use crate::templates::{ClaimTemplate, Diff, Phase, Revision, TemplateError, keys};
 

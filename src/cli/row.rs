@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 
 use crate::claims::{Claim, Foreign};
 use crate::controller::crd::PvcStatus;
-use crate::rollout::ClaimState;
+use crate::gate::ClaimState;
 use crate::rollout::assessment::{At, ClaimAssessment};
 use crate::templates::{ClaimName, ClaimTemplate, RevisionLabel};
 
@@ -135,7 +135,7 @@ pub(crate) mod tests {
 
     use super::{ClaimRow, RowTarget};
     use crate::claims::Claim;
-    use crate::rollout::ClaimState;
+    use crate::gate::ClaimState;
     use crate::rollout::fixtures::{gi, label, template, web};
     use crate::templates::{ClaimName, keys};
 

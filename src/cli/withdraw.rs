@@ -11,10 +11,11 @@ use super::completion::sets;
 use super::lists::list;
 use super::output::print;
 use super::process::program;
-use super::revisions::{self, RevisionHistory};
+use super::revisions;
+use super::revisions::RevisionHistory;
 use crate::controller::objects;
 use crate::controller::read::metadata::Bare;
-use crate::rollout::SetView;
+use crate::gate::SetView;
 use crate::templates::{Revision, keys};
 
 /// The field manager of writes that users make with this program.

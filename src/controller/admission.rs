@@ -28,8 +28,8 @@ use super::registered::{KubewardenPolicy, Labels, Registered};
 use super::set_kind::SetKind;
 use super::slim_set::SlimSet;
 use crate::api::Settings;
-use crate::rollout::Idle;
-use crate::rollout::idle::POLICY_RECHECK;
+use crate::gate::Idle;
+use crate::gate::idle::POLICY_RECHECK;
 
 /// How long the result of a read is used.
 const FRESH: Duration = Duration::from_secs(POLICY_RECHECK);

@@ -7,14 +7,14 @@ use kube::core::Status;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::read::item;
-use super::read::managers::{self, FieldsEntry};
+use super::read::managers::FieldsEntry;
+use super::read::{item, managers};
 use super::slim_claim::Applied;
 use super::slim_set::Patched;
 use super::{patience, undone};
+use crate::api::{Seconds, time};
 use crate::claims;
-use crate::rollout::Refusal;
-use crate::rollout::{ApplyClaim, HoldStaged, Seconds, SetReady, SetStaged, SetStagedAt, time};
+use crate::rollout::{ApplyClaim, HoldStaged, Refusal, SetReady, SetStaged, SetStagedAt};
 use crate::templates::{HELD, StagedChange, StagedError, UpdatePolicy, keys};
 
 /// The field manager of every write.

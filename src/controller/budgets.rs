@@ -9,9 +9,10 @@ use super::context::Context;
 use super::namespaces::Namespace;
 use super::set_kind::SetKind;
 use super::slim_set::SlimSet;
+use crate::api::Seconds;
 use crate::claims::Claim;
-use crate::rollout::spending;
-use crate::rollout::{ApplyClaim, Plan, Seconds, SetView, Snapshot};
+use crate::gate::SetView;
+use crate::rollout::{ApplyClaim, Plan, Snapshot, spending};
 use crate::templates::{Phase, StagedChange, keys};
 
 impl Context {

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use jiff::Timestamp;
 
-use crate::rollout::Seconds;
+use crate::api::Seconds;
 
 /// Returns the current time.
 pub(super) type Clock = fn() -> Seconds;

@@ -7,8 +7,8 @@ use super::context::Context;
 use super::crd::ClaimRollout;
 use super::slim_set::SlimSet;
 use super::{settled, views};
+use crate::gate::{Idle, SetView, Target};
 use crate::rollout::lag;
-use crate::rollout::{Idle, SetView, Target};
 use crate::templates::Revision;
 
 impl Context {

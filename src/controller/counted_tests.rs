@@ -2,9 +2,9 @@ use serde_json::{Value, json};
 
 use super::was_counted;
 use crate::controller::fixtures;
+use crate::gate::{Idle, SetView};
 use crate::rollout::fixtures::web;
 use crate::rollout::lag;
-use crate::rollout::{Idle, SetView};
 use crate::templates::{Revision, UpdatePolicy};
 
 /// A set with `OnClaimDelete` or with a withdrawn change, and its report.

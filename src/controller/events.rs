@@ -14,7 +14,8 @@ use super::clock::{Clock, timestamp};
 use super::metrics::ControllerMetrics;
 use super::set_kind::SetKind;
 use super::slim_set::SlimSet;
-use crate::rollout::{EventNotice, Seconds};
+use crate::api::Seconds;
+use crate::rollout::EventNotice;
 
 /// The reporting component of our Events.
 pub(super) const REPORTER: &str = "claim-rollout.io/controller";

@@ -8,12 +8,14 @@ use kube::runtime::reflector::ObjectRef;
 use super::context::{Context, ReCreating};
 use super::namespaces::Namespace;
 use super::slim_set::SlimSet;
-use super::views::{self, ViewError};
+use super::views;
+use super::views::ViewError;
+use crate::api::Seconds;
 use crate::claims::Claim;
+use crate::gate::{Idle, SetView, target};
 use crate::rollout::machine::Undone;
-use crate::rollout::target;
 use crate::rollout::volume_snapshot::ReCreateAnswers;
-use crate::rollout::{Budgets, Idle, Previous, Refusal, Seconds, SetView, Sibling, Snapshot};
+use crate::rollout::{Budgets, Previous, Refusal, Sibling, Snapshot};
 
 impl Context {
     /// The StatefulSet as the decision reads it, with the defaults of the flags.

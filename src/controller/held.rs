@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::shares::{Waiter, shares};
+use crate::api::Seconds;
+use crate::rollout::Snapshot;
 use crate::rollout::spending::PlaceDemand;
-use crate::rollout::{Seconds, Snapshot};
 
 /// For how many seconds a StatefulSet that is not planned again keeps its places: a rollout in progress is planned at
 /// least every five minutes.

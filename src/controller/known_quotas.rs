@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 
 use super::locking::lock;
-use crate::rollout::{Quotas, Seconds};
+use crate::api::Seconds;
+use crate::rollout::Quotas;
 
 /// The quotas that were just read, by namespace: rollouts that start at once share one read.
 #[derive(Debug, Default)]

@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use super::crd::ClaimRolloutSpec;
+use crate::api::Seconds;
+use crate::rollout::Progress;
 use crate::rollout::machine::COLLECT;
-use crate::rollout::{Progress, Seconds};
 
 /// The last report of each set, by uid, for [`COLLECT`] seconds.
 #[derive(Debug, Default)]

@@ -17,11 +17,13 @@ use super::{Context, reconcile};
 use crate::controller::admission::{Admission, WithoutPolicy};
 use crate::controller::fixtures::rollout;
 use crate::controller::locking::lock;
+use crate::controller::places;
+use crate::controller::places::ClassPlaces;
 use crate::controller::places::tests::at_once;
-use crate::controller::places::{self, ClassPlaces};
 use crate::controller::slim_set::{KruiseSet, SlimSet};
+use crate::gate::ClaimState;
 use crate::rollout::fixtures::web;
-use crate::rollout::{ClaimProgress, ClaimState, plan};
+use crate::rollout::{ClaimProgress, plan};
 
 const EVENTS: &str = "POST /api/v1/namespaces/default/events";
 const REPORTS: &str = "POST /apis/claim-rollout.io/v1alpha1/namespaces/default/claimrollouts";

@@ -8,14 +8,17 @@ use kube::api::{Api, ListParams};
 use kube::{Resource, ResourceExt};
 use serde::de::DeserializeOwned;
 
-use super::api_calls::{self, ApiOutcome};
+use super::api_calls::ApiOutcome;
 use super::context::Context;
-use super::read::lists::{self, FoldedList};
+use super::read::lists;
+use super::read::lists::FoldedList;
 use super::slim_claim::SlimClaim;
 use super::slim_pod::SlimPod;
 use super::slim_set::SlimSet;
-use super::views::{self, ViewError};
-use crate::rollout::{PodView, SetView, Snapshot};
+use super::views::ViewError;
+use super::{api_calls, views};
+use crate::gate::SetView;
+use crate::rollout::{PodView, Snapshot};
 
 /// Reads something, or why it cannot be read.
 async fn read<T>(call: impl Future<Output = kube::Result<T>>) -> Result<T, String> {

@@ -14,7 +14,8 @@ use super::families::{Gauge, Label, family};
 use super::gauges::{UnreadableGauge, WatchGauge};
 use super::replacing::metrics::ReplacementMetrics;
 use super::state_metrics::{StateCounts, states};
-use crate::rollout::{ClaimState, Reason};
+use crate::gate::ClaimState;
+use crate::rollout::Reason;
 
 type Histograms = Family<Label, Histogram, fn() -> Histogram>;
 

@@ -23,7 +23,7 @@ use super::scopes::{LINGER, Scopes};
 use super::slim_claim::SlimClaim;
 use super::slim_pod::SlimPod;
 use super::watch::{Noted, RequeueSender, Task, api, follow, observe, send};
-use crate::rollout::{Idle, SetView};
+use crate::gate::{Idle, SetView};
 
 /// The interval of the check for unused watches.
 const SWEEP: Duration = Duration::from_secs(LINGER / 6);

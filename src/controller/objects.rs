@@ -11,7 +11,8 @@ use super::views;
 use crate::claims;
 use crate::claims::limits::SizeLimits;
 use crate::claims::quota;
-use crate::rollout::{PodView, SetView, Sibling};
+use crate::gate::SetView;
+use crate::rollout::{PodView, Sibling};
 
 /// An object that cannot be converted.
 #[derive(Debug, thiserror::Error)]

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use super::locking::lock;
-use crate::rollout::Seconds;
+use crate::api::Seconds;
 
 /// The minimum time between two reads.
 const PACE: Seconds = 5;

@@ -13,8 +13,9 @@ use std::sync::Mutex;
 use super::held::{PlaceHolder, TakenPlaces};
 use super::locking::lock;
 use super::watch::{RequeueSender, send};
+use crate::api::Seconds;
 use crate::rollout::budget::{AtOnce, Budget};
-use crate::rollout::{Plan, Seconds, Snapshot, plan};
+use crate::rollout::{Plan, Snapshot, plan};
 
 /// For how many seconds the first writes wait for the next of the rollouts that were there at the start.
 const FIRST_READING: Seconds = 60;

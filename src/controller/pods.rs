@@ -10,7 +10,8 @@ use kube::runtime::watcher::Event;
 use super::locking::lock;
 use super::slim_pod::SlimPod;
 use super::views;
-use crate::rollout::{PodView, SetView};
+use crate::gate::SetView;
+use crate::rollout::PodView;
 
 /// The Pods of one namespace, or of all.
 #[derive(Debug, Default)]

@@ -3,7 +3,7 @@ use serde_json::json;
 
 use super::PodStore;
 use crate::controller::slim_pod::SlimPod;
-use crate::rollout::SetView;
+use crate::gate::SetView;
 
 /// A Pod from namespace, name, uid of the controller, PVCs and phase.
 fn pod([namespace, name, controller, claims, phase]: [&str; 5]) -> SlimPod {

@@ -10,8 +10,10 @@ use super::blockers::SlimQuota;
 use super::context::Context;
 use super::read::lists;
 use super::slim_set::SlimSet;
+use crate::api::Seconds;
+use crate::gate::SetView;
+use crate::rollout::Quotas;
 use crate::rollout::machine::QuotaRead;
-use crate::rollout::{Quotas, Seconds, SetView};
 use crate::templates::{Revision, StagedChange};
 
 impl Context {

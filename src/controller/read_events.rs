@@ -13,8 +13,9 @@ use super::api_calls::{ApiOutcome, call, shorten};
 use super::context::Context;
 use super::crd::ClaimRollout;
 use super::slim_set::SlimSet;
+use crate::api::Seconds;
 use crate::rollout::machine::claim_events;
-use crate::rollout::{ClaimProgress, Progress, Seconds};
+use crate::rollout::{ClaimProgress, Progress};
 
 /// The maximum number of Events of a read. Each cause has one Event, which expires after an hour.
 const MAX_EVENTS: u32 = 50;

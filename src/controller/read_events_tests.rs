@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 use super::{latest, since};
 use crate::controller::crd::ClaimRollout;
 use crate::controller::fixtures;
-use crate::rollout::{ClaimState, plan};
+use crate::gate::ClaimState;
+use crate::rollout::plan;
 
 /// A report with the PVC in this state since second 1000.
 fn report(state: &str) -> ClaimRollout {

@@ -15,9 +15,11 @@ use super::set_kind::SetKind;
 use super::settled::Basis;
 use super::slim_set::SlimSet;
 use super::volumes::Volumes;
-use crate::rollout::idle::{LIST_RECHECK, NAMESAKE_RECHECK};
+use crate::api::Seconds;
+use crate::gate::idle::{LIST_RECHECK, NAMESAKE_RECHECK};
+use crate::gate::{Idle, SetView, Target};
 use crate::rollout::machine::{AFTER_CONFLICT, Machine, PlanFacts, ReconcileEnd, ReportFailure, RolloutTask, Settled};
-use crate::rollout::{EventNotice, Idle, Reason, Seconds, SetView, Target};
+use crate::rollout::{EventNotice, Reason};
 
 /// When to reconcile the set again; without a time, only when something changes.
 type Next = Option<Duration>;

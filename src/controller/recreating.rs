@@ -4,15 +4,17 @@ use kube::ResourceExt;
 use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, GroupVersionKind, Patch, PostParams, Preconditions};
 use serde_json::{Value, json};
 
-use super::api_calls::{self, ApiOutcome};
+use super::api_calls;
+use super::api_calls::ApiOutcome;
 use super::context::Context;
 use super::error::ReconcileError;
 use super::slim_claim::Applied;
 use super::slim_set::SlimSet;
+use crate::api::time;
 use crate::claims::Claim;
 use crate::rollout::machine::{AttemptedWrite, RoundOutcome};
 use crate::rollout::volume_snapshot::{EvictionAnswer, ReCreateQuestion, VolumeSnapshot, VolumeSnapshotAnswer};
-use crate::rollout::{ClaimOf, EventNotice, Reason, Snapshot, TakeSnapshot, time};
+use crate::rollout::{ClaimOf, EventNotice, Reason, Snapshot, TakeSnapshot};
 use crate::templates::keys;
 
 /// Where to get missing rights.

@@ -14,9 +14,8 @@ use serde_json::value::RawValue;
 use super::kubewarden::{WebhookPolicy, policy_of};
 use super::read::metadata::time;
 use super::set_kind::SetKind;
-use crate::api::Settings;
 use crate::api::difference::differences;
-use crate::rollout::Seconds;
+use crate::api::{Seconds, Settings};
 
 /// The part that the names of our objects contain.
 const OURS: &str = "claim-rollout";

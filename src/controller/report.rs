@@ -15,9 +15,10 @@ use super::memory::RolloutMemory;
 use super::slim_rollout::SlimRollout;
 use super::slim_set::SlimSet;
 use super::{events, history, status};
+use crate::gate::SetView;
 use crate::rollout::history::target;
 use crate::rollout::machine::ReportWrite;
-use crate::rollout::{Action, ApplyClaim, EventNotice, Plan, Reason, SetView};
+use crate::rollout::{Action, ApplyClaim, EventNotice, Plan, Reason};
 use crate::templates::{Quantity, StagedChange};
 
 impl Context {

@@ -11,7 +11,7 @@
 
 use std::collections::HashMap;
 
-use crate::rollout::Seconds;
+use crate::api::Seconds;
 use crate::templates::names;
 
 /// The maximum number of namespaces with a watch of their own. With two watches on each, two on the cluster, those on

@@ -10,7 +10,7 @@ use kube::ResourceExt;
 
 use super::crd::ClaimRollout;
 use super::slim_set::SlimSet;
-use crate::rollout::{SetView, Target};
+use crate::gate::{SetView, Target};
 use crate::templates::Phase;
 
 /// A hash of everything that a settled set depends on. It has eight bytes because there are thousands of sets.

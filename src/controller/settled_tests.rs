@@ -3,8 +3,9 @@ use serde_json::{Value, json};
 use super::{Basis, was_reached};
 use crate::controller::fixtures;
 use crate::controller::slim_set::SlimSet;
+use crate::gate::Target;
+use crate::rollout::Snapshot;
 use crate::rollout::fixtures::{template, web};
-use crate::rollout::{Snapshot, Target};
 use crate::templates::Phase;
 
 /// A change of the set.

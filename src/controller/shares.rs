@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use crate::rollout::Seconds;
+use crate::api::Seconds;
 
 /// A StatefulSet that waits for places.
 #[derive(Clone, Copy, Debug)]

@@ -14,12 +14,12 @@ use serde_json::value::RawValue;
 use super::read::metadata;
 use super::set_kind::SetKind;
 use super::staged_before::{staged_before, touched_at};
+use crate::api::Seconds;
 use crate::claims::Owner;
+use crate::gate::PodManagement;
 use crate::json;
 use crate::replace::FINALIZER;
-use crate::rollout::Seconds;
-use crate::rollout::snapshot::{PodManagement, Strategy};
-use crate::templates::{ClaimTemplate, TemplateError, UpdatePolicy, keys};
+use crate::templates::{ClaimTemplate, Strategy, TemplateError, UpdatePolicy, keys};
 
 /// A StatefulSet in few bytes: there are thousands.
 #[derive(Clone, Debug, Deserialize, Resource)]

@@ -10,8 +10,9 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::read::managers::{self, FieldsEntry};
-use crate::rollout::Seconds;
+use super::read::managers;
+use super::read::managers::FieldsEntry;
+use crate::api::Seconds;
 
 /// The manager in the staged change.
 #[derive(Deserialize)]

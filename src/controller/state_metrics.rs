@@ -3,9 +3,9 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
 use super::crd::ClaimRollout;
-use crate::api::ReadyReason;
 use crate::api::reasons::Kind;
-use crate::rollout::{ClaimState, Seconds};
+use crate::api::{ReadyReason, Seconds};
+use crate::gate::ClaimState;
 
 /// The number of states of a rollout: the reasons of the condition `Ready`, and one for unknown reasons.
 pub(super) const STATES: usize = ReadyReason::ALL.len() + 1;
@@ -81,7 +81,7 @@ mod tests {
     use super::{StateCounts, states};
     use crate::controller::crd::ClaimRollout;
     use crate::controller::fixtures;
-    use crate::rollout::ClaimState;
+    use crate::gate::ClaimState;
 
     /// A rollout with this reason. The condition `holds` is true since `second`, and the last progress was then; the PVCs
     /// have these states since these seconds.

@@ -15,10 +15,10 @@ use super::crd::{
 };
 use super::slim_rollout::SlimRollout;
 use super::slim_set::SlimSet;
-use crate::api::{ReadyReason, ReplacementReason};
+use crate::api::{ReadyReason, ReplacementReason, Seconds};
+use crate::gate::{ClaimState, readiness};
 use crate::rollout::machine::{COLLECT, ReportWrite};
-use crate::rollout::readiness;
-use crate::rollout::{ClaimProgress, ClaimState, Condition, Progress, Seconds, TemplateProgress};
+use crate::rollout::{ClaimProgress, Condition, Progress, TemplateProgress};
 use crate::templates::{ReplaceSet, Sync, keys};
 
 /// Writes the `spec` of the ClaimRollout of the set if it differs. Returns the object, and whether it was written.

@@ -14,8 +14,9 @@ use super::locking::lock;
 use super::metrics::ControllerMetrics;
 use super::read::item::ListItem;
 use super::scopes::Scopes;
-use super::watch::{self, RequeueSender, Task};
-use crate::rollout::Seconds;
+use super::watch;
+use super::watch::{RequeueSender, Task};
+use crate::api::Seconds;
 
 /// Changes within this time count as one: quotas change all the time where Pods and PVCs are created and deleted.
 /// Meanwhile the cache with which the API server checks quotas catches up.

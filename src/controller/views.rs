@@ -9,13 +9,17 @@ use super::set_kind::SetKind;
 use super::slim_claim::SlimClaim;
 use super::slim_pod::{POD_REVISION, PodCondition, SlimPod};
 use super::slim_set::{AdvancedSpec, SlimSet, owner};
+use crate::api::{Seconds, time};
+use crate::claims;
+use crate::claims::Owner;
 use crate::claims::claim::ClaimError;
-use crate::claims::{self, Owner};
+use crate::gate::{SetView, StagedAt};
 use crate::json::Map;
-use crate::rollout::snapshot::{StagedAt, Strategy, Unready};
-use crate::rollout::time;
-use crate::rollout::{PodView, Previous, Seconds, SetView};
-use crate::templates::{Phase, Restart, Revision, StagedChange, Staging, Sync, TemplateError, UpdatePolicy, keys};
+use crate::rollout::snapshot::Unready;
+use crate::rollout::{PodView, Previous};
+use crate::templates::{
+    Phase, Restart, Revision, StagedChange, Staging, Strategy, Sync, TemplateError, UpdatePolicy, keys,
+};
 
 /// OpenKruise would update the same PVCs.
 const UPDATES_CLAIMS: &str = "spec.volumeClaimUpdateStrategy is OnPodRollingUpdate, so OpenKruise updates the PVCs itself; \

@@ -4,8 +4,9 @@ use super::{claim, pod, previous, set};
 use crate::controller::slim_claim::SlimClaim;
 use crate::controller::slim_pod::SlimPod;
 use crate::controller::slim_set::{KruiseSet, SlimSet};
-use crate::rollout::snapshot::{Modify, PodManagement, Resize, Strategy};
-use crate::templates::UpdatePolicy;
+use crate::gate::PodManagement;
+use crate::rollout::snapshot::{Modify, Resize};
+use crate::templates::{Strategy, UpdatePolicy};
 
 #[test]
 fn claim_is_read_with_its_status() {

@@ -4,8 +4,8 @@ use super::{Pod, gate};
 use crate::api::Settings;
 use crate::rollout::Snapshot;
 use crate::rollout::fixtures::{owner, template, trouble, web};
-use crate::rollout::snapshot::{Modify, Resize, Strategy};
-use crate::templates::{Phase, Ready, ReplaceSet, Revision, Sync, UpdatePolicy};
+use crate::rollout::snapshot::{Modify, Resize};
+use crate::templates::{Phase, Ready, ReplaceSet, Revision, Strategy, Sync, UpdatePolicy};
 
 /// The Pod of the highest ordinal, whose claim is outdated.
 fn pod() -> Pod {

@@ -3,17 +3,33 @@
 //! The policy denies the deletion of a Pod until its claims are updated and ready (KEP-4650, "Updated Reconciliation
 //! Logic"). The set is not changed, so removing the policy opens the gate.
 //!
+//! The rollout stands above: it has the same [`Target`], asks the same [`readiness`], and its order waits for what the
+//! gate keeps.
+//!
+//! | file | contains |
+//! |---|---|
+//! | [`set_view`] | a StatefulSet, as the decisions see it |
+//! | [`target`], [`idle`] | its target; why it has none |
+//! | [`readiness`] | when a claim is updated and ready; the states of a claim; whether it keeps its Pod |
+//!
 //! Pure: no I/O, no clock. [`Gate::of`] needs only the Pod and its set, and decides whether claims must be read at all.
 
 use crate::api::Settings;
 use crate::claims::compatible::in_place;
 use crate::claims::{Claim, belongs};
-use crate::rollout::readiness;
-use crate::rollout::snapshot::{SetView, Strategy};
-use crate::rollout::target::{self, Target};
 use crate::templates::rules::Frozen;
 use crate::templates::show::shown;
-use crate::templates::{ClaimName, ClaimTemplate, Phase, Ready, Sync, keys};
+use crate::templates::{ClaimName, ClaimTemplate, Phase, Ready, RevisionLabel, Strategy, Sync, keys};
+
+pub mod idle;
+pub mod readiness;
+pub mod set_view;
+pub mod target;
+
+pub use idle::Idle;
+pub use readiness::ClaimState;
+pub use set_view::{PodManagement, SetView, StagedAt};
+pub use target::Target;
 
 /// A Pod that is about to be deleted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -126,10 +142,9 @@ impl<'s> Gate<'s> {
     /// Why the Pod waits for this claim; `None` if it does not wait, or the claim does not exist.
     #[must_use]
     pub fn waits_for(&self, claim: Option<&Claim>, template: &ClaimTemplate) -> Option<String> {
-        // Nobody updates the claim of another object, so the Pod would wait for ever.
-        let claim = claim.filter(|claim| belongs(claim, &self.set.uid, &self.pod))?;
+        let claim = claim?;
         let template = &*in_place(template, claim, self.frozen);
-        if !readiness::keeps_pod(claim, template, &self.target.label) {
+        if !keeps_pod(claim, template, (&self.set.uid, &self.pod), &self.target.label) {
             return None;
         }
         let why = if claim.lost || readiness::is_at(claim, template, &self.target.label) {
@@ -142,6 +157,15 @@ impl<'s> Gate<'s> {
         let (claim, pod) = (&claim.name, &self.pod);
         Some(format!("{claim} {why}; Pod {pod} is replaced when it is ready"))
     }
+}
+
+/// True iff the claim keeps this Pod of the set with this uid from being replaced. The template is what the claim can get
+/// of the desired one.
+///
+/// The claim of another object keeps no Pod: nobody updates it, so the Pod would wait for ever.
+#[must_use]
+pub fn keeps_pod(claim: &Claim, template: &ClaimTemplate, (set_uid, pod): (&str, &str), label: &RevisionLabel) -> bool {
+    belongs(claim, set_uid, pod) && readiness::keeps_pod(claim, template, label)
 }
 
 /// Why the Pod may not be deleted now; `None` if it may. `claims` returns existing claims.

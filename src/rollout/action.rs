@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::snapshot::{Seconds, SetView};
+use crate::api::Seconds;
+use crate::gate::SetView;
 use crate::templates::words::words;
 use crate::templates::{ClaimName, Phase, Quantity, Ready, RevisionLabel, StagedChange};
 

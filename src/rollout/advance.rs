@@ -3,10 +3,11 @@
 
 use super::assessment::At;
 use super::reached::Reached;
-use super::readiness::ClaimState;
-use super::replica::{self, Replica};
-use super::snapshot::{Seconds, Snapshot};
-use super::target::Target;
+use super::replica;
+use super::replica::Replica;
+use super::snapshot::Snapshot;
+use crate::api::Seconds;
+use crate::gate::{ClaimState, Target};
 
 /// A Pod has the update revision.
 const UPDATED: u16 = 1;

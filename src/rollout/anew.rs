@@ -2,9 +2,10 @@
 //! template in place.
 
 use super::lowered::lowered;
-use super::snapshot::{PodView, Snapshot, StagedAt};
+use super::snapshot::{PodView, Snapshot};
 use crate::claims::Claim;
 use crate::claims::compatible::differences;
+use crate::gate::StagedAt;
 use crate::templates::rules::Shrink;
 use crate::templates::show::shown;
 use crate::templates::{ClaimTemplate, FrozenChange, RevisionLabel};

@@ -1,16 +1,19 @@
-//! One claim: its revision and the one of its Pod, and the step that KEP-4650 defines for it.
+//! One claim: its revision and the one of its Pod, which are a row and a column of the table of KEP-4650.
+//!
+//! [`wants_apply`](ClaimAssessment::wants_apply), [`lets_pass`](ClaimAssessment::lets_pass), the gate and the order decide
+//! what happens; `table_tests/kep_table.rs` is the table.
 
 use super::action::ApplyClaim;
 use super::anew::Anew;
 use super::lowered::lowered;
-use super::readiness::{self, ClaimState};
-use super::snapshot::{PodManagement, PodView, Refusal, Seconds, SetView, Snapshot, Strategy};
-use super::target::Target;
+use super::snapshot::{PodView, Refusal, Snapshot};
+use crate::api::Seconds;
 use crate::claims::compatible::differences;
 use crate::claims::{Claim, Foreign};
+use crate::gate::{ClaimState, PodManagement, SetView, Target, readiness};
 use crate::templates::rules::Shrink;
 use crate::templates::show::shown;
-use crate::templates::{ClaimName, ClaimTemplate, FrozenChange, RevisionLabel, keys};
+use crate::templates::{ClaimName, ClaimTemplate, FrozenChange, RevisionLabel, Strategy, keys};
 use std::borrow::Cow;
 
 /// The revision of a Pod or a claim: outdated is A in the table of KEP-4650, updated is B.
@@ -33,34 +36,6 @@ impl At {
             Some(pod) if pod.revision == set.update_revision => Self::Updated,
             Some(_) => Self::Outdated,
         }
-    }
-}
-
-/// The next step for a claim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ClaimStep {
-    /// Nothing: the StatefulSet controller creates the claim.
-    Nothing,
-    /// Apply the desired template.
-    Apply,
-    /// Wait until the claim is ready.
-    Wait,
-}
-
-/// The table of KEP-4650 in the order of its newer text, for changes of claims alone.
-#[must_use]
-pub const fn step(pod: At, claim: At) -> ClaimStep {
-    match (pod, claim) {
-        (At::Absent, At::Absent) => ClaimStep::Nothing,
-        (At::Absent, At::Outdated) => ClaimStep::Apply,
-        // Waits for the volume only: the file system and the first consumer need a Pod.
-        (At::Absent, At::Updated) => ClaimStep::Wait,
-        (At::Outdated, At::Absent) => ClaimStep::Nothing,
-        (At::Outdated, At::Outdated) => ClaimStep::Apply,
-        (At::Outdated, At::Updated) => ClaimStep::Wait,
-        (At::Updated, At::Absent) => ClaimStep::Nothing,
-        (At::Updated, At::Outdated) => ClaimStep::Apply,
-        (At::Updated, At::Updated) => ClaimStep::Wait,
     }
 }
 
@@ -206,15 +181,14 @@ impl<'a> ClaimAssessment<'a> {
         }
     }
 
-    /// True iff the table requires an apply and the state of the claim permits it now.
+    /// True iff the claim is outdated, and can be written now.
     #[must_use]
     pub fn wants_apply(&self, now: Seconds) -> bool {
-        let free = match self.state {
+        match self.state {
             ClaimState::Pending => self.anew.is_none(),
             ClaimState::Refused => self.retry_at.is_some_and(|retry_at| retry_at <= now),
             _ => false,
-        };
-        free && step(self.pod_at, self.at) == ClaimStep::Apply
+        }
     }
 
     /// True iff the next replica need not wait for this claim.

@@ -1,11 +1,12 @@
 //! The limits on the reached replicas: the quotas of the namespace and the budgets of storage classes.
 
 use super::order::Order;
-use super::quota::{self, Held};
+use super::quota;
+use super::quota::Held;
 use super::replica::Replica;
 use super::snapshot::Snapshot;
 use super::spending::Spending;
-use super::target::Target;
+use crate::gate::Target;
 
 /// Why claims are not written although it is their turn.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::time::Seconds;
+use crate::api::Seconds;
 
 /// The budgets of storage classes, and how much of them was used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -2,20 +2,18 @@
 
 use super::assessment::{At, ClaimAssessment};
 use super::bounds::Bounds;
-use super::idle::Idle;
 use super::kept::KeptBack;
-use super::lag;
 use super::order::{Order, WaitsFor};
 use super::quota::Held;
-use super::readiness::ClaimState;
 use super::recovery::smallest_change;
 use super::recreate::ReCreation;
-use super::replica::{self, Replica};
-use super::snapshot::{PodView, Seconds, SetView, Snapshot};
-use super::target::{self, Target};
-use crate::api::ReadyReason;
+use super::replica::Replica;
+use super::snapshot::{PodView, Snapshot};
+use super::{lag, replica};
 use crate::api::reasons::Kind;
+use crate::api::{ReadyReason, Seconds};
 use crate::claims::compatible::kept_fields;
+use crate::gate::{ClaimState, Idle, SetView, Target, target};
 use crate::templates::{Diff, FrozenChange, Phase, Sync, keys};
 
 /// How long a Pod may take before the condition explains why: while a Pod starts, its message changes often.

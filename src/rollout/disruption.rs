@@ -3,9 +3,10 @@
 //! Who evicts a Pod asks this, whatever the reason of the eviction. The eviction API also respects
 //! PodDisruptionBudgets.
 
-use super::readiness::ClaimState;
 use super::replica::Replica;
-use super::snapshot::{PodView, Seconds, Snapshot};
+use super::snapshot::{PodView, Snapshot};
+use crate::api::Seconds;
+use crate::gate::ClaimState;
 
 /// Why no Pod may be taken away now.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use super::action::{EventNotice, Reason};
 use super::assessment::{At, ClaimAssessment};
 use super::replica::Replica;
-use super::snapshot::{Snapshot, Strategy};
-use super::target::Target;
-use crate::templates::{Phase, Sync};
+use super::snapshot::Snapshot;
+use crate::gate::Target;
+use crate::templates::{Phase, Strategy, Sync};
 
 /// The uids of the Pods that wait for their PVCs, by name.
 pub type WaitingPods = BTreeMap<String, String>;

@@ -3,15 +3,13 @@
 //! The ClaimRollout itself is the memory, so a restarted controller does not repeat Events.
 
 use super::action::{EventNotice, Reason};
-use super::idle::Idle;
 use super::lag;
 use super::progress::{ClaimProgress, Progress};
-use super::readiness::ClaimState;
 use super::replica::Replica;
-use super::snapshot::{Previous, Snapshot, Strategy};
-use super::target::Target;
+use super::snapshot::{Previous, Snapshot};
 use crate::api::ReadyReason;
-use crate::templates::StagedChange;
+use crate::gate::{ClaimState, Idle, Target};
+use crate::templates::{StagedChange, Strategy};
 
 /// The Event for a set for which nothing is rolled out: a new staged change leaves existing claims as they are, the
 /// rollout is stalled, or the staged change was withdrawn.

@@ -1,11 +1,10 @@
 //! Each test compares the whole list of Events.
 
+use crate::gate::{ClaimState, PodManagement};
 use crate::rollout::ClaimProgress;
 use crate::rollout::action::Reason;
 use crate::rollout::fixtures::{events, refused, staged_change, template, web as fixture};
 use crate::rollout::plan::plan;
-use crate::rollout::readiness::ClaimState;
-use crate::rollout::snapshot::PodManagement;
 use crate::templates::Phase;
 
 #[test]

@@ -7,11 +7,11 @@ use super::action::{Action, ApplyClaim, EventNotice, Reason, SetStaged};
 use super::budget::Budgets;
 use super::plan::plan;
 use super::reached::Reached;
-use super::readiness::ClaimState;
-use super::snapshot::{PodView, Previous, Refusal, SetView, Snapshot, Trouble};
+use super::snapshot::{PodView, Previous, Refusal, Snapshot, Trouble};
 use super::volume_snapshot::ReCreateAnswers;
 use crate::claims::quota::Quotas;
 use crate::claims::{Claim, Owner};
+use crate::gate::{ClaimState, SetView};
 use crate::json::Map;
 use crate::templates::{
     ClaimName, ClaimTemplate, Phase, Quantity, Revision, RevisionLabel, StagedChange, Staging, UpdatePolicy, keys,

@@ -4,10 +4,8 @@
 //! StatefulSet controller, so each target revision is kept in a ControllerRevision of ours. `history` and `undo` read
 //! them.
 
-use super::idle::Idle;
-use super::snapshot::SetView;
-use super::target::Target;
 use crate::api::Settings;
+use crate::gate::{Idle, SetView, Target};
 use crate::json::{Map, Value};
 use crate::templates::{ClaimTemplate, Revision, StagedChange};
 

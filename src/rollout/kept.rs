@@ -1,6 +1,8 @@
 //! Why no claim of a replica may be written, whatever its state: pause, partition, `OnDelete`.
 
-use super::snapshot::{PodView, Seconds, Snapshot, Strategy};
+use super::snapshot::{PodView, Snapshot};
+use crate::api::Seconds;
+use crate::templates::Strategy;
 
 /// Why no claim of a replica may be written, even if it is outdated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,10 +5,12 @@
 //! ordinal first, whatever the update strategy and the Pod management are.
 
 use super::action::{Evict, EvictReason};
-use super::disruption::{self, Away};
-use super::snapshot::{PodView, Seconds, SetView, Snapshot};
-use crate::api::Settings;
+use super::disruption;
+use super::disruption::Away;
+use super::snapshot::{PodView, Snapshot};
 use crate::api::settings::{Mode, TemplateChanges};
+use crate::api::{Seconds, Settings};
+use crate::gate::SetView;
 use crate::templates::{ClaimName, keys};
 
 /// Seconds until the next look at something that no watch may report.

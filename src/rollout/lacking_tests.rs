@@ -5,12 +5,13 @@ use std::sync::Arc;
 use super::{Lacking, of};
 use crate::api::settings::ReCreate;
 use crate::api::{ReadyReason, Settings};
+use crate::gate::{PodManagement, StagedAt};
 use crate::json::Value;
 use crate::rollout::fixtures::{owner, staged_change, template, web, writes};
-use crate::rollout::snapshot::{PodManagement, PodView, Snapshot, StagedAt, Strategy, Unready};
+use crate::rollout::snapshot::{PodView, Snapshot, Unready};
 use crate::rollout::volume_snapshot::EvictionAnswer;
 use crate::rollout::{Action, plan};
-use crate::templates::{ReplaceSet, UpdatePolicy};
+use crate::templates::{ReplaceSet, Strategy, UpdatePolicy};
 
 const ALLOW: &str = r#"{"templateChanges": "Allow"}"#;
 

@@ -1,13 +1,12 @@
 //! The report about claims where nothing is rolled out, or no longer: which are outdated, and which request more than
 //! they have.
 
-use super::idle::Idle;
-use super::readiness;
-use super::replica::{self, Replica};
-use super::snapshot::{Previous, SetView, Snapshot};
-use super::target::Target;
+use super::replica;
+use super::replica::Replica;
+use super::snapshot::{Previous, Snapshot};
 use crate::api::ReadyReason;
 use crate::claims::Claim;
+use crate::gate::{Idle, SetView, Target, readiness};
 use crate::templates::{ClaimName, ClaimTemplate, Revision};
 
 /// The most claims that a message names.

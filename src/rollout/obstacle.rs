@@ -1,10 +1,13 @@
 //! Why nothing of a replica is deleted now under the update policy `ReCreate`.
 
-use super::disruption::{self, Away};
+use super::disruption;
+use super::disruption::Away;
 use super::replica::{Mounting, Replica};
-use super::snapshot::{PodView, Seconds, Snapshot, StagedAt, Strategy};
+use super::snapshot::{PodView, Snapshot};
+use crate::api::Seconds;
 use crate::claims::Claim;
-use crate::templates::keys;
+use crate::gate::StagedAt;
+use crate::templates::{Strategy, keys};
 
 /// Why nothing of a replica is deleted now.
 #[derive(Clone, Debug, PartialEq, Eq)]

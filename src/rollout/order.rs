@@ -7,10 +7,11 @@
 
 use super::action::SetReady;
 use super::assessment::At;
-use super::replica::{self, Replica};
-use super::snapshot::{PodManagement, PodView, SetView, Snapshot, Strategy};
-use super::target::Target;
-use crate::templates::{Ready, Sync};
+use super::replica;
+use super::replica::Replica;
+use super::snapshot::{PodView, Snapshot};
+use crate::gate::{PodManagement, SetView, Target};
+use crate::templates::{Ready, Strategy, Sync};
 
 /// How far the rollout has come in its order.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,11 +1,11 @@
 //! Foreign claims, and claims that cannot be written. Each test compares the whole list of actions.
 
+use crate::gate::{ClaimState, PodManagement};
 use crate::json::Map;
 use crate::rollout::action::Action;
 use crate::rollout::fixtures::{apply, owner, refused, state, template, web as fixture, writes};
 use crate::rollout::plan::{RECHECK, plan};
-use crate::rollout::readiness::ClaimState;
-use crate::rollout::snapshot::{PodManagement, Resize, Sibling, Snapshot};
+use crate::rollout::snapshot::{Resize, Sibling, Snapshot};
 
 #[test]
 fn unbound_claim_is_waited_for_while_its_pod_exists() {

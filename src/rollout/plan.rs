@@ -3,25 +3,22 @@
 use super::action::{Action, HoldStaged, SetStaged};
 use super::advance::Advance;
 use super::bounds::Bounds;
-use super::conditions::{self, RolloutState};
+use super::conditions::RolloutState;
 use super::early::KeptPods;
-use super::events;
-use super::idle::{Idle, POLICY_RECHECK};
-use super::lacking::{self, Lacking};
-use super::lag;
-use super::order::{self, Order, WaitsFor};
-use super::progress::{self, Progress};
-use super::quota::{self, Held};
-use super::readiness::ClaimState;
-use super::recreate;
-use super::replica::{self, Replica};
-use super::restart;
-use super::snapshot::{Seconds, SetView, Snapshot};
-use super::spending::{self, PlaceDemand};
-use super::stale_marks;
-use super::target::Target;
+use super::lacking::Lacking;
+use super::order::{Order, WaitsFor};
+use super::progress::Progress;
+use super::quota::Held;
+use super::replica::Replica;
+use super::snapshot::Snapshot;
+use super::spending::PlaceDemand;
 use super::volume_snapshot::ReCreateQuestion;
-use crate::api::ReadyReason;
+use super::{
+    conditions, events, lacking, lag, order, progress, quota, recreate, replica, restart, spending, stale_marks,
+};
+use crate::api::{ReadyReason, Seconds};
+use crate::gate::idle::POLICY_RECHECK;
+use crate::gate::{ClaimState, Idle, SetView, Target};
 use crate::templates::{Phase, Revision};
 
 /// The actions to take, and the progress to report.

@@ -1,30 +1,11 @@
 //! Each test compares the whole list of actions.
 
+use crate::gate::ClaimState;
 use crate::rollout::action::{Action, SetStaged};
-use crate::rollout::assessment::{At, ClaimStep, step};
 use crate::rollout::fixtures::{apply, complete, state, template, web as fixture};
 use crate::rollout::plan::{RECHECK, plan};
-use crate::rollout::readiness::ClaimState;
 use crate::rollout::snapshot::Snapshot;
 use crate::templates::Phase;
-
-#[test]
-fn table_is_that_of_kep_4650() {
-    let table = [
-        (At::Absent, At::Absent, ClaimStep::Nothing),
-        (At::Absent, At::Outdated, ClaimStep::Apply),
-        (At::Absent, At::Updated, ClaimStep::Wait),
-        (At::Outdated, At::Absent, ClaimStep::Nothing),
-        (At::Outdated, At::Outdated, ClaimStep::Apply),
-        (At::Outdated, At::Updated, ClaimStep::Wait),
-        (At::Updated, At::Absent, ClaimStep::Nothing),
-        (At::Updated, At::Outdated, ClaimStep::Apply),
-        (At::Updated, At::Updated, ClaimStep::Wait),
-    ];
-    for (pod, claim, expected) in table {
-        assert_eq!(step(pod, claim), expected, "{pod:?} {claim:?}");
-    }
-}
 
 #[test]
 fn highest_ordinal_is_first_and_the_next_waits() {

@@ -6,20 +6,17 @@ use super::advance::Advance;
 use super::assessment::{At, ClaimAssessment};
 use super::bounds::Bounds;
 use super::conditions::{Condition, RolloutState};
-use super::idle::Idle;
 use super::kept::KeptBack;
-use super::lag;
 use super::listed::listed;
 use super::order::Order;
 use super::reached::Reached;
-use super::readiness::{self, ClaimState};
 use super::recreate::ReCreation;
-use super::replica::{self, Replica};
-use super::restart;
-use super::snapshot::{Previous, Seconds, SetView, Snapshot, Trouble};
-use super::target::{self, Target};
-use crate::api::ReadyReason;
+use super::replica::Replica;
+use super::snapshot::{Previous, Snapshot, Trouble};
+use super::{lag, replica, restart};
 use crate::api::reasons::Kind;
+use crate::api::{ReadyReason, Seconds};
+use crate::gate::{ClaimState, Idle, SetView, Target, readiness, target};
 use crate::templates::{ClaimTemplate, Quantity, Revision, RevisionLabel, Staging, TemplateChange, UpdatePolicy, keys};
 
 /// The progress of one set.

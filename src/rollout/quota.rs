@@ -6,9 +6,10 @@
 use super::assessment::At;
 use super::order::Order;
 use super::replica::Replica;
-use super::snapshot::{Seconds, Snapshot};
-use super::target::Target;
+use super::snapshot::Snapshot;
+use crate::api::Seconds;
 use crate::claims::quota::{Excess, Growth, Quotas, exceeded};
+use crate::gate::Target;
 
 /// Time until the quotas are read again while the rollout does not fit.
 pub const RECHECK: Seconds = 30;

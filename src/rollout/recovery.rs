@@ -2,12 +2,12 @@
 
 use super::assessment::ClaimAssessment;
 use super::lowered::{least_request, lowered};
-use super::readiness::has_failed;
 use super::replica::Replica;
 use super::snapshot::{Resize, Snapshot};
-use super::target::Target;
 use crate::claims::Claim;
 use crate::claims::compatible::recoverable;
+use crate::gate::Target;
+use crate::gate::readiness::has_failed;
 use crate::templates::rules::Shrink;
 use crate::templates::{ClaimTemplate, Phase, Quantity};
 
@@ -79,10 +79,11 @@ mod tests {
     use super::{smallest, smallest_change};
     use crate::api::Settings;
     use crate::claims::compatible::recoverable;
+    use crate::gate::Target;
     use crate::rollout::fixtures::{gi, staged_change, template, trouble, web};
+    use crate::rollout::lag;
     use crate::rollout::lowered::SIZE_STEP;
     use crate::rollout::snapshot::{Resize, Snapshot};
-    use crate::rollout::{Target, lag};
     use crate::templates::rules::Shrink;
     use crate::templates::{Phase, Quantity};
 

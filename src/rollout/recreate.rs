@@ -19,16 +19,17 @@ use super::action::{Action, ClaimOf, Evict, EvictReason, SetStagedAt, TakeSnapsh
 use super::anew::Anew;
 use super::assessment::ClaimAssessment;
 use super::bounds::Bounds;
-use super::disruption::{self, Away};
+use super::disruption::Away;
 use super::kept::KeptBack;
-use super::obstacle::{self, KeepsClaims};
+use super::obstacle::KeepsClaims;
 use super::replica::{Mounting, Replica};
-use super::snapshot::{PodView, Seconds, Snapshot, StagedAt};
-use super::snapshot_age::{self, SnapshotStep};
-use super::stale_marks;
-use super::target::{self, Target};
+use super::snapshot::{PodView, Snapshot};
+use super::snapshot_age::SnapshotStep;
 use super::volume_snapshot::{EvictionAnswer, ReCreateQuestion};
+use super::{disruption, obstacle, snapshot_age, stale_marks};
+use crate::api::Seconds;
 use crate::claims::Claim;
+use crate::gate::{StagedAt, Target, target};
 use crate::templates::{Phase, keys};
 
 /// Seconds until an answer is asked for again that no watch reports.

@@ -2,13 +2,13 @@
 
 use super::anew::{Anew, anew};
 use super::assessment::{At, ClaimAssessment};
-use super::kept::{self, KeptBack};
-use super::readiness::{self, ClaimState};
-use super::snapshot::{PodView, SetView, Snapshot};
-use super::target::{self, Target};
+use super::kept;
+use super::kept::KeptBack;
+use super::snapshot::{PodView, Snapshot};
 use crate::claims::compatible::in_place;
 use crate::claims::retention::PodUid;
-use crate::claims::{Belongs, Claim, Foreign, belongs};
+use crate::claims::{Belongs, Claim, Foreign};
+use crate::gate::{ClaimState, SetView, Target, keeps_pod, readiness, target};
 use crate::templates::ClaimName;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -95,8 +95,7 @@ impl<'a> Replica<'a> {
             };
             if let Some(claim) = claim {
                 let template = &assessment.template;
-                let is_asked = belongs(claim, &snapshot.set.uid, &pod_name);
-                assessment.keeps_pod = is_asked && readiness::keeps_pod(claim, template, &target.label);
+                assessment.keeps_pod = keeps_pod(claim, template, (&snapshot.set.uid, &pod_name), &target.label);
                 let at_target = readiness::is_at(claim, template, &target.label);
                 let foreign = foreign(snapshot, &assessment.name, claim, (ordinal, mounting));
                 let mounting = mounting.get(claim.name.as_str()).map_or(&[][..], Vec::as_slice);

@@ -4,10 +4,10 @@
 use super::action::{Evict, EvictReason};
 use super::assessment::{At, ClaimAssessment};
 use super::disruption;
-use super::readiness::ClaimState;
 use super::replica::Replica;
-use super::snapshot::{PodView, Seconds, SetView, Snapshot};
-use super::time;
+use super::snapshot::{PodView, Snapshot};
+use crate::api::{Seconds, time};
+use crate::gate::{ClaimState, SetView};
 use crate::templates::Restart;
 
 /// How many seconds the node gets to expand the file system: kubelet checks about once a minute.

@@ -1,17 +1,14 @@
 //! The input of the decision: small types that the shell fills from the cluster.
 
 use super::budget::Budgets;
-use super::idle::Idle;
 use super::reached::Reached;
-pub use super::set_view::{PodManagement, SetView, StagedAt};
-pub use super::time::Seconds;
 use super::volume_snapshot::ReCreateAnswers;
 use crate::api::reasons::Kind;
-use crate::api::{ReadyReason, Settings};
+use crate::api::{ReadyReason, Seconds, Settings};
 pub use crate::claims::progress::{Modify, Resize, Trouble};
 use crate::claims::quota::Quotas;
 use crate::claims::{Belongs, Claim, Foreign, Owner, foreign};
-pub use crate::templates::Strategy;
+use crate::gate::{Idle, SetView, readiness};
 use crate::templates::{ClaimName, Revision, RevisionLabel, Staging};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -127,7 +124,7 @@ impl Refusal {
     pub const MAX_PAUSE: Seconds = 300;
 
     /// The API server stored something else than the apply asked for.
-    pub const CHANGED_BY_OTHERS: &str = "ChangedByOthers";
+    pub const CHANGED_BY_OTHERS: &str = readiness::CHANGED_BY_OTHERS;
 
     /// After this many failed reconciles in a row, which take a minute, a write without an answer counts as denied.
     pub const UNANSWERED: u8 = 6;

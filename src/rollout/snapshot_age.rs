@@ -7,9 +7,11 @@
 //! | is older, of another class, or being deleted | another one is made, with the next number |
 //! | failed, or is of another PVC, or its time has not come yet | stop |
 
-use super::snapshot::{Seconds, Snapshot, StagedAt};
+use super::snapshot::Snapshot;
 use super::volume_snapshot::{VolumeSnapshot, VolumeSnapshotAnswer};
+use crate::api::Seconds;
 use crate::claims::Claim;
+use crate::gate::StagedAt;
 use crate::templates::RevisionLabel;
 
 /// For how many seconds a VolumeSnapshot counts after it was taken. It is also the most by which clocks may differ.

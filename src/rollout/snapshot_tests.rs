@@ -1,4 +1,5 @@
-use super::{Refusal, Seconds};
+use super::Refusal;
+use crate::api::Seconds;
 use crate::rollout::fixtures::label;
 
 #[test]

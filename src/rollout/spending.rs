@@ -6,15 +6,15 @@
 use std::collections::BTreeMap;
 
 use super::action::ApplyClaim;
-use super::assessment::{self, ClaimAssessment};
+use super::assessment;
+use super::assessment::ClaimAssessment;
 use super::budget::AtOnce;
 use super::order::{Order, WaitsFor};
-use super::readiness::{self, ClaimState};
 use super::replica::Replica;
-use super::snapshot::{Seconds, Snapshot};
-use super::target::Target;
-use super::time;
+use super::snapshot::Snapshot;
+use crate::api::{Seconds, time};
 use crate::claims::Claim;
+use crate::gate::{ClaimState, Target, readiness};
 use crate::templates::keys;
 
 /// The time in which modifications are counted.

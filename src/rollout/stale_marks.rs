@@ -4,10 +4,10 @@
 //! Who deletes such a PVC later does not mean us. And the new resourceVersion stops a deletion that is still on its way.
 
 use super::action::{Action, ClaimOf};
-use super::idle::Idle;
 use super::replica::{Mounting, foreign};
 use super::snapshot::Snapshot;
 use crate::claims::Claim;
+use crate::gate::Idle;
 use crate::templates::{ClaimName, Revision, RevisionLabel, Staging};
 
 /// True iff marks are removed although nothing is rolled out for this reason. What is not understood is not touched, and

@@ -1,9 +1,9 @@
 //! Each test compares the whole list of actions.
 
 use crate::api::settings::Mode;
+use crate::gate::Idle;
 use crate::rollout::action::{Action, ApplyClaim, HoldStaged, Reason};
 use crate::rollout::fixtures::{apply, gi, owner, refused, template, web as fixture, writes};
-use crate::rollout::idle::Idle;
 use crate::rollout::plan::plan;
 use crate::rollout::snapshot::Snapshot;
 use crate::templates::{Phase, StagedError, UpdatePolicy, keys};

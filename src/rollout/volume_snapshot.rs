@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::time::Seconds;
+use crate::api::Seconds;
 
 /// What has to be read before the next step is known.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,10 +2,11 @@
 
 use std::fmt;
 
+use crate::gate::{ClaimState, Target};
 use crate::rollout::assessment::At;
-use crate::rollout::replica::{self, Replica};
-use crate::rollout::snapshot::Strategy;
-use crate::rollout::{Action, ClaimState, Plan, Reason, Snapshot, Target};
+use crate::rollout::replica::Replica;
+use crate::rollout::{Action, Plan, Reason, Snapshot, replica};
+use crate::templates::Strategy;
 
 /// Reasons that no decision of the rollout emits.
 const OF_THE_SHELL: [Reason; 8] = [

@@ -20,8 +20,10 @@ use super::texts::Texts;
 use super::write::{Apply, Write};
 use crate::api::ReadyReason;
 use crate::api::reasons::Kind;
+use crate::gate::{ClaimState, Target};
+use crate::rollout;
 use crate::rollout::reached::Reached;
-use crate::rollout::{self, Action, ClaimState, Progress, Reason, Target, plan};
+use crate::rollout::{Action, Progress, Reason, plan};
 use crate::templates::{Phase, Revision};
 
 /// A write with real uids and versions.

@@ -16,14 +16,14 @@ use super::texts::Texts;
 use super::write::DenialCause;
 use crate::claims;
 use crate::claims::quota::Quota;
+use crate::gate::{Idle, PodManagement, SetView, StagedAt};
 use crate::json::{Map, Value};
-use crate::rollout::Refusal;
 use crate::rollout::reached::Reached;
-use crate::rollout::snapshot::{self, PodManagement, StagedAt, Strategy, Trouble};
+use crate::rollout::snapshot::Trouble;
 use crate::rollout::volume_snapshot::ReCreateAnswers;
-use crate::rollout::{Budgets, Idle, PodView, Quotas, SetView, Sibling, Snapshot};
+use crate::rollout::{Budgets, PodView, Quotas, Refusal, Sibling, Snapshot, snapshot};
 use crate::templates::{
-    MaxInMotion, ProgressDeadline, Ready, Restart, RevisionLabel, StagedChange, StagedError, Sync, keys,
+    MaxInMotion, ProgressDeadline, Ready, Restart, RevisionLabel, StagedChange, StagedError, Strategy, Sync, keys,
 };
 
 fn pod_name(ordinal: usize) -> String {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::facts::InstallationFacts;
 use super::finding::{Finding, Severity};
 use crate::cli::drift::find::DriftSet;
-use crate::rollout::target::update_policy;
+use crate::gate::target::update_policy;
 use crate::templates::{Change, Diff, Phase, UpdatePolicy};
 
 /// StorageClasses without expansion that sets with the update policy InPlace use: an error if a growth is staged, else

@@ -7,8 +7,8 @@ use super::finding::Finding;
 use super::leader;
 use super::rights::Account;
 use crate::cli::replace::command;
+use crate::gate::SetView;
 use crate::replace::{FINALIZER, HOLD};
-use crate::rollout::SetView;
 
 /// The age in seconds from which a replacement should have ended. It takes about three.
 const LONG: i64 = 60;

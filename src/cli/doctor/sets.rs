@@ -7,7 +7,7 @@ use super::finding::Finding;
 use crate::cli::drift::find::{CLASS, DriftSet, SIZE, rows};
 use crate::cli::lists::SkippedObject;
 use crate::cli::row::FieldDifference;
-use crate::rollout::target::update_policy;
+use crate::gate::target::update_policy;
 use crate::templates::show::shown;
 use crate::templates::user_keys::{USER_KEYS, UserKey};
 use crate::templates::{UpdatePolicy, keys};

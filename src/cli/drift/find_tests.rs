@@ -48,7 +48,7 @@ fn lines(seen: &DriftSet) -> Vec<String> {
         let state = claim.and_then(|claim| claim.state);
         format!(
             "{} {} {} {} {} | {}",
-            state.map_or("-", crate::rollout::ClaimState::as_str),
+            state.map_or("-", crate::gate::ClaimState::as_str),
             claim.map_or("-", |claim| &claim.name),
             found.field,
             or_none(&found.wanted),

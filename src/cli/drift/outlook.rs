@@ -1,8 +1,8 @@
 //! Forecasts whether a rollout will update an outdated PVC.
 
 use crate::claims::Claim;
-use crate::rollout::readiness::is_at;
-use crate::rollout::{Idle, Target};
+use crate::gate::readiness::is_at;
+use crate::gate::{Idle, Target};
 use crate::templates::ClaimTemplate;
 
 /// The outlook of an outdated claim.

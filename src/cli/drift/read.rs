@@ -12,8 +12,8 @@ use super::find::{DriftClaim, DriftSet, named};
 use crate::cli::cluster;
 use crate::cli::lists::{ClusterList, SkippedObject, list};
 use crate::controller::objects;
+use crate::gate::SetView;
 use crate::json::Map;
-use crate::rollout::SetView;
 use crate::templates::keys;
 
 /// Claims, by namespace and name.
@@ -156,7 +156,7 @@ mod tests {
 
     use super::{CLAIM, ClusterList, SET, SkippedObject, of_lists};
     use crate::cli::drift::find::rows;
-    use crate::rollout::ClaimState;
+    use crate::gate::ClaimState;
 
     fn object(name: &str, spec: &Value) -> Value {
         json!({"metadata": {"namespace": "shop", "name": name, "uid": "u", "resourceVersion": "1"}, "spec": spec})

@@ -2,8 +2,9 @@
 
 use super::forecast::ForecastClaim;
 use super::inputs::Inputs;
-use crate::rollout::spending::{self, BudgetWait};
-use crate::rollout::{ClaimState, Snapshot};
+use crate::gate::ClaimState;
+use crate::rollout::spending::BudgetWait;
+use crate::rollout::{Snapshot, spending};
 use crate::templates::keys;
 
 /// One note for each such claim, in the order of the rollout.

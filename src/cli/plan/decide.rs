@@ -6,23 +6,21 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use serde_json::Value;
 
-use super::budgets;
 use super::forecast::{AT_LAST, claims_of, forecast};
 use super::inputs::{Decider, Inputs, PlannedRequest};
 use super::replacement::replacement;
 use super::report::{PlanOutcome, PlanReport, PlanVerdict, PodOutcome, TargetReport};
-use super::request::{self, RequestAnswer};
-use super::rows;
-use super::unread;
+use super::request::RequestAnswer;
+use super::{budgets, request, rows, unread};
 use crate::admission::{CanI, CannotAsk, Get, Lookups, Settings};
 use crate::api::ReadyReason;
 use crate::cli::recorded::Recorded;
 use crate::controller::objects;
+use crate::gate::{StagedAt, Target};
 use crate::rollout::reached::Reached;
-use crate::rollout::snapshot::{StagedAt, Strategy};
 use crate::rollout::volume_snapshot::ReCreateAnswers;
-use crate::rollout::{Budgets, Quotas, Snapshot, Target, plan};
-use crate::templates::{ClaimTemplate, Diff, Phase, Revision, Sync};
+use crate::rollout::{Budgets, Quotas, Snapshot, plan};
+use crate::templates::{ClaimTemplate, Diff, Phase, Revision, Strategy, Sync};
 
 /// The plan for one set.
 ///
@@ -190,7 +188,7 @@ fn roll_out(inputs: &Inputs<'_>, report: &mut PlanReport, live: &Value, stored: 
     let target = Target::of(&snapshot.set, &snapshot.settings);
     report.target = Some(TargetReport {
         revision: change.revision().to_string(),
-        update_policy: crate::rollout::target::update_policy(&snapshot.set).to_string(),
+        update_policy: crate::gate::target::update_policy(&snapshot.set).to_string(),
         sync: snapshot.set.sync.to_string(),
         idle: target.as_ref().err().map(ToString::to_string),
         reason: target.as_ref().err().map(|idle| idle.reason().as_str()),

@@ -5,13 +5,14 @@
 //! the writes that the caller names.
 
 use super::{anew, missing};
+use crate::api::Seconds;
 use crate::claims::Claim;
 use crate::cli::row::ClaimRow;
 use crate::gate;
+use crate::gate::{ClaimState, Target, readiness};
 use crate::rollout::replica::{Replica, mounting};
-use crate::rollout::snapshot::Strategy;
-use crate::rollout::{Action, ApplyClaim, ClaimState, Refusal, Seconds, Snapshot, Target, readiness};
-use crate::templates::{Sync, keys};
+use crate::rollout::{Action, ApplyClaim, Refusal, Snapshot};
+use crate::templates::{Strategy, Sync, keys};
 
 /// A time after all past events.
 pub(crate) const AT_LAST: Seconds = 1 << 40;

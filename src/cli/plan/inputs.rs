@@ -6,9 +6,9 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::request::{RequestAnswer, Requester};
+use crate::api::Seconds;
 use crate::cli::recorded::Recorded;
 use crate::controller::ClassLimits;
-use crate::rollout::Seconds;
 
 /// The request and the state of the cluster.
 pub(crate) struct Inputs<'a> {

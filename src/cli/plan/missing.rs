@@ -4,8 +4,9 @@
 use std::sync::Arc;
 
 use crate::claims::{Claim, Owner};
+use crate::gate::Target;
+use crate::rollout::Snapshot;
 use crate::rollout::snapshot::PodView;
-use crate::rollout::{Snapshot, Target};
 use crate::templates::{ClaimTemplate, keys};
 
 /// Creates what is missing, and returns the ordinals of the new Pods.

@@ -4,7 +4,7 @@ use crate::cli::plan::report::{
     ReplacementOrigin, ReplacementReport, TargetReport,
 };
 use crate::cli::row::tests::row;
-use crate::rollout::ClaimState;
+use crate::gate::ClaimState;
 
 fn state(storage: &str) -> ClaimValues {
     ClaimValues {

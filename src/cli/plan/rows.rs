@@ -15,8 +15,9 @@ use crate::claims::retention::PodUid;
 use crate::claims::{AttributesClass, Belongs, Claim, Classes, Known, Obstacle, StorageClass, compatible};
 use crate::cli::recorded::Recorded;
 use crate::controller::objects;
-use crate::rollout::target::frozen;
-use crate::rollout::{ApplyClaim, ClaimState, SetView};
+use crate::gate::target::frozen;
+use crate::gate::{ClaimState, SetView};
+use crate::rollout::ApplyClaim;
 use crate::templates::show::shown;
 use crate::templates::{ClaimTemplate, keys};
 

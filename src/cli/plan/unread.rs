@@ -4,7 +4,7 @@ use super::report::PlanReport;
 use crate::cli::lists::SkippedObject;
 use crate::cli::recorded::Recorded;
 use crate::controller::objects;
-use crate::rollout::SetView;
+use crate::gate::SetView;
 use crate::templates::names::ordinal_of;
 
 /// Takes the objects that cannot be read out of the state, and notes them there.

@@ -2,12 +2,13 @@
 
 use super::line::{Ink, Shape, StyledLine, Width, wrapped};
 use super::pods::PodState;
-use super::replacement::{self, ReplacementPhase};
+use super::replacement;
+use super::replacement::ReplacementPhase;
 use super::rollout::RolloutPhase;
 use super::view::{ClaimView, StatusView, TargetView};
 use crate::controller::crd::ReplacementStatus;
-use crate::rollout::ClaimState;
-use crate::rollout::readiness::WAITING;
+use crate::gate::ClaimState;
+use crate::gate::readiness::WAITING;
 use crate::templates::UpdatePolicy;
 
 /// The width of a bar.

@@ -8,7 +8,7 @@ use crate::cli::status::changes::changes;
 use crate::cli::status::pods::{PodState, PodStatusView};
 use crate::cli::status::rollout::RolloutPhase;
 use crate::cli::status::view::{ClaimView, StatusView, TargetView};
-use crate::rollout::ClaimState;
+use crate::gate::ClaimState;
 
 const PLAIN: Shape = Shape {
     paint: Paint::Plain,

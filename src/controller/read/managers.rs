@@ -6,7 +6,7 @@ use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use super::metadata::time;
-use crate::rollout::Seconds;
+use crate::api::Seconds;
 
 /// An entry: who wrote, when, and which of these fields.
 #[derive(Debug, Deserialize)]

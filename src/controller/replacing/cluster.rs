@@ -20,10 +20,10 @@ use super::super::slim_set::SlimSet;
 use super::super::views;
 use super::answer::{Written, delete, existing, read, write};
 use crate::api::Settings;
+use crate::gate::Target;
 use crate::replace::journal::Millis;
 use crate::replace::world::ReportOwner;
 use crate::replace::{Journal, LiveSet, SetObjects, Stage};
-use crate::rollout::Target;
 
 /// The label of the Secrets that are journals.
 pub(crate) const JOURNAL_LABEL: &str = "claim-rollout.io/journal";

@@ -12,8 +12,8 @@ use super::super::slim_set::SlimSet;
 use super::super::watch::RequeueSender;
 use super::cluster::{Cluster, SetName};
 use super::place::Places;
+use crate::api::Seconds;
 use crate::replace::Fault;
-use crate::rollout::Seconds;
 use crate::templates::{ReplaceSet, keys};
 
 /// The pauses in seconds after a refusal: the first, and the longest.

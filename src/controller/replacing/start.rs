@@ -16,8 +16,8 @@ use super::cluster::{SetName, allows};
 use super::place::{Begins, RunPlace};
 use super::queue::{Due, LastReport, Reconciles, Rest, State, name_of};
 use super::run::Run;
+use crate::api::Seconds;
 use crate::replace::{Ended, Happened, Machine, MachineKind, Notice, Stage, StartFrom};
-use crate::rollout::Seconds;
 
 impl Context {
     /// Notes that the set is reconciled, until the return value is dropped. None if it is being replaced, so that

@@ -3,7 +3,8 @@
 use super::section::{code, section};
 use crate::api::ReadyReason;
 use crate::api::reasons::Kind;
-use crate::rollout::{ClaimState, Reason as EventReason};
+use crate::gate::ClaimState;
+use crate::rollout::Reason as EventReason;
 
 /// The conditions of a ClaimRollout, by the kind of their reason.
 pub(super) fn conditions() -> String {

@@ -4,7 +4,8 @@ use super::kinds::Kinds;
 use super::last_applies;
 use super::memory::{SetMemory, WrittenObject};
 use super::undone::Undone;
-use crate::rollout::{Refusal, Seconds};
+use crate::api::Seconds;
+use crate::rollout::Refusal;
 
 /// A write whose answer is handed over.
 #[derive(Clone, Debug)]

@@ -6,7 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::rollout::{ClaimProgress, Progress, Seconds};
+use crate::api::Seconds;
+use crate::rollout::{ClaimProgress, Progress};
 
 /// The time in motion before the Events of a PVC are read.
 pub const PATIENCE: Seconds = 30;

@@ -1,6 +1,7 @@
 use super::{ClaimEvent, ClaimEvents, due, note};
+use crate::gate::ClaimState;
 use crate::rollout::fixtures::web;
-use crate::rollout::{ClaimProgress, ClaimState, Progress, plan};
+use crate::rollout::{ClaimProgress, Progress, plan};
 
 const UID: &str = "data-web-2-uid";
 

@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use super::kinds::{Denials, Kinds};
-use crate::rollout::{Refusal, Seconds};
+use crate::api::Seconds;
+use crate::rollout::Refusal;
 use crate::templates::keys;
 
 /// An apply that stays for this long was not undone: the pauses begin anew.

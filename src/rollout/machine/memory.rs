@@ -7,13 +7,15 @@ use std::collections::BTreeMap;
 
 use super::claim_events::ClaimEvents;
 use super::kinds::Kinds;
-use super::last_applies::{self, LastApply};
+use super::last_applies;
+use super::last_applies::LastApply;
 use super::quota_read::QuotaRead;
 use super::settled::Settled;
 use super::undone::Undone;
+use crate::api::Seconds;
 use crate::rollout::early::WaitingPods;
 use crate::rollout::reached::Reached;
-use crate::rollout::{ClaimProgress, Refusal, Seconds};
+use crate::rollout::{ClaimProgress, Refusal};
 
 /// Seconds after which the watch must have shown a write; otherwise it is broken.
 pub const WATCH_LAG: Seconds = 30;

@@ -2,8 +2,9 @@
 
 use std::hash::{Hash, Hasher};
 
+use crate::api::Seconds;
+use crate::rollout::Quotas;
 use crate::rollout::quota::RECHECK;
-use crate::rollout::{Quotas, Seconds};
 use crate::templates::Revision;
 
 /// The quotas that were read for the rollout of a revision.

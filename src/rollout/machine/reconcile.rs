@@ -10,10 +10,12 @@
 //! [`read_events`]: Machine::read_events
 
 use super::answers::RoundOutcome;
-use super::claim_events::{self, PATIENCE};
+use super::claim_events;
+use super::claim_events::PATIENCE;
 use super::kinds::Kinds;
 use super::memory::SetMemory;
-use crate::rollout::{Action, EventNotice, Plan, Reason, Seconds, SetStaged};
+use crate::api::Seconds;
+use crate::rollout::{Action, EventNotice, Plan, Reason, SetStaged};
 use crate::templates::Phase;
 
 /// How many rounds a reconcile may take before other sets have their turn.

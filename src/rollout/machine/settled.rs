@@ -5,7 +5,7 @@
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use crate::rollout::Seconds;
+use crate::api::Seconds;
 
 /// The interval of checks without a change.
 pub const EVERY: Seconds = 8 * 60 * 60;

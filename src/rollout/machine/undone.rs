@@ -1,6 +1,6 @@
 //! Writes that failed, and when they are retried.
 
-use crate::rollout::Seconds;
+use crate::api::Seconds;
 use crate::rollout::snapshot::retry_at;
 
 /// A write that somebody undid, or that was denied.

@@ -1,11 +1,12 @@
 //! What counts as progress: a PVC or a Pod comes to a state that it had not reached before in this rollout.
 
 use super::{middle_of_pods, old_pods, unready};
+use crate::api::Seconds;
+use crate::rollout::Plan;
 use crate::rollout::fixtures::{owner, trouble, web};
 use crate::rollout::plan::plan;
 use crate::rollout::reached::Reached;
 use crate::rollout::snapshot::{Modify, Previous, Resize, Snapshot};
-use crate::rollout::{Plan, Seconds};
 
 /// How often the controller reconciles.
 const EVERY: Seconds = 60;

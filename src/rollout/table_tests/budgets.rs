@@ -2,12 +2,12 @@
 
 use super::{Row, check, done, middle, middle_of_pods, old_pods};
 use crate::claims::progress::Resize;
+use crate::gate::{ClaimState, PodManagement};
 use crate::json::Value;
 use crate::rollout::budget::{AtOnce, Budget};
 use crate::rollout::fixtures::{events, gi, web, writes};
-use crate::rollout::snapshot::{PodManagement, Snapshot};
-use crate::rollout::spending;
-use crate::rollout::{Action, ClaimState, plan};
+use crate::rollout::snapshot::Snapshot;
+use crate::rollout::{Action, plan, spending};
 use crate::templates::{MaxInMotion, keys};
 use std::sync::Arc;
 

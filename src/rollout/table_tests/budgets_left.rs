@@ -3,10 +3,10 @@
 use super::budgets::at_once;
 
 use crate::claims::progress::Resize;
+use crate::gate::PodManagement;
 use crate::rollout::fixtures::{gi, label, refused, web};
-use crate::rollout::snapshot::{PodManagement, Snapshot};
-use crate::rollout::spending;
-use crate::rollout::{Action, plan};
+use crate::rollout::snapshot::Snapshot;
+use crate::rollout::{Action, plan, spending};
 use crate::templates::{MaxInMotion, keys};
 
 /// 2Gi were staged before, and the driver works on them; 3Gi are staged now.

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use super::{done, old_pods, put_pod};
 use crate::claims::Claim;
+use crate::gate::PodManagement;
 use crate::rollout::assessment::At;
 use crate::rollout::fixtures::{gi, refused, state, web};
 use crate::rollout::plan::plan;
-use crate::rollout::snapshot::{Modify, PodManagement, Resize, Snapshot};
+use crate::rollout::snapshot::{Modify, Resize, Snapshot};
 use crate::templates::ClaimTemplate;
 
 /// The actions when the highest of three replicas is in this state and the two below it are outdated: with

@@ -4,8 +4,8 @@ use super::{middle, old_pods};
 use crate::rollout::early::WaitingPods;
 use crate::rollout::fixtures::web;
 use crate::rollout::plan;
-use crate::rollout::snapshot::{Snapshot, Strategy};
-use crate::templates::{Phase, Sync};
+use crate::rollout::snapshot::Snapshot;
+use crate::templates::{Phase, Strategy, Sync};
 
 /// The Pod `web-2` is created anew, with the new revision.
 fn replaced(web: &mut Snapshot) {

@@ -5,9 +5,10 @@
 
 use super::done;
 use crate::claims::Claim;
+use crate::gate::PodManagement;
 use crate::rollout::fixtures::{apply, gi, state, trouble, web, writes};
 use crate::rollout::plan::plan;
-use crate::rollout::snapshot::{Modify, PodManagement, Resize};
+use crate::rollout::snapshot::{Modify, Resize};
 
 pub(super) const CONTROLLER: &str = "ControllerResizeError";
 pub(super) const NODE: &str = "NodeResizeError";

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use super::done;
+use crate::gate::PodManagement;
 use crate::rollout::fixtures::{apply, complete, events, gi, refused, web, writes};
 use crate::rollout::plan::{RECHECK, plan};
-use crate::rollout::snapshot::{Modify, PodManagement, Resize, Snapshot};
+use crate::rollout::snapshot::{Modify, Resize, Snapshot};
 use crate::rollout::{Previous, Reason};
 use crate::templates::{ClaimTemplate, Phase, ProgressDeadline};
 

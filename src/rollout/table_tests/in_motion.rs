@@ -1,10 +1,11 @@
 //! `claim-rollout.io/max-in-motion`: how many replicas are in motion at a time.
 
 use super::{Row, check, middle, middle_of_pods, old_pods, unready};
+use crate::gate::PodManagement;
 use crate::rollout::fixtures::web;
 use crate::rollout::plan::plan;
-use crate::rollout::snapshot::{PodManagement, Resize, Snapshot, Strategy};
-use crate::templates::{MaxInMotion, Ready, Sync};
+use crate::rollout::snapshot::{Resize, Snapshot};
+use crate::templates::{MaxInMotion, Ready, Strategy, Sync};
 
 fn at_a_time(web: &mut Snapshot, number: u32) {
     web.set.max_in_motion = Some(MaxInMotion(number));

@@ -1,7 +1,7 @@
 //! Claims that are counted and named where nothing is rolled out: with `OnClaimDelete`, and after a withdrawal.
 
 use crate::claims::Claim;
-use crate::rollout::Idle;
+use crate::gate::Idle;
 use crate::rollout::fixtures::{events, gi, template, web, writes};
 use crate::rollout::lag::is_reported;
 use crate::rollout::plan::plan;

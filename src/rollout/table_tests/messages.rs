@@ -1,8 +1,9 @@
 //! The messages of the conditions: what a rollout does, and why it waits.
 
+use crate::gate::PodManagement;
 use crate::rollout::fixtures::{gi, owner, refused, template, trouble, web as fixture};
 use crate::rollout::plan::{RECHECK, plan};
-use crate::rollout::snapshot::{Modify, PodManagement, PodView, Resize, Snapshot, Unready};
+use crate::rollout::snapshot::{Modify, PodView, Resize, Snapshot, Unready};
 use crate::templates::Phase;
 
 fn pod(web: &mut Snapshot) -> &mut PodView {

@@ -1,9 +1,9 @@
 //! Changes in the middle of a rollout.
 
 use super::{Row, check, middle, middle_of_pods, old_pods, unready};
+use crate::gate::PodManagement;
 use crate::rollout::fixtures::template;
-use crate::rollout::snapshot::{PodManagement, Strategy};
-use crate::templates::{Phase, Sync, UpdatePolicy};
+use crate::templates::{Phase, Strategy, Sync, UpdatePolicy};
 
 const SWITCHES: &[Row] = &[
     ("no change", middle, "grow 1"),

@@ -1,7 +1,8 @@
 //! The Pod that the StatefulSet controller replaces next, and claims that do not wait for it.
 
 use super::{Row, check, middle, old_pods, unready};
-use crate::rollout::snapshot::{PodManagement, Resize, Snapshot};
+use crate::gate::PodManagement;
+use crate::rollout::snapshot::{Resize, Snapshot};
 use crate::templates::Ready;
 
 fn on_the_node(web: &mut Snapshot, ordinal: u32) {

@@ -1,10 +1,11 @@
 //! `updateStrategy: OnDelete`: the claims of a replica follow once its Pod was deleted by hand.
 
+use crate::gate::ClaimState;
 use crate::rollout::Reason;
 use crate::rollout::fixtures::{apply, complete, events, refused, state, web as fixture, writes};
 use crate::rollout::plan::plan;
-use crate::rollout::readiness::ClaimState;
-use crate::rollout::snapshot::{PodView, Snapshot, Strategy};
+use crate::rollout::snapshot::{PodView, Snapshot};
+use crate::templates::Strategy;
 
 /// The target was first seen at 950; all Pods are older.
 fn web() -> Snapshot {

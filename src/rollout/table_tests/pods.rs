@@ -1,9 +1,10 @@
 //! Claims and Pods: what the next claim waits for, and which Pod is named.
 
 use super::{Row, all_done, check, done, middle, middle_of_pods, old_pods, unready};
+use crate::gate::PodManagement;
 use crate::rollout::fixtures::{refused, web};
-use crate::rollout::snapshot::{PodManagement, Resize, Snapshot, Strategy};
-use crate::templates::{Phase, Ready, Revision, Sync};
+use crate::rollout::snapshot::{Resize, Snapshot};
+use crate::templates::{Phase, Ready, Revision, Strategy, Sync};
 
 const PODS: &[Row] = &[
     (

@@ -2,10 +2,11 @@
 
 use super::{Row, check, middle};
 use crate::claims::quota::Quota;
+use crate::gate::{ClaimState, PodManagement};
 use crate::rollout::fixtures::{events, gi, refused, web, writes};
-use crate::rollout::snapshot::{PodManagement, Snapshot, Strategy};
-use crate::rollout::{ClaimState, Quotas, Reason, plan, quota};
-use crate::templates::{Quantity, keys};
+use crate::rollout::snapshot::Snapshot;
+use crate::rollout::{Quotas, Reason, plan, quota};
+use crate::templates::{Quantity, Strategy, keys};
 
 fn leaves(web: &mut Snapshot, left: Quantity) {
     let quota = Quota {

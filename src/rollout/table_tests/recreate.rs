@@ -5,11 +5,12 @@ use std::sync::Arc;
 use super::{text, unready};
 use crate::api::Settings;
 use crate::api::settings::{ReCreate, TemplateChanges};
+use crate::gate::{Idle, StagedAt};
 use crate::json;
 use crate::rollout::fixtures::{gi, template, web};
-use crate::rollout::snapshot::{Snapshot, StagedAt};
+use crate::rollout::snapshot::Snapshot;
 use crate::rollout::volume_snapshot::{EvictionAnswer, ReCreateQuestion};
-use crate::rollout::{Action, Idle, plan};
+use crate::rollout::{Action, plan};
 use crate::templates::rules::{Frozen, Shrink};
 use crate::templates::{ClaimTemplate, ReplaceSet, UpdatePolicy, keys};
 

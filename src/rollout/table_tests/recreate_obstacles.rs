@@ -6,8 +6,9 @@ use std::sync::Arc;
 use super::unready;
 use crate::claims::progress::Resize;
 use crate::rollout::fixtures::owner;
-use crate::rollout::snapshot::{Sibling, Strategy};
+use crate::rollout::snapshot::Sibling;
 use crate::rollout::volume_snapshot::EvictionAnswer;
+use crate::templates::Strategy;
 
 const OBSTACLES: &[Row] = &[
     (

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use super::recreate::{Row, check_rows, created_anew, of_class, reclassed};
 use super::{done, unready};
 use crate::api::Settings;
-use crate::rollout::snapshot::{PodManagement, Snapshot};
+use crate::gate::{Idle, PodManagement};
+use crate::rollout::snapshot::Snapshot;
 use crate::rollout::volume_snapshot::EvictionAnswer;
-use crate::rollout::{Action, EvictReason, Idle, plan};
+use crate::rollout::{Action, EvictReason, plan};
 use crate::templates::rules::Frozen;
 use crate::templates::{StagedError, UpdatePolicy, keys};
 

@@ -3,9 +3,9 @@
 
 use super::done;
 use crate::claims::Claim;
+use crate::gate::ClaimState;
 use crate::rollout::fixtures::{gi, refused, state, template, trouble, web};
 use crate::rollout::plan::plan;
-use crate::rollout::readiness::ClaimState;
 use crate::rollout::snapshot::{Refusal, Snapshot};
 use crate::templates::Phase;
 

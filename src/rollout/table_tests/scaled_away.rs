@@ -2,11 +2,11 @@
 //! complete before. Some drivers expand only what no Pod uses.
 
 use super::{Row, check, done, middle};
+use crate::gate::{ClaimState, PodManagement};
 use crate::json::Map;
-use crate::rollout::ClaimState;
 use crate::rollout::fixtures::{gi, refused, web};
 use crate::rollout::plan::plan;
-use crate::rollout::snapshot::{PodManagement, Resize, Snapshot};
+use crate::rollout::snapshot::{Resize, Snapshot};
 use crate::templates::{Phase, UpdatePolicy};
 
 /// Three replicas were there when the change was staged.

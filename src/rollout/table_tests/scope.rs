@@ -1,8 +1,9 @@
 //! Which claims are in scope: ordinals, partitions and ownership.
 
 use super::{Row, all_done, check, middle, middle_of_pods, old_pods};
+use crate::gate::PodManagement;
 use crate::json::Map;
-use crate::rollout::snapshot::{PodManagement, Sibling, Snapshot};
+use crate::rollout::snapshot::{Sibling, Snapshot};
 
 /// The first ordinal is 5.
 fn from_five(web: &mut Snapshot) {

@@ -2,10 +2,10 @@
 //! (design, sections 3.2 and 3.3).
 
 use super::done;
+use crate::gate::{PodManagement, readiness};
 use crate::rollout::fixtures::{gi, staging, state, web};
 use crate::rollout::plan::plan;
-use crate::rollout::readiness;
-use crate::rollout::snapshot::{PodManagement, Resize, Snapshot};
+use crate::rollout::snapshot::{Resize, Snapshot};
 use crate::templates::{Phase, Quantity, Revision, RevisionLabel, keys};
 
 /// One step above the capacity of 1Gi: the size that the message of `ClaimInfeasible` names.

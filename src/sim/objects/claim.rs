@@ -179,7 +179,7 @@ impl ClaimObject {
         self.revision == target && target.is_none_or(|target| !self.was_dropped(target.wants[template]))
     }
 
-    /// Whether only the label of an apply of ours was stored, as in `rollout::readiness`.
+    /// Whether only the label of an apply of ours was stored, as in `gate::readiness`.
     fn was_dropped(&self, want: Want) -> bool {
         let smaller = self.our_size && self.request < want.size;
         let another = self.our_class.is_ours() && self.class != want.class;

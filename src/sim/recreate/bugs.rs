@@ -3,9 +3,9 @@
 use super::objects::{AnewObjects, AnewStep};
 use super::world::AnewWorld;
 use crate::claims::Claim;
+use crate::gate::StagedAt;
 use crate::json::{Map, Value};
 use crate::rollout::Snapshot;
-use crate::rollout::snapshot::StagedAt;
 use crate::rollout::snapshot_age::name;
 use crate::rollout::volume_snapshot::{EvictionAnswer, VolumeSnapshot, VolumeSnapshotAnswer};
 use crate::templates::{StagedChange, UpdatePolicy};

@@ -3,10 +3,9 @@
 use super::objects::{AnewClaim, AnewObjects, AnewPod, MadeFrom, SnapshotName};
 use super::world::AnewWorld;
 use crate::claims::{Claim, Owner};
+use crate::gate::{PodManagement, SetView, StagedAt};
 use crate::json::{Map, Value};
-use crate::rollout::snapshot::{PodManagement, StagedAt};
-use crate::rollout::snapshot_age;
-use crate::rollout::{PodView, SetView, Snapshot};
+use crate::rollout::{PodView, Snapshot, snapshot_age};
 use crate::templates::{
     ClaimTemplate, Phase, Quantity, Revision, RevisionLabel, StagedChange, Staging, UpdatePolicy, keys,
 };

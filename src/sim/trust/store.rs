@@ -6,13 +6,15 @@ use super::super::schedule::Random;
 use super::judges::{Hole, Judges};
 use super::manifests::{REVISED, staged_change, template};
 use super::requests::BobRequest;
-use super::rights::{self, BOB, MALLORY};
-use crate::admission::{self, CanI, CannotAsk, Get, Lookups};
+use super::rights;
+use super::rights::{BOB, MALLORY};
+use crate::admission;
+use crate::admission::{CanI, CannotAsk, Get, Lookups};
 use crate::api::Settings;
 use crate::claims::Owner;
+use crate::gate::target::recreates;
+use crate::gate::{SetView, Target};
 use crate::replace::FINALIZER;
-use crate::rollout::SetView;
-use crate::rollout::target::{Target, recreates};
 use crate::templates::{ClaimTemplate, Phase, Revision, StagedChange, UpdatePolicy, keys};
 
 /// The settings of the policy.

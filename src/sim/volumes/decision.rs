@@ -7,9 +7,10 @@ use super::objects::{LiveTemplates, PODS, SmallPod};
 use crate::api::Settings;
 use crate::claims::Owner;
 use crate::gate;
+use crate::gate::SetView;
 use crate::rollout::reached::Reached;
 use crate::rollout::volume_snapshot::ReCreateAnswers;
-use crate::rollout::{Budgets, PodView, Quotas, SetView, Snapshot, lacking};
+use crate::rollout::{Budgets, PodView, Quotas, Snapshot, lacking};
 use crate::templates::{ClaimTemplate, Phase, ReplaceSet, Revision, StagedChange, Staging, UpdatePolicy};
 
 const NOW: u64 = 1_000;

@@ -6,13 +6,13 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::super::{Decider, Inputs, PlannedRequest, report};
+use crate::api::Seconds;
 use crate::cli::plan::overlay::set_last_applied;
 use crate::cli::plan::report::{ClaimReport, ClaimValues, PlanOutcome, PlanReport};
 use crate::cli::plan::request::{KUBECTL, Requester};
 use crate::cli::plan::unread::sift;
 use crate::cli::recorded::Recorded;
 use crate::controller::ClassLimits;
-use crate::rollout::Seconds;
 use crate::templates::{ClaimTemplate, Phase, StagedChange, Staging, UpdatePolicy};
 
 /// A set `web` of three replicas of 1Gi in a class that expands, and everything around it.

@@ -2,9 +2,8 @@
 
 use std::fmt;
 
-use super::time::Seconds;
-use crate::api::ReadyReason;
 use crate::api::reasons::Kind;
+use crate::api::{ReadyReason, Seconds};
 use crate::claims::Owner;
 use crate::templates::StagedError;
 

@@ -21,7 +21,7 @@ pub fn read(text: &str) -> Option<Seconds> {
 
 #[cfg(test)]
 mod tests {
-    use super::{read, write};
+    use crate::api::time::{read, write};
 
     #[test]
     fn time_written_reads_back() {

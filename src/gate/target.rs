@@ -1,9 +1,8 @@
 //! The target of a StatefulSet: the staged templates, if the controller may roll them out.
 
-use super::idle::Idle;
-use super::snapshot::SetView;
 use crate::api::Settings;
 use crate::api::settings::{Mode, ReCreate};
+use crate::gate::{Idle, SetView};
 use crate::templates::rules::Frozen;
 use crate::templates::show::path_of;
 use crate::templates::{ClaimName, ClaimTemplate, Diff, RevisionLabel, Rules, StagedChange, UpdatePolicy};
@@ -135,7 +134,3 @@ fn broken_rule(set: &SetView, rules: &Rules<'_>, wanted: &[ClaimTemplate]) -> Op
         Some(format!("{}: {error}", path_of(&template.name)))
     })
 }
-
-#[cfg(test)]
-#[path = "target_tests.rs"]
-mod tests;

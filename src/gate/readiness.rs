@@ -1,11 +1,13 @@
 //! When a claim is updated and ready, and the states of a claim.
 
-use super::snapshot::Refusal;
 use crate::claims::Claim;
 use crate::claims::compatible::differences;
 use crate::claims::progress::{Modify, Resize, Trouble};
 use crate::templates::words::words;
 use crate::templates::{ClaimTemplate, Quantity, RevisionLabel};
+
+/// The reason of a claim that somebody changed after our apply.
+pub const CHANGED_BY_OTHERS: &str = "ChangedByOthers";
 
 /// The reason of a `Pending` claim whose turn has not come.
 pub const WAITING: &str = "Waiting";
@@ -271,7 +273,7 @@ pub fn explain(state: ClaimState, claim: &Claim, template: &ClaimTemplate) -> (S
         ClaimState::Modifying => ("ModifyingVolume", class()),
         ClaimState::Infeasible => ("Infeasible", "not possible for the driver".to_owned()),
         ClaimState::Refused if claim.lost => ("Lost", LOST.to_owned()),
-        ClaimState::Refused => (Refusal::CHANGED_BY_OTHERS, LOWERED.to_owned()),
+        ClaimState::Refused => (CHANGED_BY_OTHERS, LOWERED.to_owned()),
         _ => ("", String::new()),
     };
     let trouble = match state {
