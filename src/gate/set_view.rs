@@ -1,8 +1,8 @@
 //! The StatefulSet, as the decision sees it.
 
+use super::idle::MOST_CLAIMS;
 use crate::api::Seconds;
 use crate::claims::Owner;
-use crate::gate::idle::MOST_CLAIMS;
 use crate::json::Map;
 use crate::templates::names::ordinal_of;
 use crate::templates::{

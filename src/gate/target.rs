@@ -1,8 +1,9 @@
 //! The target of a StatefulSet: the staged templates, if the controller may roll them out.
 
+use super::idle::Idle;
+use super::set_view::SetView;
 use crate::api::Settings;
 use crate::api::settings::{Mode, ReCreate};
-use crate::gate::{Idle, SetView};
 use crate::templates::rules::Frozen;
 use crate::templates::show::path_of;
 use crate::templates::{ClaimName, ClaimTemplate, Diff, RevisionLabel, Rules, StagedChange, UpdatePolicy};

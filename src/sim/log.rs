@@ -7,7 +7,7 @@ use super::invariant_adapter;
 use super::objects::{SLOTS, SetObject};
 use super::plan_decision::PlanDecision;
 use super::step::{INSTANCES, RequestFate, SimStep};
-use super::watch::Views;
+use super::watch::{Views, WatchKind};
 use super::words::{controller, words, write_words};
 use super::write::{ApiAnswer, Apply, DenialCause, Write};
 use crate::rollout::Reason;
@@ -44,6 +44,8 @@ pub(crate) struct Log {
     decided: [Vec<(Option<u8>, u64, u64)>; INSTANCES],
     /// The states that were reported in this staging.
     states: ReportedStates,
+    /// The kinds that no watch has delivered since a user acted.
+    unseen: Vec<WatchKind>,
     /// Two controllers may report different things in turns.
     second: bool,
     /// Claims that were written since the last report, by slot: an Event of its own.
@@ -108,9 +110,14 @@ impl Log {
         }
         self.crossed |= matches!(step, SimStep::User(UserAction::Class(..)));
         self.second |= matches!(step, SimStep::Start);
-        // What people do, they know.
-        if matches!(step, SimStep::User(_)) {
-            self.states = ReportedStates::default();
+        // What people do, they know. A controller learns of it later, kind by kind.
+        match step {
+            SimStep::User(_) => (self.states, self.unseen) = (ReportedStates::default(), WatchKind::ALL.to_vec()),
+            SimStep::Deliver(_, kind) if self.unseen.contains(&kind) => {
+                self.unseen.retain(|unseen| *unseen != kind);
+                self.states = ReportedStates::default();
+            }
+            _ => {}
         }
         // `sent` and `decided` write the lines of requests and reconciles.
         if !matches!(step, SimStep::Send(..) | SimStep::Reconcile(_)) {
