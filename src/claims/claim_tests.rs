@@ -12,17 +12,21 @@ const CLASS: &str = r#"{"f:volumeAttributesClassName":{}}"#;
 type Entry = (&'static str, &'static str, &'static str);
 
 #[test]
-fn status_with_null_members_is_read() {
+fn claim_with_null_members_is_read() {
     let status = json!({
         "capacity": {"storage": null}, "allocatedResources": {"storage": null},
         "allocatedResourceStatuses": {"storage": null}, "currentVolumeAttributesClassName": null,
         "modifyVolumeStatus": {"status": null, "targetVolumeAttributesClassName": null}, "conditions": null,
     });
     let claim = json!({
-        "metadata": {"name": "data-web-0"},
+        "metadata": {
+            "name": "data-web-0", "labels": null, "annotations": null, "creationTimestamp": null,
+            "deletionTimestamp": null, "finalizers": null, "ownerReferences": null, "managedFields": null,
+        },
         "spec": {"resources": {"requests": {"storage": "1Gi"}}}, "status": status,
     });
     let claim = Claim::read(&claim.to_string()).expect("a claim");
+    assert!(!claim.terminating && claim.owners.is_empty() && claim.finalizers.is_empty());
     assert_eq!((claim.capacity, claim.allocated, claim.resize), (None, None, None));
     assert_eq!(
         (claim.current_class, claim.modify, claim.modify_class),

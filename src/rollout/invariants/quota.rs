@@ -29,9 +29,16 @@ pub(super) fn excess(seen: &Scene<'_>) -> Option<(u64, u64)> {
     let in_range = |claim: &ClaimFacts| set.ordinals().any(|ordinal| ordinal == claim.ordinal) && !claim.terminating;
     let claims = || seen.claims.iter().filter(|claim| in_range(claim) || is_away(claim));
     let reaches = |claim: &ClaimFacts| set.reaches(claim.ordinal) || set.is_scaled_away(claim.ordinal);
+    // The partition may have been raised since.
+    let [first, end] = [set.replicas, set.followed].map(|count| set.first_ordinal.saturating_add(count));
+    let was_in_range = |claim: &ClaimFacts| (first..end).contains(&claim.ordinal) && claim.can_follow(target);
+    let was_written = |claim: &ClaimFacts| {
+        let is_known = in_range(claim) || was_in_range(claim);
+        is_known && claim.revision == Some(target)
+    };
     // A write that was stored in part has no revision of ours; the controller that saw the reply knows it as failed.
-    let was_tried = |claim: &ClaimFacts| claim.revision == Some(target) || claim.refused && reaches(claim);
-    if claims().any(was_tried) {
+    let was_denied = |claim: &ClaimFacts| claim.refused && reaches(claim);
+    if seen.claims.iter().any(was_written) || claims().any(was_denied) {
         return None;
     }
     let free = claims().filter(|claim| reaches(claim) && claim.bound && !claim.is_foreign());
@@ -128,6 +135,18 @@ mod tests {
         (
             "one is out of range",
             |it| (it.room, it.set().replicas) = (Some(20), 2),
+            &[],
+            &[L5],
+        ),
+        (
+            "the one that was written is scaled away, and below the partition",
+            |it| {
+                let set = it.set();
+                (set.replicas, set.followed, set.partition) = (0, 3, 1);
+                it.room = Some(0);
+                let claim = it.claim(10);
+                (claim.revision, claim.request, claim.capacity) = (Some(TARGET), 20, 20);
+            },
             &[],
             &[L5],
         ),
