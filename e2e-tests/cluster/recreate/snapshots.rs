@@ -2,7 +2,7 @@
 //! (`pkg/common-controller/snapshot_controller.go` of kubernetes-csi/external-snapshotter, `updateSnapshotStatus`).
 
 use anyhow::{Context as _, ensure};
-use claim_rollout::rollout;
+use claim_rollout::api::time;
 use claim_rollout::templates::keys;
 use serde_json::{Value, json};
 
@@ -69,7 +69,7 @@ pub(crate) async fn write_status(ns: &TestNamespace<'_>, snapshot: &Value, statu
 
 /// Now, `ago` seconds earlier.
 pub(crate) fn time(ago: u64) -> anyhow::Result<String> {
-    rollout::time::write(seconds()? - ago).context("a time")
+    time::write(seconds()? - ago).context("a time")
 }
 
 /// The status of a VolumeSnapshot that is ready.

@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context as _, ensure};
-use claim_rollout::rollout;
+use claim_rollout::api::time;
 use serde_json::Value;
 
 use crate::cluster::opt_in::RECREATING;
@@ -39,7 +39,7 @@ pub(crate) async fn until_next_second(ns: &TestNamespace<'_>) -> anyhow::Result<
     let created = created
         .iter()
         .map(|claim| text(&claim["metadata"]["creationTimestamp"]));
-    let created = created.filter_map(|time| rollout::time::read(&time)).max();
+    let created = created.filter_map(|text| time::read(&text)).max();
     eventually("the next second", PATIENCE, async || {
         Ok((created < Some(seconds()?)).then_some(()))
     })
