@@ -9,7 +9,7 @@ use super::recovery::smallest_change;
 use super::recreate::ReCreation;
 use super::replica::Replica;
 use super::snapshot::{PodView, Snapshot};
-use super::{lag, replica};
+use super::{lag, order, replica};
 use crate::api::reasons::Kind;
 use crate::api::{ReadyReason, Seconds};
 use crate::claims::compatible::kept_fields;
@@ -109,10 +109,11 @@ impl RolloutState {
         replicas: &[Replica<'_>],
         (order, bounds, recreation): (&Order<'_>, &Bounds, &ReCreation),
     ) -> Option<Self> {
-        // A denied write that is not needed any more does not count.
-        let is_over = target.change.phase == Phase::Complete && !target.is_to_be_removed(&snapshot.set);
-        let is_over = is_over && replicas.iter().all(Replica::is_done) && !recreation.is_first;
-        if let Some((why, _)) = snapshot.write_refused.as_ref().filter(|_| !is_over) {
+        // A denied write that is not needed any more does not count, nor one that pause or partition keeps back.
+        let write = || order::set_write(snapshot, target, replicas, recreation.is_busy);
+        let goes_on = |replica: &Replica<'_>| replica.kept.is_none() && !replica.is_done();
+        let is_needed = || recreation.is_first || replicas.iter().any(goes_on) || write().is_some();
+        if let Some((why, _)) = snapshot.write_refused.as_ref().filter(|_| is_needed()) {
             let message = format!("Failed to update the StatefulSet: {why}");
             return Some(Self {
                 reason: ReadyReason::WriteRefused,

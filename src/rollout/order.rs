@@ -5,13 +5,13 @@
 //! ordinal. Kubernetes replaces the Pods, and the gate keeps each Pod until its claims are ready. The order only waits
 //! for it.
 
-use super::action::SetReady;
+use super::action::{Action, SetReady, SetStaged};
 use super::assessment::At;
 use super::replica;
 use super::replica::Replica;
 use super::snapshot::{PodView, Snapshot};
 use crate::gate::{PodManagement, SetView, Target};
-use crate::templates::{Ready, Strategy, Sync};
+use crate::templates::{Phase, Ready, Strategy, Sync};
 
 /// How far the rollout has come in its order.
 #[derive(Clone, Debug, PartialEq)]
@@ -130,6 +130,25 @@ fn is_on_its_way(snapshot: &Snapshot, replica: &Replica<'_>) -> bool {
     let is_available = |pod: &PodView| pod.is_available(snapshot.now, set.min_ready_seconds);
     let is_over = set.status_is_current && replica.pod_at == At::Updated && replica.pod.is_some_and(is_available);
     !is_over
+}
+
+/// The write to the set that is due: its completion or its end, or the replica that has become ready. Whether it was
+/// denied makes no difference.
+#[must_use]
+pub fn set_write(snapshot: &Snapshot, target: &Target<'_>, all: &[Replica<'_>], is_busy: bool) -> Option<Action> {
+    let (set, replicas) = (&snapshot.set, replica::in_range(all));
+    let all_done = all.iter().all(Replica::is_done);
+    let is_reached = all_done && !set.paused && set.reaches_all() && !is_busy;
+    match (target.change.phase == Phase::Complete, is_reached) {
+        (false, true) => Some(Action::SetStaged(SetStaged::complete(set, target.change))),
+        (false, false) => ready(snapshot, target, replicas).map(Action::SetReady),
+        // A replica came back, and its PVC is outdated.
+        (true, _) if !set.templates_can_change && replicas.iter().any(Replica::is_behind) => {
+            Some(Action::SetStaged(SetStaged::taken_back(set, target.change)))
+        }
+        // The live templates are the desired ones.
+        (true, _) => (all_done && target.is_to_be_removed(set)).then(|| Action::SetStaged(SetStaged::none(set))),
+    }
 }
 
 /// The write that makes the StatefulSet controller retry the deletion of a Pod whose claims have become ready. That

@@ -1,6 +1,6 @@
 //! The second decision: the actions of the rollout, and its end.
 
-use super::action::{Action, HoldStaged, SetStaged};
+use super::action::{Action, HoldStaged};
 use super::advance::Advance;
 use super::bounds::Bounds;
 use super::conditions::RolloutState;
@@ -124,7 +124,8 @@ fn roll_out(snapshot: &Snapshot, target: &Target<'_>) -> Plan {
     let mut actions = Vec::new();
     if !recreation.is_first {
         actions.extend(applies(snapshot, target, &order, &bounds));
-        actions.extend(of_set(snapshot, target, &all, recreation.is_busy));
+        let write = order::set_write(snapshot, target, &all, recreation.is_busy);
+        actions.extend(write.filter(|_| !writes_are_refused(snapshot)));
     }
     // One Pod at a time, whatever the reason.
     let evict = || restart::evict(snapshot, replicas).map(Action::Evict);
@@ -249,26 +250,6 @@ fn hold(set: &SetView) -> Action {
 fn writes_are_refused(snapshot: &Snapshot) -> bool {
     let refused = snapshot.write_refused.as_ref();
     refused.is_some_and(|(_, retry_at)| *retry_at > snapshot.now)
-}
-
-/// The write to the set that is due: its completion or its end, or the replica that has become ready.
-fn of_set(snapshot: &Snapshot, target: &Target<'_>, all: &[Replica<'_>], is_busy: bool) -> Option<Action> {
-    let (set, replicas) = (&snapshot.set, replica::in_range(all));
-    if writes_are_refused(snapshot) {
-        return None;
-    }
-    let all_done = all.iter().all(Replica::is_done);
-    let is_reached = all_done && !set.paused && set.reaches_all() && !is_busy;
-    match (target.change.phase == Phase::Complete, is_reached) {
-        (false, true) => Some(Action::SetStaged(SetStaged::complete(set, target.change))),
-        (false, false) => order::ready(snapshot, target, replicas).map(Action::SetReady),
-        // A replica came back, and its PVC is outdated.
-        (true, _) if !set.templates_can_change && replicas.iter().any(Replica::is_behind) => {
-            Some(Action::SetStaged(SetStaged::taken_back(set, target.change)))
-        }
-        // The live templates are the desired ones.
-        (true, _) => (all_done && target.is_to_be_removed(set)).then(|| Action::SetStaged(SetStaged::none(set))),
-    }
 }
 
 /// The applies that are due.

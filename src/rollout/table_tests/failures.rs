@@ -184,6 +184,19 @@ fn denied_write_to_the_set_stalls_and_stops_no_pvc() {
     assert_eq!(writes(&web), [complete(&web)]);
 }
 
+/// It could not be tried again: nothing would end the condition.
+#[test]
+fn denied_write_to_the_set_does_not_matter_while_kept_back() {
+    let gates: [fn(&mut Snapshot); 2] = [|web| web.set.partition = 3, |web| web.set.paused = true];
+    for gate in gates {
+        let mut web = web();
+        gate(&mut web);
+        let never = plan(&web).progress;
+        web.write_refused = Some(("denied by a policy".to_owned(), 1030));
+        assert_eq!(plan(&web).progress, never);
+    }
+}
+
 /// Tools that wait for the phase would read that nothing is left to do.
 #[test]
 fn completion_that_cannot_be_taken_back_writes_no_pvc() {
