@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use super::controller::memory::InstanceMemory;
+use super::clock::{CLOCK, age};
+use super::controller::memory::{ClaimKey, InstanceMemory, OfModel};
 use super::controller::{Instance, NextReconcile};
 use super::objects::{
     Age, ClaimOwner, ClaimsBySlot, ORDINALS, PodObject, PodsByOrdinal, SLOTS, SetObject, StagedAnnotation, Uid, Version,
@@ -11,11 +12,15 @@ use super::objects::{
 use super::watch::Views;
 use super::world::SimWorld;
 use super::write::Write;
+use crate::rollout::machine::{SetMemory, WATCH_LAG, WrittenObject};
 
 /// Everything with a resourceVersion: claims by slot, Pods by ordinal, the set, the report.
 const OBJECTS: usize = SLOTS + ORDINALS + 2;
 const SET: usize = SLOTS + ORDINALS;
 const REPORT: usize = SET + 1;
+
+/// When a settled set is checked again, in a small scope.
+const CHECKED: u64 = CLOCK + 3600;
 
 type EachUid<'e> = &'e mut dyn FnMut(&mut Uid);
 type EachVersion<'e> = &'e mut dyn FnMut(usize, &mut Version);
@@ -62,20 +67,45 @@ pub(crate) fn simplify(world: &mut SimWorld) {
         if let Some(reconcile) = &mut instance.reconcile {
             Arc::make_mut(reconcile).set.since_staged = 0;
         }
-        let has_denials = instance.memory.denials.iter().any(Option::is_some) || instance.memory.undone.is_some();
-        let has_failures = instance.memory.failures > 0 || instance.memory.unanswered.iter().any(|count| *count > 0);
-        if has_failures || has_denials {
-            let memory = Arc::make_mut(&mut instance.memory);
-            if let Some(undone) = &mut memory.undone {
-                (undone.attempts, undone.age) = (1, if undone.age >= 1 { 301 } else { 0 });
-            }
-            (memory.failures, memory.unanswered) = (0, [0; SLOTS + 1]);
-            for denial in memory.denials.iter_mut().flatten() {
-                denial.attempts = 1;
-                denial.age = if denial.age >= 1 { 301 } else { 0 };
-            }
-        }
+        let shown = instance.views.set.map(|set| set.version);
+        stop_memory(&mut instance.memory, shown);
     }
+}
+
+/// Drops the times of a memory, but for whether a pause is over. Writes that are overtaken may be so at any time. A
+/// completion that was written matters while the watch shows the version of the set before it, which is `shown`.
+fn stop_memory(memory: &mut Arc<InstanceMemory>, shown: Option<Version>) {
+    let ends = |(version, at): (Version, u64)| {
+        let is_shown = Some(version) == shown && at + WATCH_LAG > CLOCK;
+        is_shown.then_some((version, CLOCK))
+    };
+    let known = &memory.known;
+    let is_timeless = known.denials.is_empty()
+        && known.applies.is_empty()
+        && known.overtaken.is_empty()
+        && known.unanswered.is_empty()
+        && known.failures == 0
+        && [&known.undone, &known.write_denied].iter().all(|fault| fault.is_none())
+        && known.ended.is_none_or(|ended| ends(ended) == Some(ended))
+        && known.settled.is_none_or(|settled| settled.due == CHECKED);
+    if is_timeless {
+        return;
+    }
+    let known = &mut Arc::make_mut(memory).known;
+    let stopped = |last: u64| if age(last) >= 1 { CLOCK - 301 } else { CLOCK };
+    for fault in [&mut known.undone, &mut known.write_denied].into_iter().flatten() {
+        (fault.attempts, fault.last) = (1, stopped(fault.last));
+    }
+    for denial in known.denials.values_mut() {
+        (denial.attempts, denial.last) = (1, stopped(denial.last));
+    }
+    if let Some(settled) = &mut known.settled {
+        settled.due = CHECKED;
+    }
+    (known.failures, known.ended) = (0, known.ended.and_then(ends));
+    known.applies.clear();
+    known.overtaken.clear();
+    known.unanswered.clear();
 }
 
 /// Makes all Pods as old as the staged change, and Ready for at most `longest`.
@@ -132,21 +162,11 @@ impl Instance {
         view_uids(&mut self.views, each);
         let memory = Arc::make_mut(&mut self.memory);
         each(&mut memory.of);
-        set_uids(memory.settled.as_mut().map(|(set, _)| set), each);
-        memory
-            .written
-            .iter_mut()
-            .flatten()
-            .for_each(|claim| each(&mut claim.uid));
-        memory
-            .denials
-            .iter_mut()
-            .flatten()
-            .for_each(|denial| each(&mut denial.uid));
+        memory_uids(&mut memory.known, each);
         if let Some(reconcile) = &mut self.reconcile {
             let reconcile = Arc::make_mut(reconcile);
             set_uids(Some(&mut reconcile.set), each);
-            for write in reconcile.queue.iter_mut().flatten() {
+            for write in reconcile.queue.iter_mut().chain([&mut reconcile.sending]).flatten() {
                 match write {
                     Write::Apply(apply) => apply.uid.iter_mut().for_each(&mut *each),
                     Write::StagedChange { uid, change, .. } => {
@@ -164,11 +184,11 @@ impl Instance {
     fn versions(&mut self, each: EachVersion<'_>) {
         view_versions(&mut self.views, each);
         let memory = Arc::make_mut(&mut self.memory);
-        memory_versions(memory, each);
+        memory_versions(&mut memory.known, each);
         if let Some(reconcile) = &mut self.reconcile {
             let reconcile = Arc::make_mut(reconcile);
             each(SET, &mut reconcile.set.version);
-            for write in reconcile.queue.iter_mut().flatten() {
+            for write in reconcile.queue.iter_mut().chain([&mut reconcile.sending]).flatten() {
                 match write {
                     Write::Apply(apply) => {
                         let slot = usize::from(apply.slot);
@@ -186,18 +206,72 @@ impl Instance {
     }
 }
 
-fn memory_versions(memory: &mut InstanceMemory, each: EachVersion<'_>) {
-    for (slot, claim) in memory.written.iter_mut().enumerate() {
-        claim.iter_mut().for_each(|claim| each(slot, &mut claim.version));
+fn memory_uids(known: &mut SetMemory<OfModel>, each: EachUid<'_>) {
+    let mut renamed = |mut key: ClaimKey| {
+        each(&mut key.uid);
+        key
+    };
+    let object = |renamed: &mut dyn FnMut(ClaimKey) -> ClaimKey, object| match object {
+        WrittenObject::Claim(key) => WrittenObject::Claim(renamed(key)),
+        other => other,
+    };
+    let written = std::mem::take(&mut known.written);
+    known.written = written
+        .into_iter()
+        .map(|(key, mut claim)| {
+            let key = renamed(key);
+            claim.claim.uid = key.uid;
+            (key, claim)
+        })
+        .collect();
+    let denials = std::mem::take(&mut known.denials);
+    known.denials = denials
+        .into_iter()
+        .map(|(key, denial)| (renamed(key), denial))
+        .collect();
+    let applies = std::mem::take(&mut known.applies);
+    known.applies = applies.into_iter().map(|(key, apply)| (renamed(key), apply)).collect();
+    let overtaken = std::mem::take(&mut known.overtaken);
+    known.overtaken = overtaken
+        .into_iter()
+        .map(|(key, write)| (object(&mut renamed, key), write))
+        .collect();
+    let unanswered = std::mem::take(&mut known.unanswered);
+    known.unanswered = unanswered
+        .into_iter()
+        .map(|(key, count)| (object(&mut renamed, key), count))
+        .collect();
+    set_uids(known.settled.as_mut().map(|settled| &mut settled.basis.0), each);
+    if let Some(report) = &mut known.rollout {
+        each(&mut report.set);
     }
-    for (slot, denial) in memory.denials.iter_mut().enumerate() {
-        denial.iter_mut().for_each(|denial| each(slot, &mut denial.version));
+}
+
+fn memory_versions(known: &mut SetMemory<OfModel>, each: EachVersion<'_>) {
+    for (key, claim) in &mut known.written {
+        each(key.slot.into(), &mut claim.claim.version);
     }
-    if let Some((set, report)) = &mut memory.settled {
-        each(SET, &mut set.version);
-        each(REPORT, report);
+    for (key, denial) in &mut known.denials {
+        each(key.slot.into(), &mut denial.resource_version);
     }
-    if let Some(report) = &mut memory.report {
+    for (key, apply) in &mut known.applies {
+        each(key.slot.into(), &mut apply.resource_version);
+    }
+    for (object, (write, _)) in &mut known.overtaken {
+        let place = match object {
+            WrittenObject::Claim(key) => key.slot.into(),
+            _ => SET,
+        };
+        each(place, &mut write.version);
+    }
+    if let Some((version, _)) = &mut known.ended {
+        each(SET, version);
+    }
+    if let Some(settled) = &mut known.settled {
+        each(SET, &mut settled.basis.0.version);
+        each(REPORT, &mut settled.basis.1);
+    }
+    if let Some(report) = &mut known.rollout {
         each(REPORT, &mut report.version);
     }
 }

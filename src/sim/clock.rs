@@ -4,6 +4,20 @@ use std::sync::Arc;
 
 use super::objects::{Age, OLDEST, PodsByOrdinal, ReportObject, SetObject};
 
+/// The time at which the clock of the model stands still.
+pub(crate) const CLOCK: u64 = 1_000_000;
+
+/// The age of a time.
+pub(crate) fn age(time: u64) -> Age {
+    let seconds = i128::from(CLOCK) - i128::from(time);
+    Age::try_from(seconds.clamp(-4000, 4000)).unwrap_or(Age::MAX)
+}
+
+/// A time after some seconds have passed.
+pub(crate) fn earlier(time: u64, seconds: Age) -> u64 {
+    CLOCK.saturating_add_signed(-i64::from(grow(age(time), seconds)))
+}
+
 /// An age after some seconds.
 pub(crate) fn grow(age: Age, seconds: Age) -> Age {
     age.saturating_add(seconds).clamp(-4000, 4000)

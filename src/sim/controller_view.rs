@@ -1,7 +1,8 @@
 //! The view of a controller as the key of a question to `plan`: uids and versions are renamed and times are coarse,
 //! so that equal questions are asked once.
 
-use super::controller::memory::{InstanceMemory, UndoneWrite};
+use super::clock::{CLOCK, age};
+use super::controller::memory::InstanceMemory;
 use super::objects::{
     Age, ClaimObject, ClaimOwner, ORDINALS, PodHealth, PodObject, ReportObject, SLOTS, SetObject, SetObjectStatus,
     Share, Uid, Version, place,
@@ -9,6 +10,7 @@ use super::objects::{
 use super::settings::ModelSettings;
 use super::watch::Views;
 use super::write::DenialCause;
+use crate::rollout::machine::Undone;
 
 /// The uid of the set.
 pub(crate) const SEEN: Uid = 1;
@@ -17,7 +19,7 @@ pub(crate) const OTHER: Uid = 2;
 /// The version of every object.
 pub(crate) const VERSION: Version = 1;
 /// The time.
-pub(crate) const NOW: u64 = 1_000_000;
+pub(crate) const NOW: u64 = CLOCK;
 /// When the change was staged.
 pub(crate) const STAGED: u64 = NOW - 2000;
 /// When the target was first reported.
@@ -37,11 +39,34 @@ pub(crate) struct ControllerView {
     pub(crate) sibling: bool,
     pub(crate) denials: [Option<SeenDenial>; SLOTS],
     /// The last write to the set, if somebody undid it.
-    pub(crate) undone: Option<UndoneWrite>,
+    pub(crate) undone: Option<FailedWrite>,
+    /// The last write to the set, if it was denied.
+    pub(crate) write_denied: Option<FailedWrite>,
     pub(crate) previous: Option<u32>,
     pub(crate) settings: ModelSettings,
     /// The Gi that the quota has left; `None` without a quota.
     pub(crate) room: Option<u8>,
+}
+
+/// A write to the set that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct FailedWrite {
+    pub(crate) attempts: u8,
+    pub(crate) age: Age,
+}
+
+impl FailedWrite {
+    fn of(fault: &Undone) -> Self {
+        Self {
+            attempts: few(fault.attempts),
+            age: age(fault.last).min(301),
+        }
+    }
+}
+
+/// More attempts make no difference.
+fn few(attempts: u32) -> u8 {
+    u8::try_from(attempts.min(12)).unwrap_or(12)
 }
 
 /// A denied apply that the controller remembers.
@@ -80,10 +105,8 @@ pub(crate) fn project(
         foreign_mounts: views.foreign_mounts,
         sibling: views.sibling,
         denials: [None; SLOTS],
-        undone: memory.undone.map(|undone| UndoneWrite {
-            age: undone.age.min(301),
-            ..undone
-        }),
+        undone: memory.known.undone.as_ref().map(FailedWrite::of),
+        write_denied: memory.known.write_denied.as_ref().map(FailedWrite::of),
         previous: report
             .filter(|report| report.set == set.uid)
             .map(|report| report.content),
@@ -174,13 +197,13 @@ impl ControllerView {
                 our_tier: Share::None,
                 ..claim
             });
-            let denial = memory.denials[slot].filter(|denial| denial.uid == claim.uid);
-            let denial = denial.filter(|denial| Some(denial.revision) == target);
+            let denial = memory.denial(slot, claim.uid);
+            let denial = denial.filter(|denial| Some(denial.label) == target);
             self.denials[slot] = denial.map(|denial| SeenDenial {
                 cause: denial.cause,
-                attempts: denial.attempts,
-                age: denial.age.min(301),
-                same: denial.version == claim.version,
+                attempts: few(denial.attempts),
+                age: age(denial.last).min(301),
+                same: denial.resource_version == claim.version,
             });
         }
     }

@@ -248,11 +248,7 @@ impl Search<'_> {
             add(SimStep::Provision(byte(slot)));
             add(SimStep::Resize(byte(slot), Resizing::Finish));
         }
-        if world
-            .instances
-            .iter()
-            .any(|instance| instance.memory.denials.iter().any(Option::is_some))
-        {
+        if world.instances.iter().any(|instance| instance.memory.has_pause()) {
             add(SimStep::Tick(301));
         }
         let longest = world.api.set.map_or(0, |set| set.min_ready());

@@ -209,6 +209,11 @@ impl Log {
                 self.reported(self.target[usize::from(who)]);
             }
         }
+        let is_done = answer == ApiAnswer::Done && fate != RequestFate::ReplyLost;
+        if matches!(write, Write::Report { .. }) && !is_done {
+            // What was reported is forgotten, so the Events since the report in the watch are emitted again.
+            self.events.clear();
+        }
         // A lost answer is not known to be a denial.
         if let (Write::Apply(apply), RequestFate::Answered | RequestFate::Refused) = (write, fate) {
             let claim = after.claims[usize::from(apply.slot)];

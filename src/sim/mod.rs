@@ -9,7 +9,7 @@
 //! | `objects`, `api`, `write` | stored objects, writes, and the answers of the API server |
 //! | `watch` | the delayed view of a controller |
 //! | `actors` | StatefulSet controller, kubelet, storage, garbage collector, users |
-//! | `controller` | the loop around `plan`: reconciles, requests, replies, crashes |
+//! | `controller` | the controller around `plan`: the memory and the machine of the product, requests, replies, crashes |
 //! | `rollout_adapter`, `controller_view`, `snapshot` | the adapter to `plan` |
 //! | `admission_adapter` | the adapter to `admit`: bytes in, bytes out |
 //! | `invariant_adapter`, `request_adapter`, `target` | the adapter to the guarantees |

@@ -99,8 +99,9 @@ impl SimWorld {
         } else {
             usize::from(set.spec.partition)
         };
-        let refused = |slot: usize| self.instances.iter().any(|one| one.memory.denials[slot].is_some());
-        let undone = self.instances.iter().any(|one| one.memory.undone.is_some());
+        let refused = |slot: usize| self.instances.iter().any(|one| one.memory.has_denial(slot));
+        let mut known = self.instances.iter().map(|one| &one.memory.known);
+        let undone = known.any(|known| known.undone.is_some() || known.write_denied.is_some());
         let mut slots = (0..SLOTS).filter(|slot| place(*slot).1 >= from);
         self.instances[1].alive && (undone || slots.any(refused))
     }
@@ -108,15 +109,20 @@ impl SimWorld {
     /// A write has no answer, and does not count as denied yet.
     fn is_retrying(&self) -> bool {
         let fails = |one: &Instance| {
-            one.alive && (one.requeue == NextReconcile::Now || (1..=Refusal::UNANSWERED).contains(&one.memory.failures))
+            one.alive
+                && (one.requeue == NextReconcile::Now
+                    || (1..=u32::from(Refusal::UNANSWERED)).contains(&one.memory.known.failures))
         };
         (self.api.webhook == WebhookEdit::Down || !self.api.reports) && self.instances.iter().any(fails)
     }
 
     /// How many attempts of writes had no answer, up to a limit for each.
     fn unanswered(&self) -> u32 {
-        let counts = self.instances.iter().flat_map(|one| one.memory.unanswered);
-        counts.map(u32::from).sum()
+        let counts = self
+            .instances
+            .iter()
+            .flat_map(|one| one.memory.known.unanswered.values());
+        counts.copied().map(u32::from).sum()
     }
 
     /// One turn for each actor; true if a controller saw anything new.

@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::controller::memory::UndoneWrite;
 use super::controller_view::{
-    BEFORE_REPORT, BEFORE_STAGING, ControllerView, NOW, OTHER, SEEN, STAGED, STARTED, SeenDenial, VERSION,
+    BEFORE_REPORT, BEFORE_STAGING, ControllerView, FailedWrite, NOW, OTHER, SEEN, STAGED, STARTED, SeenDenial, VERSION,
 };
 use super::names::{SET, TEMPLATE, TIER, claim_name, class, gi};
 use super::objects::{
@@ -50,7 +49,7 @@ pub(crate) fn snapshot(texts: &mut Texts, seen: &ControllerView) -> Snapshot {
         now: NOW,
         settings: seen.settings.shared(),
         halted: seen.undone.and_then(halted),
-        write_refused: None,
+        write_refused: seen.write_denied.map(|denied| ("denied".to_owned(), retry_at(denied))),
         not_evicted: None,
         recreate: ReCreateAnswers::default(),
         staged_before: Some(STAGED),
@@ -106,13 +105,18 @@ pub(crate) fn snapshot(texts: &mut Texts, seen: &ControllerView) -> Snapshot {
 }
 
 /// Nothing is done until it is time to retry a write that somebody undid.
-fn halted(undone: UndoneWrite) -> Option<Idle> {
-    let last = i64::try_from(NOW).unwrap_or(0) - i64::from(undone.age);
-    let retry_at = snapshot::retry_at(undone.attempts.into(), u64::try_from(last).unwrap_or(0), NOW);
+fn halted(undone: FailedWrite) -> Option<Idle> {
+    let retry_at = retry_at(undone);
     (retry_at > NOW).then(|| Idle::WriteUndone {
         what: "the annotation".to_owned(),
         retry_at,
     })
+}
+
+/// When a write to the set is retried.
+fn retry_at(failed: FailedWrite) -> u64 {
+    let last = i64::try_from(NOW).unwrap_or(0) - i64::from(failed.age);
+    snapshot::retry_at(failed.attempts.into(), u64::try_from(last).unwrap_or(0), NOW)
 }
 
 /// A quota with the given room.

@@ -156,8 +156,8 @@ impl SimWorld {
             let target = target_in_force(&self.api);
             let uid = self.api.claims[slot].map(|claim| claim.uid);
             self.instances.iter().any(|instance| {
-                let denial = instance.memory.denials[slot];
-                denial.is_some_and(|denial| Some(denial.uid) == uid && Some(denial.revision) == target)
+                let denial = uid.and_then(|uid| instance.memory.denial(slot, uid));
+                denial.is_some_and(|denial| Some(denial.label) == target)
             })
         };
         SceneFacts::of(&self.api, &refused)
@@ -168,15 +168,17 @@ impl SimWorld {
         let mut facts = self.facts();
         let target = target_in_force(&self.api);
         facts.changed_by_others(&|slot| {
-            let version = self.api.claims[slot].map(|claim| claim.version);
+            let Some(claim) = self.api.claims[slot] else {
+                return false;
+            };
             let changed = |denial: &DeniedApply| {
-                let known = (Some(denial.version), Some(denial.revision));
-                denial.cause == DenialCause::Changed && known == (version, target)
+                let is_of_target = (denial.resource_version, Some(denial.label)) == (claim.version, target);
+                denial.cause == DenialCause::Changed && is_of_target
             };
             let mut denials = self
                 .instances
                 .iter()
-                .filter_map(|one| one.memory.denials[slot].as_ref());
+                .filter_map(|one| one.memory.denial(slot, claim.uid));
             denials.any(changed)
         });
         facts

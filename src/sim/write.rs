@@ -130,6 +130,8 @@ pub enum DenialCause {
     Changed,
     /// There has been no answer for about a minute.
     NotAnswered,
+    /// The answer has been for a while that the claim has changed or does not exist, and it has not changed.
+    Overtaken,
 }
 
 /// A field after a forced apply with or without a value.

@@ -1,5 +1,5 @@
 //! What surrounds the decision: what is remembered of one StatefulSet between two reconciles, and what one reconcile does
-//! in which order. Values, without I/O and without a clock.
+//! in which order. Values, without I/O and without a clock; the simulation runs the same ones.
 //!
 //! | file | contains |
 //! |---|---|

@@ -1,8 +1,8 @@
-//! Our controller in the model: the loop between the decision and the API server, step by step.
+//! Our controller in the model, step by step.
 //!
-//! The decision is the real one. The model is the loop around it: a reconcile keeps the set that it started with,
-//! decides, sends its requests one after the other, decides again after each round that changed something, and
-//! reports at the end.
+//! The decision is the real one, and so are the memory between two reconciles and the order of a reconcile, of
+//! [`rollout::machine`](crate::rollout::machine). The model reads, sends and hands back answers as they ask for: each
+//! request is a step of its own, and a reconcile keeps the set that it started with.
 
 mod instance;
 pub(crate) mod memory;

@@ -1,18 +1,23 @@
-//! The requests of a controller, with the faults on their way, and how the controller handles the answers.
+//! The requests of a controller, with the faults on their way. The machine of the product handles the answers.
 
 use std::sync::Arc;
 
-use super::instance::{Instance, ModelRound, NextReconcile};
-use super::memory::UndoneWrite;
+use super::instance::{Instance, NextReconcile, REQUESTS};
+use super::memory::{ClaimKey, InstanceMemory, OfModel, SlotClaim, WriteKey};
+use crate::rollout::Refusal;
 use crate::rollout::invariants::{Broken, s13_awaits_answers};
+use crate::rollout::machine::{
+    AttemptedWrite, Machine, PlanFacts, ReconcileEnd, ReportFailure, ReportWrite, RolloutTask, RoundOutcome, WriteReply,
+};
+use crate::sim::clock::CLOCK;
 use crate::sim::decisions::Decisions;
 use crate::sim::log::Log;
-use crate::sim::objects::SLOTS;
+use crate::sim::plan_decision::PlanDecision;
 use crate::sim::planted::Planted;
 use crate::sim::settings::ModelSettings;
 use crate::sim::step::{RequestFate, SimStep};
 use crate::sim::world::SimWorld;
-use crate::sim::write::{ApiAnswer, Apply, DenialCause, Write};
+use crate::sim::write::{ApiAnswer, DenialCause, Write};
 use crate::sim::{invariant_adapter, request_adapter};
 
 impl SimWorld {
@@ -20,20 +25,11 @@ impl SimWorld {
     pub(crate) fn reconcile(&mut self, who: u8, decisions: &mut Decisions, log: &mut Log) -> Result<bool, Broken> {
         let instance = &mut self.instances[usize::from(who)];
         let due = instance.alive && instance.reconcile.is_none() && instance.requeue == NextReconcile::Now;
-        let settled = instance.memory.settled;
         if due {
             instance.views.room = self.api.room();
         }
-        if let Some(decision) = instance.begin(decisions, self.api.settings) {
-            if decision.rolls_out {
-                let report = instance.memory.report.or(instance.views.report);
-                invariant_adapter::reads(settled, instance.views.set, report)?;
-            }
-            log.decided(who, &decision, &instance.views, instance.views.set, decisions);
-            if instance.reconcile.is_none() {
-                log.emitted(usize::from(who))?;
-            }
-            decision.judged.clone()?;
+        if instance.begin(decisions.planted()) {
+            instance.proceed(who, decisions, log, self.api.settings)?;
         }
         Ok(due)
     }
@@ -50,7 +46,7 @@ impl SimWorld {
         let Some(reconcile) = self.instances[place].reconcile.clone() else {
             return Ok(false);
         };
-        let Some(write) = reconcile.queue.get(usize::from(reconcile.next)).copied().flatten() else {
+        let Some(write) = reconcile.sending else {
             return Ok(false);
         };
         let before = self.api.clone();
@@ -67,8 +63,8 @@ impl SimWorld {
         judged?;
         match fate {
             RequestFate::CrashBefore | RequestFate::CrashAfter => self.instances[place] = Instance::started(&self.api),
-            RequestFate::ReplyLost => self.handle_answer(place, &write, ApiAnswer::Unsure, decisions, log)?,
-            _ => self.handle_answer(place, &write, answer, decisions, log)?,
+            RequestFate::ReplyLost => self.handle_answer(who, &write, ApiAnswer::Unsure, decisions, log)?,
+            _ => self.handle_answer(who, &write, answer, decisions, log)?,
         }
         self.update_ledger();
         Ok(true)
@@ -99,201 +95,293 @@ impl SimWorld {
     /// Handles the answer to a write.
     fn handle_answer(
         &mut self,
-        place: usize,
+        who: u8,
         write: &Write,
         answer: ApiAnswer,
         decisions: &mut Decisions,
         log: &mut Log,
     ) -> Result<(), Broken> {
-        let settings = self.api.settings;
+        let (place, planted) = (usize::from(who), decisions.planted());
         let instance = &mut self.instances[place];
-        let planted = decisions.planted();
-        let acted = match (write, answer) {
-            (Write::Apply(apply), ApiAnswer::Done) => self.applied(place, apply, planted),
-            (Write::Apply(apply), ApiAnswer::Refused(cause)) => {
+        let gave_up = match (planted, answer) {
+            (Some(Planted::ConflictIsFinal), ApiAnswer::Conflict | ApiAnswer::NotFound) => Some(ReconcileEnd::Rests {
+                settles: true,
+                requeue: None,
+            }),
+            (Some(Planted::FailureEnds), ApiAnswer::Unsure) => Some(ReconcileEnd::Failed(())),
+            _ => None,
+        };
+        match (write, answer, gave_up) {
+            (Write::Report { .. }, ApiAnswer::Done, _) => {
                 let memory = Arc::make_mut(&mut instance.memory);
-                memory.refused(apply, cause, None);
-                memory.unanswered[usize::from(apply.slot)] = 0;
-                ModelRound::Requeue
+                if let Some(report) = self.api.report {
+                    memory.known.reported(report, CLOCK);
+                    memory.known.reported_at = None;
+                }
+                log.emitted(place)?;
+                instance.reported(Ok(ReportWrite::Something));
             }
-            (
-                Write::Apply(_) | Write::StagedChange { .. } | Write::Ready { .. },
-                ApiAnswer::Conflict | ApiAnswer::NotFound,
-            ) => {
-                if planted == Some(Planted::ConflictIsFinal) {
-                    instance.give_up();
+            (Write::Report { .. }, _, _) => {
+                Arc::make_mut(&mut instance.memory).known.report_failed();
+                if planted == Some(Planted::NoReportNoWrite) {
+                    instance.end(ReconcileEnd::Failed(()), planted);
                     return Ok(());
                 }
-                ModelRound::Overtaken
+                instance.reported(Err(ReportFailure {
+                    error: (),
+                    is_of_history: false,
+                }));
             }
-            (Write::Apply(_) | Write::StagedChange { .. } | Write::Ready { .. }, ApiAnswer::Unsure)
-                if planted != Some(Planted::FailureEnds) =>
-            {
-                self.not_answered(place, write, planted, log)?
-            }
-            (Write::Delete { .. } | Write::Partition { .. }, _) => ModelRound::Nothing,
-            (Write::StagedChange { .. } | Write::Ready { .. }, ApiAnswer::Done) => {
-                let compares = planted != Some(Planted::UndoneNotCompared);
-                let undone = compares && self.api.set.is_some_and(|set| !write.is_in(&set));
-                instance.written(undone)
-            }
-            (Write::Report { .. }, ApiAnswer::Done) => {
-                Arc::make_mut(&mut instance.memory).report = self.api.report;
-                log.emitted(place)?;
-                ModelRound::Nothing
-            }
-            // No write depends on the first report.
-            (Write::Report { .. }, _) if planted != Some(Planted::NoReportNoWrite) && !instance.is_reporting() => {
-                ModelRound::Nothing
-            }
-            _ => {
-                instance.fail();
+            (_, _, Some(end)) => {
+                instance.end(end, planted);
                 return Ok(());
             }
-        };
-        self.instances[place].proceed(acted, place, decisions, log, settings)
-    }
-
-    /// An apply succeeded, but others may have changed the claim.
-    fn applied(&mut self, place: usize, apply: &Apply, planted: Option<Planted>) -> ModelRound {
-        let slot = usize::from(apply.slot);
-        let instance = &mut self.instances[place];
-        let memory = Arc::make_mut(&mut instance.memory);
-        match self.api.claims[slot] {
-            Some(claim) if planted != Some(Planted::ReplyNotCompared) && !apply.is_in(&claim) => {
-                memory.refused(apply, DenialCause::Changed, Some(claim.version));
+            (Write::Delete { .. } | Write::Partition { .. }, ..) => instance.answered(Ok(RoundOutcome::Nothing)),
+            (Write::Apply(_) | Write::StagedChange { .. } | Write::Ready { .. }, ..) => {
+                let reply = self.reply(place, write, answer, planted);
+                self.remember_answer(place, write, reply, (planted, log))?;
             }
-            Some(claim) => {
-                let known = Planted::overlay(planted, &instance.views, slot, claim);
-                memory.applied(slot, known);
-            }
-            None => {}
         }
-        ModelRound::Requeue
+        self.instances[place].proceed(who, decisions, log, self.api.settings)
     }
 
-    /// A write had no answer.
-    fn not_answered(
+    /// The reply to a write of a claim or of the set. Others may have changed what was written.
+    fn reply(&self, place: usize, write: &Write, answer: ApiAnswer, planted: Option<Planted>) -> WriteReply<OfModel> {
+        let denied = |cause, stored| WriteReply::Denied {
+            cause,
+            message: String::new(),
+            stored,
+        };
+        let instance = &self.instances[place];
+        match (write, answer) {
+            (Write::Apply(apply), ApiAnswer::Done) => {
+                let slot = usize::from(apply.slot);
+                let compares = planted != Some(Planted::ReplyNotCompared);
+                match self.api.claims[slot] {
+                    Some(claim) if compares && !apply.is_in(&claim) => {
+                        denied(DenialCause::Changed, Some(claim.version))
+                    }
+                    Some(claim) => WriteReply::Done(Some(SlotClaim {
+                        slot: apply.slot,
+                        claim: Planted::overlay(planted, &instance.views, slot, claim),
+                    })),
+                    None => WriteReply::Done(None),
+                }
+            }
+            (_, ApiAnswer::Done) => {
+                let compares = planted != Some(Planted::UndoneNotCompared);
+                if compares && self.api.set.is_some_and(|set| !write.is_in(&set)) {
+                    WriteReply::Undone(String::new())
+                } else {
+                    WriteReply::Done(None)
+                }
+            }
+            (_, ApiAnswer::Conflict | ApiAnswer::NotFound) => {
+                WriteReply::Overtaken(DenialCause::Overtaken, String::new())
+            }
+            (_, ApiAnswer::Refused(cause)) => denied(cause, None),
+            (_, ApiAnswer::Unsure) => {
+                let failures = instance.memory.known.failures;
+                if planted == Some(Planted::UnansweredBySet) && failures >= u32::from(Refusal::UNANSWERED) {
+                    denied(DenialCause::NotAnswered, None)
+                } else {
+                    WriteReply::Unsure(String::new())
+                }
+            }
+        }
+    }
+
+    /// Hands the reply to the memory and to the machine. A write without an answer may count as denied.
+    fn remember_answer(
         &mut self,
         place: usize,
         write: &Write,
-        planted: Option<Planted>,
-        log: &Log,
-    ) -> Result<ModelRound, Broken> {
+        reply: WriteReply<OfModel>,
+        (planted, log): (Option<Planted>, &Log),
+    ) -> Result<(), Broken> {
+        let reply = match planted {
+            Some(planted) => planted.replies(reply),
+            None => reply,
+        };
         let instance = &mut self.instances[place];
-        let denial = |apply: &Apply| instance.memory.denials[usize::from(apply.slot)];
-        let was_denied = matches!(write, Write::Apply(apply) if denial(apply).is_some());
-        let round = instance.unanswered(write, planted);
-        if round == ModelRound::Requeue && !was_denied {
+        let is_unsure = matches!(
+            reply,
+            WriteReply::Unsure(_)
+                | WriteReply::Denied {
+                    cause: DenialCause::NotAnswered,
+                    ..
+                }
+        );
+        let key = key_of(write);
+        let memory = Arc::make_mut(&mut instance.memory);
+        let was_denied = key.is_some_and(|key| memory.known.denials.contains_key(&key));
+        let answered = memory.known.answered(&attempt(write, key.as_ref()), reply, CLOCK);
+        // More make no difference.
+        memory
+            .known
+            .unanswered
+            .values_mut()
+            .for_each(|count| *count = (*count).min(10));
+        if let Some(planted) = planted {
+            planted.remembers(memory);
+        }
+        if is_unsure && answered == Ok(RoundOutcome::DecideAgain) && !was_denied {
             s13_awaits_answers(log.longest_unanswered(place))?;
         }
-        Ok(round)
+        instance.answered(answered.map_err(drop));
+        Ok(())
+    }
+}
+
+/// The uid of the claim that is written, and its slot.
+fn key_of(write: &Write) -> Option<ClaimKey> {
+    match write {
+        Write::Apply(apply) => Some(ClaimKey {
+            slot: apply.slot,
+            uid: apply.uid.unwrap_or(0),
+        }),
+        _ => None,
+    }
+}
+
+/// The write as the memory of the product knows it.
+fn attempt<'w>(write: &'w Write, key: Option<&'w ClaimKey>) -> AttemptedWrite<'w, OfModel> {
+    let of_set = |kind, version: &Option<u16>| {
+        AttemptedWrite::Set(WriteKey {
+            kind,
+            version: version.unwrap_or(0),
+        })
+    };
+    match (write, key) {
+        (Write::Apply(apply), Some(key)) => AttemptedWrite::Apply {
+            uid: key,
+            version: apply.version.as_ref().unwrap_or(&0),
+            label: &apply.revision,
+            write: WriteKey {
+                kind: 0,
+                version: apply.version.unwrap_or(0),
+            },
+        },
+        (Write::StagedChange { version, .. }, _) => of_set(1, version),
+        (Write::Ready { version, .. }, _) => of_set(2, version),
+        _ => of_set(3, &None),
     }
 }
 
 impl Instance {
-    fn is_reporting(&self) -> bool {
-        self.reconcile.as_ref().is_some_and(|reconcile| reconcile.reporting)
-    }
-
-    /// A write without an answer. The others are sent, and then the reconcile fails. After a minute the claim counts as
-    /// denied.
-    fn unanswered(&mut self, write: &Write, planted: Option<Planted>) -> ModelRound {
-        let memory = Arc::make_mut(&mut self.memory);
-        let object = match write {
-            Write::Apply(apply) => usize::from(apply.slot),
-            _ => SLOTS,
-        };
-        if let (true, Write::Apply(apply)) = (memory.is_unanswered(object, planted), write) {
-            memory.refused(apply, DenialCause::NotAnswered, None);
-            return ModelRound::Requeue;
-        }
+    /// Hands the outcome of a write to the machine.
+    fn answered(&mut self, outcome: Result<RoundOutcome, ()>) {
         if let Some(reconcile) = &mut self.reconcile {
-            Arc::make_mut(reconcile).failed = true;
-        }
-        ModelRound::Nothing
-    }
-
-    /// A write to the set was stored, or somebody undid it.
-    fn written(&mut self, undone: bool) -> ModelRound {
-        if self.memory.unanswered[SLOTS] > 0 {
-            Arc::make_mut(&mut self.memory).unanswered[SLOTS] = 0;
-        }
-        if !undone && self.memory.undone.is_none() {
-            return ModelRound::Nothing;
-        }
-        let memory = Arc::make_mut(&mut self.memory);
-        memory.undone = undone.then(|| UndoneWrite::again(memory.undone));
-        if undone {
-            ModelRound::Requeue
-        } else {
-            ModelRound::Nothing
+            Arc::make_mut(reconcile).machine.answered(outcome);
         }
     }
 
-    /// Reports, unless the report is known already.
-    fn report_content(&mut self, place: usize, decisions: &Decisions, log: &mut Log) -> Result<(), Broken> {
-        let Some(reconcile) = &self.reconcile else {
-            return Ok(());
-        };
-        let (set, content) = (reconcile.set.uid, reconcile.content);
-        let report = self.memory.report.or(self.views.report);
-        let known = report.is_some_and(|report| report.set == set && report.content == content);
-        self.report(known || decisions.silent);
-        if self.reconcile.is_none() {
-            log.emitted(place)?;
+    /// Hands the outcome of a report to the machine.
+    fn reported(&mut self, written: Result<ReportWrite, ReportFailure<()>>) {
+        if let Some(reconcile) = &mut self.reconcile {
+            let memory = &mut Arc::make_mut(&mut self.memory).known;
+            Arc::make_mut(reconcile).machine.reported(memory, written);
         }
-        Ok(())
     }
 
-    /// Continues with the next request, the next round, the report, or the end.
+    /// Continues up to the next request, or the end.
     fn proceed(
         &mut self,
-        acted: ModelRound,
-        place: usize,
+        who: u8,
         decisions: &mut Decisions,
         log: &mut Log,
         settings: ModelSettings,
     ) -> Result<(), Broken> {
-        let Some(reconcile) = &mut self.reconcile else {
-            return Ok(());
-        };
-        let reconcile = Arc::make_mut(reconcile);
-        reconcile.acted = reconcile.acted.max(acted);
-        reconcile.next += 1;
-        if reconcile
-            .queue
-            .get(usize::from(reconcile.next))
-            .is_some_and(Option::is_some)
-        {
-            return Ok(());
-        }
-        let (set, rounds) = (reconcile.set, reconcile.rounds);
-        let failed = reconcile.failed;
-        match (reconcile.acted, reconcile.reporting) {
-            (_, true) => self.settle(),
-            (_, false) if failed => self.report_content(place, decisions, log)?,
-            (ModelRound::Overtaken, _) => self.end(NextReconcile::After(1)),
-            // The next reconcile reports the completion.
-            (ModelRound::Nothing, _) if reconcile.ends() => self.settle(),
-            (ModelRound::Nothing, _) => self.report_content(place, decisions, log)?,
-            (ModelRound::Requeue, _) => {
-                self.reconcile = None;
-                if let Some(decision) = self.round(decisions, set, rounds + 1, settings) {
-                    log.decided(
-                        u8::try_from(place).unwrap_or(0),
-                        &decision,
-                        &self.views,
-                        Some(set),
-                        decisions,
-                    );
-                    if self.reconcile.is_none() {
-                        log.emitted(place)?;
-                    }
-                    decision.judged.clone()?;
+        while let Some(reconcile) = &mut self.reconcile {
+            let reconcile = Arc::make_mut(reconcile);
+            reconcile.sending = None;
+            match reconcile.machine.next(&self.memory.known, CLOCK, false) {
+                RolloutTask::Decide => self.decide(who, decisions, log, settings)?,
+                RolloutTask::Write(place) => {
+                    reconcile.sending = reconcile.queue.get_mut(place).and_then(Option::take);
+                    return Ok(());
                 }
+                RolloutTask::Report => {
+                    let (set, content) = (reconcile.set, reconcile.content);
+                    let report = InstanceMemory::latest(&mut self.memory, self.views.report);
+                    let is_known = report.is_some_and(|report| report.set == set.uid && report.content == content);
+                    if !is_known && !decisions.silent {
+                        let target = set.staged_change().map(|change| change.target);
+                        let set = set.uid;
+                        reconcile.sending = Some(Write::Report { set, content, target });
+                        return Ok(());
+                    }
+                    self.reported(Ok(ReportWrite::Nothing));
+                    log.emitted(usize::from(who))?;
+                }
+                // Nothing is asked: the quota is read at each reconcile, and nothing is re-created.
+                RolloutTask::ReadQuotas | RolloutTask::Ask | RolloutTask::ReadEvents => {
+                    reconcile.machine.read_events(false);
+                }
+                RolloutTask::End(end) => self.end(end, decisions.planted()),
             }
         }
         Ok(())
+    }
+
+    /// Decides, with the set that the reconcile started with.
+    fn decide(
+        &mut self,
+        who: u8,
+        decisions: &mut Decisions,
+        log: &mut Log,
+        settings: ModelSettings,
+    ) -> Result<(), Broken> {
+        let Some(set) = self.reconcile.as_ref().map(|reconcile| reconcile.set) else {
+            return Ok(());
+        };
+        let mut claims = *self.views.claims;
+        let before = decisions.planted().map(|planted| (planted, Arc::clone(&self.memory)));
+        InstanceMemory::overlay(&mut self.memory, &mut claims);
+        if let Some((planted, before)) = before {
+            planted.overlays(&before, &mut self.memory, &mut claims);
+        }
+        let report = InstanceMemory::latest(&mut self.memory, self.views.report);
+        let (decision, writes) = decisions.decide(&set, &claims, &self.views, &self.memory, report, settings);
+        // Claims that are only counted are not watched afterwards.
+        self.open = decision.rolls_out || !decision.settled;
+        if !decision.rolls_out {
+            InstanceMemory::forget_claims(&mut self.memory);
+        }
+        let is_first = self.hand_over(&decision, &writes, decisions.planted());
+        if is_first && decision.rolls_out {
+            let settled = self.memory.known.settled.map(|settled| settled.basis);
+            invariant_adapter::reads(settled, self.views.set, report)?;
+        }
+        log.decided(who, &decision, &self.views, Some(set), decisions);
+        decision.judged.clone()
+    }
+
+    /// Hands the decision to the machine. Returns whether it is the first one.
+    fn hand_over(&mut self, decision: &PlanDecision, writes: &[Write], planted: Option<Planted>) -> bool {
+        let Some(reconcile) = &mut self.reconcile else {
+            return false;
+        };
+        let reconcile = Arc::make_mut(reconcile);
+        let is_first = reconcile.machine == Machine::default();
+        reconcile.queue = [None; REQUESTS];
+        for (place, write) in reconcile.queue.iter_mut().zip(writes) {
+            *place = Some(*write);
+        }
+        reconcile.content = decision.content;
+        let ends = |write: &Write| matches!(write, Write::StagedChange { change: Some(change), .. } if change.complete);
+        let mut facts = PlanFacts {
+            actions: writes.len().min(REQUESTS),
+            begins: decision.begins,
+            ends: writes.iter().any(ends),
+            settled: decision.settled,
+            requeue_after: decision.requeue.and_then(|seconds| u64::try_from(seconds).ok()),
+            ..PlanFacts::default()
+        };
+        if let Some(planted) = planted {
+            planted.knows(&mut facts);
+        }
+        reconcile.machine.decided(facts);
+        is_first
     }
 }

@@ -5,6 +5,7 @@
 
 mod decision;
 mod gate;
+mod machine;
 mod new_claims;
 mod returns;
 
@@ -102,6 +103,16 @@ planted! {
     GateKeepsForNode: "the gate keeps a Pod whose file system needs expansion on the node, perhaps at a remount", S7, "kept for no reason";
     GateKeepsComplete: "the gate keeps Pods after the rollout is complete", S7, "kept for no reason";
     GateForgetsPause: "the gate allows deletions while the rollout is paused", S7, "while the rollout is paused";
+    ForgetsDenial: "the memory forgets that an apply was denied, which is sent again at once", S13, "came after 0 s";
+    PauseStays: "the pause after a denial does not grow", S13, "came after";
+    UnansweredIsDenied: "one write without an answer counts as denied", S13, "counted as denied";
+    ForgetsUnanswered: "writes without an answer are not counted, so a PVC whose webhook is down stops all others", L5, "stopped by another replica";
+    ForgetsUndone: "the memory forgets that the policy undid a write, which is sent again at once", S13, "came after";
+    ReplyStays: "the reply to an apply counts although the watch shows a newer PVC", L1, "the claim is not at";
+    FailureIsFinal: "nothing comes after a failed reconcile but what a watch shows", L1, "but the ClaimRollout reports nothing";
+    ForgetsRequeue: "nothing comes after a reconcile but what a watch shows", L1, "the claim is not at";
+    SettlesInMotion: "a rollout is settled while its PVCs are in motion", L1, "the claim is not at";
+    RestsAlthoughChanged: "a settled set rests although it has changed", L5, "stopped by another replica";
 }
 
 impl Planted {
