@@ -61,7 +61,7 @@ impl TemplateText {
     }
 
     fn value(&self) -> serde_json::Result<Value> {
-        serde_json::from_str(&self.0)
+        serde_json::from_str(self.as_str())
     }
 }
 
@@ -74,7 +74,7 @@ impl From<Value> for TemplateText {
 /// The order of fields does not matter.
 impl PartialEq for TemplateText {
     fn eq(&self, other: &Self) -> bool {
-        self.0 == other.0 || matches!((self.value(), other.value()), (Ok(one), Ok(other)) if one == other)
+        self.as_str() == other.as_str() || matches!((self.value(), other.value()), (Ok(one), Ok(other)) if one == other)
     }
 }
 
