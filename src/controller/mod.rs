@@ -13,7 +13,7 @@
 //! | `program`, `lease`, `lead` | the whole run, leader election, and what the leader runs |
 //! | `work`, `fair` | which StatefulSet is reconciled next |
 //! | `context`, `memory` | shared state, and the objects of the API for the state of each StatefulSet between two reconciles |
-//! | `reconcile`, `settled`, `counted`, `volumes` | one reconcile, and when none is needed |
+//! | `reconcile`, `facts`, `settled`, `counted`, `volumes` | one reconcile, and when none is needed |
 //! | `gather`, `staged_before` | the snapshot that a decision reads |
 //! | `quotas`, `known_quotas`, `budgets`, `places`, `held`, `shares` | quotas, and the limits of storage classes |
 //! | `read_events`, `pace` | Events of drivers about slow PVCs |
@@ -44,6 +44,7 @@ mod counted;
 mod error;
 mod events;
 mod evict;
+mod facts;
 mod failing;
 mod fair;
 mod families;

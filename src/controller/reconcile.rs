@@ -1,4 +1,4 @@
-//! One reconcile of one StatefulSet: read, decide, write, report.
+//! One reconcile of one StatefulSet: read, decide, write, report. It does what the [`Triage`] and the [`Machine`] return.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -9,16 +9,18 @@ use tokio::time::Instant;
 
 use super::context::Context;
 use super::error::ReconcileError;
+use super::facts::FactFinder;
 use super::memory::RolloutMemory;
 use super::namespaces::Namespace;
 use super::set_kind::SetKind;
 use super::settled::Basis;
 use super::slim_set::SlimSet;
-use super::volumes::Volumes;
 use crate::api::Seconds;
 use crate::gate::idle::{LIST_RECHECK, NAMESAKE_RECHECK};
-use crate::gate::{Idle, SetView, Target};
-use crate::rollout::machine::{AFTER_CONFLICT, Machine, PlanFacts, ReconcileEnd, ReportFailure, RolloutTask, Settled};
+use crate::gate::{Idle, SetView};
+use crate::rollout::machine::{
+    AFTER_CONFLICT, Machine, PlanFacts, ReconcileEnd, ReportFailure, RolloutTask, Settled, Triage, TriageTask,
+};
 use crate::rollout::{EventNotice, Reason};
 
 /// When to reconcile the set again; without a time, only when something changes.
@@ -83,71 +85,35 @@ pub(super) fn after_failure(set: &SlimSet, error: &ReconcileError, context: &Con
 }
 
 async fn reconcile_set(set: &SlimSet, context: &Arc<Context>) -> Result<Reconciled, ReconcileError> {
-    if context.has_namesake(set) {
-        return report_namesake(set, context).await.map(Reconciled::Until);
-    }
-    let volumes = context.volumes(set)?;
-    if volumes == Volumes::Unread {
-        let is_reported = set.is_managed() || context.report_of(set).is_some();
-        let view = context.view(set)?;
-        let opened = context.opened(set, &view);
-        return unread(set, context, (&view, &opened), is_reported).await;
-    }
-    let lacks = volumes == Volumes::Lacking;
-    if !lacks && let Some(rests) = context.has_nothing_to_do(set) {
-        return Ok(Reconciled::Until(context.rest_or_replace(set, rests)));
-    }
-    let view = context.view(set)?;
-    let target = Target::of(&view, &context.settings);
-    if !lacks && context.was_reported(set, &view, &target) {
-        let rests = context.settle(set);
-        return Ok(Reconciled::Until(context.rest_or_replace(set, Some(rests))));
-    }
-    let rolls_out = target.is_ok();
-    let counts = target.is_err_and(|idle| context.counts(set, &view, idle));
-    let missing = if rolls_out {
-        context.admission.distrusts(set).await?
-    } else {
-        None
-    };
-    // A rollout from before the policy may have ended.
-    let is_read = missing.as_ref().is_none_or(|idle| *idle == Idle::StagedBeforePolicy);
-    let opened = if counts || lacks || rolls_out && is_read {
-        let opened = context.opened(set, &view);
-        if !opened.is_ready() || opened.unlisted(Instant::now()).is_some() {
-            return unread(set, context, (&view, &opened), true).await;
+    let mut facts = FactFinder::new(set, context);
+    let mut triage = Triage::default();
+    let (halted, reads_lists) = loop {
+        match triage.next() {
+            TriageTask::Find(fact) => facts.find(fact, &mut triage).await?,
+            TriageTask::LeaveToNamesake { only_event } => {
+                context.close(set);
+                if only_event {
+                    emit_namesake(set, context).await;
+                    return Ok(Reconciled::Until(after(Some(NAMESAKE_RECHECK))));
+                }
+                break (Some(Idle::Namesake), false);
+            }
+            TriageTask::AwaitLists => return Ok(Reconciled::Unread),
+            TriageTask::Rest => return Ok(Reconciled::Until(context.rest_or_replace(set, facts.rests()))),
+            TriageTask::Settle => {
+                let rests = context.settle(set);
+                return Ok(Reconciled::Until(context.rest_or_replace(set, Some(rests))));
+            }
+            TriageTask::Decide { halted, reads_lists } => break (halted, reads_lists),
         }
-        Some(opened)
-    } else {
-        None
     };
-    let seen = (&view, opened.as_deref(), missing.as_ref());
+    let opened = if reads_lists { Some(facts.opened()?) } else { None };
+    let seen = (facts.view()?, opened.as_deref(), halted.as_ref());
     decide_and_execute(set, context, seen).await.map(Reconciled::Until)
 }
 
-/// The PVCs and Pods are not known, or no longer. If they cannot be listed for a minute, that is reported.
-async fn unread(
-    set: &SlimSet,
-    context: &Arc<Context>,
-    (view, opened): (&SetView, &Namespace),
-    is_reported: bool,
-) -> Result<Reconciled, ReconcileError> {
-    let Some(idle) = opened.unlisted(Instant::now()).filter(|_| is_reported) else {
-        return Ok(Reconciled::Unread);
-    };
-    let known = opened.is_ready().then_some(opened);
-    let reported = decide_and_execute(set, context, (view, known, Some(&idle))).await;
-    reported.map(Reconciled::Until)
-}
-
-/// Reports that the PVCs of the set are left alone because of its namesake: in its ClaimRollout, or only with an Event if
-/// that is the ClaimRollout of the other.
-async fn report_namesake(set: &SlimSet, context: &Arc<Context>) -> Result<Next, ReconcileError> {
-    context.close(set);
-    if !context.is_report_of_other(set) {
-        let view = context.view(set)?;
-        return decide_and_execute(set, context, (&view, None, Some(&Idle::Namesake))).await;
-    }
+/// Reports with an Event that the PVCs of the set are left alone because of its namesake, which has the ClaimRollout.
+async fn emit_namesake(set: &SlimSet, context: &Context) {
     let notice = EventNotice {
         set_uid: set.uid().unwrap_or_default(),
         claim: None,
@@ -155,7 +121,6 @@ async fn report_namesake(set: &SlimSet, context: &Arc<Context>) -> Result<Next, 
         message: Idle::Namesake.to_string(),
     };
     context.emit(set, &notice).await;
-    Ok(Some(Duration::from_secs(NAMESAKE_RECHECK)))
 }
 
 /// What was read for a reconcile: the set, the watch on its PVCs and Pods, and why nothing is rolled out.
@@ -244,7 +209,7 @@ impl Context {
 
     /// True iff the set is one of OpenKruise that is to be rolled out, and one of Kubernetes has its name. Their Pods,
     /// PVCs and ClaimRollouts would have the same names.
-    fn has_namesake(&self, set: &SlimSet) -> bool {
+    pub(super) fn has_namesake(&self, set: &SlimSet) -> bool {
         set.kind == SetKind::OpenKruise && set.is_managed() && self.namesake(set).is_some()
     }
 
@@ -256,7 +221,7 @@ impl Context {
 
     /// For how many seconds no reconcile is needed, or none until the set changes. Either the set is not managed,
     /// because it has no staged change and no ClaimRollout, or it is settled.
-    fn has_nothing_to_do(&self, set: &SlimSet) -> Option<Option<Seconds>> {
+    pub(super) fn has_nothing_to_do(&self, set: &SlimSet) -> Option<Option<Seconds>> {
         let report = self.report_of(set);
         if report.is_none() && !set.is_managed() {
             self.forget(set);

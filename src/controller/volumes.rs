@@ -12,18 +12,8 @@ use super::locking::lock;
 use super::slim_set::SlimSet;
 use crate::api::settings::TemplateChanges;
 use crate::rollout::lacking;
+use crate::rollout::machine::Volumes;
 use crate::templates::keys;
-
-/// What is known about the Pods of a set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Volumes {
-    /// Their lists are not complete. The set is requeued when they are.
-    Unread,
-    /// One lacks a volume.
-    Lacking,
-    /// None lacks a volume, or none would be evicted for it.
-    Mounted,
-}
 
 impl Context {
     /// Whether a Pod of the set lacks a volume.

@@ -4,6 +4,7 @@
 //! | file | contains |
 //! |---|---|
 //! | `kinds` | the objects that it is about: those of the API, or those of a model |
+//! | `triage` | what a reconcile is for, before the first decision |
 //! | `reconcile` | one reconcile: the rounds, and when the next one comes |
 //! | `memory`, `remembered` | what is remembered |
 //! | `answers` | what an answer to a write means |
@@ -22,6 +23,7 @@ mod quota_read;
 mod reconcile;
 mod remembered;
 mod settled;
+mod triage;
 mod undone;
 
 pub use answers::{AttemptedWrite, RoundOutcome, WriteReply};
@@ -36,6 +38,7 @@ pub use reconcile::{
 };
 pub use remembered::Remembered;
 pub use settled::{EVERY, QUIET, Settled};
+pub use triage::{ListState, Namesake, Purpose, Triage, TriageFact, TriageTask, Volumes};
 pub use undone::Undone;
 
 #[cfg(test)]
