@@ -16,9 +16,7 @@ mod surroundings;
 use std::time::Instant;
 
 use anyhow::{Context as _, ensure};
-use claim_rollout::sim::dialogue::{
-    ChangeTracker, Model, ModelRequest, PolicyMode, TranscriptLine, TranscriptPart, sequence,
-};
+use claim_rollout::sim::dialogue::{ChangeTracker, Model, ModelRequest, TranscriptLine, TranscriptPart, sequence};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 
 use crate::world::installation::Controllers;
@@ -33,13 +31,6 @@ const RECORDED: u64 = 34;
 /// The sequences that run at the same time.
 const SIDE_BY_SIDE: usize = 16;
 
-/// The first request with different answers.
-struct Disagreement {
-    number: usize,
-    model: Vec<String>,
-    server: Vec<String>,
-}
-
 /// The control plane and its clients.
 struct Stage {
     cluster: Cluster,
@@ -51,117 +42,43 @@ fn number(name: &str) -> anyhow::Result<Option<u64>> {
     text.map(|text| text.parse().context(name.to_owned())).transpose()
 }
 
-/// The namespace of a sequence, or of an attempt to shorten it.
-fn namespace(seed: u64, attempt: usize) -> String {
-    format!("seed-{seed}-{attempt}")
-}
-
 impl Stage {
-    /// Runs a sequence in a fresh namespace. Returns the lines, and the first disagreement.
-    async fn ask(
-        &self,
-        mode: PolicyMode,
-        namespace: &str,
-        requests: &[ModelRequest],
-    ) -> anyhow::Result<(Vec<TranscriptLine>, Option<Disagreement>)> {
+    /// Runs the sequence of a seed in a fresh namespace. The first disagreement is the inner error, as a trace.
+    async fn ask(&self, seed: u64) -> anyhow::Result<Result<TranscriptPart, String>> {
+        let (mode, requests) = sequence(seed);
         let mut model = if self.cluster.modifies_volumes() {
             Model::new(mode)
         } else {
             Model::without_attributes_classes(mode)
         };
-        let mut real = Real::new(&self.clients, namespace, mode).await?;
-        let mut trackeres = (ChangeTracker::default(), ChangeTracker::default());
+        let mut real = Real::new(&self.clients, &format!("seed-{seed}"), mode).await?;
+        let mut trackers = (ChangeTracker::default(), ChangeTracker::default());
         let mut lines = Vec::with_capacity(requests.len());
         for request in requests {
-            let Some(ours) = TranscriptLine::of(&mut model, &mut trackeres.0, request) else {
+            let Some(ours) = TranscriptLine::of(&mut model, &mut trackers.0, &request) else {
                 continue;
             };
-            let answer = real.ask(request).await.with_context(|| format!("{request:?}"))?;
+            let answer = real.ask(&request).await.with_context(|| format!("{request:?}"))?;
             let mut results = vec![answer];
-            results.extend(trackeres.1.changes(real.objects().await?));
-            let line = TranscriptLine {
-                request: request.clone(),
-                results,
-            };
-            let differs = line != ours;
-            lines.push(line.clone());
-            if differs {
-                let disagreement = Disagreement {
-                    number: lines.len() - 1,
-                    model: ours.results,
-                    server: line.results,
-                };
-                return Ok((lines, Some(disagreement)));
+            results.extend(trackers.1.changes(real.objects().await?));
+            let line = TranscriptLine { request, results };
+            if line != ours {
+                return Ok(Err(trace(seed, &lines, &ours, &line)));
             }
+            lines.push(line);
         }
         real.leave().await?;
-        Ok((lines, None))
-    }
-
-    /// Removes requests that the disagreement does not need.
-    async fn shorten(
-        &self,
-        seed: u64,
-        mode: PolicyMode,
-        requests: &[ModelRequest],
-    ) -> anyhow::Result<Vec<ModelRequest>> {
-        let mut shortest = requests.to_vec();
-        let (mut chunk, mut attempt) = (shortest.len().next_power_of_two() / 2, 1);
-        while chunk > 0 {
-            let mut at = 0;
-            while at < shortest.len() {
-                let mut shorter = shortest.clone();
-                shorter.drain(at..(at + chunk).min(shorter.len()));
-                attempt += 1;
-                let (lines, disagreement) = self.ask(mode, &namespace(seed, attempt), &shorter).await?;
-                match disagreement {
-                    Some(_) => {
-                        // The requests after the disagreement do not matter.
-                        shortest = lines.into_iter().map(|line| line.request).collect();
-                    }
-                    None => at += chunk,
-                }
-            }
-            chunk /= 2;
-        }
-        Ok(shortest)
+        Ok(Ok(TranscriptPart { seed, mode, lines }))
     }
 }
 
 /// The trace of a disagreement.
-fn trace(seed: u64, lines: &[TranscriptLine], disagreement: &Disagreement) -> String {
-    let trace: Vec<String> = lines[..disagreement.number]
-        .iter()
-        .map(TranscriptLine::to_string)
-        .collect();
-    let request = serde_json::to_string(&lines[disagreement.number].request).unwrap_or_default();
+fn trace(seed: u64, lines: &[TranscriptLine], model: &TranscriptLine, server: &TranscriptLine) -> String {
+    let before: Vec<String> = lines.iter().map(TranscriptLine::to_string).collect();
     format!(
-        "{}\nthen {request}\n  the model:  {}\n  the server: {}\nagain: SEED={seed} cargo test -p e2e-tests --test e2e model::",
-        trace.join("\n"),
-        disagreement.model.join("; "),
-        disagreement.server.join("; "),
+        "{}\nthe model:  {model}\nthe server: {server}\nagain: SEED={seed} cargo test -p e2e-tests --test e2e model::",
+        before.join("\n"),
     )
-}
-
-/// The sequence of a seed; a disagreement is an error.
-async fn one(stage: &Stage, seed: u64) -> anyhow::Result<Result<TranscriptPart, String>> {
-    let (mode, requests) = sequence(seed);
-    let (lines, disagreement) = stage
-        .ask(mode, &namespace(seed, 0), &requests)
-        .await
-        .with_context(|| format!("seed {seed}"))?;
-    let Some(mut found) = disagreement else {
-        return Ok(Ok(TranscriptPart { seed, mode, lines }));
-    };
-    let mut lines = lines;
-    if number("SHORTEN")?.is_some() {
-        let shortest = stage.shorten(seed, mode, &requests).await?;
-        let (shorter, again) = stage.ask(mode, &namespace(seed, 1), &shortest).await?;
-        if let Some(again) = again {
-            (lines, found) = (shorter, again);
-        }
-    }
-    Ok(Err(trace(seed, &lines, &found)))
 }
 
 /// The seeds to run.
@@ -176,17 +93,16 @@ fn seeds() -> anyhow::Result<Vec<u64>> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn model_and_api_server_answer_alike() -> anyhow::Result<()> {
     let begun = Instant::now();
-    let cluster = Cluster::start(Options {
-        controllers: false,
-        ..Options::default()
-    })
-    .await?;
+    let cluster = Cluster::start(Options::without_controllers()).await?;
     Controllers::without_the_guard(&cluster).await?;
     let clients = Clients::new(&cluster).await?;
     let modes = PolicyModes::open(&cluster, &clients.admin).await?;
     let stage = Stage { cluster, clients };
     println!("{:.1} s: the API server is up", begun.elapsed().as_secs_f64());
-    let asked = stream::iter(seeds()?).map(|seed| one(&stage, seed));
+    let asked = stream::iter(seeds()?).map(async |seed| {
+        let asked = stage.ask(seed).await;
+        asked.with_context(|| format!("seed {seed}"))
+    });
     let parts: Vec<Result<TranscriptPart, String>> = asked.buffered(SIDE_BY_SIDE).try_collect().await?;
     modes.close(&stage.clients.admin).await?;
     let lines = parts.iter().flatten().flat_map(|part| &part.lines);
@@ -205,7 +121,7 @@ async fn model_and_api_server_answer_alike() -> anyhow::Result<()> {
     }
     if let Some(first) = disagreements.iter().min_by_key(|trace| trace.len()) {
         for trace in &disagreements {
-            let end: Vec<&str> = trace.lines().rev().take(4).collect();
+            let end: Vec<&str> = trace.lines().rev().take(3).collect();
             println!("{}\n", end.into_iter().rev().collect::<Vec<_>>().join("\n"));
         }
         anyhow::bail!("the shortest of them:\n{first}");

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::Context as _;
 use axum::http;
 use claim_rollout::controller::FIELD_MANAGER;
-use claim_rollout::sim::dialogue::{ModelTarget, PolicyMode};
+use claim_rollout::sim::dialogue::{ModelTarget, PolicyMode, Revisions};
 use claim_rollout::templates::{ClaimTemplate, Revision};
 use kube::core::Status;
 use serde_json::{Value, json};
@@ -40,19 +40,14 @@ pub(super) struct Real<'a> {
     pub(super) namespace: String,
     /// The slots of claims that are in use.
     pub(super) mounted: BTreeSet<u8>,
-    /// Targets by revision.
-    pub(super) revisions: BTreeMap<String, String>,
+    pub(super) revisions: Revisions,
     pub(super) quota: Option<u8>,
     /// The previous state of each object.
-    pub(super) known: BTreeMap<String, Known>,
-    /// Writes that changed only who owns which field.
-    pub(super) only_owners: usize,
-    /// Writes without a change: each the first one after the creation of an object.
-    pub(super) only_first: usize,
+    known: BTreeMap<String, Known>,
 }
 
 /// The previous state of an object.
-pub(super) struct Known {
+struct Known {
     uid: String,
     version: String,
     content: Value,
@@ -100,11 +95,9 @@ impl<'a> Real<'a> {
             clients,
             namespace: namespace.to_owned(),
             mounted: BTreeSet::new(),
-            revisions: BTreeMap::new(),
+            revisions: Revisions::default(),
             quota: None,
             known: BTreeMap::new(),
-            only_owners: 0,
-            only_first: 0,
         };
         let labels = json!({admission::LABEL: admission::label(mode)});
         let space = json!({"metadata": {"name": namespace, "labels": labels}});
@@ -148,13 +141,9 @@ impl<'a> Real<'a> {
         let (mut changes, mut writes) = (known.changes, known.writes);
         if known.version != fresh.version {
             writes += 1;
-            if known.content != fresh.content {
-                changes += 1;
-            } else if known.owners != fresh.owners {
-                self.only_owners += 1;
-            } else if writes == 1 {
-                self.only_first += 1;
-            } else {
+            let is_first = writes == 1 && known.owners == fresh.owners;
+            let changes_only_owners = known.owners != fresh.owners;
+            if known.content != fresh.content || !(is_first || changes_only_owners) {
                 changes += 1;
             }
         }
@@ -212,11 +201,10 @@ impl<'a> Real<'a> {
 
     /// The revision of a target, as the policy computes it.
     pub(super) fn revision(&mut self, target: &ModelTarget) -> anyhow::Result<String> {
-        let words = target.to_string();
         let templates = ClaimTemplate::read_list(&self.templates(target)?.to_string())?;
-        let revision = Revision::of(&templates).to_string();
-        self.revisions.insert(revision.clone(), words);
-        Ok(revision)
+        let revision = Revision::of(&templates);
+        self.revisions.learn(&revision, target);
+        Ok(revision.to_string())
     }
 
     /// A user changes an object.

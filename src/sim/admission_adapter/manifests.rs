@@ -14,7 +14,7 @@ const VERSION: &str = r#""version":1"#;
 const NEWER: &str = r#""version":2"#;
 
 /// The JSON of a claim.
-pub(super) fn claim_text(names: &mut Names, name: &str, claim: &ClaimObject) -> String {
+pub(crate) fn claim_text(names: &mut Names, name: &str, claim: &ClaimObject) -> String {
     let mut object = json!({
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",
@@ -87,7 +87,7 @@ fn status(claim: &ClaimObject) -> Value {
 }
 
 /// The JSON of a set.
-pub(super) fn set_text(names: &mut Names, spec: &SetObjectSpec, owned: bool) -> String {
+pub(crate) fn set_text(names: &mut Names, spec: &SetObjectSpec, owned: bool) -> String {
     let mut annotations: Vec<String> = Vec::new();
     let mut annotate = |key: &str, value: &str| {
         annotations.push(format!("{}:{}", Value::from(key), Value::from(value)));

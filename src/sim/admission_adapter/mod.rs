@@ -1,6 +1,6 @@
 //! The adapter to `admit`: the policy is called with the bytes of a review, and its response is parsed.
 
-mod manifests;
+pub(super) mod manifests;
 mod questions;
 
 use rustc_hash::FxHashMap;

@@ -8,20 +8,21 @@
 //! | `request` | the requests |
 //! | `target_text` | targets as texts, and back |
 //! | `model` | executes requests in the model |
-//! | `observed` | the objects, as texts that both sides share |
+//! | `manifests` | the objects of the model, as JSON |
+//! | `observed` | the JSON of both sides as texts |
 //! | `sequence` | random requests from a seed |
 //! | `transcript` | requests and answers as text |
 
+mod manifests;
 mod model;
 mod observed;
-mod observing;
 mod request;
 mod sequence;
 mod target_text;
 mod transcript;
 
 pub use model::Model;
-pub use observed::{ChangeTracker, ObservedClaim, ObservedObjects, ObservedReport, ObservedSet};
+pub use observed::{ChangeTracker, ObservedObjects, Revisions, claim_words, report_words, set_words};
 pub use request::{Holder, ModelRequest, PolicyMode, SetEdit, WritePrecondition};
 pub use sequence::sequence;
 pub use target_text::{target_of, templates};

@@ -1,14 +1,14 @@
 //! Executes requests in the model. Each request takes the way that it takes in the simulation.
 
-use super::observed::{ObservedObjects, ObservedReport};
-use super::observing::{identity, observed_claim, observed_set};
+use super::manifests;
+use super::observed::{ObservedObjects, Revisions, claim_words, report_words, set_words};
 use super::request::{Holder, ModelRequest, PolicyMode, SetEdit, WritePrecondition};
 use super::{ApiAnswer, ModelTarget};
 use crate::sim::actors::{kubelet, statefulset, storage, users};
 use crate::sim::api::{Api, WebhookEdit};
 use crate::sim::decisions::Decisions;
-use crate::sim::names::claim_name;
-use crate::sim::objects::{ClaimOwner, SLOTS, SetObject, Share, StagedAnnotation, Uid, Version, place};
+use crate::sim::names::{Names, claim_name};
+use crate::sim::objects::{ClaimOwner, SetObject, Share, StagedAnnotation, Uid, Version, place};
 use crate::sim::settings::ModelSettings;
 use crate::sim::world::SimWorld;
 use crate::sim::write::{Apply, Write};
@@ -22,6 +22,8 @@ pub struct Model {
     decisions: Decisions,
     /// The API server drops the fields of VolumeAttributesClass.
     drops_classes: bool,
+    names: Names,
+    revisions: Revisions,
 }
 
 /// No object has this uid.
@@ -41,6 +43,8 @@ impl Model {
             world,
             decisions: Decisions::default(),
             drops_classes: false,
+            names: Names::default(),
+            revisions: Revisions::default(),
         }
     }
 
@@ -156,29 +160,33 @@ impl Model {
 
     /// The objects of the model, as texts.
     #[must_use]
-    pub fn objects(&self) -> ObservedObjects {
-        let api = &self.world.api;
+    pub fn objects(&mut self) -> ObservedObjects {
+        let Self {
+            world,
+            names,
+            revisions,
+            ..
+        } = self;
+        let api = &world.api;
+        let uid = api.set.map(|set| set.uid);
         let mut objects = ObservedObjects::new();
+        let mut insert = |name: String, uid: &dyn ToString, version: Version, words: String| {
+            objects.insert(name, ((uid.to_string(), version.to_string()), words));
+        };
         if let Some(set) = &api.set {
-            objects.insert(
-                "set".to_owned(),
-                (identity(&set.uid, set.version), observed_set(set).to_string()),
-            );
+            let manifest = manifests::set(set, names, revisions);
+            insert("set".to_owned(), &set.uid, set.version, set_words(&manifest, revisions));
         }
         if let Some(report) = &api.report {
-            let observed = ObservedReport {
-                of_the_set: api.set.is_some_and(|set| set.uid == report.set),
-                content: report.content.to_string(),
-            };
-            objects.insert(
-                "report".to_owned(),
-                (identity(&"one", report.version), observed.to_string()),
-            );
+            let words = report_words(&report.content.to_string(), uid == Some(report.set));
+            insert("report".to_owned(), &"one", report.version, words);
         }
-        for slot in 0..SLOTS {
-            if let Some(claim) = &api.claims[slot] {
-                let words = observed_claim(api, claim).to_string();
-                objects.insert(claim_name(slot), (identity(&claim.uid, claim.version), words));
+        for (slot, claim) in api.claims.iter().enumerate() {
+            if let Some(claim) = claim {
+                let name = claim_name(slot);
+                let manifest = manifests::claim(&name, claim, uid, names, revisions);
+                let set = uid.map(|_| manifests::UID);
+                insert(name, &claim.uid, claim.version, claim_words(&manifest, set, revisions));
             }
         }
         objects

@@ -1,65 +1,15 @@
-//! The objects as texts that both sides share. Uids and resourceVersions differ between the sides, so a text contains
-//! only which objects have changed, and a number for each object of the same name.
+//! The objects of both sides as texts, which [`set_words`] and [`claim_words`] read from their JSON. Uids, resourceVersions
+//! and revisions differ between the sides, so a text contains only which objects have changed, a number for each object
+//! of the same name, and targets.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
-/// A StatefulSet.
-#[derive(Clone, Debug, Default)]
-pub struct ObservedSet {
-    /// `spec.replicas`
-    pub replicas: u64,
-    /// The image of the Pod template.
-    pub image: String,
-    /// `spec.volumeClaimTemplates`
-    pub live: String,
-    /// A valid annotation `staged`: target, phase and policy.
-    pub staged: Option<String>,
-    /// The annotations `update-policy`, `paused`, `sync`, `ready` and `withdraw`.
-    pub annotations: [Option<String>; 5],
-    /// The partition; `None` with `OnDelete`.
-    pub partition: Option<u64>,
-    /// Another controller owns the set.
-    pub owned: bool,
-    /// The status has observed the generation.
-    pub observed: bool,
-}
+use serde_json::Value;
 
-/// A PersistentVolumeClaim.
-#[derive(Clone, Debug, Default)]
-pub struct ObservedClaim {
-    /// The requested size.
-    pub request: String,
-    /// The capacity; `None` until the claim is bound.
-    pub capacity: Option<String>,
-    /// The requested and the current attributes class.
-    pub classes: [Option<String>; 2],
-    /// The label `tier`.
-    pub tier: Option<String>,
-    /// The claim has the selector's label.
-    pub selected: bool,
-    /// The target that our label names.
-    pub revision: Option<String>,
-    /// The owner: `set` or `other`.
-    pub owner: Option<&'static str>,
-    /// The claim has a deletionTimestamp.
-    pub terminating: bool,
-    /// Fields that our field manager owns: the size (alone), the class and the tier (perhaps with others).
-    pub ours: [bool; 3],
-    /// The progress of a resize.
-    pub resize: String,
-    /// The progress of a change of the attributes class.
-    pub modify: String,
-}
-
-/// A ClaimRollout.
-#[derive(Clone, Debug, Default)]
-pub struct ObservedReport {
-    /// The ClaimRollout belongs to the existing set.
-    pub of_the_set: bool,
-    /// The contents, as a number.
-    pub content: String,
-}
+use super::{ModelTarget, target_of};
+use crate::claims::Manager;
+use crate::sim::names::{SET, TIER};
+use crate::templates::{ClaimTemplate, Quantity, Ready, Revision, StagedChange, keys};
 
 /// All objects by name: uid, version and text.
 pub type ObservedObjects = BTreeMap<String, ((String, String), String)>;
@@ -98,73 +48,162 @@ impl ChangeTracker {
     }
 }
 
-/// Writes the fields that are present, separated by spaces.
-fn line(f: &mut fmt::Formatter<'_>, words: &[(&str, Option<String>)]) -> fmt::Result {
-    let there = words.iter().filter_map(|(key, value)| Some((key, value.as_ref()?)));
-    for (number, (key, value)) in there.enumerate() {
-        let space = if number == 0 { "" } else { " " };
-        write!(f, "{space}{key}{value}")?;
+/// The targets of the revisions of one side.
+#[derive(Clone, Debug, Default)]
+pub struct Revisions(BTreeMap<String, String>);
+
+impl Revisions {
+    /// Remembers the target of a revision.
+    pub fn learn(&mut self, revision: &Revision, target: &ModelTarget) {
+        self.0.insert(revision.to_string(), target.to_string());
     }
-    Ok(())
+
+    /// The target of a revision as text; an unknown revision is returned unchanged.
+    fn target(&self, revision: &str) -> String {
+        self.0.get(revision).map_or(revision, String::as_str).to_owned()
+    }
+}
+
+fn text(value: &Value) -> Option<String> {
+    value.as_str().map(str::to_owned)
+}
+
+/// Whole Gi; any other size is returned unchanged.
+fn gi(value: &Value) -> Option<String> {
+    let written = value.as_str()?;
+    let whole = written.parse::<Quantity>().ok()?.whole();
+    Some(if whole & ((1 << 30) - 1) == 0 {
+        (whole >> 30).to_string()
+    } else {
+        written.to_owned()
+    })
+}
+
+/// Writes the fields that are present, separated by spaces.
+fn line<const N: usize>(words: [(&str, Option<String>); N]) -> String {
+    let there = words
+        .into_iter()
+        .filter_map(|(key, value)| Some(key.to_owned() + &value?));
+    there.collect::<Vec<_>>().join(" ")
 }
 
 fn flag(holds: bool) -> Option<String> {
     holds.then(String::new)
 }
 
-impl fmt::Display for ObservedSet {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [policy, paused, sync, ready, withdraw] = self.annotations.clone();
-        let words = [
-            ("x", Some(self.replicas.to_string())),
-            ("image=", Some(self.image.clone())),
-            ("live=", Some(self.live.clone())),
-            ("staged=", self.staged.clone()),
-            ("policy=", policy),
-            ("paused=", paused),
-            ("sync=", sync),
-            ("ready=", ready),
-            ("withdraw=", withdraw),
-            ("partition=", self.partition.map(|partition| partition.to_string())),
-            ("owned", flag(self.owned)),
-            ("observed", flag(self.observed)),
-        ];
-        line(f, &words)
+/// A StatefulSet: its spec, our annotations, and whether its status has observed the generation. The revision of a staged
+/// change is remembered for the labels of PVCs.
+#[must_use]
+pub fn set_words(set: &Value, revisions: &mut Revisions) -> String {
+    let (metadata, spec) = (&set["metadata"], &set["spec"]);
+    let annotation = |key: &str| text(&metadata["annotations"][key]);
+    let uid = metadata["uid"].as_str().unwrap_or_default();
+    let staged = annotation(keys::STAGED).map(|staged| staged_words(&staged, uid, revisions));
+    let ready = annotation(keys::READY).map(|ready| match ready.parse() {
+        Ok(Ready { revision, ordinal }) => format!("{}.{ordinal}", revisions.target(revision.as_str())),
+        Err(_) => ready,
+    });
+    let live = ClaimTemplate::read_list(&spec["volumeClaimTemplates"].to_string());
+    let strategy = &spec["updateStrategy"];
+    let partition = strategy["rollingUpdate"]["partition"].as_u64().unwrap_or(0);
+    let image = &spec["template"]["spec"]["containers"][0]["image"];
+    line([
+        ("x", Some(spec["replicas"].to_string())),
+        ("image=", text(image).map(|image| image.replace("i:", ""))),
+        ("live=", live.ok().map(|live| target_of(&live).to_string())),
+        ("staged=", staged),
+        ("policy=", annotation(keys::UPDATE_POLICY)),
+        ("paused=", annotation(keys::PAUSED)),
+        ("sync=", annotation(keys::SYNC)),
+        ("ready=", ready),
+        (
+            "withdraw=",
+            annotation(keys::WITHDRAW).map(|revision| revisions.target(&revision)),
+        ),
+        (
+            "partition=",
+            (strategy["type"] != "OnDelete").then(|| partition.to_string()),
+        ),
+        ("owned", flag(metadata["ownerReferences"][0].is_object())),
+        (
+            "observed",
+            flag(metadata["generation"] == set["status"]["observedGeneration"]),
+        ),
+    ])
+}
+
+/// A staged change: target, phase and policy.
+fn staged_words(staged: &str, uid: &str, revisions: &mut Revisions) -> String {
+    if let Ok(change) = StagedChange::read(staged, uid) {
+        let target = target_of(&change.templates);
+        revisions.learn(&change.revision(), &target);
+        return format!("{target}:{}:{}", change.phase, change.update_policy);
+    }
+    let own = serde_json::from_str::<Value>(staged).unwrap_or_default();
+    match StagedChange::read(staged, own["uid"].as_str().unwrap_or_default()) {
+        Ok(change) => format!("{}:foreign", target_of(&change.templates)),
+        Err(error) => error.to_string(),
     }
 }
 
-impl fmt::Display for ObservedClaim {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [wanted, current] = self.classes.clone();
-        let ours: String = ["s", "c", "t"]
-            .iter()
-            .zip(self.ours)
-            .filter_map(|(letter, ours)| ours.then_some(*letter))
-            .collect();
-        let words = [
-            ("", Some(self.request.clone())),
-            ("has=", self.capacity.clone()),
-            ("class=", wanted),
-            ("current=", current),
-            ("tier=", self.tier.clone()),
-            ("revision=", self.revision.clone()),
-            ("unselected", flag(!self.selected)),
-            ("owner=", self.owner.map(str::to_owned)),
-            ("ours=", Some(ours).filter(|ours| !ours.is_empty())),
-            ("resize=", Some(self.resize.clone()).filter(|resize| !resize.is_empty())),
-            ("modify=", Some(self.modify.clone()).filter(|modify| !modify.is_empty())),
-            ("terminating", flag(self.terminating)),
-        ];
-        line(f, &words)
-    }
+/// A PVC, whose owner is the StatefulSet with this uid or another object. `ours` are the fields that our applies own: the
+/// size alone, the class and the tier perhaps with others.
+#[must_use]
+pub fn claim_words(claim: &Value, set: Option<&str>, revisions: &Revisions) -> String {
+    let (metadata, spec, status) = (&claim["metadata"], &claim["spec"], &claim["status"]);
+    let entries = metadata["managedFields"].as_array().into_iter().flatten();
+    let is_ours = |entry: &&Value| entry["manager"] == Manager::OURS && entry["operation"] == "Apply";
+    let (mine, others): (Vec<&Value>, Vec<&Value>) = entries.partition(is_ours);
+    let has = |entries: &[&Value], field: &str| entries.iter().any(|entry| entry["fieldsV1"].pointer(field).is_some());
+    let size = "/f:spec/f:resources/f:requests/f:storage";
+    let ours = [
+        ("s", has(&mine, size) && !has(&others, size)),
+        ("c", has(&mine, "/f:spec/f:volumeAttributesClassName")),
+        ("t", has(&mine, "/f:metadata/f:labels/f:tier")),
+    ];
+    let ours: String = ours
+        .iter()
+        .filter(|(_, ours)| *ours)
+        .map(|(letter, _)| *letter)
+        .collect();
+    let labels = &metadata["labels"];
+    let revision = labels[keys::REVISION]
+        .as_str()
+        .and_then(|label| label.split('.').next());
+    let owner = metadata["ownerReferences"][0]["uid"].as_str();
+    let resize = status["allocatedResourceStatuses"]["storage"].as_str();
+    line([
+        ("", gi(&spec["resources"]["requests"]["storage"])),
+        ("has=", gi(&status["capacity"]["storage"])),
+        ("class=", text(&spec["volumeAttributesClassName"])),
+        ("current=", text(&status["currentVolumeAttributesClassName"])),
+        ("tier=", text(&labels[TIER])),
+        ("revision=", revision.map(|revision| revisions.target(revision))),
+        ("unselected", flag(labels["app"] != SET)),
+        (
+            "owner=",
+            owner.map(|owner| if Some(owner) == set { "set" } else { "other" }.to_owned()),
+        ),
+        ("ours=", Some(ours).filter(|ours| !ours.is_empty())),
+        (
+            "resize=",
+            resize.map(|resize| match resize {
+                "ControllerResizeInProgress" => "Controller".to_owned(),
+                "ControllerResizeInfeasible" => "ControllerInfeasible".to_owned(),
+                "NodeResizePending" => "Node".to_owned(),
+                other => other.to_owned(),
+            }),
+        ),
+        ("modify=", text(&status["modifyVolumeStatus"]["status"])),
+        ("terminating", flag(metadata["deletionTimestamp"].is_string())),
+    ])
 }
 
-impl fmt::Display for ObservedReport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let words = [
-            ("content=", Some(self.content.clone())),
-            ("of another set", flag(!self.of_the_set)),
-        ];
-        line(f, &words)
-    }
+/// A ClaimRollout: its contents, a number, and whether it belongs to the existing StatefulSet.
+#[must_use]
+pub fn report_words(content: &str, is_of_the_set: bool) -> String {
+    line([
+        ("content=", Some(content.to_owned())),
+        ("of another set", flag(!is_of_the_set)),
+    ])
 }
