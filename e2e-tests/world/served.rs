@@ -13,7 +13,7 @@ use super::waiting::PATIENCE;
 use super::{Cluster, STATEFULSET_CONTROLLER, eventually};
 
 /// The namespaces for which the policy-server of all others is not called.
-pub(crate) const APART: [&str; 10] = [
+pub(crate) const APART: [&str; 9] = [
     "immutable",
     "recover",
     "stopped-taken-back",
@@ -21,7 +21,6 @@ pub(crate) const APART: [&str; 10] = [
     "stopped-absent",
     "stopped-guarded",
     "stopped-without-policy",
-    "stopped-without-both",
     "gate-cost",
     "planned-in-force",
 ];

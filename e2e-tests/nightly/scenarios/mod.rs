@@ -1,9 +1,7 @@
-//! Rollouts that the simulation tries in every order, here with the real controllers, and those that wait for minutes.
+//! Rollouts that wait for minutes, need an outage, or have an unusual StatefulSet.
 
-mod available;
 mod offline_only;
 mod ordinals;
-mod unready;
 mod without;
 
 use crate::cluster::scenarios::build;
@@ -13,12 +11,7 @@ use crate::world::runner::{Report, scenarios};
 scenarios![World;
     without::without_controller_no_pod_runs_ahead_or_is_lost,
     without::without_policy_pods_go_on_and_claims_follow,
-    without::without_both_it_is_a_plain_statefulset,
     ordinals::ordinals_from_5_two_templates_and_expressions_roll_out,
-    available::next_claims_wait_for_new_pod_but_not_for_claims_alone,
-    unready::pod_never_ready_keeps_no_claim_from_growing,
-    unready::claim_of_pod_that_blocks_others_grows_first,
-    unready::new_pod_not_ready_keeps_next_claim_waiting,
     offline_only::one_outage_grows_all_volumes_and_completes_once,
     offline_only::one_outage_with_file_systems_completes_after_the_mount,
 ];

@@ -1,5 +1,4 @@
-//! A rollout with an image while the controller, the policy, or both are away: no Pod runs ahead without need, and none
-//! is lost.
+//! A rollout with an image while the controller or the policy is away: no Pod runs ahead without need, and none is lost.
 
 use std::time::Duration;
 
@@ -7,7 +6,7 @@ use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
 use crate::cluster::commands::run;
-use crate::world::namespace::TestNamespace;
+use crate::world::namespace::{TestNamespace, text};
 use crate::world::served::Served;
 use crate::world::web::Web;
 use crate::world::{Output, World, until};
@@ -17,34 +16,19 @@ const AWAY: Duration = Duration::from_secs(60);
 
 /// The images of the Pods, sorted by name.
 async fn images(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<String>> {
-    let output = ns.done(&["get", "pods", "-o", "json"], "").await?;
-    let pods: Value = serde_json::from_str(&output.stdout)?;
-    let pods = pods["items"].as_array().context("Pods")?;
-    let image = |pod: &Value| {
-        pod["spec"]["containers"][0]["image"]
-            .as_str()
-            .unwrap_or_default()
-            .to_owned()
-    };
+    let pods = ns.list("pod").await?;
+    let image = |pod: &Value| text(&pod["spec"]["containers"][0]["image"]);
     Ok(pods.iter().map(image).collect())
-}
-
-/// Holds the write of the highest PVC, so that its Pod waits; then kills the controller.
-async fn in_the_middle(env: &World, ns: &mut TestNamespace<'_>) -> anyhow::Result<()> {
-    env.barriers.hold_claim(&ns.namespace, "data-web-2");
-    ns.target(&Web::replicas(3).size("2Gi").image("2")).await?;
-    let held = env.barriers.until_held(&ns.namespace).await;
-    held.with_context(|| ns.log())?;
-    if let Some(controller) = &mut ns.controller {
-        controller.kill()?;
-    }
-    env.barriers.open_for_others(&ns.namespace);
-    Ok(())
 }
 
 pub(super) async fn without_controller_no_pod_runs_ahead_or_is_lost(env: &World) -> anyhow::Result<()> {
     let mut ns = env.with_set("stopped-without-controller", 3).await?;
-    in_the_middle(env, &mut ns).await?;
+    env.barriers.hold_claim(&ns.namespace, "data-web-2");
+    ns.target(&Web::replicas(3).size("2Gi").image("2")).await?;
+    let held = env.barriers.until_held(&ns.namespace).await;
+    held.with_context(|| ns.log())?;
+    ns.controller = None;
+    env.barriers.open_for_others(&ns.namespace);
     let why = ns.until_denied("web-2").await?;
     ensure!(why.contains("data-web-2 is not yet at revision"), "{why}");
     // A user drains the node of a Pod: the Pod is created again at once, with the new image.
@@ -108,38 +92,5 @@ async fn trigger_retry(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
         .kubectl(&["annotate", "pod", "web-0", "example.com/note=hello"], "")
         .await?;
     ensure!(output.success || output.stderr.contains("NotFound"), "{output:?}");
-    Ok(())
-}
-
-pub(super) async fn without_both_it_is_a_plain_statefulset(env: &World) -> anyhow::Result<()> {
-    let mut ns = env.with_set("stopped-without-both", 3).await?;
-    in_the_middle_apart(env, &mut ns).await?;
-    trigger_retry(&ns).await?;
-    ns.until_updated(3).await?;
-    ns.done(&["scale", "statefulset", "web", "--replicas=2"], "").await?;
-    ns.until_ready(2).await?;
-    let image = ["set", "image", "statefulset/web", "main=example/main:3"];
-    ns.done(&image, "").await?;
-    ns.until_updated(2).await?;
-    let ran = images(&ns).await?;
-    ensure!(ran == ["example/main:3"; 2], "{ran:?}");
-    let count = ns.writes_since(0).await?.count();
-    ensure!(count.claims.is_empty() && count.changes == 0, "{count:?}");
-    Ok(())
-}
-
-async fn in_the_middle_apart(env: &World, ns: &mut TestNamespace<'_>) -> anyhow::Result<()> {
-    env.barriers.hold_claim(&ns.namespace, "data-web-2");
-    let served = Served::start(ns, &json!({})).await?;
-    ns.target(&Web::replicas(3).size("2Gi").image("2")).await?;
-    let held = env.barriers.until_held(&ns.namespace).await;
-    held.with_context(|| ns.log())?;
-    ns.until_denied("web-2").await?;
-    served.go().await?;
-    drop(served);
-    if let Some(controller) = &mut ns.controller {
-        controller.kill()?;
-    }
-    env.barriers.open_for_others(&ns.namespace);
     Ok(())
 }
