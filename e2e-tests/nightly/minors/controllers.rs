@@ -115,13 +115,10 @@ pub(super) async fn unused(env: &World) -> anyhow::Result<String> {
 pub(super) async fn events(env: &World) -> anyhow::Result<String> {
     let ns = env.namespace("minors-events").await?;
     ns.target(&Web::replicas(1).plain()).await?;
-    let message = eventually("an Event", PATIENCE, async || {
-        let events = ns.done(&["get", "events", "-o", "json"], "").await?;
-        let events: Value = serde_json::from_str(&events.stdout)?;
-        let mut events = events["items"].as_array().into_iter().flatten();
-        let found = events.find(|event| text(&event["message"]).contains("Claim data-web-0 "));
-        Ok(found.map(|event| text(&event["message"])))
-    });
-    let message = message.await?;
+    let is_it = |event: &&Value| text(&event["message"]).contains("Claim data-web-0 ");
+    let events = ns.until_all("an Event", "event", |events| events.iter().any(|event| is_it(&event)));
+    let events = events.await?;
+    let message = events.iter().find(is_it).map(|event| text(&event["message"]));
+    let message = message.unwrap_or_default();
     Ok(message.split(' ').next().unwrap_or_default().to_owned())
 }
