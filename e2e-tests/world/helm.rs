@@ -1,7 +1,6 @@
 //! Helm 4 with charts of one template: server-side, and client-side as Helm 3 does.
 
 use anyhow::{Context as _, ensure};
-use serde_json::Value;
 
 use crate::world::Output;
 use crate::world::namespace::TestNamespace;
@@ -79,13 +78,6 @@ impl<'a> Release<'a> {
         let folder = folder.to_str().context("a path in UTF-8")?;
         let upgrade = ["upgrade", "--install", "web", folder, "--set", values];
         self.answered(&[&upgrade, self.way, further].concat()).await
-    }
-
-    /// Installs the release, and returns the StatefulSet when the StatefulSet controller is done.
-    pub(crate) async fn install(&self) -> anyhow::Result<Value> {
-        let output = self.upgrade(VERSION, "size=1Gi").await?;
-        ensure!(!warns(&output, ""), "{output:?}");
-        self.ns.settled().await
     }
 }
 

@@ -29,8 +29,11 @@ const DENIED: [(&str, &[&str], &str); 9] = [
     ("size=2Gi,replicas=1", &[], "data-web-1"),
 ];
 
+/// The policy of all others is not called in this namespace.
+pub(super) const NAMESPACE: &str = "helm-denied";
+
 pub(super) async fn denied_helm_upgrade_keeps_the_set_even_if_forced(env: &World) -> anyhow::Result<()> {
-    let ns = &env.namespace("helm-denied").await?;
+    let ns = &env.namespace(NAMESPACE).await?;
     let policies = Policies::of_sets(&[ns])?
         .with("maxStorage", &json!({"*": "4Gi"}))
         .and_retention("Deny")?;

@@ -6,11 +6,13 @@ use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
 use super::shape::{Broken, Shape};
-use super::steps::{Does, Left, STEPS, Step};
+use super::steps::{Does, Left, Step};
 use crate::world::again::Unmoved;
 use crate::world::helm::{Release, SERVER_SIDE, VERSION, warnings};
-use crate::world::namespace::{PATIENCE, condition, staged_change, text};
-use crate::world::{Output, World, eventually};
+use crate::world::installation::JOURNALS;
+use crate::world::namespace::{STAGED, condition, staged_change, text};
+use crate::world::waits::is_observed;
+use crate::world::{Output, World, until};
 
 /// A release of a shape, and what was seen of it.
 struct Play<'a> {
@@ -26,11 +28,18 @@ struct Play<'a> {
     pods: Vec<Value>,
 }
 
-/// Plays the table with this shape by server-side or client-side apply.
-pub(super) async fn row(env: &World, shape: &Shape, way: &'static [&'static str]) -> anyhow::Result<()> {
+/// Plays a table with this shape by server-side or client-side apply.
+pub(super) async fn row(
+    env: &World,
+    shape: &Shape,
+    way: &'static [&'static str],
+    steps: &[Step],
+) -> anyhow::Result<()> {
     let server_side = way == SERVER_SIDE;
     let namespace = format!("{}-{}", shape.name, if server_side { "helm-4" } else { "helm-3" });
-    let ns = &env.managed(&namespace).await?;
+    let mut ns = env.namespace(&namespace).await?;
+    ns.start_controller(env, &[JOURNALS]).await?;
+    let ns = &ns;
     let template = shape.template()?;
     let mut play = Play {
         shape,
@@ -41,12 +50,26 @@ pub(super) async fn row(env: &World, shape: &Shape, way: &'static [&'static str]
         image: 0,
         pods: Vec::new(),
     };
-    for (index, step) in STEPS.iter().enumerate() {
+    for (index, step) in steps.iter().enumerate() {
         let result = play.step(step).await;
         result.with_context(|| format!("row {} of the table\n{}", index + 1, ns.log()))?;
     }
+    if steps.iter().any(|step| matches!(step.does, Does::IsReplaced)) {
+        return Ok(());
+    }
     // No PVC ever got smaller.
     ns.writes_since(0).await.map(drop)
+}
+
+/// Whether the rollout is complete and all Pods are updated and Ready.
+fn is_settled(set: &Value, staged: &str) -> bool {
+    let change = &set["metadata"]["annotations"];
+    let is_complete = match staged {
+        "" => change[STAGED].is_null(),
+        _ => change["claim-rollout.io/phase"] == "Complete",
+    };
+    let pods = ["replicas", "readyReplicas", "updatedReplicas"].map(|key| &set["status"][key]);
+    is_observed(set) && is_complete && pods == [&set["spec"]["replicas"]; 3]
 }
 
 fn values(size: &str, image: u32) -> String {
@@ -101,6 +124,18 @@ impl Play<'_> {
                 let rollback = ["rollback", "web", &revision.to_string()];
                 release.helm(&[&rollback, SERVER_SIDE].concat()).await
             }
+            Does::IsReplaced => {
+                // Until then. A replacement writes more to the StatefulSet.
+                release.ns.writes_since(0).await?;
+                let annotation = "claim-rollout.io/replace-set=WhenComplete";
+                let asked = release
+                    .ns
+                    .done(&["annotate", "statefulset", "web", annotation], "")
+                    .await?;
+                let replaced = |rollout: &Value| rollout["status"]["replacement"]["phase"] == "Replaced";
+                release.ns.until_reported("the replacement", replaced).await?;
+                Ok(asked)
+            }
             Does::Fails(size, image) => {
                 let (broken, limit) = match self.shape.broken {
                     Broken::Object => ("broken=true", "--timeout=120s"),
@@ -151,30 +186,17 @@ impl Play<'_> {
     /// Waits until the rollouts are complete, and all Pods are ready and have this image.
     async fn until_settled(&self, staged: &str, image: u32) -> anyhow::Result<()> {
         let ns = self.release.ns;
-        let mut last = Vec::new();
         let mut deleted = Vec::new();
         let what = format!("{staged:?} to be complete with image {image}");
-        let settled = eventually(&what, PATIENCE, async || {
-            last.clear();
+        let others = async || {
             if self.shape.by_hand {
                 self.delete_pods(&mut deleted).await?;
             }
-            for set in self.sets().await? {
-                let change = staged_change(&set)?;
-                let status = &set["status"];
-                let pods = ["replicas", "readyReplicas", "updatedReplicas"].map(|key| &status[key]);
-                let is_current = status["observedGeneration"] == set["metadata"]["generation"];
-                let is_complete = match staged {
-                    "" => change.is_null(),
-                    _ => change["phase"] == "Complete",
-                };
-                if !(is_current && is_complete && pods == [&set["spec"]["replicas"]; 3]) {
-                    last.push(set);
-                }
-            }
-            Ok(last.is_empty().then_some(()))
-        });
-        settled.await.with_context(|| format!("not settled: {last:#?}"))?;
+            let mut sets = self.sets().await?;
+            sets.retain(|set| !is_settled(set, staged));
+            Ok(sets)
+        };
+        until(&what, others, Vec::is_empty).await?;
         for (name, templates) in self.shape.sets {
             let sets = self.sets().await?;
             let set = sets
@@ -202,13 +224,12 @@ impl Play<'_> {
         let set = ns.set().await?;
         let rollout = ns.rollout().await?;
         let (status, change) = (&set["status"], staged_change(&set)?);
-        let is_current = status["observedGeneration"] == set["metadata"]["generation"];
         let waits = change["phase"] == "RollingOut"
             && rollout["status"]["conditions"][1]["reason"] == "OnDelete"
             && condition(&rollout, "Ready") != "True";
         let outdated = status["updatedReplicas"] != status["replicas"] && change["phase"] != "RollingOut";
         let cause = serde_json::json!([change["staging"], status["updateRevision"]]);
-        if is_current && (waits || outdated) && !deleted.contains(&cause) {
+        if is_observed(&set) && (waits || outdated) && !deleted.contains(&cause) {
             // A Pod that is created in the second in which the staged change was first seen could be an older one.
             tokio::time::sleep(Duration::from_millis(1100)).await;
             ns.delete_pods(&["web-0", "web-1"]).await?;

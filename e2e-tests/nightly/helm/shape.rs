@@ -33,6 +33,8 @@ const WEB: Shape = Shape {
     reorders: false,
     broken: Broken::Object,
 };
+/// The one that goes back while sizes are kept.
+pub(super) const KEPT: Shape = Shape { name: "kept", ..WEB };
 const PARALLEL: (&str, &str) = (
     "  serviceName: web\n",
     "  serviceName: web\n  podManagementPolicy: Parallel\n",

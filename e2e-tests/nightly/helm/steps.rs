@@ -1,4 +1,4 @@
-//! The table: what each step of a release leaves behind, by each way of Helm.
+//! The tables: what each step of a release leaves behind, by each way of Helm.
 
 /// A step of a release.
 pub(super) enum Does {
@@ -14,6 +14,8 @@ pub(super) enum Does {
     RollsBack(u32),
     /// The same by server-side apply.
     RollsBackServerSide(u32),
+    /// The controller replaces the StatefulSet with one that has the staged templates.
+    IsReplaced,
 }
 
 /// What Helm leaves.
@@ -149,4 +151,53 @@ pub(super) const STEPS: [Step; 14] = [
         claims: EITHER,
         image: 1,
     },
+];
+
+/// With `shrink: Keep`: whatever goes back, the image does, and no size.
+pub(super) const KEPT: [Step; 8] = [
+    same(Does::Upgrades("1Gi", 1, "1.0.0"), "", &[], &["1Gi"], 1),
+    same(
+        Does::Upgrades("2Gi", 2, "1.0.0"),
+        "2Gi",
+        &["staged {} 1Gi -> 2Gi"],
+        &["2Gi"],
+        2,
+    ),
+    same(
+        Does::Upgrades("3Gi", 3, "1.0.0"),
+        "3Gi",
+        &["staged {} 2Gi -> 3Gi"],
+        &["3Gi"],
+        3,
+    ),
+    same(
+        Does::RollsBack(2),
+        "3Gi",
+        &["ignored {} 3Gi -> 2Gi (setting shrink: Keep); the rest passes"],
+        &["3Gi"],
+        2,
+    ),
+    Step {
+        does: Does::RollsBack(1),
+        server_side: WITHDRAWN,
+        client_side: STILL,
+        claims: &["3Gi"],
+        image: 1,
+    },
+    Step {
+        does: Does::Upgrades("3Gi", 2, "1.0.0"),
+        server_side: ANEW,
+        client_side: AS_BEFORE,
+        claims: &["3Gi"],
+        image: 2,
+    },
+    // The live templates are the larger ones now
+    same(Does::IsReplaced, "", &[], &["3Gi"], 2),
+    same(
+        Does::RollsBack(1),
+        "",
+        &["ignored {} 3Gi -> 1Gi (setting shrink: Keep); the rest passes"],
+        &["3Gi"],
+        1,
+    ),
 ];
