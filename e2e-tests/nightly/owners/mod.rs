@@ -6,7 +6,6 @@ mod operator;
 mod prometheus;
 mod rabbitmq;
 mod recreated;
-mod rest;
 mod skipped;
 mod staged;
 mod trial;
@@ -24,21 +23,18 @@ use rabbitmq::RABBITMQ;
 scenarios![SKIPPED: World;
     recreated::growth_after_a_restart_restarts_pods,
     recreated::growth_beside_another_set,
-    recreated::growth_restarts_no_pod,
     recreated::size_of_grown_pvcs_fails_with_422,
     skipped::growth_restarts_all_pods_and_pvcs_stay,
 ];
 
 scenarios![World;
-    recreated::named_and_annotated_one_does_too,
-    recreated::named_operator_grows_its_volumes,
+    recreated::named_and_annotated_operator_grows_its_volumes,
     recreated::smaller_size_changes_nothing,
     recreated::staged_change_waits_for_owned_pvcs,
     staged::annotated_set_is_replaced_and_restarts_no_pod,
     staged::growth_restarts_no_pod_and_the_operator_rests,
     staged::growth_without_the_right_is_denied,
     staged::set_created_by_the_operator_is_as_good,
-    staged::set_is_replaced_and_restarts_no_pod,
     staged::smaller_size_is_denied_and_deletes_nothing,
 ];
 

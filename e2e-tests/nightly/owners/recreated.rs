@@ -22,12 +22,6 @@ const GROWTH: [(&str, &str, &str); 5] = [
 /// Each of its reconciles updates the StatefulSet, also if nothing changes. It may have one left from before.
 const AS_IT_IS: (&str, &str, &str) = ("update", "statefulsets", "web-server");
 
-pub(super) async fn growth_restarts_no_pod(env: &World) -> anyhow::Result<()> {
-    let web = Owned::skipped(env, &RABBITMQ, "recreated-skipped").await?;
-    grows(&web, &web.before().await?).await?;
-    writes_nothing(&web).await
-}
-
 /// A user grows another StatefulSet of the namespace at the same time.
 pub(super) async fn growth_beside_another_set(env: &World) -> anyhow::Result<()> {
     let web = Owned::skipped(env, &RABBITMQ, "recreated-beside").await?;
@@ -84,14 +78,8 @@ pub(super) async fn size_of_grown_pvcs_fails_with_422(env: &World) -> anyhow::Re
     writes_nothing(&web).await
 }
 
-pub(super) async fn named_operator_grows_its_volumes(env: &World) -> anyhow::Result<()> {
-    let web = Owned::named(env, &RABBITMQ, "recreated-named", json!({})).await?;
-    grows(&web, &web.before().await?).await?;
-    writes_nothing(&web).await
-}
-
 /// The operator copies annotations of the RabbitmqCluster to the StatefulSet.
-pub(super) async fn named_and_annotated_one_does_too(env: &World) -> anyhow::Result<()> {
+pub(super) async fn named_and_annotated_operator_grows_its_volumes(env: &World) -> anyhow::Result<()> {
     let annotations = json!({"claim-rollout.io/replace-set": "WhenComplete"});
     let web = Owned::named(env, &RABBITMQ, "recreated-annotated", annotations).await?;
     grows(&web, &web.before().await?).await?;
@@ -122,7 +110,9 @@ pub(super) async fn staged_change_waits_for_owned_pvcs(env: &World) -> anyhow::R
     until_failed(&web, "cannot patch persistentvolumeclaims").await?;
     web.allow_patches().await?;
     web.touch().await?;
-    until_stalled(&web).await?;
+    web.until_set("a staged change", is_staged).await?;
+    let is_foreign = |rollout: &Value| rollout["status"]["conditions"][0]["reason"] == "ClaimForeign";
+    web.until_reported("ClaimForeign", is_foreign).await?;
     let writes = web.writes_since(&before).await?;
     is_not_denied(&writes, &[403])?;
     before.is_left(&web).await?;
@@ -130,7 +120,9 @@ pub(super) async fn staged_change_waits_for_owned_pvcs(env: &World) -> anyhow::R
     let image = json!({"spec": {"image": "example/rabbitmq:next"}}).to_string();
     let arguments = ["patch", "rabbitmqcluster", "web", "--type=merge", "-p", &image];
     web.ns.done(&arguments, "").await?;
-    until_image(&web, "example/rabbitmq:next").await?;
+    let image = |set: &Value| text(&set["spec"]["template"]["spec"]["containers"][0]["image"]);
+    web.until_set("the image", |set| image(set) == "example/rabbitmq:next")
+        .await?;
     let replaced = ["rollout", "status", "statefulset/web-server", "--timeout=120s"];
     web.ns.done(&replaced, "").await?;
     before.has_no_pod(&web).await?;
@@ -150,22 +142,6 @@ pub(super) async fn staged_change_waits_for_owned_pvcs(env: &World) -> anyhow::R
     let named = others.iter().filter(|entry| entry.code < 300);
     ensure!(others.iter().all(is_named) && named.count() <= 3, "{others:?}");
     Ok(())
-}
-
-/// Waits until a change is staged, and the PVCs are reported as those of another owner.
-async fn until_stalled(web: &Owned<'_>) -> anyhow::Result<()> {
-    let stalled = async || Ok((web.rollout().await?, is_staged(&web.set().await?)));
-    let is_stalled =
-        |(rollout, staged): &(Value, bool)| *staged && rollout["status"]["conditions"][0]["reason"] == "ClaimForeign";
-    until("the rollout to be stalled", stalled, is_stalled).await.map(drop)
-}
-
-/// Waits until the operator has written the image to its StatefulSet.
-async fn until_image(web: &Owned<'_>, image: &str) -> anyhow::Result<()> {
-    let is_written = |set: &Value| set["spec"]["template"]["spec"]["containers"][0]["image"] == image;
-    until("the image to be written", async || web.set().await, is_written)
-        .await
-        .map(drop)
 }
 
 fn is_staged(set: &Value) -> bool {

@@ -75,12 +75,6 @@ pub(super) async fn annotated_set_is_replaced_and_restarts_no_pod(env: &World) -
     is_replaced(&web).await.map(drop)
 }
 
-pub(super) async fn set_is_replaced_and_restarts_no_pod(env: &World) -> anyhow::Result<()> {
-    let settings = settings(&PROMETHEUS, &json!({"defaultReplaceSet": "WhenComplete"}));
-    let web = Owned::new(env, &PROMETHEUS, "owned-replaced", &settings, json!({})).await?;
-    is_replaced(&web).await.map(drop)
-}
-
 /// The controller is slower than the operator, which creates the StatefulSet as soon as it is absent.
 pub(super) async fn set_created_by_the_operator_is_as_good(env: &World) -> anyhow::Result<()> {
     let settings = settings(&PROMETHEUS, &json!({"defaultReplaceSet": "WhenComplete"}));
@@ -102,12 +96,8 @@ async fn is_replaced(web: &Owned<'_>) -> anyhow::Result<Vec<Entry>> {
     let before = web.before().await?;
     web.resize("2Gi").await?;
     let is_replaced = |rollout: &Value| rollout["status"]["replacement"]["phase"] == "Replaced";
-    until(
-        "the StatefulSet to be replaced",
-        async || web.rollout().await,
-        is_replaced,
-    )
-    .await?;
+    web.until_reported("the StatefulSet to be replaced", is_replaced)
+        .await?;
     let set = web.until_ready().await?;
     let writes = web.writes_since(&before).await?;
     before.is_replaced(web, "2Gi").await?;

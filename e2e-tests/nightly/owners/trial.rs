@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 use super::known::Known;
 use super::written::{self, QUIET, in_numbers, of_sets};
 use crate::world::installation::JOURNALS;
-use crate::world::namespace::{PATIENCE, TestNamespace, text};
-use crate::world::{Entry, World, eventually, until};
+use crate::world::namespace::{TestNamespace, condition, text};
+use crate::world::waits::is_observed;
+use crate::world::{Entry, World, until};
 
 /// An operator that has written nothing for this long has created everything.
 const CREATED: Duration = Duration::from_secs(5);
@@ -106,115 +107,101 @@ impl<'a> Owned<'a> {
 
     /// The StatefulSet, or null.
     pub(super) async fn set(&self) -> anyhow::Result<Value> {
-        let sets = self.ns.all("apps", "v1", "StatefulSet").await?;
-        Ok(self.of_name(sets).unwrap_or_default())
+        self.ns.get(&format!("statefulset/{}", self.known.set)).await
     }
 
     /// The ClaimRollout, or null.
     pub(super) async fn rollout(&self) -> anyhow::Result<Value> {
-        let rollouts = self.ns.all("claim-rollout.io", "v1alpha1", "ClaimRollout").await?;
-        Ok(self.of_name(rollouts).unwrap_or_default())
+        self.ns.get(&format!("claimrollout/{}", self.known.set)).await
     }
 
-    /// The object with the name of the StatefulSet.
-    fn of_name(&self, objects: Vec<Value>) -> Option<Value> {
-        let mut objects = objects.into_iter();
-        objects.find(|object| object["metadata"]["name"] == self.known.set)
+    /// Waits until the StatefulSet matches, and returns it.
+    pub(super) async fn until_set(&self, what: &str, matches: impl Fn(&Value) -> bool) -> anyhow::Result<Value> {
+        let name = format!("statefulset/{}", self.known.set);
+        self.ns.until(what, &name, matches).await
     }
 
-    /// The objects of the replicas: their names contain the name of the StatefulSet, and the ordinal.
-    fn of_replicas(&self, objects: Vec<Value>) -> Vec<Value> {
-        let part = format!("{}-", self.known.set);
-        let is_ours = |object: &Value| text(&object["metadata"]["name"]).contains(&part);
-        objects.into_iter().filter(is_ours).collect()
+    /// Waits until the ClaimRollout matches.
+    pub(super) async fn until_reported(&self, what: &str, matches: impl Fn(&Value) -> bool) -> anyhow::Result<()> {
+        let name = format!("claimrollout/{}", self.known.set);
+        self.ns.until(what, &name, matches).await.map(drop)
+    }
+
+    /// Whether an object belongs to a replica: its name contains the name of the StatefulSet, and the ordinal.
+    fn is_of_replica(&self, object: &Value) -> bool {
+        text(&object["metadata"]["name"]).contains(&format!("{}-", self.known.set))
     }
 
     /// The PVCs.
     pub(super) async fn claims(&self) -> anyhow::Result<Vec<Value>> {
-        Ok(self.of_replicas(self.ns.claims().await?))
+        let mut claims = self.ns.claims().await?;
+        claims.retain(|claim| self.is_of_replica(claim));
+        Ok(claims)
     }
 
     /// The uids of the Pods.
     pub(super) async fn pods(&self) -> anyhow::Result<Vec<Value>> {
-        let pods = self.of_replicas(self.ns.all("", "v1", "Pod").await?);
+        let mut pods = self.ns.list("pod").await?;
+        pods.retain(|pod| self.is_of_replica(pod));
         Ok(pods.into_iter().map(|mut pod| pod["metadata"]["uid"].take()).collect())
     }
 
-    /// Whether all PVCs ask for this size and have this capacity.
-    async fn are_of_size(&self, size: &str) -> anyhow::Result<bool> {
-        let claims = self.claims().await?;
-        let is_such = |claim: &Value| {
-            claim["spec"]["resources"]["requests"]["storage"] == size && claim["status"]["capacity"]["storage"] == size
+    /// Waits until all PVCs ask for this size and have it.
+    pub(super) async fn until_sizes(&self, size: &str) -> anyhow::Result<()> {
+        let are_such = |claims: &[Value]| {
+            let ours = claims.iter().filter(|claim| self.is_of_replica(claim));
+            let such = ours.filter(|claim| has_size(claim, size));
+            such.count() == self.known.replicas
         };
-        Ok(claims.len() == self.known.replicas && claims.iter().all(is_such))
+        let what = format!("the PVCs to be of {size}");
+        self.ns.until_all(&what, "pvc", are_such).await.map(drop)
     }
 
     /// Fails if a PVC has another size.
     pub(super) async fn has_sizes(&self, size: &str) -> anyhow::Result<()> {
-        let all = self.are_of_size(size).await?;
-        ensure!(all, "not all PVCs are of {size}: {:#?}", self.claims().await?);
+        let claims = self.claims().await?;
+        ensure!(
+            claims.iter().all(|claim| has_size(claim, size)),
+            "not {size}: {claims:#?}"
+        );
         Ok(())
-    }
-
-    /// Waits until all PVCs have this size.
-    pub(super) async fn until_sizes(&self, size: &str) -> anyhow::Result<()> {
-        let what = format!("the PVCs of {} to be of {size}", self.ns.namespace);
-        until(&what, async || self.are_of_size(size).await, |are| *are)
-            .await
-            .map(drop)
     }
 
     /// Waits for another StatefulSet than this, and until nothing is left to do.
     pub(super) async fn until_created_anew(&self, before: &Before) -> anyhow::Result<Value> {
         let is_another = |now: &Value| !now.is_null() && now["metadata"]["uid"] != before.set["metadata"]["uid"];
-        until("another StatefulSet", async || self.set().await, is_another).await?;
+        self.until_set("another StatefulSet", is_another).await?;
         self.until_ready().await
     }
 
-    /// Waits until the StatefulSet controller and the operator have nothing left to do, and returns the StatefulSet.
+    /// Waits until the StatefulSet controller and the operator have nothing left to do, and returns the StatefulSet. No
+    /// container runs. So this does what the operator does after a command in a Pod: it removes the annotation.
     pub(super) async fn until_ready(&self) -> anyhow::Result<Value> {
-        let replicas = self.known.replicas;
-        let what = format!("the Pods of {}", self.ns.namespace);
-        let ready = eventually(&what, PATIENCE, async || {
-            let set = self.set().await?;
-            let status = &set["status"];
-            let current = status["observedGeneration"] == set["metadata"]["generation"];
-            let all = status["readyReplicas"] == replicas && status["updatedReplicas"] == replicas;
-            let stays = set["metadata"]["deletionTimestamp"].is_null();
-            let ready = current && all && stays;
-            if ready && self.commands_wait(&set) {
-                self.run_commands().await?;
-                return Ok(None);
-            }
-            let is_done = ready && (self.known.is_done)(&self.object().await?);
-            Ok(is_done.then_some(set))
-        });
-        ready.await
-    }
-
-    /// Whether the operator wants to run a command in a Pod.
-    fn commands_wait(&self, set: &Value) -> bool {
-        let annotations = &set["metadata"]["annotations"];
-        self.known
-            .command
-            .is_some_and(|command| !annotations[command].is_null())
-    }
-
-    /// No container runs. So this does what the operator does after its command: it removes the annotation.
-    async fn run_commands(&self) -> anyhow::Result<()> {
-        let annotation = format!("{}-", self.known.command.unwrap_or_default());
-        let arguments = ["annotate", "statefulset", self.known.set, &annotation];
-        self.ns.done(&arguments, "").await.map(drop)
-    }
-
-    /// Waits until the rollout is reported to be complete and the PVCs have this size.
-    pub(super) async fn until_complete(&self, size: &str) -> anyhow::Result<()> {
-        let read = async || Ok((self.rollout().await?, self.are_of_size(size).await?));
-        let is_complete = |(rollout, are_of_size): &(Value, bool)| {
-            *are_of_size && rollout["status"]["conditions"][0]["status"] == "True"
+        let annotation = self.known.command.unwrap_or_default();
+        let waits = |set: &Value| !set["metadata"]["annotations"][annotation].is_null();
+        let is_ready = |set: &Value| {
+            let counts = ["readyReplicas", "updatedReplicas"].map(|key| set["status"][key] == self.known.replicas);
+            is_observed(set) && counts == [true; 2] && set["metadata"]["deletionTimestamp"].is_null()
         };
-        let complete = until("the rollout to be complete", read, is_complete).await;
-        complete.with_context(|| self.ns.log()).map(drop)
+        let read = async || {
+            let set = self.set().await?;
+            if is_ready(&set) && waits(&set) {
+                let remove = format!("{annotation}-");
+                let arguments = ["annotate", "statefulset", self.known.set, &remove];
+                self.ns.done(&arguments, "").await?;
+            }
+            Ok((set, self.object().await?))
+        };
+        let is_done = |(set, object): &(Value, Value)| is_ready(set) && !waits(set) && (self.known.is_done)(object);
+        let done = until("the Pods and the operator", read, is_done).await;
+        done.with_context(|| self.ns.namespace.clone()).map(|(set, _)| set)
+    }
+
+    /// Waits until the PVCs have this size and the rollout is reported to be complete.
+    pub(super) async fn until_complete(&self, size: &str) -> anyhow::Result<()> {
+        self.until_sizes(size).await?;
+        self.until_reported("Ready", |rollout| condition(rollout, "Ready") == "True")
+            .await
     }
 
     /// Waits until the operator has created everything, and returns what is there.
@@ -318,6 +305,11 @@ impl Before {
         ensure!(now == self.pods, "Pods: {now:?}, before {:?}", self.pods);
         Ok(())
     }
+}
+
+/// Whether a PVC asks for this size and has it.
+fn has_size(claim: &Value, size: &str) -> bool {
+    claim["spec"]["resources"]["requests"]["storage"] == size && claim["status"]["capacity"]["storage"] == size
 }
 
 /// The live size.
