@@ -1,11 +1,9 @@
-//! `deploy/` installs exactly what the controller needs.
+//! The policy objects of `deploy/`, and the rights of the policy-server.
 
 use anyhow::Context as _;
 use serde_json::Value;
 
-use crate::world::installation::USER;
-use crate::world::policy_host::{Shipped, deployed, documents};
-use crate::world::{Options, World};
+use crate::world::policy_host::{Shipped, documents};
 
 /// The policy objects.
 fn shipped() -> anyhow::Result<[Shipped; 4]> {
@@ -133,54 +131,4 @@ fn policy_server_rights_are_exactly_the_context_aware_resources() -> anyhow::Res
     granted.sort();
     assert_eq!(granted, needed);
     Ok(())
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn controller_starts_with_rights_of_deploy_and_no_others() -> anyhow::Result<()> {
-    let world = World::with(Options::default()).build().await?;
-    let cluster = &world.cluster;
-    let mut controller = world.controllers.start(&[]).await?;
-    assert_eq!(controller.get("/healthz")?, (200, "ok".to_owned()));
-
-    for (verb, resource, expected) in [
-        ("patch", "persistentvolumeclaims", "yes"),
-        ("patch", "statefulsets.apps", "yes"),
-        ("create", "claimrollouts.claim-rollout.io", "yes"),
-        ("create", "persistentvolumeclaims", "no"),
-        ("update", "persistentvolumeclaims", "no"),
-        ("delete", "persistentvolumeclaims", "no"),
-        ("patch", "persistentvolumes", "no"),
-        ("patch", "pods", "no"),
-        ("delete", "pods", "no"),
-        ("create", "statefulsets.apps", "no"),
-        ("delete", "statefulsets.apps", "no"),
-        ("get", "secrets", "no"),
-        ("get", "nodes", "no"),
-        ("impersonate", "users", "no"),
-    ] {
-        let answer = cluster
-            .kubectl(&["auth", "can-i", verb, resource, "--as", USER], "")
-            .await?;
-        assert_eq!(answer.stdout.trim(), expected, "{verb} {resource}: {}", answer.stderr);
-    }
-
-    // Files that need a container runtime or Kubewarden are not applied, but the rest of them is checked.
-    let team = cluster.kubectl(&["create", "namespace", "team-a"], "").await?;
-    assert!(team.success, "{team:?}");
-    for folder in ["controller", "guard", "namespaced", "webhook"] {
-        let path = deployed(folder);
-        let path = path.to_str().context("a path in UTF-8")?;
-        let applied = cluster
-            .kubectl(&["apply", "--server-side", "--dry-run=server", "-k", path], "")
-            .await?;
-        assert!(applied.success && applied.stderr.is_empty(), "{folder}: {applied:?}");
-    }
-    let everything = deployed("");
-    let everything = everything.to_str().context("a path in UTF-8")?;
-    let built = cluster.kubectl(&["kustomize", everything], "").await?;
-    assert!(built.success && built.stderr.is_empty(), "{built:?}");
-
-    let status = controller.terminate().await?;
-    assert!(status.success(), "{status}: {}", controller.log());
-    world.stop().await
 }

@@ -21,6 +21,16 @@ pub(crate) struct Output {
     pub(crate) stderr: String,
 }
 
+/// The words of a command line. What stands in single quotes is one word.
+pub(crate) fn words(line: &str) -> Vec<&str> {
+    let parts = line.split('\'').enumerate();
+    let words = parts.flat_map(|(at, part)| match at % 2 {
+        0 => part.split_whitespace().collect(),
+        _ => vec![part],
+    });
+    words.collect()
+}
+
 /// A command that runs beside a test.
 pub(crate) struct Background(Process);
 
@@ -63,6 +73,11 @@ impl Cluster {
         let output = self.kubectl(arguments, stdin).await?;
         ensure!(output.success, "kubectl {}: {}", arguments.join(" "), output.stderr);
         Ok(output)
+    }
+
+    /// Runs a command line of kubectl as the administrator, which must succeed.
+    pub(crate) async fn typed(&self, line: &str) -> anyhow::Result<Output> {
+        self.done(&words(line), "").await
     }
 
     /// Writes a file for a command line into the folder of the cluster. Returns its path.

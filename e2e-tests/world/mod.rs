@@ -63,7 +63,7 @@ pub(crate) mod written;
 
 pub(crate) use audit::{Entry, kinds};
 pub(crate) use build::World;
-pub(crate) use commands::{Background, Output};
+pub(crate) use commands::{Background, Output, words};
 pub(crate) use control_plane::{Cluster, MARKER};
 pub(crate) use driver::Driver;
 pub(crate) use objects::{ATTRIBUTES_CLASSES, EXPANDABLE, FIXED, ON_FIRST_USE};

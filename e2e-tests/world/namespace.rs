@@ -14,7 +14,7 @@ pub(crate) use super::waiting::PATIENCE;
 use super::web::Web;
 use super::written::Written;
 use crate::world::installation::Controller;
-use crate::world::{Cluster, DRIVER, Driver, Entry, Output, World};
+use crate::world::{Cluster, DRIVER, Driver, Entry, Output, World, words};
 
 /// Group, version and kind of a name that kubectl knows.
 fn resource(name: &str) -> anyhow::Result<[&'static str; 3]> {
@@ -47,7 +47,7 @@ impl<'a> TestNamespace<'a> {
             namespace: namespace.to_owned(),
             controller: None,
         };
-        ns.done(&["create", "namespace", namespace], "").await?;
+        ns.typed(&format!("create namespace {namespace}")).await?;
         Ok(ns)
     }
 
@@ -81,6 +81,11 @@ impl<'a> TestNamespace<'a> {
         let output = self.kubectl(arguments, input).await?;
         ensure!(output.success, "kubectl {}: {}", arguments.join(" "), output.stderr);
         Ok(output)
+    }
+
+    /// Runs a command line of kubectl, which must succeed.
+    pub(crate) async fn typed(&self, line: &str) -> anyhow::Result<Output> {
+        self.done(&words(line), "").await
     }
 
     /// Both may change StatefulSets here, alice also PVCs.
@@ -140,7 +145,7 @@ impl<'a> TestNamespace<'a> {
     /// Sets the partition.
     pub(crate) async fn partition(&self, partition: u32) -> anyhow::Result<()> {
         let patch = json!({"spec": {"updateStrategy": {"rollingUpdate": {"partition": partition}}}}).to_string();
-        self.done(&["patch", "statefulset", "web", "-p", &patch], "")
+        self.typed(&format!("patch statefulset web -p '{patch}'"))
             .await
             .map(drop)
     }
@@ -148,8 +153,9 @@ impl<'a> TestNamespace<'a> {
     /// Waits until the ResourceQuota `storage` reports this amount in its field `hard` or `used`.
     pub(crate) async fn until_quota(&self, of: &str, amount: &str) -> anyhow::Result<()> {
         let counted = format!("--for=jsonpath={{.status.{of}.requests\\.storage}}={amount}");
-        let arguments = ["wait", "--timeout=120s", &counted, "quota/storage"];
-        self.done(&arguments, "").await.map(drop)
+        self.typed(&format!("wait --timeout=120s {counted} quota/storage"))
+            .await
+            .map(drop)
     }
 
     pub(crate) async fn set(&self) -> anyhow::Result<Value> {

@@ -45,14 +45,8 @@ fn users(set: &Value) -> Value {
 
 /// The address that the API server calls, and the certificates that it trusts there.
 async fn clients(cluster: &Cluster) -> anyhow::Result<Value> {
-    let get = [
-        "get",
-        "mutatingwebhookconfiguration",
-        "claim-rollout-webhook",
-        "-o",
-        "json",
-    ];
-    let configuration: Value = serde_json::from_str(&cluster.kubectl(&get, "").await?.stdout)?;
+    let get = "get mutatingwebhookconfiguration claim-rollout-webhook -o json";
+    let configuration: Value = serde_json::from_str(&cluster.typed(get).await?.stdout)?;
     let webhooks = configuration["webhooks"].as_array().context("webhooks")?;
     Ok(webhooks.iter().map(|webhook| webhook["clientConfig"].clone()).collect())
 }
@@ -61,23 +55,11 @@ async fn uninstall_leaves_only_the_definition(cluster: &Cluster) -> anyhow::Resu
     let kinds = "deployments,services,secrets,serviceaccounts,roles,rolebindings,poddisruptionbudgets,configmaps,clusterroles,\
                  clusterrolebindings,priorityclasses,mutatingwebhookconfigurations,validatingwebhookconfigurations,\
                  validatingadmissionpolicies,validatingadmissionpolicybindings";
-    let get = [
-        "get",
-        kinds,
-        "-n",
-        NAMESPACE,
-        "-l",
-        "app.kubernetes.io/name=claim-rollout",
-        "-o",
-        "name",
-    ];
-    let left = cluster.kubectl(&get, "").await?;
-    ensure!(left.success && left.stdout.is_empty(), "{left:?}");
-    let rollouts = cluster
-        .kubectl(&["get", "crd", "claimrollouts.claim-rollout.io", "-o", "name"], "")
-        .await?;
-    ensure!(rollouts.success, "the ClaimRollouts went with the release");
-    Ok(())
+    let ours = format!("get {kinds} -n {NAMESPACE} -l app.kubernetes.io/name=claim-rollout -o name");
+    let left = cluster.typed(&ours).await?;
+    ensure!(left.stdout.is_empty(), "{left:?}");
+    // The ClaimRollouts do not go with the release.
+    cluster.typed("get crd claimrollouts.claim-rollout.io").await.map(drop)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -109,16 +91,8 @@ async fn release_installed_upgraded_uninstalled_changes_no_set() -> anyhow::Resu
         clients(&cluster).await? == before,
         "an upgrade changed whom API servers trust, or where they ask"
     );
-    let get = [
-        "get",
-        "deployment",
-        "claim-rollout-webhook",
-        "-n",
-        NAMESPACE,
-        "-o",
-        "jsonpath={.spec.replicas}",
-    ];
-    ensure!(cluster.kubectl(&get, "").await?.stdout == "3");
+    let replicas = format!("get deployment claim-rollout-webhook -n {NAMESPACE} -o jsonpath={{.spec.replicas}}");
+    ensure!(cluster.typed(&replicas).await?.stdout == "3");
 
     // No Pods run here, so the Service has no endpoint.
     server.stand_for_the_service(&cluster).await?;
@@ -136,7 +110,7 @@ async fn release_installed_upgraded_uninstalled_changes_no_set() -> anyhow::Resu
     let after = ns.set().await?;
     ensure!(users(&after) == users(&set), "before: {set:#}; after: {after:#}");
     // Without the policy no Pod waits.
-    ns.done(&["set", "env", "statefulset/web", "A=b"], "").await?;
+    ns.typed("set env statefulset/web A=b").await?;
     ns.settled().await?;
     let now = ns.pods().await?;
     ensure!(now[0] != pods[0] && now[1] != pods[1], "a Pod is still the old one");
@@ -160,7 +134,7 @@ async fn installed_again_rolls_nothing_out_by_itself(
     let is_held = |rollout: &Value| rollout["status"]["conditions"][2]["reason"] == "StagedBeforePolicy";
     ns.until_reported("the hold", is_held).await?;
     // With other Pods: they do not wait for PVCs that nobody updates.
-    ns.done(&["set", "env", "statefulset/web", "A=c"], "").await?;
+    ns.typed("set env statefulset/web A=c").await?;
     ns.settled().await?;
     let sizes = async || -> anyhow::Result<Vec<Value>> {
         let claims = ns.claims().await?.into_iter();

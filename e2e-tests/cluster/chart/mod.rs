@@ -5,10 +5,11 @@ mod features;
 mod foreign;
 mod installed;
 pub(crate) mod manifests;
-mod objects;
 mod rendered;
-mod security;
-mod settings;
+// A row is a line.
+#[rustfmt::skip]
+mod rows;
+mod values;
 
 use std::path::PathBuf;
 
@@ -22,22 +23,25 @@ fn folder() -> PathBuf {
     crate::world::repository::root().join("charts/claim-rollout")
 }
 
-/// `helm COMMAND… claim-rollout CHART` in the namespace of the controller, with these values.
+/// `helm COMMAND… claim-rollout CHART` in the namespace of the controller, with these values. A value that begins with
+/// `--` is a flag.
 async fn helm(cluster: &Cluster, command: &[&str], values: &[&str]) -> anyhow::Result<Output> {
     let folder = folder();
     let folder = folder.to_str().context("a path in UTF-8")?;
-    let set: Vec<&str> = values.iter().flat_map(|value| [flag(value), value]).collect();
     let place = [folder, "--namespace", "claim-rollout"];
-    cluster.run("helm", &[command, &place, &set].concat(), &[], "").await
+    cluster
+        .run("helm", &[command, &place, &flags(values)].concat(), &[], "")
+        .await
 }
 
-/// The flag for a value: `--set` reads an empty list as one empty text, and no maps.
-fn flag(value: &str) -> &'static str {
-    if value.contains("=[") || value.contains("={\"") {
-        "--set-json"
-    } else {
-        "--set"
-    }
+/// The flags for values: `--set` reads an empty list as one empty text, and no maps.
+fn flags<'v>(values: &[&'v str]) -> Vec<&'v str> {
+    let flags = values.iter().map(|value| match value {
+        flag if flag.starts_with("--") => vec![*flag],
+        json if json.contains("=[") || json.contains("={\"") => vec!["--set-json", json],
+        other => vec!["--set", other],
+    });
+    flags.flatten().collect()
 }
 
 /// Every object of the chart with these values.

@@ -6,10 +6,9 @@ use serde_json::json;
 use super::deployed::{BOTH, BUILTIN, EVERYTHING, KUBEWARDEN, NETWORK, Objects, WARN, by_name, deployed, remove};
 use super::features::check_features;
 use super::foreign::{self, missing_api_fails_with_a_cure};
-use super::objects::check_objects;
-use super::security::restricted_level_admits_the_pods;
-use super::settings::check_settings;
-use super::{flag, folder, render};
+use super::manifests::{folders_of_deploy_are_accepted, install_manifests_hold_the_objects_of_deploy};
+use super::values::check_values;
+use super::{flags, folder, render};
 use crate::world::{Cluster, Options};
 
 async fn equals_deployed(cluster: &Cluster, values: &[&str], files: &[&str]) -> anyhow::Result<()> {
@@ -42,9 +41,13 @@ async fn equals_deployed(cluster: &Cluster, values: &[&str], files: &[&str]) -> 
 async fn is_clean(cluster: &Cluster, values: &[&str]) -> anyhow::Result<()> {
     let path = folder();
     let path = path.to_str().context("a path in UTF-8")?;
-    let set: Vec<&str> = values.iter().flat_map(|value| [flag(value), value]).collect();
     let output = cluster
-        .run("helm", &[&["lint", "--strict", path], &set[..]].concat(), &[], "")
+        .run(
+            "helm",
+            &[&["lint", "--strict", path][..], &flags(values)].concat(),
+            &[],
+            "",
+        )
         .await?;
     assert!(output.success, "{values:?}: {output:?}");
 
@@ -56,6 +59,20 @@ async fn is_clean(cluster: &Cluster, values: &[&str]) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Values that were traps once.
+const TRAPS: [&[&str]; 4] = [
+    &["onlyNamespace=default"],
+    &["admission=builtin", "gate.enabled=false"],
+    &["admission=builtin", "webhook.certManager.enabled=true"],
+    &[
+        "admission=builtin",
+        "webhook.port=10250",
+        "webhook.metricsPort=9090",
+        "controller.port=9091",
+        "priorityClass.create=false",
+    ],
+];
+
 /// The objects of the chart in each mode.
 async fn renders_the_objects_of_deploy(cluster: &Cluster) -> anyhow::Result<()> {
     let both = BOTH;
@@ -65,25 +82,40 @@ async fn renders_the_objects_of_deploy(cluster: &Cluster) -> anyhow::Result<()> 
     equals_deployed(cluster, &[WARN, "admission=builtin"], &builtin).await?;
     equals_deployed(cluster, &["admission=none"], &both).await?;
     check_features(cluster).await?;
-    check_settings(cluster).await?;
-    check_objects(cluster).await
+    check_values(cluster).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn chart_is_that_of_deploy_and_accepted_in_each_mode() -> anyhow::Result<()> {
-    let cluster = Cluster::start(Options::default()).await?;
-    cluster.done(&["create", "namespace", "claim-rollout"], "").await?;
+    let cluster = Cluster::start(Options::without_controllers()).await?;
+    for namespace in ["claim-rollout", "team-a"] {
+        cluster
+            .typed(&format!("create namespace {namespace} --save-config"))
+            .await?;
+    }
+    // The API server warns about Deployments whose Pods the restricted level denies.
+    cluster
+        .typed("label namespace claim-rollout pod-security.kubernetes.io/warn=restricted")
+        .await?;
+    let plain = "create deployment plain --image=plain --dry-run=server -n claim-rollout";
+    let plain = cluster.typed(plain).await?;
+    ensure!(
+        plain.stderr.contains("would violate PodSecurity \"restricted"),
+        "{plain:?}"
+    );
+
     renders_the_objects_of_deploy(&cluster).await?;
     missing_api_fails_with_a_cure(&cluster).await?;
     foreign::define(&cluster).await?;
-    is_clean(&cluster, &["onlyNamespace=default"]).await?;
-    is_clean(&cluster, &["admission=builtin", "gate.enabled=false"]).await?;
-    is_clean(&cluster, &["admission=builtin", "webhook.certManager.enabled=true"]).await?;
+    folders_of_deploy_are_accepted(&cluster).await?;
+    for values in TRAPS {
+        is_clean(&cluster, values).await?;
+    }
     for admission in ["admission=kubewarden", "admission=builtin", "admission=none"] {
         is_clean(&cluster, &[&EVERYTHING[..], &NETWORK[..], &[admission]].concat()).await?;
         is_clean(&cluster, &[admission]).await?;
     }
-    restricted_level_admits_the_pods(&cluster).await?;
+    install_manifests_hold_the_objects_of_deploy(&cluster).await?;
     cluster.stop();
     Ok(())
 }
