@@ -1,15 +1,16 @@
 //! The matchConditions of the shipped policy objects, on a real API server: which policies are called for a request.
 
+// A row is a line.
+#[rustfmt::skip]
 mod table;
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use anyhow::ensure;
 use serde_json::{Value, json};
 
 use crate::world::policy_host::{KubeApi, PolicyHost, Shipped, policy};
-use crate::world::{Cluster, EXPANDABLE, Options, eventually};
+use crate::world::web::Web;
+use crate::world::{Cluster, EXPANDABLE, Options, until, words};
 use table::TABLE;
 
 /// As many annotations as fit into an object.
@@ -17,22 +18,11 @@ const MANY: usize = 80_000;
 
 /// A StatefulSet without Pods: the StatefulSet controller is stopped.
 fn set(name: &str, annotations: &Value, retention: &Value) -> Value {
-    json!({
-        "apiVersion": "apps/v1",
-        "kind": "StatefulSet",
-        "metadata": {"name": name, "annotations": annotations},
-        "spec": {
-            "replicas": 2,
-            "serviceName": name,
-            "selector": {"matchLabels": {"app": name}},
-            "persistentVolumeClaimRetentionPolicy": retention,
-            "template": {
-                "metadata": {"labels": {"app": name}},
-                "spec": {"containers": [{"name": "main", "image": "example/main:1"}]},
-            },
-            "volumeClaimTemplates": [{"metadata": {"name": "data"}, "spec": claim_spec()}],
-        },
-    })
+    let web = Web::replicas(2).named(name).plain();
+    web.with(
+        &json!({"metadata": {"annotations": annotations}, "spec": {"persistentVolumeClaimRetentionPolicy": retention}}),
+    )
+    .value()
 }
 
 /// A Pod with a volume.
@@ -45,15 +35,6 @@ fn pod(name: &str, labels: &Value, volume: &Value) -> Value {
         "metadata": {"name": name, "labels": labels},
         "spec": {"containers": [{"name": "main", "image": "example/main:1"}], "volumes": [volume]},
     })
-}
-
-/// Waits for the service account of the namespace; no Pod is created without it.
-async fn until_service_account(cluster: &Cluster) -> anyhow::Result<()> {
-    let account = eventually("a service account", Duration::from_secs(60), async || {
-        let get = ["get", "serviceaccount", "default"];
-        Ok(cluster.kubectl(&get, "").await?.success.then_some(()))
-    });
-    account.await
 }
 
 fn claim_spec() -> Value {
@@ -84,13 +65,12 @@ async fn make(cluster: &Cluster) -> anyhow::Result<()> {
         pod("claimless", &of_set, &json!({"emptyDir": {}})),
         pod("of-no-set", &json!({}), &claimed),
     ] {
-        let made = cluster.kubectl(&["create", "-f", "-"], &object.to_string()).await?;
-        ensure!(made.success, "{made:?}");
+        cluster.done(&["create", "-f", "-"], &object.to_string()).await?;
     }
-    let delete = ["delete", "statefulset", "replacing", "--cascade=orphan", "--wait=false"];
-    let deleted = cluster.kubectl(&delete, "").await?;
-    ensure!(deleted.success, "{deleted:?}");
-    Ok(())
+    cluster
+        .typed("delete statefulset replacing --cascade=orphan --wait=false")
+        .await
+        .map(drop)
 }
 
 fn many() -> Value {
@@ -108,7 +88,10 @@ fn many() -> Value {
 #[tokio::test(flavor = "multi_thread")]
 async fn policies_get_only_requests_that_concern_them() -> anyhow::Result<()> {
     let cluster = Cluster::start(Options::default()).await?;
-    until_service_account(&cluster).await?;
+    // Without it, no Pod is created.
+    let account = ["get", "serviceaccount", "default"];
+    let ask = async || cluster.kubectl(&account, "").await;
+    until("the service account of the namespace", ask, |output| output.success).await?;
     cluster.halt("kube-controller-manager");
     let client = cluster.client().await?;
     let shipped = [
@@ -127,7 +110,7 @@ async fn policies_get_only_requests_that_concern_them() -> anyhow::Result<()> {
         host.register(&client, &policy.registration()).await?;
     }
     let requests = || shipped.each_ref().map(|policy| host.requests(&policy.name));
-    let asked = async |arguments: &[&str]| -> anyhow::Result<String> {
+    let asked = async |line: &str| -> anyhow::Result<String> {
         let claim = json!({
             "apiVersion": "v1",
             "kind": "PersistentVolumeClaim",
@@ -135,10 +118,8 @@ async fn policies_get_only_requests_that_concern_them() -> anyhow::Result<()> {
             "spec": claim_spec(),
         });
         let before = requests();
-        let output = cluster
-            .kubectl(&[arguments, &["--dry-run=server"]].concat(), &claim.to_string())
-            .await?;
-        ensure!(output.success, "{arguments:?}: {output:?}");
+        let arguments = [line, " --dry-run=server"].concat();
+        cluster.done(&words(&arguments), &claim.to_string()).await?;
         let pairs = ["s", "c", "r", "p"].iter().zip(before.into_iter().zip(requests()));
         Ok(pairs
             .map(|(name, (before, after))| if after > before { name } else { " " })
@@ -146,16 +127,16 @@ async fn policies_get_only_requests_that_concern_them() -> anyhow::Result<()> {
     };
     // The API server learns of new webhooks with a delay.
     for wanted in ["s   ", " c  ", "  r ", "   p"] {
-        let (_, arguments) = TABLE.iter().find(|(who, _)| *who == wanted).expect("a row");
-        eventually(
+        let (_, line) = TABLE.iter().find(|(who, _)| *who == wanted).expect("a row");
+        until(
             "the API server to know the policies",
-            Duration::from_secs(120),
-            async || Ok((asked(arguments).await? == wanted).then_some(())),
+            async || asked(line).await,
+            |who| who == wanted,
         )
         .await?;
     }
-    for (who, arguments) in TABLE {
-        assert_eq!(&asked(arguments).await?, who, "{}", arguments.join(" "));
+    for (who, line) in TABLE {
+        assert_eq!(&asked(line).await?, who, "{line}");
     }
     host.stop().await?;
     cluster.stop();

@@ -27,48 +27,32 @@ const REPEATED: &str = "kubectl claim-rollout status db";
 /// Before this command the database has started again: a database needs room, and here nothing runs.
 const RECOVERED: &str = "kubectl wait --for=jsonpath='{.status.readyReplicas}'=3 --timeout=5m statefulset/db";
 
-async fn done(cluster: &Cluster, arguments: &[&str], input: &str) -> anyhow::Result<String> {
-    let output = cluster.kubectl(arguments, input).await?;
-    ensure!(output.success, "kubectl {}: {}", arguments.join(" "), output.stderr);
-    Ok(output.stdout)
-}
-
 /// The names and uids of the Pods.
 async fn pods(cluster: &Cluster) -> anyhow::Result<String> {
-    let columns = "jsonpath={range .items[*]}{.metadata.name} {.metadata.uid}{\"\\n\"}{end}";
-    done(cluster, &["get", "pods", "-l", "app=db", "-o", columns], "").await
+    let uids = "get pods -l app=db -o jsonpath={.items[*].metadata['name','uid']}";
+    Ok(cluster.done(&uids.split(' ').collect::<Vec<_>>(), "").await?.stdout)
 }
 
-/// The database `db` with a full disk in the middle, and its manifest in the folder of the user.
-async fn with_a_full_disk(driver: Driver) -> anyhow::Result<Cluster> {
-    let cluster = Cluster::start(Options {
-        driver,
-        ..Options::default()
-    })
-    .await?;
-    let home = cluster.folder().join(".local/bin");
-    std::fs::create_dir_all(&home)?;
-    let plugin = home.join("kubectl-claim_rollout");
-    if !plugin.exists() {
-        symlink(binary()?, plugin)?;
-    }
-    std::fs::write(cluster.folder().join("db.yaml"), MANIFEST)?;
-    done(&cluster, &["apply", "-f", "-"], MANIFEST).await?;
-    let ready = "--for=jsonpath={.status.readyReplicas}=3";
-    done(&cluster, &["wait", ready, "--timeout=60s", "statefulset/db"], "").await?;
-    done(&cluster, &["annotate", "pod", "db-1", &format!("{FULL}=false")], "").await?;
-    let unready = "--for=jsonpath={.status.readyReplicas}=2";
-    done(&cluster, &["wait", unready, "--timeout=60s", "statefulset/db"], "").await?;
-    Ok(cluster)
+/// Creates the database `db`, and fills the disk in the middle.
+async fn fill(cluster: &Cluster) -> anyhow::Result<()> {
+    cluster.done(&["apply", "-f", "-"], MANIFEST).await?;
+    cluster
+        .typed("wait --for=jsonpath={.status.readyReplicas}=3 --timeout=60s statefulset/db")
+        .await?;
+    cluster.typed(&format!("annotate pod db-1 {FULL}=false")).await?;
+    cluster
+        .typed("wait --for=jsonpath={.status.readyReplicas}=2 --timeout=60s statefulset/db")
+        .await
+        .map(drop)
 }
 
 /// The database starts where there is room: fails if its volume has not grown.
 async fn recovers(cluster: &Cluster) -> anyhow::Result<()> {
-    let capacity = "jsonpath={.status.capacity.storage}";
-    let found = done(cluster, &["get", "pvc", "data-db-1", "-o", capacity], "").await?;
-    ensure!(found == "20Gi", "the disk is still full: {found}");
-    done(cluster, &["annotate", "pod", "db-1", &format!("{FULL}-")], "").await?;
-    Ok(())
+    let found = cluster
+        .typed("get pvc data-db-1 -o jsonpath={.status.capacity.storage}")
+        .await?;
+    ensure!(found.stdout == "20Gi", "the disk is still full: {found:?}");
+    cluster.typed(&format!("annotate pod db-1 {FULL}-")).await.map(drop)
 }
 
 /// Types a command, which must succeed. Returns the output.
@@ -112,24 +96,25 @@ async fn follow(cluster: &Cluster, heading: &'static str) -> anyhow::Result<()> 
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn full_disk_grows_with_the_commands_of_the_page() -> anyhow::Result<()> {
-    let slow = Driver {
+    let cluster = Cluster::start(Options::default()).await?;
+    let home = cluster.folder().join(".local/bin");
+    std::fs::create_dir_all(&home)?;
+    symlink(binary()?, home.join("kubectl-claim_rollout"))?;
+    std::fs::write(cluster.folder().join("db.yaml"), MANIFEST)?;
+    fill(&cluster).await?;
+    follow(&cluster, BY_HAND).await?;
+
+    cluster
+        .typed("delete statefulset,pod,pvc --all --grace-period=1")
+        .await?;
+    cluster.set_driver(&Driver {
         expand_delay_millis: EXPANSION_MILLIS,
         ..Driver::default()
-    };
-    let world = World::on(with_a_full_disk(slow).await?)
-        .shipped_policy()
-        .controller(&AS_IN_A_POD)
-        .build()
-        .await?;
+    })?;
+    fill(&cluster).await?;
+    let world = World::on(cluster).shipped_policy().controller(&AS_IN_A_POD);
+    let world = world.build().await?;
     let followed = follow(&world.cluster, QUICK).await;
     followed.with_context(|| world.log())?;
     world.stop().await
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn full_disk_grows_by_hand_without_claim_rollout() -> anyhow::Result<()> {
-    let cluster = with_a_full_disk(Driver::default()).await?;
-    follow(&cluster, BY_HAND).await?;
-    cluster.stop();
-    Ok(())
 }

@@ -1,4 +1,4 @@
-//! Every file in `examples/` does what its comments promise.
+//! Every file in `examples/` does what its comments promise. `commands` runs these scenarios.
 
 use std::time::Duration;
 
@@ -6,8 +6,8 @@ use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
 use crate::world::namespace::{TestNamespace, text};
-use crate::world::runner::{Report, scenarios};
-use crate::world::{Options, World, until};
+use crate::world::runner::scenarios;
+use crate::world::{World, until};
 
 scenarios![World;
     example::postgresql_grows_without_pod_restart,
@@ -83,8 +83,9 @@ impl<'a> Example<'a> {
         let rollout = format!("claimrollout/{}", self.name);
         // The controller creates the ClaimRollout a moment after the apply.
         for what in ["create", "condition=Ready"] {
-            let wait = ["wait", &format!("--for={what}"), &rollout, "--timeout=120s"];
-            self.ns.done(&wait, "").await?;
+            self.ns
+                .typed(&format!("wait --for={what} {rollout} --timeout=120s"))
+                .await?;
         }
         Ok(())
     }
@@ -152,7 +153,7 @@ mod example {
                      \"uid\":\"00000000-0000-0000-0000-000000000001\",\"controller\":true}]}}";
         example
             .ns
-            .done(&["patch", "pvc", "logs-kafka-2", "--type=merge", "-p", owner], "")
+            .typed(&format!("patch pvc logs-kafka-2 --type=merge -p '{owner}'"))
             .await?;
         example.double().await?;
         example
@@ -206,14 +207,4 @@ fn every_example_is_listed_and_run() -> anyhow::Result<()> {
     }
     assert_eq!(count, SCENARIOS.len());
     Ok(())
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn each_example_does_what_its_comments_promise() -> anyhow::Result<()> {
-    let mut report = Report::new();
-    let env = World::with(Options::default()).shipped_policy().build().await?;
-    report.print("the cluster is up");
-    report.run(&env, SCENARIOS).await;
-    report.end()?;
-    env.stop().await
 }

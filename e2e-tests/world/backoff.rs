@@ -28,7 +28,7 @@ pub(crate) async fn until_pause_is_long(ns: &TestNamespace<'_>) -> anyhow::Resul
     for failure in 0..FAILURES {
         let before = failures(ns).await?;
         let again = format!("claim-rollout.io/retry={failure}");
-        ns.done(&["annotate", "claimrollout", "web", &again, "--overwrite"], "")
+        ns.typed(&format!("annotate claimrollout web {again} --overwrite"))
             .await?;
         let failed = eventually("another write to fail", PATIENCE, async || {
             Ok((failures(ns).await? > before).then_some(()))

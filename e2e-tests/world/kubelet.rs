@@ -27,7 +27,7 @@ impl TestNamespace<'_> {
 
     /// The status of a PVC whose file system a kubelet may expand.
     async fn status_of(&self, claim: &str) -> anyhow::Result<Value> {
-        let output = self.done(&["get", "pvc", claim, "-o", "json"], "").await?;
+        let output = self.typed(&format!("get pvc {claim} -o json")).await?;
         let mut claim: Value = serde_json::from_str(&output.stdout)?;
         let status = claim["status"].take();
         let resize = &status["allocatedResourceStatuses"]["storage"];

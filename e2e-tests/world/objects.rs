@@ -11,7 +11,7 @@ pub(crate) const EXPANDABLE: &str = "expandable";
 /// A StorageClass whose volumes cannot grow.
 pub(crate) const FIXED: &str = "fixed";
 /// A StorageClass like [`EXPANDABLE`] whose volumes are created when the first Pod needs them.
-pub(crate) const ON_FIRST_USE: &str = "on-first-use";
+const ON_FIRST_USE: &str = "on-first-use";
 /// The VolumeAttributesClasses.
 pub(crate) const ATTRIBUTES_CLASSES: [&str; 2] = ["silver", "gold"];
 /// The only Node.

@@ -10,19 +10,30 @@ use super::installation::api_of_policy_server;
 use super::namespace::TestNamespace;
 use super::policy_host::{PolicyHost, Registration, Shipped, shared_policy};
 use super::waiting::PATIENCE;
+use super::web::Web;
 use super::{Cluster, STATEFULSET_CONTROLLER, eventually};
 
 /// The namespaces for which the policy-server of all others is not called.
-pub(crate) const APART: [&str; 9] = [
-    "immutable",
+pub(crate) const APART: [&str; 19] = [
+    "gate",
+    "gate-async",
+    "gate-lazy",
+    "native",
+    "new-claims",
+    "new-claims-down",
     "recover",
-    "stopped-taken-back",
-    "stopped-smaller",
+    "retention",
     "stopped-absent",
-    "stopped-guarded",
+    "stopped-smaller",
+    "stopped-taken-back",
     "stopped-without-policy",
-    "gate-cost",
-    "planned-in-force",
+    "verbs-apply",
+    "verbs-edit",
+    "verbs-json-patch",
+    "verbs-merge-patch",
+    "verbs-replace",
+    "verbs-server-side-apply",
+    "verbs-strategic-patch",
 ];
 
 /// The shipped policy objects to serve, and the changes in them.
@@ -30,7 +41,6 @@ pub(crate) struct Policies {
     shipped: Vec<Shipped>,
     namespaces: Vec<String>,
     but_in: Vec<String>,
-    unconditional: bool,
     /// Whether requests prove that the API server calls each of them, and not only the one for StatefulSets.
     proven: bool,
 }
@@ -41,7 +51,6 @@ impl Policies {
             shipped,
             namespaces: Vec::new(),
             but_in: Vec::new(),
-            unconditional: false,
             proven: false,
         }
     }
@@ -96,12 +105,6 @@ impl Policies {
         self
     }
 
-    /// Removes the matchConditions: the policy is called for every request that the rules match.
-    pub(crate) fn unconditionally(mut self) -> Self {
-        self.unconditional = true;
-        self
-    }
-
     /// They are not called for these namespaces.
     pub(crate) fn but_in(mut self, namespaces: &[&str]) -> Self {
         self.but_in = namespaces.iter().map(|&name| name.to_owned()).collect();
@@ -120,9 +123,6 @@ impl Policies {
             policies.push(shipped.policy(&module)?);
             let but_in: Vec<&str> = self.but_in.iter().map(String::as_str).collect();
             let mut registration = shipped.registration().but_in(&but_in);
-            if self.unconditional {
-                registration = registration.unconditionally();
-            }
             for namespace in &self.namespaces {
                 registration = registration.in_namespace(namespace);
             }
@@ -173,11 +173,6 @@ impl Served {
     /// The number of requests to the policy for Pods.
     pub(crate) fn pods(&self) -> u64 {
         self.asked("claim-rollout-pods")
-    }
-
-    /// The number of requests to the policy for retention.
-    pub(crate) fn retention(&self) -> u64 {
-        self.asked("claim-rollout-retention")
     }
 
     fn asked(&self, policy: &str) -> u64 {
@@ -256,8 +251,9 @@ impl Served {
                 }
                 Some("claim-rollout-pods") => self.until_asked_about_a_pod(cluster, policy).await?,
                 Some("claim-rollout-retention") => {
-                    let set = probe(&json!({"whenDeleted": "Delete"}));
-                    self.kubectl(cluster, &["create", "-f", "-"], &set).await?;
+                    let retention = json!({"persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Delete"}});
+                    let set = Web::replicas(0).plain().named("probe").spec(&retention);
+                    self.kubectl(cluster, &["create", "-f", "-"], &set.value()).await?;
                     let delete = ["delete", "statefulset", "probe"];
                     self.until_asked(cluster, policy, &delete, &Value::Null).await?;
                 }
@@ -313,19 +309,4 @@ impl Served {
         ensure!(output.success, "kubectl {}: {}", arguments.join(" "), output.stderr);
         Ok(())
     }
-}
-
-/// A StatefulSet without Pods.
-fn probe(retention: &Value) -> Value {
-    json!({
-        "apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "probe"},
-        "spec": {
-            "replicas": 0, "serviceName": "probe", "selector": {"matchLabels": {"app": "probe"}},
-            "template": {
-                "metadata": {"labels": {"app": "probe"}},
-                "spec": {"containers": [{"name": "probe", "image": "probe"}]},
-            },
-            "persistentVolumeClaimRetentionPolicy": retention,
-        },
-    })
 }

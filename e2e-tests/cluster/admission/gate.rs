@@ -85,7 +85,7 @@ pub(super) async fn image_and_size_in_one_apply_keep_every_pod_until_released(en
 async fn pods_are_replaced(ns: &TestNamespace<'_>, served: &Served, pods: &[Value]) -> anyhow::Result<()> {
     let patch = r#"{"spec":{"updateStrategy":{"rollingUpdate":{"partition":1}}}}"#;
     let asked = served.pods();
-    let output = ns.done(&["patch", "statefulset", "web", "-p", patch], "").await?;
+    let output = ns.typed(&format!("patch statefulset web -p '{patch}'")).await?;
     ensure!(output.stderr.is_empty(), "{output:?}");
     let calls = async || Ok(served.pods());
     until("the write to make the controller try again", calls, |calls| {
@@ -95,9 +95,7 @@ async fn pods_are_replaced(ns: &TestNamespace<'_>, served: &Served, pods: &[Valu
     ensure!(ns.pods().await? == pods, "Pods restarted");
     let staged = ns.staged_change().await?;
 
-    let output = ns
-        .done(&["annotate", "statefulset", "web", "claim-rollout.io/sync=Async"], "")
-        .await?;
+    let output = ns.typed("annotate statefulset web claim-rollout.io/sync=Async").await?;
     ensure!(output.stderr.is_empty(), "{output:?}");
     let now = until_replaced(ns, pods, 1).await?;
     let set = ns.settled().await?;
@@ -133,13 +131,10 @@ pub(super) async fn pods_that_need_not_wait_are_replaced_at_once(env: &World) ->
         ensure!(phase(&set) == phase_of, "{set:#}");
         ensure!(!ns.staged_change().await?.is_null(), "{set:#}");
         ensure!(served.pods() > asked, "the policy for Pods was not asked");
-        let events = ns.done(&["get", "events", "-o", "name"], "").await?;
+        let events = ns.typed("get events -o name").await?;
         ensure!(!events.stdout.is_empty(), "{events:?}");
         let denied = ns
-            .done(
-                &["get", "events", "--field-selector=reason=FailedDelete", "-o", "name"],
-                "",
-            )
+            .typed("get events --field-selector=reason=FailedDelete -o name")
             .await?;
         ensure!(denied.stdout.is_empty(), "{denied:?}");
     }

@@ -48,7 +48,7 @@ pub(super) async fn new_replica_after_staged_growth_gets_claim_at_target(env: &W
     let change = ns.staged_change().await?;
     let asked = served.claims();
     let before = creations(ns).await?;
-    ns.done(&["scale", "statefulset", "web", "--replicas=2"], "").await?;
+    ns.typed("scale statefulset web --replicas=2").await?;
     ns.settled().await?;
 
     let created = settled(ns, "data-web-1").await?;
@@ -100,7 +100,7 @@ pub(super) async fn without_claim_policy_new_claim_starts_small_and_is_expanded(
     ns.settled().await?;
     ns.target(&Web::replicas(1).size("2Gi")).await?;
     claims.lose().await?;
-    ns.done(&["scale", "statefulset", "web", "--replicas=2"], "").await?;
+    ns.typed("scale statefulset web --replicas=2").await?;
     ns.settled().await?;
     let created = settled(&ns, "data-web-1").await?;
     ensure!(size(&created) == "1Gi" && revision(&created).is_null(), "{created:#}");

@@ -267,7 +267,7 @@ async fn a_staged_set(ns: &TestNamespace<'_>, verb: Verb) -> anyhow::Result<()> 
     ensure!(done.staged_change() == kept, "{verb:?}: {:#}", done.after);
     let revision = text(&staged_change(&done.after)?["revision"]);
     let annotation = format!("claim-rollout.io/withdraw={revision}");
-    let output = ns.done(&["annotate", "statefulset", "web", &annotation], "").await?;
+    let output = ns.typed(&format!("annotate statefulset web {annotation}")).await?;
     ensure!(output.stderr == WITHDRAWN, "{output:?}");
     let annotations = ns.set().await?["metadata"]["annotations"].clone();
     let ours = annotations.as_object().into_iter().flatten();

@@ -101,13 +101,13 @@ pub(super) async fn pod_with_deep_managed_fields_leaves_the_gate(env: &World) ->
     let ns = with_set(env, "deep", &Web::replicas(2)).await?;
     let [_, nested] = managed_fields("v1");
     let patch = json!({"metadata": {"managedFields": nested}}).to_string();
-    let deepen = async |pod: &str| ns.done(&["patch", pod, "--type=merge", "-p", &patch], "").await;
+    let deepen = async |pod: &str| ns.typed(&format!("patch {pod} --type=merge -p '{patch}'")).await;
     deepen("pod/web-0").await?;
     deepen("pod/web-1").await?;
     ns.target(&Web::replicas(2).image("2")).await?;
     ns.until_updated(2).await?;
     deepen("pod/web-1").await?;
-    ns.done(&["scale", "statefulset", "web", "--replicas=1"], "").await?;
+    ns.typed("scale statefulset web --replicas=1").await?;
     ns.settled().await?;
     Ok(())
 }
@@ -116,7 +116,7 @@ pub(super) async fn scale_down_names_the_deleted_claims(env: &World) -> anyhow::
     let retention = json!({"persistentVolumeClaimRetentionPolicy": {"whenScaled": "Delete"}});
     let ns = with_set(env, "retention", &Web::replicas(2).spec(&retention)).await?;
     let warning = ns
-        .done(&["scale", "statefulset", "web", "--replicas=1", "--dry-run=server"], "")
+        .typed("scale statefulset web --replicas=1 --dry-run=server")
         .await?
         .stderr;
     ensure!(

@@ -43,8 +43,7 @@ pub(super) async fn document_shows_command_output(env: &World) -> anyhow::Result
     ns.until_complete(3, "2Gi").await?;
     ns.until_event("ClaimRolloutComplete").await?;
 
-    ns.done(&["create", "quota", "storage", "--hard=requests.storage=8Gi"], "")
-        .await?;
+    ns.typed("create quota storage --hard=requests.storage=8Gi").await?;
     ns.until_quota("used", "6Gi").await?;
     std::fs::write(&file, Web::replicas(3).size("4Gi").to_string())?;
     types(&mut book, &ns, "claim-rollout plan -f web.yaml").await?;
@@ -54,7 +53,7 @@ pub(super) async fn document_shows_command_output(env: &World) -> anyhow::Result
     types(&mut book, &ns, "kubectl wait --for=condition=Ready claimrollout/web").await?;
     types(&mut book, &ns, "kubectl describe sts web").await?;
 
-    ns.done(&["apply", "-f", "web.yaml"], "").await?;
+    ns.typed("apply -f web.yaml").await?;
     let stuck = eventually(
         "the quota to be named, and the target to be kept",
         PATIENCE,

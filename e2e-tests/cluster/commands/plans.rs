@@ -1,13 +1,13 @@
 //! The output of `plan`, compared with the rollout that follows.
 
 use anyhow::{Context as _, ensure};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{items, prepare, run};
 use crate::world::installation::USER;
 use crate::world::namespace::{TestNamespace, text};
 use crate::world::web::Web;
-use crate::world::{Output, World, until};
+use crate::world::{Output, World};
 
 /// The plan of this manifest, as JSON.
 pub(crate) async fn plan(ns: &TestNamespace<'_>, manifest: &Web) -> anyhow::Result<(Output, Value)> {
@@ -104,41 +104,6 @@ STEP   PVC          STORAGE      POD     PLAN
     Ok(())
 }
 
-pub(super) async fn new_image_pods_replaced_after_their_claims_as_planned(env: &World) -> anyhow::Result<()> {
-    let ns = prepare(env, "planned-pods").await?;
-    let new = Web::replicas(3).size("2Gi").image("2").partition(1);
-    let (_, planned) = plan(&ns, &new).await?;
-    ensure!(
-        planned["pods"] == "AfterTheirClaims" && planned["goesThrough"] == true,
-        "{planned:#}"
-    );
-    let claims = planned["claims"].as_array().context("claims")?;
-    let reported: Vec<Value> = claims
-        .iter()
-        .map(|claim| json!([claim["name"], claim["action"], claim["podReplaced"]]))
-        .collect();
-    let expected = [
-        json!(["data-web-2", "Update", true]),
-        json!(["data-web-1", "Update", true]),
-        json!(["data-web-0", "Held", false]),
-    ];
-    ensure!(reported == expected, "{planned:#}");
-
-    let pods = ns.pods().await?;
-    ns.target(&new).await?;
-    let both = |now: &Vec<Value>| now.len() == 3 && now[1] != pods[1] && now[2] != pods[2];
-    let now = until("the two replicas above the partition", async || ns.pods().await, both).await?;
-    ns.until_reported("both of them", |rollout| rollout["status"]["readyReplicas"] == 2)
-        .await?;
-    ensure!(now[0] == pods[0], "the Pod below the partition was to run on");
-    ensure!(
-        written(&ns).await? == ["data-web-2", "data-web-1"],
-        "{:?}",
-        written(&ns).await?
-    );
-    Ok(())
-}
-
 /// Applies a growth whose plan is blocked at this PVC, and waits until the API server returns the error that the plan
 /// names.
 async fn fails_as_planned(ns: &TestNamespace<'_>, new: &Web, claim: &str) -> anyhow::Result<()> {
@@ -173,27 +138,8 @@ async fn fails_as_planned(ns: &TestNamespace<'_>, new: &Web, claim: &str) -> any
 /// A ResourceQuota with this limit. The API server reports this usage.
 pub(super) async fn quota(ns: &TestNamespace<'_>, hard: &str, used: &str) -> anyhow::Result<()> {
     let hard = format!("--hard=requests.storage={hard},expandable.storageclass.storage.k8s.io/requests.storage={hard}");
-    ns.done(&["create", "quota", "storage", &hard], "").await?;
+    ns.typed(&format!("create quota storage {hard}")).await?;
     ns.until_quota("used", used).await
-}
-
-pub(super) async fn plan_names_too_small_quota_as_the_controller_does(env: &World) -> anyhow::Result<()> {
-    let ns = prepare(env, "planned-quota").await?;
-    quota(&ns, "4Gi", "3Gi").await?;
-    let (output, planned) = plan(&ns, &Web::replicas(3).size("2Gi")).await?;
-    ensure!(output.code == Some(1) && planned["goesThrough"] == false, "{output:?}");
-    ensure!(steps(&planned).is_empty(), "{planned:#}");
-    ns.apply(3, "2Gi").await?;
-    let reported = ns.until_reported("a quota", |rollout| {
-        rollout["status"]["conditions"][2]["reason"] == "WouldExceedQuota"
-    });
-    let message = reported.await?["status"]["conditions"][2]["message"].take();
-    ensure!(
-        planned["obstacles"] == json!([message]),
-        "{planned:#}\nbut the controller reports {message}"
-    );
-    ensure!(written(&ns).await?.is_empty(), "{:?}", written(&ns).await?);
-    Ok(())
 }
 
 pub(super) async fn plan_names_limit_range_as_the_api_server_does(env: &World) -> anyhow::Result<()> {
@@ -207,8 +153,8 @@ pub(super) async fn plan_names_limit_range_as_the_api_server_does(env: &World) -
 pub(super) async fn plan_reports_missing_right_on_claims(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "planned-rights").await?;
     ns.give_rights_to_alice_and_bob().await?;
-    let view = ["create", "rolebinding", "bob-views", "--user=bob", "--clusterrole=view"];
-    ns.done(&view, "").await?;
+    ns.typed("create rolebinding bob-views --user=bob --clusterrole=view")
+        .await?;
     let kubeconfig = ns.cluster.kubeconfig_for("bob", &[])?;
     let kubeconfig = kubeconfig.to_string_lossy();
     let new = Web::replicas(3).size("2Gi");

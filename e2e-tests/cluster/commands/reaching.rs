@@ -13,7 +13,7 @@ use super::watching::watch as begin_watch;
 use super::{prepare, run};
 use crate::world::installation::binary;
 use crate::world::namespace::{PATIENCE, TestNamespace};
-use crate::world::{Output, World, eventually};
+use crate::world::{Output, World};
 
 /// A host that only the proxy knows.
 const HOST: &str = "api.example.test";
@@ -196,99 +196,36 @@ pub(super) async fn commands_act_as_others(env: &World) -> anyhow::Result<()> {
     Ok(())
 }
 
-pub(super) async fn exit_codes_follow_the_rollout(env: &World) -> anyhow::Result<()> {
-    let ns = prepare(env, "ending").await?;
-    let nothing = run(&ns, &["wait", "web"], "").await?;
-    ensure!(
-        (nothing.code, nothing.stdout.as_str()) == (Some(0), "statefulset.apps/web: nothing is staged\n"),
-        "{nothing:?}"
-    );
-    ns.apply(3, "2Gi").await?;
-    let done = run(&ns, &["wait", "web"], "").await?;
-    ensure!(
-        done.code == Some(0) && done.stdout.ends_with(" is rolled out\n"),
-        "{done:?}"
-    );
-    ensure!(
-        run(&ns, &["status", "web", "--watch"], "").await?.code == Some(0),
-        "a complete rollout"
-    );
-
-    ns.done(&["create", "quota", "storage", "--hard=requests.storage=8Gi"], "")
-        .await?;
-    ns.until_quota("used", "6Gi").await?;
-    ns.apply(3, "4Gi").await?;
-    for command in [&["wait", "web"][..], &["status", "web", "--watch"]] {
-        let stalled = run(&ns, &[command, &["--timeout", "5m"]].concat(), "").await?;
-        ensure!(stalled.code == Some(1), "{command:?}: {stalled:?}");
-    }
-    let paused = run(&ns, &["pause", "web"], "").await?;
-    ensure!(paused.stdout == "statefulset.apps/web paused\n", "{paused:?}");
-    let no_longer_stalled = eventually("the pause to be reported", PATIENCE, async || {
-        let output = run(&ns, &["wait", "web", "--timeout", "1s"], "").await?;
-        Ok((output.code == Some(124)).then_some(()))
-    });
-    no_longer_stalled.await?;
-    let resumed = run(&ns, &["resume", "web"], "").await?;
-    ensure!(resumed.stdout == "statefulset.apps/web resumed\n", "{resumed:?}");
-    let unread = run(
-        &ns,
-        &["status", "web", "--watch", "--server", "https://127.0.0.1:1"],
-        "",
-    )
-    .await?;
-    ensure!(
-        unread.code == Some(3)
-            && unread
-                .stderr
-                .contains("no answer from the server https://127.0.0.1:1: "),
-        "{unread:?}"
-    );
-    Ok(())
-}
-
 pub(super) async fn status_is_as_wide_as_the_terminal(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "terminal").await?;
     ns.apply(3, "2Gi").await?;
     ns.until_complete(3, "2Gi").await?;
     let program = binary()?;
-    for columns in [60, 80, 200] {
-        for command in ["status web", "status web --watch"] {
-            let program = program.display();
-            let typed = format!("stty cols {columns} rows 24; {program} {command} -n {}", ns.namespace);
-            let arguments = ["--quiet", "--return", "--command", &typed, "/dev/null"];
-            let output = ns
-                .cluster
-                .run("/usr/bin/script", &arguments, &[("NO_COLOR", "1")], "")
-                .await?;
-            let lines: Vec<&str> = output.stdout.lines().map(|line| line.trim_end_matches('\r')).collect();
-            let widest = lines.iter().map(|line| line.chars().count()).max();
-            let heading = lines
-                .iter()
-                .find(|line| line.contains("terminal/web"))
-                .context("a heading")?;
-            ensure!(output.code == Some(0), "{output:?}");
-            // Where both have no room, the end is on a line of its own.
-            let is_whole = lines.iter().any(|line| line.ends_with("3/3 replicas, Complete"));
-            ensure!(
-                widest <= Some(columns) && is_whole && (columns < 80 || heading.chars().count() == columns),
-                "{columns} {command}: {lines:#?}"
-            );
-        }
-        for command in ["plan web", "doctor"] {
-            let typed = format!(
-                "stty cols {columns} rows 24; {} {command} -n {}",
-                program.display(),
-                ns.namespace
-            );
-            let arguments = ["--quiet", "--return", "--command", &typed, "/dev/null"];
-            let output = ns.cluster.run("/usr/bin/script", &arguments, &[], "").await?;
+    let program = program.display();
+    for (columns, command) in [
+        (60, "status web"),
+        (80, "status web --watch"),
+        (60, "plan web"),
+        (60, "doctor"),
+    ] {
+        let typed = format!("stty cols {columns} rows 24; {program} {command} -n {}", ns.namespace);
+        let arguments = ["--quiet", "--return", "--command", &typed, "/dev/null"];
+        let colourless = [("NO_COLOR", "1")];
+        let output = ns.cluster.run("/usr/bin/script", &arguments, &colourless, "").await?;
+        let lines: Vec<&str> = output.stdout.lines().map(|line| line.trim_end_matches('\r')).collect();
+        if !command.starts_with("status") {
             // They print texts that are copied, so they cut nothing.
-            ensure!(
-                !output.stdout.contains('…') && !output.stdout.contains("panicked"),
-                "{output:?}"
-            );
+            let is_whole = !output.stdout.contains('…') && !output.stdout.contains("panicked");
+            ensure!(is_whole, "{output:?}");
+            continue;
         }
+        let widest = lines.iter().map(|line| line.chars().count()).max();
+        // Where both have no room, the end is on a line of its own.
+        let ends = lines.iter().any(|line| line.ends_with("3/3 replicas, Complete"));
+        let heading = lines.iter().find(|line| line.contains("terminal/web"));
+        let is_full = heading.is_some_and(|line| columns < 80 || line.chars().count() == columns);
+        let fits = output.code == Some(0) && widest <= Some(columns);
+        ensure!(fits && ends && is_full, "{columns} {command}: {lines:#?}");
     }
     Ok(())
 }

@@ -50,15 +50,8 @@ pub(super) async fn retry_ends_the_pause_after_denied_writes(env: &World) -> any
     until("updates of PVCs to be denied", frozen, |denied| *denied).await?;
     ns.apply(3, "2Gi").await?;
     until_pause_is_long(&ns).await?;
-    ns.done(
-        &[
-            "delete",
-            "validatingadmissionpolicybinding,validatingadmissionpolicy",
-            "frozen",
-        ],
-        "",
-    )
-    .await?;
+    ns.typed("delete validatingadmissionpolicybinding,validatingadmissionpolicy frozen")
+        .await?;
     let frozen = async || is_frozen(&ns, "data-web-2").await;
     until("updates of PVCs to be allowed", frozen, |denied| !denied).await?;
     types(&mut book, &ns, "claim-rollout retry web").await?;

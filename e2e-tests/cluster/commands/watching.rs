@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::ensure;
 
-use super::{items, prepare, run};
+use super::{prepare, run};
 use crate::world::installation::binary;
 use crate::world::namespace::{PATIENCE, TestNamespace};
 use crate::world::web::Web;
@@ -50,35 +50,5 @@ pub(super) async fn status_shows_claims_and_waiting_pods_until_complete(env: &Wo
     }
     let last = lines.last().copied().unwrap_or_default();
     ensure!(last.ends_with(" 3/3 replicas, Complete"), "{log}");
-    Ok(())
-}
-
-pub(super) async fn status_shows_several_sets_and_fails_for_a_missing_one(env: &World) -> anyhow::Result<()> {
-    let ns = prepare(env, "several").await?;
-    ns.apply(3, "2Gi").await?;
-    ns.until_complete(3, "2Gi").await?;
-    let other = Web::replicas(1).named("other");
-    ns.target(&other).await?;
-    let names = run(&ns, &["status", "web", "other", "-o", "name"], "").await?;
-    ensure!(
-        names.stdout == "statefulset.apps/other\nclaimrollout.claim-rollout.io/web\n",
-        "{names:?}"
-    );
-    let all = run(&ns, &["status", "-o", "name"], "").await?;
-    ensure!(
-        all.stdout == "claimrollout.claim-rollout.io/web\n",
-        "only what is rolled out: {all:?}"
-    );
-    let document = items(&run(&ns, &["status", "web", "-o", "json"], "").await?)?;
-    ensure!(
-        document[0]["complete"] == true && document[0]["claims"][0]["name"] == "data-web-2",
-        "{document:#?}"
-    );
-    let missing = run(&ns, &["status", "web", "nobody"], "").await?;
-    let expected = "error: StatefulSet \"nobody\" not found\n";
-    ensure!(
-        (missing.code, missing.stderr.as_str()) == (Some(1), expected),
-        "{missing:?}"
-    );
     Ok(())
 }

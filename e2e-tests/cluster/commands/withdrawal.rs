@@ -1,9 +1,8 @@
 //! `history`, `withdraw` and `undo`.
 
-use anyhow::{Context as _, ensure};
+use anyhow::ensure;
 use serde_json::{Value, json};
 
-use super::plans::quota;
 use super::{items, prepare, run};
 use crate::world::namespace::TestNamespace;
 use crate::world::web::Web;
@@ -20,54 +19,6 @@ async fn requests(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<Value>> {
     let claims = ns.claims().await?;
     let request = |claim: &Value| claim["spec"]["resources"]["requests"]["storage"].clone();
     Ok(claims.iter().map(request).collect())
-}
-
-pub(super) async fn withdrawal_during_rollout_names_updated_claims(env: &World) -> anyhow::Result<()> {
-    let ns = prepare(env, "withdrawn").await?;
-    ns.partition(2).await?;
-    ns.apply(3, "2Gi").await?;
-    let first = |rollout: &Value| rollout["status"]["readyReplicas"] == 1;
-    ns.until_reported("the first claim to be ready", first).await?;
-    quota(&ns, "4Gi", "4Gi").await?;
-    ns.partition(0).await?;
-    let revision = ns.staged_change().await?["revision"]
-        .as_str()
-        .context("a revision")?
-        .to_owned();
-    let is_stuck = |rollout: &Value| rollout["status"]["claims"][0]["state"] == "Refused";
-    ns.until_reported("one claim to fail", is_stuck).await?;
-
-    let other = run(&ns, &["withdraw", "web", "other"], "").await?;
-    let expected = format!("error: revision other is not staged: the staged one is {revision}\n");
-    ensure!((other.code, &other.stderr) == (Some(1), &expected), "{other:?}");
-    let withdrew = format!("statefulset.apps/web withdrew revision {revision}");
-    let dry = succeeds(&ns, &["withdraw", "web", "--dry-run=server"]).await?;
-    ensure!(
-        dry.stdout.starts_with(&format!("{withdrew} (server dry run)\n")),
-        "{dry:?}"
-    );
-    ensure!(
-        ns.staged_change().await?["revision"] == revision,
-        "a dry run stores nothing"
-    );
-
-    let output = succeeds(&ns, &["withdraw", "web", &revision]).await?;
-    let warning = "Warning: claim-rollout: withdrew data 1Gi -> 2Gi; updated PVCs stay as they are\n";
-    ensure!(output.stderr == warning, "{output:?}");
-    ensure!(
-        output.stdout == format!("{withdrew}\nupdated PVCs stay as they are: data-web-2\n"),
-        "{output:?}"
-    );
-    ensure!(ns.staged_change().await? == Value::Null, "still staged");
-    ensure!(
-        requests(&ns).await? == ["1Gi", "1Gi", "2Gi"],
-        "{:?}",
-        requests(&ns).await?
-    );
-    let again = run(&ns, &["withdraw", "web"], "").await?;
-    let nothing = "error: StatefulSet web has no staged change\n";
-    ensure!((again.code, again.stderr.as_str()) == (Some(1), nothing), "{again:?}");
-    Ok(())
 }
 
 /// The manifest of 2Gi with a label on its PVCs.
@@ -101,7 +52,7 @@ async fn history(ns: &TestNamespace<'_>, targets: usize) -> anyhow::Result<Vec<S
 }
 
 pub(super) async fn history_shows_every_target_and_undo_returns_to_it(env: &World) -> anyhow::Result<()> {
-    let ns = prepare(env, "history").await?;
+    let ns = prepare(env, "undone").await?;
     ns.apply(3, "2Gi").await?;
     ns.until_complete(3, "2Gi").await?;
     ns.target(&labelled()).await?;

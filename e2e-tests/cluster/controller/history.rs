@@ -24,7 +24,7 @@ fn greedy(size: &str) -> Web {
 type Kept = (String, i64, Value);
 
 async fn kept(ns: &TestNamespace<'_>) -> anyhow::Result<BTreeMap<String, Kept>> {
-    let list = ns.done(&["get", "controllerrevisions", "-o", "json"], "").await?;
+    let list = ns.typed("get controllerrevisions -o json").await?;
     let list: Value = serde_json::from_str(&list.stdout)?;
     let items = list["items"].as_array().into_iter().flatten();
     let kept = items.map(|item| {
@@ -93,7 +93,7 @@ pub(super) async fn every_target_is_kept_and_not_adopted_by_a_statefulset(env: &
     ensure!(revisions(&set) == before, "the set has other revisions: {set:#}");
     ensure!(ns.pods().await? == pods, "a Pod was replaced");
 
-    ns.done(&["delete", "statefulset", "web"], "").await?;
+    ns.typed("delete statefulset web").await?;
     until(
         "the history to be deleted",
         async || kept(&ns).await,

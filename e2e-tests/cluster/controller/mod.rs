@@ -1,5 +1,4 @@
-//! The controller as a program in a cluster: what it keeps, what it waits for, who leads. All scenarios run side by
-//! side in one cluster.
+//! The controller as a program in a cluster: what it keeps, what it waits for, who leads. `commands` runs these scenarios.
 
 mod history;
 mod inquire;
@@ -8,10 +7,8 @@ mod rights;
 mod settings;
 mod unblock;
 
-use serde_json::json;
-
+use crate::world::World;
 use crate::world::runner::{Report, scenarios};
-use crate::world::{Options, World};
 
 scenarios![World;
     history::every_target_is_kept_and_not_adopted_by_a_statefulset,
@@ -20,22 +17,15 @@ scenarios![World;
     unblock::removed_obstacle_is_used_at_once_despite_long_backoff,
 ];
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn controller_program_does_what_operators_expect() -> anyhow::Result<()> {
-    let mut report = Report::new();
-    let env = World::with(Options::default()).policy(json!({})).build().await?;
-    report.print("the cluster is up");
-    report.run(&env, SCENARIOS).await;
-    let name = "inquire::driver_error_of_slow_claim_is_in_the_claimrollout";
-    let scenario = inquire::driver_error_of_slow_claim_is_in_the_claimrollout(&env);
-    report.run_one(name, scenario).await;
-    // Runs last: by now the other controllers have used all rights, and their watches have ended.
+/// Scenarios that run alone, in this order: the first changes the driver of all PVCs. By the second, other controllers have
+/// used all rights, and their watches have ended.
+pub(crate) async fn alone(report: &mut Report, env: &World) {
+    let inquired = inquire::driver_error_of_slow_claim_is_in_the_claimrollout(env);
     report
-        .run_one(
-            "rights::rights_of_deploy_are_the_used_ones",
-            rights::rights_of_deploy_are_the_used_ones(&env),
-        )
+        .run_one("inquire::driver_error_of_slow_claim_is_in_the_claimrollout", inquired)
         .await;
-    report.end()?;
-    env.stop().await
+    let rights = rights::rights_of_deploy_are_the_used_ones(env);
+    report
+        .run_one("rights::rights_of_deploy_are_the_used_ones", rights)
+        .await;
 }

@@ -13,15 +13,10 @@ pub(super) async fn policy_object_with_other_setting_is_reported(env: &World) ->
     let mut ns = env.namespace("settings").await?;
     // The controllers of these tests run without settings, so the object is to differ in one only.
     let other = r#"{"spec": {"settings": {"defaultUpdatePolicy": null, "shrink": "Recover", "mode": "Stage"}}}"#;
-    let patch = [
-        "patch",
-        "clusteradmissionpolicy",
-        "claim-rollout",
-        "--type=merge",
-        "-p",
-        other,
-    ];
-    ns.done(&patch, "").await?;
+    ns.typed(&format!(
+        "patch clusteradmissionpolicy claim-rollout --type=merge -p '{other}'"
+    ))
+    .await?;
 
     let controller = env.controllers.start(&["--namespace", "settings"]).await?;
     let counted = eventually("the difference to be counted", PATIENCE, async || {
@@ -41,6 +36,6 @@ pub(super) async fn policy_object_with_other_setting_is_reported(env: &World) ->
         "{}",
         ns.log()
     );
-    ns.done(&["delete", "clusteradmissionpolicies", "--all"], "").await?;
+    ns.typed("delete clusteradmissionpolicies --all").await?;
     Ok(())
 }

@@ -60,13 +60,12 @@ pub(super) async fn removed_obstacle_is_used_at_once_despite_long_backoff(env: &
     ns.target(&web("2Gi")).await?;
     let first = |rollout: &Value| rollout["status"]["readyReplicas"] == 1;
     ns.until_reported("the first claim to be ready", first).await?;
-    ns.done(&["create", "quota", "storage", "--hard=requests.storage=3Gi"], "")
-        .await?;
+    ns.typed("create quota storage --hard=requests.storage=3Gi").await?;
     ns.until_quota("used", "3Gi").await?;
     ns.partition(0).await?;
     unblock(&ns, "2Gi", async || {
         let raised = r#"{"spec":{"hard":{"requests.storage":"20Gi"}}}"#;
-        ns.done(&["patch", "quota", "storage", "--patch", raised], "")
+        ns.typed(&format!("patch quota storage --patch '{raised}'"))
             .await
             .map(drop)
     })
@@ -88,11 +87,10 @@ pub(super) async fn removed_obstacle_is_used_at_once_despite_long_backoff(env: &
     };
     let limit = async |most: &str| ns.target(&limits(most)).await.map(drop);
     // The policy dry-runs an apply of the PVC at admission, so the limit comes later.
-    ns.done(&["annotate", "statefulset", "web", "claim-rollout.io/paused=true"], "")
+    ns.typed("annotate statefulset web claim-rollout.io/paused=true")
         .await?;
     ns.target(&web("5Gi")).await?;
     limit("4Gi").await?;
-    ns.done(&["annotate", "statefulset", "web", "claim-rollout.io/paused-"], "")
-        .await?;
+    ns.typed("annotate statefulset web claim-rollout.io/paused-").await?;
     unblock(&ns, "5Gi", async || limit("5Gi").await).await
 }

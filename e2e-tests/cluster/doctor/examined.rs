@@ -43,10 +43,13 @@ impl Examined {
             {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": [FAULTS]},
         ]});
         let path = "/webhooks/0/namespaceSelector";
-        env.edit(CONFIGURATION, &json!([{"op": "add", "path": path, "value": but}]))
-            .await?;
+        env.edit(
+            CONFIGURATION,
+            &json!([{"op": "add", "path": path, "value": but}]).to_string(),
+        )
+        .await?;
         for (namespace, manifest) in [(KEPT, Web::replicas(2)), (FAULTS, faulty("1Gi"))] {
-            env.done(&["create", "namespace", namespace], "").await?;
+            env.typed(&format!("create namespace {namespace}")).await?;
             env.done(&["apply", "-n", namespace, "-f", "-"], &manifest).await?;
         }
         env.until_no_drift(&["-n", FAULTS]).await?;
@@ -73,30 +76,21 @@ impl Examined {
         self.done(&[&["-n", FAULTS], arguments].concat(), input).await
     }
 
+    /// Runs a command line of kubectl, which must succeed.
+    pub(super) async fn typed(&self, line: &str) -> anyhow::Result<Output> {
+        self.world.cluster.typed(line).await
+    }
+
     /// Applies a JSON patch to an object.
-    pub(super) async fn edit(&self, object: &str, operations: &Value) -> anyhow::Result<()> {
-        let operations = operations.to_string();
-        self.done(&["patch", object, "--type=json", "-p", &operations], "")
+    pub(super) async fn edit(&self, object: &str, operations: &str) -> anyhow::Result<()> {
+        self.typed(&format!("patch {object} --type=json -p '{operations}'"))
             .await
             .map(drop)
     }
 
-    /// Applies a merge patch to the PVC in [`FAULTS`].
-    pub(super) async fn edit_claim(&self, patch: &Value) -> anyhow::Result<()> {
-        let patch = patch.to_string();
-        let arguments = [
-            "patch",
-            "persistentvolumeclaim/data-web-0",
-            "--type=merge",
-            "-p",
-            &patch,
-        ];
-        self.faults(&arguments, "").await.map(drop)
-    }
-
     /// The manifest of an object, to restore it later.
     pub(super) async fn saved(&self, object: &str) -> anyhow::Result<String> {
-        let output = self.done(&["get", object, "-o", "json"], "").await?;
+        let output = self.typed(&format!("get {object} -o json")).await?;
         let mut saved: Value = serde_json::from_str(&output.stdout)?;
         let metadata = saved["metadata"].as_object_mut().context("metadata")?;
         for key in [
@@ -113,14 +107,14 @@ impl Examined {
 
     /// Recreates the StatefulSet in [`FAULTS`] with other templates. Its Pod and its PVC stay.
     pub(super) async fn recreate(&self, namespace: &str, manifest: &Web) -> anyhow::Result<()> {
-        let delete = ["delete", "-n", namespace, "statefulset/web", "--cascade=orphan"];
-        self.done(&delete, "").await?;
+        self.typed(&format!("delete -n {namespace} statefulset/web --cascade=orphan"))
+            .await?;
         let apply = ["apply", "-n", namespace, "-f", "-"];
         self.done(&apply, manifest).await.map(drop)
     }
 
     /// Runs a command of a user in the folder of the project, with its files in place of those that are released.
-    async fn typed(&self, line: &str) -> anyhow::Result<()> {
+    async fn as_shown(&self, line: &str) -> anyhow::Result<()> {
         let chart: Value = serde_saphyr::from_str(&crate::world::document::text("charts/claim-rollout/Chart.yaml")?)?;
         let version = chart["version"].as_str().context("a version")?;
         let file = format!("https://raw.githubusercontent.com/claim-rollout/claim-rollout/v{version}/");
@@ -183,7 +177,7 @@ impl Examined {
     /// finding.
     pub(super) async fn fixed(&self, expected: Expected<'_>) -> anyhow::Result<()> {
         let fix = self.diagnosed(expected).await?;
-        self.typed(fix.split(", ").next().unwrap_or_default()).await?;
+        self.as_shown(fix.split(", ").next().unwrap_or_default()).await?;
         self.until_healthy().await.with_context(|| fix)
     }
 
@@ -198,40 +192,4 @@ impl Examined {
             .await
             .map(drop)
     }
-
-    /// Waits until `drift` has exactly these rows for a namespace: PVC, field, desired and live value, and the
-    /// beginning of the note.
-    pub(super) async fn differs(&self, namespace: &str, expected: &[[&str; 5]]) -> anyhow::Result<()> {
-        let arguments = ["drift", "-n", namespace, "-o", "json", "--exit-code"];
-        let read = async || {
-            let (code, items) = self.printed(&arguments).await?;
-            Ok((code, items.first().map(differences).unwrap_or_default()))
-        };
-        let is_row = |((claim, item), row): (&(Value, Value), &[&str; 5])| {
-            let text = |key: &str| item[key].as_str().unwrap_or("-").to_owned();
-            let [field, wanted, found] = ["field", "wanted", "found"].map(text);
-            let cells = [claim.as_str().unwrap_or("-").to_owned(), field, wanted, found];
-            cells == row[..4] && text("note").starts_with(row[4])
-        };
-        let are_all = |(code, items): &(Option<i32>, Vec<(Value, Value)>)| {
-            items.len() == expected.len() && items.iter().zip(expected).all(is_row) && *code == Some(1)
-        };
-        let found = until("the differences", read, are_all).await;
-        found.with_context(|| format!("expected {expected:#?}")).map(drop)
-    }
-}
-
-/// The differences of a StatefulSet and of its PVCs, each with the name of the PVC.
-fn differences(of_set: &Value) -> Vec<(Value, Value)> {
-    let list = |object: &Value, key: &str| object[key].as_array().cloned().unwrap_or_default();
-    let own = list(of_set, "differences")
-        .into_iter()
-        .map(|found| (Value::Null, found));
-    let claims = list(of_set, "claims").into_iter().flat_map(|claim| {
-        let found = list(&claim, "differences").into_iter();
-        found
-            .map(move |found| (claim["name"].clone(), found))
-            .collect::<Vec<_>>()
-    });
-    own.chain(claims).collect()
 }

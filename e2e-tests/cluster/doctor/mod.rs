@@ -1,9 +1,7 @@
-//! `claim-rollout doctor` and `drift` on an installation: no finding while all is well, and one finding for each
-//! planted fault, which disappears after its fix. Both commands read the whole cluster, so the faults come one after
-//! the other.
+//! `claim-rollout doctor` on an installation: no finding while all is well, and one finding for a planted fault, which
+//! disappears after its fix. The command reads the whole cluster, so the faults come one after the other.
 
 mod documented;
-mod drifts;
 mod examined;
 mod installed;
 mod replacing;
@@ -26,19 +24,11 @@ async fn each_fault_has_one_finding_and_a_fix() -> anyhow::Result<()> {
     let mut env = Examined::build().await?;
     report.print("the cluster is up");
     run_in_order![report, env;
-        drifts::drift_finds_differing_claims,
-        drifts::drift_finds_missing_and_foreign_claims,
-        drifts::drift_finds_staged_changes,
-        installed::missing_definition_is_found,
-        installed::wrong_webhook_is_found,
-        installed::missing_guard_is_found,
-        installed::missing_controller_rights_are_found,
-        installed::missing_openkruise_parts_are_found,
-        installed::missing_leader_is_found,
+        installed::broken_parts_are_found_and_fixed,
+        installed::unreachable_webhook_is_found,
         sets::annotations,
         sets::unexpandable_storage_class_is_found,
         sets::lagging_claim_is_found,
-        sets::stalled_rollout_is_found,
         replacing::journal_left_behind_is_found,
         documented::document_shows_doctor_output,
         installed::user_without_rights_gets_an_error,

@@ -18,7 +18,7 @@ async fn stage(env: &Examined) -> anyhow::Result<()> {
     env.done(&["apply", "-n", KEPT, "-f", "-"], &Web::replicas(2).size("3Gi"))
         .await?;
     let complete = "--for=jsonpath={.metadata.annotations.claim-rollout\\.io/phase}=Complete";
-    env.done(&["wait", "-n", KEPT, "statefulset/web", "--timeout=120s", complete], "")
+    env.typed(&format!("wait -n {KEPT} statefulset/web --timeout=120s {complete}"))
         .await
         .map(drop)
 }
@@ -37,19 +37,17 @@ async fn write_journal(env: &Examined, is_let_go: bool) -> anyhow::Result<()> {
     let set = LiveSet::new(serde_json::from_str(&env.done(&get, "").await?.stdout)?);
     let journal = Journal::prepare(&set, None, 0).context("a staged change")?;
     let journal = if is_let_go {
-        let uid = ["get", "namespace", KEPT, "-o", "jsonpath={.metadata.uid}"];
-        let namespace = env.done(&uid, "").await?.stdout;
+        let namespace = env
+            .typed(&format!("get namespace {KEPT} -o jsonpath={{.metadata.uid}}"))
+            .await?
+            .stdout;
         // It is never the first journal in its Secret.
-        let uid = [
-            "get",
-            "secret",
-            JOURNAL,
-            "-n",
-            NAMESPACE,
-            "-o",
-            "jsonpath={.metadata.uid}",
-        ];
-        let secret = env.done(&uid, "").await?.stdout;
+        let secret = env
+            .typed(&format!(
+                "get secret {JOURNAL} -n {NAMESPACE} -o jsonpath={{.metadata.uid}}"
+            ))
+            .await?
+            .stdout;
         journal.release(&set, Vec::new(), &namespace, &secret)
     } else {
         journal
@@ -68,7 +66,7 @@ async fn write_journal(env: &Examined, is_let_go: bool) -> anyhow::Result<()> {
 async fn uids(env: &Examined) -> anyhow::Result<String> {
     let jsonpath = "jsonpath={.items[*].metadata.uid}";
     Ok(env
-        .done(&["get", "pods,pvc", "-n", KEPT, "-o", jsonpath], "")
+        .typed(&format!("get pods,pvc -n {KEPT} -o {jsonpath}"))
         .await?
         .stdout)
 }
@@ -85,16 +83,14 @@ pub(super) async fn journal_left_behind_is_found(env: &mut Examined) -> anyhow::
 
     // It does not exist, because the controller ended after it had let it go.
     write_journal(env, true).await?;
-    env.done(&["delete", "-n", KEPT, "statefulset/web", "--cascade=orphan"], "")
+    env.typed(&format!("delete -n {KEPT} statefulset/web --cascade=orphan"))
         .await?;
     env.fixed(("Error", "statefulset.apps/kept/web")).await?;
 
-    let listed = env.done(&["get", "secrets", "-n", NAMESPACE, "-o", "name"], "").await?;
+    let listed = env.typed(&format!("get secrets -n {NAMESPACE} -o name")).await?;
     ensure!(!listed.stdout.contains(JOURNAL), "a journal is left");
     let size = "jsonpath={.spec.volumeClaimTemplates[0].spec.resources.requests.storage}";
-    let live = env
-        .done(&["get", "statefulset/web", "-n", KEPT, "-o", size], "")
-        .await?;
+    let live = env.typed(&format!("get statefulset/web -n {KEPT} -o '{size}'")).await?;
     ensure!(live.stdout == "3Gi", "{live:?}");
     let after = uids(env).await?;
     ensure!(after == before, "{after}, before {before}");

@@ -15,7 +15,7 @@ pub(super) async fn mark_goes_with_a_pause_and_with_the_withdrawal(env: &World) 
     let role = ["create", "role", "evict", "--verb=create", "--resource=pods/eviction"];
     ns.done(&role, "").await?;
     let account = "--serviceaccount=claim-rollout:claim-rollout-controller";
-    ns.done(&["create", "rolebinding", "evict", "--role=evict", account], "")
+    ns.typed(&format!("create rolebinding evict --role=evict {account}"))
         .await?;
     start(env, &mut ns, true).await?;
     ns.target(&anew(2, EXPANDABLE, "1Gi")).await?;

@@ -51,19 +51,3 @@ pub(super) async fn class_is_changed_one_replica_after_the_other(env: &World) ->
     }
     Ok(())
 }
-
-/// The Pods are replaced anyway. The gate keeps each of them until its PVC is the new one.
-pub(super) async fn image_and_class_in_one_apply_restart_each_pod_once(env: &World) -> anyhow::Result<()> {
-    let ns = prepare(env, "image", &anew(3, EXPANDABLE, "1Gi")).await?;
-    ns.target(&anew(3, OTHER, "1Gi").image("2")).await?;
-    until_complete(&ns, 3, OTHER, "1Gi").await?;
-    ns.settled().await?;
-    let written = ns.writes_since(0).await?;
-    replicas_follow_one_another(&written, &[2, 1, 0])?;
-    for ordinal in 0..3 {
-        let states = written.states("pods", &format!("web-{ordinal}"));
-        let created = states.values().filter(|entry| entry.verb == "create").count();
-        ensure!(created == 2, "web-{ordinal} was created {created} times");
-    }
-    Ok(())
-}

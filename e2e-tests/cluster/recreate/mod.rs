@@ -12,10 +12,8 @@ use crate::world::runner::scenarios;
 
 scenarios![World;
     complete::class_is_changed_one_replica_after_the_other,
-    complete::image_and_class_in_one_apply_restart_each_pod_once,
     waits::nothing_is_deleted_while_another_pod_is_not_ready,
     waits::nothing_is_deleted_while_the_budget_allows_no_eviction,
-    waits::nothing_is_deleted_without_the_rights_or_the_flag,
     stopped::pod_that_does_not_come_back_stops_it,
     stopped::claim_of_another_class_is_no_victim_of_a_growth,
     stopped::only_replica_is_not_deleted,

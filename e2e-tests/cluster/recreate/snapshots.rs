@@ -35,16 +35,6 @@ pub(crate) async fn snapshots(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<Valu
     ns.all("snapshot.storage.k8s.io", "v1", "VolumeSnapshot").await
 }
 
-/// Waits for the VolumeSnapshot of the PVC.
-async fn until_taken(ns: &TestNamespace<'_>, claim: &str) -> anyhow::Result<Value> {
-    let is_of = |one: &Value| one["spec"]["source"]["persistentVolumeClaimName"] == claim;
-    let what = format!("a snapshot of {claim}");
-    let all = ns
-        .until_all(&what, "volumesnapshot", |all| all.iter().any(is_of))
-        .await?;
-    all.into_iter().find(is_of).context(what)
-}
-
 pub(crate) fn is_of_the_claim(taken: &Value, claim: &str, name: &str, revision: &Value) -> anyhow::Result<()> {
     let metadata = &taken["metadata"];
     ensure!(metadata["name"] == name, "{taken:#}");
@@ -92,7 +82,7 @@ pub(crate) async fn until_exists(ns: &TestNamespace<'_>, name: &str) -> anyhow::
 pub(crate) async fn serve(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
     ns.target(&definition().to_string()).await?;
     let crd = "crd/volumesnapshots.snapshot.storage.k8s.io";
-    ns.done(&["wait", "--timeout=120s", "--for=condition=Established", crd], "")
+    ns.typed(&format!("wait --timeout=120s --for=condition=Established {crd}"))
         .await?;
     Ok(())
 }
@@ -104,7 +94,8 @@ pub(super) async fn snapshot_of_an_earlier_staging_does_not_count(env: &World) -
     serve(&ns).await?;
     let wanted = anew(1, OTHER, "1Gi").annotated("recreate-snapshot", "daily");
     ns.target(&wanted).await?;
-    let earlier = until_taken(&ns, "data-web-0").await?;
+    let taken = ns.until_all("a snapshot", "volumesnapshot", |all| all.len() == 1);
+    let earlier = taken.await?.remove(0);
     ns.target(&anew(1, EXPANDABLE, "1Gi")).await?;
     ns.until("the withdrawal", "statefulset/web", |set| {
         set["metadata"]["annotations"][keys::STAGED_AT].is_null()

@@ -56,7 +56,7 @@ pub(crate) fn seconds() -> anyhow::Result<u64> {
 pub(crate) async fn allow(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
     let account = "--serviceaccount=claim-rollout:claim-rollout-controller";
     let role = "--clusterrole=claim-rollout-controller-recreate";
-    ns.done(&["create", "rolebinding", "recreate", role, account], "")
+    ns.typed(&format!("create rolebinding recreate {role} {account}"))
         .await?;
     Ok(())
 }
@@ -139,7 +139,7 @@ pub(crate) async fn until_unready(ns: &TestNamespace<'_>, pod: &str, before: &Va
 /// Sets whether the application of a Pod is ready: `=false` or `-`.
 pub(crate) async fn make_ready(ns: &TestNamespace<'_>, pod: &str, ready: &str) -> anyhow::Result<()> {
     let annotation = format!("e2e.claim-rollout.io/ready{ready}");
-    ns.done(&["annotate", "pod", pod, &annotation, "--overwrite"], "")
+    ns.typed(&format!("annotate pod {pod} {annotation} --overwrite"))
         .await?;
     Ok(())
 }

@@ -100,11 +100,9 @@ pub(crate) async fn guard_that_is_bound_elsewhere_prevents_a_replacement(env: &W
 pub(crate) async fn dependent_of_another_kind_prevents_a_replacement(env: &World) -> anyhow::Result<()> {
     let mut refused = Refused::prepare(env, "refused-dependent").await?;
     let ns = &refused.ns;
-    let right = ["create", "role", "maps", "--verb=list", "--resource=configmaps"];
-    ns.done(&right, "").await?;
+    ns.typed("create role maps --verb=list --resource=configmaps").await?;
     let user = format!("--user={USER}");
-    ns.done(&["create", "rolebinding", "maps", "--role=maps", &user], "")
-        .await?;
+    ns.typed(&format!("create rolebinding maps --role=maps {user}")).await?;
     let owner = json!([{"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web",
         "uid": ns.set().await?["metadata"]["uid"]}]);
     let map = json!({"apiVersion": "v1", "kind": "ConfigMap",
@@ -116,8 +114,10 @@ pub(crate) async fn dependent_of_another_kind_prevents_a_replacement(env: &World
         .await?;
     let before = refused.ns.set().await?;
     let disown = r#"{"metadata": {"ownerReferences": null}}"#;
-    let arguments = ["patch", "configmap", "generated", "--type=merge", "-p", disown];
-    refused.ns.done(&arguments, "").await?;
+    refused
+        .ns
+        .typed(&format!("patch configmap generated --type=merge -p '{disown}'"))
+        .await?;
     refused.until_replaced(&before).await
 }
 

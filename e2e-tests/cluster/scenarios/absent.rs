@@ -14,7 +14,7 @@ use crate::world::{World, eventually};
 /// Writes the staged change, as any user can who may edit the StatefulSet.
 async fn forge(ns: &TestNamespace<'_>, change: &str) -> anyhow::Result<()> {
     let annotation = format!("{STAGED}={change}");
-    ns.done(&["annotate", "statefulset", "web", &annotation, "--overwrite"], "")
+    ns.typed(&format!("annotate statefulset web {annotation} --overwrite"))
         .await?;
     Ok(())
 }
@@ -24,15 +24,10 @@ async fn without_the_guard(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
     let others = json!({"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": [ns.namespace]});
     let spec = json!({"matchResources": {"namespaceSelector": {"matchExpressions": [others]}}});
     let patch = json!({"spec": spec}).to_string();
-    let binding = [
-        "patch",
-        "validatingadmissionpolicybinding",
-        "claim-rollout-staged",
-        "--type=merge",
-        "-p",
-        &patch,
-    ];
-    ns.done(&binding, "").await?;
+    ns.typed(&format!(
+        "patch validatingadmissionpolicybinding claim-rollout-staged --type=merge -p '{patch}'"
+    ))
+    .await?;
     Ok(())
 }
 
@@ -42,8 +37,7 @@ async fn until_stalled(ns: &TestNamespace<'_>, reason: &str) -> anyhow::Result<V
     let stalled = eventually(reason, PATIENCE, async || {
         count += 1;
         let note = format!("note={count}");
-        ns.done(&["label", "statefulset", "web", &note, "--overwrite"], "")
-            .await?;
+        ns.typed(&format!("label statefulset web {note} --overwrite")).await?;
         let rollout = ns.rollout().await?;
         Ok((rollout["status"]["conditions"][2]["reason"] == reason).then_some(rollout))
     });
@@ -67,12 +61,10 @@ pub(super) async fn without_policy_and_guard_no_rollout_until_policy_is_back(env
     // The controller notices within some seconds, in which it would do the rest. It does not reconcile a complete
     // rollout any more.
     let paused = "claim-rollout.io/paused";
-    ns.done(&["annotate", "statefulset", "web", &format!("{paused}=true")], "")
-        .await?;
+    ns.typed(&format!("annotate statefulset web {paused}=true")).await?;
     env.barriers.open(&ns.namespace);
     let rollout = until_stalled(&ns, "PolicyMissing").await?;
-    ns.done(&["annotate", "statefulset", "web", &format!("{paused}-")], "")
-        .await?;
+    ns.typed(&format!("annotate statefulset web {paused}-")).await?;
     ensure!(condition(&rollout, "Stalled") == "True", "{rollout:#}");
     let why = text(&rollout["status"]["conditions"][2]["message"]);
     ensure!(why.contains("--allow-without-policy"), "{why}");
@@ -114,8 +106,7 @@ async fn held_until_applied_again(ns: &TestNamespace<'_>, staged: &str) -> anyho
     let held = &held["metadata"]["annotations"];
     ensure!(held[STAGED] == staged, "{held:#}");
     // By the manager that wrote the staged change last, so that its time is that of now.
-    ns.done(&["annotate", "statefulset", "web", "example.com/note=1"], "")
-        .await?;
+    ns.typed("annotate statefulset web example.com/note=1").await?;
     until_stalled(ns, "StagedBeforePolicy").await?;
     let count = ns.writes_since(begun).await?.count();
     ensure!(count.claims.is_empty(), "{count:?}");
@@ -142,33 +133,3 @@ async fn held_until_applied_again(ns: &TestNamespace<'_>, staged: &str) -> anyho
 }
 
 const READY: &str = "claim-rollout.io/ready";
-
-/// With the guard alone, a change that a user with the right has staged is rolled out, and nobody else can change it.
-pub(super) async fn with_guard_rollout_continues_without_the_policy(env: &World) -> anyhow::Result<()> {
-    let ns = env.with_set("stopped-guarded", 3).await?;
-    let served = Served::start(&ns, &json!({})).await?;
-    env.barriers.hold_claim(&ns.namespace, "data-web-1");
-    ns.apply(3, "2Gi").await?;
-    let held = env.barriers.until_held(&ns.namespace).await;
-    held.with_context(|| ns.log())?;
-    served.go().await?;
-    let rights = ["--verb=*", "--resource=statefulsets.apps"];
-    ns.done(&[&["create", "role", "sets"][..], &rights].concat(), "")
-        .await?;
-    ns.done(&["create", "rolebinding", "sets", "--role=sets", "--user=bob"], "")
-        .await?;
-    let staged = text(&ns.set().await?["metadata"]["annotations"][STAGED]);
-    let annotation = format!("{STAGED}={}", staged.replace("2Gi", "3Gi"));
-    let forged = ["annotate", "statefulset", "web", &annotation, "--overwrite", "--as=bob"];
-    let forged = ns.kubectl(&forged, "").await?;
-    ensure!(
-        !forged.success && forged.stderr.contains("user bob may not patch"),
-        "{forged:?}"
-    );
-    env.barriers.open(&ns.namespace);
-    ns.until_complete(3, "2Gi").await?;
-    let mut claims = ns.writes_since(0).await?.count().claims;
-    claims.sort();
-    ensure!(claims == ["data-web-0", "data-web-1", "data-web-2"], "{claims:?}");
-    Ok(())
-}

@@ -44,7 +44,7 @@ pub(super) async fn scale_and_label_during_rollout_keep_the_staged_change(env: &
 
     // After the end: a new PVC is created from the desired template, and nothing is left to do.
     let before = ns.writes_since(0).await?;
-    ns.done(&["scale", "statefulset", "web", "--replicas=4"], "").await?;
+    ns.typed("scale statefulset web --replicas=4").await?;
     ns.until_ready(4).await?;
     ns.until_complete(4, "2Gi").await?;
     let after = ns.writes_since(0).await?.count();
@@ -61,7 +61,7 @@ pub(super) async fn claim_larger_than_target_keeps_its_size(env: &World) -> anyh
     let ns = env.with_set("larger", 2).await?;
     let begun = ns.mark().await?;
     let more = r#"{"spec": {"resources": {"requests": {"storage": "3Gi"}}}}"#;
-    ns.done(&["patch", "pvc", "data-web-1", "--patch", more], "").await?;
+    ns.typed(&format!("patch pvc data-web-1 --patch '{more}'")).await?;
     ns.until_all("the claim to grow", "pvc", |claims| {
         claims[1]["status"]["capacity"]["storage"] == "3Gi"
     })

@@ -14,8 +14,7 @@ pub(super) async fn claim_deleted_between_read_and_write_is_not_recreated_by_us(
     ns.apply(3, "2Gi").await?;
     env.barriers.until_held(&ns.namespace).await.with_context(|| ns.log())?;
     // The controller has decided, and its write is in progress.
-    ns.done(&["delete", "pvc/data-web-1", "pod/web-1", "--wait=false"], "")
-        .await?;
+    ns.typed("delete pvc/data-web-1 pod/web-1 --wait=false").await?;
     ns.until_all("another claim", "pvc", |claims| {
         claims.len() == 3 && claims[1]["metadata"]["uid"] != old
     })

@@ -42,7 +42,7 @@ pub(super) async fn switch_to_on_claim_delete_opens_gate_without_controller(env:
     env.barriers.open_for_others("stopped-escape");
     ns.until_denied("web-2").await?;
     let policy = "claim-rollout.io/update-policy=OnClaimDelete";
-    ns.done(&["annotate", "statefulset", "web", policy, "--overwrite"], "")
+    ns.typed(&format!("annotate statefulset web {policy} --overwrite"))
         .await?;
     let set = ns.settled().await?;
     ensure!(set["status"]["updatedReplicas"] == 3, "{set:#}");
@@ -57,7 +57,7 @@ pub(super) async fn switch_to_on_claim_delete_opens_gate_without_controller(env:
     let asked = sizes(&ns).await?;
     ensure!(asked == ["1Gi"; 3], "a claim was written: {asked:?}");
     // A PVC is counted as soon as it exists.
-    ns.done(&["scale", "statefulset", "web", "--replicas=4"], "").await?;
+    ns.typed("scale statefulset web --replicas=4").await?;
     ns.until_reported("a newcomer", |rollout| lags(rollout, [4, 1], "3 of 4 PVCs"))
         .await?;
     ensure!(sizes(&ns).await? == ["1Gi", "1Gi", "1Gi", "2Gi"], "the newcomer");
@@ -74,7 +74,7 @@ pub(super) async fn withdrawal_during_rollout_releases_pods_and_lowers_no_claim(
     let ns = in_the_middle(env, "stopped-withdrawn", "data-web-1").await?;
     let revision = text(&ns.staged_change().await?["revision"]);
     let withdraw = format!("claim-rollout.io/withdraw={revision}");
-    let output = ns.done(&["annotate", "statefulset", "web", &withdraw], "").await?;
+    let output = ns.typed(&format!("annotate statefulset web {withdraw}")).await?;
     ensure!(output.stderr.contains("claim-rollout"), "{output:?}");
     ensure!(ns.staged_change().await? == Value::Null, "it is still staged");
     env.barriers.open(&ns.namespace);

@@ -117,8 +117,7 @@ pub(super) async fn claim_lowered_by_hand_is_reported_and_not_written(env: &Worl
     ns.done(&["patch", "pvc", "data-web-1", "-p", &size("1025Mi")], "")
         .await?;
     let grown = "--for=jsonpath={.status.capacity.storage}=1025Mi";
-    ns.done(&["wait", "--timeout=120s", grown, "pvc/data-web-1"], "")
-        .await?;
+    ns.typed(&format!("wait --timeout=120s {grown} pvc/data-web-1")).await?;
     let is_lowered = |rollout: &Value| {
         let first = &rollout["status"]["claims"][0];
         let of_claim = first["state"] == "Refused" && first["reason"] == "ChangedByOthers";

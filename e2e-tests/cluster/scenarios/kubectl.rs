@@ -8,7 +8,7 @@ use crate::world::web::Web;
 
 /// `kubectl get claimrollouts`, line by line, without the ages.
 async fn table(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<String>> {
-    let output = ns.done(&["get", "claimrollouts"], "").await?;
+    let output = ns.typed("get claimrollouts").await?;
     let line = |line: &str| {
         let words: Vec<&str> = line.split_whitespace().collect();
         words[..words.len().saturating_sub(1)].join(" ")
@@ -18,7 +18,7 @@ async fn table(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<String>> {
 
 /// The Events of our controller in `kubectl describe`: type, reason and message of each.
 async fn described(ns: &TestNamespace<'_>, kind: &str, name: &str) -> anyhow::Result<Vec<String>> {
-    let output = ns.done(&["describe", kind, name], "").await?;
+    let output = ns.typed(&format!("describe {kind} {name}")).await?;
     let (_, events) = output.stdout.split_once("\nEvents:").context("Events")?;
     let ours = events
         .lines()
@@ -48,7 +48,7 @@ pub(super) async fn kubectl_shows_the_rollout_and_waits_for_its_end(env: &World)
     let row = |numbers: &str| format!("web web InPlace {revision} {numbers}");
     let lines = table(&ns).await?;
     ensure!(lines == [head.clone(), row("1 1 RollingOut")], "{lines:?}");
-    let all = ns.done(&["get", "all"], "").await?.stdout;
+    let all = ns.typed("get all").await?.stdout;
     ensure!(all.contains("\nclaimrollout.claim-rollout.io/web "), "{all}");
     let (met, output) = wait(&ns, 1).await?;
     ensure!(
@@ -103,8 +103,7 @@ async fn kubectl_waits_for_the_next_revision(ns: &TestNamespace<'_>) -> anyhow::
     ns.target(&Web::replicas(3).size("3Gi").image("2")).await?;
     let revision = text(&ns.staged_change().await?["revision"]);
     let seen = format!("--for=jsonpath={{.spec.revision}}={revision}");
-    ns.done(&["wait", &seen, "claimrollout/web", "--timeout=60s"], "")
-        .await?;
+    ns.typed(&format!("wait {seen} claimrollout/web --timeout=60s")).await?;
     let (met, output) = wait(ns, 60).await?;
     ensure!(met, "{output}");
     for claim in ns.claims().await? {

@@ -10,8 +10,7 @@ pub(super) async fn labels_and_annotations_follow_the_target(env: &World) -> any
     let ns = env.with_set("metadata", 2).await?;
     let pods = ns.pods().await?;
     // Labels and annotations of other writers stay.
-    ns.done(&["label", "pvc", "data-web-1", "data-web-0", "team=storage"], "")
-        .await?;
+    ns.typed("label pvc data-web-1 data-web-0 team=storage").await?;
     for wanted in [
         json!({"labels": {"tier": "a"}, "annotations": {"example.com/note": "first"}}),
         json!({"labels": {"tier": "b"}, "annotations": {"example.com/note": "second"}}),

@@ -8,13 +8,10 @@ mod beside;
 mod budgets;
 mod canary;
 mod changed;
-mod cost;
 mod deleted;
 mod escape;
-pub(crate) mod evicted;
+mod evicted;
 mod grow;
-mod immutable;
-mod in_force;
 mod in_motion;
 mod infeasible;
 mod killed;
@@ -25,7 +22,6 @@ mod not_served;
 mod obstacles;
 mod on_delete;
 mod paused;
-mod pods;
 mod repeated;
 mod replaced;
 mod scaled;
@@ -36,6 +32,7 @@ mod unreadable;
 
 use serde_json::json;
 
+use super::admission;
 use crate::world::runner::{Report, scenarios};
 use crate::world::served::APART;
 use crate::world::{Options, World};
@@ -74,18 +71,12 @@ scenarios![World;
     two::two_controllers_at_once_write_like_one,
     infeasible::claim_lowered_by_hand_is_reported_and_not_written,
     infeasible::recover_smaller_target_lowers_growth_never_reached,
-    immutable::immutable_fields_are_for_new_claims_only,
     kubectl::kubectl_shows_the_rollout_and_waits_for_its_end,
     on_delete::claim_follows_only_after_its_pod_is_deleted_by_hand,
-    absent::with_guard_rollout_continues_without_the_policy,
     tools_wait::no_tool_reports_done_while_pods_wait_for_claims,
-    pods::scaled_down_pods_are_deleted_and_new_ones_created,
-    pods::failed_or_disrupted_pods_are_deleted,
-    cost::one_lookup_without_staged_change_and_no_call_without_claims,
     settled::status_change_after_completion_reads_no_claim_and_no_pod,
     unreadable::change_of_newer_version_not_rolled_out_and_not_withdrawn,
     in_motion::max_in_motion_two_moves_two_replicas_and_default_moves_one,
-    in_force::plan_has_the_policy_that_is_in_force,
 ];
 
 /// Long enough that something else can happen during a rollout.
@@ -107,7 +98,7 @@ async fn scenarios_on_a_real_cluster_succeed() -> anyhow::Result<()> {
     let mut report = Report::new();
     let env = build().await?;
     report.print("the cluster is up");
-    report.run(&env, SCENARIOS).await;
+    report.run(&env, &[SCENARIOS, admission::SCENARIOS].concat()).await;
     let kept = crate::world::invariants::every_namespace_keeps_them(&env.cluster);
     report.run_one("invariants::every_namespace_keeps_them", kept).await;
     report.end()?;

@@ -27,8 +27,8 @@ pub(super) async fn paused_rollout_finishes_current_replica_and_resumes(env: &Wo
         "{rollout:#}"
     );
     // Unrelated changes.
-    ns.done(&["label", "pvc", "data-web-0", "team=storage"], "").await?;
-    ns.done(&["label", "statefulset", "web", "team=storage"], "").await?;
+    ns.typed("label pvc data-web-0 team=storage").await?;
+    ns.typed("label statefulset web team=storage").await?;
     tokio::time::sleep(std::time::Duration::from_secs(1)).await;
     let count = ns.writes_since(begun).await?.count();
     ensure!(

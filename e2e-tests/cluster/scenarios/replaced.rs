@@ -24,8 +24,7 @@ pub(super) async fn set_deleted_during_rollout_leaves_claims_to_its_successor(en
     ns.until_reported("the driver's answer", |rollout| condition(rollout, "Stalled") == "True")
         .await?;
     let begun = ns.mark().await?;
-    ns.done(&["delete", "statefulset", "web", "--cascade=orphan"], "")
-        .await?;
+    ns.typed("delete statefulset web --cascade=orphan").await?;
     env.cluster.set_driver_of("replaced", &Driver::default())?;
     ns.until_all("the claim to grow", "pvc", |claims| {
         claims[2]["status"]["capacity"]["storage"] == "2Gi"

@@ -23,7 +23,7 @@ async fn scaled_in_the_middle<'a>(
 
 async fn scale(ns: &TestNamespace<'_>, replicas: &str) -> anyhow::Result<()> {
     let replicas = format!("--replicas={replicas}");
-    ns.done(&["scale", "statefulset", "web", &replicas], "").await?;
+    ns.typed(&format!("scale statefulset web {replicas}")).await?;
     Ok(())
 }
 

@@ -27,16 +27,10 @@ async fn reads(ns: &TestNamespace<'_>) -> anyhow::Result<(usize, usize)> {
 async fn write_status(ns: &TestNamespace<'_>, counts: RangeInclusive<u32>) -> anyhow::Result<()> {
     for count in counts {
         let patch = format!(r#"{{"status": {{"collisionCount": {count}}}}}"#);
-        let arguments = [
-            "patch",
-            "statefulset",
-            "web",
-            "--subresource=status",
-            "--type=merge",
-            "--patch",
-            &patch,
-        ];
-        ns.done(&arguments, "").await?;
+        ns.typed(&format!(
+            "patch statefulset web --subresource=status --type=merge --patch '{patch}'"
+        ))
+        .await?;
     }
     tokio::time::sleep(A_WHILE).await;
     Ok(())
@@ -76,7 +70,7 @@ pub(super) async fn status_change_after_completion_reads_no_claim_and_no_pod(env
 
     // The controller reads when there is a reason.
     ns.start_controller(env, &[]).await?;
-    ns.done(&["scale", "statefulset", "web", "--replicas=2"], "").await?;
+    ns.typed("scale statefulset web --replicas=2").await?;
     ns.until_reported("two replicas", |rollout| rollout["status"]["updatedReplicas"] == 2)
         .await?;
     let (again, _) = reads(&ns).await?;

@@ -53,7 +53,7 @@ pub(super) async fn no_tool_reports_done_while_pods_wait_for_claims(env: &World)
     let before = ns.set().await?;
     ensure!(is_current(&before) && is_healthy(&before), "{before:#}");
     // While the rollout is paused, no Pod is replaced, so that kubectl sees the beginning.
-    let pause = async |paused: &str| ns.done(&["annotate", "statefulset", "web", paused], "").await;
+    let pause = async |paused: &str| ns.typed(&format!("annotate statefulset web {paused}")).await;
     pause("claim-rollout.io/paused=true").await?;
     ns.target(&of("2Gi").image("2")).await?;
     let arguments = ["rollout", "status", "statefulset/web", "--namespace", &ns.namespace];

@@ -50,8 +50,7 @@ pub(super) async fn change_of_newer_version_not_rolled_out_and_not_withdrawn(env
 
     // Everything that would let the rest follow, and another controller.
     let lowered = r#"{"spec": {"updateStrategy": {"rollingUpdate": {"partition": 0}}}}"#;
-    ns.done(&["patch", "statefulset", "web", "--patch", lowered], "")
-        .await?;
+    ns.typed(&format!("patch statefulset web --patch '{lowered}'")).await?;
     ns.start_controller(env, &[]).await?;
     tokio::time::sleep(A_WHILE).await;
     let count = ns.writes_since(begun).await?.count();

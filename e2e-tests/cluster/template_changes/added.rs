@@ -2,18 +2,14 @@
 
 use anyhow::ensure;
 
-use super::trial::{
-    Watcher, claims, deleted, evicted, has_new_claims, prepare, until_mounted, until_replaced, web, with_mount,
-};
+use super::trial::{Watcher, claims, deleted, evicted, has_new_claims, prepare, until_mounted, until_replaced, web};
 use crate::world::World;
-use crate::world::web::Web;
 
 const ALL: [&str; 5] = ["web-0", "web-1", "web-2", "web-3", "web-4"];
 
-/// Adds `logs` to a StatefulSet of five. `change` is what the Pod template gets in the same request.
-async fn adds(env: &World, namespace: &str, management: &str, change: impl Fn(&Web) -> Web) -> anyhow::Result<()> {
-    let old = web(5, management);
-    let ns = prepare(env, namespace, &old).await?;
+pub(super) async fn pods_are_evicted_one_at_a_time_in_ascending_order(env: &World) -> anyhow::Result<()> {
+    let old = web(5, "OrderedReady");
+    let ns = prepare(env, "templates-added", &old).await?;
     let (before, pods) = (claims(&ns).await?, ns.pods().await?);
     // The API server would deny it with 422, as the live templates do not have the volume.
     let early = ns
@@ -21,7 +17,7 @@ async fn adds(env: &World, namespace: &str, management: &str, change: impl Fn(&W
         .await?;
     let denied = "mounts volume logs, whose template is not live yet";
     ensure!(!early.success && early.stderr.contains(denied), "{early:?}");
-    let output = ns.target(&change(&old.and_template("logs"))).await?;
+    let output = ns.target(&old.and_template("logs")).await?;
     let warned = "claim-rollout: staged logs added";
     ensure!(output.stderr.contains(warned), "{output:?}");
     ensure!(
@@ -48,14 +44,4 @@ async fn adds(env: &World, namespace: &str, management: &str, change: impl Fn(&W
     let events = ns.events().await?;
     ensure!(events.get("PodEvicted") == Some(&5), "{events:?}");
     Ok(())
-}
-
-pub(super) async fn pods_are_evicted_one_at_a_time_in_ascending_order(env: &World) -> anyhow::Result<()> {
-    adds(env, "templates-added", "OrderedReady", Web::clone).await
-}
-
-/// The Pod template mounts the volume: before the replacement, no such Pod could be created.
-pub(super) async fn pods_wait_for_the_replacement_and_restart_once(env: &World) -> anyhow::Result<()> {
-    let change = |web: &Web| with_mount(web, "logs").image("2");
-    adds(env, "templates-mounted", "OrderedReady", change).await
 }

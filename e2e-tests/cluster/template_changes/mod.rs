@@ -10,9 +10,7 @@ use crate::world::runner::scenarios;
 
 scenarios![World;
     added::pods_are_evicted_one_at_a_time_in_ascending_order,
-    added::pods_wait_for_the_replacement_and_restart_once,
     removed::removed_template_restarts_nothing_and_keeps_its_claims,
-    removed::renamed_template_leaves_its_claims,
     wedged::wedge_made_by_hand_is_repaired,
     wedged::budget_and_pause_are_respected,
 ];

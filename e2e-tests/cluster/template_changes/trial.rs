@@ -21,13 +21,6 @@ pub(super) fn web(replicas: u32, management: &str) -> Web {
     replaced(replicas, "1Gi").spec(&json!({"podManagementPolicy": management}))
 }
 
-/// The same whose container mounts one more volume, which the template replaces when it is live.
-pub(super) fn with_mount(web: &Web, name: &str) -> Web {
-    let volumes = json!([{"name": name, "emptyDir": {}}]);
-    web.mounting(name)
-        .spec(&json!({"template": {"spec": {"volumes": volumes}}}))
-}
-
 /// Starts a controller for the namespace.
 pub(super) async fn start_controller(env: &World, namespace: &str) -> anyhow::Result<Controller> {
     let file = env
@@ -42,7 +35,7 @@ pub(super) async fn prepare<'a>(env: &'a World, namespace: &str, manifest: &Web)
     let mut ns = env.namespace(namespace).await?;
     let account = "--serviceaccount=claim-rollout:claim-rollout-controller";
     let role = "--clusterrole=claim-rollout-controller-evict-pods";
-    ns.done(&["create", "rolebinding", "evict", role, account], "").await?;
+    ns.typed(&format!("create rolebinding evict {role} {account}")).await?;
     ns.controller = Some(start_controller(env, namespace).await?);
     ns.target(manifest).await?;
     ns.settled().await?;

@@ -12,8 +12,7 @@ async fn wedged<'a>(env: &'a World, namespace: &str, management: &str) -> anyhow
     let old = web(3, management);
     let mut ns = prepare(env, namespace, &old).await?;
     ns.controller = None;
-    ns.done(&["delete", "statefulset", "web", "--cascade=orphan"], "")
-        .await?;
+    ns.typed("delete statefulset web --cascade=orphan").await?;
     ns.done(&["create", "-f", "-"], &old.and_template("logs")).await?;
     let is_stuck = |event: &Value| event["reason"] == "FailedUpdate";
     ns.until_all("the StatefulSet controller to be stuck", "event", |events| {
@@ -71,6 +70,6 @@ pub(super) async fn budget_and_pause_are_respected(env: &World) -> anyhow::Resul
     reports("is not evicted yet: the eviction was denied: 429 Cannot evict pod as it would violate").await?;
     ensure!(ns.pods().await? == pods, "Pods were evicted");
     ensure!(evicted(&ns).await?.is_empty(), "Pods were evicted");
-    ns.done(&["delete", "pdb", "web"], "").await?;
+    ns.typed("delete pdb web").await?;
     until_mounted(&ns, 3, &["data", "logs"]).await
 }

@@ -68,12 +68,6 @@ impl Registration {
         self
     }
 
-    /// Removes the matchConditions: the policy is called for every request that the rules match.
-    pub(crate) fn unconditionally(mut self) -> Self {
-        self.spec["matchConditions"] = json!([]);
-        self
-    }
-
     /// The kind of the configuration: a mutating policy is called before the object is validated.
     fn kind(&self) -> &'static str {
         if self.spec["mutating"] == true {
