@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{recreate, replacing, template_changes};
 use crate::world::policy_host::documents;
-use crate::world::runner::{Report, Scenario};
+use crate::world::runner::{Report, Scenario, WAITING};
 use crate::world::{Options, World};
 
 /// The settings of the controllers that may create PVCs anew, a file in the folder of the cluster.
@@ -14,7 +14,7 @@ pub(crate) const RECREATING: &str = "recreate.yaml";
 
 /// Runs scenarios in a cluster with the right to replace StatefulSets. Each namespace binds the roles for the rest.
 pub(crate) async fn run(scenarios: &[&[Scenario<World>]]) -> anyhow::Result<()> {
-    let mut report = Report::new();
+    let mut report = Report::new().side_by_side(WAITING);
     let env = World::with(Options::default())
         .policy(json!({"allowReCreate": true, "templateChanges": "Allow"}))
         .rights(&["replace-sets.yaml"])

@@ -8,15 +8,16 @@ use std::time::Duration;
 
 use anyhow::ensure;
 use base64::Engine as _;
-use claim_rollout::webhook::{Engine, Evaluation, Identity, Limits, Running, serve};
+use claim_rollout::webhook::{Engine, Evaluation, Limits, Running};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
+use super::meddler::served;
 use super::waiting::PATIENCE;
 use crate::world::installation::USER;
-use crate::world::{Cluster, base64, eventually};
+use crate::world::{Cluster, eventually};
 
 /// Less than a controller waits for an answer.
 const HOLD: Duration = Duration::from_secs(12);
@@ -141,23 +142,12 @@ impl Barriers {
 
     /// Serves the barriers, and makes the API server call them.
     pub(crate) async fn install(&self, cluster: &Cluster) -> anyhow::Result<Running> {
-        let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()])?;
-        let identity = Identity {
-            certificates: made.cert.pem(),
-            key: made.signing_key.serialize_pem(),
-        };
-        let engine: Arc<dyn Engine> = Arc::new(self.clone());
         let limits = Limits {
             time: HOLD * 2,
             ..Limits::default()
         };
-        let running = serve(
-            ([127, 0, 0, 1], 0).into(),
-            &identity,
-            [("barrier".to_owned(), engine)].into(),
-            limits,
-        )?;
-        let configuration = configuration(&format!("https://{}/validate/barrier", running.address()), &identity);
+        let (running, client) = served(Arc::new(self.clone()), limits)?;
+        let configuration = configuration(&client);
         let applied = cluster
             .kubectl(&["apply", "-f", "-"], &configuration.to_string())
             .await?;
@@ -215,7 +205,7 @@ impl Engine for Barriers {
     }
 }
 
-fn configuration(url: &str, identity: &Identity) -> Value {
+fn configuration(client: &Value) -> Value {
     let rule = |group: &str, version: &str, resources: &[&str]| json!({"apiGroups": [group], "apiVersions": [version], "operations": ["CREATE", "UPDATE", "DELETE"], "resources": resources});
     let ours = format!(
         "request.userInfo.username == '{USER}' && (request.namespace.startsWith('{STOPPED}') || request.resource.resource == 'secrets')"
@@ -227,7 +217,7 @@ fn configuration(url: &str, identity: &Identity) -> Value {
         "webhooks": [{
             "name": "barrier.scenarios.test",
             "admissionReviewVersions": ["v1"],
-            "clientConfig": {"url": url, "caBundle": base64(&identity.certificates)},
+            "clientConfig": client,
             "failurePolicy": "Fail",
             "sideEffects": "None",
             "timeoutSeconds": 20,

@@ -38,6 +38,7 @@ pub(crate) mod installation;
 pub(crate) mod invariants;
 mod kubelet;
 pub(crate) mod managed_fields;
+pub(crate) mod meddler;
 pub(crate) mod namespace;
 mod objects;
 mod options;

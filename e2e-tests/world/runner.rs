@@ -11,6 +11,8 @@ use futures::stream;
 
 /// The number of concurrent scenarios: enough that the cluster is busy, and so few that webhooks answer in time.
 const SIDE_BY_SIDE: usize = 10;
+/// The same for scenarios most of which wait for a minute.
+pub(crate) const WAITING: usize = 20;
 
 /// The name of a scenario, and its function.
 pub(crate) type Scenario<S> = (
@@ -37,6 +39,7 @@ pub(crate) struct Report {
     begun: Instant,
     /// Only scenarios with this in their names run.
     only: String,
+    side_by_side: usize,
     ran: usize,
     failures: String,
 }
@@ -51,9 +54,16 @@ impl Report {
         Self {
             begun: Instant::now(),
             only,
+            side_by_side: SIDE_BY_SIDE,
             ran: 0,
             failures: String::new(),
         }
+    }
+
+    /// With another number of concurrent scenarios.
+    pub(crate) fn side_by_side(mut self, number: usize) -> Self {
+        self.side_by_side = number;
+        self
     }
 
     /// Prints a line with the time.
@@ -75,7 +85,7 @@ impl Report {
         let futures: Vec<_> = chosen
             .map(|(name, future)| async move { (name, AssertUnwindSafe(future).catch_unwind().await) })
             .collect();
-        let mut running = stream::iter(futures).buffer_unordered(SIDE_BY_SIDE);
+        let mut running = stream::iter(futures).buffer_unordered(self.side_by_side);
         while let Some((name, result)) = running.next().await {
             self.add(&name, result);
         }

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::table::{IN_FORCE, Row, Who};
 use crate::world::installation::{ACCOUNT, NAMESPACE, USER};
+use crate::world::web::Web;
 use crate::world::{Options, Output, World, until};
 
 /// The namespace of the objects.
@@ -60,18 +61,12 @@ fn rights() -> Value {
     ]})
 }
 
-/// A StatefulSet without replicas.
+/// A StatefulSet without replicas and templates.
 fn set(metadata: &Value) -> Value {
-    json!({
-        "apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": metadata,
-        "spec": {
-            "replicas": 0, "serviceName": "web", "selector": {"matchLabels": {"app": "web"}},
-            "template": {
-                "metadata": {"labels": {"app": "web"}},
-                "spec": {"containers": [{"name": "main", "image": "example/main:1"}]},
-            },
-        },
-    })
+    let web = Web::replicas(0).plain().spec(&json!({"volumeClaimTemplates": null}));
+    let mut set = web.container(&json!({"volumeMounts": null})).value();
+    set["metadata"] = metadata.clone();
+    set
 }
 
 /// A PVC that the controller has marked to delete it.
@@ -172,40 +167,25 @@ impl Guarded {
         env.done(&["create", "namespace", GUARDED], "").await?;
         env.done(&["apply", "-f", "-"], &rights().to_string()).await?;
         env.done(&["create", "-n", GUARDED, "configmap", "owner"], "").await?;
-        let uid = [
-            "get",
-            "-n",
-            GUARDED,
-            "configmap/owner",
-            "-o",
-            "jsonpath={.metadata.uid}",
-        ];
-        env.uid = env.done(&uid, "").await?.stdout;
+        let uid = format!("get -n {GUARDED} configmap/owner -o jsonpath={{.metadata.uid}}");
+        env.uid = env.world.cluster.typed(&uid).await?.stdout;
         env.report_replacements().await?;
-        env.until_in_force().await?;
+        for (who, typed, expected) in IN_FORCE {
+            let ask = async || env.ask(*who, typed, true).await;
+            let is_expected =
+                |output: &Output| output.success == expected.is_empty() && output.stderr.contains(expected);
+            until(&format!("the guard to be in force: {who:?} {typed}"), ask, is_expected).await?;
+        }
         env.done(&["create", "-n", GUARDED, "-f", "-"], &objects(&env.uid).to_string())
             .await?;
-        let orphaned = [
-            "annotate",
-            "-n",
-            GUARDED,
-            "statefulset/left",
-            "claim-rollout.io/staged-",
-        ];
-        env.done(&orphaned, "").await?;
+        let orphaned = format!("annotate -n {GUARDED} statefulset/left claim-rollout.io/staged-");
+        env.world.cluster.typed(&orphaned).await?;
         let finalizer =
             r#"patch statefulset/replacing --type=merge -p {"metadata":{"finalizers":["claim-rollout.io/replacing"]}}"#;
         let added = env.ask(Who::Controller, finalizer, false).await?;
         ensure!(added.success, "{added:?}");
-        let bound = [
-            "wait",
-            "-n",
-            GUARDED,
-            "--for=jsonpath={.status.phase}=Bound",
-            "--timeout=60s",
-            "pvc/data",
-        ];
-        env.done(&bound, "").await?;
+        let bound = format!("wait -n {GUARDED} --for=jsonpath={{.status.phase}}=Bound --timeout=60s pvc/data");
+        env.world.cluster.typed(&bound).await?;
         Ok(env)
     }
 
@@ -217,20 +197,6 @@ impl Guarded {
             let patch = ["patch", "-n", GUARDED, "claimrollout", name, "--subresource=status"];
             self.done(&[&patch[..], &["--type=merge", "-p", &status]].concat(), "")
                 .await?;
-        }
-        Ok(())
-    }
-
-    async fn until_in_force(&self) -> anyhow::Result<()> {
-        for (who, typed, expected) in IN_FORCE {
-            let is_expected =
-                |output: &Output| output.success == expected.is_empty() && output.stderr.contains(expected);
-            let denied = until(
-                "the guard to be in force",
-                async || self.ask(*who, typed, true).await,
-                is_expected,
-            );
-            denied.await.with_context(|| format!("{who:?} {typed}"))?;
         }
         Ok(())
     }
@@ -278,8 +244,8 @@ impl Guarded {
         Ok(items)
     }
 
-    /// Runs a row: an allowed request only as a dry run, a denied one for real; it must change nothing.
-    pub(super) async fn run(&self, row: &Row<'_>, before: &[Value]) -> anyhow::Result<()> {
+    /// Runs a row: an allowed request only as a dry run, a denied one for real.
+    pub(super) async fn run(&self, row: &Row<'_>) -> anyhow::Result<()> {
         let (who, typed, expected) = row;
         let output = self.ask(*who, typed, expected.is_empty()).await?;
         if expected.is_empty() {
@@ -297,7 +263,6 @@ impl Guarded {
         let denied =
             output.stderr.contains(" is forbidden: ValidatingAdmissionPolicy ") && output.stderr.ends_with(&message);
         ensure!(!output.success && denied, "{who:?} {typed}: {output:?}");
-        ensure!(self.stored().await? == before, "{who:?} {typed}: something was written");
         Ok(())
     }
 }

@@ -93,10 +93,11 @@ async fn guard_on_real_api_server_matches_the_table() -> anyhow::Result<()> {
     rows.extend(through_status.iter().map(|typed| (Who::Alice, &**typed, table::STATUS)));
     let mut wrong = Vec::new();
     for row in &rows {
-        wrong.extend(env.run(row, &before).await.err().map(|error| error.to_string()));
+        wrong.extend(env.run(row).await.err().map(|error| error.to_string()));
     }
     ensure!(wrong.is_empty(), "{}", wrong.join("\n"));
     let denials = rows.iter().filter(|(.., expected)| !expected.is_empty()).count();
     every_denial_is_403(&env, denials).await?;
+    ensure!(env.stored().await? == before, "something was written");
     env.world.stop().await
 }
