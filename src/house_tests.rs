@@ -40,6 +40,23 @@ const PLAN: [(&str, &[&str]); 12] = [
         ],
     ),
 ];
+/// The folders of the controller, from the inside out. Each may import those before it.
+const CONTROLLER: [&str; 14] = [
+    "metrics",
+    "read",
+    "objects",
+    "calls",
+    "watch",
+    "memory",
+    "places",
+    "registrations",
+    "report",
+    "observe",
+    "write",
+    "replacing",
+    "reconcile",
+    "lead",
+];
 /// What runs all parts, or describes them, may import all of them.
 const IMPORT_ALL: [&str; 2] = ["cli", "packager"];
 
@@ -82,6 +99,28 @@ fn against(imports: &Imports) -> BTreeSet<String> {
     against
 }
 
+/// The imports of a folder of the controller from one that is further out, and those of its other files from any folder.
+fn outwards(imports: &Imports) -> BTreeSet<String> {
+    let place = |module: &[String]| match module {
+        [controller, folder, ..] if controller == "controller" => {
+            Some(CONTROLLER.iter().position(|known| known == folder))
+        }
+        _ => None,
+    };
+    let mut outwards = BTreeSet::new();
+    for (module, targets) in imports {
+        let Some(from) = place(module) else {
+            continue;
+        };
+        for target in targets {
+            if place(target).is_some_and(|to| to > from) {
+                outwards.insert(format!("{} imports {}", module.join("/"), target.join("/")));
+            }
+        }
+    }
+    outwards
+}
+
 /// The modules in circles.
 fn in_circles(imports: Imports) -> Vec<String> {
     circles(imports).iter().map(|module| module.join("/")).collect()
@@ -94,6 +133,44 @@ fn folder_imports_only_allowed_folders() {
     assert!(against.is_empty(), "{against:#?}");
     let seen = imports.len();
     assert!(seen > 150, "only {seen} files were read");
+}
+
+#[test]
+fn folder_of_the_controller_imports_only_inwards() {
+    let mut imports = imports(&sources());
+    // It names every kind that is read, for tests.
+    imports.remove(&["controller", "kinds"].map(str::to_owned)[..]);
+    let outwards = outwards(&imports);
+    assert!(outwards.is_empty(), "{outwards:#?}");
+    let folders: BTreeSet<&String> = imports
+        .keys()
+        .filter(|module| module.first().is_some_and(|folder| folder == "controller"))
+        .filter_map(|module| module.get(1))
+        .collect();
+    assert!(
+        CONTROLLER.iter().all(|folder| folders.contains(&(*folder).to_owned())),
+        "{folders:?}"
+    );
+}
+
+#[test]
+fn import_outwards_is_detected() {
+    let of = |module: &[&str], target: &[&str]| {
+        let path = |names: &[&str]| -> Vec<String> { names.iter().map(|name| (*name).to_owned()).collect() };
+        let module = path(&[&["controller"], module].concat());
+        let target = path(&[&["controller"], target].concat());
+        outwards(&Imports::from([(module, [target].into())])).len()
+    };
+    for (module, target, expected) in [
+        (&["write", "writer"][..], &["report", "events"][..], 0),
+        (&["write", "writer"], &["write", "evict"], 0),
+        (&["report", "events"], &["write", "writer"], 1),
+        (&["lead", "leader"], &["clock"], 0),
+        (&["clock"], &["lead", "leader"], 1),
+        (&["clock"], &["locking"], 0),
+    ] {
+        assert_eq!(of(module, target), expected, "{module:?} imports {target:?}");
+    }
 }
 
 #[test]

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::cluster;
 use super::lists::list;
-use crate::controller::objects;
+use crate::controller::objects::conversion;
 use crate::gate::SetView;
 use crate::templates::show::in_short;
 use crate::templates::{ClaimTemplate, Diff, Phase, Revision, TemplateError, keys};
@@ -95,8 +95,8 @@ impl RevisionHistory {
     ///
     /// # Errors
     /// If the set cannot be read.
-    pub(crate) fn of(set: &Value, stored: &[Value]) -> Result<Self, objects::ObjectError> {
-        let set = objects::set(set)?;
+    pub(crate) fn of(set: &Value, stored: &[Value]) -> Result<Self, conversion::ObjectError> {
+        let set = conversion::set(set)?;
         let live = Revision::of(&set.live);
         let mut entries: Vec<HistoryEntry> = stored
             .iter()

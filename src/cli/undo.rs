@@ -9,7 +9,7 @@ use super::history::unknown;
 use super::output::print;
 use super::revisions::{self, HistoryEntry, RevisionHistory, TemplateOrigin};
 use super::withdraw::{DryRun, patch, remark, withdraw};
-use crate::controller::objects;
+use crate::controller::objects::conversion;
 use crate::templates::{Diff, Revision};
 
 /// Roll back to a previous revision of volumeClaimTemplates
@@ -49,7 +49,7 @@ pub(crate) async fn run(cluster: &ClusterArguments, arguments: &Arguments) -> an
     };
     let stored = patch(&client, &history.set, &revisions::patch(&set, entry), dry_run).await;
     let stored = stored.with_context(|| explain(&history, entry))?;
-    let staged = objects::set(&stored)?.staged.map(|change| change.revision());
+    let staged = conversion::set(&stored)?.staged.map(|change| change.revision());
     ensure!(
         staged.as_ref() == Some(&entry.revision),
         "revision {} was not staged: is the policy installed?",

@@ -13,7 +13,7 @@ use super::output::print;
 use super::process::program;
 use super::revisions;
 use super::revisions::RevisionHistory;
-use crate::controller::objects;
+use crate::controller::objects::conversion;
 use crate::controller::read::metadata::Bare;
 use crate::gate::SetView;
 use crate::templates::{Revision, keys};
@@ -86,7 +86,7 @@ pub(super) async fn withdraw(
             view.namespace
         );
     }
-    if is_taken_back(&objects::set(&stored)?, revision)? {
+    if is_taken_back(&conversion::set(&stored)?, revision)? {
         return print(&format!(
             "{}{TAKEN_BACK}{} status {}\n",
             message(&view.name, revision, &[], dry_run),

@@ -8,14 +8,16 @@ use kube::client::Body;
 use kube::runtime::reflector::Store;
 use serde_json::{Value, json};
 
-use super::admission::{Admission, WithoutPolicy};
-use super::clock::clock_millis;
-use super::config::Config;
-use super::context::Context;
+use super::calls::caller::Caller;
+use super::clock::{Clock, clock, clock_millis};
 use super::crd::ClaimRollout;
-use super::lead;
+use super::lead::config::Config;
+use super::lead::parts::CommonParts;
+use super::objects::set::SlimSet;
+use super::reconcile::context::Context;
+use super::registrations::admission::{Admission, WithoutPolicy};
 use super::replacing::cluster::Cluster;
-use super::slim_set::SlimSet;
+use super::watch::streams::RequeueSender;
 use crate::api::Settings;
 
 /// The ClaimRollout of the set `web` with this metadata and status.
@@ -46,18 +48,35 @@ pub(super) fn answering(code: u16, body: &Value) -> Client {
 
 /// A context with these sets and reports.
 pub(super) fn context(client: &Client, watched: (Store<SlimSet>, Store<ClaimRollout>)) -> Context {
+    context_at(clock, client, watched)
+}
+
+/// The same with this clock.
+pub(super) fn context_at(clock: Clock, client: &Client, watched: (Store<SlimSet>, Store<ClaimRollout>)) -> Context {
     let config = Config {
         without_policy: WithoutPolicy::RollOut,
         ..Config::default()
     };
-    lead::context(
-        &config,
-        client,
-        &Arc::default(),
-        watched,
-        mpsc::unbounded().0,
-        Arc::default(),
-    )
+    context_of(&config, caller(client, clock), watched, mpsc::unbounded().0)
+}
+
+/// A context with this configuration, whose sets are requeued here.
+pub(super) fn context_of(
+    config: &Config,
+    caller: Caller,
+    (sets, rollouts): (Store<SlimSet>, Store<ClaimRollout>),
+    requeue: RequeueSender,
+) -> Context {
+    CommonParts::new(config, caller, rollouts).context(config, sets, None, requeue)
+}
+
+/// A client with this clock.
+pub(super) fn caller(client: &Client, clock: Clock) -> Caller {
+    Caller {
+        client: client.clone(),
+        clock,
+        metrics: Arc::default(),
+    }
 }
 
 /// What replacements share, with the default settings, and journals in the namespace `home`.

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::find::{DriftClaim, DriftSet, named};
 use crate::cli::cluster;
 use crate::cli::lists::{ClusterList, SkippedObject, list};
-use crate::controller::objects;
+use crate::controller::objects::conversion;
 use crate::gate::SetView;
 use crate::json::Map;
 use crate::templates::keys;
@@ -78,7 +78,7 @@ fn of_lists(sets: ClusterList<Value>, claims: ClusterList<Value>, names: &[Strin
     };
     let mut read = Vec::new();
     for object in &sets {
-        match objects::set(object) {
+        match conversion::set(object) {
             Ok(set) => read.push(seen(set, object, &listed, &mut unread)),
             Err(error) => unread.push(unreadable(SET, object, &error)),
         }
@@ -89,7 +89,7 @@ fn of_lists(sets: ClusterList<Value>, claims: ClusterList<Value>, names: &[Strin
 const SET: &str = "StatefulSet";
 const CLAIM: &str = "PersistentVolumeClaim";
 
-fn unreadable(kind: &str, object: &Value, why: &objects::ObjectError) -> SkippedObject {
+fn unreadable(kind: &str, object: &Value, why: &conversion::ObjectError) -> SkippedObject {
     let (namespace, name) = path(object);
     SkippedObject {
         kind: kind.to_owned(),
@@ -122,7 +122,10 @@ fn seen(set: SetView, object: &Value, listed: &ClaimsByName, unread: &mut Vec<Sk
         .collect();
     for name in names {
         let place = (namespace.clone(), name);
-        let found = listed.read.get(&place).map(|object| (object, objects::claim(object)));
+        let found = listed
+            .read
+            .get(&place)
+            .map(|object| (object, conversion::claim(object)));
         let lost = match found {
             Some((object, Ok(view))) => {
                 let annotations = self::annotations(object);

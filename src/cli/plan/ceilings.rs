@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::claims::limits::SizeLimits;
 use crate::claims::quota::{self, Growth, Quota};
-use crate::controller::objects;
+use crate::controller::objects::conversion;
 use crate::templates::Quantity;
 
 /// The quotas and limits of a namespace, and their use.
@@ -21,15 +21,15 @@ impl Ceilings {
     pub(crate) fn read<'a>(quotas: impl Iterator<Item = &'a Value>, limits: impl Iterator<Item = &'a Value>) -> Self {
         let mut ceilings = Self::default();
         for quota in quotas {
-            if let Some(why) = objects::unknown_quota(quota) {
+            if let Some(why) = conversion::unknown_quota(quota) {
                 let name = quota["metadata"]["name"].as_str().unwrap_or_default();
                 ceilings.unchecked.push(format!("ResourceQuota {name} {why}"));
             }
-            ceilings.quotas.extend(objects::quota(quota).unwrap_or_default());
+            ceilings.quotas.extend(conversion::quota(quota).unwrap_or_default());
         }
         ceilings
             .limits
-            .extend(limits.filter_map(|limit| objects::limits(limit).ok()));
+            .extend(limits.filter_map(|limit| conversion::limits(limit).ok()));
         ceilings
     }
 

@@ -15,7 +15,7 @@ use super::{budgets, request, rows, unread};
 use crate::admission::{CanI, CannotAsk, Get, Lookups, Settings};
 use crate::api::ReadyReason;
 use crate::cli::recorded::Recorded;
-use crate::controller::objects;
+use crate::controller::objects::conversion;
 use crate::gate::{StagedAt, Target};
 use crate::rollout::reached::Reached;
 use crate::rollout::volume_snapshot::ReCreateAnswers;
@@ -167,7 +167,7 @@ fn outcome(live: &Value, asked: &Value, stored: &Value) -> anyhow::Result<PlanOu
 }
 
 fn staged(set: &Value) -> anyhow::Result<Option<Revision>> {
-    Ok(objects::set(set)?.staged.map(|change| change.revision()))
+    Ok(conversion::set(set)?.staged.map(|change| change.revision()))
 }
 
 fn templates_differ(live: &Value, asked: &Value) -> bool {
@@ -243,10 +243,10 @@ fn leftovers(snapshot: &Snapshot, wanted: &[ClaimTemplate]) -> Vec<String> {
 
 /// The snapshot that the controller would read.
 fn snapshot(inputs: &Inputs<'_>, live: &Value, stored: &Value) -> anyhow::Result<Snapshot> {
-    let mut set = objects::set(stored).context("failed to read the StatefulSet as it would be stored")?;
+    let mut set = conversion::set(stored).context("failed to read the StatefulSet as it would be stored")?;
     set.namespace = inputs.namespace.to_owned();
     // A dry run has counted the generation up.
-    set.status_is_current = objects::set(live)?.status_is_current;
+    set.status_is_current = conversion::set(live)?.status_is_current;
     if live["spec"]["template"] != stored["spec"]["template"] {
         // Kubernetes has not named the new revision yet, but no Pod has it.
         set.update_revision = "of the new template".to_owned();
@@ -255,18 +255,18 @@ fn snapshot(inputs: &Inputs<'_>, live: &Value, stored: &Value) -> anyhow::Result
     let all = |kind| inputs.state.all("v1", kind, inputs.namespace);
     let mut claims = BTreeMap::new();
     for object in all("PersistentVolumeClaim") {
-        let claim = objects::claim(object)?;
+        let claim = conversion::claim(object)?;
         claims.insert(claim.name.clone(), claim);
     }
     let mut pods = BTreeMap::new();
     for object in all("Pod") {
-        if let Some(pod) = objects::pod(object)? {
+        if let Some(pod) = conversion::pod(object)? {
             pods.insert(pod.name.clone(), pod);
         }
     }
     let others = inputs.state.all("apps/v1", "StatefulSet", inputs.namespace);
     let others = others.filter(|other| other["metadata"]["name"] != inputs.name);
-    let siblings = others.map(objects::sibling).collect::<Result<_, _>>()?;
+    let siblings = others.map(conversion::sibling).collect::<Result<_, _>>()?;
     // The controller writes it first.
     if set.staged_at == StagedAt::Absent {
         set.staged_at = StagedAt::At(AT_LAST);
@@ -300,7 +300,7 @@ fn quotas(inputs: &Inputs<'_>) -> anyhow::Result<Quotas> {
     let quotas = inputs
         .state
         .all("v1", "ResourceQuota", inputs.namespace)
-        .map(objects::quota);
+        .map(conversion::quota);
     let quotas: Vec<_> = quotas.collect::<Result<_, _>>()?;
     Ok(Quotas::Known(quotas.into_iter().flatten().collect()))
 }

@@ -14,7 +14,7 @@ use crate::claims::quota::Growth;
 use crate::claims::retention::PodUid;
 use crate::claims::{AttributesClass, Belongs, Claim, Classes, Known, Obstacle, StorageClass, compatible};
 use crate::cli::recorded::Recorded;
-use crate::controller::objects;
+use crate::controller::objects::conversion;
 use crate::gate::target::frozen;
 use crate::gate::{ClaimState, SetView};
 use crate::rollout::ApplyClaim;
@@ -40,7 +40,7 @@ impl<'a> Judge<'a> {
         let all = |kind| state.all("v1", kind, &set.namespace);
         let mut claims = BTreeMap::new();
         for object in all("PersistentVolumeClaim") {
-            let claim = objects::claim(object)?;
+            let claim = conversion::claim(object)?;
             claims.insert(claim.name.clone(), claim);
         }
         Ok(Self {

@@ -3,7 +3,7 @@
 use super::report::PlanReport;
 use crate::cli::lists::SkippedObject;
 use crate::cli::recorded::Recorded;
-use crate::controller::objects;
+use crate::controller::objects::conversion;
 use crate::gate::SetView;
 use crate::templates::names::ordinal_of;
 
@@ -12,13 +12,15 @@ pub(crate) fn sift(state: &mut Recorded) {
     state.sift(|object| {
         let why = match (object["apiVersion"].as_str(), object["kind"].as_str()) {
             (Some("apps/v1"), Some("StatefulSet")) => {
-                objects::sibling(object).map(drop).map_err(|error| error.to_string())
+                conversion::sibling(object).map(drop).map_err(|error| error.to_string())
             }
             (Some("v1"), Some("PersistentVolumeClaim")) => {
-                objects::claim(object).map(drop).map_err(|error| error.to_string())
+                conversion::claim(object).map(drop).map_err(|error| error.to_string())
             }
-            (Some("v1"), Some("Pod")) => objects::pod(object).map(drop).map_err(|error| error.to_string()),
-            (Some("v1"), Some("ResourceQuota")) => objects::quota(object).map(drop).map_err(|error| error.to_string()),
+            (Some("v1"), Some("Pod")) => conversion::pod(object).map(drop).map_err(|error| error.to_string()),
+            (Some("v1"), Some("ResourceQuota")) => {
+                conversion::quota(object).map(drop).map_err(|error| error.to_string())
+            }
             _ => Ok(()),
         };
         why.err()

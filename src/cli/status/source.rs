@@ -18,7 +18,7 @@ use super::view::{StatusView, view};
 use crate::claims::Claim;
 use crate::cli::cluster::kind;
 use crate::cli::lists::{ClusterList, SkippedObject, list};
-use crate::controller::objects;
+use crate::controller::objects::conversion;
 use crate::controller::read::item::ListItem;
 
 /// The StatefulSets to read.
@@ -156,7 +156,7 @@ impl StatusSource {
         let listed = self.within::<Value>(namespace, &claims()).await?;
         let (mut items, mut unread) = (Vec::new(), listed.unread);
         for object in &listed.items {
-            match objects::claim(object) {
+            match conversion::claim(object) {
                 Ok(claim) => items.push(claim),
                 Err(error) => unread.push(SkippedObject {
                     kind: claims().kind,

@@ -123,8 +123,8 @@ mod tests {
     use futures::{FutureExt as _, StreamExt as _, stream};
     use tokio::task::yield_now;
 
-    use super::super::limits::{OBJECT, PAGE};
     use super::{Bodies, Incomplete, LARGE_AT_ONCE, SMALL};
+    use crate::controller::read::limits::{OBJECT, PAGE};
 
     /// A body in parts of 64 KiB.
     fn body(length: usize) -> Body {

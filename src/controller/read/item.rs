@@ -39,7 +39,7 @@ impl UnreadObject {
     }
 
     /// An object with this identity and nothing else; none if its kind needs more.
-    pub(in super::super) fn bare<K: DeserializeOwned>(&self) -> Option<K> {
+    pub(crate) fn bare<K: DeserializeOwned>(&self) -> Option<K> {
         let ObjectMeta {
             name,
             namespace,
@@ -55,7 +55,7 @@ impl UnreadObject {
 #[cfg(any(test, fuzzing))]
 impl<K> ListItem<K> {
     /// The object, if it can be read.
-    pub(in super::super) fn read(self) -> Result<K, Box<UnreadObject>> {
+    pub(crate) fn read(self) -> Result<K, Box<UnreadObject>> {
         match self {
             Self::Read(object) => Ok(object),
             Self::Unread(unread) => Err(unread),
@@ -87,7 +87,7 @@ fn skipped(text: &str) -> Option<String> {
 }
 
 /// Where a text cannot be read, without the text.
-pub(in super::super) fn place(error: &serde_json::Error) -> String {
+pub(crate) fn place(error: &serde_json::Error) -> String {
     let category = error.classify();
     format!("{category:?} error at line {}, column {}", error.line(), error.column())
 }

@@ -7,26 +7,26 @@ use kube::api::{ListParams, Request};
 use kube::core::ObjectList;
 use serde::de::DeserializeOwned;
 
-use super::super::patience::answered;
 use super::item::{ListItem, UnreadObject};
+use super::patience::answered;
 
 /// The number of objects of a page, unless they are large.
-pub(in super::super) const PAGE: u32 = 100;
+pub(crate) const PAGE: u32 = 100;
 
 /// A list.
 #[derive(Debug)]
-pub(in super::super) struct FoldedList<T> {
+pub(crate) struct FoldedList<T> {
     /// What the caller kept of each object.
-    pub(in super::super) kept: Vec<T>,
+    pub(crate) kept: Vec<T>,
     /// The objects that cannot be read.
-    pub(in super::super) unread: Vec<UnreadObject>,
+    pub(crate) unread: Vec<UnreadObject>,
 }
 
 /// What is asked for: whole objects, or their metadata.
 type Asked = fn(&Request, &ListParams) -> Result<axum::http::Request<Vec<u8>>, kube::core::request::Error>;
 
 /// A list to be read.
-pub(in super::super) struct PagedList<'c> {
+pub(crate) struct PagedList<'c> {
     client: &'c Client,
     list: Request,
     ask: Asked,
@@ -34,7 +34,7 @@ pub(in super::super) struct PagedList<'c> {
 }
 
 /// The objects of the list at this URL.
-pub(in super::super) fn objects<'c>(client: &'c Client, url: &str, params: ListParams) -> PagedList<'c> {
+pub(crate) fn objects<'c>(client: &'c Client, url: &str, params: ListParams) -> PagedList<'c> {
     let (list, ask) = (Request::new(url), Request::list);
     PagedList {
         client,
@@ -45,7 +45,7 @@ pub(in super::super) fn objects<'c>(client: &'c Client, url: &str, params: ListP
 }
 
 /// Their metadata.
-pub(in super::super) fn metadata<'c>(client: &'c Client, url: &str, params: ListParams) -> PagedList<'c> {
+pub(crate) fn metadata<'c>(client: &'c Client, url: &str, params: ListParams) -> PagedList<'c> {
     let ask = Request::list_metadata;
     PagedList {
         ask,
@@ -58,7 +58,7 @@ impl PagedList<'_> {
     ///
     /// # Errors
     /// If one of its pages cannot be read in time.
-    pub(in super::super) async fn fold<K, T>(self, mut keep: impl FnMut(K) -> Option<T>) -> kube::Result<FoldedList<T>>
+    pub(crate) async fn fold<K, T>(self, mut keep: impl FnMut(K) -> Option<T>) -> kube::Result<FoldedList<T>>
     where
         K: Clone + Debug + DeserializeOwned,
     {

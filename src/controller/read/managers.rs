@@ -11,8 +11,8 @@ use crate::api::Seconds;
 /// An entry: who wrote, when, and which of these fields.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(in super::super) struct FieldsEntry {
-    pub(in super::super) manager: Option<String>,
+pub(crate) struct FieldsEntry {
+    pub(crate) manager: Option<String>,
     subresource: Option<String>,
     #[serde(default, deserialize_with = "time")]
     time: Option<Time>,
@@ -58,37 +58,37 @@ struct OwnedSpec {
 
 impl FieldsEntry {
     /// The annotation `staged-at` of a StatefulSet.
-    pub(in super::super) const fn owns_staged_at(&self) -> bool {
+    pub(crate) const fn owns_staged_at(&self) -> bool {
         self.fields_v1.metadata.annotations.staged_at.is_some()
     }
 
     /// The templates of a StatefulSet.
-    pub(in super::super) fn owns_templates(&self) -> bool {
+    pub(crate) fn owns_templates(&self) -> bool {
         let is_of_status = self.subresource.as_ref().is_some_and(|name| !name.is_empty());
         !is_of_status && self.fields_v1.spec.templates.is_some()
     }
 
     /// True iff a request of this entry may have staged something.
-    pub(in super::super) fn stages(&self) -> bool {
+    pub(crate) fn stages(&self) -> bool {
         let annotations = &self.fields_v1.metadata.annotations;
         let annotations = [&annotations.staged, &annotations.update_policy, &annotations.withdraw];
         self.owns_templates() || annotations.into_iter().any(Option::is_some)
     }
 
     /// The time, if it is one.
-    pub(in super::super) fn seconds(&self) -> Option<Seconds> {
+    pub(crate) fn seconds(&self) -> Option<Seconds> {
         Seconds::try_from(self.time.as_ref()?.0.as_second()).ok()
     }
 }
 
 /// The JSON texts of the entries.
-pub(in super::super) fn texts(managed_fields: Option<&RawValue>) -> Vec<&RawValue> {
+pub(crate) fn texts(managed_fields: Option<&RawValue>) -> Vec<&RawValue> {
     let text = managed_fields.map_or("[]", RawValue::get);
     serde_json::from_str(text).unwrap_or_default()
 }
 
 /// The entries that can be read. One that cannot hides no other.
-pub(in super::super) fn entries(managed_fields: Option<&RawValue>) -> Vec<FieldsEntry> {
+pub(crate) fn entries(managed_fields: Option<&RawValue>) -> Vec<FieldsEntry> {
     let entries = texts(managed_fields).into_iter();
     entries
         .filter_map(|entry| serde_json::from_str(entry.get()).ok())

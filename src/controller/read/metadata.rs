@@ -18,7 +18,7 @@ pub(crate) struct Bare {
 /// Metadata as the API server sends it. `F` is what is kept of the managed fields.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", bound(deserialize = "F: Deserialize<'de>"))]
-pub(in super::super) struct Sent<F> {
+pub(crate) struct Sent<F> {
     name: Option<String>,
     namespace: Option<String>,
     uid: Option<String>,
@@ -37,7 +37,7 @@ pub(in super::super) struct Sent<F> {
 
 impl<F> Sent<F> {
     /// The metadata, and the managed fields, which are not in it.
-    pub(in super::super) fn split(self) -> (ObjectMeta, Option<F>) {
+    pub(crate) fn split(self) -> (ObjectMeta, Option<F>) {
         let metadata = ObjectMeta {
             name: self.name,
             namespace: self.namespace,
@@ -62,7 +62,7 @@ pub(crate) fn without_managers<'de, D: Deserializer<'de>>(sent: D) -> Result<Obj
 }
 
 /// Reads a time; none if it is invalid.
-pub(in super::super) fn time<'de, D: Deserializer<'de>>(sent: D) -> Result<Option<Time>, D::Error> {
+pub(crate) fn time<'de, D: Deserializer<'de>>(sent: D) -> Result<Option<Time>, D::Error> {
     let text = Option::<String>::deserialize(sent)?;
     Ok(text.and_then(|text| text.parse().ok()).map(Time))
 }

@@ -8,6 +8,7 @@
 //! | `pages` | the layer of the client that asks for pages, and skips an object that is too large |
 //! | `lists` | a list, page by page |
 //! | `item`, `unread` | an object or the name of one that cannot be read, and those of a watch |
+//! | `patience` | how long an answer is awaited |
 //! | `metadata`, `managers` | the metadata of any object, and who wrote which field |
 
 mod bodies;
@@ -17,9 +18,5 @@ pub(super) mod lists;
 pub(super) mod managers;
 pub(crate) mod metadata;
 pub(super) mod pages;
+pub(super) mod patience;
 pub(super) mod unread;
-
-#[cfg(any(test, fuzzing))]
-pub(super) mod kinds;
-#[cfg(test)]
-mod poisoned_tests;

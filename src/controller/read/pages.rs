@@ -12,9 +12,10 @@ use kube::client::Body;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::super::locking::lock;
 use super::bodies::{Bodies, Incomplete, Whole};
-use super::limits::{self, OBJECT, Page};
+use super::limits;
+use super::limits::{OBJECT, Page};
+use crate::controller::locking::lock;
 
 /// The media type of a list with the metadata of objects alone.
 const METADATA: HeaderValue =
@@ -22,7 +23,7 @@ const METADATA: HeaderValue =
 
 /// Reads the bodies of all responses.
 #[derive(Default)]
-pub(in super::super) struct Pages {
+pub(crate) struct Pages {
     bodies: Bodies,
     /// The limits of lists, by path, as far as they are lower than what is asked for.
     limits: Mutex<HashMap<String, u32>>,
@@ -56,7 +57,7 @@ impl Pages {
     ///
     /// # Errors
     /// If the request fails, or its body is too large or incomplete.
-    pub(in super::super) async fn answer<F>(
+    pub(crate) async fn answer<F>(
         &self,
         request: Request<Body>,
         send: impl Fn(Request<Body>) -> F,
@@ -181,7 +182,7 @@ fn limited(parts: &Parts, limit: u32) -> Request<Body> {
 }
 
 /// The key in an item that was not read, in place of its content.
-pub(in super::super) const UNREAD: &str = "claim-rollout.io/unread";
+pub(crate) const UNREAD: &str = "claim-rollout.io/unread";
 
 /// The same list, in which each object is one that was not read.
 fn unread(list: &[u8], why: &str) -> serde_json::Result<Vec<u8>> {

@@ -4,8 +4,8 @@ use axum::http::{Request, Response};
 use kube::client::Body;
 use serde_json::{Value, json};
 
-use super::super::limits::{OBJECT, PAGE};
 use super::{Pages, UNREAD};
+use crate::controller::read::limits::{OBJECT, PAGE};
 
 /// The objects of a server: a name, and the bytes of its filling.
 type Objects = Vec<(&'static str, usize)>;
@@ -13,7 +13,7 @@ type Objects = Vec<(&'static str, usize)>;
 /// Answers lists of these objects as an API server does. The token is the number of objects before the page.
 fn answer(objects: &Objects, request: &Request<Body>) -> Response<Body> {
     let query = request.uri().query().unwrap_or_default();
-    let number = |key| super::value(query, key).and_then(|text| text.parse::<usize>().ok());
+    let number = |key| crate::controller::read::pages::value(query, key).and_then(|text| text.parse::<usize>().ok());
     let (begin, limit) = (number("continue").unwrap_or(0), number("limit").unwrap_or(usize::MAX));
     let is_metadata = request.headers().get("accept").is_some();
     let end = objects.len().min(begin.saturating_add(limit));
@@ -40,7 +40,7 @@ async fn read(pages: &Pages, objects: Objects, asked: u32) -> (Vec<(String, Stri
         let uri = format!("/api/v1/pods?limit={asked}&continue={token}");
         let request = Request::get(uri).body(Body::empty()).unwrap();
         let send = |request: Request<Body>| {
-            let limit = super::value(request.uri().query().unwrap(), "limit")
+            let limit = crate::controller::read::pages::value(request.uri().query().unwrap(), "limit")
                 .unwrap()
                 .to_owned();
             sent.lock().unwrap().push(limit);

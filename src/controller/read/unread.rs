@@ -7,15 +7,15 @@ use kube::runtime::watcher::Event;
 use kube::{Resource, ResourceExt};
 use serde::de::DeserializeOwned;
 
-use super::super::locking::lock;
 use super::item::{ListItem, UnreadObject};
+use crate::controller::locking::lock;
 
 /// Why each object cannot be read, by namespace and name.
 type UnreadNames = BTreeMap<(String, String), String>;
 
 /// The unread objects of one watch.
 #[derive(Debug, Default)]
-pub(in super::super) struct UnreadObjects {
+pub(crate) struct UnreadObjects {
     known: Mutex<UnreadNames>,
     /// Those of an incomplete list.
     listed: Mutex<UnreadNames>,
@@ -23,11 +23,11 @@ pub(in super::super) struct UnreadObjects {
 
 /// What an event of a watch comes to.
 #[derive(Debug)]
-pub(in super::super) struct SeenEvent<K> {
+pub(crate) struct SeenEvent<K> {
     /// The event for the store and the reconciles.
-    pub(in super::super) event: Option<Event<K>>,
+    pub(crate) event: Option<Event<K>>,
     /// The object that cannot be read since this event.
-    pub(in super::super) unread: Option<Box<UnreadObject>>,
+    pub(crate) unread: Option<Box<UnreadObject>>,
 }
 
 impl<K> From<Event<K>> for SeenEvent<K> {
@@ -41,7 +41,7 @@ impl<K> From<Event<K>> for SeenEvent<K> {
 
 impl UnreadObjects {
     /// Notes an event. An object that can no longer be read leaves the store: its last version is not the present one.
-    pub(in super::super) fn note<K>(&self, event: Event<ListItem<K>>) -> SeenEvent<K>
+    pub(crate) fn note<K>(&self, event: Event<ListItem<K>>) -> SeenEvent<K>
     where
         K: Resource<DynamicType = ()> + DeserializeOwned,
     {
@@ -96,7 +96,7 @@ impl UnreadObjects {
     }
 
     /// Why this object cannot be read, if that is so.
-    pub(in super::super) fn why(&self, namespace: &str, name: &str) -> Option<String> {
+    pub(crate) fn why(&self, namespace: &str, name: &str) -> Option<String> {
         let known = lock(&self.known);
         if known.is_empty() {
             return None;
@@ -105,7 +105,7 @@ impl UnreadObjects {
     }
 
     /// Their number.
-    pub(in super::super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         lock(&self.known).len()
     }
 }
@@ -116,9 +116,9 @@ mod tests {
     use kube::runtime::watcher::Event;
     use serde_json::{Value, json};
 
-    use super::super::item::ListItem;
     use super::UnreadObjects;
-    use crate::controller::slim_pod::SlimPod;
+    use crate::controller::objects::pod::SlimPod;
+    use crate::controller::read::item::ListItem;
 
     fn pod(name: &str, phase: &Value) -> ListItem<SlimPod> {
         let metadata = json!({"name": name, "namespace": "shop"});

@@ -8,39 +8,7 @@ use kube::api::{Api, DeleteParams};
 use kube::core::Status;
 use serde::de::DeserializeOwned;
 
-use super::super::api_calls::{ApiOutcome, call, call_with_message};
-
-/// The answer to a write.
-#[derive(Debug, PartialEq)]
-pub(super) struct Written<T> {
-    pub(super) outcome: ApiOutcome<T>,
-    /// The message of a failure.
-    pub(super) message: String,
-}
-
-impl<T> Written<T> {
-    pub(super) fn and_then<U>(self, read: impl FnOnce(T) -> ApiOutcome<U>) -> Written<U> {
-        Written {
-            outcome: self.outcome.and_then(read),
-            message: self.message,
-        }
-    }
-}
-
-impl<T> From<ApiOutcome<T>> for Written<T> {
-    fn from(outcome: ApiOutcome<T>) -> Self {
-        Self {
-            outcome,
-            message: String::new(),
-        }
-    }
-}
-
-/// Waits for a write.
-pub(super) async fn write<T>(call: impl Future<Output = kube::Result<T>>) -> Written<T> {
-    let (outcome, message) = call_with_message(call).await;
-    Written { outcome, message }
-}
+use crate::controller::calls::api_calls::{ApiOutcome, Written, call, write};
 
 /// Deletes an object. The API server answers with what is left of it, or with a success.
 pub(super) async fn delete<K>(api: &Api<K>, name: &str, params: &DeleteParams) -> Written<()>

@@ -2,7 +2,7 @@ use kube::core::Status;
 use serde_json::{Value, json};
 
 use super::{existing, read, write};
-use crate::controller::api_calls::{ApiOutcome, outcome};
+use crate::controller::calls::api_calls::{ApiOutcome, outcome};
 
 fn status(code: u16, body: Value) -> kube::Error {
     let mut status: Status = serde_json::from_value(body).expect("a status");

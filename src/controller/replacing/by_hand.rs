@@ -10,15 +10,16 @@ use kube::Client;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::super::admission::{Admission, WithoutPolicy};
-use super::super::clock::clock_millis;
-use super::super::metrics::ControllerMetrics;
-use super::cluster::{self, Cluster, SetName};
-use super::parts::{self, LabeledPod, SentQuota};
+use super::cluster::{Cluster, SetName};
+use super::parts::{LabeledPod, SentQuota};
 use super::place::RunPlace;
 use super::run::Run;
+use super::{cluster, parts};
 use crate::api::{ReplacementReason as Reason, Settings};
 use crate::claims::Claim;
+use crate::controller::clock::clock_millis;
+use crate::controller::metrics::controller::ControllerMetrics;
+use crate::controller::registrations::admission::{Admission, WithoutPolicy};
 use crate::replace::lagging;
 use crate::replace::world::Dependents;
 use crate::replace::{

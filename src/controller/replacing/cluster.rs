@@ -11,15 +11,15 @@ use serde::Deserialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::super::admission::Admission;
-use super::super::api_calls::{ApiOutcome, call, outcome};
-use super::super::crd::ClaimRollout;
-use super::super::read::lists;
-use super::super::slim_rollout::SlimRollout;
-use super::super::slim_set::SlimSet;
-use super::super::views;
-use super::answer::{Written, delete, existing, read, write};
+use super::answer::{delete, existing, read};
 use crate::api::Settings;
+use crate::controller::calls::api_calls::{ApiOutcome, Written, call, outcome, write};
+use crate::controller::crd::ClaimRollout;
+use crate::controller::objects::rollout::SlimRollout;
+use crate::controller::objects::set::SlimSet;
+use crate::controller::objects::views;
+use crate::controller::read::lists;
+use crate::controller::registrations::admission::Admission;
 use crate::gate::Target;
 use crate::replace::journal::Millis;
 use crate::replace::world::ReportOwner;
@@ -32,20 +32,20 @@ pub(crate) const JOURNAL_LABEL: &str = "claim-rollout.io/journal";
 const JOURNAL_KEY: &str = "journal";
 
 /// What all replacements share.
-pub(in super::super) struct Cluster {
-    pub(in super::super) client: Client,
-    pub(in super::super) settings: Arc<Settings>,
-    pub(in super::super) admission: Arc<Admission>,
+pub(crate) struct Cluster {
+    pub(crate) client: Client,
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) admission: Arc<Admission>,
     /// The namespace of the journals.
-    pub(in super::super) journals: String,
-    pub(in super::super) clock: fn() -> Millis,
+    pub(crate) journals: String,
+    pub(crate) clock: fn() -> Millis,
 }
 
 /// The namespace and the name of a StatefulSet.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(in super::super) struct SetName {
-    pub(in super::super) namespace: String,
-    pub(in super::super) name: String,
+pub(crate) struct SetName {
+    pub(crate) namespace: String,
+    pub(crate) name: String,
 }
 
 impl Cluster {
@@ -199,7 +199,7 @@ pub(super) fn allows(settings: &Settings, set: &LiveSet) -> Result<(), String> {
 }
 
 impl SetName {
-    pub(in super::super) fn new(namespace: impl Into<String>, name: impl Into<String>) -> Self {
+    pub(crate) fn new(namespace: impl Into<String>, name: impl Into<String>) -> Self {
         Self {
             namespace: namespace.into(),
             name: name.into(),

@@ -6,21 +6,21 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::Secret;
 use kube::ResourceExt;
 
-use super::super::api_calls::ApiOutcome;
-use super::super::context::Context;
-use super::super::events;
+use super::queue::Replacements;
 use crate::api::ReplacementReason;
+use crate::controller::calls::api_calls::ApiOutcome;
+use crate::controller::report::events;
 use crate::rollout::{EventNotice, Reason};
 
 /// The pause between two reports. The API server keeps an Event for an hour by default.
 const PAUSE: Duration = Duration::from_secs(300);
 
-impl Context {
+impl Replacements {
     /// Reports the journals that cannot be read or that a backup brought back, again and again.
-    pub(in super::super) async fn report_refused_journals(self: Arc<Self>) {
+    pub(crate) async fn report_refused_journals(self: Arc<Self>) {
         loop {
-            if let ApiOutcome::Done(refused) = self.replacements.cluster.refused_journals().await {
-                self.metrics.replacements().refused_journals(refused.len());
+            if let ApiOutcome::Done(refused) = self.cluster.refused_journals().await {
+                self.caller.metrics.replacements().refused_journals(refused.len());
                 for (secret, why) in &refused {
                     self.report_refused_journal(secret, why).await;
                 }
@@ -30,7 +30,7 @@ impl Context {
     }
 
     async fn report_refused_journal(&self, secret: &Secret, why: &str) {
-        let (namespace, name) = (&*self.replacements.cluster.journals, secret.name_any());
+        let (namespace, name) = (&*self.cluster.journals, secret.name_any());
         let message = format!(
             "{}: the journal of a replacement is refused: {why}. Nothing is created or scaled from it. If the \
              StatefulSet in it exists as it should be, delete this Secret",
@@ -45,6 +45,6 @@ impl Context {
         };
         let uid = secret.uid().unwrap_or_default();
         let on = events::reference("v1", "Secret", namespace, &name, &uid);
-        events::publish_about(&self.client, &self.metrics, self.clock, (on, None), &notice).await;
+        events::emit_about(&self.caller, (on, None), &notice).await;
     }
 }

@@ -7,8 +7,8 @@ use futures::StreamExt;
 use kube::api::{Request, WatchEvent, WatchParams};
 use serde_json::Value;
 
-use super::super::api_calls::{ApiOutcome, call, outcome_of};
 use super::cluster::{Cluster, SetName, sets_path};
+use crate::controller::calls::api_calls::{ApiOutcome, call, outcome_of};
 use crate::replace::{Journal, LastVersion, LiveSet};
 
 /// The longest wait for the event, in seconds. The API server has it before it answers that the object was deleted.

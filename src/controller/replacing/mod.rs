@@ -7,7 +7,7 @@
 //! | `parts`, `others`, `last_version` | reads of the parts that a decision asks for |
 //! | `steps`, `answer` | execution of a step, and what is learned from an answer |
 //! | `run` | runs one replacement: the shell of [`Machine`](crate::replace::Machine) |
-//! | `notify`, `metrics` | status, Events, log and metrics of replacements |
+//! | `notify` | status, Events, log and metrics of replacements |
 //! | `turns`, `place` | who is next, as a value; and the places that follow from it |
 //! | `queue` | which sets are to be replaced, and the replacements in progress |
 //! | `journals` | journals that are refused, reported again and again |
@@ -20,7 +20,6 @@ pub(crate) mod by_hand;
 pub(super) mod cluster;
 mod journals;
 mod last_version;
-pub(super) mod metrics;
 mod notify;
 mod others;
 pub(super) mod parts;

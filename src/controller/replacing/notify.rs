@@ -4,16 +4,15 @@ use kube::api::{Api, Patch};
 use kube::runtime::reflector::ObjectRef;
 use serde_json::{Value, json};
 
-use super::super::api_calls::{ApiOutcome, call, merge};
-use super::super::clock::timestamp;
-use super::super::context::Context;
-use super::super::crd::{IN_PROGRESS, REPLACED, ReplacementStatus};
-use super::super::events;
-use super::super::set_kind::SetKind;
-use super::super::slim_rollout::SlimRollout;
 use super::cluster::SetName;
-use super::queue::LastReport;
+use super::queue::{LastReport, Replacements};
 use crate::api::ReplacementReason;
+use crate::controller::calls::api_calls::{ApiOutcome, call, merge};
+use crate::controller::clock::timestamp;
+use crate::controller::crd::{IN_PROGRESS, REPLACED, ReplacementStatus};
+use crate::controller::objects::rollout::SlimRollout;
+use crate::controller::objects::set_kind::SetKind;
+use crate::controller::report::events;
 use crate::replace::step::MARK;
 use crate::replace::{Ended, Fault, Happened, Notice};
 use crate::rollout::{EventNotice, Reason};
@@ -26,19 +25,19 @@ const REFUSED: &str = "Refused";
 pub(crate) const RETAINED: &str = "somebody set whenDeleted to Retain while the StatefulSet was replaced, so it stays Retain: PVCs are kept when \
                         the StatefulSet is deleted";
 
-impl Context {
+impl Replacements {
     /// Reports one notice of a replacement.
     pub(super) async fn notify(&self, set: &SetName, reported: &mut LastReport, notice: Notice) {
         let uid = notice.uid.unwrap_or_default();
-        let metrics = self.metrics.replacements();
+        let metrics = self.caller.metrics.replacements();
         metrics.set_is_absent(&set.namespace, &set.name, notice.is_absent);
         match notice.what {
             Happened::Step(step) => self.notify_step(set, reported, step, notice.replicas).await,
-            Happened::Absent(time) => self.metrics.replacements().absent(time.as_secs_f64()),
+            Happened::Absent(time) => self.caller.metrics.replacements().absent(time.as_secs_f64()),
             Happened::Waits(fault) => self.notify_fault(set, reported, REFUSED, &uid, fault).await,
             Happened::Retained => self.publish(set, &uid, Reason::RetentionKept, RETAINED).await,
             Happened::Stalled(fault) => {
-                self.metrics.replacements().stalled();
+                self.caller.metrics.replacements().stalled();
                 self.notify_fault(set, reported, STALLED, &uid, fault).await;
             }
             Happened::Ended(ended) => self.notify_end(set, reported, &uid, ended).await,
@@ -66,7 +65,7 @@ impl Context {
     }
 
     async fn notify_end(&self, set: &SetName, reported: &mut LastReport, uid: &str, ended: Ended) {
-        self.metrics.replacements().ended(label(&ended));
+        self.caller.metrics.replacements().ended(label(&ended));
         // Another controller goes on, and the guard still needs them.
         let denied_fewer = ended != Ended::Stopped && reported.replicas.take().is_some();
         match ended {
@@ -128,7 +127,7 @@ impl Context {
             reason: fault.map(|fault| fault.reason.as_str().to_owned()),
             message: fault.map(|fault| fault.message.clone()),
             replicas: report.replicas,
-            since: k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(timestamp((self.clock)())),
+            since: k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(timestamp(self.caller.now())),
         };
         self.patch_replacement(set, &json!(replacement)).await
     }
@@ -136,7 +135,7 @@ impl Context {
     /// Patches `status.replacement`. It is a report: if it cannot be written, the replacement goes on.
     async fn patch_replacement(&self, set: &SetName, replacement: &Value) -> bool {
         let body = json!({ "status": { "replacement": replacement } });
-        let rollouts: Api<SlimRollout> = Api::namespaced(self.client.clone(), &set.namespace);
+        let rollouts: Api<SlimRollout> = self.caller.namespaced(&set.namespace);
         let written = call(rollouts.patch_status(&set.name, &merge(), &Patch::Merge(&body))).await;
         if let ApiOutcome::Denied { message: why, .. } | ApiOutcome::Unsure { why, .. } = &written {
             tracing::warn!(
@@ -157,7 +156,7 @@ impl Context {
             message: message.to_owned(),
         };
         let on = (SetKind::Apps, &*set.namespace, &*set.name);
-        events::publish_on(&self.client, &self.metrics, self.clock, on, &notice).await;
+        events::emit_on(&self.caller, on, &notice).await;
     }
 }
 
@@ -210,7 +209,10 @@ mod tests {
             let message = message.to_owned();
             let fault = Fault { reason, message };
             let set = SetName::new("shop", "web");
-            context.notify_fault(&set, &mut reported, phase, "u", fault).await;
+            context
+                .replacements
+                .notify_fault(&set, &mut reported, phase, "u", fault)
+                .await;
             assert_eq!(written.swap(0, Ordering::Relaxed), expected, "{what}");
         }
     }

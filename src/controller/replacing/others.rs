@@ -5,10 +5,10 @@ use kube::Client;
 use kube::api::{Api, ApiResource, DynamicObject, ListParams, PostParams};
 use kube::discovery::{Discovery, Scope, verbs};
 
-use super::super::api_calls::{ApiOutcome, call};
-use super::super::read::lists;
-use super::super::read::metadata::Bare;
 use super::cluster::SetName;
+use crate::controller::calls::api_calls::{ApiOutcome, call};
+use crate::controller::read::lists;
+use crate::controller::read::metadata::Bare;
 
 /// The kinds that the controller lists with its own rights: a replacement handles their references, or no StatefulSet
 /// owns such an object. So nothing is asked for unless somebody gave it more rights.

@@ -13,20 +13,19 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
-use super::super::api_calls::{ApiOutcome, call, outcome};
-use super::super::read::item::UnreadObject;
-use super::super::read::lists;
-use super::super::read::metadata::{self, Bare};
-use super::super::slim_claim::SlimClaim;
-use super::super::slim_pod::{POD_REVISION, PodStatus};
-use super::super::slim_set::owner;
 use super::answer::{existing, read};
 use super::cluster::{Cluster, SetName, sets_path};
 use super::others::owned_by;
 use crate::api::Settings;
-use crate::replace::lagging;
+use crate::controller::calls::api_calls::{ApiOutcome, FIELD_MANAGER, call, outcome};
+use crate::controller::objects::claim::SlimClaim;
+use crate::controller::objects::pod::{POD_REVISION, PodStatus};
+use crate::controller::objects::set::owner;
+use crate::controller::read::item::UnreadObject;
+use crate::controller::read::metadata::Bare;
+use crate::controller::read::{lists, metadata};
 use crate::replace::world::{CountQuota, DependentPod, DependentRevision, Dependents, DryRuns};
-use crate::replace::{Journal, LiveSet, Part, World, basis};
+use crate::replace::{Journal, LiveSet, Part, World, basis, lagging};
 
 /// The resource of a quota that counts StatefulSets.
 const COUNT: &str = "count/statefulsets.apps";
@@ -34,7 +33,7 @@ const COUNT: &str = "count/statefulsets.apps";
 /// A Pod with its labels.
 #[derive(Clone, Debug, Deserialize, Resource)]
 #[resource(inherit = "CorePod")]
-pub(in super::super) struct LabeledPod {
+pub(crate) struct LabeledPod {
     #[serde(deserialize_with = "metadata::without_managers")]
     metadata: ObjectMeta,
     #[serde(default)]
@@ -43,7 +42,7 @@ pub(in super::super) struct LabeledPod {
 
 /// A ControllerRevision with unparsed data.
 #[derive(Clone, Debug, Deserialize)]
-pub(in super::super) struct SentRevision {
+pub(crate) struct SentRevision {
     #[serde(deserialize_with = "metadata::without_managers")]
     metadata: ObjectMeta,
     data: Option<Box<RawValue>>,
@@ -51,7 +50,7 @@ pub(in super::super) struct SentRevision {
 
 /// A ResourceQuota.
 #[derive(Clone, Debug, Deserialize)]
-pub(in super::super) struct SentQuota {
+pub(crate) struct SentQuota {
     #[serde(deserialize_with = "metadata::without_managers")]
     metadata: ObjectMeta,
     spec: Option<Amounts>,
@@ -271,7 +270,7 @@ impl Cluster {
     async fn would_create(&self, set: &SetName, object: &Value) -> ApiOutcome<Value> {
         let params = PostParams {
             dry_run: true,
-            field_manager: Some(super::super::FIELD_MANAGER.to_owned()),
+            field_manager: Some(FIELD_MANAGER.to_owned()),
         };
         let body = object.to_string().into_bytes();
         match Request::new(sets_path(&set.namespace)).create(&params, body) {

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use tokio::sync::{Notify, oneshot};
 
-use super::super::locking::lock;
-use super::super::metrics::ControllerMetrics;
 use super::cluster::SetName;
-use super::metrics::ReplacementTimer;
 use super::turns::Turns;
+use crate::controller::locking::lock;
+use crate::controller::metrics::controller::ControllerMetrics;
+use crate::controller::metrics::replacements::ReplacementTimer;
 use crate::replace::{Fault, Millis};
 
 /// The pause while a reconcile of the set ends.

@@ -1,18 +1,21 @@
 //! Which sets are to be replaced, and the replacements in progress.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 use kube::ResourceExt;
+use kube::runtime::reflector::Store;
 
-use super::super::locking::lock;
-use super::super::metrics::ControllerMetrics;
-use super::super::set_kind::SetKind;
-use super::super::slim_set::SlimSet;
-use super::super::watch::RequeueSender;
 use super::cluster::{Cluster, SetName};
 use super::place::Places;
 use crate::api::Seconds;
+use crate::controller::calls::caller::Caller;
+use crate::controller::crd::ClaimRollout;
+use crate::controller::locking::lock;
+use crate::controller::objects::set::SlimSet;
+use crate::controller::objects::set_kind::SetKind;
+use crate::controller::watch::streams::RequeueSender;
 use crate::replace::Fault;
 use crate::templates::{ReplaceSet, keys};
 
@@ -20,9 +23,14 @@ use crate::templates::{ReplaceSet, keys};
 const PAUSES: (Seconds, Seconds) = (5, 300);
 
 /// The replacements in progress, and those that were refused.
-pub(in super::super) struct Replacements {
+pub(crate) struct Replacements {
     pub(super) cluster: Cluster,
+    pub(super) caller: Caller,
+    pub(super) sets: Store<SlimSet>,
+    pub(super) rollouts: Store<ClaimRollout>,
     pub(super) requeue: RequeueSender,
+    /// True once the controller stops.
+    pub(super) stopping: Arc<AtomicBool>,
     pub(super) places: Places,
     pub(super) states: Mutex<HashMap<SetName, State>>,
     /// The sets that are reconciled now. Only used while `states` is locked.
@@ -69,29 +77,39 @@ pub(super) enum Due {
 }
 
 impl Replacements {
-    pub(in super::super) fn new(cluster: Cluster, requeue: RequeueSender, metrics: Arc<ControllerMetrics>) -> Self {
+    pub(crate) fn new(
+        cluster: Cluster,
+        caller: Caller,
+        (sets, rollouts): (Store<SlimSet>, Store<ClaimRollout>),
+        requeue: RequeueSender,
+        stopping: Arc<AtomicBool>,
+    ) -> Self {
         Self {
-            places: Places::new(cluster.clock, metrics),
+            places: Places::new(cluster.clock, Arc::clone(&caller.metrics)),
             cluster,
+            caller,
+            sets,
+            rollouts,
             requeue,
+            stopping,
             states: Mutex::default(),
             reconciled: Mutex::default(),
         }
     }
 
     /// Forgets sets that do not exist any more. A replacement in progress is not forgotten: its set may be absent.
-    pub(in super::super) fn retain(&self, exists: impl Fn(&str, &str) -> bool) {
+    pub(crate) fn retain(&self, exists: impl Fn(&str, &str) -> bool) {
         let is_due = |state: &State| matches!(state, State::Queued | State::Running);
         lock(&self.states).retain(|set, state| is_due(state) || exists(&set.namespace, &set.name));
     }
 
     /// Waits until no replacement executes a step. To be called when all of them are to stop.
-    pub(in super::super) async fn finish(&self) {
+    pub(crate) async fn finish(&self) {
         self.places.close().await;
     }
 
     /// Notes that the set is reconciled, until the return value is dropped. None if it is being replaced.
-    pub(super) fn reconciles(&self, set: &SlimSet) -> Option<Reconciles<'_>> {
+    pub(super) fn begin_reconcile(&self, set: &SlimSet) -> Option<Reconciles<'_>> {
         let set = name_of(set);
         let states = lock(&self.states);
         if matches!(states.get(&set), Some(State::Running)) {
@@ -112,7 +130,7 @@ impl Replacements {
     }
 
     /// Ends the pause after a refusal.
-    pub(in super::super) fn retry_now(&self, set: &SlimSet) {
+    pub(crate) fn retry_now(&self, set: &SlimSet) {
         if let Some(State::Rests(rest)) = lock(&self.states).get_mut(&name_of(set)) {
             rest.tried = 0;
         }
@@ -155,7 +173,7 @@ impl Replacements {
 }
 
 /// A set is reconciled until this is dropped.
-pub(in super::super) struct Reconciles<'a> {
+pub(crate) struct Reconciles<'a> {
     of: &'a Replacements,
     set: SetName,
 }

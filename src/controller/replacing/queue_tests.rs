@@ -1,18 +1,15 @@
 use std::sync::Arc;
 
-use futures::channel::mpsc;
 use kube::Client;
 use kube::client::Body;
 use kube::runtime::reflector::store;
 use serde_json::{Value, json};
 
-use super::{Due, LastReport, Rest, State, name_of};
-use crate::controller::config::Config;
-use crate::controller::context::Context;
-use crate::controller::lead;
+use super::{Due, LastReport, Replacements, Rest, State, name_of};
+use crate::controller::fixtures;
 use crate::controller::locking::lock;
-use crate::controller::set_kind::SetKind;
-use crate::controller::slim_set::SlimSet;
+use crate::controller::objects::set::SlimSet;
+use crate::controller::objects::set_kind::SetKind;
 
 fn object(resource_version: &str) -> Value {
     let annotations = json!({
@@ -30,15 +27,11 @@ fn set(resource_version: &str) -> SlimSet {
     serde_json::from_value(object(resource_version)).unwrap()
 }
 
-fn context() -> Arc<Context> {
+fn replacements() -> Arc<Replacements> {
     let never =
         |_: axum::http::Request<Body>| std::future::pending::<Result<axum::http::Response<Body>, kube::Error>>();
     let client = Client::new(tower::service_fn(never), "default");
-    let watched = (store().0, store().0);
-    let (requeue, _) = mpsc::unbounded();
-    let config = Config::default();
-    let context = lead::context(&config, &client, &Arc::default(), watched, requeue, Arc::default());
-    Arc::new(context)
+    fixtures::context(&client, (store().0, store().0)).replacements
 }
 
 /// A change of the set, and whether its replacement is due.
@@ -72,7 +65,7 @@ async fn replacement_is_due_iff_it_is_asked_for_or_has_begun() {
         annotations.retain(|_, value| !value.is_null());
         let mut set: SlimSet = serde_json::from_value(object).unwrap();
         set.kind = kind;
-        assert_eq!(context().replacements.due(&set, 1000), expected, "{what}");
+        assert_eq!(replacements().due(&set, 1000), expected, "{what}");
     }
 }
 
@@ -110,36 +103,29 @@ async fn set_that_waits_for_a_place_is_reconciled_as_usual() {
         ),
     ];
     for (what, state, is_marked, reconciled, after) in rows {
-        let context = context();
+        let replacements = replacements();
         let mut set = set("7");
         set.is_marked = is_marked;
-        lock(&context.replacements.states).extend(state.map(|state| (name_of(&set), state)));
-        let found = context.reconciles(&set).map(|_| context.replacements.due(&set, 1000));
-        assert_eq!(
-            (found, context.replacements.due(&set, 1000)),
-            (reconciled, after),
-            "{what}"
-        );
+        lock(&replacements.states).extend(state.map(|state| (name_of(&set), state)));
+        let found = replacements.reconciles(&set).map(|_| replacements.due(&set, 1000));
+        assert_eq!((found, replacements.due(&set, 1000)), (reconciled, after), "{what}");
     }
 }
 
 #[tokio::test]
 async fn replacement_begins_after_the_reconcile() {
-    let (context, set) = (context(), set("7"));
+    let (replacements, set) = (replacements(), set("7"));
     let name = name_of(&set);
-    let reconciles = context.reconciles(&set);
-    assert!(
-        reconciles.is_some() && !context.replacements.begins(&name),
-        "it is reconciled"
-    );
+    let reconciles = replacements.reconciles(&set);
+    assert!(reconciles.is_some() && !replacements.begins(&name), "it is reconciled");
     drop(reconciles);
-    assert!(context.replacements.begins(&name), "the reconcile has ended");
-    assert!(context.reconciles(&set).is_none(), "nobody else writes to it");
+    assert!(replacements.begins(&name), "the reconcile has ended");
+    assert!(replacements.reconciles(&set).is_none(), "nobody else writes to it");
 }
 
 #[tokio::test]
 async fn refused_replacement_rests_until_a_change_or_retry() {
-    let context = context();
+    let replacements = replacements();
     for (what, seen, now, retries, expected) in [
         ("refused a moment ago", "7", 1000, false, Due::In(300)),
         ("long ago", "7", 1300, false, Due::Now),
@@ -153,10 +139,10 @@ async fn refused_replacement_rests_until_a_change_or_retry() {
             reported: LastReport::default(),
         };
         let set = set(seen);
-        lock(&context.replacements.states).insert(name_of(&set), State::Rests(rest));
+        lock(&replacements.states).insert(name_of(&set), State::Rests(rest));
         if retries {
-            context.replacements.retry_now(&set);
+            replacements.retry_now(&set);
         }
-        assert_eq!(context.replacements.due(&set, now), expected, "{what}");
+        assert_eq!(replacements.due(&set, now), expected, "{what}");
     }
 }

@@ -6,10 +6,9 @@ use std::time::Duration;
 use futures::channel::mpsc::UnboundedSender;
 use tokio::time::{Instant, sleep_until};
 
-use super::super::api_calls::ApiOutcome;
-use super::answer::Written;
 use super::cluster::{Cluster, SetName};
 use super::place::RunPlace;
+use crate::controller::calls::api_calls::{ApiOutcome, Written};
 use crate::replace::{Ended, Happened, Machine, Millis, Notice, PauseCause, ReplaceTask, Reply, Step, WriteAnswer};
 
 /// How often a pause checks whether the controller stops.

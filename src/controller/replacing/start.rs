@@ -7,45 +7,44 @@ use futures::StreamExt;
 use futures::channel::mpsc;
 use kube::ResourceExt;
 
-use super::super::api_calls::ApiOutcome;
-use super::super::context::Context;
-use super::super::locking::lock;
-use super::super::slim_set::SlimSet;
-use super::super::watch;
 use super::cluster::{SetName, allows};
 use super::place::{Begins, RunPlace};
-use super::queue::{Due, LastReport, Reconciles, Rest, State, name_of};
+use super::queue::{Due, LastReport, Reconciles, Replacements, Rest, State, name_of};
 use super::run::Run;
 use crate::api::Seconds;
+use crate::controller::calls::api_calls::ApiOutcome;
+use crate::controller::locking::lock;
+use crate::controller::objects::set::SlimSet;
+use crate::controller::watch::streams;
 use crate::replace::{Ended, Happened, Machine, MachineKind, Notice, Stage, StartFrom};
 
-impl Context {
+impl Replacements {
     /// Notes that the set is reconciled, until the return value is dropped. None if it is being replaced, so that
     /// nothing else must write to it or to its ClaimRollout; a replacement that another controller began goes on.
-    pub(in super::super) fn reconciles(self: &Arc<Self>, set: &SlimSet) -> Option<Reconciles<'_>> {
+    pub(crate) fn reconciles(self: &Arc<Self>, set: &SlimSet) -> Option<Reconciles<'_>> {
         if set.is_marked {
-            self.start_replacement(name_of(set), StartFrom::Begun);
+            self.start(name_of(set), StartFrom::Begun);
             return None;
         }
-        self.replacements.reconciles(set)
+        self.begin_reconcile(set)
     }
 
     /// Begins to replace the set if that is due. Returns after how many seconds it is due otherwise.
-    pub(in super::super) fn replace_if_due(self: &Arc<Self>, set: &SlimSet) -> Option<Seconds> {
-        match self.replacements.due(set, (self.clock)()) {
+    pub(crate) fn replace_if_due(self: &Arc<Self>, set: &SlimSet) -> Option<Seconds> {
+        match self.due(set, self.caller.now()) {
             Due::No | Due::Queued | Due::Runs => None,
             Due::In(seconds) => Some(seconds),
             Due::Now => {
-                self.start_replacement(name_of(set), StartFrom::Nothing);
+                self.start(name_of(set), StartFrom::Nothing);
                 None
             }
         }
     }
 
     /// Goes on with the replacements whose journals exist. Their sets may be absent.
-    pub(in super::super) async fn resume_replacements(self: Arc<Self>, namespace: Option<String>) {
+    pub(crate) async fn resume(self: Arc<Self>, namespace: Option<String>) {
         loop {
-            match self.replacements.cluster.journaled().await {
+            match self.cluster.journaled().await {
                 ApiOutcome::Done(sets) => {
                     let ours = |set: &SetName| namespace.as_ref().is_none_or(|namespace| *namespace == set.namespace);
                     for (set, stage) in sets.into_iter().filter(|(set, _)| ours(set)) {
@@ -54,7 +53,7 @@ impl Context {
                         } else {
                             StartFrom::Begun
                         };
-                        self.start_replacement(set, from);
+                        self.start(set, from);
                     }
                     return;
                 }
@@ -70,8 +69,8 @@ impl Context {
         }
     }
 
-    fn start_replacement(self: &Arc<Self>, set: SetName, from: StartFrom) {
-        let mut states = lock(&self.replacements.states);
+    fn start(self: &Arc<Self>, set: SetName, from: StartFrom) {
+        let mut states = lock(&self.states);
         let (attempts, reported) = match states.remove(&set) {
             Some(before @ (State::Queued | State::Running)) => {
                 states.insert(set, before);
@@ -87,24 +86,23 @@ impl Context {
         };
         states.insert(set.clone(), state);
         drop(states);
-        let context = Arc::clone(self);
-        tokio::spawn(async move { context.replace(set, from, attempts, reported).await });
+        let replacements = Arc::clone(self);
+        tokio::spawn(async move { replacements.replace(set, from, attempts, reported).await });
     }
 
     async fn replace(&self, set: SetName, from: StartFrom, attempts: u32, mut reported: LastReport) {
-        let replacements = &self.replacements;
         // Another controller may have reported them.
         reported.replicas = self.reported_replicas(&set);
         let (notices, mut noticed) = mpsc::unbounded();
-        let begins = || Box::new(|| replacements.begins(&set)) as Begins<'_>;
+        let begins = || Box::new(|| self.begins(&set)) as Begins<'_>;
         let begins = (from == StartFrom::Nothing).then(begins);
-        let (settings, kind) = (&replacements.cluster.settings, MachineKind::Controller);
+        let (settings, kind) = (&self.cluster.settings, MachineKind::Controller);
         let run = Run {
-            cluster: &replacements.cluster,
+            cluster: &self.cluster,
             set: &set,
             stopping: &self.stopping,
             notices: &notices,
-            place: RunPlace::of(&replacements.places, &set, begins),
+            place: RunPlace::of(&self.places, &set, begins),
             machine: Machine::new(settings, allows, kind, from),
         };
         let notifying = async {
@@ -143,10 +141,10 @@ impl Context {
                 Ended::Refused(fault) if fault.reason.is_brief() => 0,
                 _ => attempts.saturating_add(1),
             },
-            tried: (self.clock)(),
+            tried: self.caller.now(),
             reported,
         };
-        let mut states = lock(&self.replacements.states);
+        let mut states = lock(&self.states);
         match ended {
             Ended::Replaced | Ended::Absent(_) | Ended::Stopped => drop(states.remove(set)),
             Ended::Nothing | Ended::Refused(_) | Ended::Foreign(_) => {
@@ -154,7 +152,7 @@ impl Context {
             }
         }
         drop(states);
-        watch::send(&self.replacements.requeue, &set.namespace, &set.name);
+        streams::send(&self.requeue, &set.namespace, &set.name);
     }
 }
 

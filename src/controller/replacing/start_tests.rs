@@ -7,10 +7,11 @@ use kube::client::Body;
 use kube::runtime::reflector::store;
 use serde_json::{Value, json};
 
-use super::{Context, Ended, LastReport, SetName, lock};
+use super::{Ended, LastReport, SetName, lock};
 use crate::api::ReplacementReason;
-use crate::controller::config::Config;
-use crate::controller::{fixtures, lead};
+use crate::controller::clock::clock;
+use crate::controller::fixtures;
+use crate::controller::lead::config::Config;
 use crate::replace::{Fault, Journal, LiveSet};
 use crate::rollout::fixtures::{staged_change, template};
 use crate::templates::keys;
@@ -48,10 +49,10 @@ fn with_journals() -> Client {
 #[tokio::test]
 async fn replacements_are_resumed_in_the_managed_namespace() {
     for (managed, expected) in [(None, "shop test"), (Some("shop"), "shop"), (Some("other"), "")] {
-        let context = Arc::new(fixtures::context(&with_journals(), (store().0, store().0)));
-        let resumed = Arc::clone(&context).resume_replacements(managed.map(str::to_owned));
+        let replacements = fixtures::context(&with_journals(), (store().0, store().0)).replacements;
+        let resumed = Arc::clone(&replacements).resume(managed.map(str::to_owned));
         resumed.await;
-        let states = lock(&context.replacements.states);
+        let states = lock(&replacements.states);
         let mut namespaces: Vec<&str> = states.keys().map(|set| &*set.namespace).collect();
         namespaces.sort_unstable();
         assert_eq!(namespaces.join(" "), expected, "{managed:?}");
@@ -74,10 +75,11 @@ async fn set_is_reconciled_when_its_replacement_has_ended() {
         Ended::Absent(fault()),
     ] {
         let (requeue, mut queued) = mpsc::unbounded();
-        let (config, client) = (Config::default(), with_journals());
-        let watched = (store().0, store().0);
-        let context: Context = lead::context(&config, &client, &Arc::default(), watched, requeue, Arc::default());
-        context.rest(&SetName::new("shop", "web"), 0, LastReport::default(), &ended);
+        let caller = fixtures::caller(&with_journals(), clock);
+        let context = fixtures::context_of(&Config::default(), caller, (store().0, store().0), requeue);
+        context
+            .replacements
+            .rest(&SetName::new("shop", "web"), 0, LastReport::default(), &ended);
         let found = queued.try_recv().ok().map(|set| (set.namespace, set.name));
         assert_eq!(found, Some((Some("shop".to_owned()), "web".to_owned())), "{ended:?}");
         assert!(queued.try_recv().is_err(), "{ended:?}");

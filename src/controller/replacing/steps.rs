@@ -6,11 +6,11 @@ use k8s_openapi::api::apps::v1::ControllerRevision;
 use kube::api::{Api, DeleteParams, Patch, PostParams, Preconditions, Request};
 use serde_json::{Value, json};
 
-use super::super::api_calls::{ApiOutcome, FIELD_MANAGER, merge};
-use super::super::slim_rollout::SlimRollout;
-use super::answer::{Written, delete, unknown, write};
+use super::answer::{delete, unknown};
 use super::cluster::{Cluster, SetName, denied, report_owner, sets_path};
 use super::parts::orphan;
+use crate::controller::calls::api_calls::{ApiOutcome, FIELD_MANAGER, Written, merge, write};
+use crate::controller::objects::rollout::SlimRollout;
 use crate::replace::{FINALIZER, HOLD, LiveSet, Reply, SetObjects, SetVersion, Step};
 use crate::templates::keys;
 

@@ -1,5 +1,5 @@
-use super::super::cluster::SetName;
 use super::{Millis, PLACES, PLACES_OF_NAMESPACE, PROBE, Turns, USUAL};
+use crate::controller::replacing::cluster::SetName;
 
 /// What happens, and the replacements that get a place by it, in this order. A name is `namespace/set`.
 ///

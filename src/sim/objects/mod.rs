@@ -252,7 +252,7 @@ impl SetObject {
         self.spec.policy.or(staged).unwrap_or_default()
     }
 
-    /// What a controller that has nothing left to do still watches, as `controller::settled::Basis`: everything but the
+    /// What a controller that has nothing left to do still watches, as `controller::memory::settled::Basis`: everything but the
     /// status.
     pub(crate) fn basis(&self) -> Self {
         Self {

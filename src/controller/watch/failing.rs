@@ -1,0 +1,205 @@
+//! For how long lists and watches have failed, and what to report about it.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use kube::runtime::watcher;
+use tokio::time::Instant;
+
+use crate::controller::calls::api_calls::shorten;
+use crate::rollout::events::is_same_cause;
+
+/// A failure is reported after this time.
+const REPORTED: Duration = Duration::from_secs(60);
+
+/// After this time without another failure, reads succeed again: a watch that was opened emits nothing before an object
+/// changes. It is longer than any pause between two attempts, together with the time of an attempt without an answer.
+pub(super) const QUIET: Duration = Duration::from_secs(120);
+
+/// A [`Failing`] that a watch changes.
+pub(super) type SharedFailing = Arc<Mutex<Failing>>;
+
+/// The failures of one kind of reads since the last success.
+#[derive(Debug, Default)]
+pub(crate) struct Failing(Option<ReadFailure>);
+
+#[derive(Debug)]
+struct ReadFailure {
+    since: Instant,
+    last: Instant,
+    why: String,
+    /// Since when `why` is the cause that is reported.
+    named: Instant,
+}
+
+impl Failing {
+    /// A read failed. The cause that is reported changes at most once a minute, and not with the numbers in its message.
+    pub(crate) fn failed(&mut self, why: String, now: Instant) {
+        let before = self.0.take().filter(|before| now - before.last < QUIET);
+        let Some(mut before) = before else {
+            self.0 = Some(ReadFailure {
+                since: now,
+                last: now,
+                why,
+                named: now,
+            });
+            return;
+        };
+        before.last = now;
+        if now - before.named >= REPORTED && !is_same_cause(&before.why, &why) {
+            (before.why, before.named) = (why, now);
+        }
+        self.0 = Some(before);
+    }
+
+    /// A read succeeded.
+    pub(crate) fn succeeded(&mut self) {
+        self.0 = None;
+    }
+
+    /// True iff the last read failed, a short time ago.
+    pub(crate) fn is_failing(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Why reads have failed for a minute or longer, if so.
+    pub(crate) fn reported(&self, now: Instant) -> Option<&str> {
+        let failure = self.0.as_ref()?;
+        let is_due = failure.last - failure.since >= REPORTED && now - failure.last < QUIET;
+        is_due.then_some(&*failure.why)
+    }
+}
+
+/// Why a watch failed, for a report that others may read: the answer of the API server, and never a part of an object.
+pub(super) fn of_watch(error: &watcher::Error) -> String {
+    match error {
+        watcher::Error::InitialListFailed(error)
+        | watcher::Error::WatchStartFailed(error)
+        | watcher::Error::WatchFailed(error) => of_call(error),
+        watcher::Error::WatchError(status) => of_status(status),
+        watcher::Error::NoResourceVersion => "the answer has no resourceVersion".to_owned(),
+    }
+}
+
+/// The same for a call.
+fn of_call(error: &kube::Error) -> String {
+    match error {
+        kube::Error::Api(status) => of_status(status),
+        kube::Error::SerdeError(_) | kube::Error::FromUtf8(_) => "the answer cannot be decoded".to_owned(),
+        _ => "the API server does not answer".to_owned(),
+    }
+}
+
+fn of_status(status: &kube::core::Status) -> String {
+    format!("{} {}", status.code, shorten(&status.message))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use kube::core::Status;
+    use kube::runtime::watcher;
+    use tokio::time::Instant;
+
+    use super::{Failing, of_watch};
+
+    /// What happens, by the second: a failure with this cause, or a success. Then what is reported at this second.
+    type Row = (
+        &'static str,
+        &'static [(u64, Option<&'static str>)],
+        u64,
+        Option<&'static str>,
+    );
+
+    const ROWS: &[Row] = &[
+        ("nothing", &[], 1000, None),
+        ("a failure", &[(0, Some("403 a"))], 60, None),
+        ("not for a minute", &[(0, Some("403 a")), (59, Some("403 a"))], 70, None),
+        (
+            "for a minute",
+            &[(0, Some("403 a")), (60, Some("403 a"))],
+            60,
+            Some("403 a"),
+        ),
+        (
+            "a success",
+            &[(0, Some("403 a")), (59, None), (60, Some("403 a"))],
+            100,
+            None,
+        ),
+        (
+            "two failures with a success between them, which nobody sees",
+            &[(0, Some("500 a")), (120, Some("500 a"))],
+            130,
+            None,
+        ),
+        (
+            "many failures, and then silence",
+            &[(0, Some("500 a")), (60, Some("500 a"))],
+            180,
+            None,
+        ),
+        (
+            "other numbers",
+            &[
+                (0, Some("504 timeout after 31 s")),
+                (70, Some("504 timeout after 32 s")),
+            ],
+            80,
+            Some("504 timeout after 31 s"),
+        ),
+        (
+            "another cause, soon",
+            &[(0, Some("403 a")), (59, Some("500 b")), (61, Some("403 a"))],
+            62,
+            Some("403 a"),
+        ),
+        (
+            "another cause, later",
+            &[(0, Some("403 a")), (60, Some("500 b")), (100, Some("403 a"))],
+            110,
+            Some("500 b"),
+        ),
+    ];
+
+    #[test]
+    fn reads_that_fail_for_a_minute_are_reported() {
+        let begun = Instant::now();
+        let at = |seconds| begun + Duration::from_secs(seconds);
+        for (what, events, now, expected) in ROWS {
+            let mut failing = Failing::default();
+            for (second, event) in *events {
+                match event {
+                    Some(why) => failing.failed((*why).to_owned(), at(*second)),
+                    None => failing.succeeded(),
+                }
+            }
+            assert_eq!(failing.reported(at(*now)), *expected, "{what}");
+        }
+    }
+
+    #[test]
+    fn cause_contains_no_part_of_an_object() {
+        let forbidden = Status::failure("pods is forbidden\nmore", "Forbidden").with_code(403);
+        let object = serde_json::from_str::<u8>("\"marker\"").unwrap_err();
+        for (error, expected) in [
+            (
+                watcher::Error::InitialListFailed(kube::Error::Api(forbidden.clone().boxed())),
+                "403 pods is forbidden",
+            ),
+            (watcher::Error::WatchError(forbidden.boxed()), "403 pods is forbidden"),
+            (
+                watcher::Error::WatchFailed(kube::Error::SerdeError(object)),
+                "the answer cannot be decoded",
+            ),
+            (
+                watcher::Error::WatchStartFailed(kube::Error::LinesCodecMaxLineLengthExceeded),
+                "the API server does not answer",
+            ),
+            (watcher::Error::NoResourceVersion, "the answer has no resourceVersion"),
+        ] {
+            assert_eq!(of_watch(&error), expected);
+        }
+    }
+}

@@ -1,0 +1,247 @@
+use std::cell::Cell;
+use std::sync::{Arc, Mutex};
+
+use kube::Client;
+use kube::client::Body;
+use serde_json::{Value, json};
+
+use super::{RoundOutcome, SlimSet, Writer, execute};
+use crate::controller::fixtures;
+use crate::controller::locking::lock;
+use crate::rollout::fixtures::{apply, complete, web};
+use crate::rollout::machine::Undone;
+use crate::rollout::{Action, Refusal, SetStagedAt};
+use crate::templates::keys;
+
+thread_local! {
+    static NOW: Cell<u64> = const { Cell::new(0) };
+}
+
+/// A writer to the API server of this client.
+fn writer(client: &Client) -> Writer {
+    Writer {
+        caller: fixtures::caller(client, || NOW.get()),
+        memories: Arc::default(),
+    }
+}
+
+/// A writer whose API server answers every request like this.
+fn answering(code: u16, message: &str) -> Writer {
+    let body = json!({"kind": "Status", "status": "Failure", "code": code, "reason": "", "message": message});
+    let client = fixtures::answering(code, &body);
+    writer(&client)
+}
+
+/// A writer whose API server stores every object in version 8, at second 2000 of its clock; and what it stores.
+fn storing() -> (Writer, Arc<Mutex<Vec<Value>>>) {
+    let stored = Arc::<Mutex<Vec<Value>>>::default();
+    let noted = Arc::clone(&stored);
+    let server = move |request: axum::http::Request<Body>| {
+        let noted = Arc::clone(&noted);
+        async move {
+            let is_dry_run = request.uri().query().is_some_and(|query| query.contains("dryRun"));
+            let bytes = request.into_body().collect_bytes().await?;
+            let mut body: Value = serde_json::from_slice(&bytes).expect("JSON");
+            if !is_dry_run {
+                lock(&noted).push(body.clone());
+            }
+            if let Some(annotations) = body["metadata"]["annotations"].as_object_mut() {
+                annotations.retain(|_, value| !value.is_null());
+            }
+            body["metadata"]["resourceVersion"] = "8".into();
+            let fields = json!({"f:metadata": {"f:annotations": {"f:claim-rollout.io/staged-at": {}}}});
+            body["metadata"]["managedFields"] =
+                json!([{"manager": "claim-rollout", "time": "1970-01-01T00:33:20Z", "fieldsV1": fields}]);
+            Ok::<_, kube::Error>(axum::http::Response::new(Body::from(body.to_string().into_bytes())))
+        }
+    };
+    let client = Client::new(tower::service_fn(server), "default");
+    (writer(&client), stored)
+}
+
+fn set() -> SlimSet {
+    let metadata = json!({"name": "web", "namespace": "default", "uid": "set-uid", "resourceVersion": "100"});
+    serde_json::from_value(json!({ "metadata": metadata })).expect("a set")
+}
+
+/// Why the last write to the set was denied, and when it is retried.
+fn write_denied(writer: &Writer) -> Option<(String, u64)> {
+    let denied = writer
+        .memories
+        .remembered(&set(), |memory| memory.write_denied.clone())
+        .flatten();
+    denied.map(|denied| denied.fault(NOW.get()))
+}
+
+/// Whether the last write to the set was undone.
+fn undone(writer: &Writer) -> Option<Undone> {
+    writer
+        .memories
+        .remembered(&set(), |memory| memory.undone.clone())
+        .flatten()
+}
+
+fn denials(writer: &Writer) -> Vec<Refusal> {
+    let denials = writer
+        .memories
+        .remembered(&set(), |memory| memory.denials.values().cloned().collect());
+    denials.unwrap_or_default()
+}
+
+const WEBHOOK: &str = "admission webhook \"x\" denied the request: no";
+
+/// The code of every answer, and the cause that is reported.
+const CODES: [(u16, &str); 3] = [(409, "Conflict"), (404, "NotFound"), (410, "NotFound")];
+
+#[tokio::test]
+async fn apply_overtaken_again_and_again_is_denied() {
+    for (code, cause) in CODES {
+        let writer = answering(code, WEBHOOK);
+        let Action::ApplyClaim(first) = apply(&web(), 2) else {
+            unreachable!()
+        };
+        let execute = async |apply: &_| {
+            execute(&writer, &set(), &Action::ApplyClaim(Clone::clone(apply)))
+                .await
+                .unwrap()
+        };
+        for (now, expected) in [(1000, RoundOutcome::Overtaken), (1029, RoundOutcome::Overtaken)] {
+            NOW.set(now);
+            assert_eq!(
+                (execute(&first).await, denials(&writer)),
+                (expected, Vec::new()),
+                "{code} at {now}"
+            );
+        }
+        // The watch shows another version: the object was overtaken.
+        let mut second = first.clone();
+        "8".clone_into(&mut second.resource_version);
+        NOW.set(1030);
+        assert_eq!(execute(&second).await, RoundOutcome::Overtaken, "{code}");
+        for (now, attempts) in [(1060, 1), (1061, 2)] {
+            NOW.set(now);
+            assert_eq!(execute(&second).await, RoundOutcome::DecideAgain, "{code} at {now}");
+            let expected = Refusal {
+                label: second.label.clone(),
+                resource_version: "8".to_owned(),
+                cause: cause.to_owned(),
+                message: format!("{code} {WEBHOOK}"),
+                attempts,
+                last: now,
+            };
+            assert_eq!(denials(&writer), [expected], "{code} at {now}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn each_claim_is_overtaken_for_itself() {
+    let writer = answering(409, WEBHOOK);
+    for now in [1000, 1010, 1020, 1030] {
+        NOW.set(now);
+        for ordinal in [2, 1] {
+            execute(&writer, &set(), &apply(&web(), ordinal)).await.unwrap();
+        }
+    }
+    assert_eq!(denials(&writer).len(), 2);
+}
+
+#[tokio::test]
+async fn patch_of_the_set_overtaken_again_and_again_is_denied() {
+    for (code, _) in CODES {
+        let writer = answering(code, WEBHOOK);
+        let action = complete(&web());
+        for now in [1000, 1029] {
+            NOW.set(now);
+            let outcome = execute(&writer, &set(), &action).await.unwrap();
+            assert_eq!(outcome, RoundOutcome::Overtaken, "{code} at {now}");
+            assert_eq!(write_denied(&writer), None, "{code} at {now}");
+        }
+        NOW.set(1030);
+        assert_eq!(
+            execute(&writer, &set(), &action).await.unwrap(),
+            RoundOutcome::DecideAgain,
+            "{code}"
+        );
+        let expected = Some((format!("{code} {WEBHOOK}"), 1031));
+        assert_eq!(write_denied(&writer), expected, "{code}");
+    }
+}
+
+#[tokio::test]
+async fn write_overtaken_for_seconds_is_late() {
+    let writer = answering(409, "");
+    let is_late = |now| {
+        writer
+            .memories
+            .remembered(&set(), |memory| memory.is_late(now))
+            .unwrap_or_default()
+    };
+    assert!(!is_late(1000), "nothing was written");
+    NOW.set(1000);
+    execute(&writer, &set(), &apply(&web(), 2)).await.unwrap();
+    assert_eq!([1000, 1002, 1003].map(is_late), [false, false, true]);
+}
+
+/// Only writes count, not failures of other requests.
+#[tokio::test]
+async fn write_without_answer_is_denied_after_a_minute() {
+    let writer = answering(500, "no");
+    writer.memories.remember(&set(), |memory| memory.failures = 9);
+    for attempt in 1..=7 {
+        let outcome = execute(&writer, &set(), &apply(&web(), 2)).await;
+        assert_eq!(outcome.is_ok(), attempt == 7, "{attempt}");
+    }
+    let causes: Vec<String> = denials(&writer).into_iter().map(|denial| denial.cause).collect();
+    assert_eq!(causes, [Refusal::NOT_ANSWERED]);
+    assert!(execute(&writer, &set(), &apply(&web(), 1)).await.is_ok(), "another PVC");
+    let causes: Vec<String> = denials(&writer).into_iter().map(|denial| denial.cause).collect();
+    assert_eq!(causes, [Refusal::NOT_ANSWERED; 2]);
+}
+
+/// PVCs that were created since then are never deleted, so no clock that is ahead may count.
+#[tokio::test]
+async fn staged_at_is_the_earlier_of_both_clocks() {
+    for (ours, expected) in [(1000, "1970-01-01T00:16:40Z"), (3000, "1970-01-01T00:33:20Z")] {
+        let (writer, stored) = storing();
+        let action = SetStagedAt {
+            set_uid: "set-uid".to_owned(),
+            resource_version: "100".to_owned(),
+            at: ours,
+        };
+        let outcome = execute(&writer, &set(), &Action::SetStagedAt(action)).await.unwrap();
+        assert_eq!(outcome, RoundOutcome::Nothing);
+        let stored = lock(&stored).clone();
+        let annotations: Vec<_> = stored.iter().map(|body| &body["metadata"]["annotations"]).collect();
+        assert_eq!(annotations, [&json!({(keys::STAGED_AT): expected})], "{ours}");
+    }
+}
+
+/// The watch shows the annotation later.
+#[tokio::test]
+async fn modification_of_a_pvc_counts_from_the_reply_on() {
+    let (writer, _) = storing();
+    let Action::ApplyClaim(mut apply) = apply(&web(), 2) else {
+        unreachable!()
+    };
+    let time = "1970-01-01T00:16:40Z".to_owned();
+    apply.annotations.insert(keys::MODIFIED.to_owned(), time);
+    let uid = apply.uid.clone();
+    execute(&writer, &set(), &Action::ApplyClaim(apply)).await.unwrap();
+    let modified = writer.memories.remembered(&set(), |memory| memory.modified.clone());
+    assert_eq!(modified, Some([(uid, vec![1000])].into()));
+}
+
+#[tokio::test]
+async fn pause_of_the_set_ends_with_a_write_that_is_done() {
+    NOW.set(1000);
+    let (writer, _) = storing();
+    let denied = || Some(Undone::again(None, "no".to_owned(), 1000));
+    writer.memories.remember(&set(), |memory| {
+        (memory.undone, memory.write_denied) = (denied(), denied());
+    });
+    assert!(undone(&writer).is_some() && write_denied(&writer).is_some());
+    let outcome = execute(&writer, &set(), &complete(&web())).await.unwrap();
+    assert_eq!(outcome, RoundOutcome::Nothing);
+    assert_eq!((undone(&writer), write_denied(&writer)), (None, None));
+}
