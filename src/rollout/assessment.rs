@@ -4,8 +4,8 @@
 //! what happens; `table_tests/kep_table.rs` is the table.
 
 use super::action::ApplyClaim;
-use super::anew::Anew;
-use super::lowered::lowered;
+use super::recreate_need::ReCreateNeed;
+use super::reduced_request::reduce_request;
 use super::snapshot::{PodView, Refusal, Snapshot};
 use crate::api::Seconds;
 use crate::claims::compatible::differences;
@@ -55,7 +55,7 @@ pub struct ClaimAssessment<'a> {
     /// The state of the claim.
     pub state: ClaimState,
     /// What `ReCreate` means for the claim.
-    pub anew: Option<Anew>,
+    pub recreate_need: Option<ReCreateNeed>,
     /// True iff the gate keeps the Pod because of this claim.
     pub keeps_pod: bool,
     /// The reason for the state.
@@ -95,7 +95,7 @@ impl<'a> ClaimAssessment<'a> {
             pod_at,
             at: At::Absent,
             state: ClaimState::Missing,
-            anew: None,
+            recreate_need: None,
             keeps_pod: false,
             reason: "NotFound".to_owned(),
             message: "waiting for the StatefulSet controller to create it".to_owned(),
@@ -118,7 +118,7 @@ impl<'a> ClaimAssessment<'a> {
                 "Deleted".to_owned(),
                 "is being deleted".to_owned(),
             )
-        } else if at_target && self.anew.is_none() && !failed.is_some_and(|failed| failed.is_of_reply(claim)) {
+        } else if at_target && self.recreate_need.is_none() && !failed.is_some_and(|failed| failed.is_of_reply(claim)) {
             let state = readiness::state_at_target(claim, &self.template);
             let (reason, message) = readiness::explain(state, claim, &self.template);
             (At::Updated, state, reason, message)
@@ -129,13 +129,13 @@ impl<'a> ClaimAssessment<'a> {
                 foreign.as_str().to_owned(),
                 foreign.to_string(),
             )
-        } else if let Some(anew) = &self.anew {
-            let state = if matches!(anew, Anew::Otherwise(_)) {
+        } else if let Some(need) = &self.recreate_need {
+            let state = if matches!(need, ReCreateNeed::NotAllowed(_)) {
                 ClaimState::Refused
             } else {
                 ClaimState::Pending
             };
-            (At::Outdated, state, anew.reason().to_owned(), String::new())
+            (At::Outdated, state, need.reason().to_owned(), String::new())
         } else if let Some(change) = differences(&self.template, &claim.spec).next() {
             let (reason, message) = explain_difference(&change);
             (At::Outdated, ClaimState::Refused, reason, message)
@@ -165,11 +165,11 @@ impl<'a> ClaimAssessment<'a> {
 
     /// The reason and the message of a claim that `ReCreate` deletes.
     pub(super) fn explain_anew(&mut self, claim: &Claim, mounting: &[&PodView]) {
-        let Some(anew) = &self.anew else {
+        let Some(need) = &self.recreate_need else {
             return;
         };
-        self.reason = anew.reason().to_owned();
-        self.message = anew.explain(claim, mounting);
+        self.reason = need.reason().to_owned();
+        self.message = need.explain(claim, mounting);
     }
 
     /// True iff the claim of a replica that was scaled away can be updated. Without a Pod, nothing else can be done for it.
@@ -177,7 +177,7 @@ impl<'a> ClaimAssessment<'a> {
         match self.state {
             ClaimState::Foreign | ClaimState::Unbound | ClaimState::Terminating | ClaimState::Missing => false,
             ClaimState::Refused => !self.is_lost() && (self.at == At::Updated || self.retry_at.is_some()),
-            _ => self.anew.is_none(),
+            _ => self.recreate_need.is_none(),
         }
     }
 
@@ -185,7 +185,7 @@ impl<'a> ClaimAssessment<'a> {
     #[must_use]
     pub fn wants_apply(&self, now: Seconds) -> bool {
         match self.state {
-            ClaimState::Pending => self.anew.is_none(),
+            ClaimState::Pending => self.recreate_need.is_none(),
             ClaimState::Refused => self.retry_at.is_some_and(|retry_at| retry_at <= now),
             _ => false,
         }
@@ -256,7 +256,7 @@ impl<'a> ClaimAssessment<'a> {
             .filter(|(key, _)| !snapshot.set.match_labels.contains_key(key));
         let wanted = self.template.storage.unwrap_or(claim.request);
         let recovers = snapshot.settings.shrink == Shrink::Recover;
-        let lowered = recovers.then(|| lowered(claim, wanted)).flatten();
+        let lowered = recovers.then(|| reduce_request(claim, wanted)).flatten();
         Some(ApplyClaim {
             name: self.name.clone(),
             uid: claim.uid.clone(),

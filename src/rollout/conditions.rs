@@ -1,13 +1,12 @@
 //! The conditions of a rollout: what it does and why it waits, as kstatus expects them.
 
 use super::assessment::{At, ClaimAssessment};
-use super::bounds::Bounds;
-use super::kept::KeptBack;
 use super::order::{Order, WaitsFor};
+use super::overview::Overview;
 use super::quota::Held;
 use super::recovery::smallest_change;
-use super::recreate::ReCreation;
 use super::replica::Replica;
+use super::restraint::Restraint;
 use super::snapshot::{PodView, Snapshot};
 use super::{lag, order, replica};
 use crate::api::reasons::Kind;
@@ -54,15 +53,19 @@ impl RolloutState {
 
     /// The state of a running or complete rollout.
     #[must_use]
-    pub fn of(
-        snapshot: &Snapshot,
-        target: &Target<'_>,
-        replicas: &[Replica<'_>],
-        (order, bounds, recreation, deadline): (&Order<'_>, &Bounds, &ReCreation, Option<Seconds>),
-    ) -> Self {
-        if let Some(stopped) = Self::stopped(snapshot, target, replicas, (order, bounds, recreation)) {
+    pub fn of(overview: &Overview<'_>) -> Self {
+        if let Some(stopped) = Self::stopped(overview) {
             return stopped;
         }
+        let Overview {
+            snapshot,
+            target,
+            replicas,
+            order,
+            bounds,
+            recreation,
+            deadline,
+        } = *overview;
         let in_range = replica::in_range(replicas);
         let done = in_range.iter().filter(|replica| replica.is_done()).count();
         if done == in_range.len() && target.change.phase == Phase::Complete {
@@ -103,15 +106,19 @@ impl RolloutState {
     }
 
     /// The state if the rollout cannot go on until somebody acts.
-    fn stopped(
-        snapshot: &Snapshot,
-        target: &Target<'_>,
-        replicas: &[Replica<'_>],
-        (order, bounds, recreation): (&Order<'_>, &Bounds, &ReCreation),
-    ) -> Option<Self> {
+    fn stopped(overview: &Overview<'_>) -> Option<Self> {
+        let Overview {
+            snapshot,
+            target,
+            replicas,
+            order,
+            bounds,
+            recreation,
+            ..
+        } = *overview;
         // A denied write that is not needed any more does not count, nor one that pause or partition keeps back.
         let write = || order::set_write(snapshot, target, replicas, recreation.is_busy);
-        let goes_on = |replica: &Replica<'_>| replica.kept.is_none() && !replica.is_done();
+        let goes_on = |replica: &Replica<'_>| replica.restraint.is_none() && !replica.is_done();
         let is_needed = || recreation.is_first || replicas.iter().any(goes_on) || write().is_some();
         if let Some((why, _)) = snapshot.write_refused.as_ref().filter(|_| is_needed()) {
             let message = format!("Failed to update the StatefulSet: {why}");
@@ -251,7 +258,10 @@ fn waiting(snapshot: &Snapshot, replicas: &[Replica<'_>], order: &Order<'_>) -> 
         };
         return (reason, claims(set, replica));
     }
-    if replicas.iter().any(|replica| replica.kept == Some(KeptBack::OnDelete)) {
+    if replicas
+        .iter()
+        .any(|replica| replica.restraint == Some(Restraint::OnDelete))
+    {
         return (ReadyReason::OnDelete, by_hand(set, replicas));
     }
     if !set.reaches_all() {

@@ -7,21 +7,22 @@
 //! | file | contains |
 //! |---|---|
 //! | [`snapshot`] | the input of the decision |
-//! | [`assessment`], [`replica`], [`kept`] | one claim and one replica: the table of KEP-4650 |
+//! | [`assessment`], [`replica`], [`restraint`] | one claim and one replica: the table of KEP-4650 |
 //! | [`order`] | the order of the replicas |
+//! | [`overview`] | a rollout: what the parts of the decision have found |
 //! | [`advance`], [`reached`] | which states were reached, so that only a new one is progress |
-//! | [`anew`], [`recreate`], [`obstacle`], [`stale_marks`], [`snapshot_age`], [`volume_snapshot`] | `ReCreate`: which PVCs are deleted, and the next step |
-//! | [`lowered`], `recovery` | how far the request of a PVC can be taken back; what ends a growth that failed |
+//! | [`recreate_need`], [`recreate`], [`obstacle`], [`stale_marks`], [`snapshot_age`], [`volume_snapshot`] | `ReCreate`: which PVCs are deleted, and the next step |
+//! | [`reduced_request`], `recovery` | how far the request of a PVC can be taken back; what ends a growth that failed |
 //! | [`disruption`] | whether a Pod may be taken away now |
 //! | [`restart`] | which Pod to evict, so that its volumes are mounted again |
-//! | [`lacking`] | which Pod to evict, because it lacks a volume of the live templates |
+//! | [`missing_volumes`] | which Pod to evict, because it lacks a volume of the live templates |
 //! | [`bounds`], [`quota`] | whether the whole rollout fits into the quotas, before the first write |
 //! | [`budget`], [`spending`] | the budgets of storage classes, and how much of them is used |
 //! | [`plan`](mod@plan) | the actions to take now, and the end of the rollout |
-//! | [`progress`], `listed`, [`conditions`] | the status: how far the rollout is, and why it waits |
+//! | [`progress`], `listing`, [`conditions`] | the status: how far the rollout is, and why it waits |
 //! | [`lag`] | outdated claims where nothing is rolled out |
 //! | [`events`] | Events |
-//! | [`early`] | Pods that were replaced before their claims |
+//! | [`early_pods`] | Pods that were replaced before their claims |
 //! | [`history`] | which revisions are kept |
 //! | [`machine`] | what surrounds the decision: what is remembered, and the rounds of one reconcile |
 //! | [`action`] | the output of the decision |
@@ -29,33 +30,34 @@
 
 pub mod action;
 pub mod advance;
-pub mod anew;
 pub mod assessment;
 pub mod bounds;
 pub mod budget;
 pub mod conditions;
 pub mod disruption;
-pub mod early;
+pub mod early_pods;
 pub mod events;
 pub mod history;
 #[cfg(feature = "sim")]
 pub mod invariants;
-pub mod kept;
-pub mod lacking;
 pub mod lag;
-mod listed;
-pub mod lowered;
+mod listing;
 pub mod machine;
+pub mod missing_volumes;
 pub mod obstacle;
 pub mod order;
+pub mod overview;
 pub mod plan;
 pub mod progress;
 pub mod quota;
 pub mod reached;
 mod recovery;
 pub mod recreate;
+pub mod recreate_need;
+pub mod reduced_request;
 pub mod replica;
 pub mod restart;
+pub mod restraint;
 pub mod snapshot;
 pub mod snapshot_age;
 pub mod spending;

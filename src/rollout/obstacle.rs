@@ -21,7 +21,7 @@ pub enum KeepsClaims {
 /// The obstacle; `None` if the PVCs `due` of the replica may be deleted as far as the set, its Pods and its PVCs are
 /// concerned.
 #[must_use]
-pub fn of<'c>(
+pub fn find<'c>(
     snapshot: &Snapshot,
     replicas: &[Replica<'_>],
     replica: &Replica<'_>,
@@ -30,7 +30,7 @@ pub fn of<'c>(
     if let Some(why) = of_set(snapshot, replicas) {
         return Some(KeepsClaims::Stops(why, None));
     }
-    let free = replicas.iter().filter(|other| other.kept.is_none());
+    let free = replicas.iter().filter(|other| other.restraint.is_none());
     let mut claims = free.chain([replica]).flat_map(|other| &other.claims);
     if let Some(stuck) = claims.find(|claim| claim.state.is_stalled()) {
         let why = format!("{} is {}: {}", stuck.name, stuck.state, stuck.message);

@@ -36,7 +36,7 @@ impl<'a> Order<'a> {
     #[must_use]
     pub fn of(snapshot: &Snapshot, replicas: &'a [Replica<'a>]) -> Self {
         let set = &snapshot.set;
-        let free = || replicas.iter().filter(|replica| replica.kept.is_none());
+        let free = || replicas.iter().filter(|replica| replica.restraint.is_none());
         let mut order = Self {
             reached: Vec::new(),
             waits_for: None,
@@ -106,7 +106,7 @@ fn stops(set: &SetView, replica: &Replica<'_>) -> bool {
 fn follows(set: &SetView, replicas: &[Replica<'_>]) -> bool {
     let mut free = replica::in_range(replicas)
         .iter()
-        .filter(|replica| replica.kept.is_none());
+        .filter(|replica| replica.restraint.is_none());
     let changes = !set.status_is_current || free.any(|replica| replica.pod_at == At::Outdated);
     changes && set.replaces_pods() && set.sync == Sync::LockStep && set.strategy == Strategy::RollingUpdate
 }
@@ -163,7 +163,7 @@ pub fn ready(snapshot: &Snapshot, target: &Target<'_>, replicas: &[Replica<'_>])
     }
     // If the status does not include the last change of the set, it is unknown which Pod is to be replaced.
     let is_known = set.status_is_current;
-    let waits = |replica: &&Replica<'_>| replica.kept.is_none() && (replica.pod_at == At::Outdated || !is_known);
+    let waits = |replica: &&Replica<'_>| replica.restraint.is_none() && (replica.pod_at == At::Outdated || !is_known);
     let waiting = || replicas.iter().filter(waits);
     let open = match set.strategy {
         Strategy::OnDelete => None,

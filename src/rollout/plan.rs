@@ -4,9 +4,10 @@ use super::action::{Action, HoldStaged};
 use super::advance::Advance;
 use super::bounds::Bounds;
 use super::conditions::RolloutState;
-use super::early::KeptPods;
-use super::lacking::Lacking;
+use super::early_pods::EarlyPods;
+use super::missing_volumes::MissingVolumes;
 use super::order::{Order, WaitsFor};
+use super::overview::Overview;
 use super::progress::Progress;
 use super::quota::Held;
 use super::replica::Replica;
@@ -14,7 +15,7 @@ use super::snapshot::Snapshot;
 use super::spending::PlaceDemand;
 use super::volume_snapshot::ReCreateQuestion;
 use super::{
-    conditions, events, lacking, lag, order, progress, quota, recreate, replica, restart, spending, stale_marks,
+    conditions, events, lag, missing_volumes, order, progress, quota, recreate, replica, restart, spending, stale_marks,
 };
 use crate::api::{ReadyReason, Seconds};
 use crate::gate::idle::POLICY_RECHECK;
@@ -39,7 +40,7 @@ pub struct Plan {
     /// The places in storage classes with a budget.
     pub places: PlaceDemand,
     /// The Pods that wait for their claims.
-    pub kept_pods: KeptPods,
+    pub early_pods: EarlyPods,
     /// True iff the snapshot was halted: the staged change is not trusted, or the rollout cannot end.
     pub halted: bool,
     /// True iff a Pod lacks a volume of the live templates.
@@ -68,8 +69,8 @@ pub const RECHECK: Seconds = 300;
 #[must_use]
 pub fn plan(snapshot: &Snapshot) -> Plan {
     let plan = plan_claims(snapshot);
-    match lacking::of(snapshot) {
-        Some(lacking) => evicting(snapshot, plan, lacking),
+    match missing_volumes::find(snapshot) {
+        Some(missing) => evicting(snapshot, plan, missing),
         None => plan,
     }
 }
@@ -120,10 +121,20 @@ fn roll_out(snapshot: &Snapshot, target: &Target<'_>) -> Plan {
     if let (false, Some(idle)) = (settled, &snapshot.halted) {
         return nothing(snapshot, idle);
     }
+    let advance = Advance::of(snapshot, target, &all);
+    let overview = Overview {
+        snapshot,
+        target,
+        replicas: &all,
+        order: &order,
+        bounds: &bounds,
+        recreation: &recreation,
+        deadline: conditions::deadline(snapshot, &order, advance.moved),
+    };
     // Nothing comes before the time of the staging.
     let mut actions = Vec::new();
     if !recreation.is_first {
-        actions.extend(applies(snapshot, target, &order, &bounds));
+        actions.extend(applies(&overview));
         let write = order::set_write(snapshot, target, &all, recreation.is_busy);
         actions.extend(write.filter(|_| !writes_are_refused(snapshot)));
     }
@@ -131,26 +142,13 @@ fn roll_out(snapshot: &Snapshot, target: &Target<'_>) -> Plan {
     let evict = || restart::evict(snapshot, replicas).map(Action::Evict);
     let may_evict = recreation.action.is_none() && !recreation.is_busy;
     actions.extend(recreation.action.clone().or_else(|| may_evict.then(evict).flatten()));
-    let advance = Advance::of(snapshot, target, &all);
-    let deadline = conditions::deadline(snapshot, &order, advance.moved);
-    let waits = (&order, &bounds, &recreation, deadline);
-    let progress = progress::of(snapshot, target, &all, advance, waits);
+    let progress = progress::assemble(&overview, advance);
     actions.extend(
         events::changes(snapshot, target, &all, &progress)
             .into_iter()
             .map(Action::Event),
     );
-    let requeue_after = if settled {
-        None
-    } else {
-        let due = recreation.due;
-        Some(requeue_after(
-            snapshot,
-            &all,
-            (&order, &bounds),
-            due.into_iter().chain(deadline),
-        ))
-    };
+    let requeue_after = (!settled).then(|| requeue_after(&overview));
     Plan {
         actions,
         progress,
@@ -159,15 +157,15 @@ fn roll_out(snapshot: &Snapshot, target: &Target<'_>) -> Plan {
         asks_quotas: bounds.held == Some(Held::Unread),
         asks: recreation.asks,
         places: bounds.spending.places,
-        kept_pods: KeptPods::of(snapshot, target, replicas),
+        early_pods: EarlyPods::of(snapshot, target, replicas),
         halted: false,
         lacks: false,
     }
 }
 
 /// The plan while Pods lack a volume of the live templates: no other Pod is evicted, and no PVC deleted.
-fn evicting(snapshot: &Snapshot, mut plan: Plan, lacking: Lacking) -> Plan {
-    let Lacking { message, evict, until } = lacking;
+fn evicting(snapshot: &Snapshot, mut plan: Plan, missing: MissingVolumes) -> Plan {
+    let MissingVolumes { message, evict, until } = missing;
     let disrupts = |action: &Action| {
         matches!(
             action,
@@ -232,7 +230,7 @@ fn nothing(snapshot: &Snapshot, idle: &Idle) -> Plan {
         asks_quotas: false,
         asks: None,
         places,
-        kept_pods: KeptPods::default(),
+        early_pods: EarlyPods::default(),
         halted: snapshot.halted.is_some(),
         lacks: false,
     }
@@ -253,7 +251,14 @@ fn writes_are_refused(snapshot: &Snapshot) -> bool {
 }
 
 /// The applies that are due.
-fn applies(snapshot: &Snapshot, target: &Target<'_>, order: &Order<'_>, bounds: &Bounds) -> Vec<Action> {
+fn applies(overview: &Overview<'_>) -> Vec<Action> {
+    let Overview {
+        snapshot,
+        target,
+        order,
+        bounds,
+        ..
+    } = *overview;
     // Who writes a claim takes the completion back.
     let is_complete = target.change.phase == Phase::Complete && !snapshot.set.templates_can_change;
     if bounds.held.is_some() || is_complete && writes_are_refused(snapshot) {
@@ -271,12 +276,16 @@ fn applies(snapshot: &Snapshot, target: &Target<'_>, order: &Order<'_>, bounds: 
 }
 
 /// Seconds until an action may be due although nothing changes.
-fn requeue_after(
-    snapshot: &Snapshot,
-    replicas: &[Replica<'_>],
-    (order, bounds): (&Order<'_>, &Bounds),
-    due: impl Iterator<Item = Seconds>,
-) -> Seconds {
+fn requeue_after(overview: &Overview<'_>) -> Seconds {
+    let Overview {
+        snapshot,
+        replicas,
+        order,
+        bounds,
+        recreation,
+        deadline,
+        ..
+    } = *overview;
     let now = snapshot.now;
     let set = &snapshot.set;
     let since = snapshot.pods.values().filter_map(|pod| pod.ready_since);
@@ -291,6 +300,7 @@ fn requeue_after(
         Some(WaitsFor::Pod(replica)) => conditions::explained_at(snapshot, replica),
         _ => None,
     };
+    let due = recreation.due.into_iter().chain(deadline);
     let due = due.chain(refused.filter_map(|claim| claim.retry_at));
     let due = due.chain(available).chain(late);
     let refused = snapshot.write_refused.as_ref().map(|(_, retry_at)| *retry_at);

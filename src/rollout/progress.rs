@@ -6,14 +6,12 @@ use super::advance::Advance;
 use super::assessment::{At, ClaimAssessment};
 use super::bounds::Bounds;
 use super::conditions::{Condition, RolloutState};
-use super::kept::KeptBack;
-use super::listed::listed;
-use super::order::Order;
+use super::overview::Overview;
 use super::reached::Reached;
-use super::recreate::ReCreation;
 use super::replica::Replica;
+use super::restraint::Restraint;
 use super::snapshot::{Previous, Snapshot, Trouble};
-use super::{lag, replica, restart};
+use super::{lag, listing, replica, restart};
 use crate::api::reasons::Kind;
 use crate::api::{ReadyReason, Seconds};
 use crate::gate::{ClaimState, Idle, SetView, Target, readiness, target};
@@ -172,20 +170,21 @@ fn lagging(replicas: &[Replica<'_>], by_template: &[TemplateProgress]) -> Option
     (outdated > 0).then(|| format!("{outdated} of {all} PVCs are outdated"))
 }
 
-/// The progress of a rollout; `replicas` are highest ordinal first, and those that were scaled away come last.
+/// The progress of a rollout.
 #[must_use]
-pub fn of(
-    snapshot: &Snapshot,
-    target: &Target<'_>,
-    replicas: &[Replica<'_>],
-    advance: Advance,
-    (order, bounds, recreation, deadline): (&Order<'_>, &Bounds, &ReCreation, Option<Seconds>),
-) -> Progress {
+pub fn assemble(overview: &Overview<'_>, advance: Advance) -> Progress {
+    let Overview {
+        snapshot,
+        target,
+        replicas,
+        bounds,
+        ..
+    } = *overview;
     let claims = replicas
         .iter()
         .flat_map(|replica| replica.claims.iter().map(move |claim| (replica, claim)));
     let not_done = claims.filter(|(_, claim)| claim.state != ClaimState::Done);
-    let (listed, unlisted) = listed(not_done, |(_, claim)| claim.state.is_stalled());
+    let (listed, unlisted) = listing::split(not_done, |(_, claim)| claim.state.is_stalled());
     let of_claims = |claims: Vec<(&Replica<'_>, &ClaimAssessment<'_>)>| -> Vec<ClaimProgress> {
         let claims = claims.into_iter();
         claims
@@ -193,7 +192,7 @@ pub fn of(
             .collect()
     };
     let explained = |claim: ClaimProgress| claim.explained(&snapshot.claim_events);
-    let state = RolloutState::of(snapshot, target, replicas, (order, bounds, recreation, deadline));
+    let state = RolloutState::of(overview);
     let waited = snapshot.previous.as_ref().is_some_and(Previous::waited);
     let continues = waited && state.reason.kind() != Kind::Waiting;
     let moved = if continues { snapshot.now } else { advance.moved };
@@ -226,13 +225,13 @@ fn claim_progress(
     let set = &snapshot.set;
     let budget = bounds.spending.waits(claim.name.as_str());
     let budget = budget.map(|waits| (ReadyReason::WaitsForBudget.as_str().to_owned(), waits.message.clone()));
-    let (reason, mut message) = match replica.kept.filter(|_| claim.state == ClaimState::Pending) {
-        Some(KeptBack::Paused) => ("Paused".to_owned(), "the rollout is paused".to_owned()),
-        Some(KeptBack::OnDelete) => {
+    let (reason, mut message) = match replica.restraint.filter(|_| claim.state == ClaimState::Pending) {
+        Some(Restraint::Paused) => ("Paused".to_owned(), "the rollout is paused".to_owned()),
+        Some(Restraint::OnDelete) => {
             let message = format!("waiting for Pod {}-{} to be deleted", set.name, replica.ordinal);
             ("OnDelete".to_owned(), message)
         }
-        Some(KeptBack::Partition) => ("Partition".to_owned(), format!("below the partition {}", set.partition)),
+        Some(Restraint::Partition) => ("Partition".to_owned(), format!("below the partition {}", set.partition)),
         None => budget.unwrap_or_else(|| (claim.reason.clone(), claim.message.clone())),
     };
     if let Some((why, _)) = snapshot.not_evicted.as_ref()

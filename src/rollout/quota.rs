@@ -42,7 +42,7 @@ pub(super) fn held(
     if !is_first || !reached.any(|claim| claim.wants_apply(snapshot.now)) {
         return None;
     }
-    let free = replicas.iter().filter(|replica| replica.kept.is_none());
+    let free = replicas.iter().filter(|replica| replica.restraint.is_none());
     let growths = free.flat_map(|replica| &replica.claims).filter_map(|assessment| {
         let claim = assessment.claim.filter(|_| assessment.wants_apply(snapshot.now))?;
         Growth::of(claim, assessment.apply(snapshot, target)?.storage)

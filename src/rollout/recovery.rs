@@ -1,7 +1,7 @@
 //! The smallest change that ends a growth that the driver cannot do.
 
 use super::assessment::ClaimAssessment;
-use super::lowered::{least_request, lowered};
+use super::reduced_request::{least_request, reduce_request};
 use super::replica::Replica;
 use super::snapshot::{Resize, Snapshot};
 use crate::claims::Claim;
@@ -30,7 +30,7 @@ pub(super) fn smallest_change(
     let template = templates.find(|template| template.name == failed.template.name)?;
     let is_asked = template.storage >= Some(claim.request);
     let takes_back = snapshot.settings.shrink == Shrink::Recover && target.change.phase == Phase::RollingOut;
-    if is_asked && takes_back && lowered(claim, least).is_some() {
+    if is_asked && takes_back && reduce_request(claim, least).is_some() {
         return by_templates(snapshot, template, replicas);
     }
     let by_hand = format!("let the PVC request at least {least}");
@@ -82,7 +82,7 @@ mod tests {
     use crate::gate::Target;
     use crate::rollout::fixtures::{gi, staged_change, template, trouble, web};
     use crate::rollout::lag;
-    use crate::rollout::lowered::SIZE_STEP;
+    use crate::rollout::reduced_request::SIZE_STEP;
     use crate::rollout::snapshot::{Resize, Snapshot};
     use crate::templates::rules::Shrink;
     use crate::templates::{Phase, Quantity};

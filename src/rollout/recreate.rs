@@ -16,13 +16,13 @@
 //! Everything is decided from the objects themselves, so a crash between two steps changes nothing.
 
 use super::action::{Action, ClaimOf, Evict, EvictReason, SetStagedAt, TakeSnapshot};
-use super::anew::Anew;
 use super::assessment::ClaimAssessment;
 use super::bounds::Bounds;
 use super::disruption::Away;
-use super::kept::KeptBack;
 use super::obstacle::KeepsClaims;
+use super::recreate_need::ReCreateNeed;
 use super::replica::{Mounting, Replica};
+use super::restraint::Restraint;
 use super::snapshot::{PodView, Snapshot};
 use super::snapshot_age::SnapshotStep;
 use super::volume_snapshot::{EvictionAnswer, ReCreateQuestion};
@@ -61,7 +61,7 @@ pub struct ReCreation {
 ///
 /// # Guarantees
 /// * A PVC is deleted only with the mark of this staging, its uid and its resourceVersion, only if it belongs to the set
-///   (S5), and only if its template cannot be reached in place ([`anew`](super::anew)).
+///   (S5), and only if its template cannot be reached in place ([`recreate_need`](super::recreate_need)).
 /// * No step is taken for a replica unless every other one is there ([`disruption`]), by what was read just now (L8).
 /// * A Pod is evicted only if it uses a PVC that is being deleted and has this mark.
 /// * The only replica of a set is not deleted without a VolumeSnapshot that counts ([`snapshot_age`]).
@@ -82,9 +82,8 @@ pub fn next(
     if is_on && snapshot.set.staged_at == StagedAt::Absent {
         return next.first_seen();
     }
-    let begun = |replica: &&Replica<'_>| replica.claims.iter().any(|claim| claim.anew == Some(Anew::Begun));
-    if let Some(replica) = replicas.iter().find(begun) {
-        let goes_on = is_on && matches!(replica.kept, None | Some(KeptBack::Paused));
+    if let Some(replica) = replicas.iter().find(|replica| replica.begun().next().is_some()) {
+        let goes_on = is_on && matches!(replica.restraint, None | Some(Restraint::Paused));
         let more = goes_on && due(replica).next().is_some();
         let step = if more {
             next.delete(replica)
@@ -107,7 +106,7 @@ pub fn next(
     if !is_on || bounds.held.is_some() {
         return ReCreation::default();
     }
-    let mut free = replicas.iter().filter(|replica| replica.kept.is_none());
+    let mut free = replicas.iter().filter(|replica| replica.restraint.is_none());
     match free.find(|replica| !replica.is_done()) {
         Some(replica) if due(replica).next().is_some() => next.on_live(next.delete(replica)),
         // It is updated in place.
@@ -122,7 +121,7 @@ fn due<'r>(replica: &'r Replica<'_>) -> impl Iterator<Item = (&'r ClaimAssessmen
     let due = replica
         .claims
         .iter()
-        .filter(|claim| matches!(claim.anew, Some(Anew::Due(_))));
+        .filter(|claim| matches!(claim.recreate_need, Some(ReCreateNeed::Due(_))));
     due.filter_map(|claim| Some((claim, claim.claim?)))
 }
 
@@ -196,7 +195,7 @@ impl NextStep<'_> {
     fn obstacle(&self, replica: &Replica<'_>) -> Option<ReCreation> {
         let due = due(replica).map(|(_, claim)| claim);
         Some(
-            match obstacle::of(self.snapshot, self.replicas, replica, (self.mounting, due))? {
+            match obstacle::find(self.snapshot, self.replicas, replica, (self.mounting, due))? {
                 KeepsClaims::Stops(why, until) => ReCreation {
                     due: until,
                     ..self.blocked(replica, &why)
@@ -266,7 +265,7 @@ impl NextStep<'_> {
 
     fn snapshot_step(&self, claim: &Claim) -> Option<SnapshotStep> {
         let class = self.snapshot.set.recreate_snapshot.as_ref()?;
-        Some(snapshot_age::of(self.snapshot, claim, &self.target.label, class))
+        Some(snapshot_age::decide(self.snapshot, claim, &self.target.label, class))
     }
 
     /// Marks the PVCs of the replica and then deletes them.
@@ -293,8 +292,7 @@ impl NextStep<'_> {
     /// Evicts the Pod whose PVCs are being deleted. The Pod goes on while another replica is away.
     fn evict(&self, replica: &Replica<'_>) -> ReCreation {
         let snapshot = self.snapshot;
-        let mut begun = replica.claims.iter().filter(|claim| claim.anew == Some(Anew::Begun));
-        let Some((assessment, claim)) = begun.next().and_then(|claim| Some((claim, claim.claim?))) else {
+        let Some((assessment, claim)) = replica.begun().next().and_then(|claim| Some((claim, claim.claim?))) else {
             return ReCreation::default();
         };
         let uses = |pod: &&PodView| pod.deleted.is_none() && pod.claims.contains(&claim.name);

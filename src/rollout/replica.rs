@@ -1,10 +1,10 @@
 //! One replica: its Pod and its claims.
 
-use super::anew::{Anew, anew};
 use super::assessment::{At, ClaimAssessment};
-use super::kept;
-use super::kept::KeptBack;
+use super::recreate_need::ReCreateNeed;
+use super::restraint::Restraint;
 use super::snapshot::{PodView, Snapshot};
+use super::{recreate_need, restraint};
 use crate::claims::compatible::in_place;
 use crate::claims::retention::PodUid;
 use crate::claims::{Belongs, Claim, Foreign};
@@ -25,7 +25,7 @@ pub struct Replica<'a> {
     /// The revision of the Pod.
     pub pod_at: At,
     /// Why no claim of the replica may be written, if so.
-    pub kept: Option<KeptBack>,
+    pub restraint: Option<Restraint>,
     /// The claims, in the order of the desired templates.
     pub claims: Vec<ClaimAssessment<'a>>,
 }
@@ -78,7 +78,7 @@ impl<'a> Replica<'a> {
         let pod = snapshot.pod_of(ordinal);
         let pod_name = format!("{}-{ordinal}", snapshot.set.name);
         let pod_at = At::of_pod(pod, &snapshot.set);
-        let kept = kept::kept(snapshot, snapshot.desired(&target.label.revision), ordinal, pod);
+        let restraint = restraint::find(snapshot, snapshot.desired(&target.label.revision), ordinal, pod);
         let claims = target.change.templates.iter().filter_map(|template| {
             // Target::staged checked that every name is valid.
             let name = ClaimName::new(&template.name, &snapshot.set.name, ordinal).ok()?;
@@ -99,13 +99,14 @@ impl<'a> Replica<'a> {
                 let at_target = readiness::is_at(claim, template, &target.label);
                 let foreign = foreign(snapshot, &assessment.name, claim, (ordinal, mounting));
                 let mounting = mounting.get(claim.name.as_str()).map_or(&[][..], Vec::as_slice);
-                assessment.anew = if foreign.is_some() {
+                assessment.recreate_need = if foreign.is_some() {
                     None
                 } else if claim.terminating {
                     let mark = claim.recreated_for.as_ref();
-                    mark.is_some_and(|mark| target.label.is(mark)).then_some(Anew::Begun)
+                    mark.is_some_and(|mark| target.label.is(mark))
+                        .then_some(ReCreateNeed::Begun)
                 } else if target::recreates(&snapshot.set) {
-                    anew(snapshot, template, claim, &target.label)
+                    recreate_need::find(snapshot, template, claim, &target.label)
                 } else {
                     None
                 };
@@ -114,7 +115,7 @@ impl<'a> Replica<'a> {
                     .get(&claim.uid)
                     // If the claim may not be written now, the failure does not matter. Another controller does not
                     // know of it.
-                    .filter(|failed| failed.label == target.label && kept.is_none());
+                    .filter(|failed| failed.label == target.label && restraint.is_none());
                 assessment.judge(claim, at_target, foreign.as_ref(), failed, snapshot.now);
                 assessment.explain_anew(claim, mounting);
             }
@@ -127,7 +128,7 @@ impl<'a> Replica<'a> {
             scaled_away,
             pod,
             pod_at,
-            kept,
+            restraint,
             claims: claims.collect(),
         }
     }
@@ -141,7 +142,7 @@ impl<'a> Replica<'a> {
     /// True iff an outdated claim may be written: the rollout is not complete.
     #[must_use]
     pub fn is_behind(&self) -> bool {
-        self.kept.is_none() && self.claims.iter().any(|claim| claim.state == ClaimState::Pending)
+        self.restraint.is_none() && self.claims.iter().any(|claim| claim.state == ClaimState::Pending)
     }
 
     /// True iff somebody must act before a claim can make progress.
@@ -160,13 +161,21 @@ impl<'a> Replica<'a> {
     /// True iff a claim has to be deleted and created anew.
     #[must_use]
     pub fn is_deleted_next(&self) -> bool {
-        self.claims.iter().any(|claim| matches!(claim.anew, Some(Anew::Due(_))))
+        self.claims
+            .iter()
+            .any(|claim| matches!(claim.recreate_need, Some(ReCreateNeed::Due(_))))
     }
 
     /// True iff the storage is working on a claim. Work of the node does not count, because it may wait for a Pod.
     #[must_use]
     pub fn is_in_motion(&self) -> bool {
         self.claims.iter().any(ClaimAssessment::is_in_motion)
+    }
+
+    /// The claims that are being deleted, to be created anew.
+    pub fn begun(&self) -> impl Iterator<Item = &ClaimAssessment<'a>> {
+        let is_begun = |claim: &&ClaimAssessment<'a>| claim.recreate_need == Some(ReCreateNeed::Begun);
+        self.claims.iter().filter(is_begun)
     }
 
     /// True iff no claim keeps the Pod from being replaced (S7).

@@ -109,7 +109,7 @@ pub struct Refusal<L = RevisionLabel, V = String, C = String> {
     /// The resourceVersion of the claim that the apply was decided for: a claim that has changed since is retried at
     /// once. If others changed the apply, the resourceVersion of the reply.
     pub resource_version: V,
-    /// The reason of the API server's status, such as `Forbidden`, or [`Refusal::CHANGED_BY_OTHERS`].
+    /// The reason of the API server's status, such as `Forbidden`, or [`CHANGED_BY_OTHERS`](readiness::CHANGED_BY_OTHERS).
     pub cause: C,
     /// The message of the API server.
     pub message: String,
@@ -123,9 +123,6 @@ impl Refusal {
     /// The longest pause between two attempts.
     pub const MAX_PAUSE: Seconds = 300;
 
-    /// The API server stored something else than the apply asked for.
-    pub const CHANGED_BY_OTHERS: &str = readiness::CHANGED_BY_OTHERS;
-
     /// After this many failed reconciles in a row, which take a minute, a write without an answer counts as denied.
     pub const UNANSWERED: u8 = 6;
 
@@ -135,7 +132,7 @@ impl Refusal {
     /// True iff others change the apply. They do so again, even if the claim has changed since.
     #[must_use]
     pub fn is_by_others(&self) -> bool {
-        self.cause == Self::CHANGED_BY_OTHERS
+        self.cause == readiness::CHANGED_BY_OTHERS
     }
 
     /// True iff the claim is as others stored it, and nobody has changed it since.

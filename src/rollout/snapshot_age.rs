@@ -55,7 +55,7 @@ pub fn name(claim: &Claim, label: &RevisionLabel, number: u32) -> String {
 /// They are read one after the other, up to the first that does not exist. So after a crash none is made twice, and one
 /// that is slow is waited for.
 #[must_use]
-pub fn of(snapshot: &Snapshot, claim: &Claim, label: &RevisionLabel, class: &str) -> SnapshotStep {
+pub fn decide(snapshot: &Snapshot, claim: &Claim, label: &RevisionLabel, class: &str) -> SnapshotStep {
     let (mut waits, mut stops, mut passed) = (None, None, String::new());
     for number in 1..=MOST {
         let name = name(claim, label, number);

@@ -10,7 +10,7 @@ use super::objects::{
 use super::settings::ModelSettings;
 use super::watch::Views;
 use super::write::DenialCause;
-use crate::rollout::machine::Undone;
+use crate::rollout::machine::RetriedWrite;
 
 /// The uid of the set.
 pub(crate) const SEEN: Uid = 1;
@@ -56,7 +56,7 @@ pub(crate) struct FailedWrite {
 }
 
 impl FailedWrite {
-    fn of(fault: &Undone) -> Self {
+    fn of(fault: &RetriedWrite) -> Self {
         Self {
             attempts: few(fault.attempts),
             age: age(fault.last).min(301),

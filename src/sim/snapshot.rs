@@ -15,6 +15,7 @@ use super::texts::Texts;
 use super::write::DenialCause;
 use crate::claims;
 use crate::claims::quota::Quota;
+use crate::gate::readiness::CHANGED_BY_OTHERS;
 use crate::gate::{Idle, PodManagement, SetView, StagedAt};
 use crate::json::{Map, Value};
 use crate::rollout::reached::Reached;
@@ -136,7 +137,7 @@ fn denial_of(denial: &SeenDenial, label: RevisionLabel) -> Refusal {
         label,
         resource_version: if denial.same { VERSION } else { 0 }.to_string(),
         cause: match denial.cause {
-            DenialCause::Changed => Refusal::CHANGED_BY_OTHERS.to_owned(),
+            DenialCause::Changed => CHANGED_BY_OTHERS.to_owned(),
             cause => format!("{cause:?}"),
         },
         message: format!("because of {:?}", denial.cause),

@@ -23,7 +23,7 @@ pub(crate) enum ForecastStep {
     /// The claim of this name is written.
     Claim(String),
     /// The claim of this name is deleted and created anew.
-    Anew(String),
+    ReCreate(String),
     /// The Pod of this replica is replaced.
     Pod(u32),
 }
@@ -80,7 +80,7 @@ pub(crate) fn forecast(
                 Action::SetStaged(change) => snapshot.set.staged = change.change,
                 Action::MarkClaim(claim) => {
                     anew::create(&mut snapshot, &claim);
-                    steps.push(ForecastStep::Anew(claim.name));
+                    steps.push(ForecastStep::ReCreate(claim.name));
                 }
                 // Filtered out above.
                 _ => {}
@@ -213,7 +213,7 @@ pub(crate) fn claims_of(snapshot: &Snapshot) -> Vec<ForecastClaim> {
             all.push(ForecastClaim {
                 row: ClaimRow::assessed(claim, ordinal),
                 state: claim.state,
-                is_kept: replica.kept.is_some(),
+                is_kept: replica.restraint.is_some(),
                 apply: claim.apply(snapshot, &target),
             });
         }

@@ -168,10 +168,10 @@ fn row(
 ) -> ClaimReport {
     let set = &judge.set;
     let mut writes = forecast.steps.iter().filter_map(|step| match step {
-        ForecastStep::Claim(name) | ForecastStep::Anew(name) => Some(name),
+        ForecastStep::Claim(name) | ForecastStep::ReCreate(name) => Some(name),
         ForecastStep::Pod(_) => None,
     });
-    let is_anew = forecast.steps.contains(&ForecastStep::Anew(start.row.name.clone()));
+    let is_anew = forecast.steps.contains(&ForecastStep::ReCreate(start.row.name.clone()));
     let step = writes.position(|name| *name == start.row.name);
     let claim = judge.claims.get(&start.row.name);
     let object = judge

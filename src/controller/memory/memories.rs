@@ -11,6 +11,7 @@ use crate::claims::Claim;
 use crate::controller::crd::ClaimRollout;
 use crate::controller::locking::lock;
 use crate::controller::objects::set::SlimSet;
+use crate::gate::readiness::CHANGED_BY_OTHERS;
 use crate::rollout::Refusal;
 use crate::rollout::machine::{self, Kinds, Remembered, SetMemory};
 use crate::templates::RevisionLabel;
@@ -61,7 +62,7 @@ impl Kinds for OfApi {
     }
 
     fn changed_by_others() -> String {
-        Refusal::CHANGED_BY_OTHERS.to_owned()
+        CHANGED_BY_OTHERS.to_owned()
     }
 
     fn not_answered() -> String {

@@ -19,7 +19,7 @@ use crate::controller::places::class_places::ClassPlaces;
 use crate::controller::watch::cache::WatchCache;
 use crate::controller::watch::namespaces::Namespace;
 use crate::gate::{Idle, SetView, target};
-use crate::rollout::machine::Undone;
+use crate::rollout::machine::RetriedWrite;
 use crate::rollout::volume_snapshot::ReCreateAnswers;
 use crate::rollout::{Budgets, Plan, Previous, Refusal, Snapshot};
 use crate::templates::MaxInMotion;
@@ -150,7 +150,7 @@ impl Observer {
             Vec::new()
         };
         let known = self.memories.remember(set, |memory| {
-            let fault = |denied: &Option<Undone>| denied.as_ref().map(|denied| denied.fault(now));
+            let fault = |denied: &Option<RetriedWrite>| denied.as_ref().map(|denied| denied.fault(now));
             let faults = [&memory.write_denied, &memory.not_evicted, &memory.not_recreated].map(fault);
             let events = memory.claim_events.iter();
             let events = events.map(|(uid, event)| (uid.clone(), event.message.clone()));

@@ -11,7 +11,7 @@ use super::{answer_retry, retry_if_asked};
 use crate::controller::fixtures;
 use crate::controller::memory::memories::RolloutMemory;
 use crate::controller::objects::set::SlimSet;
-use crate::rollout::machine::Undone;
+use crate::rollout::machine::RetriedWrite;
 
 /// The requests that a client has sent: method, path and body.
 type Sent = Arc<Mutex<Vec<(String, String, Value)>>>;
@@ -62,7 +62,7 @@ async fn request_ends_pauses_once_and_is_removed_when_reported() {
         let metadata = json!({"name": "web", "namespace": "default", "uid": "r", "annotations": annotations});
         writer.apply_watcher_event(&Event::Apply(fixtures::rollout(&metadata, &Value::Null)));
         let undone = (0..9).fold(None, |before, _| {
-            Some(Undone::again(before.as_ref(), "it".to_owned(), 1000))
+            Some(RetriedWrite::again(before.as_ref(), "it".to_owned(), 1000))
         });
         memories.remember(&set, |memory| memory.write_denied = undone);
         let report = retry_if_asked(&set, context.observer.report_of(&set), memories, &context.replacements);

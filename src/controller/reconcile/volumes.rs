@@ -8,8 +8,8 @@ use crate::api::settings::TemplateChanges;
 use crate::controller::calls::error::ReconcileError;
 use crate::controller::objects::set::SlimSet;
 use crate::controller::observe::observer::{Observer, Seen};
-use crate::rollout::lacking;
 use crate::rollout::machine::Volumes;
+use crate::rollout::missing_volumes;
 use crate::templates::keys;
 
 /// Whether a Pod of the set lacks a volume.
@@ -18,7 +18,7 @@ pub(crate) fn volumes(observer: &Observer, set: &SlimSet) -> Result<Volumes, Rec
         return Ok(Volumes::Mounted);
     }
     let view = observer.view(set)?;
-    if !lacking::is_evicting(&view, &observer.settings) {
+    if !missing_volumes::is_evicting(&view, &observer.settings) {
         return Ok(Volumes::Mounted);
     }
     let opened = observer.cache.opened(set, &view);

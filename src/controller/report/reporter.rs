@@ -53,8 +53,8 @@ impl Reporter {
             }
         }
         let early = self.memories.remembered(set, |memory| {
-            let (early, waiting) = plan.kept_pods.after(&memory.kept_pods);
-            memory.kept_pods = waiting;
+            let (early, waiting) = plan.early_pods.after(&memory.waiting_pods);
+            memory.waiting_pods = waiting;
             early
         });
         for notice in early.iter().flatten() {

@@ -9,7 +9,7 @@ use super::{RoundOutcome, SlimSet, Writer, execute};
 use crate::controller::fixtures;
 use crate::controller::locking::lock;
 use crate::rollout::fixtures::{apply, complete, web};
-use crate::rollout::machine::Undone;
+use crate::rollout::machine::RetriedWrite;
 use crate::rollout::{Action, Refusal, SetStagedAt};
 use crate::templates::keys;
 
@@ -74,7 +74,7 @@ fn write_denied(writer: &Writer) -> Option<(String, u64)> {
 }
 
 /// Whether the last write to the set was undone.
-fn undone(writer: &Writer) -> Option<Undone> {
+fn undone(writer: &Writer) -> Option<RetriedWrite> {
     writer
         .memories
         .remembered(&set(), |memory| memory.undone.clone())
@@ -236,7 +236,7 @@ async fn modification_of_a_pvc_counts_from_the_reply_on() {
 async fn pause_of_the_set_ends_with_a_write_that_is_done() {
     NOW.set(1000);
     let (writer, _) = storing();
-    let denied = || Some(Undone::again(None, "no".to_owned(), 1000));
+    let denied = || Some(RetriedWrite::again(None, "no".to_owned(), 1000));
     writer.memories.remember(&set(), |memory| {
         (memory.undone, memory.write_denied) = (denied(), denied());
     });

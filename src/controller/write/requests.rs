@@ -14,7 +14,8 @@ use crate::controller::objects::claim::Applied;
 use crate::controller::objects::set::Patched;
 use crate::controller::read::managers;
 use crate::controller::read::managers::FieldsEntry;
-use crate::rollout::{ApplyClaim, HoldStaged, Refusal, SetReady, SetStaged, SetStagedAt};
+use crate::gate::readiness::CHANGED_BY_OTHERS;
+use crate::rollout::{ApplyClaim, HoldStaged, SetReady, SetStaged, SetStagedAt};
 use crate::templates::{HELD, StagedChange, StagedError, UpdatePolicy, keys};
 
 /// The body of an apply: the fields of the action and no others (S2).
@@ -56,7 +57,7 @@ pub(super) async fn apply_claim(claims: &Api<Applied>, apply: &ApplyClaim) -> Wr
     written.and_then(|reply| match reply.read {
         Ok(claim) => match changed_writes::of_claim(&body, apply, &reply.metadata, &claim) {
             Some(message) => ApiOutcome::Denied {
-                cause: Refusal::CHANGED_BY_OTHERS.to_owned(),
+                cause: CHANGED_BY_OTHERS.to_owned(),
                 message: shorten(&message),
                 stored: Some(claim.resource_version),
             },

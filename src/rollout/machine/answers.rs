@@ -3,7 +3,7 @@
 use super::kinds::Kinds;
 use super::last_applies;
 use super::memory::{SetMemory, WrittenObject};
-use super::undone::Undone;
+use super::retried_write::RetriedWrite;
 use crate::api::Seconds;
 use crate::rollout::Refusal;
 
@@ -158,14 +158,14 @@ impl<K: Kinds> SetMemory<K> {
                 return Ok(RoundOutcome::Nothing);
             }
             WriteReply::Undone(what) => {
-                self.undone = Some(Undone::again(self.undone.as_ref(), what, now));
+                self.undone = Some(RetriedWrite::again(self.undone.as_ref(), what, now));
                 return Ok(RoundOutcome::DecideAgain);
             }
             WriteReply::Overtaken(..) if !self.is_stuck(&object, write, now) => return Ok(RoundOutcome::Overtaken),
             WriteReply::Unsure(why) if !self.is_unanswered(&object) => return Err(why),
             WriteReply::Overtaken(_, why) | WriteReply::Denied { message: why, .. } | WriteReply::Unsure(why) => why,
         };
-        self.write_denied = Some(Undone::again(self.write_denied.as_ref(), why, now));
+        self.write_denied = Some(RetriedWrite::again(self.write_denied.as_ref(), why, now));
         Ok(RoundOutcome::DecideAgain)
     }
 
@@ -184,7 +184,7 @@ impl<K: Kinds> SetMemory<K> {
             }
             WriteReply::Denied { message: why, .. } | WriteReply::Undone(why) | WriteReply::Unsure(why) => why,
         };
-        self.not_evicted = Some(Undone::again(self.not_evicted.as_ref(), why, now));
+        self.not_evicted = Some(RetriedWrite::again(self.not_evicted.as_ref(), why, now));
         RoundOutcome::DecideAgain
     }
 
@@ -216,7 +216,7 @@ impl<K: Kinds> SetMemory<K> {
         }
         let unchanged = "the answer is that it is done, has changed or does not exist, but it is unchanged";
         let why = format!("{failed}: {}", why.as_deref().unwrap_or(unchanged));
-        self.not_recreated = Some(Undone::again(self.not_recreated.as_ref(), why, now));
+        self.not_recreated = Some(RetriedWrite::again(self.not_recreated.as_ref(), why, now));
         RoundOutcome::DecideAgain
     }
 }

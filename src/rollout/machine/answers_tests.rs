@@ -1,7 +1,7 @@
 use super::{AttemptedWrite, RoundOutcome, WriteReply};
 use crate::rollout::Refusal;
 use crate::rollout::fixtures::label;
-use crate::rollout::machine::Undone;
+use crate::rollout::machine::RetriedWrite;
 use crate::rollout::machine::fixtures::{OfTests, TestMemory, claim};
 
 type TestReply = WriteReply<OfTests>;
@@ -45,7 +45,7 @@ fn attempt<'w>(kind: &str, uid: &'w String, label: &'w crate::templates::Revisio
 fn answered(memory: &mut TestMemory, kind: &str, reply: TestReply, now: u64) -> (Option<RoundOutcome>, Option<String>) {
     let (uid, label) = ("a".to_owned(), label("one"));
     let outcome = memory.answered(&attempt(kind, &uid, &label), reply, now).ok();
-    let what = |undone: &Option<Undone>| Some(undone.as_ref()?.what.clone());
+    let what = |undone: &Option<RetriedWrite>| Some(undone.as_ref()?.what.clone());
     let fault = match kind {
         "apply" => memory
             .denials

@@ -3,6 +3,7 @@
 use super::kinds::{Kinds, is_older};
 use super::memory::SetMemory;
 use crate::claims::Claim;
+use crate::gate::readiness::CHANGED_BY_OTHERS;
 use crate::rollout::Refusal;
 use crate::templates::RevisionLabel;
 
@@ -49,7 +50,7 @@ impl Kinds for OfTests {
     }
 
     fn changed_by_others() -> String {
-        Refusal::CHANGED_BY_OTHERS.to_owned()
+        CHANGED_BY_OTHERS.to_owned()
     }
 
     fn not_answered() -> String {

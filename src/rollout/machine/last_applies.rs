@@ -40,7 +40,7 @@ pub(super) fn note<K: Kinds>(applies: &mut LastApplies<K>, label: &K::Label, rep
 }
 
 /// The applies that somebody undid, each as a denial by others. Those that are denied already are left out.
-pub(super) fn undone<'c, K: Kinds>(
+pub(super) fn find_undone<'c, K: Kinds>(
     applies: &mut LastApplies<K>,
     claims: impl Iterator<Item = &'c K::Claim>,
     denials: &Denials<K>,

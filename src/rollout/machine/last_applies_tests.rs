@@ -23,7 +23,7 @@ fn undone(
     denials: &BTreeMap<String, Refusal>,
     now: u64,
 ) -> Vec<Refusal> {
-    super::undone::<OfTests>(applies, [seen].into_iter(), denials, now)
+    super::find_undone::<OfTests>(applies, [seen].into_iter(), denials, now)
         .into_values()
         .collect()
 }

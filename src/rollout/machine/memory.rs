@@ -10,10 +10,10 @@ use super::kinds::Kinds;
 use super::last_applies;
 use super::last_applies::LastApply;
 use super::quota_read::QuotaRead;
+use super::retried_write::RetriedWrite;
 use super::settled::Settled;
-use super::undone::Undone;
 use crate::api::Seconds;
-use crate::rollout::early::WaitingPods;
+use crate::rollout::early_pods::WaitingPods;
 use crate::rollout::reached::Reached;
 use crate::rollout::{ClaimProgress, Refusal};
 
@@ -77,19 +77,19 @@ pub struct SetMemory<K: Kinds> {
     /// Events about slow PVCs.
     pub claim_events: ClaimEvents,
     /// The Pods that waited for their PVCs when they were seen last.
-    pub kept_pods: WaitingPods,
+    pub waiting_pods: WaitingPods,
     /// What the rollout had reached when it was last reported.
     pub reached: Reached,
     /// The number of failed reconciles in a row.
     pub failures: u32,
     /// The last write to the set, if somebody undid it.
-    pub undone: Option<Undone>,
+    pub undone: Option<RetriedWrite>,
     /// The last write to the set, if it was denied.
-    pub write_denied: Option<Undone>,
+    pub write_denied: Option<RetriedWrite>,
     /// The last eviction of a Pod, if it was denied.
-    pub not_evicted: Option<Undone>,
+    pub not_evicted: Option<RetriedWrite>,
     /// The last step of a re-creation, if it was denied.
-    pub not_recreated: Option<Undone>,
+    pub not_recreated: Option<RetriedWrite>,
     /// The last write to each object, if the answer was that the object has changed or does not exist: what was written,
     /// with the version of the object, and when that was answered first.
     pub(crate) overtaken: BTreeMap<WrittenObject<K::Uid>, (K::Write, Seconds)>,
@@ -129,7 +129,7 @@ impl<K: Kinds> Default for SetMemory<K> {
             modified: BTreeMap::new(),
             quotas: None,
             claim_events: ClaimEvents::new(),
-            kept_pods: WaitingPods::new(),
+            waiting_pods: WaitingPods::new(),
             reached: Reached::default(),
             failures: 0,
             undone: None,
@@ -174,7 +174,7 @@ impl<K: Kinds> SetMemory<K> {
             self.retry_now(|_, _| true);
             let faults = [&mut self.undone, &mut self.write_denied, &mut self.not_evicted];
             let faults = faults.into_iter().chain([&mut self.not_recreated]);
-            faults.flatten().for_each(Undone::retry_now);
+            faults.flatten().for_each(RetriedWrite::retry_now);
             self.quotas = None;
         }
         is_new
@@ -254,7 +254,7 @@ impl<K: Kinds> SetMemory<K> {
         self.quotas = None;
         self.modified.clear();
         self.claim_events.clear();
-        self.kept_pods.clear();
+        self.waiting_pods.clear();
         self.unlisted.clear();
         self.reached = Reached::default();
         self.reported_at = None;
@@ -320,7 +320,7 @@ impl<K: Kinds> SetMemory<K> {
             _ => true,
         });
         let claims = seen.values().map(|claim| &**claim);
-        let undone = last_applies::undone::<K>(&mut self.applies, claims, &self.denials, now);
+        let undone = last_applies::find_undone::<K>(&mut self.applies, claims, &self.denials, now);
         self.denials.extend(undone);
     }
 

@@ -1,8 +1,9 @@
 use super::{Refusal, WrittenObject};
 use crate::claims::Claim;
+use crate::gate::readiness::CHANGED_BY_OTHERS;
 use crate::rollout::fixtures::label;
 use crate::rollout::machine::fixtures::{OfTests, TestMemory, claim};
-use crate::rollout::machine::{AttemptedWrite, Undone, WriteReply};
+use crate::rollout::machine::{AttemptedWrite, RetriedWrite, WriteReply};
 
 /// The version of the PVC that a decision reads where the watch shows this one.
 fn overlaid(memory: &mut TestMemory, mut seen: Claim) -> String {
@@ -68,7 +69,7 @@ fn denials_count_per_revision_and_end_with_the_claim() {
     drop(memory.answered(&attempt(&two), denied("Forbidden", None), 5));
     let denial = &memory.denials["a"];
     assert_eq!((denial.attempts, &*denial.resource_version), (1, "9"));
-    let changed = denied(Refusal::CHANGED_BY_OTHERS, Some("10"));
+    let changed = denied(CHANGED_BY_OTHERS, Some("10"));
     drop(memory.answered(&attempt(&two), changed, 5));
     // Only an apply that passes now is due; its backoff continues if it is denied again.
     memory.retry_now(|_, denial| denial.cause == "Forbidden");
@@ -85,7 +86,7 @@ fn denials_count_per_revision_and_end_with_the_claim() {
 #[test]
 fn new_request_ends_every_pause_and_keeps_attempts() {
     let mut memory = TestMemory::default();
-    let again = |before: Option<&Undone>| Some(Undone::again(before, "it".to_owned(), 100));
+    let again = |before: Option<&RetriedWrite>| Some(RetriedWrite::again(before, "it".to_owned(), 100));
     let twice = again(again(None).as_ref());
     (memory.undone, memory.write_denied, memory.not_evicted) = (twice.clone(), twice.clone(), twice);
     let denial = Refusal {

@@ -8,7 +8,7 @@
 //! | `reconcile` | one reconcile: the rounds, and when the next one comes |
 //! | `memory`, `remembered` | what is remembered |
 //! | `answers` | what an answer to a write means |
-//! | `undone`, `last_applies` | pauses after a failed write; writes that others changed later |
+//! | `retried_write`, `last_applies` | pauses after a failed write; writes that others changed later |
 //! | `settled` | when a StatefulSet with nothing left to do is reconciled again |
 //! | [`claim_events`] | Events about slow PVCs |
 //! | `quota_read` | the quotas before the first write |
@@ -22,9 +22,9 @@ mod memory;
 mod quota_read;
 mod reconcile;
 mod remembered;
+mod retried_write;
 mod settled;
 mod triage;
-mod undone;
 
 pub use answers::{AttemptedWrite, RoundOutcome, WriteReply};
 pub use claim_events::{ClaimEvent, ClaimEvents};
@@ -37,9 +37,9 @@ pub use reconcile::{
     RolloutTask,
 };
 pub use remembered::Remembered;
+pub use retried_write::RetriedWrite;
 pub use settled::{EVERY, QUIET, Settled};
 pub use triage::{ListState, Namesake, Purpose, Triage, TriageFact, TriageTask, Volumes};
-pub use undone::Undone;
 
 #[cfg(test)]
 mod fixtures;

@@ -64,7 +64,7 @@ fn only_settled<K: Kinds>(memory: &SetMemory<K>) -> Option<Settled<K::Basis>> {
         modified,
         quotas,
         claim_events,
-        kept_pods,
+        waiting_pods,
         reached,
         failures,
         undone,
@@ -91,7 +91,7 @@ fn only_settled<K: Kinds>(memory: &SetMemory<K>) -> Option<Settled<K::Basis>> {
         && writes
         && faults
         && claim_events.is_empty()
-        && kept_pods.is_empty()
+        && waiting_pods.is_empty()
         && reached.states.is_empty()
         && *retry == Retry::Answered
         && (*unkept, *failures) == (0, 0);

@@ -1,7 +1,7 @@
 use super::{Remembered, Settled};
 use crate::rollout::fixtures::label;
 use crate::rollout::machine::fixtures::{OfTests, claim};
-use crate::rollout::machine::{AttemptedWrite, Undone, WriteReply};
+use crate::rollout::machine::{AttemptedWrite, RetriedWrite, WriteReply};
 
 #[test]
 fn settled_memory_is_small_and_keeps_what_was_shown() {
@@ -26,12 +26,12 @@ fn settled_memory_is_small_and_keeps_what_was_shown() {
             stored: None,
         };
         drop(memory.answered(&attempt, denied, 5));
-        memory.kept_pods.insert("web-0".to_owned(), "u".to_owned());
+        memory.waiting_pods.insert("web-0".to_owned(), "u".to_owned());
         memory.modified.insert("a".to_owned(), vec![5]);
         memory.unlisted.insert("data-web-0".to_owned(), Default::default());
         memory.ended = Some(("9".to_owned(), 5));
         memory.reported_at = Some(5);
-        memory.write_denied = Some(Undone::again(None, "no".to_owned(), 5));
+        memory.write_denied = Some(RetriedWrite::again(None, "no".to_owned(), 5));
     });
     assert!(matches!(known, Remembered::Whole(_)), "it is not settled");
     known.with(|memory| memory.settle(settled));

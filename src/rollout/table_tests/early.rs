@@ -1,7 +1,7 @@
 //! Pods that are replaced before their PVCs.
 
 use super::{middle, old_pods};
-use crate::rollout::early::WaitingPods;
+use crate::rollout::early_pods::WaitingPods;
 use crate::rollout::fixtures::web;
 use crate::rollout::plan;
 use crate::rollout::snapshot::Snapshot;
@@ -21,7 +21,7 @@ fn events(states: &[fn(&mut Snapshot)]) -> Vec<String> {
         let mut web = web();
         old_pods(&mut web, &[2, 1, 0]);
         state(&mut web);
-        let (early, after) = plan(&web).kept_pods.after(&waiting);
+        let (early, after) = plan(&web).early_pods.after(&waiting);
         waiting = after;
         events.extend(early.into_iter().map(|event| event.message));
     }

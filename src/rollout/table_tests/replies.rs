@@ -4,6 +4,7 @@
 use super::done;
 use crate::claims::Claim;
 use crate::gate::ClaimState;
+use crate::gate::readiness::CHANGED_BY_OTHERS;
 use crate::rollout::fixtures::{gi, refused, state, template, trouble, web};
 use crate::rollout::plan::plan;
 use crate::rollout::snapshot::{Refusal, Snapshot};
@@ -222,7 +223,7 @@ fn apply_changed_by_others_backs_off() {
         let failed = Refusal {
             label: web.label(),
             resource_version: "7".to_owned(),
-            cause: Refusal::CHANGED_BY_OTHERS.to_owned(),
+            cause: CHANGED_BY_OTHERS.to_owned(),
             message: "label claim-rollout.io/revision b came back empty".to_owned(),
             attempts: *attempts,
             last: *last,

@@ -10,7 +10,7 @@ use crate::gate;
 use crate::gate::SetView;
 use crate::rollout::reached::Reached;
 use crate::rollout::volume_snapshot::ReCreateAnswers;
-use crate::rollout::{Budgets, PodView, Quotas, Snapshot, lacking};
+use crate::rollout::{Budgets, PodView, Quotas, Snapshot, missing_volumes};
 use crate::templates::{ClaimTemplate, Phase, ReplaceSet, Revision, StagedChange, Staging, UpdatePolicy};
 
 const NOW: u64 = 1_000;
@@ -89,7 +89,7 @@ impl VolumesDecisions {
         }
         let key = (seen, live, paused);
         let found = *self.evictions.entry(key).or_insert_with(|| {
-            let evict = lacking::of(&snapshot(&seen, live, paused))?.evict?;
+            let evict = missing_volumes::find(&snapshot(&seen, live, paused))?.evict?;
             evict.pod.rsplit('-').next()?.parse().ok()
         });
         let at = found.map(|at| {

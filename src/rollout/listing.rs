@@ -8,7 +8,7 @@ const MAX_UNLISTED: usize = 1000;
 
 /// The claims to list, in their order, and the stuck claims that do not fit. Stuck claims are preferred to claims that
 /// only wait.
-pub(super) fn listed<T>(claims: impl Iterator<Item = T>, is_stuck: impl Fn(&T) -> bool) -> (Vec<T>, Vec<T>) {
+pub(super) fn split<T>(claims: impl Iterator<Item = T>, is_stuck: impl Fn(&T) -> bool) -> (Vec<T>, Vec<T>) {
     let claims: Vec<T> = claims.collect();
     let stuck = claims.iter().filter(|claim| is_stuck(claim)).count();
     let mut places = [stuck.min(MAX_CLAIMS), MAX_CLAIMS.saturating_sub(stuck)];
@@ -28,7 +28,7 @@ pub(super) fn listed<T>(claims: impl Iterator<Item = T>, is_stuck: impl Fn(&T) -
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX_CLAIMS, MAX_UNLISTED, listed};
+    use super::{MAX_CLAIMS, MAX_UNLISTED, split};
 
     #[test]
     fn claim_stuck_is_listed_before_waiting() {
@@ -40,7 +40,7 @@ mod tests {
             ("all are stuck", 52, 0, (0..50).collect(), vec![50, 51]),
             ("too many are stuck", 2000, 0, (0..50).collect(), (50..1050).collect()),
         ] {
-            let found = listed(0..claims, |claim| *claim >= stuck);
+            let found = split(0..claims, |claim| *claim >= stuck);
             assert_eq!(found, (expected, unlisted), "{why}");
             assert!(found.0.len() <= MAX_CLAIMS && found.1.len() <= MAX_UNLISTED, "{why}");
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Lacking, of};
+use super::{MissingVolumes, find};
 use crate::api::settings::ReCreate;
 use crate::api::{ReadyReason, Settings};
 use crate::gate::{PodManagement, StagedAt};
@@ -48,10 +48,10 @@ fn unready_since(web: &mut Snapshot, ordinal: u32, since: u64) {
 
 /// `evict web-0`, or what it waits for; nothing if no Pod lacks a volume.
 fn found(web: &Snapshot) -> String {
-    match of(web) {
+    match find(web) {
         None => String::new(),
-        Some(Lacking { evict: Some(evict), .. }) => format!("evict {} {}", evict.pod, evict.claim.0),
-        Some(Lacking { message, .. }) => {
+        Some(MissingVolumes { evict: Some(evict), .. }) => format!("evict {} {}", evict.pod, evict.claim.0),
+        Some(MissingVolumes { message, .. }) => {
             let waits = message.split_once("is not evicted yet: ").expect("what it waits for");
             waits.1.to_owned()
         }
@@ -272,7 +272,7 @@ fn plan_evicts_and_reports_the_lowest_pod() {
     for (row, change, _) in ROWS {
         let mut web = wedged();
         change(&mut web);
-        let (plan, lacking) = (plan(&web), of(&web));
+        let (plan, lacking) = (plan(&web), find(&web));
         let evicted = plan.actions.iter().filter_map(|action| match action {
             Action::Evict(evict) => Some(evict.clone()),
             _ => None,
@@ -301,13 +301,13 @@ fn plan_evicts_and_reports_the_lowest_pod() {
 fn message_names_the_pod_and_what_it_waits_for() {
     let mut web = wedged();
     assert_eq!(
-        of(&web).expect("a Pod").message,
+        find(&web).expect("a Pod").message,
         "3 Pods lack a volume; Pod web-0 lacks logs, and is evicted now"
     );
     mount(&mut web, &[0, 1]);
     unready(&mut web, 1);
     assert_eq!(
-        of(&web).expect("a Pod").message,
+        find(&web).expect("a Pod").message,
         "1 Pod lacks a volume; Pod web-2 lacks logs, and is not evicted yet: Pod web-1 is not Ready"
     );
 }

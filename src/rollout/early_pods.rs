@@ -15,7 +15,7 @@ pub type WaitingPods = BTreeMap<String, String>;
 
 /// The Pods of a rollout whose Pods wait for their PVCs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct KeptPods {
+pub struct EarlyPods {
     /// Those of the old revision that wait.
     waiting: WaitingPods,
     /// The names of those that do not exist now.
@@ -24,7 +24,7 @@ pub struct KeptPods {
     early: Vec<(String, String, EventNotice)>,
 }
 
-impl KeptPods {
+impl EarlyPods {
     /// The Pods of these replicas. There are none if Pods do not wait.
     #[must_use]
     pub fn of(snapshot: &Snapshot, target: &Target<'_>, replicas: &[Replica<'_>]) -> Self {
@@ -35,7 +35,7 @@ impl KeptPods {
             return pods;
         }
         let outdated = |claim: &&ClaimAssessment<'_>| claim.at == At::Outdated && claim.keeps_pod;
-        for replica in replicas.iter().filter(|replica| replica.kept.is_none()) {
+        for replica in replicas.iter().filter(|replica| replica.restraint.is_none()) {
             let name = format!("{}-{}", set.name, replica.ordinal);
             match (replica.pod_at, replica.pod, replica.claims.iter().find(outdated)) {
                 (At::Outdated, Some(pod), Some(_)) => _ = pods.waiting.insert(name, pod.uid.clone()),

@@ -5,7 +5,7 @@ use crate::rollout::snapshot::retry_at;
 
 /// A write that somebody undid, or that was denied.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Undone {
+pub struct RetriedWrite {
     /// The part that was undone, or the message of the denial.
     pub what: String,
     /// How often in a row it failed.
@@ -14,7 +14,7 @@ pub struct Undone {
     pub last: Seconds,
 }
 
-impl Undone {
+impl RetriedWrite {
     /// Counts one more attempt.
     #[must_use]
     pub fn again(before: Option<&Self>, what: String, now: Seconds) -> Self {
@@ -46,14 +46,14 @@ impl Undone {
 
 #[cfg(test)]
 mod tests {
-    use super::Undone;
+    use super::RetriedWrite;
 
     #[test]
     fn undone_write_is_retried_with_backoff() {
         let mut last = None;
         let mut pauses = Vec::new();
         for _ in 0..10 {
-            let again = Undone::again(last.as_ref(), "it".to_owned(), 1000);
+            let again = RetriedWrite::again(last.as_ref(), "it".to_owned(), 1000);
             pauses.push(again.retry_at(1000) - 1000);
             last = Some(again);
         }

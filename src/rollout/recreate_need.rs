@@ -1,7 +1,7 @@
 //! Whether a PVC has to be deleted and created anew under the update policy `ReCreate`, because it cannot get its
 //! template in place.
 
-use super::lowered::lowered;
+use super::reduced_request::reduce_request;
 use super::snapshot::{PodView, Snapshot};
 use crate::claims::Claim;
 use crate::claims::compatible::differences;
@@ -15,14 +15,14 @@ const PVC_PROTECTION: &str = "kubernetes.io/pvc-protection";
 
 /// What `ReCreate` means for a PVC that differs from its template.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Anew {
+pub enum ReCreateNeed {
     /// The PVC has to be deleted: the differences.
     Due(String),
     /// The PVC is being deleted, by us: it has our mark.
     Begun,
     /// The PVC was created after the change was staged, or has its label, and differs all the same. It is not deleted:
     /// why.
-    Otherwise(String),
+    NotAllowed(String),
 }
 
 /// What `ReCreate` means for a PVC that is not being deleted; `None` if in-place changes bring it to its template, or if
@@ -35,7 +35,12 @@ pub enum Anew {
 /// A PVC may be deleted if it was created before the time in `claim-rollout.io/staged-at` and does not have the label of
 /// this staging. A PVC of the same second is kept.
 #[must_use]
-pub fn anew(snapshot: &Snapshot, template: &ClaimTemplate, claim: &Claim, label: &RevisionLabel) -> Option<Anew> {
+pub fn find(
+    snapshot: &Snapshot,
+    template: &ClaimTemplate,
+    claim: &Claim,
+    label: &RevisionLabel,
+) -> Option<ReCreateNeed> {
     let live = snapshot.set.live.iter().find(|live| live.name == template.name)?;
     let staged = FrozenChange::in_spec(&live.spec, &template.spec);
     let is_staged = |change: &FrozenChange| staged.iter().any(|staged| is_same_field(&staged.field, &change.field));
@@ -55,12 +60,12 @@ pub fn anew(snapshot: &Snapshot, template: &ClaimTemplate, claim: &Claim, label:
         StagedAt::Absent | StagedAt::Unreadable => true,
     };
     Some(match (is_older, carries) {
-        (true, false) => Anew::Due(text),
-        (true, true) => Anew::Otherwise(format!(
+        (true, false) => ReCreateNeed::Due(text),
+        (true, true) => ReCreateNeed::NotAllowed(format!(
             "has {text} although it was updated for this change, so it is not deleted: withdraw the change and stage it \
              again, or delete the PVC and its Pod"
         )),
-        (false, _) => Anew::Otherwise(format!(
+        (false, _) => ReCreateNeed::NotAllowed(format!(
             "was created with {text} after the change was staged, and would be again: check that the policy is called \
              for new PVCs, then delete the PVC and its Pod"
         )),
@@ -81,7 +86,7 @@ fn is_same_field(one: &str, other: &str) -> bool {
 fn is_too_large(snapshot: &Snapshot, live: &ClaimTemplate, template: &ClaimTemplate, claim: &Claim) -> Option<String> {
     let wanted = template.storage?;
     let shrinks = live.storage > Some(wanted);
-    let recovers = snapshot.settings.shrink == Shrink::Recover && lowered(claim, wanted) == Some(wanted);
+    let recovers = snapshot.settings.shrink == Shrink::Recover && reduce_request(claim, wanted) == Some(wanted);
     let is_too_large = shrinks && claim.request > wanted && !recovers;
     is_too_large.then(|| format!("spec.resources.requests.storage {} instead of {wanted}", claim.request))
 }
@@ -96,14 +101,14 @@ fn difference(change: &FrozenChange) -> String {
     )
 }
 
-impl Anew {
+impl ReCreateNeed {
     /// The reason in the status.
     #[must_use]
     pub const fn reason(&self) -> &'static str {
         match self {
             Self::Due(_) => "ReCreate",
             Self::Begun => "ReCreating",
-            Self::Otherwise(_) => "CreatedOtherwise",
+            Self::NotAllowed(_) => "CreatedOtherwise",
         }
     }
 
@@ -114,7 +119,7 @@ impl Anew {
             Self::Due(differences) => {
                 format!("is deleted with its data in its turn, and created anew: {differences}")
             }
-            Self::Otherwise(why) => why.clone(),
+            Self::NotAllowed(why) => why.clone(),
             Self::Begun => {
                 let others = claim.finalizers.iter().filter(|one| *one != PVC_PROTECTION);
                 let finalizers = others.map(|finalizer| format!("finalizer {finalizer}"));

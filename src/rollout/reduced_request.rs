@@ -13,7 +13,7 @@ pub const SIZE_STEP: u64 = 1 << 20;
 /// A growth is ours if a previous apply of ours alone owns the size of the claim. A size that a human or an autoscaler
 /// requested stays.
 #[must_use]
-pub fn lowered(claim: &Claim, wanted: Quantity) -> Option<Quantity> {
+pub fn reduce_request(claim: &Claim, wanted: Quantity) -> Option<Quantity> {
     let ours = claim.size_is_ours && claim.labels.contains_key(keys::REVISION);
     let lowered = wanted.max(least_request(claim)?);
     (ours && lowered < claim.request).then_some(lowered)

@@ -23,7 +23,7 @@ const PATIENCE: Seconds = 300;
 
 /// The lowest Pod that lacks a volume.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lacking {
+pub struct MissingVolumes {
     /// How many Pods lack a volume, which is the next, and what it waits for.
     pub message: String,
     /// The eviction that is due.
@@ -55,7 +55,7 @@ pub fn is_evicting(set: &SetView, settings: &Settings) -> bool {
 /// * Nothing is evicted while the set is paused, or while a template is to be added: a Pod that mounts its volume could
 ///   not be created before the set is replaced.
 #[must_use]
-pub fn of(snapshot: &Snapshot) -> Option<Lacking> {
+pub fn find(snapshot: &Snapshot) -> Option<MissingVolumes> {
     let set = &snapshot.set;
     if !is_evicting(set, &snapshot.settings) || !set.replaces_pods() {
         return None;
@@ -79,7 +79,7 @@ pub fn of(snapshot: &Snapshot) -> Option<Lacking> {
         None => (format!("{next}, and is evicted now"), None),
         Some(Away { why, until }) => (format!("{next}, and is not evicted yet: {why}"), until),
     };
-    Some(Lacking {
+    Some(MissingVolumes {
         message,
         evict,
         until: until.unwrap_or_else(|| snapshot.now.saturating_add(RECHECK)),
@@ -153,5 +153,5 @@ fn obstacle(snapshot: &Snapshot, pods: &[(u32, &PodView)], ordinal: u32, pod: &P
 }
 
 #[cfg(test)]
-#[path = "lacking_tests.rs"]
+#[path = "missing_volumes_tests.rs"]
 mod tests;
