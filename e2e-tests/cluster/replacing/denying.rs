@@ -97,24 +97,6 @@ impl Denial {
         Self::begin(ns, ("UPDATE", "apps", "statefulsets"), &condition, (&probe, "")).await
     }
 
-    /// Denies that the controller removes the finalizer of a StatefulSet that is being deleted. No dry run shows that.
-    pub(crate) async fn of_the_release(ns: &TestNamespace<'_>) -> anyhow::Result<Self> {
-        let condition = format!(
-            "request.userInfo.username == '{USER}' && (oldObject.metadata.?deletionTimestamp.hasValue() && \
-             !('claim-rollout.io/replacing' in object.metadata.?finalizers.orValue([])) || \
-             object.metadata.?annotations[?'claim-rollout.io/ready'].orValue('') == 'probe')"
-        );
-        let probe = [
-            "annotate",
-            "statefulset",
-            "web-0",
-            "claim-rollout.io/ready=probe",
-            "--as",
-            USER,
-        ];
-        Self::begin(ns, ("UPDATE", "apps", "statefulsets"), &condition, (&probe, "")).await
-    }
-
     /// Removes the policy. The API server notices that a moment later.
     pub(crate) async fn end(self, ns: &TestNamespace<'_>) -> anyhow::Result<()> {
         for kind in ["validatingadmissionpolicybinding", "validatingadmissionpolicy"] {
@@ -125,7 +107,7 @@ impl Denial {
 }
 
 /// A StatefulSet that the guard allows the controller to create.
-pub(crate) fn probe() -> Web {
+fn probe() -> Web {
     let web = Web::replicas(0).plain().named("probe");
     web.with(&json!({"metadata": {"finalizers": ["claim-rollout.io/replacing"]}}))
 }

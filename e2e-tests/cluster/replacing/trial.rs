@@ -38,27 +38,6 @@ pub(crate) async fn start_controller(env: &World, namespace: &str) -> anyhow::Re
     env.controllers.start(&["--namespace", namespace, JOURNALS]).await
 }
 
-/// Adds a finalizer of somebody else: until it is removed, the StatefulSet is not replaced, however slow the test is.
-pub(crate) async fn hold(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
-    set_finalizers(ns, &json!(["example.com/clean"])).await.map(drop)
-}
-
-/// Removes it. Returns the StatefulSet as it is then, before it is replaced.
-pub(crate) async fn release(ns: &TestNamespace<'_>) -> anyhow::Result<Value> {
-    set_finalizers(ns, &Value::Null).await
-}
-
-async fn set_finalizers(ns: &TestNamespace<'_>, finalizers: &Value) -> anyhow::Result<Value> {
-    let patch = json!({"metadata": {"finalizers": finalizers}}).to_string();
-    let output = ["-o=json", "--show-managed-fields"];
-    let patched = [
-        &["patch", "statefulset", "web", "--type=merge", "-p", &patch],
-        &output[..],
-    ]
-    .concat();
-    Ok(serde_json::from_str(&ns.done(&patched, "").await?.stdout)?)
-}
-
 /// The journals of the StatefulSets of this namespace.
 pub(crate) async fn journals(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<Value>> {
     let found = journal_secrets(ns).await?.into_iter();

@@ -2,11 +2,11 @@
 
 use anyhow::{Context as _, ensure};
 use futures::future::try_join_all;
+use serde_json::Value;
 
-use super::PATIENCE;
 use super::held::{Held, undisturbed};
 use crate::cluster::replacing::trial::{journals, start_controller};
-use crate::world::{World, eventually};
+use crate::world::{World, until};
 
 /// What the guard answers to others while a StatefulSet is being replaced.
 const DENIED: &str = "it is being replaced, try again in a moment";
@@ -41,21 +41,17 @@ async fn deleted_after(env: &World, cascade: &str, writes: usize) -> anyhow::Res
 
 /// The StatefulSet is deleted as the user asked, no journal is left that could create it again, and the PVCs are kept.
 async fn stays_deleted(held: &Held<'_>, orphaned: bool) -> anyhow::Result<()> {
-    let deleted = eventually(
-        "the StatefulSet to be deleted, with its journal",
-        PATIENCE,
-        async || {
-            let pods = held.ns.pods().await?;
-            let pods_are = if orphaned {
-                pods == held.before.pods
-            } else {
-                pods.is_empty()
-            };
-            let is_deleted = held.set().await?.is_null() && journals(&held.ns).await?.is_empty();
-            Ok((is_deleted && pods_are).then_some(()))
-        },
-    );
-    deleted.await.with_context(|| held.ns.log())?;
+    let pods = if orphaned { held.before.pods.clone() } else { Vec::new() };
+    let read = async || {
+        Ok((
+            held.set().await?,
+            journals(&held.ns).await?.len(),
+            held.ns.pods().await?,
+        ))
+    };
+    let ended = (Value::Null, 0, pods);
+    let deleted = until("it to be deleted, with its journal", read, |now| *now == ended).await;
+    deleted.with_context(|| held.ns.log())?;
     held.before.keeps_claims(&held.ns).await?;
     nothing_comes_back(held).await
 }
@@ -107,14 +103,13 @@ async fn namespace_deleted_after(env: &World, writes: usize) -> anyhow::Result<(
         .await?;
     ensure!(deleted.success, "{deleted:?}");
     env.barriers.open(&namespace);
-    let ended = eventually("the namespace to be deleted, with the journal", PATIENCE, async || {
-        let found = cluster
-            .kubectl(&["get", "namespace", &namespace, "--ignore-not-found", "-o=name"], "")
-            .await?;
-        let is_deleted = found.success && found.stdout.is_empty();
-        Ok((is_deleted && journals(&held.ns).await?.is_empty()).then_some(()))
-    });
-    ended.await.with_context(|| held.ns.log())?;
+    let get = ["get", "namespace", &namespace, "--ignore-not-found", "-o=name"];
+    let read = async || Ok((cluster.done(&get, "").await?.stdout, journals(&held.ns).await?.len()));
+    let ended = until("it to be deleted, with the journal", read, |now| {
+        *now == (String::new(), 0)
+    })
+    .await;
+    ended.with_context(|| held.ns.log())?;
     let created = cluster.kubectl(&["create", "namespace", &namespace], "").await?;
     ensure!(created.success, "{created:?}");
     nothing_comes_back(&held).await

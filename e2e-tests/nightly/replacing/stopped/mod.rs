@@ -7,8 +7,6 @@ mod held;
 mod killed;
 mod taken_back;
 
-use std::time::Duration;
-
 use serde_json::json;
 use tokio::sync::Semaphore;
 
@@ -16,8 +14,6 @@ use crate::cluster::replacing::kept::every_write_names_its_version;
 use crate::world::runner::{Report, scenarios};
 use crate::world::{Options, World};
 
-/// The most time of a step: hundreds of StatefulSets and controllers share a machine.
-const PATIENCE: Duration = Duration::from_secs(300);
 /// Hundreds of StatefulSets wait until they are old enough; so many are created or replaced at a time.
 static TURNS: Semaphore = Semaphore::const_new(6);
 

@@ -5,12 +5,11 @@ use anyhow::{Context as _, ensure};
 use futures::future::try_join_all;
 use serde_json::Value;
 
-use super::PATIENCE;
 use super::held::{Held, undisturbed};
 use crate::cluster::commands::run;
 use crate::cluster::replacing::trial::journals;
 use crate::world::installation::USER;
-use crate::world::{Output, World, eventually};
+use crate::world::{Output, World, until};
 
 const PROGRAM: &str = "kube-controller-manager";
 
@@ -75,14 +74,10 @@ pub(super) async fn set_taken_back_at_any_write_loses_nothing(env: &World) -> an
     println!("replace --take-back without {PROGRAM} after 0, 1, 2 ... writes: {first:?}");
     cluster.resume(PROGRAM)?;
     let ends = all.iter().enumerate().map(async |(at, held)| {
-        let mut last = None;
-        let over = eventually("the replacement to be over", PATIENCE, async || {
-            let output = take_back(held).await?;
-            let is_done = output.code == Some(0);
-            last = Some(output);
-            Ok((is_done && is_adopted(held).await?).then_some(()))
-        });
-        over.await.with_context(|| format!("after write {at}: {last:?}"))?;
+        let read = async || Ok((take_back(held).await?, is_adopted(held).await?));
+        let is_done = |(output, is_adopted): &(Output, bool)| output.code == Some(0) && *is_adopted;
+        let over = until("the replacement to be over", read, is_done).await;
+        over.with_context(|| format!("after write {at}"))?;
         is_over(held).await.with_context(|| format!("after write {at}"))
     });
     let ends = try_join_all(ends).await?;
