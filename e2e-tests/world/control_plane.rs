@@ -218,13 +218,6 @@ impl Cluster {
         process.with_context(|| format!("{program} does not run"))?.usage()
     }
 
-    /// The same for all programs that run, by name.
-    pub(crate) fn usages(&self) -> anyhow::Result<Vec<(String, Usage)>> {
-        let processes = self.lock();
-        let usages = processes.iter().map(|it| Ok((it.name.to_owned(), it.usage()?)));
-        usages.collect()
-    }
-
     /// Kills a program, such as `kube-apiserver`, and waits for its end. Every program can be resumed; only
     /// `csi-driver` then has lost its volumes.
     pub(crate) fn halt(&self, program: &str) {

@@ -3,7 +3,6 @@
 
 mod bare_replacing;
 mod bytes;
-mod costs;
 mod counted;
 pub(crate) mod fleet;
 mod idle;
@@ -11,7 +10,6 @@ mod in_motion;
 mod namespaces;
 mod raw;
 mod replacing;
-mod requests;
 mod tenants;
 mod unanswered;
 mod written;
@@ -22,10 +20,8 @@ use anyhow::{Context as _, ensure};
 
 use crate::world::installation::{Controller, USER};
 use crate::world::{Cluster, Options, World, eventually};
-use costs::Costs;
 pub(crate) use counted::{PATIENCE, Writes};
 use fleet::Fleet;
-use requests::Requests;
 
 /// The loop without a controller has no budget either. There is no policy: the test writes the staged changes.
 const FLAGS: [&str; 4] = [
@@ -36,6 +32,7 @@ const FLAGS: [&str; 4] = [
 ];
 /// The maximum time of a rollout, relative to the same writes in the same order.
 const MOST: f64 = 1.15;
+
 /// 1,000 StatefulSets of one replica change at once, by the controller and by a plain loop of kube-rs in turn: the same
 /// writes to the same objects, with the same concurrency and in the same order.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -47,9 +44,7 @@ async fn thousand_sets_roll_as_fast_as_the_bare_writes() -> anyhow::Result<()> {
     println!("{} sets with {} claims are there", fleet.sets.len(), fleet.claims());
 
     let mut controller = world.controllers.start(&FLAGS).await?;
-    let before = Costs::now(&world.cluster, Some(&controller))?;
     let first = fleet.roll("2Gi").await?;
-    let after = Costs::now(&world.cluster, Some(&controller))?;
     // Others see a write a moment before its reply is counted.
     let counted = eventually("one staged change for each set to be counted", PATIENCE, async || {
         let (_, metrics) = controller.get("/metrics")?;
@@ -59,31 +54,14 @@ async fn thousand_sets_roll_as_fast_as_the_bare_writes() -> anyhow::Result<()> {
     let writes = counted.await?;
     controller.terminate().await?;
     println!("by the controller: {:.1} s; {writes:?}", first.as_secs_f64());
-    let asked = Requests::until_now(&world.cluster).await?;
-    asked.show(fleet.sets.len());
-    println!("  {}", after.since(&before));
     ensure!(writes.claims == fleet.claims(), "one write for each claim: {writes:?}");
 
-    let before = Costs::now(&world.cluster, None)?;
     let bare = raw::roll(&client, &fleet, "3Gi", &writes).await?;
-    let after = Costs::now(&world.cluster, None)?;
-    println!(
-        "by a bare loop: {:.1} s\n  {}",
-        bare.as_secs_f64(),
-        after.since(&before)
-    );
+    println!("by a bare loop: {:.1} s", bare.as_secs_f64());
     let mut controller = world.controllers.start(&FLAGS).await?;
-    let before = Costs::now(&world.cluster, Some(&controller))?;
     let second = fleet.roll("4Gi").await?;
-    let after = Costs::now(&world.cluster, Some(&controller))?;
     controller.terminate().await?;
-    println!(
-        "by the controller again: {:.1} s\n  {}",
-        second.as_secs_f64(),
-        after.since(&before)
-    );
-    let again = Requests::until_now(&world.cluster).await?.since(&asked);
-    again.show(fleet.sets.len());
+    println!("by the controller again: {:.1} s", second.as_secs_f64());
     let ratio = (first + second).as_secs_f64() / 2.0 / bare.as_secs_f64();
     aim("controller : bare loop", ratio, MOST);
     world.stop().await
