@@ -1,7 +1,9 @@
-use super::{ALLOWED, MAX_DENIAL, MAX_WARNINGS, ROOM_FOR_COUNT, bound, claims_denied, faults, some, warning};
+use super::{
+    ALLOWED, FOR_NEW_PVCS, KEEP, MAX_DENIAL, MAX_WARNINGS, ROOM_FOR_COUNT, bound, claims_denied, faults, some, warning,
+};
 use crate::admission::cause::Cause;
 use crate::templates::rules::TemplateNames;
-use crate::templates::{FaultKind, RuleFault, Rules};
+use crate::templates::{FaultKind, Quantity, RuleFault, Rules};
 
 #[test]
 fn long_denial_counts_rest_and_keeps_advice() {
@@ -83,6 +85,27 @@ fn denial_of_any_length_ends_with_count() {
         let (named, _) = line.split_once("; and ").expect("a count");
         let room = MAX_DENIAL - ALLOWED.len() - ROOM_FOR_COUNT;
         assert!(named.chars().count() <= room, "no room for the count: {line}");
+    }
+}
+
+#[test]
+fn long_denial_names_the_settings_that_allow_it() {
+    let fault = |index| RuleFault {
+        template: format!("a-template-with-a-long-name-{index}"),
+        kind: FaultKind::Shrinks {
+            least: Quantity::from_bytes(2),
+            found: Quantity::from_bytes(1),
+        },
+    };
+    let rules = Rules {
+        names: TemplateNames::Deny,
+        ..Rules::default()
+    };
+    for count in 1..40 {
+        let all: Vec<RuleFault> = (0..count).map(fault).collect();
+        let line = faults(&all, &rules);
+        assert!(line.chars().count() <= MAX_DENIAL, "{line}");
+        assert!(line.ends_with(&format!("{KEEP}{FOR_NEW_PVCS}")), "{line}");
     }
 }
 

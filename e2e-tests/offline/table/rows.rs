@@ -65,6 +65,9 @@ fn restored() -> Vec<Case> {
         of("a backup is restored, which asks for no right", &copy)
             .expects("mutate restored -staged -phase warns \"StatefulSet web gets the staged templates it was created with: data 10Gi -> 20Gi\""),
         of("a backup with the staged templates", &copy.clone().size("20Gi")).expects("mutate -staged -phase"),
+        of("a backup that is restored to another storage class", &copy.clone().size("20Gi").data("/spec/storageClassName", "fast")).expects(
+            "mutate -staged -phase warns \"keeps what it asks for: spec.storageClassName\"",
+        ),
         of("a backup beyond a ceiling", &copy).settings(json!({"maxStorage": {"*": "15Gi"}})).expects(removed("spec.volumeClaimTemplates[data].spec.resources.requests.storage: is limited, expected at most 15Gi")),
         of("a backup whose staged change cannot be read", &copy.clone().note("staged", "x")).expects(removed("not a staged change: no JSON object")),
         of("a backup whose templates cannot be read", &copy.clone().size("x")).expects(removed("spec.volumeClaimTemplates[0]")),
