@@ -7,8 +7,8 @@ mod new_claims;
 mod retention;
 mod verbs;
 
-use crate::world::runner::{Report, Scenario, scenarios};
-use crate::world::{Options, World};
+use crate::world::World;
+use crate::world::runner::scenarios;
 
 scenarios![World;
     retention::claims_are_deleted_and_kept_as_forecast,
@@ -19,13 +19,3 @@ scenarios![World;
     native::field_of_the_kep_is_dropped_and_the_change_is_staged,
     verbs::every_verb_stages_growth_and_dry_run_prints_the_same,
 ];
-
-/// Runs scenarios in such a cluster.
-pub(crate) async fn run(scenarios: &[Scenario<World>]) -> anyhow::Result<()> {
-    let mut report = Report::new();
-    let env = World::with(Options::default()).build().await?;
-    report.print("the cluster is up");
-    report.run(&env, scenarios).await;
-    report.end()?;
-    env.stop().await
-}
