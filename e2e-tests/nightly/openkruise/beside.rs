@@ -90,13 +90,20 @@ pub(super) async fn capacities(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<Val
 
 /// Waits until OpenKruise has nothing left to do for the Advanced StatefulSet of this size.
 async fn until_advanced(ns: &TestNamespace<'_>, size: &str) -> anyhow::Result<()> {
+    let has_size = |set: &Value| {
+        let asked = &set["spec"]["volumeClaimTemplates"][0]["spec"]["resources"]["requests"]["storage"];
+        asked == size && set["status"]["volumeClaims"][0]["compatibleReadyReplicas"] == 2
+    };
+    until_settled(ns, has_size).await
+}
+
+/// Waits until OpenKruise has nothing left to do for the Pods of an Advanced StatefulSet that matches.
+pub(super) async fn until_settled(ns: &TestNamespace<'_>, matches: impl Fn(&Value) -> bool) -> anyhow::Result<()> {
     let read = async || Ok(ns.all("apps.kruise.io", "v1beta1", "StatefulSet").await?.remove(0));
     let is_settled = |set: &Value| {
-        let status = &set["status"];
-        let pods = ["readyReplicas", "updatedReplicas"].iter().all(|key| status[key] == 2);
-        let claims = status["volumeClaims"][0]["compatibleReadyReplicas"] == 2;
-        let asked = &set["spec"]["volumeClaimTemplates"][0]["spec"]["resources"]["requests"]["storage"];
-        is_observed(set) && pods && claims && asked == size
+        let (spec, status) = (&set["spec"], &set["status"]);
+        let mut counts = ["readyReplicas", "updatedReplicas", "replicas"].iter();
+        is_observed(set) && counts.all(|key| status[key] == spec["replicas"]) && matches(set)
     };
     until("the Advanced StatefulSet to settle", read, is_settled)
         .await

@@ -6,11 +6,10 @@ use std::time::Duration;
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
-use super::beside::{capacities, kind, writes};
+use super::beside::{capacities, kind, until_settled, writes};
 use super::manager::{DELETING, ROLLING, USER as KRUISE, advanced};
 use crate::world::installation::USER;
 use crate::world::namespace::{PATIENCE, TestNamespace};
-use crate::world::waits::is_observed;
 use crate::world::web::Web;
 use crate::world::{Entry, World, at_rest, kinds, until};
 
@@ -24,22 +23,9 @@ const SETS: &str = "statefulsets.apps.kruise.io";
 async fn prepare<'a>(env: &'a World, namespace: &str, manifest: &Web) -> anyhow::Result<TestNamespace<'a>> {
     let mut ns = env.namespace(namespace).await?;
     ns.target(manifest).await?;
-    until_ready(&ns).await?;
+    until_settled(&ns, |_| true).await?;
     ns.start_controller(env, &["--openkruise"]).await?;
     Ok(ns)
-}
-
-/// Waits until OpenKruise has nothing left to do for the Pods.
-async fn until_ready(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
-    let read = async || Ok(ns.all("apps.kruise.io", "v1beta1", "StatefulSet").await?.remove(0));
-    let is_ready = |set: &Value| {
-        let (spec, status) = (&set["spec"], &set["status"]);
-        let mut counts = ["readyReplicas", "updatedReplicas", "replicas"].iter();
-        is_observed(set) && counts.all(|key| status[key] == spec["replicas"])
-    };
-    until("the Pods of the Advanced StatefulSet", read, is_ready)
-        .await
-        .map(drop)
 }
 
 /// Waits for this reason of the ClaimRollout at the live templates, and returns it.
@@ -108,7 +94,7 @@ pub(super) async fn pvcs_grow_and_no_pod_restarts(env: &World) -> anyhow::Result
 
     // A new replica has the size already.
     ns.target(&sized(4, "2Gi")).await?;
-    until_ready(&ns).await?;
+    until_settled(&ns, |_| true).await?;
     until_reported(&ns, "Complete", "2Gi").await?;
     let more = until_rest(&ns).await?;
     ensure!(capacities(&ns).await? == ["2Gi"; 4]);
@@ -130,7 +116,7 @@ pub(super) async fn pods_are_left_to_openkruise(env: &World) -> anyhow::Result<(
     let pods = ns.pods().await?;
     ns.target(&manifest("2Gi").image("2")).await?;
     until_reported(&ns, "Complete", "2Gi").await?;
-    until_ready(&ns).await?;
+    until_settled(&ns, |_| true).await?;
     until_rest(&ns).await?;
     ensure!(capacities(&ns).await? == ["2Gi"; 2]);
     let now = ns.pods().await?;

@@ -1,7 +1,7 @@
 //! Which changes of the templates OpenKruise accepts, and which claim-rollout does: of an Advanced StatefulSet, and of
 //! an `apps/v1` StatefulSet with the same change. All requests are dry runs.
 
-use anyhow::{Context as _, ensure};
+use anyhow::ensure;
 use kube::api::{Api, ApiResource, DynamicObject, PostParams};
 use kube::core::GroupVersionKind;
 use serde_json::{Value, json};
@@ -102,68 +102,6 @@ const UPDATES: &[TemplateUpdate] = &[
         edit: |set| *template(set, 0, "/metadata/name") = "store".into(),
         kruise: "volumeClaimTemplate name can not be modified",
         ours: "[data]: a template cannot be removed or renamed",
-    },
-];
-
-/// A new StatefulSet, and who denies it in each column, with a part of the message.
-struct NewSet {
-    what: &'static str,
-    edit: fn(&mut Value),
-    kruise: (&'static str, &'static str),
-    both: (&'static str, &'static str),
-    plain: (&'static str, &'static str),
-}
-
-const ACCEPTED: (&str, &str) = ("", "");
-
-const CREATES: &[NewSet] = &[
-    NewSet {
-        what: "a strategy that no version has",
-        edit: |set| set["spec"]["volumeClaimUpdateStrategy"]["type"] = "Sometimes".into(),
-        kruise: ACCEPTED,
-        both: ACCEPTED,
-        plain: ACCEPTED,
-    },
-    NewSet {
-        what: "an update policy that no version has",
-        edit: |set| set["metadata"]["annotations"]["claim-rollout.io/update-policy"] = "Sometimes".into(),
-        kruise: ACCEPTED,
-        both: (CLAIM_ROLLOUT, "update-policy: expected one of"),
-        plain: (CLAIM_ROLLOUT, "update-policy: expected one of"),
-    },
-    NewSet {
-        what: "a template without a size",
-        edit: |set| *template(set, 0, "/spec/resources") = json!({}),
-        kruise: ACCEPTED,
-        both: ACCEPTED,
-        plain: (
-            API_SERVER,
-            "spec.volumeClaimTemplates[0].spec.resources[storage]: Required value",
-        ),
-    },
-    NewSet {
-        what: "a size of zero",
-        edit: |set| size(set, 0, "0"),
-        kruise: ACCEPTED,
-        both: ACCEPTED,
-        plain: (API_SERVER, "must be greater than zero"),
-    },
-    NewSet {
-        what: "two templates of one name",
-        edit: |set| {
-            let more = template(set, 0, "").clone();
-            templates(set).push(more);
-        },
-        kruise: ACCEPTED,
-        both: ACCEPTED,
-        plain: ACCEPTED,
-    },
-    NewSet {
-        what: "a class that does not exist",
-        edit: |set| *template(set, 0, "/spec/storageClassName") = "missing".into(),
-        kruise: ACCEPTED,
-        both: ACCEPTED,
-        plain: ACCEPTED,
     },
 ];
 
@@ -345,32 +283,6 @@ pub(super) async fn updates(env: &World, gate: bool) -> anyhow::Result<()> {
             ];
             answers.add(&format!("{}, {before} to {after}", row.change), found);
         }
-    }
-    answers.end()
-}
-
-/// Every new StatefulSet. The feature gate of OpenKruise makes no difference.
-pub(super) async fn creates(env: &World) -> anyhow::Result<()> {
-    let [alone, together, plain] = columns(env);
-    let mut answers = Judgments::default();
-    // validateVolumeClaimTemplates in pkg/apis/apps/validation/validation.go: in 1.34, and not in 1.33.
-    let checked = |row: &&NewSet| row.plain.0 != API_SERVER || env.cluster.minor() >= 34;
-    for row in CREATES.iter().filter(checked) {
-        let mut found = Vec::new();
-        for (sets, web) in [
-            (&alone, advanced("new", ROLLING, 0, "1Gi")),
-            (&together, advanced("new", ROLLING, 0, "1Gi")),
-            (&plain, Web::replicas(0)),
-        ] {
-            let mut set = web.value();
-            (row.edit)(&mut set);
-            let created = sets.create(&dry_run(), &serde_json::from_value(set)?).await;
-            found.push(text(created)?.context("a conflict")?);
-        }
-        let expected = [row.kruise, row.both, row.plain];
-        let mut found = found.into_iter().zip(expected);
-        let mut next = || found.next().context("an answer");
-        answers.add(row.what, [next()?, next()?, next()?]);
     }
     answers.end()
 }

@@ -14,13 +14,13 @@ use crate::world::{Cluster, Process, eventually};
 /// The user name of kruise-manager.
 pub(super) const USER: &str = "system:serviceaccount:kruise-system:kruise-manager";
 /// PVCs follow their Pods.
-pub(crate) const ROLLING: &str = "OnPodRollingUpdate";
+pub(super) const ROLLING: &str = "OnPodRollingUpdate";
 /// PVCs get the new templates when they are made anew: the default.
 pub(super) const DELETING: &str = "OnDelete";
 const NAMESPACE: &str = "kruise-system";
 
 /// A running kruise-manager; dropping it kills it.
-pub(crate) struct KruiseManager {
+pub(super) struct KruiseManager {
     program: PathBuf,
     kubeconfig: PathBuf,
     port: u16,
@@ -29,7 +29,7 @@ pub(crate) struct KruiseManager {
 
 impl KruiseManager {
     /// Installs and starts it, and waits until the API server calls its webhooks.
-    pub(crate) async fn start(cluster: &Cluster, resizes: bool) -> anyhow::Result<Self> {
+    pub(super) async fn start(cluster: &Cluster, resizes: bool) -> anyhow::Result<Self> {
         let built = engines::build("openkruise").await?;
         let config = built.join("config");
         let config = config.to_str().context("a path in UTF-8")?;
@@ -81,7 +81,7 @@ impl KruiseManager {
 }
 
 /// The manifest of an Advanced StatefulSet. Its Pods have its name as label.
-pub(crate) fn advanced(name: &str, strategy: &str, replicas: u32, size: &str) -> Web {
+pub(super) fn advanced(name: &str, strategy: &str, replicas: u32, size: &str) -> Web {
     let web = Web::replicas(replicas).size(size).plain().named(name);
     let strategy = json!({"volumeClaimUpdateStrategy": {"type": strategy}});
     web.with(&json!({"apiVersion": "apps.kruise.io/v1beta1", "spec": strategy}))

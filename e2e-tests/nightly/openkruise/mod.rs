@@ -3,7 +3,7 @@
 mod beside;
 mod grown;
 mod judged;
-pub(crate) mod manager;
+mod manager;
 mod protected;
 
 use crate::world::installation::manifest_applied;
@@ -13,7 +13,6 @@ use manager::KruiseManager;
 use protected::Protected;
 
 scenarios![World;
-    judged::creates,
     judged::updates_with_the_gate,
     beside::each_grows_its_own_pvcs_and_no_pod_restarts,
     beside::each_replaces_its_own_pods_after_their_pvcs,
