@@ -1,6 +1,4 @@
-//! Objects of one tenant that are hard to read or look like something else, and the rollouts of the others beside them.
-
-mod lookalike;
+//! Objects of one tenant that are hard to read, and the rollouts of the others beside them.
 
 use std::fmt::Display;
 use std::time::Duration;

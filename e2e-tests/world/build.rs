@@ -40,7 +40,6 @@ pub(crate) struct Builder<'a> {
     cluster: Option<Cluster>,
     policy: Asked,
     but_in: &'a [&'a str],
-    guard: bool,
     webhook: bool,
     barriers: bool,
     rights: &'a [&'a str],
@@ -54,7 +53,6 @@ impl<'a> Builder<'a> {
             cluster,
             policy: Asked::Nothing,
             but_in: &[],
-            guard: true,
             webhook: false,
             barriers: false,
             rights: &[],
@@ -86,12 +84,6 @@ impl<'a> Builder<'a> {
         self
     }
 
-    /// Without the guard.
-    pub(crate) fn without_the_guard(mut self) -> Self {
-        self.guard = false;
-        self
-    }
-
     /// With a barrier for each namespace `stopped-…`.
     pub(crate) fn barriers(mut self) -> Self {
         self.barriers = true;
@@ -116,10 +108,7 @@ impl<'a> Builder<'a> {
             Some(cluster) => cluster,
             None => Cluster::start(self.options).await?,
         };
-        let controllers = match self.guard {
-            true => Controllers::install(&cluster).await?,
-            false => Controllers::without_the_guard(&cluster).await?,
-        };
+        let controllers = Controllers::install(&cluster).await?;
         let policies = match self.policy {
             Asked::Nothing => None,
             Asked::Shipped => Some(Policies::all(&Shipped::sets()?.spec["settings"])?),
