@@ -85,40 +85,6 @@ pub(super) async fn is_behind(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// `--force`, `Force=true`, Flux's `force: true`: these delete the StatefulSet when a request is answered with 409 or
-/// 422. A denial has 403.
-pub(super) async fn denied_forced_apply_keeps_the_set(env: &World) -> anyhow::Result<()> {
-    let ns = prepare(env, "forced", Sync::ClientSide("kubectl-client-side-apply")).await?;
-    let before = (uid(&ns).await?, ns.pods().await?);
-    let forced = ["apply", "--force", "-f", "-"];
-    let large = in_git("2Gi");
-    ns.done(&forced, &large).await?;
-    ensure!(is_staged(&ns, "2Gi").await?, "{:#}", ns.set().await?);
-
-    let modes = json!({"spec": {"accessModes": ["ReadWriteMany"]}});
-    let labels = json!({"metadata": {"labels": {"kubernetes.io/x": "y"}}});
-    for (sentence, other) in [
-        ("another access mode", large.template(&modes)),
-        ("another class", large.class("other")),
-        ("a smaller size", large.size("512Mi")),
-        ("a template more", large.and_template("more")),
-        ("a reserved key", large.template(&labels)),
-        ("a typo in an annotation", large.policy("inplace")),
-    ] {
-        let answer = ns.kubectl(&forced, &other).await?;
-        ensure!(
-            !answer.success && answer.stderr.contains("denied the request"),
-            "{sentence}: {answer:?}"
-        );
-        ensure!(
-            (uid(&ns).await?, ns.pods().await?) == before,
-            "{sentence}: the set was deleted"
-        );
-        ensure!(is_staged(&ns, "2Gi").await?, "{sentence}: {:#}", ns.set().await?);
-    }
-    Ok(())
-}
-
 /// A PVC as `kubectl get` prints it, pasted as a template: it has a `status` and a time. The API server answers with 422 to
 /// any other text of a template, so none may reach it.
 pub(super) async fn forced_apply_of_an_exported_pvc_keeps_the_set(env: &World) -> anyhow::Result<()> {

@@ -27,7 +27,6 @@ scenarios![World;
     health::kstatus_waits_for_pods_and_not_for_volumes,
     beside::argo_respecting_ignored_differences_sends_old_templates,
     beside::argo_replace_keeps_the_set_unless_forced,
-    beside::denied_forced_apply_keeps_the_set,
     beside::forced_apply_of_an_exported_pvc_keeps_the_set,
     terraform::computed_templates_fail_and_withdraw_staged_change,
     terraform::typed_resource_sends_no_size_or_deletes_the_set,
