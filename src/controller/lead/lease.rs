@@ -236,14 +236,19 @@ impl Candidate {
     /// Releases the Lease if we hold it. If that fails, the Lease expires.
     pub(crate) async fn release(mut self) {
         let release = async {
-            let ApiOutcome::Done(lease) = call(self.leases.get(NAME)).await else {
-                return;
-            };
-            let spec = lease.spec.clone().unwrap_or_default();
-            if turn(&spec, &self.election.identity, Duration::ZERO) == LeaseTurn::Renew
-                && let LeaseAttempt::Holds = self.write(Some(lease), released(&spec)).await
-            {
-                tracing::info!("released the Lease");
+            // A renewal on its way when the shutdown began may come between the read and the write.
+            for _ in 0..2 {
+                let ApiOutcome::Done(lease) = call(self.leases.get(NAME)).await else {
+                    return;
+                };
+                let spec = lease.spec.clone().unwrap_or_default();
+                if turn(&spec, &self.election.identity, Duration::ZERO) != LeaseTurn::Renew {
+                    return;
+                }
+                if let LeaseAttempt::Holds = self.write(Some(lease), released(&spec)).await {
+                    tracing::info!("released the Lease");
+                    return;
+                }
             }
         };
         // The shutdown must not take long.

@@ -189,7 +189,14 @@ async fn lost_lease_ends_the_term_at_once() {
 /// Another controller may lead by now.
 #[tokio::test]
 async fn lease_is_released_only_by_its_holder() {
-    for (holder, expected) in [("me", vec![Value::Null]), ("other", vec![])] {
+    // The second number is how many writes meet a renewal that was on its way.
+    let table = [
+        ("me", 0, vec![Value::Null]),
+        ("me", 1, vec![Value::Null; 2]),
+        ("me", 9, vec![Value::Null; 2]),
+        ("other", 0, vec![]),
+    ];
+    for (holder, conflicts, expected) in table {
         let written = Arc::<Mutex<Vec<Value>>>::default();
         let noted = Arc::clone(&written);
         let server = move |request: axum::http::Request<Body>| {
@@ -198,12 +205,19 @@ async fn lease_is_released_only_by_its_holder() {
                 let is_read = request.method() == "GET";
                 let bytes = request.into_body().collect_bytes().await?;
                 let spec = json!({"holderIdentity": holder, "leaseDurationSeconds": 15});
-                let mut lease = json!({"metadata": {"name": super::NAME, "resourceVersion": "1"}, "spec": spec});
+                let mut answer = json!({"metadata": {"name": super::NAME, "resourceVersion": "1"}, "spec": spec});
+                let mut status = 200;
                 if !is_read {
-                    lease = serde_json::from_slice(&bytes).unwrap();
-                    lock(&noted).push(lease["spec"]["holderIdentity"].clone());
+                    answer = serde_json::from_slice(&bytes).unwrap();
+                    let mut noted = lock(&noted);
+                    noted.push(answer["spec"]["holderIdentity"].clone());
+                    if noted.len() <= conflicts {
+                        status = 409;
+                        answer = json!({"kind": "Status", "status": "Failure", "reason": "Conflict", "code": 409});
+                    }
                 }
-                Ok::<_, kube::Error>(axum::http::Response::new(Body::from(lease.to_string().into_bytes())))
+                let body = Body::from(answer.to_string().into_bytes());
+                Ok::<_, kube::Error>(axum::http::Response::builder().status(status).body(body).unwrap())
             }
         };
         let election = Election {
@@ -214,6 +228,6 @@ async fn lease_is_released_only_by_its_holder() {
         Candidate::new(client, election, || 1000, Term::default())
             .release()
             .await;
-        assert_eq!(*lock(&written), expected, "{holder} holds it");
+        assert_eq!(*lock(&written), expected, "{holder} holds it, {conflicts} conflicts");
     }
 }
