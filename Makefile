@@ -95,7 +95,7 @@ check: lint ## The quick ring: format, lints, unit tests, the admission table, t
 
 # The control plane is built in parallel. Together, both parts take little longer than the slower one.
 .PHONY: test
-test: needs-cargo ## The push ring, from a clean clone; CI runs this for each push. About 20 minutes once everything is built
+test: needs-cargo ## The push ring, from a clean clone; CI runs this for each push. About 12 minutes once everything is built
 	@log=$$(mktemp); $(MAKE) --no-print-directory control-plane >$$log 2>&1 & builder=$$!; \
 	  trap 'kill $$builder 2>/dev/null || true; rm -f $$log' EXIT; \
 	  FUZZ_SECONDS=$${FUZZ_SECONDS:-10} $(MAKE) --no-print-directory check sim wasm-test policy.wasm fuzz; \
