@@ -17,7 +17,7 @@ use crate::controller::observe::observer::Observer;
 use crate::controller::registrations::admission::Admission;
 use crate::controller::watch::cache::WatchCache;
 use crate::controller::watch::namespaces::Namespace;
-use crate::gate::{SetView, Target};
+use crate::gate::{Idle, SetView, Target};
 use crate::rollout::machine::{ListState, Namesake, Purpose, Triage, TriageFact};
 
 /// Finds facts about one StatefulSet.
@@ -58,9 +58,15 @@ impl<'c> FactFinder<'c> {
             TriageFact::WasSettled => {
                 let view = self.view()?;
                 let target = Target::of(view, &observer.settings);
-                triage.was_settled = Some(counts::was_reported(observer, set, view, &target));
+                let was_settled = counts::was_reported(observer, set, view, &target);
+                triage.was_settled = Some(was_settled);
+                // The next fact depends on the target, too, which compares all templates.
+                triage.purpose = (!was_settled).then(|| purpose(observer, set, view, target));
             }
-            TriageFact::Purpose => triage.purpose = Some(self.purpose()?),
+            TriageFact::Purpose => {
+                let view = self.view()?;
+                triage.purpose = Some(purpose(observer, set, view, Target::of(view, &observer.settings)));
+            }
             TriageFact::Distrust => triage.distrust = Some(self.admission.distrusts(set).await?),
             TriageFact::Lists => triage.lists = Some(self.lists()?),
         }
@@ -96,15 +102,6 @@ impl<'c> FactFinder<'c> {
         }
     }
 
-    fn purpose(&self) -> Result<Purpose, ViewError> {
-        let view = self.view()?;
-        Ok(match Target::of(view, &self.observer.settings) {
-            Ok(_) => Purpose::RollOut,
-            Err(idle) if counts::counts(self.observer, self.set, view, idle.clone()) => Purpose::Count,
-            Err(_) => Purpose::Report,
-        })
-    }
-
     fn lists(&self) -> Result<ListState, ViewError> {
         let opened = self.opened()?;
         let is_complete = opened.is_ready();
@@ -113,6 +110,15 @@ impl<'c> FactFinder<'c> {
             None if is_complete => ListState::Complete,
             None => ListState::Incomplete,
         })
+    }
+}
+
+/// What a reconcile with this target is for.
+fn purpose(observer: &Observer, set: &SlimSet, view: &SetView, target: Result<Target<'_>, Idle>) -> Purpose {
+    match target {
+        Ok(_) => Purpose::RollOut,
+        Err(idle) if counts::counts(observer, set, view, idle.clone()) => Purpose::Count,
+        Err(_) => Purpose::Report,
     }
 }
 
