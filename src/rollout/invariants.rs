@@ -17,8 +17,8 @@
 //! | S9 | no write from an outdated view | [`s9_not_stale`], [`Ledger::s9_asked_for`] |
 //! | S10 | no write to an object that is being deleted | [`s10_not_terminating`] |
 //! | S11 | two controllers | all of these, with two controllers running |
-//! | S12 | no needless writes | [`s12_no_write_for_nothing`], [`s12_reads_nothing`], [`s12_writes`] |
-//! | S13 | back off, report once | [`s13_backs_off`], [`s13_reports_once`], [`s13_fits`], [`s13_awaits_answers`] |
+//! | S12 | no needless writes | [`s12_no_write_for_nothing`], [`s12_knows_replies`], [`s12_reads_nothing`], [`s12_writes`] |
+//! | S13 | back off, report once | [`s13_backs_off`], [`s13_reports_once`], [`s13_fits`], [`s13_awaits_answers`], [`s13_repeats_failures`] |
 //! | S19 | a tool that waits never reports done while Pods wait | [`s19_waits`], [`s19_reports`], [`s19_completes`], [`s19_takes_back`], [`s19_borrows_nothing`] |
 //! | S21 | no state comes back without an Event | [`ReportedStates::s21_repeats_none`] |
 //! | L1 | the target is reached, and stays | [`l1_reached`], [`l1_follows_hand`] |
@@ -47,8 +47,8 @@ pub use gate::{s7_gate, s7_keeps_no_other};
 pub use history::{ReportedState, ReportedStates};
 pub use ledger::Ledger;
 pub use liveness::{
-    Attempt, EmittedEvent, Tally, l1_follows_hand, l1_reached, l5_stops_no_other, s12_reads_nothing, s12_writes,
-    s13_awaits_answers, s13_backs_off, s13_reports_once,
+    Attempt, EmittedEvent, Tally, l1_follows_hand, l1_reached, l5_stops_no_other, s12_knows_replies, s12_reads_nothing,
+    s12_writes, s13_awaits_answers, s13_backs_off, s13_repeats_failures, s13_reports_once,
 };
 pub use quota::s13_fits;
 pub use recreated::{

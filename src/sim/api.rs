@@ -63,6 +63,10 @@ pub(crate) enum WebhookEdit {
     Class,
     /// It does not answer for the first claim of ordinal 2.
     Down,
+    /// It answers for that claim that the claim has changed.
+    Overtaken,
+    /// It denies what our controller writes to the set.
+    Sets,
 }
 
 /// The StatefulSet controller backs off, because the deletion of a Pod was denied.
@@ -73,7 +77,7 @@ pub(crate) struct Backoff {
     pub(crate) age: Age,
 }
 
-/// The claim for which a webhook that is down is called.
+/// The claim for which a webhook is called that is down, or answers that the claim has changed.
 const HAS_NO_ANSWER: usize = slot(0, 2);
 
 /// The longest backoff of the StatefulSet controller.
@@ -243,10 +247,12 @@ impl Api {
             Write::Report { set, content, target } => {
                 let before = self.report.filter(|report| report.set == set);
                 if before.is_none_or(|report| report.content != content) {
+                    let uid = self.report.map_or_else(|| self.uid(), |report| report.uid);
                     let version = self.version();
                     let before = before.filter(|report| report.target == target);
                     let started = before.map_or(0, |report| report.started);
                     self.report = Some(ReportObject {
+                        uid,
                         version,
                         set,
                         content,
@@ -279,6 +285,9 @@ impl Api {
         }
         if uid.is_some_and(|uid| uid != set.uid) {
             return ApiAnswer::NotFound;
+        }
+        if self.webhook == WebhookEdit::Sets {
+            return ApiAnswer::Refused(DenialCause::Webhook);
         }
         self.edit_set(edit);
         ApiAnswer::Done
@@ -316,7 +325,8 @@ impl Api {
         let mut after = apply.on(&claim);
         match self.webhook {
             WebhookEdit::Down if slot == HAS_NO_ANSWER => return ApiAnswer::Unsure,
-            WebhookEdit::No | WebhookEdit::Down => {}
+            WebhookEdit::Overtaken if slot == HAS_NO_ANSWER => return ApiAnswer::Conflict,
+            WebhookEdit::No | WebhookEdit::Down | WebhookEdit::Overtaken | WebhookEdit::Sets => {}
             WebhookEdit::Label => after.revision = None,
             WebhookEdit::Size => after.request = claim.request,
             WebhookEdit::Class => after.class = claim.class,

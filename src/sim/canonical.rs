@@ -7,7 +7,8 @@ use super::clock::{CLOCK, age};
 use super::controller::memory::{ClaimKey, InstanceMemory, OfModel};
 use super::controller::{Instance, NextReconcile};
 use super::objects::{
-    Age, ClaimOwner, ClaimsBySlot, ORDINALS, PodObject, PodsByOrdinal, SLOTS, SetObject, StagedAnnotation, Uid, Version,
+    Age, ClaimOwner, ClaimsBySlot, ORDINALS, PodObject, PodsByOrdinal, ReportObject, SLOTS, SetObject,
+    StagedAnnotation, Uid, Version,
 };
 use super::watch::Views;
 use super::world::SimWorld;
@@ -84,14 +85,19 @@ fn stop_memory(memory: &mut Arc<InstanceMemory>, shown: Option<Version>) {
         && known.applies.is_empty()
         && known.overtaken.is_empty()
         && known.unanswered.is_empty()
-        && known.failures == 0
+        && (known.failures, memory.failed) == (0, 0)
+        && known.quotas.is_none()
         && [&known.undone, &known.write_denied].iter().all(|fault| fault.is_none())
         && known.ended.is_none_or(|ended| ends(ended) == Some(ended))
         && known.settled.is_none_or(|settled| settled.due == CHECKED);
     if is_timeless {
         return;
     }
-    let known = &mut Arc::make_mut(memory).known;
+    let memory = Arc::make_mut(memory);
+    memory.failed = 0;
+    let known = &mut memory.known;
+    // They may be read again at any time.
+    known.quotas = None;
     let stopped = |last: u64| if age(last) >= 1 { CLOCK - 301 } else { CLOCK };
     for fault in [&mut known.undone, &mut known.write_denied].into_iter().flatten() {
         (fault.attempts, fault.last) = (1, stopped(fault.last));
@@ -126,9 +132,7 @@ impl SimWorld {
         set_uids(self.api.set.as_mut(), each);
         claim_uids(&mut self.api.claims, each);
         pod_uids(&mut self.api.pods, each);
-        if let Some(report) = &mut self.api.report {
-            each(&mut report.set);
-        }
+        report_uids(self.api.report.as_mut(), each);
         staged_uids(self.copied.as_mut(), each);
         for instance in self.instances.iter_mut().filter(|instance| instance.alive) {
             instance.uids(each);
@@ -242,9 +246,8 @@ fn memory_uids(known: &mut SetMemory<OfModel>, each: EachUid<'_>) {
         .map(|(key, count)| (object(&mut renamed, key), count))
         .collect();
     set_uids(known.settled.as_mut().map(|settled| &mut settled.basis.0), each);
-    if let Some(report) = &mut known.rollout {
-        each(&mut report.set);
-    }
+    report_uids(known.rollout.as_mut(), each);
+    known.shown.iter_mut().for_each(each);
 }
 
 fn memory_versions(known: &mut SetMemory<OfModel>, each: EachVersion<'_>) {
@@ -280,9 +283,7 @@ fn view_uids(views: &mut Views, each: EachUid<'_>) {
     set_uids(views.set.as_mut(), each);
     claim_uids(&mut views.claims, each);
     pod_uids(&mut views.pods, each);
-    if let Some(report) = &mut views.report {
-        each(&mut report.set);
-    }
+    report_uids(views.report.as_mut(), each);
 }
 
 fn view_versions(views: &mut Views, each: EachVersion<'_>) {
@@ -293,6 +294,13 @@ fn view_versions(views: &mut Views, each: EachVersion<'_>) {
     pod_versions(&mut views.pods, each);
     if let Some(report) = &mut views.report {
         each(REPORT, &mut report.version);
+    }
+}
+
+fn report_uids(report: Option<&mut ReportObject>, each: EachUid<'_>) {
+    if let Some(report) = report {
+        each(&mut report.uid);
+        each(&mut report.set);
     }
 }
 

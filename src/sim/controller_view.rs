@@ -7,6 +7,7 @@ use super::objects::{
     Age, ClaimObject, ClaimOwner, ORDINALS, PodHealth, PodObject, ReportObject, SLOTS, SetObject, SetObjectStatus,
     Share, Uid, Version, place,
 };
+use super::room::QuotaRoom;
 use super::settings::ModelSettings;
 use super::watch::Views;
 use super::write::DenialCause;
@@ -44,8 +45,8 @@ pub(crate) struct ControllerView {
     pub(crate) write_denied: Option<FailedWrite>,
     pub(crate) previous: Option<u32>,
     pub(crate) settings: ModelSettings,
-    /// The Gi that the quota has left; `None` without a quota.
-    pub(crate) room: Option<u8>,
+    /// The Gi that the quota has left, if there is one, and if it was read.
+    pub(crate) room: QuotaRoom,
 }
 
 /// A write to the set that failed.
@@ -111,7 +112,7 @@ pub(crate) fn project(
             .filter(|report| report.set == set.uid)
             .map(|report| report.content),
         settings,
-        room: views.room,
+        room: set.staged_change().and_then(|change| memory.room(&change.target)),
     };
     (seen.set.uid, seen.set.version, seen.set.since_staged) = (SEEN, VERSION, 0);
     seen.set.spec.withdraw = None;

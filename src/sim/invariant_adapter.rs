@@ -286,7 +286,8 @@ pub(crate) fn decision(seen: &ControllerView, decision: &PlanDecision) -> Result
     facts.changed_by_others(&|slot| {
         seen.denials[slot].is_some_and(|denial| denial.same && denial.cause == DenialCause::Changed)
     });
-    facts.room = seen.room.map(u64::from);
+    // Nothing fits into a quota that was not read.
+    facts.room = seen.room.map_or(Some(0), |room| room.map(u64::from));
     s19_reports(&facts.scene(), decision.ready)?;
     if phase == Some(true) {
         s19_completes(&facts.scene())?;

@@ -13,8 +13,8 @@ use super::write::{ApiAnswer, Apply, DenialCause, Write};
 use crate::rollout::Reason;
 use crate::rollout::invariants::{Attempt, Broken, EmittedEvent, ReportedState, ReportedStates};
 
-/// Stands for the set among the attempts.
-const OF_SET: u64 = u64::MAX;
+/// Stands for the set among the attempts: what others undo, and what is denied.
+const OF_SET: [u64; 2] = [u64::MAX - 1, u64::MAX];
 
 /// The log.
 #[derive(Debug, Default)]
@@ -231,11 +231,10 @@ impl Log {
             self.updated |= 1 << apply.slot;
         }
         self.answered(usize::from(who), write, fate, answer);
-        if matches!(write, Write::StagedChange { .. } | Write::Ready { .. }) && fate == RequestFate::Answered {
-            self.annotated(
-                answer == ApiAnswer::Done,
-                after.set.is_some_and(|set| write.is_in(&set)),
-            );
+        let is_known = matches!(fate, RequestFate::Answered | RequestFate::Refused);
+        if matches!(write, Write::StagedChange { .. } | Write::Ready { .. }) && is_known {
+            let is_stored = after.set.is_some_and(|set| write.is_in(&set));
+            self.annotated(answer, is_stored, self.target[usize::from(who)]);
         }
         self.line(|| {
             let fate = match fate {
@@ -297,18 +296,23 @@ impl Log {
         }
     }
 
-    /// Counts attempts of writes to the set while somebody undoes them.
-    fn annotated(&mut self, done: bool, stored: bool) {
-        if done && stored {
-            self.attempts.retain(|attempt| attempt.claim != OF_SET);
-        } else if done {
-            self.attempts.push(Attempt {
-                at: self.now,
-                claim: OF_SET,
-                version: 0,
-                revision: 0,
-            });
-        }
+    /// Counts attempts of writes to the set while somebody undoes or denies them.
+    fn annotated(&mut self, answer: ApiAnswer, is_stored: bool, target: u64) {
+        let [undone, denied] = OF_SET;
+        let claim = match answer {
+            ApiAnswer::Done if is_stored => {
+                return self.attempts.retain(|attempt| !OF_SET.contains(&attempt.claim));
+            }
+            ApiAnswer::Done => undone,
+            ApiAnswer::Refused(_) => denied,
+            _ => return,
+        };
+        self.attempts.push(Attempt {
+            at: self.now,
+            claim,
+            version: 0,
+            revision: target,
+        });
     }
 
     /// The Events of the last decision are emitted, after the report.

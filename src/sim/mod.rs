@@ -14,7 +14,7 @@
 //! | `admission_adapter` | the adapter to `admit`: bytes in, bytes out |
 //! | `invariant_adapter`, `request_adapter`, `target` | the adapter to the guarantees |
 //! | `decisions`, `plan_decision` | calls of the decisions, cached |
-//! | `names`, `texts` | numbers as texts, and back |
+//! | `names`, `texts`, `room` | numbers as texts and quotas, and back |
 //! | `settings` | the settings in which workloads differ |
 //! | `world`, `step`, `clock` | the state of the model, and its steps |
 //! | `settle` | the end of a schedule without faults: is the target reached? |
@@ -55,6 +55,7 @@ pub mod recreate;
 pub mod replace;
 mod request_adapter;
 mod rollout_adapter;
+mod room;
 mod run;
 mod schedule;
 mod settings;

@@ -17,6 +17,8 @@ pub(crate) struct PlanDecision {
     pub(crate) content: u32,
     pub(crate) requeue: Option<Age>,
     pub(crate) settled: bool,
+    /// The quota is to be read first.
+    pub(crate) asks_quotas: bool,
     /// A new target: the report comes first.
     pub(crate) begins: bool,
     /// The condition `Ready` of the report is true.

@@ -101,6 +101,7 @@ pub(crate) fn ask(texts: &mut Texts, seen: &ControllerView, silent: bool) -> Pla
             .requeue_after
             .map(|requeue| Age::try_from(requeue).unwrap_or(Age::MAX)),
         settled: plan.settled,
+        asks_quotas: plan.asks_quotas,
         begins: begins && !silent,
         states: plan.progress.counts.map(|_| states(&plan.progress)),
         reason: FxBuildHasher.hash_one(of_rollout(plan.progress.ready.reason)),

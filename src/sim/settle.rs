@@ -31,11 +31,12 @@ impl SimWorld {
         if let Some(backoff) = &mut self.api.backoff {
             backoff.age = 0;
         }
-        let (mut quiet, mut tried) = (0, self.unanswered());
+        let (mut quiet, mut restless, mut tried) = (0, 0, self.unanswered());
         for _ in 0..ROUNDS {
             let (before, reports) = (self.api.last_version, log.reports());
             let events = self.round(decisions, log)?;
             let written = self.api.last_version - before;
+            restless = if self.is_restless() { restless + 1 } else { 0 };
             let moved = if self.may_report_in_turns() {
                 written > log.reports() - reports
             } else {
@@ -51,13 +52,24 @@ impl SimWorld {
             let is_retrying = self.is_retrying() || attempts != tried;
             tried = attempts;
             quiet = if is_retrying { 0 } else { quiet + 1 };
-            let is_late = log.doubtful || log.crossed || self.instances[1].alive || !self.api.known;
+            let is_kept = !self.api.known || self.api.webhook == WebhookEdit::Sets;
+            let is_late = log.doubtful || log.crossed || self.instances[1].alive || is_kept;
             if quiet == 4 && is_late && self.is_forgotten(decisions) {
-                // A controller with an older view has written an older `ready`, or the policy undoes it: the
+                // A controller with an older view has written an older `ready`, or it cannot be written: the
                 // StatefulSet controller retries.
                 quiet = 0;
                 self.step(SimStep::Retry, decisions, log)?;
                 continue;
+            }
+            // It may have been restarted in this round.
+            quiet = if (1..4).contains(&restless) {
+                quiet.min(3)
+            } else {
+                quiet
+            };
+            if quiet == 4 && restless > 0 {
+                let why = "a controller reconciles again and again, although nothing changes".to_owned();
+                return Err(Broken { rule: Rule::S13, why });
             }
             if quiet == 4 {
                 return self.no_pod_is_forgotten(decisions);
@@ -66,6 +78,12 @@ impl SimWorld {
         }
         let why = format!("still changing after {ROUNDS} rounds");
         Err(Broken { rule: Rule::L1, why })
+    }
+
+    /// A controller reconciles again at once.
+    fn is_restless(&self) -> bool {
+        let is_due = |one: &Instance| one.alive && one.requeue == NextReconcile::Now;
+        self.instances.iter().any(is_due)
     }
 
     /// L1: no backoff of the StatefulSet controller is left when the Pod need not wait.
@@ -106,8 +124,17 @@ impl SimWorld {
         self.instances[1].alive && (undone || slots.any(refused))
     }
 
-    /// A write has no answer, and does not count as denied yet.
+    /// A write has no answer, or is answered with a conflict, and does not count as denied yet.
     fn is_retrying(&self) -> bool {
+        let is_overtaken = self.api.webhook == WebhookEdit::Overtaken;
+        if is_overtaken
+            && self
+                .instances
+                .iter()
+                .any(|one| one.alive && one.memory.is_overtaken(&self.api.claims))
+        {
+            return true;
+        }
         let fails = |one: &Instance| {
             one.alive
                 && (one.requeue == NextReconcile::Now
@@ -233,6 +260,10 @@ impl SimWorld {
         self.settle(decisions, log)?;
         self.backs_off(log)?;
         l5_stops_no_other(&self.facts_known().scene())?;
+        // Later, each set that is settled is reconciled anyway.
+        if self.api.reports && !self.instances[1].alive {
+            self.report_is_complete(decisions)?;
+        }
         for time in 0..=ORDINALS {
             log.line(|| "-- obstacles are removed".to_owned());
             // After a round without obstacles, nothing else can help.

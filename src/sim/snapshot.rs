@@ -11,17 +11,17 @@ use super::objects::{
     ClaimObject, ClaimOwner, ModelTarget, ModifyState, PodHealth, PodObject, ResizeState, SLOTS, SetObject,
     StagedAnnotation, Uid, Want, place,
 };
+use super::room::quotas;
 use super::texts::Texts;
 use super::write::DenialCause;
 use crate::claims;
-use crate::claims::quota::Quota;
 use crate::gate::readiness::CHANGED_BY_OTHERS;
 use crate::gate::{Idle, PodManagement, SetView, StagedAt};
 use crate::json::{Map, Value};
 use crate::rollout::reached::Reached;
 use crate::rollout::snapshot::Trouble;
 use crate::rollout::volume_snapshot::ReCreateAnswers;
-use crate::rollout::{Budgets, PodView, Quotas, Refusal, Sibling, Snapshot, snapshot};
+use crate::rollout::{Budgets, PodView, Refusal, Sibling, Snapshot, snapshot};
 use crate::templates::{
     MaxInMotion, ProgressDeadline, Ready, Restart, RevisionLabel, StagedChange, StagedError, Strategy, Sync, keys,
 };
@@ -118,17 +118,6 @@ fn halted(undone: FailedWrite) -> Option<Idle> {
 fn retry_at(failed: FailedWrite) -> u64 {
     let last = i64::try_from(NOW).unwrap_or(0) - i64::from(failed.age);
     snapshot::retry_at(failed.attempts.into(), u64::try_from(last).unwrap_or(0), NOW)
-}
-
-/// A quota with the given room.
-fn quotas(room: Option<u8>) -> Quotas {
-    let quota = room.map(|room| Quota {
-        name: "storage".to_owned(),
-        resource: "requests.storage".to_owned(),
-        hard: gi(room),
-        used: gi(0),
-    });
-    Quotas::Known(quota.into_iter().collect())
 }
 
 fn denial_of(denial: &SeenDenial, label: RevisionLabel) -> Refusal {

@@ -32,8 +32,6 @@ pub(crate) struct Views {
     /// Claims that foreign Pods mount, by slot.
     pub(crate) foreign_mounts: u16,
     pub(crate) report: Option<ReportObject>,
-    /// The Gi that the quota has left; read at each reconcile, and not watched.
-    pub(crate) room: Option<u8>,
 }
 
 impl Views {
@@ -46,7 +44,6 @@ impl Views {
             pods: api.pods.clone(),
             foreign_mounts: api.foreign_mounts,
             report: api.report,
-            room: api.room(),
         }
     }
 

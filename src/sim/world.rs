@@ -6,7 +6,7 @@ use super::actors::storage::Driver;
 use super::actors::{kubelet, statefulset, storage};
 use super::api::Api;
 use super::clock::advance;
-use super::controller::memory::DeniedApply;
+use super::controller::memory::{DeniedApply, KnownReplies};
 use super::controller::{Instance, NextReconcile};
 use super::decisions::Decisions;
 use super::invariant_adapter::{self, SceneFacts};
@@ -71,8 +71,8 @@ impl SimWorld {
             SimStep::Provision(slot) => storage::provision(&mut self.api, &self.driver, usize::from(slot)),
             SimStep::Resize(slot, how) => storage::resize(&mut self.api, &self.driver, usize::from(slot), how),
             SimStep::Collect => statefulset::collect(&mut self.api),
-            SimStep::Tick(seconds) => self.tick(seconds, log),
-            SimStep::Clock(who, seconds) => self.instances[usize::from(who)].jump(seconds),
+            SimStep::Tick(seconds) => self.tick(seconds, decisions, log),
+            SimStep::Clock(who, seconds) => self.instances[usize::from(who)].jump(seconds, decisions.planted()),
             SimStep::User(action) => self.act(action, decisions, log),
         };
         if happened {
@@ -123,13 +123,14 @@ impl SimWorld {
             Some(past) if instance.alive && instance.views != **past => {
                 instance.views = (**past).clone();
                 instance.requeue = NextReconcile::Now;
+                Arc::make_mut(&mut instance.memory).replies = KnownReplies::default();
                 true
             }
             _ => false,
         }
     }
 
-    fn tick(&mut self, seconds: Age, log: &mut Log) -> bool {
+    fn tick(&mut self, seconds: Age, decisions: &Decisions, log: &mut Log) -> bool {
         log.now += u64::from(seconds.unsigned_abs());
         self.api.pass_backoff(seconds);
         // Ages grow without a write, so views age too.
@@ -139,7 +140,7 @@ impl SimWorld {
             advance(&mut past.set, &mut past.pods, &mut past.report, seconds);
         }
         for instance in &mut self.instances {
-            instance.tick(seconds);
+            instance.tick(seconds, decisions.planted());
         }
         true
     }

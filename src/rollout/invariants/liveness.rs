@@ -185,6 +185,21 @@ pub fn s12_reads_nothing(settled: Option<Id>, now: Id) -> Result<(), Broken> {
     Ok(())
 }
 
+/// S12: a write names no version of an object that a reply to the same controller has shown to be outdated. It could only
+/// be denied.
+///
+/// # Errors
+/// [`Broken`] contains both versions.
+pub fn s12_knows_replies(version: Id, replied: Option<Id>) -> Result<(), Broken> {
+    match replied.filter(|replied| version < *replied) {
+        Some(replied) => {
+            let why = format!("a write names version {version}, although a reply has shown version {replied}");
+            Broken::of(Rule::S12, why)
+        }
+        None => Ok(()),
+    }
+}
+
 /// S13: a controller retries a failed apply after a pause, which doubles from one second to five minutes while neither
 /// the claim nor the target changes and the controller is not restarted.
 ///
@@ -219,6 +234,19 @@ pub fn s13_awaits_answers(unanswered: u8) -> Result<(), Broken> {
     const MINUTE: u8 = 6;
     if unanswered < MINUTE {
         let why = format!("a write counted as denied after {unanswered} without an answer");
+        return Broken::of(Rule::S13, why);
+    }
+    Ok(())
+}
+
+/// S13: a reconcile that failed is repeated after a second, and after twice as long for each more in a row, up to a minute.
+///
+/// # Errors
+/// [`Broken`] contains the pause.
+pub fn s13_repeats_failures(in_a_row: u8, pause: u64) -> Result<(), Broken> {
+    let expected = (1_u64 << in_a_row.saturating_sub(1).min(6)).min(60);
+    if pause != expected {
+        let why = format!("reconcile {in_a_row} that failed is repeated after {pause} s, expected {expected} s");
         return Broken::of(Rule::S13, why);
     }
     Ok(())

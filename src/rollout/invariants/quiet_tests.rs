@@ -3,8 +3,8 @@
 use super::Rule::{S12, S13};
 use super::fixtures::rules;
 use super::{
-    Attempt, EmittedEvent, Rule, Tally, s12_reads_nothing, s12_writes, s13_awaits_answers, s13_backs_off,
-    s13_reports_once,
+    Attempt, EmittedEvent, Rule, Tally, s12_knows_replies, s12_reads_nothing, s12_writes, s13_awaits_answers,
+    s13_backs_off, s13_repeats_failures, s13_reports_once,
 };
 
 #[test]
@@ -112,5 +112,26 @@ fn event_emitted_twice_breaks_s13() {
 fn denial_before_a_minute_without_answer_breaks_s13() {
     for (unanswered, expected) in [(0, &[S13][..]), (5, &[S13]), (6, &[]), (u8::MAX, &[])] {
         assert_eq!(rules([s13_awaits_answers(unanswered)]), expected, "{unanswered}");
+    }
+}
+
+#[test]
+fn write_for_a_version_before_the_reply_breaks_s12() {
+    for (replied, expected) in [(None, &[][..]), (Some(6), &[]), (Some(7), &[]), (Some(8), &[S12])] {
+        assert_eq!(rules([s12_knows_replies(7, replied)]), expected, "{replied:?}");
+    }
+}
+
+#[test]
+fn other_pause_after_failures_than_the_doubled_one_breaks_s13() {
+    for (in_a_row, pause) in [(1, 1), (2, 2), (3, 4), (6, 32), (7, 60), (200, 60)] {
+        assert_eq!(s13_repeats_failures(in_a_row, pause), Ok(()), "{in_a_row}");
+        for other in [pause - 1, pause + 1] {
+            assert_eq!(
+                rules([s13_repeats_failures(in_a_row, other)]),
+                [S13],
+                "{in_a_row}: {other}"
+            );
+        }
     }
 }

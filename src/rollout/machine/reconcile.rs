@@ -207,6 +207,12 @@ impl<E> Default for Machine<E> {
 }
 
 impl<E> Machine<E> {
+    /// True iff nothing is left to do according to the last decision.
+    #[must_use]
+    pub const fn settles(&self) -> bool {
+        self.facts.settled
+    }
+
     /// What to do next. No write begins while the process stops.
     pub fn next<K: Kinds>(&mut self, memory: &SetMemory<K>, now: Seconds, stopping: bool) -> RolloutTask<E> {
         if matches!(self.stage, MachineStage::Write(_)) && stopping {

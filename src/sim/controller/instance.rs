@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::memory::InstanceMemory;
 use crate::api::Seconds;
 use crate::rollout::Refusal;
+use crate::rollout::invariants::{Broken, s13_repeats_failures};
 use crate::rollout::machine::{AFTER_CONFLICT, Machine, ReconcileEnd};
 use crate::sim::api::Api;
 use crate::sim::clock::{CLOCK, advance};
@@ -103,7 +104,7 @@ impl Instance {
         news
     }
 
-    pub(crate) fn tick(&mut self, seconds: Age) {
+    pub(crate) fn tick(&mut self, seconds: Age, planted: Option<Planted>) {
         if let NextReconcile::After(left) = self.requeue {
             let left = left.saturating_sub(seconds);
             self.requeue = if left <= 0 {
@@ -122,12 +123,12 @@ impl Instance {
         {
             report.started = report.started.saturating_add(seconds).min(OLDEST);
         }
-        self.jump(seconds);
+        self.jump(seconds, planted);
     }
 
     /// The clock jumps. Timers do not follow it.
-    pub(crate) fn jump(&mut self, seconds: Age) -> bool {
-        InstanceMemory::pass(&mut self.memory, seconds)
+    pub(crate) fn jump(&mut self, seconds: Age, planted: Option<Planted>) -> bool {
+        InstanceMemory::pass(&mut self.memory, seconds, planted)
     }
 
     /// The set that is to be reconciled: none if nothing is left to do, or the set is unknown.
@@ -172,44 +173,53 @@ impl Instance {
         }
         self.requeue = NextReconcile::Never;
         let Some(set) = self.has_something_to_do(planted) else {
-            self.succeed();
+            self.succeed(planted);
             return false;
         };
         self.reconcile = Some(Arc::new(Reconcile::of(set)));
         true
     }
 
-    fn succeed(&mut self) {
-        if self.memory.known.failures > 0 {
-            Arc::make_mut(&mut self.memory).known.succeeded();
+    fn succeed(&mut self, planted: Option<Planted>) {
+        if (self.memory.known.failures, self.memory.failed) != (0, 0) {
+            let memory = Arc::make_mut(&mut self.memory);
+            memory.failed = 0;
+            if planted != Some(Planted::FailuresStay) {
+                memory.known.succeeded();
+            }
         }
     }
 
     /// The reconcile has ended. A change since its start is not lost.
-    pub(crate) fn end(&mut self, end: ReconcileEnd<()>, planted: Option<Planted>) {
+    ///
+    /// # Errors
+    /// [`Broken`] if it failed, and is repeated too early or too late.
+    pub(crate) fn end(&mut self, end: ReconcileEnd<()>, planted: Option<Planted>) -> Result<(), Broken> {
         let Some(reconcile) = self.reconcile.take() else {
-            return;
+            return Ok(());
         };
-        let end = planted.map_or(end, |planted| planted.ends(end));
+        let settles = reconcile.machine.settles();
+        let end = planted.map_or(end, |planted| planted.ends(end, settles));
         if end == ReconcileEnd::Failed(()) {
-            let memory = Arc::make_mut(&mut self.memory);
-            let pause = memory.known.failed(0);
-            // More make no difference.
-            memory.known.failures = memory.known.failures.min(u32::from(Refusal::UNANSWERED) + 4);
-            return self.wait(after(Some(pause)));
+            return self.fail(planted);
         }
-        self.succeed();
+        self.succeed(planted);
         let requeue = match end {
             ReconcileEnd::Complete => {
                 let memory = Arc::make_mut(&mut self.memory);
-                after(Some(memory.known.end(reconcile.set.version, CLOCK)))
+                let rests = memory.known.end(reconcile.set.version, CLOCK);
+                if planted == Some(Planted::ForgetsCompletion) {
+                    memory.known.ended = None;
+                }
+                after(Some(rests))
             }
             ReconcileEnd::Overtaken => after(Some(AFTER_CONFLICT)),
             ReconcileEnd::Unfinished => NextReconcile::Now,
             ReconcileEnd::Rests { settles, requeue } => {
                 if settles {
                     let report = InstanceMemory::latest(&mut self.memory, self.views.report);
-                    let basis = InstanceMemory::basis(&reconcile.set, report, planted);
+                    let set = planted.map_or(reconcile.set, |planted| planted.settles(reconcile.set));
+                    let basis = InstanceMemory::basis(&set, report, planted);
                     Arc::make_mut(&mut self.memory).settle(basis);
                     self.open = false;
                 }
@@ -218,6 +228,22 @@ impl Instance {
             ReconcileEnd::Stopped | ReconcileEnd::Failed(()) => NextReconcile::Never,
         };
         self.wait(requeue);
+        Ok(())
+    }
+
+    /// The reconcile has failed, and is repeated after a pause.
+    fn fail(&mut self, planted: Option<Planted>) -> Result<(), Broken> {
+        let memory = Arc::make_mut(&mut self.memory);
+        memory.failed = memory.failed.saturating_add(1).min(10);
+        if planted == Some(Planted::FailurePauseStays) {
+            memory.known.failures = 0;
+        }
+        let pause = memory.known.failed(0);
+        // More make no difference.
+        memory.known.failures = memory.known.failures.min(u32::from(Refusal::UNANSWERED) + 4);
+        let judged = s13_repeats_failures(memory.failed, pause);
+        self.wait(after(Some(pause)));
+        judged
     }
 
     /// A change that was seen meanwhile is reconciled at once.

@@ -25,11 +25,8 @@ impl SimWorld {
     pub(crate) fn reconcile(&mut self, who: u8, decisions: &mut Decisions, log: &mut Log) -> Result<bool, Broken> {
         let instance = &mut self.instances[usize::from(who)];
         let due = instance.alive && instance.reconcile.is_none() && instance.requeue == NextReconcile::Now;
-        if due {
-            instance.views.room = self.api.room();
-        }
         if instance.begin(decisions.planted()) {
-            instance.proceed(who, decisions, log, self.api.settings)?;
+            instance.proceed(who, decisions, log, (self.api.settings, self.api.room()))?;
         }
         Ok(due)
     }
@@ -58,9 +55,17 @@ impl SimWorld {
             RequestFate::Refused => ApiAnswer::Refused(DenialCause::Webhook),
         };
         let judged = request_adapter::request(&before, &self.api, &self.ledger, &write, answer, &reconcile.set);
+        let is_known = self.instances[place].memory.replies.judge(&write);
         log.sent(who, &write, fate, answer, &before, &self.api);
         log.stepped(SimStep::Send(who, fate));
         judged?;
+        is_known?;
+        let is_replied = fate == RequestFate::Answered && answer == ApiAnswer::Done;
+        if is_replied && !decisions.silent && !matches!(write, Write::Report { .. }) {
+            Arc::make_mut(&mut self.instances[place].memory)
+                .replies
+                .note(&write, &self.api);
+        }
         match fate {
             RequestFate::CrashBefore | RequestFate::CrashAfter => self.instances[place] = Instance::started(&self.api),
             RequestFate::ReplyLost => self.handle_answer(who, &write, ApiAnswer::Unsure, decisions, log)?,
@@ -118,31 +123,31 @@ impl SimWorld {
                     memory.known.reported(report, CLOCK);
                     memory.known.reported_at = None;
                 }
+                if let Some(planted) = planted {
+                    planted.remembers(memory);
+                }
                 log.emitted(place)?;
                 instance.reported(Ok(ReportWrite::Something));
             }
             (Write::Report { .. }, _, _) => {
                 Arc::make_mut(&mut instance.memory).known.report_failed();
                 if planted == Some(Planted::NoReportNoWrite) {
-                    instance.end(ReconcileEnd::Failed(()), planted);
-                    return Ok(());
+                    return instance.end(ReconcileEnd::Failed(()), planted);
                 }
                 instance.reported(Err(ReportFailure {
                     error: (),
                     is_of_history: false,
                 }));
             }
-            (_, _, Some(end)) => {
-                instance.end(end, planted);
-                return Ok(());
-            }
+            (_, _, Some(end)) => return instance.end(end, planted),
             (Write::Delete { .. } | Write::Partition { .. }, ..) => instance.answered(Ok(RoundOutcome::Nothing)),
             (Write::Apply(_) | Write::StagedChange { .. } | Write::Ready { .. }, ..) => {
                 let reply = self.reply(place, write, answer, planted);
                 self.remember_answer(place, write, reply, (planted, log))?;
             }
         }
-        self.instances[place].proceed(who, decisions, log, self.api.settings)
+        let cluster = (self.api.settings, self.api.room());
+        self.instances[place].proceed(who, decisions, log, cluster)
     }
 
     /// The reply to a write of a claim or of the set. Others may have changed what was written.
@@ -284,13 +289,13 @@ impl Instance {
         }
     }
 
-    /// Continues up to the next request, or the end.
+    /// Continues up to the next request, or the end, with the settings and the quota of the cluster.
     fn proceed(
         &mut self,
         who: u8,
         decisions: &mut Decisions,
         log: &mut Log,
-        settings: ModelSettings,
+        (settings, room): (ModelSettings, Option<u8>),
     ) -> Result<(), Broken> {
         while let Some(reconcile) = &mut self.reconcile {
             let reconcile = Arc::make_mut(reconcile);
@@ -314,11 +319,18 @@ impl Instance {
                     self.reported(Ok(ReportWrite::Nothing));
                     log.emitted(usize::from(who))?;
                 }
-                // Nothing is asked: the quota is read at each reconcile, and nothing is re-created.
-                RolloutTask::ReadQuotas | RolloutTask::Ask | RolloutTask::ReadEvents => {
-                    reconcile.machine.read_events(false);
+                RolloutTask::ReadQuotas => {
+                    if let Some(change) = reconcile.set.staged_change() {
+                        Arc::make_mut(&mut self.memory).read_quota(&change.target, room);
+                    }
+                    self.decide(who, decisions, log, settings)?;
                 }
-                RolloutTask::End(end) => self.end(end, decisions.planted()),
+                // Nothing is re-created, and there are no Events of drivers.
+                RolloutTask::Ask | RolloutTask::ReadEvents => {
+                    let is_new = decisions.planted() == Some(Planted::EventsWithoutEnd);
+                    reconcile.machine.read_events(is_new);
+                }
+                RolloutTask::End(end) => self.end(end, decisions.planted())?,
             }
         }
         Ok(())
@@ -375,6 +387,7 @@ impl Instance {
             begins: decision.begins,
             ends: writes.iter().any(ends),
             settled: decision.settled,
+            asks_quotas: decision.asks_quotas,
             requeue_after: decision.requeue.and_then(|seconds| u64::try_from(seconds).ok()),
             ..PlanFacts::default()
         };

@@ -157,6 +157,7 @@ pub(crate) struct PodObject {
 /// A ClaimRollout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ReportObject {
+    pub(crate) uid: Uid,
     pub(crate) version: Version,
     pub(crate) set: Uid,
     /// The contents, as a number.

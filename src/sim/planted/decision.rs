@@ -58,7 +58,7 @@ impl Planted {
                 let same = claims.filter(|claim| claim.revision.is_some_and(same));
                 same.for_each(|claim| claim.revision = target);
             }
-            Self::IgnoresQuota => seen.room = None,
+            Self::IgnoresQuota => seen.room = Some(None),
             Self::HotLoop => seen.denials = [None::<SeenDenial>; SLOTS],
             Self::SaysAgain => seen.previous = None,
             Self::DropsClass => claims.for_each(|claim| claim.our_class = Share::None),

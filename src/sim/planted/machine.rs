@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use super::Planted;
 use crate::api::Seconds;
-use crate::rollout::machine::{PlanFacts, ReconcileEnd, WriteReply};
+use crate::rollout::machine::{PlanFacts, ReconcileEnd, SetMemory, WriteReply};
+use crate::sim::clock::CLOCK;
 use crate::sim::controller::memory::{InstanceMemory, OfModel};
-use crate::sim::objects::{ClaimObject, SLOTS};
+use crate::sim::objects::{ClaimObject, SLOTS, SetObject};
 use crate::sim::write::DenialCause;
 
 impl Planted {
@@ -15,6 +16,7 @@ impl Planted {
         match self {
             Self::SettlesInMotion => facts.settled |= facts.actions == 0,
             Self::ForgetsRequeue => facts.requeue_after = None,
+            Self::RequeuesTooLate => facts.requeue_after = facts.requeue_after.map(|seconds| seconds + 8 * 60 * 60),
             _ => {}
         }
     }
@@ -39,6 +41,10 @@ impl Planted {
             Self::PauseStays => known.denials.values_mut().for_each(|denial| denial.attempts = 1),
             Self::ForgetsUnanswered => known.unanswered.clear(),
             Self::ForgetsUndone => known.undone = None,
+            Self::ForgetsDeniedPatch => known.write_denied = None,
+            Self::ForgetsReply => known.written.clear(),
+            Self::OvertakenForEver => known.overtaken.clear(),
+            Self::ForgetsReport => known.rollout = None,
             _ => {}
         }
     }
@@ -68,11 +74,35 @@ impl Planted {
         (self == Self::RestsAlthoughChanged && is_settled).then_some(1)
     }
 
-    /// Changes the end of a reconcile.
-    pub(crate) fn ends(self, end: ReconcileEnd<()>) -> ReconcileEnd<()> {
+    /// Changes the end of a reconcile whose decision was to do nothing more, or not.
+    pub(crate) fn ends(self, end: ReconcileEnd<()>, settles: bool) -> ReconcileEnd<()> {
+        let settled = ReconcileEnd::Rests {
+            settles: true,
+            requeue: None,
+        };
         match (self, end) {
-            (Self::FailureIsFinal, ReconcileEnd::Failed(())) => ReconcileEnd::Stopped,
+            (Self::FailureIsFinal, ReconcileEnd::Failed(())) | (Self::OvertakenIsFinal, ReconcileEnd::Overtaken) => {
+                ReconcileEnd::Stopped
+            }
+            (Self::SettlesUnreported, ReconcileEnd::Failed(())) if settles => settled,
+            (Self::ReportedBeforeWritten, ReconcileEnd::Complete) => settled,
             _ => end,
+        }
+    }
+
+    /// Changes the set that is settled.
+    pub(crate) fn settles(self, set: SetObject) -> SetObject {
+        let mut set = set;
+        if self == Self::ReportedBeforeWritten {
+            set.spec.staged.iter_mut().for_each(|change| change.complete = true);
+        }
+        set
+    }
+
+    /// Changes the memory when time passes.
+    pub(crate) fn passes(self, known: &mut SetMemory<OfModel>) {
+        if self == Self::QuotaNeverReadAgain {
+            known.quotas.iter_mut().for_each(|read| read.at = CLOCK);
         }
     }
 }

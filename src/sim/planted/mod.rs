@@ -112,6 +112,20 @@ planted! {
     FailureIsFinal: "nothing comes after a failed reconcile but what a watch shows", L1, "but the ClaimRollout reports nothing";
     ForgetsRequeue: "nothing comes after a reconcile but what a watch shows", L1, "the claim is not at";
     SettlesInMotion: "a rollout is settled while its PVCs are in motion", L1, "the claim is not at";
+    ForgetsReply: "the reply to an apply is forgotten before the watch shows it, and the old PVC is written again", S12, "although a reply has shown";
+    ForgetsCompletion: "the memory forgets that the rollout is complete before the watch shows it, and writes it again", S12, "although a reply has shown";
+    ForgetsDeniedPatch: "the memory forgets that a write to the StatefulSet was denied, which is sent again at once", S13, "came after 0 s";
+    OvertakenIsFinal: "nothing comes after a conflict but what a watch shows", L1, "the claim is not at";
+    OvertakenForEver: "a conflict that others only claim is repeated for ever", L5, "stopped by another replica";
+    RequeuesTooLate: "a reconcile that is due in seconds comes after hours", L1, "the claim is not at";
+    FailurePauseStays: "the pause after a failed reconcile does not grow", S13, "that failed is repeated";
+    FailuresStay: "the pause after a failed reconcile goes on to grow after one that did not fail", S13, "that failed is repeated";
+    SettlesUnreported: "a set is settled although its last report was not written", L1, "but the ClaimRollout reports";
+    ReportedBeforeWritten: "a set is settled when the completion is written, with the report from before", L1, "but the ClaimRollout reports";
+    SettledWithoutReport: "a set that is settled rests although its ClaimRollout was deleted", L1, "but the ClaimRollout reports nothing";
+    ForgetsReport: "the memory forgets the report before the watch shows it", S13, "emitted twice";
+    EventsWithoutEnd: "Events of a slow PVC are read again and again", S13, "reconciles again and again";
+    QuotaNeverReadAgain: "a quota that was read once counts for ever", L1, "the claim is not at";
     RestsAlthoughChanged: "a settled set rests although it has changed", L5, "stopped by another replica";
 }
 

@@ -6,7 +6,7 @@ use crate::sim::settings::ModelSettings;
 use crate::sim::workload::Moment::{Now, Quiet, Written};
 use crate::sim::workload::{ONE, Workload, one, parallel, remount, since_1_37, two_at_a_time, with, workload};
 
-pub(super) const OBSTACLES: [Workload; 33] = [
+pub(super) const OBSTACLES: [Workload; 36] = [
     workload(
         "quota",
         3,
@@ -353,5 +353,34 @@ pub(super) const OBSTACLES: [Workload; 33] = [
         ONE,
         |world| world.api.known = false,
         &[(Now, UserAction::Both(one(3), 1)), (Quiet, UserAction::Target(one(4)))],
+    ),
+    workload(
+        "writes-to-the-set-are-denied",
+        3,
+        ONE,
+        |_| {},
+        &[
+            (Now, UserAction::Webhook(WebhookEdit::Sets)),
+            (Now, UserAction::Both(one(3), 1)),
+            (Quiet, UserAction::Target(one(4))),
+        ],
+    ),
+    workload(
+        "report-is-deleted-at-the-end",
+        3,
+        ONE,
+        |_| {},
+        &[(Now, UserAction::Target(one(3))), (Quiet, UserAction::DeleteReport)],
+    ),
+    workload(
+        "conflict-without-end",
+        3,
+        ONE,
+        parallel,
+        &[
+            (Now, UserAction::Webhook(WebhookEdit::Overtaken)),
+            (Now, UserAction::Target(one(3))),
+            (Quiet, UserAction::Target(one(4))),
+        ],
     ),
 ];
