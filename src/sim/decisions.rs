@@ -45,6 +45,14 @@ impl Decisions {
         }
     }
 
+    /// The decisions of an exploration.
+    pub(crate) fn silent() -> Self {
+        Self {
+            silent: true,
+            ..Self::default()
+        }
+    }
+
     pub(crate) const fn planted(&self) -> Option<Planted> {
         self.planted
     }

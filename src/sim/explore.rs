@@ -1,25 +1,23 @@
-//! All states of a small scope: breadth first, each state checked, and in the end the graph searched for states from
-//! which the target cannot be reached.
-//!
-//! This is not a library, for three reasons: states are made canonical before they are compared, only fingerprints
-//! and edges are kept, and liveness is checked on the whole graph. The known libraries check liveness only on paths
-//! without cycles.
+//! All states of a small scope of the whole model: each state is checked; from each the target can be reached (L1 and L2),
+//! and where it is reached, it stays reached without user actions.
 
 use std::borrow::Cow;
-use std::fmt;
-use std::hash::{Hash as _, Hasher as _};
+use std::hash::Hash as _;
 
-use rustc_hash::{FxHashMap, FxHasher};
+use rustc_hash::FxHasher;
 
 use super::actors::action::UserAction;
 use super::actors::storage::Resizing;
 use super::canonical::{canonical, simplify};
 use super::controller::Instance;
+use super::coverage::Coverage;
 use super::decisions::Decisions;
 use super::log::Log;
 use super::objects::{ORDINALS, SLOTS};
+use super::search::SearchModel;
 use super::step::{RequestFate, SimStep};
 use super::watch::WatchKind;
+use super::words;
 use super::workload::Workload;
 use super::workloads;
 use super::world::SimWorld;
@@ -41,76 +39,63 @@ pub(crate) struct SearchScope {
 
 /// The events that are left.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-struct SearchBudget {
+pub(crate) struct SearchBudget {
     actions: u8,
     faults: u8,
     travels: u8,
 }
 
-/// The numbers of an exploration.
+/// A state of the whole model in a scope.
 #[derive(Clone, Debug)]
-pub(crate) struct Explored {
+pub(crate) struct ScopeState {
+    world: SimWorld,
+    budget: SearchBudget,
+}
+
+/// The whole model in a scope.
+pub(crate) struct ScopeModel {
     scope: SearchScope,
-    pub(crate) states: usize,
-    pub(crate) transitions: u64,
-    /// All states were visited.
-    pub(crate) exhausted: bool,
-}
-
-/// A path to a state that breaks a guarantee.
-#[derive(Clone, Debug)]
-pub(crate) struct StatePath {
-    pub(crate) scope: SearchScope,
-    pub(crate) steps: Vec<SimStep>,
-    pub(crate) broken: Broken,
-}
-
-/// A state: its parent, and the step from there.
-struct Node {
-    parent: u32,
-    step: SimStep,
-    /// The target is reached.
-    goal: bool,
-    /// The target is reached, but for the phase: a controller with an older view may take that back for a moment.
-    stays: bool,
-    /// No user action is left.
-    spent: bool,
-}
-
-/// A search in progress.
-struct Search<'m> {
-    scope: SearchScope,
-    decisions: &'m mut Decisions,
+    decisions: Decisions,
     log: Log,
-    nodes: Vec<Node>,
-    known: FxHashMap<u64, u32>,
-    /// From, to, and whether the step used up no budget.
-    edges: Vec<(u32, u32, bool)>,
-    transitions: u64,
+    /// The target is reached in the state whose events happen, and no user action is left.
+    has_reached: bool,
 }
 
-/// Visits at most `most` states of a scope.
-///
-/// # Errors
-/// [`StatePath`] to the first state that breaks a guarantee.
-pub(crate) fn explore(scope: SearchScope, most: usize, decisions: &mut Decisions) -> Result<Explored, Box<StatePath>> {
-    decisions.silent = true;
-    let mut search = Search {
-        scope,
-        decisions,
-        log: Log::default(),
-        nodes: Vec::new(),
-        known: FxHashMap::default(),
-        edges: Vec::new(),
-        transitions: 0,
-    };
-    let result = search.run(most);
-    search.decisions.silent = false;
-    result
+impl SearchBudget {
+    /// What is left after a step.
+    const fn after(self, step: SimStep) -> Self {
+        let Self {
+            actions,
+            faults,
+            travels,
+        } = self;
+        match step {
+            SimStep::User(_) => Self {
+                actions: actions + 1,
+                ..self
+            },
+            SimStep::Send(_, RequestFate::Answered) => self,
+            SimStep::Send(..) | SimStep::Crash(_) => Self {
+                faults: faults - 1,
+                ..self
+            },
+            SimStep::Freeze | SimStep::TimeTravel(_) => Self {
+                travels: travels - 1,
+                ..self
+            },
+            _ => self,
+        }
+    }
 }
 
-impl fmt::Display for Explored {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl SearchModel for ScopeModel {
+    type State = ScopeState;
+    type Event = SimStep;
+    type Covered = Coverage;
+
+    const ENDLESS: &'static str = "L1: the target cannot be reached";
+
+    fn name(&self) -> String {
         let SearchScope {
             workload,
             actions,
@@ -118,24 +103,15 @@ impl fmt::Display for Explored {
             travels,
             second,
         } = &self.scope;
-        let which = if self.exhausted { "every one of" } else { "the first" };
-        write!(
-            f,
-            "{workload}, {} user actions, {faults} faults, {travels} older views",
-            actions.len()
-        )?;
-        if *second {
-            f.write_str(", two controllers")?;
-        }
-        write!(f, ": {which} {} states, {} transitions", self.states, self.transitions)
+        let actions = actions.len();
+        let second = if *second { ", two controllers" } else { "" };
+        format!("{workload}, {actions} user actions, {faults} faults, {travels} older views{second}")
     }
-}
 
-impl Search<'_> {
-    fn run(&mut self, most: usize) -> Result<Explored, Box<StatePath>> {
+    fn start(&mut self) -> Result<ScopeState, String> {
         let workload = Workload::named(self.scope.workload).unwrap_or(&workloads::ALL[0]);
-        let world = workload.start(self.decisions, &mut self.log);
-        let mut world = world.map_err(|broken| self.path(0, None, broken))?;
+        let world = workload.start(&mut self.decisions, &mut self.log);
+        let mut world = world.map_err(|broken| broken.to_string())?;
         if self.scope.second {
             world.instances[1] = Instance::started(&world.api);
         }
@@ -144,90 +120,77 @@ impl Search<'_> {
             faults: self.scope.faults,
             travels: self.scope.travels,
         };
-        self.meet(&world, budget, 0, SimStep::Start);
-        let mut frontier = vec![(0, world, budget)];
-        let mut exhausted = true;
-        while !frontier.is_empty() {
-            let mut next = Vec::new();
-            for (from, world, budget) in frontier {
-                self.visit(from, &world, budget, &mut next)?;
-            }
-            frontier = next;
-            if self.nodes.len() >= most {
-                exhausted = frontier.is_empty();
-                break;
-            }
-        }
-        if exhausted {
-            self.check_liveness()?;
-        }
-        Ok(Explored {
-            scope: self.scope.clone(),
-            states: self.nodes.len(),
-            transitions: self.transitions,
-            exhausted,
-        })
+        Ok(ScopeState { world, budget })
     }
 
-    fn visit(
-        &mut self,
-        from: u32,
-        world: &SimWorld,
-        budget: SearchBudget,
-        next: &mut Vec<(u32, SimWorld, SearchBudget)>,
-    ) -> Result<(), Box<StatePath>> {
-        for (step, left) in self.steps(world, budget) {
-            let mut after = world.clone();
-            let result = after.step(step, self.decisions, &mut self.log);
-            let happened = result.map_err(|broken| self.path(from, Some(step), broken))?;
-            if !happened {
-                continue;
-            }
-            self.transitions += 1;
-            simplify(&mut after);
-            let (to, new) = self.meet(&after, left, from, step);
-            if to != from {
-                self.edges.push((from, to, left == budget));
-            }
-            if new {
-                next.push((to, after, left));
-            }
-        }
-        Ok(())
+    fn events(&mut self, state: &ScopeState) -> Vec<SimStep> {
+        let is_spent = usize::from(state.budget.actions) == self.scope.actions.len();
+        self.has_reached = is_spent && self.is_ended(state);
+        self.steps(state)
     }
 
-    /// The number of a state, and whether the state is new.
-    fn meet(&mut self, world: &SimWorld, budget: SearchBudget, parent: u32, step: SimStep) -> (u32, bool) {
-        let mut hasher = FxHasher::default();
-        canonical(world).hash(&mut hasher);
-        budget.hash(&mut hasher);
-        let print = hasher.finish();
-        if let Some(number) = self.known.get(&print) {
-            return (*number, false);
+    fn after(&mut self, state: &ScopeState, step: SimStep) -> Result<Option<ScopeState>, String> {
+        let mut world = state.world.clone();
+        let happened = world.step(step, &mut self.decisions, &mut self.log);
+        if !happened.map_err(|broken| broken.to_string())? {
+            return Ok(None);
         }
-        let number = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
+        simplify(&mut world);
+        let budget = state.budget.after(step);
+        if self.has_reached && budget == state.budget && !self.stays(&world) {
+            let why = "the target was reached, but did not stay reached".to_owned();
+            return Err(Broken { rule: Rule::L1, why }.to_string());
+        }
+        Ok(Some(ScopeState { world, budget }))
+    }
+
+    fn hash(&self, state: &ScopeState, hasher: &mut FxHasher) {
+        canonical(&state.world).hash(hasher);
+        state.budget.hash(hasher);
+    }
+
+    fn is_ended(&self, state: &ScopeState) -> bool {
+        l1_reached(&state.world.facts().scene()).is_ok()
+    }
+
+    /// The target can be reached also by what users do next.
+    fn is_free(&self, _before: &ScopeState, _after: &ScopeState) -> bool {
+        true
+    }
+
+    fn words(&self, step: SimStep, _after: Option<&ScopeState>) -> String {
+        words::words(step)
+    }
+
+    fn covered(self) -> Coverage {
+        self.decisions.coverage
+    }
+}
+
+impl ScopeModel {
+    /// The model in this scope. Its controllers write no reports.
+    pub(crate) fn of(scope: SearchScope) -> Self {
+        Self {
+            scope,
+            decisions: Decisions::silent(),
+            log: Log::default(),
+            has_reached: false,
+        }
+    }
+
+    /// The target is reached, but for the phase: a controller with an older view may take that back for a moment.
+    fn stays(&self, world: &SimWorld) -> bool {
         let facts = world.facts();
         let scene = facts.scene();
-        let goal = l1_reached(&scene).is_ok();
         let set = scene.set.map(|set| SetFacts { complete: true, ..set });
         let older = self.scope.second || self.scope.travels > 0;
-        let stays = goal || older && l1_reached(&Scene { set, ..scene }).is_ok();
-        let spent = usize::from(budget.actions) == self.scope.actions.len();
-        self.nodes.push(Node {
-            parent,
-            step,
-            goal,
-            stays,
-            spent,
-        });
-        self.known.insert(print, number);
-        (number, true)
+        l1_reached(&scene).is_ok() || older && l1_reached(&Scene { set, ..scene }).is_ok()
     }
 
-    /// The possible next steps, with the budget after each.
-    fn steps(&self, world: &SimWorld, budget: SearchBudget) -> Vec<(SimStep, SearchBudget)> {
+    /// The possible next steps.
+    fn steps(&self, ScopeState { world, budget }: &ScopeState) -> Vec<SimStep> {
         let mut steps = Vec::with_capacity(32);
-        let mut add = |step| steps.push((step, budget));
+        let mut add = |step| steps.push(step);
         let byte = |number: usize| u8::try_from(number).unwrap_or(0);
         for who in 0..if self.scope.second { 2 } else { 1 } {
             let instance = &world.instances[usize::from(who)];
@@ -258,28 +221,18 @@ impl Search<'_> {
         }
         // A controller with an older view may have written an older `ready`.
         if world.api.backoff.is_some() && budget.travels < self.scope.travels {
-            steps.push((SimStep::Retry, budget));
+            steps.push(SimStep::Retry);
         }
-        self.disturbances(world, budget, &mut steps);
+        self.disturbances(world, *budget, &mut steps);
         steps
     }
 
-    /// The possible faults and user actions, with the budget after each.
-    fn disturbances(&self, world: &SimWorld, budget: SearchBudget, steps: &mut Vec<(SimStep, SearchBudget)>) {
+    /// The possible faults and user actions.
+    fn disturbances(&self, world: &SimWorld, budget: SearchBudget, steps: &mut Vec<SimStep>) {
         if let Some(action) = self.scope.actions.get(usize::from(budget.actions)) {
-            steps.push((
-                SimStep::User(*action),
-                SearchBudget {
-                    actions: budget.actions + 1,
-                    ..budget
-                },
-            ));
+            steps.push(SimStep::User(*action));
         }
         if budget.faults > 0 {
-            let left = SearchBudget {
-                faults: budget.faults - 1,
-                ..budget
-            };
             if world.instances[0].reconcile.is_some() {
                 let fates = [
                     RequestFate::ReplyLost,
@@ -287,83 +240,16 @@ impl Search<'_> {
                     RequestFate::CrashBefore,
                     RequestFate::CrashAfter,
                 ];
-                steps.extend(fates.map(|fate| (SimStep::Send(0, fate), left)));
+                steps.extend(fates.map(|fate| SimStep::Send(0, fate)));
             }
-            steps.push((SimStep::Crash(0), left));
+            steps.push(SimStep::Crash(0));
         }
         if budget.travels > 0 {
-            let left = SearchBudget {
-                travels: budget.travels - 1,
-                ..budget
-            };
-            steps.push((
-                if world.past.is_none() {
-                    SimStep::Freeze
-                } else {
-                    SimStep::TimeTravel(0)
-                },
-                left,
-            ));
-        }
-    }
-
-    fn path(&self, at: u32, last: Option<SimStep>, broken: Broken) -> Box<StatePath> {
-        let mut steps: Vec<SimStep> = last.into_iter().collect();
-        let mut at = at;
-        while at != 0 {
-            let node = &self.nodes[at as usize];
-            steps.push(node.step);
-            at = node.parent;
-        }
-        steps.reverse();
-        Box::new(StatePath {
-            scope: self.scope.clone(),
-            steps,
-            broken,
-        })
-    }
-
-    /// L1 and L2: the target can be reached from every state; where it is reached, it stays reached without user
-    /// actions.
-    fn check_liveness(&self) -> Result<(), Box<StatePath>> {
-        let broken = |why: &str| Broken {
-            rule: Rule::L1,
-            why: why.to_owned(),
-        };
-        let leaves = |(from, to, ours): &&(u32, u32, bool)| {
-            let (from, to) = (&self.nodes[*from as usize], &self.nodes[*to as usize]);
-            *ours && from.spent && from.goal && !to.stays
-        };
-        if let Some((from, ..)) = self.edges.iter().find(leaves) {
-            return Err(self.path(*from, None, broken("the target was reached, but did not stay reached")));
-        }
-        let mut starts = vec![0_u32; self.nodes.len() + 1];
-        for (_, to, _) in &self.edges {
-            starts[*to as usize + 1] += 1;
-        }
-        for at in 1..starts.len() {
-            starts[at] += starts[at - 1];
-        }
-        let mut into = vec![0_u32; self.edges.len()];
-        let mut filled = starts.clone();
-        for (from, to, _) in &self.edges {
-            let place = &mut filled[*to as usize];
-            into[*place as usize] = *from;
-            *place += 1;
-        }
-        let mut reaches: Vec<bool> = self.nodes.iter().map(|node| node.goal).collect();
-        let number = |place: usize| u32::try_from(place).unwrap_or(u32::MAX);
-        let mut stack: Vec<u32> = (0..reaches.len()).filter(|place| reaches[*place]).map(number).collect();
-        while let Some(at) = stack.pop() {
-            for from in &into[starts[at as usize] as usize..starts[at as usize + 1] as usize] {
-                if !std::mem::replace(&mut reaches[*from as usize], true) {
-                    stack.push(*from);
-                }
-            }
-        }
-        match reaches.iter().position(|reaches| !reaches) {
-            None => Ok(()),
-            Some(lost) => Err(self.path(number(lost), None, broken("the target cannot be reached from here"))),
+            steps.push(if world.past.is_none() {
+                SimStep::Freeze
+            } else {
+                SimStep::TimeTravel(0)
+            });
         }
     }
 }

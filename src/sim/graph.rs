@@ -1,13 +1,11 @@
 //! The graph of all visited states of a model, and the path to each.
 
-use std::hash::{Hash, Hasher as _};
-
-use rustc_hash::{FxHashMap, FxHasher};
+use rustc_hash::FxHashMap;
 
 /// The states by number, in the order in which they were met. The first one has the number 0.
 pub(super) struct StateGraph<E> {
-    /// The parent of each state, the event from there, and whether the model has ended.
-    nodes: Vec<(u32, E, bool)>,
+    /// The parent of each state, the event from there, and whether the model may stop.
+    nodes: Vec<(Option<(u32, E)>, bool)>,
     known: FxHashMap<u64, u32>,
     /// Steps without users and faults, backwards: to, from.
     edges: Vec<(u32, u32)>,
@@ -27,14 +25,12 @@ impl<E: Copy> StateGraph<E> {
         self.nodes.len()
     }
 
-    /// The number of a state, and whether it is new.
-    pub(super) fn meet(&mut self, state: &impl Hash, is_ended: bool, (parent, event): (u32, E)) -> (u32, bool) {
-        let mut hasher = FxHasher::default();
-        state.hash(&mut hasher);
+    /// The number of the state with this fingerprint, and whether it is new.
+    pub(super) fn meet(&mut self, print: u64, is_ended: impl FnOnce() -> bool, from: Option<(u32, E)>) -> (u32, bool) {
         let number = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
-        let known = *self.known.entry(hasher.finish()).or_insert(number);
+        let known = *self.known.entry(print).or_insert(number);
         if known == number {
-            self.nodes.push((parent, event, is_ended));
+            self.nodes.push((from, is_ended()));
         }
         (known, known == number)
     }
@@ -47,8 +43,7 @@ impl<E: Copy> StateGraph<E> {
     /// The events that lead to a state, and one more.
     pub(super) fn path(&self, mut at: u32, last: Option<E>) -> Vec<E> {
         let mut events: Vec<E> = last.into_iter().collect();
-        while at != 0 {
-            let (parent, event, _) = self.nodes[at as usize];
+        while let Some((parent, event)) = self.nodes[at as usize].0 {
             events.push(event);
             at = parent;
         }
@@ -59,7 +54,7 @@ impl<E: Copy> StateGraph<E> {
     /// A state from which no end is reached.
     pub(super) fn endless(&mut self) -> Option<u32> {
         self.edges.sort_unstable();
-        let mut ends: Vec<bool> = self.nodes.iter().map(|(_, _, is_ended)| *is_ended).collect();
+        let mut ends: Vec<bool> = self.nodes.iter().map(|(_, is_ended)| *is_ended).collect();
         let ended = (0_u32..).zip(&ends).filter(|(_, is_ended)| **is_ended);
         let mut stack: Vec<u32> = ended.map(|(at, _)| at).collect();
         while let Some(at) = stack.pop() {

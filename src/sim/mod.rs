@@ -21,20 +21,22 @@
 //! | `workload`, `workloads` | user actions |
 //! | `schedule` | random schedules, and how a failing one is shortened |
 //! | `crash` | every fault at every request of every workload |
-//! | `explore`, `canonical` | all states of a small scope |
+//! | `search`, `graph` | all states of a model, breadth first |
+//! | `bugs` | how bugs are planted in a small model |
+//! | `explore`, `canonical` | all states of a small scope of the whole model |
 //! | `planted` | known bugs, to check that each is found |
 //! | `coverage`, `log` | coverage, and the log of a run |
-//! | `graph` | all visited states of one of the small models below |
 //! | [`dialogue`] | the model beside a real API server |
-//! | [`recreate`] | `ReCreate`, in a model of its own (S4, L8) |
-//! | [`replace`] | replacing a StatefulSet, in a model of its own (S17, L7) |
-//! | [`volumes`] | an added template, in a model of its own (S20, L9) |
+//! | `recreate` | `ReCreate`, in a model of its own (S4, L8) |
+//! | `replace` | replacing a StatefulSet, in a model of its own (S17, L7) |
+//! | `volumes` | an added template, in a model of its own (S20, L9) |
 //! | `trust` | requests of a user without rights on PVCs (S18) |
-//! | `run`, `trace` | the run that is part of the tests, and the trace of one schedule |
+//! | `effort`, `run`, `trace` | the run that is part of the tests, and the trace of one schedule |
 
 mod actors;
 mod admission_adapter;
 mod api;
+mod bugs;
 mod canonical;
 mod clock;
 mod controller;
@@ -43,6 +45,7 @@ mod coverage;
 mod crash;
 mod decisions;
 pub mod dialogue;
+mod effort;
 mod explore;
 mod graph;
 mod invariant_adapter;
@@ -51,13 +54,14 @@ mod names;
 mod objects;
 mod plan_decision;
 mod planted;
-pub mod recreate;
-pub mod replace;
+mod recreate;
+mod replace;
 mod request_adapter;
 mod rollout_adapter;
 mod room;
 mod run;
 mod schedule;
+mod search;
 mod settings;
 mod settle;
 mod snapshot;
@@ -69,7 +73,7 @@ mod trace;
 // The guard is evaluated with a CEL library, which nothing that ships needs.
 #[cfg(any(test, feature = "sim-run"))]
 pub mod trust;
-pub mod volumes;
+mod volumes;
 mod watch;
 mod words;
 mod workload;
@@ -77,7 +81,9 @@ mod workloads;
 mod world;
 mod write;
 
-pub use run::{Effort, RunNumbers, prove};
+pub use effort::Effort;
+pub use run::{RunNumbers, prove, prove_small};
+pub use search::SearchNumbers;
 pub use trace::{Trace, names as workloads, trace};
 
 #[cfg(test)]

@@ -9,34 +9,19 @@ use super::actors::action::UserAction;
 use super::coverage::Coverage;
 use super::crash;
 use super::decisions::Decisions;
-use super::explore::{self, Explored, SearchScope, StatePath};
+use super::effort::{Effort, ReportProgress};
+use super::explore::{ScopeModel, SearchScope};
 use super::log::Log;
 use super::planted::Planted;
 use super::schedule::{self, Failure};
+use super::search::{SearchNumbers, each_scope};
 use super::step::RequestFate;
 use super::threads::{STRIDE, each_in_threads, in_threads};
 use super::trace;
-use super::words;
 use super::workload::{Workload, one, two};
 use super::workloads;
+use super::{recreate, replace, volumes};
 use crate::rollout::invariants::Broken;
-
-/// The effort of a run.
-#[derive(Clone, Copy, Debug)]
-pub struct Effort {
-    /// Random schedules.
-    pub schedules: u64,
-    /// The first schedule. If it is not 0, everything before the schedules is skipped: the run continues another one.
-    pub first: u64,
-    /// The most states of an exploration: two of them fit into memory.
-    pub states: usize,
-    /// More scopes: the actions of the workloads at any time, with more faults.
-    pub further_scopes: usize,
-    /// Whether pairs of faults are tried, besides single ones.
-    pub pairs: bool,
-    /// Sequences of requests of a user without rights on PVCs.
-    pub sequences: u64,
-}
 
 /// The numbers of a run.
 #[derive(Clone, Debug, Default)]
@@ -47,19 +32,13 @@ pub struct RunNumbers {
     planted: usize,
     schedules: u64,
     steps: u64,
-    states: usize,
-    transitions: u64,
-    exhausted: usize,
-    scopes: usize,
+    searched: SearchNumbers,
     coverage: Coverage,
     seconds: u64,
 }
 
 /// The page that shows how bugs are found.
 pub(super) const DOCUMENT: &str = include_str!("../../docs/dev/guarantees.md");
-
-/// Prints the progress.
-pub(super) type ReportProgress<'s> = &'s (dyn Fn(&str) + Sync);
 
 /// Each planted bug must be found within this many schedules.
 pub(super) const PLANTED_SCHEDULES: u64 = 20_000;
@@ -166,21 +145,6 @@ fn further_scopes() -> impl Iterator<Item = SearchScope> {
     [(1, 1), (2, 0)].into_iter().flat_map(of)
 }
 
-impl Effort {
-    /// The default effort, multiplied.
-    #[must_use]
-    pub fn times(times: u64) -> Self {
-        Self {
-            schedules: 100_000 * times,
-            first: 0,
-            states: if times > 1 { 3_500_000 } else { 900_000 },
-            further_scopes: usize::try_from(times).unwrap_or(usize::MAX).saturating_sub(1),
-            pairs: times > 1,
-            sequences: 200_000 * times,
-        }
-    }
-}
-
 /// Runs everything.
 ///
 /// # Errors
@@ -201,15 +165,17 @@ pub fn prove(effort: &Effort, report: ReportProgress<'_>) -> Result<RunNumbers, 
         "{} random schedules of {} steps: every guarantee holds",
         numbers.schedules, numbers.steps
     ));
-    for (explored, coverage) in scopes(effort, report)? {
-        numbers.scopes += 1;
-        numbers.states += explored.states;
-        numbers.transitions += explored.transitions;
-        numbers.exhausted += usize::from(explored.exhausted);
-        numbers.coverage.add(&coverage);
-    }
+    let scopes: Vec<SearchScope> = SCOPES
+        .iter()
+        .cloned()
+        .chain(further_scopes().take(effort.further_scopes))
+        .collect();
+    let of = |scope: &SearchScope| ScopeModel::of(scope.clone());
+    let (searched, covered) = each_scope(&scopes, of, effort.states, report)?;
+    covered.iter().for_each(|coverage| numbers.coverage.add(coverage));
+    searched.all_exhausted(LEAST_EXHAUSTED)?;
+    numbers.searched = searched;
     numbers.seconds = started.elapsed().as_secs();
-    all_exhausted(numbers.exhausted, LEAST_EXHAUSTED)?;
     let missing = numbers.coverage.missing();
     if missing.is_empty() {
         return Ok(numbers);
@@ -217,12 +183,16 @@ pub fn prove(effort: &Effort, report: ReportProgress<'_>) -> Result<RunNumbers, 
     Err(format!("never reached: {}", missing.join(", ")))
 }
 
-/// Compares the scopes that were searched to the end with those that have to be.
-pub(super) fn all_exhausted(exhausted: usize, least: usize) -> Result<(), String> {
-    if exhausted < least {
-        return Err(format!("{exhausted} scopes were searched to the end, expected {least}"));
-    }
-    Ok(())
+/// Searches the small models.
+///
+/// # Errors
+/// The path to the first state that breaks a guarantee, or the planted bug that was not found.
+pub fn prove_small(effort: &Effort, report: ReportProgress<'_>) -> Result<[SearchNumbers; 3], String> {
+    Ok([
+        replace::prove(effort, report)?,
+        recreate::prove(effort, report)?,
+        volumes::prove(effort, report)?,
+    ])
 }
 
 fn crash_points(effort: &Effort, numbers: &mut RunNumbers, report: ReportProgress<'_>) -> Result<(), String> {
@@ -338,28 +308,6 @@ fn schedules(effort: &Effort, part: u64, found: &AtomicBool) -> Result<(u64, Cov
     Ok((steps, decisions.coverage))
 }
 
-/// Explores the scopes.
-fn scopes(effort: &Effort, report: ReportProgress<'_>) -> Result<Vec<(Explored, Coverage)>, String> {
-    let further = further_scopes().take(effort.further_scopes);
-    let scopes: Vec<SearchScope> = SCOPES.iter().cloned().chain(further).collect();
-    each_in_threads(&scopes, |scope| {
-        let mut decisions = Decisions::default();
-        let explored =
-            explore::explore(scope.clone(), effort.states, &mut decisions).map_err(|path| path_words(&path))?;
-        report(&explored.to_string());
-        Ok((explored, decisions.coverage))
-    })
-}
-
-fn path_words(path: &StatePath) -> String {
-    let steps: Vec<String> = path
-        .steps
-        .iter()
-        .map(|step| format!("  {}", words::words(*step)))
-        .collect();
-    format!("{:?}\n{}\nBROKEN {}", path.scope, steps.join("\n"), path.broken)
-}
-
 impl fmt::Display for RunNumbers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
@@ -369,11 +317,10 @@ impl fmt::Display for RunNumbers {
         )?;
         writeln!(f, "{} planted bugs, each found", self.planted)?;
         writeln!(f, "{} random schedules, {} steps", self.schedules, self.steps)?;
-        let (states, transitions) = (self.states, self.transitions);
+        let ((states, transitions), (exhausted, scopes)) = (self.searched.states(), self.searched.scopes());
         writeln!(
             f,
-            "{states} unique states, {transitions} transitions, {} of {} scopes exhausted",
-            self.exhausted, self.scopes
+            "{states} unique states, {transitions} transitions, {exhausted} of {scopes} scopes exhausted"
         )?;
         writeln!(f, "reached: {}", self.coverage)?;
         write!(f, "in {} s: every guarantee holds", self.seconds)

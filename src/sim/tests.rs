@@ -4,12 +4,13 @@ use super::actors::action::UserAction;
 use super::actors::users;
 use super::crash;
 use super::decisions::Decisions;
-use super::explore::{SearchScope, explore};
+use super::explore::{ScopeModel, SearchScope};
 use super::log::Log;
 use super::objects::{ModelTarget, SLOTS, Want};
 use super::planted::Planted;
 use super::run::{self, DOCUMENT};
 use super::schedule;
+use super::search::explore;
 use super::settings::ModelSettings;
 use super::workload::Workload;
 use super::workloads;
@@ -229,7 +230,7 @@ fn small_scope_every_state_reaches_target() {
             travels: 0,
             second: false,
         };
-        let explored = explore(scope, 100_000, &mut Decisions::default()).expect("every guarantee holds");
+        let explored = explore(&mut ScopeModel::of(scope), 100_000).expect("every guarantee holds");
         assert!(explored.exhausted && explored.states > 50, "{explored:?}");
     }
 }

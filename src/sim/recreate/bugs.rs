@@ -1,5 +1,6 @@
 //! Known bugs of this kind of software, planted around the decision: each must break a guarantee.
 
+use super::super::bugs::planted_bugs;
 use super::objects::{AnewObjects, AnewStep};
 use super::world::AnewWorld;
 use crate::claims::Claim;
@@ -10,74 +11,35 @@ use crate::rollout::snapshot_age::name;
 use crate::rollout::volume_snapshot::{EvictionAnswer, VolumeSnapshot, VolumeSnapshotAnswer};
 use crate::templates::{StagedChange, UpdatePolicy};
 
-macro_rules! bugs {
-    ($($name:ident: ($broken:literal, $fact:literal) in $scope:literal, $effect:literal;)+) => {
-        /// A planted bug.
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-        pub(super) enum AnewBug {
-            /// None.
-            #[default]
-            None,
-            $(#[doc = $effect] $name,)+
-        }
-
-        impl AnewBug {
-            /// All bugs.
-            pub(super) const ALL: &[Self] = &[$(Self::$name,)+];
-
-            /// How the broken guarantee begins, and a fact that breaks it.
-            const fn breaks(self) -> [&'static str; 2] {
-                match self { Self::None => ["", ""], $(Self::$name => [$broken, $fact],)+ }
-            }
-
-            /// The scope in which it does.
-            pub(super) const fn scope(self) -> &'static str {
-                match self { Self::None => "", $(Self::$name => $scope,)+ }
-            }
-
-            /// The effect.
-            pub(super) const fn effect(self) -> &'static str {
-                match self { Self::None => "", $(Self::$name => $effect,)+ }
-            }
-        }
-    };
-}
-
-bugs! {
-    EvictsFirst: ("S4: a Pod was evicted", "is_terminating: false") in "crashes", "evicts the Pod before its PVC is deleted";
-    DeletesSecond: ("L8: a step was decided", "others_are_there: false") in "crashes", "does not look at the other Pods";
-    IgnoresBudget: ("S4: a deletion was decided", "may_be_evicted: false") in "the budget", "does not ask whether the Pod may be evicted";
-    NoSnapshotOfTheLast: ("S4: a deletion was decided", "is_only: true") in "the only replica", "deletes the only replica";
-    NoSnapshot: ("S4: a deletion was decided", "has_snapshot: false") in "snapshots", "deletes before the snapshot is ready";
-    NoMark: ("S4: a PVC was deleted", "is_marked: false") in "crashes", "deletes a PVC without marking it";
-    NoPreconditions: ("S4: a PVC was deleted", "is_ours: false") in "PVCs are deleted and taken over", "deletes whatever PVC has the name";
-    DeletesForeign: ("S4: a Pod was evicted", "is_ours: false") in "PVCs are deleted and taken over", "does not look at whose PVC it is";
-    EvictsForOthers: ("S4: a Pod was evicted", "is_marked: false") in "PVCs are deleted and taken over", "evicts the Pod of a PVC that a user deletes";
-    IgnoresPause: ("S4: a deletion was decided", "is_paused: true") in "the user pauses and switches it off", "goes on while the rollout is paused";
-    IgnoresSwitch: ("S4: a deletion was decided", "is_on: false") in "the user pauses and switches it off", "goes on under another update policy";
-    DeletesAgain: ("S4: a PVC was deleted", "is_new: true") in "the policy is removed", "deletes a PVC again that was created without the policy";
-    NeverEvicts: ("L7: the rollout does not end", "") in "crashes", "deletes the PVC and waits for the Pod";
-    ForgetsAfterMark: ("L7: the rollout does not end", "") in "crashes", "takes a mark for a deletion";
-    AgedSnapshot: ("S4: a deletion was decided", "has_snapshot: false") in "hours pass, and the class of snapshots changes", "counts a snapshot that is hours old";
-    EarlierSnapshot: ("S4: a deletion was decided", "has_snapshot: false") in "withdrawn and staged again, with a snapshot", "counts the snapshot of an earlier staging";
-    AnyClass: ("S4: a deletion was decided", "has_snapshot: false") in "hours pass, and the class of snapshots changes", "counts a snapshot of another class";
-    TimeOfReport: ("S4: a PVC was deleted", "is_new: true") in "the policy is removed, and the report", "takes the time of the staging from the report";
-    MovesForward: ("S4: a PVC was deleted", "is_new: true") in "the policy is removed", "writes the time of the staging again";
-    TrustsItsClock: ("S4: a PVC was deleted", "is_new: true") in "the policy is removed, and the clock is ahead", "writes the time of its own clock";
-    SameSecond: ("S4: a PVC was deleted", "is_new: true") in "a PVC is made in the second in which the staging is seen", "deletes a PVC of the same second";
-    MarkSurvives: ("L7: the rollout does not end", "") in "the user pauses or withdraws", "leaves the mark when the change is withdrawn or paused";
-    BegunByAnyMark: ("S4: a Pod was evicted", "is_marked: false") in "withdrawn and staged again", "evicts for the mark of an earlier staging";
-    LateWatch: ("L8: a step was decided", "others_are_there: false") in "Pods fail and are deleted", "decides on the Pods of its watch";
-    AnyDifference: ("S4: a PVC was deleted", "differs: false") in "a growth, and a PVC of another class", "deletes a PVC that differed long before";
+planted_bugs! { AnewBug:
+    EvictsFirst: "S4: a Pod was evicted" and "is_terminating: false" in "crashes", "evicts the Pod before its PVC is deleted";
+    DeletesSecond: "L8: a step was decided" and "others_are_there: false" in "crashes", "does not look at the other Pods";
+    IgnoresBudget: "S4: a deletion was decided" and "may_be_evicted: false" in "the budget", "does not ask whether the Pod may be evicted";
+    NoSnapshotOfTheLast: "S4: a deletion was decided" and "is_only: true" in "the only replica", "deletes the only replica";
+    NoSnapshot: "S4: a deletion was decided" and "has_snapshot: false" in "snapshots", "deletes before the snapshot is ready";
+    NoMark: "S4: a PVC was deleted" and "is_marked: false" in "crashes", "deletes a PVC without marking it";
+    NoPreconditions: "S4: a PVC was deleted" and "is_ours: false" in "PVCs are deleted and taken over", "deletes whatever PVC has the name";
+    DeletesForeign: "S4: a Pod was evicted" and "is_ours: false" in "PVCs are deleted and taken over", "does not look at whose PVC it is";
+    EvictsForOthers: "S4: a Pod was evicted" and "is_marked: false" in "PVCs are deleted and taken over", "evicts the Pod of a PVC that a user deletes";
+    IgnoresPause: "S4: a deletion was decided" and "is_paused: true" in "the user pauses and switches it off", "goes on while the rollout is paused";
+    IgnoresSwitch: "S4: a deletion was decided" and "is_on: false" in "the user pauses and switches it off", "goes on under another update policy";
+    DeletesAgain: "S4: a PVC was deleted" and "is_new: true" in "the policy is removed", "deletes a PVC again that was created without the policy";
+    NeverEvicts: "L7: the rollout does not end" in "crashes", "deletes the PVC and waits for the Pod";
+    ForgetsAfterMark: "L7: the rollout does not end" in "crashes", "takes a mark for a deletion";
+    AgedSnapshot: "S4: a deletion was decided" and "has_snapshot: false" in "hours pass, and the class of snapshots changes", "counts a snapshot that is hours old";
+    EarlierSnapshot: "S4: a deletion was decided" and "has_snapshot: false" in "withdrawn and staged again, with a snapshot", "counts the snapshot of an earlier staging";
+    AnyClass: "S4: a deletion was decided" and "has_snapshot: false" in "hours pass, and the class of snapshots changes", "counts a snapshot of another class";
+    TimeOfReport: "S4: a PVC was deleted" and "is_new: true" in "the policy is removed, and the report", "takes the time of the staging from the report";
+    MovesForward: "S4: a PVC was deleted" and "is_new: true" in "the policy is removed", "writes the time of the staging again";
+    TrustsItsClock: "S4: a PVC was deleted" and "is_new: true" in "the policy is removed, and the clock is ahead", "writes the time of its own clock";
+    SameSecond: "S4: a PVC was deleted" and "is_new: true" in "a PVC is made in the second in which the staging is seen", "deletes a PVC of the same second";
+    MarkSurvives: "L7: the rollout does not end" in "the user pauses or withdraws", "leaves the mark when the change is withdrawn or paused";
+    BegunByAnyMark: "S4: a Pod was evicted" and "is_marked: false" in "withdrawn and staged again", "evicts for the mark of an earlier staging";
+    LateWatch: "L8: a step was decided" and "others_are_there: false" in "Pods fail and are deleted", "decides on the Pods of its watch";
+    AnyDifference: "S4: a PVC was deleted" and "differs: false" in "a growth, and a PVC of another class", "deletes a PVC that differed long before";
 }
 
 impl AnewBug {
-    /// True iff this is what the bug was planted for.
-    pub(super) fn is_shown_by(self, broken: &str) -> bool {
-        let [begins, fact] = self.breaks();
-        broken.starts_with(begins) && broken.contains(fact)
-    }
-
     /// What the decision sees.
     pub(super) fn sees(self, seen: &mut Snapshot) {
         let now = seen.now;

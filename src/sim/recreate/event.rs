@@ -14,7 +14,6 @@ use crate::rollout::invariants::Broken;
 pub(super) fn happen(world: &mut AnewWorld, event: AnewEvent, decisions: &mut AnewDecisions) -> Result<(), Broken> {
     let objects = world.objects;
     match event {
-        AnewEvent::Start => {}
         AnewEvent::Decide(place) => {
             let step = decisions.decide(world, place)?;
             world.process(place).step = step;

@@ -15,14 +15,13 @@ mod bugs;
 mod decision;
 mod event;
 mod objects;
-mod run;
 mod scopes;
 mod search;
 mod transition;
 mod views;
 mod world;
 
-pub use run::{AnewNumbers, prove};
+pub(super) use search::prove;
 
 #[cfg(test)]
 mod tests;

@@ -1,10 +1,10 @@
 //! A small part of the search, in every run of the unit tests.
 
+use super::super::bugs::PlantedBug as _;
+use super::super::search::{Scoped as _, explore, find};
 use super::bugs::AnewBug;
-use super::decision::AnewDecisions;
-use super::run::find;
 use super::scopes::SCOPES;
-use super::search::explore;
+use super::search::AnewModel;
 use crate::sim::tests::{documented, documents_scopes};
 
 const FEW: usize = 3_000;
@@ -12,14 +12,14 @@ const FEW: usize = 3_000;
 #[test]
 fn first_states_of_each_scope_hold_guarantees() {
     for scope in SCOPES {
-        let explored = explore(scope, FEW, &mut AnewDecisions::with(AnewBug::None));
+        let explored = explore(&mut AnewModel::of(scope, AnewBug::None), FEW);
         assert!(explored.is_ok(), "{}", explored.expect_err("a path"));
     }
 }
 
 #[test]
 fn each_planted_bug_is_found() {
-    let not_found = |bug: &&AnewBug| find(**bug, 100_000).is_none();
+    let not_found = |bug: &&AnewBug| find::<AnewModel>(**bug, 100_000).is_none();
     let missed: Vec<&AnewBug> = AnewBug::ALL.iter().filter(not_found).collect();
     assert!(missed.is_empty(), "{missed:?}");
 }

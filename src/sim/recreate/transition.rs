@@ -5,7 +5,6 @@ use super::objects::AnewAction;
 /// What may happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum AnewEvent {
-    Start,
     /// A controller decides, sends its write, or crashes before it does.
     Decide(usize),
     Send(usize),

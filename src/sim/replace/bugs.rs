@@ -1,43 +1,11 @@
 //! Known bugs of this kind of software, planted around the decision: each must break a guarantee.
 
+use super::super::bugs::planted_bugs;
 use super::memory::{Limit, ReadParts, SmallSight, SmallStep};
 use super::objects::{HELD, SmallAnswer, SmallJournal, SmallSet, SmallStage};
 use super::world::ReplaceWorld;
 
-macro_rules! bugs {
-    ($($name:ident: $rule:literal in $scope:literal, $effect:literal;)+) => {
-        /// A planted bug.
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-        pub(crate) enum ReplaceBug {
-            /// None.
-            #[default]
-            None,
-            $(#[doc = $effect] $name,)+
-        }
-
-        impl ReplaceBug {
-            /// All bugs.
-            pub(crate) const ALL: &[Self] = &[$(Self::$name,)+];
-
-            /// How the guarantee that it breaks begins.
-            pub(crate) const fn breaks(self) -> &'static str {
-                match self { Self::None => "", $(Self::$name => $rule,)+ }
-            }
-
-            /// The scope in which it does.
-            pub(crate) const fn scope(self) -> &'static str {
-                match self { Self::None => "", $(Self::$name => $scope,)+ }
-            }
-
-            /// The effect, and who had it first.
-            pub(crate) const fn effect(self) -> &'static str {
-                match self { Self::None => "", $(Self::$name => $effect,)+ }
-            }
-        }
-    };
-}
-
-bugs! {
+planted_bugs! { ReplaceBug:
     NoFinalizer: "S17: a Pod was deleted or restarted" in "crashes", "kubernetes#131284, redpanda-operator#1795, MOCO: deletes and creates without a finalizer";
     NoSecondPass: "S17: a Pod was deleted or restarted" in "crashes", "lets the set go although an object refers to it";
     NoVersionAtRelease: "S17: a Pod was deleted or restarted" in "an owner operator", "removes the finalizer from whatever has the name: the set of somebody else, with its Pods";

@@ -22,7 +22,6 @@ pub(crate) struct ReplaceScope {
 /// One step of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReplaceEvent {
-    Start,
     Decide(usize),
     Execute(usize),
     LoseReply(usize),
@@ -158,7 +157,6 @@ impl ReplaceWorld {
         machines: &mut Machines,
     ) -> Option<&'static str> {
         match event {
-            ReplaceEvent::Start => {}
             ReplaceEvent::Decide(place)
             | ReplaceEvent::Execute(place)
             | ReplaceEvent::LoseReply(place)

@@ -13,7 +13,6 @@
 //! | `users` | users, scalers, GitOps tools, namespaces, quotas |
 //! | `event`, `search`, `scopes` | what may happen, all states, and the scopes |
 //! | `bugs` | known bugs, to check that each is found |
-//! | `run` | the run in CI |
 
 mod bugs;
 mod collector;
@@ -24,14 +23,13 @@ mod memory;
 mod numbers;
 mod objects;
 mod process;
-mod run;
 mod scopes;
 mod search;
 mod statefulset;
 mod users;
 mod world;
 
-pub use run::{ReplaceNumbers, prove};
+pub(super) use search::prove;
 
 #[cfg(test)]
 mod tests;

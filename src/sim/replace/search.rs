@@ -1,164 +1,106 @@
-//! All states of a scope, breadth first. S17 is checked in each; L7 on the whole graph: from every state the replacement
-//! ends without any further action of a user or fault.
+//! The search through all states: S17 in each of them, and L7: every replacement ends.
 
-use std::fmt;
+use std::hash::Hash as _;
 
-use super::super::graph::StateGraph;
+use rustc_hash::FxHasher;
+
+use super::super::bugs::PlantedBug as _;
+use super::super::effort::{Effort, ReportProgress};
+use super::super::search;
+use super::super::search::{Scoped, SearchModel, SearchNumbers};
 use super::bugs::ReplaceBug;
 use super::event::{ReplaceEvent, ReplaceScope};
 use super::machines::Machines;
+use super::scopes::SCOPES;
 use super::world::ReplaceWorld;
 
-/// The numbers of a search.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ReplaceExplored {
-    pub(crate) name: &'static str,
-    pub(crate) states: usize,
-    pub(crate) transitions: usize,
-    /// Whether all states were visited, so that L7 was checked.
-    pub(crate) exhausted: bool,
+/// A scope, and the machines that were met in it.
+pub(super) struct ReplaceModel {
+    pub(super) scope: ReplaceScope,
+    machines: Machines,
 }
 
-/// A path to a state that breaks a guarantee.
-#[derive(Clone, Debug)]
-pub(crate) struct ReplacePath {
-    scope: ReplaceScope,
-    bug: ReplaceBug,
-    pub(crate) events: Vec<ReplaceEvent>,
-    pub(crate) broken: &'static str,
-}
-
-struct ReplaceSearch<'d> {
-    scope: ReplaceScope,
-    machines: &'d mut Machines,
-    graph: StateGraph<ReplaceEvent>,
-    transitions: usize,
-}
-
-/// Visits at most `most` states.
+/// Visits all states of every scope, and looks for each planted bug.
 ///
 /// # Errors
-/// The path to the first state that breaks a guarantee.
-pub(super) fn explore(
-    scope: ReplaceScope,
-    most: usize,
-    machines: &mut Machines,
-) -> Result<ReplaceExplored, Box<ReplacePath>> {
-    let search = ReplaceSearch {
-        scope,
-        machines,
-        graph: StateGraph::new(),
-        transitions: 0,
-    };
-    search.run(most)
+/// The path to the first state that breaks a guarantee, or the bug that was not found.
+pub(crate) fn prove(effort: &Effort, report: ReportProgress<'_>) -> Result<SearchNumbers, String> {
+    search::prove::<ReplaceModel>(effort, report)
 }
 
-impl ReplaceSearch<'_> {
-    fn run(mut self, most: usize) -> Result<ReplaceExplored, Box<ReplacePath>> {
-        let scope = self.scope;
-        let start = scope.start();
-        self.graph.meet(&start, start.is_ended(), (0, ReplaceEvent::Start));
-        let mut frontier = vec![(0, start)];
-        while !frontier.is_empty() && self.graph.len() < most {
-            let mut next = Vec::new();
-            for (from, world) in frontier {
-                self.visit(from, &world, &mut next)?;
-            }
-            frontier = next;
-        }
-        let exhausted = frontier.is_empty();
-        if exhausted {
-            self.check_end()?;
-        }
-        Ok(ReplaceExplored {
-            name: scope.name,
-            states: self.graph.len(),
-            transitions: self.transitions,
-            exhausted,
-        })
+impl SearchModel for ReplaceModel {
+    type State = ReplaceWorld;
+    type Event = ReplaceEvent;
+    type Covered = ();
+
+    const ENDLESS: &'static str = "L7: the replacement does not end";
+
+    fn name(&self) -> String {
+        format!("{}, {}", Self::NAME, self.scope.name)
     }
 
-    fn visit(
-        &mut self,
-        from: u32,
-        world: &ReplaceWorld,
-        next: &mut Vec<(u32, ReplaceWorld)>,
-    ) -> Result<(), Box<ReplacePath>> {
-        for event in world.events(&self.scope) {
-            let mut after = *world;
-            let seen = after.happen(event, &self.scope, self.machines);
-            let after = after.canonical();
-            if let Some(broken) = seen.or_else(|| after.broken()) {
-                // A planted bug is to be found by the effect that it names.
-                if !broken.starts_with(self.machines.bug.breaks()) {
-                    continue;
-                }
-                return Err(self.path(from, Some(event), broken));
-            }
-            self.transitions += 1;
-            let (to, is_new) = self.graph.meet(&after, after.is_ended(), (from, event));
-            if to != from && (after.actions, after.faults) == (world.actions, world.faults) {
-                self.graph.leads(from, to);
-            }
-            if is_new {
-                next.push((to, after));
-            }
-        }
-        Ok(())
+    fn start(&mut self) -> Result<ReplaceWorld, String> {
+        Ok(self.scope.start())
     }
 
-    fn path(&self, at: u32, last: Option<ReplaceEvent>, broken: &'static str) -> Box<ReplacePath> {
-        Box::new(ReplacePath {
-            scope: self.scope,
-            bug: self.machines.bug,
-            events: self.graph.path(at, last),
-            broken,
-        })
+    fn events(&mut self, state: &ReplaceWorld) -> Vec<ReplaceEvent> {
+        state.events(&self.scope)
     }
 
-    /// L7.
-    fn check_end(&mut self) -> Result<(), Box<ReplacePath>> {
-        match self.graph.endless() {
-            None => Ok(()),
-            Some(at) => Err(self.path(at, None, "L7: the replacement does not end from here")),
+    fn after(&mut self, state: &ReplaceWorld, event: ReplaceEvent) -> Result<Option<ReplaceWorld>, String> {
+        let mut after = *state;
+        let broken = after.happen(event, &self.scope, &mut self.machines);
+        let after = after.canonical();
+        match broken.or_else(|| after.broken()) {
+            Some(broken) => Err(broken.to_owned()),
+            None => Ok(Some(after)),
         }
     }
+
+    fn hash(&self, state: &ReplaceWorld, hasher: &mut FxHasher) {
+        state.hash(hasher);
+    }
+
+    fn is_ended(&self, state: &ReplaceWorld) -> bool {
+        state.is_ended()
+    }
+
+    fn is_free(&self, before: &ReplaceWorld, after: &ReplaceWorld) -> bool {
+        (after.actions, after.faults) == (before.actions, before.faults)
+    }
+
+    fn is_shown(&self, broken: &str) -> bool {
+        self.machines.bug.is_shown_by(broken)
+    }
+
+    fn words(&self, event: ReplaceEvent, after: Option<&ReplaceWorld>) -> String {
+        match (event, after) {
+            (ReplaceEvent::Decide(place), Some(after)) => {
+                let step = after.processes[place].and_then(|process| self.machines.step(&process));
+                format!("{event:?}: {step:?}")
+            }
+            _ => format!("{event:?}"),
+        }
+    }
+
+    fn covered(self) {}
 }
 
-impl ReplacePath {
-    pub(super) const fn scope_name(&self) -> &'static str {
-        self.scope.name
-    }
-}
+impl Scoped for ReplaceModel {
+    type Scope = ReplaceScope;
+    type Bug = ReplaceBug;
 
-impl fmt::Display for ReplacePath {
-    /// The events, with what the controllers decided.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "replacing, {}:", self.scope.name)?;
-        let mut machines = Machines::with(self.bug);
-        let mut world = self.scope.start();
-        for event in &self.events {
-            world.happen(*event, &self.scope, &mut machines);
-            world = world.canonical();
-            write!(f, "  {event:?}")?;
-            if let ReplaceEvent::Decide(place) = event {
-                let step = world.processes[*place].and_then(|process| machines.step(&process));
-                write!(f, ": {step:?}")?;
-            }
-            writeln!(f)?;
-        }
-        writeln!(f, "{world:?}")?;
-        write!(f, "BROKEN {}", self.broken)
-    }
-}
+    const NAME: &'static str = "replacing";
+    const SCOPES: &'static [ReplaceScope] = SCOPES;
+    const LEAST_EXHAUSTED: usize = 23;
+    const LEAST_STATES: usize = 920_000;
 
-impl fmt::Display for ReplaceExplored {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let which = if self.exhausted { "every one of" } else { "the first" };
-        write!(
-            f,
-            "replacing, {}: {which} {} states, {} transitions",
-            self.name, self.states, self.transitions
-        )
+    fn of(scope: &'static ReplaceScope, bug: ReplaceBug) -> Self {
+        let (scope, machines) = (*scope, Machines::with(bug));
+        Self { scope, machines }
+    }
+
+    fn scope_name(scope: &ReplaceScope) -> &'static str {
+        scope.name
     }
 }

@@ -1,20 +1,16 @@
 //! A small part of the search, in every run of the unit tests.
 
+use super::super::bugs::PlantedBug as _;
+use super::super::search::{Scoped as _, explore};
 use super::bugs::ReplaceBug;
-use super::machines::Machines;
 use super::scopes::SCOPES;
-use super::search::explore;
+use super::search::ReplaceModel;
 use crate::sim::tests::{documented, documented_bugs, documents_scopes};
-
-fn scope(name: &str) -> super::event::ReplaceScope {
-    *SCOPES.iter().find(|scope| scope.name == name).expect(name)
-}
 
 #[test]
 fn first_states_of_each_scope_hold_guarantees() {
-    let mut machines = Machines::default();
     for scope in SCOPES {
-        let explored = explore(*scope, 2_000, &mut machines);
+        let explored = explore(&mut ReplaceModel::of(scope, ReplaceBug::None), 2_000);
         assert!(explored.is_ok(), "{}", explored.expect_err("a path"));
     }
 }
@@ -22,12 +18,15 @@ fn first_states_of_each_scope_hold_guarantees() {
 /// The race of kubernetes#131284.
 #[test]
 fn late_reference_is_lost_only_without_the_finalizer() {
-    let mut crashes = scope("crashes");
-    crashes.faults = 0;
-    let explored = explore(crashes, 100_000, &mut Machines::default()).expect("no Pod is lost");
+    let crashes = SCOPES.iter().find(|scope| scope.name == "crashes").expect("a scope");
+    let without_faults = |bug| {
+        let mut model = ReplaceModel::of(crashes, bug);
+        model.scope.faults = 0;
+        explore(&mut model, 100_000)
+    };
+    let explored = without_faults(ReplaceBug::None).expect("no Pod is lost");
     assert!(explored.exhausted, "{explored}");
-    let path = explore(crashes, 100_000, &mut Machines::with(ReplaceBug::NoFinalizer));
-    let broken = path.expect_err("a path").broken;
+    let broken = without_faults(ReplaceBug::NoFinalizer).expect_err("a path").broken;
     assert!(broken.starts_with("S17"), "{broken}");
 }
 

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::time::Instant;
 
-use super::super::run::{Effort, PLANTED_SCHEDULES, ReportProgress};
+use super::super::effort::{Effort, ReportProgress};
+use super::super::run::PLANTED_SCHEDULES;
 use super::super::threads::{STRIDE, each_in_threads, in_threads};
 use super::judges::{Hole, Judges};
 use super::{TrustTally, play, search};

@@ -1,8 +1,9 @@
-//! The real decisions, and known bugs around them: each must break a guarantee.
+//! Calls of the real decisions.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use super::bugs::VolumesBug;
 use super::objects::{LiveTemplates, PODS, SmallPod};
 use crate::api::Settings;
 use crate::claims::Owner;
@@ -14,47 +15,6 @@ use crate::rollout::{Budgets, PodView, Quotas, Snapshot, missing_volumes};
 use crate::templates::{ClaimTemplate, Phase, ReplaceSet, Revision, StagedChange, Staging, UpdatePolicy};
 
 const NOW: u64 = 1_000;
-
-/// A planted bug.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) enum VolumesBug {
-    /// None.
-    #[default]
-    None,
-    /// The highest Pod that lacks the volume is evicted first, as for a rolling update.
-    Descending,
-    /// Other Pods need not be Ready.
-    IgnoresOthers,
-    /// The gate does not know of the template.
-    GateOpen,
-    /// A pause does not matter.
-    IgnoresPause,
-    /// A Pod is evicted by its name.
-    ByName,
-    /// Pods are evicted although they have the volume: all restart.
-    EvictsAny,
-    /// Pods are evicted before the template is live.
-    TooEarly,
-    /// A Pod that is missing above the lowest is waited for.
-    WaitsForMissing,
-    /// The gate keeps only Pods that have an owner.
-    GateNeedsOwner,
-}
-
-impl VolumesBug {
-    /// All bugs.
-    pub(crate) const ALL: [Self; 9] = [
-        Self::Descending,
-        Self::IgnoresOthers,
-        Self::GateOpen,
-        Self::IgnoresPause,
-        Self::ByName,
-        Self::EvictsAny,
-        Self::TooEarly,
-        Self::WaitsForMissing,
-        Self::GateNeedsOwner,
-    ];
-}
 
 type VolumesKey = ([SmallPod; PODS], bool, bool);
 

@@ -1,14 +1,18 @@
-//! All states of each scope, breadth first. S20 is checked in each; L9 on the whole graph: from every state, every Pod
-//! gets the volume without any further action of a user or fault.
+//! The search through all states: S20 in each of them, and L9: every Pod gets the volume.
 
-use std::collections::VecDeque;
-use std::fmt;
+use std::hash::Hash as _;
 
-use super::super::graph::StateGraph;
-use super::decision::{VolumesBug, VolumesDecisions};
+use rustc_hash::FxHasher;
+
+use super::super::bugs::PlantedBug as _;
+use super::super::effort::{Effort, ReportProgress};
+use super::super::search;
+use super::super::search::{Scoped, SearchModel, SearchNumbers};
+use super::bugs::VolumesBug;
+use super::decision::VolumesDecisions;
 use super::world::{VolumesEvent, VolumesScope, VolumesWorld};
 
-const SCOPES: [VolumesScope; 6] = [
+const SCOPES: &[VolumesScope] = &[
     scope("added", false, false, false),
     scope("added and mounted", false, true, false),
     scope("added and mounted, in parallel", true, true, false),
@@ -28,94 +32,84 @@ const fn scope(name: &'static str, parallel: bool, mounts: bool, wedged: bool) -
     }
 }
 
-/// The numbers of a run.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct VolumesNumbers {
-    states: usize,
-    transitions: usize,
-    bugs: usize,
-}
-
-/// A path to a state that breaks a guarantee.
-#[derive(Debug)]
-pub(super) struct VolumesPath {
+/// A scope, and what was decided in it.
+pub(super) struct VolumesModel {
     scope: VolumesScope,
-    events: Vec<VolumesEvent>,
-    pub(super) broken: &'static str,
+    decisions: VolumesDecisions,
 }
 
 /// Visits all states of every scope, and looks for each planted bug.
 ///
 /// # Errors
 /// The path to the first state that breaks a guarantee, or the bug that was not found.
-pub fn prove() -> Result<VolumesNumbers, String> {
-    let mut numbers = VolumesNumbers::default();
-    for scope in SCOPES {
-        let (states, transitions) =
-            explore(scope, &mut VolumesDecisions::default()).map_err(|path| path.to_string())?;
-        numbers.states += states;
-        numbers.transitions += transitions;
-    }
-    for bug in VolumesBug::ALL {
-        find(bug).ok_or_else(|| format!("{bug:?} was not found"))?;
-        numbers.bugs += 1;
-    }
-    Ok(numbers)
+pub(crate) fn prove(effort: &Effort, report: ReportProgress<'_>) -> Result<SearchNumbers, String> {
+    search::prove::<VolumesModel>(effort, report)
 }
 
-/// The first path on which the planted bug breaks a guarantee.
-pub(super) fn find(bug: VolumesBug) -> Option<VolumesPath> {
-    let mut scopes = SCOPES.into_iter();
-    scopes.find_map(|scope| explore(scope, &mut VolumesDecisions::with(bug)).err())
-}
+impl SearchModel for VolumesModel {
+    type State = VolumesWorld;
+    type Event = VolumesEvent;
+    type Covered = ();
 
-/// Returns the number of states and of transitions.
-fn explore(scope: VolumesScope, decisions: &mut VolumesDecisions) -> Result<(usize, usize), VolumesPath> {
-    let mut graph = StateGraph::new();
-    let start = VolumesWorld::start(scope);
-    graph.meet(&start, start.is_ended(), (0, VolumesEvent::Start));
-    let path = |events, broken| VolumesPath { scope, events, broken };
-    let mut queue = VecDeque::from([(0, start)]);
-    let mut transitions = 0;
-    while let Some((from, world)) = queue.pop_front() {
-        for event in world.events() {
-            let mut after = world;
-            let broken = after.happen(event, &scope, decisions).or_else(|| after.broken());
-            if let Some(broken) = broken {
-                return Err(path(graph.path(from, Some(event)), broken));
-            }
-            transitions += 1;
-            let (to, is_new) = graph.meet(&after, after.is_ended(), (from, event));
-            if (after.pauses, after.faults) == (world.pauses, world.faults) {
-                graph.leads(from, to);
-            }
-            if is_new {
-                queue.push_back((to, after));
-            }
+    const ENDLESS: &'static str = "L9: a Pod does not get the volume";
+
+    fn name(&self) -> String {
+        format!("{}, {}", Self::NAME, self.scope.name)
+    }
+
+    fn start(&mut self) -> Result<VolumesWorld, String> {
+        Ok(VolumesWorld::start(self.scope))
+    }
+
+    fn events(&mut self, state: &VolumesWorld) -> Vec<VolumesEvent> {
+        state.events()
+    }
+
+    fn after(&mut self, state: &VolumesWorld, event: VolumesEvent) -> Result<Option<VolumesWorld>, String> {
+        let mut after = *state;
+        let broken = after.happen(event, &self.scope, &mut self.decisions);
+        match broken.or_else(|| after.broken()) {
+            Some(broken) => Err(broken.to_owned()),
+            None => Ok(Some(after)),
         }
     }
-    match graph.endless() {
-        None => Ok((graph.len(), transitions)),
-        Some(at) => Err(path(
-            graph.path(at, None),
-            "L9: a Pod does not get the volume from here",
-        )),
+
+    fn hash(&self, state: &VolumesWorld, hasher: &mut FxHasher) {
+        state.hash(hasher);
     }
+
+    fn is_ended(&self, state: &VolumesWorld) -> bool {
+        state.is_ended()
+    }
+
+    fn is_free(&self, before: &VolumesWorld, after: &VolumesWorld) -> bool {
+        (after.pauses, after.faults) == (before.pauses, before.faults)
+    }
+
+    fn is_shown(&self, broken: &str) -> bool {
+        self.decisions.bug.is_shown_by(broken)
+    }
+
+    fn covered(self) {}
 }
 
-impl fmt::Display for VolumesPath {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "volumes, {}: {:?}", self.scope.name, self.events)?;
-        write!(f, "BROKEN {}", self.broken)
-    }
-}
+impl Scoped for VolumesModel {
+    type Scope = VolumesScope;
+    type Bug = VolumesBug;
 
-impl fmt::Display for VolumesNumbers {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "added templates: all {} states, {} transitions, {} planted bugs, each found",
-            self.states, self.transitions, self.bugs
-        )
+    const NAME: &'static str = "added templates";
+    const SCOPES: &'static [VolumesScope] = SCOPES;
+    const LEAST_EXHAUSTED: usize = SCOPES.len();
+    const LEAST_STATES: usize = usize::MAX;
+
+    fn of(scope: &'static VolumesScope, bug: VolumesBug) -> Self {
+        Self {
+            scope: *scope,
+            decisions: VolumesDecisions::with(bug),
+        }
+    }
+
+    fn scope_name(scope: &VolumesScope) -> &'static str {
+        scope.name
     }
 }

@@ -34,7 +34,6 @@ pub(super) struct VolumesWorld {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum VolumesEvent {
-    Start,
     /// The StatefulSet controller.
     Sync,
     /// The node.
@@ -100,7 +99,6 @@ impl VolumesWorld {
         decisions: &mut VolumesDecisions,
     ) -> Option<&'static str> {
         match event {
-            VolumesEvent::Start => {}
             VolumesEvent::Sync => return self.sync(scope, decisions),
             VolumesEvent::BecomesReady(at) => {
                 if let SmallPod::Unready { new } = self.pods[at] {
