@@ -18,7 +18,7 @@ use super::search::{SearchNumbers, each_scope};
 use super::step::RequestFate;
 use super::threads::{STRIDE, each_in_threads, in_threads};
 use super::trace;
-use super::workload::{Workload, one, two};
+use super::workload::{one, two};
 use super::workloads;
 use super::{recreate, replace, volumes};
 use crate::rollout::invariants::Broken;
@@ -221,15 +221,21 @@ fn crash_points(effort: &Effort, numbers: &mut RunNumbers, report: ReportProgres
 fn planted(numbers: &mut RunNumbers, report: ReportProgress<'_>) -> Result<(), String> {
     let faults = each_in_threads(Planted::ALL, |planted| {
         let documented = documented_seed(*planted);
-        if let (None, Some((workload, broken))) = (documented, find_in_workloads(*planted)) {
+        let in_workload = |(workload, broken): (&str, Broken)| {
             report(&format!(
                 "{planted:?}: workload {workload}: {broken} ({})",
                 planted.repeats()
             ));
-            return Ok(None);
+            Ok(None)
+        };
+        if let (None, Some(found)) = (documented, find_in_workloads(*planted)) {
+            return in_workload(found);
         }
         let Some(found) = find(*planted) else {
-            return Ok(Some(format!("{planted:?} was not found: {}", planted.repeats())));
+            return match find_with_a_fault(*planted) {
+                Some(found) => in_workload(found),
+                None => Ok(Some(format!("{planted:?} was not found: {}", planted.repeats()))),
+            };
         };
         let seed = found.seed;
         report(&format!(
@@ -255,28 +261,29 @@ fn documented_seed(planted: Planted) -> Option<u64> {
     after.split(|sign: char| !sign.is_ascii_digit()).next()?.parse().ok()
 }
 
-/// The first workload in which a planted bug breaks its guarantee: although nothing else happens, or with one fault.
+/// The first workload in which a planted bug breaks its guarantee although nothing else happens.
 fn find_in_workloads(planted: Planted) -> Option<(&'static str, Broken)> {
     let mut decisions = Decisions::with(Some(planted));
-    let mut run = |workload: &Workload, fault: Option<(u32, RequestFate)>| {
+    workloads::ALL.iter().find_map(|workload| {
+        let broken = workload.run(&mut decisions, &mut Log::default()).err()?;
+        planted.is_shown_by(&broken).then_some((workload.name, broken))
+    })
+}
+
+/// The first workload in which a planted bug breaks its guarantee with one fault at a request.
+fn find_with_a_fault(planted: Planted) -> Option<(&'static str, Broken)> {
+    let mut decisions = Decisions::with(Some(planted));
+    workloads::ALL.iter().find_map(|workload| {
         let mut log = Log::default();
-        log.faults.extend(fault);
-        let broken = workload.run(&mut decisions, &mut log).err();
-        (broken.filter(|broken| planted.is_shown_by(broken)), log.requests)
-    };
-    let undisturbed: Vec<_> = workloads::ALL
-        .iter()
-        .map(|workload| (workload, run(workload, None)))
-        .collect();
-    if let Some((workload, (Some(broken), _))) = undisturbed.iter().find(|(_, (broken, _))| broken.is_some()) {
-        return Some((workload.name, broken.clone()));
-    }
-    undisturbed.iter().find_map(|(workload, (_, requests))| {
+        workload.run(&mut decisions, &mut log).ok()?;
         let fates = |request| RequestFate::FAULTS.map(|fate| (request, fate));
-        let mut broken = (0..*requests)
-            .flat_map(fates)
-            .filter_map(|fault| run(workload, Some(fault)).0);
-        Some((workload.name, broken.next()?))
+        let mut broken = (0..log.requests).flat_map(fates).filter_map(|fault| {
+            let mut log = Log::default();
+            log.faults.push(fault);
+            workload.run(&mut decisions, &mut log).err()
+        });
+        let broken = broken.find(|broken| planted.is_shown_by(broken))?;
+        Some((workload.name, broken))
     })
 }
 

@@ -33,7 +33,7 @@ impl SimWorld {
         }
         let (mut quiet, mut restless, mut tried) = (0, 0, self.unanswered());
         for _ in 0..ROUNDS {
-            let (before, reports) = (self.api.last_version, log.reports());
+            let (before, reports, requests) = (self.api.last_version, log.reports(), log.requests);
             let events = self.round(decisions, log)?;
             let written = self.api.last_version - before;
             restless = if self.is_restless() { restless + 1 } else { 0 };
@@ -49,7 +49,8 @@ impl SimWorld {
             }
             // A write that has no answer counts as denied after a few more attempts.
             let attempts = self.unanswered();
-            let is_retrying = self.is_retrying() || attempts != tried;
+            let is_overtaken = log.requests > requests && self.is_overtaken();
+            let is_retrying = self.is_retrying() || is_overtaken || attempts != tried;
             tried = attempts;
             quiet = if is_retrying { 0 } else { quiet + 1 };
             let is_kept = !self.api.known || self.api.webhook == WebhookEdit::Sets;
@@ -124,23 +125,21 @@ impl SimWorld {
         self.instances[1].alive && (undone || slots.any(refused))
     }
 
-    /// A write has no answer, or is answered with a conflict, and does not count as denied yet.
+    /// A write has no answer, and does not count as denied yet.
     fn is_retrying(&self) -> bool {
-        let is_overtaken = self.api.webhook == WebhookEdit::Overtaken;
-        if is_overtaken
-            && self
-                .instances
-                .iter()
-                .any(|one| one.alive && one.memory.is_overtaken(&self.api.claims))
-        {
-            return true;
-        }
         let fails = |one: &Instance| {
             one.alive
                 && (one.requeue == NextReconcile::Now
                     || (1..=u32::from(Refusal::UNANSWERED)).contains(&one.memory.known.failures))
         };
         (self.api.webhook == WebhookEdit::Down || !self.api.reports) && self.instances.iter().any(fails)
+    }
+
+    /// A webhook answers with a conflict again and again, and that does not count as denied yet.
+    fn is_overtaken(&self) -> bool {
+        let claims = &self.api.claims;
+        let mut instances = self.instances.iter().filter(|one| one.alive);
+        self.api.webhook == WebhookEdit::Overtaken && instances.any(|one| one.memory.is_overtaken(claims))
     }
 
     /// How many attempts of writes had no answer, up to a limit for each.
