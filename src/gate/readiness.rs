@@ -9,6 +9,9 @@ use crate::templates::{ClaimTemplate, Quantity, RevisionLabel};
 /// The reason of a claim that somebody changed after our apply.
 pub const CHANGED_BY_OTHERS: &str = "ChangedByOthers";
 
+/// The reason of a claim without its volume.
+pub const WITHOUT_VOLUME: &str = "Lost";
+
 /// The reason of a `Pending` claim whose turn has not come.
 pub const WAITING: &str = "Waiting";
 
@@ -272,7 +275,7 @@ pub fn explain(state: ClaimState, claim: &Claim, template: &ClaimTemplate) -> (S
         }
         ClaimState::Modifying => ("ModifyingVolume", class()),
         ClaimState::Infeasible => ("Infeasible", "not possible for the driver".to_owned()),
-        ClaimState::Refused if claim.lost => ("Lost", LOST.to_owned()),
+        ClaimState::Refused if claim.lost => (WITHOUT_VOLUME, LOST.to_owned()),
         ClaimState::Refused => (CHANGED_BY_OTHERS, LOWERED.to_owned()),
         _ => ("", String::new()),
     };

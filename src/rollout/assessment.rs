@@ -39,6 +39,9 @@ impl At {
     }
 }
 
+/// The reason of a claim that has a field of another value, which cannot change in place.
+pub(super) const DIFFERS: &str = "Differs";
+
 /// The assessment of one claim.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClaimAssessment<'a> {
@@ -288,5 +291,5 @@ fn explain_difference(change: &FrozenChange) -> (String, String) {
         value(&change.from),
         value(&change.to)
     );
-    ("Differs".to_owned(), message)
+    (DIFFERS.to_owned(), message)
 }

@@ -3,17 +3,19 @@
 use std::collections::BTreeMap;
 
 use super::advance::Advance;
-use super::assessment::{At, ClaimAssessment};
+use super::assessment::{At, ClaimAssessment, DIFFERS};
 use super::bounds::Bounds;
 use super::conditions::{Condition, RolloutState};
 use super::overview::Overview;
 use super::reached::Reached;
+use super::recreate_need::CREATED_OTHERWISE;
 use super::replica::Replica;
 use super::restraint::Restraint;
 use super::snapshot::{Previous, Snapshot, Trouble};
 use super::{lag, listing, replica, restart};
 use crate::api::reasons::Kind;
 use crate::api::{ReadyReason, Seconds};
+use crate::gate::readiness::WITHOUT_VOLUME;
 use crate::gate::{ClaimState, Idle, SetView, Target, readiness, target};
 use crate::templates::{ClaimTemplate, Quantity, Revision, RevisionLabel, Staging, TemplateChange, UpdatePolicy, keys};
 
@@ -188,7 +190,7 @@ pub fn assemble(overview: &Overview<'_>, advance: Advance) -> Progress {
     let of_claims = |claims: Vec<(&Replica<'_>, &ClaimAssessment<'_>)>| -> Vec<ClaimProgress> {
         let claims = claims.into_iter();
         claims
-            .map(|(replica, claim)| claim_progress(snapshot, replica, claim, bounds))
+            .map(|of| claim_progress(snapshot, of, &target.label.revision, bounds))
             .collect()
     };
     let explained = |claim: ClaimProgress| claim.explained(&snapshot.claim_events);
@@ -216,10 +218,11 @@ pub fn assemble(overview: &Overview<'_>, advance: Advance) -> Progress {
     }
 }
 
+/// A controller that was restarted does not know of a denial: until it has an answer, the claim is as in the report.
 fn claim_progress(
     snapshot: &Snapshot,
-    replica: &Replica<'_>,
-    claim: &ClaimAssessment<'_>,
+    (replica, claim): (&Replica<'_>, &ClaimAssessment<'_>),
+    revision: &Revision,
     bounds: &Bounds,
 ) -> ClaimProgress {
     let set = &snapshot.set;
@@ -240,14 +243,32 @@ fn claim_progress(
         message = format!("{message}; failed to evict its Pod: {why}");
     }
     let uid = claim.claim.map(|claim| claim.uid.clone());
-    ClaimProgress {
+    let known = ClaimProgress {
         name: claim.name.to_string(),
         uid,
         ordinal: replica.ordinal,
         state: claim.state,
         reason,
         message,
+    };
+    let is_unasked = claim.state == ClaimState::Pending && claim.recreate_need.is_none() && replica.restraint.is_none();
+    let report = snapshot.reported(revision).filter(|_| is_unasked);
+    match report.and_then(|report| denial(report, &known.name)) {
+        Some((cause, message)) => ClaimProgress {
+            state: ClaimState::Refused,
+            reason: cause.to_owned(),
+            message: message.to_owned(),
+            ..known
+        },
+        None => known,
     }
+}
+
+/// The cause and the message of a denial that was reported. What a claim shows itself is judged anew.
+fn denial<'p>(report: &'p Previous, claim: &str) -> Option<(&'p str, &'p str)> {
+    let (state, cause, message) = report.claims.get(claim)?;
+    let is_shown = [DIFFERS, CREATED_OTHERWISE, WITHOUT_VOLUME].contains(&&**cause);
+    (state == ClaimState::Refused.as_str() && !is_shown).then_some((cause, message))
 }
 
 fn counts(replicas: &[Replica<'_>]) -> Counts {

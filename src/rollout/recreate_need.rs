@@ -13,6 +13,9 @@ use crate::templates::{ClaimTemplate, FrozenChange, RevisionLabel};
 /// The finalizer of Kubernetes that keeps a PVC while a Pod uses it.
 const PVC_PROTECTION: &str = "kubernetes.io/pvc-protection";
 
+/// The reason of a PVC that differs although it was created after the change was staged.
+pub(super) const CREATED_OTHERWISE: &str = "CreatedOtherwise";
+
 /// What `ReCreate` means for a PVC that differs from its template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReCreateNeed {
@@ -108,7 +111,7 @@ impl ReCreateNeed {
         match self {
             Self::Due(_) => "ReCreate",
             Self::Begun => "ReCreating",
-            Self::NotAllowed(_) => "CreatedOtherwise",
+            Self::NotAllowed(_) => CREATED_OTHERWISE,
         }
     }
 

@@ -124,6 +124,40 @@ fn failure_stalls_the_rollout_and_emits_one_event() {
 }
 
 #[test]
+fn denial_in_the_report_counts_until_the_next_answer() {
+    type Row = (&'static str, fn(&mut Snapshot), &'static str, &'static str);
+    let nothing: fn(&mut Snapshot) = |_| {};
+    let other: fn(&mut Snapshot) = |web| web.previous.as_mut().unwrap().staging = None;
+    let grow = "grow 2";
+    let rows: [Row; 8] = [
+        ("Refused Invalid", nothing, "Refused Invalid", grow),
+        (
+            "Refused Invalid",
+            |web| refused(web, 1000),
+            "Refused Forbidden",
+            "FailedToPatchPVC",
+        ),
+        ("Refused Invalid", |web| web.set.paused = true, "Pending Paused", ""),
+        ("Refused Invalid", other, "Pending Waiting", "grow 2, ClaimsStaged"),
+        // The claim shows these itself, and does not any more.
+        ("Refused Differs", nothing, "Pending Waiting", grow),
+        ("Refused CreatedOtherwise", nothing, "Pending Waiting", grow),
+        ("Refused Lost", nothing, "Pending Waiting", grow),
+        ("Infeasible Infeasible", nothing, "Pending Waiting", grow),
+    ];
+    for (reported, change, expected, actions) in rows {
+        let mut web = web();
+        let (state, cause) = reported.split_once(' ').unwrap();
+        let row = (state.to_owned(), cause.to_owned(), "no".to_owned());
+        web.previous.as_mut().unwrap().claims = [("data-web-2".to_owned(), row)].into();
+        change(&mut web);
+        let claim = &plan(&web).progress.claims[0];
+        let found = format!("{} {}", claim.state, claim.reason);
+        assert_eq!((&*found, &*done(&web)), (expected, actions), "{reported}");
+    }
+}
+
+#[test]
 fn claim_with_extra_fields_follows() {
     for spec in [
         r#"{"accessModes":["ReadWriteOnce"],"storageClassName":"slow","volumeMode":"Filesystem"}"#,
