@@ -260,7 +260,10 @@ impl SimWorld {
         self.backs_off(log)?;
         l5_stops_no_other(&self.facts_known().scene())?;
         // Later, each set that is settled is reconciled anyway.
-        if self.api.reports && !self.instances[1].alive {
+        let is_deleted = self.api.claims.iter().flatten().any(|claim| claim.terminating);
+        // No watch shows a ClaimRollout that was deleted before the list.
+        let is_shown = self.api.reports && !self.instances[0].memory.replies.is_behind;
+        if is_shown && !self.instances[1].alive && !is_deleted && l1_reached(&self.facts().scene()).is_ok() {
             self.report_is_complete(decisions)?;
         }
         for time in 0..=ORDINALS {

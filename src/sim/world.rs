@@ -123,7 +123,7 @@ impl SimWorld {
             Some(past) if instance.alive && instance.views != **past => {
                 instance.views = (**past).clone();
                 instance.requeue = NextReconcile::Now;
-                Arc::make_mut(&mut instance.memory).replies = KnownReplies::default();
+                Arc::make_mut(&mut instance.memory).replies = KnownReplies::behind();
                 true
             }
             _ => false,

@@ -110,6 +110,8 @@ pub(crate) struct KnownReplies {
     claims: [Option<(Uid, Version)>; SLOTS],
     /// The uid and version of the set after the rollout was complete, and when.
     completed: Option<(Uid, Version, Seconds)>,
+    /// The watches read from an API server that was behind: they may show a set from before any reply.
+    pub(crate) is_behind: bool,
 }
 
 impl KnownReplies {
@@ -123,11 +125,19 @@ impl KnownReplies {
             }
             Write::StagedChange {
                 change: Some(change), ..
-            } if change.complete => {
+            } if change.complete && !self.is_behind => {
                 let set = after.set.filter(|set| write.is_in(set));
                 self.completed = set.map(|set| (set.uid, set.version, CLOCK));
             }
             _ => {}
+        }
+    }
+
+    /// Nothing, for watches that begin again at an API server that is behind.
+    pub(crate) fn behind() -> Self {
+        Self {
+            is_behind: true,
+            ..Self::default()
         }
     }
 
@@ -170,14 +180,15 @@ impl InstanceMemory {
         self.known.denials.keys().any(|key| usize::from(key.slot) == slot)
     }
 
-    /// True iff an apply to one of these claims, as it is, was answered with a conflict, and does not count as denied yet.
+    /// True iff an apply to one of these claims, as it is, was answered with a conflict since a short time, and does not
+    /// count as denied yet.
     pub(crate) fn is_overtaken(&self, claims: &[Option<ClaimObject>; SLOTS]) -> bool {
         let mut overtaken = self.known.overtaken.iter();
-        overtaken.any(|(object, (write, _))| match object {
+        overtaken.any(|(object, (write, since))| match object {
             WrittenObject::Claim(key) => {
                 let claim = claims[usize::from(key.slot)];
                 let is_same = claim.is_some_and(|claim| (claim.uid, claim.version) == (key.uid, write.version));
-                is_same && !self.known.denials.contains_key(key)
+                is_same && *since + WATCH_LAG > CLOCK && !self.known.denials.contains_key(key)
             }
             _ => false,
         })
