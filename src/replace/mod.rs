@@ -13,20 +13,19 @@
 //! | [`live`], `managers` | a StatefulSet as JSON, who manages its fields, and the one to create in its place |
 //! | [`journal`] | what survives a crash |
 //! | [`world`] | the input of the decision |
-//! | [`check`], [`lagging`], `volumes` | the preconditions |
-//! | [`mod@next`], `adopt` | the decision |
+//! | [`check`], [`scaled_away`], `volumes` | the preconditions |
+//! | [`mod@next`], `adoption` | the decision |
 //! | [`step`] | its output |
 //! | [`memory`] | what is kept between two decisions, and what an answer to a step means |
 //! | [`machine`], `record` | a whole replacement: what it reads, writes, repeats, waits for and reports |
 //! | `canonical` | what a machine keeps, with as few different numbers as possible: for the simulation |
 //! | [`task`], [`objects`], [`notice`] | what goes in and out of it |
 
-mod adopt;
+mod adoption;
 #[cfg(feature = "sim")]
 pub mod canonical;
 pub mod check;
 pub mod journal;
-pub mod lagging;
 pub mod live;
 pub mod machine;
 mod managers;
@@ -35,6 +34,7 @@ pub mod next;
 pub mod notice;
 pub mod objects;
 mod record;
+pub mod scaled_away;
 pub mod step;
 pub mod task;
 mod volumes;

@@ -11,7 +11,7 @@
 //! | any other, marked | absent | unmark |
 //! | any | unreadable, or of a backup | nothing, and that is reported |
 
-use super::adopt;
+use super::adoption;
 use super::check::{self, Check};
 use super::journal::{Journal, JournaledPod, Millis, Stage};
 use super::live::LiveSet;
@@ -57,7 +57,7 @@ pub fn next(world: &World<'_>) -> Step {
         (None, None) => Step::End(End::Nothing),
         (None, Some(journal)) if journal.stage == Stage::Releasing => create(world, journal),
         (None, Some(_)) => Step::DeleteJournal,
-        (Some(set), Some(journal)) if journal.uid != set.uid() => adopt::next(world, set, journal),
+        (Some(set), Some(journal)) if journal.uid != set.uid() => adoption::next(world, set, journal),
         (Some(set), journal) if set.terminating() => match set.is_marked() {
             true => release(world, set, journal.as_ref()),
             // A user deleted it, and the ClaimRollout is to follow it.
@@ -116,7 +116,7 @@ fn begin(world: &World<'_>, set: &LiveSet, journal: Option<&Journal>) -> Step {
         Check::NotAsked => End::Nothing,
         Check::Allowed => return prepare(world, set, journal),
     };
-    if let Some(step) = adopt::without_journal(world, set).filter(|_| journal.is_none()) {
+    if let Some(step) = adoption::without_journal(world, set).filter(|_| journal.is_none()) {
         return step;
     }
     if set.is_marked() {

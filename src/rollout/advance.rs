@@ -2,7 +2,7 @@
 //! that fails and tries again, or a Pod that is Ready and not Ready in turns, reaches nothing new.
 
 use super::assessment::At;
-use super::reached::Reached;
+use super::milestones::Milestones;
 use super::replica;
 use super::replica::Replica;
 use super::snapshot::Snapshot;
@@ -18,7 +18,7 @@ const AVAILABLE: u16 = 1 << 1;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Advance {
     /// What it has reached.
-    pub reached: Reached,
+    pub milestones: Milestones,
     /// When it reached something new.
     pub moved: Seconds,
 }
@@ -29,7 +29,7 @@ impl Advance {
     pub fn of(snapshot: &Snapshot, target: &Target<'_>, all: &[Replica<'_>]) -> Self {
         let label = Some(target.label.clone());
         let previous = snapshot.reported(&target.label.revision);
-        let known = Some(&snapshot.reached).filter(|known| known.label == label);
+        let known = Some(&snapshot.milestones).filter(|known| known.label == label);
         let mut states = known.map(|known| known.states.clone()).unwrap_or_default();
         let mut is_new = false;
         for (name, state) in present(snapshot, all) {
@@ -45,7 +45,7 @@ impl Advance {
         }
         let moved = previous.and_then(|previous| previous.moved);
         Self {
-            reached: Reached { label, states },
+            milestones: Milestones { label, states },
             moved: moved.filter(|_| !is_new).unwrap_or(snapshot.now),
         }
     }

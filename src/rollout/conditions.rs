@@ -8,7 +8,7 @@ use super::recovery::smallest_change;
 use super::replica::Replica;
 use super::restraint::Restraint;
 use super::snapshot::{PodView, Snapshot};
-use super::{lag, order, replica};
+use super::{idle_report, order, replica};
 use crate::api::reasons::Kind;
 use crate::api::{ReadyReason, Seconds};
 use crate::claims::compatible::kept_fields;
@@ -71,7 +71,7 @@ impl RolloutState {
         if done == in_range.len() && target.change.phase == Phase::Complete {
             let more = [
                 keeping(snapshot, target, replicas),
-                lag::asking(snapshot),
+                idle_report::asking(snapshot),
                 renaming(snapshot, target),
             ];
             let more = more.into_iter().flatten().map(|more| format!("; {more}"));

@@ -3,7 +3,7 @@
 //! The ClaimRollout itself is the memory, so a restarted controller does not repeat Events.
 
 use super::action::{EventNotice, Reason};
-use super::lag;
+use super::idle_report;
 use super::progress::{ClaimProgress, Progress};
 use super::replica::Replica;
 use super::snapshot::{Previous, Snapshot};
@@ -17,7 +17,7 @@ use crate::templates::{StagedChange, Strategy};
 pub fn idle(snapshot: &Snapshot, idle: &Idle) -> Option<EventNotice> {
     if *idle == Idle::Withdrawn {
         let previous = snapshot.previous.as_ref()?;
-        let asking = lag::asking(snapshot).map(|asking| format!("; {asking}"));
+        let asking = idle_report::asking(snapshot).map(|asking| format!("; {asking}"));
         let message = format!("revision {}: {idle}{}", previous.revision, asking.unwrap_or_default());
         return (previous.ready != idle.as_str()).then(|| EventNotice {
             reason: Reason::ClaimRolloutWithdrawn,

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::action::{Action, ApplyClaim, EventNotice, Reason, SetStaged};
 use super::budget::Budgets;
+use super::milestones::Milestones;
 use super::plan::plan;
-use super::reached::Reached;
 use super::snapshot::{PodView, Previous, Refusal, Snapshot, Trouble};
 use super::volume_snapshot::ReCreateAnswers;
 use crate::claims::quota::Quotas;
@@ -103,7 +103,7 @@ pub(crate) fn web() -> Snapshot {
             moved: Some(950),
             ready: "RollingOut".to_owned(),
         }),
-        reached: Reached::default(),
+        milestones: Milestones::default(),
         claim_events: BTreeMap::new(),
     };
     for ordinal in 0..3 {

@@ -10,7 +10,7 @@
 //! | [`assessment`], [`replica`], [`restraint`] | one claim and one replica: the table of KEP-4650 |
 //! | [`order`] | the order of the replicas |
 //! | [`overview`] | a rollout: what the parts of the decision have found |
-//! | [`advance`], [`reached`] | which states were reached, so that only a new one is progress |
+//! | [`advance`], [`milestones`] | which states were reached, so that only a new one is progress |
 //! | [`recreate_need`], [`recreate`], [`obstacle`], [`stale_marks`], [`snapshot_age`], [`volume_snapshot`] | `ReCreate`: which PVCs are deleted, and the next step |
 //! | [`reduced_request`], `recovery` | how far the request of a PVC can be taken back; what ends a growth that failed |
 //! | [`disruption`] | whether a Pod may be taken away now |
@@ -20,7 +20,7 @@
 //! | [`budget`], [`spending`] | the budgets of storage classes, and how much of them is used |
 //! | [`plan`](mod@plan) | the actions to take now, and the end of the rollout |
 //! | [`progress`], `listing`, [`conditions`] | the status: how far the rollout is, and why it waits |
-//! | [`lag`] | outdated claims where nothing is rolled out |
+//! | [`idle_report`] | outdated claims where nothing is rolled out |
 //! | [`events`] | Events |
 //! | [`early_pods`] | Pods that were replaced before their claims |
 //! | [`history`] | which revisions are kept |
@@ -38,11 +38,12 @@ pub mod disruption;
 pub mod early_pods;
 pub mod events;
 pub mod history;
+pub mod idle_report;
 #[cfg(feature = "sim")]
 pub mod invariants;
-pub mod lag;
 mod listing;
 pub mod machine;
+pub mod milestones;
 pub mod missing_volumes;
 pub mod obstacle;
 pub mod order;
@@ -50,7 +51,6 @@ pub mod overview;
 pub mod plan;
 pub mod progress;
 pub mod quota;
-pub mod reached;
 mod recovery;
 pub mod recreate;
 pub mod recreate_need;

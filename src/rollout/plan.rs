@@ -15,7 +15,8 @@ use super::snapshot::Snapshot;
 use super::spending::PlaceDemand;
 use super::volume_snapshot::ReCreateQuestion;
 use super::{
-    conditions, events, lag, missing_volumes, order, progress, quota, recreate, replica, restart, spending, stale_marks,
+    conditions, events, idle_report, missing_volumes, order, progress, quota, recreate, replica, restart, spending,
+    stale_marks,
 };
 use crate::api::{ReadyReason, Seconds};
 use crate::gate::idle::POLICY_RECHECK;
@@ -90,7 +91,7 @@ fn target(snapshot: &Snapshot) -> Result<Target<'_>, Idle> {
         (Ok(target), None | Some(Idle::StagedBeforePolicy)) => Ok(target),
         (Ok(_), Some(idle)) => Err(idle.clone()),
         (Err(idle), halted) => {
-            let idle = lag::after(idle, snapshot.previous.as_ref(), &Revision::of(&snapshot.set.live));
+            let idle = idle_report::after(idle, snapshot.previous.as_ref(), &Revision::of(&snapshot.set.live));
             // Without its claims, a withdrawal is known and the number of outdated claims is not.
             let unlisted = halted.as_ref().filter(|halted| matches!(halted, Idle::Unlisted { .. }));
             Err(unlisted.filter(|_| idle != Idle::Withdrawn).cloned().unwrap_or(idle))
@@ -226,7 +227,7 @@ fn nothing(snapshot: &Snapshot, idle: &Idle) -> Plan {
         actions: unmark.or(hold).into_iter().chain(events).collect(),
         progress: progress::idle(snapshot, idle),
         requeue_after,
-        settled: requeue_after.is_none() && !lag::waits(snapshot, idle),
+        settled: requeue_after.is_none() && !idle_report::waits(snapshot, idle),
         asks_quotas: false,
         asks: None,
         places,

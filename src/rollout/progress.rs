@@ -6,13 +6,13 @@ use super::advance::Advance;
 use super::assessment::{At, ClaimAssessment, DIFFERS};
 use super::bounds::Bounds;
 use super::conditions::{Condition, RolloutState};
+use super::milestones::Milestones;
 use super::overview::Overview;
-use super::reached::Reached;
 use super::recreate_need::CREATED_OTHERWISE;
 use super::replica::Replica;
 use super::restraint::Restraint;
 use super::snapshot::{Previous, Snapshot, Trouble};
-use super::{lag, listing, replica, restart};
+use super::{idle_report, listing, replica, restart};
 use crate::api::reasons::Kind;
 use crate::api::{ReadyReason, Seconds};
 use crate::gate::readiness::WITHOUT_VOLUME;
@@ -35,7 +35,7 @@ pub struct Progress {
     /// When the rollout last reached something new, if something is rolled out.
     pub moved: Option<Seconds>,
     /// What the rollout has reached.
-    pub reached: Reached,
+    pub milestones: Milestones,
     /// The update policy of the set.
     pub update_policy: UpdatePolicy,
     /// The counters; `None` if the claims need not be read.
@@ -126,15 +126,15 @@ pub fn idle(snapshot: &Snapshot, idle: &Idle) -> Progress {
     let templates = set.wanted().to_vec();
     let revision = Revision::of(&templates);
     let counted = Target::staged(set, &snapshot.settings).ok();
-    let counted = counted.filter(|_| *idle == Idle::OnClaimDelete && lag::is_reported(idle, set));
-    let replicas = counted.as_ref().map(|target| lag::replicas(snapshot, target));
+    let counted = counted.filter(|_| *idle == Idle::OnClaimDelete && idle_report::is_reported(idle, set));
+    let replicas = counted.as_ref().map(|target| idle_report::replicas(snapshot, target));
     let by_template = by_templates(set, &templates, replicas.as_deref().unwrap_or_default());
     let mut state = RolloutState::idle(idle);
     if let Some(lag) = replicas.as_ref().and_then(|replicas| lagging(replicas, &by_template)) {
         state.message = format!("{}; {lag}", state.message);
     }
     if *idle == Idle::Withdrawn
-        && let Some(asking) = lag::asking(snapshot)
+        && let Some(asking) = idle_report::asking(snapshot)
     {
         state.message = format!("{}; {asking}", state.message);
     }
@@ -149,7 +149,7 @@ pub fn idle(snapshot: &Snapshot, idle: &Idle) -> Progress {
         templates,
         started: snapshot.first_seen(&revision),
         moved: None,
-        reached: Reached::default(),
+        milestones: Milestones::default(),
         update_revision: revision,
         staging: set.staged.as_ref().map(|change| change.staging.clone()),
         update_policy: target::policy_in_force(set, &snapshot.settings),
@@ -206,7 +206,7 @@ pub fn assemble(overview: &Overview<'_>, advance: Advance) -> Progress {
         staging: Some(target.label.staging.clone()),
         started: snapshot.first_seen(&target.label.revision),
         moved: Some(moved),
-        reached: advance.reached,
+        milestones: advance.milestones,
         update_policy: target::update_policy(&snapshot.set),
         counts: Some(counts(replica::in_range(replicas))),
         by_template: by_templates(&snapshot.set, &target.change.templates, replica::in_range(replicas)),

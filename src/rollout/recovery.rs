@@ -81,7 +81,7 @@ mod tests {
     use crate::claims::compatible::recoverable;
     use crate::gate::Target;
     use crate::rollout::fixtures::{gi, staged_change, template, trouble, web};
-    use crate::rollout::lag;
+    use crate::rollout::idle_report;
     use crate::rollout::reduced_request::SIZE_STEP;
     use crate::rollout::snapshot::{Resize, Snapshot};
     use crate::templates::rules::Shrink;
@@ -115,7 +115,7 @@ mod tests {
     /// What ends the growth of PVC 2.
     fn found(web: &Snapshot) -> Option<String> {
         let target = Target::of(&web.set, &web.settings).expect("a target");
-        let replicas = lag::replicas(web, &target);
+        let replicas = idle_report::replicas(web, &target);
         let failed = &replicas[0].claims[0];
         assert_eq!(failed.name.as_str(), "data-web-2");
         smallest_change(web, &target, &replicas, failed)

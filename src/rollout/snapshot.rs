@@ -1,7 +1,7 @@
 //! The input of the decision: small types that the shell fills from the cluster.
 
 use super::budget::Budgets;
-use super::reached::Reached;
+use super::milestones::Milestones;
 use super::volume_snapshot::ReCreateAnswers;
 use crate::api::reasons::Kind;
 use crate::api::{ReadyReason, Seconds, Settings};
@@ -52,7 +52,7 @@ pub struct Snapshot {
     /// The last report.
     pub previous: Option<Previous>,
     /// What the rollout had reached when it was last reported by this controller.
-    pub reached: Reached,
+    pub milestones: Milestones,
     /// The last Event about each PVC that has been in motion for long, by uid.
     pub claim_events: BTreeMap<String, String>,
 }

@@ -22,7 +22,7 @@ use crate::api::ReadyReason;
 use crate::api::reasons::Kind;
 use crate::gate::{ClaimState, Target};
 use crate::rollout;
-use crate::rollout::reached::Reached;
+use crate::rollout::milestones::Milestones;
 use crate::rollout::{Action, Progress, Reason, plan};
 use crate::templates::{Phase, Revision};
 
@@ -186,7 +186,7 @@ fn report(texts: &mut Texts, progress: &Progress) -> u32 {
     let timeless = Progress {
         started: 0,
         moved: None,
-        reached: Reached::default(),
+        milestones: Milestones::default(),
         ..progress.clone()
     };
     texts.number(format!("{timeless:?}"), || known(progress))

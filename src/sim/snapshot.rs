@@ -18,7 +18,7 @@ use crate::claims;
 use crate::gate::readiness::CHANGED_BY_OTHERS;
 use crate::gate::{Idle, PodManagement, SetView, StagedAt};
 use crate::json::{Map, Value};
-use crate::rollout::reached::Reached;
+use crate::rollout::milestones::Milestones;
 use crate::rollout::snapshot::Trouble;
 use crate::rollout::volume_snapshot::ReCreateAnswers;
 use crate::rollout::{Budgets, PodView, Refusal, Sibling, Snapshot, snapshot};
@@ -62,7 +62,7 @@ pub(crate) fn snapshot(texts: &mut Texts, seen: &ControllerView) -> Snapshot {
         quotas: quotas(seen.room),
         budgets: Budgets::default(),
         previous: seen.previous.and_then(|content| texts.previous(content)),
-        reached: Reached::default(),
+        milestones: Milestones::default(),
         claim_events: BTreeMap::new(),
     };
     if seen.sibling {

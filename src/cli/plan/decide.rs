@@ -11,13 +11,13 @@ use super::inputs::{Decider, Inputs, PlannedRequest};
 use super::replacement::replacement;
 use super::report::{PlanOutcome, PlanReport, PlanVerdict, PodOutcome, TargetReport};
 use super::request::RequestAnswer;
-use super::{budgets, request, rows, unread};
+use super::{budgets, request, rows, unreadable};
 use crate::admission::{CanI, CannotAsk, Get, Lookups, Settings};
 use crate::api::ReadyReason;
 use crate::cli::recorded::Recorded;
 use crate::controller::objects::conversion;
 use crate::gate::{StagedAt, Target};
-use crate::rollout::reached::Reached;
+use crate::rollout::milestones::Milestones;
 use crate::rollout::volume_snapshot::ReCreateAnswers;
 use crate::rollout::{Budgets, Quotas, Snapshot, plan};
 use crate::templates::{ClaimTemplate, Diff, Phase, Revision, Strategy, Sync};
@@ -196,7 +196,7 @@ fn roll_out(inputs: &Inputs<'_>, report: &mut PlanReport, live: &Value, stored: 
     report.replacement = replacement(inputs, stored, &snapshot.settings);
     report.notes.extend(leftovers(&snapshot, &change.templates));
     // The controller waits until they can be read.
-    if unread::note(inputs.state, &snapshot.set, report) {
+    if unreadable::note(inputs.state, &snapshot.set, report) {
         return Ok(());
     }
     match target {
@@ -287,7 +287,7 @@ fn snapshot(inputs: &Inputs<'_>, live: &Value, stored: &Value) -> anyhow::Result
         quotas: quotas(inputs)?,
         budgets: Budgets::default(),
         previous: None,
-        reached: Reached::default(),
+        milestones: Milestones::default(),
         claim_events: BTreeMap::new(),
     })
 }

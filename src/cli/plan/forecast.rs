@@ -4,7 +4,7 @@
 //! Assumes that volumes grow, that replaced Pods become Ready, that nobody interferes, and that the API server denies
 //! the writes that the caller names.
 
-use super::{anew, missing};
+use super::{creation, recreation};
 use crate::api::Seconds;
 use crate::claims::Claim;
 use crate::cli::row::ClaimRow;
@@ -54,7 +54,7 @@ pub(crate) fn forecast(
 ) -> Forecast {
     snapshot.now = AT_LAST;
     let created = if pods_are_known {
-        missing::create(&mut snapshot)
+        creation::create(&mut snapshot)
     } else {
         Vec::new()
     };
@@ -63,7 +63,7 @@ pub(crate) fn forecast(
     let most = snapshot.claims.len() * 2 + snapshot.pods.len() + 8;
     for _ in 0..most {
         time_passes(&mut snapshot);
-        let actions = anew::answered(&mut snapshot).actions;
+        let actions = recreation::answered(&mut snapshot).actions;
         let writes = actions.into_iter().filter(is_write);
         let mut wrote = false;
         for action in writes {
@@ -79,7 +79,7 @@ pub(crate) fn forecast(
                 Action::SetReady(ready) => snapshot.set.ready = ready.ready,
                 Action::SetStaged(change) => snapshot.set.staged = change.change,
                 Action::MarkClaim(claim) => {
-                    anew::create(&mut snapshot, &claim);
+                    recreation::create(&mut snapshot, &claim);
                     steps.push(ForecastStep::ReCreate(claim.name));
                 }
                 // Filtered out above.

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::cli::cluster;
 use crate::cli::lists::list;
-use crate::cli::plan::unread::sift;
+use crate::cli::plan::unreadable::sift;
 use crate::cli::recorded::Recorded;
 
 /// The kinds to read, the versions of which the first that is served is read, and whether they are namespaced.

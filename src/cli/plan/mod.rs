@@ -7,29 +7,29 @@
 //! | [`request`] | the same request without the API server, and the decision of the policy |
 //! | [`gather`] | reads the cluster |
 //! | [`decide`] | makes the report from these |
-//! | [`forecast`], [`missing`], [`anew`] | the order of the rollout, from the decision of the controller |
+//! | [`forecast`], [`creation`], [`recreation`] | the order of the rollout, from the decision of the controller |
 //! | [`rows`], [`ceilings`], [`budgets`] | the obstacles of each PVC |
-//! | [`unread`] | the objects that cannot be read |
+//! | [`unreadable`] | the objects that cannot be read |
 //! | [`replacement`] | whether the set would be replaced after the rollout |
 //! | [`report`], [`render`] | the report as data and as text |
 
-mod anew;
 mod budgets;
 mod ceilings;
+mod creation;
 mod decide;
 mod dry_run;
 mod forecast;
 mod gather;
 mod inputs;
 mod manifest;
-mod missing;
 mod overlay;
+mod recreation;
 mod render;
 mod replacement;
 mod report;
 mod request;
 mod rows;
-mod unread;
+mod unreadable;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -141,7 +141,7 @@ async fn plan(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Resu
     let (source, default_namespace) = match &arguments.objects {
         Some(path) => {
             let mut objects = files::read_list(&files::text(path)?).with_context(|| path.display().to_string())?;
-            unread::sift(&mut objects);
+            unreadable::sift(&mut objects);
             let named = cluster.namespace.clone();
             let namespace = named.unwrap_or_else(|| "default".to_owned());
             (PlanSource::Objects(objects), namespace)

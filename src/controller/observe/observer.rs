@@ -154,9 +154,9 @@ impl Observer {
             let faults = [&memory.write_denied, &memory.not_evicted, &memory.not_recreated].map(fault);
             let events = memory.claim_events.iter();
             let events = events.map(|(uid, event)| (uid.clone(), event.message.clone()));
-            (faults, memory.reached.clone(), events.collect())
+            (faults, memory.milestones.clone(), events.collect())
         });
-        let ([write_refused, not_evicted, not_recreated], reached, claim_events) = known;
+        let ([write_refused, not_evicted, not_recreated], milestones, claim_events) = known;
         Ok(Snapshot {
             now,
             settings: Arc::clone(&self.settings),
@@ -179,7 +179,7 @@ impl Observer {
                 ..Budgets::default()
             },
             previous,
-            reached,
+            milestones,
             claim_events,
         })
     }

@@ -9,7 +9,7 @@ use crate::controller::objects::set::SlimSet;
 use crate::controller::objects::views;
 use crate::controller::observe::observer::Observer;
 use crate::gate::{Idle, SetView, Target};
-use crate::rollout::lag;
+use crate::rollout::idle_report;
 use crate::templates::Revision;
 
 /// True iff this is the first reconcile of the set and a previous controller has left nothing to do.
@@ -29,21 +29,21 @@ pub(super) fn was_reported(
         Ok(target) => settled::was_reached(view, target, &report),
         Err(idle) => {
             let idle = idle_after_report(observer, set, view, idle.clone());
-            lag::is_reported(&idle, view) && was_counted(view, &idle, &report)
+            idle_report::is_reported(&idle, view) && was_counted(view, &idle, &report)
         }
     })
 }
 
 /// True iff PVCs are counted although nothing is rolled out. They are watched until they are counted.
 pub(crate) fn counts(observer: &Observer, set: &SlimSet, view: &SetView, idle: Idle) -> bool {
-    lag::is_reported(&idle_after_report(observer, set, view, idle), view)
+    idle_report::is_reported(&idle_after_report(observer, set, view, idle), view)
 }
 
 /// Why nothing is rolled out, based on the previous report.
 fn idle_after_report(observer: &Observer, set: &SlimSet, view: &SetView, idle: Idle) -> Idle {
     let report = observer.report_of(set);
     let previous = report.and_then(|report| views::previous(&report, &view.uid));
-    lag::after(idle, previous.as_ref(), &Revision::of(&view.live))
+    idle_report::after(idle, previous.as_ref(), &Revision::of(&view.live))
 }
 
 /// True iff a previous controller has reported the same: nothing is rolled out, and the PVCs of the current number of

@@ -4,7 +4,7 @@ use super::was_counted;
 use crate::controller::fixtures;
 use crate::gate::{Idle, SetView};
 use crate::rollout::fixtures::web;
-use crate::rollout::lag;
+use crate::rollout::idle_report;
 use crate::templates::{Revision, UpdatePolicy};
 
 /// A set with `OnClaimDelete` or with a withdrawn change, and its report.
@@ -92,6 +92,6 @@ fn claims_are_read_only_if_they_are_counted() {
     ] {
         let mut set = web().set;
         set.replicas = replicas;
-        assert_eq!(lag::is_reported(&idle, &set), expected, "{idle:?} {replicas}");
+        assert_eq!(idle_report::is_reported(&idle, &set), expected, "{idle:?} {replicas}");
     }
 }

@@ -20,7 +20,7 @@ use crate::claims::Claim;
 use crate::controller::clock::clock_millis;
 use crate::controller::metrics::controller::ControllerMetrics;
 use crate::controller::registrations::admission::{Admission, WithoutPolicy};
-use crate::replace::lagging;
+use crate::replace::scaled_away;
 use crate::replace::world::Dependents;
 use crate::replace::{
     End, Fault, LiveSet, Machine, MachineKind, Millis, Part, SetObjects, StartFrom, Step, World, next,
@@ -192,13 +192,13 @@ fn dependents(pods: &[&Value], claims: &[&Value], world: &World<'_>) -> Dependen
 /// since the staging.
 fn lagging_claims(claims: &[&Value], world: &World<'_>) -> Option<Vec<String>> {
     let set = world.set.as_ref()?;
-    let change = lagging::rolled_out(set)?;
+    let change = scaled_away::rolled_out(set)?;
     let staged_for = set.first_ordinal()..set.first_ordinal().saturating_add(i64::from(change.replicas));
     let claims = claims.iter().filter_map(|claim| Claim::read(&claim.to_string()).ok());
     let lags = claims.filter(|claim| {
-        let place = lagging::template_of(set, &change.templates, &claim.name);
+        let place = scaled_away::template_of(set, &change.templates, &claim.name);
         place.is_some_and(|(_, ordinal)| !staged_for.contains(&i64::from(ordinal)))
-            && lagging::lags(set, &change.templates, claim, world.settings)
+            && scaled_away::lags(set, &change.templates, claim, world.settings)
     });
     Some(lags.map(|claim| claim.name).collect())
 }

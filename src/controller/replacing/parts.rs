@@ -25,7 +25,7 @@ use crate::controller::read::item::UnreadObject;
 use crate::controller::read::metadata::Bare;
 use crate::controller::read::{lists, metadata};
 use crate::replace::world::{CountQuota, DependentPod, DependentRevision, Dependents, DryRuns};
-use crate::replace::{Journal, LiveSet, Part, World, basis, lagging};
+use crate::replace::{Journal, LiveSet, Part, World, basis, scaled_away};
 
 /// The resource of a quota that counts StatefulSets.
 const COUNT: &str = "count/statefulsets.apps";
@@ -122,17 +122,17 @@ impl Cluster {
 
     /// The PVCs of replicas that were scaled away and would never follow.
     async fn lagging(&self, set: &SetName, live: &LiveSet, settings: &Settings) -> Result<Vec<String>, String> {
-        let Some(change) = lagging::rolled_out(live) else {
+        let Some(change) = scaled_away::rolled_out(live) else {
             return Ok(Vec::new());
         };
         let templates = &change.templates;
         let claim = |claim: SlimClaim| {
             let name = claim.name_any();
-            lagging::template_of(live, templates, &name)?;
+            scaled_away::template_of(live, templates, &name)?;
             // What cannot be read may lag.
             let lags = claim
                 .read
-                .map_or(true, |claim| lagging::lags(live, templates, &claim, settings));
+                .map_or(true, |claim| scaled_away::lags(live, templates, &claim, settings));
             lags.then_some(name)
         };
         let url = PersistentVolumeClaim::url_path(&(), Some(&set.namespace));
@@ -141,7 +141,7 @@ impl Cluster {
             .await;
         let claims = existing("PVCs", outcome(claims))?;
         let unread = claims.unread.into_iter().filter_map(|unread| unread.metadata.name);
-        let unread = unread.filter(|name| lagging::template_of(live, templates, name).is_some());
+        let unread = unread.filter(|name| scaled_away::template_of(live, templates, name).is_some());
         Ok(claims.kept.into_iter().chain(unread).collect())
     }
 
@@ -179,11 +179,11 @@ impl Cluster {
             let owners = owners("ControllerRevision", &revision.metadata);
             Some((owners, revision_of(revision)))
         };
-        let change = live.filter(|live| !live.is_marked()).and_then(lagging::rolled_out);
+        let change = live.filter(|live| !live.is_marked()).and_then(scaled_away::rolled_out);
         let claim = |claim: Bare| {
             let name = claim.metadata.name.clone().unwrap_or_default();
             let templates = change.as_ref().map_or(&[][..], |change| &change.templates[..]);
-            let is_left = live.is_some_and(|live| lagging::template_of(live, templates, &name).is_some());
+            let is_left = live.is_some_and(|live| scaled_away::template_of(live, templates, &name).is_some());
             Some((
                 owners("PersistentVolumeClaim", &claim.metadata),
                 is_left.then_some(name),

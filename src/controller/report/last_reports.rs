@@ -20,7 +20,7 @@ pub(crate) fn content(spec: &ClaimRolloutSpec, progress: &Progress) -> u64 {
         templates: _,
         started: _,
         moved: _,
-        reached: _,
+        milestones: _,
         update_policy: _,
         unlisted: _,
         update_revision,

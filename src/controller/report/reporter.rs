@@ -95,7 +95,7 @@ impl Reporter {
         }
         if written != ReportWrite::Later && !plan.settled {
             self.memories
-                .remember(set, |memory| memory.reached = plan.progress.reached.clone());
+                .remember(set, |memory| memory.milestones = plan.progress.milestones.clone());
         }
         // The status does not wait for the history, which is written by the next reconcile.
         kept.map(|()| written)

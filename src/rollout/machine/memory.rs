@@ -14,7 +14,7 @@ use super::retried_write::RetriedWrite;
 use super::settled::Settled;
 use crate::api::Seconds;
 use crate::rollout::early_pods::WaitingPods;
-use crate::rollout::reached::Reached;
+use crate::rollout::milestones::Milestones;
 use crate::rollout::{ClaimProgress, Refusal};
 
 /// Seconds after which the watch must have shown a write; otherwise it is broken.
@@ -79,7 +79,7 @@ pub struct SetMemory<K: Kinds> {
     /// The Pods that waited for their PVCs when they were seen last.
     pub waiting_pods: WaitingPods,
     /// What the rollout had reached when it was last reported.
-    pub reached: Reached,
+    pub milestones: Milestones,
     /// The number of failed reconciles in a row.
     pub failures: u32,
     /// The last write to the set, if somebody undid it.
@@ -130,7 +130,7 @@ impl<K: Kinds> Default for SetMemory<K> {
             quotas: None,
             claim_events: ClaimEvents::new(),
             waiting_pods: WaitingPods::new(),
-            reached: Reached::default(),
+            milestones: Milestones::default(),
             failures: 0,
             undone: None,
             write_denied: None,
@@ -256,7 +256,7 @@ impl<K: Kinds> SetMemory<K> {
         self.claim_events.clear();
         self.waiting_pods.clear();
         self.unlisted.clear();
-        self.reached = Reached::default();
+        self.milestones = Milestones::default();
         self.reported_at = None;
         self.ended = None;
         self.write_denied = None;

@@ -65,7 +65,7 @@ fn only_settled<K: Kinds>(memory: &SetMemory<K>) -> Option<Settled<K::Basis>> {
         quotas,
         claim_events,
         waiting_pods,
-        reached,
+        milestones,
         failures,
         undone,
         write_denied,
@@ -92,7 +92,7 @@ fn only_settled<K: Kinds>(memory: &SetMemory<K>) -> Option<Settled<K::Basis>> {
         && faults
         && claim_events.is_empty()
         && waiting_pods.is_empty()
-        && reached.states.is_empty()
+        && milestones.states.is_empty()
         && *retry == Retry::Answered
         && (*unkept, *failures) == (0, 0);
     settled.filter(|_| is_empty)

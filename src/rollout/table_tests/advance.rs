@@ -4,8 +4,8 @@ use super::{middle_of_pods, old_pods, unready};
 use crate::api::Seconds;
 use crate::rollout::Plan;
 use crate::rollout::fixtures::{owner, trouble, web};
+use crate::rollout::milestones::Milestones;
 use crate::rollout::plan::plan;
-use crate::rollout::reached::Reached;
 use crate::rollout::snapshot::{Modify, Previous, Resize, Snapshot};
 
 /// How often the controller reconciles.
@@ -19,7 +19,7 @@ fn reconcile(web: &mut Snapshot) -> Plan {
         let state = (claim.state.to_string(), claim.reason.clone(), claim.message.clone());
         (claim.name.clone(), state)
     });
-    web.reached = progress.reached.clone();
+    web.milestones = progress.milestones.clone();
     web.previous = Some(Previous {
         revision: progress.update_revision.clone(),
         staging: progress.staging.clone(),
@@ -92,7 +92,7 @@ const ROWS: &[Row] = &[
         "the controller starts anew each minute, and the driver fails and tries again",
         modifying,
         |web, minute| {
-            web.reached = Reached::default();
+            web.milestones = Milestones::default();
             let troubles = is_odd(minute).then(|| trouble("ModifyVolumeError"));
             web.claim("data-web-2").troubles = troubles.into_iter().collect();
         },
@@ -216,9 +216,9 @@ fn other_staging_reaches_everything_anew() {
     web.applied("data-web-2");
     reconcile(&mut web);
     web.now += EVERY;
-    let known = web.reached.clone();
+    let known = web.milestones.clone();
     web.set.staged.as_mut().unwrap().staging = crate::rollout::fixtures::staging("xz246");
     let progress = reconcile(&mut web).progress;
     assert_eq!(progress.moved, Some(web.now));
-    assert_ne!(progress.reached.label, known.label);
+    assert_ne!(progress.milestones.label, known.label);
 }

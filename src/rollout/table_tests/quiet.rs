@@ -3,8 +3,8 @@
 use crate::claims::Claim;
 use crate::gate;
 use crate::rollout::fixtures::{gi, template, web};
+use crate::rollout::milestones::Milestones;
 use crate::rollout::plan::plan;
-use crate::rollout::reached::Reached;
 use crate::rollout::snapshot::{PodView, Previous, Resize, Snapshot};
 use crate::rollout::{Action, Progress};
 use crate::templates::{ClaimTemplate, Phase, keys};
@@ -114,10 +114,10 @@ impl SmallCluster {
     }
 
     fn report(&mut self, progress: Progress) {
-        self.web.reached = progress.reached.clone();
+        self.web.milestones = progress.milestones.clone();
         // The report has the time, and not what was reached before.
         let progress = Progress {
-            reached: Reached::default(),
+            milestones: Milestones::default(),
             ..progress
         };
         if self.reported.as_ref() == Some(&progress) {

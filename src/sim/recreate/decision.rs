@@ -9,7 +9,7 @@ use crate::api::settings::ReCreate;
 use crate::rollout::invariants::{
     Broken, DecidedFacts, l8_others_are_there, l8_reports_why, s4_deletes_as_asked, s4_evicts_only_for_marked,
 };
-use crate::rollout::reached::Reached;
+use crate::rollout::milestones::Milestones;
 use crate::rollout::volume_snapshot::{
     EvictionAnswer, ReCreateAnswers, ReCreateQuestion, VolumeSnapshot, VolumeSnapshotAnswer,
 };
@@ -139,7 +139,7 @@ impl AnewDecisions {
             quotas: Quotas::Unchecked,
             budgets: Budgets::default(),
             previous,
-            reached: Reached::default(),
+            milestones: Milestones::default(),
             claim_events: BTreeMap::new(),
         };
         read(world, seen, &mut snapshot);

@@ -9,7 +9,7 @@ use crate::api::Settings;
 use crate::claims::Owner;
 use crate::gate;
 use crate::gate::SetView;
-use crate::rollout::reached::Reached;
+use crate::rollout::milestones::Milestones;
 use crate::rollout::volume_snapshot::ReCreateAnswers;
 use crate::rollout::{Budgets, PodView, Quotas, Snapshot, missing_volumes};
 use crate::templates::{ClaimTemplate, Phase, ReplaceSet, Revision, StagedChange, Staging, UpdatePolicy};
@@ -158,7 +158,7 @@ fn snapshot(pods: &[SmallPod; PODS], live: bool, paused: bool) -> Snapshot {
         quotas: Quotas::Unchecked,
         budgets: Budgets::default(),
         previous: None,
-        reached: Reached::default(),
+        milestones: Milestones::default(),
         claim_events: BTreeMap::new(),
         recreate: ReCreateAnswers::default(),
     }

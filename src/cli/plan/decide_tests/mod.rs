@@ -1,6 +1,6 @@
-mod anew;
 mod answered;
 mod obstacles;
+mod recreation;
 mod replacing;
 mod scaled;
 mod world;

@@ -10,7 +10,7 @@ use crate::api::Seconds;
 use crate::cli::plan::overlay::set_last_applied;
 use crate::cli::plan::report::{ClaimReport, ClaimValues, PlanOutcome, PlanReport};
 use crate::cli::plan::request::{KUBECTL, Requester};
-use crate::cli::plan::unread::sift;
+use crate::cli::plan::unreadable::sift;
 use crate::cli::recorded::Recorded;
 use crate::controller::ClassLimits;
 use crate::templates::{ClaimTemplate, Phase, StagedChange, Staging, UpdatePolicy};

@@ -3,7 +3,7 @@
 use crate::claims::Claim;
 use crate::gate::Idle;
 use crate::rollout::fixtures::{events, gi, template, web, writes};
-use crate::rollout::lag::is_reported;
+use crate::rollout::idle_report::is_reported;
 use crate::rollout::plan::plan;
 use crate::rollout::snapshot::Snapshot;
 use crate::templates::{Phase, UpdatePolicy};

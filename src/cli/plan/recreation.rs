@@ -1,7 +1,7 @@
 //! The update policy `ReCreate` in a forecast where all goes well: evictions are allowed, snapshots become ready, and
 //! Kubernetes creates PVC and Pod again.
 
-use super::missing::provision;
+use super::creation::provision;
 use crate::rollout::volume_snapshot::{EvictionAnswer, ReCreateQuestion, VolumeSnapshot, VolumeSnapshotAnswer};
 use crate::rollout::{ClaimOf, Plan, Snapshot, plan};
 use crate::templates::names;
