@@ -225,8 +225,11 @@ fn claim_progress(
     revision: &Revision,
     bounds: &Bounds,
 ) -> ClaimProgress {
-    let set = &snapshot.set;
-    let budget = bounds.spending.waits(claim.name.as_str());
+    let (set, name) = (&snapshot.set, claim.name.as_str());
+    let is_due = claim.state == ClaimState::Pending && claim.recreate_need.is_none() && replica.restraint.is_none();
+    let report = snapshot.reported(revision).filter(|_| is_due);
+    let denied = report.and_then(|report| denial(report, name));
+    let budget = bounds.spending.waits(name);
     let budget = budget.map(|waits| (ReadyReason::WaitsForBudget.as_str().to_owned(), waits.message.clone()));
     let (reason, mut message) = match replica.restraint.filter(|_| claim.state == ClaimState::Pending) {
         Some(Restraint::Paused) => ("Paused".to_owned(), "the rollout is paused".to_owned()),
@@ -235,40 +238,37 @@ fn claim_progress(
             ("OnDelete".to_owned(), message)
         }
         Some(Restraint::Partition) => ("Partition".to_owned(), format!("below the partition {}", set.partition)),
-        None => budget.unwrap_or_else(|| (claim.reason.clone(), claim.message.clone())),
+        None => {
+            let known = budget.or_else(|| denied.clone());
+            known.unwrap_or_else(|| (claim.reason.clone(), claim.message.clone()))
+        }
     };
     if let Some((why, _)) = snapshot.not_evicted.as_ref()
         && restart::waits(set, claim)
     {
         message = format!("{message}; failed to evict its Pod: {why}");
     }
-    let uid = claim.claim.map(|claim| claim.uid.clone());
-    let known = ClaimProgress {
-        name: claim.name.to_string(),
-        uid,
+    ClaimProgress {
+        name: name.to_owned(),
+        uid: claim.claim.map(|claim| claim.uid.clone()),
         ordinal: replica.ordinal,
-        state: claim.state,
+        state: if denied.is_some() {
+            ClaimState::Refused
+        } else {
+            claim.state
+        },
         reason,
         message,
-    };
-    let is_unasked = claim.state == ClaimState::Pending && claim.recreate_need.is_none() && replica.restraint.is_none();
-    let report = snapshot.reported(revision).filter(|_| is_unasked);
-    match report.and_then(|report| denial(report, &known.name)) {
-        Some((cause, message)) => ClaimProgress {
-            state: ClaimState::Refused,
-            reason: cause.to_owned(),
-            message: message.to_owned(),
-            ..known
-        },
-        None => known,
     }
 }
 
-/// The cause and the message of a denial that was reported. What a claim shows itself is judged anew.
-fn denial<'p>(report: &'p Previous, claim: &str) -> Option<(&'p str, &'p str)> {
+/// The cause and the message of a denial that was reported. What a claim shows itself, and a budget, are judged anew.
+fn denial(report: &Previous, claim: &str) -> Option<(String, String)> {
     let (state, cause, message) = report.claims.get(claim)?;
-    let is_shown = [DIFFERS, CREATED_OTHERWISE, WITHOUT_VOLUME].contains(&&**cause);
-    (state == ClaimState::Refused.as_str() && !is_shown).then_some((cause, message))
+    let waits = ReadyReason::WaitsForBudget.as_str();
+    let is_shown = [DIFFERS, CREATED_OTHERWISE, WITHOUT_VOLUME, waits].contains(&&**cause);
+    let is_denial = state == ClaimState::Refused.as_str() && !is_shown;
+    is_denial.then(|| (cause.clone(), message.clone()))
 }
 
 fn counts(replicas: &[Replica<'_>]) -> Counts {

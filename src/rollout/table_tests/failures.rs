@@ -129,7 +129,7 @@ fn denial_in_the_report_counts_until_the_next_answer() {
     let nothing: fn(&mut Snapshot) = |_| {};
     let other: fn(&mut Snapshot) = |web| web.previous.as_mut().unwrap().staging = None;
     let grow = "grow 2";
-    let rows: [Row; 8] = [
+    let rows: [Row; 9] = [
         ("Refused Invalid", nothing, "Refused Invalid", grow),
         (
             "Refused Invalid",
@@ -139,7 +139,8 @@ fn denial_in_the_report_counts_until_the_next_answer() {
         ),
         ("Refused Invalid", |web| web.set.paused = true, "Pending Paused", ""),
         ("Refused Invalid", other, "Pending Waiting", "grow 2, ClaimsStaged"),
-        // The claim shows these itself, and does not any more.
+        // The claim or a budget shows these, and does not any more.
+        ("Refused WaitsForBudget", nothing, "Pending Waiting", grow),
         ("Refused Differs", nothing, "Pending Waiting", grow),
         ("Refused CreatedOtherwise", nothing, "Pending Waiting", grow),
         ("Refused Lost", nothing, "Pending Waiting", grow),
