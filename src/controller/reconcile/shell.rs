@@ -183,7 +183,7 @@ async fn decide_and_execute(set: &SlimSet, context: &Context, seen: Seen<'_>) ->
                     .remember(set, |memory| machine.reported(memory, written));
                 continue;
             }
-            RolloutTask::End(end) => return ended(set, context, plan.settled, end),
+            RolloutTask::End(end) => return ended(set, context, machine.settles(), end),
         }
         plan = observer.plan(&mut snapshot);
         machine.decided(PlanFacts::of(&plan));
