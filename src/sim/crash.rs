@@ -48,13 +48,16 @@ pub(crate) fn outcome(
 pub(crate) fn every_point(workload: &'static Workload, decisions: &mut Decisions) -> Result<u32, Box<RunDifference>> {
     let expected = undisturbed(workload, decisions)?;
     let mut tried = 0;
-    for request in 0..expected.requests {
-        for fate in RequestFate::FAULTS {
-            expected.holds(workload, &[(request, fate)], decisions)?;
-            tried += 1;
-        }
+    for fault in single_faults(expected.requests) {
+        expected.holds(workload, &[fault], decisions)?;
+        tried += 1;
     }
     Ok(tried)
+}
+
+/// Every fault at each of so many requests.
+pub(crate) fn single_faults(requests: u32) -> impl Iterator<Item = (u32, RequestFate)> {
+    (0..requests).flat_map(|request| RequestFate::FAULTS.map(|fate| (request, fate)))
 }
 
 /// Every pair of faults at the requests of a workload.

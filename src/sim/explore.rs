@@ -2,9 +2,7 @@
 //! and where it is reached, it stays reached without user actions.
 
 use std::borrow::Cow;
-use std::hash::Hash as _;
-
-use rustc_hash::FxHasher;
+use std::hash::{Hash, Hasher};
 
 use super::actors::action::UserAction;
 use super::actors::storage::Resizing;
@@ -88,6 +86,14 @@ impl SearchBudget {
     }
 }
 
+/// By the [`canonical`] world.
+impl Hash for ScopeState {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        canonical(&self.world).hash(hasher);
+        self.budget.hash(hasher);
+    }
+}
+
 impl SearchModel for ScopeModel {
     type State = ScopeState;
     type Event = SimStep;
@@ -142,11 +148,6 @@ impl SearchModel for ScopeModel {
             return Err(Broken { rule: Rule::L1, why }.to_string());
         }
         Ok(Some(ScopeState { world, budget }))
-    }
-
-    fn hash(&self, state: &ScopeState, hasher: &mut FxHasher) {
-        canonical(&state.world).hash(hasher);
-        state.budget.hash(hasher);
     }
 
     fn is_ended(&self, state: &ScopeState) -> bool {

@@ -8,6 +8,7 @@ use std::time::Instant;
 use super::actors::action::UserAction;
 use super::coverage::Coverage;
 use super::crash;
+use super::crash::single_faults;
 use super::decisions::Decisions;
 use super::effort::{Effort, ReportProgress};
 use super::explore::{ScopeModel, SearchScope};
@@ -15,7 +16,6 @@ use super::log::Log;
 use super::planted::Planted;
 use super::schedule::{self, Failure};
 use super::search::{SearchNumbers, each_scope};
-use super::step::RequestFate;
 use super::threads::{STRIDE, each_in_threads, in_threads};
 use super::trace;
 use super::workload::{one, two};
@@ -276,8 +276,7 @@ fn find_with_a_fault(planted: Planted) -> Option<(&'static str, Broken)> {
     workloads::ALL.iter().find_map(|workload| {
         let mut log = Log::default();
         workload.run(&mut decisions, &mut log).ok()?;
-        let fates = |request| RequestFate::FAULTS.map(|fate| (request, fate));
-        let mut broken = (0..log.requests).flat_map(fates).filter_map(|fault| {
+        let mut broken = single_faults(log.requests).filter_map(|fault| {
             let mut log = Log::default();
             log.faults.push(fault);
             workload.run(&mut decisions, &mut log).err()

@@ -7,7 +7,7 @@
 
 use std::fmt;
 use std::fmt::Write as _;
-use std::hash::Hasher as _;
+use std::hash::{Hash, Hasher as _};
 use std::time::Instant;
 
 use rustc_hash::FxHasher;
@@ -22,7 +22,8 @@ const PLANTED_STATES: usize = 1_000_000;
 
 /// A model, with everything that its states have in common.
 pub(super) trait SearchModel {
-    type State: Clone + fmt::Debug;
+    /// Its hash contains everything in which two states differ.
+    type State: Clone + fmt::Debug + Hash;
     type Event: Copy + fmt::Debug;
     /// What a search has covered.
     type Covered: Send;
@@ -47,9 +48,6 @@ pub(super) trait SearchModel {
     /// # Errors
     /// The guarantee that the event breaks.
     fn after(&mut self, state: &Self::State, event: Self::Event) -> Result<Option<Self::State>, String>;
-
-    /// Hashes everything in which two states differ.
-    fn hash(&self, state: &Self::State, hasher: &mut FxHasher);
 
     /// True iff the model may stop in this state.
     fn is_ended(&self, state: &Self::State) -> bool;
@@ -183,7 +181,7 @@ fn meet<M: SearchModel>(
     from: Option<(u32, M::Event)>,
 ) -> (u32, bool) {
     let mut hasher = FxHasher::default();
-    model.hash(state, &mut hasher);
+    state.hash(&mut hasher);
     graph.meet(hasher.finish(), || model.is_ended(state), from)
 }
 

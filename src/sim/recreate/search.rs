@@ -1,9 +1,5 @@
 //! The search through all states: S4 and L8 at each step, and that a rollout ends.
 
-use std::hash::Hash as _;
-
-use rustc_hash::FxHasher;
-
 use super::super::bugs::PlantedBug as _;
 use super::super::effort::{Effort, ReportProgress};
 use super::super::search;
@@ -60,10 +56,6 @@ impl SearchModel for AnewModel {
             self.kinds |= 1 << step.kind();
         }
         Ok(Some(after))
-    }
-
-    fn hash(&self, state: &AnewWorld, hasher: &mut FxHasher) {
-        state.hash(hasher);
     }
 
     fn is_ended(&self, state: &AnewWorld) -> bool {

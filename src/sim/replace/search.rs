@@ -1,9 +1,5 @@
 //! The search through all states: S17 in each of them, and L7: every replacement ends.
 
-use std::hash::Hash as _;
-
-use rustc_hash::FxHasher;
-
 use super::super::bugs::PlantedBug as _;
 use super::super::effort::{Effort, ReportProgress};
 use super::super::search;
@@ -55,10 +51,6 @@ impl SearchModel for ReplaceModel {
             Some(broken) => Err(broken.to_owned()),
             None => Ok(Some(after)),
         }
-    }
-
-    fn hash(&self, state: &ReplaceWorld, hasher: &mut FxHasher) {
-        state.hash(hasher);
     }
 
     fn is_ended(&self, state: &ReplaceWorld) -> bool {

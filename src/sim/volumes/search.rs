@@ -1,9 +1,5 @@
 //! The search through all states: S20 in each of them, and L9: every Pod gets the volume.
 
-use std::hash::Hash as _;
-
-use rustc_hash::FxHasher;
-
 use super::super::bugs::PlantedBug as _;
 use super::super::effort::{Effort, ReportProgress};
 use super::super::search;
@@ -72,10 +68,6 @@ impl SearchModel for VolumesModel {
             Some(broken) => Err(broken.to_owned()),
             None => Ok(Some(after)),
         }
-    }
-
-    fn hash(&self, state: &VolumesWorld, hasher: &mut FxHasher) {
-        state.hash(hasher);
     }
 
     fn is_ended(&self, state: &VolumesWorld) -> bool {
