@@ -1,14 +1,11 @@
-{{- define "claim-rollout.name" -}}
-{{ .Values.nameOverride | default .Chart.Name }}
-{{- end }}
-
 {{- /* The beginning of the names of all objects. It does not depend on the release: a cluster has one claim-rollout. */}}
 {{- define "claim-rollout.fullname" -}}
-{{ .Values.fullnameOverride | default (include "claim-rollout.name" .) }}
+{{ .Values.fullnameOverride | default .Chart.Name }}
 {{- end }}
 
+{{- /* The commands find the objects by the label `app.kubernetes.io/name`, so it depends neither on values nor on an alias of the chart. */}}
 {{- define "claim-rollout.selectorLabels" -}}
-app.kubernetes.io/name: {{ include "claim-rollout.name" . }}
+app.kubernetes.io/name: claim-rollout
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 

@@ -113,27 +113,23 @@ async fn all_objects(cluster: &Cluster, values: &[&str]) -> anyhow::Result<Vec<V
 
 /// The names of objects, and all references to them.
 async fn other_name_reaches_every_object(cluster: &Cluster) -> anyhow::Result<()> {
-    for (value, label) in [
-        ("fullnameOverride=volumes", "claim-rollout"),
-        ("nameOverride=volumes", "volumes"),
-    ] {
-        for object in all_objects(cluster, &[value]).await? {
-            let (kind, metadata) = (shown(&object["kind"]), &object["metadata"]);
-            let what = format!("{value}: {kind} {}", metadata["name"]);
-            let is_named = shown(&metadata["name"]).starts_with("volumes");
-            ensure!(is_named || kind == "CustomResourceDefinition", "{what}");
-            assert_eq!(metadata["labels"]["app.kubernetes.io/name"], label, "{what}");
-            // Domains, the paths of the webhook, the image and the Lease keep the name of the project.
-            let text = object.to_string().replace("[\"claim-rollout-controller\"]", "");
-            for part in [
-                "-controller",
-                "-webhook",
-                "-settings",
-                "-staged",
-                ":claim-rollout-controller",
-            ] {
-                ensure!(!text.contains(&format!("\"claim-rollout{part}\"")), "{what}: {part}");
-            }
+    for object in all_objects(cluster, &["fullnameOverride=volumes"]).await? {
+        let (kind, metadata) = (shown(&object["kind"]), &object["metadata"]);
+        let what = format!("{kind} {}", metadata["name"]);
+        let is_named = shown(&metadata["name"]).starts_with("volumes");
+        ensure!(is_named || kind == "CustomResourceDefinition", "{what}");
+        // The commands find the objects by it.
+        assert_eq!(metadata["labels"]["app.kubernetes.io/name"], "claim-rollout", "{what}");
+        // Domains, the paths of the webhook, the image and the Lease keep the name of the project.
+        let text = object.to_string().replace("[\"claim-rollout-controller\"]", "");
+        for part in [
+            "-controller",
+            "-webhook",
+            "-settings",
+            "-staged",
+            ":claim-rollout-controller",
+        ] {
+            ensure!(!text.contains(&format!("\"claim-rollout{part}\"")), "{what}: {part}");
         }
     }
     Ok(())
