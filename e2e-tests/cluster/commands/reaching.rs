@@ -13,7 +13,7 @@ use super::watching::watch as begin_watch;
 use super::{prepare, run};
 use crate::world::installation::binary;
 use crate::world::namespace::{PATIENCE, TestNamespace};
-use crate::world::{Output, World};
+use crate::world::{Output, World, until};
 
 /// A host that only the proxy knows.
 const HOST: &str = "api.example.test";
@@ -247,17 +247,24 @@ pub(super) async fn kubectl_and_bash_complete_names_of_sets(env: &World) -> anyh
         ),
     ] {
         let arguments = [&["__complete", "claim-rollout"][..], words].concat();
-        let output = ns.cluster.run("kubectl", &arguments, &[("PATH", &*path)], "").await?;
-        ensure!(output.stdout == expected, "{words:?}: {output:?}");
+        // Without an answer of the API server in time, no name is shown.
+        until(
+            "the names",
+            async || ns.cluster.run("kubectl", &arguments, &[("PATH", &*path)], "").await,
+            |output| output.stdout == expected,
+        )
+        .await?;
     }
     // As the script of bash does it.
     let arguments = ["--", "claim-rollout", "--namespace", &ns.namespace, "status", "w"];
     let of_bash = [("COMPLETE", "bash"), ("_CLAP_COMPLETE_INDEX", "4"), ("_CLAP_IFS", "\n")];
     let program = binary()?;
-    let output = ns
-        .cluster
-        .run(&program.to_string_lossy(), &arguments, &of_bash, "")
-        .await?;
-    ensure!(output.stdout.trim() == "web", "{output:?}");
+    let program = program.to_string_lossy();
+    until(
+        "the name in bash",
+        async || ns.cluster.run(&program, &arguments, &of_bash, "").await,
+        |output| output.stdout.trim() == "web",
+    )
+    .await?;
     Ok(())
 }
