@@ -21,6 +21,8 @@ pub(crate) struct Entry {
     pub(crate) verb: String,
     /// The user, or the impersonated user.
     pub(crate) user: String,
+    /// Somebody else wrote in the name of the user.
+    pub(crate) impersonated: bool,
     /// The API group; empty for the core group.
     pub(crate) group: String,
     /// The plural name of the resource.
@@ -90,9 +92,9 @@ impl Entry {
         matches!(self.verb.as_str(), "get" | "list" | "watch")
     }
 
-    /// Whether the request is a dry run.
+    /// Whether the request is a dry run. That of a DELETE is in its body.
     pub(crate) fn dry_run(&self) -> bool {
-        self.uri.contains("dryRun=All")
+        self.uri.contains("dryRun=All") || self.verb == "delete" && self.request.value()["dryRun"].is_array()
     }
 
     /// What was asked for, and the status of the answer: `update statefulsets/status 200`.
@@ -191,6 +193,7 @@ impl From<Event> for Entry {
         let Metadata { uid, resource_version } = event.response_object.metadata();
         Self {
             verb: event.verb,
+            impersonated: event.impersonated_user.is_some(),
             user: event.impersonated_user.unwrap_or(event.user).username,
             group: event.object_ref.group,
             resource: event.object_ref.resource,

@@ -10,7 +10,7 @@ use super::policy_host::Shipped;
 use super::served::{Policies, Served};
 use super::web::Web;
 use super::webhook::Server;
-use super::{Cluster, Options};
+use super::{Cluster, Options, conformance};
 
 /// A cluster with claim-rollout. Each scenario has namespaces of its own in it.
 pub(crate) struct World {
@@ -214,12 +214,13 @@ impl World {
         Ok(ns)
     }
 
-    /// Stops everything after a success.
+    /// Stops everything after a success. Checks that no controller wrote what no machine had asked for.
     pub(crate) async fn stop(self) -> anyhow::Result<()> {
         drop(self.controller);
         if let Some(policies) = self.policies {
             policies.stop().await?;
         }
+        conformance::every_write_is_a_task(&self.cluster).await?;
         self.cluster.stop();
         Ok(())
     }

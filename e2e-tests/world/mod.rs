@@ -24,6 +24,7 @@ mod build;
 pub(crate) mod by_minor;
 mod certificates;
 mod commands;
+mod conformance;
 mod control_plane;
 pub(crate) mod demo;
 pub(crate) mod document;

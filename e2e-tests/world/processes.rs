@@ -67,9 +67,12 @@ impl Usage {
 /// Linux counts a hundred ticks a second, whatever the frequency of its own clock.
 const MILLIS_PER_TICK: u64 = 10;
 
+/// The filter of the log of claim-rollout: it shows what the machines ask for.
+const LOG: &str = "info,claim_rollout::controller=debug";
+
 impl Process {
     /// Starts `program` in `folder` (its working directory and `HOME`), and appends its output to `name.log` there. Of
-    /// the environment only `PATH` is passed on.
+    /// the environment only `PATH` is passed on, and claim-rollout logs the tasks of its machines.
     pub(crate) fn start(name: &str, program: &Path, arguments: &[String], folder: &Path) -> anyhow::Result<Self> {
         let log = folder.join(format!("{name}.log"));
         let output = File::options().create(true).append(true).open(&log)?;
@@ -80,6 +83,7 @@ impl Process {
             .env_clear()
             .envs(std::env::var_os("PATH").map(|path| ("PATH", path)))
             .env("HOME", folder)
+            .env("RUST_LOG", LOG)
             .stdin(Stdio::null())
             .stdout(output.try_clone()?)
             .stderr(output);

@@ -18,7 +18,7 @@ use crate::controller::objects::set::SlimSet;
 use crate::controller::observe::observer::{Observer, Seen};
 use crate::controller::observe::questions::answer;
 use crate::controller::report::events;
-use crate::controller::write::actions::execute;
+use crate::controller::write::actions::{execute, write_of};
 use crate::gate::Idle;
 use crate::gate::idle::{LIST_RECHECK, NAMESAKE_RECHECK};
 use crate::rollout::machine::{
@@ -164,7 +164,9 @@ async fn decide_and_execute(set: &SlimSet, context: &Context, seen: Seen<'_>) ->
                 }
             }
             RolloutTask::Write(place) => {
-                let outcome = execute(writer, set, &plan.actions[place]).await;
+                let action = &plan.actions[place];
+                tracing::debug!(task = write_of(set, action), "write");
+                let outcome = execute(writer, set, action).await;
                 machine.answered(outcome);
                 continue;
             }

@@ -8,6 +8,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::cluster::{Cluster, SetName};
 use super::place::RunPlace;
+use super::steps::write_of;
 use crate::controller::calls::api_calls::{ApiOutcome, Written};
 use crate::replace::{Ended, Happened, Machine, Millis, Notice, PauseCause, ReplaceTask, Reply, Step, WriteAnswer};
 
@@ -89,6 +90,7 @@ impl<'a> Run<'a> {
         }
         self.machine.executes(step);
         self.send();
+        tracing::debug!(task = write_of(self.set, step), "write");
         let written = self.cluster.execute(self.set, self.machine.objects(), step).await;
         let (namespace, name) = (&*self.set.namespace, &*self.set.name);
         let outcome = written.outcome.as_str();

@@ -116,6 +116,28 @@ impl Cluster {
     }
 }
 
+/// The write of a step, for the log: the verb, the object, and the version that it was decided for. An `Unmark` may be
+/// written twice, with the version and without it.
+pub(super) fn write_of(set: &SetName, step: &Step) -> String {
+    let SetName { namespace, name } = set;
+    let of_set = |verb: &str, version: &str| format!("{verb} statefulsets {namespace}/{name} {version}");
+    match step {
+        Step::Mark(seen)
+        | Step::RestoreStrategy { set: seen, .. }
+        | Step::RestoreStaged { set: seen, .. }
+        | Step::RestoreManagers { set: seen, .. }
+        | Step::ScaleUp { set: seen, .. } => of_set("patch", &seen.resource_version),
+        Step::Unmark { .. } => of_set("patch", "unmark"),
+        Step::Delete { resource_version, .. } => of_set("delete", resource_version.as_deref().unwrap_or_default()),
+        Step::LetGo(object) => of_set(
+            "update",
+            object["metadata"]["resourceVersion"].as_str().unwrap_or_default(),
+        ),
+        Step::Create(_) => of_set("create", ""),
+        other => format!("{} of {namespace}/{name}", other.name()),
+    }
+}
+
 fn nothing<T>(_: T) -> ApiOutcome<Reply> {
     ApiOutcome::Done(Reply::Nothing)
 }

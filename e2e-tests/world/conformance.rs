@@ -1,0 +1,82 @@
+//! What the controller writes is what its machines ask for: in the audit log, every write to a StatefulSet, a PVC, a Pod or
+//! a VolumeSnapshot is a task that the log of the controller shows, and none is sent more often than asked for.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context as _, ensure};
+use serde_json::Value;
+
+use super::installation::USER;
+use super::{Cluster, Entry};
+
+/// The kinds that only a machine decides to write.
+const KINDS: [&str; 4] = ["statefulsets", "persistentvolumeclaims", "pods", "volumesnapshots"];
+
+/// Checks this for everything that the controllers of the cluster wrote.
+pub(super) async fn every_write_is_a_task(cluster: &Cluster) -> anyhow::Result<()> {
+    let mut tasks = tasks(cluster)?;
+    // A scenario may write in the name of the controller.
+    let is_ours = |entry: &Entry| entry.user == USER && !entry.impersonated && !entry.dry_run();
+    let written = cluster.audit().await?.into_iter().filter(is_ours);
+    let of_machines: Vec<Entry> = written.filter(|entry| KINDS.contains(&&*entry.resource)).collect();
+    let others: Vec<&Entry> = of_machines.iter().filter(|entry| !take(&mut tasks, entry)).collect();
+    ensure!(
+        others.is_empty(),
+        "expected only writes that a machine asked for, but found also {others:#?}"
+    );
+    println!("{} writes to {KINDS:?}, each asked for by a machine", of_machines.len());
+    Ok(())
+}
+
+/// The tasks in the logs of all controllers, and how often each stands there.
+fn tasks(cluster: &Cluster) -> anyhow::Result<BTreeMap<String, usize>> {
+    let mut tasks = BTreeMap::new();
+    for file in std::fs::read_dir(cluster.folder())? {
+        let file = file?;
+        if !file.file_name().to_string_lossy().starts_with("controller-") {
+            continue;
+        }
+        let log = String::from_utf8_lossy(&std::fs::read(file.path())?).into_owned();
+        for line in log.lines().filter(|line| line.contains(" write task=\"")) {
+            let (_, task) = line.split_once(" task=\"").context("a task")?;
+            let (task, _) = task.split_once('"').context("the end of a task")?;
+            *tasks.entry(task.to_owned()).or_default() += 1;
+        }
+    }
+    Ok(tasks)
+}
+
+/// Takes the task of this write. False if there is none.
+fn take(tasks: &mut BTreeMap<String, usize>, entry: &Entry) -> bool {
+    let Entry {
+        verb,
+        resource,
+        namespace,
+        name,
+        ..
+    } = entry;
+    let object = format!("{verb} {resource} {namespace}/{name} ");
+    let request = entry.request.value();
+    let version = match (&**resource, &**verb) {
+        ("pods", _) => &request["deleteOptions"]["preconditions"]["uid"],
+        (_, "delete") => &request["preconditions"]["resourceVersion"],
+        (_, "create") => &Value::Null,
+        _ => &request["metadata"]["resourceVersion"],
+    };
+    let write = format!("{object}{}", version.as_str().unwrap_or_default());
+    // The log has no body of a request without the right to it.
+    let is_same = |task: &str| {
+        if entry.forbidden {
+            task.starts_with(&object)
+        } else {
+            task == write
+        }
+    };
+    if let Some((_, left)) = tasks.iter_mut().find(|(task, left)| **left > 0 && is_same(task)) {
+        *left -= 1;
+        return true;
+    }
+    // The last write of a replacement is sent without the version, and once more with it where the API server does not
+    // accept that.
+    resource == "statefulsets" && verb == "patch" && tasks.contains_key(&format!("{object}unmark"))
+}
