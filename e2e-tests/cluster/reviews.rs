@@ -5,7 +5,6 @@
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
-use std::sync::Arc;
 
 use anyhow::{Context as _, ensure};
 use base64::Engine as _;
@@ -16,9 +15,8 @@ use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 
 use crate::world::installation::binary;
-use crate::world::policy_host::policy;
-use crate::world::policy_host::{Api, Capabilities, GetResource, Module, Resource, Subject, run};
-use crate::world::recorded::{AskedRight, Recorded};
+use crate::world::policy_host::{Capabilities, Module, policy, run};
+use crate::world::recorded::Recorded;
 use crate::world::reviews_stored::{Entry, Response, Stored};
 use crate::world::sdk;
 
@@ -125,54 +123,10 @@ fn decoded(response: &Value) -> anyhow::Result<Response> {
     serde_json::from_value(flat).context("a response with other fields than a review has")
 }
 
-/// The kinds that a policy may read.
-const READABLE: [(&str, &str); 4] = [
-    ("v1", "PersistentVolumeClaim"),
-    ("apps/v1", "StatefulSet"),
-    ("storage.k8s.io/v1", "StorageClass"),
-    ("storage.k8s.io/v1", "VolumeAttributesClass"),
-];
-
 impl Recorded {
     /// For the guest.
     pub(crate) fn host(&self) -> Capabilities {
-        let resource = |(api_version, kind): (&str, &str)| Resource {
-            api_version: api_version.to_owned(),
-            kind: kind.to_owned(),
-        };
-        let readable = READABLE.into_iter().map(resource).collect();
-        Capabilities::new(vec!["kubernetes/*".to_owned()], readable, Arc::new(self.clone()))
-    }
-}
-
-impl Api for Recorded {
-    fn get_resource(&self, question: &GetResource) -> Result<Value, String> {
-        let GetResource {
-            api_version,
-            kind,
-            name,
-            namespace,
-            ..
-        } = question;
-        let missing = || format!("Cannot find {api_version}/{kind} named '{name}' inside of namespace '{namespace:?}'");
-        self.find((&**api_version, &**kind), namespace.as_deref(), name)?
-            .cloned()
-            .ok_or_else(missing)
-    }
-
-    fn can_i(&self, question: &Subject) -> Result<Value, String> {
-        let asked = &question.resource_attributes;
-        let text = |text: &'_ Option<String>| text.clone().unwrap_or_default();
-        let [namespace, group, subresource] = [&asked.namespace, &asked.group, &asked.subresource].map(text);
-        let right = AskedRight([
-            ("namespace", &*namespace),
-            ("verb", &*asked.verb),
-            ("group", &*group),
-            ("resource", &*asked.resource),
-            ("subresource", &*subresource),
-        ]);
-        self.allows(&question.user, &right)
-            .map(|allowed| json!({"allowed": allowed}))
+        Capabilities::answering(self.clone())
     }
 }
 

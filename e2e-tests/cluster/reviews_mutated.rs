@@ -8,48 +8,22 @@ use serde_json::{Value, json};
 use crate::cluster::reviews::{Fixture, fixtures};
 use crate::world::alike::{Question, ask_both, ensure_all_kinds};
 use crate::world::generated::choices::Choices;
+use crate::world::generated::values::{self, odd_size, size};
 
 /// The default number of mutations; `MUTATIONS` changes it.
 const MUTATIONS: u64 = 2_500;
 
+/// Texts that the policy knows.
+const KNOWN: &str = "InPlace OnClaimDelete ReCreate StatefulSet UPDATE CREATE DELETE status data web \
+                     system:serviceaccount:claim-rollout:claim-rollout-controller";
+
 /// Values that have caused trouble somewhere.
 fn trouble(random: &mut dyn Choices) -> Value {
-    let texts = [
-        "",
-        "0",
-        "-1",
-        "1Gi",
-        "1e3",
-        "1024Mi",
-        "9223372036854775807",
-        "9223372036854775808",
-        "1.5Gi",
-        "1Zi",
-        "InPlace",
-        "OnClaimDelete",
-        "ReCreate",
-        "StatefulSet",
-        "UPDATE",
-        "CREATE",
-        "DELETE",
-        "status",
-        "data",
-        "web",
-        "\u{0}",
-        "\u{202e}",
-        "é",
-        "{}",
-        "true",
-        "system:serviceaccount:claim-rollout:claim-rollout-controller",
-    ];
-    match random.below(8) {
-        0 => Value::Null,
-        1 => json!(random.below(2) == 0),
-        2 => json!(*random.pick(&[0.0, -0.0, 1e300, 1.5, -1.0])),
-        3 => json!(random.below(usize::MAX)),
-        4 => json!([]),
-        5 => json!({}),
-        _ => json!(*random.pick(&texts)),
+    match random.below(4) {
+        0 => size(random),
+        1 => odd_size(random),
+        2 => json!(*random.pick(&KNOWN.split(' ').collect::<Vec<_>>())),
+        _ => values::trouble(random),
     }
 }
 

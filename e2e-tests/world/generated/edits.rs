@@ -33,12 +33,11 @@ pub(crate) fn edit(set: &mut Value, context: &mut EditContext, choices: &mut dyn
 /// Templates are changed, added, removed and reordered.
 fn of_templates(set: &mut Value, choices: &mut dyn Choices) {
     let Some(templates) = templates_mut(set) else {
-        put(
+        return put(
             set,
-            &["spec", "volumeClaimTemplates"],
+            "/spec/volumeClaimTemplates",
             json!([{"metadata": {"name": "data"}}]),
         );
-        return;
     };
     match choices.below(16) {
         11 => templates.reverse(),
@@ -49,14 +48,11 @@ fn of_templates(set: &mut Value, choices: &mut dyn Choices) {
         }
         14 => {
             if let Some(template) = templates.first_mut() {
-                put(
-                    template,
-                    &["metadata", "name"],
-                    json!(*choices.pick(&["", "Data", "logs", "a_b", "x\u{202e}y"])),
-                );
+                let name = *choices.pick(&["", "Data", "logs", "a_b", "x\u{202e}y"]);
+                put(template, "/metadata/name", json!(name));
             }
         }
-        15 => put(set, &["spec", "volumeClaimTemplates"], trouble(choices)),
+        15 => put(set, "/spec/volumeClaimTemplates", trouble(choices)),
         _ => of_template(templates, choices),
     }
 }
@@ -68,44 +64,26 @@ pub(crate) fn of_template(templates: &mut [Value], choices: &mut dyn Choices) {
     }
     let index = choices.below(templates.len());
     let template = &mut templates[index];
-    match choices.below(16) {
-        0..=4 => put(template, &["spec", "resources", "requests", "storage"], size(choices)),
-        5 => put(
-            template,
-            &["spec", "resources", "requests", "storage"],
-            odd_size(choices),
-        ),
-        6 => put(
-            template,
-            &["spec", "volumeAttributesClassName"],
-            json!(*choices.pick(&["gold", "silver", "", "é"])),
-        ),
-        7..=8 => put(
-            template,
-            &["metadata", "labels"],
-            json!({key(choices): *choices.pick(&TEXTS)}),
-        ),
-        9..=10 => put(
-            template,
-            &["metadata", "annotations"],
-            json!({key(choices): *choices.pick(&TEXTS)}),
-        ),
-        11 => serve(template),
-        12 => put(
-            template,
-            &["metadata", "annotations"],
+    let (path, value) = match choices.below(16) {
+        0..=4 => ("/spec/resources/requests/storage", size(choices)),
+        5 => ("/spec/resources/requests/storage", odd_size(choices)),
+        6 => {
+            let class = *choices.pick(&["gold", "silver", "", "é"]);
+            ("/spec/volumeAttributesClassName", json!(class))
+        }
+        7..=8 => ("/metadata/labels", json!({key(choices): *choices.pick(&TEXTS)})),
+        9..=10 => ("/metadata/annotations", json!({key(choices): *choices.pick(&TEXTS)})),
+        11 => return serve(template),
+        12 => (
+            "/metadata/annotations",
             json!({"long": "y".repeat(choices.below(10_000))}),
         ),
         13 => {
             // Absent, null and empty are equal, except for strings.
-            let part = *choices.pick(&["labels", "annotations", "finalizers"]);
-            put(
-                template,
-                &["metadata", part],
-                choices.pick(&[Value::Null, json!({})]).clone(),
-            );
+            let part = *choices.pick(&["/metadata/labels", "/metadata/annotations", "/metadata/finalizers"]);
+            (part, choices.pick(&[Value::Null, json!({})]).clone())
         }
-        14 => frozen(template, choices),
+        14 => frozen(choices),
         _ => {
             let part = *choices.pick(&[
                 "/metadata",
@@ -117,33 +95,26 @@ pub(crate) fn of_template(templates: &mut [Value], choices: &mut dyn Choices) {
             if let Some(part) = template.pointer_mut(part) {
                 *part = trouble(choices);
             }
+            return;
         }
-    }
+    };
+    put(template, path, value);
 }
 
 /// Fields that may not change.
-fn frozen(template: &mut Value, choices: &mut dyn Choices) {
+fn frozen(choices: &mut dyn Choices) -> (&'static str, Value) {
     match choices.below(8) {
-        0 => put(
-            template,
-            &["spec", "storageClassName"],
-            json!(*choices.pick(&["slow", "fast", ""])),
-        ),
-        1 => put(template, &["spec", "accessModes"], json!(["ReadWriteMany"])),
-        2 => put(template, &["spec", "volumeMode"], json!("Block")),
-        3 => put(template, &["spec", "selector"], json!({"matchLabels": {"disk": "hdd"}})),
-        4 => put(
-            template,
-            &["spec", "dataSource"],
-            json!({"kind": "VolumeSnapshot", "name": "x", "apiGroup": "snapshot.storage.k8s.io"}),
-        ),
-        5 => put(
-            template,
-            &["spec", "resources", "limits"],
-            json!({"storage": odd_size(choices)}),
-        ),
-        6 => put(template, &["metadata", "finalizers"], json!(["example.com/keep"])),
-        _ => put(template, &["unknown"], json!(1)),
+        0 => ("/spec/storageClassName", json!(*choices.pick(&["slow", "fast", ""]))),
+        1 => ("/spec/accessModes", json!(["ReadWriteMany"])),
+        2 => ("/spec/volumeMode", json!("Block")),
+        3 => ("/spec/selector", json!({"matchLabels": {"disk": "hdd"}})),
+        4 => {
+            let source = json!({"kind": "VolumeSnapshot", "name": "x", "apiGroup": "snapshot.storage.k8s.io"});
+            ("/spec/dataSource", source)
+        }
+        5 => ("/spec/resources/limits", json!({"storage": odd_size(choices)})),
+        6 => ("/metadata/finalizers", json!(["example.com/keep"])),
+        _ => ("/unknown", json!(1)),
     }
 }
 
@@ -173,7 +144,7 @@ fn of_our_keys(set: &mut Value, context: &EditContext, choices: &mut dyn Choices
 /// The request asks for the staged templates again.
 fn ask_for_the_staged(set: &mut Value, context: &EditContext) {
     if let Some((templates, _)) = &context.staged {
-        put(set, &["spec", "volumeClaimTemplates"], templates.clone());
+        put(set, "/spec/volumeClaimTemplates", templates.clone());
     }
 }
 
@@ -196,7 +167,7 @@ fn withdraw(set: &mut Value, context: &mut EditContext, choices: &mut dyn Choice
         "apiVersion": "apps/v1", "fieldsType": "FieldsV1", "fieldsV1": owned,
         "time": *choices.pick(&["2026-01-02T03:04:05Z", "2026-02-02T03:04:05Z"]),
     }]);
-    put(set, &["metadata", "managedFields"], entry);
+    put(set, "/metadata/managedFields", entry);
 }
 
 /// The staged change is removed, or a user writes one.
@@ -213,46 +184,34 @@ fn of_the_staged_change(set: &mut Value, context: &EditContext, choices: &mut dy
 
 /// Fields that do not concern PVCs.
 fn of_the_rest(set: &mut Value, choices: &mut dyn Choices) {
-    match choices.below(9) {
-        0..=1 => put(
-            set,
-            &["spec", "template", "spec", "containers"],
-            json!([{"name": "app", "image": "example/app:2"}]),
-        ),
-        2 => put(set, &["spec", "replicas"], json!(*choices.pick(&[3, 1, 5, 0]))),
-        3 => put(
-            set,
-            &["metadata", "labels"],
-            json!({key(choices): *choices.pick(&TEXTS)}),
-        ),
-        4 => annotate(set, "example.com/note", choices.word(&TEXTS)),
-        5 => put(
-            set,
-            &["spec", "persistentVolumeClaimRetentionPolicy"],
-            retention(choices),
-        ),
-        6 => put(set, &["futureField"], trouble(choices)),
-        7 => put(
-            set,
-            &["metadata", "finalizers"],
-            json!(["example.com/wait", "claim-rollout.io/replacing"]),
-        ),
-        _ => put(set, &["status"], trouble(choices)),
-    }
+    let (path, value) = match choices.below(9) {
+        0..=1 => {
+            let containers = json!([{"name": "app", "image": "example/app:2"}]);
+            ("/spec/template/spec/containers", containers)
+        }
+        2 => ("/spec/replicas", json!(*choices.pick(&[3, 1, 5, 0]))),
+        3 => ("/metadata/labels", json!({key(choices): *choices.pick(&TEXTS)})),
+        4 => return annotate(set, "example.com/note", choices.word(&TEXTS)),
+        5 => ("/spec/persistentVolumeClaimRetentionPolicy", retention(choices)),
+        6 => ("/futureField", trouble(choices)),
+        7 => {
+            let finalizers = json!(["example.com/wait", "claim-rollout.io/replacing"]);
+            ("/metadata/finalizers", finalizers)
+        }
+        _ => ("/status", trouble(choices)),
+    };
+    put(set, path, value);
 }
 
 /// The update strategy.
 fn of_the_strategy(set: &mut Value, choices: &mut dyn Choices) {
-    if choices.one_in(2) {
-        put(set, &["spec", "updateStrategy"], strategy(choices));
+    let strategy = if choices.one_in(2) {
+        strategy(choices)
     } else {
         let partition = choices.pick(&[0, 1, 3, -1, 1_000_000_000, i64::MAX]);
-        put(
-            set,
-            &["spec", "updateStrategy"],
-            json!({"type": "RollingUpdate", "rollingUpdate": {"partition": partition}}),
-        );
-    }
+        json!({"type": "RollingUpdate", "rollingUpdate": {"partition": partition}})
+    };
+    put(set, "/spec/updateStrategy", strategy);
 }
 
 /// The object does not match the request, or is broken.

@@ -11,7 +11,7 @@ mod set;
 mod settings;
 pub(crate) mod spelling;
 mod staged;
-mod values;
+pub(crate) mod values;
 
 use serde_json::{Value, json};
 
@@ -57,8 +57,8 @@ pub(crate) fn case(choices: &mut dyn Choices) -> Case {
         24..=26 => cluster::pod_request(choices),
         _ => update(&old, context, choices),
     };
-    put(&mut request, &["uid"], json!("0c1f6d2e-6f0a-4a55-9d0e-3f8b1a1c2d4e"));
-    put(&mut request, &["dryRun"], json!(choices.one_in(4)));
+    request["uid"] = json!("0c1f6d2e-6f0a-4a55-9d0e-3f8b1a1c2d4e");
+    request["dryRun"] = json!(choices.one_in(4));
     if choices.one_in(64) {
         let part = *choices.pick(&[
             "userInfo",
@@ -70,7 +70,7 @@ pub(crate) fn case(choices: &mut dyn Choices) -> Case {
             "object",
             "oldObject",
         ]);
-        put(&mut request, &[part], values::trouble(choices));
+        request[part] = values::trouble(choices);
     }
     Case {
         request,
@@ -115,13 +115,9 @@ fn update(old: &Value, mut context: EditContext, choices: &mut dyn Choices) -> V
         edits::edit(&mut object, &mut context, choices);
     }
     let mut request = about_set("UPDATE", choices);
-    put(
-        &mut request,
-        &["options"],
-        json!({"kind": "UpdateOptions", "fieldManager": context.manager}),
-    );
-    put(&mut request, &["object"], object);
-    put(&mut request, &["oldObject"], old.clone());
+    request["options"] = json!({"kind": "UpdateOptions", "fieldManager": context.manager});
+    request["object"] = object;
+    request["oldObject"] = old.clone();
     request
 }
 
@@ -136,9 +132,9 @@ fn create(old: &Value, choices: &mut dyn Choices) -> Value {
         edits::edit(&mut object, &mut context, choices);
     }
     let mut request = about_set("CREATE", choices);
-    put(&mut request, &["object"], object);
+    request["object"] = object;
     if choices.one_in(4) {
-        put(&mut request, &["userInfo"], Value::Null);
+        request["userInfo"] = Value::Null;
     }
     request
 }
@@ -146,16 +142,24 @@ fn create(old: &Value, choices: &mut dyn Choices) -> Value {
 /// A StatefulSet of OpenKruise.
 fn kruise(old: &Value, context: EditContext, choices: &mut dyn Choices) -> Value {
     let mut request = update(old, context, choices);
-    put(&mut request, &["kind", "group"], json!("apps.kruise.io"));
-    put(&mut request, &["kind", "version"], json!("v1beta1"));
+    request["kind"]["group"] = json!("apps.kruise.io");
+    request["kind"]["version"] = json!("v1beta1");
     for part in ["object", "oldObject"] {
         if !choices.one_in(16) {
-            put(&mut request, &[part, "apiVersion"], json!("apps.kruise.io/v1beta1"));
+            put(
+                &mut request,
+                &format!("/{part}/apiVersion"),
+                json!("apps.kruise.io/v1beta1"),
+            );
         }
         let strategies = ["OnPodRollingUpdate", "OnPVCDelete", "x"];
         if choices.one_in(2) {
             let strategy = json!({"type": *choices.pick(&strategies)});
-            put(&mut request, &[part, "spec", "volumeClaimUpdateStrategy"], strategy);
+            put(
+                &mut request,
+                &format!("/{part}/spec/volumeClaimUpdateStrategy"),
+                strategy,
+            );
         }
     }
     request
@@ -165,12 +169,12 @@ fn kruise(old: &Value, context: EditContext, choices: &mut dyn Choices) -> Value
 fn other(old: &Value, choices: &mut dyn Choices) -> Value {
     let operation = *choices.pick(&["DELETE", "CONNECT", "PATCH", "UPDATE"]);
     let mut request = about_set(operation, choices);
-    put(&mut request, &["oldObject"], old.clone());
+    request["oldObject"] = old.clone();
     match choices.below(4) {
         0 => {}
-        1 => put(&mut request, &["subResource"], json!("status")),
-        2 => put(&mut request, &["kind", "kind"], json!("Deployment")),
-        _ => put(&mut request, &["object"], values::trouble(choices)),
+        1 => request["subResource"] = json!("status"),
+        2 => request["kind"]["kind"] = json!("Deployment"),
+        _ => request["object"] = values::trouble(choices),
     }
     request
 }

@@ -123,11 +123,11 @@ fn template(name: &str, choices: &mut dyn Choices) -> Value {
 
 /// Adds the fields that the API server adds to a template; none of them is a change.
 pub(crate) fn serve(template: &mut Value) {
-    put(template, &["apiVersion"], json!("v1"));
-    put(template, &["kind"], json!("PersistentVolumeClaim"));
-    put(template, &["status"], json!({"phase": "Pending"}));
-    put(template, &["metadata", "creationTimestamp"], Value::Null);
-    put(template, &["spec", "volumeMode"], json!("Filesystem"));
+    put(template, "/apiVersion", json!("v1"));
+    put(template, "/kind", json!("PersistentVolumeClaim"));
+    put(template, "/status", json!({"phase": "Pending"}));
+    put(template, "/metadata/creationTimestamp", Value::Null);
+    put(template, "/spec/volumeMode", json!("Filesystem"));
 }
 
 /// Labels or annotations.
@@ -146,21 +146,21 @@ pub(crate) fn templates_mut(set: &mut Value) -> Option<&mut Vec<Value>> {
 
 /// Sets an annotation; creates the map if there is none.
 pub(crate) fn annotate(set: &mut Value, key: &str, value: &str) {
-    let at = ["metadata", "annotations", key];
-    put(set, &at, json!(value));
+    let key = key.replace('/', "~1");
+    put(set, &format!("/metadata/annotations/{key}"), json!(value));
 }
 
-/// Sets the value at a path: `null` on the path becomes an object; any other value that is no object stops it.
-pub(crate) fn put(value: &mut Value, path: &[&str], new: Value) {
+/// Sets the value at a JSON pointer: `null` on the way becomes an object; any other value that is no object stops it.
+pub(crate) fn put(value: &mut Value, pointer: &str, new: Value) {
     let mut here = value;
-    for key in path {
+    for key in pointer.split('/').skip(1) {
         if here.is_null() {
             *here = json!({});
         }
         let Value::Object(fields) = here else {
             return;
         };
-        here = fields.entry(*key).or_insert(Value::Null);
+        here = fields.entry(key.replace("~1", "/")).or_insert(Value::Null);
     }
     *here = new;
 }

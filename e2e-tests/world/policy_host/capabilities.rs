@@ -1,36 +1,43 @@
 //! The host capabilities of Kubewarden that a policy may be granted, with the error texts of policy-server.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
 
-use serde_json::Value;
+use claim_rollout::admission::Lookups;
 
-use super::api::Api;
+use super::api::{Api, AsNative};
 use super::questions::{CanI, GetResource, Resource};
 
-/// The time for which policy-server caches an answer by default.
-const CACHE: Duration = Duration::from_secs(5);
+/// The kinds that the policy may read.
+const READABLE: [(&str, &str); 4] = [
+    ("v1", "PersistentVolumeClaim"),
+    ("apps/v1", "StatefulSet"),
+    ("storage.k8s.io/v1", "StorageClass"),
+    ("storage.k8s.io/v1", "VolumeAttributesClass"),
+];
 
-/// Answers and their times, by request.
-type Cache = HashMap<Vec<u8>, (Instant, Vec<u8>)>;
-
-/// The granted capabilities of one entry, the API, and the cache.
+/// The granted capabilities of one entry, and the API.
 pub(crate) struct Capabilities {
     granted: Vec<String>,
     readable: Vec<Resource>,
     api: Arc<dyn Api>,
-    cache: Mutex<Cache>,
 }
 
 impl Capabilities {
     pub(crate) fn new(granted: Vec<String>, readable: Vec<Resource>, api: Arc<dyn Api>) -> Self {
-        Self {
-            granted,
-            readable,
-            api,
-            cache: Mutex::default(),
-        }
+        Self { granted, readable, api }
+    }
+
+    /// All that the policy asks for is granted, and answered as the native code is answered.
+    pub(crate) fn answering(lookups: impl Lookups + Clone + Send + Sync + 'static) -> Self {
+        let readable = READABLE.map(|(api_version, kind)| Resource {
+            api_version: api_version.to_owned(),
+            kind: kind.to_owned(),
+        });
+        Self::new(
+            vec!["kubernetes/*".to_owned()],
+            readable.to_vec(),
+            Arc::new(AsNative(lookups)),
+        )
     }
 
     /// No capability is granted.
@@ -79,70 +86,31 @@ impl Capabilities {
                 "Policy has not been granted access to Kubernetes {api_version}/{kind} resources. The violation has been reported."
             ));
         }
-        self.cached(question.disable_cache, payload, || {
-            let mut object = self.api.get_resource(&question)?;
-            if let Some(masks) = question.field_masks.as_ref().filter(|masks| !masks.is_empty()) {
-                let paths: Vec<Vec<&str>> = masks.iter().map(|mask| mask.split('.').collect()).collect();
-                prune(&mut object, &paths.iter().map(Vec::as_slice).collect::<Vec<_>>());
-            }
-            Ok(object)
-        })
+        let is_whole = question.field_masks.as_ref().is_none_or(|masks| masks.is_empty());
+        uncached(question.disable_cache && is_whole, || self.api.get_resource(&question))
     }
 
     fn can_i(&self, payload: &[u8]) -> Result<Vec<u8>, String> {
         let question: CanI = serde_json::from_slice(payload).map_err(|error| error.to_string())?;
-        self.cached(question.disable_cache, payload, || {
+        uncached(question.disable_cache, || {
             self.api.can_i(&question.subject_access_review)
         })
     }
+}
 
-    fn cached(
-        &self,
-        disabled: bool,
-        payload: &[u8],
-        ask: impl FnOnce() -> Result<Value, String>,
-    ) -> Result<Vec<u8>, String> {
-        let cache = || self.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = cache()
-            .get(payload)
-            .filter(|(since, _)| since.elapsed() < CACHE)
-            .map(|(_, answer)| answer.clone());
-        if let Some(answer) = known.filter(|_| !disabled) {
-            return Ok(answer);
-        }
-        let answer = ask()
-            .map_err(|error| format!("Callback evaluation failure: {error}"))?
-            .to_string()
-            .into_bytes();
-        cache().insert(payload.to_owned(), (Instant::now(), answer.clone()));
-        Ok(answer)
+/// An answer for now. policy-server also caches answers and leaves out fields, if a policy asks for that; ours never does.
+fn uncached(as_ours: bool, ask: impl FnOnce() -> Result<String, String>) -> Result<Vec<u8>, String> {
+    if !as_ours {
+        return Err("expected a question for a whole object without the cache".to_owned());
     }
+    let answer = ask().map_err(|error| format!("Callback evaluation failure: {error}"))?;
+    Ok(answer.into_bytes())
 }
 
 /// True iff an entry of `hostCapabilities` grants this path: `*`, a path, or a path that ends with `*`.
-pub(crate) fn grants(pattern: &str, path: &str) -> bool {
+fn grants(pattern: &str, path: &str) -> bool {
     match pattern.strip_suffix('*') {
         Some(beginning) => path.starts_with(beginning),
         None => pattern == path,
-    }
-}
-
-/// Keeps only the masked fields; a mask applies to each item of a list.
-pub(crate) fn prune(value: &mut Value, masks: &[&[&str]]) {
-    match value {
-        Value::Array(items) => items.iter_mut().for_each(|item| prune(item, masks)),
-        Value::Object(fields) => fields.retain(|key, field| {
-            let below: Vec<&[&str]> = masks
-                .iter()
-                .filter_map(|mask| mask.split_first())
-                .filter(|(first, _)| *first == key)
-                .map(|(_, rest)| rest)
-                .collect();
-            if below.iter().all(|mask| !mask.is_empty()) {
-                prune(field, &below);
-            }
-            !below.is_empty()
-        }),
-        _ => {}
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! The same engine (wasmtime through waPC), the same calls, a fresh instance per request, the same limits, and the same
 //! errors for capabilities that an entry does not grant. Not included: pulling, verifying and grouping policies, the
-//! mode `monitor`, audits.
+//! mode `monitor`, audits, the cache of answers.
 
 mod api;
 mod capabilities;
