@@ -8,15 +8,13 @@ mod screen;
 use std::time::Instant;
 
 use anyhow::ensure;
-use k8s_openapi::api::apps::v1::StatefulSet;
-use kube::api::Api;
 
 use crate::world::installation::{AS_IN_A_POD, Controller, Controllers};
+use crate::world::namespace::TestNamespace;
 use crate::world::policy_host::Shipped;
 use crate::world::served::{Policies, Served};
-use crate::world::{Cluster, Options, Output, eventually};
-use checks::{Before, LARGE, Watch};
-use screen::PATIENCE;
+use crate::world::{Cluster, Options, Output};
+use checks::LARGE;
 pub(crate) use screen::Screen;
 
 /// The manifest of the user, and the same with larger volumes.
@@ -43,8 +41,13 @@ pub(crate) async fn show(
     begin: Instant,
     screen: &mut Screen,
 ) -> anyhow::Result<(Served, Controller)> {
-    let client = cluster.client().await?;
-    let version = client.apiserver_version().await?.git_version;
+    let ns = TestNamespace {
+        cluster,
+        client: cluster.client().await?,
+        namespace: "default".to_owned(),
+        controller: None,
+    };
+    let version = ns.client.apiserver_version().await?.git_version;
     screen.wrapped(&format!(
         "Kubernetes {version} is up after {:.1} s: the real control plane, CSI provisioner and resizer; only kubelet and \
          disks are simulated.",
@@ -55,7 +58,7 @@ pub(crate) async fn show(
     let file = cluster.folder().join("web.yaml");
     std::fs::write(&file, MANIFEST)?;
     succeed(&kubectl(cluster, screen, &APPLY).await?)?;
-    until_ready(&client).await?;
+    ns.until_ready(3).await?;
     succeed(&kubectl(cluster, screen, &["get", "pvc", "-o", COLUMNS_OF_CLAIMS]).await?)?;
 
     screen.title("2. The volumes are full: larger ones are needed");
@@ -79,8 +82,7 @@ pub(crate) async fn show(
         start.elapsed().as_secs_f64()
     ));
     screen.print("\n");
-    let before = Before::see(&client).await?;
-    let watch = Watch::begin(&client).await?;
+    let pods = ns.pods().await?;
     let start = Instant::now();
     succeed(&kubectl(cluster, screen, &APPLY).await?)?;
 
@@ -89,7 +91,7 @@ pub(crate) async fn show(
     let seconds = start.elapsed().as_secs_f64();
 
     screen.title("5. What happened, checked on the API server");
-    checks::check(cluster, &client, &before, watch, screen).await?;
+    checks::check(&ns, &pods, screen).await?;
     screen.print("\n");
     screen.wrapped(&format!(
         "{seconds:.1} s from `kubectl apply` to the end, of which the disks took {} s; the whole demo {:.1} s.",
@@ -130,15 +132,6 @@ fn succeed(output: &Output) -> anyhow::Result<()> {
 async fn follow(cluster: &Cluster, screen: &mut Screen) -> anyhow::Result<()> {
     screen.command("claim-rollout status web --watch");
     screen.run(cluster, &["status", "web", "--watch"]).await
-}
-
-async fn until_ready(client: &kube::Client) -> anyhow::Result<()> {
-    let sets: Api<StatefulSet> = Api::default_namespaced(client.clone());
-    let ready = eventually("three Pods to be ready", PATIENCE, async || {
-        let status = sets.get("web").await?.status.unwrap_or_default();
-        Ok((status.ready_replicas == Some(3)).then_some(()))
-    });
-    ready.await
 }
 
 /// The changed lines with three lines of context; both texts have the same number of lines.

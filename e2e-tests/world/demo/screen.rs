@@ -10,7 +10,7 @@ use crate::world::{Cluster, eventually, in_foreground};
 
 const COLUMNS: usize = 80;
 /// The most time that a step of the demo may take.
-pub(super) const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Standard output, or a buffer to read later.
 #[allow(dead_code, reason = "the playground has the one, a test the other")]
