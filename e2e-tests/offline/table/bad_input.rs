@@ -81,24 +81,15 @@ fn inconsistent() -> Vec<Case> {
     let mut cases = Vec::new();
     for which in ["object", "oldObject"] {
         let at = |field: &str| format!("/{which}/{field}");
+        let same = |field: &str| format!("{which}: expected the {field} in request.{field}");
         cases.extend([
             refused(&format!("{which} is null"), &format!("/{which}"), Value::Null, &format!("{which}: expected a StatefulSet, but found nothing")),
             refused(&format!("{which} is of another kind"), &at("kind"), json!("Deployment"), &kind(which)),
             refused(&format!("{which} has no kind"), &at("kind"), Value::Null, &kind(which)),
             refused(&format!("{which} is of another version"), &at("apiVersion"), json!("apps/v1beta1"), &kind(which)),
             refused(&format!("{which} is of another group"), &at("apiVersion"), json!("apps.kruise.io/v1beta1"), &kind(which)),
-            refused(
-                &format!("{which} has another name"),
-                &at("metadata/name"),
-                json!("db"),
-                &format!("{which}: expected the name in request.name"),
-            ),
-            refused(
-                &format!("{which} is in another namespace"),
-                &at("metadata/namespace"),
-                json!("bank"),
-                &format!("{which}: expected the namespace in request.namespace"),
-            ),
+            refused(&format!("{which} has another name"), &at("metadata/name"), json!("db"), &same("name")),
+            refused(&format!("{which} is in another namespace"), &at("metadata/namespace"), json!("bank"), &same("namespace")),
         ]);
         let case = growth(&format!("there is no {which}"));
         cases.push(case.without(&format!("/{which}")).expects(format!("deny 400 \"request.{which}: expected a StatefulSet, but found nothing\"")));

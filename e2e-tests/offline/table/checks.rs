@@ -132,95 +132,47 @@ fn annotated(claim: Object) -> Object {
 /// A template without a class: the class of the PVC counts.
 fn classless() -> Vec<Case> {
     let bare = |set: Object| set.data("/spec/storageClassName", Value::Null);
-    let (old, new) = growth();
+    let grows = || (bare(growth().0), bare(growth().1));
+    let slow = |sentence, change: fn(Object) -> Object| {
+        let cluster = [one(change), vec![storage_class("slow", false)]].concat();
+        (sentence, grows(), cluster, 4, "storage class slow does not have allowVolumeExpansion: true")
+    };
+    let none = |sentence, change: fn(Object) -> Object| (sentence, grows(), one(change), 3, "a PVC without a storage class cannot grow");
     let rows: [Row; 5] = [
-        (
-            "the class in the old annotation does not expand",
-            (bare(old.clone()), bare(new.clone())),
-            [one(|claim| annotated(claim).without("/spec/storageClassName")), vec![storage_class("slow", false)]].concat(),
-            4,
-            "storage class slow does not have allowVolumeExpansion: true",
-        ),
-        (
-            "the class in the old annotation comes first",
-            (bare(old.clone()), bare(new.clone())),
-            [one(annotated), vec![storage_class("slow", false)]].concat(),
-            4,
-            "storage class slow does not have allowVolumeExpansion: true",
-        ),
-        (
-            "a claim without a class cannot grow",
-            (bare(old.clone()), bare(new.clone())),
-            one(|claim| claim.without("/spec/storageClassName")),
-            3,
-            "a PVC without a storage class cannot grow",
-        ),
-        (
-            "a claim of no class cannot grow",
-            (bare(old.clone()), bare(new.clone())),
-            one(|claim| claim.with("/spec/storageClassName", "")),
-            3,
-            "a PVC without a storage class cannot grow",
-        ),
-        (
-            "the default class of its day counts",
-            (bare(old), bare(new)),
-            [one(|claim| claim.with("/spec/storageClassName", "slow")), vec![storage_class("slow", false)]].concat(),
-            4,
-            "storage class slow does not have allowVolumeExpansion: true",
-        ),
+        slow("the class in the old annotation does not expand", |claim| annotated(claim).without("/spec/storageClassName")),
+        slow("the class in the old annotation comes first", annotated),
+        none("a claim without a class cannot grow", |claim| claim.without("/spec/storageClassName")),
+        none("a claim of no class cannot grow", |claim| claim.with("/spec/storageClassName", "")),
+        slow("the default class of its day counts", |claim| claim.with("/spec/storageClassName", "slow")),
     ];
     rows.iter().flat_map(row).collect()
 }
 
 /// No obstacles, although they resemble some.
 fn no_obstacles() -> Vec<Case> {
-    let with = |claims: Vec<Value>| [claims, classes()].concat();
-    let own = |owner: Value| one(|claim| claim.with("/metadata/ownerReferences", owner.clone()));
+    let beside = |classes: Vec<Value>| [one(|claim| claim), classes].concat();
+    let has = |sentence, change, pointer: &str, value: Value| (sentence, change, one(|claim| claim.with(pointer, value.clone())), 3, "");
+    let (owners, request) = ("/metadata/ownerReferences", "/spec/resources/requests/storage");
+    let waiting = |claim: Object| claim.with("/status/phase", "Pending");
+    let source = json!({"kind": "PersistentVolumeClaim", "name": "a"});
+    let mut unreadable = storage_class("standard", true);
+    unreadable["provisioner"] = json!(1);
     let table: Vec<Row> = vec![
-        ("a claim can follow", growth(), with(one(|claim| claim)), 4, ""),
-        ("a claim can have the class", gold(), with(one(|claim| claim)), 5, ""),
+        ("a claim can follow", growth(), beside(classes()), 4, ""),
+        ("a claim can have the class", gold(), beside(classes()), 5, ""),
         ("no claim is there", growth(), classes(), 3, ""),
-        ("the set owns the claim", label(), own(owner("StatefulSet", "web", UID, true)), 3, ""),
-        ("its Pod owns the claim", label(), own(owner("Pod", "web-2", "p", true)), 3, ""),
+        has("the set owns the claim", label(), owners, owner("StatefulSet", "web", UID, true)),
+        has("its Pod owns the claim", label(), owners, owner("Pod", "web-2", "p", true)),
         ("the claim has no labels", label(), one(|claim| claim.without("/metadata/labels")), 3, ""),
-        ("something else owns the claim, and does not control it", label(), own(owner("ConfigMap", "a", "a", false)), 3, ""),
-        ("a claim is larger already", growth(), one(|claim| claim.with("/spec/resources/requests/storage", "99Gi")), 3, ""),
-        ("a claim has the size in another spelling", growth(), one(|claim| claim.with("/spec/resources/requests/storage", "20480Mi")), 3, ""),
-        ("a claim waits for its volume, and gets a label only", label(), one(|claim| claim.with("/status/phase", "Pending")), 3, ""),
-        (
-            "a claim waits for its volume, and is large enough",
-            growth(),
-            one(|claim| claim.with("/status/phase", "Pending").with("/spec/resources/requests/storage", "20Gi")),
-            3,
-            "",
-        ),
-        ("a claim has the class already", gold(), one(|claim| claim.with("/spec/volumeAttributesClassName", "gold")), 3, ""),
-        ("a claim has more labels", label(), one(|claim| claim.with("/metadata/labels/x", "y")), 3, ""),
-        (
-            "a claim has what was filled in for it",
-            label(),
-            one(|claim| claim.with("/spec/dataSourceRef", json!({"kind": "PersistentVolumeClaim", "name": "a"}))),
-            3,
-            "",
-        ),
-        (
-            "a class that cannot be read",
-            growth(),
-            [
-                one(|claim| claim),
-                vec![storage_class("standard", true)]
-                    .into_iter()
-                    .map(|mut class| {
-                        class["provisioner"] = json!(1);
-                        class
-                    })
-                    .collect(),
-            ]
-            .concat(),
-            4,
-            "",
-        ),
+        has("something else owns the claim, and does not control it", label(), owners, owner("ConfigMap", "a", "a", false)),
+        has("a claim is larger already", growth(), request, json!("99Gi")),
+        has("a claim has the size in another spelling", growth(), request, json!("20480Mi")),
+        ("a claim waits for its volume, and gets a label only", label(), one(waiting), 3, ""),
+        ("a claim waits for its volume, and is large enough", growth(), one(|claim| waiting(claim).with(request, "20Gi")), 3, ""),
+        has("a claim has the class already", gold(), "/spec/volumeAttributesClassName", json!("gold")),
+        has("a claim has more labels", label(), "/metadata/labels/x", json!("y")),
+        has("a claim has what was filled in for it", label(), "/spec/dataSourceRef", source),
+        ("a class that cannot be read", growth(), beside(vec![unreadable]), 4, ""),
     ];
     table.iter().flat_map(row).collect()
 }

@@ -163,7 +163,7 @@ fn expected(path: &str, what: &str, policy: &str, immutable: &str) -> String {
 fn requests() -> Vec<Case> {
     let other = |value: &str| web().data("/spec/resources/requests/example.com~1iops", value);
     let path = "[data].spec.resources.requests.example.com/iops: cannot change";
-    let storage = "[data].spec.resources.requests.storage";
+    let fault = |fault: &str| format!("[data].spec.resources.requests.storage: {fault}");
     let mut cases = Vec::new();
     for (policy, immutable) in WAYS {
         let row = |sentence: &str, old: Object, new: Object, refused: &str| {
@@ -181,13 +181,8 @@ fn requests() -> Vec<Case> {
         };
         cases.extend([
             row("spec.resources.requests grows", web(), web().size("11Gi"), ""),
-            row(
-                "spec.resources.requests shrinks",
-                web(),
-                web().size("9Gi"),
-                &format!("{storage}: cannot shrink, expected at least 10Gi, but found 9Gi"),
-            ),
-            row("spec.resources.requests goes", web(), web().data("/spec/resources/requests", Value::Null), &format!("{storage}: cannot be removed")),
+            row("spec.resources.requests shrinks", web(), web().size("9Gi"), &fault("cannot shrink, expected at least 10Gi, but found 9Gi")),
+            row("spec.resources.requests goes", web(), web().data("/spec/resources/requests", Value::Null), &fault("cannot be removed")),
             row("spec.resources.requests comes", web().data("/spec/resources", json!({})), web(), ""),
             row("spec.resources.requests of something else is set", web(), other("1"), path),
             row("spec.resources.requests of something else changes", other("1"), other("2"), path),
@@ -208,50 +203,27 @@ fn requests() -> Vec<Case> {
 /// The template itself: fields that the API server adds are no difference, but the API server denies other ones, so that
 /// the live ones are put back; there are no other fields.
 fn tops() -> Vec<Case> {
-    let top =
-        |sentence: &str, pointer: &str, value: Value, expected: &str| update("U0", sentence, &web(), &web().data(pointer, value)).expects(expected);
+    let top = |sentence: &str, pointer: &str, value: Value, expected: &str| {
+        update("U0", sentence, &web(), &web().data(pointer, value)).expects(expected)
+    };
+    let odd = |sentence: &str, pointer: &str, value: Value, fault: &str| {
+        let path = pointer.replace('/', ".");
+        top(sentence, pointer, value, &format!("deny 403 \"spec.volumeClaimTemplates[0]{path}: {fault}\""))
+    };
+    let no_such_field = "deny 403 \"request.object: spec.volumeClaimTemplates[0].data: expected no such field\"";
+    let no_text = "deny 403 \"spec.volumeAttributesClassName: expected a string\"";
     vec![
         top("apiVersion of a template", "/apiVersion", json!("v2"), "mutate templates"),
         top("kind of a template", "/kind", json!("Claim"), "mutate templates"),
         top("status of a template", "/status", json!({"phase": "Lost", "conditions": []}), "mutate templates"),
-        top(
-            "an unknown part of a template",
-            "/data",
-            json!({}),
-            "deny 403 \"request.object: spec.volumeClaimTemplates[0].data: expected no such field\"",
-        ),
-        top("metadata of the wrong type", "/metadata", json!([]), "deny 403 \"spec.volumeClaimTemplates[0].metadata: expected an object\""),
-        top("a spec of the wrong type", "/spec", json!("x"), "deny 403 \"spec.volumeClaimTemplates[0].spec: expected an object\""),
-        top(
-            "resources of the wrong type",
-            "/spec/resources",
-            json!([]),
-            "deny 403 \"spec.volumeClaimTemplates[0].spec.resources: expected an object\"",
-        ),
-        top(
-            "requests of the wrong type",
-            "/spec/resources/requests",
-            json!(["10Gi"]),
-            "deny 403 \"spec.volumeClaimTemplates[0].spec.resources.requests: expected an object\"",
-        ),
-        top(
-            "labels of the wrong type",
-            "/metadata/labels",
-            json!({"a": 1}),
-            "deny 403 \"spec.volumeClaimTemplates[0].metadata.labels: expected strings only\"",
-        ),
-        top(
-            "annotations of the wrong type",
-            "/metadata/annotations",
-            json!({"a": null}),
-            "deny 403 \"spec.volumeClaimTemplates[0].metadata.annotations: expected strings only\"",
-        ),
-        top(
-            "a class that is no text",
-            "/spec/volumeAttributesClassName",
-            json!(1),
-            "deny 403 \"spec.volumeAttributesClassName: expected a string\"",
-        ),
+        top("an unknown part of a template", "/data", json!({}), no_such_field),
+        odd("metadata of the wrong type", "/metadata", json!([]), "expected an object"),
+        odd("a spec of the wrong type", "/spec", json!("x"), "expected an object"),
+        odd("resources of the wrong type", "/spec/resources", json!([]), "expected an object"),
+        odd("requests of the wrong type", "/spec/resources/requests", json!(["10Gi"]), "expected an object"),
+        odd("labels of the wrong type", "/metadata/labels", json!({"a": 1}), "expected strings only"),
+        odd("annotations of the wrong type", "/metadata/annotations", json!({"a": null}), "expected strings only"),
+        top("a class that is no text", "/spec/volumeAttributesClassName", json!(1), no_text),
         top("a name that is not a string", "/metadata/name", json!(1), "deny 403 \"metadata.name: expected a string\""),
         top("a volume mode that is the default", "/spec/volumeMode", Value::Null, "mutate templates"),
     ]

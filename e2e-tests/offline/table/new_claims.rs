@@ -24,12 +24,22 @@ fn created(sentence: &str, claim: &Object, sets: &[&Object], expected: &str) -> 
 }
 
 const CREATED: &str = "mutate storage=20Gi revision lookups=1";
+const REQUEST: &str = "/spec/resources/requests/storage";
+/// It has all of the target but the label.
+const LABELLED: &str = "mutate revision lookups=1";
+
+/// A PVC that gets these changes.
+fn changed(sentence: &str, claim: &Object, live: Object, target: &Object, changes: &str) -> Case {
+    created(sentence, claim, &[&live.staged(target)], &format!("mutate {changes} revision lookups=1"))
+}
 
 fn desired() -> Vec<Case> {
     let one = claim("data-web-3");
     let staged_change = |policy, phase| web().staged_change(&web().size("20Gi"), policy, phase);
     let complete = staged_change(UpdatePolicy::InPlace, Phase::Complete);
     let lazy = staged_change(UpdatePolicy::OnClaimDelete, Phase::RollingOut);
+    let unlabelled = one.clone().without("/metadata/labels");
+    let before = one.clone().with(REQUEST, "20Gi").with("/metadata/labels/claim-rollout.io~1revision", web().size("20Gi").label());
     vec![
         created("a claim is created at the target", &one, &[&growing()], CREATED),
         created("after the target was reached", &one, &[&complete], CREATED),
@@ -41,30 +51,13 @@ fn desired() -> Vec<Case> {
         created("its name is only in the request", &one.clone().without("/metadata/name"), &[&growing()], CREATED).asking("/name", "data-web-3"),
         created("the set has no selector that matches labels", &one, &[&growing().without("/spec/selector")], CREATED),
         created("a template that the target leaves as it is", &claim("logs-web-0"), &[&growing()], "mutate storage=5Gi revision lookups=1")
-            .asking("/object/spec/resources/requests/storage", "4Gi"),
-        created("it has the size already", &one.clone().with("/spec/resources/requests/storage", "20480Mi"), &[&growing()], "mutate revision lookups=1"),
-        created(
-            "it asks for more than the target",
-            &one.clone().with("/spec/resources/requests/storage", "99Gi"),
-            &[&growing()],
-            "mutate revision lookups=1",
-        ),
+            .asking(&format!("/object{REQUEST}"), "4Gi"),
+        created("it has the size already", &one.clone().with(REQUEST, "20480Mi"), &[&growing()], LABELLED),
+        created("it asks for more than the target", &one.clone().with(REQUEST, "99Gi"), &[&growing()], LABELLED),
         created("it asks for nothing", &one.clone().without("/spec/resources"), &[&growing()], CREATED),
-        created(
-            "it has no labels, and the set selects by none",
-            &one.clone().without("/metadata/labels"),
-            &[&growing().with("/spec/selector", json!({}))],
-            CREATED,
-        ),
-        created(
-            "it was created before",
-            &one.clone()
-                .with("/spec/resources/requests/storage", "20Gi")
-                .with("/metadata/labels/claim-rollout.io~1revision", web().size("20Gi").label()),
-            &[&growing()],
-            "pass lookups=1",
-        ),
-        created("the switch alone is staged", &one, &[&web().staged(&web())], "mutate revision lookups=1"),
+        created("it has no labels, and the set selects by none", &unlabelled, &[&growing().with("/spec/selector", json!({}))], CREATED),
+        created("it was created before", &before, &[&growing()], "pass lookups=1"),
+        created("the switch alone is staged", &one, &[&web().staged(&web())], LABELLED),
         created("in a dry run", &one, &[&growing()], CREATED).asking("/dryRun", true),
         created("where sets of other controllers are managed", &one, &[&growing().owned()], CREATED).settings(json!({"ownedSets": "Stage"})),
     ]
@@ -72,7 +65,6 @@ fn desired() -> Vec<Case> {
 
 /// Each field of a new PVC.
 fn fields() -> Vec<Case> {
-    let set = |live: Object, target: Object| live.clone().staged(&target);
     let old = web().data("/metadata/labels", json!({"tier": "bronze", "old": "yes"})).data("/metadata/annotations", json!({"before": "x"}));
     let new = web().data("/metadata/labels", json!({"tier": "gold", "app": "other"})).data("/metadata/annotations", json!({"backup": "daily"}));
     let one = || {
@@ -82,54 +74,23 @@ fn fields() -> Vec<Case> {
     };
     let class = |name: &str| web().data("/spec/volumeAttributesClassName", name);
     let was = |name: &str| claim("data-web-0").with("/spec/volumeAttributesClassName", name);
+    let kept = claim("data-web-0").with("/metadata/annotations", json!({"before": "x", "backup": "daily"}));
+    let all = new.clone().size("20Gi").data("/spec/volumeAttributesClassName", "gold");
+    let replaced = "label:tier=gold -label:old annotation:backup=daily";
+    let bare = claim("data-web-0");
     vec![
-        created(
-            "with the target's labels and annotations in place of the live template's",
-            &one(),
-            &[&set(old.clone(), new.clone())],
-            "mutate label:tier=gold -label:old annotation:backup=daily -annotation:before revision lookups=1",
-        ),
-        created(
-            "with labels and annotations where it had none",
-            &one().without("/metadata/annotations"),
-            &[&set(old.clone(), new.clone())],
-            "mutate label:tier=gold -label:old annotation:backup=daily revision lookups=1",
-        ),
-        created("what the target no longer has was not there", &claim("data-web-0"), &[&set(old.clone(), web())], "mutate revision lookups=1"),
-        created(
-            "the selector's labels stay the selector's",
-            &claim("data-web-0"),
-            &[&set(web(), web().data("/metadata/labels", json!({"app": "x"})))],
-            "mutate revision lookups=1",
-        ),
-        created("with the target's class", &claim("data-web-0"), &[&set(web(), class("gold"))], "mutate class=gold revision lookups=1"),
-        created(
-            "with the target's class in place of another",
-            &was("silver"),
-            &[&set(class("silver"), class("gold"))],
-            "mutate class=gold revision lookups=1",
-        ),
-        created("it has the class already", &was("gold"), &[&set(web(), class("gold"))], "mutate revision lookups=1"),
+        changed("with the target's labels and annotations in place of the live template's", &one(), old.clone(), &new, &format!("{replaced} -annotation:before")),
+        changed("with labels and annotations where it had none", &one().without("/metadata/annotations"), old.clone(), &new, replaced),
+        created("what the target no longer has was not there", &bare, &[&old.clone().staged(&web())], LABELLED),
+        created("the selector's labels stay the selector's", &bare, &[&web().staged(&web().data("/metadata/labels", json!({"app": "x"})))], LABELLED),
+        changed("with the target's class", &bare, web(), &class("gold"), "class=gold"),
+        changed("with the target's class in place of another", &was("silver"), class("silver"), &class("gold"), "class=gold"),
+        created("it has the class already", &was("gold"), &[&web().staged(&class("gold"))], LABELLED),
         // A target without a class leaves the class of a PVC as it is.
-        created("a target without a class", &was("silver"), &[&set(class("silver"), web())], "mutate revision lookups=1"),
-        created(
-            "annotations that the target keeps",
-            &claim("data-web-0").with("/metadata/annotations", json!({"before": "x", "backup": "daily"})),
-            &[&set(old.clone(), old.clone().data("/metadata/annotations/backup", "daily"))],
-            "mutate label:tier=bronze label:old=yes revision lookups=1",
-        ),
-        created(
-            "an empty annotation is no absent one",
-            &claim("data-web-0"),
-            &[&set(web(), web().data("/metadata/annotations/note", ""))],
-            "mutate annotation:note= revision lookups=1",
-        ),
-        created(
-            "with all of it",
-            &one(),
-            &[&set(old, new.size("20Gi").data("/spec/volumeAttributesClassName", "gold"))],
-            "mutate storage=20Gi class=gold label:tier=gold -label:old annotation:backup=daily -annotation:before revision lookups=1",
-        ),
+        created("a target without a class", &was("silver"), &[&class("silver").staged(&web())], LABELLED),
+        changed("annotations that the target keeps", &kept, old.clone(), &old.clone().data("/metadata/annotations/backup", "daily"), "label:tier=bronze label:old=yes"),
+        changed("an empty annotation is no absent one", &bare, web(), &web().data("/metadata/annotations/note", ""), "annotation:note="),
+        changed("with all of it", &one(), old, &all, &format!("storage=20Gi class=gold {replaced} -annotation:before")),
     ]
 }
 
@@ -139,60 +100,21 @@ fn immutable() -> Vec<Case> {
     let mode = |mode: &str| web().data("/spec/volumeMode", mode);
     let one = || claim("data-web-0");
     let of_class = |name: &str| one().with("/spec/storageClassName", name);
-    let row = |sentence: &str, claim: &Object, live: Object, target: Object, expected: &str| {
-        created(sentence, claim, &[&live.staged(&target)], expected).settings(json!({"immutableFields": "NewPVCs"}))
-    };
+    let anew = |case: Case| case.settings(json!({"immutableFields": "NewPVCs"}));
+    let row = |sentence: &str, claim: &Object, live: Object, target: Object, changes: &str| anew(changed(sentence, claim, live, &target, changes));
+    let kept = |sentence: &str, claim: &Object, live: Object, target: Object| anew(created(sentence, claim, &[&live.staged(&target)], LABELLED));
+    let unnamed = || web().data("/spec/storageClassName", Value::Null);
+    let all = class("fast").size("20Gi").data("/spec/volumeAttributesClassName", "gold").data("/metadata/labels/tier", "gold");
+    let filesystem = one().with("/spec/volumeMode", "Filesystem");
     vec![
-        row(
-            "another storage class",
-            &of_class("slow"),
-            class("slow"),
-            class("fast"),
-            "mutate spec:storageClassName=fast revision lookups=1",
-        ),
-        row(
-            "a storage class in place of the default",
-            &of_class("default"),
-            web().data("/spec/storageClassName", Value::Null),
-            class("fast"),
-            "mutate spec:storageClassName=fast revision lookups=1",
-        ),
-        row(
-            "a storage class that another webhook has changed",
-            &of_class("encrypted"),
-            class("slow"),
-            class("fast"),
-            "mutate revision lookups=1",
-        ),
-        row(
-            "no storage class",
-            &of_class("slow"),
-            class("slow"),
-            web().data("/spec/storageClassName", Value::Null),
-            "mutate spec:storageClassName=null revision lookups=1",
-        ),
-        row(
-            "another volume mode",
-            &one().with("/spec/volumeMode", "Filesystem"),
-            mode("Filesystem"),
-            mode("Block"),
-            "mutate spec:volumeMode=Block revision lookups=1",
-        ),
-        row("a smaller size", &one(), web(), web().size("5Gi"), "mutate storage=5Gi revision lookups=1"),
-        row(
-            "a smaller size that another webhook has changed",
-            &one().with("/spec/resources/requests/storage", "12Gi"),
-            web(),
-            web().size("5Gi"),
-            "mutate revision lookups=1",
-        ),
-        row(
-            "all at once",
-            &of_class("slow"),
-            class("slow"),
-            class("fast").size("20Gi").data("/spec/volumeAttributesClassName", "gold").data("/metadata/labels/tier", "gold"),
-            "mutate spec:storageClassName=fast storage=20Gi class=gold label:tier=gold revision lookups=1",
-        ),
+        row("another storage class", &of_class("slow"), class("slow"), class("fast"), "spec:storageClassName=fast"),
+        row("a storage class in place of the default", &of_class("default"), unnamed(), class("fast"), "spec:storageClassName=fast"),
+        kept("a storage class that another webhook has changed", &of_class("encrypted"), class("slow"), class("fast")),
+        row("no storage class", &of_class("slow"), class("slow"), unnamed(), "spec:storageClassName=null"),
+        row("another volume mode", &filesystem, mode("Filesystem"), mode("Block"), "spec:volumeMode=Block"),
+        row("a smaller size", &one(), web(), web().size("5Gi"), "storage=5Gi"),
+        kept("a smaller size that another webhook has changed", &one().with(REQUEST, "12Gi"), web(), web().size("5Gi")),
+        row("all at once", &of_class("slow"), class("slow"), all, "spec:storageClassName=fast storage=20Gi class=gold label:tier=gold"),
         created("another storage class, after the setting was taken away", &of_class("slow"), &[&class("slow").staged(&class("fast"))], "pass lookups=1"),
     ]
 }

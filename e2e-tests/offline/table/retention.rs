@@ -79,60 +79,35 @@ fn scale_downs() -> Vec<Case> {
     let set = small("Retain", "Delete");
     let start = |first: i64| set.clone().with("/spec/ordinals/start", first);
     let shifted = "persistentVolumeClaimRetentionPolicy.whenScaled: Delete deletes data-web-0";
-    let last = set.clone().replicas(0);
-    vec![
-        everywhere(&update("R1", "the ordinals begin later", &start(0), &start(1)), &claims(&Value::Null), 1, Some(shifted)),
-        everywhere(&update("R1", "the last replica goes", &set.clone().replicas(1), &last), &claims(&Value::Null), 1, Some(shifted)),
-        everywhere(&update("R1", "claims that are not there", &set, &set.clone().replicas(1)), &[web().0], 2, None),
-        everywhere(&update("R1", "a scale-down by the controller", &set, &set.clone().replicas(1)).by(CONTROLLER), &claims(&Value::Null), 0, None),
-        everywhere(
-            &update("R1", "a scale-down of an owned set", &set.clone().owned(), &set.clone().owned().replicas(1)),
-            &claims(&Value::Null),
-            0,
-            None,
-        ),
-        everywhere(
-            &update(
-                "R1",
-                "the policy is not named",
-                &set.clone().without("/spec/persistentVolumeClaimRetentionPolicy"),
-                &set.clone().without("/spec/persistentVolumeClaimRetentionPolicy").replicas(1),
-            ),
-            &claims(&Value::Null),
-            0,
-            None,
-        ),
-        everywhere(
-            &update("R1", "the policy is a word of the future", &small("Retain", "Archive"), &small("Retain", "Archive").replicas(1)),
-            &claims(&Value::Null),
-            0,
-            None,
-        ),
-        everywhere(
-            &update("R1", "templates are mutable, and a scale-down is one", &set, &set.clone().replicas(1)).settings(json!({"mode": "ValidateOnly"})),
-            &claims(&Value::Null),
-            2,
-            Some(SCALED),
-        ),
+    let down = |sentence: &str, set: &Object| update("R1", sentence, set, &set.clone().replicas(1));
+    let (free, last) = (claims(&Value::Null), set.clone().replicas(0));
+    let unnamed = set.clone().without("/spec/persistentVolumeClaimRetentionPolicy");
+    let mutable = down("templates are mutable, and a scale-down is one", &set).settings(json!({"mode": "ValidateOnly"}));
+    [
+        everywhere(&update("R1", "the ordinals begin later", &start(0), &start(1)), &free, 1, Some(shifted)),
+        everywhere(&update("R1", "the last replica goes", &set.clone().replicas(1), &last), &free, 1, Some(shifted)),
+        everywhere(&down("claims that are not there", &set), &[web().0], 2, None),
+        everywhere(&down("a scale-down by the controller", &set).by(CONTROLLER), &free, 0, None),
+        everywhere(&down("a scale-down of an owned set", &set.clone().owned()), &free, 0, None),
+        everywhere(&down("the policy is not named", &unnamed), &free, 0, None),
+        everywhere(&down("the policy is a word of the future", &small("Retain", "Archive")), &free, 0, None),
+        everywhere(&mutable, &free, 2, Some(SCALED)),
+        cases,
     ]
-    .into_iter()
-    .flatten()
-    .chain(cases)
-    .collect()
+    .concat()
 }
 
 /// The policy changes in the same request.
 fn policies() -> Vec<Case> {
     let [retain, delete] = [small("Retain", "Retain"), small("Retain", "Delete")];
     let to = |sentence: &str, old: &Object, new: &Object| update("R1", sentence, old, new);
+    let free = claims(&Value::Null);
     [
-        everywhere(&to("Delete and a scale-down at once", &retain, &delete.clone().replicas(1)), &claims(&Value::Null), 2, Some(SCALED)),
-        everywhere(&to("Retain and a scale-down at once", &delete, &retain.clone().replicas(1)), &claims(&Value::Null), 2, None),
-        everywhere(&to("Delete without a deletion", &retain, &delete), &claims(&Value::Null), 0, None),
+        everywhere(&to("Delete and a scale-down at once", &retain, &delete.clone().replicas(1)), &free, 2, Some(SCALED)),
+        everywhere(&to("Retain and a scale-down at once", &delete, &retain.clone().replicas(1)), &free, 2, None),
+        everywhere(&to("Delete without a deletion", &retain, &delete), &free, 0, None),
     ]
-    .into_iter()
-    .flatten()
-    .collect()
+    .concat()
 }
 
 /// The policy changes during a scale-down.
@@ -145,20 +120,15 @@ fn in_progress() -> Vec<Case> {
     };
     let may = "persistentVolumeClaimRetentionPolicy.whenScaled: Delete may delete data-web-2, data-web-1";
     let settled = |set: &Object| set.clone().with("/status/replicas", 1);
+    let to = |sentence: &str, old: &Object, new: &Object| update("R1", sentence, old, new);
+    let free = claims(&Value::Null);
     [
-        everywhere(&update("R1", "Delete while a scale-down is in progress", &old, &new), &claims(&Value::Null), 2, Some(SCALED)),
-        everywhere(&update("R1", "Retain while a scale-down is in progress: too late for some", &new, &old), &[pod(2), pod(1)], 2, Some(may)),
-        everywhere(&update("R1", "Delete when the scale-down is over", &settled(&old), &settled(&new)), &claims(&Value::Null), 0, None),
-        everywhere(
-            &update("R1", "an unrelated edit while a scale-down is in progress", &new, &new.clone().image("2")),
-            &claims(&Value::Null),
-            0,
-            None,
-        ),
+        everywhere(&to("Delete while a scale-down is in progress", &old, &new), &free, 2, Some(SCALED)),
+        everywhere(&to("Retain while a scale-down is in progress: too late for some", &new, &old), &[pod(2), pod(1)], 2, Some(may)),
+        everywhere(&to("Delete when the scale-down is over", &settled(&old), &settled(&new)), &free, 0, None),
+        everywhere(&to("an unrelated edit while a scale-down is in progress", &new, &new.clone().image("2")), &free, 0, None),
     ]
-    .into_iter()
-    .flatten()
-    .collect()
+    .concat()
 }
 
 /// Through the subresource, as `kubectl scale` and autoscalers do.
@@ -179,23 +149,22 @@ fn scales() -> Vec<Case> {
     let deployment = json!({"group": "apps", "version": "v1", "resource": "deployments"});
     let kruise = json!({"group": "apps.kruise.io", "version": "v1beta1", "resource": "statefulsets"});
     let any_shape = |kind: &str| request(&format!("a scale request of any shape for {kind}"), scale(1)).asking("/object/spec", "x");
-    let mut cases: Vec<Case> = [
-        everywhere(&request("a scale request", scale(1)), &set(small("Retain", "Delete")), 3, Some(SCALED)),
-        everywhere(&request("a scale request to nothing", scale(0)), &set(small("Retain", "Delete")), 4, Some(all)),
-        everywhere(&request("a scale request that leaves out a zero", none), &set(small("Retain", "Delete")), 4, Some(all)),
-        everywhere(&request("a scale request to the same number", scale(3)), &set(small("Retain", "Delete")), 0, None),
-        everywhere(&request("a scale request upwards", scale(5)), &set(small("Retain", "Delete")), 0, None),
+    let goes = set(small("Retain", "Delete"));
+    let mut cases = [
+        everywhere(&request("a scale request", scale(1)), &goes, 3, Some(SCALED)),
+        everywhere(&request("a scale request to nothing", scale(0)), &goes, 4, Some(all)),
+        everywhere(&request("a scale request that leaves out a zero", none), &goes, 4, Some(all)),
+        everywhere(&request("a scale request to the same number", scale(3)), &goes, 0, None),
+        everywhere(&request("a scale request upwards", scale(5)), &goes, 0, None),
         everywhere(&request("a scale request under Retain", scale(1)), &set(small("Delete", "Retain")), 1, None),
         everywhere(&request("a scale request for an owned set", scale(1)), &set(small("Retain", "Delete").owned()), 1, None),
         everywhere(&request("a scale request for a set that is not there", scale(1)), &claims(&Value::Null), 1, None),
-        everywhere(&request("a scale request by the controller", scale(1)).by(CONTROLLER), &set(small("Retain", "Delete")), 0, None),
-        everywhere(&request("a scale request for a Deployment", scale(1)).asking("/resource", deployment.clone()), &set(small("Retain", "Delete")), 0, None),
+        everywhere(&request("a scale request by the controller", scale(1)).by(CONTROLLER), &goes, 0, None),
+        everywhere(&request("a scale request for a Deployment", scale(1)).asking("/resource", deployment.clone()), &goes, 0, None),
         everywhere(&any_shape("a Deployment").asking("/resource", deployment), &[], 0, None),
         everywhere(&any_shape("a set of OpenKruise").asking("/resource", kruise), &[], 0, None),
     ]
-    .into_iter()
-    .flatten()
-    .collect();
+    .concat();
     let unknown = "\"failed to find the PVCs to be deleted (\" ";
     cases.extend([
         with(request("no API server to ask for the set (Warn)", scale(1)), "Warn", vec![]).expects(format!("pass lookups=1 warns {unknown}")),

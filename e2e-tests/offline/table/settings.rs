@@ -23,45 +23,27 @@ pub(super) fn positions(setting: &str) -> Vec<String> {
     words.unwrap_or_else(|| if is_bool { vec!["true".to_owned(), "false".to_owned()] } else { Vec::new() })
 }
 
-/// A value that each setting does not take, and the message.
-const WRONG: [(&str, &str, &str); 37] = [
-    ("mode", "\"divert\"", "expected one of Stage, ValidateOnly"),
-    ("mode", "null", "expected one of Stage, ValidateOnly"),
-    ("defaultUpdatePolicy", "\"ReCreate\"", "expected one of OnClaimDelete, InPlace"),
-    ("defaultUpdatePolicy", "\"OnDelete\"", "expected one of OnClaimDelete, InPlace"),
-    ("defaultReplaceSet", "\"Always\"", "expected one of Never, WhenComplete"),
-    ("defaultReplaceSet", "true", "expected one of Never, WhenComplete"),
-    ("allowReCreate", "\"true\"", "expected true or false"),
-    ("allowReCreate", "1", "expected true or false"),
-    ("metadataOnlyChanges", "\"Refuse\"", "expected one of Rollout, Ignore, Deny"), // words: allowed
-    ("shrink", "true", "expected one of Deny, Recover, Keep"),
-    ("immutableFields", "\"All\"", "expected one of Deny, NewPVCs"),
-    ("templateChanges", "true", "expected one of Deny, Allow"),
-    ("maxStorage", "\"1Ti\"", "expected a size by storage class"),
-    ("maxStorage", "{\"*\":\"x\"}", "expected a size by storage class"),
-    ("maxStorage", "{\"*\":\"0\"}", "expected a size by storage class"),
-    ("maxStorage", "{\"*\":\"8Ei\"}", "expected a size by storage class"),
-    ("maxStorage", "{\"*\":1}", "expected a size by storage class"),
-    ("maxStorage", "{\"\":\"1Ti\"}", "expected a size by storage class"),
-    ("maxStorage", "{\"a\":\"1Ti\",\"a\":\"1Ti\"}", "expected a size by storage class"),
-    ("allowedVolumeAttributesClasses", "\"gold\"", "expected a list of names"),
-    ("allowedVolumeAttributesClasses", "[\"\"]", "expected a list of names"),
-    ("reservedKeyPrefixes", "[\"example.com\"]", "expected a list of domains with a slash at the end"),
-    ("reservedKeyPrefixes", "[\"/\"]", "expected a list of domains with a slash at the end"),
-    ("reservedKeyPrefixes", "[\"a/b/\"]", "expected a list of domains with a slash at the end"),
-    ("authority", "\"Anybody\"", "expected one of RequirePatchOnPVCs, TrustSetEditors"),
-    ("pvcChecks", "\"On\"", "expected one of Warn, Ignore, Deny"),
-    ("maxPVCLookups", "0", "expected a whole number from 1 to 1000"),
-    ("maxPVCLookups", "1001", "expected a whole number from 1 to 1000"),
-    ("maxPVCLookups", "1.5", "expected a whole number from 1 to 1000"),
-    ("retention", "\"Refuse\"", "expected one of Ignore, Warn, Deny"), // words: allowed
-    ("ownedSets", "\"Divert\"", "expected one of Skip, Stage"),
-    ("stageOwnedBy", "[\"Prometheus\"]", "expected a list of kinds"),
-    ("stageOwnedBy", "[\"a/b/C\"]", "expected a list of kinds"),
-    ("controllerAccounts", "\"robot\"", "expected a list of user names"),
-    ("controllerAccounts", "[]", "expected a list of user names"),
-    ("statefulSetControllerAccounts", "\"ssc\"", "expected a list of user names"),
-    ("statefulSetControllerAccounts", "[1]", "expected a list of user names"),
+/// A setting, values that it does not take, and the message.
+const WRONG: [(&str, &[&str], &str); 19] = [
+    ("mode", &["\"divert\"", "null"], "expected one of Stage, ValidateOnly"),
+    ("defaultUpdatePolicy", &["\"ReCreate\"", "\"OnDelete\""], "expected one of OnClaimDelete, InPlace"),
+    ("defaultReplaceSet", &["\"Always\"", "true"], "expected one of Never, WhenComplete"),
+    ("allowReCreate", &["\"true\"", "1"], "expected true or false"),
+    ("metadataOnlyChanges", &["\"Refuse\""], "expected one of Rollout, Ignore, Deny"), // words: allowed
+    ("shrink", &["true"], "expected one of Deny, Recover, Keep"),
+    ("immutableFields", &["\"All\""], "expected one of Deny, NewPVCs"),
+    ("templateChanges", &["true"], "expected one of Deny, Allow"),
+    ("maxStorage", &["\"1Ti\"", "{\"*\":\"x\"}", "{\"*\":\"0\"}", "{\"*\":\"8Ei\"}", "{\"*\":1}", "{\"\":\"1Ti\"}", "{\"a\":\"1Ti\",\"a\":\"1Ti\"}"], "expected a size by storage class"),
+    ("allowedVolumeAttributesClasses", &["\"gold\"", "[\"\"]"], "expected a list of names"),
+    ("reservedKeyPrefixes", &["[\"example.com\"]", "[\"/\"]", "[\"a/b/\"]"], "expected a list of domains with a slash at the end"),
+    ("authority", &["\"Anybody\""], "expected one of RequirePatchOnPVCs, TrustSetEditors"),
+    ("pvcChecks", &["\"On\""], "expected one of Warn, Ignore, Deny"),
+    ("maxPVCLookups", &["0", "1001", "1.5"], "expected a whole number from 1 to 1000"),
+    ("retention", &["\"Refuse\""], "expected one of Ignore, Warn, Deny"), // words: allowed
+    ("ownedSets", &["\"Divert\""], "expected one of Skip, Stage"),
+    ("stageOwnedBy", &["[\"Prometheus\"]", "[\"a/b/C\"]"], "expected a list of kinds"),
+    ("controllerAccounts", &["\"robot\"", "[]"], "expected a list of user names"),
+    ("statefulSetControllerAccounts", &["\"ssc\"", "[1]"], "expected a list of user names"),
 ];
 
 /// An invalid setting denies the request: the intention of its author is unknown.
@@ -74,6 +56,7 @@ fn faults() -> Vec<Case> {
     };
     let mut cases: Vec<Case> = WRONG
         .iter()
+        .flat_map(|(name, values, expected)| values.iter().map(move |value| (name, value, expected)))
         .map(|(name, value, expected)| {
             let fault = format!("deny 400 \"claim-rollout: settings: {name}: {expected}\"");
             with(&format!("the setting {name}: {value}"), &format!("{{\"{name}\":{value}}}")).expects(fault)

@@ -130,35 +130,35 @@ fn staged(case: &Case, text: &str, json: &Value) -> Result<String, String> {
         "updatePolicy",
         "version",
     ];
-    ensure(fields == known, "a staged change has these fields")?;
-    let canonical = change.to_string();
-    ensure(canonical == text, "a staged change is canonical JSON")?;
-    ensure(text.len() <= 8192, "a staged change has at most 8 KiB")?;
-    ensure(
-        change["by"] == case.request["userInfo"]["username"],
-        "a staged change names the user",
-    )?;
     let manager = case.request["options"].get("fieldManager").and_then(Value::as_str);
-    ensure(
-        change["manager"] == manager.unwrap_or_default(),
-        "a staged change names the field manager",
-    )?;
-    ensure(
-        change["phase"] == "RollingOut" && change["version"] == 1,
-        "a new staged change has a phase",
-    )?;
     let most = replicas(old).zip(replicas(&case.request["object"]));
-    let has_replicas = most.is_none_or(|(old, new)| read.replicas == old.max(new));
-    ensure(has_replicas, "a staged change has the replicas")?;
-    ensure(
-        json["audit_annotations"]["revision"] == read.revision().as_str(),
-        "the audit log has the revision",
-    )?;
     let version = old["metadata"]["resourceVersion"].as_str().unwrap_or_default();
-    ensure(
-        read.staging == Staging::of(uid, version, &read.revision()),
-        "a new staged change is another staging",
-    )?;
+    let canonical = change.to_string();
+    let is_new = change["phase"] == "RollingOut" && change["version"] == 1;
+    let has_replicas = most.is_none_or(|(old, new)| read.replicas == old.max(new));
+    let is_logged = json["audit_annotations"]["revision"] == read.revision().as_str();
+    for (holds, what) in [
+        (fields == known, "a staged change has these fields"),
+        (canonical == text, "a staged change is canonical JSON"),
+        (text.len() <= 8192, "a staged change has at most 8 KiB"),
+        (
+            change["by"] == case.request["userInfo"]["username"],
+            "a staged change names the user",
+        ),
+        (
+            change["manager"] == manager.unwrap_or_default(),
+            "a staged change names the field manager",
+        ),
+        (is_new, "a new staged change has a phase"),
+        (has_replicas, "a staged change has the replicas"),
+        (is_logged, "the audit log has the revision"),
+        (
+            read.staging == Staging::of(uid, version, &read.revision()),
+            "a new staged change is another staging",
+        ),
+    ] {
+        ensure(holds, what)?;
+    }
     let policy = change["updatePolicy"].as_str().unwrap_or_default();
     let asked = in_order_of(
         &old["spec"]["volumeClaimTemplates"],

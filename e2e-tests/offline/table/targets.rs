@@ -47,6 +47,11 @@ fn list(set: &Object, change: impl Fn(&mut Vec<Value>)) -> Object {
     set.clone().with("/spec/volumeClaimTemplates", templates)
 }
 
+/// `web` with this many templates more.
+fn many(more: usize) -> Object {
+    list(&web(), |templates| templates.extend((0..more).map(|index| json!({"metadata": {"name": format!("t{index}")}}))))
+}
+
 /// Changes of the list itself.
 fn whole_lists() -> Vec<Case> {
     let renamed = web().data("/metadata/name", "store");
@@ -78,15 +83,7 @@ fn whole_lists() -> Vec<Case> {
         update("U3", "two templates of one name", &web(), &twice).expects("deny 403 \"expected each name once, but found\" \"twice\""),
         update("U3", "a list that is none", &web(), &web().with("/spec/volumeClaimTemplates", json!({})))
             .expects("deny 403 \"spec.volumeClaimTemplates: expected a list\""),
-        update(
-            "U3",
-            "more templates than allowed",
-            &web(),
-            &list(&web(), |templates| {
-                templates.extend((0..999).map(|index| json!({"metadata": {"name": format!("t{index}")}})));
-            }),
-        )
-        .expects("deny 403 \"expected at most 1000 templates, but found 1001\""),
+        update("U3", "more templates than allowed", &web(), &many(999)).expects("deny 403 \"expected at most 1000 templates, but found 1001\""),
         allowed(update("U3", "claims are made anew: a template is added", &anew(&web()), &anew(&more))).expects(format!("deny 403 \"{added}\"")),
         allowed(update("U3", "claims are made anew: a template is removed", &anew(&more), &anew(&web())))
             .expects("deny 403 \"[more]: a template cannot be removed\""),
@@ -120,38 +117,25 @@ fn second_targets() -> Vec<Case> {
 }
 
 fn denials() -> Vec<Case> {
+    let wrong = web().size("1Gi").data("/spec/accessModes", json!(["ReadWriteMany"])).with("/spec/volumeClaimTemplates/1/metadata/name", "more");
+    let named = |name: &str| web().data("/metadata/name", name);
+    let long = named(&"d".repeat(248));
     vec![
-        update(
-            "U3",
-            "everything is wrong at once",
-            &web(),
-            &list(&web().size("1Gi").data("/spec/accessModes", json!(["ReadWriteMany"])), |templates| {
-                templates[1]["metadata"]["name"] = "more".into();
-            }),
-        )
-        .expects(
+        update("U3", "everything is wrong at once", &web(), &wrong).expects(
             "deny 403 \"[more]: a template cannot be added\" \"[logs]: a template cannot be removed or renamed\" \
                 \"[data].spec.accessModes: cannot change, expected [\" \"[data].spec.resources.requests.storage: cannot shrink, \
                 expected at least 10Gi, but found 1Gi\" \"allowed changes: spec.resources.requests.storage (larger only), \
                 spec.volumeAttributesClassName, metadata.labels and metadata.annotations\"",
         ),
-        update("U3", "more is wrong than a denial holds", &web(), &list(&web(), |templates| {
-            templates.extend((0..500).map(|index| json!({"metadata": {"name": format!("t{index}")}})));
-        }))
-        .expects("deny 403 \"[t0]: a template cannot be added without the setting templateChanges: Allow; \" \"; and \" \" more; allowed changes: spec.resources.requests.storage\""),
+        update("U3", "more is wrong than a denial holds", &web(), &many(500)).expects("deny 403 \"[t0]: a template cannot be added without the setting templateChanges: Allow; \" \"; and \" \" more; allowed changes: spec.resources.requests.storage\""),
         update("U3", "the size goes", &web(), &web().data("/spec/resources", json!({})))
             .expects("deny 403 \"[data].spec.resources.requests.storage: cannot be removed\""),
         update("U3", "a target that is too long for the annotation", &web(), &web().data("/metadata/annotations/a", "x".repeat(9000)))
             .expects("deny 403 \"do not fit the annotation claim-rollout.io/staged: expected at most 8192 bytes\""),
-        update("U3", "a name that no claim can have", &web().data("/metadata/name", "Data"), &web().data("/metadata/name", "Data").size("20Gi"))
+        update("U3", "a name that no claim can have", &named("Data"), &named("Data").size("20Gi"))
             .expects("deny 403 \"[Data].metadata.name: expected a template name of lower case letters\""),
-        update(
-            "U3",
-            "a name that is too long for a claim",
-            &web().data("/metadata/name", "d".repeat(248)),
-            &web().data("/metadata/name", "d".repeat(248)).size("20Gi"),
-        )
-        .expects("deny 403 \"expected a PVC name of at most 253 characters, but found 254\""),
+        update("U3", "a name that is too long for a claim", &long, &long.clone().size("20Gi"))
+            .expects("deny 403 \"expected a PVC name of at most 253 characters, but found 254\""),
         update("U3", "a template without a name", &web(), &web().data("/metadata/name", Value::Null))
             .expects("deny 403 \"metadata.name: expected a name\""),
         update("U3", "a set without a uid", &web().without("/metadata/uid"), &web().without("/metadata/uid").size("20Gi"))

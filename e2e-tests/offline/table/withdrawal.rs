@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::case::{Case, update};
 use super::objects::{Object, access, staged_change, web};
 
+const FIELDS: &str = "/metadata/managedFields";
 const LAST_APPLIED: &str = "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration";
 const STILL: &str = "warns \"claim-rollout: data 10Gi -> 20Gi is still staged; kubectl claim-rollout withdraw web -n shop drops it\"";
 const WITHDREW: &str = "warns \"claim-rollout: withdrew data 10Gi -> 20Gi; updated PVCs stay as they are\"";
@@ -57,6 +58,7 @@ fn by_annotation() -> Vec<Case> {
     let withdrawn = format!("mutate -staged -withdraw by:annotation {WITHDREW}");
     let nothing = |found: &str| format!("mutate -withdraw warns \"nothing was withdrawn: expected {revision}, but found {found}\"");
     let of_live = web().in_place().staged(&web());
+    let beside = |set: Object| set.beside("RollingOut", "x.2");
     vec![
         update("U1", "a withdrawal by its revision", &old, &asked(&revision)).expects(&withdrawn),
         update("U1", "a withdrawal takes no lookup", &old, &asked(&revision)).shipped().expects(&withdrawn),
@@ -71,13 +73,8 @@ fn by_annotation() -> Vec<Case> {
         update("U1", "a withdrawal stood there before", &asked("x"), &asked("x")).expects(nothing("x")),
         update("U1", "a withdrawal of what is live: there is a label less to write", &of_live, &of_live.clone().note("withdraw", &web().revision()))
             .expects("mutate -staged -withdraw by:annotation warns \"withdrew\""),
-        update(
-            "U1",
-            "a withdrawal with an image that had to wait",
-            &old.clone().beside("RollingOut", "x.2"),
-            &asked(&revision).beside("RollingOut", "x.2").image("2"),
-        )
-        .expects(format!("mutate -staged -withdraw -phase -ready by:annotation {WITHDREW}")),
+        update("U1", "a withdrawal with an image that had to wait", &beside(old.clone()), &beside(asked(&revision)).image("2"))
+            .expects(format!("mutate -staged -withdraw -phase -ready by:annotation {WITHDREW}")),
         update("U2", "a withdrawal beside the target itself", &old, &asked(&revision).size("20Gi"))
             .expects(format!("mutate templates -withdraw warns \"nothing was withdrawn: the request itself asks for the templates of {revision}\"")),
     ]
@@ -148,24 +145,16 @@ fn client_side() -> Vec<Case> {
         let staged = live.staged(&labelled(web().size("20Gi"), "1"));
         applied(&staged, &labelled(web().size(size), version))
     };
+    let (imaged, dropped) = (applied(&old.clone().image("2"), &web()), applied(&old.clone().unnoted("staged"), &web()));
+    let reordered = applied(&swapped(old.clone()), &swapped(web()));
+    let sizeless = "{\"metadata\":{},\"spec\":{\"volumeClaimTemplates\":[{\"metadata\":{\"name\":\"data\"},\"spec\":{\"resources\":{\"requests\":{\"storage\":\"x\"}}}}]}}";
     vec![
         to("client-side apply withdraws", &target, &back, &withdrawn),
         to("client-side apply withdraws in another spelling", &target, &applied(&old, &web().size("10240Mi")), &withdrawn),
-        to("client-side apply of what was applied, with an image", &back, &applied(&old.clone().image("2"), &web()), &format!("pass {STILL}"))
-            .manager("helm"),
-        to(
-            "client-side apply withdraws in another order",
-            &target,
-            &applied(&swapped(old.clone()), &swapped(web())),
-            &withdrawn.replace("mutate", "mutate templates"),
-        ),
-        to("client-side apply withdraws with an image", &target, &applied(&old.clone().image("2"), &web()), &withdrawn),
-        to(
-            "client-side apply withdraws and drops the staged change",
-            &target,
-            &applied(&old.clone().unnoted("staged"), &web()),
-            &withdrawn.replace("mutate -staged", "pass"),
-        ),
+        to("client-side apply of what was applied, with an image", &back, &imaged, &format!("pass {STILL}")).manager("helm"),
+        to("client-side apply withdraws in another order", &target, &reordered, &withdrawn.replace("mutate", "mutate templates")),
+        to("client-side apply withdraws with an image", &target, &imaged, &withdrawn),
+        to("client-side apply withdraws and drops the staged change", &target, &dropped, &withdrawn.replace("mutate -staged", "pass")),
         to("client-side apply withdraws from a third target", &applied(&old, &web().size("15Gi")), &back, &withdrawn),
         to("client-side apply had the live templates before", &back, &applied(&old, &web()).replicas(5), "pass"),
         to("client-side apply repeats the target", &target, &target.clone().replicas(5), "pass"),
@@ -175,14 +164,7 @@ fn client_side() -> Vec<Case> {
         to("what was applied is dropped", &target, &old, "pass"),
         to("what was applied before cannot be read", &raw("{"), &back, "pass"),
         to("what is applied now cannot be read", &target, &raw("{"), "pass"),
-        to(
-            "what was applied before has a size that is none",
-            &raw(
-                "{\"metadata\":{},\"spec\":{\"volumeClaimTemplates\":[{\"metadata\":{\"name\":\"data\"},\"spec\":{\"resources\":{\"requests\":{\"storage\":\"x\"}}}}]}}",
-            ),
-            &back,
-            "pass",
-        ),
+        to("what was applied before has a size that is none", &raw(sizeless), &back, "pass"),
         // A chart that returns writes another version into its labels.
         update("U1", "client-side apply withdraws with another label, which is ignored", &chart("20Gi", "2"), &chart("10Gi", "3"))
             .settings(json!({"metadataOnlyChanges": "Ignore"}))
@@ -229,18 +211,16 @@ fn server_side() -> Vec<Case> {
     let first = json!({"manager": "helm", "operation": "Apply", "fieldsV1": owns, "time": "1"});
     let first = old.clone().with("/metadata/managedFields/1", first);
     let nobody = update("U1", "server-side apply of a manager without a name", &before, &before).manager("");
+    let dropped = helm(&old.clone().unnoted("staged"), &owns, "2");
+    let argo = |time: &str| managed(&old, "argocd", "Apply", &owns, time);
+    let plain = |time: &str| managed(&old, "helm", "Update", &owns, time);
     vec![
         to("server-side apply withdraws, and nothing else changes", &before, &before, &withdrawn),
         to("server-side apply withdraws, and its entry is new", &before, &helm(&old, &owns, "2"), &withdrawn),
         to("server-side apply withdraws with an image", &before, &helm(&old.clone().image("2"), &owns, "2"), &withdrawn),
         to("server-side apply takes the templates over again", &helm(&old, &less, "1"), &helm(&old, &owns, "2"), &withdrawn),
         to("server-side apply comes for the first time", &old, &first, &withdrawn),
-        to(
-            "server-side apply withdraws and drops the staged change",
-            &before,
-            &helm(&old.clone().unnoted("staged"), &owns, "2"),
-            &withdrawn.replace("mutate -staged", "pass"),
-        ),
+        to("server-side apply withdraws and drops the staged change", &before, &dropped, &withdrawn.replace("mutate -staged", "pass")),
         to("a plain update under the same name", &before, &updated(&before).replicas(5), "pass"),
         to("an apply within the second of the one before", &before, &before.clone().replicas(5), &withdrawn),
         to("a plain update of what was applied", &before, &both(&less, "2").replicas(5), "pass"),
@@ -251,14 +231,9 @@ fn server_side() -> Vec<Case> {
         to("server-side apply withdraws after an update", &both(&less, "1"), &both(&owns, "1").replicas(5), &withdrawn),
         to("the apply leaves the templates out", &before, &helm(&old, &less, "2"), "pass"),
         to("its entry is removed", &before, &old, "pass"),
-        to(
-            "an entry of an update is none of an apply",
-            &managed(&old, "helm", "Update", &owns, "1"),
-            &managed(&old, "helm", "Update", &owns, "2"),
-            "pass",
-        ),
-        to("another manager's apply owns them", &managed(&old, "argocd", "Apply", &owns, "1"), &managed(&old, "argocd", "Apply", &owns, "2"), "pass"),
-        to("another manager applies", &before, &managed(&old, "argocd", "Apply", &owns, "2"), "pass").manager("argocd"),
+        to("an entry of an update is none of an apply", &plain("1"), &plain("2"), "pass"),
+        to("another manager's apply owns them", &argo("1"), &argo("2"), "pass"),
+        to("another manager applies", &before, &argo("2"), "pass").manager("argocd"),
         to("managed fields are null", &before, &old.clone().with("/metadata/managedFields", Value::Null), "pass"),
         to("managed fields are cleared", &before, &old.clone().with("/metadata/managedFields", json!([{}])), "pass"),
         nobody.expects("pass"),
@@ -312,29 +287,21 @@ fn entries() -> Vec<Case> {
     let entry =
         |subresource: Option<&str>, fields: Value| json!({"manager": "helm", "operation": "Apply", "subresource": subresource, "fieldsV1": fields});
     let owns = || json!({"f:spec": {"f:volumeClaimTemplates": {}}});
-    let with = |entries: Value| old.clone().with("/metadata/managedFields", entries);
+    let with = |entries: Value| old.clone().with(FIELDS, entries);
     let to = |sentence: &str, entries: Value, expected: &str| update("U1", sentence, &with(json!([])), &with(entries)).expects(expected);
     let live = web().in_place().staged(&web());
+    let withdrawn = format!("mutate -staged by:server-side-apply {WITHDREW}");
     vec![
         to("an entry of a subresource", json!([entry(Some("scale"), owns())]), "pass"),
         to("two entries of one manager", json!([entry(None, owns()), entry(None, owns())]), "pass"),
-        to(
-            "an entry of an old version beside a subresource's",
-            json!([entry(Some("status"), owns()), entry(None, owns())]),
-            &format!("mutate -staged by:server-side-apply {WITHDREW}"),
-        ),
+        to("an entry of an old version beside a subresource's", json!([entry(Some("status"), owns()), entry(None, owns())]), &withdrawn),
         to("an entry whose fields are null", json!([entry(None, Value::Null)]), "pass"),
         to("an entry with fields of the wrong type", json!([entry(None, json!([]))]), "pass"),
         to("an entry that owns the templates of something else", json!([entry(None, json!({"f:status": {"f:volumeClaimTemplates": {}}}))]), "pass"),
         to("entries of the wrong type", json!({}), "pass"),
         // If the live templates equal the staged ones, asking for them withdraws nothing.
-        update(
-            "U1",
-            "the live templates are what is staged: server-side apply",
-            &live,
-            &live.clone().with("/metadata/managedFields", json!([entry(None, owns())])),
-        )
-        .expects("pass"),
+        update("U1", "the live templates are what is staged: server-side apply", &live, &live.clone().with(FIELDS, json!([entry(None, owns())])))
+            .expects("pass"),
         update("U1", "the live templates are what is staged: client-side apply", &applied(&live, &web().size("20Gi")), &applied(&live, &web()))
             .expects("pass"),
     ]
