@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::world::policy_host::{KubeApi, PolicyHost, Shipped, shared_policy};
 use crate::world::reviews_stored::Stored;
-use crate::world::{Cluster, Options, eventually};
+use crate::world::{Cluster, Options, STATEFULSET_CONTROLLER, eventually, words};
 
 /// The manifest of a StatefulSet `web` with two templates.
 const MANIFEST: &str = include_str!("reviews/capture/web.yaml");
@@ -26,6 +26,42 @@ const CONTROLLER: [&str; 2] = [
 /// The most time that the API server takes to learn of a registration.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// A request: the name of its review, the arguments of kubectl, and its input.
+struct Sent {
+    sentence: &'static str,
+    arguments: Vec<String>,
+    input: String,
+}
+
+fn sent(sentence: &'static str, line: &str, input: &str) -> Sent {
+    let arguments = words(line).into_iter().map(str::to_owned);
+    Sent {
+        sentence,
+        arguments: arguments.collect(),
+        input: input.to_owned(),
+    }
+}
+
+/// A dry-run patch of `web`: operations, or a merge patch.
+fn patch(sentence: &'static str, patch: &Value) -> Sent {
+    let kind = if patch.is_array() { "json" } else { "merge" };
+    let line = format!("patch statefulset web --type={kind} -p '{patch}' --dry-run=server");
+    sent(sentence, &line, "")
+}
+
+/// A dry-run change of the first template of `web`.
+fn template(sentence: &'static str, path: &str, value: &Value) -> Sent {
+    let path = format!("/spec/volumeClaimTemplates/0/{path}");
+    patch(sentence, &json!([{"op": "add", "path": path, "value": value}]))
+}
+
+impl Sent {
+    fn by(mut self, who: &[&str]) -> Self {
+        self.arguments.extend(who.iter().map(|&flag| flag.to_owned()));
+        self
+    }
+}
+
 struct Capture {
     cluster: Cluster,
     host: PolicyHost,
@@ -34,17 +70,14 @@ struct Capture {
 }
 
 impl Capture {
-    /// Runs kubectl on the StatefulSet, and keeps the review of the request.
-    async fn record(&self, sentence: &str, arguments: &[&str], input: &str) -> anyhow::Result<()> {
-        self.record_of("sets", sentence, arguments, input).await
-    }
-
-    /// The same for another policy object.
-    async fn record_of(&self, policy: &str, sentence: &str, arguments: &[&str], input: &str) -> anyhow::Result<()> {
+    /// Runs kubectl, and keeps the review of the request to this policy object.
+    async fn record(&self, policy: &str, sent: &Sent) -> anyhow::Result<()> {
+        let sentence = sent.sentence;
         let before = self.host.requests(policy);
+        let arguments: Vec<&str> = sent.arguments.iter().map(String::as_str).collect();
         let output = self
             .cluster
-            .kubectl(&[arguments, &["-n", "shop"]].concat(), input)
+            .kubectl(&[&arguments[..], &["-n", "shop"]].concat(), &sent.input)
             .await?;
         ensure!(
             self.host.requests(policy) > before,
@@ -57,214 +90,130 @@ impl Capture {
         Ok(())
     }
 
-    /// A dry-run patch of `web`.
-    async fn try_patch(&self, sentence: &str, kind: &str, patch: &Value, who: &[&str]) -> anyhow::Result<()> {
-        let patch = patch.to_string();
-        let arguments = ["patch", "statefulset", "web", kind, "-p", &patch, "--dry-run=server"];
-        self.record(sentence, &[&arguments, who].concat(), "").await
-    }
-
-    /// A dry-run change of the first template of `web`.
-    async fn try_template(&self, sentence: &str, path: &str, value: Value) -> anyhow::Result<()> {
-        let path = format!("/spec/volumeClaimTemplates/0/{path}");
-        let patch = json!([{"op": "add", "path": path, "value": value}]);
-        self.try_patch(sentence, "--type=json", &patch, &[]).await
-    }
-
     /// Dry-run deletions of Pods.
     async fn deletions(&self) -> anyhow::Result<()> {
-        let ready = [
-            "wait",
-            "--for=condition=Ready",
-            "--timeout=60s",
-            "-n",
-            "shop",
-            "pod/web-2",
-        ];
-        let output = self.cluster.kubectl(&ready, "").await?;
-        ensure!(output.success, "{output:?}");
-        let delete = ["delete", "pod", "web-2", "--wait=false", "--dry-run=server"];
-        let replace = [
-            &delete[..],
-            &["--as=system:serviceaccount:kube-system:statefulset-controller"],
-        ]
-        .concat();
+        let ready = "wait --for=condition=Ready --timeout=60s -n shop pod/web-2";
+        self.cluster.typed(ready).await?;
+        let delete = "delete pod web-2 --wait=false --dry-run=server";
         let policy = "pods";
         let called = eventually("the API server to call the policy for Pods", PATIENCE, async || {
-            self.cluster
-                .kubectl(&[&delete[..], &["-n", "shop"]].concat(), "")
-                .await?;
+            self.cluster.kubectl(&words(&format!("{delete} -n shop")), "").await?;
             Ok((self.host.requests(policy) > 0).then_some(()))
         });
         called.await?;
-        self.record_of(policy, "a user deletes a Pod", &delete, "").await?;
+        self.record(policy, &sent("a user deletes a Pod", delete, "")).await?;
         for sentence in [
             "a Pod is replaced whose claims are ready",
             "a Pod is replaced whose claims are not ready",
         ] {
-            self.record_of(policy, sentence, &replace, "").await?;
+            let replace = sent(sentence, delete, "").by(&["--as", STATEFULSET_CONTROLLER]);
+            self.record(policy, &replace).await?;
         }
         Ok(())
     }
+}
 
-    async fn creations(&self) -> anyhow::Result<()> {
-        let create = ["create", "--dry-run=server", "-f", "-"];
-        let with = |annotation: &str| {
-            MANIFEST.replace(
-                "claim-rollout.io/update-policy: InPlace",
-                &format!("claim-rollout.io/{annotation}"),
-            )
-        };
-        self.record("a set is created with an update policy", &create, MANIFEST)
-            .await?;
-        let odd = with("update-policy: Sometimes");
-        self.record("a set is created with an unknown update policy", &create, &odd)
-            .await?;
-        let odd = with(
-            "staged: \"{}\"\n    claim-rollout.io/phase: Complete\n    claim-rollout.io/ready: x.0\n    claim-rollout.io/withdraw: abc",
-        );
-        self.record("a set is created with what only the policy may write", &create, &odd)
-            .await
-    }
+fn creations() -> Vec<Sent> {
+    let create = "create --dry-run=server -f -";
+    let with = |annotation: &str| {
+        MANIFEST.replace(
+            "claim-rollout.io/update-policy: InPlace",
+            &format!("claim-rollout.io/{annotation}"),
+        )
+    };
+    let ours = with(
+        "staged: \"{}\"\n    claim-rollout.io/phase: Complete\n    claim-rollout.io/ready: x.0\n    claim-rollout.io/withdraw: abc",
+    );
+    let unknown = with("update-policy: Sometimes");
+    vec![
+        sent("a set is created with an update policy", create, MANIFEST),
+        sent("a set is created with an unknown update policy", create, &unknown),
+        sent("a set is created with what only the policy may write", create, &ours),
+        sent("a set is created", "apply -f -", MANIFEST),
+    ]
+}
 
-    async fn before_a_target(&self) -> anyhow::Result<()> {
-        let annotate = |key: &str, value: &str| json!({"metadata": {"annotations": {key: value}}});
-        let image =
-            json!([{"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": "example/main:2"}]);
-        self.try_patch("an image is changed", "--type=json", &image, &[])
-            .await?;
-        let forged = annotate("claim-rollout.io/staged", "{\"version\":1}");
-        self.try_patch("a staged change is forged", "--type=merge", &forged, &[])
-            .await?;
-        let odd = annotate("claim-rollout.io/sync", "Never");
-        self.try_patch("an unknown sync is asked for", "--type=merge", &odd, &[])
-            .await?;
-        let odd = annotate("claim-rollout.io/paused", "yes");
-        self.try_patch("an unknown pause is asked for", "--type=merge", &odd, &[])
-            .await?;
-        let storage = "spec/resources/requests/storage";
-        self.try_template("a template shrinks", storage, json!("512Mi")).await?;
-        self.try_template(
-            "a template grows as far as the API server can count",
-            storage,
-            json!("16Ei"),
-        )
-        .await?;
-        self.try_template("the storage class is changed", "spec/storageClassName", json!("other"))
-            .await?;
-        self.try_template("a template is renamed", "metadata/name", json!("renamed"))
-            .await?;
-        self.try_template(
-            "a label of a template is changed",
-            "metadata/labels",
-            json!({"tier": "b"}),
-        )
-        .await?;
-        self.try_template(
-            "the attributes class is changed",
-            "spec/volumeAttributesClassName",
-            json!("gold"),
-        )
-        .await?;
-        let long = json!({"example.com/note": "x".repeat(9000)});
-        self.try_template("a target is too long for the annotation", "metadata/annotations", long)
-            .await
-    }
+const STORAGE: &str = "spec/resources/requests/storage";
 
-    async fn lists_of_templates(&self) -> anyhow::Result<()> {
-        let [data, logs] = [0, 1].map(|index| format!("/spec/volumeClaimTemplates/{index}"));
-        let swap = json!([{"op": "move", "from": &logs, "path": &data}]);
-        self.try_patch("the templates are only reordered", "--type=json", &swap, &[])
-            .await?;
-        let add = json!([{"op": "copy", "from": &data, "path": "/spec/volumeClaimTemplates/-"},
-            {"op": "replace", "path": "/spec/volumeClaimTemplates/2/metadata/name", "value": "more"}]);
-        self.try_patch("a template is added", "--type=json", &add, &[]).await?;
-        let remove = json!([{"op": "remove", "path": &logs}]);
-        self.try_patch("a template is removed", "--type=json", &remove, &[])
-            .await?;
-        let all = json!([
-            {"op": "replace", "path": format!("{data}/spec/resources/requests/storage"), "value": "1Mi"},
-            {"op": "replace", "path": format!("{data}/spec/accessModes/0"), "value": "ReadWriteMany"},
-            {"op": "replace", "path": format!("{logs}/metadata/name"), "value": "more"},
-        ]);
-        self.try_patch("everything is wrong at once", "--type=json", &all, &[])
-            .await?;
-        let grow =
-            json!([{"op": "replace", "path": format!("{data}/spec/resources/requests/storage"), "value": "2Gi"}]);
-        let nobody = ["--as=sam", "--as-group=system:masters"];
-        self.try_patch("the right of a user is unknown", "--type=json", &grow, &nobody)
-            .await?;
-        let sam = ["--as=sam", "--as-group=testers"];
-        self.try_patch("a user may not patch claims", "--type=json", &grow, &sam)
-            .await?;
-        let defaults =
-            json!([{"op": "remove", "path": "/metadata/annotations/claim-rollout.io~1update-policy"}, &grow[0]]);
-        self.try_patch("a template grows on claim delete", "--type=json", &defaults, &[])
-            .await
-    }
+fn before_a_target() -> Vec<Sent> {
+    let noted = |sentence, key: &str, value: &str| {
+        let key = format!("claim-rollout.io/{key}");
+        patch(sentence, &json!({"metadata": {"annotations": {key: value}}}))
+    };
+    let image = json!([{"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": "example/main:2"}]);
+    let (label, note) = (json!({"tier": "b"}), json!({"example.com/note": "x".repeat(9000)}));
+    let most = "a template grows as far as the API server can count";
+    let class = "spec/volumeAttributesClassName";
+    vec![
+        patch("an image is changed", &image),
+        noted("a staged change is forged", "staged", "{\"version\":1}"),
+        noted("an unknown sync is asked for", "sync", "Never"),
+        noted("an unknown pause is asked for", "paused", "yes"),
+        template("a template shrinks", STORAGE, &json!("512Mi")),
+        template(most, STORAGE, &json!("16Ei")),
+        template("the storage class is changed", "spec/storageClassName", &json!("other")),
+        template("a template is renamed", "metadata/name", &json!("renamed")),
+        template("a label of a template is changed", "metadata/labels", &label),
+        template("the attributes class is changed", class, &json!("gold")),
+        template("a target is too long for the annotation", "metadata/annotations", &note),
+    ]
+}
 
-    async fn during_a_rollout(&self) -> anyhow::Result<()> {
-        let apply = ["apply", "-f", "-"];
-        let grown = MANIFEST.replace("storage: 1Gi", "storage: 3Gi");
-        self.record("a template grows", &apply, &grown).await?;
-        self.record("the same target comes again", &apply, &grown).await?;
-        let spelt = grown.replace("storage: 3Gi", "storage: 3072Mi");
-        self.record("the same target comes again in another spelling", &apply, &spelt)
-            .await?;
-        let other = [
-            "apply",
-            "--server-side",
-            "--force-conflicts",
-            "--field-manager=helm",
-            "--dry-run=server",
-            "-f",
-            "-",
-        ];
-        self.record("the same target comes again by server-side apply", &other, &grown)
-            .await?;
-        let label = ["label", "statefulset", "web", "--overwrite", "team=storage"];
-        self.record("a label is changed during a rollout", &label, "").await?;
-        let storage = "spec/resources/requests/storage";
-        self.try_template("a template grows again during a rollout", storage, json!("4Gi"))
-            .await?;
-        self.try_template("a target is made smaller during a rollout", storage, json!("2Gi"))
-            .await?;
-        let drop = json!([{"op": "remove", "path": "/metadata/annotations/claim-rollout.io~1staged"}]);
-        self.try_patch("the staged change is dropped", "--type=json", &drop, &[])
-            .await?;
-        let annotations = json!({"claim-rollout.io/staged": "{}", "claim-rollout.io/withdraw": "abc"});
-        let forged = json!({"metadata": {"annotations": annotations}});
-        self.try_patch("the staged change is changed by hand", "--type=merge", &forged, &[])
-            .await?;
-        self.try_patch(
-            "the controller writes the staged change",
-            "--type=json",
-            &drop,
-            &CONTROLLER,
-        )
-        .await
-    }
+fn lists_of_templates() -> Vec<Sent> {
+    let [data, logs] = [0, 1].map(|index| format!("/spec/volumeClaimTemplates/{index}"));
+    let swap = json!([{"op": "move", "from": &logs, "path": &data}]);
+    let add = json!([{"op": "copy", "from": &data, "path": "/spec/volumeClaimTemplates/-"},
+        {"op": "replace", "path": "/spec/volumeClaimTemplates/2/metadata/name", "value": "more"}]);
+    let remove = json!([{"op": "remove", "path": &logs}]);
+    let all = json!([
+        {"op": "replace", "path": format!("{data}/spec/resources/requests/storage"), "value": "1Mi"},
+        {"op": "replace", "path": format!("{data}/spec/accessModes/0"), "value": "ReadWriteMany"},
+        {"op": "replace", "path": format!("{logs}/metadata/name"), "value": "more"},
+    ]);
+    let grow = json!([{"op": "replace", "path": format!("{data}/spec/resources/requests/storage"), "value": "2Gi"}]);
+    let defaults = json!([{"op": "remove", "path": "/metadata/annotations/claim-rollout.io~1update-policy"}, &grow[0]]);
+    vec![
+        patch("the templates are only reordered", &swap),
+        patch("a template is added", &add),
+        patch("a template is removed", &remove),
+        patch("everything is wrong at once", &all),
+        patch("the right of a user is unknown", &grow).by(&["--as=sam", "--as-group=system:masters"]),
+        patch("a user may not patch claims", &grow).by(&["--as=sam", "--as-group=testers"]),
+        patch("a template grows on claim delete", &defaults),
+    ]
+}
+
+fn during_a_rollout() -> Vec<Sent> {
+    let apply = "apply -f -";
+    let server_side = "apply --server-side --force-conflicts --field-manager=helm --dry-run=server -f -";
+    let label = "label statefulset web --overwrite team=storage";
+    let grown = MANIFEST.replace("storage: 1Gi", "storage: 3Gi");
+    let spelt = grown.replace("storage: 3Gi", "storage: 3072Mi");
+    let drop = json!([{"op": "remove", "path": "/metadata/annotations/claim-rollout.io~1staged"}]);
+    let annotations = json!({"claim-rollout.io/staged": "{}", "claim-rollout.io/withdraw": "abc"});
+    let forged = json!({"metadata": {"annotations": annotations}});
+    vec![
+        sent("a template grows", apply, &grown),
+        sent("the same target comes again", apply, &grown),
+        sent("the same target comes again in another spelling", apply, &spelt),
+        sent("the same target comes again by server-side apply", server_side, &grown),
+        sent("a label is changed during a rollout", label, ""),
+        template("a template grows again during a rollout", STORAGE, &json!("4Gi")),
+        template("a target is made smaller during a rollout", STORAGE, &json!("2Gi")),
+        patch("the staged change is dropped", &drop),
+        patch("the staged change is changed by hand", &forged),
+        patch("the controller writes the staged change", &drop).by(&CONTROLLER),
+    ]
 }
 
 /// Lets `sam` write StatefulSets, but no PVCs.
 async fn let_sam(cluster: &Cluster) -> anyhow::Result<()> {
-    let role = [
-        "create",
-        "clusterrole",
-        "sets",
-        "--verb=get,patch",
-        "--resource=statefulsets.apps",
-    ];
-    let binding = [
-        "create",
-        "clusterrolebinding",
-        "sets",
-        "--user=sam",
-        "--clusterrole=sets",
-    ];
-    for arguments in [&role[..], &binding, &["create", "namespace", "shop"]] {
-        let output = cluster.kubectl(arguments, "").await?;
-        ensure!(output.success, "{output:?}");
+    for line in [
+        "create clusterrole sets --verb=get,patch --resource=statefulsets.apps",
+        "create clusterrolebinding sets --user=sam --clusterrole=sets",
+        "create namespace shop",
+    ] {
+        cluster.typed(line).await?;
     }
     Ok(())
 }
@@ -294,12 +243,12 @@ pub(crate) async fn run() -> anyhow::Result<()> {
         host,
         reviews: Mutex::default(),
     };
-    capture.creations().await?;
-    let apply = ["apply", "-f", "-"];
-    capture.record("a set is created", &apply, MANIFEST).await?;
-    capture.before_a_target().await?;
-    capture.lists_of_templates().await?;
-    capture.during_a_rollout().await?;
+    for sent in [creations(), before_a_target(), lists_of_templates(), during_a_rollout()]
+        .into_iter()
+        .flatten()
+    {
+        capture.record("sets", &sent).await?;
+    }
     capture.deletions().await?;
     capture.host.stop().await?;
     capture.cluster.stop();
