@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context as _, ensure};
 use serde_json::json;
 
+use crate::world::namespace::{condition, label, text};
 use crate::world::{World, until};
 
 pub(super) async fn three_claims_grow_highest_ordinal_first_without_restart(env: &World) -> anyhow::Result<()> {
@@ -91,4 +92,33 @@ pub(super) async fn second_target_during_rollout_of_first_is_reached(env: &World
     );
     ensure!(ns.rollout().await?["metadata"]["generation"] == 2, "two targets");
     Ok(())
+}
+
+/// A user has made the PVC larger than the target.
+pub(super) async fn claim_larger_than_target_keeps_its_size(env: &World) -> anyhow::Result<()> {
+    let ns = env.with_set("larger", 2).await?;
+    let begun = ns.mark().await?;
+    let more = r#"{"spec": {"resources": {"requests": {"storage": "3Gi"}}}}"#;
+    ns.typed(&format!("patch pvc data-web-1 --patch '{more}'")).await?;
+    ns.until_all("the claim to grow", "pvc", |claims| {
+        claims[1]["status"]["capacity"]["storage"] == "3Gi"
+    })
+    .await?;
+    ns.apply(2, "2Gi").await?;
+    ns.until_reported("the end", |rollout| condition(rollout, "Ready") == "True")
+        .await?;
+    let claims = ns.claims().await?;
+    let found: Vec<_> = claims
+        .iter()
+        .map(|claim| {
+            let label = text(&claim["metadata"]["labels"]["claim-rollout.io/revision"]);
+            (text(&claim["status"]["capacity"]["storage"]), label)
+        })
+        .collect();
+    let label = label(&ns.staged_change().await?);
+    let expected = ["2Gi", "3Gi"].map(|size| (size.to_owned(), label.clone()));
+    ensure!(found == expected, "{found:?}");
+    let written = ns.writes_since(begun).await?;
+    written.claims_follow_one_another(&["data-web-1", "data-web-0"])?;
+    written.is_a_rollout(&["data-web-1", "data-web-0"], 0)
 }

@@ -4,7 +4,6 @@
 mod absent;
 mod attributes;
 mod bad_input;
-mod beside;
 mod budgets;
 mod canary;
 mod changed;
@@ -48,8 +47,7 @@ scenarios![World;
     grow::three_claims_grow_highest_ordinal_first_without_restart,
     grow::second_target_during_rollout_of_first_is_reached,
     repeated::same_manifest_again_writes_nothing,
-    beside::scale_and_label_during_rollout_keep_the_staged_change,
-    beside::claim_larger_than_target_keeps_its_size,
+    grow::claim_larger_than_target_keeps_its_size,
     lockstep::image_and_size_in_one_apply_claim_before_pod_per_replica,
     killed::controller_killed_after_any_write_successor_completes_it,
     deleted::claim_deleted_between_read_and_write_is_not_recreated_by_us,
