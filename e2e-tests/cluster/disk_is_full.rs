@@ -9,7 +9,7 @@ use anyhow::{Context as _, ensure};
 use crate::world::book::{Book, Command};
 use crate::world::installation::{AS_IN_A_POD, binary};
 use crate::world::shell::typed;
-use crate::world::{Cluster, Driver, Options, World, eventually};
+use crate::world::{Cluster, Driver, Options, PATIENCE, World, eventually};
 
 const DOCUMENT: &str = "docs/disk-is-full.md";
 const QUICK: &str = "## With claim-rollout";
@@ -18,7 +18,6 @@ const BY_HAND: &str = "## By hand";
 const MANIFEST: &str = include_str!("disk_is_full/db.yaml");
 /// No volume grows until the page has shown that one grows.
 const EXPANSION_MILLIS: u64 = 3_600_000;
-const PATIENCE: Duration = Duration::from_secs(60);
 const RECHECK: Duration = Duration::from_millis(100);
 /// A Pod with this annotation runs and is not Ready.
 const FULL: &str = "e2e.claim-rollout.io/ready";

@@ -1,6 +1,6 @@
 //! docs/try.md shows what the demo and the live tree print, README.md what the commands of "See how far it is" do.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::{Context as _, bail, ensure};
 
@@ -8,13 +8,12 @@ use crate::world::book::{Book, blocks};
 use crate::world::demo::{self, FAREWELL, Screen, picture};
 use crate::world::document::text;
 use crate::world::shell::typed;
-use crate::world::{Cluster, Options, eventually};
+use crate::world::{Cluster, Options, PATIENCE, eventually};
 
 const README: &str = "README.md";
 const DOCUMENT: &str = "docs/try.md";
 /// The minor version whose messages are shown.
 const MINOR: u32 = 37;
-const PATIENCE: Duration = Duration::from_secs(60);
 /// The commands of "See how far it is", and a part of what each prints in the demo cluster after another change was
 /// applied.
 const PRINTED: [(&str, &str); 8] = [
@@ -137,8 +136,7 @@ async fn every_command_prints_its_part(cluster: &Cluster) -> anyhow::Result<()> 
         });
         answered.await.with_context(|| format!("$ {command}\n{last}"))?;
         if command.contains(" plan ") {
-            let applied = cluster.kubectl(&["apply", "-f", "web.yaml"], "").await?;
-            ensure!(applied.success, "{applied:?}");
+            cluster.typed("apply -f web.yaml").await?;
         }
     }
     book.end()

@@ -1,17 +1,13 @@
 //! The rights that `deploy/` gives to an account, compared with the requests of the account.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
 use crate::world::namespace::text;
 use crate::world::policy_host::documents;
-use crate::world::{Cluster, Entry, eventually};
-
-/// A watch is logged when it ends, a moment after its client.
-const PATIENCE: Duration = Duration::from_secs(120);
+use crate::world::{Cluster, Entry, PATIENCE, eventually};
 
 /// Verb and resource of everything that the rules of a role allow.
 fn allowed(role: &Value) -> BTreeSet<String> {

@@ -12,6 +12,7 @@ use claim_rollout::templates::UpdatePolicy;
 use serde_json::{Value, json};
 
 use crate::world::installation::{ACCOUNT, NAMESPACE, USER};
+use crate::world::manifests::bound_elsewhere;
 use crate::world::namespace::{STAGED, text};
 use crate::world::web::Web;
 use crate::world::{Options, World, until};
@@ -169,9 +170,7 @@ impl TestedNamespace<'_> {
         self.done(None, &["apply", "-f", "-"], &rights).await?;
         self.done(None, &["create", "configmap", "owner"], "").await?;
         if self.judges == Judges::Policy {
-            let others = json!({"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": [namespace]});
-            let selector = json!({"spec": {"matchResources": {"namespaceSelector": {"matchExpressions": [others]}}}});
-            let selector = selector.to_string();
+            let selector = bound_elsewhere(namespace).to_string();
             let binding = "validatingadmissionpolicybinding/claim-rollout-staged";
             self.done(None, &["patch", binding, "--type=merge", "-p", &selector], "")
                 .await?;

@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use anyhow::ensure;
 use base64::Engine as _;
 use claim_rollout::webhook::{Engine, Evaluation, Limits, Running};
 use serde::Deserialize;
@@ -148,12 +147,8 @@ impl Barriers {
         };
         let (running, client) = served(Arc::new(self.clone()), limits)?;
         let configuration = configuration(&client);
-        let applied = cluster
-            .kubectl(&["apply", "-f", "-"], &configuration.to_string())
-            .await?;
-        ensure!(applied.success, "{applied:?}");
-        let made = cluster.kubectl(&["create", "namespace", PROBE], "").await?;
-        ensure!(made.success, "{made:?}");
+        cluster.done(&["apply", "-f", "-"], &configuration.to_string()).await?;
+        cluster.typed(&format!("create namespace {PROBE}")).await?;
         let probe = json!({
             "apiVersion": "claim-rollout.io/v1alpha1", "kind": "ClaimRollout", "metadata": {"name": "probe", "namespace": PROBE},
             "spec": {
@@ -164,8 +159,7 @@ impl Barriers {
         .to_string();
         let arguments = ["apply", "--server-side", "--dry-run=server", "--as", USER, "-f", "-"];
         let asked = eventually("the barrier to be asked", PATIENCE, async || {
-            let output = cluster.kubectl(&arguments, &probe).await?;
-            ensure!(output.success, "{output:?}");
+            cluster.done(&arguments, &probe).await?;
             Ok((self.passed(PROBE) > 0).then_some(()))
         });
         asked.await?;

@@ -5,6 +5,7 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
+use serde::de::DeserializeOwned;
 
 use super::{Cluster, Process, eventually};
 
@@ -78,6 +79,11 @@ impl Cluster {
     /// Runs a command line of kubectl as the administrator, which must succeed.
     pub(crate) async fn typed(&self, line: &str) -> anyhow::Result<Output> {
         self.done(&words(line), "").await
+    }
+
+    /// The JSON that a command line of kubectl prints as the administrator.
+    pub(crate) async fn read<T: DeserializeOwned>(&self, line: &str) -> anyhow::Result<T> {
+        Ok(serde_json::from_str(&self.typed(line).await?.stdout)?)
     }
 
     /// Writes a file for a command line into the folder of the cluster. Returns its path.

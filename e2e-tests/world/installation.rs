@@ -7,13 +7,12 @@ use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
 
 use anyhow::{Context as _, bail, ensure};
 use serde_json::Value;
 
 use crate::world::policy_host::{KubeApi, deployed};
-use crate::world::{Cluster, POLICY_SERVER, Process, Signal, Usage, eventually};
+use crate::world::{Cluster, PATIENCE, POLICY_SERVER, Process, Signal, Usage, eventually};
 
 /// The namespace of the controller, and the name of its ServiceAccount.
 pub(crate) const NAMESPACE: &str = "claim-rollout";
@@ -33,8 +32,6 @@ const MANIFESTS: [&str; 4] = [
 ];
 /// The guard.
 const GUARD: [&str; 3] = ["guard/staged.yaml", "guard/replacing.yaml", "guard/controller.yaml"];
-/// The most time for a start or stop of the controller, on a slow and busy machine.
-const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The applied files of `deploy/`, and any number of controllers.
 pub(crate) struct Controllers {
@@ -182,18 +179,8 @@ impl Controller {
 
 /// A file with the settings in the cluster, if they are there.
 pub(crate) async fn settings_of(cluster: &Cluster) -> anyhow::Result<Option<PathBuf>> {
-    let get = [
-        "get",
-        "configmap",
-        "claim-rollout-settings",
-        "-n",
-        NAMESPACE,
-        "--ignore-not-found",
-        "-o",
-        "json",
-    ];
-    let found = cluster.kubectl(&get, "").await?;
-    ensure!(found.success, "{}", found.stderr);
+    let get = format!("get configmap claim-rollout-settings -n {NAMESPACE} --ignore-not-found -o json");
+    let found = cluster.typed(&get).await?;
     if found.stdout.is_empty() {
         return Ok(None);
     }
@@ -213,21 +200,16 @@ async fn apply_manifests(cluster: &Cluster) -> anyhow::Result<()> {
     for file in MANIFESTS {
         manifest_applied(cluster, file).await?;
     }
-    let crd = "crd/claimrollouts.claim-rollout.io";
-    succeed(cluster, &["wait", "--for=condition=Established", "--timeout=120s", crd]).await
+    let wait = "wait --for=condition=Established --timeout=120s crd/claimrollouts.claim-rollout.io";
+    cluster.typed(wait).await.map(drop)
 }
 
 /// Applies a file of `deploy/`.
 pub(crate) async fn manifest_applied(cluster: &Cluster, file: &str) -> anyhow::Result<()> {
     let path = deployed(file);
     let path = path.to_str().context("a path in UTF-8")?;
-    succeed(cluster, &["apply", "--server-side", "-f", path]).await
-}
-
-async fn succeed(cluster: &Cluster, arguments: &[&str]) -> anyhow::Result<()> {
-    let output = cluster.kubectl(arguments, "").await?;
-    ensure!(output.success, "kubectl {}: {}", arguments.join(" "), output.stderr);
-    Ok(())
+    let applied = cluster.done(&["apply", "--server-side", "-f", path], "").await;
+    applied.map(drop)
 }
 
 /// The built binary. `CLAIM_ROLLOUT_BINARY` names another one, such as that of a released image.

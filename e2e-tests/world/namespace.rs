@@ -169,6 +169,20 @@ impl<'a> TestNamespace<'a> {
         self.list("pvc").await
     }
 
+    /// The size that each PVC asks for.
+    pub(crate) async fn sizes(&self) -> anyhow::Result<Vec<String>> {
+        let size = |claim: &Value| text(&claim["spec"]["resources"]["requests"]["storage"]);
+        Ok(self.claims().await?.iter().map(size).collect())
+    }
+
+    /// Gives the controller a right in this namespace: `--role=` or `--clusterrole=`.
+    pub(crate) async fn let_controller(&self, role: &str) -> anyhow::Result<()> {
+        let account = "--serviceaccount=claim-rollout:claim-rollout-controller";
+        self.typed(&format!("create rolebinding controller {role} {account}"))
+            .await
+            .map(drop)
+    }
+
     /// The uids of the Pods, sorted by name.
     pub(crate) async fn pods(&self) -> anyhow::Result<Vec<Value>> {
         let pods = self.list("pod").await?;

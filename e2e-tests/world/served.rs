@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use anyhow::{Context as _, ensure};
+use anyhow::Context as _;
 use serde_json::{Value, json};
 
 use super::installation::api_of_policy_server;
@@ -305,8 +305,6 @@ impl Served {
     async fn kubectl(&self, cluster: &Cluster, arguments: &[&str], input: &Value) -> anyhow::Result<()> {
         let namespace = self.namespace.as_deref().unwrap_or("default");
         let arguments = [arguments, &["--namespace", namespace]].concat();
-        let output = cluster.kubectl(&arguments, &input.to_string()).await?;
-        ensure!(output.success, "kubectl {}: {}", arguments.join(" "), output.stderr);
-        Ok(())
+        cluster.done(&arguments, &input.to_string()).await.map(drop)
     }
 }

@@ -1,7 +1,6 @@
 //! A running `claim-rollout webhook`, and webhook configurations that lead the API server to it.
 
 use std::net::{SocketAddr, TcpListener};
-use std::time::Duration;
 
 use anyhow::{Context as _, bail, ensure};
 use claim_rollout::webhook::SecretPath;
@@ -12,11 +11,10 @@ use serde_json::{Value, json};
 use crate::world::installation::{NAMESPACE, binary, settings_of};
 use crate::world::policy_host::documents;
 use crate::world::web::Web;
-use crate::world::{Cluster, Process, Signal, eventually};
+use crate::world::{Cluster, PATIENCE, Process, Signal, eventually};
 
 /// The ServiceAccount of the webhook; also the name of its Secret and of its webhook configurations.
 pub(crate) const ACCOUNT: &str = "claim-rollout-webhook";
-const PATIENCE: Duration = Duration::from_secs(120);
 
 /// One replica; dropping it kills it.
 #[derive(Debug)]
@@ -76,8 +74,7 @@ impl Server {
     /// server calls it.
     pub(crate) async fn stand_for_the_service(&self, cluster: &Cluster) -> anyhow::Result<()> {
         let kind = "mutatingwebhookconfiguration";
-        let get = ["get", kind, ACCOUNT, "-o", "json"];
-        let configuration: Value = serde_json::from_str(&cluster.kubectl(&get, "").await?.stdout)?;
+        let configuration: Value = cluster.read(&format!("get {kind} {ACCOUNT} -o json")).await?;
         let mut operations = Vec::new();
         for (place, webhook) in configuration["webhooks"].as_array().into_iter().flatten().enumerate() {
             let client = format!("/webhooks/{place}/clientConfig");
@@ -135,8 +132,8 @@ pub(crate) async fn lead_to(cluster: &Cluster, address: SocketAddr) -> anyhow::R
             }
             // The webhook has written the same field.
             let apply = ["apply", "--server-side", "--force-conflicts", "-f", "-"];
-            let applied = cluster.kubectl(&apply, &configuration.to_string()).await?;
-            ensure!(applied.success, "{file}: {}", applied.stderr);
+            let applied = cluster.done(&apply, &configuration.to_string()).await;
+            applied.context(file)?;
         }
     }
     Ok(())
@@ -144,10 +141,9 @@ pub(crate) async fn lead_to(cluster: &Cluster, address: SocketAddr) -> anyhow::R
 
 /// The secret path that the replicas share, if one of them has made it.
 pub(crate) async fn secret(cluster: &Cluster) -> anyhow::Result<Option<SecretPath>> {
-    let get = ["get", "secret", ACCOUNT, "-n", NAMESPACE, "-o", "json"];
-    let output = cluster.kubectl(&get, "").await?;
-    ensure!(output.success, "{}", output.stderr);
-    let secret: Secret = serde_json::from_str(&output.stdout)?;
+    let secret: Secret = cluster
+        .read(&format!("get secret {ACCOUNT} -n {NAMESPACE} -o json"))
+        .await?;
     let path = secret.data.unwrap_or_default().remove("path");
     let path = path.map(|bytes| anyhow::Ok(SecretPath::read(std::str::from_utf8(&bytes.0)?)?));
     path.transpose()

@@ -4,6 +4,7 @@
 use anyhow::ensure;
 use serde_json::{Value, json};
 
+use crate::world::manifests::claim;
 use crate::world::namespace::{TestNamespace, are_as_written, label};
 use crate::world::served::Policies;
 use crate::world::web::Web;
@@ -74,15 +75,9 @@ pub(super) async fn new_replica_after_staged_growth_gets_claim_at_target(env: &W
     );
 
     // A PVC that another user creates is not changed, and the policy is not called.
-    let claim = json!({
-        "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data-web-2"},
-        "spec": {
-            "accessModes": ["ReadWriteOnce"], "storageClassName": EXPANDABLE,
-            "resources": {"requests": {"storage": "1Gi"}},
-        },
-    });
     let all = served.claims();
-    ns.done(&["create", "-f", "-"], &claim).await?;
+    ns.done(&["create", "-f", "-"], &claim("data-web-2", EXPANDABLE))
+        .await?;
     let foreign = settled(ns, "data-web-2").await?;
     ensure!(size(&foreign) == "1Gi" && revision(&foreign).is_null(), "{foreign:#}");
     ensure!(

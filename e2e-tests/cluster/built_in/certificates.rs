@@ -10,11 +10,9 @@ use crate::world::{Cluster, World};
 const TERMS: &str = "claim-rollout.io/certificate-terms";
 const BEGIN: &str = "BEGIN CERTIFICATE";
 
-async fn object(cluster: &Cluster, arguments: &[&str]) -> anyhow::Result<Value> {
-    let get = [&["get", "-o", "json", "-n", NAMESPACE], arguments].concat();
-    let output = cluster.kubectl(&get, "").await?;
-    ensure!(output.success, "{arguments:?}: {}", output.stderr);
-    Ok(serde_json::from_str(&output.stdout)?)
+async fn object(cluster: &Cluster, kind: &str) -> anyhow::Result<Value> {
+    let get = format!("get {kind} {ACCOUNT} -n {NAMESPACE} -o json");
+    cluster.read(&get).await
 }
 
 /// The number of certificate authorities in the Secret and in each webhook configuration.
@@ -23,9 +21,9 @@ async fn authorities(cluster: &Cluster) -> anyhow::Result<Vec<usize>> {
         let bytes: k8s_openapi::ByteString = serde_json::from_value(bundle.clone())?;
         Ok(String::from_utf8(bytes.0)?.matches(BEGIN).count())
     };
-    let mut counts = vec![count(&object(cluster, &["secret", ACCOUNT]).await?["data"]["ca.crt"])?];
+    let mut counts = vec![count(&object(cluster, "secret").await?["data"]["ca.crt"])?];
     for kind in ["mutatingwebhookconfiguration", "validatingwebhookconfiguration"] {
-        let configuration = object(cluster, &[kind, ACCOUNT]).await?;
+        let configuration = object(cluster, kind).await?;
         for webhook in configuration["webhooks"].as_array().context("webhooks")? {
             counts.push(count(&webhook["clientConfig"]["caBundle"])?);
         }
@@ -46,15 +44,14 @@ pub(super) async fn second_replica_shares_and_renews_the_certificate(env: &World
     second.terminate().await?;
 
     let mut terms: Value = serde_json::from_str(
-        object(cluster, &["secret", ACCOUNT]).await?["metadata"]["annotations"][TERMS]
+        object(cluster, "secret").await?["metadata"]["annotations"][TERMS]
             .as_str()
             .context("terms")?,
     )?;
     terms["renewAt"] = "2026-01-01T00:00:00Z".into();
     let aged = format!("{TERMS}={terms}");
     let annotate = ["annotate", "--overwrite", "secret", ACCOUNT, "-n", NAMESPACE, &aged];
-    let output = cluster.kubectl(&annotate, "").await?;
-    ensure!(output.success, "{}", output.stderr);
+    cluster.done(&annotate, "").await?;
     let third = Server::start(cluster).await?;
     ensure!(third.made() == 1, "the third has made none although it was time");
     ensure!(authorities(cluster).await? == [2; 5]);

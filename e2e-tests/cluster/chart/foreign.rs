@@ -1,15 +1,11 @@
 //! The kinds of other operators, as the least definitions that an API server serves.
 
-use std::time::Duration;
-
 use anyhow::ensure;
 use serde_json::json;
 
 use super::helm;
 use crate::cluster::quick_start::kubewarden;
-use crate::world::{Cluster, eventually};
-
-const PATIENCE: Duration = Duration::from_secs(120);
+use crate::world::{Cluster, PATIENCE, eventually};
 
 /// Group, version, kind and plural.
 const KINDS: [[&str; 4]; 4] = [
@@ -49,8 +45,7 @@ pub(super) async fn define(cluster: &Cluster) -> anyhow::Result<()> {
                 "versions": [{"name": version, "served": true, "storage": true, "schema": {"openAPIV3Schema": schema}}],
             },
         });
-        let applied = cluster.kubectl(&["apply", "-f", "-"], &definition.to_string()).await?;
-        ensure!(applied.success, "{}", applied.stderr);
+        cluster.done(&["apply", "-f", "-"], &definition.to_string()).await?;
         eventually("the kind to be served", PATIENCE, async || {
             let get = cluster
                 .kubectl(&["get", &format!("{plural}.{group}"), "-A"], "")

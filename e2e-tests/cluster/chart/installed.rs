@@ -1,7 +1,5 @@
 //! A Helm release from install to uninstall.
 
-use std::time::Duration;
-
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
@@ -10,10 +8,7 @@ use crate::world::installation::{Controllers, NAMESPACE};
 use crate::world::namespace::TestNamespace;
 use crate::world::web::Web;
 use crate::world::webhook::Server;
-use crate::world::{Cluster, Options, eventually};
-
-/// On a slow and busy machine.
-const PATIENCE: Duration = Duration::from_secs(120);
+use crate::world::{Cluster, Options, until};
 
 /// A StatefulSet whose Pods wait for PVCs: no controller runs that expands them.
 async fn waiting<'a>(
@@ -46,7 +41,7 @@ fn users(set: &Value) -> Value {
 /// The address that the API server calls, and the certificates that it trusts there.
 async fn clients(cluster: &Cluster) -> anyhow::Result<Value> {
     let get = "get mutatingwebhookconfiguration claim-rollout-webhook -o json";
-    let configuration: Value = serde_json::from_str(&cluster.typed(get).await?.stdout)?;
+    let configuration: Value = cluster.read(get).await?;
     let webhooks = configuration["webhooks"].as_array().context("webhooks")?;
     Ok(webhooks.iter().map(|webhook| webhook["clientConfig"].clone()).collect())
 }
@@ -136,18 +131,12 @@ async fn installed_again_rolls_nothing_out_by_itself(
     // With other Pods: they do not wait for PVCs that nobody updates.
     ns.typed("set env statefulset/web A=c").await?;
     ns.settled().await?;
-    let sizes = async || -> anyhow::Result<Vec<Value>> {
-        let claims = ns.claims().await?.into_iter();
-        Ok(claims
-            .map(|claim| claim["spec"]["resources"]["requests"]["storage"].clone())
-            .collect())
-    };
-    ensure!(sizes().await? == ["1Gi", "1Gi"], "{:?}", sizes().await?);
+    let sizes = ns.sizes().await?;
+    ensure!(sizes == ["1Gi", "1Gi"], "{sizes:?}");
 
     ns.target(&Web::replicas(2).size("2Gi").image("2")).await?;
-    let grown = eventually("a PVC to grow", PATIENCE, async || {
-        Ok(sizes().await?.iter().any(|size| size == "2Gi").then_some(()))
-    });
-    grown.await.with_context(|| ns.log())?;
+    let has_grown = |sizes: &Vec<String>| sizes.iter().any(|size| size == "2Gi");
+    let grown = until("a PVC to grow", async || ns.sizes().await, has_grown).await;
+    grown.with_context(|| ns.log())?;
     server.terminate().await
 }

@@ -7,26 +7,15 @@ use super::plans::{plan, plan_with};
 use super::prepare;
 use crate::world::namespace::PATIENCE;
 use crate::world::web::Web;
-use crate::world::{World, eventually};
-
-/// A policy of somebody else: at most three replicas in one namespace.
-fn at_most_three_replicas(namespace: &str) -> String {
-    let rules = json!([{"apiGroups": ["apps"], "apiVersions": ["v1"], "operations": ["UPDATE"], "resources": ["statefulsets"]}]);
-    let selector = json!({"matchLabels": {"kubernetes.io/metadata.name": namespace}});
-    let version = "admissionregistration.k8s.io/v1";
-    let items = json!([
-        {"apiVersion": version, "kind": "ValidatingAdmissionPolicy", "metadata": {"name": namespace}, "spec": {
-            "matchConstraints": {"resourceRules": rules, "namespaceSelector": selector},
-            "validations": [{"expression": "object.spec.replicas <= 3", "message": "three are enough"}]}},
-        {"apiVersion": version, "kind": "ValidatingAdmissionPolicyBinding", "metadata": {"name": namespace},
-            "spec": {"policyName": namespace, "validationActions": ["Deny"]}},
-    ]);
-    json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string()
-}
+use crate::world::{World, eventually, manifests};
 
 pub(super) async fn plan_has_the_denial_of_another_policy(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "planned-denied").await?;
-    ns.target(&at_most_three_replicas(&ns.namespace)).await?;
+    let validation = json!({"expression": "object.spec.replicas <= 3", "message": "three are enough"});
+    let updates = ["UPDATE", "apps", "statefulsets"];
+    for object in manifests::denying(&ns.namespace, &ns.namespace, updates, &validation) {
+        ns.target(&object).await?;
+    }
     let new = Web::replicas(4).size("2Gi");
     let denied = eventually("the policy", PATIENCE, async || {
         let (output, planned) = plan(&ns, &new).await?;

@@ -1,38 +1,14 @@
 //! `claim-rollout retry`, and its section in `docs/commands.md`.
 
 use anyhow::ensure;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::prepare;
 use super::shown::{DOCUMENT, types};
 use crate::world::backoff::until_pause_is_long;
 use crate::world::book::Book;
 use crate::world::namespace::TestNamespace;
-use crate::world::{World, until};
-
-/// A policy of somebody else that denies every update of a PVC in the namespace. The controller does not watch it.
-fn frozen(namespace: &str) -> Vec<Value> {
-    let api = "admissionregistration.k8s.io/v1";
-    let rule = json!({
-        "apiGroups": [""], "apiVersions": ["v1"], "operations": ["UPDATE"], "resources": ["persistentvolumeclaims"],
-    });
-    let policy = json!({
-        "apiVersion": api, "kind": "ValidatingAdmissionPolicy", "metadata": {"name": "frozen"},
-        "spec": {
-            "failurePolicy": "Fail",
-            "matchConstraints": {"resourceRules": [rule]},
-            "validations": [{"expression": "false", "message": "no changes today"}],
-        },
-    });
-    let selector = json!({"matchLabels": {"kubernetes.io/metadata.name": namespace}});
-    let binding = json!({
-        "apiVersion": api, "kind": "ValidatingAdmissionPolicyBinding", "metadata": {"name": "frozen"},
-        "spec": {
-            "policyName": "frozen", "validationActions": ["Deny"], "matchResources": {"namespaceSelector": selector},
-        },
-    });
-    vec![policy, binding]
-}
+use crate::world::{World, manifests, until};
 
 /// True iff the API server denies updates of PVCs, as a dry run shows.
 async fn is_frozen(ns: &TestNamespace<'_>, claim: &str) -> anyhow::Result<bool> {
@@ -43,7 +19,10 @@ async fn is_frozen(ns: &TestNamespace<'_>, claim: &str) -> anyhow::Result<bool> 
 pub(super) async fn retry_ends_the_pause_after_denied_writes(env: &World) -> anyhow::Result<()> {
     let mut book = Book::under(&["## retry: try again now"], DOCUMENT)?;
     let ns = prepare(env, "frozen").await?;
-    for object in frozen(&ns.namespace) {
+    // The controller does not watch this policy.
+    let validation = json!({"expression": "false", "message": "no changes today"});
+    let updates = ["UPDATE", "", "persistentvolumeclaims"];
+    for object in manifests::denying("frozen", &ns.namespace, updates, &validation) {
         ns.target(&object).await?;
     }
     let frozen = async || is_frozen(&ns, "data-web-2").await;

@@ -14,13 +14,6 @@ async fn succeeds(ns: &TestNamespace<'_>, arguments: &[&str]) -> anyhow::Result<
     Ok(output)
 }
 
-/// The size that each PVC asks for.
-async fn requests(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<Value>> {
-    let claims = ns.claims().await?;
-    let request = |claim: &Value| claim["spec"]["resources"]["requests"]["storage"].clone();
-    Ok(claims.iter().map(request).collect())
-}
-
 /// The manifest of 2Gi with a label on its PVCs.
 fn labelled() -> Web {
     let web = Web::replicas(3).size("2Gi");
@@ -104,7 +97,7 @@ pub(super) async fn history_shows_every_target_and_undo_returns_to_it(env: &Worl
         output.stdout.starts_with("statefulset.apps/web withdrew revision "),
         "{output:?}"
     );
-    ensure!(requests(&ns).await? == ["2Gi", "2Gi", "2Gi"], "claims stay as they are");
+    ensure!(ns.sizes().await? == ["2Gi", "2Gi", "2Gi"], "claims stay as they are");
     Ok(())
 }
 
@@ -130,6 +123,6 @@ pub(super) async fn smaller_target_shrinks_no_pvc(env: &World) -> anyhow::Result
         change["phase"] == "Complete"
     })
     .await?;
-    ensure!(requests(&ns).await? == ["3Gi", "3Gi", "3Gi"], "a PVC was changed");
+    ensure!(ns.sizes().await? == ["3Gi", "3Gi", "3Gi"], "a PVC was changed");
     Ok(())
 }

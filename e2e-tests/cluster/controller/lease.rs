@@ -62,18 +62,8 @@ pub(super) async fn one_of_two_leads_and_the_other_takes_over(env: &World) -> an
 
     // A controller that loses the Lease keeps running and waits for its turn.
     let taken = r#"{"spec":{"holderIdentity":"somebody","leaseDurationSeconds":3}}"#;
-    let patch = [
-        "patch",
-        "lease",
-        LEASE,
-        "--namespace",
-        NAMESPACE,
-        "--type=merge",
-        "--patch",
-        taken,
-    ];
-    let patched = env.cluster.kubectl(&patch, "").await?;
-    ensure!(patched.success, "{}", patched.stderr);
+    let patch = format!("patch lease {LEASE} --namespace {NAMESPACE} --type=merge --patch {taken}");
+    env.cluster.typed(&patch).await?;
     let has_stepped_down = |log: &String| log.contains("lost leader election; stopping writes");
     until(
         "the controller to step down",

@@ -2,22 +2,19 @@
 //! policy-server on the applied objects.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use anyhow::{Context as _, ensure};
+use anyhow::Context as _;
 use serde_json::{Value, json};
 
 use crate::world::installation::api_of_policy_server;
 use crate::world::policy_host::{PolicyHost, Shipped, shared_policy};
-use crate::world::{Cluster, eventually};
+use crate::world::{Cluster, PATIENCE, eventually};
 
 const DEFINITION: &str = include_str!("clusteradmissionpolicies.yaml");
-const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Creates the definition of ClusterAdmissionPolicies.
 pub(crate) async fn define(cluster: &Cluster) -> anyhow::Result<()> {
-    let applied = cluster.kubectl(&["apply", "-f", "-"], DEFINITION).await?;
-    ensure!(applied.success, "{}", applied.stderr);
+    cluster.done(&["apply", "-f", "-"], DEFINITION).await?;
     let served = eventually("ClusterAdmissionPolicies to be served", PATIENCE, async || {
         Ok(policies(cluster).await.ok())
     });
@@ -26,10 +23,7 @@ pub(crate) async fn define(cluster: &Cluster) -> anyhow::Result<()> {
 
 /// The applied objects.
 async fn policies(cluster: &Cluster) -> anyhow::Result<Vec<Shipped>> {
-    let get = ["get", "clusteradmissionpolicies", "-o", "json"];
-    let output = cluster.kubectl(&get, "").await?;
-    ensure!(output.success, "{}", output.stderr);
-    let mut list: Value = serde_json::from_str(&output.stdout)?;
+    let mut list: Value = cluster.read("get clusteradmissionpolicies -o json").await?;
     let items = list["items"].as_array_mut().context("a list")?.iter_mut();
     let shipped = items.map(|object| Shipped {
         name: object["metadata"]["name"].as_str().unwrap_or_default().to_owned(),
@@ -59,8 +53,7 @@ pub(crate) async fn serve(cluster: &Cluster) -> anyhow::Result<PolicyHost> {
     for policy in &shipped {
         let object = format!("clusteradmissionpolicy/{}", policy.name);
         let patch = ["patch", &object, "--subresource=status", "--type=merge", "-p", &status];
-        let patched = cluster.kubectl(&patch, "").await?;
-        ensure!(patched.success, "{}", patched.stderr);
+        cluster.done(&patch, "").await?;
     }
     Ok(host)
 }

@@ -10,17 +10,17 @@ use anyhow::ensure;
 use super::kubewarden;
 use super::stands::{Action, Handling, STAND_INS};
 use crate::cluster::chart::manifests;
+use crate::cluster::controller::lease::until_it_leads;
 use crate::world::book::Command;
-use crate::world::installation::{ACCOUNT, AS_IN_A_POD, Controller, Controllers, NAMESPACE, binary};
+use crate::world::installation::{AS_IN_A_POD, Controller, Controllers, binary};
 use crate::world::policy_host::{PolicyHost, deployed};
 use crate::world::repository::root;
 use crate::world::shell::typed;
 use crate::world::webhook::Server;
-use crate::world::{Cluster, Driver, Options, eventually};
+use crate::world::{Cluster, Driver, Options};
 
 /// No volume grows until the document has shown that one grows.
 const EXPANSION_MILLIS: u64 = 3_600_000;
-const PATIENCE: Duration = Duration::from_secs(60);
 /// The most time until the document's state appears. After 30 seconds the controller also reports why it takes so long.
 const MOMENT: Duration = Duration::from_secs(25);
 const RECHECK: Duration = Duration::from_millis(100);
@@ -150,15 +150,8 @@ impl Walkthrough {
     /// Starts the controller, which leads before any Pod would be Ready.
     async fn lead(&mut self) -> anyhow::Result<()> {
         let controllers = Controllers::of(&self.cluster).await?;
-        self.controller = Some(controllers.start_configured(&self.cluster, &AS_IN_A_POD).await?);
-        let lease = format!("lease/{ACCOUNT}");
-        let holder = "jsonpath={.spec.holderIdentity}";
-        let leads = eventually("the controller to lead", PATIENCE, async || {
-            let get = ["get", &lease, "-n", NAMESPACE, "-o", holder];
-            let output = self.cluster.kubectl(&get, "").await?;
-            Ok((output.success && !output.stdout.is_empty()).then_some(()))
-        });
-        leads.await
+        let controller = controllers.start_configured(&self.cluster, &AS_IN_A_POD).await?;
+        until_it_leads(self.controller.insert(controller)).await
     }
 
     /// Stops everything after a success.

@@ -14,9 +14,7 @@ pub(super) async fn mark_goes_with_a_pause_and_with_the_withdrawal(env: &World) 
     ns.excepts(|but| but.recreates = true);
     let role = ["create", "role", "evict", "--verb=create", "--resource=pods/eviction"];
     ns.done(&role, "").await?;
-    let account = "--serviceaccount=claim-rollout:claim-rollout-controller";
-    ns.typed(&format!("create rolebinding evict --role=evict {account}"))
-        .await?;
+    ns.let_controller("--role=evict").await?;
     start(env, &mut ns, true).await?;
     ns.target(&anew(2, EXPANDABLE, "1Gi")).await?;
     ns.settled().await?;

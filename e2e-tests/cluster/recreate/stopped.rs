@@ -6,6 +6,7 @@ use crate::cluster::recreate::trial::{
     OTHER, QUIET, allow, anew, make_ready, prepare, start, stays, steps_of, until_complete, until_next_second,
     until_unready,
 };
+use crate::world::manifests::claim;
 use crate::world::{EXPANDABLE, World};
 
 pub(super) async fn pod_that_does_not_come_back_stops_it(env: &World) -> anyhow::Result<()> {
@@ -57,14 +58,7 @@ pub(super) async fn claim_of_another_class_is_no_victim_of_a_growth(env: &World)
     ns.excepts(|but| but.recreates = true);
     allow(&ns).await?;
     start(env, &mut ns, true).await?;
-    let restored = serde_json::json!({
-        "apiVersion": "v1", "kind": "PersistentVolumeClaim",
-        "metadata": {"name": "data-web-1", "labels": {"app": "web"}},
-        "spec": {
-            "accessModes": ["ReadWriteOnce"], "storageClassName": OTHER, "resources": {"requests": {"storage": "1Gi"}},
-        },
-    });
-    ns.done(&["create", "-f", "-"], &restored).await?;
+    ns.done(&["create", "-f", "-"], &claim("data-web-1", OTHER)).await?;
     ns.target(&anew(2, EXPANDABLE, "1Gi")).await?;
     ns.settled().await?;
     let before = ns.claims().await?;

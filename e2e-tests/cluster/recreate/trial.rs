@@ -54,11 +54,8 @@ pub(crate) fn seconds() -> anyhow::Result<u64> {
 
 /// Gives the controller the rights.
 pub(crate) async fn allow(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
-    let account = "--serviceaccount=claim-rollout:claim-rollout-controller";
-    let role = "--clusterrole=claim-rollout-controller-recreate";
-    ns.typed(&format!("create rolebinding recreate {role} {account}"))
-        .await?;
-    Ok(())
+    ns.let_controller("--clusterrole=claim-rollout-controller-recreate")
+        .await
 }
 
 /// Starts a controller, with the flag or without it.

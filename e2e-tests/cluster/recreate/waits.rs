@@ -1,8 +1,7 @@
 //! Nothing is deleted while another Pod is not Ready, the budget allows no eviction, or a right or the flag is missing.
 
-use serde_json::json;
-
 use crate::cluster::recreate::trial::{OTHER, anew, make_ready, prepare, stays, until_complete};
+use crate::world::manifests::closed_budget;
 use crate::world::{EXPANDABLE, World};
 
 pub(super) async fn nothing_is_deleted_while_another_pod_is_not_ready(env: &World) -> anyhow::Result<()> {
@@ -19,11 +18,7 @@ pub(super) async fn nothing_is_deleted_while_another_pod_is_not_ready(env: &Worl
 
 pub(super) async fn nothing_is_deleted_while_the_budget_allows_no_eviction(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "budget", &anew(2, EXPANDABLE, "1Gi")).await?;
-    let budget = json!({
-        "apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "web"},
-        "spec": {"maxUnavailable": 0, "selector": {"matchLabels": {"app": "web"}}},
-    });
-    ns.target(&budget).await?;
+    ns.target(&closed_budget()).await?;
     ns.target(&anew(2, OTHER, "1Gi")).await?;
     let message = "web-1 waits to be re-created: no eviction now: 429 Cannot evict pod";
     ns.until_reason("RollingOut", message).await?;

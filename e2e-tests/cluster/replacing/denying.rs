@@ -5,8 +5,8 @@ use serde_json::json;
 
 use crate::world::installation::USER;
 use crate::world::namespace::TestNamespace;
-use crate::world::until;
 use crate::world::web::Web;
+use crate::world::{manifests, until};
 
 /// The message of the policies.
 pub(crate) const MESSAGE: &str = "somebody protects this namespace";
@@ -26,23 +26,10 @@ impl Denial {
         (probe, input): (&[&str], &str),
     ) -> anyhow::Result<Self> {
         let name = format!("{}-{resource}-{}", ns.namespace, operation.to_lowercase());
-        let here = json!({"matchLabels": {"kubernetes.io/metadata.name": ns.namespace}});
-        let rule =
-            json!({"apiGroups": [group], "apiVersions": ["v1"], "operations": [operation], "resources": [resource]});
-        let policy = json!({
-            "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy",
-            "metadata": {"name": name},
-            "spec": {
-                "failurePolicy": "Fail",
-                "matchConstraints": {"namespaceSelector": here, "resourceRules": [rule]},
-                "matchConditions": [{"name": "condition", "expression": condition}],
-                "validations": [{"expression": "false", "message": MESSAGE, "reason": "Forbidden"}],
-            },
-        });
-        let binding = json!({
-            "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicyBinding",
-            "metadata": {"name": name}, "spec": {"policyName": name, "validationActions": ["Deny"]},
-        });
+        let validation = json!({"expression": "false", "message": MESSAGE, "reason": "Forbidden"});
+        let request = [operation, group, resource];
+        let [mut policy, binding] = manifests::denying(&name, &ns.namespace, request, &validation);
+        policy["spec"]["matchConditions"] = json!([{"name": "condition", "expression": condition}]);
         for object in [policy, binding] {
             ns.target(&object).await?;
         }

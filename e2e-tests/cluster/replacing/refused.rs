@@ -10,7 +10,7 @@ use super::denying::{Denial, MESSAGE};
 use super::kept::{Before, until_reported};
 use super::trial::{journals, prepare, replaced, until_replaced};
 use super::webhook::Webhook;
-use crate::world::installation::USER;
+use crate::world::manifests::bound_elsewhere;
 use crate::world::namespace::TestNamespace;
 use crate::world::{World, until};
 
@@ -74,26 +74,22 @@ impl<'a> Refused<'a> {
 }
 
 /// Binds the part of the guard for StatefulSets that are being replaced to the namespaces that are selected.
-async fn bind_guard(env: &World, namespaces: &Value) -> anyhow::Result<()> {
-    let patch = json!({"spec": {"matchResources": {"namespaceSelector": namespaces}}}).to_string();
+async fn bind_guard(env: &World, patch: &Value) -> anyhow::Result<()> {
     let binding = "validatingadmissionpolicybinding/claim-rollout-replacing";
-    let patched = env
-        .cluster
-        .kubectl(&["patch", binding, "--type=merge", "-p", &patch], "")
-        .await?;
-    ensure!(patched.success, "{patched:?}");
-    Ok(())
+    let patch = format!("patch {binding} --type=merge -p '{patch}'");
+    env.cluster.typed(&patch).await.map(drop)
 }
 
 pub(crate) async fn guard_that_is_bound_elsewhere_prevents_a_replacement(env: &World) -> anyhow::Result<()> {
     let namespace = "refused-guard";
-    let here = json!({"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": [namespace]});
-    bind_guard(env, &json!({"matchExpressions": [here]})).await?;
+    let mut binding = bound_elsewhere(namespace);
+    bind_guard(env, &binding).await?;
     let mut refused = Refused::prepare(env, namespace).await?;
     refused.roll_out().await?;
     refused.for_reason("GuardMissing", "apply deploy/guard").await?;
     let before = refused.ns.set().await?;
-    bind_guard(env, &json!({"matchExpressions": null})).await?;
+    binding["spec"]["matchResources"]["namespaceSelector"]["matchExpressions"].take();
+    bind_guard(env, &binding).await?;
     refused.until_replaced(&before).await
 }
 
@@ -101,8 +97,7 @@ pub(crate) async fn dependent_of_another_kind_prevents_a_replacement(env: &World
     let mut refused = Refused::prepare(env, "refused-dependent").await?;
     let ns = &refused.ns;
     ns.typed("create role maps --verb=list --resource=configmaps").await?;
-    let user = format!("--user={USER}");
-    ns.typed(&format!("create rolebinding maps --role=maps {user}")).await?;
+    ns.let_controller("--role=maps").await?;
     let owner = json!([{"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web",
         "uid": ns.set().await?["metadata"]["uid"]}]);
     let map = json!({"apiVersion": "v1", "kind": "ConfigMap",

@@ -46,14 +46,8 @@ pub(crate) async fn journals(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<Value
 
 /// The Secrets with the journals of this namespace, and the journals. Other scenarios have theirs beside them.
 pub(crate) async fn journal_secrets(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<(Value, Value)>> {
-    let get = [
-        "get",
-        "secrets",
-        "--namespace=claim-rollout",
-        "--selector=claim-rollout.io/journal",
-        "-o=json",
-    ];
-    let secrets: Value = serde_json::from_str(&ns.cluster.kubectl(&get, "").await?.stdout)?;
+    let get = "get secrets --namespace=claim-rollout --selector=claim-rollout.io/journal -o=json";
+    let secrets: Value = ns.cluster.read(get).await?;
     let mut found = Vec::new();
     for secret in secrets["items"].as_array().context("items")? {
         let data = secret["data"]["journal"].as_str().context("a journal")?;

@@ -6,6 +6,7 @@ use anyhow::{Context as _, ensure};
 use claim_rollout::templates::{HELD, StagedChange};
 use serde_json::{Value, json};
 
+use crate::world::manifests::bound_elsewhere;
 use crate::world::namespace::{PATIENCE, STAGED, TestNamespace, condition, text};
 use crate::world::served::Served;
 use crate::world::web::Web;
@@ -21,9 +22,7 @@ async fn forge(ns: &TestNamespace<'_>, change: &str) -> anyhow::Result<()> {
 
 /// Excludes this namespace from the guard.
 async fn without_the_guard(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
-    let others = json!({"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": [ns.namespace]});
-    let spec = json!({"matchResources": {"namespaceSelector": {"matchExpressions": [others]}}});
-    let patch = json!({"spec": spec}).to_string();
+    let patch = bound_elsewhere(&ns.namespace);
     ns.typed(&format!(
         "patch validatingadmissionpolicybinding claim-rollout-staged --type=merge -p '{patch}'"
     ))

@@ -17,14 +17,6 @@ async fn in_the_middle<'a>(env: &'a World, namespace: &str, claim: &str) -> anyh
     Ok(ns)
 }
 
-async fn sizes(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<String>> {
-    let claims = ns.claims().await?;
-    let sizes = claims
-        .iter()
-        .map(|claim| &claim["spec"]["resources"]["requests"]["storage"]);
-    Ok(sizes.map(text).collect())
-}
-
 /// True iff the ClaimRollout reports this many replicas and updated ones, and this number of lagging PVCs.
 fn lags(rollout: &Value, [replicas, updated]: [i64; 2], lag: &str) -> bool {
     let status = &rollout["status"];
@@ -54,13 +46,13 @@ pub(super) async fn switch_to_on_claim_delete_opens_gate_without_controller(env:
     .await?;
     ns.until_reported("the lag", |rollout| lags(rollout, [3, 0], "3 of 3 PVCs"))
         .await?;
-    let asked = sizes(&ns).await?;
+    let asked = ns.sizes().await?;
     ensure!(asked == ["1Gi"; 3], "a claim was written: {asked:?}");
     // A PVC is counted as soon as it exists.
     ns.typed("scale statefulset web --replicas=4").await?;
     ns.until_reported("a newcomer", |rollout| lags(rollout, [4, 1], "3 of 4 PVCs"))
         .await?;
-    ensure!(sizes(&ns).await? == ["1Gi", "1Gi", "1Gi", "2Gi"], "the newcomer");
+    ensure!(ns.sizes().await? == ["1Gi", "1Gi", "1Gi", "2Gi"], "the newcomer");
     let count = ns.writes_since(0).await?.count();
     let nothing: Vec<String> = Vec::new();
     ensure!(
@@ -86,7 +78,7 @@ pub(super) async fn withdrawal_during_rollout_releases_pods_and_lowers_no_claim(
     .await?;
     ns.until_event("ClaimRolloutWithdrawn").await?;
     // The write of the second PVC was in progress: it was stored, or overtaken by the Pod of the PVC.
-    let sizes = sizes(&ns).await?;
+    let sizes = ns.sizes().await?;
     ensure!(sizes[0] == "1Gi" && sizes[2] == "2Gi", "{sizes:?}");
     let count = ns.writes_since(0).await?.count();
     ensure!(

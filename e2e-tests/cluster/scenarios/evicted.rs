@@ -1,8 +1,9 @@
 //! The last part of an expansion is done by the node, with some drivers only when the volume is mounted again.
 
 use anyhow::ensure;
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use crate::world::manifests::closed_budget;
 use crate::world::namespace::{TestNamespace, text};
 use crate::world::policy_host::documents;
 use crate::world::web::Web;
@@ -27,11 +28,7 @@ async fn prepare<'a>(env: &'a World, namespace: &str) -> anyhow::Result<TestName
 pub(super) async fn pod_is_evicted_if_its_file_system_has_not_grown(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "node-evicted").await?;
     let rights = documents("evict-pods.yaml")?;
-    let budget = json!({
-        "apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "web"},
-        "spec": {"maxUnavailable": 0, "selector": {"matchLabels": {"app": "web"}}},
-    });
-    ns.target(&budget).await?;
+    ns.target(&closed_budget()).await?;
     let pods = ns.pods().await?;
     let grown = Web::replicas(1).size("2Gi").class("node-evicted");
     ns.target(&grown.annotated("restart", "WhenNodeExpansionPends")).await?;

@@ -153,7 +153,7 @@ pub(super) async fn recover_smaller_target_lowers_growth_never_reached(env: &Wor
         count.claims == ["data-web-1", "data-web-1", "data-web-0"] && count.changes == 1,
         "{count:?}"
     );
-    let asked = requests(&ns).await?;
+    let asked = ns.sizes().await?;
     ensure!(asked == ["2Gi", "2Gi"], "{asked:?}");
 
     // A size that was reached is never lowered.
@@ -162,13 +162,7 @@ pub(super) async fn recover_smaller_target_lowers_growth_never_reached(env: &Wor
     ensure!(smaller.stderr.contains(reached), "{smaller:?}");
     let end = |rollout: &Value| rollout["status"]["conditions"][0]["reason"] == "Complete";
     ns.until_reported("the end", end).await?;
-    let left = requests(&ns).await?;
+    let left = ns.sizes().await?;
     ensure!(left == asked, "{left:?}");
     Ok(())
-}
-
-async fn requests(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<String>> {
-    let claims = ns.claims().await?;
-    let request = |claim: &Value| text(&claim["spec"]["resources"]["requests"]["storage"]);
-    Ok(claims.iter().map(request).collect())
 }

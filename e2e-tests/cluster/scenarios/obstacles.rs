@@ -3,6 +3,7 @@
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
+use crate::world::manifests::claim;
 use crate::world::namespace::{TestNamespace, are_as_written, condition, text};
 use crate::world::web::Web;
 use crate::world::{Driver, FIXED, World};
@@ -93,15 +94,7 @@ pub(super) async fn class_made_expandable_later_continues_the_rollout(env: &Worl
 /// A StatefulSet of three whose second PVC existed before, of a class that cannot grow.
 async fn with_a_fixed_claim<'a>(env: &'a World, namespace: &str, manifest: &Web) -> anyhow::Result<TestNamespace<'a>> {
     let mut ns = env.namespace(namespace).await?;
-    let claim = json!({
-        "apiVersion": "v1", "kind": "PersistentVolumeClaim",
-        "metadata": {"name": "data-web-1", "labels": {"app": "web"}},
-        "spec": {
-            "accessModes": ["ReadWriteOnce"], "storageClassName": FIXED,
-            "resources": {"requests": {"storage": "1Gi"}},
-        },
-    });
-    ns.target(&claim).await?;
+    ns.target(&claim("data-web-1", FIXED)).await?;
     ns.start_controller(env, &[]).await?;
     ns.target(manifest).await?;
     ns.settled().await?;

@@ -33,9 +33,8 @@ pub(super) async fn start_controller(env: &World, namespace: &str) -> anyhow::Re
 /// A namespace with a controller and the StatefulSet of this manifest.
 pub(super) async fn prepare<'a>(env: &'a World, namespace: &str, manifest: &Web) -> anyhow::Result<TestNamespace<'a>> {
     let mut ns = env.namespace(namespace).await?;
-    let account = "--serviceaccount=claim-rollout:claim-rollout-controller";
-    let role = "--clusterrole=claim-rollout-controller-evict-pods";
-    ns.typed(&format!("create rolebinding evict {role} {account}")).await?;
+    ns.let_controller("--clusterrole=claim-rollout-controller-evict-pods")
+        .await?;
     ns.controller = Some(start_controller(env, namespace).await?);
     ns.target(manifest).await?;
     ns.settled().await?;

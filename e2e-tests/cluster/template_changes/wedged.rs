@@ -1,9 +1,10 @@
 //! Somebody added a template by hand, and the StatefulSet controller is stuck (kubernetes#141876).
 
 use anyhow::ensure;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::trial::{Watcher, claims, evicted, has_new_claims, prepare, ready, start_controller, until_mounted, web};
+use crate::world::manifests::closed_budget;
 use crate::world::namespace::TestNamespace;
 use crate::world::{World, until};
 
@@ -54,12 +55,8 @@ pub(super) async fn wedge_made_by_hand_is_repaired(env: &World) -> anyhow::Resul
 
 pub(super) async fn budget_and_pause_are_respected(env: &World) -> anyhow::Result<()> {
     let mut ns = wedged(env, "templates-budget", "OrderedReady").await?;
-    let budget = json!({
-        "apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "web"},
-        "spec": {"maxUnavailable": 0, "selector": {"matchLabels": {"app": "web"}}},
-    });
     let pause = |paused: bool| format!("claim-rollout.io/paused={paused}");
-    ns.target(&budget).await?;
+    ns.target(&closed_budget()).await?;
     ns.done(&["annotate", "statefulset", "web", &pause(true)], "").await?;
     let pods = ns.pods().await?;
     ns.controller = Some(start_controller(env, "templates-budget").await?);

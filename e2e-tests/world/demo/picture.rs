@@ -1,17 +1,15 @@
 //! The picture of the live tree: what a terminal shows in the middle of the rollout, as SVG.
 
 use std::fmt::Write as _;
-use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 
 use crate::world::repository::root;
 use crate::world::shell::typed;
-use crate::world::{Cluster, eventually};
+use crate::world::{Cluster, PATIENCE, eventually};
 
 /// The live tree, on a terminal.
 const WATCH: &str = "COLUMNS=80 script --quiet --return --command 'claim-rollout status web --watch' /dev/null";
-const PATIENCE: Duration = Duration::from_secs(60);
 const FILE: &str = "docs/images/status.svg";
 /// The size of a character, in a font of 14 pixels.
 const COLUMN: usize = 9;

@@ -1,16 +1,13 @@
 //! The output of the demo.
 
 use std::io::{IsTerminal as _, stdout};
-use std::time::Duration;
 
 use anyhow::ensure;
 
 use crate::world::installation::binary;
-use crate::world::{Cluster, eventually, in_foreground};
+use crate::world::{Cluster, PATIENCE, eventually, in_foreground};
 
 const COLUMNS: usize = 80;
-/// The most time that a step of the demo may take.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Standard output, or a buffer to read later.
 #[allow(dead_code, reason = "the playground has the one, a test the other")]

@@ -1,7 +1,5 @@
 //! Makes an API server call a policy of this host, as the controller of Kubewarden does.
 
-use std::time::Duration;
-
 use anyhow::Context as _;
 use k8s_openapi::api::apps::v1::StatefulSet;
 use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
@@ -9,7 +7,7 @@ use kube::core::GroupVersionKind;
 use serde_json::{Value, json};
 
 use super::PolicyHost;
-use crate::world::{base64, eventually};
+use crate::world::{PATIENCE, base64, eventually};
 
 /// A webhook to be registered under the name that Kubewarden gives it. The configuration has the name of the policy.
 #[derive(Clone, Debug)]
@@ -24,8 +22,6 @@ pub(crate) struct Registration {
 
 /// The most that the API server allows, for slow machines.
 const TIMEOUT: u32 = 30;
-/// The most time until the API server knows a new webhook.
-const PATIENCE: Duration = Duration::from_secs(120);
 
 impl Registration {
     /// A registration by the `spec` of a policy object.
