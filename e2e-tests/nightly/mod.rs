@@ -9,7 +9,6 @@ mod model;
 mod network;
 mod openkruise;
 mod owners;
-mod recreate;
 mod release;
 mod replacing;
 mod scale;

@@ -2,9 +2,9 @@
 
 mod aborted;
 mod complete;
-pub(crate) mod snapshots;
+mod snapshots;
 mod stopped;
-pub(crate) mod trial;
+mod trial;
 mod waits;
 
 use crate::world::World;

@@ -31,11 +31,11 @@ fn definition() -> Value {
 }
 
 /// All VolumeSnapshots.
-pub(crate) async fn snapshots(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<Value>> {
+async fn snapshots(ns: &TestNamespace<'_>) -> anyhow::Result<Vec<Value>> {
     ns.all("snapshot.storage.k8s.io", "v1", "VolumeSnapshot").await
 }
 
-pub(crate) fn is_of_the_claim(taken: &Value, claim: &str, name: &str, revision: &Value) -> anyhow::Result<()> {
+fn is_of_the_claim(taken: &Value, claim: &str, name: &str, revision: &Value) -> anyhow::Result<()> {
     let metadata = &taken["metadata"];
     ensure!(metadata["name"] == name, "{taken:#}");
     ensure!(
@@ -48,7 +48,7 @@ pub(crate) fn is_of_the_claim(taken: &Value, claim: &str, name: &str, revision: 
     Ok(())
 }
 
-pub(crate) async fn write_status(ns: &TestNamespace<'_>, snapshot: &Value, status: &Value) -> anyhow::Result<()> {
+async fn write_status(ns: &TestNamespace<'_>, snapshot: &Value, status: &Value) -> anyhow::Result<()> {
     let name = snapshot["metadata"]["name"].as_str().context("a name")?;
     let status = json!({"status": status}).to_string();
     let patch = ["--subresource=status", "--type=merge", "--patch", &status];
@@ -58,12 +58,12 @@ pub(crate) async fn write_status(ns: &TestNamespace<'_>, snapshot: &Value, statu
 }
 
 /// Now, `ago` seconds earlier.
-pub(crate) fn time(ago: u64) -> anyhow::Result<String> {
+fn time(ago: u64) -> anyhow::Result<String> {
     time::write(seconds()? - ago).context("a time")
 }
 
 /// The status of a VolumeSnapshot that is ready.
-pub(crate) fn ready(taken: &str) -> Value {
+fn ready(taken: &str) -> Value {
     json!({
         "boundVolumeSnapshotContentName": "content", "creationTime": taken, "readyToUse": true,
         "restoreSize": "1Gi", "error": null,
@@ -71,7 +71,7 @@ pub(crate) fn ready(taken: &str) -> Value {
 }
 
 /// Waits for the VolumeSnapshot of this name.
-pub(crate) async fn until_exists(ns: &TestNamespace<'_>, name: &str) -> anyhow::Result<Value> {
+async fn until_exists(ns: &TestNamespace<'_>, name: &str) -> anyhow::Result<Value> {
     ns.until("a snapshot", &format!("volumesnapshot/{name}"), |taken| {
         !taken.is_null()
     })
@@ -79,7 +79,7 @@ pub(crate) async fn until_exists(ns: &TestNamespace<'_>, name: &str) -> anyhow::
 }
 
 /// Waits until the API server serves VolumeSnapshots.
-pub(crate) async fn serve(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
+async fn serve(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
     ns.target(&definition().to_string()).await?;
     let crd = "crd/volumesnapshots.snapshot.storage.k8s.io";
     ns.typed(&format!("wait --timeout=120s --for=condition=Established {crd}"))
@@ -87,13 +87,16 @@ pub(crate) async fn serve(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The change is withdrawn while the VolumeSnapshot is taken, and staged again much later. What was written in between is
-/// not in it.
+/// The cluster does not serve VolumeSnapshots at first. The change is withdrawn while the VolumeSnapshot is taken, and
+/// staged again much later. What was written in between is not in it.
 pub(super) async fn snapshot_of_an_earlier_staging_does_not_count(env: &World) -> anyhow::Result<()> {
     let ns = prepare(env, "snapshots-again", &anew(1, EXPANDABLE, "1Gi")).await?;
-    serve(&ns).await?;
     let wanted = anew(1, OTHER, "1Gi").annotated("recreate-snapshot", "daily");
     ns.target(&wanted).await?;
+    let missing = "the cluster has no VolumeSnapshots (snapshot.storage.k8s.io/v1)";
+    ns.until_reason("ReCreateStopped", missing).await?;
+    stays(&ns, &[]).await?;
+    serve(&ns).await?;
     let taken = ns.until_all("a snapshot", "volumesnapshot", |all| all.len() == 1);
     let earlier = taken.await?.remove(0);
     ns.target(&anew(1, EXPANDABLE, "1Gi")).await?;

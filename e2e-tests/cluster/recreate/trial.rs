@@ -13,16 +13,16 @@ use crate::world::written::Written;
 use crate::world::{FIXED, World, eventually};
 
 /// Long enough that a controller would have done something.
-pub(crate) const QUIET: Duration = Duration::from_secs(3);
+pub(super) const QUIET: Duration = Duration::from_secs(3);
 
 /// The manifest of a StatefulSet of 1Gi with this policy.
-pub(crate) fn anew(replicas: u32, class: &str, size: &str) -> Web {
+pub(super) fn anew(replicas: u32, class: &str, size: &str) -> Web {
     let web = Web::replicas(replicas).size(size).class(class);
     web.policy("ReCreate")
 }
 
 /// A namespace with a controller that may re-create, and a StatefulSet of the class `expandable`.
-pub(crate) async fn prepare<'a>(env: &'a World, namespace: &str, manifest: &Web) -> anyhow::Result<TestNamespace<'a>> {
+pub(super) async fn prepare<'a>(env: &'a World, namespace: &str, manifest: &Web) -> anyhow::Result<TestNamespace<'a>> {
     let mut ns = env.namespace(namespace).await?;
     ns.excepts(|but| but.recreates = true);
     allow(&ns).await?;
@@ -34,7 +34,7 @@ pub(crate) async fn prepare<'a>(env: &'a World, namespace: &str, manifest: &Web)
 }
 
 /// Waits until no PVC was created in the present second: a PVC of the second in which the staging is seen is kept.
-pub(crate) async fn until_next_second(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
+pub(super) async fn until_next_second(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
     let created = ns.claims().await?;
     let created = created
         .iter()
@@ -48,18 +48,18 @@ pub(crate) async fn until_next_second(ns: &TestNamespace<'_>) -> anyhow::Result<
 
 /// The present second.
 #[allow(clippy::disallowed_methods, reason = "controllers and drivers have a clock")]
-pub(crate) fn seconds() -> anyhow::Result<u64> {
+pub(super) fn seconds() -> anyhow::Result<u64> {
     Ok(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?.as_secs())
 }
 
 /// Gives the controller the rights.
-pub(crate) async fn allow(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
+pub(super) async fn allow(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
     ns.let_controller("--clusterrole=claim-rollout-controller-recreate")
         .await
 }
 
 /// Starts a controller, with the flag or without it.
-pub(crate) async fn start(env: &World, ns: &mut TestNamespace<'_>, is_on: bool) -> anyhow::Result<()> {
+pub(super) async fn start(env: &World, ns: &mut TestNamespace<'_>, is_on: bool) -> anyhow::Result<()> {
     ns.controller = None;
     let settings = env.cluster.folder().join(RECREATING);
     let settings = settings.to_str().context("a path in UTF-8")?;
@@ -70,7 +70,7 @@ pub(crate) async fn start(env: &World, ns: &mut TestNamespace<'_>, is_on: bool) 
 }
 
 /// Name, class and size of each PVC, and its uid and volume.
-pub(crate) async fn claims(ns: &TestNamespace<'_>) -> anyhow::Result<(Vec<String>, Vec<[String; 2]>)> {
+pub(super) async fn claims(ns: &TestNamespace<'_>) -> anyhow::Result<(Vec<String>, Vec<[String; 2]>)> {
     let claims = ns.claims().await?;
     let of = |claim: &Value| {
         let (spec, name) = (&claim["spec"], text(&claim["metadata"]["name"]));
@@ -82,14 +82,14 @@ pub(crate) async fn claims(ns: &TestNamespace<'_>) -> anyhow::Result<(Vec<String
 }
 
 /// All PVCs of a StatefulSet with this class and size.
-pub(crate) fn expected(replicas: u32, class: &str, size: &str) -> Vec<String> {
+pub(super) fn expected(replicas: u32, class: &str, size: &str) -> Vec<String> {
     (0..replicas)
         .map(|ordinal| format!("data-web-{ordinal} {class} {size}"))
         .collect()
 }
 
 /// Waits until the rollout is complete and all PVCs have this class and size.
-pub(crate) async fn until_complete(
+pub(super) async fn until_complete(
     ns: &TestNamespace<'_>,
     replicas: u32,
     class: &str,
@@ -102,7 +102,7 @@ pub(crate) async fn until_complete(
 }
 
 /// Waits, and checks that these PVCs and Pods, and no others, were deleted and evicted by us until then.
-pub(crate) async fn stays(ns: &TestNamespace<'_>, steps: &[&str]) -> anyhow::Result<()> {
+pub(super) async fn stays(ns: &TestNamespace<'_>, steps: &[&str]) -> anyhow::Result<()> {
     tokio::time::sleep(QUIET).await;
     let found = steps_of(&ns.writes_since(0).await?);
     ensure!(found == steps, "expected {steps:?}, but found {found:?}");
@@ -110,7 +110,7 @@ pub(crate) async fn stays(ns: &TestNamespace<'_>, steps: &[&str]) -> anyhow::Res
 }
 
 /// Our deletions and evictions, in their order.
-pub(crate) fn steps_of(written: &Written) -> Vec<String> {
+pub(super) fn steps_of(written: &Written) -> Vec<String> {
     let steps = written.ours().filter_map(|entry| {
         let what = match (entry.resource.as_str(), entry.subresource.as_str(), entry.verb.as_str()) {
             ("persistentvolumeclaims", "", "delete") => "delete",
@@ -123,7 +123,7 @@ pub(crate) fn steps_of(written: &Written) -> Vec<String> {
 }
 
 /// Waits until the Pod is another one, and is not Ready.
-pub(crate) async fn until_unready(ns: &TestNamespace<'_>, pod: &str, before: &Value) -> anyhow::Result<()> {
+pub(super) async fn until_unready(ns: &TestNamespace<'_>, pod: &str, before: &Value) -> anyhow::Result<()> {
     let is_unready = |found: &Value| {
         let is_another = found["metadata"]["uid"].is_string() && found["metadata"]["uid"] != *before;
         is_another && condition(found, "Ready") == "False"
@@ -134,7 +134,7 @@ pub(crate) async fn until_unready(ns: &TestNamespace<'_>, pod: &str, before: &Va
 }
 
 /// Sets whether the application of a Pod is ready: `=false` or `-`.
-pub(crate) async fn make_ready(ns: &TestNamespace<'_>, pod: &str, ready: &str) -> anyhow::Result<()> {
+pub(super) async fn make_ready(ns: &TestNamespace<'_>, pod: &str, ready: &str) -> anyhow::Result<()> {
     let annotation = format!("e2e.claim-rollout.io/ready{ready}");
     ns.typed(&format!("annotate pod {pod} {annotation} --overwrite"))
         .await?;
@@ -144,7 +144,7 @@ pub(crate) async fn make_ready(ns: &TestNamespace<'_>, pod: &str, ready: &str) -
 /// Checks the order in the audit log: of each replica the PVC was marked, deleted with its uid and version, and its Pod
 /// evicted or replaced; and the next PVC was deleted only when the new Pod was Ready, on a PVC that the StatefulSet
 /// controller had created.
-pub(crate) fn replicas_follow_one_another(written: &Written, ordinals: &[u32]) -> anyhow::Result<()> {
+pub(super) fn replicas_follow_one_another(written: &Written, ordinals: &[u32]) -> anyhow::Result<()> {
     let mut last = 0;
     for ordinal in ordinals {
         let (claim, pod) = (format!("data-web-{ordinal}"), format!("web-{ordinal}"));
@@ -197,4 +197,4 @@ pub(crate) fn replicas_follow_one_another(written: &Written, ordinals: &[u32]) -
 }
 
 /// The class that PVCs get: its volumes cannot grow.
-pub(crate) const OTHER: &str = FIXED;
+pub(super) const OTHER: &str = FIXED;
