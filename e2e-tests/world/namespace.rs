@@ -247,7 +247,8 @@ impl<'a> TestNamespace<'a> {
         Ok(written)
     }
 
-    async fn writes(&self) -> anyhow::Result<Vec<Entry>> {
+    /// All writes in this namespace, in the order of their answers.
+    pub(crate) async fn writes(&self) -> anyhow::Result<Vec<Entry>> {
         let mut entries = self.cluster.audit().await?;
         entries.retain(|entry| entry.namespace == self.namespace);
         Ok(entries)
