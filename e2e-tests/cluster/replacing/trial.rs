@@ -78,16 +78,22 @@ pub(crate) fn managers(set: &Value) -> Vec<Value> {
 
 /// Waits until the set is replaced, and checks that nothing else has changed.
 pub(crate) async fn until_replaced(ns: &TestNamespace<'_>, before: &Value, size: &str) -> anyhow::Result<Value> {
-    let is_replaced = |rollout: &Value| rollout["status"]["replacement"]["phase"] == "Replaced";
-    let rollout = ns.until_reported("the set to be replaced", is_replaced).await?;
+    let is_over = |rollout: &Value| rollout["status"]["replacement"]["phase"] == "Replaced";
+    let rollout = ns.until_reported("the set to be replaced", is_over).await?;
     let set = ns.settled().await?;
+    let uid = &set["metadata"]["uid"];
+    ensure!(rollout["spec"]["setRef"]["uid"] == *uid, "{rollout:#}");
+    ensure!(rollout["metadata"]["ownerReferences"][0]["uid"] == *uid, "{rollout:#}");
+    is_replaced(&set, before, size)?;
+    let (now, then) = (managers(&set), managers(before));
+    ensure!(now == then, "field managers: {now:#?}, before {then:#?}");
+    Ok(set)
+}
+
+/// Checks that this is another set than before, with this size, and as before otherwise.
+pub(crate) fn is_replaced(set: &Value, before: &Value, size: &str) -> anyhow::Result<()> {
     let metadata = &set["metadata"];
     ensure!(metadata["uid"] != before["metadata"]["uid"], "the same set");
-    ensure!(rollout["spec"]["setRef"]["uid"] == metadata["uid"], "{rollout:#}");
-    ensure!(
-        rollout["metadata"]["ownerReferences"][0]["uid"] == metadata["uid"],
-        "{rollout:#}"
-    );
     ensure!(metadata["finalizers"].is_null(), "{metadata:#}");
     for key in ["staged", "phase", "ready"] {
         let value = &metadata["annotations"][format!("claim-rollout.io/{key}")];
@@ -104,7 +110,5 @@ pub(crate) async fn until_replaced(ns: &TestNamespace<'_>, before: &Value, size:
         let (now, then) = (set.pointer(pointer), before.pointer(pointer));
         ensure!(now == then, "{pointer}: {now:?}, before {then:?}");
     }
-    let (now, then) = (managers(&set), managers(before));
-    ensure!(now == then, "field managers: {now:#?}, before {then:#?}");
-    Ok(set)
+    Ok(())
 }

@@ -4,7 +4,8 @@ use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
 use crate::cluster::commands::{prepare, run};
-use crate::cluster::replacing::trial::{journals, replaced};
+use crate::cluster::replacing::kept::Before;
+use crate::cluster::replacing::trial::{is_replaced, journals, replaced};
 use crate::world::book::{Book, blocks, section};
 use crate::world::document::text;
 use crate::world::installation::{USER, manifest_applied};
@@ -34,36 +35,14 @@ async fn by_hand(ns: &TestNamespace<'_>, arguments: &[&str]) -> anyhow::Result<O
     run(ns, &[&["replace", "web", "--as", USER], arguments].concat(), "").await
 }
 
-/// What a replacement must not change: the Pods, and the PVCs with their sizes.
-async fn kept(ns: &TestNamespace<'_>) -> anyhow::Result<(Vec<Value>, Vec<Value>)> {
-    let claims = ns.claims().await?;
-    let claim = |claim: &Value| serde_json::json!([claim["metadata"]["uid"], claim["spec"]]);
-    Ok((ns.pods().await?, claims.iter().map(claim).collect()))
-}
-
 /// Fails unless the StatefulSet is a new one with 2Gi, and nothing else is left or changed.
-async fn ensure_replaced(ns: &TestNamespace<'_>, before: &Value, was: &(Vec<Value>, Vec<Value>)) -> anyhow::Result<()> {
+async fn ensure_replaced(ns: &TestNamespace<'_>, before: &Before) -> anyhow::Result<()> {
     let set = ns.set().await?;
-    let metadata = &set["metadata"];
-    ensure!(metadata["uid"] != before["metadata"]["uid"], "the same set");
-    ensure!(metadata["finalizers"].is_null(), "{metadata:#}");
-    ensure!(ns.staged_change().await?.is_null(), "{metadata:#}");
-    let size = &set["spec"]["volumeClaimTemplates"][0]["spec"]["resources"]["requests"]["storage"];
-    ensure!(size == "2Gi", "{size}");
-    for pointer in [
-        "/spec/replicas",
-        "/spec/updateStrategy",
-        "/spec/template",
-        "/status/updateRevision",
-    ] {
-        let (now, then) = (set.pointer(pointer), before.pointer(pointer));
-        ensure!(now == then, "{pointer}: {now:?}, before {then:?}");
-    }
-    let is = kept(ns).await?;
-    ensure!(is == *was, "{is:#?}, before {was:#?}");
+    is_replaced(&set, &before.set, "2Gi")?;
+    before.keeps_pods_and_claims(ns).await?;
     ensure!(journals(ns).await?.is_empty(), "a journal is left");
     let owner = &ns.rollout().await?["metadata"]["ownerReferences"][0]["uid"];
-    ensure!(*owner == metadata["uid"], "owner of the ClaimRollout: {owner}");
+    ensure!(*owner == set["metadata"]["uid"], "owner of the ClaimRollout: {owner}");
     Ok(())
 }
 
@@ -71,7 +50,7 @@ pub(super) async fn replace_without_a_controller_keeps_pods_and_claims(env: &Wor
     let mut book = Book::under(&[HEADING], DOCUMENT)?;
     let mut ns = complete(env, "by-hand").await?;
     ns.controller = None;
-    let (before, was) = (ns.set().await?, kept(&ns).await?);
+    let before = Before::of(&ns).await?;
 
     // The dry run writes nothing.
     let documented = book.expect(&format!("claim-rollout replace web --dry-run --as={USER}"))?;
@@ -79,7 +58,7 @@ pub(super) async fn replace_without_a_controller_keeps_pods_and_claims(env: &Wor
     ensure!(dry.code == Some(0), "{dry:?}");
     book.compare(&documented, &(dry.stderr + &dry.stdout));
     ensure!(
-        ns.set().await? == before && journals(&ns).await?.is_empty(),
+        ns.set().await? == before.set && journals(&ns).await?.is_empty(),
         "the dry run wrote"
     );
 
@@ -88,14 +67,14 @@ pub(super) async fn replace_without_a_controller_keeps_pods_and_claims(env: &Wor
     let hint = format!("repeat the command with --as={USER}");
     ensure!(denied.code == Some(1) && denied.stderr.contains(&hint), "{denied:?}");
     let spared = ns.set().await?;
-    ensure!(spared == before && journals(&ns).await?.is_empty(), "{spared:#}");
+    ensure!(spared == before.set && journals(&ns).await?.is_empty(), "{spared:#}");
 
     let command = format!("claim-rollout replace web --as={USER}");
     let documented = book.expect(&command)?;
     let replaced = by_hand(&ns, &[]).await?;
     ensure!(replaced.code == Some(0), "{replaced:?}");
     book.compare(&documented, &(replaced.stderr + &replaced.stdout));
-    ensure_replaced(&ns, &before, &was).await?;
+    ensure_replaced(&ns, &before).await?;
 
     let documented = book.expect(&command)?;
     let again = by_hand(&ns, &[]).await?;
@@ -109,13 +88,13 @@ pub(super) async fn replace_beside_a_controller_replaces_once(env: &World) -> an
     ns.controller = None;
     ns.start_controller(env, &["--system-namespace", "claim-rollout"])
         .await?;
-    let (before, was) = (ns.set().await?, kept(&ns).await?);
+    let before = Before::of(&ns).await?;
     // Two users at the same time, and the controller.
     let (one, other) = tokio::join!(by_hand(&ns, &[]), by_hand(&ns, &[]));
     for output in [one?, other?] {
         ensure!(output.code == Some(0), "{output:?}\n{}", ns.log());
     }
-    ensure_replaced(&ns, &before, &was).await.with_context(|| ns.log())
+    ensure_replaced(&ns, &before).await.with_context(|| ns.log())
 }
 
 pub(super) async fn plan_shows_what_prevents_a_replacement(env: &World) -> anyhow::Result<()> {
@@ -127,8 +106,8 @@ pub(super) async fn plan_shows_what_prevents_a_replacement(env: &World) -> anyho
     let documented = documented.context("what plan prints of a replacement")?;
     let ns = prepare(env, "prevented").await?;
     ns.target(&replaced(3, "1Gi").partition(1)).await?;
-    let file = ns.cluster.folder().join("prevented.yaml");
-    std::fs::write(&file, replaced(3, "2Gi").partition(1).to_string())?;
+    ns.cluster
+        .write("prevented.yaml", &replaced(3, "2Gi").partition(1).to_string())?;
     let arguments = ["plan", "-f", "prevented.yaml"];
     let output = run(&ns, &arguments, "").await?;
     ensure!(output.stdout.contains(documented), "{documented}\n{output:?}");

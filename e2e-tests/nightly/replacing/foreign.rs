@@ -24,8 +24,8 @@ pub(super) async fn changed_template_of_the_new_set_restarts_no_pod(env: &World)
     // The user puts the Pod template back: no Pod restarts.
     let annotation = INJECTED.replace('/', "~1");
     let patch = format!(r#"[{{"op": "remove", "path": "/spec/template/metadata/annotations/{annotation}"}}]"#);
-    let arguments = ["patch", "statefulset", "web", "--type=json", "-p", &patch];
-    ns.done(&arguments, "").await?;
+    ns.typed(&format!("patch statefulset web --type=json -p '{patch}'"))
+        .await?;
     until_complete(&ns).await?;
     let set = ns.settled().await?;
     ensure!(

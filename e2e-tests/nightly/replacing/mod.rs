@@ -16,12 +16,9 @@ scenarios![World;
     commands::replace_beside_a_controller_replaces_once,
     foreign::changed_template_of_the_new_set_restarts_no_pod,
     retained::retention_is_guarded_and_claims_without_pods_stay,
-    tools::argo_cd_finds_nothing_to_do,
-    tools::flux_finds_nothing_to_do,
+    tools::gitops_tools_find_nothing_to_do,
     tools::helm_3_and_4_find_nothing_to_do,
-    tools::kubectl_finds_nothing_to_do,
     tools::rollout_history_and_undo_work_as_before,
-    tools::opentofu_and_pulumi_find_nothing_to_do,
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

@@ -10,7 +10,7 @@ use crate::world::World;
 use crate::world::again::Unmoved;
 use crate::world::helm::{CLIENT_SIDE, Release, SERVER_SIDE, VERSION};
 use crate::world::installation::JOURNALS;
-use crate::world::namespace::TestNamespace;
+use crate::world::namespace::{STAGED, TestNamespace};
 
 /// The keys by which tools recognize their objects.
 const KEYS: [(&str, &str, &str); 6] = [
@@ -25,6 +25,9 @@ const KEYS: [(&str, &str, &str); 6] = [
         "apps:apps/StatefulSet:apps/web",
     ),
 ];
+
+/// What claim-rollout writes into a StatefulSet during a rollout.
+const OF_A_ROLLOUT: [&str; 3] = [STAGED, "claim-rollout.io/phase", "claim-rollout.io/ready"];
 
 /// A namespace with a controller and without a StatefulSet.
 async fn empty<'a>(env: &'a World, namespace: &str) -> anyhow::Result<TestNamespace<'a>> {
@@ -44,17 +47,11 @@ fn in_git(size: &str) -> Value {
 
 /// The labels and annotations of others than claim-rollout.
 fn keys_of_others(set: &Value) -> Value {
-    let mut both = json!([set["metadata"]["labels"], set["metadata"]["annotations"]]);
-    for part in both.as_array_mut().into_iter().flatten() {
-        if let Some(part) = part.as_object_mut() {
-            part.retain(|key, _| {
-                !["staged", "phase", "ready"]
-                    .map(|key| format!("claim-rollout.io/{key}"))
-                    .contains(key)
-            });
-        }
+    let mut annotations = set["metadata"]["annotations"].clone();
+    if let Some(annotations) = annotations.as_object_mut() {
+        annotations.retain(|key, _| !OF_A_ROLLOUT.contains(&&**key));
     }
-    both
+    json!([set["metadata"]["labels"], annotations])
 }
 
 /// Replaces the StatefulSet with templates of 2Gi, and returns the new one. What others have written is still there.
@@ -88,43 +85,22 @@ async fn finds_nothing(env: &World, tool: &Tool) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn find_nothing(env: &World, prefix: &str) -> anyhow::Result<()> {
-    let tools = TOOLS.iter().filter(|tool| tool.namespace.starts_with(prefix));
-    let runs = tools.map(async |tool| finds_nothing(env, tool).await.context(tool.name));
-    let runs = futures::future::try_join_all(runs).await?;
-    ensure!(!runs.is_empty(), "no tool begins with {prefix}");
-    Ok(())
-}
-
-pub(super) async fn kubectl_finds_nothing_to_do(env: &World) -> anyhow::Result<()> {
-    find_nothing(env, "kubectl").await
-}
-
-pub(super) async fn flux_finds_nothing_to_do(env: &World) -> anyhow::Result<()> {
-    find_nothing(env, "flux").await
-}
-
-pub(super) async fn argo_cd_finds_nothing_to_do(env: &World) -> anyhow::Result<()> {
-    find_nothing(env, "argo").await
-}
-
-pub(super) async fn opentofu_and_pulumi_find_nothing_to_do(env: &World) -> anyhow::Result<()> {
-    futures::try_join!(find_nothing(env, "tofu"), find_nothing(env, "pulumi")).map(drop)
+pub(super) async fn gitops_tools_find_nothing_to_do(env: &World) -> anyhow::Result<()> {
+    let runs = TOOLS
+        .iter()
+        .map(async |tool| finds_nothing(env, tool).await.context(tool.name));
+    futures::future::try_join_all(runs).await.map(drop)
 }
 
 async fn helm_finds_nothing(env: &World, namespace: &str, way: &'static [&'static str]) -> anyhow::Result<()> {
     let ns = &empty(env, namespace).await?;
     let release = Release::new(ns, way);
-    let upgrade = async |size: &str| {
-        let output = release.upgraded(VERSION, size, &[]).await?;
-        ensure!(output.success, "{output:?}");
-        Ok(output)
-    };
+    let upgrade = async |size: &str| release.upgrade(VERSION, size).await;
     upgrade("size=1Gi").await?;
     ns.settled().await?;
     // The chart knows nothing of it.
-    let annotation = "claim-rollout.io/replace-set=WhenComplete";
-    ns.done(&["annotate", "statefulset", "web", annotation], "").await?;
+    ns.typed("annotate statefulset web claim-rollout.io/replace-set=WhenComplete")
+        .await?;
     upgrade("size=2Gi").await?;
     let set = replace(ns).await?;
     let mut unmoved = Unmoved::from(set)?;
@@ -162,18 +138,18 @@ pub(super) async fn rollout_history_and_undo_work_as_before(env: &World) -> anyh
     ns.target(&replaced(2, "1Gi").image("2")).await?;
     ns.until_updated(2).await?;
     ns.settled().await?;
-    let history = async || ns.done(&["rollout", "history", "statefulset/web"], "").await;
+    let history = async || ns.typed("rollout history statefulset/web").await;
     let listed = history().await?.stdout;
     ensure!(listed.contains("\n1 ") && listed.contains("\n2 "), "{listed}");
     ns.target(&replaced(2, "2Gi").image("2")).await?;
     replace(&ns).await?;
     let again = history().await?.stdout;
     ensure!(again == listed, "{again}, before {listed}");
-    let status = ["rollout", "status", "statefulset/web", "--timeout=60s"];
-    ns.done(&status, "").await?;
+    let status = "rollout status statefulset/web --timeout=60s";
+    ns.typed(status).await?;
 
-    ns.done(&["rollout", "undo", "statefulset/web"], "").await?;
-    ns.done(&status, "").await?;
+    ns.typed("rollout undo statefulset/web").await?;
+    ns.typed(status).await?;
     let set = ns.settled().await?;
     ensure!(
         set["spec"]["template"]["spec"]["containers"][0]["image"] == "example/main:1",

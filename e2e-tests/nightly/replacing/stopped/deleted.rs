@@ -98,20 +98,18 @@ async fn namespace_deleted_after(env: &World, writes: usize) -> anyhow::Result<(
     let held = Held::prepare(env, &namespace).await?;
     held.replace_until(writes).await?;
     let cluster = &env.cluster;
-    let deleted = cluster
-        .kubectl(&["delete", "namespace", &namespace, "--wait=false"], "")
+    cluster
+        .typed(&format!("delete namespace {namespace} --wait=false"))
         .await?;
-    ensure!(deleted.success, "{deleted:?}");
     env.barriers.open(&namespace);
-    let get = ["get", "namespace", &namespace, "--ignore-not-found", "-o=name"];
-    let read = async || Ok((cluster.done(&get, "").await?.stdout, journals(&held.ns).await?.len()));
+    let get = format!("get namespace {namespace} --ignore-not-found -o=name");
+    let read = async || Ok((cluster.typed(&get).await?.stdout, journals(&held.ns).await?.len()));
     let ended = until("it to be deleted, with the journal", read, |now| {
         *now == (String::new(), 0)
     })
     .await;
     ended.with_context(|| held.ns.log())?;
-    let created = cluster.kubectl(&["create", "namespace", &namespace], "").await?;
-    ensure!(created.success, "{created:?}");
+    cluster.typed(&format!("create namespace {namespace}")).await?;
     nothing_comes_back(&held).await
 }
 

@@ -40,7 +40,7 @@ impl<'a> Held<'a> {
         ns.target(&Web::replicas(REPLICAS).size("2Gi")).await?;
         ns.until_complete(REPLICAS as usize, "2Gi").await?;
         // The same field manager asks for the replacement later, so that it is there before.
-        ns.done(&annotate("Never").each_ref().map(String::as_str), "").await?;
+        ask(&ns, "Never").await?;
         drop(turn);
         tokio::time::sleep_until(aged).await;
         let turn = TURNS.acquire().await?;
@@ -60,9 +60,7 @@ impl<'a> Held<'a> {
 
     /// Asks for the replacement.
     pub(super) async fn replace(&self) -> anyhow::Result<()> {
-        let arguments = annotate("WhenComplete");
-        let arguments = arguments.each_ref().map(String::as_str);
-        self.ns.done(&arguments, "").await.map(drop)
+        ask(&self.ns, "WhenComplete").await
     }
 
     /// Asks for the replacement, and waits until the write after this many is held. False if there is none.
@@ -97,20 +95,16 @@ impl<'a> Held<'a> {
 
     /// The StatefulSet, or null.
     pub(super) async fn set(&self) -> anyhow::Result<Value> {
-        let get = ["get", "statefulset", "web", "--ignore-not-found", "-o", "json"];
-        let output = self.ns.done(&get, "").await?.stdout;
-        Ok(if output.is_empty() {
-            Value::Null
-        } else {
-            serde_json::from_str(&output)?
-        })
+        self.ns.get("statefulset/web").await
     }
 }
 
-/// The arguments of kubectl that set the annotation `replace-set`.
-fn annotate(value: &str) -> [String; 5] {
+/// Sets the annotation `replace-set`.
+async fn ask(ns: &TestNamespace<'_>, value: &str) -> anyhow::Result<()> {
     let annotation = format!("claim-rollout.io/replace-set={value}");
-    ["annotate", "--overwrite", "statefulset", "web", &annotation].map(str::to_owned)
+    ns.typed(&format!("annotate --overwrite statefulset web {annotation}"))
+        .await
+        .map(drop)
 }
 
 /// The number of writes of an undisturbed replacement.
