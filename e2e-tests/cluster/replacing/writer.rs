@@ -61,8 +61,19 @@ impl Writer {
         set.metadata.deletion_timestamp.is_some()
     }
 
-    /// Writes until it is to stop.
-    pub(crate) async fn run(mut self, stop: &AtomicBool) -> Self {
+    /// Writes until this has ended.
+    pub(crate) async fn during(self, other: impl Future<Output = anyhow::Result<()>>) -> anyhow::Result<Self> {
+        let stop = AtomicBool::new(false);
+        let other = async {
+            let ended = other.await;
+            stop.store(true, Ordering::Relaxed);
+            ended
+        };
+        let (writer, ended) = tokio::join!(self.run(&stop), other);
+        ended.map(|()| writer)
+    }
+
+    async fn run(mut self, stop: &AtomicBool) -> Self {
         let mut is_deleted = false;
         for number in 1.. {
             if stop.load(Ordering::Relaxed) {
@@ -100,18 +111,11 @@ pub(crate) async fn write_every_20_ms_is_not_lost(env: &World) -> anyhow::Result
     // Its entry in the managed fields is there before.
     writer.write(0, false).await;
     let before = ns.set().await?;
-    let stop = AtomicBool::new(false);
     let replace = async {
-        let replaced = async {
-            ns.target(&replaced(2, "2Gi")).await?;
-            until_complete(&ns).await
-        };
-        let replaced = replaced.await;
-        stop.store(true, Ordering::Relaxed);
-        replaced
+        ns.target(&replaced(2, "2Gi")).await?;
+        until_complete(&ns).await
     };
-    let (writer, replaced) = tokio::join!(writer.run(&stop), replace);
-    replaced?;
+    let writer = writer.during(replace).await?;
     ensure!(writer.is_scaled, "the StatefulSet was never seen as Terminating");
     let set = ns.settled().await?;
     ensure!(set["metadata"]["uid"] != before["metadata"]["uid"], "the same set");

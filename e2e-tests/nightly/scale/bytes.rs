@@ -4,16 +4,14 @@
 use std::time::Instant;
 
 use anyhow::ensure;
-use claim_rollout::templates::Phase;
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::Pod;
 use kube::Client;
 use kube::api::{Api, PostParams};
 use serde_json::{Value, json};
 
-use super::bare_replacing::REPLACE_SET;
 use super::fleet::{Fleet, at_once};
-use super::replacing::{AGE, Stand};
+use super::replacing::Stand;
 use crate::world::installation::{AS_IN_A_POD, Controller};
 use crate::world::{Options, World};
 
@@ -103,9 +101,7 @@ async fn large_objects_of_one_tenant_fit_into_the_memory() -> anyhow::Result<()>
 /// Replaces all StatefulSets of the stand, some of them beside these Pods.
 async fn replace(stand: &mut Stand, what: &str) -> anyhow::Result<()> {
     let mut controller = stand.start_controller().await?;
-    stand.fleet.annotate(REPLACE_SET, Some("Never")).await?;
-    stand.fleet.stage("2Gi", Phase::RollingOut).await?;
-    tokio::time::sleep(AGE.saturating_sub(stand.youngest.elapsed())).await;
+    stand.stage("2Gi").await?;
     let begun = Instant::now();
     stand.replace("2Gi").await?;
     check(&controller, what, begun)?;

@@ -22,7 +22,7 @@ use crate::world::namespace::STAGED;
 use crate::world::{Options, World, eventually};
 
 /// Below this age a StatefulSet is not replaced.
-pub(super) const AGE: Duration = Duration::from_secs(60);
+const AGE: Duration = Duration::from_secs(60);
 /// The maximum time of a replacement, relative to the same calls without a controller.
 const MOST: f64 = 1.2;
 
@@ -35,7 +35,7 @@ pub(super) struct Stand {
     pub(super) client: Client,
     pub(super) fleet: Fleet,
     /// When the youngest StatefulSet existed.
-    pub(super) youngest: Instant,
+    youngest: Instant,
 }
 
 /// What a replacement keeps, by namespace, kind and name: the uids. The owner of each is the present StatefulSet.
@@ -87,7 +87,7 @@ impl Stand {
     }
 
     /// Stages this size for all StatefulSets, and waits until they are old enough.
-    async fn stage(&self, size: &str) -> anyhow::Result<()> {
+    pub(super) async fn stage(&self, size: &str) -> anyhow::Result<()> {
         self.fleet.annotate(REPLACE_SET, Some("Never")).await?;
         self.fleet.stage(size, Phase::RollingOut).await?;
         let least = AGE + Duration::from_secs(1);

@@ -1,12 +1,10 @@
 //! Replacements of StatefulSets to which somebody writes all the time, and how long these StatefulSets are absent.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use anyhow::ensure;
-use claim_rollout::templates::Phase;
 use futures::StreamExt as _;
 use k8s_openapi::api::apps::v1::StatefulSet;
 use kube::api::{Api, Patch, PatchParams};
@@ -19,7 +17,7 @@ use serde_json::json;
 use super::PATIENCE;
 use super::bare_replacing::REPLACE_SET;
 use super::fleet::Member;
-use super::replacing::{AGE, Stand, is_replaced};
+use super::replacing::{Stand, is_replaced};
 use crate::cluster::replacing::writer::Writer;
 use crate::world::eventually;
 
@@ -36,9 +34,7 @@ type Absences = Arc<Mutex<Vec<Duration>>>;
 async fn two_hundred_replacements_lose_no_write() -> anyhow::Result<()> {
     let (number, at_once) = SETS;
     let stand = Stand::build(number).await?;
-    stand.fleet.annotate(REPLACE_SET, Some("Never")).await?;
-    stand.fleet.stage("2Gi", Phase::RollingOut).await?;
-    tokio::time::sleep(AGE.saturating_sub(stand.youngest.elapsed()) + Duration::from_secs(1)).await;
+    stand.stage("2Gi").await?;
     let mut controller = stand.start_controller().await?;
     let absences = Absences::default();
     let observed = tokio::spawn(observe(stand.client.clone(), Arc::clone(&absences)));
@@ -69,24 +65,19 @@ async fn two_hundred_replacements_lose_no_write() -> anyhow::Result<()> {
 /// Lets the controller replace the StatefulSet. Returns the number of writes that were acknowledged meanwhile.
 async fn replace_while_written(client: &Client, member: &Member) -> anyhow::Result<usize> {
     let sets: Api<StatefulSet> = Api::namespaced(client.clone(), &member.namespace);
-    let stop = AtomicBool::new(false);
     let replace = async {
         let asks = json!({"metadata": {"annotations": {REPLACE_SET: "WhenComplete"}}});
         sets.patch(&member.name, &PatchParams::default(), &Patch::Merge(asks))
             .await?;
-        let replaced = eventually("the set to be replaced", PATIENCE, async || {
+        eventually("the set to be replaced", PATIENCE, async || {
             tokio::time::sleep(Duration::from_millis(100)).await;
             let set = sets.get_opt(&member.name).await?;
             Ok(set.filter(|set| is_replaced(set, "2Gi")).map(drop))
-        });
-        let replaced = replaced.await;
-        stop.store(true, Ordering::Relaxed);
-        replaced
+        })
+        .await
     };
     let writer = Writer::new(sets.clone(), &member.name, 2);
-    let (writer, replaced) = tokio::join!(writer.run(&stop), replace);
-    replaced?;
-    writer.lost_nothing().await
+    writer.during(replace).await?.lost_nothing().await
 }
 
 /// Notes for how long each StatefulSet is absent.
