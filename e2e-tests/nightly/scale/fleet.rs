@@ -114,17 +114,6 @@ impl Fleet {
         Ok(())
     }
 
-    /// Writes a number into the status of all StatefulSets. The number only grows.
-    pub(super) async fn change_status(&self, number: usize) -> anyhow::Result<()> {
-        let patch = Patch::Merge(json!({"status": {"collisionCount": number}}));
-        at_once(&self.sets, async |member| {
-            let sets: Api<StatefulSet> = Api::namespaced(self.client.clone(), &member.namespace);
-            Ok(sets.patch_status(&member.name, &PatchParams::default(), &patch).await?)
-        })
-        .await?;
-        Ok(())
-    }
-
     /// What contains all StatefulSets, and those of other fleets only if there is more than one namespace: a list of
     /// them takes time, which would be a part of the rollout.
     fn watched(&self) -> Api<StatefulSet> {

@@ -13,39 +13,6 @@ use crate::world::{Cluster, Options, Usage, World};
 /// The most memory of an idle controller, in MB.
 const MOST_MB: f64 = 60.0;
 
-/// The number of changes of each status.
-const CHANGES: usize = 5;
-
-/// 3,000 StatefulSets with complete rollouts. Each status changes five times; no PVC and no Pod is read.
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-#[ignore = "takes minutes: make scale"]
-async fn status_changes_of_3000_completed_sets_read_nothing() -> anyhow::Result<()> {
-    let world = World::with(Options::default()).build().await?;
-    let fleet = Fleet::create(&world.client, 3000, 10, 0).await?;
-    let sets = fleet.sets.len();
-    fleet.stage("2Gi", Phase::Complete).await?;
-    let mut controller = world.controllers.start(&FLAGS).await?;
-    until_reported(PATIENCE, &controller, "Complete", sets).await?;
-    show("that reported them", controller.usage()?);
-    controller.terminate().await?;
-
-    let before = reads(&world.cluster).await?;
-    let mut controller = world.controllers.start(&FLAGS).await?;
-    until_reported(PATIENCE, &controller, "Complete", sets).await?;
-    let usage = usages(&controller, &world.cluster)?;
-    for number in 1..=CHANGES {
-        fleet.change_status(number).await?;
-    }
-    tokio::time::sleep(Duration::from_secs(5)).await;
-    println!("{sets} completed sets, each status changed {CHANGES} times:");
-    compare(&controller, &world.cluster, usage)?;
-    controller.terminate().await?;
-    let after = reads(&world.cluster).await?;
-    println!("  LISTs and WATCHes of PVCs and Pods: {}", after - before);
-    ensure!(after == before, "expected none, but found {}", after - before);
-    world.stop().await
-}
-
 /// 10,000 idle StatefulSets, half of them with complete rollouts.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 #[ignore = "takes minutes: make scale"]
@@ -58,7 +25,8 @@ async fn ten_thousand_idle_sets_cost_little() -> anyhow::Result<()> {
     fleet.stage("2Gi", Phase::Complete).await?;
     let mut controller = world.controllers.start(&FLAGS).await?;
     until_reported(PATIENCE, &controller, "Complete", sets / 2).await?;
-    show("that reported half of them", controller.usage()?);
+    let peak = megabytes(controller.usage()?.peak_kib);
+    println!("the controller that reported half of them: {peak:.0} MB at the peak");
     controller.terminate().await?;
 
     let before = reads(&world.cluster).await?;
@@ -96,24 +64,13 @@ fn usages(controller: &Controller, cluster: &Cluster) -> anyhow::Result<[Usage; 
 fn compare(controller: &Controller, cluster: &Cluster, before: [Usage; 2]) -> anyhow::Result<()> {
     let after = usages(controller, cluster)?;
     for ((name, before), after) in NAMES.iter().zip(before).zip(after) {
-        cost(name, before, after);
+        let cpu = after.cpu.saturating_sub(before.cpu).as_secs_f64();
+        let (resident, peak) = (megabytes(after.resident_kib), megabytes(after.peak_kib));
+        println!("  {name}: {cpu:.1} s of CPU, {resident:.0} MB resident, {peak:.0} MB at the peak");
     }
     let peak = megabytes(after[0].peak_kib);
     ensure!(peak <= MOST_MB, "expected at most {MOST_MB} MB, but found {peak:.0}");
     Ok(())
-}
-
-fn show(which: &str, usage: Usage) {
-    println!(
-        "the controller {which}: {:.0} MB at the peak",
-        megabytes(usage.peak_kib)
-    );
-}
-
-fn cost(name: &str, before: Usage, after: Usage) {
-    let cpu = after.cpu.saturating_sub(before.cpu).as_secs_f64();
-    let (resident, peak) = (megabytes(after.resident_kib), megabytes(after.peak_kib));
-    println!("  {name}: {cpu:.1} s of CPU, {resident:.0} MB resident, {peak:.0} MB at the peak");
 }
 
 #[expect(clippy::cast_precision_loss, reason = "no process has so much memory")]
