@@ -29,7 +29,6 @@ scenarios![SKIPPED: World;
 
 scenarios![World;
     recreated::named_and_annotated_operator_grows_its_volumes,
-    recreated::smaller_size_changes_nothing,
     recreated::staged_change_waits_for_owned_pvcs,
     staged::annotated_set_is_replaced_and_restarts_no_pod,
     staged::growth_restarts_no_pod_and_the_operator_rests,

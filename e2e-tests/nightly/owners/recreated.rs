@@ -22,17 +22,20 @@ const GROWTH: [(&str, &str, &str); 5] = [
 /// Each of its reconciles updates the StatefulSet, also if nothing changes. It may have one left from before.
 const AS_IT_IS: (&str, &str, &str) = ("update", "statefulsets", "web-server");
 
+/// The command line of kubectl that waits until all Pods of the StatefulSet are new ones.
+const REPLACED: &str = "rollout status statefulset/web-server --timeout=120s";
+
 /// A user grows another StatefulSet of the namespace at the same time.
 pub(super) async fn growth_beside_another_set(env: &World) -> anyhow::Result<()> {
     let web = Owned::skipped(env, &RABBITMQ, "recreated-beside").await?;
     web.ns.apply(2, "1Gi").await?;
-    let ready = ["rollout", "status", "statefulset/web", "--timeout=120s"];
-    web.ns.done(&ready, "").await?;
+    web.ns.typed("rollout status statefulset/web --timeout=120s").await?;
     let before = web.before().await?;
     web.ns.apply(2, "2Gi").await?;
     grows(&web, &before).await?;
-    let complete = ["wait", "claimrollout/web", "--for=condition=Ready", "--timeout=120s"];
-    web.ns.done(&complete, "").await?;
+    web.ns
+        .typed("wait claimrollout/web --for=condition=Ready --timeout=120s")
+        .await?;
     let claims = web.ns.claims().await?;
     let grown = |claim: &&Value| claim["status"]["capacity"]["storage"] == "2Gi";
     ensure!(claims.iter().filter(grown).count() == 5, "{claims:#?}");
@@ -48,12 +51,8 @@ pub(super) async fn growth_beside_another_set(env: &World) -> anyhow::Result<()>
 /// The operator creates the StatefulSet without the annotation of `kubectl rollout restart`.
 pub(super) async fn growth_after_a_restart_restarts_pods(env: &World) -> anyhow::Result<()> {
     let web = Owned::skipped(env, &RABBITMQ, "recreated-restarted").await?;
-    web.ns
-        .done(&["rollout", "restart", "statefulset/web-server"], "")
-        .await?;
-    web.ns
-        .done(&["rollout", "status", "statefulset/web-server", "--timeout=120s"], "")
-        .await?;
+    web.ns.typed("rollout restart statefulset/web-server").await?;
+    web.ns.typed(REPLACED).await?;
     let before = web.before().await?;
     web.resize("2Gi").await?;
     web.until_created_anew(&before).await?;
@@ -71,8 +70,7 @@ pub(super) async fn size_of_grown_pvcs_fails_with_422(env: &World) -> anyhow::Re
     web.resize("2Gi").await?;
     until_failed(&web, "is invalid: spec").await?;
     before.is_left(&web).await?;
-    let delete = ["delete", "statefulset", "web-server", "--cascade=orphan"];
-    web.ns.done(&delete, "").await?;
+    web.ns.typed("delete statefulset web-server --cascade=orphan").await?;
     web.until_created_anew(&before).await?;
     before.is_replaced(&web, "2Gi").await?;
     writes_nothing(&web).await
@@ -83,20 +81,6 @@ pub(super) async fn named_and_annotated_operator_grows_its_volumes(env: &World) 
     let annotations = json!({"claim-rollout.io/replace-set": "WhenComplete"});
     let web = Owned::named(env, &RABBITMQ, "recreated-annotated", annotations).await?;
     grows(&web, &web.before().await?).await?;
-    writes_nothing(&web).await
-}
-
-/// The operator itself allows no smaller size.
-pub(super) async fn smaller_size_changes_nothing(env: &World) -> anyhow::Result<()> {
-    let web = Owned::named(env, &RABBITMQ, "recreated-smaller", json!({})).await?;
-    let before = web.before().await?;
-    web.resize("512Mi").await?;
-    until_failed(&web, "shrinking persistent volumes is not supported").await?;
-    before.is_left(&web).await?;
-    web.resize("1Gi").await?;
-    web.until_ready().await?;
-    before.is_left(&web).await?;
-    web.has_sizes("1Gi").await?;
     writes_nothing(&web).await
 }
 
@@ -118,13 +102,13 @@ pub(super) async fn staged_change_waits_for_owned_pvcs(env: &World) -> anyhow::R
     before.is_left(&web).await?;
 
     let image = json!({"spec": {"image": "example/rabbitmq:next"}}).to_string();
-    let arguments = ["patch", "rabbitmqcluster", "web", "--type=merge", "-p", &image];
-    web.ns.done(&arguments, "").await?;
+    web.ns
+        .typed(&format!("patch rabbitmqcluster web --type=merge -p '{image}'"))
+        .await?;
     let image = |set: &Value| text(&set["spec"]["template"]["spec"]["containers"][0]["image"]);
     web.until_set("the image", |set| image(set) == "example/rabbitmq:next")
         .await?;
-    let replaced = ["rollout", "status", "statefulset/web-server", "--timeout=120s"];
-    web.ns.done(&replaced, "").await?;
+    web.ns.typed(REPLACED).await?;
     before.has_no_pod(&web).await?;
 
     web.resize("3Gi").await?;
@@ -204,7 +188,7 @@ async fn grow_by_hand(web: &Owned<'_>) -> anyhow::Result<()> {
     let patch = json!({"spec": {"resources": {"requests": {"storage": "2Gi"}}}}).to_string();
     for claim in web.claims().await? {
         let name = text(&claim["metadata"]["name"]);
-        web.ns.done(&["patch", "pvc", &name, "-p", &patch], "").await?;
+        web.ns.typed(&format!("patch pvc {name} -p '{patch}'")).await?;
     }
     web.until_sizes("2Gi").await
 }

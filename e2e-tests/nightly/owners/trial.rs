@@ -58,19 +58,13 @@ impl<'a> Owned<'a> {
 
     /// Lets the operator patch PVCs in this namespace.
     pub(super) async fn allow_patches(&self) -> anyhow::Result<()> {
-        let role = [
-            "create",
-            "role",
-            "pvcs",
-            "--verb=patch",
-            "--resource=persistentvolumeclaims",
-        ];
-        self.ns.done(&role, "").await?;
+        let role = "create role pvcs --verb=patch --resource=persistentvolumeclaims";
+        self.ns.typed(role).await?;
         let account = self.known.subject();
         self.ns
-            .done(&["create", "rolebinding", "pvcs", "--role=pvcs", &account], "")
-            .await?;
-        Ok(())
+            .typed(&format!("create rolebinding pvcs --role=pvcs {account}"))
+            .await
+            .map(drop)
     }
 
     /// Applies the object with this size.
@@ -92,8 +86,8 @@ impl<'a> Owned<'a> {
 
     /// Changes a label of the object, so that the operator reconciles it.
     pub(super) async fn touch(&self) -> anyhow::Result<()> {
-        let arguments = ["label", self.known.resource, "web", "team=blue"];
-        self.ns.done(&arguments, "").await.map(drop)
+        let line = format!("label {} web team=blue", self.known.resource);
+        self.ns.typed(&line).await.map(drop)
     }
 
     /// The object of the operator.
@@ -186,9 +180,8 @@ impl<'a> Owned<'a> {
         let read = async || {
             let set = self.set().await?;
             if is_ready(&set) && waits(&set) {
-                let remove = format!("{annotation}-");
-                let arguments = ["annotate", "statefulset", self.known.set, &remove];
-                self.ns.done(&arguments, "").await?;
+                let line = format!("annotate statefulset {} {annotation}-", self.known.set);
+                self.ns.typed(&line).await?;
             }
             Ok((set, self.object().await?))
         };
