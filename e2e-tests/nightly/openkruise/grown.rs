@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use anyhow::{Context as _, ensure};
+use anyhow::ensure;
 use serde_json::{Value, json};
 
 use super::beside::{capacities, kind, until_settled, writes};
@@ -11,7 +11,7 @@ use super::manager::{DELETING, ROLLING, USER as KRUISE, advanced};
 use crate::world::installation::USER;
 use crate::world::namespace::{PATIENCE, TestNamespace};
 use crate::world::web::Web;
-use crate::world::{Entry, World, at_rest, kinds, until};
+use crate::world::{Entry, World, at_rest, kinds};
 
 /// A namespace in which the policy is not called, only the guard.
 pub(super) const GUARDED: &str = "kruise-guarded";
@@ -30,10 +30,6 @@ async fn prepare<'a>(env: &'a World, namespace: &str, manifest: &Web) -> anyhow:
 
 /// Waits for this reason of the ClaimRollout at the live templates, and returns it.
 async fn until_reported(ns: &TestNamespace<'_>, reason: &str, size: &str) -> anyhow::Result<Value> {
-    let read = async || {
-        let rollouts = ns.list("claimrollout").await?;
-        Ok(rollouts.into_iter().next().unwrap_or_default())
-    };
     let is_reported = |rollout: &Value| {
         let ready = rollout["status"]["conditions"].as_array().into_iter().flatten();
         let ready = ready.filter(|condition| condition["type"] == "Ready" && condition["reason"] == reason);
@@ -41,8 +37,8 @@ async fn until_reported(ns: &TestNamespace<'_>, reason: &str, size: &str) -> any
         let is_new = rollout["status"]["updateRevision"] == rollout["spec"]["revision"];
         is_new && ready.count() == 1 && asked == size
     };
-    let reported = until(&format!("{reason} of {size}"), read, is_reported).await;
-    reported.with_context(|| ns.log())
+    ns.until(&format!("{reason} of {size}"), "claimrollout/kruise", is_reported)
+        .await
 }
 
 /// Waits until neither controller writes, and returns the writes of ours. OpenKruise has written to no PVC.
@@ -127,35 +123,16 @@ pub(super) async fn pods_are_left_to_openkruise(env: &World) -> anyhow::Result<(
 pub(super) async fn set_that_openkruise_rolls_out_is_stalled(env: &World) -> anyhow::Result<()> {
     let sized = |strategy, size| advanced("kruise", strategy, 2, size).policy("InPlace");
     let ns = prepare(env, "kruise-stalled", &sized(ROLLING, "1Gi")).await?;
-    ns.target(&sized(ROLLING, "2Gi")).await?;
-    until_reported(&ns, "NotSupported", "2Gi").await?;
-    ensure!(
-        until_rest(&ns)
-            .await?
-            .iter()
-            .all(|entry| entry.resource != "persistentvolumeclaims")
-    );
     let reserved = sized(DELETING, "2Gi").spec(&json!({"reserveOrdinals": [5]}));
-    ns.target(&reserved).await?;
-    until_reported(&ns, "NotSupported", "2Gi").await?;
-    ensure!(
-        until_rest(&ns)
-            .await?
-            .iter()
-            .all(|entry| entry.resource != "persistentvolumeclaims")
-    );
-    ns.done(
-        &[
-            "patch",
-            SETS,
-            "kruise",
-            "--type=merge",
-            "-p",
-            r#"{"spec": {"reserveOrdinals": null}}"#,
-        ],
-        "",
-    )
-    .await?;
+    for stalled in [sized(ROLLING, "2Gi"), reserved] {
+        ns.target(&stalled).await?;
+        until_reported(&ns, "NotSupported", "2Gi").await?;
+        let ours = until_rest(&ns).await?;
+        ensure!(ours.iter().all(|entry| entry.resource != "persistentvolumeclaims"));
+    }
+    let unreserved = r#"{"spec": {"reserveOrdinals": null}}"#;
+    ns.typed(&format!("patch {SETS} kruise --type=merge -p '{unreserved}'"))
+        .await?;
     until_reported(&ns, "Complete", "2Gi").await?;
     ensure!(capacities(&ns).await? == ["2Gi"; 2]);
     Ok(())
@@ -167,11 +144,9 @@ pub(super) async fn who_may_not_patch_pvcs_is_denied_by_policy_and_guard(env: &W
         (GUARDED, "may not patch"),
     ] {
         let ns = env.namespace(namespace).await?;
-        let resource = format!("--resource={SETS}");
         let verbs = "--verb=get,list,create,patch,update";
-        ns.done(&["create", "role", "sets", verbs, &resource], "").await?;
-        ns.done(&["create", "rolebinding", "bob", "--user=bob", "--role=sets"], "")
-            .await?;
+        ns.typed(&format!("create role sets {verbs} --resource={SETS}")).await?;
+        ns.typed("create rolebinding bob --user=bob --role=sets").await?;
         let plain = |size| advanced("kruise", DELETING, 0, size);
         let as_bob = async |manifest: Web| {
             let output = ns.kubectl(&["apply", "--as=bob", "-f", "-"], &manifest).await?;
@@ -187,7 +162,7 @@ pub(super) async fn who_may_not_patch_pvcs_is_denied_by_policy_and_guard(env: &W
         let denied = as_bob(plain("3Gi").policy("InPlace")).await?;
         ensure!(denied.contains(by), "{namespace}, grown: {denied}");
         ensure!(as_bob(plain("2Gi").policy("InPlace").image("2")).await?.is_empty());
-        ns.done(&["delete", SETS, "kruise"], "").await?;
+        ns.typed(&format!("delete {SETS} kruise")).await?;
     }
     Ok(())
 }

@@ -34,8 +34,9 @@ impl KruiseManager {
         let config = built.join("config");
         let config = config.to_str().context("a path in UTF-8")?;
         cluster.done(&["apply", "--server-side", "-k", config], "").await?;
-        let established = ["wait", "--for=condition=Established", "--timeout=60s", "crd", "--all"];
-        cluster.done(&established, "").await?;
+        cluster
+            .typed("wait --for=condition=Established --timeout=60s crd --all")
+            .await?;
         let program = built.join("kruise");
         let kubeconfig = cluster.kubeconfig_of(NAMESPACE, "kruise-manager").await?;
         let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port();

@@ -14,8 +14,7 @@ use protected::Protected;
 
 scenarios![World;
     judged::updates_with_the_gate,
-    beside::each_grows_its_own_pvcs_and_no_pod_restarts,
-    beside::each_replaces_its_own_pods_after_their_pvcs,
+    beside::each_updates_its_own_pvcs_and_pods,
 ];
 
 scenarios![GROWN: World;
