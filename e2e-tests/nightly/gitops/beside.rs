@@ -1,10 +1,10 @@
 //! The statements of `docs/gitops.md` outside of its table.
 
 use anyhow::{Context as _, ensure};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::cycle::in_git;
-use super::tools::Sync;
+use super::tools::{Sync, forced, server_side};
 use crate::world::World;
 use crate::world::namespace::{STAGED, TestNamespace, text};
 
@@ -16,14 +16,6 @@ pub(super) async fn prepare<'a>(env: &'a World, namespace: &str, sync: Sync) -> 
     Ok(ns)
 }
 
-/// `normalizeTargetResources` of argo-cd's `controller/sync.go`, for `RespectIgnoreDifferences=true`: the applied
-/// object gets the ignored field of the live object.
-fn respecting_ignored_differences(config: &Value, live: &Value) -> Value {
-    let mut config = config.clone();
-    config["spec"]["volumeClaimTemplates"] = live["spec"]["volumeClaimTemplates"].clone();
-    config
-}
-
 pub(super) async fn is_staged(ns: &TestNamespace<'_>, size: &str) -> anyhow::Result<bool> {
     let change = ns.staged_change().await?;
     Ok(change["templates"][0]["spec"]["resources"]["requests"]["storage"] == size)
@@ -31,24 +23,6 @@ pub(super) async fn is_staged(ns: &TestNamespace<'_>, size: &str) -> anyhow::Res
 
 pub(super) async fn uid(ns: &TestNamespace<'_>) -> anyhow::Result<String> {
     Ok(text(&ns.set().await?["metadata"]["uid"]))
-}
-
-/// `RespectIgnoreDifferences=true` with `ignoreDifferences`: a change never arrives, and a staged one is withdrawn.
-pub(super) async fn argo_respecting_ignored_differences_sends_old_templates(env: &World) -> anyhow::Result<()> {
-    let sync = Sync::ClientSide("argocd-controller");
-    let ns = prepare(env, "argo-respecting", sync).await?;
-    let large = in_git("2Gi").value();
-    let respecting = respecting_ignored_differences(&large, &ns.set().await?);
-    sync.send(&ns, &respecting).await?;
-    ensure!(ns.staged_change().await?.is_null(), "the change arrived");
-    sync.send(&ns, &large).await?;
-    ensure!(is_staged(&ns, "2Gi").await?, "without the option it arrives");
-    sync.send(&ns, &respecting).await?;
-    ensure!(
-        ns.staged_change().await?.is_null(),
-        "what was staged was to be taken back"
-    );
-    Ok(())
 }
 
 /// `Replace=true` is `kubectl replace`, which succeeds and withdraws nothing. With `Force=true` it deletes the
@@ -145,12 +119,12 @@ pub(super) async fn forced_apply_of_an_exported_pvc_keeps_the_set(env: &World) -
 /// change stays.
 pub(super) async fn pulumi_ignoring_templates_keeps_staged_change_of_others(env: &World) -> anyhow::Result<()> {
     let manager = "pulumi-kubernetes-1a2b3c4d";
-    let [plain, forced] = [false, true].map(|force| Sync::ServerSide { manager, force });
+    let (plain, forced) = (server_side(manager), forced(manager));
     let ns = prepare(env, "pulumi-ignoring", plain).await?;
     let path = "/spec/volumeClaimTemplates/0/spec/resources/requests/storage";
     let patch = json!([{"op": "replace", "path": path, "value": "2Gi"}]).to_string();
-    let arguments = ["patch", "statefulset/web", "--type=json", "-p", &patch];
-    ns.done(&arguments, "").await?;
+    ns.typed(&format!("patch statefulset/web --type=json -p '{patch}'"))
+        .await?;
     let change = ns.staged_change().await?;
     ensure!(is_staged(&ns, "2Gi").await?, "{change:#}");
 

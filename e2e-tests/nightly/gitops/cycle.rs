@@ -69,12 +69,11 @@ pub(super) async fn cells(env: &World, tool: &Tool) -> anyhow::Result<[String; 3
 
 /// The tool shows nothing if everything is as in Git, and shows a change by hand.
 async fn shows_only_real_changes(tool: &Tool, ns: &TestNamespace<'_>, manifest: &Value) -> anyhow::Result<()> {
-    let wait = |seconds: u32| json!({"spec": {"minReadySeconds": seconds}}).to_string();
     let changed = [tool.shows_of("spec.minReadySeconds")];
     for (seconds, expected) in [(1, &[][..]), (2, &changed), (1, &[])] {
-        let patch = wait(seconds);
-        let arguments = ["patch", "statefulset/web", "--type=merge", "-p", &patch];
-        ns.done(&arguments, "").await?;
+        let patch = json!({"spec": {"minReadySeconds": seconds}});
+        ns.typed(&format!("patch statefulset/web --type=merge -p '{patch}'"))
+            .await?;
         // Some tools show whether Pods are available, which follows later.
         ns.settled().await?;
         let mut shown = tool.shows(ns, manifest, manifest).await?;

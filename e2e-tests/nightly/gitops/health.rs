@@ -5,15 +5,12 @@ use anyhow::ensure;
 use super::beside::prepare;
 use super::comparers::status;
 use super::cycle::in_git;
-use super::tools::Sync;
+use super::tools::forced;
 use crate::world::World;
 
 /// If only templates change, the wait ends at once. With a new image, it ends after the last Pod.
 pub(super) async fn kstatus_waits_for_pods_and_not_for_volumes(env: &World) -> anyhow::Result<()> {
-    let sync = Sync::ServerSide {
-        manager: "kustomize-controller",
-        force: true,
-    };
+    let sync = forced("kustomize-controller");
     let mut ns = prepare(env, "kstatus", sync).await?;
     let large = in_git("2Gi");
     sync.send(&ns, &large.value()).await?;

@@ -18,14 +18,13 @@ use futures::FutureExt as _;
 use serde_json::json;
 
 use crate::world::runner::{Report, scenarios};
-use crate::world::{Driver, Options, World};
+use crate::world::{Options, World};
 use tools::{TOOLS, Tool};
 
 const DOCUMENT: &str = include_str!("../../../docs/dev/gitops.md");
 
 scenarios![World;
     health::kstatus_waits_for_pods_and_not_for_volumes,
-    beside::argo_respecting_ignored_differences_sends_old_templates,
     beside::argo_replace_keeps_the_set_unless_forced,
     beside::forced_apply_of_an_exported_pvc_keeps_the_set,
     terraform::computed_templates_fail_and_withdraw_staged_change,
@@ -70,15 +69,10 @@ fn every_row_of_the_document_is_run() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn document_shows_what_the_tools_show() -> anyhow::Result<()> {
     let mut report = Report::new();
-    let driver = Driver {
-        expand_delay_millis: 300,
-        ..Driver::default()
-    };
-    let options = Options {
-        driver,
-        ..Options::default()
-    };
-    let env = World::with(options).policy(json!({})).build().await?;
+    let env = World::with(Options::expanding_in(300))
+        .policy(json!({}))
+        .build()
+        .await?;
     report.print("the cluster is up");
     let scenarios = TOOLS.iter().map(|tool| {
         let scenario = row_is_documented(&env, tool).boxed_local();

@@ -95,7 +95,7 @@ pub(super) async fn kubectl_manifest_waits_until_the_set_is_written(env: &World)
     let written = async {
         for count in 0.. {
             let note = format!("example.com/written={count}");
-            ns.done(&["annotate", "statefulset", "web", "--overwrite", &note], "")
+            ns.typed(&format!("annotate statefulset web --overwrite {note}"))
                 .await?;
             sleep(Duration::from_secs(5)).await;
         }

@@ -57,10 +57,17 @@ const SERVER_SIDE_DIFF: ArgoOptions = ArgoOptions {
     webhooks: true,
     ignored: &[],
 };
-const ARGO_SERVER_SIDE: Sync = Sync::ServerSide {
-    manager: ARGO,
-    force: true,
-};
+const ARGO_SERVER_SIDE: Sync = forced(ARGO);
+
+/// A server-side apply that takes over fields of other managers.
+pub(super) const fn forced(manager: &'static str) -> Sync {
+    Sync::ServerSide { manager, force: true }
+}
+
+/// A server-side apply that fails if fields of other managers differ.
+pub(super) const fn server_side(manager: &'static str) -> Sync {
+    Sync::ServerSide { manager, force: false }
+}
 
 pub(crate) const TOOLS: [Tool; 13] = [
     Tool {
@@ -72,28 +79,19 @@ pub(crate) const TOOLS: [Tool; 13] = [
     Tool {
         name: "the same with `--server-side`",
         namespace: "kubectl-server-side",
-        sync: Sync::ServerSide {
-            manager: "kubectl",
-            force: false,
-        },
+        sync: server_side("kubectl"),
         compare: Compare::KubectlDiff,
     },
     Tool {
         name: "Flux, Kustomization",
         namespace: "flux",
-        sync: Sync::ServerSide {
-            manager: "kustomize-controller",
-            force: true,
-        },
+        sync: forced("kustomize-controller"),
         compare: Compare::Kustomization,
     },
     Tool {
         name: "Flux, HelmRelease with drift detection",
         namespace: "flux-helm",
-        sync: Sync::ServerSide {
-            manager: "helm-controller",
-            force: true,
-        },
+        sync: forced("helm-controller"),
         compare: Compare::HelmRelease,
     },
     Tool {
@@ -153,10 +151,7 @@ pub(crate) const TOOLS: [Tool; 13] = [
     Tool {
         name: "Pulumi",
         namespace: "pulumi",
-        sync: Sync::ServerSide {
-            manager: "pulumi-kubernetes-1a2b3c4d",
-            force: false,
-        },
+        sync: server_side("pulumi-kubernetes-1a2b3c4d"),
         compare: Compare::Inputs,
     },
 ];

@@ -29,8 +29,7 @@ pub(super) async fn shows(env: &World, tool: &Tool) -> anyhow::Result<[String; 2
         "metadata": {"labels": {"claim-rollout.io/revision": label}},
         "spec": {"resources": {"requests": {"storage": "2Gi"}}},
     });
-    ns.done(&["patch", "pvc", "data-web-1", "-p", &first.to_string()], "")
-        .await?;
+    ns.typed(&format!("patch pvc data-web-1 -p '{first}'")).await?;
     ns.target(&quota("3Gi")).await?;
     ns.until_quota("used", "3Gi").await?;
     ns.start_controller(env, &[]).await?;
