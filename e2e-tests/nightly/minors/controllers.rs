@@ -4,9 +4,10 @@ use anyhow::{Context as _, ensure};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::fields::claim;
 use crate::world::namespace::{PATIENCE, TestNamespace, condition, text};
 use crate::world::web::Web;
-use crate::world::{EXPANDABLE, Entry, STATEFULSET_CONTROLLER, World, eventually, until};
+use crate::world::{Entry, STATEFULSET_CONTROLLER, World, eventually, until};
 
 fn parallel(replicas: u32) -> Web {
     Web::replicas(replicas).plain().parallel()
@@ -30,10 +31,9 @@ pub(super) async fn first_replaced(env: &World) -> anyhow::Result<String> {
     let ns = env.namespace("minors-parallel").await?;
     ns.target(&parallel(3)).await?;
     ns.until_ready(3).await?;
-    ns.done(&["annotate", "pod", "web-0", "e2e.claim-rollout.io/ready=false"], "")
+    ns.typed("annotate pod web-0 e2e.claim-rollout.io/ready=false").await?;
+    ns.typed("wait --for=condition=Ready=false pod/web-0 --timeout=60s")
         .await?;
-    let unready = ["wait", "--for=condition=Ready=false", "pod/web-0", "--timeout=60s"];
-    ns.done(&unready, "").await?;
     ns.target(&parallel(3).image("2")).await?;
     ns.until_updated(3).await?;
     let deleted = deletions(&ns).await?;
@@ -75,27 +75,12 @@ pub(super) async fn waits_for_seconds(env: &World) -> anyhow::Result<String> {
 pub(super) async fn unused(env: &World) -> anyhow::Result<String> {
     let ns = env.namespace("minors-unused").await?;
     for name in ["data", "later"] {
-        let claim = json!({
-            "apiVersion": "v1",
-            "kind": "PersistentVolumeClaim",
-            "metadata": {"name": name},
-            "spec": {
-                "accessModes": ["ReadWriteOnce"],
-                "storageClassName": EXPANDABLE,
-                "resources": {"requests": {"storage": "1Gi"}},
-            },
-        });
-        ns.target(&claim).await?;
+        ns.target(&claim(name)).await?;
     }
     // The same controller removes a finalizer of this one.
-    ns.done(&["delete", "pvc", "later"], "").await?;
-    let bound = [
-        "wait",
-        "--timeout=120s",
-        "--for=jsonpath={.status.phase}=Bound",
-        "pvc/data",
-    ];
-    ns.done(&bound, "").await?;
+    ns.typed("delete pvc later").await?;
+    ns.typed("wait --timeout=120s --for=jsonpath={.status.phase}=Bound pvc/data")
+        .await?;
     // Where none is documented, none comes in this time.
     let limit = if env.cluster.minor() >= 37 {
         PATIENCE

@@ -26,6 +26,17 @@ async fn created(ns: &TestNamespace<'_>, manifest: &impl Display) -> anyhow::Res
     Ok(serde_json::from_str(&created.stdout)?)
 }
 
+/// A PVC of 1Gi.
+pub(super) fn claim(name: &str) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name},
+        "spec": {
+            "accessModes": ["ReadWriteOnce"], "storageClassName": EXPANDABLE,
+            "resources": {"requests": {"storage": "1Gi"}},
+        },
+    })
+}
+
 /// The path and the kind of the first error, such as `spec: Forbidden`.
 fn kind_of_error(stderr: &str) -> anyhow::Result<String> {
     let (_, errors) = stderr.split_once(" is invalid: ").with_context(|| stderr.to_owned())?;
@@ -75,17 +86,8 @@ pub(super) async fn max_unavailable(env: &World) -> anyhow::Result<String> {
 pub(super) async fn class_name(env: &World) -> anyhow::Result<String> {
     let ns = env.namespace("minors-class").await?;
     let class = ATTRIBUTES_CLASSES[0];
-    let claim = json!({
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "metadata": {"name": "data"},
-        "spec": {
-            "accessModes": ["ReadWriteOnce"],
-            "storageClassName": EXPANDABLE,
-            "volumeAttributesClassName": class,
-            "resources": {"requests": {"storage": "1Gi"}},
-        },
-    });
+    let mut claim = claim("data");
+    claim["spec"]["volumeAttributesClassName"] = class.into();
     let claim = created(&ns, &claim).await?;
     let field = &claim["spec"]["volumeAttributesClassName"];
     ensure!(field.is_null() || text(field) == class, "{claim:#}");
