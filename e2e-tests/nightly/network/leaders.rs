@@ -8,7 +8,6 @@ use tokio::time::sleep;
 
 use super::asked::Asked::{Claim, Lease};
 use super::script::Fault::{Answer, Late, Unheard};
-use super::script::To::Only;
 use super::script::{Fault, Rule};
 use super::trial::{ASKS_NO_MORE, Network, Trial};
 use crate::cluster::controller::lease::{leads, until_it_leads};
@@ -19,16 +18,6 @@ use crate::world::{Entry, World, until};
 const DEADLINE: Duration = Duration::from_secs(10);
 /// The next leader starts after this time.
 const DURATION: Duration = Duration::from_secs(15);
-
-/// A fault that happens again and again.
-const fn always(asked: super::asked::Asked, fault: Fault) -> Rule {
-    Rule {
-        to: Only(asked),
-        after: 0,
-        times: u32::MAX,
-        fault,
-    }
-}
 
 /// Two controllers; the first leads and has a faulty network.
 struct Pair<'a> {
@@ -114,10 +103,11 @@ pub(super) async fn leader_without_renewal_ends_before_its_successor_starts(env:
     let pair = Pair::begin(env, "network-lease-refused").await?;
     // Three PVCs, one after the other: the rollout takes longer than the Lease.
     let slow = DEADLINE / 2;
-    pair.trial.inject(always(Claim, Late(u64::try_from(slow.as_millis())?)));
+    pair.trial
+        .inject(Rule::always(Claim, Late(u64::try_from(slow.as_millis())?)));
     pair.trial.roll_out().await?;
     pair.trial.until_asked(Claim, 1).await?;
-    pair.trial.inject(always(Lease, Answer(503, 0)));
+    pair.trial.inject(Rule::always(Lease, Answer(503, 0)));
     pair.until_first_steps_down().await?;
     pair.ends().await
 }
@@ -136,10 +126,11 @@ pub(super) async fn disconnected_leader_is_succeeded_and_its_writes_are_lost(env
 pub(super) async fn late_write_is_given_up_with_the_lease(env: &World) -> anyhow::Result<()> {
     let pair = Pair::begin(env, "network-lease-late").await?;
     let late = DURATION - Duration::from_secs(1);
-    pair.trial.inject(always(Claim, Late(u64::try_from(late.as_millis())?)));
+    pair.trial
+        .inject(Rule::always(Claim, Late(u64::try_from(late.as_millis())?)));
     pair.trial.roll_out().await?;
     pair.trial.until_asked(Claim, 1).await?;
-    pair.trial.inject(always(Lease, Unheard));
+    pair.trial.inject(Rule::always(Lease, Unheard));
     pair.until_first_steps_down().await?;
     pair.ends().await
 }
@@ -150,7 +141,7 @@ pub(super) async fn stopped_leader_writes_nothing_when_continued(env: &World) ->
     pair.trial.inject(Rule {
         after: 1,
         times: 1,
-        ..always(Claim, Fault::Slow(1500, 1501))
+        ..Rule::always(Claim, Fault::Slow(1500, 1501))
     });
     pair.trial.roll_out().await?;
     pair.trial.until_asked(Claim, 2).await?;
@@ -171,7 +162,7 @@ pub(super) async fn leader_with_unanswered_renewal_retries_and_continues(env: &W
     .await?;
     trial.inject(Rule {
         times: 1,
-        ..always(Lease, Fault::ReplyUnheard)
+        ..Rule::always(Lease, Fault::ReplyUnheard)
     });
     trial.roll_out().await?;
     trial.until_injected(1).await?;

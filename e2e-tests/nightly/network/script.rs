@@ -62,6 +62,18 @@ pub(super) struct Rule {
     pub(super) fault: Fault,
 }
 
+impl Rule {
+    /// A fault that happens again and again.
+    pub(super) const fn always(asked: Asked, fault: Fault) -> Self {
+        Self {
+            to: To::Only(asked),
+            after: 0,
+            times: u32::MAX,
+            fault,
+        }
+    }
+}
+
 /// The faults of watches, both open and future ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Streams {

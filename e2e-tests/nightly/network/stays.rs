@@ -3,7 +3,7 @@
 use anyhow::ensure;
 
 use super::asked::Asked;
-use super::script::{Fault, Rule, To};
+use super::script::{Fault, Rule};
 use super::trial::Trial;
 use crate::world::World;
 use crate::world::namespace::condition;
@@ -12,12 +12,7 @@ use crate::world::namespace::condition;
 pub(super) async fn rollout_with_denied_report_completes(env: &World) -> anyhow::Result<()> {
     let trial = Trial::begin(env, "network-unreported").await?;
     for report in [Asked::Target, Asked::Status] {
-        trial.inject(Rule {
-            to: To::Only(report),
-            after: 0,
-            times: u32::MAX,
-            fault: Fault::Answer(403, 0),
-        });
+        trial.inject(Rule::always(report, Fault::Answer(403, 0)));
     }
     trial.roll_out().await?;
     let ns = &trial.ns;

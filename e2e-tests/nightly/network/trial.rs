@@ -102,12 +102,12 @@ impl<'a> Trial<'a> {
     /// Waits until the controller has sent this many requests of this kind since its start.
     pub(super) async fn until_asked(&self, asked: Asked, count: usize) -> anyhow::Result<()> {
         let what = format!("{count} requests: {asked:?}");
-        let waited = until(
-            &what,
-            async || Ok(self.network.script.count(asked)),
-            |seen| *seen >= count,
-        )
-        .await;
+        self.until_script(&what, |script| script.count(asked) >= count).await
+    }
+
+    /// Waits until the script has seen what it is to see.
+    async fn until_script(&self, what: &str, has_seen: impl Fn(&Script) -> bool) -> anyhow::Result<()> {
+        let waited = until(what, async || Ok(has_seen(&self.network.script)), |seen| *seen).await;
         waited.with_context(|| self.ns.log()).map(drop)
     }
 
@@ -119,13 +119,7 @@ impl<'a> Trial<'a> {
     /// Waits until this many requests had a fault.
     pub(super) async fn until_injected(&self, times: u32) -> anyhow::Result<()> {
         let what = format!("{times} faults");
-        let waited = until(
-            &what,
-            async || Ok(self.network.script.injected()),
-            |seen| *seen >= times,
-        )
-        .await;
-        waited.with_context(|| self.ns.log()).map(drop)
+        self.until_script(&what, |script| script.injected() >= times).await
     }
 
     pub(super) fn controller(&self) -> anyhow::Result<&Controller> {
@@ -211,18 +205,10 @@ impl<'a> Trial<'a> {
 
 /// Gives the controllers the right to use a Lease in this namespace.
 async fn may_hold_a_lease(ns: &TestNamespace<'_>) -> anyhow::Result<()> {
+    let verbs = "--verb=get,create,update --resource=leases.coordination.k8s.io";
+    ns.typed(&format!("create role lease {verbs}")).await?;
     let account = format!("--serviceaccount={NAMESPACE}:{ACCOUNT}");
-    for arguments in [
-        &[
-            "create",
-            "role",
-            "lease",
-            "--verb=get,create,update",
-            "--resource=leases.coordination.k8s.io",
-        ][..],
-        &["create", "rolebinding", "lease", "--role=lease", &account],
-    ] {
-        ns.done(arguments, "").await?;
-    }
+    ns.typed(&format!("create rolebinding lease --role=lease {account}"))
+        .await?;
     Ok(())
 }
