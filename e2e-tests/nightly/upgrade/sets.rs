@@ -8,14 +8,12 @@ use crate::world::web::Web;
 use crate::world::{Driver, World, until};
 
 /// An expansion that does not end before the test wants it to. The resizer asks again every ten seconds.
-const HELD: Driver = Driver {
-    maximum_bytes: 0,
-    expand_delay_millis: 3_600_000,
-    expand_error: None,
-    modify_error: None,
-    in_use: Vec::new(),
-    node_expansion_required: false,
-};
+fn held() -> Driver {
+    Driver {
+        expand_delay_millis: 3_600_000,
+        ..Driver::default()
+    }
+}
 
 /// What happens to the Pods of a StatefulSet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,65 +41,39 @@ const ASYNC: Option<(&str, &str)> = Some(("sync", "Async"));
 const REPLACED: Option<(&str, &str)> = Some(("replace-set", "WhenComplete"));
 
 /// Lowering the partition begins each of its replicas.
-const STEPWISE: Case = Case {
-    namespace: "upgrade-stepwise",
-    replicas: 4,
-    annotation: LOCK_STEP,
-    pods: Pods::Change,
-    grows: true,
-};
+const STEPWISE: Case = case("upgrade-stepwise", 4, LOCK_STEP, Pods::Change, true);
 
 const CASES: [Case; 7] = [
     STEPWISE,
     // Its first PVC grows during the whole upgrade.
-    Case {
-        namespace: "upgrade-lockstep",
-        replicas: 3,
-        annotation: LOCK_STEP,
-        pods: Pods::Change,
-        grows: true,
-    },
+    case("upgrade-lockstep", 3, LOCK_STEP, Pods::Change, true),
     // Its Pods are new before the upgrade, and its PVCs grow afterwards.
-    Case {
-        namespace: "upgrade-async",
-        replicas: 3,
-        annotation: ASYNC,
-        pods: Pods::Change,
-        grows: true,
-    },
+    case("upgrade-async", 3, ASYNC, Pods::Change, true),
     // The new API server and the old controllers replace it.
-    Case {
-        namespace: "upgrade-replaced",
-        replicas: 3,
-        annotation: REPLACED,
-        pods: Pods::Stay,
-        grows: true,
-    },
+    case("upgrade-replaced", 3, REPLACED, Pods::Stay, true),
     // The new controllers end its replacement.
-    Case {
-        namespace: "upgrade-due",
-        replicas: 3,
-        annotation: REPLACED,
-        pods: Pods::Stay,
-        grows: true,
-    },
+    case("upgrade-due", 3, REPLACED, Pods::Stay, true),
     // Its rollout is complete before the upgrade.
-    Case {
-        namespace: "upgrade-complete",
-        replicas: 2,
-        annotation: LOCK_STEP,
-        pods: Pods::Stay,
-        grows: false,
-    },
+    case("upgrade-complete", 2, LOCK_STEP, Pods::Stay, false),
     // Only Kubernetes acts on it.
-    Case {
-        namespace: "upgrade-plain",
-        replicas: 2,
-        annotation: None,
-        pods: Pods::Stay,
-        grows: false,
-    },
+    case("upgrade-plain", 2, None, Pods::Stay, false),
 ];
+
+const fn case(
+    namespace: &'static str,
+    replicas: u32,
+    annotation: Option<(&'static str, &'static str)>,
+    pods: Pods,
+    grows: bool,
+) -> Case {
+    Case {
+        namespace,
+        replicas,
+        annotation,
+        pods,
+        grows,
+    }
+}
 
 impl Case {
     /// The manifest with this size and image.
@@ -187,7 +159,7 @@ impl<'a> Member<'a> {
             ns.until_updated(1).await?;
             return self.lower(case.replicas - 2).await;
         }
-        self.hold(&HELD)?;
+        self.hold(&held())?;
         ns.target(&target).await?;
         if case.annotation == ASYNC {
             ns.until_updated(case.replicas as usize).await?;
@@ -197,7 +169,7 @@ impl<'a> Member<'a> {
 
     /// Lowers the partition, and returns when the PVC of that replica is being expanded.
     async fn lower(&self, partition: u32) -> anyhow::Result<()> {
-        self.hold(&HELD)?;
+        self.hold(&held())?;
         self.ns.partition(partition).await?;
         self.until_expanding(partition).await
     }
@@ -337,8 +309,8 @@ impl<'a> Fleet<'a> {
         let Member { case, ns, .. } = self.member("upgrade-complete")?;
         ns.give_rights_to_alice_and_bob().await?;
         let staged = ns.staged_change().await?;
-        let forged = ["annotate", "statefulset", "web", "claim-rollout.io/staged-", "--as=bob"];
-        ns.done(&forged, "").await?;
+        ns.typed("annotate statefulset web claim-rollout.io/staged- --as=bob")
+            .await?;
         ensure!(ns.staged_change().await? == staged, "the policy was not called");
         let output = ns.target(&case.manifest("3Gi", "1")).await?;
         ensure!(
