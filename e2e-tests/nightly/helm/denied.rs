@@ -38,11 +38,9 @@ pub(super) async fn denied_helm_upgrade_keeps_the_set_even_if_forced(env: &World
         .with("maxStorage", &json!({"*": "4Gi"}))
         .and_retention("Deny")?;
     let _served = policies.serve(&env.cluster).await?;
-    let rights = ["--verb=*", "--resource=statefulsets.apps,secrets"];
-    ns.done(&[&["create", "role", "helm"][..], &rights].concat(), "")
+    ns.typed("create role helm --verb=* --resource=statefulsets.apps,secrets")
         .await?;
-    ns.done(&["create", "rolebinding", "helm", "--role=helm", "--user=bob"], "")
-        .await?;
+    ns.typed("create rolebinding helm --role=helm --user=bob").await?;
     let release = Release::new(ns, WAYS[0]);
     let installed = release.upgraded(VERSION, "retention=Delete,size=1Gi", &[]).await?;
     ensure!(installed.success, "{installed:?}");

@@ -127,11 +127,8 @@ impl Play<'_> {
             Does::IsReplaced => {
                 // Until then. A replacement writes more to the StatefulSet.
                 release.ns.writes_since(0).await?;
-                let annotation = "claim-rollout.io/replace-set=WhenComplete";
-                let asked = release
-                    .ns
-                    .done(&["annotate", "statefulset", "web", annotation], "")
-                    .await?;
+                let annotate = "annotate statefulset web claim-rollout.io/replace-set=WhenComplete";
+                let asked = release.ns.typed(annotate).await?;
                 let replaced = |rollout: &Value| rollout["status"]["replacement"]["phase"] == "Replaced";
                 release.ns.until_reported("the replacement", replaced).await?;
                 Ok(asked)
@@ -242,13 +239,10 @@ impl Play<'_> {
     async fn sizes(&self, expected: &[&str]) -> anyhow::Result<()> {
         for claim in self.release.ns.claims().await? {
             let name = text(&claim["metadata"]["name"]);
-            let templates = self.shape.sets.iter().flat_map(|(set, templates)| {
-                let of_set = templates
-                    .iter()
-                    .filter(|template| name.starts_with(&format!("{template}-{set}-")));
-                of_set.copied().collect::<Vec<_>>()
+            let is_grown = self.shape.sets.iter().any(|(set, templates)| {
+                let mut prefixes = templates.iter().map(|template| format!("{template}-{set}-"));
+                prefixes.any(|prefix| name.starts_with(&prefix))
             });
-            let is_grown = templates.count() > 0;
             let sizes = if is_grown { expected } else { &["1Gi"] };
             let found = text(&claim["spec"]["resources"]["requests"]["storage"]);
             ensure!(

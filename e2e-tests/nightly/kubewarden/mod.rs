@@ -23,20 +23,16 @@ fn kwctl(fixture: &Fixture, review: &Value, session: &str) -> anyhow::Result<Res
     let [request, replay] = ["request.json", "session.yml"].map(|file| folder.path().join(file));
     std::fs::write(&request, review.to_string())?;
     std::fs::write(&replay, session)?;
-    let mut command = Command::new("kwctl");
-    command.args([
-        "run",
-        "--allow-context-aware",
-        "--settings-json",
-        &fixture.settings.to_string(),
-        "-r",
-    ]);
-    command
+    let output = Command::new("kwctl")
+        .args(["run", "--allow-context-aware", "--settings-json"])
+        .arg(fixture.settings.to_string())
+        .arg("-r")
         .arg(&request)
         .arg("--replay-host-capabilities-interactions")
         .arg(&replay)
-        .arg(policy_file());
-    let output = command.output().context("kwctl")?;
+        .arg(policy_file())
+        .output()
+        .context("kwctl")?;
     if !output.status.success() {
         return Ok(Err(String::from_utf8_lossy(&output.stderr).into_owned()));
     }

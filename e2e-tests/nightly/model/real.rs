@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::{admission, causes};
 use crate::world::installation::USER;
-use crate::world::{Cluster, DRIVER};
+use crate::world::{Cluster, DRIVER, STATEFULSET_CONTROLLER};
 
 /// The clients, by account.
 pub(super) struct Clients {
@@ -25,11 +25,10 @@ impl Clients {
     /// The clients of the administrator, of our controller and of the StatefulSet controller, each with its rights.
     pub(super) async fn new(cluster: &Cluster) -> anyhow::Result<Self> {
         let accounts = ["system:serviceaccounts", "system:authenticated"];
-        let controller = "system:serviceaccount:kube-system:statefulset-controller";
         Ok(Self {
             admin: cluster.client().await?,
             ours: cluster.client_for(USER, &accounts).await?,
-            sets: cluster.client_for(controller, &accounts).await?,
+            sets: cluster.client_for(STATEFULSET_CONTROLLER, &accounts).await?,
         })
     }
 }

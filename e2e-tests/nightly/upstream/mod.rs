@@ -2,18 +2,28 @@
 //! without claim-rollout, and with it. `docs/dev/kubernetes-tests.md` lists them, and why the others cannot. `make upstream` runs
 //! this; it takes minutes.
 
-mod specs;
 mod suite;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::ensure;
 
-use crate::world::by_minor::TESTS;
+use crate::world::by_minor::{TESTS, column};
 use crate::world::installation::AS_IN_A_POD;
 use crate::world::{Cluster, Options, World};
-use specs::{PASSES, recorded};
 use suite::{Outcomes, Suite};
+
+/// The cell of a test that passes, with and without claim-rollout. All others contain the reason why it is left out.
+const PASSES: &str = "passes";
+/// The cell of a test that this version of Kubernetes does not have.
+const ABSENT: &str = "not there";
+
+/// The tests of a minor version, with their cells.
+fn recorded(minor: &str) -> anyhow::Result<BTreeMap<String, String>> {
+    let mut specs = column(TESTS, "Kubernetes' test", minor)?;
+    specs.retain(|_, cell| cell != ABSENT);
+    Ok(specs)
+}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 #[ignore = "takes minutes: make upstream"]
