@@ -1,10 +1,10 @@
 //! What every StatefulSet must have in common with one that saw no upgrade.
 
 use anyhow::{Context as _, ensure};
-use serde_json::Value;
 
 use super::Outage;
 use super::sets::{Fleet, Member, Pods};
+use crate::cluster::replacing::trial::uids;
 use crate::world::installation::USER;
 use crate::world::{Entry, kinds};
 
@@ -35,15 +35,9 @@ impl Fleet<'_> {
 
 impl Member<'_> {
     async fn is_as_without_an_upgrade(&self, all: &[Entry], outage: &Outage) -> anyhow::Result<()> {
-        let of = |entry: &&Entry| entry.namespace == self.case.namespace && entry.succeeded();
-        let written: Vec<Entry> = all.iter().filter(of).skip(self.mark_in(all)).cloned().collect();
+        let mut written = self.ns.writes().await?.split_off(self.mark);
+        written.retain(Entry::succeeded);
         let claims = self.ns.claims().await?;
-        let uids = |objects: &[Value]| {
-            objects
-                .iter()
-                .map(|it| it["metadata"]["uid"].clone())
-                .collect::<Vec<_>>()
-        };
         ensure!(uids(&claims) == uids(&self.claims), "PVCs are others");
         self.pods_are_as_expected(&written).await?;
         let ours: Vec<Entry> = written.iter().filter(|entry| entry.user == USER).cloned().collect();
@@ -88,12 +82,6 @@ impl Member<'_> {
             }
         }
         Ok(())
-    }
-
-    /// The number of writes that do not count, of those that succeeded.
-    fn mark_in(&self, all: &[Entry]) -> usize {
-        let of = all.iter().filter(|entry| entry.namespace == self.case.namespace);
-        of.take(self.mark).filter(|entry| entry.succeeded()).count()
     }
 
     /// A Pod is deleted at most once, and only if its image changes.
