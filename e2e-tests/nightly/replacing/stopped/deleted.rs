@@ -1,10 +1,9 @@
 //! A user deletes the StatefulSet, or its namespace, at each single write of a replacement.
 
 use anyhow::{Context as _, ensure};
-use futures::future::try_join_all;
 use serde_json::Value;
 
-use super::held::{Held, undisturbed};
+use super::held::{Held, after_any_write, undisturbed};
 use crate::cluster::replacing::trial::{journals, start_controller};
 use crate::world::{World, until};
 
@@ -73,13 +72,8 @@ pub(super) async fn set_deleted_at_any_write_stays_deleted_or_is_denied(env: &Wo
     let writes = undisturbed(env, "stopped-undeleted").await?;
     let mut found = Vec::new();
     for cascade in ["background", "foreground", "orphan"] {
-        let all = (0..=writes).map(async |limit| {
-            let deleted = deleted_after(env, cascade, limit);
-            deleted
-                .await
-                .with_context(|| format!("{cascade}, after write {limit} of {writes}"))
-        });
-        let outcomes = try_join_all(all).await?;
+        let outcomes = after_any_write(writes, async |limit| deleted_after(env, cascade, limit).await);
+        let outcomes = outcomes.await.context(cascade)?;
         println!("a DELETE ({cascade}) after 0, 1, 2 ... of {writes} writes: {outcomes:?}");
         found.extend(outcomes);
     }
@@ -115,11 +109,7 @@ async fn namespace_deleted_after(env: &World, writes: usize) -> anyhow::Result<(
 
 pub(super) async fn namespace_deleted_at_any_write_stays_deleted(env: &World) -> anyhow::Result<()> {
     let writes = undisturbed(env, "stopped-undisturbed").await?;
-    let all = (0..=writes).map(async |limit| {
-        let deleted = namespace_deleted_after(env, limit);
-        deleted
-            .await
-            .with_context(|| format!("after write {limit} of {writes}"))
-    });
-    try_join_all(all).await.map(drop)
+    after_any_write(writes, async |limit| namespace_deleted_after(env, limit).await)
+        .await
+        .map(drop)
 }

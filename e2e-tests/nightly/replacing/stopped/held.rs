@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use anyhow::ensure;
+use anyhow::{Context as _, ensure};
+use futures::future::try_join_all;
 use serde_json::Value;
 use tokio::sync::SemaphorePermit;
 
@@ -23,8 +24,8 @@ pub(super) struct Held<'a> {
     pub(super) env: &'a World,
     pub(super) ns: TestNamespace<'a>,
     pub(super) before: Before,
-    /// Held until the end of the trial.
-    turn: Option<SemaphorePermit<'a>>,
+    /// Held until the end of the trial, or while others need not wait for it.
+    pub(super) turn: Option<SemaphorePermit<'a>>,
 }
 
 impl<'a> Held<'a> {
@@ -53,9 +54,15 @@ impl<'a> Held<'a> {
         })
     }
 
-    /// Others may go on while this one waits.
-    pub(super) fn yield_turn(&mut self) {
-        self.turn = None;
+    /// A replacement whose controller was killed after this many writes. Others may write.
+    pub(super) async fn killed(env: &'a World, namespace: &str, writes: usize) -> anyhow::Result<Self> {
+        let mut held = Self::prepare(env, namespace).await?;
+        held.replace_until(writes).await?;
+        if let Some(controller) = &mut held.ns.controller {
+            controller.kill()?;
+        }
+        env.barriers.open_for_others(namespace);
+        Ok(held)
     }
 
     /// Asks for the replacement.
@@ -63,8 +70,8 @@ impl<'a> Held<'a> {
         ask(&self.ns, "WhenComplete").await
     }
 
-    /// Asks for the replacement, and waits until the write after this many is held. False if there is none.
-    pub(super) async fn replace_until(&self, writes: usize) -> anyhow::Result<bool> {
+    /// Asks for the replacement, and waits until the write after this many is held, or there is none.
+    pub(super) async fn replace_until(&self, writes: usize) -> anyhow::Result<()> {
         let namespace = &self.ns.namespace;
         let barriers = &self.env.barriers;
         barriers.hold_after(namespace, barriers.passed(namespace) + writes);
@@ -73,15 +80,8 @@ impl<'a> Held<'a> {
             |rollout: &Value| rollout["status"]["replacement"]["phase"] == "Replaced" || barriers.is_holding(namespace);
         self.ns
             .until_reported("a write to be held, or the end", held_or_ended)
-            .await?;
-        Ok(barriers.is_holding(namespace))
-    }
-
-    /// Starts another controller after the first one was killed.
-    pub(super) async fn succeed(&mut self) -> anyhow::Result<()> {
-        self.env.barriers.open_for_others(&self.ns.namespace);
-        self.ns.start_controller(self.env, &[JOURNALS]).await?;
-        Ok(())
+            .await
+            .map(drop)
     }
 
     /// Waits until the StatefulSet is replaced, and checks that nothing else has changed.
@@ -114,4 +114,16 @@ pub(super) async fn undisturbed(env: &World, namespace: &str) -> anyhow::Result<
     held.replace().await?;
     held.until_replaced().await?;
     Ok(env.barriers.passed(namespace) - before)
+}
+
+/// Tries all numbers of writes after which a replacement can be stopped.
+pub(super) async fn after_any_write<T>(
+    writes: usize,
+    trial: impl AsyncFn(usize) -> anyhow::Result<T>,
+) -> anyhow::Result<Vec<T>> {
+    let all = (0..=writes).map(async |limit| {
+        let tried = trial(limit).await;
+        tried.with_context(|| format!("after write {limit} of {writes}"))
+    });
+    try_join_all(all).await
 }

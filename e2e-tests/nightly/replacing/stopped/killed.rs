@@ -4,19 +4,15 @@
 //! exactly. `REPEAT=5` does all of it five times.
 
 use anyhow::Context as _;
-use futures::future::try_join_all;
 
-use super::held::{Held, undisturbed};
+use super::held::{Held, after_any_write, undisturbed};
 use crate::world::World;
+use crate::world::installation::JOURNALS;
 
 /// A replacement whose controller is killed after this many writes.
 async fn killed_after(env: &World, namespace: &str, writes: usize) -> anyhow::Result<()> {
-    let mut held = Held::prepare(env, namespace).await?;
-    held.replace_until(writes).await?;
-    if let Some(controller) = &mut held.ns.controller {
-        controller.kill()?;
-    }
-    held.succeed().await?;
+    let mut held = Held::killed(env, namespace, writes).await?;
+    held.ns.start_controller(env, &[JOURNALS]).await?;
     held.until_replaced().await.with_context(|| held.ns.log())
 }
 
@@ -24,14 +20,10 @@ pub(super) async fn controller_killed_before_any_write_successor_finishes(env: &
     let writes = undisturbed(env, "stopped-alone").await?;
     let rounds: usize = std::env::var("REPEAT").map_or(Ok(1), |rounds| rounds.parse())?;
     for round in 0..rounds {
-        let all = (0..=writes).map(async |limit| {
-            let namespace = format!("stopped-killed-{round}-{limit}");
-            let killed = killed_after(env, &namespace, limit);
-            killed
-                .await
-                .with_context(|| format!("killed after write {limit} of {writes}"))
-        });
-        try_join_all(all).await?;
+        after_any_write(writes, async |limit| {
+            killed_after(env, &format!("stopped-killed-{round}-{limit}"), limit).await
+        })
+        .await?;
     }
     println!("a replacement takes {writes} writes; {rounds} times killed after 0, 1, 2 ... of them, each ended");
     Ok(())

@@ -5,7 +5,7 @@ use anyhow::{Context as _, ensure};
 use futures::future::try_join_all;
 use serde_json::Value;
 
-use super::held::{Held, undisturbed};
+use super::held::{Held, after_any_write, undisturbed};
 use crate::cluster::commands::run;
 use crate::cluster::replacing::trial::journals;
 use crate::world::installation::USER;
@@ -15,18 +15,6 @@ const PROGRAM: &str = "kube-controller-manager";
 
 async fn take_back(held: &Held<'_>) -> anyhow::Result<Output> {
     run(&held.ns, &["replace", "web", "--take-back", "--as", USER], "").await
-}
-
-/// A replacement whose controller was killed after this many writes.
-async fn killed_after(env: &World, writes: usize) -> anyhow::Result<Held<'_>> {
-    let mut held = Held::prepare(env, &format!("stopped-back-{writes}")).await?;
-    held.replace_until(writes).await?;
-    if let Some(controller) = &mut held.ns.controller {
-        controller.kill()?;
-    }
-    env.barriers.open_for_others(&held.ns.namespace);
-    held.yield_turn();
-    Ok(held)
 }
 
 /// Nothing of the replacement is left, and nothing was deleted.
@@ -58,7 +46,13 @@ async fn is_adopted(held: &Held<'_>) -> anyhow::Result<bool> {
 
 pub(super) async fn set_taken_back_at_any_write_loses_nothing(env: &World) -> anyhow::Result<()> {
     let writes = undisturbed(env, "stopped-not-taken").await?;
-    let all = try_join_all((0..=writes).map(|limit| killed_after(env, limit))).await?;
+    let all = after_any_write(writes, async |limit| {
+        let mut held = Held::killed(env, &format!("stopped-back-{limit}"), limit).await?;
+        // Others may go on while this one waits.
+        held.turn = None;
+        Ok(held)
+    });
+    let all = all.await?;
     let cluster = &env.cluster;
     cluster.halt(PROGRAM);
     let mut first = Vec::new();
