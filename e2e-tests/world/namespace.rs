@@ -111,7 +111,8 @@ impl<'a> TestNamespace<'a> {
         self.done(&["apply", "-f", "-"], manifest).await
     }
 
-    fn api(&self, group: &str, version: &str, kind: &str) -> Api<DynamicObject> {
+    /// The objects of a kind, for requests that kubectl does not send.
+    pub(crate) fn api(&self, group: &str, version: &str, kind: &str) -> Api<DynamicObject> {
         let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
         Api::namespaced_with(self.client.clone(), &self.namespace, &resource)
     }

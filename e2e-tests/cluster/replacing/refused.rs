@@ -2,8 +2,7 @@
 //! removed.
 
 use anyhow::ensure;
-use k8s_openapi::api::apps::v1::StatefulSet;
-use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams};
+use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
 use super::denying::{Denial, MESSAGE};
@@ -61,8 +60,7 @@ impl<'a> Refused<'a> {
     /// Patches the StatefulSet, and returns it with its field managers.
     pub(crate) async fn patch(&self, patch: &Value) -> anyhow::Result<Value> {
         // Not typed: 1.33 answers `creationTimestamp: null` in the Pod template.
-        let kind = ApiResource::erase::<StatefulSet>(&());
-        let sets: Api<DynamicObject> = Api::namespaced_with(self.ns.client.clone(), &self.ns.namespace, &kind);
+        let sets = self.ns.api("apps", "v1", "StatefulSet");
         let params = PatchParams {
             field_manager: Some("user".to_owned()),
             ..PatchParams::default()

@@ -1,11 +1,9 @@
 //! The comparisons of Argo CD and Flux, by their own code: `e2e-tests/engines`.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
-use tokio::sync::OnceCell;
 
 use super::paths::{at_pointer, differences, without};
 use crate::world::{Cluster, engines};
@@ -31,12 +29,11 @@ pub(super) async fn argo_cd(
     live: &Value,
     options: ArgoOptions,
 ) -> anyhow::Result<BTreeSet<String>> {
-    static BUILT: OnceCell<PathBuf> = OnceCell::const_new();
     let request = json!({
         "live": live, "config": manifest, "serverSideDiff": options.server_side_diff, "webhooks": options.webhooks,
         "ignored": options.ignored,
     });
-    let compared = ask(cluster, (&BUILT, "argo-cd"), &[], &request).await?;
+    let compared = ask(cluster, "argo-cd", &[], &request).await?;
     let shown = differences(&compared["predicted"], &compared["live"]);
     ensure!(compared["modified"] == !shown.is_empty(), "{compared:#}");
     Ok(shown)
@@ -80,18 +77,12 @@ pub(super) async fn status(cluster: &Cluster, object: &Value) -> anyhow::Result<
 }
 
 async fn flux(cluster: &Cluster, mode: &str, object: &Value) -> anyhow::Result<Value> {
-    static BUILT: OnceCell<PathBuf> = OnceCell::const_new();
-    ask(cluster, (&BUILT, "flux"), &[mode], object).await
+    ask(cluster, "flux", &[mode], object).await
 }
 
 /// Runs the program `diff` of an engine against the cluster.
-async fn ask(
-    cluster: &Cluster,
-    (built, engine): (&OnceCell<PathBuf>, &str),
-    arguments: &[&str],
-    input: &Value,
-) -> anyhow::Result<Value> {
-    let program = built.get_or_try_init(|| engines::build(engine)).await?.join("diff");
+async fn ask(cluster: &Cluster, engine: &str, arguments: &[&str], input: &Value) -> anyhow::Result<Value> {
+    let program = engines::build(engine).await?.join("diff");
     let (program, kubeconfig) = (program.to_string_lossy(), cluster.kubeconfig());
     let kubeconfig = kubeconfig.to_string_lossy();
     let arguments = [arguments, &[&*kubeconfig]].concat();

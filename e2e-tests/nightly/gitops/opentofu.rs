@@ -1,11 +1,10 @@
 //! OpenTofu with the providers that take a manifest: their own programs, without a registry.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
-use tokio::sync::OnceCell;
 
 use super::paths::differences;
 use crate::world::namespace::{STAGED, TestNamespace};
@@ -86,8 +85,7 @@ impl Resource {
 
     /// Writes the configuration into the folder of the namespace, which keeps the state, and runs a command there.
     async fn tofu(&self, ns: &TestNamespace<'_>, manifest: &Value, arguments: &[&str]) -> anyhow::Result<Output> {
-        static BUILT: OnceCell<PathBuf> = OnceCell::const_new();
-        let programs = BUILT.get_or_try_init(|| engines::build("opentofu")).await?;
+        let programs = engines::build("opentofu").await?;
         let folder = ns.cluster.folder().join(format!("tofu-{}", ns.namespace));
         std::fs::create_dir_all(&folder)?;
         let mut manifest = manifest.clone();

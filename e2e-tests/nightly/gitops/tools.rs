@@ -5,8 +5,7 @@ use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
 
 use anyhow::{Context as _, bail, ensure};
-use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams};
-use kube::core::GroupVersionKind;
+use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
 use super::comparers::{ArgoOptions, TEMPLATES, argo_cd, helm_release, kustomization};
@@ -195,13 +194,12 @@ impl Sync {
 
 /// Server-side apply.
 async fn apply(ns: &TestNamespace<'_>, manifest: &Value, manager: &str, force: bool) -> anyhow::Result<Value> {
-    let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("apps", "v1", "StatefulSet"));
-    let api: Api<DynamicObject> = Api::namespaced_with(ns.client.clone(), &ns.namespace, &resource);
     let params = PatchParams {
         force,
         ..PatchParams::apply(manager)
     };
-    let set = api.patch("web", &params, &Patch::Apply(manifest)).await?;
+    let sets = ns.api("apps", "v1", "StatefulSet");
+    let set = sets.patch("web", &params, &Patch::Apply(manifest)).await?;
     Ok(serde_json::to_value(set)?)
 }
 
