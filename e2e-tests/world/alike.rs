@@ -9,6 +9,7 @@ use claim_rollout::admission::{self, Lookups};
 use serde_json::Value;
 
 use crate::world::generated::choices::Choices;
+use crate::world::number;
 use crate::world::policy_host::policy;
 use crate::world::policy_host::{Capabilities, Module, run};
 use crate::world::sdk;
@@ -46,8 +47,8 @@ pub(crate) fn ask_both(
     count: (&str, u64),
     question: impl Fn(&mut Random) -> Question + Sync,
 ) -> anyhow::Result<Tally> {
-    let number = |name: &str, otherwise| std::env::var(name).map_or(Ok(otherwise), |text| text.parse::<u64>());
-    let (first, seeds) = (number("SEED", 20_260_101)?, number(count.0, count.1)?);
+    let first = number("SEED")?.unwrap_or(20_260_101);
+    let seeds = number(count.0)?.unwrap_or(count.1);
     let threads = thread::available_parallelism().map_or(1, NonZero::get);
     let (module, question) = (policy(), &question);
     let one = move |module: &Module, seed: u64| {

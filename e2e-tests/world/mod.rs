@@ -70,7 +70,7 @@ pub(crate) use commands::{Background, Output, words};
 pub(crate) use control_plane::{Cluster, MARKER};
 pub(crate) use driver::Driver;
 pub(crate) use objects::{ATTRIBUTES_CLASSES, EXPANDABLE, FIXED};
-pub(crate) use options::Options;
+pub(crate) use options::{Options, number};
 pub(crate) use processes::{Process, Signal, Usage, in_foreground};
 pub(crate) use programs::DRIVER;
 pub(crate) use users::{POLICY_SERVER, STATEFULSET_CONTROLLER, base64};

@@ -1,5 +1,7 @@
 //! The options of a control plane.
 
+use anyhow::Context as _;
+
 use super::Driver;
 
 /// The control plane to start.
@@ -45,4 +47,11 @@ impl Options {
             ..Self::default()
         }
     }
+}
+
+/// The number in an environment variable, if it is set.
+pub(crate) fn number(variable: &str) -> anyhow::Result<Option<u64>> {
+    let text = std::env::var(variable).ok();
+    let number = text.map(|text| text.parse()).transpose();
+    number.with_context(|| format!("expected a number in {variable}"))
 }

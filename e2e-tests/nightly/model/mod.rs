@@ -20,7 +20,7 @@ use claim_rollout::sim::dialogue::{ChangeTracker, Model, ModelRequest, Transcrip
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 
 use crate::world::installation::Controllers;
-use crate::world::{Cluster, Options};
+use crate::world::{Cluster, Options, number};
 use admission::PolicyModes;
 use real::{Clients, Real};
 
@@ -35,11 +35,6 @@ const SIDE_BY_SIDE: usize = 16;
 struct Stage {
     cluster: Cluster,
     clients: Clients,
-}
-
-fn number(name: &str) -> anyhow::Result<Option<u64>> {
-    let text = std::env::var(name).ok();
-    text.map(|text| text.parse().context(name.to_owned())).transpose()
 }
 
 impl Stage {

@@ -12,9 +12,9 @@ use super::script::Fault::{Answer, Late, Lost, ReplyCut, ReplyHalf, ReplyLost, R
 use super::script::To::{All, Only, Writes};
 use super::script::{Fault, Rule, Streams, To};
 use super::trial::Trial;
-use crate::world::World;
 use crate::world::alike::Random;
 use crate::world::generated::choices::Choices;
+use crate::world::{World, number};
 
 /// The default number of schedules, the faults of each, and the most seconds until the controller goes on after the
 /// last one: a silent watch and a pause.
@@ -157,11 +157,6 @@ impl Row {
 
 /// The seeds of the schedules.
 pub(super) fn seeds() -> anyhow::Result<Range<u64>> {
-    let number = |name: &'static str| {
-        let text = std::env::var(name).ok();
-        let number = text.map(|text| text.parse::<u64>()).transpose();
-        number.with_context(|| format!("expected a number in {name}"))
-    };
     let (seed, count) = (number("SEED")?, number("NETWORK_SCHEDULES")?);
     let count = count.unwrap_or(if seed.is_some() { 1 } else { SCHEDULES.0 });
     let first = seed.unwrap_or(1);
