@@ -23,8 +23,8 @@ fn rows<'a>(
 ) -> impl Iterator<Item = (String, LocalBoxFuture<'a, anyhow::Result<()>>)> {
     let ways = [("helm-4", SERVER_SIDE), ("helm-3", CLIENT_SIDE)];
     ways.into_iter().map(move |(helm, way)| {
-        let row = play::row(env, shape, way, steps).boxed_local();
-        (format!("{}-{helm}", shape.name), row)
+        let name = format!("{}-{helm}", shape.name);
+        (name.clone(), play::row(env, name, shape, way, steps).boxed_local())
     })
 }
 

@@ -31,12 +31,12 @@ struct Play<'a> {
 /// Plays a table with this shape by server-side or client-side apply.
 pub(super) async fn row(
     env: &World,
+    namespace: String,
     shape: &Shape,
     way: &'static [&'static str],
     steps: &[Step],
 ) -> anyhow::Result<()> {
     let server_side = way == SERVER_SIDE;
-    let namespace = format!("{}-{}", shape.name, if server_side { "helm-4" } else { "helm-3" });
     let mut ns = env.namespace(&namespace).await?;
     ns.start_controller(env, &[JOURNALS]).await?;
     let ns = &ns;

@@ -44,14 +44,9 @@ impl<'a> Pair<'a> {
         })
     }
 
-    /// Waits until the second controller leads.
-    async fn until_the_second_leads(&self) -> anyhow::Result<()> {
-        until_it_leads(&self.second).await
-    }
-
     /// Waits until the second controller leads, and the first one knows that it does not.
     async fn until_first_steps_down(&self) -> anyhow::Result<()> {
-        let followed = self.until_the_second_leads();
+        let followed = until_it_leads(&self.second);
         followed
             .await
             .with_context(|| format!("{}\n{}", self.trial.ns.log(), self.second.log()))?;
@@ -73,27 +68,23 @@ impl<'a> Pair<'a> {
         let context = || format!("{}\n{}", self.trial.ns.log(), self.second.log());
         self.trial.ends().await.with_context(context)?;
         let mut entries = self.trial.ns.cluster.audit().await?;
-        entries.retain(|entry| entry.user == USER && entry.namespace == self.trial.ns.namespace);
-        let by = |name: &str| {
-            let theirs = entries.iter().enumerate().filter(|(_, entry)| entry.user_agent == name);
-            theirs
-                .filter(|(_, entry)| entry.resource != "leases")
-                .collect::<Vec<(usize, &Entry)>>()
-        };
-        let (first, second) = (by("network-first"), by("network-second"));
+        entries.retain(|entry| {
+            entry.user == USER && entry.namespace == self.trial.ns.namespace && entry.resource != "leases"
+        });
+        let by = |name: &'static str| move |entry: &Entry| entry.user_agent == name;
+        let last = entries.iter().rposition(by("network-first")).context("the first")?;
+        let begins = entries.iter().position(by("network-second")).context("the second")?;
         ensure!(
-            !first.is_empty() && !second.is_empty(),
-            "{} and {} writes",
-            first.len(),
-            second.len()
+            last < begins,
+            "{:?} after {:?}\n{}",
+            entries[last],
+            entries[begins],
+            context()
         );
-        let (last, begins) = (first[first.len() - 1], second[0]);
-        ensure!(last.0 < begins.0, "{:?} after {:?}\n{}", last.1, begins.1, context());
         println!(
-            "{}: {} writes, and then {}",
+            "{}: {begins} writes, and then {}",
             self.trial.ns.namespace,
-            first.len(),
-            second.len()
+            entries.len() - begins
         );
         Ok(())
     }
@@ -146,7 +137,7 @@ pub(super) async fn stopped_leader_writes_nothing_when_continued(env: &World) ->
     pair.trial.roll_out().await?;
     pair.trial.until_asked(Claim, 2).await?;
     pair.first()?.halt()?;
-    pair.until_the_second_leads().await?;
+    until_it_leads(&pair.second).await?;
     pair.trial.until_done().await?;
     pair.first()?.resume()?;
     pair.ends().await

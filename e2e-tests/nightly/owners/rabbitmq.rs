@@ -4,7 +4,10 @@ use serde_json::{Value, json};
 
 use super::known::Known;
 use crate::world::EXPANDABLE;
-use crate::world::namespace::text;
+use crate::world::namespace::{condition, text};
+
+/// The condition that reports the last reconcile.
+const SUCCESS: &str = "ReconcileSuccess";
 
 /// It grows PVCs itself, and re-creates the StatefulSet.
 pub(super) const RABBITMQ: Known = Known {
@@ -39,16 +42,12 @@ pub(super) const RABBITMQ: Known = Known {
 
 fn is_done(cluster: &Value) -> bool {
     let is_current = cluster["status"]["observedGeneration"] == cluster["metadata"]["generation"];
-    is_current && success(cluster).is_some_and(|condition| condition["status"] == "True")
+    is_current && condition(cluster, SUCCESS) == "True"
 }
 
 /// Why the last reconcile of the operator failed, or nothing.
 pub(super) fn failure(cluster: &Value) -> String {
-    let failed = success(cluster).filter(|condition| condition["status"] == "False");
-    failed.map(|condition| text(&condition["message"])).unwrap_or_default()
-}
-
-fn success(cluster: &Value) -> Option<&Value> {
     let mut conditions = cluster["status"]["conditions"].as_array().into_iter().flatten();
-    conditions.find(|condition| condition["type"] == "ReconcileSuccess")
+    let failed = conditions.find(|one| one["type"] == SUCCESS && one["status"] == "False");
+    failed.map(|one| text(&one["message"])).unwrap_or_default()
 }

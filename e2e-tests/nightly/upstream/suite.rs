@@ -94,17 +94,14 @@ impl Suite {
 }
 
 impl Outcomes {
-    /// The names of the tests that passed.
-    fn passed(&self) -> BTreeSet<String> {
-        let passed = self.0.iter().filter(|(_, spec)| spec.state == "passed");
-        passed.map(|(name, _)| name.clone()).collect()
-    }
-
     /// The messages of those that did not pass.
     pub(super) fn failures(&self, names: &BTreeSet<String>) -> String {
-        let passed = self.passed();
-        let others = names.difference(&passed).map(|name| {
-            let spec = self.0.get(name);
+        let spec = |name: &String| self.0.get(name);
+        let others = names
+            .iter()
+            .filter(|name| spec(name).is_none_or(|spec| spec.state != "passed"));
+        let others = others.map(|name| {
+            let spec = spec(name);
             let message = spec.map_or("it did not run", |spec| &spec.failure.message);
             format!("{name}: {}: {message}\n", self.cell(name))
         });
