@@ -89,11 +89,11 @@ async fn this_minor_version_behaves_as_documented() -> anyhow::Result<()> {
         .build()
         .await?;
     report.print("the cluster is up");
-    let env = &env;
     let compared = ROWS.map(|row| {
-        let compared = is_as_documented(env, row, documented.get(row.0));
+        let compared = is_as_documented(&env, row, documented.get(row.0));
         (format!("minors::{}", row.0), compared.boxed_local())
     });
     report.run_all(compared.into()).await;
-    report.end()
+    report.end()?;
+    env.stop().await
 }
