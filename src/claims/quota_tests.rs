@@ -1,4 +1,4 @@
-use super::{Growth, Quota, exceeded};
+use super::{Growth, Quota, charge, exceeded};
 
 /// Name, resource, hard and used.
 type Of = (&'static str, &'static str, &'static str, &'static str);
@@ -20,18 +20,24 @@ const MIXED: &[To] = &[
 ];
 const SMALLER: &[To] = &[(Some("slow"), "3Gi", "2Gi")];
 
-fn message(quotas: &[Of], growths: &[To]) -> String {
-    let quota = |(name, resource, hard, used): &Of| Quota {
+fn quota((name, resource, hard, used): &Of) -> Quota {
+    Quota {
         name: (*name).to_owned(),
         resource: (*resource).to_owned(),
         hard: hard.parse().unwrap(),
         used: used.parse().unwrap(),
-    };
-    let growth = |(class, from, to): &To| Growth {
+    }
+}
+
+fn growth((class, from, to): &To) -> Growth<'static> {
+    Growth {
         class: *class,
         from: from.parse().unwrap(),
         to: to.parse().unwrap(),
-    };
+    }
+}
+
+fn message(quotas: &[Of], growths: &[To]) -> String {
     let quotas: Vec<Quota> = quotas.iter().map(quota).collect();
     let growths: Vec<Growth<'_>> = growths.iter().map(growth).collect();
     let message = exceeded(&quotas, &growths).map_or_else(String::new, |excess| excess.to_string());
@@ -113,5 +119,44 @@ const ROWS: &[Row] = &[
 fn quota_exceeded_by_the_sum_of_growths_is_reported() {
     for (why, quotas, growths, expected) in ROWS {
         assert_eq!(message(quotas, growths), *expected, "{why}");
+    }
+}
+
+/// Growths one after the other, and what the API server denies.
+#[test]
+fn charge_counts_each_growth_that_it_does_not_deny() {
+    let of_all = ("storage", ALL, "5Gi", "3Gi");
+    let of_class = ("q", FAST, "1Gi", "0");
+    let denied = "exceeded quota: storage, requested: requests.storage=1Gi, used: requests.storage=5Gi, limited: requests.storage=5Gi";
+    let rows: [(Of, &[(To, &str)]); 2] = [
+        (
+            of_all,
+            &[
+                ((Some("fast"), "1Gi", "2Gi"), ""),
+                ((None, "1Gi", "2Gi"), ""),
+                ((None, "1Gi", "2Gi"), denied),
+                ((None, "2Gi", "2Gi"), ""),
+                ((None, "2Gi", "1Gi"), ""),
+            ],
+        ),
+        (
+            of_class,
+            &[
+                ((Some("slow"), "1Gi", "9Gi"), ""),
+                ((None, "1Gi", "9Gi"), ""),
+                ((Some("fast"), "1Gi", "3Gi"), "exceeded quota: q, "),
+                ((Some("fast"), "1Gi", "2Gi"), ""),
+            ],
+        ),
+    ];
+    for (of, growths) in rows {
+        let mut quotas = [quota(&of)];
+        for (to, expected) in growths {
+            let found = charge(&mut quotas, &growth(to)).err().unwrap_or_default();
+            assert!(
+                found.starts_with(expected) && found.is_empty() == expected.is_empty(),
+                "{of:?} {to:?}: {found}"
+            );
+        }
     }
 }

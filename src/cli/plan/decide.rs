@@ -85,7 +85,7 @@ fn create(inputs: &Inputs<'_>, report: &mut PlanReport, asked: PlannedRequest<'_
 }
 
 fn update(inputs: &Inputs<'_>, report: &mut PlanReport, live: &Value, asked: PlannedRequest<'_>) -> anyhow::Result<()> {
-    let new = request::asked(live, asked.manifest, &inputs.requester.manager);
+    let new = request::asked(live, asked.manifest, inputs.manager);
     let answer = answer(inputs, report, asked.decider, (Some(live), &new))?;
     let Ok(stored) = answer.stored.clone() else {
         give_verdict(report, PlanOutcome::Refused, asked.decider, answer);
@@ -113,7 +113,9 @@ fn answer(
         state: inputs.state.clone(),
         assumed: false,
     };
-    let answer = request::ask(old, new, inputs.requester, inputs.settings, &mut lookups)?;
+    let (user, groups) = inputs.state.requester().unwrap_or(("unknown", &[]));
+    let requester = (user, groups, inputs.manager);
+    let answer = request::ask(old, new, requester, inputs.settings, &mut lookups)?;
     if lookups.assumed {
         report
             .notes
@@ -209,7 +211,7 @@ fn roll_out(inputs: &Inputs<'_>, report: &mut PlanReport, live: &Value, stored: 
         Ok(_) if snapshot.set.paused => report.notes.push("paused: nothing new is started".to_owned()),
         Ok(_) => {}
     }
-    let mut judge = rows::Judge::new(inputs.state, &snapshot.set, &snapshot.settings)?;
+    let mut judge = rows::Judge::new(inputs.state, &snapshot);
     report.notes.extend(judge.unchecked());
     let first = plan(&snapshot).progress.ready;
     let prevents = [ReadyReason::WouldExceedQuota, ReadyReason::ReCreateStopped];
@@ -218,7 +220,9 @@ fn roll_out(inputs: &Inputs<'_>, report: &mut PlanReport, live: &Value, stored: 
     }
     let before = claims_of(&snapshot);
     report.notes.extend(budgets::waits(inputs, &snapshot, &before));
-    let forecast = forecast(snapshot, inputs.state.can_read("Pod"), |apply| judge.check(apply));
+    let forecast = forecast(snapshot.clone(), inputs.state.can_read("Pod"), |apply| {
+        judge.check(apply)
+    });
     report.claims = rows::rows(&before, &forecast, &judge, report.pods);
     Ok(())
 }

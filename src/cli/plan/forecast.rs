@@ -63,11 +63,8 @@ pub(crate) fn forecast(
     let most = snapshot.claims.len() * 2 + snapshot.pods.len() + 8;
     for _ in 0..most {
         time_passes(&mut snapshot);
-        let actions = recreation::answered(&mut snapshot).actions;
-        let writes = actions.into_iter().filter(is_write);
         let mut wrote = false;
-        for action in writes {
-            wrote = true;
+        for action in recreation::answered(&mut snapshot).actions {
             match action {
                 Action::ApplyClaim(apply) => match judge(&apply) {
                     Ok(()) => {
@@ -78,13 +75,15 @@ pub(crate) fn forecast(
                 },
                 Action::SetReady(ready) => snapshot.set.ready = ready.ready,
                 Action::SetStaged(change) => snapshot.set.staged = change.change,
+                // A mark stands for all steps of a re-creation.
                 Action::MarkClaim(claim) => {
                     recreation::create(&mut snapshot, &claim);
                     steps.push(ForecastStep::ReCreate(claim.name));
                 }
-                // Filtered out above.
-                _ => {}
+                // No other action changes the cluster in a forecast.
+                _ => continue,
             }
+            wrote = true;
         }
         let replaced = replace(&mut snapshot);
         if !wrote && replaced.is_none() {
@@ -97,14 +96,6 @@ pub(crate) fn forecast(
         created,
         end: snapshot,
     }
-}
-
-/// True iff the action changes the cluster in a forecast. A mark stands for all steps of a re-creation.
-const fn is_write(action: &Action) -> bool {
-    matches!(
-        action,
-        Action::ApplyClaim(_) | Action::SetReady(_) | Action::SetStaged(_) | Action::MarkClaim(_)
-    )
 }
 
 /// Completes everything that is in progress.

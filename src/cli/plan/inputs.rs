@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::request::{RequestAnswer, Requester};
+use super::request::RequestAnswer;
 use crate::api::Seconds;
 use crate::cli::recorded::Recorded;
 use crate::controller::ClassLimits;
@@ -17,7 +17,8 @@ pub(crate) struct Inputs<'a> {
     /// None to plan the set as it is.
     pub(crate) asked: Option<PlannedRequest<'a>>,
     pub(crate) state: &'a Recorded,
-    pub(crate) requester: &'a Requester,
+    /// The field manager of the request.
+    pub(crate) manager: &'a str,
     /// The valid settings of the policy.
     pub(crate) settings: &'a RawValue,
     /// The limits of storage classes.

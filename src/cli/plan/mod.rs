@@ -8,13 +8,12 @@
 //! | [`gather`] | reads the cluster |
 //! | [`decide`] | makes the report from these |
 //! | [`forecast`], [`creation`], [`recreation`] | the order of the rollout, from the decision of the controller |
-//! | [`rows`], [`ceilings`], [`budgets`] | the obstacles of each PVC |
+//! | [`rows`], [`budgets`] | the obstacles of each PVC |
 //! | [`unreadable`] | the objects that cannot be read |
 //! | [`replacement`] | whether the set would be replaced after the rollout |
 //! | [`report`], [`render`] | the report as data and as text |
 
 mod budgets;
-mod ceilings;
 mod creation;
 mod decide;
 mod dry_run;
@@ -46,7 +45,7 @@ use self::inputs::{Decider, Inputs, PlannedRequest};
 use self::manifest::Documents;
 use self::render::{TableColumns, render};
 use self::report::PlanReport;
-use self::request::{KUBECTL, Requester};
+use self::request::KUBECTL;
 use super::class_limits::{self, ClassNumber};
 use super::cluster::ClusterArguments;
 use super::completion::sets;
@@ -250,12 +249,6 @@ fn plan_one(
     settings: &RawValue,
     arguments: &Arguments,
 ) -> anyhow::Result<PlanReport> {
-    let (user, groups) = state.requester().unwrap_or(("unknown", &[]));
-    let requester = Requester {
-        user: user.to_owned(),
-        groups: groups.to_vec(),
-        manager: arguments.field_manager.clone(),
-    };
     let asked = target.manifest.as_ref().map(|(source, manifest)| PlannedRequest {
         source,
         manifest,
@@ -266,7 +259,7 @@ fn plan_one(
         name: &target.name,
         asked,
         state,
-        requester: &requester,
+        manager: &arguments.field_manager,
         limits: &class_limits::limits(&arguments.modifications_per_day, &[]),
         now: u64::try_from(output::now().as_second()).unwrap_or(0),
         settings,

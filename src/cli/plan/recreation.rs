@@ -4,7 +4,6 @@
 use super::creation::provision;
 use crate::rollout::volume_snapshot::{EvictionAnswer, ReCreateQuestion, VolumeSnapshot, VolumeSnapshotAnswer};
 use crate::rollout::{ClaimOf, Plan, Snapshot, plan};
-use crate::templates::names;
 
 /// The plan after all its questions have been answered as one hopes.
 pub(super) fn answered(snapshot: &mut Snapshot) -> Plan {
@@ -38,17 +37,14 @@ pub(super) fn answered(snapshot: &mut Snapshot) -> Plan {
 /// The PVC and its Pod have been created anew.
 pub(super) fn create(snapshot: &mut Snapshot, anew: &ClaimOf) {
     let set = &snapshot.set;
-    let found = set.wanted().iter().find_map(|template| {
-        let ordinal = names::ordinal_of(&anew.name, &template.name, &set.name)?;
-        Some((template.clone(), ordinal))
-    });
     let created = snapshot.now.saturating_add(1);
-    let Some(((template, ordinal), claim)) = found.zip(snapshot.claims.get_mut(&anew.name)) else {
+    let claim = snapshot.claims.get_mut(&anew.name);
+    let Some(((template, ordinal), claim)) = set.place_of(&anew.name).zip(claim) else {
         return;
     };
     claim.uid = format!("new {}", claim.uid);
     claim.created = created;
-    provision(claim, &template, &anew.label.to_string());
+    provision(claim, template, &anew.label.to_string());
     let revision = set.update_revision.clone();
     if let Some(pod) = snapshot.pods.get_mut(&format!("{}-{ordinal}", set.name)) {
         pod.uid = format!("new {}", pod.uid);

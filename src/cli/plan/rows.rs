@@ -1,61 +1,59 @@
 //! One row for each PVC: its present and new values, its step, its obstacles.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::ceilings::Ceilings;
 use super::forecast::{DeniedWrite, Forecast, ForecastClaim, ForecastStep, claims_of};
 use super::report::{ClaimReport, ClaimValues, PlannedAction, PodOutcome};
-use crate::api::Settings;
 use crate::claims::compatible::{in_place, kept_fields};
-use crate::claims::quota::Growth;
+use crate::claims::limits::SizeLimits;
+use crate::claims::quota::{self, Growth, Quota};
 use crate::claims::retention::PodUid;
 use crate::claims::{AttributesClass, Belongs, Claim, Classes, Known, Obstacle, StorageClass, compatible};
 use crate::cli::recorded::Recorded;
 use crate::controller::objects::conversion;
+use crate::gate::ClaimState;
 use crate::gate::target::frozen;
-use crate::gate::{ClaimState, SetView};
-use crate::rollout::ApplyClaim;
+use crate::rollout::{ApplyClaim, Quotas, Snapshot};
+use crate::templates::rules::Frozen;
 use crate::templates::show::shown;
 use crate::templates::{ClaimTemplate, keys};
 
 /// Checks writes to claims as the API server would.
 pub(crate) struct Judge<'a> {
     state: &'a Recorded,
-    set: SetView,
-    settings: Arc<Settings>,
-    ceilings: Ceilings,
-    /// The claims by name.
-    claims: BTreeMap<String, Claim>,
+    /// The cluster before the rollout.
+    start: &'a Snapshot,
+    /// The quotas, with what the writes before use of them.
+    quotas: Vec<Quota>,
+    limits: Vec<SizeLimits>,
 }
 
 impl<'a> Judge<'a> {
-    /// A judge of the claims of this set.
-    ///
-    /// # Errors
-    /// If a claim cannot be read.
-    pub(crate) fn new(state: &'a Recorded, set: &SetView, settings: &Arc<Settings>) -> anyhow::Result<Self> {
-        let all = |kind| state.all("v1", kind, &set.namespace);
-        let mut claims = BTreeMap::new();
-        for object in all("PersistentVolumeClaim") {
-            let claim = conversion::claim(object)?;
-            claims.insert(claim.name.clone(), claim);
-        }
-        Ok(Self {
+    /// A judge of the claims of the set in this snapshot.
+    pub(crate) fn new(state: &'a Recorded, start: &'a Snapshot) -> Self {
+        let limits = state.all("v1", "LimitRange", &start.set.namespace);
+        Self {
             state,
-            set: set.clone(),
-            settings: Arc::clone(settings),
-            ceilings: Ceilings::read(all("ResourceQuota"), all("LimitRange")),
-            claims,
-        })
+            start,
+            quotas: match &start.quotas {
+                Quotas::Known(quotas) => quotas.clone(),
+                Quotas::Unchecked | Quotas::Unread => Vec::new(),
+            },
+            limits: limits.filter_map(|limits| conversion::limits(limits).ok()).collect(),
+        }
     }
 
     /// Notes on quotas that could not be checked.
     pub(crate) fn unchecked(&self) -> Vec<String> {
-        let quotas = self.ceilings.unchecked.iter();
-        quotas.map(|what| format!("not checked: {what}")).collect()
+        let quotas = self.state.all("v1", "ResourceQuota", &self.start.set.namespace);
+        let notes = quotas.filter_map(|quota| {
+            let why = conversion::unknown_quota(quota)?;
+            let name = quota["metadata"]["name"].as_str().unwrap_or_default();
+            Some(format!("not checked: ResourceQuota {name} {why}"))
+        });
+        notes.collect()
     }
 
     /// Checks whether the API server would deny this write in its turn. Accepted writes are counted.
@@ -68,14 +66,16 @@ impl<'a> Judge<'a> {
         if let Some(obstacle) = self.obstacles(name).first() {
             return Err(denied(obstacle.to_string()));
         }
-        let Some(claim) = self.claims.get(name) else {
+        let Some(claim) = self.start.claims.get(name) else {
             return Ok(());
         };
-        if let Some(limit) = self.ceilings.limit(apply.storage) {
+        if let Some(limit) = self.limits.iter().find_map(|limits| limits.denial(apply.storage)) {
             return Err(denied(limit));
         }
         let growth = Growth::of(claim, apply.storage);
-        growth.map_or(Ok(()), |growth| self.ceilings.charge(&growth).map_err(denied))
+        growth.map_or(Ok(()), |growth| {
+            quota::charge(&mut self.quotas, &growth).map_err(denied)
+        })
     }
 
     /// The obstacles of a claim that do not depend on its turn.
@@ -88,8 +88,8 @@ impl<'a> Judge<'a> {
         let attributes = template.volume_attributes_class_name.as_deref().unwrap_or_default();
         let attributes = self.known("VolumeAttributesClass", attributes, AttributesClass::read);
         let belongs = Belongs {
-            set_uid: &self.set.uid,
-            pod: &format!("{}-{ordinal}", self.set.name),
+            set_uid: &self.start.set.uid,
+            pod: &format!("{}-{ordinal}", self.start.set.name),
             pod_uid: PodUid::NotAsked,
             // The decision knows the Pod, with which another label does not matter.
             match_labels: &[],
@@ -98,7 +98,7 @@ impl<'a> Judge<'a> {
             storage: &storage,
             attributes: &attributes,
         };
-        let template = in_place(template, claim, frozen(&self.set, &self.settings));
+        let template = in_place(template, claim, self.frozen());
         compatible(&template, claim, &belongs, &classes)
     }
 
@@ -108,18 +108,18 @@ impl<'a> Judge<'a> {
             return Vec::new();
         };
         let value = |value: &Option<String>| value.as_deref().map_or_else(|| "nothing".to_owned(), shown);
-        let kept = kept_fields(template, claim, frozen(&self.set, &self.settings)).into_iter();
+        let kept = kept_fields(template, claim, self.frozen()).into_iter();
         kept.map(|change| format!("{} {}, not {}", change.field, value(&change.to), value(&change.from)))
             .collect()
     }
 
     fn place(&self, name: &str) -> Option<(&Claim, &ClaimTemplate, u32)> {
-        let claim = self.claims.get(name)?;
-        let templates = self.set.staged.iter().flat_map(|change| &change.templates);
-        let of =
-            |template: &'_ ClaimTemplate| crate::templates::names::ordinal_of(name, &template.name, &self.set.name);
-        let mut found = templates.filter_map(|template| Some((template, of(template)?)));
-        found.next().map(|(template, ordinal)| (claim, template, ordinal))
+        let (template, ordinal) = self.start.set.place_of(name)?;
+        Some((self.start.claims.get(name)?, template, ordinal))
+    }
+
+    fn frozen(&self) -> Frozen {
+        frozen(&self.start.set, &self.start.settings)
     }
 
     fn known<T, E>(&self, kind: &'static str, name: &str, read: impl Fn(&str) -> Result<T, E>) -> Known<T> {
@@ -166,14 +166,14 @@ fn row(
     judge: &Judge<'_>,
     pods: PodOutcome,
 ) -> ClaimReport {
-    let set = &judge.set;
+    let set = &judge.start.set;
     let mut writes = forecast.steps.iter().filter_map(|step| match step {
         ForecastStep::Claim(name) | ForecastStep::ReCreate(name) => Some(name),
         ForecastStep::Pod(_) => None,
     });
     let is_anew = forecast.steps.contains(&ForecastStep::ReCreate(start.row.name.clone()));
     let step = writes.position(|name| *name == start.row.name);
-    let claim = judge.claims.get(&start.row.name);
+    let claim = judge.start.claims.get(&start.row.name);
     let object = judge
         .state
         .one("v1", "PersistentVolumeClaim", &set.namespace, &start.row.name);
@@ -198,7 +198,11 @@ fn row(
         action,
         now: claim.map(values),
         then: if is_anew {
-            forecast.end.claims.get(&start.row.name).map(created)
+            let created = forecast.end.claims.get(&start.row.name);
+            created.map(|claim| ClaimValues {
+                capacity: None,
+                ..values(claim)
+            })
         } else {
             claim.zip(apply).map(|(claim, apply)| updated(claim, apply))
         },
@@ -236,14 +240,6 @@ fn updated(claim: &Claim, apply: &ApplyClaim) -> ClaimValues {
         storage: apply.storage.to_string(),
         capacity: None,
         attributes_class: class.or_else(|| claim.class.clone()),
-        ..values(claim)
-    }
-}
-
-/// The values of a claim that was created anew.
-fn created(claim: &Claim) -> ClaimValues {
-    ClaimValues {
-        capacity: None,
         ..values(claim)
     }
 }

@@ -140,6 +140,24 @@ fn plan_unreadable_quota_is_noted() {
 }
 
 #[test]
+fn plan_notes_quotas_whose_resources_are_not_known() {
+    let mut world = PlanWorld::new();
+    for (name, spec) in [
+        ("s", json!({"scopes": ["BestEffort"]})),
+        ("n", json!({"hard": {"requests.storage": "1"}})),
+    ] {
+        let metadata = json!({"name": name, "namespace": "shop"});
+        world
+            .objects
+            .push(json!({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": metadata, "spec": spec}));
+    }
+    let report = world.apply("2Gi", "m:1");
+    let notes = [("s", "has scopes"), ("n", "has no status")]
+        .map(|(name, why)| format!("not checked: ResourceQuota {name} {why}"));
+    assert_eq!((report.notes, report.goes_through), (notes.to_vec(), true));
+}
+
+#[test]
 fn plan_used_up_budget_is_noted_with_the_time() {
     let mut world = PlanWorld::new();
     for (claim, times) in [

@@ -9,11 +9,12 @@ use super::super::{Decider, Inputs, PlannedRequest, report};
 use crate::api::Seconds;
 use crate::cli::plan::overlay::set_last_applied;
 use crate::cli::plan::report::{ClaimReport, ClaimValues, PlanOutcome, PlanReport};
-use crate::cli::plan::request::{KUBECTL, Requester};
+use crate::cli::plan::request::KUBECTL;
 use crate::cli::plan::unreadable::sift;
 use crate::cli::recorded::Recorded;
 use crate::controller::ClassLimits;
-use crate::templates::{ClaimTemplate, Phase, StagedChange, Staging, UpdatePolicy};
+use crate::rollout::fixtures::staged_change;
+use crate::templates::{ClaimTemplate, StagedChange};
 
 /// A set `web` of three replicas of 1Gi in a class that expands, and everything around it.
 pub(super) struct PlanWorld {
@@ -144,14 +145,8 @@ impl PlanWorld {
     pub(super) fn stage(&mut self, size: &str) {
         let templates = ClaimTemplate::list_from_value(json!([template(size)])).expect("templates");
         let change = StagedChange {
-            replicas: 0,
-            by: "alice".to_owned(),
             manager: KUBECTL.to_owned(),
-            phase: Phase::RollingOut,
-            staging: Staging::read("xz245").expect("a staging"),
-            templates,
-            uid: "set-uid".to_owned(),
-            update_policy: UpdatePolicy::InPlace,
+            ..staged_change(templates)
         };
         let text = change.write().expect("a staged change");
         let applied = manifest(size, "m:1");
@@ -177,11 +172,7 @@ impl PlanWorld {
                 decider: &self.decider,
             }),
             state: &state,
-            requester: &Requester {
-                user: "alice".to_owned(),
-                groups: Vec::new(),
-                manager: self.manager.to_owned(),
-            },
+            manager: self.manager,
             settings: &settings,
             limits: &self.limits,
             now: NOON,
