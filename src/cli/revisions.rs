@@ -146,22 +146,10 @@ impl RevisionHistory {
         let before = std::iter::once(None).chain(self.entries.iter().map(Some));
         let changes = before.zip(&self.entries).map(|(before, entry)| match before {
             None => sizes(&entry.templates),
-            Some(before) => difference(&before.templates, &entry.templates),
+            Some(before) => in_short(&Diff::between(&before.templates, &entry.templates)),
         });
         changes.collect()
     }
-}
-
-/// The differences between two lists of templates, in a few words each.
-pub(crate) fn difference(from: &[ClaimTemplate], to: &[ClaimTemplate]) -> Vec<String> {
-    let diff = Diff::between(from, to);
-    let words = |what: &str, names: &[String]| names.iter().map(|name| format!("{name} {what}")).collect::<Vec<_>>();
-    [
-        in_short(&diff),
-        words("added", &diff.added),
-        words("removed", &diff.removed),
-    ]
-    .concat()
 }
 
 fn sizes(templates: &[ClaimTemplate]) -> Vec<String> {

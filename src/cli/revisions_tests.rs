@@ -1,7 +1,8 @@
 use serde_json::{Value, json};
 
 use super::{RevisionHistory, TemplateOrigin};
-use crate::templates::{ClaimTemplate, Phase, Revision, StagedChange, Staging, UpdatePolicy};
+use crate::rollout::fixtures::staged_change;
+use crate::templates::{ClaimTemplate, Revision, StagedChange};
 
 pub(crate) fn template(size: &str) -> Value {
     json!({"metadata": {"name": "data"}, "spec": {"resources": {"requests": {"storage": size}}}})
@@ -15,15 +16,10 @@ pub(crate) fn revision(size: &str) -> String {
 /// A set of 1Gi, with this size staged.
 pub(crate) fn set(staged: Option<&str>) -> Value {
     let change = staged.map(|size| {
+        let templates = ClaimTemplate::list_from_value(json!([template(size)])).expect("templates");
         let change = StagedChange {
-            replicas: 0,
-            by: "alice".to_owned(),
             manager: "helm".to_owned(),
-            phase: Phase::RollingOut,
-            staging: Staging::read("xz245").expect("a staging"),
-            templates: ClaimTemplate::list_from_value(json!([template(size)])).expect("templates"),
-            uid: "set-uid".to_owned(),
-            update_policy: UpdatePolicy::InPlace,
+            ..staged_change(templates)
         };
         change.write().expect("a staged change")
     });
@@ -91,6 +87,14 @@ fn history_has_live_first_and_staged_last() {
         "staged again, and not numbered anew yet"
     );
     assert_eq!(lines(&history(None, &[])), ["0 / - Live data 1Gi"]);
+}
+
+#[test]
+fn history_names_an_added_and_a_removed_template_once() {
+    let mut renamed = stored(1, "1Gi");
+    renamed["data"]["spec"]["volumeClaimTemplates"][0]["metadata"]["name"] = json!("log");
+    let changes = history(None, &[renamed]).changes();
+    assert_eq!(changes[1], ["log added", "data removed"]);
 }
 
 #[test]
