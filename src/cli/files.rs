@@ -25,7 +25,7 @@ pub(crate) fn read_settings(text: &str) -> anyhow::Result<Box<RawValue>> {
 /// Reads a List of objects in JSON or YAML.
 pub(crate) fn read_list(text: &str) -> anyhow::Result<Recorded> {
     let list = serde_json::from_str(text).or_else(|_| yaml(text))?;
-    Ok(Recorded::read(&list)?)
+    Recorded::read(&list)
 }
 
 fn yaml(text: &str) -> anyhow::Result<Value> {

@@ -1,5 +1,7 @@
 //! A cluster as a List of objects: from `--objects`, or gathered by `plan`.
 
+use anyhow::bail;
+use k8s_openapi::api::authorization::v1::{SubjectAccessReviewSpec, SubjectAccessReviewStatus};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -7,7 +9,7 @@ use super::lists::SkippedObject;
 use crate::admission::{CanI, CannotAsk, Get, Lookups};
 
 /// The access reviews and the objects of a List.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Recorded {
     reviews: Vec<AccessReview>,
     objects: Vec<Value>,
@@ -19,63 +21,24 @@ pub(crate) struct Recorded {
     skipped: Vec<SkippedObject>,
 }
 
-/// An error in a List of objects.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum RecordedError {
-    /// Neither a List nor an object.
-    #[error("expected a List or an object, but found none")]
-    NotAList,
-    /// A SubjectAccessReview that cannot be read.
-    #[error("item {index}: expected a SubjectAccessReview, but found: {found}")]
-    NotAReview {
-        /// The index in the List, from 0.
-        index: usize,
-        /// The error.
-        found: String,
-    },
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+/// A SubjectAccessReview, or one of one namespace.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 struct AccessReview {
-    spec: AccessReviewSpec,
-    status: Option<AccessReviewStatus>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct AccessReviewSpec {
-    user: Option<String>,
-    groups: Option<Vec<String>>,
-    resource_attributes: Option<Attributes>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(default)]
-#[derive(Default)]
-struct Attributes {
-    namespace: String,
-    verb: String,
-    group: String,
-    resource: String,
-    subresource: String,
-    name: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-struct AccessReviewStatus {
-    allowed: bool,
-    #[serde(default)]
-    denied: bool,
+    spec: SubjectAccessReviewSpec,
+    status: Option<SubjectAccessReviewStatus>,
 }
 
 impl Recorded {
     /// Reads a List, or a single object: SubjectAccessReviews answer questions of authority, all others are what
     /// exists.
-    pub(crate) fn read(value: &Value) -> Result<Self, RecordedError> {
+    ///
+    /// # Errors
+    /// If it is neither, or with the index of the first SubjectAccessReview that cannot be read.
+    pub(crate) fn read(value: &Value) -> anyhow::Result<Self> {
         let items = match (value["items"].as_array(), value["kind"].as_str()) {
             (Some(items), _) => items.iter().collect(),
             (None, Some(_)) => vec![value],
-            (None, None) => return Err(RecordedError::NotAList),
+            (None, None) => bail!("expected a List or an object, but found none"),
         };
         let mut recorded = Self {
             given: true,
@@ -86,9 +49,9 @@ impl Recorded {
                 item["kind"].as_str(),
                 Some("SubjectAccessReview" | "LocalSubjectAccessReview")
             ) {
-                let review = AccessReview::deserialize(item).map_err(|error| RecordedError::NotAReview {
-                    index,
-                    found: error.to_string(),
+                let review = AccessReview::deserialize(item);
+                let review = review.map_err(|error| {
+                    anyhow::anyhow!("item {index}: expected a SubjectAccessReview, but found: {error}")
                 })?;
                 recorded.reviews.push(review);
             } else {
@@ -168,7 +131,10 @@ impl AccessReview {
     /// True iff this review answers `question`: the same user in the same groups (any groups, if it names
     /// none), the same verb on the same resource in the same namespace. `*` stands for any, as in RBAC.
     fn asked(&self, question: &CanI<'_>) -> bool {
-        let same = |recorded: &str, asked: &str| recorded == "*" || recorded == asked;
+        let same = |recorded: &Option<String>, asked: &str| {
+            let recorded = recorded.as_deref().unwrap_or_default();
+            recorded == "*" || recorded == asked
+        };
         let groups = self.spec.groups.as_ref().is_none_or(|groups| {
             let recorded: std::collections::BTreeSet<&str> = groups.iter().map(String::as_str).collect();
             recorded == question.groups.iter().copied().collect()
@@ -181,7 +147,7 @@ impl AccessReview {
                     && same(&attributes.resource, question.resource)
                     && same(&attributes.verb, question.verb)
                     && same(&attributes.subresource, question.subresource)
-                    && attributes.name.is_empty()
+                    && attributes.name.is_none()
             })
     }
 }
@@ -192,7 +158,7 @@ impl Lookups for Recorded {
             .iter()
             .filter(|review| review.asked(question))
             .find_map(|review| review.status.as_ref())
-            .map(|status| status.allowed && !status.denied)
+            .map(|status| status.allowed && status.denied != Some(true))
             .ok_or_else(|| CannotAsk("no SubjectAccessReview with a status was given for this user".to_owned()))
     }
 
@@ -217,7 +183,7 @@ impl Lookups for Recorded {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Recorded, RecordedError};
+    use super::Recorded;
     use crate::admission::{CanI, Lookups as _};
 
     fn question<'a>(user: &'a str, groups: &[&'a str]) -> CanI<'a> {
@@ -278,13 +244,19 @@ mod tests {
 
     #[test]
     fn read_without_list_is_error() {
-        for value in [Value::Null, json!([]), json!({}), json!("x")] {
-            assert_eq!(Recorded::read(&value), Err(RecordedError::NotAList));
+        let no_list = "expected a List or an object, but found none";
+        for (value, expected) in [
+            (Value::Null, no_list),
+            (json!([]), no_list),
+            (json!({}), no_list),
+            (json!("x"), no_list),
+            (
+                json!({"kind": "SubjectAccessReview"}),
+                "item 0: expected a SubjectAccessReview, but found: missing field `spec`",
+            ),
+        ] {
+            let error = Recorded::read(&value).expect_err("no list").to_string();
+            assert_eq!(error, expected);
         }
-        let broken = Recorded::read(&json!({"kind": "SubjectAccessReview"}));
-        assert!(
-            matches!(broken, Err(RecordedError::NotAReview { index: 0, .. })),
-            "{broken:?}"
-        );
     }
 }

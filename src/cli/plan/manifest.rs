@@ -1,5 +1,6 @@
 //! Reads the StatefulSets in a manifest.
 
+use anyhow::ensure;
 use serde_json::Value;
 
 /// The content of a manifest.
@@ -11,33 +12,15 @@ pub(crate) struct Documents {
     pub(crate) others: Vec<String>,
 }
 
-/// An error in a manifest.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum ManifestError {
-    /// Neither JSON nor YAML.
-    #[error("expected JSON or YAML, but found: {found}")]
-    Syntax {
-        /// Why it is not YAML.
-        found: String,
-    },
-    /// A document that is no object of Kubernetes.
-    #[error("document {number}: expected an object with apiVersion, kind and metadata.name, but found another value")]
-    NotAnObject {
-        /// Its number, from 1.
-        number: usize,
-    },
-}
-
 /// Reads JSON or multi-document YAML. A List counts as its items; empty documents are skipped.
 ///
 /// # Errors
-/// [`ManifestError`] names the first document that is no object.
-pub(crate) fn read(text: &str) -> Result<Documents, ManifestError> {
+/// If the text is neither, or with the number of the first document that is no object.
+pub(crate) fn read(text: &str) -> anyhow::Result<Documents> {
     let values = match serde_json::from_str(text) {
         Ok(value) => vec![value],
-        Err(_) => serde_saphyr::from_multiple(text).map_err(|error| ManifestError::Syntax {
-            found: error.to_string(),
-        })?,
+        Err(_) => serde_saphyr::from_multiple(text)
+            .map_err(|error| anyhow::anyhow!("expected JSON or YAML, but found: {error}"))?,
     };
     let mut documents = Documents::default();
     for (index, value) in values.into_iter().enumerate() {
@@ -47,24 +30,26 @@ pub(crate) fn read(text: &str) -> Result<Documents, ManifestError> {
 }
 
 impl Documents {
-    fn add(&mut self, value: Value, number: usize) -> Result<(), ManifestError> {
+    fn add(&mut self, value: Value, number: usize) -> anyhow::Result<()> {
         if value.is_null() {
             return Ok(());
         }
         let field = |pointer: &str| value.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
         let (version, kind, name) = (field("/apiVersion"), field("/kind"), field("/metadata/name"));
-        if version.is_empty() || kind.is_empty() {
-            return Err(ManifestError::NotAnObject { number });
-        }
+        let is_set = (version, kind) == ("apps/v1", "StatefulSet");
+        ensure!(
+            !(version.is_empty() || kind.is_empty() || is_set && name.is_empty()),
+            "document {number}: expected an object with apiVersion, kind and metadata.name, but found another value"
+        );
         if kind.ends_with("List")
             && let Some(items) = value["items"].as_array()
         {
             return items.iter().try_for_each(|item| self.add(item.clone(), number));
         }
-        match (version, kind, name) {
-            ("apps/v1", "StatefulSet", "") => return Err(ManifestError::NotAnObject { number }),
-            ("apps/v1", "StatefulSet", _) => self.sets.push(value),
-            _ => self.others.push(format!("{kind} {name}").trim_end().to_owned()),
+        if is_set {
+            self.sets.push(value);
+        } else {
+            self.others.push(format!("{kind} {name}").trim_end().to_owned());
         }
         Ok(())
     }
@@ -72,9 +57,9 @@ impl Documents {
 
 #[cfg(test)]
 mod tests {
-    use super::{Documents, ManifestError, read};
+    use super::{Documents, read};
 
-    fn names(text: &str) -> Result<(Vec<String>, Vec<String>), ManifestError> {
+    fn names(text: &str) -> anyhow::Result<(Vec<String>, Vec<String>)> {
         let Documents { sets, others } = read(text)?;
         let name = |set: &serde_json::Value| set["metadata"]["name"].as_str().unwrap_or_default().to_owned();
         Ok((sets.iter().map(name).collect(), others))
@@ -121,16 +106,17 @@ mod tests {
 
     #[test]
     fn read_document_without_object_is_error() {
-        for text in [
-            "just text",
-            "[1]",
-            "apiVersion: v1",
-            "apiVersion: apps/v1\nkind: StatefulSet\n",
-        ] {
-            assert_eq!(names(text), Err(ManifestError::NotAnObject { number: 1 }), "{text}");
-        }
         let second = "apiVersion: v1\nkind: Service\n---\n1\n";
-        assert_eq!(names(second), Err(ManifestError::NotAnObject { number: 2 }));
-        assert!(matches!(names("a: b: c"), Err(ManifestError::Syntax { .. })));
+        for (text, expected) in [
+            ("just text", "document 1: expected an object with apiVersion"),
+            ("[1]", "document 1: "),
+            ("apiVersion: v1", "document 1: "),
+            ("apiVersion: apps/v1\nkind: StatefulSet\n", "document 1: "),
+            (second, "document 2: "),
+            ("a: b: c", "expected JSON or YAML, but found: "),
+        ] {
+            let error = names(text).expect_err(text).to_string();
+            assert!(error.starts_with(expected), "{text}: {error}");
+        }
     }
 }
