@@ -1,9 +1,10 @@
 //! `claim-rollout pause` and `resume`: the annotation of a StatefulSet that people change most often.
 
 use clap::Args;
+use kube::api::Patch;
 use serde_json::{Value, json};
 
-use super::cluster::{ClusterArguments, kind, objects};
+use super::cluster::{self, ClusterArguments, objects};
 use super::completion::sets;
 use super::output::print;
 use super::withdraw::{DryRun, parameters, remark};
@@ -50,9 +51,9 @@ impl Annotate {
 
 pub(crate) async fn run(cluster: &ClusterArguments, arguments: &Arguments, what: Annotate) -> anyhow::Result<()> {
     let (client, namespace) = cluster.connect().await?;
-    let sets = objects(&client, Some(&namespace), &kind("apps", "v1", "StatefulSet"));
+    let sets = objects(&client, Some(&namespace), &cluster::sets());
     for name in &arguments.names {
-        let patch = kube::api::Patch::Merge(what.patch());
+        let patch = Patch::Merge(what.patch());
         sets.patch(name, &parameters(arguments.dry_run), &patch).await?;
         print(&format!(
             "statefulset.apps/{name} {}{}\n",

@@ -26,6 +26,26 @@ pub(crate) fn kind(group: &str, version: &str, kind: &str) -> ApiResource {
     ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind))
 }
 
+/// The kind of StatefulSets.
+pub(crate) const SET: &str = "StatefulSet";
+/// The kind of PVCs.
+pub(crate) const CLAIM: &str = "PersistentVolumeClaim";
+
+/// StatefulSets.
+pub(crate) fn sets() -> ApiResource {
+    kind("apps", "v1", SET)
+}
+
+/// PVCs.
+pub(crate) fn claims() -> ApiResource {
+    kind("", "v1", CLAIM)
+}
+
+/// ClaimRollouts.
+pub(crate) fn rollouts() -> ApiResource {
+    kind("claim-rollout.io", "v1alpha1", "ClaimRollout")
+}
+
 /// The objects of a kind: in one namespace, in all, or of a kind without namespaces.
 pub(crate) fn objects(client: &Client, namespace: Option<&str>, kind: &ApiResource) -> Api<DynamicObject> {
     match namespace {
@@ -33,6 +53,12 @@ pub(crate) fn objects(client: &Client, namespace: Option<&str>, kind: &ApiResour
         None => Api::all_with(client.clone(), kind),
     }
 }
+
+/// The label of the objects of an installation.
+pub(crate) const OURS: &str = "app.kubernetes.io/name=claim-rollout";
+
+/// The namespace of an installation, unless it is elsewhere.
+pub(crate) const HOME: &str = "claim-rollout";
 
 /// The flags of kubectl that choose a cluster.
 #[derive(Debug, Args)]

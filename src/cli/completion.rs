@@ -17,7 +17,7 @@ use clap_complete::env::{CompleteEnv, Shells};
 use kube::api::ListParams;
 use tokio::time::timeout;
 
-use super::cluster::{ClusterArguments, kind};
+use super::cluster::{self, ClusterArguments};
 use super::lists::list;
 use super::output::print;
 use super::process::runtime;
@@ -116,10 +116,12 @@ fn names(words: Vec<OsString>) -> Option<Vec<String>> {
     let cluster = ClusterArguments::from_arg_matches(&matches).ok()?;
     let listed = async {
         let (client, namespace) = cluster.connect().await.ok()?;
-        let sets = kind("apps", "v1", "StatefulSet");
         let all = ListParams::default();
         // Nothing else may be printed.
-        let listed = list::<Bare>(&client, Some(&namespace), &sets, &all).await.ok()?.items;
+        let listed = list::<Bare>(&client, Some(&namespace), &cluster::sets(), &all)
+            .await
+            .ok()?
+            .items;
         Some(listed.into_iter().filter_map(|set| set.metadata.name).collect())
     };
     runtime()

@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use super::recorded::Recorded;
 use crate::admission::{Edit, Remarks, Settings, Verdict, admit};
-use crate::templates::{ClaimTemplate, Phase, StagedChange, Staging, UpdatePolicy, keys};
+use crate::rollout::fixtures::staged_change;
+use crate::templates::{ClaimTemplate, Phase, StagedChange, UpdatePolicy, keys};
 use crate::wire::decode;
 
 const DOCUMENT: &str = include_str!("../../docs/settings.md");
@@ -52,14 +53,10 @@ fn set(replicas: u32, template: &Value) -> Value {
 /// A set with `target` staged.
 fn staged(live: &Value, target: &Value, phase: Phase) -> Value {
     let change = StagedChange {
-        replicas: 0,
-        by: "alice".to_owned(),
         manager: "helm".to_owned(),
         phase,
-        staging: Staging::read("xz245").expect("a staging"),
-        templates: ClaimTemplate::list_from_value(json!([target])).expect("a template"),
         uid: UID.to_owned(),
-        update_policy: UpdatePolicy::InPlace,
+        ..staged_change(ClaimTemplate::list_from_value(json!([target])).expect("a template"))
     };
     let mut set = set(3, live);
     set["metadata"]["annotations"][keys::STAGED] = change.write().expect("short").into();

@@ -10,6 +10,19 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use super::recorded::Recorded;
 
+/// Reads the settings in this file; the default ones without one.
+pub(crate) fn settings(path: Option<&Path>) -> anyhow::Result<Box<RawValue>> {
+    match path {
+        Some(path) => read_settings(&text(path)?).with_context(|| path.display().to_string()),
+        None => read_settings("{}"),
+    }
+}
+
+/// Reads the List of objects in this file.
+pub(crate) fn objects(path: &Path) -> anyhow::Result<Recorded> {
+    read_list(&text(path)?).with_context(|| path.display().to_string())
+}
+
 /// Reads settings. JSON stays as written, so that the reader of the policy checks it; YAML becomes JSON, an empty file
 /// `{}`.
 pub(crate) fn read_settings(text: &str) -> anyhow::Result<Box<RawValue>> {
@@ -23,7 +36,7 @@ pub(crate) fn read_settings(text: &str) -> anyhow::Result<Box<RawValue>> {
 }
 
 /// Reads a List of objects in JSON or YAML.
-pub(crate) fn read_list(text: &str) -> anyhow::Result<Recorded> {
+fn read_list(text: &str) -> anyhow::Result<Recorded> {
     let list = serde_json::from_str(text).or_else(|_| yaml(text))?;
     Recorded::read(&list)
 }

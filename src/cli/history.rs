@@ -35,8 +35,7 @@ pub(crate) async fn run(cluster: &ClusterArguments, arguments: &Arguments) -> an
 }
 
 fn text(history: &RevisionHistory, format: Option<OutputFormat>, now: Timestamp) -> anyhow::Result<String> {
-    let document =
-        || json!({"apiVersion": "cli.claim-rollout.io/v1alpha1", "kind": "HistoryList", "items": items(history)});
+    let document = || output::list("HistoryList", &items(history));
     match format {
         None | Some(OutputFormat::Wide) => Ok(rows(history, format, now)),
         Some(OutputFormat::Json) => output::json(&document()),

@@ -6,6 +6,7 @@ use anyhow::Context as _;
 use clap::ValueEnum;
 use jiff::Timestamp;
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::templates::show::printable;
 
@@ -18,6 +19,11 @@ pub(crate) enum OutputFormat {
     Json,
     /// YAML
     Yaml,
+}
+
+/// A list of this kind, of the stable format of `-o json` and `-o yaml`.
+pub(crate) fn list(kind: &str, items: &impl Serialize) -> Value {
+    json!({"apiVersion": "cli.claim-rollout.io/v1alpha1", "kind": kind, "items": items})
 }
 
 /// The document as JSON.

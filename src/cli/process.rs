@@ -29,13 +29,17 @@ pub(super) fn stem(path: Option<&OsString>) -> Option<&OsStr> {
 
 /// Runs a subcommand. Exits with 0, or with 1 and the error in one line.
 pub(super) fn wait_for(task: impl Future<Output = anyhow::Result<()>>) -> ExitCode {
-    match runtime().and_then(|runtime| runtime.block_on(task)) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
+    exit(async { task.await.map(|()| ExitCode::SUCCESS) }, 1)
+}
+
+/// Runs a subcommand that has exit codes of its own. An error is printed in one line, and exits with `failed`.
+pub(super) fn exit(task: impl Future<Output = anyhow::Result<ExitCode>>, failed: u8) -> ExitCode {
+    runtime()
+        .and_then(|runtime| runtime.block_on(task))
+        .unwrap_or_else(|error| {
             eprintln!("error: {}", in_words(&error));
-            ExitCode::FAILURE
-        }
-    }
+            ExitCode::from(failed)
+        })
 }
 
 /// An error and its causes in one line. An error of the API server is its message alone, as kubectl prints it.

@@ -7,20 +7,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::bail;
 use clap::Args;
 
-use super::cluster::ClusterArguments;
+use super::cluster::{ClusterArguments, HOME};
 use super::completion::sets;
 use super::controller::settings;
 use super::output::print;
-use super::process::{in_words, program, runtime};
+use super::process::{exit, program};
 use super::withdraw::DryRun;
 use crate::api::ReplacementReason as Reason;
 use crate::controller::by_hand::{ByHand, Ended, HandCheck, Happened, RETAINED};
 use crate::replace::{End, Fault, LiveSet, Step};
 use crate::templates::keys;
 use crate::templates::show::printable;
-
-/// The namespace of the journals, unless the controller is installed elsewhere.
-const JOURNALS: &str = "claim-rollout";
 
 /// Replace a StatefulSet by one with the desired templates, without restarting its Pods
 ///
@@ -51,7 +48,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     take_back: bool,
     /// Namespace of the installation, with the journals of its controller
-    #[arg(long, value_name = "NAMESPACE", default_value = JOURNALS)]
+    #[arg(long, value_name = "NAMESPACE", default_value = HOME)]
     system_namespace: String,
     /// Policy settings file (JSON or YAML), as the controller has it; built-in defaults if omitted
     #[arg(long, value_name = "FILE")]
@@ -79,19 +76,16 @@ enum HandResult {
 }
 
 pub(crate) fn run(cluster: &ClusterArguments, arguments: &Arguments) -> ExitCode {
-    let result = runtime().and_then(|runtime| runtime.block_on(replace(cluster, arguments)));
-    match result {
-        Ok(HandResult::Done(text)) if print(&text).is_ok() => ExitCode::SUCCESS,
-        Ok(HandResult::Done(_)) => ExitCode::from(2),
-        Ok(HandResult::NotReplaced(text)) => {
-            eprint!("{text}");
-            ExitCode::FAILURE
-        }
-        Err(error) => {
-            eprintln!("error: {}", in_words(&error));
-            ExitCode::from(2)
-        }
-    }
+    let end = async {
+        Ok(match replace(cluster, arguments).await? {
+            HandResult::Done(text) => print(&text).map(|()| ExitCode::SUCCESS)?,
+            HandResult::NotReplaced(text) => {
+                eprint!("{text}");
+                ExitCode::FAILURE
+            }
+        })
+    };
+    exit(end, 2)
 }
 
 async fn replace(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Result<HandResult> {
@@ -163,7 +157,7 @@ impl SetPlace<'_> {
 /// The command that replaces a StatefulSet, or finishes its replacement.
 pub(super) fn command(namespace: &str, name: &str, journals: &str) -> String {
     let elsewhere = match journals {
-        JOURNALS => String::new(),
+        HOME => String::new(),
         other => format!(" --system-namespace {other}"),
     };
     format!("{} replace -n {namespace} {name}{elsewhere}", program())

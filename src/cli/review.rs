@@ -4,12 +4,10 @@ use std::io::{IsTerminal as _, Write as _, stderr, stdout};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Context as _;
 use clap::Args;
 use serde_json::value::RawValue;
 
-use super::files::{self, read_settings};
-use super::recorded::Recorded;
+use super::files;
 use crate::admission::{self, Lookups};
 use crate::webhook::engine::{check_settings, payload};
 use crate::webhook::envelope::{AdmissionResponse, AdmissionReview};
@@ -56,15 +54,10 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
 
 /// Reads the files and decides.
 fn answer(arguments: &Arguments) -> anyhow::Result<AdmissionResponse> {
-    let settings = match &arguments.settings {
-        Some(path) => read_settings(&files::text(path)?).with_context(|| path.display().to_string())?,
-        None => read_settings("{}")?,
-    };
+    let settings = files::settings(arguments.settings.as_deref())?;
     check_settings(&settings)?;
-    let mut lookups = match &arguments.objects {
-        Some(path) => files::read_list(&files::text(path)?).with_context(|| path.display().to_string())?,
-        None => Recorded::default(),
-    };
+    let lookups = arguments.objects.as_deref().map(files::objects).transpose()?;
+    let mut lookups = lookups.unwrap_or_default();
     let body = files::bytes(&arguments.file)?;
     Ok(decide(&AdmissionReview::read(&body)?, &settings, &mut lookups))
 }

@@ -55,11 +55,9 @@ pub(crate) enum TemplateOrigin {
 /// # Errors
 /// If there is no such set, or it cannot be read.
 pub(crate) async fn read(client: &Client, namespace: &str, name: &str) -> anyhow::Result<(Value, RevisionHistory)> {
-    let kind = |group: &str, version: &str, kind: &str| {
-        cluster::objects(client, Some(namespace), &cluster::kind(group, version, kind))
-    };
-    let set = serde_json::to_value(kind("apps", "v1", "StatefulSet").get(name).await?)?;
-    let rollout = match kind("claim-rollout.io", "v1alpha1", "ClaimRollout").get_opt(name).await {
+    let objects = |kind| cluster::objects(client, Some(namespace), &kind);
+    let set = serde_json::to_value(objects(cluster::sets()).get(name).await?)?;
+    let rollout = match objects(cluster::rollouts()).get_opt(name).await {
         Ok(rollout) => rollout,
         // The kind is not installed: then there is no history.
         Err(kube::Error::Api(status)) if status.code == 404 => None,

@@ -7,12 +7,9 @@ use kube::api::{DynamicObject, ListParams};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::cluster::kind;
+use super::cluster::{OURS, kind};
 use super::files::read_settings;
 use super::lists::list;
-
-/// The label of our objects.
-const OURS: &str = "app.kubernetes.io/name=claim-rollout";
 
 /// Settings, and the object that contains them.
 #[derive(Debug)]

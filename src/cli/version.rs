@@ -2,15 +2,11 @@
 
 use clap::Args;
 use kube::api::ListParams;
-use serde::Serialize;
 use serde_json::Value;
 
-use super::cluster::{ClusterArguments, kind};
+use super::cluster::{ClusterArguments, OURS, kind};
 use super::lists::list;
 use super::output::print;
-
-/// The label of our Deployments.
-const OURS: &str = "app.kubernetes.io/name=claim-rollout";
 
 /// Print the versions of this program and of the Deployments in the cluster
 ///
@@ -23,14 +19,6 @@ pub(crate) struct Arguments {
     client: bool,
 }
 
-/// The version of a Deployment.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-struct DeployedVersion {
-    component: String,
-    place: String,
-    version: String,
-}
-
 pub(crate) async fn run(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Result<()> {
     print(&format!("Client: {}\n", env!("CARGO_PKG_VERSION")))?;
     if arguments.client {
@@ -39,11 +27,15 @@ pub(crate) async fn run(cluster: &ClusterArguments, arguments: &Arguments) -> an
     let (client, _) = cluster.connect().await?;
     let (deployments, ours) = (kind("apps", "v1", "Deployment"), ListParams::default().labels(OURS));
     let listed = list::<Value>(&client, cluster.namespace.as_deref(), &deployments, &ours).await?;
-    let found: Vec<DeployedVersion> = listed.named().iter().map(read).collect();
-    print(&text(&found))
+    let lines: String = listed.named().iter().map(line).collect();
+    if lines.is_empty() {
+        return print(&format!("no Deployment with the label {OURS} found\n"));
+    }
+    print(&lines)
 }
 
-fn read(deployment: &Value) -> DeployedVersion {
+/// The component of a Deployment, and its version.
+fn line(deployment: &Value) -> String {
     let text = |pointer: &str| deployment.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     let component = text("/metadata/labels/app.kubernetes.io~1component");
     let image = text("/spec/template/spec/containers/0/image");
@@ -54,26 +46,17 @@ fn read(deployment: &Value) -> DeployedVersion {
     let version = tag.or(label).or(Some(digest).filter(|digest| !digest.is_empty()));
     let mut initial = component.chars();
     let first = initial.next().map(|first| first.to_ascii_uppercase());
-    DeployedVersion {
-        component: first.into_iter().chain(initial).collect(),
-        place: format!("{}/{}", text("/metadata/namespace"), text("/metadata/name")),
-        version: version.unwrap_or("unknown").trim_start_matches('v').to_owned(),
-    }
-}
-
-fn text(found: &[DeployedVersion]) -> String {
-    if found.is_empty() {
-        return format!("no Deployment with the label {OURS} found\n");
-    }
-    let line = |it: &DeployedVersion| format!("{}: {} (deployment/{})\n", it.component, it.version, it.place);
-    found.iter().map(line).collect()
+    let component: String = first.into_iter().chain(initial).collect();
+    let version = version.unwrap_or("unknown").trim_start_matches('v');
+    let (namespace, name) = (text("/metadata/namespace"), text("/metadata/name"));
+    format!("{component}: {version} (deployment/{namespace}/{name})\n")
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
-    use super::{read, text};
+    use super::line;
 
     #[test]
     fn version_is_that_of_the_tag_or_the_label() {
@@ -85,12 +68,12 @@ mod tests {
             ("claim-rollout", "", "unknown"),
         ] {
             let labels = json!({"app.kubernetes.io/component": "controller", "app.kubernetes.io/version": label});
-            let found = read(&json!({
+            let found = line(&json!({
                 "metadata": {"name": "c", "namespace": "ops", "labels": labels},
                 "spec": {"template": {"spec": {"containers": [{"image": image}]}}},
             }));
             assert_eq!(
-                text(&[found]),
+                found,
                 format!("Controller: {expected} (deployment/ops/c)\n"),
                 "{image} {label}"
             );

@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::Args;
-use jiff::Timestamp;
 use kube::Client;
 use serde_json::value::RawValue;
 use tokio::net::TcpListener;
 
 use super::cluster::ClusterArguments;
-use super::files::{self, read_settings};
+use super::files;
+use super::output::now;
 use super::service::{self, LogFormat};
 use crate::webhook::certificates::Certificates;
 use crate::webhook::metrics::serve_metrics;
@@ -91,7 +91,7 @@ enum CertificateInUse {
 /// If the server cannot start: the settings are invalid, the address is in use, or there is no certificate.
 pub(crate) async fn run(cluster: &ClusterArguments, arguments: Arguments) -> anyhow::Result<()> {
     service::log(arguments.log_format);
-    let settings = settings(arguments.settings.as_deref())?;
+    let settings = files::settings(arguments.settings.as_deref())?;
     let (client, namespace) = cluster.connect_as_a_service().await?;
     let engines = engines(&settings, &ApiServer::new(client.clone()))?;
     let metrics = metrics(arguments.metrics_address).await?;
@@ -214,23 +214,10 @@ fn read_path(file: &Path) -> anyhow::Result<SecretPath> {
     SecretPath::read(&files::text(file)?).with_context(|| file.display().to_string())
 }
 
-#[allow(clippy::disallowed_methods, reason = "this is the outermost loop")]
-fn now() -> Timestamp {
-    Timestamp::now()
-}
-
 fn keeping(namespace: String, name: String, hosts: Vec<String>) -> CertificateSecret {
     let mut names = vec![format!("{name}.{namespace}.svc")];
     names.extend(hosts);
     CertificateSecret { namespace, name, names }
-}
-
-/// The settings for all webhooks.
-fn settings(file: Option<&Path>) -> anyhow::Result<Box<RawValue>> {
-    match file {
-        Some(path) => read_settings(&files::text(path)?).with_context(|| path.display().to_string()),
-        None => read_settings("{}"),
-    }
 }
 
 /// The engines by path. The names are those of the policy objects in deploy/.

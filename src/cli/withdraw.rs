@@ -6,7 +6,7 @@ use kube::Client;
 use kube::api::{ListParams, Patch, PatchParams};
 use serde_json::Value;
 
-use super::cluster::{ClusterArguments, kind, objects as objects_of};
+use super::cluster::{self, ClusterArguments, objects};
 use super::completion::sets;
 use super::lists::list;
 use super::output::print;
@@ -96,8 +96,7 @@ pub(super) async fn withdraw(
     }
     let change = view.staged.as_ref().context("nothing is staged")?;
     let at_it = ListParams::default().labels(&format!("{}={}", keys::REVISION, change.label()));
-    let claims = kind("", "v1", "PersistentVolumeClaim");
-    let claims = list::<Bare>(client, Some(&view.namespace), &claims, &at_it).await;
+    let claims = list::<Bare>(client, Some(&view.namespace), &cluster::claims(), &at_it).await;
     let claims = claims.context("failed to list the PVCs that were updated already")?;
     let names = claims.named().into_iter().filter_map(|claim| claim.metadata.name);
     let ours: Vec<String> = names.filter(|name| is_of(view, name)).collect();
@@ -117,7 +116,7 @@ async fn take_off(client: &Client, view: &SetView, stored: &Value, dry_run: DryR
     if dry_run == DryRun::Server {
         return Ok(());
     }
-    let sets = objects_of(client, Some(&view.namespace), &kind("apps", "v1", "StatefulSet"));
+    let sets = objects(client, Some(&view.namespace), &cluster::sets());
     let patch = serde_json::from_value(revisions::no_withdrawal(stored))?;
     let parameters = parameters(dry_run);
     let off = sets.patch(&view.name, &parameters, &Patch::<()>::Json(patch)).await;
@@ -165,7 +164,7 @@ pub(super) fn remark(dry_run: DryRun) -> &'static str {
 
 /// Patches a set and returns the result. The patch contains the uid and resourceVersion of the decision.
 pub(super) async fn patch(client: &Client, set: &SetView, patch: &Value, dry_run: DryRun) -> anyhow::Result<Value> {
-    let sets = objects_of(client, Some(&set.namespace), &kind("apps", "v1", "StatefulSet"));
+    let sets = objects(client, Some(&set.namespace), &cluster::sets());
     let stored = sets
         .patch(&set.name, &parameters(dry_run), &Patch::Merge(patch))
         .await?;

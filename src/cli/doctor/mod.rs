@@ -41,17 +41,13 @@ mod sets;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use serde_json::json;
 
 use self::facts::InstallationFacts;
 use self::finding::{Finding, Severity};
 use self::gather::Installation;
-use super::cluster::ClusterArguments;
+use super::cluster::{ClusterArguments, HOME};
 use super::output::{self, print};
-use super::process::{in_words, runtime};
-
-/// The default namespace of an installation.
-const NAMESPACE: &str = "claim-rollout";
+use super::process::exit;
 
 /// Diagnose an installation and show how to fix it
 ///
@@ -65,7 +61,7 @@ const NAMESPACE: &str = "claim-rollout";
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// Namespace of the installation
-    #[arg(long, value_name = "NAMESPACE", default_value = NAMESPACE)]
+    #[arg(long, value_name = "NAMESPACE", default_value = HOME)]
     system_namespace: String,
     /// Output format
     #[arg(short, long, value_name = "FORMAT")]
@@ -86,14 +82,7 @@ enum DoctorFormat {
 }
 
 pub(crate) fn run(cluster: &ClusterArguments, arguments: &Arguments) -> ExitCode {
-    let examined = runtime().and_then(|runtime| runtime.block_on(examine(cluster, arguments)));
-    match examined {
-        Ok(findings) => code(&findings),
-        Err(error) => {
-            eprintln!("error: {}", in_words(&error));
-            ExitCode::from(2)
-        }
-    }
+    exit(async { Ok(code(&examine(cluster, arguments).await?)) }, 2)
 }
 
 /// The exit code: only errors fail.
@@ -183,7 +172,7 @@ fn of_parts(facts: &InstallationFacts) -> Vec<Finding> {
 
 /// The text for standard output: empty without findings. JSON and YAML are complete documents even then.
 fn text(findings: &[Finding<String>], format: Option<DoctorFormat>) -> anyhow::Result<String> {
-    let document = json!({"apiVersion": "cli.claim-rollout.io/v1alpha1", "kind": "FindingList", "items": findings});
+    let document = output::list("FindingList", &findings);
     match format {
         None => Ok(findings.iter().map(ToString::to_string).collect()),
         Some(DoctorFormat::Json) => output::json(&document),

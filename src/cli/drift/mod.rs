@@ -18,7 +18,7 @@ use super::cluster::ClusterArguments;
 use super::completion::sets;
 use super::lists::{SkippedObject, warn};
 use super::output::{OutputFormat, print};
-use super::process::{in_words, runtime};
+use super::process::exit;
 use super::settings_in_use;
 use crate::api::Settings;
 
@@ -49,13 +49,9 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(cluster: &ClusterArguments, arguments: &Arguments) -> ExitCode {
-    let shown = runtime().and_then(|runtime| runtime.block_on(show(cluster, arguments)));
-    shown.map_or_else(
-        |error| {
-            eprintln!("error: {}", in_words(&error));
-            ExitCode::FAILURE
-        },
-        |is_even| code(arguments.exit_code, is_even),
+    exit(
+        async { Ok(code(arguments.exit_code, show(cluster, arguments).await?)) },
+        1,
     )
 }
 

@@ -1,7 +1,6 @@
 //! Renders differences as text.
 
 use serde::Serialize;
-use serde_json::json;
 
 use super::find::{DriftSet, of_set, rows};
 use crate::cli::output::{self, OutputFormat, table};
@@ -50,7 +49,7 @@ impl SetDifferences {
 pub(super) fn text(found: &[SetDifferences], format: Option<OutputFormat>) -> anyhow::Result<String> {
     let document = || {
         let items: Vec<&SetDifferences> = found.iter().filter(|found| !found.is_even()).collect();
-        json!({"apiVersion": "cli.claim-rollout.io/v1alpha1", "kind": "DriftList", "items": items})
+        output::list("DriftList", &items)
     };
     match format {
         None => Ok(lines(found, shown)),

@@ -37,8 +37,8 @@ use std::process::ExitCode;
 use anyhow::{Context as _, bail, ensure};
 use clap::Args;
 use kube::Client;
+use serde_json::Value;
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
 
 use self::dry_run::DryRunRequest;
 use self::inputs::{Decider, Inputs, PlannedRequest};
@@ -49,11 +49,11 @@ use self::request::KUBECTL;
 use super::class_limits::{self, ClassNumber};
 use super::cluster::ClusterArguments;
 use super::completion::sets;
-use super::files::{self, read_settings};
+use super::files;
 use super::output::{self, OutputFormat, print};
-use super::process::{in_words, runtime};
+use super::process::exit;
 use super::recorded::Recorded;
-use super::settings_in_use;
+use super::settings_in_use::{self, FoundSettings};
 use crate::webhook::engine::check_settings;
 
 /// Show the effects of a change on PVCs and Pods before it is made
@@ -108,14 +108,7 @@ struct PlanTarget {
 }
 
 pub(crate) fn run(cluster: &ClusterArguments, arguments: &Arguments) -> ExitCode {
-    let planned = runtime().and_then(|runtime| runtime.block_on(plan(cluster, arguments)));
-    match planned {
-        Ok(reports) => code(&reports),
-        Err(error) => {
-            eprintln!("error: {}", in_words(&error));
-            ExitCode::from(2)
-        }
-    }
+    exit(async { Ok(code(&plan(cluster, arguments).await?)) }, 2)
 }
 
 /// The exit code of a plan.
@@ -139,7 +132,7 @@ async fn plan(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Resu
     let manifests = manifests(arguments)?;
     let (source, default_namespace) = match &arguments.objects {
         Some(path) => {
-            let mut objects = files::read_list(&files::text(path)?).with_context(|| path.display().to_string())?;
+            let mut objects = files::objects(path)?;
             unreadable::sift(&mut objects);
             let named = cluster.namespace.clone();
             let namespace = named.unwrap_or_else(|| "default".to_owned());
@@ -151,7 +144,7 @@ async fn plan(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Resu
         }
     };
     let targets = targets(arguments, manifests, cluster.namespace.as_deref(), &default_namespace)?;
-    let (settings, place) = settings(arguments, &source).await?;
+    let FoundSettings { place, settings } = settings(arguments, &source).await?;
     eprintln!("settings: {place}");
     check_settings(&settings)?;
     let reports = match &source {
@@ -226,20 +219,16 @@ const TRIES: u32 = 5;
 const BUILT_IN: &str =
     "the default ones, with defaultUpdatePolicy: OnClaimDelete; those of deploy/ have InPlace (--settings)";
 
-/// The settings: those of the file, or else those of the cluster, and their place.
-async fn settings(arguments: &Arguments, source: &PlanSource) -> anyhow::Result<(Box<RawValue>, String)> {
-    match (&arguments.settings, source) {
-        (Some(path), _) => {
-            let place = path.display().to_string();
-            let settings = read_settings(&files::text(path)?).with_context(|| place.clone())?;
-            Ok((settings, place))
-        }
-        (None, PlanSource::Objects(_)) => Ok((read_settings("{}")?, BUILT_IN.to_owned())),
-        (None, PlanSource::Cluster(client)) => {
-            let found = settings_in_use::read(client).await?;
-            Ok((found.settings, found.place))
-        }
-    }
+/// The settings: those of the file, or else those of the cluster.
+async fn settings(arguments: &Arguments, source: &PlanSource) -> anyhow::Result<FoundSettings> {
+    let file = arguments.settings.as_deref();
+    let place = match (file, source) {
+        (None, PlanSource::Cluster(client)) => return settings_in_use::read(client).await,
+        (None, PlanSource::Objects(_)) => BUILT_IN.to_owned(),
+        (Some(path), _) => path.display().to_string(),
+    };
+    let settings = files::settings(file)?;
+    Ok(FoundSettings { place, settings })
 }
 
 fn plan_one(
@@ -334,7 +323,7 @@ fn targets(
 }
 
 fn text(reports: &[PlanReport], format: Option<OutputFormat>) -> anyhow::Result<String> {
-    let document = || json!({"apiVersion": "cli.claim-rollout.io/v1alpha1", "kind": "PlanList", "items": reports});
+    let document = || output::list("PlanList", &reports);
     Ok(match format {
         None => render(reports, TableColumns::Usual),
         Some(OutputFormat::Wide) => render(reports, TableColumns::Wide),

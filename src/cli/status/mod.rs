@@ -20,7 +20,6 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use serde_json::json;
 
 use self::line::Width;
 use self::render::render;
@@ -31,7 +30,7 @@ use super::cluster::{ClusterArguments, duration};
 use super::completion::sets;
 use super::lists::warn;
 use super::output::{self, print};
-use super::process::{in_words, program, runtime, wait_for};
+use super::process::{exit, program, wait_for};
 
 /// Show the progress of rollouts and the state of each PVC
 ///
@@ -88,7 +87,7 @@ pub(crate) struct Selection {
 
 pub(crate) fn run(cluster: &ClusterArguments, arguments: &Arguments) -> ExitCode {
     if arguments.watch {
-        return exit(watch_all(cluster, &arguments.which, arguments.timeout));
+        return code(watch_all(cluster, &arguments.which, arguments.timeout));
     }
     wait_for(async {
         let loaded = source(cluster, &arguments.which).await?.load().await?;
@@ -126,15 +125,9 @@ fn not_served() -> String {
     )
 }
 
-/// The exit code of a command that follows a rollout. An error is printed.
-fn exit(task: impl Future<Output = anyhow::Result<follow::FollowEnd>>) -> ExitCode {
-    match runtime().and_then(|runtime| runtime.block_on(task)) {
-        Ok(end) => ExitCode::from(end.code()),
-        Err(error) => {
-            eprintln!("error: {}", in_words(&error));
-            ExitCode::from(3)
-        }
-    }
+/// The exit code of a command that follows a rollout.
+fn code(task: impl Future<Output = anyhow::Result<follow::FollowEnd>>) -> ExitCode {
+    exit(async { Ok(ExitCode::from(task.await?.code())) }, 3)
 }
 
 async fn source(cluster: &ClusterArguments, which: &Selection) -> anyhow::Result<StatusSource> {
@@ -149,7 +142,7 @@ async fn source(cluster: &ClusterArguments, which: &Selection) -> anyhow::Result
 }
 
 fn text(views: &[StatusView], output: Option<StatusFormat>) -> anyhow::Result<String> {
-    let document = || json!({"apiVersion": "cli.claim-rollout.io/v1alpha1", "kind": "StatusList", "items": views});
+    let document = || output::list("StatusList", &views);
     Ok(match output {
         None => render(views, shape(terminal().0)),
         Some(StatusFormat::Wide) => render(views, shape(Width::Wide)),

@@ -30,7 +30,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(cluster: &ClusterArguments, arguments: &Arguments) -> ExitCode {
-    super::exit(wait(cluster, arguments))
+    super::code(wait(cluster, arguments))
 }
 
 async fn wait(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Result<FollowEnd> {
