@@ -20,7 +20,7 @@ pub mod time;
 
 pub use reasons::ReadyReason;
 #[cfg(not(target_family = "wasm"))]
-pub use replacement::ReplacementReason;
+pub use replacement::{ReplacementPhase, ReplacementReason};
 pub use settings::Settings;
 pub use time::Seconds;
 

@@ -62,6 +62,28 @@ words! {
     }
 }
 
+words! {
+    /// What a replacement comes to.
+    pub enum ReplacementPhase {
+        /// It has begun.
+        InProgress,
+        /// It has begun, and waits for longer than it should.
+        Stalled,
+        /// The StatefulSet is not replaced, or not yet.
+        Refused,
+        /// The StatefulSet has the desired templates.
+        Replaced,
+    }
+}
+
+impl ReplacementPhase {
+    /// True iff the StatefulSet may be absent, or another one than before.
+    #[must_use]
+    pub const fn has_begun(self) -> bool {
+        matches!(self, Self::InProgress | Self::Stalled)
+    }
+}
+
 impl ReplacementReason {
     /// True iff the reason ends by itself within a minute.
     #[must_use]

@@ -2,12 +2,15 @@
 
 use std::fmt;
 
+use anyhow::bail;
 use kube::Client;
 use kube::api::{ApiResource, ListParams, Request};
 use kube::core::ObjectList;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use super::cluster::objects;
+use crate::controller::objects::conversion::ObjectError;
 use crate::controller::read::item::{ListItem, UnreadObject};
 use crate::templates::show::printable;
 
@@ -73,7 +76,58 @@ impl<K> ClusterList<K> {
     }
 }
 
+impl ClusterList<Value> {
+    /// The objects of this kind as `read` reads them. Those that it cannot read are unread, too.
+    pub(crate) fn converted<K>(self, kind: &str, read: impl Fn(&Value) -> Result<K, ObjectError>) -> ClusterList<K> {
+        let (mut items, mut unread) = (Vec::new(), self.unread);
+        for object in &self.items {
+            match read(object) {
+                Ok(item) => items.push(item),
+                Err(error) => unread.push(SkippedObject::unreadable(kind, object, error.to_string())),
+            }
+        }
+        ClusterList { items, unread }
+    }
+}
+
+/// Fails if an object of this kind that was asked for by its name is not shown.
+///
+/// # Errors
+/// Why the first of these cannot be read, or that there is none of this name.
+pub(crate) fn all_shown(
+    kind: &str,
+    names: &[String],
+    is_shown: impl Fn(&str) -> bool,
+    unread: &[SkippedObject],
+) -> anyhow::Result<()> {
+    let Some(missing) = names.iter().find(|name| !is_shown(name)) else {
+        return Ok(());
+    };
+    let mut unread = unread.iter();
+    match unread.find(|unread| unread.kind == kind && unread.name == *missing) {
+        Some(unread) => bail!("{unread}"),
+        None => bail!("{kind} {missing:?} not found"),
+    }
+}
+
+/// Namespace and name of an object.
+pub(crate) fn path(object: &Value) -> (String, String) {
+    let text = |key: &str| object["metadata"][key].as_str().unwrap_or_default().to_owned();
+    (text("namespace"), text("name"))
+}
+
 impl SkippedObject {
+    /// An object of this kind that cannot be read for this reason.
+    pub(crate) fn unreadable(kind: &str, object: &Value, why: String) -> Self {
+        let (namespace, name) = path(object);
+        Self {
+            kind: kind.to_owned(),
+            namespace,
+            name,
+            why,
+        }
+    }
+
     fn of(kind: &str, object: &UnreadObject) -> Self {
         let (namespace, name) = object.key();
         Self {

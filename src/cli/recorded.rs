@@ -80,13 +80,8 @@ impl Recorded {
             let Some(why) = why_not(object) else {
                 return true;
             };
-            let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-            skipped.push(SkippedObject {
-                kind: text(&object["kind"]),
-                namespace: text(&object["metadata"]["namespace"]),
-                name: text(&object["metadata"]["name"]),
-                why,
-            });
+            let kind = object["kind"].as_str().unwrap_or_default();
+            skipped.push(SkippedObject::unreadable(kind, object, why));
             false
         });
     }

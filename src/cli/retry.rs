@@ -15,7 +15,7 @@ use super::completion::sets;
 use super::output::{now, print};
 use super::process::program;
 use super::withdraw::{DryRun, parameters};
-use crate::api::ReadyReason;
+use crate::api::{ReadyReason, ReplacementPhase};
 use crate::controller::crd::{ClaimRollout, ClaimRolloutStatus, ReplacementStatus};
 use crate::gate::ClaimState;
 use crate::templates::keys;
@@ -97,14 +97,15 @@ enum RetryOutlook {
 
 fn outlook(status: &ClaimRolloutStatus) -> RetryOutlook {
     let replacement = status.replacement.as_ref();
-    if let Some(begun) = replacement.filter(|replacement| matches!(&*replacement.phase, "InProgress" | "Stalled")) {
+    let phase = replacement.and_then(|replacement| ReplacementPhase::read(&replacement.phase));
+    if let Some(begun) = replacement.filter(|_| phase.is_some_and(ReplacementPhase::has_begun)) {
         let why = with_reason(
             "it is being replaced, and each step is tried again within a minute",
             begun,
         );
         return RetryOutlook::Nothing(why);
     }
-    let refused = replacement.filter(|replacement| replacement.phase == "Refused");
+    let refused = replacement.filter(|_| phase == Some(ReplacementPhase::Refused));
     let refused = refused.map(|refused| with_reason("not replaced", refused));
     let denied = status
         .claims

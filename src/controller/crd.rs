@@ -146,11 +146,6 @@ pub struct ClaimRolloutStatus {
     pub replacement: Option<ReplacementStatus>,
 }
 
-/// The `phase` of a replacement that has begun.
-pub(super) const IN_PROGRESS: &str = "InProgress";
-/// The `phase` of a complete replacement.
-pub(super) const REPLACED: &str = "Replaced";
-
 /// The replacement of the StatefulSet.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]

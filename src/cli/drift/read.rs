@@ -3,14 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use anyhow::bail;
 use kube::Client;
 use kube::api::ListParams;
 use serde_json::Value;
 
 use super::find::{DriftClaim, DriftSet, named};
-use crate::cli::cluster;
-use crate::cli::lists::{ClusterList, SkippedObject, list};
+use crate::cli::cluster::{CLAIM, SET, claims, sets};
+use crate::cli::lists::{ClusterList, SkippedObject, all_shown, list, path};
 use crate::controller::objects::conversion;
 use crate::gate::SetView;
 use crate::json::Map;
@@ -46,21 +45,11 @@ pub(crate) async fn read(
         label_selector: selector.map(str::to_owned),
         ..ListParams::default()
     };
-    let sets = list(client, namespace, &cluster::kind("apps", "v1", SET), &selected).await?;
-    let claims = cluster::kind("", "v1", CLAIM);
-    let claims = list(client, namespace, &claims, &ListParams::default()).await?;
+    let sets = list(client, namespace, &sets(), &selected).await?;
+    let claims = list(client, namespace, &claims(), &ListParams::default()).await?;
     let read = of_lists(sets, claims, names);
-    let missing = |name: &&String| read.sets.iter().all(|seen| seen.set.name != **name);
-    if let Some(missing) = names.iter().find(missing) {
-        match read
-            .unread
-            .iter()
-            .find(|unread| unread.kind == SET && unread.name == *missing)
-        {
-            Some(unread) => bail!("{unread}"),
-            None => bail!("StatefulSet {missing:?} not found"),
-        }
-    }
+    let is_shown = |name: &str| read.sets.iter().any(|seen| seen.set.name == name);
+    all_shown(SET, names, is_shown, &read.unread)?;
     Ok(read)
 }
 
@@ -80,29 +69,10 @@ fn of_lists(sets: ClusterList<Value>, claims: ClusterList<Value>, names: &[Strin
     for object in &sets {
         match conversion::set(object) {
             Ok(set) => read.push(seen(set, object, &listed, &mut unread)),
-            Err(error) => unread.push(unreadable(SET, object, &error)),
+            Err(error) => unread.push(SkippedObject::unreadable(SET, object, error.to_string())),
         }
     }
     ReadSets { sets: read, unread }
-}
-
-const SET: &str = "StatefulSet";
-const CLAIM: &str = "PersistentVolumeClaim";
-
-fn unreadable(kind: &str, object: &Value, why: &conversion::ObjectError) -> SkippedObject {
-    let (namespace, name) = path(object);
-    SkippedObject {
-        kind: kind.to_owned(),
-        namespace,
-        name,
-        why: why.to_string(),
-    }
-}
-
-/// Namespace and name of an object.
-fn path(object: &Value) -> (String, String) {
-    let text = |key: &str| object["metadata"][key].as_str().unwrap_or_default().to_owned();
-    (text("namespace"), text("name"))
 }
 
 fn seen(set: SetView, object: &Value, listed: &ClaimsByName, unread: &mut Vec<SkippedObject>) -> DriftSet {
@@ -117,7 +87,7 @@ fn seen(set: SetView, object: &Value, listed: &ClaimsByName, unread: &mut Vec<Sk
         claims: BTreeMap::new(),
         unread: BTreeSet::new(),
     };
-    let names: Vec<String> = named(&seen.set, seen.desired())
+    let names: Vec<String> = named(&seen.set, seen.set.wanted())
         .map(|(.., name)| name.as_str().to_owned())
         .collect();
     for name in names {
@@ -132,7 +102,7 @@ fn seen(set: SetView, object: &Value, listed: &ClaimsByName, unread: &mut Vec<Sk
                 seen.claims.insert(place.1, DriftClaim { view, annotations });
                 continue;
             }
-            Some((object, Err(error))) => Some(unreadable(CLAIM, object, &error)),
+            Some((object, Err(error))) => Some(SkippedObject::unreadable(CLAIM, object, error.to_string())),
             None => {
                 let mut unread = listed.unread.iter();
                 unread.find(|unread| unread.is(CLAIM, &place.0, &place.1)).cloned()

@@ -3,9 +3,9 @@
 use super::line::{Ink, Shape, StyledLine, Width, wrapped};
 use super::pods::PodState;
 use super::replacement;
-use super::replacement::ReplacementPhase;
 use super::rollout::RolloutPhase;
 use super::view::{ClaimView, StatusView, TargetView};
+use crate::api::ReplacementPhase;
 use crate::controller::crd::ReplacementStatus;
 use crate::gate::ClaimState;
 use crate::gate::readiness::WAITING;
@@ -112,10 +112,10 @@ fn block(view: &StatusView, shape: Shape, rows: Rows) -> String {
 /// `  not replaced: PodNotReady: Pod web-1 is not Ready`
 fn replaced(replacement: &ReplacementStatus, shape: Shape) -> Vec<StyledLine> {
     let ink = match replacement::phase(replacement) {
-        ReplacementPhase::InProgress => Ink::Busy,
-        ReplacementPhase::Stalled | ReplacementPhase::Refused => Ink::Bad,
-        ReplacementPhase::Replaced => Ink::Good,
-        ReplacementPhase::Unknown => Ink::Text,
+        Some(ReplacementPhase::InProgress) => Ink::Busy,
+        Some(ReplacementPhase::Stalled | ReplacementPhase::Refused) => Ink::Bad,
+        Some(ReplacementPhase::Replaced) => Ink::Good,
+        None => Ink::Text,
     };
     let mut lines = wrapped(ink, &replacement::text(replacement), shape.width);
     if let (Width::Wide, Some(line)) = (shape.width, lines.last_mut()) {

@@ -1,50 +1,28 @@
 //! The replacement of a StatefulSet, as far as it matters now. Pure.
 
-use k8s_openapi::api::apps::v1::StatefulSet;
-
-use crate::api::ReplacementReason;
+use super::set::SeenSet;
+use crate::api::{ReplacementPhase, ReplacementReason};
 use crate::controller::crd::ReplacementStatus;
-use crate::replace::FINALIZER;
-use crate::templates::{ReplaceSet, keys};
+use crate::templates::ReplaceSet;
 
-/// What a replacement comes to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ReplacementPhase {
-    InProgress,
-    Stalled,
-    Refused,
-    Replaced,
-    /// A phase of a newer controller.
-    Unknown,
-}
-
-/// What a replacement comes to.
-pub(super) fn phase(reported: &ReplacementStatus) -> ReplacementPhase {
-    match &*reported.phase {
-        "InProgress" => ReplacementPhase::InProgress,
-        "Stalled" => ReplacementPhase::Stalled,
-        "Refused" => ReplacementPhase::Refused,
-        "Replaced" => ReplacementPhase::Replaced,
-        _ => ReplacementPhase::Unknown,
-    }
+/// What a replacement comes to; none for a phase of a newer controller.
+pub(super) fn phase(reported: &ReplacementStatus) -> Option<ReplacementPhase> {
+    ReplacementPhase::read(&reported.phase)
 }
 
 /// True iff the set may be absent, or another one than before.
 pub(super) fn is_in_progress(reported: &ReplacementStatus) -> bool {
-    matches!(
-        phase(reported),
-        ReplacementPhase::InProgress | ReplacementPhase::Stalled
-    )
+    phase(reported).is_some_and(ReplacementPhase::has_begun)
 }
 
 /// The phase, with the step, the reason and the message.
 pub(super) fn text(reported: &ReplacementStatus) -> String {
     let what = match phase(reported) {
-        ReplacementPhase::InProgress => "being replaced",
-        ReplacementPhase::Stalled => "the replacement is stalled",
-        ReplacementPhase::Refused => "not replaced",
-        ReplacementPhase::Replaced => "replaced: the live templates are the desired ones",
-        ReplacementPhase::Unknown => &reported.phase,
+        Some(ReplacementPhase::InProgress) => "being replaced",
+        Some(ReplacementPhase::Stalled) => "the replacement is stalled",
+        Some(ReplacementPhase::Refused) => "not replaced",
+        Some(ReplacementPhase::Replaced) => "replaced: the live templates are the desired ones",
+        None => &reported.phase,
     };
     let step = reported.step.as_ref().map(|step| format!("step {step}"));
     let details = [step, reported.reason.clone(), reported.message.clone()];
@@ -56,71 +34,56 @@ pub(super) fn text(reported: &ReplacementStatus) -> String {
 }
 
 /// The reported replacement, if it is of what is staged now. An earlier one does not matter any more.
-pub(super) fn shown(reported: Option<&ReplacementStatus>, set: Option<&StatefulSet>) -> Option<ReplacementStatus> {
-    let staged = set.is_some_and(|set| annotation(set, keys::STAGED).is_some());
+pub(super) fn shown(reported: Option<&ReplacementStatus>, set: Option<&SeenSet>) -> Option<ReplacementStatus> {
+    let staged = set.is_some_and(SeenSet::is_staged);
     let reported = reported.filter(|reported| match phase(reported) {
-        ReplacementPhase::Refused => staged,
-        ReplacementPhase::Replaced => set.is_some() && !staged,
-        ReplacementPhase::InProgress | ReplacementPhase::Stalled | ReplacementPhase::Unknown => true,
+        Some(ReplacementPhase::Refused) => staged,
+        Some(ReplacementPhase::Replaced) => set.is_some() && !staged,
+        Some(ReplacementPhase::InProgress | ReplacementPhase::Stalled) | None => true,
     });
     reported.cloned()
 }
 
 /// True iff a replacement is asked for, or has begun, and has not ended. One that was refused has ended, unless its
 /// reason goes away within a minute.
-pub(super) fn is_awaited(shown: Option<&ReplacementStatus>, set: Option<&StatefulSet>) -> bool {
-    if set.is_some_and(is_marked) {
+pub(super) fn is_awaited(shown: Option<&ReplacementStatus>, set: Option<&SeenSet>) -> bool {
+    if set.is_some_and(|set| set.is_marked) {
         return true;
     }
-    match shown.map(|shown| (phase(shown), shown)) {
-        Some((ReplacementPhase::InProgress | ReplacementPhase::Stalled, _)) => true,
-        Some((ReplacementPhase::Refused, shown)) => is_brief(shown),
-        Some((ReplacementPhase::Replaced | ReplacementPhase::Unknown, _)) => false,
-        None => set.is_some_and(is_asked),
+    let Some(shown) = shown else {
+        return set.is_some_and(is_asked);
+    };
+    match phase(shown) {
+        Some(ReplacementPhase::InProgress | ReplacementPhase::Stalled) => true,
+        Some(ReplacementPhase::Refused) => is_brief(shown),
+        Some(ReplacementPhase::Replaced) | None => false,
     }
-}
-
-/// True iff the set has our finalizer.
-pub(super) fn is_marked(set: &StatefulSet) -> bool {
-    let finalizers = set.metadata.finalizers.as_deref().unwrap_or_default();
-    finalizers.iter().any(|finalizer| finalizer == FINALIZER)
 }
 
 fn is_brief(shown: &ReplacementStatus) -> bool {
-    let mut all = ReplacementReason::ALL.into_iter();
-    let reason = all.find(|reason| shown.reason.as_deref() == Some(reason.as_str()));
+    let reason = shown.reason.as_deref().and_then(ReplacementReason::read);
     reason.is_some_and(ReplacementReason::is_brief)
 }
 
 /// True iff the annotation asks for a replacement. The setting of the administrator is not known here.
-fn is_asked(set: &StatefulSet) -> bool {
-    let wants = annotation(set, keys::REPLACE_SET).and_then(|text| text.parse().ok());
-    wants == Some(ReplaceSet::WhenComplete)
-        && annotation(set, keys::STAGED).is_some()
-        && annotation(set, keys::PAUSED) != Some("true")
-}
-
-fn annotation<'a>(set: &'a StatefulSet, key: &str) -> Option<&'a str> {
-    set.metadata.annotations.as_ref()?.get(key).map(String::as_str)
+fn is_asked(set: &SeenSet) -> bool {
+    set.view.replace_set == Some(ReplaceSet::WhenComplete) && set.is_staged() && !set.view.paused
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{ReplacementStatus, StatefulSet, is_awaited, shown, text};
+    use super::{ReplacementStatus, SeenSet, is_awaited, shown, text};
 
     fn reported(mut value: Value) -> ReplacementStatus {
         value["since"] = json!("2026-11-28T12:00:00Z");
         serde_json::from_value(value).expect("a replacement")
     }
 
-    fn set(annotations: &Value, finalizers: &[&str]) -> StatefulSet {
-        let set = json!({
-            "metadata": {"name": "web", "annotations": annotations, "finalizers": finalizers},
-            "spec": {"selector": {}, "template": {}, "serviceName": "web"},
-        });
-        serde_json::from_value(set).expect("a set")
+    fn set(annotations: &Value, finalizers: &[&str]) -> SeenSet {
+        let metadata = json!({"name": "web", "annotations": annotations, "finalizers": finalizers});
+        SeenSet::read(&json!({ "metadata": metadata })).expect("a set")
     }
 
     #[test]

@@ -2,36 +2,26 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::api::ObjectMeta;
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 
 use super::replacement;
+use super::set::SeenSet;
 use crate::controller::crd::{ClaimRolloutSpec, ClaimRolloutStatus, TemplateText};
-use crate::controller::read::metadata;
+use crate::controller::objects::rollout::SlimRollout;
+use crate::gate::SetView;
 use crate::templates::{ClaimTemplate, RevisionLabel};
 
 /// A ClaimRollout. A newer or older controller may have written it: a part that cannot be read counts as empty.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(from = "SentReport")]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(from = "SlimRollout")]
 pub(crate) struct Rollout {
     pub(crate) metadata: ObjectMeta,
     pub(crate) spec: ClaimRolloutSpec,
     pub(crate) status: ClaimRolloutStatus,
-    /// True iff the controller has written a status.
+    /// True iff the controller has written a status that can be read.
     pub(super) is_reported: bool,
-}
-
-/// A ClaimRollout as the API server sends it.
-#[derive(Deserialize)]
-struct SentReport {
-    #[serde(deserialize_with = "metadata::without_managers")]
-    metadata: ObjectMeta,
-    spec: Option<Box<RawValue>>,
-    status: Option<Box<RawValue>>,
 }
 
 /// The state of a rollout: its most important condition.
@@ -42,18 +32,13 @@ pub(crate) enum RolloutPhase {
     Complete,
 }
 
-impl From<SentReport> for Rollout {
-    /// A part of unknown shape gets its defaults.
-    fn from(sent: SentReport) -> Self {
-        fn read<T: DeserializeOwned + Default>(part: Option<&RawValue>) -> T {
-            part.and_then(|part| serde_json::from_str(part.get()).ok())
-                .unwrap_or_default()
-        }
+impl From<SlimRollout> for Rollout {
+    fn from(SlimRollout(read): SlimRollout) -> Self {
         Self {
-            spec: read(sent.spec.as_deref()),
-            is_reported: sent.status.is_some(),
-            status: read(sent.status.as_deref()),
-            metadata: sent.metadata,
+            metadata: read.metadata,
+            spec: read.spec,
+            is_reported: read.status.is_some(),
+            status: read.status.unwrap_or_default(),
         }
     }
 }
@@ -65,20 +50,20 @@ impl Rollout {
     }
 
     /// True iff this is the rollout of this set, not of a previous one of the same name.
-    pub(crate) fn is_of(&self, set: &StatefulSet) -> bool {
+    pub(crate) fn is_of(&self, set: &SetView) -> bool {
         self.spec.set_ref.api_version == "apps/v1"
-            && self.metadata.namespace == set.metadata.namespace
-            && set.metadata.uid.as_ref() == Some(&self.spec.set_ref.uid)
+            && self.namespace() == set.namespace
+            && self.spec.set_ref.uid == set.uid
     }
 
     /// True iff this is the rollout of this set, also while the set is being replaced: then it has another uid.
-    pub(super) fn shows(&self, set: &StatefulSet) -> bool {
+    pub(super) fn shows(&self, set: &SeenSet) -> bool {
         let replacing = self.status.replacement.as_ref();
-        self.is_of(set)
+        self.is_of(&set.view)
             || replacing.is_some_and(replacement::is_in_progress)
-                && replacement::is_marked(set)
-                && self.metadata.namespace == set.metadata.namespace
-                && set.metadata.name.as_ref() == Some(&self.spec.set_ref.name)
+                && set.is_marked
+                && self.namespace() == set.view.namespace
+                && self.spec.set_ref.name == set.view.name
     }
 
     /// True iff this is the rollout of what is staged.
@@ -93,7 +78,7 @@ impl Rollout {
     }
 
     /// The condition of this type, if it is true.
-    pub(super) fn condition(&self, kind: &str) -> Option<&Condition> {
+    pub(crate) fn condition(&self, kind: &str) -> Option<&Condition> {
         let condition = self.status.condition(kind);
         condition.filter(|condition| condition.status == "True")
     }

@@ -2,10 +2,7 @@
 
 use std::fmt::Debug;
 
-use anyhow::bail;
 use futures::stream::{BoxStream, SelectAll, StreamExt as _};
-use k8s_openapi::api::apps::v1::StatefulSet;
-use k8s_openapi::api::core::v1::Pod;
 use kube::Client;
 use kube::api::{Api, ApiResource, DynamicObject, ListParams};
 use kube::core::PartialObjectMeta;
@@ -14,12 +11,13 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::rollout::Rollout;
+use super::set::SeenSet;
 use super::view::{StatusView, view};
-use crate::claims::Claim;
-use crate::cli::cluster::kind;
-use crate::cli::lists::{ClusterList, SkippedObject, list};
+use crate::cli::cluster::{CLAIM, SET, claims, kind, rollouts, sets};
+use crate::cli::lists::{ClusterList, SkippedObject, all_shown, list};
 use crate::controller::objects::conversion;
 use crate::controller::read::item::ListItem;
+use crate::rollout::PodView;
 
 /// The StatefulSets to read.
 pub(crate) struct StatusSource {
@@ -42,7 +40,7 @@ pub(crate) struct LoadedStatus {
 }
 
 /// Namespace and name, and the set and the rollout if they exist.
-type ShownSet<'a> = (&'a str, &'a str, Option<&'a StatefulSet>, Option<&'a Rollout>);
+type ShownSet<'a> = (&'a str, &'a str, Option<&'a SeenSet>, Option<&'a Rollout>);
 
 /// A stream of changes.
 pub(crate) type Changes = SelectAll<BoxStream<'static, ()>>;
@@ -66,10 +64,11 @@ impl StatusSource {
         let listed = self.rollouts().await?;
         let is_served = listed.is_some();
         let mut rollouts = listed.unwrap_or_default();
+        let sets = self.list(&sets(), &self.only()).await?.converted(SET, SeenSet::read);
         let ClusterList {
             items: sets,
             mut unread,
-        } = self.list::<StatefulSet>(&sets(), &self.only()).await?;
+        } = sets;
         let is_unread = |rollout: &Rollout| {
             let (namespace, name) = (rollout.namespace(), &rollout.spec.set_ref.name);
             unread.iter().any(|unread| unread.is(SET, namespace, name))
@@ -81,41 +80,33 @@ impl StatusSource {
         if self.selector.is_some() {
             rollouts.retain(|rollout| sets.iter().any(|set| rollout.shows(set)));
         }
-        let known = |set: &StatefulSet| rollouts.iter().any(|rollout| rollout.shows(set));
-        let named = |set: &StatefulSet| self.names.iter().any(|name| Some(name) == set.metadata.name.as_ref());
+        let known = |set: &SeenSet| rollouts.iter().any(|rollout| rollout.shows(set));
         let mut shown: Vec<ShownSet<'_>> = Vec::new();
         for rollout in &rollouts {
             let set = sets.iter().find(|set| rollout.shows(set));
             shown.push((rollout.namespace(), &rollout.spec.set_ref.name, set, Some(rollout)));
         }
-        for set in sets.iter().filter(|set| named(set) && !known(set)) {
-            let (namespace, name) = (text(set.metadata.namespace.as_ref()), text(set.metadata.name.as_ref()));
-            shown.push((namespace, name, Some(set), None));
+        for set in sets
+            .iter()
+            .filter(|set| self.names.contains(&set.view.name) && !known(set))
+        {
+            shown.push((&set.view.namespace, &set.view.name, Some(set), None));
         }
         shown.sort_by_key(|(namespace, name, ..)| (*namespace, *name));
         let mut views: Vec<StatusView> = Vec::new();
         for of_namespace in shown.chunk_by(|one, other| one.0 == other.0) {
-            let claims = self.claims(of_namespace[0].0).await?;
-            let pods = self.pods(of_namespace[0].0).await?;
+            let namespace = of_namespace[0].0;
+            let claims = self.within(namespace, &claims()).await?;
+            let claims = claims.converted(CLAIM, conversion::claim);
+            let pods = self.pods(namespace).await?;
             unread.extend(claims.unread.into_iter().chain(pods.unread));
             let (claims, pods) = (claims.items, pods.items);
             let view =
                 |(namespace, name, set, rollout): &ShownSet<'_>| view(namespace, name, *set, *rollout, &claims, &pods);
             views.extend(of_namespace.iter().map(view));
         }
-        if let Some(missing) = self
-            .names
-            .iter()
-            .find(|name| views.iter().all(|view| view.name != **name))
-        {
-            match unread
-                .iter()
-                .find(|unread| unread.kind == SET && unread.name == *missing)
-            {
-                Some(unread) => bail!("{unread}"),
-                None => bail!("StatefulSet {missing:?} not found"),
-            }
-        }
+        let is_shown = |name: &str| views.iter().any(|view| view.name == name);
+        all_shown(SET, &self.names, is_shown, &unread)?;
         Ok(LoadedStatus {
             views,
             unread,
@@ -151,30 +142,15 @@ impl StatusSource {
         Ok(Some(listed))
     }
 
-    /// The claims as the decisions read them.
-    async fn claims(&self, namespace: &str) -> kube::Result<ClusterList<Claim>> {
-        let listed = self.within::<Value>(namespace, &claims()).await?;
-        let (mut items, mut unread) = (Vec::new(), listed.unread);
-        for object in &listed.items {
-            match conversion::claim(object) {
-                Ok(claim) => items.push(claim),
-                Err(error) => unread.push(SkippedObject {
-                    kind: claims().kind,
-                    namespace: namespace.to_owned(),
-                    name: object["metadata"]["name"].as_str().unwrap_or_default().to_owned(),
-                    why: error.to_string(),
-                }),
-            }
-        }
-        Ok(ClusterList { items, unread })
-    }
-
     /// The Pods; none if the user may not read them.
-    async fn pods(&self, namespace: &str) -> kube::Result<ClusterList<Pod>> {
-        match self.within(namespace, &pods()).await {
-            Err(kube::Error::Api(status)) if status.code == 403 => Ok(ClusterList::default()),
-            listed => listed,
-        }
+    async fn pods(&self, namespace: &str) -> kube::Result<ClusterList<PodView>> {
+        let listed = match self.within(namespace, &pods()).await {
+            Err(kube::Error::Api(status)) if status.code == 403 => ClusterList::default(),
+            listed => listed?,
+        };
+        let ClusterList { items, unread } = listed.converted("Pod", conversion::pod);
+        let items = items.into_iter().flatten().collect();
+        Ok(ClusterList { items, unread })
     }
 
     /// Selects by label, and a single named set, to read less.
@@ -195,35 +171,13 @@ impl StatusSource {
     }
 
     /// All objects of a kind in a namespace.
-    async fn within<K>(&self, namespace: &str, kind: &ApiResource) -> kube::Result<ClusterList<K>>
-    where
-        K: DeserializeOwned + Clone + Debug,
-    {
+    async fn within(&self, namespace: &str, kind: &ApiResource) -> kube::Result<ClusterList<Value>> {
         list(&self.client, Some(namespace), kind, &ListParams::default()).await
     }
 }
 
-/// The kind of StatefulSets.
-const SET: &str = "StatefulSet";
-
-fn rollouts() -> ApiResource {
-    kind("claim-rollout.io", "v1alpha1", "ClaimRollout")
-}
-
-fn sets() -> ApiResource {
-    kind("apps", "v1", SET)
-}
-
-fn claims() -> ApiResource {
-    kind("", "v1", "PersistentVolumeClaim")
-}
-
 fn pods() -> ApiResource {
     kind("", "v1", "Pod")
-}
-
-fn text(value: Option<&String>) -> &str {
-    value.map_or("", String::as_str)
 }
 
 #[cfg(test)]
@@ -234,29 +188,17 @@ mod tests {
 
     use super::StatusSource;
 
-    const LATE: &str = "10000-01-01T11:59:59Z";
-
+    /// An object in whose managed fields somebody wrote a time of the year 10000.
     fn object(name: &str, spec: &Value) -> Value {
-        let late = json!([{"manager": "m", "time": LATE, "fieldsV1": {}}]);
+        let late = json!([{"manager": "m", "time": "10000-01-01T11:59:59Z", "fieldsV1": {}}]);
         let metadata =
             json!({"namespace": "shop", "name": name, "uid": name, "resourceVersion": "1", "managedFields": late});
         json!({"metadata": metadata, "spec": spec})
     }
 
-    /// The same as objects that can be read.
-    fn plain(mut object: Value) -> Value {
-        object["metadata"]["managedFields"] = Value::Null;
-        object
-    }
-
-    fn set(name: &str) -> Value {
-        let template = json!({"metadata": {"name": "data"}});
-        let pod = json!({"metadata": {}, "spec": {"containers": []}});
-        let selector = json!({"matchLabels": {"app": name}});
-        object(
-            name,
-            &json!({"replicas": 1, "selector": selector, "serviceName": name, "template": pod, "volumeClaimTemplates": [template]}),
-        )
+    fn set(name: &str, replicas: &Value) -> Value {
+        let template = json!({"metadata": {"name": "data"}, "spec": {}});
+        object(name, &json!({"replicas": replicas, "volumeClaimTemplates": [template]}))
     }
 
     fn rollout(name: &str) -> Value {
@@ -265,7 +207,7 @@ mod tests {
         object(name, &policy)
     }
 
-    /// An API server with objects of the year 10000 among others, and without ClaimRollouts if they are not served.
+    /// An API server with objects that cannot be read among others, and without ClaimRollouts if they are not served.
     fn poisoned(serves: bool) -> Client {
         let server = move |request: axum::http::Request<Body>| {
             if !serves && request.uri().path().ends_with("claimrollouts") {
@@ -276,17 +218,12 @@ mod tests {
             }
             let items = match request.uri().path().rsplit('/').next() {
                 Some("claimrollouts") => json!([rollout("web"), rollout("bad"), {"metadata": 5}]),
-                Some("statefulsets") => json!([plain(set("web")), set("bad")]),
+                Some("statefulsets") => json!([set("web", &json!(1)), set("bad", &json!("many"))]),
                 Some("persistentvolumeclaims") => {
-                    json!([
-                        plain(object("data-web-0", &json!({}))),
-                        plain(object(
-                            "data-bad-0",
-                            &json!({"resources": {"requests": {"storage": "much"}}})
-                        ))
-                    ])
+                    let much = json!({"resources": {"requests": {"storage": "much"}}});
+                    json!([object("data-web-0", &json!({})), object("data-bad-0", &much)])
                 }
-                Some("pods") => json!([object("web-0", &json!({"containers": []}))]),
+                Some("pods") => json!([object("web-0", &json!(5))]),
                 other => panic!("{other:?}"),
             };
             let list = json!({"metadata": {}, "items": items}).to_string();

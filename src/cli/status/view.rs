@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::apps::v1::StatefulSet;
-use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use serde::Serialize;
 
 use super::pods::PodStatusView;
 use super::rollout::{Rollout, RolloutPhase};
+use super::set::SeenSet;
 use super::{pods, replacement};
 use crate::api::ReadyReason;
 use crate::api::reasons::Kind;
@@ -17,9 +16,10 @@ use crate::claims::compatible::in_place;
 use crate::cli::row::{ClaimRow, RowTarget};
 use crate::controller::crd::{PvcStatus, ReplacementStatus};
 use crate::gate::ClaimState;
+use crate::rollout::PodView;
 use crate::templates::names::ordinal_of;
 use crate::templates::rules::Frozen;
-use crate::templates::{ClaimName, ClaimTemplate, Quantity, RevisionLabel, StagedChange, UpdatePolicy, keys};
+use crate::templates::{ClaimName, ClaimTemplate, Quantity, RevisionLabel, UpdatePolicy, keys};
 
 /// A set and its claims.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -115,10 +115,10 @@ impl StatusView {
 pub(crate) fn view(
     namespace: &str,
     name: &str,
-    set: Option<&StatefulSet>,
+    set: Option<&SeenSet>,
     rollout: Option<&Rollout>,
     claims: &[Claim],
-    all_pods: &[Pod],
+    all_pods: &[PodView],
 ) -> StatusView {
     let is_staged = rollout.is_some_and(|rollout| is_staged(rollout, set));
     let reported = rollout.map(|rollout| Reported {
@@ -147,7 +147,7 @@ pub(crate) fn view(
             .cmp(&a.row.ordinal)
             .then_with(|| a.row.name.cmp(&b.row.name))
     });
-    let staged = set.and_then(staged_label);
+    let staged = set.and_then(|set| Some(set.view.staged.as_ref()?.label()));
     let current = rollout.is_some_and(|rollout| staged.as_ref().is_none_or(|staged| rollout.is_of_staged(staged)));
     let state = rollout.filter(|_| current).map(Rollout::state);
     let replacement = replacement::shown(rollout.and_then(|rollout| rollout.status.replacement.as_ref()), set);
@@ -157,7 +157,7 @@ pub(crate) fn view(
         target: rollout.map(|rollout| target(rollout, set, is_staged)),
         note: note(name, set, rollout, staged.as_ref()),
         claims: rows,
-        pods: set.map_or_else(Vec::new, |set| pods::pods(set, all_pods)),
+        pods: set.map_or_else(Vec::new, |set| pods::pods(&set.view, all_pods)),
         awaits_replacement: replacement::is_awaited(replacement.as_ref(), set),
         replacement,
         complete: state == Some(RolloutPhase::Complete),
@@ -167,15 +167,13 @@ pub(crate) fn view(
 }
 
 /// True iff a change is staged, as the StatefulSet shows; without it, as the controller reported.
-fn is_staged(rollout: &Rollout, set: Option<&StatefulSet>) -> bool {
-    set.map_or(rollout.spec.staging.is_some(), |set| {
-        annotation(set, keys::STAGED).is_some()
-    })
+fn is_staged(rollout: &Rollout, set: Option<&SeenSet>) -> bool {
+    set.map_or(rollout.spec.staging.is_some(), SeenSet::is_staged)
 }
 
-fn target(rollout: &Rollout, set: Option<&StatefulSet>, is_staged: bool) -> TargetView {
+fn target(rollout: &Rollout, set: Option<&SeenSet>, is_staged: bool) -> TargetView {
     // Before the controller reports, the StatefulSet has the number of replicas.
-    let asked = set.and_then(|set| set.spec.as_ref()?.replicas).unwrap_or_default();
+    let asked = set.map_or(0, |set| set.view.replicas);
     let number = |count: Option<i64>| u32::try_from(count.unwrap_or_default()).unwrap_or_default();
     let replicas = if rollout.is_reported {
         rollout.status.replicas
@@ -197,9 +195,9 @@ fn target(rollout: &Rollout, set: Option<&StatefulSet>, is_staged: bool) -> Targ
 }
 
 /// The names of the live and of the desired templates.
-fn template_names(set: Option<&StatefulSet>, reported: Option<&Reported<'_>>) -> Vec<String> {
-    let live = set.and_then(|set| set.spec.as_ref()?.volume_claim_templates.as_ref());
-    let live = live.into_iter().flatten().filter_map(|live| live.metadata.name.clone());
+fn template_names(set: Option<&SeenSet>, reported: Option<&Reported<'_>>) -> Vec<String> {
+    let live = set.into_iter().flat_map(|set| &set.view.live);
+    let live = live.map(|template| template.name.clone());
     let desired = reported
         .into_iter()
         .flat_map(|reported| reported.templates.keys().cloned());
@@ -293,15 +291,6 @@ fn percent(part: Option<Quantity>, whole: Quantity) -> u8 {
     u8::try_from(percent.clamp(0, 100)).unwrap_or(100)
 }
 
-fn annotation<'a>(set: &'a StatefulSet, key: &str) -> Option<&'a str> {
-    set.metadata.annotations.as_ref()?.get(key).map(String::as_str)
-}
-
-fn staged_label(set: &StatefulSet) -> Option<RevisionLabel> {
-    let change = StagedChange::read(annotation(set, keys::STAGED)?, set.metadata.uid.as_deref()?).ok()?;
-    Some(change.label())
-}
-
 /// The message of a condition, with its reason where somebody has to act: the documentation lists these reasons.
 fn in_words(condition: &Condition) -> String {
     let Condition { reason, message, .. } = condition;
@@ -316,7 +305,7 @@ fn in_words(condition: &Condition) -> String {
 /// The note for the user.
 fn note(
     name: &str,
-    set: Option<&StatefulSet>,
+    set: Option<&SeenSet>,
     rollout: Option<&Rollout>,
     staged: Option<&RevisionLabel>,
 ) -> Option<String> {
@@ -336,7 +325,7 @@ fn note(
     if let Some(newer) = staged.filter(|staged| !rollout.is_of_staged(staged)) {
         return Some(format!("{} is staged and will be next", newer.revision));
     }
-    if annotation(set, keys::PAUSED) == Some("true") {
+    if set.view.paused {
         return Some("paused: nothing new is started".to_owned());
     }
     let ruling = ["Stalled", "Reconciling"]

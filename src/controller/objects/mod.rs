@@ -14,7 +14,7 @@ pub(super) mod claim;
 #[cfg(feature = "cli")]
 pub(crate) mod conversion;
 pub(super) mod pod;
-pub(super) mod rollout;
+pub(crate) mod rollout;
 pub(super) mod set;
 pub(super) mod set_kind;
 pub(super) mod views;

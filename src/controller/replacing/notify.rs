@@ -6,20 +6,16 @@ use serde_json::{Value, json};
 
 use super::cluster::SetName;
 use super::queue::{LastReport, Replacements};
-use crate::api::ReplacementReason;
+use crate::api::{ReplacementPhase as Phase, ReplacementReason};
 use crate::controller::calls::api_calls::{ApiOutcome, call, merge};
 use crate::controller::clock::timestamp;
-use crate::controller::crd::{IN_PROGRESS, REPLACED, ReplacementStatus};
+use crate::controller::crd::ReplacementStatus;
 use crate::controller::objects::rollout::SlimRollout;
 use crate::controller::objects::set_kind::SetKind;
 use crate::controller::report::events;
 use crate::replace::step::MARK;
 use crate::replace::{Ended, Fault, Happened, Notice};
 use crate::rollout::{EventNotice, Reason};
-
-/// The other values of `status.replacement.phase`.
-const STALLED: &str = "Stalled";
-const REFUSED: &str = "Refused";
 
 /// Why `whenDeleted` is not what it was before.
 pub(crate) const RETAINED: &str = "somebody set whenDeleted to Retain while the StatefulSet was replaced, so it stays Retain: PVCs are kept when \
@@ -34,11 +30,11 @@ impl Replacements {
         match notice.what {
             Happened::Step(step) => self.notify_step(set, reported, step, notice.replicas).await,
             Happened::Absent(time) => self.caller.metrics.replacements().absent(time.as_secs_f64()),
-            Happened::Waits(fault) => self.notify_fault(set, reported, REFUSED, &uid, fault).await,
+            Happened::Waits(fault) => self.notify_fault(set, reported, Phase::Refused, &uid, fault).await,
             Happened::Retained => self.publish(set, &uid, Reason::RetentionKept, RETAINED).await,
             Happened::Stalled(fault) => {
                 self.caller.metrics.replacements().stalled();
-                self.notify_fault(set, reported, STALLED, &uid, fault).await;
+                self.notify_fault(set, reported, Phase::Stalled, &uid, fault).await;
             }
             Happened::Ended(ended) => self.notify_end(set, reported, &uid, ended).await,
         }
@@ -50,7 +46,7 @@ impl Replacements {
         let differ = replicas.is_some() && replicas != reported.replicas;
         if step == MARK || differ {
             let before = reported.replicas;
-            (reported.phase, reported.replicas) = (IN_PROGRESS, replicas);
+            (reported.phase, reported.replicas) = (Some(Phase::InProgress), replicas);
             if !self.write_replacement(set, reported, Some(step), None).await {
                 // The next step reports them.
                 reported.replicas = before;
@@ -75,31 +71,24 @@ impl Replacements {
             Ended::Nothing | Ended::Stopped => {}
             Ended::Replaced => {
                 let message = "the StatefulSet has the desired volumeClaimTemplates; its Pods and PVCs are the same";
-                reported.phase = REPLACED;
+                reported.phase = Some(Phase::Replaced);
                 self.write_replacement(set, reported, None, None).await;
                 self.publish(set, uid, Reason::StatefulSetReplaced, message).await;
             }
-            Ended::Refused(fault) => self.notify_fault(set, reported, REFUSED, uid, fault).await,
+            Ended::Refused(fault) => self.notify_fault(set, reported, Phase::Refused, uid, fault).await,
             Ended::Foreign(fault) | Ended::Absent(fault) => {
-                self.notify_fault(set, reported, STALLED, uid, fault).await;
+                self.notify_fault(set, reported, Phase::Stalled, uid, fault).await;
             }
         }
     }
 
     /// Reports a fault, once. A StatefulSet that is too young is replaced by itself within a minute, which is no Event.
-    async fn notify_fault(
-        &self,
-        set: &SetName,
-        reported: &mut LastReport,
-        phase: &'static str,
-        uid: &str,
-        fault: Fault,
-    ) {
-        if reported.phase == phase && reported.fault.as_ref() == Some(&fault) {
+    async fn notify_fault(&self, set: &SetName, reported: &mut LastReport, phase: Phase, uid: &str, fault: Fault) {
+        if reported.phase == Some(phase) && reported.fault.as_ref() == Some(&fault) {
             return;
         }
         let message = format!("{}: {}", fault.reason, fault.message);
-        reported.phase = phase;
+        reported.phase = Some(phase);
         self.write_replacement(set, reported, None, Some(&fault)).await;
         if fault.reason != ReplacementReason::TooYoung {
             tracing::warn!(
@@ -122,7 +111,7 @@ impl Replacements {
         fault: Option<&Fault>,
     ) -> bool {
         let replacement = ReplacementStatus {
-            phase: report.phase.to_owned(),
+            phase: report.phase.map_or_else(String::new, |phase| phase.to_string()),
             step: step.map(str::to_owned),
             reason: fault.map(|fault| fault.reason.as_str().to_owned()),
             message: fault.map(|fault| fault.message.clone()),
@@ -181,7 +170,7 @@ mod tests {
     use kube::client::Body;
     use kube::runtime::reflector::store;
 
-    use super::{Fault, LastReport, REFUSED, ReplacementReason, STALLED, SetName};
+    use super::{Fault, LastReport, Phase, ReplacementReason, SetName};
     use crate::controller::fixtures;
 
     /// Each of them is a write to the ClaimRollout and an Event.
@@ -199,12 +188,30 @@ mod tests {
         let context = fixtures::context(&client, (store().0, store().0));
         let mut reported = LastReport::default();
         for (what, phase, reason, message, expected) in [
-            ("the first", REFUSED, ReplacementReason::PodNotReady, "web-1", 2),
-            ("the same", REFUSED, ReplacementReason::PodNotReady, "web-1", 0),
-            ("of another Pod", REFUSED, ReplacementReason::PodNotReady, "web-0", 2),
-            ("in another phase", STALLED, ReplacementReason::PodNotReady, "web-0", 2),
-            ("it ends by itself soon", REFUSED, ReplacementReason::TooYoung, "", 1),
-            ("it still does", REFUSED, ReplacementReason::TooYoung, "", 0),
+            ("the first", Phase::Refused, ReplacementReason::PodNotReady, "web-1", 2),
+            ("the same", Phase::Refused, ReplacementReason::PodNotReady, "web-1", 0),
+            (
+                "of another Pod",
+                Phase::Refused,
+                ReplacementReason::PodNotReady,
+                "web-0",
+                2,
+            ),
+            (
+                "in another phase",
+                Phase::Stalled,
+                ReplacementReason::PodNotReady,
+                "web-0",
+                2,
+            ),
+            (
+                "it ends by itself soon",
+                Phase::Refused,
+                ReplacementReason::TooYoung,
+                "",
+                1,
+            ),
+            ("it still does", Phase::Refused, ReplacementReason::TooYoung, "", 0),
         ] {
             let message = message.to_owned();
             let fault = Fault { reason, message };

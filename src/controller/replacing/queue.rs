@@ -9,7 +9,7 @@ use kube::runtime::reflector::Store;
 
 use super::cluster::{Cluster, SetName};
 use super::place::Places;
-use crate::api::Seconds;
+use crate::api::{ReplacementPhase, Seconds};
 use crate::controller::calls::caller::Caller;
 use crate::controller::crd::ClaimRollout;
 use crate::controller::locking::lock;
@@ -58,7 +58,7 @@ pub(super) struct Rest {
 /// What `status.replacement` and the Events report already.
 #[derive(Default)]
 pub(super) struct LastReport {
-    pub(super) phase: &'static str,
+    pub(super) phase: Option<ReplacementPhase>,
     pub(super) fault: Option<Fault>,
     pub(super) replicas: Option<i64>,
 }

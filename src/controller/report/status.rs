@@ -7,12 +7,11 @@ use kube::ResourceExt;
 use kube::api::{Api, Patch, PostParams};
 use serde_json::{Value, json};
 
-use crate::api::{ReadyReason, ReplacementReason, Seconds};
+use crate::api::{ReadyReason, ReplacementPhase, ReplacementReason, Seconds};
 use crate::controller::calls::api_calls::{ApiOutcome, FIELD_MANAGER, call, merge};
 use crate::controller::clock::timestamp;
 use crate::controller::crd::{
-    ClaimRollout, ClaimRolloutSpec, ClaimRolloutStatus, IN_PROGRESS, PvcStatus, REPLACED, ReplacementStatus,
-    StatefulSetRef, TemplateStatus,
+    ClaimRollout, ClaimRolloutSpec, ClaimRolloutStatus, PvcStatus, ReplacementStatus, StatefulSetRef, TemplateStatus,
 };
 use crate::controller::objects::rollout::SlimRollout;
 use crate::controller::objects::set::SlimSet;
@@ -232,11 +231,13 @@ fn ended(replacement: &ReplacementStatus, progress: &Progress, now: &Time) -> Re
         replicas: None,
         ..replacement.clone()
     };
-    if replacement.phase != IN_PROGRESS || progress.ready.reason != ReadyReason::NothingStaged.as_str() {
+    if replacement.phase != ReplacementPhase::InProgress.as_str()
+        || progress.ready.reason != ReadyReason::NothingStaged.as_str()
+    {
         return replacement;
     }
     ReplacementStatus {
-        phase: REPLACED.to_owned(),
+        phase: ReplacementPhase::Replaced.to_string(),
         step: None,
         since: now.clone(),
         ..replacement
