@@ -5,24 +5,8 @@ use super::facts::InstallationFacts;
 use super::finding::Finding;
 use crate::claims::class::Known;
 
-/// A part of an installation: its name in the first line, and whether it is there.
-struct InstalledPart {
-    name: String,
-    /// None if it cannot be read.
-    is_there: Option<bool>,
-    /// An installation without it works.
-    is_optional: bool,
-}
-
-impl InstalledPart {
-    fn new(name: impl Into<String>, is_there: Option<bool>) -> Self {
-        Self {
-            name: name.into(),
-            is_there,
-            is_optional: false,
-        }
-    }
-}
+/// A part of an installation: its name in the first line, and whether it is there, if that can be read.
+type InstalledPart = (&'static str, Option<bool>);
 
 /// None if it cannot be read.
 fn is_known<T>(known: &Known<T>, is_there: impl FnOnce(&T) -> bool) -> Option<bool> {
@@ -46,9 +30,10 @@ fn policy(facts: &InstallationFacts) -> InstalledPart {
         Some(By::Kubewarden) if facts.monitored.is_empty() => "policy of Kubewarden",
         Some(By::Kubewarden) => "policy of Kubewarden in monitor mode",
     };
-    InstalledPart::new(name, is_there)
+    (name, is_there)
 }
 
+/// The parts of an installation. The last one, the guard, is a choice.
 fn parts(facts: &InstallationFacts) -> [InstalledPart; 4] {
     let controller = match is_known(&facts.lease, |_| true) {
         _ if facts.deployed.controller.is_some() => Some(true),
@@ -57,19 +42,16 @@ fn parts(facts: &InstallationFacts) -> [InstalledPart; 4] {
     };
     let guard = is_known(&facts.guard, |policies| !policies.is_empty());
     [
-        InstalledPart::new("definition", is_known(&facts.definition, |_| true)),
+        ("definition", is_known(&facts.definition, |_| true)),
         policy(facts),
-        InstalledPart::new("controller", controller),
-        InstalledPart {
-            is_optional: true,
-            ..InstalledPart::new("guard", guard)
-        },
+        ("controller", controller),
+        ("guard", guard),
     ]
 }
 
 /// True iff no part is there, and each can be read.
 fn is_absent(facts: &InstallationFacts, parts: &[InstalledPart]) -> bool {
-    parts.iter().all(|part| part.is_there == Some(false))
+    parts.iter().all(|(_, is_there)| *is_there == Some(false))
         && matches!(&facts.webhooks, Known::Found(webhooks) if webhooks.is_empty())
         && facts.deployed.webhook.is_none()
         && facts.policy_servers.is_empty()
@@ -84,12 +66,11 @@ pub(super) fn inventory(facts: &InstallationFacts) -> String {
         return "claim-rollout is not installed in this cluster".to_owned();
     }
     let named = |is_there: Option<bool>| -> Vec<&str> {
-        let of = parts.iter().filter(|part| part.is_there == is_there);
-        of.map(|part| part.name.as_str()).collect()
+        let of = parts.iter().filter(|(_, found)| *found == is_there);
+        of.map(|(name, _)| *name).collect()
     };
-    let is_whole = parts
-        .iter()
-        .all(|part| part.is_there != Some(false) || part.is_optional);
+    let [needed @ .., _] = &parts;
+    let is_whole = needed.iter().all(|(_, is_there)| *is_there != Some(false));
     let mut line = if named(None).len() == parts.len() {
         format!("it is not known whether claim-rollout is installed in namespace {home}")
     } else if is_whole {

@@ -1,13 +1,28 @@
 //! Checks that the accounts in the settings and in the conditions of the webhooks are those that act.
 
 use super::admission::{InstalledWebhook, WebhookPart};
-use super::agreement::PlacedSettings;
+use super::agreement::{self, PlacedSettings};
 use super::cel;
 use super::facts::InstallationFacts;
 use super::finding::{Finding, Severity};
 use super::rights::Account;
 use crate::api::Settings;
 use crate::claims::class::Known;
+use crate::cli::drift::find::DriftSet;
+use crate::gate::SetView;
+use crate::gate::target::policy_in_force;
+use crate::templates::UpdatePolicy;
+
+/// The account of the controller, once for each group of rights that it needs for these sets under these settings.
+pub(super) fn of_controller(sets: &[DriftSet], settings: &Settings) -> Vec<Account> {
+    let any = |needs: &dyn Fn(&SetView) -> bool| sets.iter().any(|seen| needs(&seen.set));
+    let replaces = any(&|set| settings.replaces(set.replace_set));
+    let recreates = any(&|set| policy_in_force(set, settings) == UpdatePolicy::ReCreate);
+    let optional = [(replaces, Account::Replacing), (recreates, Account::ReCreating)];
+    let optional = optional.into_iter().filter(|(is_needed, _)| *is_needed);
+    let optional = optional.map(|(_, account)| account);
+    [Account::Controller].into_iter().chain(optional).collect()
+}
 
 /// Settings that do not know the controller, then webhooks that are not called for the StatefulSet controller, or that
 /// are called for our own.
@@ -21,7 +36,10 @@ pub(super) fn judge(facts: &InstallationFacts) -> Vec<Finding> {
     let Known::Found(webhooks) = &facts.webhooks else {
         return found;
     };
-    let settings = facts.readable_settings().next_back().cloned().unwrap_or_default();
+    let settings = agreement::readable(&facts.settings)
+        .next_back()
+        .cloned()
+        .unwrap_or_default();
     found.extend(webhooks.iter().filter_map(|webhook| of_webhook(webhook, &settings)));
     let ours = webhooks
         .iter()
@@ -79,4 +97,59 @@ fn of_webhook(webhook: &InstalledWebhook, settings: &Settings) -> Option<Finding
     let fix = webhook.apply().then(", with that account in its matchConditions");
     let finding = Finding::error(webhook.subject()).but(expected, found).fix(fix);
     Some(Finding { severity, ..finding })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Account, DriftSet, Settings, UpdatePolicy, of_controller};
+    use crate::cli::drift::find::tests::changed;
+    use crate::rollout::fixtures::{staged_change, template};
+    use crate::templates::ReplaceSet;
+
+    /// A state, the settings, the change of the set, and the further rights that the controller needs.
+    type Row = (&'static str, &'static str, fn(&mut DriftSet), &'static [Account]);
+
+    const REPLACE: &str = r#"{"defaultReplaceSet": "WhenComplete"}"#;
+
+    const ROWS: [Row; 6] = [
+        ("nothing asks for more", "{}", |_| {}, &[]),
+        (
+            "the annotation asks for a replacement",
+            "{}",
+            |seen| seen.set.replace_set = Some(ReplaceSet::WhenComplete),
+            &[Account::Replacing],
+        ),
+        ("the setting does", REPLACE, |_| {}, &[Account::Replacing]),
+        (
+            "the annotation excludes it",
+            REPLACE,
+            |seen| seen.set.replace_set = Some(ReplaceSet::Never),
+            &[],
+        ),
+        (
+            "the annotation asks for a deletion of PVCs",
+            "{}",
+            |seen| seen.set.update_policy = Some(UpdatePolicy::ReCreate),
+            &[Account::ReCreating],
+        ),
+        (
+            "the annotation did when the change was staged",
+            "{}",
+            |seen| {
+                let mut change = staged_change(vec![template("data", "2Gi")]);
+                change.update_policy = UpdatePolicy::ReCreate;
+                (seen.set.update_policy, seen.set.staged) = (None, Some(change));
+            },
+            &[Account::ReCreating],
+        ),
+    ];
+
+    #[test]
+    fn account_of_the_controller_needs_what_it_will_do() {
+        for (what, settings, change, expected) in ROWS {
+            let settings = Settings::read(settings).expect("settings");
+            let found = of_controller(&[changed(change)], &settings);
+            assert_eq!(found, [&[Account::Controller], expected].concat(), "{what}");
+        }
+    }
 }

@@ -14,6 +14,11 @@ pub(crate) struct PlacedSettings {
     pub(crate) settings: Result<Settings, String>,
 }
 
+/// The settings that can be read. Those of the controller are the last.
+pub(super) fn readable(placed: &[PlacedSettings]) -> impl DoubleEndedIterator<Item = &Settings> {
+    placed.iter().filter_map(|placed| placed.settings.as_ref().ok())
+}
+
 /// One finding for each object that cannot be read, or differs from the ConfigMap; without one, from the first policy.
 pub(super) fn judge(placed: &[PlacedSettings]) -> Vec<Finding> {
     let of_controller = placed.iter().find(|it| it.is_of_controller);

@@ -62,7 +62,7 @@ fn grows(seen: &DriftSet) -> bool {
 /// The classes of the claims and of the templates.
 fn classes(seen: &DriftSet) -> BTreeSet<&str> {
     let of_claims = seen.claims.values().filter_map(|claim| claim.view.storage_class_name());
-    let templates = seen.desired().iter();
+    let templates = seen.set.wanted().iter();
     templates
         .filter_map(|template| template.storage_class_name())
         .chain(of_claims)

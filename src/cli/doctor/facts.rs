@@ -8,17 +8,17 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;
 
 use super::admission::{InstalledWebhook, Probe};
-use super::agreement::PlacedSettings;
+use super::agreement::{self, PlacedSettings};
 use super::deployed::Deployed;
 use super::guard::GuardPolicy;
 use super::rights::{Account, PolicyServer, RbacRight};
-use crate::api::Settings;
 use crate::api::settings::Authority;
 use crate::claims::Manager;
 use crate::claims::class::Known;
 use crate::cli::drift::find::DriftSet;
 use crate::cli::lists::SkippedObject;
-use crate::replace::{FINALIZER, Stage};
+use crate::cli::status::rollout::Rollout;
+use crate::replace::FINALIZER;
 
 /// The facts about an installation.
 #[derive(Clone, Debug)]
@@ -44,8 +44,7 @@ pub(crate) struct InstallationFacts {
     /// StorageClasses, and whether they allow expansion.
     pub(crate) classes: BTreeMap<String, bool>,
     pub(crate) sets: Vec<DriftSet>,
-    /// ClaimRollouts that are stalled.
-    pub(crate) stalled: Vec<Stalled>,
+    pub(crate) rollouts: Vec<Rollout>,
     /// Sets that are being replaced.
     pub(crate) marked: Vec<MarkedSet>,
     /// The journals of replacements.
@@ -55,7 +54,7 @@ pub(crate) struct InstallationFacts {
     pub(crate) policy_servers: Vec<(PolicyServer, Vec<RbacRight>)>,
     /// The names of our policy objects in monitor mode.
     pub(crate) monitored: Vec<String>,
-    /// The settings of the policy objects, and of the ConfigMap as the last; empty if there are not both.
+    /// The settings of the policy objects, and of the ConfigMap as the last.
     pub(crate) settings: Vec<PlacedSettings>,
     /// Kinds that could not be read, and why.
     pub(crate) unread: Vec<(String, String)>,
@@ -69,20 +68,15 @@ impl InstallationFacts {
         self.unread.iter().any(|(what, _)| what == kind)
     }
 
-    /// The settings that can be read.
-    pub(super) fn readable_settings(&self) -> impl DoubleEndedIterator<Item = &Settings> {
-        self.settings.iter().filter_map(|placed| placed.settings.as_ref().ok())
-    }
-
     /// PVCs of OpenKruise's StatefulSets are updated, and not for everybody who may edit the StatefulSets.
     pub(super) fn guards_openkruise(&self) -> bool {
-        let mut settings = self.readable_settings();
+        let mut settings = agreement::readable(&self.settings);
         self.deployed.openkruise && !settings.any(|settings| settings.authority == Authority::TrustSetEditors)
     }
 
     /// Gives the settings to the StatefulSets, whose outlook depends on them.
     pub(super) fn share_settings(&mut self) {
-        let settings = Arc::new(self.readable_settings().next().cloned().unwrap_or_default());
+        let settings = Arc::new(agreement::readable(&self.settings).next().cloned().unwrap_or_default());
         for seen in &mut self.sets {
             seen.settings = Arc::clone(&settings);
         }
@@ -120,7 +114,6 @@ pub(crate) struct FoundJournal {
 pub(crate) struct JournaledSet {
     pub(crate) namespace: String,
     pub(crate) name: String,
-    pub(crate) stage: Stage,
     pub(crate) began: Timestamp,
 }
 
@@ -140,13 +133,4 @@ impl MarkedSet {
             since: times.max().unwrap_or_default(),
         })
     }
-}
-
-/// A rollout that waits for a user.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Stalled {
-    pub(crate) namespace: String,
-    pub(crate) name: String,
-    pub(crate) reason: String,
-    pub(crate) message: String,
 }

@@ -14,25 +14,26 @@ use kube::{Client, CustomResourceExt as _};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use super::accounts;
 use super::admission::{By, InstalledWebhook, Probe};
-use super::agreement::PlacedSettings;
+use super::agreement::{self, PlacedSettings};
 use super::deployed::{self, Deployed};
-use super::facts::{FoundJournal, InstallationFacts, JournaledSet, Lease, MarkedSet, Stalled};
+use super::facts::{FoundJournal, InstallationFacts, JournaledSet, Lease, MarkedSet};
 use super::guard::GuardPolicy;
 use super::rights::{self, Account, PolicyServer, RbacRight};
 use crate::api::Settings;
 use crate::claims::class::Known;
-use crate::cli::cluster;
-use crate::cli::drift::find::DriftSet;
+use crate::cli::cluster::{self, OURS};
 use crate::cli::drift::read::read;
 use crate::cli::lists::list;
 use crate::cli::output::now;
 use crate::cli::settings_in_use;
+use crate::cli::status::rollout::Rollout;
 use crate::controller::LEASE;
 use crate::controller::by_hand::{JOURNAL_LABEL, read_journal};
 use crate::controller::crd::ClaimRollout;
 use crate::controller::read::metadata::Bare;
-use crate::templates::{ReplaceSet, UpdatePolicy, keys};
+use crate::templates::keys;
 use crate::webhook::cluster::may;
 
 /// The number of SubjectAccessReviews at the same time.
@@ -45,29 +46,6 @@ pub(super) struct Installation {
     pub(super) home: String,
     /// The namespace of the StatefulSets; all if none.
     pub(super) sets: Option<String>,
-}
-
-/// The result of a read that may be forbidden, not served or not found.
-type Fetched<T> = Result<T, kube::Error>;
-
-/// True iff the annotation asks to replace the set.
-fn asks(seen: &DriftSet) -> bool {
-    let wants = seen.annotations.get(keys::REPLACE_SET);
-    wants.and_then(|text| text.parse().ok()) == Some(ReplaceSet::WhenComplete)
-}
-
-/// The account of the controller, once for each group of rights that these sets need.
-fn accounts_of_the_controller(sets: &[DriftSet]) -> Vec<Account> {
-    let replacing = sets.iter().any(asks).then_some(Account::Replacing);
-    let recreating = sets.iter().any(asks_recreate).then_some(Account::ReCreating);
-    let optional = replacing.into_iter().chain(recreating);
-    [Account::Controller].into_iter().chain(optional).collect()
-}
-
-/// True iff PVCs of the set may be deleted.
-fn asks_recreate(seen: &DriftSet) -> bool {
-    let policy = seen.annotations.get(keys::UPDATE_POLICY);
-    policy.and_then(|text| text.parse().ok()) == Some(UpdatePolicy::ReCreate)
 }
 
 fn milliseconds(millis: u64) -> Timestamp {
@@ -90,7 +68,10 @@ impl Installation {
         let deployed = readable("deployments", self.deployments().await, &mut unread)?.unwrap_or_default();
         let webhooks = self.webhooks(deployed.fullname()).await;
         let is_built_in = |webhooks: &Vec<InstalledWebhook>| webhooks.iter().any(|webhook| webhook.by == By::BuiltIn);
-        let mut accounts = accounts_of_the_controller(&seen.sets);
+        let policies = readable("policies of Kubewarden", self.policies().await, &mut unread)?.unwrap_or_default();
+        let settings = readable("configmaps", self.settings(&policies).await, &mut unread)?.unwrap_or_default();
+        let of_controller = agreement::readable(&settings).next_back().cloned().unwrap_or_default();
+        let mut accounts = accounts::of_controller(&seen.sets, &of_controller);
         accounts.extend(webhooks.as_ref().is_ok_and(is_built_in).then_some(Account::Webhook));
         accounts.extend(deployed.openkruise.then_some(Account::OpenKruise));
         let mut lacking = Vec::new();
@@ -101,12 +82,11 @@ impl Installation {
             let answer = self.lacking(&user, &self.home, rights).await;
             lacking.extend(readable("rights", answer, &mut unread)?.map(|rights| (account, rights)));
         }
-        let policies = readable("policies of Kubewarden", self.policies().await, &mut unread)?.unwrap_or_default();
         let policy_servers = self.servers_that_lack(&deployed, &policies, &mut unread).await?;
         let guard = self.guard(deployed.fullname()).await;
         let guard = readable("validatingadmissionpolicies", guard, &mut unread)?;
         let classes = readable("storageclasses", self.classes().await, &mut unread)?;
-        let stalled = absent(self.stalled().await);
+        let rollouts = absent(self.rollouts().await);
         let journals = self.journals().await;
         let mut facts = InstallationFacts {
             now: now(),
@@ -121,14 +101,14 @@ impl Installation {
             lease: known("leases", self.lease().await, &mut unread)?,
             classes: classes.unwrap_or_default(),
             sets: seen.sets,
-            stalled: readable("claimrollouts", stalled, &mut unread)?
+            rollouts: readable("claimrollouts", rollouts, &mut unread)?
                 .flatten()
                 .unwrap_or_default(),
             marked: self.marked().await?,
             deployed,
             monitored: deployed::monitored(&policies),
             policy_servers,
-            settings: readable("configmaps", self.settings(&policies).await, &mut unread)?.unwrap_or_default(),
+            settings,
             journals: readable("secrets", journals, &mut unread)?.unwrap_or_default(),
             unread,
             skipped: seen.unread,
@@ -155,12 +135,8 @@ impl Installation {
         Ok(found)
     }
 
-    pub(super) fn api(&self, group: &str, version: &str, kind: &str, namespace: Option<&str>) -> Api<DynamicObject> {
-        cluster::objects(&self.client, namespace, &cluster::kind(group, version, kind))
-    }
-
     /// The objects of a kind in version 1 with these labels.
-    async fn list<K>(&self, group: &str, kind: &str, namespace: Option<&str>, labels: &str) -> Fetched<Vec<K>>
+    async fn list<K>(&self, group: &str, kind: &str, namespace: Option<&str>, labels: &str) -> kube::Result<Vec<K>>
     where
         K: Clone + Debug + DeserializeOwned,
     {
@@ -172,12 +148,13 @@ impl Installation {
         Ok(listed.named())
     }
 
-    async fn definition(&self) -> Fetched<Value> {
-        let definitions = self.api("apiextensions.k8s.io", "v1", "CustomResourceDefinition", None);
+    async fn definition(&self) -> kube::Result<Value> {
+        let kind = cluster::kind("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
+        let definitions = cluster::objects(&self.client, None, &kind);
         value(definitions.get("claimrollouts.claim-rollout.io").await?)
     }
 
-    async fn webhooks(&self, fullname: &str) -> Fetched<Vec<InstalledWebhook>> {
+    async fn webhooks(&self, fullname: &str) -> kube::Result<Vec<InstalledWebhook>> {
         let mut found = Vec::new();
         for kind in ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"] {
             let configurations: Vec<Value> = self.list("admissionregistration.k8s.io", kind, None, "").await?;
@@ -188,7 +165,7 @@ impl Installation {
         Ok(found)
     }
 
-    async fn guard(&self, fullname: &str) -> Fetched<Vec<GuardPolicy>> {
+    async fn guard(&self, fullname: &str) -> kube::Result<Vec<GuardPolicy>> {
         let listed = |kind: &'static str| self.list("admissionregistration.k8s.io", kind, None, "");
         let policies: Vec<Value> = listed("ValidatingAdmissionPolicy").await?;
         let bindings: Vec<Value> = listed("ValidatingAdmissionPolicyBinding").await?;
@@ -196,7 +173,7 @@ impl Installation {
     }
 
     /// StorageClasses, and whether they allow expansion.
-    async fn classes(&self) -> Fetched<BTreeMap<String, bool>> {
+    async fn classes(&self) -> kube::Result<BTreeMap<String, bool>> {
         let classes: Vec<Value> = self.list("storage.k8s.io", "StorageClass", None, "").await?;
         let expandable = |class: &Value| class["allowVolumeExpansion"] == true;
         Ok(classes
@@ -205,38 +182,24 @@ impl Installation {
             .collect())
     }
 
-    async fn stalled(&self) -> Fetched<Vec<Stalled>> {
-        let kind = cluster::kind("claim-rollout.io", "v1alpha1", "ClaimRollout");
-        let rollouts = list::<Value>(&self.client, self.sets.as_deref(), &kind, &ListParams::default()).await?;
-        let mut stalled = Vec::new();
-        for rollout in rollouts.named() {
-            let conditions = rollout["status"]["conditions"].as_array();
-            let is_stalled = |condition: &&Value| condition["type"] == "Stalled" && condition["status"] == "True";
-            let Some(condition) = conditions.into_iter().flatten().find(is_stalled) else {
-                continue;
-            };
-            stalled.push(Stalled {
-                reason: text(condition, "reason"),
-                message: text(condition, "message"),
-                namespace: text(&rollout["metadata"], "namespace"),
-                name: text(&rollout["metadata"], "name"),
-            });
-        }
-        Ok(stalled)
+    async fn rollouts(&self) -> kube::Result<Vec<Rollout>> {
+        let all = ListParams::default();
+        Ok(list(&self.client, self.sets.as_deref(), &cluster::rollouts(), &all)
+            .await?
+            .named())
     }
 
-    async fn marked(&self) -> Fetched<Vec<MarkedSet>> {
+    async fn marked(&self) -> kube::Result<Vec<MarkedSet>> {
         let sets: Vec<Bare> = self.list("apps", "StatefulSet", self.sets.as_deref(), "").await?;
         Ok(sets.iter().filter_map(|set| MarkedSet::of(&set.metadata)).collect())
     }
 
-    async fn journals(&self) -> Fetched<Vec<FoundJournal>> {
+    async fn journals(&self) -> kube::Result<Vec<FoundJournal>> {
         let secrets: Vec<Secret> = self.list("", "Secret", Some(&self.home), JOURNAL_LABEL).await?;
         let found = secrets.iter().map(|secret| FoundJournal {
             secret: secret.metadata.name.clone().unwrap_or_default(),
             content: read_journal(secret).map(|journal| JournaledSet {
                 began: milliseconds(journal.began),
-                stage: journal.stage,
                 namespace: journal.namespace,
                 name: journal.name,
             }),
@@ -248,7 +211,7 @@ impl Installation {
         Ok(found.filter(ours).collect())
     }
 
-    async fn lease(&self) -> Fetched<Lease> {
+    async fn lease(&self) -> kube::Result<Lease> {
         let leases: Api<v1::Lease> = Api::namespaced(self.client.clone(), &self.home);
         let spec = leases.get(LEASE).await?.spec.unwrap_or_default();
         Ok(Lease {
@@ -257,21 +220,20 @@ impl Installation {
         })
     }
 
-    async fn deployments(&self) -> Fetched<Deployed> {
+    async fn deployments(&self) -> kube::Result<Deployed> {
         let deployments: Vec<DynamicObject> = self.list("apps", "Deployment", None, "").await?;
         Ok(Deployed::read(&deployments, &self.home))
     }
 
     /// The policy objects of Kubewarden; none if it is not installed.
-    async fn policies(&self) -> Fetched<Vec<DynamicObject>> {
+    async fn policies(&self) -> kube::Result<Vec<DynamicObject>> {
         let policies = self.list("policies.kubewarden.io", "ClusterAdmissionPolicy", None, "");
         Ok(absent(policies.await)?.unwrap_or_default())
     }
 
     /// The settings of the policy objects, and those of the ConfigMap.
-    async fn settings(&self, policies: &[DynamicObject]) -> Fetched<Vec<PlacedSettings>> {
-        let ours = "app.kubernetes.io/name=claim-rollout";
-        let maps: Vec<DynamicObject> = self.list("", "ConfigMap", Some(&self.home), ours).await?;
+    async fn settings(&self, policies: &[DynamicObject]) -> kube::Result<Vec<PlacedSettings>> {
+        let maps: Vec<DynamicObject> = self.list("", "ConfigMap", Some(&self.home), OURS).await?;
         let policies = policies.iter().map(|policy| ("ClusterAdmissionPolicy", policy));
         let maps = maps.iter().map(|map| ("ConfigMap", map));
         let placed = policies.chain(maps).filter_map(|(kind, object)| {
@@ -287,7 +249,7 @@ impl Installation {
     }
 
     /// The rights among these that the user, an account of this namespace, does not have.
-    async fn lacking(&self, user: &str, home: &str, rights: Vec<RbacRight>) -> Fetched<Vec<RbacRight>> {
+    async fn lacking(&self, user: &str, home: &str, rights: Vec<RbacRight>) -> kube::Result<Vec<RbacRight>> {
         let answers = stream::iter(rights).map(|right| async move {
             let allowed = self.may(user, home, &right).await?;
             Ok::<_, kube::Error>((!allowed).then_some(right))
@@ -296,7 +258,7 @@ impl Installation {
         Ok(answers.into_iter().flatten().collect())
     }
 
-    async fn may(&self, user: &str, home: &str, right: &RbacRight) -> Fetched<bool> {
+    async fn may(&self, user: &str, home: &str, right: &RbacRight) -> kube::Result<bool> {
         let namespace = if right.at_home {
             Some(self.home.clone())
         } else {
@@ -328,7 +290,7 @@ impl Installation {
     /// Creates a StatefulSet that the policy denies, as a dry run.
     async fn probe(&self) -> anyhow::Result<Probe> {
         let namespace = self.sets.as_deref().unwrap_or("default");
-        let sets = self.api("apps", "v1", "StatefulSet", Some(namespace));
+        let sets = cluster::objects(&self.client, Some(namespace), &cluster::sets());
         let parameters = PostParams {
             dry_run: true,
             ..PostParams::default()
@@ -363,12 +325,12 @@ fn text(object: &Value, key: &str) -> String {
     object[key].as_str().unwrap_or_default().to_owned()
 }
 
-fn value(object: DynamicObject) -> Fetched<Value> {
+fn value(object: DynamicObject) -> kube::Result<Value> {
     serde_json::to_value(object).map_err(kube::Error::SerdeError)
 }
 
 /// None if the kind is forbidden, which is noted.
-fn readable<T>(what: &str, answer: Fetched<T>, unread: &mut Vec<(String, String)>) -> anyhow::Result<Option<T>> {
+fn readable<T>(what: &str, answer: kube::Result<T>, unread: &mut Vec<(String, String)>) -> anyhow::Result<Option<T>> {
     match answer {
         Ok(found) => Ok(Some(found)),
         Err(kube::Error::Api(status)) if status.code == 403 => {
@@ -380,7 +342,7 @@ fn readable<T>(what: &str, answer: Fetched<T>, unread: &mut Vec<(String, String)
 }
 
 /// None if the object is not found, or its kind is not served.
-fn absent<T>(answer: Fetched<T>) -> Fetched<Option<T>> {
+fn absent<T>(answer: kube::Result<T>) -> kube::Result<Option<T>> {
     match answer {
         Ok(found) => Ok(Some(found)),
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
@@ -388,7 +350,7 @@ fn absent<T>(answer: Fetched<T>) -> Fetched<Option<T>> {
     }
 }
 
-fn known<T>(what: &str, answer: Fetched<T>, unread: &mut Vec<(String, String)>) -> anyhow::Result<Known<T>> {
+fn known<T>(what: &str, answer: kube::Result<T>, unread: &mut Vec<(String, String)>) -> anyhow::Result<Known<T>> {
     let found = readable(what, absent(answer), unread)?;
     Ok(match found {
         None => Known::Unknown,

@@ -3,6 +3,8 @@
 use std::fmt;
 
 use anyhow::Context as _;
+use k8s_openapi::api::rbac::v1::{PolicyRule, RoleRef, Subject};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Deserialize;
 
 use super::finding::{Finding, Restore, apply};
@@ -121,13 +123,13 @@ impl Account {
                 .filter(|object| object.subjects.iter().any(|it| it.name == self.name()));
             bindings.any(|binding| {
                 let to = binding.role_ref.as_ref();
-                to.is_some_and(|to| to.kind == role.kind && to.name == role.metadata.name)
+                to.is_some_and(|to| to.kind == role.kind && Some(&to.name) == role.metadata.name.as_ref())
             })
         };
         let roles = objects
             .iter()
             .filter(|object| !object.rules.is_empty() && bound(object));
-        let rights = roles.flat_map(|role| role.rules.iter().flat_map(|rule| rule.rights(role.kind == "Role")));
+        let rights = roles.flat_map(|role| role.rules.iter().flat_map(|rule| rights(rule, role.kind == "Role")));
         Ok(rights.collect())
     }
 }
@@ -137,65 +139,40 @@ impl Account {
 #[serde(rename_all = "camelCase")]
 struct RbacObject {
     kind: String,
-    metadata: ObjectName,
+    metadata: ObjectMeta,
     #[serde(default)]
-    rules: Vec<RbacRule>,
+    rules: Vec<PolicyRule>,
     role_ref: Option<RoleRef>,
     #[serde(default)]
-    subjects: Vec<ObjectName>,
+    subjects: Vec<Subject>,
 }
 
-#[derive(Deserialize)]
-struct ObjectName {
-    name: String,
-}
-
-#[derive(Deserialize)]
-struct RoleRef {
-    kind: String,
-    name: String,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct RbacRule {
-    api_groups: Vec<String>,
-    resources: Vec<String>,
-    #[serde(default)]
-    resource_names: Vec<String>,
-    verbs: Vec<String>,
-}
-
-impl RbacRule {
-    fn rights(&self, at_home: bool) -> Vec<RbacRight> {
-        let names: Vec<Option<String>> = match &self.resource_names[..] {
-            [] => vec![None],
-            names => names.iter().cloned().map(Some).collect(),
-        };
-        let mut rights = Vec::new();
-        for group in &self.api_groups {
-            for path in &self.resources {
-                let (resource, subresource) = match path.split_once('/') {
-                    Some((resource, subresource)) => (resource, Some(subresource.to_owned())),
-                    None => (path.as_str(), None),
-                };
-                for (name, verb) in names
-                    .iter()
-                    .flat_map(|name| self.verbs.iter().map(move |verb| (name, verb)))
-                {
-                    rights.push(RbacRight {
-                        verb: verb.clone(),
-                        group: group.clone(),
-                        resource: resource.to_owned(),
-                        subresource: subresource.clone(),
-                        name: name.clone(),
-                        at_home,
-                    });
-                }
+/// The rights that a rule gives.
+fn rights(rule: &PolicyRule, at_home: bool) -> Vec<RbacRight> {
+    let names = match rule.resource_names.as_deref() {
+        None => vec![None],
+        Some(names) => names.iter().map(Some).collect(),
+    };
+    let mut rights = Vec::new();
+    for group in rule.api_groups.iter().flatten() {
+        for path in rule.resources.iter().flatten() {
+            let (resource, subresource) = match path.split_once('/') {
+                Some((resource, subresource)) => (resource, Some(subresource.to_owned())),
+                None => (path.as_str(), None),
+            };
+            for name in &names {
+                rights.extend(rule.verbs.iter().map(|verb| RbacRight {
+                    verb: verb.clone(),
+                    group: group.clone(),
+                    resource: resource.to_owned(),
+                    subresource: subresource.clone(),
+                    name: name.cloned(),
+                    at_home,
+                }));
             }
         }
-        rights
     }
+    rights
 }
 
 impl RbacRight {
@@ -254,7 +231,7 @@ pub(super) fn of_policy_server() -> anyhow::Result<Vec<RbacRight>> {
     let objects: Vec<RbacObject> =
         serde_saphyr::from_multiple(include_str!("../../../deploy/policy-server-rbac.yaml"))?;
     let rules = objects.iter().flat_map(|object| &object.rules);
-    Ok(rules.flat_map(|rule| rule.rights(false)).collect())
+    Ok(rules.flat_map(|rule| rights(rule, false)).collect())
 }
 
 /// One finding for each policy-server whose account lacks rights.

@@ -2,11 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::facts::{InstallationFacts, Stalled};
+use super::facts::InstallationFacts;
 use super::finding::Finding;
 use crate::cli::drift::find::{CLASS, DriftSet, SIZE, rows};
 use crate::cli::lists::SkippedObject;
 use crate::cli::row::FieldDifference;
+use crate::cli::status::rollout::Rollout;
 use crate::gate::target::update_policy;
 use crate::templates::show::shown;
 use crate::templates::user_keys::{USER_KEYS, UserKey};
@@ -16,7 +17,7 @@ use crate::templates::{UpdatePolicy, keys};
 pub(super) fn judge(facts: &InstallationFacts) -> Vec<Finding> {
     let sets = facts.sets.iter().filter(|seen| !seen.set.terminating);
     let mut found: Vec<Finding> = sets.flat_map(of_set).collect();
-    found.extend(facts.stalled.iter().map(of_rollout));
+    found.extend(facts.rollouts.iter().filter_map(of_rollout));
     found
 }
 
@@ -88,7 +89,7 @@ fn unknown_values(seen: &DriftSet) -> Vec<Finding> {
 }
 
 fn of_staged(seen: &DriftSet) -> Option<Finding> {
-    let error = seen.unreadable()?;
+    let error = seen.set.unreadable.as_ref()?;
     let fix = format!("{}, and apply the manifest again", without(seen, keys::STAGED));
     let expected = format!("a staged change in the annotation {}", keys::STAGED);
     let found = format!("an invalid value: {error}");
@@ -146,9 +147,10 @@ fn patch(left: &[&FieldDifference]) -> Value {
     patch
 }
 
-fn of_rollout(stalled: &Stalled) -> Finding {
-    let (namespace, name) = (&stalled.namespace, &stalled.name);
-    Finding::error(format!("claimrollout.claim-rollout.io/{namespace}/{name}"))
+fn of_rollout(rollout: &Rollout) -> Option<Finding> {
+    let stalled = rollout.condition("Stalled")?;
+    let (namespace, name) = (rollout.namespace(), rollout.metadata.name.as_deref()?);
+    let finding = Finding::error(format!("claimrollout.claim-rollout.io/{namespace}/{name}"))
         .but(
             "a rollout that makes progress",
             format!("that it is stalled ({}): {}", stalled.reason, stalled.message),
@@ -156,5 +158,6 @@ fn of_rollout(stalled: &Stalled) -> Finding {
         .fix(format!(
             "{} status -n {namespace} {name} shows what each PVC waits for",
             crate::cli::process::program()
-        ))
+        ));
+    Some(finding)
 }

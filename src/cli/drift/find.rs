@@ -19,7 +19,7 @@ use crate::json::Map;
 use crate::rollout::snapshot::Trouble;
 use crate::templates::rules::Frozen;
 use crate::templates::show::path_of;
-use crate::templates::{Change, ClaimName, ClaimTemplate, Diff, Quantity, StagedChange, StagedError, keys};
+use crate::templates::{Change, ClaimName, ClaimTemplate, Diff, Quantity, keys};
 
 /// The field with the size of a claim.
 pub(crate) const SIZE: &str = "spec.resources.requests.storage";
@@ -51,20 +51,6 @@ pub(crate) struct DriftClaim {
     pub(crate) annotations: Map<String>,
 }
 
-impl DriftSet {
-    /// The desired templates: the staged ones, or else the live ones.
-    pub(crate) fn desired(&self) -> &[ClaimTemplate] {
-        let staged = self.set.staged.as_ref();
-        staged.map_or(&self.set.live, |change| &change.templates)
-    }
-
-    /// The error in the annotation with the staged change.
-    pub(crate) fn unreadable(&self) -> Option<StagedError> {
-        let text = self.annotations.get(keys::STAGED)?;
-        StagedChange::read(text, &self.set.uid).err()
-    }
-}
-
 /// The names of the claims of all replicas, highest ordinal first, each with its template. Invalid names are left out:
 /// such a template is never staged. Empty for a set that has too many claims.
 pub(crate) fn named<'a>(
@@ -87,7 +73,7 @@ pub(crate) fn of_set(seen: &DriftSet) -> Vec<FieldDifference> {
     }
     let mut found: Vec<FieldDifference> = of_unreadable(seen).into_iter().collect();
     found.extend(of_staged(&seen.set));
-    if let Some(claims) = seen.set.too_many_claims(seen.desired()) {
+    if let Some(claims) = seen.set.too_many_claims(seen.set.wanted()) {
         found.push(FieldDifference {
             wanted: Some(format!("{claims} PVCs")),
             note: format!("not compared: more than {MOST_CLAIMS}"),
@@ -106,7 +92,7 @@ pub(crate) fn rows(seen: &DriftSet) -> Vec<ClaimRow> {
         return Vec::new();
     }
     let target = Target::of(&seen.set, &seen.settings);
-    let compared = named(&seen.set, seen.desired()).filter(|(.., name)| !seen.unread.contains(name.as_str()));
+    let compared = named(&seen.set, seen.set.wanted()).filter(|(.., name)| !seen.unread.contains(name.as_str()));
     let rows = compared.map(|(ordinal, template, name)| {
         let claim = seen.claims.get(name.as_str());
         let foreign = claim.and_then(|claim| foreign_to(&seen.set, ordinal, &claim.view));
@@ -153,7 +139,7 @@ fn of_field(field: &str) -> FieldDifference {
 }
 
 fn of_unreadable(seen: &DriftSet) -> Option<FieldDifference> {
-    let error = seen.unreadable()?;
+    let error = seen.set.unreadable.as_ref()?;
     Some(FieldDifference {
         wanted: Some("a staged change".to_owned()),
         found: Some("an invalid value".to_owned()),

@@ -6,9 +6,10 @@ use crate::claims::class::Known;
 use crate::cli::doctor::admission::{By, Probe, WebhookPart};
 use crate::cli::doctor::agreement::PlacedSettings;
 use crate::cli::doctor::deployed::HelmRelease;
-use crate::cli::doctor::facts::{FoundJournal, InstallationFacts, JournaledSet, Lease, MarkedSet, Stalled};
+use crate::cli::doctor::facts::{FoundJournal, InstallationFacts, JournaledSet, Lease, MarkedSet};
 use crate::cli::doctor::rights::{Account, PolicyServer, RbacRight};
 use crate::cli::lists::SkippedObject;
+use crate::cli::status::rollout::Rollout;
 use serde_json::json;
 
 /// The fault, the finding as `severity subject | found`, and the beginning of its fix.
@@ -269,12 +270,7 @@ pub(super) const ROWS: &[Row] = &[
     (
         "a rollout that is stalled",
         |facts| {
-            facts.stalled = vec![Stalled {
-                namespace: "default".to_owned(),
-                name: "web".to_owned(),
-                reason: "ClaimRefused".to_owned(),
-                message: "exceeded quota".to_owned(),
-            }];
+            facts.rollouts = ["Ready", "Stalled"].map(rollout).into();
         },
         "Error claimrollout.claim-rollout.io/default/web | that it is stalled (ClaimRefused): exceeded quota",
         "claim-rollout status -n default web",
@@ -309,15 +305,6 @@ pub(super) const ROWS: &[Row] = &[
             facts.journals = vec![journal(Ok(("web", 900)))];
         },
         "Warning statefulset.apps/default/web | that its last step was 60 s ago",
-        "claim-rollout status -n default web",
-    ),
-    (
-        "a replacement that waits, and its journal",
-        |facts| {
-            facts.marked = vec![marked(900)];
-            facts.journals = vec![journal(Ok(("web", 900)))];
-        },
-        "Warning statefulset.apps/default/web | that its last step was 100 s ago",
         "claim-rollout status -n default web",
     ),
     (
@@ -362,6 +349,17 @@ pub(super) const ROWS: &[Row] = &[
     ),
 ];
 
+/// The rollout of the set `web`, with this condition.
+fn rollout(condition: &str) -> Rollout {
+    let condition = json!({
+        "type": condition, "status": "True", "reason": "ClaimRefused", "message": "exceeded quota",
+        "lastTransitionTime": "2026-11-28T12:00:00Z",
+    });
+    let metadata = json!({"namespace": "default", "name": "web"});
+    let object = json!({"metadata": metadata, "status": {"conditions": [condition]}});
+    serde_json::from_str(&object.to_string()).expect("a ClaimRollout")
+}
+
 /// The set `web`, with the finalizer since this second.
 pub(super) fn marked(since: i64) -> MarkedSet {
     MarkedSet {
@@ -376,7 +374,6 @@ pub(super) fn journal(content: Result<(&str, i64), &str>) -> FoundJournal {
     let set = content.map(|(name, began)| JournaledSet {
         namespace: "default".to_owned(),
         name: name.to_owned(),
-        stage: crate::replace::Stage::Prepared,
         began: time(began),
     });
     FoundJournal {

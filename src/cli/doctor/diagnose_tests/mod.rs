@@ -120,7 +120,7 @@ pub(super) fn healthy() -> InstallationFacts {
         }),
         classes: [("fixed".to_owned(), false), ("expandable".to_owned(), true)].into(),
         sets: vec![even()],
-        stalled: Vec::new(),
+        rollouts: Vec::new(),
         marked: Vec::new(),
         journals: Vec::new(),
         deployed: Deployed {

@@ -7,7 +7,7 @@ use crate::cli::doctor::sets::judge_before;
 use crate::cli::drift::find::DriftSet;
 use crate::cli::drift::find::tests::{even, one};
 use crate::rollout::fixtures::{gi, staged_change, template};
-use crate::templates::{Phase, keys};
+use crate::templates::{Phase, StagedChange, keys};
 
 /// The fault, the finding as `severity subject | found`, and the beginning of its fix.
 pub(super) type Row = (&'static str, fn(&mut DriftSet), &'static str, &'static str);
@@ -33,7 +33,7 @@ pub(super) const ROWS: &[Row] = &[
     ),
     (
         "a staged change that cannot be read",
-        |seen| annotate(seen, keys::STAGED, "[]"),
+        |seen| seen.set.unreadable = StagedChange::read("[]", &seen.set.uid).err(),
         "Error statefulset.apps/default/web | an invalid value: not a staged change: no JSON object",
         "kubectl annotate -n default statefulset.apps/web claim-rollout.io/staged-",
     ),
