@@ -142,7 +142,7 @@ impl AccessReview {
                     && same(&attributes.resource, question.resource)
                     && same(&attributes.verb, question.verb)
                     && same(&attributes.subresource, question.subresource)
-                    && attributes.name.is_none()
+                    && attributes.name.as_ref().is_none_or(String::is_empty)
             })
     }
 }
