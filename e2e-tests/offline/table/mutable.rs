@@ -144,6 +144,7 @@ fn kruise() -> Vec<Case> {
         warned("a growth is applied", web().size("20Gi"), "pass lookups=4"),
         warned("a label reaches new claims only", web().data("/metadata/labels/a", "b"), &format!("pass lookups=3 warns {sizes_only}")),
         warned("a growth and a label", web().size("20Gi").data("/metadata/labels/a", "b"), &format!("pass lookups=4 warns {sizes_only}")),
+        warned("only the replicas change", web().replicas(5), "pass"),
         // OpenKruise's webhook accepts a class without allowVolumeExpansion; its controller then fails.
         missing.clone().settings(json!({"pvcChecks": "Warn"})).cluster(nil()).expects(format!("pass lookups=4 warns {not_expandable}")),
         missing.settings(json!({"pvcChecks": "Deny"})).cluster(nil()).expects(format!("deny 403 lookups=4 {not_expandable}")),

@@ -152,6 +152,7 @@ fn replacements() -> Vec<Case> {
     let row = |sentence: &str, old: &Object, new: &Object| update("U5", format!("replace-set: {sentence}"), old, new);
     let created = |sentence: &str, set: &Object| create("C1", format!("replace-set: {sentence}"), set);
     let both = "pass who:delete-statefulsets.apps who:create-statefulsets.apps";
+    let staged = |asks: &str| format!("mutate staged:OnClaimDelete templates {asks}who warns \"staged data 10Gi -> 20Gi; existing PVCs stay as they are\"");
     let denied = "deny 403 who:delete-statefulsets.apps \"user alice cannot delete statefulsets in namespace shop, which replace-set: WhenComplete needs\"";
     vec![
         may(row("it is added, by one who may", &web(), &replaced)).expects(both),
@@ -166,6 +167,8 @@ fn replacements() -> Vec<Case> {
         may_not(row("the owner is removed", &replaced.clone().owned(), &replaced)).expects(denied),
         may_not(row("the owner of another is removed", &never.clone().owned(), &never)).expects("pass"),
         may_not(row("an owner is added", &replaced, &replaced.clone().owned())).expects("pass"),
+        may(row("it is added, with a size", &web(), &replaced.clone().size("20Gi"))).expects(staged("who:delete-statefulsets.apps who:create-statefulsets.apps ")),
+        may(row("it is removed, with a size", &replaced, &web().size("20Gi"))).expects(staged("")),
         by(row("editors are trusted", &web(), &replaced), false, trusts()).expects("pass"),
         by(created("editors who create are trusted", &replaced), false, trusts()).expects("pass"),
         by(row("nothing is staged here", &web(), &replaced), false, checks()).expects(denied),

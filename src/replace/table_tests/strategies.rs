@@ -5,6 +5,7 @@ use serde_json::json;
 use super::cluster::staged;
 use super::process::{Process, run};
 use super::{Change, End, Ended, run_alone, state, web, writes};
+use crate::replace::live::HOLD;
 use crate::templates::{Phase, keys};
 
 /// The steps before those of the new set.
@@ -123,4 +124,36 @@ fn strategy_that_the_user_sets_meanwhile_is_kept() {
         assert_eq!(cluster.live().object()["spec"]["updateStrategy"], strategy);
         assert_eq!(cluster.lost, [""; 0], "{strategy}");
     }
+}
+
+/// The partition that keeps the Pods of a new set means nothing without our finalizer: a user wrote it.
+#[test]
+fn partition_of_a_user_is_left_alone() {
+    let mut cluster = web();
+    cluster.change(|set| {
+        set["metadata"]["annotations"] = json!({});
+        set["spec"]["updateStrategy"]["rollingUpdate"]["partition"] = HOLD.into();
+    });
+    cluster.control();
+    let before = format!("{:?}", cluster.set);
+    let run = run_alone(&mut cluster);
+    assert_eq!((run.steps, run.ended), (Vec::new(), Ended::End(End::Nothing)));
+    assert_eq!(format!("{:?}", cluster.set), before);
+}
+
+/// What the API server answers to dry runs depends on the whole StatefulSet, so they are made again after a change.
+#[test]
+fn dry_runs_are_made_again_after_a_change() {
+    let mut cluster = web();
+    let run = run(&mut cluster, &mut Process::default(), |cluster, _, number| {
+        if number == 2 {
+            cluster.change(|set| set["metadata"]["labels"]["team"] = "red".into());
+            cluster.denies = [None, Some("too long")];
+        }
+    });
+    let dry_runs = run.steps.iter().filter(|step| *step == "read DryRuns").count();
+    let Ended::End(End::Refused(fault)) = &run.ended else {
+        panic!("{run:?}");
+    };
+    assert_eq!((dry_runs, fault.reason.as_str()), (2, "CreateDenied"), "{run:?}");
 }

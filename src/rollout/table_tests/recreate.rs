@@ -230,6 +230,15 @@ const DUE: &[Row] = &[
         "WriteRefused: Failed to update the StatefulSet: no",
     ),
     (
+        "the same, and the retry is due",
+        |web| {
+            web.set.staged_at = StagedAt::Absent;
+            web.write_refused = Some(("no".to_owned(), 1000));
+        },
+        "staged-at 1000, ClaimRolloutStalled",
+        "WriteRefused: Failed to update the StatefulSet: no",
+    ),
+    (
         "the same, and a PVC could grow in place",
         |web| {
             web.set.staged_at = StagedAt::Absent;

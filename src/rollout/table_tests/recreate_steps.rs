@@ -67,6 +67,15 @@ const STEPS: &[Row] = &[
     ("nothing was done", |_| {}, "mark data-web-2", ""),
     ("marked", |web| marked(web, "data-web-2"), "delete data-web-2", ""),
     (
+        "the highest replica only grows, and another Pod is not Ready",
+        |web| {
+            web.stage(vec![of_class("slow", "2Gi")]);
+            unready(web, 0);
+        },
+        "apply data-web-0 2Gi",
+        "data-web-0 is Pending: waiting for its turn",
+    ),
+    (
         "marked for another revision",
         |web| web.claim("data-web-2").recreated_for = Some("older".to_owned()),
         "unmark data-web-2",

@@ -203,3 +203,23 @@ fn eviction_due_later_requeues() {
     web.not_evicted = Some(("budget".to_owned(), 1010));
     assert_eq!(plan(&web).requeue_after, Some(10));
 }
+
+#[test]
+fn claim_shows_why_its_pod_is_not_evicted() {
+    for (restart, resize, is_shown) in [
+        (Restart::WhenNodeExpansionPends, Resize::NodePending, true),
+        (Restart::WhenNodeExpansionPends, Resize::ControllerInfeasible, false),
+        // Another Pod was to be evicted.
+        (Restart::Never, Resize::NodePending, false),
+    ] {
+        let mut web = web();
+        pends(&mut web, "data-web-2", 940);
+        web.set.restart = restart;
+        web.claim("data-web-2").resize = Some(resize);
+        web.not_evicted = Some(("budget".to_owned(), 1010));
+        let claims = plan(&web).progress.claims;
+        let claim = claims.iter().find(|claim| claim.name == "data-web-2").expect("a PVC");
+        let found = claim.message.ends_with("; failed to evict its Pod: budget");
+        assert_eq!(found, is_shown, "{restart:?} {resize:?}: {}", claim.message);
+    }
+}
