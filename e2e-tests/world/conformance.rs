@@ -64,12 +64,13 @@ fn take(tasks: &mut BTreeMap<String, usize>, entry: &Entry) -> bool {
         _ => &request["metadata"]["resourceVersion"],
     };
     let write = format!("{object}{}", version.as_str().unwrap_or_default());
-    // The log has no body of a request without the right to it.
+    // The log has no body of a request without the right to it, and no name of a new object of a kind that is not served.
+    let has_body = !entry.forbidden && !name.is_empty();
     let is_same = |task: &str| {
-        if entry.forbidden {
-            task.starts_with(&object)
-        } else {
+        if has_body {
             task == write
+        } else {
+            task.starts_with(object.trim_end())
         }
     };
     if let Some((_, left)) = tasks.iter_mut().find(|(task, left)| **left > 0 && is_same(task)) {
