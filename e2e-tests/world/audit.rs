@@ -22,7 +22,7 @@ pub(crate) struct Entry {
     /// The user, or the impersonated user.
     pub(crate) user: String,
     /// Somebody else wrote in the name of the user.
-    pub(crate) impersonated: bool,
+    impersonated: bool,
     /// The API group; empty for the core group.
     pub(crate) group: String,
     /// The plural name of the resource.
@@ -95,6 +95,11 @@ impl Entry {
     /// Whether the request is a dry run. That of a DELETE is in its body.
     pub(crate) fn dry_run(&self) -> bool {
         self.uri.contains("dryRun=All") || self.verb == "delete" && self.request.value()["dryRun"].is_array()
+    }
+
+    /// Whether a scenario wrote in the name of the user: by impersonation, or by kubectl with the token of the user.
+    pub(crate) fn is_pretended(&self) -> bool {
+        self.impersonated || self.user_agent.starts_with("kubectl")
     }
 
     /// What was asked for, and the status of the answer: `update statefulsets/status 200`.

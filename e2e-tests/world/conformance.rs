@@ -15,8 +15,7 @@ const KINDS: [&str; 4] = ["statefulsets", "persistentvolumeclaims", "pods", "vol
 /// Checks this for everything that the controllers of the cluster wrote.
 pub(super) async fn every_write_is_a_task(cluster: &Cluster) -> anyhow::Result<()> {
     let mut tasks = tasks(cluster)?;
-    // A scenario may write in the name of the controller.
-    let is_ours = |entry: &Entry| entry.user == USER && !entry.impersonated && !entry.dry_run();
+    let is_ours = |entry: &Entry| entry.user == USER && !entry.is_pretended() && !entry.dry_run();
     let written = cluster.audit().await?.into_iter().filter(is_ours);
     let of_machines: Vec<Entry> = written.filter(|entry| KINDS.contains(&&*entry.resource)).collect();
     let others: Vec<&Entry> = of_machines.iter().filter(|entry| !take(&mut tasks, entry)).collect();

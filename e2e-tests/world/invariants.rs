@@ -56,8 +56,7 @@ const OF_SETS: [&str; 6] = [
 /// Checks these guarantees for everything that was ever written in any namespace of the cluster.
 pub(crate) async fn every_namespace_keeps_them(cluster: &Cluster) -> anyhow::Result<()> {
     let mut written = BTreeMap::<String, Vec<Entry>>::new();
-    // A scenario may write in the name of the controller.
-    let is_pretended = |entry: &Entry| entry.user == USER && entry.impersonated;
+    let is_pretended = |entry: &Entry| entry.user == USER && entry.is_pretended();
     let entries = cluster.audit().await?.into_iter();
     for entry in entries.filter(|entry| !entry.namespace.is_empty() && !is_pretended(entry)) {
         written.entry(entry.namespace.clone()).or_default().push(entry);
