@@ -17,7 +17,9 @@ pub(super) async fn every_write_is_a_task(cluster: &Cluster) -> anyhow::Result<(
     let mut tasks = tasks(cluster)?;
     let is_ours = |entry: &Entry| entry.user == USER && !entry.is_pretended() && !entry.dry_run();
     let written = cluster.audit().await?.into_iter().filter(is_ours);
-    let of_machines: Vec<Entry> = written.filter(|entry| KINDS.contains(&&*entry.resource)).collect();
+    let mut of_machines: Vec<Entry> = written.filter(|entry| KINDS.contains(&&*entry.resource)).collect();
+    // The others take the tasks that are left.
+    of_machines.sort_by_key(|entry| !is_whole(entry));
     let others: Vec<&Entry> = of_machines.iter().filter(|entry| !take(&mut tasks, entry)).collect();
     ensure!(
         others.is_empty(),
@@ -63,10 +65,8 @@ fn take(tasks: &mut BTreeMap<String, usize>, entry: &Entry) -> bool {
         _ => &request["metadata"]["resourceVersion"],
     };
     let write = format!("{object}{}", version.as_str().unwrap_or_default());
-    // The log has no body of a request without the right to it, and no name of a new object of a kind that is not served.
-    let has_body = !entry.forbidden && !name.is_empty();
     let is_same = |task: &str| {
-        if has_body {
+        if is_whole(entry) {
             task == write
         } else {
             task.starts_with(object.trim_end())
@@ -79,4 +79,9 @@ fn take(tasks: &mut BTreeMap<String, usize>, entry: &Entry) -> bool {
     // The last write of a replacement is sent without the version, and once more with it where the API server does not
     // accept that.
     resource == "statefulsets" && verb == "patch" && tasks.contains_key(&format!("{object}unmark"))
+}
+
+/// The log has no body of a request without the right to it, and no name of a new object of a kind that is not served.
+fn is_whole(entry: &Entry) -> bool {
+    !entry.forbidden && !entry.name.is_empty()
 }
