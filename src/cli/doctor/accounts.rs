@@ -36,10 +36,7 @@ pub(super) fn judge(facts: &InstallationFacts) -> Vec<Finding> {
     let Known::Found(webhooks) = &facts.webhooks else {
         return found;
     };
-    let settings = agreement::readable(&facts.settings)
-        .next_back()
-        .cloned()
-        .unwrap_or_default();
+    let settings = agreement::of_controller(&facts.settings);
     found.extend(webhooks.iter().filter_map(|webhook| of_webhook(webhook, &settings)));
     let ours = webhooks
         .iter()

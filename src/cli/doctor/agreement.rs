@@ -19,6 +19,11 @@ pub(super) fn readable(placed: &[PlacedSettings]) -> impl DoubleEndedIterator<It
     placed.iter().filter_map(|placed| placed.settings.as_ref().ok())
 }
 
+/// The settings of the controller, if they can be read; else those of a policy, or the default ones.
+pub(super) fn of_controller(placed: &[PlacedSettings]) -> Settings {
+    readable(placed).next_back().cloned().unwrap_or_default()
+}
+
 /// One finding for each object that cannot be read, or differs from the ConfigMap; without one, from the first policy.
 pub(super) fn judge(placed: &[PlacedSettings]) -> Vec<Finding> {
     let of_controller = placed.iter().find(|it| it.is_of_controller);

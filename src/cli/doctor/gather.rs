@@ -70,8 +70,7 @@ impl Installation {
         let is_built_in = |webhooks: &Vec<InstalledWebhook>| webhooks.iter().any(|webhook| webhook.by == By::BuiltIn);
         let policies = readable("policies of Kubewarden", self.policies().await, &mut unread)?.unwrap_or_default();
         let settings = readable("configmaps", self.settings(&policies).await, &mut unread)?.unwrap_or_default();
-        let of_controller = agreement::readable(&settings).next_back().cloned().unwrap_or_default();
-        let mut accounts = accounts::of_controller(&seen.sets, &of_controller);
+        let mut accounts = accounts::of_controller(&seen.sets, &agreement::of_controller(&settings));
         accounts.extend(webhooks.as_ref().is_ok_and(is_built_in).then_some(Account::Webhook));
         accounts.extend(deployed.openkruise.then_some(Account::OpenKruise));
         let mut lacking = Vec::new();

@@ -30,33 +30,27 @@ pub(crate) async fn execute(writer: &Writer, set: &SlimSet, action: &Action) -> 
     }
 }
 
+/// The resource of PVCs.
+const CLAIMS: &str = "persistentvolumeclaims";
+
 /// The write of an action, for the log: the verb, the object, and the version or the uid that it names.
 pub(crate) fn write_of(set: &SlimSet, action: &Action) -> String {
     let (namespace, set) = (set.namespace().unwrap_or_default(), set.name_any());
-    let no_version = String::new();
     let (verb, resource, name, version) = match action {
-        Action::ApplyClaim(apply) => (
-            "patch",
-            "persistentvolumeclaims",
-            apply.name.as_str(),
-            &apply.resource_version,
-        ),
+        Action::ApplyClaim(apply) => ("patch", CLAIMS, apply.name.as_str(), &*apply.resource_version),
         Action::MarkClaim(claim) | Action::UnmarkClaim(claim) => {
-            ("patch", "persistentvolumeclaims", &*claim.name, &claim.resource_version)
+            ("patch", CLAIMS, &*claim.name, &*claim.resource_version)
         }
-        Action::DeleteClaim(claim) => (
-            "delete",
-            "persistentvolumeclaims",
-            &*claim.name,
-            &claim.resource_version,
-        ),
+        Action::DeleteClaim(claim) => ("delete", CLAIMS, &*claim.name, &*claim.resource_version),
         Action::SetStaged(SetStaged { resource_version, .. })
         | Action::SetStagedAt(SetStagedAt { resource_version, .. })
         | Action::SetReady(SetReady { resource_version, .. })
-        | Action::HoldStaged(HoldStaged { resource_version, .. }) => ("patch", "statefulsets", &*set, resource_version),
-        Action::Evict(evict) => ("create", "pods", &*evict.pod, &evict.uid),
-        Action::TakeSnapshot(take) => ("create", "volumesnapshots", &*take.name, &no_version),
-        Action::Event(_) => ("create", "events", &*set, &no_version),
+        | Action::HoldStaged(HoldStaged { resource_version, .. }) => {
+            ("patch", "statefulsets", &*set, &**resource_version)
+        }
+        Action::Evict(evict) => ("create", "pods", &*evict.pod, &*evict.uid),
+        Action::TakeSnapshot(take) => ("create", "volumesnapshots", &*take.name, ""),
+        Action::Event(_) => ("create", "events", &*set, ""),
     };
     format!("{verb} {resource} {namespace}/{name} {version}")
 }

@@ -1,7 +1,7 @@
 //! The preconditions: one world for each, with the reason, the message, and what was read.
 
 use super::cluster::{Cluster, dependent, staged, web};
-use super::process::{Decision, Process, world};
+use super::process::{Decision, Process, run, world};
 use super::{Change, End, Ended, run_alone};
 use crate::api::ReplacementReason;
 use crate::replace::live::FINALIZER;
@@ -376,4 +376,21 @@ fn precondition_of_the_caller_is_a_refusal() {
     allowed.allowed = Err("shrink".to_owned());
     let fault = Fault::new(ReplacementReason::StagedChangeNotAllowed, "shrink");
     assert_eq!(next(&allowed), Step::End(End::Refused(fault)));
+}
+
+/// What the API server answers to dry runs depends on the whole StatefulSet, so they are made again after a change.
+#[test]
+fn dry_runs_are_made_again_after_a_change() {
+    let mut cluster = web();
+    let run = run(&mut cluster, &mut Process::default(), |cluster, _, number| {
+        if number == 2 {
+            cluster.change(|set| set["metadata"]["labels"]["team"] = "red".into());
+            cluster.denies = [None, Some("too long")];
+        }
+    });
+    let dry_runs = run.steps.iter().filter(|step| *step == "read DryRuns").count();
+    let Ended::End(End::Refused(fault)) = &run.ended else {
+        panic!("{run:?}");
+    };
+    assert_eq!((dry_runs, fault.reason.as_str()), (2, "CreateDenied"), "{run:?}");
 }

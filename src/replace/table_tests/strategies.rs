@@ -140,20 +140,3 @@ fn partition_of_a_user_is_left_alone() {
     assert_eq!((run.steps, run.ended), (Vec::new(), Ended::End(End::Nothing)));
     assert_eq!(format!("{:?}", cluster.set), before);
 }
-
-/// What the API server answers to dry runs depends on the whole StatefulSet, so they are made again after a change.
-#[test]
-fn dry_runs_are_made_again_after_a_change() {
-    let mut cluster = web();
-    let run = run(&mut cluster, &mut Process::default(), |cluster, _, number| {
-        if number == 2 {
-            cluster.change(|set| set["metadata"]["labels"]["team"] = "red".into());
-            cluster.denies = [None, Some("too long")];
-        }
-    });
-    let dry_runs = run.steps.iter().filter(|step| *step == "read DryRuns").count();
-    let Ended::End(End::Refused(fault)) = &run.ended else {
-        panic!("{run:?}");
-    };
-    assert_eq!((dry_runs, fault.reason.as_str()), (2, "CreateDenied"), "{run:?}");
-}
