@@ -12,6 +12,9 @@ use super::{Cluster, Entry};
 /// The kinds that only a machine decides to write.
 const KINDS: [&str; 4] = ["statefulsets", "persistentvolumeclaims", "pods", "volumesnapshots"];
 
+/// The end of the task of the last write of a replacement, which is sent without the version.
+const UNMARK: &str = "unmark";
+
 /// Checks this for everything that the controllers of the cluster wrote.
 pub(super) async fn every_write_is_a_task(cluster: &Cluster) -> anyhow::Result<()> {
     let mut tasks = tasks(cluster)?;
@@ -29,19 +32,16 @@ pub(super) async fn every_write_is_a_task(cluster: &Cluster) -> anyhow::Result<(
     Ok(())
 }
 
-/// The tasks in the logs of all controllers, and how often each stands there.
+/// The tasks in the logs of all controllers, and how many writes each allows.
 fn tasks(cluster: &Cluster) -> anyhow::Result<BTreeMap<String, usize>> {
     let mut tasks = BTreeMap::new();
-    for file in std::fs::read_dir(cluster.folder())? {
-        let file = file?;
-        if !file.file_name().to_string_lossy().starts_with("controller-") {
-            continue;
-        }
-        let log = String::from_utf8_lossy(&std::fs::read(file.path())?).into_owned();
+    for (_, log) in cluster.controller_logs() {
         for line in log.lines().filter(|line| line.contains(" write task=\"")) {
             let (_, task) = line.split_once(" task=\"").context("a task")?;
             let (task, _) = task.split_once('"').context("the end of a task")?;
-            *tasks.entry(task.to_owned()).or_default() += 1;
+            // It is sent once more, with the version, where the API server does not accept it without one.
+            let most = if task.ends_with(UNMARK) { 2 } else { 1 };
+            *tasks.entry(task.to_owned()).or_default() += most;
         }
     }
     Ok(tasks)
@@ -65,20 +65,17 @@ fn take(tasks: &mut BTreeMap<String, usize>, entry: &Entry) -> bool {
         _ => &request["metadata"]["resourceVersion"],
     };
     let write = format!("{object}{}", version.as_str().unwrap_or_default());
+    let unmark = format!("{object}{UNMARK}");
     let is_same = |task: &str| {
         if is_whole(entry) {
-            task == write
+            task == write || task == unmark
         } else {
             task.starts_with(object.trim_end())
         }
     };
-    if let Some((_, left)) = tasks.iter_mut().find(|(task, left)| **left > 0 && is_same(task)) {
-        *left -= 1;
-        return true;
-    }
-    // The last write of a replacement is sent without the version, and once more with it where the API server does not
-    // accept that.
-    resource == "statefulsets" && verb == "patch" && tasks.contains_key(&format!("{object}unmark"))
+    // A task with the version comes before an `UNMARK` in this order.
+    let task = tasks.iter_mut().find(|(task, left)| **left > 0 && is_same(task));
+    task.map(|(_, left)| *left -= 1).is_some()
 }
 
 /// The log has no body of a request without the right to it, and no name of a new object of a kind that is not served.

@@ -94,17 +94,24 @@ impl Cluster {
     /// # Panics
     /// If a controller has logged an environment variable of a Pod.
     pub(crate) fn stop(mut self) {
-        let entries = std::fs::read_dir(self.folder()).into_iter().flatten().flatten();
-        let logs = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("controller-"));
-        for log in logs {
-            let text = String::from_utf8_lossy(&std::fs::read(log.path()).unwrap_or_default()).into_owned();
+        for (log, text) in self.controller_logs() {
             assert!(
                 !text.contains(MARKER),
                 "{} has a value of an environment variable",
-                log.path().display()
+                log.display()
             );
         }
         self.remove = !self.keep;
+    }
+
+    /// The logs of all controllers so far, by file.
+    pub(super) fn controller_logs(&self) -> impl Iterator<Item = (PathBuf, String)> {
+        let entries = std::fs::read_dir(self.folder()).into_iter().flatten().flatten();
+        let logs = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("controller-"));
+        logs.map(|log| {
+            let text = std::fs::read(log.path()).unwrap_or_default();
+            (log.path(), String::from_utf8_lossy(&text).into_owned())
+        })
     }
 
     /// The number after `1.`.
