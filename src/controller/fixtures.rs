@@ -1,6 +1,7 @@
-//! ClaimRollouts, and what all replacements share, for tests.
+//! ClaimRollouts, API servers, and what all replacements share, for tests.
 
-use std::sync::Arc;
+use std::future::pending;
+use std::sync::{Arc, Mutex};
 
 use futures::channel::mpsc;
 use kube::Client;
@@ -13,6 +14,7 @@ use super::clock::{Clock, clock, clock_millis};
 use super::crd::ClaimRollout;
 use super::lead::config::Config;
 use super::lead::parts::CommonParts;
+use super::locking::lock;
 use super::objects::set::SlimSet;
 use super::reconcile::context::Context;
 use super::registrations::admission::{Admission, WithoutPolicy};
@@ -35,15 +37,93 @@ pub(super) fn rollout(metadata: &Value, status: &Value) -> ClaimRollout {
     .unwrap()
 }
 
+/// A request as an API server gets it.
+#[derive(Clone, Debug)]
+pub(super) struct ReceivedRequest {
+    pub(super) method: String,
+    pub(super) path: String,
+    pub(super) query: String,
+    pub(super) content_type: String,
+    /// Null if it has none.
+    pub(super) body: Value,
+}
+
+impl ReceivedRequest {
+    /// The method and the path.
+    pub(super) fn target(&self) -> String {
+        format!("{} {}", self.method, self.path)
+    }
+
+    pub(super) fn is_watch(&self) -> bool {
+        self.query.contains("watch=true")
+    }
+}
+
+/// The requests that an API server has got.
+#[derive(Clone, Default)]
+pub(super) struct ReceivedRequests(Arc<Mutex<Vec<ReceivedRequest>>>);
+
+impl ReceivedRequests {
+    /// Those since the last call.
+    pub(super) fn take(&self) -> Vec<ReceivedRequest> {
+        std::mem::take(&mut *lock(&self.0))
+    }
+}
+
+/// A client whose API server answers like this: a code and a body, or never.
+pub(super) fn serving(answer: impl Fn(&ReceivedRequest) -> Option<(u16, Value)> + Send + Sync + 'static) -> Client {
+    serving_text(move |request| answer(request).map(|(code, body)| (code, body.to_string())))
+}
+
+/// The same with any text as the body.
+pub(super) fn serving_text(
+    answer: impl Fn(&ReceivedRequest) -> Option<(u16, String)> + Send + Sync + 'static,
+) -> Client {
+    let answer = Arc::new(answer);
+    let server = move |request: axum::http::Request<Body>| {
+        let answer = Arc::clone(&answer);
+        async move {
+            let (head, body) = request.into_parts();
+            let content_type = head.headers.get("content-type").and_then(|kind| kind.to_str().ok());
+            let request = ReceivedRequest {
+                content_type: content_type.unwrap_or_default().to_owned(),
+                method: head.method.to_string(),
+                path: head.uri.path().to_owned(),
+                query: head.uri.query().unwrap_or_default().to_owned(),
+                body: serde_json::from_slice(&body.collect_bytes().await?).unwrap_or_default(),
+            };
+            let Some((code, text)) = answer(&request) else {
+                return pending().await;
+            };
+            let response = axum::http::Response::builder().status(code);
+            Ok::<_, kube::Error>(response.body(Body::from(text.into_bytes())).expect("a response"))
+        }
+    };
+    Client::new(tower::service_fn(server), "default")
+}
+
+/// A client whose API server answers like this, and the requests that it gets.
+pub(super) fn recording(
+    answer: impl Fn(&ReceivedRequest) -> Option<(u16, Value)> + Send + Sync + 'static,
+) -> (Client, ReceivedRequests) {
+    let received = ReceivedRequests::default();
+    let noted = received.clone();
+    let client = serving(move |request| {
+        lock(&noted.0).push(request.clone());
+        answer(request)
+    });
+    (client, received)
+}
+
 /// A client whose API server answers every request like this.
 pub(super) fn answering(code: u16, body: &Value) -> Client {
-    let body = body.to_string().into_bytes();
-    let answer = move |_: axum::http::Request<Body>| {
-        let response = axum::http::Response::builder().status(code);
-        let response = response.body(Body::from(body.clone()));
-        std::future::ready(Ok::<_, kube::Error>(response.expect("a response")))
-    };
-    Client::new(tower::service_fn(answer), "default")
+    let body = body.clone();
+    serving(move |_| Some((code, body.clone())))
+}
+
+/// A client whose API server never answers.
+pub(super) fn silent() -> Client {
+    serving(|_| None)
 }
 
 /// A context with these sets and reports.

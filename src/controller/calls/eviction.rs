@@ -44,48 +44,31 @@ pub(crate) async fn post_eviction(
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{Arc, Mutex};
-
-    use kube::Client;
-    use kube::client::Body;
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::{ApiOutcome, post_eviction};
-    use crate::controller::locking::lock;
+    use crate::controller::fixtures::recording;
 
     /// Another Pod may have the name by now.
     #[tokio::test]
     async fn eviction_names_the_uid_of_the_pod() {
-        for (is_dry_run, dry_run, query) in [(false, Value::Null, ""), (true, json!(["All"]), "dryRun=All")] {
-            let sent = Arc::<Mutex<Vec<(String, Value)>>>::default();
-            let noted = Arc::clone(&sent);
-            let server = move |request: axum::http::Request<Body>| {
-                let noted = Arc::clone(&noted);
-                async move {
-                    let target = format!("{} {}", request.method(), request.uri());
-                    let body = request.into_body().collect_bytes().await.unwrap();
-                    lock(&noted).push((target, serde_json::from_slice(&body).unwrap()));
-                    let done = json!({"kind": "Status", "status": "Success", "code": 201}).to_string();
-                    Ok::<_, kube::Error>(axum::http::Response::new(Body::from(done.into_bytes())))
-                }
-            };
-            let client = Client::new(tower::service_fn(server), "default");
+        for (is_dry_run, query) in [(false, ""), (true, "&dryRun=All")] {
+            let done = json!({"kind": "Status", "status": "Success", "code": 201});
+            let (client, received) = recording(move |_| Some((200, done.clone())));
             let outcome = post_eviction(&client, "shop", ["web-0", "u"], is_dry_run).await;
             assert_eq!(outcome, ApiOutcome::Done(()));
-            let sent = lock(&sent).clone();
-            let [(target, body)] = &sent[..] else {
-                panic!("{sent:?}")
-            };
-            let path = "POST /api/v1/namespaces/shop/pods/web-0/eviction?";
-            assert_eq!(target.replace('&', ""), format!("{path}{query}"));
+            let sent = received.take();
+            let [request] = &sent[..] else { panic!("{sent:?}") };
+            let target = "POST /api/v1/namespaces/shop/pods/web-0/eviction";
+            assert_eq!((&*request.target(), &*request.query), (target, query));
             let mut expected = json!({
                 "apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "web-0"},
                 "deleteOptions": {"preconditions": {"uid": "u"}},
             });
             if is_dry_run {
-                expected["deleteOptions"]["dryRun"] = dry_run;
+                expected["deleteOptions"]["dryRun"] = json!(["All"]);
             }
-            assert_eq!(*body, expected);
+            assert_eq!(request.body, expected);
         }
     }
 }

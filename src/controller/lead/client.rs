@@ -121,7 +121,6 @@ pub(crate) fn within(
 
 #[cfg(test)]
 mod tests {
-    use std::future::pending;
     use std::num::NonZeroU32;
     use std::sync::{Arc, Mutex};
     use std::time::Duration;
@@ -131,6 +130,7 @@ mod tests {
     use tokio::time::{Instant, timeout};
 
     use super::{RESPONSE_TIMEOUT, WriteBudget, counts, is_event, is_report, namespace, verb, within};
+    use crate::controller::fixtures::{serving_text, silent};
     use crate::controller::lead::lease::Term;
     use crate::controller::locking::lock;
 
@@ -166,12 +166,10 @@ mod tests {
     fn counting(budget: WriteBudget, term: Term) -> (Client, Sent) {
         let sent = Sent::default();
         let noted = Arc::clone(&sent);
-        let server = move |request: axum::http::Request<Body>| {
-            let path = request.uri().path().to_owned();
-            lock(&noted).push((path, Instant::now()));
-            std::future::ready(Ok::<_, kube::Error>(axum::http::Response::new(Body::empty())))
-        };
-        let client = Client::new(tower::service_fn(server), "default");
+        let client = serving_text(move |request| {
+            lock(&noted).push((request.path.clone(), Instant::now()));
+            Some((200, String::new()))
+        });
         let client = within(client, (budget, RESPONSE_TIMEOUT), term, Arc::default());
         (client, sent)
     }
@@ -214,10 +212,8 @@ mod tests {
     #[tokio::test]
     async fn request_without_a_response_is_given_up() {
         for target in [CLAIMS, "/api/v1/pods?limit=100", "/api/v1/pods?watch=true"] {
-            let never = |_: axum::http::Request<Body>| pending::<kube::Result<axum::http::Response<Body>>>();
-            let client = Client::new(tower::service_fn(never), "default");
             let limits = (WriteBudget::DEFAULT, Duration::from_millis(1));
-            let client = within(client, limits, Term::default(), Arc::default());
+            let client = within(silent(), limits, Term::default(), Arc::default());
             let request = axum::http::Request::get(target).body(Body::empty()).unwrap();
             let answer = timeout(Duration::from_secs(60), client.send(request)).await;
             let error = answer.map(|answer| answer.err().map(|error| error.to_string()));

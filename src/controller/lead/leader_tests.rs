@@ -1,10 +1,8 @@
-use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt as _;
 use futures::channel::mpsc;
-use kube::client::Body;
 use kube::runtime::reflector::store;
 use kube::runtime::watcher::Event;
 use kube::{Client, ResourceExt as _};
@@ -73,9 +71,7 @@ fn set_is_forgotten_by_its_deletion_or_the_next_list() {
 /// Its uid never comes back, so nothing else would ever remove what is known about it.
 #[tokio::test]
 async fn deleted_set_is_forgotten_whole() {
-    let never = |_: axum::http::Request<Body>| pending::<kube::Result<axum::http::Response<Body>>>();
-    let client = Client::new(tower::service_fn(never), "default");
-    let context = Arc::new(fixtures::context(&client, (store().0, store().0)));
+    let context = Arc::new(fixtures::context(&fixtures::silent(), (store().0, store().0)));
     for name in ["db", "web"] {
         context.observer.memories.note_mounted(name);
         context.observer.memories.remember(&set(name), |_| {});
@@ -99,26 +95,13 @@ fn partly_readable(events: mpsc::UnboundedSender<Value>) -> Client {
     };
     let items = [set("bad", json!("many")), set("good", json!(1))];
     let list = json!({"metadata": {"resourceVersion": "1"}, "items": items});
-    let server = move |request: axum::http::Request<Body>| {
-        let (list, events) = (list.clone(), events.clone());
-        async move {
-            if request.uri().query().is_some_and(|query| query.contains("watch=true")) {
-                pending::<()>().await;
-            }
-            let is_event = request.uri().path() == "/api/v1/namespaces/shop/events";
-            let bytes = request.into_body().collect_bytes().await.unwrap();
-            if is_event {
-                drop(events.unbounded_send(serde_json::from_slice(&bytes).unwrap()));
-            }
-            let body = if is_event {
-                bytes.to_vec()
-            } else {
-                list.to_string().into_bytes()
-            };
-            Ok::<_, kube::Error>(axum::http::Response::new(Body::from(body)))
+    fixtures::serving(move |request| {
+        if request.path == "/api/v1/namespaces/shop/events" {
+            drop(events.unbounded_send(request.body.clone()));
+            return Some((200, request.body.clone()));
         }
-    };
-    Client::new(tower::service_fn(server), "default")
+        (!request.is_watch()).then(|| (200, list.clone()))
+    })
 }
 
 #[tokio::test]
@@ -155,8 +138,6 @@ async fn set_that_cannot_be_read_gets_an_event() {
 async fn controller_starts_without_reports_but_not_without_sets() {
     const SHORT: Duration = Duration::from_millis(20);
     for (listed, expected) in [(true, true), (false, false)] {
-        let never = |_: axum::http::Request<Body>| pending::<Result<axum::http::Response<Body>, kube::Error>>();
-        let client = Client::new(tower::service_fn(never), "default");
         let (sets, mut writer) = store();
         if listed {
             [Event::Init, Event::InitApply(set("web")), Event::InitDone]
@@ -164,7 +145,7 @@ async fn controller_starts_without_reports_but_not_without_sets() {
                 .for_each(|event| writer.apply_watcher_event(event));
         }
         let (rollouts, _writer) = store();
-        let cache = fixtures::context(&client, (sets, rollouts)).observer.cache;
+        let cache = fixtures::context(&fixtures::silent(), (sets, rollouts)).observer.cache;
         let begun = tokio::time::timeout(SHORT * 10, first_lists(&cache, SHORT)).await;
         assert_eq!(
             begun.is_ok_and(|lists| lists.is_ok()),

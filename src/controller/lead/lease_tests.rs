@@ -1,16 +1,16 @@
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::LeaseSpec;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
-
 use kube::Client;
-use kube::client::Body;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::{Candidate, DURATION, Election, LeaseTurn, Lost, MARGIN, Term, end_of_term, held, released, turn};
+use crate::controller::fixtures::{recording, serving};
 use crate::controller::locking::lock;
 
 fn at(second: i64) -> MicroTime {
@@ -128,6 +128,24 @@ fn writes_end_a_second_before_another_may_lead() {
     assert_eq!(lost.end - renewed, end);
 }
 
+/// The Lease with this holder.
+fn stored(holder: &str) -> Value {
+    let spec = json!({"holderIdentity": holder, "leaseDurationSeconds": 15});
+    json!({"metadata": {"name": super::NAME, "resourceVersion": "1"}, "spec": spec})
+}
+
+fn failure(code: u16) -> (u16, Value) {
+    let status = json!({"kind": "Status", "code": code, "reason": "", "message": "", "status": "Failure"});
+    (code, status)
+}
+
+fn election() -> Election {
+    Election {
+        namespace: "default".to_owned(),
+        identity: "me".to_owned(),
+    }
+}
+
 /// When each write arrived, and the end of the term then.
 type Arrivals = Arc<Mutex<Vec<(Instant, Option<Instant>)>>>;
 
@@ -135,42 +153,29 @@ type Arrivals = Arc<Mutex<Vec<(Instant, Option<Instant>)>>>;
 fn taken_away(term: &Term) -> (Client, Arrivals) {
     let (term, arrivals) = (term.clone(), Arrivals::default());
     let noted = Arc::clone(&arrivals);
-    let answer = move |request: axum::http::Request<Body>| {
-        let (method, mut writes) = (request.method().clone(), lock(&noted));
+    let client = serving(move |request| {
+        let (is_read, mut writes) = (request.method == "GET", lock(&noted));
         let before = writes.len();
-        if method != "GET" {
+        if !is_read {
             writes.push((Instant::now(), *lock(&term.0)));
         }
-        let lease = |holder: &str| {
-            let spec = json!({"holderIdentity": holder, "leaseDurationSeconds": 15});
-            json!({"metadata": {"name": super::NAME, "resourceVersion": "1"}, "spec": spec})
-        };
-        let status =
-            |code: u16| json!({"kind": "Status", "code": code, "reason": "", "message": "", "status": "Failure"});
-        let (code, body): (u16, Value) = match (method == "GET", before) {
-            (true, 0) => (404, status(404)),
-            (true, _) => (200, lease("other")),
-            (false, 0) => (201, lease("me")),
-            (false, 1) => (200, lease("me")),
-            (false, _) => (409, status(409)),
-        };
-        let response = axum::http::Response::builder().status(code);
-        let response = response.body(Body::from(body.to_string().into_bytes())).unwrap();
-        std::future::ready(Ok::<_, kube::Error>(response))
-    };
-    (Client::new(tower::service_fn(answer), "default"), arrivals)
+        Some(match (is_read, before) {
+            (true, 0) => failure(404),
+            (true, _) => (200, stored("other")),
+            (false, 0) => (201, stored("me")),
+            (false, 1) => (200, stored("me")),
+            (false, _) => failure(409),
+        })
+    });
+    (client, arrivals)
 }
 
 /// However slow the machine is, each term is no longer than this, and ends with the Lease.
 #[tokio::test]
 async fn lost_lease_ends_the_term_at_once() {
     let term = Term::default();
-    let election = Election {
-        namespace: "default".to_owned(),
-        identity: "me".to_owned(),
-    };
     let (client, arrivals) = taken_away(&term);
-    let mut candidate = Candidate::new(client, election, || 1000, term.clone());
+    let mut candidate = Candidate::new(client, election(), || 1000, term.clone());
     candidate.until_it_leads(|| {}).await;
     let lost = candidate.until_lost().await;
     let arrivals = lock(&arrivals).clone();
@@ -197,37 +202,21 @@ async fn lease_is_released_only_by_its_holder() {
         ("other", 0, vec![]),
     ];
     for (holder, conflicts, expected) in table {
-        let written = Arc::<Mutex<Vec<Value>>>::default();
-        let noted = Arc::clone(&written);
-        let server = move |request: axum::http::Request<Body>| {
-            let noted = Arc::clone(&noted);
-            async move {
-                let is_read = request.method() == "GET";
-                let bytes = request.into_body().collect_bytes().await?;
-                let spec = json!({"holderIdentity": holder, "leaseDurationSeconds": 15});
-                let mut answer = json!({"metadata": {"name": super::NAME, "resourceVersion": "1"}, "spec": spec});
-                let mut status = 200;
-                if !is_read {
-                    answer = serde_json::from_slice(&bytes).unwrap();
-                    let mut noted = lock(&noted);
-                    noted.push(answer["spec"]["holderIdentity"].clone());
-                    if noted.len() <= conflicts {
-                        status = 409;
-                        answer = json!({"kind": "Status", "status": "Failure", "reason": "Conflict", "code": 409});
-                    }
-                }
-                let body = Body::from(answer.to_string().into_bytes());
-                Ok::<_, kube::Error>(axum::http::Response::builder().status(status).body(body).unwrap())
-            }
-        };
-        let election = Election {
-            namespace: "default".to_owned(),
-            identity: "me".to_owned(),
-        };
-        let client = Client::new(tower::service_fn(server), "default");
-        Candidate::new(client, election, || 1000, Term::default())
+        let writes = AtomicUsize::default();
+        let (client, received) = recording(move |request| {
+            Some(match &*request.method {
+                "GET" => (200, stored(holder)),
+                _ if writes.fetch_add(1, Ordering::Relaxed) < conflicts => failure(409),
+                _ => (200, request.body.clone()),
+            })
+        });
+        Candidate::new(client, election(), || 1000, Term::default())
             .release()
             .await;
-        assert_eq!(*lock(&written), expected, "{holder} holds it, {conflicts} conflicts");
+        let sent = received.take().into_iter().filter(|request| request.method != "GET");
+        let written: Vec<Value> = sent
+            .map(|request| request.body["spec"]["holderIdentity"].clone())
+            .collect();
+        assert_eq!(written, expected, "{holder} holds it, {conflicts} conflicts");
     }
 }

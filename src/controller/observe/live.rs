@@ -126,11 +126,10 @@ where
 
 #[cfg(test)]
 mod tests {
-    use kube::Client;
-    use kube::client::Body;
     use serde_json::{Value, json};
 
     use super::{MaxInMotion, read_live, view_of};
+    use crate::controller::fixtures::serving;
     use crate::rollout::fixtures::web;
 
     /// The set `web`, as it was seen.
@@ -185,18 +184,15 @@ mod tests {
         for (what, change, expected) in ROWS {
             let mut lists = [json!([set()]), json!([]), json!([])];
             change(&mut lists);
-            let server = move |request: axum::http::Request<Body>| {
+            let client = serving(move |request| {
                 let [sets, pods, claims] = &lists;
-                let items = match request.uri().path().rsplit('/').next() {
+                let items = match request.path.rsplit('/').next() {
                     Some("statefulsets") => sets,
                     Some("pods") => pods,
                     _ => claims,
                 };
-                let list = json!({"metadata": {"resourceVersion": "9"}, "items": items}).to_string();
-                let response = axum::http::Response::new(Body::from(list.into_bytes()));
-                std::future::ready(Ok::<_, kube::Error>(response))
-            };
-            let client = Client::new(tower::service_fn(server), "default");
+                Some((200, json!({"metadata": {"resourceVersion": "9"}, "items": items})))
+            });
             let (mut snapshot, max_in_motion) = (web(), MaxInMotion::default());
             snapshot.set = view_of(&serde_json::from_value(set()).unwrap(), max_in_motion).unwrap();
             let why = read_live(&client, max_in_motion, &mut snapshot).await.err();

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use futures::channel::mpsc;
 use kube::Client;
-use kube::client::Body;
 use kube::runtime::reflector::store;
 use kube::runtime::watcher::Event;
 use serde_json::{Value, json};
@@ -16,7 +15,7 @@ use super::tests::{context_of, growing, list, set, templates};
 use super::{Context, reconcile};
 use crate::controller::clock::Clock;
 use crate::controller::fixtures;
-use crate::controller::fixtures::rollout;
+use crate::controller::fixtures::{ReceivedRequest, rollout};
 use crate::controller::locking::lock;
 use crate::controller::objects::set::{KruiseSet, SlimSet};
 use crate::controller::places::class_places;
@@ -55,49 +54,38 @@ fn accepting(pods: &ListOfPods) -> (Client, Written) {
 /// spec of the ClaimRollout, and each PVC in its next version.
 pub(crate) fn api_server(reply: impl Fn(&str) -> Option<(u16, Value)> + Send + Sync + 'static) -> (Client, Written) {
     let (writes, written) = mpsc::unbounded();
-    let (reply, spec) = (Arc::new(reply), Arc::<Mutex<Value>>::default());
-    let server = move |request: axum::http::Request<Body>| {
-        let (writes, reply, spec) = (writes.clone(), Arc::clone(&reply), Arc::clone(&spec));
-        async move {
-            let (parts, body) = request.into_parts();
-            let path = parts.uri.path().to_owned();
-            if parts.uri.query().is_some_and(|query| query.contains("watch=true")) {
-                std::future::pending::<()>().await;
-            }
-            let request = format!("{} {path}", parts.method);
-            let reply = reply(&request);
-            if parts.method == "GET" {
-                let (code, body) = reply.unwrap_or_else(|| (200, list(&path)));
-                return Ok::<_, kube::Error>(answer(code, &body));
-            }
-            let bytes = body.collect_bytes().await.unwrap();
-            let mut body: Value = serde_json::from_slice(&bytes).unwrap();
-            drop(writes.unbounded_send((request, body.clone())));
-            if let Some((code, body)) = reply {
-                return Ok(answer(code, &body));
-            }
-            if path.contains("/persistentvolumeclaims/") {
-                body["metadata"]["resourceVersion"] = "4".into();
-            }
-            if path.contains("/claimrollouts") {
-                if body["spec"].is_object() {
-                    *lock(&spec) = body["spec"].take();
-                }
-                let metadata = json!({"name": "web", "namespace": "default", "uid": "r"});
-                body = json!(rollout(&metadata, &body["status"]));
-                if lock(&spec).is_object() {
-                    body["spec"] = lock(&spec).clone();
-                }
-            }
-            Ok(answer(200, &body))
+    let spec = Mutex::<Value>::default();
+    let client = fixtures::serving(move |request| {
+        if request.is_watch() {
+            return None;
         }
-    };
-    (Client::new(tower::service_fn(server), "default"), written)
+        let reply = reply(&request.target());
+        if request.method == "GET" {
+            return reply.or_else(|| Some((200, list(&request.path))));
+        }
+        drop(writes.unbounded_send((request.target(), request.body.clone())));
+        reply.or_else(|| Some((200, stored(request, &spec))))
+    });
+    (client, written)
 }
 
-fn answer(code: u16, body: &Value) -> axum::http::Response<Body> {
-    let answer = axum::http::Response::builder().status(code);
-    answer.body(Body::from(body.to_string().into_bytes())).unwrap()
+/// The object of this write, after others with this spec of the ClaimRollout.
+fn stored(request: &ReceivedRequest, spec: &Mutex<Value>) -> Value {
+    let mut body = request.body.clone();
+    if request.path.contains("/persistentvolumeclaims/") {
+        body["metadata"]["resourceVersion"] = "4".into();
+    }
+    if request.path.contains("/claimrollouts") {
+        if body["spec"].is_object() {
+            *lock(spec) = body["spec"].take();
+        }
+        let metadata = json!({"name": "web", "namespace": "default", "uid": "r"});
+        body = json!(rollout(&metadata, &body["status"]));
+        if lock(spec).is_object() {
+            body["spec"] = lock(spec).clone();
+        }
+    }
+    body
 }
 
 /// The writes since the last call.

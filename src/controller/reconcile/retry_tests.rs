@@ -1,8 +1,3 @@
-use std::sync::{Arc, Mutex};
-
-use axum::http::{Request, Response};
-use kube::Client;
-use kube::client::Body;
 use kube::runtime::reflector::store;
 use kube::runtime::watcher::Event;
 use serde_json::{Value, json};
@@ -13,40 +8,16 @@ use crate::controller::memory::memories::RolloutMemory;
 use crate::controller::objects::set::SlimSet;
 use crate::rollout::machine::RetriedWrite;
 
-/// The requests that a client has sent: method, path and body.
-type Sent = Arc<Mutex<Vec<(String, String, Value)>>>;
-
-/// A client whose requests are denied, and noted.
-fn client(sent: &Sent) -> Client {
-    let sent = Arc::clone(sent);
-    let answer = move |request: Request<Body>| {
-        let sent = Arc::clone(&sent);
-        async move {
-            let (parts, body) = request.into_parts();
-            let body = serde_json::from_slice(&body.collect_bytes().await?).unwrap_or_default();
-            let path = parts.uri.path().to_owned();
-            sent.lock().unwrap().push((parts.method.to_string(), path, body));
-            let status = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 403});
-            Ok::<_, kube::Error>(
-                Response::builder()
-                    .status(403)
-                    .body(Body::from(status.to_string().into_bytes()))
-                    .unwrap(),
-            )
-        }
-    };
-    Client::new(tower::service_fn(answer), "default")
-}
-
 fn set() -> SlimSet {
     serde_json::from_value(json!({"metadata": {"name": "web", "namespace": "default", "uid": "set-uid"}})).unwrap()
 }
 
 #[tokio::test]
 async fn request_ends_pauses_once_and_is_removed_when_reported() {
-    let sent = Sent::default();
+    let denial = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 403});
+    let (client, received) = fixtures::recording(move |_| Some((403, denial.clone())));
     let (reports, mut writer) = store();
-    let context = fixtures::context_at(|| 1000, &client(&sent), (store().0, reports));
+    let context = fixtures::context_at(|| 1000, &client, (store().0, reports));
     let memories = &context.observer.memories;
     let set = set();
     // A removal that was denied does not end the pauses again and again.
@@ -72,8 +43,8 @@ async fn request_ends_pauses_once_and_is_removed_when_reported() {
         let is_due = denied.is_some_and(|denied| denied.retry_at(1000) <= 1000);
         assert_eq!(is_due, expected, "{what}");
         let removal = json!({"metadata": {"uid": "r", "annotations": {"claim-rollout.io/retry": null}}});
-        let path = "/apis/claim-rollout.io/v1alpha1/namespaces/default/claimrollouts/web";
-        let removals = [("PATCH".to_owned(), path.to_owned(), removal)];
+        let target = "PATCH /apis/claim-rollout.io/v1alpha1/namespaces/default/claimrollouts/web";
+        let removals = [(target.to_owned(), removal)];
         for (is_reported, removed) in [(false, false), (true, expected)] {
             if is_reported {
                 memories.remembered(&set, RolloutMemory::retry_is_reported);
@@ -81,7 +52,8 @@ async fn request_ends_pauses_once_and_is_removed_when_reported() {
             if let Some(report) = &report {
                 answer_retry(&set, report, memories, &context.writer.caller).await;
             }
-            let found = std::mem::take(&mut *sent.lock().unwrap());
+            let found = received.take().into_iter();
+            let found: Vec<_> = found.map(|request| (request.target(), request.body)).collect();
             assert_eq!(
                 found,
                 removals[..usize::from(removed)],

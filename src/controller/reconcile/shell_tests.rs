@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use futures::channel::mpsc;
 use kube::Client;
-use kube::client::Body;
 use kube::runtime::reflector::{Store, store};
 use kube::runtime::watcher::Event;
 use serde_json::{Value, json};
@@ -20,9 +19,7 @@ use crate::templates::{ClaimTemplate, Phase, Revision, StagedChange, Staging, Up
 
 /// A context with these sets. The API server never responds.
 fn context(sets: Store<SlimSet>) -> Arc<Context> {
-    let never =
-        |_: axum::http::Request<Body>| std::future::pending::<Result<axum::http::Response<Body>, kube::Error>>();
-    context_of(&Client::new(tower::service_fn(never), "default"), (sets, store().0))
+    context_of(&fixtures::silent(), (sets, store().0))
 }
 
 pub(crate) fn context_of(client: &Client, watched: (Store<SlimSet>, Store<ClaimRollout>)) -> Arc<Context> {
@@ -153,29 +150,20 @@ pub(crate) fn list(path: &str) -> Value {
 /// An API server that has no definition of ClaimRollouts. Returns its client, and the paths of the patches.
 fn without_definition() -> (Client, mpsc::UnboundedReceiver<String>) {
     let (patches, patched) = mpsc::unbounded();
-    let answer = move |request: axum::http::Request<Body>| {
-        let (method, uri) = (request.method().clone(), request.uri().clone());
-        if method == "PATCH" {
-            drop(patches.unbounded_send(uri.path().to_owned()));
+    let client = fixtures::serving(move |request| {
+        if request.method == "PATCH" {
+            drop(patches.unbounded_send(request.path.clone()));
         }
-        async move {
-            if uri.query().is_some_and(|query| query.contains("watch=true")) {
-                std::future::pending::<()>().await;
-            }
-            let missing = method != "GET" || uri.path().contains("claimrollouts");
-            let (code, body) = if missing {
-                (
-                    404,
-                    json!({"kind": "Status", "code": 404, "reason": "NotFound", "message": "", "status": "Failure"}),
-                )
-            } else {
-                (200, list(uri.path()))
-            };
-            let response = axum::http::Response::builder().status(code);
-            Ok::<_, kube::Error>(response.body(Body::from(body.to_string().into_bytes())).unwrap())
-        }
-    };
-    (Client::new(tower::service_fn(answer), "default"), patched)
+        let missing = request.method != "GET" || request.path.contains("claimrollouts");
+        let status = json!({"kind": "Status", "code": 404, "reason": "NotFound", "message": "", "status": "Failure"});
+        let answer = if missing {
+            (404, status)
+        } else {
+            (200, list(&request.path))
+        };
+        Some(answer).filter(|_| !request.is_watch())
+    });
+    (client, patched)
 }
 
 #[tokio::test]
@@ -230,21 +218,18 @@ fn overtaken_once() -> (Client, Store<ClaimRollout>, Arc<AtomicUsize>) {
     writer.apply_watcher_event(&Event::Apply(cut_short("1")));
     let (writer, stored, patches) = (Arc::new(Mutex::new(writer)), Arc::default(), AtomicUsize::new(0));
     let counted: Arc<AtomicUsize> = Arc::clone(&stored);
-    let answer = move |request: axum::http::Request<Body>| {
-        let is_status = request.uri().path().ends_with("/status");
-        let (code, body) = if is_status && patches.fetch_add(1, Ordering::Relaxed) == 0 {
+    let client = fixtures::serving(move |request| {
+        let is_status = request.path.ends_with("/status");
+        Some(if is_status && patches.fetch_add(1, Ordering::Relaxed) == 0 {
             lock(&writer).apply_watcher_event(&Event::Apply(cut_short("2")));
             let body = json!({"kind": "Status", "code": 409, "reason": "Conflict", "message": "", "status": "Failure"});
             (409, body)
         } else {
             counted.fetch_add(usize::from(is_status), Ordering::Relaxed);
             (200, json!(cut_short("3")))
-        };
-        let response = axum::http::Response::builder().status(code);
-        let response = response.body(Body::from(body.to_string().into_bytes())).unwrap();
-        std::future::ready(Ok::<_, kube::Error>(response))
-    };
-    (Client::new(tower::service_fn(answer), "default"), reports, stored)
+        })
+    });
+    (client, reports, stored)
 }
 
 /// A replacement writes to the same object: the reconcile after it may be too late by one version.
@@ -302,12 +287,12 @@ async fn set_of_openkruise_has_namesake_of_kubernetes() {
 fn without_history() -> (Client, Arc<AtomicUsize>) {
     let written = Arc::<AtomicUsize>::default();
     let counted = Arc::clone(&written);
-    let answer = move |request: axum::http::Request<Body>| {
-        let (method, uri) = (request.method().clone(), request.uri().clone());
-        let path = uri.path().to_owned();
+    let client = fixtures::serving(move |request| {
         let failed = |code: u16| json!({"kind": "Status", "code": code, "message": "no", "status": "Failure"});
-        let (code, body) = match (method.as_str(), path.rsplit('/').next().unwrap_or_default()) {
-            ("GET", _) => (200, list(&path)),
+        let last = request.path.rsplit('/').next().unwrap_or_default();
+        Some(match (&*request.method, last) {
+            _ if request.is_watch() => return None,
+            ("GET", _) => (200, list(&request.path)),
             ("POST", "controllerrevisions") => (500, failed(500)),
             (_, "data-web-0") => (403, failed(403)),
             (_, last) => {
@@ -315,16 +300,9 @@ fn without_history() -> (Client, Arc<AtomicUsize>) {
                 let metadata = json!({"name": "web", "namespace": "default", "uid": "r", "generation": 1});
                 (200, json!(rollout(&metadata, &Value::Null)))
             }
-        };
-        async move {
-            if uri.query().is_some_and(|query| query.contains("watch=true")) {
-                std::future::pending::<()>().await;
-            }
-            let response = axum::http::Response::builder().status(code);
-            Ok::<_, kube::Error>(response.body(Body::from(body.to_string().into_bytes())).unwrap())
-        }
-    };
-    (Client::new(tower::service_fn(answer), "default"), written)
+        })
+    });
+    (client, written)
 }
 
 #[tokio::test]

@@ -1,7 +1,4 @@
-use axum::http::{Request, Response};
 use futures::channel::mpsc;
-use kube::Client;
-use kube::client::Body;
 use kube::runtime::reflector::store;
 use serde_json::{Value, json};
 
@@ -11,12 +8,6 @@ use crate::controller::clock::clock;
 use crate::controller::fixtures;
 use crate::controller::lead::config::Config;
 
-/// A client that sends nothing.
-fn client() -> Client {
-    let answer = async |_: Request<Body>| Err::<Response<Body>, _>(kube::Error::LinesCodecMaxLineLengthExceeded);
-    Client::new(tower::service_fn(answer), "default")
-}
-
 fn observer(settings: &Value) -> Observer {
     let (requeue, _) = mpsc::unbounded();
     let config = Config {
@@ -24,7 +15,7 @@ fn observer(settings: &Value) -> Observer {
         ..Config::default()
     };
     let watched = (store().0, store().0);
-    fixtures::context_of(&config, fixtures::caller(&client(), clock), watched, requeue).observer
+    fixtures::context_of(&config, fixtures::caller(&fixtures::silent(), clock), watched, requeue).observer
 }
 
 /// A StatefulSet that the StatefulSet controller has seen.

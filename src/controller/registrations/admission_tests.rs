@@ -1,14 +1,17 @@
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use kube::Client;
-use kube::client::Body;
 use serde_json::json;
 use tokio::time::Instant;
 
 use super::{Admission, FRESH, Idle, KnownAdmission, Labels, Registered, SlimSet, WithoutPolicy};
+use crate::controller::fixtures::{recording, serving, silent};
 use crate::templates::keys;
+
+fn admission(client: Client, without: WithoutPolicy) -> Admission {
+    Admission::new(client, Arc::default(), None, without, Arc::default())
+}
 
 fn replacing_guard() -> Registered {
     let rule = json!({
@@ -54,10 +57,7 @@ async fn replaced_set_is_guarded_iff_the_guard_is_known() {
             true,
         ),
     ] {
-        let never =
-            |_: axum::http::Request<Body>| std::future::pending::<Result<axum::http::Response<Body>, kube::Error>>();
-        let client = Client::new(tower::service_fn(never), "default");
-        let admission = Admission::new(client, Arc::default(), None, without, Arc::default());
+        let admission = admission(silent(), without);
         *admission.known.lock().await = KnownAdmission {
             read: Some(Instant::now()),
             registered,
@@ -72,18 +72,8 @@ async fn replaced_set_is_guarded_iff_the_guard_is_known() {
 #[tokio::test]
 async fn what_is_registered_is_read_again_after_a_while() {
     for (age, lists) in [(Duration::ZERO, 0), (FRESH / 2, 0), (FRESH, 4)] {
-        let (count, empty) = (
-            Arc::<AtomicUsize>::default(),
-            json!({"metadata": {}, "items": []}).to_string(),
-        );
-        let counted = Arc::clone(&count);
-        let server = move |_: axum::http::Request<Body>| {
-            counted.fetch_add(1, Ordering::Relaxed);
-            let body = Body::from(empty.clone().into_bytes());
-            std::future::ready(Ok::<_, kube::Error>(axum::http::Response::new(body)))
-        };
-        let client = Client::new(tower::service_fn(server), "default");
-        let admission = Admission::new(client, Arc::default(), None, WithoutPolicy::Stall, Arc::default());
+        let (client, received) = recording(|_| Some((200, json!({"metadata": {}, "items": []}))));
+        let admission = admission(client, WithoutPolicy::Stall);
         *admission.known.lock().await = KnownAdmission {
             read: Some(Instant::now() - age),
             registered: replacing_guard(),
@@ -93,7 +83,7 @@ async fn what_is_registered_is_read_again_after_a_while() {
         assert_eq!(admission.guards_replacing("a").await.unwrap(), lists == 0, "{age:?}");
         // A new list also reads the labels again.
         let expected = if lists == 0 { 0 } else { lists + 1 };
-        assert_eq!(count.load(Ordering::Relaxed), expected, "{age:?}");
+        assert_eq!(received.take().len(), expected, "{age:?}");
     }
 }
 
@@ -158,7 +148,7 @@ async fn policies_without_answer_stop_only_what_nothing_else_judges() {
         ("a policy was known before", false, true, Some(None)),
         ("nothing", false, false, None),
     ] {
-        let answer = move |request: axum::http::Request<Body>| {
+        let client = serving(move |request| {
             let rule = json!({"apiGroups": ["apps"], "apiVersions": ["v1"], "resources": ["statefulsets"],
                 "operations": ["UPDATE"]});
             let created = "1970-01-01T00:00:01Z";
@@ -169,15 +159,14 @@ async fn policies_without_answer_stop_only_what_nothing_else_judges() {
             );
             let webhooks = json!([{"metadata": named("kubewarden"), "webhooks": [
                 {"name": "clusterwide-volumes.kubewarden.admission", "rules": [rule]}]}]);
-            let path = request.uri().path().to_owned();
             let items = |last: &str| match last {
                 "validatingadmissionpolicies" if guard => guards,
                 "validatingadmissionpolicybindings" if guard => bindings,
                 "mutatingwebhookconfigurations" if known => webhooks,
                 _ => json!([]),
             };
-            let last = path.rsplit('/').next().unwrap_or_default();
-            let (code, body) = match last {
+            let last = request.path.rsplit('/').next().unwrap_or_default();
+            Some(match last {
                 "clusteradmissionpolicies" => {
                     let message = "conversion webhook failed";
                     (
@@ -187,13 +176,9 @@ async fn policies_without_answer_stop_only_what_nothing_else_judges() {
                 }
                 "a" => (200, json!({"metadata": {"name": "a"}})),
                 last => (200, json!({"metadata": {}, "items": items(last)})),
-            };
-            let response = axum::http::Response::builder().status(code);
-            let response = response.body(Body::from(body.to_string().into_bytes())).unwrap();
-            std::future::ready(Ok::<_, kube::Error>(response))
-        };
-        let client = Client::new(tower::service_fn(answer), "default");
-        let admission = Admission::new(client, Arc::default(), None, WithoutPolicy::Stall, Arc::default());
+            })
+        });
+        let admission = admission(client, WithoutPolicy::Stall);
         if known {
             let rule = json!({"apiGroups": ["apps"], "apiVersions": ["v1"], "resources": ["statefulsets"],
                 "operations": ["UPDATE"]});

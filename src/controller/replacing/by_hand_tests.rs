@@ -3,12 +3,10 @@ use std::sync::{Arc, Mutex};
 
 use futures::StreamExt as _;
 use futures::channel::mpsc;
-use kube::Client;
-use kube::client::Body;
 use serde_json::{Value, json};
 
 use super::{ByHand, Ended, Happened, LiveSet, Machine, MachineKind, Run, RunPlace, StartFrom, Step, cluster};
-use crate::controller::fixtures::not_done;
+use crate::controller::fixtures::{not_done, serving};
 use crate::controller::locking::lock;
 use crate::replace::{FINALIZER, Journal};
 use crate::rollout::fixtures::{staged_change, template};
@@ -111,15 +109,8 @@ fn journal() -> String {
 
 fn by_hand(server: &Arc<Mutex<OneSet>>) -> ByHand {
     let server = Arc::clone(server);
-    let answer = move |request: axum::http::Request<Body>| {
-        let (code, body) = lock(&server).answer(request.method().as_str(), request.uri().path());
-        let response = axum::http::Response::builder().status(code);
-        let response = response.body(Body::from(body.to_string().into_bytes()));
-        std::future::ready(Ok::<_, kube::Error>(response.expect("a response")))
-    };
-    let client = Client::new(tower::service_fn(answer), "default");
     ByHand::new(
-        client,
+        serving(move |request| Some(lock(&server).answer(&request.method, &request.path))),
         crate::api::Settings::default(),
         "claim-rollout".to_owned(),
         ("shop", "web"),

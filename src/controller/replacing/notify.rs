@@ -163,12 +163,8 @@ fn label(ended: &Ended) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicUsize, Ordering};
-
-    use kube::Client;
-    use kube::client::Body;
     use kube::runtime::reflector::store;
+    use serde_json::json;
 
     use super::{Fault, LastReport, Phase, ReplacementReason, SetName};
     use crate::controller::fixtures;
@@ -176,15 +172,7 @@ mod tests {
     /// Each of them is a write to the ClaimRollout and an Event.
     #[tokio::test]
     async fn fault_is_reported_again_only_if_it_changes() {
-        let written = Arc::<AtomicUsize>::default();
-        let counted = Arc::clone(&written);
-        let server = move |_: axum::http::Request<Body>| {
-            counted.fetch_add(1, Ordering::Relaxed);
-            std::future::ready(Ok::<_, kube::Error>(axum::http::Response::new(Body::from(
-                b"{}".to_vec(),
-            ))))
-        };
-        let client = Client::new(tower::service_fn(server), "default");
+        let (client, written) = fixtures::recording(|_| Some((200, json!({}))));
         let context = fixtures::context(&client, (store().0, store().0));
         let mut reported = LastReport::default();
         for (what, phase, reason, message, expected) in [
@@ -220,7 +208,7 @@ mod tests {
                 .replacements
                 .notify_fault(&set, &mut reported, phase, "u", fault)
                 .await;
-            assert_eq!(written.swap(0, Ordering::Relaxed), expected, "{what}");
+            assert_eq!(written.take().len(), expected, "{what}");
         }
     }
 }

@@ -105,11 +105,10 @@ async fn owned(client: &Client, set: &SetName, uid: &str, resource: &ApiResource
 
 #[cfg(test)]
 mod tests {
-    use kube::Client;
-    use kube::client::Body;
     use serde_json::{Value, json};
 
     use super::{ApiResource, ResourceRule, SetName, allows, lists_others, owned};
+    use crate::controller::fixtures::serving;
 
     #[test]
     fn rules_of_the_controller_list_no_others() -> anyhow::Result<()> {
@@ -132,13 +131,11 @@ mod tests {
         };
         let bare = json!({"metadata": {"name": "alone"}});
         let items = [job("ours", "set-uid"), job("of-another", "other"), bare];
-        let list = json!({"metadata": {}, "items": items}).to_string();
-        let server = move |request: axum::http::Request<Body>| {
-            assert_eq!(request.uri().path(), "/apis/batch/v1/namespaces/shop/jobs");
-            let body = Body::from(list.clone().into_bytes());
-            std::future::ready(Ok::<_, kube::Error>(axum::http::Response::new(body)))
-        };
-        let client = Client::new(tower::service_fn(server), "default");
+        let list = json!({"metadata": {}, "items": items});
+        let client = serving(move |request| {
+            assert_eq!(request.path, "/apis/batch/v1/namespaces/shop/jobs");
+            Some((200, list.clone()))
+        });
         let found = owned(&client, &SetName::new("shop", "web"), "set-uid", &jobs()).await;
         assert_eq!(found, ["Job ours"]);
     }

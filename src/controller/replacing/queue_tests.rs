@@ -1,7 +1,5 @@
 use std::sync::Arc;
 
-use kube::Client;
-use kube::client::Body;
 use kube::runtime::reflector::store;
 use serde_json::{Value, json};
 
@@ -28,10 +26,7 @@ fn set(resource_version: &str) -> SlimSet {
 }
 
 fn replacements() -> Arc<Replacements> {
-    let never =
-        |_: axum::http::Request<Body>| std::future::pending::<Result<axum::http::Response<Body>, kube::Error>>();
-    let client = Client::new(tower::service_fn(never), "default");
-    fixtures::context(&client, (store().0, store().0)).replacements
+    fixtures::context(&fixtures::silent(), (store().0, store().0)).replacements
 }
 
 /// A change of the set, and whether its replacement is due.

@@ -1,23 +1,17 @@
 //! The reads of a replacement, as an API server answers them.
 
-use std::future::ready;
-use std::sync::{Arc, Mutex};
-
-use kube::Client;
-use kube::client::Body;
 use serde_json::{Value, json};
 
 use super::cluster::{Cluster, SetName, allows};
-use crate::controller::fixtures::cluster;
-use crate::controller::locking::lock;
+use crate::controller::fixtures::{cluster, recording, serving_text};
 use crate::replace::{FINALIZER, Journal, LastVersion, LiveSet, MachineKind, Part, SetObjects};
 use crate::rollout::fixtures::{staged_change, template};
 use crate::templates::keys;
 
 /// Reads answered with the objects whose path contains a text, each of them in a line: a WATCH has many.
 fn answers(objects: Vec<(&'static str, Vec<Value>)>) -> Cluster {
-    let answer = move |request: axum::http::Request<Body>| {
-        let path = request.uri().path();
+    let client = serving_text(move |request| {
+        let path = &request.path;
         let found = objects.iter().find(|(of, _)| path.contains(of));
         let missing = || {
             let (parent, name) = path.rsplit_once('/').unwrap_or_default();
@@ -25,13 +19,9 @@ fn answers(objects: Vec<(&'static str, Vec<Value>)>) -> Cluster {
             json!({"status": "Failure", "code": 404, "reason": "NotFound", "message": "", "details": details})
         };
         let (code, lines) = found.map_or_else(|| (404, vec![missing()]), |(_, lines)| (200, lines.clone()));
-        let body: String = lines.iter().map(|line| format!("{line}\n")).collect();
-        let response = axum::http::Response::builder().status(code);
-        ready(Ok::<_, kube::Error>(
-            response.body(Body::from(body.into_bytes())).expect("a response"),
-        ))
-    };
-    cluster(Client::new(tower::service_fn(answer), "default"))
+        Some((code, lines.iter().map(|line| format!("{line}\n")).collect()))
+    });
+    cluster(client)
 }
 
 fn web() -> SetName {
@@ -192,23 +182,15 @@ async fn namespace_that_is_deleted_has_no_uid() {
 
 #[tokio::test]
 async fn dry_runs_of_a_replacement_change_nothing() {
-    let sent = Arc::<Mutex<Vec<(String, bool)>>>::default();
-    let noted = Arc::clone(&sent);
-    let server = move |request: axum::http::Request<Body>| {
-        let noted = Arc::clone(&noted);
-        async move {
-            let (head, body) = request.into_parts();
-            let body: Value = serde_json::from_slice(&body.collect_bytes().await?).expect("JSON");
-            let is_asked = head.uri.query().is_some_and(|query| query.contains("dryRun=All"));
-            let is_dry_run = is_asked || body["dryRun"] == json!(["All"]);
-            lock(&noted).push((head.method.to_string(), is_dry_run));
-            Ok::<_, kube::Error>(axum::http::Response::new(Body::from(b"{}".to_vec())))
-        }
-    };
-    let cluster = cluster(Client::new(tower::service_fn(server), "default"));
+    let (client, received) = recording(|_| Some((200, json!({}))));
+    let cluster = cluster(client);
     let mut world = objects().world((cluster.clock)(), &cluster.settings, allows, MachineKind::Controller);
     assert_eq!(cluster.fill(&web(), &mut world, Part::DryRuns).await, Ok(()));
-    let mut sent = lock(&sent).clone();
+    let sent = received.take().into_iter().map(|request| {
+        let is_dry_run = request.query.contains("dryRun=All") || request.body["dryRun"] == json!(["All"]);
+        (request.method, is_dry_run)
+    });
+    let mut sent: Vec<_> = sent.collect();
     sent.sort();
     let expected = ["DELETE", "POST", "POST"].map(|method| (method.to_owned(), true));
     assert_eq!(sent, expected);

@@ -1,9 +1,7 @@
-use std::future::pending;
 use std::sync::Arc;
 
 use futures::channel::mpsc;
 use kube::Client;
-use kube::client::Body;
 use kube::runtime::reflector::store;
 use serde_json::{Value, json};
 
@@ -30,19 +28,11 @@ fn journal(namespace: &str) -> Value {
 
 /// An API server with journals of two namespaces, which answers nothing else.
 fn with_journals() -> Client {
-    let server = async |request: axum::http::Request<Body>| {
-        let path = request.uri().path();
-        let body = if path.ends_with("/selfsubjectaccessreviews") {
-            json!({"spec": {}, "status": {"allowed": true}})
-        } else if path.ends_with("/secrets") {
-            let items = ["shop", "test"].map(journal);
-            json!({"metadata": {}, "items": items})
-        } else {
-            pending().await
-        };
-        Ok::<_, kube::Error>(axum::http::Response::new(Body::from(body.to_string().into_bytes())))
-    };
-    Client::new(tower::service_fn(server), "default")
+    fixtures::serving(|request| match request.path.rsplit('/').next() {
+        Some("selfsubjectaccessreviews") => Some((200, json!({"spec": {}, "status": {"allowed": true}}))),
+        Some("secrets") => Some((200, json!({"metadata": {}, "items": (["shop", "test"].map(journal))}))),
+        _ => None,
+    })
 }
 
 /// Those of other namespaces belong to another controller.

@@ -1,16 +1,11 @@
 //! The requests of each step, as an API server gets them.
 
-use std::sync::{Arc, Mutex};
-
-use http_body_util::BodyExt as _;
-use kube::Client;
-use kube::client::Body;
 use serde_json::{Value, json};
 
 use super::{FINALIZER, HOLD, LiveSet, Reply, SetName, SetObjects, SetVersion, Step};
 use crate::api::ReplacementReason;
 use crate::controller::calls::api_calls::ApiOutcome;
-use crate::controller::fixtures::{answering, cluster, not_done};
+use crate::controller::fixtures::{answering, cluster, not_done, recording};
 use crate::replace::world::ReportOwner;
 use crate::replace::{End, Fault, Journal};
 use crate::rollout::fixtures::{staged_change, template};
@@ -31,28 +26,13 @@ async fn sent(objects: &SetObjects, step: &Step) -> Vec<(String, Value)> {
 
 /// The same, if each of them is answered so.
 async fn sent_and_answered(objects: &SetObjects, step: &Step, (code, reply): (u16, Value)) -> Vec<(String, Value)> {
-    let all: Arc<Mutex<Vec<(String, Value)>>> = Arc::default();
-    let noted = Arc::clone(&all);
-    let answer = move |request: axum::http::Request<Body>| {
-        let (noted, reply) = (Arc::clone(&noted), reply.clone());
-        async move {
-            let (parts, body) = request.into_parts();
-            let bytes = body.collect().await.expect("a body").to_bytes();
-            let body = serde_json::from_slice(&bytes).unwrap_or_default();
-            let what = format!("{} {}", parts.method, parts.uri);
-            noted.lock().expect("no panic").push((what, body));
-            let response = axum::http::Response::builder().status(code);
-            Ok::<_, kube::Error>(
-                response
-                    .body(Body::from(reply.to_string().into_bytes()))
-                    .expect("a response"),
-            )
-        }
-    };
-    let client = Client::new(tower::service_fn(answer), "default");
-    let cluster = cluster(client);
-    cluster.execute(&SetName::new("shop", "web"), objects, step).await;
-    std::mem::take(&mut *all.lock().expect("no panic"))
+    let (client, received) = recording(move |_| Some((code, reply.clone())));
+    cluster(client)
+        .execute(&SetName::new("shop", "web"), objects, step)
+        .await;
+    let sent = received.take().into_iter();
+    sent.map(|request| (format!("{}?{}", request.target(), request.query), request.body))
+        .collect()
 }
 
 fn set(when_deleted: &str) -> LiveSet {

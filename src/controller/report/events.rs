@@ -129,15 +129,10 @@ fn shorten(message: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{Arc, Mutex};
-
     use jiff::Timestamp;
-    use kube::Client;
-    use kube::client::Body;
-    use serde_json::Value;
 
-    use super::{Caller, MAX_MESSAGE, SetKind, emit_on, event, reference, shorten};
-    use crate::controller::locking::lock;
+    use super::{MAX_MESSAGE, SetKind, emit_on, event, reference, shorten};
+    use crate::controller::fixtures::{caller, recording};
     use crate::rollout::{EventNotice, Reason};
 
     #[test]
@@ -188,31 +183,19 @@ mod tests {
             (None, vec!["web"]),
             (Some("data-web-2"), vec!["web data-web-2", "data-web-2 web"]),
         ] {
-            let created = Arc::<Mutex<Vec<String>>>::default();
-            let noted = Arc::clone(&created);
-            let server = move |request: axum::http::Request<Body>| {
-                let noted = Arc::clone(&noted);
-                async move {
-                    let bytes = request.into_body().collect_bytes().await?;
-                    let event: Value = serde_json::from_slice(&bytes).unwrap();
-                    let names = [&event["involvedObject"], &event["related"]].map(|object| object["name"].as_str());
-                    lock(&noted).push(names.into_iter().flatten().collect::<Vec<_>>().join(" "));
-                    Ok::<_, kube::Error>(axum::http::Response::new(Body::from(bytes.to_vec())))
-                }
-            };
+            let (client, received) = recording(|request| Some((200, request.body.clone())));
             let emit = EventNotice {
                 set_uid: "set-uid".to_owned(),
                 claim: claim.map(|name| (name.to_owned(), "c".to_owned())),
                 reason: Reason::ClaimReady,
                 message: "m".to_owned(),
             };
-            let caller = Caller {
-                client: Client::new(tower::service_fn(server), "default"),
-                clock: || 1000,
-                metrics: Arc::default(),
-            };
-            emit_on(&caller, (SetKind::Apps, "shop", "web"), &emit).await;
-            assert_eq!(*lock(&created), expected);
+            emit_on(&caller(&client, || 1000), (SetKind::Apps, "shop", "web"), &emit).await;
+            let created = received.take().into_iter().map(|request| {
+                let names = ["involvedObject", "related"].map(|object| request.body[object]["name"].as_str());
+                names.into_iter().flatten().collect::<Vec<_>>().join(" ")
+            });
+            assert_eq!(created.collect::<Vec<_>>(), expected);
         }
     }
 }

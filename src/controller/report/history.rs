@@ -195,10 +195,7 @@ fn controller_revision(
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{Arc, Mutex};
-
-    use kube::client::Body;
-    use kube::{Client, ResourceExt as _};
+    use kube::ResourceExt as _;
     use serde_json::{Value, json};
 
     use super::{
@@ -206,7 +203,6 @@ mod tests {
         number_of, unkept,
     };
     use crate::controller::fixtures;
-    use crate::controller::locking::lock;
     use crate::rollout::fixtures::label;
     use crate::templates::{Phase, Staging, UpdatePolicy};
 
@@ -257,28 +253,15 @@ mod tests {
 
     #[tokio::test]
     async fn history_deletes_its_own_revisions_alone() {
-        let deleted = Arc::<Mutex<Vec<(String, Value)>>>::default();
-        let noted = Arc::clone(&deleted);
-        let server = move |request: axum::http::Request<Body>| {
-            let noted = Arc::clone(&noted);
-            async move {
-                let (head, body) = request.into_parts();
-                let bytes = body.collect_bytes().await.unwrap();
-                let items = json!([revision("ours", "r"), revision("of-another", "x")]);
-                let answer = match head.method.as_str() {
-                    "GET" => json!({"metadata": {}, "items": items}),
-                    "DELETE" => {
-                        let body = serde_json::from_slice(&bytes).unwrap();
-                        lock(&noted).push((head.uri.path().to_owned(), body));
-                        json!({"kind": "Status", "status": "Success"})
-                    }
-                    _ => serde_json::from_slice(&bytes).unwrap(),
-                };
-                let body = Body::from(answer.to_string().into_bytes());
-                Ok::<_, kube::Error>(axum::http::Response::new(body))
-            }
-        };
-        let client = Client::new(tower::service_fn(server), "default");
+        let (client, received) = fixtures::recording(|request| {
+            let items = json!([revision("ours", "r"), revision("of-another", "x")]);
+            let answer = match &*request.method {
+                "GET" => json!({"metadata": {}, "items": items}),
+                "DELETE" => json!({"kind": "Status", "status": "Success"}),
+                _ => request.body.clone(),
+            };
+            Some((200, answer))
+        });
         let metadata = json!({"name": "web", "namespace": "shop"});
         let set = json!({"metadata": metadata, "spec": {"revisionHistoryLimit": 0}});
         let set: SlimSet = serde_json::from_str(&set.to_string()).unwrap();
@@ -291,12 +274,12 @@ mod tests {
             ApiOutcome::Done(vec![done(), done()]),
             "one is added, one is deleted"
         );
-        let path = "/apis/apps/v1/namespaces/shop/controllerrevisions/ours".to_owned();
-        let deleted = lock(&deleted).clone();
-        let [(found, options)] = &deleted[..] else {
-            panic!("{deleted:?}")
-        };
-        assert_eq!((found, &options["preconditions"]), (&path, &json!({"uid": "ours-uid"})));
+        let path = "/apis/apps/v1/namespaces/shop/controllerrevisions/ours";
+        let mut deleted = received.take();
+        deleted.retain(|request| request.method == "DELETE");
+        let [request] = &deleted[..] else { panic!("{deleted:?}") };
+        let preconditions = &request.body["preconditions"];
+        assert_eq!((&*request.path, preconditions), (path, &json!({"uid": "ours-uid"})));
     }
 
     fn change() -> StagedChange {

@@ -1,8 +1,5 @@
-use kube::CustomResourceExt as _;
+use kube::{Api, CustomResourceExt as _};
 use serde_json::{Value, json};
-
-use kube::client::Body;
-use kube::{Api, Client};
 
 use super::{
     ApiOutcome, ClaimRollout, ClaimRolloutStatus, ReplaceSet, ReplacementStatus, ReportWrite, ensure, essence, owner,
@@ -269,12 +266,7 @@ async fn report_of_terminating_set_gets_no_owner_back() {
         let set: SlimSet = serde_json::from_value(json!({ "metadata": metadata })).unwrap();
         let mut seen = fixtures::rollout(&json!({"name": "web", "uid": "r"}), &json!({}));
         seen.spec = spec(&set, &rolling(), ReplaceSet::Never);
-        let reply = json!(seen).to_string();
-        let server = move |_: axum::http::Request<Body>| {
-            let reply = axum::http::Response::new(Body::from(reply.clone().into_bytes()));
-            std::future::ready(Ok::<_, kube::Error>(reply))
-        };
-        let api = Api::namespaced(Client::new(tower::service_fn(server), "default"), "default");
+        let api = Api::namespaced(fixtures::answering(200, &json!(seen)), "default");
         let wanted = seen.spec.clone();
         let ensured = ensure(&api, &set, wanted, Some(seen.into()), false).await;
         let written = match ensured {

@@ -117,8 +117,6 @@ impl WatchCache {
 
 #[cfg(test)]
 mod tests {
-    use kube::Client;
-    use kube::client::Body;
     use kube::runtime::reflector::store;
     use kube::runtime::watcher::Event;
     use serde_json::json;
@@ -147,11 +145,7 @@ mod tests {
             let [(sets, mut of_apps), (others, mut of_kruise)] = [store(), store()];
             of_apps.apply_watcher_event(&Event::Apply(set(apps, "data-a")));
             of_kruise.apply_watcher_event(&Event::Apply(set(kruise, "data-a")));
-            let never = |_: axum::http::Request<Body>| {
-                std::future::pending::<Result<axum::http::Response<Body>, kube::Error>>()
-            };
-            let client = Client::new(tower::service_fn(never), "default");
-            let mut cache = fixtures::context(&client, (sets, store().0)).observer.cache;
+            let mut cache = fixtures::context(&fixtures::silent(), (sets, store().0)).observer.cache;
             cache.others = Some(others);
             let view: SetView = views::set(&set("a-web", "data")).unwrap();
             let sibling = Sibling {

@@ -219,16 +219,15 @@ impl Namespace {
 
 #[cfg(test)]
 mod tests {
-    use std::future::pending;
     use std::sync::Arc;
 
     use futures::channel::mpsc;
-    use kube::client::Body;
+    use kube::ResourceExt as _;
     use kube::runtime::watcher::Event;
-    use kube::{Client, ResourceExt as _};
     use serde_json::json;
 
     use super::{Listed, Namespaces, SlimClaim};
+    use crate::controller::fixtures::silent;
 
     fn claim(name: &str) -> SlimClaim {
         serde_json::from_value(json!({"metadata": {"name": name, "namespace": "shop", "uid": name}})).unwrap()
@@ -237,10 +236,8 @@ mod tests {
     /// Nothing is known of Pods before they are listed, too.
     #[tokio::test]
     async fn event_of_a_pvc_requeues_its_set_when_both_are_listed() {
-        let never = |_: axum::http::Request<Body>| pending::<kube::Result<axum::http::Response<Body>>>();
-        let client = Client::new(tower::service_fn(never), "default");
         let (requeue, mut queued) = mpsc::unbounded();
-        let namespaces = Namespaces::new(client, requeue, || 1000, Arc::default());
+        let namespaces = Namespaces::new(silent(), requeue, || 1000, Arc::default());
         let _opened = namespaces.open(["shop", "web", "u"], vec!["data".to_owned()]);
         let listed = Arc::<Listed>::default();
         let of_claims = |claim: &SlimClaim| vec![claim.name_any()];

@@ -1,13 +1,12 @@
 use std::cell::Cell;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use kube::Client;
-use kube::client::Body;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{RoundOutcome, SlimSet, Writer, execute};
 use crate::controller::fixtures;
-use crate::controller::locking::lock;
+use crate::controller::fixtures::ReceivedRequests;
 use crate::rollout::fixtures::{apply, complete, web};
 use crate::rollout::machine::RetriedWrite;
 use crate::rollout::{Action, Refusal, SetStagedAt};
@@ -32,31 +31,20 @@ fn answering(code: u16, message: &str) -> Writer {
     writer(&client)
 }
 
-/// A writer whose API server stores every object in version 8, at second 2000 of its clock; and what it stores.
-fn storing() -> (Writer, Arc<Mutex<Vec<Value>>>) {
-    let stored = Arc::<Mutex<Vec<Value>>>::default();
-    let noted = Arc::clone(&stored);
-    let server = move |request: axum::http::Request<Body>| {
-        let noted = Arc::clone(&noted);
-        async move {
-            let is_dry_run = request.uri().query().is_some_and(|query| query.contains("dryRun"));
-            let bytes = request.into_body().collect_bytes().await?;
-            let mut body: Value = serde_json::from_slice(&bytes).expect("JSON");
-            if !is_dry_run {
-                lock(&noted).push(body.clone());
-            }
-            if let Some(annotations) = body["metadata"]["annotations"].as_object_mut() {
-                annotations.retain(|_, value| !value.is_null());
-            }
-            body["metadata"]["resourceVersion"] = "8".into();
-            let fields = json!({"f:metadata": {"f:annotations": {"f:claim-rollout.io/staged-at": {}}}});
-            body["metadata"]["managedFields"] =
-                json!([{"manager": "claim-rollout", "time": "1970-01-01T00:33:20Z", "fieldsV1": fields}]);
-            Ok::<_, kube::Error>(axum::http::Response::new(Body::from(body.to_string().into_bytes())))
+/// A writer whose API server stores every object in version 8, at second 2000 of its clock; and what it gets.
+fn storing() -> (Writer, ReceivedRequests) {
+    let (client, received) = fixtures::recording(|request| {
+        let mut body = request.body.clone();
+        if let Some(annotations) = body["metadata"]["annotations"].as_object_mut() {
+            annotations.retain(|_, value| !value.is_null());
         }
-    };
-    let client = Client::new(tower::service_fn(server), "default");
-    (writer(&client), stored)
+        body["metadata"]["resourceVersion"] = "8".into();
+        let fields = json!({"f:metadata": {"f:annotations": {"f:claim-rollout.io/staged-at": {}}}});
+        body["metadata"]["managedFields"] =
+            json!([{"manager": "claim-rollout", "time": "1970-01-01T00:33:20Z", "fieldsV1": fields}]);
+        Some((200, body))
+    });
+    (writer(&client), received)
 }
 
 fn set() -> SlimSet {
@@ -203,7 +191,7 @@ async fn write_without_answer_is_denied_after_a_minute() {
 #[tokio::test]
 async fn staged_at_is_the_earlier_of_both_clocks() {
     for (ours, expected) in [(1000, "1970-01-01T00:16:40Z"), (3000, "1970-01-01T00:33:20Z")] {
-        let (writer, stored) = storing();
+        let (writer, received) = storing();
         let action = SetStagedAt {
             set_uid: "set-uid".to_owned(),
             resource_version: "100".to_owned(),
@@ -211,8 +199,10 @@ async fn staged_at_is_the_earlier_of_both_clocks() {
         };
         let outcome = execute(&writer, &set(), &Action::SetStagedAt(action)).await.unwrap();
         assert_eq!(outcome, RoundOutcome::Nothing);
-        let stored = lock(&stored).clone();
-        let annotations: Vec<_> = stored.iter().map(|body| &body["metadata"]["annotations"]).collect();
+        let mut stored = received.take();
+        stored.retain(|request| !request.query.contains("dryRun"));
+        let annotations = stored.iter().map(|request| &request.body["metadata"]["annotations"]);
+        let annotations: Vec<_> = annotations.collect();
         assert_eq!(annotations, [&json!({(keys::STAGED_AT): expected})], "{ours}");
     }
 }

@@ -1,12 +1,9 @@
-use std::sync::{Arc, Mutex};
-
-use kube::client::Body;
-use kube::{Api, Client};
+use kube::Api;
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 
 use super::{apply_claim, body, hold, staged_at, staged_change, written_at};
-use crate::controller::locking::lock;
+use crate::controller::fixtures::recording;
 use crate::rollout::fixtures::{label, web};
 use crate::rollout::{ApplyClaim, HoldStaged, SetStaged, SetStagedAt};
 use crate::templates::ClaimName;
@@ -28,18 +25,14 @@ fn growth() -> ApplyClaim {
 /// The size belongs to whoever created the PVC, so an apply without force is always a conflict.
 #[tokio::test]
 async fn size_of_another_field_manager_is_taken_over() {
-    let sent = Arc::<Mutex<Vec<String>>>::default();
-    let noted = Arc::clone(&sent);
-    let server = move |request: axum::http::Request<Body>| {
-        let kind = request.headers()["content-type"].to_str().unwrap_or_default();
-        lock(&noted).push(format!("{} {} {kind}", request.method(), request.uri()));
-        std::future::ready(Ok::<_, kube::Error>(axum::http::Response::new(Body::empty())))
-    };
-    let client = Client::new(tower::service_fn(server), "default");
+    let (client, received) = recording(|_| Some((200, Value::Null)));
     apply_claim(&Api::namespaced(client, "shop"), &growth()).await;
-    let target = "/api/v1/namespaces/shop/persistentvolumeclaims/data-web-2";
-    let expected = format!("PATCH {target}?&force=true&fieldManager=claim-rollout application/apply-patch+yaml");
-    assert_eq!(*lock(&sent), [expected]);
+    let sent = received.take();
+    let [request] = &sent[..] else { panic!("{sent:?}") };
+    let target = "PATCH /api/v1/namespaces/shop/persistentvolumeclaims/data-web-2";
+    assert_eq!(request.target(), target);
+    assert_eq!(request.query, "&force=true&fieldManager=claim-rollout");
+    assert_eq!(request.content_type, "application/apply-patch+yaml");
 }
 
 #[test]
