@@ -12,9 +12,6 @@ use super::{Cluster, Entry};
 /// The kinds that only a machine decides to write.
 const KINDS: [&str; 4] = ["statefulsets", "persistentvolumeclaims", "pods", "volumesnapshots"];
 
-/// The end of the task of the last write of a replacement, which is sent without the version.
-const UNMARK: &str = "unmark";
-
 /// Checks this for everything that the controllers of the cluster wrote.
 pub(super) async fn every_write_is_a_task(cluster: &Cluster) -> anyhow::Result<()> {
     let mut tasks = tasks(cluster)?;
@@ -32,16 +29,14 @@ pub(super) async fn every_write_is_a_task(cluster: &Cluster) -> anyhow::Result<(
     Ok(())
 }
 
-/// The tasks in the logs of all controllers, and how many writes each allows.
+/// The tasks in the logs of all controllers, and how often each was asked for.
 fn tasks(cluster: &Cluster) -> anyhow::Result<BTreeMap<String, usize>> {
     let mut tasks = BTreeMap::new();
     for (_, log) in cluster.controller_logs() {
         for line in log.lines().filter(|line| line.contains(" write task=\"")) {
             let (_, task) = line.split_once(" task=\"").context("a task")?;
             let (task, _) = task.split_once('"').context("the end of a task")?;
-            // It is sent once more, with the version, where the API server does not accept it without one.
-            let most = if task.ends_with(UNMARK) { 2 } else { 1 };
-            *tasks.entry(task.to_owned()).or_default() += most;
+            *tasks.entry(task.to_owned()).or_default() += 1;
         }
     }
     Ok(tasks)
@@ -62,18 +57,17 @@ fn take(tasks: &mut BTreeMap<String, usize>, entry: &Entry) -> bool {
         ("pods", _) => &request["deleteOptions"]["preconditions"]["uid"],
         (_, "delete") => &request["preconditions"]["resourceVersion"],
         (_, "create") => &Value::Null,
+        // A JSON patch names its version, if any, in a test.
         _ => &request["metadata"]["resourceVersion"],
     };
     let write = format!("{object}{}", version.as_str().unwrap_or_default());
-    let unmark = format!("{object}{UNMARK}");
     let is_same = |task: &str| {
         if is_whole(entry) {
-            task == write || task == unmark
+            task == write
         } else {
             task.starts_with(object.trim_end())
         }
     };
-    // A task with the version comes before an `UNMARK` in this order.
     let task = tasks.iter_mut().find(|(task, left)| **left > 0 && is_same(task));
     task.map(|(_, left)| *left -= 1).is_some()
 }

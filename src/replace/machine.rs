@@ -241,7 +241,7 @@ impl<'a> Machine<'a> {
     pub fn answered(&mut self, step: &Step, written: WriteAnswer, now: Millis) {
         let objects = (self.objects.set.as_ref(), self.objects.journal.as_ref());
         let versions = self.objects.versions();
-        let consequence = (self.memory).answered(objects, versions, (step, step.name()), written.answer());
+        let consequence = (self.memory).answered(objects, versions, (step, step.name()), written.answer(step));
         match (consequence, written) {
             (Consequence::Done, WriteAnswer::Done(reply)) => {
                 (self.failures, self.conflicts) = (0, 0);
@@ -251,7 +251,8 @@ impl<'a> Machine<'a> {
             (Consequence::ReadAgain, written) => {
                 self.conflicts += 1;
                 // Others may write to the set all the time: the next try comes as soon as possible.
-                let only_set = matches!(written, WriteAnswer::Conflict(_)) && step.is_of_version();
+                let is_there = matches!(written, WriteAnswer::Conflict(_) | WriteAnswer::Invalid(_));
+                let only_set = is_there && step.is_of_version();
                 self.state = if self.conflicts > CONFLICTS {
                     MachineState::Pause {
                         millis: AFTER_CONFLICT,

@@ -130,6 +130,37 @@ fn conflicts_read_only_the_set_and_pause_after_many() {
     assert_eq!(reasons(&mut machine), []);
 }
 
+/// A test of a patch that does not hold is `Invalid`, as is much else.
+#[test]
+fn unmark_that_is_invalid_is_denied_in_the_same_version() {
+    let settings = Settings::default();
+    let unmark = |version: u32| Step::Unmark {
+        set: SetVersion::of(&set(version)),
+        generation: 4,
+        finalizers: vec![FINALIZER.to_owned()],
+        when_deleted: None,
+    };
+    for (what, step, read, expected) in [
+        ("the set has changed", unmark(0), 1, &[][..]),
+        ("it is the same", unmark(0), 0, &[Reason::StepDenied]),
+        ("a step without tests", mark(0), 0, &[Reason::StepDenied]),
+    ] {
+        let mut machine = machine(&settings, MachineKind::Controller, StartFrom::Begun);
+        let mut objects = absent();
+        objects.set = Some(set(0));
+        machine.observed(objects);
+        let answered = |machine: &mut Machine<'_>| {
+            machine.answered(&step, WriteAnswer::Invalid("Invalid: no".to_owned()), 0);
+            task(machine, 0)
+        };
+        if answered(&mut machine) == "observe set" {
+            machine.observed_set(Some(set(read)));
+            answered(&mut machine);
+        }
+        assert_eq!(reasons(&mut machine), expected, "{what}");
+    }
+}
+
 /// A CREATE names no version of the journal, so that one is read again.
 #[test]
 fn set_that_was_replaced_or_deleted_makes_all_be_read() {

@@ -48,7 +48,8 @@ pub type Versions = [Option<String>; 3];
 pub enum Answer<'a> {
     /// It is done.
     Done,
-    /// 404, 409 or 410: the object has changed, or somebody else denies the write with this code.
+    /// 404, 409 or 410, or a test of the patch does not hold: the object has changed, or somebody else denies the write with
+    /// this code.
     Overtaken(&'a str),
     /// The API server, or a webhook, denies it.
     Denied(&'a str),

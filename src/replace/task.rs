@@ -80,6 +80,8 @@ pub enum WriteAnswer {
     NotFound(String),
     /// The API server, or a webhook, denies it, with this message.
     Denied(String),
+    /// 422, with the message: a test of the patch does not hold, or the object is denied as invalid.
+    Invalid(String),
     /// Nobody knows, for this reason.
     Unsure(String),
 }
@@ -98,11 +100,14 @@ pub enum Reply {
 }
 
 impl WriteAnswer {
-    pub(super) fn answer(&self) -> Answer<'_> {
+    /// The answer to this step.
+    pub(super) fn answer(&self, step: &Step) -> Answer<'_> {
         match self {
             Self::Done(_) => Answer::Done,
             Self::Conflict(message) | Self::NotFound(message) => Answer::Overtaken(message),
-            Self::Denied(message) => Answer::Denied(message),
+            // Whether the set has changed, or the write itself is denied, only the versions show.
+            Self::Invalid(message) if matches!(step, Step::Unmark { .. }) => Answer::Overtaken(message),
+            Self::Denied(message) | Self::Invalid(message) => Answer::Denied(message),
             Self::Unsure(_) => Answer::Unsure,
         }
     }
@@ -110,9 +115,11 @@ impl WriteAnswer {
     pub(super) fn into_message(self) -> String {
         match self {
             Self::Done(_) => String::new(),
-            Self::Conflict(message) | Self::NotFound(message) | Self::Denied(message) | Self::Unsure(message) => {
-                message
-            }
+            Self::Conflict(message)
+            | Self::NotFound(message)
+            | Self::Denied(message)
+            | Self::Invalid(message)
+            | Self::Unsure(message) => message,
         }
     }
 }

@@ -146,7 +146,14 @@ fn answer(written: Written<Reply>) -> WriteAnswer {
         ApiOutcome::Done(reply) => WriteAnswer::Done(reply),
         ApiOutcome::Conflict => WriteAnswer::Conflict(message),
         ApiOutcome::NotFound => WriteAnswer::NotFound(message),
-        ApiOutcome::Denied { cause, message, .. } => WriteAnswer::Denied(format!("{cause}: {message}")),
+        ApiOutcome::Denied { cause, message, .. } => {
+            let answer = if cause == "Invalid" {
+                WriteAnswer::Invalid
+            } else {
+                WriteAnswer::Denied
+            };
+            answer(format!("{cause}: {message}"))
+        }
         ApiOutcome::Unsure { why, .. } => WriteAnswer::Unsure(why),
     }
 }

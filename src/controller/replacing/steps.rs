@@ -43,15 +43,8 @@ impl Cluster {
                 finalizers,
                 when_deleted,
             } => {
-                let patch = unmarked(seen, *generation, finalizers, when_deleted.as_deref());
-                let written = self.patch_if(set, patch).await;
-                match &written.outcome {
-                    // The set has changed, unless the API server denies the write itself.
-                    ApiOutcome::Denied { cause, .. } if cause == "Invalid" => {
-                        self.patch(set, seen, patch_of(objects, step)).await
-                    }
-                    _ => written,
-                }
+                self.patch_if(set, unmarked(seen, *generation, finalizers, when_deleted.as_deref()))
+                    .await
             }
             Step::Delete { uid, resource_version } => {
                 let params = orphan(uid, resource_version.as_deref());
@@ -116,8 +109,7 @@ impl Cluster {
     }
 }
 
-/// The write of a step, for the log: the verb, the object, and the version that it was decided for. An `Unmark` may be
-/// written twice, with the version and without it.
+/// The write of a step, for the log: the verb, the object, and the version that its body names.
 pub(super) fn write_of(set: &SetName, step: &Step) -> String {
     let SetName { namespace, name } = set;
     let of_set = |verb: &str, version: &str| format!("{verb} statefulsets {namespace}/{name} {version}");
@@ -127,7 +119,7 @@ pub(super) fn write_of(set: &SetName, step: &Step) -> String {
         | Step::RestoreStaged { set: seen, .. }
         | Step::RestoreManagers { set: seen, .. }
         | Step::ScaleUp { set: seen, .. } => of_set("patch", &seen.resource_version),
-        Step::Unmark { .. } => of_set("patch", "unmark"),
+        Step::Unmark { .. } => of_set("patch", ""),
         Step::Delete { resource_version, .. } => of_set("delete", resource_version.as_deref().unwrap_or_default()),
         Step::LetGo(object) => of_set(
             "update",
@@ -169,11 +161,6 @@ fn bytes(object: &Value) -> Vec<u8> {
     object.to_string().into_bytes()
 }
 
-fn finalizers(objects: &SetObjects, keep: impl Fn(&str) -> bool) -> impl Iterator<Item = &str> {
-    let finalizers = objects.set.iter().flat_map(LiveSet::finalizers);
-    finalizers.filter(move |finalizer| keep(finalizer))
-}
-
 /// The owner reference and the `setRef` of the new set.
 fn owned(set: &SetName, uid: &str) -> Value {
     let owner = json!([{"apiVersion": "apps/v1", "kind": "StatefulSet", "name": set.name, "uid": uid}]);
@@ -200,21 +187,12 @@ fn unmarked(seen: &SetVersion, generation: i64, finalizers: &[String], when_dele
 
 /// The patch of a set, without its version.
 fn patch_of(objects: &SetObjects, step: &Step) -> Value {
-    let retention = |when: &str| json!({"persistentVolumeClaimRetentionPolicy": {"whenDeleted": when}});
     match step {
         Step::Mark(_) => {
-            let finalizers = finalizers(objects, |_| true).chain([FINALIZER]);
+            let finalizers = objects.set.iter().flat_map(LiveSet::finalizers).chain([FINALIZER]);
             let mut body = json!({"metadata": {"finalizers": finalizers.collect::<BTreeSet<_>>()}});
             if objects.set.as_ref().and_then(LiveSet::when_deleted) == Some("Delete") {
-                body["spec"] = retention("Retain");
-            }
-            body
-        }
-        Step::Unmark { when_deleted, .. } => {
-            let others = finalizers(objects, |finalizer| finalizer != FINALIZER);
-            let mut body = json!({"metadata": {"finalizers": others.collect::<Vec<_>>()}});
-            if let Some(when_deleted) = when_deleted {
-                body["spec"] = retention(when_deleted);
+                body["spec"] = json!({"persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain"}});
             }
             body
         }

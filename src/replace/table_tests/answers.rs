@@ -7,10 +7,11 @@ use super::{End, Ended, run_alone, run_to_end, state, web};
 use crate::api::ReplacementReason as Reason;
 
 /// What is answered, and whether the write is done nevertheless. Which code is which answer is tested where it is read.
-const ANSWERS: [(Answer, bool); 5] = [
+const ANSWERS: [(Answer, bool); 6] = [
     (Answer::Conflict, false),
     (Answer::NotFound, false),
     (Answer::Denied, false),
+    (Answer::Invalid, false),
     (Answer::Unsure, false),
     (Answer::Unsure, true),
 ];

@@ -17,6 +17,7 @@ pub(super) enum Answer {
     Conflict,
     NotFound,
     Denied,
+    Invalid,
     Unsure,
 }
 
@@ -51,7 +52,7 @@ impl Cluster {
         let found: Vec<&str> = live.finalizers().collect();
         let is_version = when_deleted.is_none() || live.resource_version() == seen.resource_version;
         if (live.uid(), live.generation()) != (&*seen.uid, generation) || found != *finalizers || !is_version {
-            return Answer::Conflict;
+            return Answer::Invalid;
         }
         self.change(|object| unmark(object, when_deleted));
         Answer::Done

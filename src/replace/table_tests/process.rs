@@ -166,6 +166,7 @@ impl Process {
             Answer::Conflict => WriteAnswer::Conflict("409 somebody's text".to_owned()),
             Answer::NotFound => WriteAnswer::NotFound("404 somebody's text".to_owned()),
             Answer::Denied => WriteAnswer::Denied("Forbidden: somebody's text".to_owned()),
+            Answer::Invalid => WriteAnswer::Invalid("Invalid: somebody's text".to_owned()),
             Answer::Unsure => WriteAnswer::Unsure("no answer".to_owned()),
         };
         self.machine.answered(step, written, cluster.now);
