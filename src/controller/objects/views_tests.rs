@@ -90,32 +90,6 @@ fn claim_spec_is_read_and_invalid_size_is_an_error() {
 }
 
 #[test]
-fn size_is_ours_iff_only_our_apply_owns_it() {
-    let entry = |manager: &str, operation: &str, field: &str| {
-        let owned = json!({ "f:spec": { "f:resources": { "f:requests": { field: {} } } } });
-        json!({ "manager": manager, "operation": operation, "fieldsV1": owned })
-    };
-    let ours = entry("claim-rollout", "Apply", "f:storage");
-    let rows = [
-        (vec![], false),
-        (vec![ours.clone()], true),
-        (
-            vec![entry("kube-controller-manager", "Update", "."), ours.clone()],
-            true,
-        ),
-        (vec![ours, entry("kubectl", "Apply", "f:storage")], false),
-        (vec![entry("claim-rollout", "Update", "f:storage")], false),
-        (vec![entry("kubectl-edit", "Update", "f:storage")], false),
-        (vec![entry("claim-rollout", "Apply", "f:other")], false),
-    ];
-    for (entries, expected) in rows {
-        let metadata = json!({ "name": "data-web-0", "managedFields": entries });
-        let object: SlimClaim = serde_json::from_value(json!({ "metadata": metadata })).unwrap();
-        assert_eq!(claim(&object).unwrap().size_is_ours, expected, "{entries:?}");
-    }
-}
-
-#[test]
 fn set_is_read_with_annotations_and_unknown_policy_is_safe() {
     let read = |policy: &str, ready: &str| {
         let annotations = json!({
@@ -153,20 +127,6 @@ fn set_is_read_with_annotations_and_unknown_policy_is_safe() {
         (view.ready, view.update_policy),
         (None, Some(UpdatePolicy::OnClaimDelete))
     );
-}
-
-#[test]
-fn unknown_update_strategy_counts_as_on_delete() {
-    for (kind, expected) in [
-        ("RollingUpdate", Strategy::RollingUpdate),
-        ("OnDelete", Strategy::OnDelete),
-        ("Recreate", Strategy::Recreate),
-        ("Another", Strategy::OnDelete),
-    ] {
-        let spec = json!({ "updateStrategy": { "type": kind } });
-        let object: SlimSet = serde_json::from_value(json!({ "metadata": { "name": "web" }, "spec": spec })).unwrap();
-        assert_eq!(set(&object).unwrap().strategy, expected, "{kind}");
-    }
 }
 
 #[test]
@@ -245,28 +205,6 @@ fn previous_report_is_read_from_the_status() {
         None
     );
     assert_eq!(previous(&rollout(json!(null)), "u"), None);
-}
-
-#[test]
-fn ended_pod_mounts_nothing() {
-    for (phase, expected) in [
-        ("Running", true),
-        ("Pending", true),
-        ("Succeeded", false),
-        ("Failed", false),
-    ] {
-        let object: SlimPod = serde_json::from_value(json!({
-            "metadata": { "name": "p" },
-            "spec": { "volumes": [{ "name": "a" }, { "persistentVolumeClaim": { "claimName": "data-web-0" } }] },
-            "status": { "phase": phase },
-        }))
-        .unwrap();
-        assert_eq!(
-            pod(&object).map(|pod| pod.claims),
-            expected.then(|| vec!["data-web-0".to_owned()]),
-            "{phase}"
-        );
-    }
 }
 
 /// The spec of an OpenKruise StatefulSet with `update-policy: InPlace`; whether it is rolled out, paused, not supported.

@@ -102,6 +102,11 @@ async fn pvc_always_overtaken_is_reported_and_others_grow() {
         let found = claim.map(|claim| [&claim["name"], &claim["state"], &claim["reason"]]);
         let expected = [json!("data-web-1"), json!("Refused"), json!(cause)];
         assert_eq!(found, Some(expected.each_ref()), "{code}: {denied:?}");
+        let message = claim.map(|claim| claim["message"].to_string()).unwrap_or_default();
+        assert!(
+            message.contains(&format!("{code} admission webhook")),
+            "{code}: {message}"
+        );
         assert_eq!(count(&pause, &first), 0, "{code}: {pause:?}");
     }
 }
@@ -121,6 +126,13 @@ async fn set_always_overtaken_is_reported() {
             "{code}"
         );
         assert_eq!(stalled(&denied), Some(&json!("WriteRefused")), "{code}: {denied:?}");
+        let report = denied.iter().rfind(|(path, _)| path == STATUS);
+        let message = report.map(|(_, body)| body["status"]["conditions"].to_string());
+        let message = message.unwrap_or_default();
+        assert!(
+            message.contains(&format!("{code} admission webhook")),
+            "{code}: {message}"
+        );
         assert_eq!(count(&pause, SET), 0, "{code}: {pause:?}");
     }
 }

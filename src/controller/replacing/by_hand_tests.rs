@@ -6,7 +6,7 @@ use futures::channel::mpsc;
 use serde_json::{Value, json};
 
 use super::{ByHand, Ended, Happened, LiveSet, Machine, MachineKind, Run, RunPlace, StartFrom, Step, cluster};
-use crate::controller::fixtures::{not_done, serving};
+use crate::controller::fixtures::serving;
 use crate::controller::locking::lock;
 use crate::replace::{FINALIZER, Journal};
 use crate::rollout::fixtures::{staged_change, template};
@@ -15,18 +15,12 @@ use crate::templates::keys;
 /// An API server with one StatefulSet, if it exists, and one journal.
 #[derive(Default)]
 struct OneSet {
-    /// The uid of the namespace.
-    namespace: &'static str,
     set: Option<Value>,
     journal: Option<String>,
     /// The requests that write.
     writes: Vec<String>,
     /// The answers to the first CREATEs.
     denials: Vec<(u16, Value)>,
-    /// Every WATCH of StatefulSets fails.
-    fails_watches: bool,
-    /// Becomes true when the journal is read.
-    read: Arc<AtomicBool>,
 }
 
 impl OneSet {
@@ -41,10 +35,9 @@ impl OneSet {
             self.writes.push(format!("{method} {path}"));
         }
         if path == "/api/v1/namespaces/shop" {
-            return (200, json!({"metadata": {"name": "shop", "uid": self.namespace}}));
+            return (200, json!({"metadata": {"name": "shop", "uid": "ns-1"}}));
         }
         if path.contains("/secrets/") {
-            self.read.store(true, Ordering::Release);
             let Some(journal) = self.journal.take_if(|_| method == "DELETE").or(self.journal.clone()) else {
                 return missing;
             };
@@ -55,10 +48,6 @@ impl OneSet {
             );
         }
         match (method, path.contains("/statefulsets")) {
-            ("GET", true) if self.fails_watches && path.ends_with("/statefulsets") => (
-                500,
-                json!({"status": "Failure", "code": 500, "reason": "InternalError", "message": "no watch"}),
-            ),
             // The version is too old.
             ("GET", true) if path.ends_with("/statefulsets") => {
                 let status = json!({"kind": "Status", "status": "Failure", "code": 410, "reason": "Expired"});
@@ -121,7 +110,6 @@ fn by_hand(server: &Arc<Mutex<OneSet>>) -> ByHand {
 async fn stop_waits_until_the_set_is_created() {
     let exists = json!({"status": "Failure", "code": 409, "reason": "AlreadyExists", "message": "exists"});
     let server = Arc::new(Mutex::new(OneSet {
-        namespace: "ns-1",
         journal: Some(journal()),
         denials: vec![(409, exists.clone()), (409, exists)],
         ..OneSet::default()
@@ -151,118 +139,10 @@ async fn stop_waits_until_the_set_is_created() {
     assert_eq!(lock(&server).writes, [create; 3], "nothing is written after the CREATE");
 }
 
-fn of_controller(by_hand: &ByHand) -> Machine<'_> {
-    let settings = &by_hand.cluster.settings;
-    Machine::new(settings, cluster::allows, MachineKind::Controller, StartFrom::Nothing)
-}
-
-/// The next controller goes on with an absent set at once. So this one tries once more, and not for ever.
-#[tokio::test]
-async fn controller_that_stops_creates_the_absent_set_first() {
-    let exists = json!({"status": "Failure", "code": 409, "reason": "AlreadyExists", "message": "exists"});
-    for (what, denials) in [
-        ("it is created", Vec::new()),
-        ("the CREATE is not accepted", vec![(409, exists)]),
-    ] {
-        let read = Arc::new(AtomicBool::new(false));
-        let server = Arc::new(Mutex::new(OneSet {
-            namespace: "ns-1",
-            journal: Some(journal()),
-            denials,
-            read: Arc::clone(&read),
-            ..OneSet::default()
-        }));
-        let by_hand = by_hand(&server);
-        let (notices, _noticed) = mpsc::unbounded();
-        let run = Run {
-            cluster: &by_hand.cluster,
-            set: &by_hand.set,
-            // It is to stop as soon as it has seen that the set is absent.
-            stopping: &read,
-            notices: &notices,
-            place: RunPlace::by_hand(),
-            machine: of_controller(&by_hand),
-        };
-        assert_eq!(run.run().await, (None, Ended::Stopped), "{what}");
-        let create = "POST /apis/apps/v1/namespaces/shop/statefulsets";
-        assert_eq!(lock(&server).writes, [create], "{what}");
-    }
-}
-
-/// The namespace was deleted, and created again.
-#[tokio::test]
-async fn set_of_a_deleted_namespace_is_not_created() {
-    let server = Arc::new(Mutex::new(OneSet {
-        namespace: "ns-2",
-        journal: Some(journal()),
-        ..OneSet::default()
-    }));
-    let ended = by_hand(&server).run(&AtomicBool::new(false), |_| {}).await;
-    assert!(
-        matches!(&ended, Ended::Absent(fault) if fault.reason.as_str() == "SetAbsent"),
-        "{ended:?}"
-    );
-    let writes = &lock(&server).writes;
-    assert!(
-        matches!(&writes[..], [write] if write.starts_with("DELETE /api/v1/namespaces/claim-rollout/secrets/")),
-        "{writes:?}"
-    );
-}
-
-/// The DELETED event cannot be had: the set is created as it was read last.
-#[tokio::test]
-async fn set_is_created_although_no_watch_succeeds() {
-    let server = Arc::new(Mutex::new(OneSet {
-        namespace: "ns-1",
-        journal: Some(journal()),
-        fails_watches: true,
-        ..OneSet::default()
-    }));
-    let stopping = AtomicBool::new(false);
-    let by_hand = by_hand(&server);
-    let ended = by_hand.run(&stopping, |what| {
-        let is_create = what == Happened::Step("Create");
-        stopping.store(is_create, Ordering::Release);
-    });
-    assert_eq!(ended.await, Ended::Stopped);
-    let create = "POST /apis/apps/v1/namespaces/shop/statefulsets";
-    assert_eq!(lock(&server).writes, [create]);
-}
-
-/// While the namespace is there, no answer ends the replacement: the set is created when it is allowed, and until then
-/// the journal is kept and the denial reported.
-#[tokio::test]
-async fn create_denied_with_any_code_is_tried_again() {
-    let all = not_done().into_iter().map(async |denial| {
-        let server = Arc::new(Mutex::new(OneSet {
-            namespace: "ns-1",
-            journal: Some(journal()),
-            denials: vec![denial.clone(); 5],
-            ..OneSet::default()
-        }));
-        let stopping = AtomicBool::new(false);
-        let mut stalled = 0;
-        let by_hand = by_hand(&server);
-        let ended = by_hand.run(&stopping, |what| {
-            stopping.store(true, Ordering::Release);
-            stalled += u32::from(matches!(what, Happened::Stalled(_)));
-        });
-        let ended = ended.await;
-        assert_eq!(ended, Ended::Stopped, "{denial:?}");
-        let server = lock(&server);
-        let create = "POST /apis/apps/v1/namespaces/shop/statefulsets";
-        assert_eq!(server.writes, [create; 6], "{denial:?}");
-        assert!(server.set.is_some() && server.journal.is_some(), "{denial:?}");
-        assert!(stalled > 0, "{denial:?}");
-    });
-    futures::future::join_all(all).await;
-}
-
 /// A controller that is stopped just when it has let the set go creates it first.
 #[tokio::test]
 async fn controller_stopped_in_the_gap_creates_the_set() {
     let server = Arc::new(Mutex::new(OneSet {
-        namespace: "ns-1",
         set: Some(old().object().clone()),
         journal: Some(journal()),
         ..OneSet::default()
@@ -270,13 +150,14 @@ async fn controller_stopped_in_the_gap_creates_the_set() {
     let by_hand = by_hand(&server);
     let stopping = AtomicBool::new(false);
     let (notices, mut noticed) = mpsc::unbounded();
+    let (settings, kind) = (&by_hand.cluster.settings, MachineKind::Controller);
     let run = Run {
         cluster: &by_hand.cluster,
         set: &by_hand.set,
         stopping: &stopping,
         notices: &notices,
         place: RunPlace::by_hand(),
-        machine: of_controller(&by_hand),
+        machine: Machine::new(settings, cluster::allows, kind, StartFrom::Nothing),
     };
     let stop = async {
         while let Some(notice) = noticed.next().await {

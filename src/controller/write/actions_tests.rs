@@ -78,50 +78,6 @@ fn denials(writer: &Writer) -> Vec<Refusal> {
 
 const WEBHOOK: &str = "admission webhook \"x\" denied the request: no";
 
-/// The code of every answer, and the cause that is reported.
-const CODES: [(u16, &str); 3] = [(409, "Conflict"), (404, "NotFound"), (410, "NotFound")];
-
-#[tokio::test]
-async fn apply_overtaken_again_and_again_is_denied() {
-    for (code, cause) in CODES {
-        let writer = answering(code, WEBHOOK);
-        let Action::ApplyClaim(first) = apply(&web(), 2) else {
-            unreachable!()
-        };
-        let execute = async |apply: &_| {
-            execute(&writer, &set(), &Action::ApplyClaim(Clone::clone(apply)))
-                .await
-                .unwrap()
-        };
-        for (now, expected) in [(1000, RoundOutcome::Overtaken), (1029, RoundOutcome::Overtaken)] {
-            NOW.set(now);
-            assert_eq!(
-                (execute(&first).await, denials(&writer)),
-                (expected, Vec::new()),
-                "{code} at {now}"
-            );
-        }
-        // The watch shows another version: the object was overtaken.
-        let mut second = first.clone();
-        "8".clone_into(&mut second.resource_version);
-        NOW.set(1030);
-        assert_eq!(execute(&second).await, RoundOutcome::Overtaken, "{code}");
-        for (now, attempts) in [(1060, 1), (1061, 2)] {
-            NOW.set(now);
-            assert_eq!(execute(&second).await, RoundOutcome::DecideAgain, "{code} at {now}");
-            let expected = Refusal {
-                label: second.label.clone(),
-                resource_version: "8".to_owned(),
-                cause: cause.to_owned(),
-                message: format!("{code} {WEBHOOK}"),
-                attempts,
-                last: now,
-            };
-            assert_eq!(denials(&writer), [expected], "{code} at {now}");
-        }
-    }
-}
-
 #[tokio::test]
 async fn each_claim_is_overtaken_for_itself() {
     let writer = answering(409, WEBHOOK);
@@ -132,28 +88,6 @@ async fn each_claim_is_overtaken_for_itself() {
         }
     }
     assert_eq!(denials(&writer).len(), 2);
-}
-
-#[tokio::test]
-async fn patch_of_the_set_overtaken_again_and_again_is_denied() {
-    for (code, _) in CODES {
-        let writer = answering(code, WEBHOOK);
-        let action = complete(&web());
-        for now in [1000, 1029] {
-            NOW.set(now);
-            let outcome = execute(&writer, &set(), &action).await.unwrap();
-            assert_eq!(outcome, RoundOutcome::Overtaken, "{code} at {now}");
-            assert_eq!(write_denied(&writer), None, "{code} at {now}");
-        }
-        NOW.set(1030);
-        assert_eq!(
-            execute(&writer, &set(), &action).await.unwrap(),
-            RoundOutcome::DecideAgain,
-            "{code}"
-        );
-        let expected = Some((format!("{code} {WEBHOOK}"), 1031));
-        assert_eq!(write_denied(&writer), expected, "{code}");
-    }
 }
 
 #[tokio::test]

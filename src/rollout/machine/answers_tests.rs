@@ -115,6 +115,21 @@ fn each_answer_has_this_consequence() {
     }
 }
 
+/// The watch shows another version: the object has changed.
+#[test]
+fn write_overtaken_in_each_version_is_no_denial() {
+    let mut memory = TestMemory::default();
+    for (now, version, expected) in [
+        (1000, "7", OVERTAKEN),
+        (1030, "8", OVERTAKEN),
+        (1059, "8", OVERTAKEN),
+        (1060, "8", AGAIN),
+    ] {
+        let outcome = memory.answered(&AttemptedWrite::Set(version.to_owned()), overtaken(), now);
+        assert_eq!(outcome.ok(), expected, "{version} at {now}");
+    }
+}
+
 #[test]
 fn write_without_answer_counts_as_denied_after_a_minute() {
     for (kind, expected) in [("apply", "NotAnswered: no answer"), ("set", "no answer")] {
