@@ -21,7 +21,8 @@ use super::work::Work;
 use crate::controller::calls::caller::Caller;
 use crate::controller::clock::clock;
 use crate::controller::crd::ClaimRollout;
-use crate::controller::objects::set::SlimSet;
+use crate::controller::objects::rollout::SlimRollout;
+use crate::controller::objects::set::{KruiseSet, SlimSet};
 use crate::controller::objects::set_kind::SetKind;
 use crate::controller::reconcile::context::Context;
 use crate::controller::reconcile::shell;
@@ -54,8 +55,10 @@ impl WatchedSets {
             ..Noted::from(Arc::clone(&caller.metrics))
         };
         let (sets, task) = match kind {
-            SetKind::Apps => streams::follow(streams::api(client, namespace), |_| {}, noted, changed),
-            SetKind::OpenKruise => streams::follow_kruise(streams::api(client, namespace), noted, changed),
+            SetKind::Apps => streams::follow(streams::api(client, namespace), |set| set, noted, changed),
+            SetKind::OpenKruise => {
+                streams::follow(streams::api(client, namespace), |KruiseSet(set)| set, noted, changed)
+            }
         };
         Self {
             sets,
@@ -89,7 +92,7 @@ pub(crate) async fn lead(
     let kinds = [Some(&apps), kruise.as_ref()].into_iter().flatten();
     let changed = rollout_changed(kinds.map(|kind| (kind.requeue.clone(), kind.sets.clone())).collect());
     let rollouts = streams::api(client, config.namespace.as_deref());
-    let (rollouts, _rollouts_task) = streams::follow_rollouts(rollouts, trim, Arc::clone(&health.metrics), changed);
+    let (rollouts, _rollouts_task) = streams::follow(rollouts, trimmed, Arc::clone(&health.metrics), changed);
     let _leading = health.leading(rollouts.clone());
 
     let common = CommonParts::new(config, caller, rollouts);
@@ -280,7 +283,7 @@ fn rollout_changed(kinds: Vec<(RequeueSender, Store<SlimSet>)>) -> impl FnMut(Ev
 }
 
 /// Drops metadata that is not read, and unused capacity: there are thousands of ClaimRollouts.
-fn trim(rollout: &mut ClaimRollout) {
+fn trimmed(SlimRollout(mut rollout): SlimRollout) -> ClaimRollout {
     if let Some(owners) = &mut rollout.metadata.owner_references {
         owners.shrink_to_fit();
     }
@@ -290,6 +293,7 @@ fn trim(rollout: &mut ClaimRollout) {
         status.claims.shrink_to_fit();
         status.conditions.shrink_to_fit();
     }
+    rollout
 }
 
 #[cfg(test)]

@@ -124,12 +124,8 @@ impl Namespaces {
         let of_claims = self.requeue_users(namespace, &listed, Listed::CLAIMS, |claim: &SlimClaim| {
             vec![claim.name_any()]
         });
-        let (claims, claims_task) = follow(
-            api(&self.client, namespace),
-            |_| {},
-            noted(0),
-            move |event| of_claims(&event),
-        );
+        let watched = api(&self.client, namespace);
+        let (claims, claims_task) = follow(watched, |claim| claim, noted(0), move |event| of_claims(&event));
         let claims_of = |pod: &SlimPod| pod.claims().map(str::to_owned).collect();
         let of_pods = self.requeue_users(namespace, &listed, Listed::PODS, claims_of);
         let seen = Arc::clone(&pods);

@@ -19,11 +19,9 @@ use tokio::time::{Instant, timeout};
 use super::failing;
 use super::failing::{QUIET, SharedFailing};
 use crate::controller::calls::api_calls;
-use crate::controller::crd::ClaimRollout;
 use crate::controller::locking::lock;
 use crate::controller::metrics::controller::ControllerMetrics;
-use crate::controller::objects::rollout::SlimRollout;
-use crate::controller::objects::set::{KruiseSet, SlimSet};
+use crate::controller::objects::set::SlimSet;
 use crate::controller::read::item::{ListItem, UnreadObject};
 use crate::controller::read::lists::PAGE;
 use crate::controller::read::unread::UnreadObjects;
@@ -91,57 +89,16 @@ impl From<Arc<ControllerMetrics>> for Noted {
     }
 }
 
-/// Watches one resource into a store, and passes on every event after the store contains it.
-pub(crate) fn follow<K: Watched>(
-    api: Api<ListItem<K>>,
-    trim: fn(&mut K),
-    noted: impl Into<Noted>,
-    on_event: impl FnMut(Event<K>) + Send + 'static,
-) -> (Store<K>, Task) {
-    let (reader, writer) = store();
-    let (resource, noted) = (resource_label::<K>(), noted.into());
-    let events = events(api, trim, resource, &noted).reflect(writer);
-    (reader, drive(events, resource, noted, on_event))
-}
-
-/// The same for the StatefulSets of OpenKruise.
-pub(crate) fn follow_kruise(
-    api: Api<ListItem<KruiseSet>>,
-    noted: impl Into<Noted>,
-    on_event: impl FnMut(Event<SlimSet>) + Send + 'static,
-) -> (Store<SlimSet>, Task) {
-    follow_as(
-        api,
-        |KruiseSet(set)| set,
-        "statefulsets.apps.kruise.io",
-        noted.into(),
-        on_event,
-    )
-}
-
-/// The same for ClaimRollouts.
-pub(crate) fn follow_rollouts(
-    api: Api<ListItem<SlimRollout>>,
-    trim: fn(&mut ClaimRollout),
-    metrics: Arc<ControllerMetrics>,
-    on_event: impl FnMut(Event<ClaimRollout>) + Send + 'static,
-) -> (Store<ClaimRollout>, Task) {
-    let read = move |SlimRollout(mut rollout)| {
-        trim(&mut rollout);
-        rollout
-    };
-    follow_as(api, read, "claimrollouts", metrics.into(), on_event)
-}
-
-/// Watches a resource that is read as one type and kept as another.
-fn follow_as<S: Watched, K: Watched>(
+/// Watches one resource into a store, in which it is kept as `read` returns it, and passes on every event after the store
+/// contains it.
+pub(crate) fn follow<S: Watched, K: Watched>(
     api: Api<ListItem<S>>,
-    read: impl Fn(S) -> K + Copy + Send + 'static,
-    resource: &'static str,
-    noted: Noted,
+    read: fn(S) -> K,
+    noted: impl Into<Noted>,
     on_event: impl FnMut(Event<K>) + Send + 'static,
 ) -> (Store<K>, Task) {
     let (reader, writer) = store();
+    let (resource, noted) = (resource_label::<S>(), noted.into());
     let converted = move |event| match event {
         Event::Init => Event::Init,
         Event::InitApply(object) => Event::InitApply(read(object)),
@@ -149,13 +106,13 @@ fn follow_as<S: Watched, K: Watched>(
         Event::Apply(object) => Event::Apply(read(object)),
         Event::Delete(object) => Event::Delete(read(object)),
     };
-    let events = events(api, |_| {}, resource, &noted)
+    let events = events(api, resource, &noted)
         .map(move |event| event.map(converted))
         .reflect(writer);
     (reader, drive(events, resource, noted, on_event))
 }
 
-/// Watches one resource, and passes on every event.
+/// Watches one resource, and passes on every event with the trimmed object.
 pub(crate) fn observe<K: Watched>(
     api: Api<ListItem<K>>,
     trim: fn(&mut K),
@@ -163,13 +120,13 @@ pub(crate) fn observe<K: Watched>(
     on_event: impl FnMut(Event<K>) + Send + 'static,
 ) -> Task {
     let (resource, noted) = (resource_label::<K>(), noted.into());
-    drive(events(api, trim, resource, &noted), resource, noted, on_event)
+    let events = events(api, resource, &noted).modify(trim);
+    drive(events, resource, noted, on_event)
 }
 
 /// The events of a watch. What cannot be read is kept apart.
 fn events<K: Watched>(
     api: Api<ListItem<K>>,
-    trim: fn(&mut K),
     resource: &'static str,
     noted: &Noted,
 ) -> impl Stream<Item = Result<Event<K>, watcher::Error>> + Send + 'static + use<K> {
@@ -187,8 +144,7 @@ fn events<K: Watched>(
         seen.event
     };
     let config = watcher::Config::default().timeout(WATCH_SECONDS).page_size(PAGE);
-    let events = watcher(api, config).filter_map(move |event| ready(event.map(&read).transpose()));
-    events.modify(trim)
+    watcher(api, config).filter_map(move |event| ready(event.map(&read).transpose()))
 }
 
 fn drive<K: Watched>(
@@ -260,7 +216,9 @@ pub(super) fn trim_all<K: Resource>(object: &mut K) {
 
 fn resource_label<K: Resource<DynamicType = ()>>() -> &'static str {
     match K::kind(&()).as_ref() {
+        "StatefulSet" if K::group(&()) == "apps.kruise.io" => "statefulsets.apps.kruise.io",
         "StatefulSet" => "statefulsets",
+        "ClaimRollout" => "claimrollouts",
         "PersistentVolumeClaim" => "persistentvolumeclaims",
         "LimitRange" => "limitranges",
         "ResourceQuota" => "resourcequotas",
