@@ -1,6 +1,6 @@
 //! Calls of the API, and their outcomes.
 
-use kube::api::PatchParams;
+use kube::api::{DeleteParams, PatchParams, PostParams, Preconditions};
 use kube::core::Status;
 
 use crate::claims;
@@ -17,10 +17,10 @@ const MAX_MESSAGE: usize = 512;
 pub(crate) enum ApiOutcome<T> {
     /// The call succeeded, with this reply.
     Done(T),
-    /// The object has changed since it was read.
-    Conflict,
-    /// The object does not exist, or another one has its name.
-    NotFound,
+    /// The object has changed since it was read. The code and the message.
+    Conflict(String),
+    /// The object does not exist, or another one has its name. The code and the message.
+    NotFound(String),
     /// The API server denied the call.
     Denied {
         /// The reason in the status.
@@ -45,19 +45,40 @@ impl<T> ApiOutcome<T> {
     pub(crate) const fn as_str(&self) -> &'static str {
         match self {
             Self::Done(_) => "done",
-            Self::Conflict => "conflict",
-            Self::NotFound => "not_found",
+            Self::Conflict(_) => "conflict",
+            Self::NotFound(_) => "not_found",
             Self::Denied { .. } => "refused",
             Self::Unsure { .. } => "unsure",
         }
     }
 
-    /// The reason of a write that was denied with this outcome again and again.
-    #[must_use]
-    pub(crate) const fn reason(&self) -> &'static str {
+    /// True iff the object has changed since it was read, or exists already.
+    pub(crate) const fn is_conflict(&self) -> bool {
+        matches!(self, Self::Conflict(_))
+    }
+
+    /// Why it did not succeed: a message, or the outcome in a word.
+    pub(crate) fn why(self) -> String {
         match self {
-            Self::NotFound => "NotFound",
-            _ => "Conflict",
+            Self::Denied { message: why, .. } | Self::Unsure { why, .. } => why,
+            other => other.as_str().to_owned(),
+        }
+    }
+
+    /// A call that is denied for this cause, with this message.
+    pub(crate) fn denied(cause: &str, message: String) -> Self {
+        Self::Denied {
+            cause: cause.to_owned(),
+            message,
+            stored: None,
+        }
+    }
+
+    /// It is unknown for this cause whether the call succeeded.
+    pub(crate) fn unsure(why: impl Into<String>) -> Self {
+        Self::Unsure {
+            why: why.into(),
+            retry_after: None,
         }
     }
 
@@ -65,72 +86,26 @@ impl<T> ApiOutcome<T> {
     pub(crate) fn and_then<U>(self, read: impl FnOnce(T) -> ApiOutcome<U>) -> ApiOutcome<U> {
         match self {
             Self::Done(reply) => read(reply),
-            Self::Conflict => ApiOutcome::Conflict,
-            Self::NotFound => ApiOutcome::NotFound,
+            Self::Conflict(message) => ApiOutcome::Conflict(message),
+            Self::NotFound(message) => ApiOutcome::NotFound(message),
             Self::Denied { cause, message, stored } => ApiOutcome::Denied { cause, message, stored },
             Self::Unsure { why, retry_after } => ApiOutcome::Unsure { why, retry_after },
         }
     }
 }
 
-/// The answer to a write.
-#[derive(Debug, PartialEq)]
-pub(crate) struct Written<T> {
-    pub(crate) outcome: ApiOutcome<T>,
-    /// The message of a failure.
-    pub(crate) message: String,
-}
-
-impl<T> Written<T> {
-    pub(crate) fn and_then<U>(self, read: impl FnOnce(T) -> ApiOutcome<U>) -> Written<U> {
-        Written {
-            outcome: self.outcome.and_then(read),
-            message: self.message,
-        }
-    }
-}
-
-impl<T> From<ApiOutcome<T>> for Written<T> {
-    fn from(outcome: ApiOutcome<T>) -> Self {
-        Self {
-            outcome,
-            message: String::new(),
-        }
-    }
-}
-
 /// Waits for a call with a timeout.
 pub(crate) async fn call<T>(call: impl Future<Output = kube::Result<T>>) -> ApiOutcome<T> {
-    write(call).await.outcome
+    outcome(patience::answered(call).await)
 }
 
-/// Waits for a write with a timeout.
-pub(crate) async fn write<T>(call: impl Future<Output = kube::Result<T>>) -> Written<T> {
-    classified(patience::answered(call).await)
-}
-
-/// The outcome of a read of several calls, each with its timeout.
+/// The outcome of a call, or of several that had a timeout each.
 pub(crate) fn outcome<T>(result: kube::Result<T>) -> ApiOutcome<T> {
-    classified(result).outcome
-}
-
-/// The outcome, with the message of a failure.
-fn classified<T>(result: kube::Result<T>) -> Written<T> {
-    let outcome = match result {
+    match result {
         Ok(reply) => ApiOutcome::Done(reply),
-        Err(kube::Error::Api(status)) => {
-            let message = format!("{} {}", status.code, shorten(&status.message));
-            return Written {
-                outcome: outcome_of(*status),
-                message,
-            };
-        }
-        Err(error) => ApiOutcome::Unsure {
-            why: text(&error),
-            retry_after: None,
-        },
-    };
-    outcome.into()
+        Err(kube::Error::Api(status)) => outcome_of(&status),
+        Err(error) => ApiOutcome::unsure(text(&error)),
+    }
 }
 
 /// The message of an error, without a value of an object, which that of serde may quote.
@@ -143,7 +118,7 @@ pub(crate) fn text(error: &kube::Error) -> String {
 }
 
 /// Classifies a failure status of the API server.
-pub(crate) fn outcome_of<T>(status: Status) -> ApiOutcome<T> {
+pub(crate) fn outcome_of<T>(status: &Status) -> ApiOutcome<T> {
     let is_other_uid = status
         .details
         .iter()
@@ -154,10 +129,11 @@ pub(crate) fn outcome_of<T>(status: Status) -> ApiOutcome<T> {
         .as_ref()
         .map(|details| details.retry_after_seconds)
         .filter(|seconds| *seconds > 0);
+    let short = || format!("{} {}", status.code, shorten(&status.message));
     match status.code {
-        404 | 410 => ApiOutcome::NotFound,
-        409 => ApiOutcome::Conflict,
-        422 if is_other_uid => ApiOutcome::NotFound,
+        404 | 410 => ApiOutcome::NotFound(short()),
+        409 => ApiOutcome::Conflict(short()),
+        422 if is_other_uid => ApiOutcome::NotFound(short()),
         // 401: the token is being renewed. 408: the server gave up waiting.
         401 | 408 | 429 | 500.. => ApiOutcome::Unsure {
             why: format!("{} {}", status.code, status.message),
@@ -165,15 +141,11 @@ pub(crate) fn outcome_of<T>(status: Status) -> ApiOutcome<T> {
         },
         _ => {
             let cause = if status.reason.is_empty() {
-                "Refused".to_owned()
+                "Refused"
             } else {
-                status.reason
+                &status.reason
             };
-            ApiOutcome::Denied {
-                cause,
-                message: shorten(&status.message),
-                stored: None,
-            }
+            ApiOutcome::denied(cause, shorten(&status.message))
         }
     }
 }
@@ -190,6 +162,22 @@ pub(crate) fn merge() -> PatchParams {
         field_manager: Some(FIELD_MANAGER.to_owned()),
         ..PatchParams::default()
     }
+}
+
+/// The parameters of a create, or of an update.
+pub(crate) fn post() -> PostParams {
+    PostParams {
+        field_manager: Some(FIELD_MANAGER.to_owned()),
+        ..PostParams::default()
+    }
+}
+
+/// The parameters of a delete of the object with this uid, in this version.
+pub(crate) fn deletion(uid: Option<&str>, resource_version: Option<&str>) -> DeleteParams {
+    DeleteParams::default().preconditions(Preconditions {
+        uid: uid.map(str::to_owned),
+        resource_version: resource_version.map(str::to_owned),
+    })
 }
 
 #[cfg(test)]

@@ -12,24 +12,22 @@ fn failure_status_is_classified_by_its_code() {
         }))
         .unwrap()
     };
-    let denied = ApiOutcome::<()>::Denied {
-        cause: "Why".to_owned(),
-        message: "no".to_owned(),
-        stored: None,
-    };
+    let denied = ApiOutcome::<()>::denied("Why", "no".to_owned());
+    let not_found = |code: u16| ApiOutcome::NotFound(format!("{code} no"));
     let rows = [
-        (404, "", ApiOutcome::NotFound),
-        (409, "", ApiOutcome::Conflict),
-        (422, "metadata.uid", ApiOutcome::NotFound),
+        (404, "", not_found(404)),
+        (410, "", not_found(410)),
+        (409, "", ApiOutcome::Conflict("409 no".to_owned())),
+        (422, "metadata.uid", not_found(422)),
         (422, "spec", denied.clone()),
         (400, "", denied.clone()),
         (403, "", denied),
     ];
     for (code, field, expected) in rows {
-        assert_eq!(outcome_of::<()>(status(code, field)), expected, "{code} {field}");
+        assert_eq!(outcome_of::<()>(&status(code, field)), expected, "{code} {field}");
     }
     for code in [401, 408, 429, 500, 503, 504] {
-        let outcome = outcome_of::<()>(status(code, ""));
+        let outcome = outcome_of::<()>(&status(code, ""));
         assert!(
             matches!(
                 outcome,

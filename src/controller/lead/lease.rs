@@ -13,11 +13,11 @@ use std::time::Duration;
 
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
-use kube::api::{Api, PostParams};
+use kube::api::Api;
 use kube::{Client, ResourceExt};
 use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
 
-use crate::controller::calls::api_calls::{ApiOutcome, FIELD_MANAGER, call};
+use crate::controller::calls::api_calls::{ApiOutcome, call, post};
 use crate::controller::clock::{Clock, timestamp};
 use crate::controller::locking::lock;
 
@@ -272,8 +272,8 @@ impl Candidate {
                     }
                 }
             }
-            ApiOutcome::NotFound => self.write(None, held(None, &identity, &now)).await,
-            other => failed(&other),
+            ApiOutcome::NotFound(_) => self.write(None, held(None, &identity, &now)).await,
+            other => LeaseAttempt::Failed { why: other.why() },
         }
     }
 
@@ -295,49 +295,30 @@ impl Candidate {
     /// Writes the Lease unless it has changed: then another controller holds it, or the reply to our last write was
     /// lost.
     async fn write(&mut self, before: Option<Lease>, spec: LeaseSpec) -> LeaseAttempt {
-        let params = PostParams {
-            field_manager: Some(FIELD_MANAGER.to_owned()),
-            ..PostParams::default()
-        };
+        let spec = Some(spec);
         let outcome = if let Some(before) = before {
             let mut metadata = before.metadata;
             metadata.managed_fields = None;
-            let lease = Lease {
-                metadata,
-                spec: Some(spec),
-            };
-            call(self.leases.replace(NAME, &params, &lease)).await
+            call(self.leases.replace(NAME, &post(), &Lease { metadata, spec })).await
         } else {
             let metadata = ObjectMeta {
                 name: Some(NAME.to_owned()),
                 ..ObjectMeta::default()
             };
-            let lease = Lease {
-                metadata,
-                spec: Some(spec),
-            };
-            call(self.leases.create(&params, &lease)).await
+            call(self.leases.create(&post(), &Lease { metadata, spec })).await
         };
         match outcome {
             ApiOutcome::Done(lease) => {
                 self.ours = Some(lease);
                 LeaseAttempt::Holds
             }
-            other => failed(&other),
+            other => LeaseAttempt::Failed { why: other.why() },
         }
     }
 
     fn now(&self) -> MicroTime {
         MicroTime(timestamp((self.clock)()))
     }
-}
-
-fn failed<T>(outcome: &ApiOutcome<T>) -> LeaseAttempt {
-    let why = match outcome {
-        ApiOutcome::Denied { message: why, .. } | ApiOutcome::Unsure { why, .. } => why.clone(),
-        other => other.as_str().to_owned(),
-    };
-    LeaseAttempt::Failed { why }
 }
 
 #[cfg(test)]

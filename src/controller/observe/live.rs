@@ -30,8 +30,8 @@ async fn read<T>(call: impl Future<Output = kube::Result<T>>) -> Result<T, Strin
 fn existing<T>(outcome: ApiOutcome<T>) -> Result<T, String> {
     match outcome {
         ApiOutcome::Done(read) => Ok(read),
-        ApiOutcome::Conflict | ApiOutcome::NotFound => Err("it does not exist any more".to_owned()),
-        ApiOutcome::Denied { message: why, .. } | ApiOutcome::Unsure { why, .. } => Err(why),
+        ApiOutcome::Conflict(_) | ApiOutcome::NotFound(_) => Err("it does not exist any more".to_owned()),
+        other => Err(other.why()),
     }
 }
 

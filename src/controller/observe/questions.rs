@@ -30,7 +30,9 @@ pub(crate) async fn answer(
             let outcome = post_eviction(client, &namespace, [pod, uid], true).await;
             let answer = match outcome {
                 ApiOutcome::Done(()) => EvictionAnswer::Allowed,
-                ApiOutcome::Conflict | ApiOutcome::NotFound => EvictionAnswer::NotNow("the Pod has changed".to_owned()),
+                ApiOutcome::Conflict(_) | ApiOutcome::NotFound(_) => {
+                    EvictionAnswer::NotNow("the Pod has changed".to_owned())
+                }
                 ApiOutcome::Unsure { why, .. } => EvictionAnswer::NotNow(why),
                 ApiOutcome::Denied { cause, message, .. } => EvictionAnswer::Denied(explained(&cause, message)),
             };
@@ -39,7 +41,7 @@ pub(crate) async fn answer(
         ReCreateQuestion::VolumeSnapshot(name) => {
             let answer = match api_calls::call(volume_snapshots(client, &namespace).get(name)).await {
                 ApiOutcome::Done(found) => VolumeSnapshotAnswer::Found(view(&found)),
-                ApiOutcome::Conflict | ApiOutcome::NotFound => VolumeSnapshotAnswer::Absent,
+                ApiOutcome::Conflict(_) | ApiOutcome::NotFound(_) => VolumeSnapshotAnswer::Absent,
                 ApiOutcome::Unsure { why, .. } => VolumeSnapshotAnswer::Unreadable(why),
                 ApiOutcome::Denied { cause, message, .. } => {
                     VolumeSnapshotAnswer::Unreadable(explained(&cause, message))

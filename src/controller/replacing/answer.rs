@@ -8,28 +8,21 @@ use kube::api::{Api, DeleteParams};
 use kube::core::Status;
 use serde::de::DeserializeOwned;
 
-use crate::controller::calls::api_calls::{ApiOutcome, Written, call, write};
+use crate::controller::calls::api_calls::{ApiOutcome, call};
 
 /// Deletes an object. The API server answers with what is left of it, or with a success.
-pub(super) async fn delete<K>(api: &Api<K>, name: &str, params: &DeleteParams) -> Written<()>
+pub(super) async fn delete<K>(api: &Api<K>, name: &str, params: &DeleteParams) -> ApiOutcome<()>
 where
     K: Resource + Clone + Debug + DeserializeOwned,
 {
-    write(api.delete(name, params)).await.and_then(|reply| {
+    call(api.delete(name, params)).await.and_then(|reply| {
         if reply.either(|left| left.meta().uid.is_some(), |status| status.is_success()) {
             ApiOutcome::Done(())
         } else {
-            unknown("the answer to the DELETE is neither an object nor a success")
+            // It comes from somebody else than the API server.
+            ApiOutcome::unsure("the answer to the DELETE is neither an object nor a success")
         }
     })
-}
-
-/// An answer that comes from somebody else than the API server.
-pub(super) fn unknown<T>(why: &str) -> ApiOutcome<T> {
-    ApiOutcome::Unsure {
-        why: why.to_owned(),
-        retry_after: None,
-    }
 }
 
 /// Reads an object, by its resource and name. None if the API server answers that it does not exist.
@@ -64,13 +57,10 @@ fn is_absent(status: &Status, resource: &str, name: &str) -> bool {
 pub(super) fn existing<T>(resource: &str, outcome: ApiOutcome<T>) -> Result<T, String> {
     match outcome {
         ApiOutcome::Done(found) => Ok(found),
-        ApiOutcome::NotFound => Err(format!(
+        ApiOutcome::NotFound(_) => Err(format!(
             "failed to read {resource}: 404 from something else than the API server"
         )),
-        ApiOutcome::Conflict => Err(format!("failed to read {resource}: conflict")),
-        ApiOutcome::Denied { message: why, .. } | ApiOutcome::Unsure { why, .. } => {
-            Err(format!("failed to read {resource}: {why}"))
-        }
+        other => Err(format!("failed to read {resource}: {}", other.why())),
     }
 }
 

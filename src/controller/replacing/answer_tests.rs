@@ -1,8 +1,8 @@
 use kube::core::Status;
 use serde_json::{Value, json};
 
-use super::{existing, read, write};
-use crate::controller::calls::api_calls::{ApiOutcome, outcome};
+use super::{existing, read};
+use crate::controller::calls::api_calls::outcome;
 
 fn status(code: u16, body: Value) -> kube::Error {
     let mut status: Status = serde_json::from_value(body).expect("a status");
@@ -48,26 +48,4 @@ async fn object_is_absent_only_if_the_answer_names_it() {
     }
     let found = read(("statefulsets", "web"), async { Ok(7) }).await;
     assert_eq!(found, Ok(Some(7)));
-}
-
-/// The message goes to whoever reads the status.
-#[tokio::test]
-async fn write_keeps_the_message() {
-    for (code, outcome) in [
-        (404, "not_found"),
-        (409, "conflict"),
-        (410, "not_found"),
-        (403, "refused"),
-        (503, "unsure"),
-    ] {
-        let body = json!({"message": "admission webhook \"x\" denied the request: no\nmore"});
-        let written = write::<()>(async { Err(status(code, body)) }).await;
-        assert_eq!(written.outcome.as_str(), outcome, "{code}");
-        assert_eq!(
-            written.message,
-            format!("{code} admission webhook \"x\" denied the request: no")
-        );
-    }
-    let written = write(async { Ok(7) }).await;
-    assert_eq!((written.outcome, written.message.as_str()), (ApiOutcome::Done(7), ""));
 }

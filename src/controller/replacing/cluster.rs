@@ -5,7 +5,7 @@ use std::sync::Arc;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::authorization::v1::{ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec};
 use k8s_openapi::api::core::v1::Secret;
-use kube::api::{Api, DeleteParams, GetParams, ListParams, PostParams, Preconditions, Request};
+use kube::api::{Api, GetParams, ListParams, PostParams, Request};
 use kube::{Client, ResourceExt};
 use serde::Deserialize;
 use serde_json::Value;
@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 
 use super::answer::{delete, existing, read};
 use crate::api::Settings;
-use crate::controller::calls::api_calls::{ApiOutcome, Written, call, outcome, write};
+use crate::controller::calls::api_calls::{ApiOutcome, call, deletion, outcome};
 use crate::controller::crd::ClaimRollout;
 use crate::controller::objects::rollout::SlimRollout;
 use crate::controller::objects::set::SlimSet;
@@ -157,10 +157,10 @@ impl Cluster {
         set: &SetName,
         journal: &Journal,
         version: Option<&str>,
-    ) -> Written<[Option<String>; 2]> {
+    ) -> ApiOutcome<[Option<String>; 2]> {
         let text = match journal.write() {
             Ok(text) => text,
-            Err(error) => return denied(error.to_string()).into(),
+            Err(error) => return ApiOutcome::denied("Invalid", error.to_string()),
         };
         let mut secret = Secret {
             data: Some([(JOURNAL_KEY.to_owned(), ByteString(text.into_bytes()))].into()),
@@ -173,19 +173,15 @@ impl Cluster {
         let secrets = self.secrets();
         let params = PostParams::default();
         let written = match version {
-            None => write(secrets.create(&params, &secret)).await,
-            Some(_) => write(secrets.replace(&secret_name(set), &params, &secret)).await,
+            None => call(secrets.create(&params, &secret)).await,
+            Some(_) => call(secrets.replace(&secret_name(set), &params, &secret)).await,
         };
         written.and_then(|secret| ApiOutcome::Done([secret.uid(), secret.resource_version()]))
     }
 
     /// Deletes the journal that was read.
-    pub(super) async fn delete_journal(&self, set: &SetName, version: Option<&str>) -> Written<()> {
-        let params = DeleteParams::default().preconditions(Preconditions {
-            uid: None,
-            resource_version: version.map(str::to_owned),
-        });
-        delete(&self.secrets(), &secret_name(set), &params).await
+    pub(super) async fn delete_journal(&self, set: &SetName, version: Option<&str>) -> ApiOutcome<()> {
+        delete(&self.secrets(), &secret_name(set), &deletion(None, version)).await
     }
 }
 
@@ -257,15 +253,7 @@ pub(super) fn report_owner(report: &ClaimRollout) -> ReportOwner {
 /// The ClaimRollout. It is a report: where its kind does not exist, the answer names no object.
 fn report_of(outcome: ApiOutcome<SlimRollout>) -> Result<Option<ClaimRollout>, String> {
     match outcome {
-        ApiOutcome::NotFound => Ok(None),
+        ApiOutcome::NotFound(_) => Ok(None),
         other => existing("ClaimRollout", other).map(|SlimRollout(report)| Some(report)),
-    }
-}
-
-pub(super) fn denied<T>(message: String) -> ApiOutcome<T> {
-    ApiOutcome::Denied {
-        cause: "Invalid".to_owned(),
-        message,
-        stored: None,
     }
 }

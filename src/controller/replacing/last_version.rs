@@ -46,7 +46,7 @@ impl Cluster {
                         if status.code == 410 {
                             return Ok(unknown(set, &status.message));
                         }
-                        return failed(set, &outcome_of::<()>(*status));
+                        return failed(set, &outcome_of::<()>(&status));
                     }
                     Ok(_) => {}
                     Err(error) => return Err(format!("failed to watch the StatefulSet: {error}")),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::apps::v1::ControllerRevision;
 use k8s_openapi::api::core::v1::{Namespace, PersistentVolumeClaim, Pod as CorePod, ResourceQuota};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
-use kube::api::{Api, DeleteParams, ListParams, PostParams, Preconditions, PropagationPolicy, Request};
+use kube::api::{Api, DeleteParams, ListParams, PostParams, PropagationPolicy, Request};
 use kube::core::{Selector, SelectorExt as _};
 use kube::{Resource, ResourceExt};
 use serde::Deserialize;
@@ -17,7 +17,7 @@ use super::answer::{existing, read};
 use super::cluster::{Cluster, SetName, sets_path};
 use super::others::owned_by;
 use crate::api::Settings;
-use crate::controller::calls::api_calls::{ApiOutcome, FIELD_MANAGER, call, outcome};
+use crate::controller::calls::api_calls::{ApiOutcome, call, deletion, outcome, post};
 use crate::controller::objects::claim::SlimClaim;
 use crate::controller::objects::pod::{POD_REVISION, PodStatus};
 use crate::controller::objects::set::owner;
@@ -245,13 +245,13 @@ impl Cluster {
             delete,
             create: match create {
                 // Everything else was checked before the name.
-                ApiOutcome::Conflict => Ok(()),
+                ApiOutcome::Conflict(_) => Ok(()),
                 ApiOutcome::Done(_) => Err("the StatefulSet does not exist".to_owned()),
-                other => Err(why(other)),
+                other => Err(other.why()),
             },
             created: match created {
                 ApiOutcome::Done(created) => Ok(LiveSet::new(created)),
-                other => Err(why(other)),
+                other => Err(other.why()),
             },
         }
     }
@@ -263,19 +263,19 @@ impl Cluster {
         let request = request.map_err(|error| error.to_string())?;
         match call(self.client.request::<Value>(request)).await {
             ApiOutcome::Done(_) => Ok(()),
-            other => Err(why(other)),
+            other => Err(other.why()),
         }
     }
 
     async fn would_create(&self, set: &SetName, object: &Value) -> ApiOutcome<Value> {
         let params = PostParams {
             dry_run: true,
-            field_manager: Some(FIELD_MANAGER.to_owned()),
+            ..post()
         };
         let body = object.to_string().into_bytes();
         match Request::new(sets_path(&set.namespace)).create(&params, body) {
             Ok(request) => call(self.client.request::<Value>(request)).await,
-            Err(error) => super::cluster::denied(error.to_string()),
+            Err(error) => ApiOutcome::denied("Invalid", error.to_string()),
         }
     }
 }
@@ -284,19 +284,7 @@ impl Cluster {
 pub(super) fn orphan(uid: &str, resource_version: Option<&str>) -> DeleteParams {
     DeleteParams {
         propagation_policy: Some(PropagationPolicy::Orphan),
-        preconditions: Some(Preconditions {
-            uid: Some(uid.to_owned()),
-            resource_version: resource_version.map(str::to_owned),
-        }),
-        ..DeleteParams::default()
-    }
-}
-
-/// The reason of an outcome other than success.
-fn why<T>(outcome: ApiOutcome<T>) -> String {
-    match outcome {
-        ApiOutcome::Denied { message: why, .. } | ApiOutcome::Unsure { why, .. } => why,
-        other => other.as_str().to_owned(),
+        ..deletion(Some(uid), resource_version)
     }
 }
 

@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep_until};
 use super::cluster::{Cluster, SetName};
 use super::place::RunPlace;
 use super::steps::write_of;
-use crate::controller::calls::api_calls::{ApiOutcome, Written};
+use crate::controller::calls::api_calls::ApiOutcome;
 use crate::replace::{Ended, Happened, Machine, Millis, Notice, PauseCause, ReplaceTask, Reply, Step, WriteAnswer};
 
 /// How often a pause checks whether the controller stops.
@@ -93,7 +93,7 @@ impl<'a> Run<'a> {
         tracing::debug!(task = write_of(self.set, step), "write");
         let written = self.cluster.execute(self.set, self.machine.objects(), step).await;
         let (namespace, name) = (&*self.set.namespace, &*self.set.name);
-        let outcome = written.outcome.as_str();
+        let outcome = written.as_str();
         tracing::info!(
             namespace,
             set = name,
@@ -140,12 +140,11 @@ fn send(notices: &UnboundedSender<Notice>, notice: Notice) {
     let _ = notices.unbounded_send(notice);
 }
 
-fn answer(written: Written<Reply>) -> WriteAnswer {
-    let Written { outcome, message } = written;
+fn answer(outcome: ApiOutcome<Reply>) -> WriteAnswer {
     match outcome {
         ApiOutcome::Done(reply) => WriteAnswer::Done(reply),
-        ApiOutcome::Conflict => WriteAnswer::Conflict(message),
-        ApiOutcome::NotFound => WriteAnswer::NotFound(message),
+        ApiOutcome::Conflict(message) => WriteAnswer::Conflict(message),
+        ApiOutcome::NotFound(message) => WriteAnswer::NotFound(message),
         ApiOutcome::Denied { cause, message, .. } => {
             let answer = if cause == "Invalid" {
                 WriteAnswer::Invalid

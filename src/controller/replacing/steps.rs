@@ -3,27 +3,27 @@
 use std::collections::BTreeSet;
 
 use k8s_openapi::api::apps::v1::ControllerRevision;
-use kube::api::{Api, DeleteParams, Patch, PostParams, Preconditions, Request};
+use kube::api::{Api, Patch, Request};
 use serde_json::{Value, json};
 
-use super::answer::{delete, unknown};
-use super::cluster::{Cluster, SetName, denied, report_owner, sets_path};
+use super::answer::delete;
+use super::cluster::{Cluster, SetName, report_owner, sets_path};
 use super::parts::orphan;
-use crate::controller::calls::api_calls::{ApiOutcome, FIELD_MANAGER, Written, merge, write};
+use crate::controller::calls::api_calls::{ApiOutcome, call, deletion, merge, post};
 use crate::controller::objects::rollout::SlimRollout;
 use crate::replace::{FINALIZER, HOLD, LiveSet, Reply, SetObjects, SetVersion, Step};
 use crate::templates::keys;
 
 impl Cluster {
     /// Executes a step that writes.
-    pub(super) async fn execute(&self, set: &SetName, objects: &SetObjects, step: &Step) -> Written<Reply> {
+    pub(super) async fn execute(&self, set: &SetName, objects: &SetObjects, step: &Step) -> ApiOutcome<Reply> {
         let version = objects.journal_version.as_deref();
         match step {
             Step::WriteJournal(journal) => {
                 let written = self.write_journal(set, journal, version).await;
                 written.and_then(|secret| match secret {
                     [Some(_), Some(_)] => ApiOutcome::Done(Reply::Journal(secret)),
-                    _ => unknown("the answer is no Secret"),
+                    _ => ApiOutcome::unsure("the answer is no Secret"),
                 })
             }
             Step::DeleteJournal | Step::LeaveForeign(_) => self.delete_journal(set, version).await.and_then(nothing),
@@ -52,21 +52,25 @@ impl Cluster {
                 self.send(request).await.and_then(deleted)
             }
             Step::LetGo(object) => {
-                let request = Request::new(sets_path(&set.namespace)).replace(&set.name, &params(), bytes(object));
+                let request = Request::new(sets_path(&set.namespace)).replace(&set.name, &post(), bytes(object));
                 let written = self.send(request).await.and_then(set_of);
                 written.and_then(nothing)
             }
             Step::Create(object) => {
-                let request = Request::new(sets_path(&set.namespace)).create(&params(), bytes(object));
+                let request = Request::new(sets_path(&set.namespace)).create(&post(), bytes(object));
                 self.send(request).await.and_then(set_of)
             }
-            Step::DeleteRevision { name, uid } => self.delete_revision(set, name, uid).await.and_then(nothing),
-            Step::Read(_) | Step::Wait { .. } | Step::End(_) => nothing(()).into(),
+            Step::DeleteRevision { name, uid } => {
+                let revisions: Api<ControllerRevision> = Api::namespaced(self.client.clone(), &set.namespace);
+                let deleted = delete(&revisions, name, &deletion(Some(uid), None)).await;
+                deleted.and_then(nothing)
+            }
+            Step::Read(_) | Step::Wait { .. } | Step::End(_) => nothing(()),
         }
     }
 
     /// Patches the version of the set that was read.
-    async fn patch(&self, set: &SetName, seen: &SetVersion, mut body: Value) -> Written<Reply> {
+    async fn patch(&self, set: &SetName, seen: &SetVersion, mut body: Value) -> ApiOutcome<Reply> {
         body["metadata"]["uid"] = json!(seen.uid);
         body["metadata"]["resourceVersion"] = json!(seen.resource_version);
         let request = Request::new(sets_path(&set.namespace)).patch(&set.name, &merge(), &Patch::Merge(body));
@@ -74,37 +78,31 @@ impl Cluster {
     }
 
     /// Patches the set if the tests of the patch hold.
-    async fn patch_if(&self, set: &SetName, patch: Value) -> Written<Reply> {
+    async fn patch_if(&self, set: &SetName, patch: Value) -> ApiOutcome<Reply> {
         let patch = match serde_json::from_value(patch) {
             Ok(patch) => Patch::Json::<()>(patch),
-            Err(error) => return denied(error.to_string()).into(),
+            Err(error) => return ApiOutcome::denied("Invalid", error.to_string()),
         };
         let request = Request::new(sets_path(&set.namespace)).patch(&set.name, &merge(), &patch);
         self.send(request).await.and_then(set_of)
     }
 
-    async fn patch_report(&self, set: &SetName, body: &Value) -> Written<Reply> {
+    async fn patch_report(&self, set: &SetName, body: &Value) -> ApiOutcome<Reply> {
         let reports: Api<SlimRollout> = Api::namespaced(self.client.clone(), &set.namespace);
-        let patched = write(reports.patch(&set.name, &merge(), &Patch::Merge(body))).await;
+        let patched = call(reports.patch(&set.name, &merge(), &Patch::Merge(body))).await;
         patched.and_then(|SlimRollout(report)| match report.metadata.uid {
             Some(_) => ApiOutcome::Done(Reply::Report(report_owner(&report))),
-            None => unknown("the answer is no ClaimRollout"),
+            None => ApiOutcome::unsure("the answer is no ClaimRollout"),
         })
     }
 
-    async fn delete_revision(&self, set: &SetName, name: &str, uid: &str) -> Written<()> {
-        let revisions: Api<ControllerRevision> = Api::namespaced(self.client.clone(), &set.namespace);
-        let params = DeleteParams::default().preconditions(Preconditions {
-            uid: Some(uid.to_owned()),
-            resource_version: None,
-        });
-        delete(&revisions, name, &params).await
-    }
-
-    async fn send(&self, request: Result<axum::http::Request<Vec<u8>>, kube::core::request::Error>) -> Written<Value> {
+    async fn send(
+        &self,
+        request: Result<axum::http::Request<Vec<u8>>, kube::core::request::Error>,
+    ) -> ApiOutcome<Value> {
         match request {
-            Ok(request) => write(self.client.request::<Value>(request)).await,
-            Err(error) => denied(error.to_string()).into(),
+            Ok(request) => call(self.client.request::<Value>(request)).await,
+            Err(error) => ApiOutcome::denied("Invalid", error.to_string()),
         }
     }
 }
@@ -139,7 +137,7 @@ fn set_of(reply: Value) -> ApiOutcome<Reply> {
     if reply["kind"] == "StatefulSet" {
         return ApiOutcome::Done(Reply::Set(LiveSet::new(reply)));
     }
-    unknown("the answer is no StatefulSet")
+    ApiOutcome::unsure("the answer is no StatefulSet")
 }
 
 /// The set in the reply to a DELETE, or a status if no object is left.
@@ -148,13 +146,6 @@ fn deleted(reply: Value) -> ApiOutcome<Reply> {
         return nothing(());
     }
     set_of(reply)
-}
-
-fn params() -> PostParams {
-    PostParams {
-        field_manager: Some(FIELD_MANAGER.to_owned()),
-        ..PostParams::default()
-    }
 }
 
 fn bytes(object: &Value) -> Vec<u8> {

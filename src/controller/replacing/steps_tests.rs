@@ -15,7 +15,7 @@ use crate::templates::keys;
 async fn outcome(step: &Step, (code, body): (u16, Value)) -> ApiOutcome<Reply> {
     let cluster = cluster(answering(code, &body));
     let (set, objects) = (SetName::new("shop", "web"), objects("Delete", Some("5")));
-    cluster.execute(&set, &objects, step).await.outcome
+    cluster.execute(&set, &objects, step).await
 }
 
 /// The requests of a step: method, path and body.

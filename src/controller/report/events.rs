@@ -60,7 +60,7 @@ pub(crate) async fn emit_about(
     let event = event(notice, &namespace, regarding, related, caller.now());
     match call(api.create(&PostParams::default(), &event)).await {
         ApiOutcome::Done(_) => caller.metrics.event(notice.reason),
-        ApiOutcome::Conflict => {}
+        ApiOutcome::Conflict(_) => {}
         other => tracing::warn!(reason = notice.reason.as_str(), outcome = ?other, "failed to publish an Event"),
     }
 }

@@ -6,13 +6,13 @@
 use k8s_openapi::api::apps::v1::ControllerRevision;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::apimachinery::pkg::runtime::RawExtension;
-use kube::api::{Api, DeleteParams, ListParams, Patch, PostParams, Preconditions};
+use kube::api::{Api, ListParams, Patch, PostParams};
 use kube::{Client, Resource, ResourceExt};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::api::ReadyReason;
-use crate::controller::calls::api_calls::{ApiOutcome, call, merge, outcome};
+use crate::controller::calls::api_calls::{ApiOutcome, call, deletion, merge, outcome};
 use crate::controller::crd::ClaimRollout;
 use crate::controller::objects::set::SlimSet;
 use crate::controller::read::{lists, metadata};
@@ -66,7 +66,7 @@ pub(crate) fn unkept(outcomes: &[ApiOutcome<()>], before: u32) -> u32 {
     {
         return before.max(1);
     }
-    let is_taken = outcomes.contains(&ApiOutcome::Conflict);
+    let is_taken = outcomes.iter().any(ApiOutcome::is_conflict);
     if is_taken && before < TRIES { before + 1 } else { 0 }
 }
 
@@ -94,7 +94,7 @@ pub(crate) async fn keep(
     let limit = set.spec.revision_history_limit.unwrap_or(DEFAULT_LIMIT);
     if let Some(number) = number_of(rollout, limit) {
         let created = create(number).await;
-        if created != ApiOutcome::Conflict {
+        if !created.is_conflict() {
             return ApiOutcome::Done(vec![created]);
         }
     }
@@ -114,13 +114,7 @@ pub(crate) async fn keep(
                 });
                 done(call(stored.patch(&name, &merge(), &Patch::Merge(&body))).await)
             }
-            HistoryStep::Drop { name, uid } => {
-                let params = DeleteParams::default().preconditions(Preconditions {
-                    uid: Some(uid),
-                    resource_version: None,
-                });
-                done(call(stored.delete(&name, &params)).await)
-            }
+            HistoryStep::Drop { name, uid } => done(call(stored.delete(&name, &deletion(Some(&uid), None))).await),
         });
     }
     ApiOutcome::Done(outcomes)
@@ -311,17 +305,15 @@ mod tests {
 
     #[test]
     fn target_is_retried_while_another_object_has_its_name() {
-        let not_found = || ApiOutcome::NotFound;
-        let unsure = || ApiOutcome::Unsure {
-            why: "500".to_owned(),
-            retry_after: None,
-        };
+        let not_found = || ApiOutcome::NotFound("404".to_owned());
+        let taken = || ApiOutcome::Conflict("409".to_owned());
+        let unsure = || ApiOutcome::unsure("500");
         for (why, outcomes, before, expected) in [
             ("kept", vec![ApiOutcome::Done(())], 0, 0),
             ("kept at last", vec![ApiOutcome::Done(()), not_found()], 3, 0),
-            ("taken", vec![ApiOutcome::Conflict], 0, 1),
-            ("taken again", vec![ApiOutcome::Conflict, ApiOutcome::Done(())], 1, 2),
-            ("taken for the last time", vec![ApiOutcome::Conflict], TRIES, 0),
+            ("taken", vec![taken()], 0, 1),
+            ("taken again", vec![taken(), ApiOutcome::Done(())], 1, 2),
+            ("taken for the last time", vec![taken()], TRIES, 0),
             ("nothing to write", vec![], 5, 0),
             ("no answer", vec![unsure()], 0, 1),
             ("no answer again", vec![ApiOutcome::Done(()), unsure()], TRIES, TRIES),

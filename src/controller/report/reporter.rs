@@ -168,12 +168,11 @@ impl Reporter {
 
 /// The error of a failed report. The next reconcile writes the report again.
 fn failed<T>(what: &'static str, outcome: ApiOutcome<T>) -> ReconcileError {
-    let label = outcome.as_str();
-    let (why, retry_after) = match outcome {
-        ApiOutcome::Denied { message, .. } => (message, None),
-        ApiOutcome::Unsure { why, retry_after } => (why, retry_after),
-        _ => (label.to_owned(), None),
+    let retry_after = match &outcome {
+        ApiOutcome::Unsure { retry_after, .. } => *retry_after,
+        _ => None,
     };
+    let why = outcome.why();
     ReconcileError::Write { what, why, retry_after }
 }
 

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition as ApiCondition, OwnerReference, Time};
 use kube::ResourceExt;
-use kube::api::{Api, Patch, PostParams};
+use kube::api::{Api, Patch};
 use serde_json::{Value, json};
 
 use crate::api::{ReadyReason, ReplacementPhase, ReplacementReason, Seconds};
-use crate::controller::calls::api_calls::{ApiOutcome, FIELD_MANAGER, call, merge};
+use crate::controller::calls::api_calls::{ApiOutcome, call, merge, post};
 use crate::controller::clock::timestamp;
 use crate::controller::crd::{
     ClaimRollout, ClaimRolloutSpec, ClaimRolloutStatus, PvcStatus, ReplacementStatus, StatefulSetRef, TemplateStatus,
@@ -85,7 +85,7 @@ pub(crate) async fn write(
             .map(|fields| fields.remove("replacement"));
     }
     let reply = call(api.patch_status(&name, &merge(), &Patch::Merge(&body))).await;
-    if ends && reply == ApiOutcome::Conflict {
+    if ends && reply.is_conflict() {
         return ApiOutcome::Done((rollout, ReportWrite::Later));
     }
     reply.and_then(|SlimRollout(rollout)| ApiOutcome::Done((Arc::new(rollout), ReportWrite::Something)))
@@ -112,12 +112,8 @@ async fn write_spec(
     let mut rollout = ClaimRollout::new(&set.name_any(), spec.clone());
     rollout.metadata.owner_references = Some(owners.to_vec());
     if !exists {
-        let params = PostParams {
-            field_manager: Some(FIELD_MANAGER.to_owned()),
-            ..PostParams::default()
-        };
-        let created = call(api.create(&params, &SlimRollout(rollout))).await;
-        if created != ApiOutcome::Conflict {
+        let created = call(api.create(&post(), &SlimRollout(rollout))).await;
+        if !created.is_conflict() {
             return created;
         }
     }

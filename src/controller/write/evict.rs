@@ -28,8 +28,7 @@ pub(crate) async fn evict(writer: &Writer, set: &SlimSet, evict: &Evict) -> Resu
         events::emit(&writer.caller, set, &evicted(set, evict)).await;
     }
     let attempt = AttemptedWrite::Evict(evict.uid.clone());
-    let outcome = outcome.and_then(|()| ApiOutcome::Done(None));
-    writer.answered(set, "Pod", &attempt, outcome.into())
+    writer.answered(set, "Pod", &attempt, outcome.and_then(|()| ApiOutcome::Done(None)))
 }
 
 fn evicted(set: &SlimSet, evict: &Evict) -> EventNotice {

@@ -1,13 +1,13 @@
 //! Executes the steps of the update policy `ReCreate`.
 
 use kube::ResourceExt;
-use kube::api::{Api, DeleteParams, DynamicObject, Patch, PostParams, Preconditions};
+use kube::api::{Api, DeleteParams, DynamicObject, Patch};
 use serde_json::{Value, json};
 
 use super::writer::Writer;
 use crate::claims::Claim;
 use crate::controller::calls::api_calls;
-use crate::controller::calls::api_calls::{ApiOutcome, FIELD_MANAGER};
+use crate::controller::calls::api_calls::ApiOutcome;
 use crate::controller::calls::error::ReconcileError;
 use crate::controller::objects::claim::Applied;
 use crate::controller::objects::set::SlimSet;
@@ -31,16 +31,15 @@ pub(super) async fn take_snapshot(
     };
     let sent: DynamicObject = match serde_json::from_value(volume_snapshot(take)) {
         Ok(sent) => sent,
-        Err(error) => return step_answered(writer, set, &step, denied(error.to_string())),
+        Err(error) => return step_answered(writer, set, &step, ApiOutcome::denied("", error.to_string())),
     };
-    let post = PostParams {
-        field_manager: Some(FIELD_MANAGER.to_owned()),
-        ..PostParams::default()
-    };
-    let outcome = api_calls::call(snapshots.create(&post, &sent)).await;
+    let outcome = api_calls::call(snapshots.create(&api_calls::post(), &sent)).await;
     log_step(set, &take.of, "create VolumeSnapshot", outcome.as_str());
     let outcome = match outcome {
-        ApiOutcome::NotFound => denied("the cluster has no VolumeSnapshots (snapshot.storage.k8s.io/v1)".to_owned()),
+        ApiOutcome::NotFound(_) => {
+            let message = "the cluster has no VolumeSnapshots (snapshot.storage.k8s.io/v1)";
+            ApiOutcome::denied("", message.to_owned())
+        }
         // After a conflict: another controller has created it, and the next question finds it.
         outcome => outcome.and_then(|_| ApiOutcome::Done(None)),
     };
@@ -83,9 +82,9 @@ pub(crate) async fn delete_claim(
                 events::emit(&writer.caller, set, &deleted(set, claim)).await;
             }
             // No Pod used it, and the watch will show that it does not exist; or it is not deleted.
-            left.filter(is_going).map_or(ApiOutcome::Conflict, stored)
+            left.filter(is_going).map_or_else(changed, stored)
         }
-        outcome => outcome.and_then(|_| ApiOutcome::Conflict),
+        outcome => outcome.and_then(|_| changed()),
     };
     step_answered(writer, set, &ReCreateStep::of("delete", claim), outcome)
 }
@@ -110,7 +109,7 @@ fn step_answered(
         of: &step.of.uid,
         failed: format!("failed to {} {}", step.what, step.of.name),
     };
-    writer.answered(set, "PVC", &attempt, outcome.into())
+    writer.answered(set, "PVC", &attempt, outcome)
 }
 
 /// A step, and what it was decided for.
@@ -136,15 +135,12 @@ impl<'s> ReCreateStep<'s> {
 fn stored(reply: Applied) -> ApiOutcome<Option<Claim>> {
     reply
         .read
-        .map_or(ApiOutcome::Conflict, |claim| ApiOutcome::Done(Some(claim)))
+        .map_or_else(|_| changed(), |claim| ApiOutcome::Done(Some(claim)))
 }
 
-fn denied<T>(message: String) -> ApiOutcome<T> {
-    ApiOutcome::Denied {
-        cause: String::new(),
-        message,
-        stored: None,
-    }
+/// What is there now is not known.
+fn changed<T>() -> ApiOutcome<T> {
+    ApiOutcome::Conflict(String::new())
 }
 
 fn log_step(set: &SlimSet, claim: &ClaimOf, what: &str, outcome: &str) {
@@ -172,13 +168,7 @@ fn mark(claim: &ClaimOf, is_marked: bool) -> Value {
 
 /// The options of the deletion of a PVC.
 fn delete(claim: &ClaimOf) -> DeleteParams {
-    DeleteParams {
-        preconditions: Some(Preconditions {
-            uid: Some(claim.uid.clone()),
-            resource_version: Some(claim.resource_version.clone()),
-        }),
-        ..DeleteParams::default()
-    }
+    api_calls::deletion(Some(&claim.uid), Some(&claim.resource_version))
 }
 
 /// The VolumeSnapshot of a PVC.

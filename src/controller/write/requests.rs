@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::changed_writes;
 use crate::api::{Seconds, time};
 use crate::claims;
-use crate::controller::calls::api_calls::{ApiOutcome, FIELD_MANAGER, Written, merge, shorten, write};
+use crate::controller::calls::api_calls::{ApiOutcome, FIELD_MANAGER, call, merge, shorten};
 use crate::controller::objects::claim::Applied;
 use crate::controller::objects::set::Patched;
 use crate::controller::read::managers;
@@ -49,11 +49,11 @@ pub(crate) fn body(apply: &ApplyClaim) -> Value {
 
 /// Applies to a PVC and returns the reply, or the message of a failure. If the reply differs from what was sent, the apply
 /// counts as denied.
-pub(super) async fn apply_claim(claims: &Api<Applied>, apply: &ApplyClaim) -> Written<claims::Claim> {
+pub(super) async fn apply_claim(claims: &Api<Applied>, apply: &ApplyClaim) -> ApiOutcome<claims::Claim> {
     let params = PatchParams::apply(FIELD_MANAGER).force();
     let body = body(apply);
     let patch = Patch::Apply(&body);
-    let written = write(claims.patch(apply.name.as_str(), &params, &patch)).await;
+    let written = call(claims.patch(apply.name.as_str(), &params, &patch)).await;
     written.and_then(|reply| match reply.read {
         Ok(claim) => match changed_writes::of_claim(&body, apply, &reply.metadata, &claim) {
             Some(message) => ApiOutcome::Denied {
@@ -63,10 +63,7 @@ pub(super) async fn apply_claim(claims: &Api<Applied>, apply: &ApplyClaim) -> Wr
             },
             None => ApiOutcome::Done(claim),
         },
-        Err(error) => ApiOutcome::Unsure {
-            why: error.to_string(),
-            retry_after: None,
-        },
+        Err(error) => ApiOutcome::unsure(error.to_string()),
     })
 }
 
@@ -114,8 +111,8 @@ fn annotated(uid: &str, resource_version: &str, annotations: &Value) -> Value {
 }
 
 /// Patches a set. If the reply differs from what was sent, the patch counts as denied.
-pub(crate) async fn patch(sets: &Api<Patched>, name: &str, body: &Value) -> Written<Patched> {
-    let written = write(sets.patch(name, &merge(), &Patch::Merge(body))).await;
+pub(crate) async fn patch(sets: &Api<Patched>, name: &str, body: &Value) -> ApiOutcome<Patched> {
+    let written = call(sets.patch(name, &merge(), &Patch::Merge(body))).await;
     written.and_then(|reply| match changed_writes::of_set(body, &reply.metadata) {
         Some(message) => ApiOutcome::Denied {
             cause: changed_writes::CAUSE.to_owned(),
@@ -127,19 +124,18 @@ pub(crate) async fn patch(sets: &Api<Patched>, name: &str, body: &Value) -> Writ
 }
 
 /// The time of a patch of a set by the clock of the API server, by dry run: that of our entry in the managed fields.
-pub(super) async fn server_time(sets: &Api<Patched>, name: &str, body: &Value) -> Written<Seconds> {
+pub(super) async fn server_time(sets: &Api<Patched>, name: &str, body: &Value) -> ApiOutcome<Seconds> {
     let params = PatchParams {
         dry_run: true,
         ..merge()
     };
-    let written = write(sets.patch(name, &params, &Patch::Merge(body))).await;
+    let written = call(sets.patch(name, &params, &Patch::Merge(body))).await;
     written.and_then(|reply| match written_at(reply.managed_fields.as_deref()) {
         Some(time) => ApiOutcome::Done(time),
-        None => ApiOutcome::Denied {
-            cause: "Refused".to_owned(),
-            message: format!("the reply does not show when {} is written", keys::STAGED_AT),
-            stored: None,
-        },
+        None => {
+            let message = format!("the reply does not show when {} is written", keys::STAGED_AT);
+            ApiOutcome::denied("Refused", message)
+        }
     })
 }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{changed_writes, requests};
 use crate::claims::Claim;
-use crate::controller::calls::api_calls::{ApiOutcome, Written};
+use crate::controller::calls::api_calls::ApiOutcome;
 use crate::controller::calls::caller::Caller;
 use crate::controller::calls::error::ReconcileError;
 use crate::controller::memory::memories::{Memories, OfApi};
@@ -32,14 +32,14 @@ impl Writer {
         set: &SlimSet,
         what: &'static str,
         attempt: &AttemptedWrite<'_, OfApi>,
-        written: Written<Option<Claim>>,
+        outcome: ApiOutcome<Option<Claim>>,
     ) -> Result<RoundOutcome, ReconcileError> {
-        let Written { outcome, message } = written;
-        let (now, cause) = (self.caller.now(), outcome.reason());
+        let now = self.caller.now();
         let mut requested = None;
         let reply = match outcome {
             ApiOutcome::Done(claim) => WriteReply::Done(claim),
-            ApiOutcome::Conflict | ApiOutcome::NotFound => WriteReply::Overtaken(cause.to_owned(), message),
+            ApiOutcome::Conflict(message) => WriteReply::Overtaken("Conflict".to_owned(), message),
+            ApiOutcome::NotFound(message) => WriteReply::Overtaken("NotFound".to_owned(), message),
             ApiOutcome::Denied { cause, message, .. } if cause == changed_writes::CAUSE => WriteReply::Undone(message),
             ApiOutcome::Denied { cause, message, stored } => WriteReply::Denied { cause, message, stored },
             ApiOutcome::Unsure { why, retry_after } => {
@@ -61,7 +61,7 @@ impl Writer {
     pub(super) async fn apply(&self, set: &SlimSet, apply: &ApplyClaim) -> Result<RoundOutcome, ReconcileError> {
         let claims: Api<Applied> = self.caller.namespaced(&set.namespace().unwrap_or_default());
         let written = requests::apply_claim(&claims, apply).await;
-        let outcome = written.outcome.as_str();
+        let outcome = written.as_str();
         self.caller.metrics.claim_write(outcome);
         tracing::info!(
             namespace = set.namespace(),
@@ -73,7 +73,7 @@ impl Writer {
             outcome,
             "apply PVC"
         );
-        let is_done = matches!(written.outcome, ApiOutcome::Done(_));
+        let is_done = matches!(written, ApiOutcome::Done(_));
         if is_done {
             budgets::note_modified(&self.memories, set, apply);
         }
@@ -102,7 +102,7 @@ impl Writer {
         let sets: Api<Patched> = self.caller.namespaced(&set.namespace().unwrap_or_default());
         let body = requests::staged_at(action, action.at).unwrap_or_default();
         let written = requests::server_time(&sets, &set.name_any(), &body).await;
-        if let ApiOutcome::Done(time) = written.outcome {
+        if let ApiOutcome::Done(time) = written {
             let body = requests::staged_at(action, action.at.min(time)).unwrap_or_default();
             return self.annotate(set, WHAT, &body).await;
         }
@@ -118,9 +118,9 @@ impl Writer {
     ) -> Result<RoundOutcome, ReconcileError> {
         let sets: Api<Patched> = self.caller.namespaced(&set.namespace().unwrap_or_default());
         let written = requests::patch(&sets, &set.name_any(), body).await;
-        self.caller.metrics.set_write(what, written.outcome.as_str());
+        self.caller.metrics.set_write(what, written.as_str());
         let (namespace, annotations) = (set.namespace(), &body["metadata"]["annotations"]);
-        let (set_name, outcome_label) = (set.name_any(), written.outcome.as_str());
+        let (set_name, outcome_label) = (set.name_any(), written.as_str());
         tracing::info!(namespace, set = set_name, %annotations, outcome = outcome_label, "patch StatefulSet: {what}");
         let version = body["metadata"]["resourceVersion"].as_str().unwrap_or_default();
         self.annotated(set, (what, version), written)
@@ -131,7 +131,7 @@ impl Writer {
         &self,
         set: &SlimSet,
         (what, version): (&'static str, &str),
-        written: Written<T>,
+        written: ApiOutcome<T>,
     ) -> Result<RoundOutcome, ReconcileError> {
         let attempt = AttemptedWrite::Set(format!("{what} {version}"));
         self.answered(set, what, &attempt, written.and_then(|_| ApiOutcome::Done(None)))
