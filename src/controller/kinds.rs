@@ -11,7 +11,7 @@ use super::objects::set::{KruiseSet, Patched, SlimSet};
 use super::read::item::ListItem;
 use super::read::metadata::Bare;
 use super::registrations::registered::{Binding, Configuration, KubewardenPolicy, RegisteredGuardPolicy};
-use super::replacing::parts::{LabeledPod, SentQuota, SentRevision};
+use super::replacing::parts::SentRevision;
 use super::report::history::StoredRevision;
 
 /// Reads a list of this object between two others, and an event with it. Returns the number of objects of the list that
@@ -64,18 +64,16 @@ pub const FIELDS: [&str; 40] = [
 ];
 
 /// Every kind that is watched or listed.
-pub(super) const KINDS: [(&str, Reads); 19] = [
+pub(super) const KINDS: [(&str, Reads); 17] = [
     ("StatefulSet", count::<SlimSet>),
     ("StatefulSet of OpenKruise", count::<KruiseSet>),
     ("reply of a StatefulSet", count::<Patched>),
     ("PVC", count::<SlimClaim>),
     ("reply of a PVC", count::<Applied>),
     ("Pod", count::<SlimPod>),
-    ("Pod of a replacement", count::<LabeledPod>),
     ("ControllerRevision", count::<SentRevision>),
     ("ControllerRevision of the history", count::<StoredRevision>),
     ("ResourceQuota", count::<SlimQuota>),
-    ("ResourceQuota of a replacement", count::<SentQuota>),
     ("LimitRange", count::<SlimLimitRange>),
     ("StorageClass", count::<SlimStorageClass>),
     ("ClaimRollout", count::<SlimRollout>),

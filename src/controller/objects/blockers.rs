@@ -15,7 +15,11 @@ use serde::Deserialize;
 use crate::claims::limits::SizeLimits;
 use crate::claims::quota;
 use crate::controller::read::metadata;
+use crate::replace::world::CountQuota;
 use crate::templates::Quantity;
+
+/// The resource of a quota that counts StatefulSets.
+const SETS: &str = "count/statefulsets.apps";
 
 /// Part of the message about an expansion that the storage class does not allow (plugin PersistentVolumeClaimResize).
 const NO_EXPANSION: &str = "must support resize";
@@ -41,6 +45,7 @@ pub(crate) struct SlimQuota {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct QuotaSpec {
+    hard: BTreeMap<String, String>,
     scopes: Option<Vec<String>>,
     scope_selector: Option<serde::de::IgnoredAny>,
 }
@@ -165,6 +170,19 @@ impl SlimQuota {
             })
         });
         Ok(resources.collect())
+    }
+
+    /// How many StatefulSets the quota allows, and how many there are; none if it does not count them.
+    pub(crate) fn sets(&self) -> Option<CountQuota> {
+        // Before it is counted for the first time, it has no status.
+        let of_status = Some(&self.status.hard).filter(|hard| !hard.is_empty());
+        let hard = of_status.unwrap_or(&self.spec.hard).get(SETS)?;
+        let used = self.status.used.get(SETS).and_then(|used| used.parse().ok());
+        Some(CountQuota {
+            name: self.name_any(),
+            hard: hard.parse().ok()?,
+            used: used.unwrap_or(0),
+        })
     }
 
     /// True iff the request in the message of a denial by this quota fits now.

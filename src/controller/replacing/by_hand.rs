@@ -11,7 +11,6 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::cluster::{Cluster, SetName};
-use super::parts::{LabeledPod, SentQuota};
 use super::place::RunPlace;
 use super::run::Run;
 use super::{cluster, parts};
@@ -19,6 +18,8 @@ use crate::api::{ReplacementReason as Reason, Settings};
 use crate::claims::Claim;
 use crate::controller::clock::clock_millis;
 use crate::controller::metrics::controller::ControllerMetrics;
+use crate::controller::objects::blockers::SlimQuota;
+use crate::controller::objects::pod::SlimPod;
 use crate::controller::registrations::admission::{Admission, WithoutPolicy};
 use crate::replace::scaled_away;
 use crate::replace::world::Dependents;
@@ -156,11 +157,9 @@ pub(crate) fn foreseen(known: &KnownSet<'_>, settings: &Settings, now: Millis) -
                 None => assume_good_pods(&mut world),
             },
             Step::Read(Part::Quotas) => {
-                let quotas = known
-                    .quotas
-                    .iter()
-                    .filter_map(|quota| SentQuota::deserialize(*quota).ok());
-                world.quotas = Some(quotas.filter_map(|quota| parts::count_quota(&quota)).collect());
+                let quotas = known.quotas.iter();
+                let quotas = quotas.filter_map(|quota| SlimQuota::deserialize(*quota).ok());
+                world.quotas = Some(quotas.filter_map(|quota| quota.sets()).collect());
             }
             Step::End(End::Refused(fault)) => {
                 let is_known = faults.iter().any(|other| other.reason == fault.reason);
@@ -180,7 +179,7 @@ pub(crate) fn foreseen(known: &KnownSet<'_>, settings: &Settings, now: Millis) -
 
 fn dependents(pods: &[&Value], claims: &[&Value], world: &World<'_>) -> Dependents {
     let selector = world.set.as_ref().and_then(parts::selector);
-    let pods = pods.iter().filter_map(|pod| LabeledPod::deserialize(*pod).ok());
+    let pods = pods.iter().filter_map(|pod| SlimPod::deserialize(*pod).ok());
     Dependents {
         pods: pods.map(|pod| parts::pod_of(&pod, selector.as_ref())).collect(),
         lagging: lagging_claims(claims, world).unwrap_or_default(),

@@ -1,7 +1,5 @@
 //! Reads the parts of the world that a decision asks for.
 
-use std::collections::BTreeMap;
-
 use k8s_openapi::api::apps::v1::ControllerRevision;
 use k8s_openapi::api::core::v1::{Namespace, PersistentVolumeClaim, Pod as CorePod, ResourceQuota};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
@@ -18,8 +16,9 @@ use super::cluster::{Cluster, SetName, sets_path};
 use super::others::owned_by;
 use crate::api::Settings;
 use crate::controller::calls::api_calls::{ApiOutcome, call, deletion, outcome, post};
+use crate::controller::objects::blockers::SlimQuota;
 use crate::controller::objects::claim::SlimClaim;
-use crate::controller::objects::pod::{POD_REVISION, PodStatus};
+use crate::controller::objects::pod::{POD_REVISION, PodSpec, PodStatus, SlimPod};
 use crate::controller::objects::set::owner;
 use crate::controller::read::item::UnreadObject;
 use crate::controller::read::metadata::Bare;
@@ -27,40 +26,12 @@ use crate::controller::read::{lists, metadata};
 use crate::replace::world::{CountQuota, DependentPod, DependentRevision, Dependents, DryRuns};
 use crate::replace::{Journal, LiveSet, Part, World, basis, scaled_away};
 
-/// The resource of a quota that counts StatefulSets.
-const COUNT: &str = "count/statefulsets.apps";
-
-/// A Pod with its labels.
-#[derive(Clone, Debug, Deserialize, Resource)]
-#[resource(inherit = "CorePod")]
-pub(crate) struct LabeledPod {
-    #[serde(deserialize_with = "metadata::without_managers")]
-    metadata: ObjectMeta,
-    #[serde(default)]
-    status: PodStatus,
-}
-
 /// A ControllerRevision with unparsed data.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct SentRevision {
     #[serde(deserialize_with = "metadata::without_managers")]
     metadata: ObjectMeta,
     data: Option<Box<RawValue>>,
-}
-
-/// A ResourceQuota.
-#[derive(Clone, Debug, Deserialize)]
-pub(crate) struct SentQuota {
-    #[serde(deserialize_with = "metadata::without_managers")]
-    metadata: ObjectMeta,
-    spec: Option<Amounts>,
-    status: Option<Amounts>,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-struct Amounts {
-    hard: Option<BTreeMap<String, String>>,
-    used: Option<BTreeMap<String, String>>,
 }
 
 impl Cluster {
@@ -169,11 +140,14 @@ impl Cluster {
         let concerns = |pod: &DependentPod| {
             pod.selected || pod.name.starts_with(&stem) || pod.owners.iter().any(|owner| uids.contains(owner))
         };
-        let pod = |pod: LabeledPod| Some(pod_of(&pod, selector.as_ref())).filter(&concerns);
+        let pod = |pod: SlimPod| Some(pod_of(&pod, selector.as_ref())).filter(&concerns);
         // Its content is not known: it is not Ready.
         let unread = |unread: UnreadObject| {
-            let (metadata, status) = (unread.metadata, PodStatus::default());
-            pod(LabeledPod { metadata, status })
+            pod(SlimPod {
+                metadata: unread.metadata,
+                spec: PodSpec::default(),
+                status: PodStatus::default(),
+            })
         };
         let revision = |revision: SentRevision| {
             let owners = owners("ControllerRevision", &revision.metadata);
@@ -221,7 +195,7 @@ impl Cluster {
     async fn count_quotas(&self, set: &SetName) -> Result<Vec<CountQuota>, String> {
         let url = ResourceQuota::url_path(&(), Some(&set.namespace));
         let quotas = lists::objects(&self.client, &url, ListParams::default());
-        let listed = quotas.fold(|quota: SentQuota| count_quota(&quota)).await;
+        let listed = quotas.fold(|quota: SlimQuota| quota.sets()).await;
         existing("ResourceQuotas", outcome(listed)).map(|listed| listed.kept)
     }
 
@@ -300,7 +274,7 @@ fn owners(kind: &str, metadata: &ObjectMeta) -> Vec<(String, String)> {
     owners.map(|owner| (name.clone(), owner.uid.clone())).collect()
 }
 
-pub(super) fn pod_of(pod: &LabeledPod, selector: Option<&Selector>) -> DependentPod {
+pub(super) fn pod_of(pod: &SlimPod, selector: Option<&Selector>) -> DependentPod {
     let references = pod.owner_references();
     let controller = references.iter().find(|owner| owner.controller == Some(true));
     let mut conditions = pod.status.conditions.iter();
@@ -349,16 +323,4 @@ fn essence(value: Value) -> Option<Value> {
         ),
         other => Some(other),
     }
-}
-
-pub(super) fn count_quota(quota: &SentQuota) -> Option<CountQuota> {
-    let status = quota.status.as_ref()?;
-    let hard = status.hard.as_ref().or_else(|| quota.spec.as_ref()?.hard.as_ref())?;
-    let number = |text: &String| text.parse().ok();
-    let used = status.used.as_ref().and_then(|used| used.get(COUNT));
-    Some(CountQuota {
-        name: quota.metadata.name.clone().unwrap_or_default(),
-        hard: number(hard.get(COUNT)?)?,
-        used: used.and_then(number).unwrap_or(0),
-    })
 }
