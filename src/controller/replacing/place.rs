@@ -11,7 +11,7 @@ use super::turns::Turns;
 use crate::controller::locking::lock;
 use crate::controller::metrics::controller::ControllerMetrics;
 use crate::controller::metrics::replacements::ReplacementTimer;
-use crate::replace::{Fault, Millis};
+use crate::replace::{Fault, Millis, PauseCause};
 
 /// The pause while a reconcile of the set ends.
 const RECONCILING: Duration = Duration::from_millis(50);
@@ -159,29 +159,10 @@ impl<'a> RunPlace<'a> {
         true
     }
 
-    /// Gives the place back if the replacement takes longer than usual.
-    pub(super) fn pauses(&self) {
-        self.change(Turns::pauses);
-    }
-
-    /// Gives the place back.
-    pub(super) fn gives_back(&self) {
-        self.change(|turns, set, _| turns.gives_back(set));
-    }
-
-    /// The garbage collector is at work on the set.
-    pub(super) fn collects(&self) {
-        self.change(Turns::collects);
-    }
-
-    /// The garbage collector has done its work on the set.
-    pub(super) fn collected(&self) {
-        self.change(Turns::collected);
-    }
-
-    fn change(&self, change: impl FnOnce(&mut Turns, &SetName, Millis)) {
+    /// Gives the place back if this pause is a long one.
+    pub(super) fn pauses(&self, cause: &PauseCause) {
         if let Some((places, set)) = self.of {
-            places.change(|turns, now| change(turns, set, now));
+            places.change(|turns, now| turns.pauses(set, cause, now));
         }
     }
 }

@@ -107,21 +107,13 @@ impl<'a> Run<'a> {
 
     /// Sleeps, unless it is to stop.
     async fn pause(&mut self, millis: Millis, cause: &PauseCause) {
-        match cause {
-            PauseCause::Failure(why) => {
-                if !why.is_empty() {
-                    let (namespace, set) = (&*self.set.namespace, &*self.set.name);
-                    tracing::warn!(namespace, set, why, pause = millis, "a step of a replacement failed");
-                }
-                self.place.gives_back();
-            }
-            PauseCause::Settling => self.place.collected(),
-            PauseCause::Collecting => self.place.collects(),
-            PauseCause::Conflicts | PauseCause::Others => {}
+        if let PauseCause::Failure(why) = cause
+            && !why.is_empty()
+        {
+            let (namespace, set) = (&*self.set.namespace, &*self.set.name);
+            tracing::warn!(namespace, set, why, pause = millis, "a step of a replacement failed");
         }
-        if !matches!(cause, PauseCause::Conflicts) {
-            self.place.pauses();
-        }
+        self.place.pauses(cause);
         let end = Instant::now() + Duration::from_millis(millis);
         while Instant::now() < end && !self.machine.stops(self.is_stopping()) {
             sleep_until(end.min(Instant::now() + POLL)).await;

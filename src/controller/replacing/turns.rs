@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::cluster::SetName;
 use crate::api::ReplacementReason;
-use crate::replace::{Fault, Millis};
+use crate::replace::{Fault, Millis, PauseCause};
 
 /// The number of replacements at the same time.
 pub(super) const PLACES: usize = 16;
@@ -81,8 +81,16 @@ impl Turns {
         self.turn(set).begun = true;
     }
 
-    /// Gives the place back in a pause of a replacement that takes longer than usual.
-    pub(super) fn pauses(&mut self, set: &SetName, now: Millis) {
+    /// The replacement pauses for this cause. Others write to a set for a moment only, so it keeps its place then; after a
+    /// failure it gives it back, and else if it takes longer than usual.
+    pub(super) fn pauses(&mut self, set: &SetName, cause: &PauseCause, now: Millis) {
+        match cause {
+            PauseCause::Conflicts => return,
+            PauseCause::Failure(_) => return self.gives_back(set),
+            PauseCause::Settling => self.collected(set, now),
+            PauseCause::Collecting => _ = self.turn(set).collecting.get_or_insert(now),
+            PauseCause::Others => {}
+        }
         let is_long = |since: Millis| now.saturating_sub(since) >= USUAL;
         if self
             .replacements
@@ -95,19 +103,14 @@ impl Turns {
     }
 
     /// Gives the place back.
-    pub(super) fn gives_back(&mut self, set: &SetName) {
+    fn gives_back(&mut self, set: &SetName) {
         if let Some(turn) = self.replacements.get_mut(set) {
             turn.place = PlaceState::Unneeded;
         }
     }
 
-    /// The replacement waits for the garbage collector.
-    pub(super) fn collects(&mut self, set: &SetName, now: Millis) {
-        self.turn(set).collecting.get_or_insert(now);
-    }
-
     /// The garbage collector has done what the replacement waited for.
-    pub(super) fn collected(&mut self, set: &SetName, now: Millis) {
+    fn collected(&mut self, set: &SetName, now: Millis) {
         if self.turn(set).collecting.take().is_some() {
             self.collected = Some(now);
         }

@@ -1,4 +1,4 @@
-use super::{Millis, PLACES, PLACES_OF_NAMESPACE, PROBE, Turns, USUAL};
+use super::{Millis, PLACES, PLACES_OF_NAMESPACE, PROBE, PauseCause, Turns, USUAL};
 use crate::controller::replacing::cluster::SetName;
 
 /// What happens, and the replacements that get a place by it, in this order. A name is `namespace/set`.
@@ -62,10 +62,10 @@ fn run(script: &str) -> (Turns, Millis, String) {
             "new" => turns.ask(&set, false),
             "begun" => turns.ask(&set, true),
             "absent" => turns.needs_none(&set),
-            "pause" => turns.pauses(&set, now),
-            "fail" => turns.gives_back(&set),
-            "collect" => turns.collects(&set, now),
-            "collected" => turns.collected(&set, now),
+            "pause" => turns.pauses(&set, &PauseCause::Others, now),
+            "fail" => turns.pauses(&set, &PauseCause::Failure("503".to_owned()), now),
+            "collect" => turns.pauses(&set, &PauseCause::Collecting, now),
+            "collected" => turns.pauses(&set, &PauseCause::Settling, now),
             "end" => turns.ends(&set),
             other => panic!("unknown word {other}"),
         }
