@@ -7,14 +7,10 @@ use std::sync::{Arc, Mutex};
 use kube::ResourceExt;
 
 use super::settled::Basis;
-use crate::claims::Claim;
 use crate::controller::crd::ClaimRollout;
 use crate::controller::locking::lock;
 use crate::controller::objects::set::SlimSet;
-use crate::gate::readiness::CHANGED_BY_OTHERS;
-use crate::rollout::Refusal;
-use crate::rollout::machine::{self, Kinds, Remembered, SetMemory};
-use crate::templates::RevisionLabel;
+use crate::rollout::machine::{ApiKinds, Remembered, SetMemory};
 
 /// The objects of the API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,32 +22,9 @@ pub(crate) type RolloutMemory = SetMemory<OfApi>;
 /// The same, small while the StatefulSet is settled.
 type RememberedSet = Remembered<OfApi>;
 
-impl Kinds for OfApi {
-    type Uid = String;
-    type Version = String;
-    type Write = String;
-    type Label = RevisionLabel;
-    type Cause = String;
-    type Claim = Claim;
+impl ApiKinds for OfApi {
     type Report = Arc<ClaimRollout>;
-    type ReportUid = String;
     type Basis = Basis;
-
-    fn uid(claim: &Claim) -> String {
-        claim.uid.clone()
-    }
-
-    fn version(claim: &Claim) -> String {
-        claim.resource_version.clone()
-    }
-
-    fn has_label(claim: &Claim, label: &RevisionLabel) -> bool {
-        label.is_on(&claim.labels)
-    }
-
-    fn is_older(seen: &String, written: &String) -> bool {
-        machine::is_older(seen, written)
-    }
 
     fn report_uid(report: &Arc<ClaimRollout>) -> Option<String> {
         report.uid()
@@ -59,14 +32,6 @@ impl Kinds for OfApi {
 
     fn report_version(report: &Arc<ClaimRollout>) -> String {
         report.resource_version().unwrap_or_default()
-    }
-
-    fn changed_by_others() -> String {
-        CHANGED_BY_OTHERS.to_owned()
-    }
-
-    fn not_answered() -> String {
-        Refusal::NOT_ANSWERED.to_owned()
     }
 }
 

@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
+use crate::claims::Claim;
+use crate::gate::readiness::CHANGED_BY_OTHERS;
 use crate::rollout::Refusal;
+use crate::templates::RevisionLabel;
 
 /// The objects of the API, or those of a model of it.
 pub trait Kinds: Copy + Debug + Eq {
@@ -51,13 +54,70 @@ pub trait Kinds: Copy + Debug + Eq {
     fn not_answered() -> Self::Cause;
 }
 
+/// PVCs of the API, with these reports.
+pub trait ApiKinds: Copy + Debug + Eq {
+    /// A ClaimRollout.
+    type Report: Clone + Debug + PartialEq;
+    /// Everything that a settled StatefulSet depends on.
+    type Basis: Copy + Debug + PartialEq;
+
+    /// The uid of the ClaimRollout.
+    fn report_uid(report: &Self::Report) -> Option<String>;
+
+    /// The version of the ClaimRollout.
+    fn report_version(report: &Self::Report) -> String;
+}
+
+impl<K: ApiKinds> Kinds for K {
+    type Uid = String;
+    type Version = String;
+    type Write = String;
+    type Label = RevisionLabel;
+    type Cause = String;
+    type Claim = Claim;
+    type Report = K::Report;
+    type ReportUid = String;
+    type Basis = K::Basis;
+
+    fn uid(claim: &Claim) -> String {
+        claim.uid.clone()
+    }
+
+    fn version(claim: &Claim) -> String {
+        claim.resource_version.clone()
+    }
+
+    fn has_label(claim: &Claim, label: &RevisionLabel) -> bool {
+        label.is_on(&claim.labels)
+    }
+
+    fn is_older(seen: &String, written: &String) -> bool {
+        is_older(seen, written)
+    }
+
+    fn report_uid(report: &Self::Report) -> Option<String> {
+        <K as ApiKinds>::report_uid(report)
+    }
+
+    fn report_version(report: &Self::Report) -> String {
+        <K as ApiKinds>::report_version(report)
+    }
+
+    fn changed_by_others() -> String {
+        CHANGED_BY_OTHERS.to_owned()
+    }
+
+    fn not_answered() -> String {
+        Refusal::NOT_ANSWERED.to_owned()
+    }
+}
+
 /// Denied applies, by uid of the PVC.
 pub(super) type Denials<K> =
     BTreeMap<<K as Kinds>::Uid, Refusal<<K as Kinds>::Label, <K as Kinds>::Version, <K as Kinds>::Cause>>;
 
 /// True iff both resourceVersions are numbers, as in every release of Kubernetes, and the first one is smaller.
-#[must_use]
-pub fn is_older(seen: &str, written: &str) -> bool {
+fn is_older(seen: &str, written: &str) -> bool {
     match (seen.parse::<u64>(), written.parse::<u64>()) {
         (Ok(seen), Ok(written)) => seen < written,
         _ => false,

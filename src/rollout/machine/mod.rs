@@ -28,7 +28,7 @@ mod triage;
 
 pub use answers::{AttemptedWrite, RoundOutcome, WriteReply};
 pub use claim_events::{ClaimEvent, ClaimEvents};
-pub use kinds::{Kinds, is_older};
+pub use kinds::{ApiKinds, Kinds};
 pub use last_applies::LastApply;
 pub use memory::{Retry, SetMemory, WATCH_LAG, WrittenObject};
 pub use quota_read::QuotaRead;
