@@ -74,7 +74,7 @@ fn is_judged(registered: &Registered) -> bool {
 }
 
 type WebhookRow = (&'static str, fn(&mut Value), bool);
-type GuardRow = (&'static str, fn(&mut Value, &mut Value), bool);
+type GuardRow = (&'static str, fn(&mut Value, &mut Value), [bool; 2]);
 
 /// A change of the webhook, and whether it then judges the namespace `a`.
 #[rustfmt::skip]
@@ -96,52 +96,33 @@ const WEBHOOKS: [WebhookRow; 15] = [
     ("for objects of the cluster", |it| it["rules"][0]["scope"] = json!("Cluster"), false),
 ];
 
-/// A change of the guard and its binding, and whether they then judge the namespace `a`.
+/// A change of the guard and its binding, and whether the part `staged` then judges the namespace `a`, and the part
+/// `replacing` keeps a StatefulSet there that is being replaced.
 #[rustfmt::skip]
-const GUARDS: [GuardRow; 20] = [
-    ("bound", |_, _| {}, true),
-    ("of one installation", |guard, binding| (guard["metadata"]["name"], binding["spec"]["policyName"]) = (json!("claim-rollout-staged-a"), json!("claim-rollout-staged-a")), true),
-    ("another policy", |guard, binding| (guard["metadata"]["name"], binding["spec"]["policyName"]) = (json!("claim-rollout-controller"), json!("claim-rollout-controller")), false),
-    ("of another name", |guard, binding| (guard["metadata"], binding["spec"]["policyName"]) = (json!({"name": "volumes", "labels": {"claim-rollout.io/guard": "staged"}}), json!("volumes")), true),
-    ("another part of another name", |guard, binding| (guard["metadata"], binding["spec"]["policyName"]) = (json!({"name": "volumes", "labels": {"claim-rollout.io/guard": "replacing"}}), json!("volumes")), false),
-    ("not bound", |_, binding| binding["spec"]["policyName"] = json!("other"), false),
-    ("bound to warn", |_, binding| binding["spec"]["validationActions"] = json!(["Warn", "Audit"]), false),
-    ("bound here", |_, binding| binding["spec"]["matchResources"] = json!({"namespaceSelector": {"matchLabels": {"tenant": "yes"}}}), true),
-    ("bound elsewhere", |_, binding| binding["spec"]["matchResources"] = json!({"namespaceSelector": {"matchLabels": {"tenant": "no"}}}), false),
-    ("bound for some objects", |_, binding| binding["spec"]["matchResources"] = json!({"objectSelector": {"matchLabels": {"judge": "me"}}}), false),
-    ("bound but for StatefulSets", |_, binding| binding["spec"]["matchResources"] = json!({"excludeResourceRules": [rule()]}), false),
-    ("bound for some rules", |_, binding| binding["spec"]["matchResources"] = json!({"resourceRules": [rule()]}), false),
-    ("for other kinds", |guard, _| guard["spec"]["matchConstraints"]["resourceRules"][0]["resources"] = json!(["deployments"]), false),
-    ("but for StatefulSets", |guard, _| guard["spec"]["matchConstraints"]["excludeResourceRules"] = json!([rule()]), false),
-    ("for StatefulSets of one name", |guard, _| guard["spec"]["matchConstraints"]["resourceRules"][0]["resourceNames"] = json!(["web"]), false),
-    ("for CREATE", |guard, _| guard["spec"]["matchConstraints"]["resourceRules"][0]["operations"] = json!(["CREATE"]), false),
-    ("for some objects", |guard, _| guard["spec"]["matchConstraints"]["objectSelector"] = json!({"matchLabels": {"judge": "me"}}), false),
-    ("that fails closed", |guard, _| guard["spec"]["failurePolicy"] = json!("Fail"), true),
-    ("that fails open", |guard, _| guard["spec"]["failurePolicy"] = json!("Ignore"), false),
-    ("for other namespaces", |guard, _| guard["spec"]["matchConstraints"]["namespaceSelector"] = json!({"matchLabels": {"tenant": "no"}}), false),
-];
-
-/// The same for the part that keeps a StatefulSet that is being replaced, and whether it then does.
-#[rustfmt::skip]
-const REPLACING: [GuardRow; 18] = [
-    ("bound", |_, _| {}, true),
-    ("of another name", |guard, binding| (guard["metadata"], binding["spec"]["policyName"]) = (json!({"name": "volumes", "labels": {"claim-rollout.io/guard": "replacing"}}), json!("volumes")), true),
-    ("another part", |guard, binding| (guard["metadata"]["name"], binding["spec"]["policyName"]) = (json!("claim-rollout-staged"), json!("claim-rollout-staged")), false),
-    ("not bound", |_, binding| binding["spec"]["policyName"] = json!("other"), false),
-    ("bound to warn", |_, binding| binding["spec"]["validationActions"] = json!(["Warn", "Audit"]), false),
-    ("bound to deny and audit", |_, binding| binding["spec"]["validationActions"] = json!(["Audit", "Deny"]), true),
-    ("bound here", |_, binding| binding["spec"]["matchResources"] = json!({"namespaceSelector": {"matchLabels": {"tenant": "yes"}}}), true),
-    ("bound elsewhere", |_, binding| binding["spec"]["matchResources"] = json!({"namespaceSelector": {"matchLabels": {"tenant": "no"}}}), false),
-    ("bound for some objects", |_, binding| binding["spec"]["matchResources"] = json!({"objectSelector": {"matchLabels": {"judge": "me"}}}), false),
-    ("bound but for StatefulSets", |_, binding| binding["spec"]["matchResources"] = json!({"excludeResourceRules": [rule()]}), false),
-    ("for other kinds", |guard, _| guard["spec"]["matchConstraints"]["resourceRules"][0]["resources"] = json!(["deployments"]), false),
-    ("not for DELETE", |guard, _| guard["spec"]["matchConstraints"]["resourceRules"][0]["operations"] = json!(["CREATE", "UPDATE"]), false),
-    ("not for UPDATE", |guard, _| guard["spec"]["matchConstraints"]["resourceRules"][0]["operations"] = json!(["DELETE"]), false),
-    ("but for StatefulSets", |guard, _| guard["spec"]["matchConstraints"]["excludeResourceRules"] = json!([rule()]), false),
-    ("for StatefulSets of one name", |guard, _| guard["spec"]["matchConstraints"]["resourceRules"][0]["resourceNames"] = json!(["web"]), false),
-    ("for some objects", |guard, _| guard["spec"]["matchConstraints"]["objectSelector"] = json!({"matchLabels": {"judge": "me"}}), false),
-    ("for other namespaces", |guard, _| guard["spec"]["matchConstraints"]["namespaceSelector"] = json!({"matchLabels": {"tenant": "no"}}), false),
-    ("that fails open", |guard, _| guard["spec"]["failurePolicy"] = json!("Ignore"), false),
+const GUARDS: [GuardRow; 23] = [
+    ("bound", |_, _| {}, [true, true]),
+    ("of one installation", |guard, binding| (guard["metadata"]["name"], binding["spec"]["policyName"]) = (json!("claim-rollout-staged-a"), json!("claim-rollout-staged-a")), [true, false]),
+    ("another policy", |guard, binding| (guard["metadata"]["name"], binding["spec"]["policyName"]) = (json!("claim-rollout-controller"), json!("claim-rollout-controller")), [false, false]),
+    ("of another name", |guard, binding| (guard["metadata"], binding["spec"]["policyName"]) = (json!({"name": "volumes", "labels": {"claim-rollout.io/guard": "staged"}}), json!("volumes")), [true, false]),
+    ("another part of another name", |guard, binding| (guard["metadata"], binding["spec"]["policyName"]) = (json!({"name": "volumes", "labels": {"claim-rollout.io/guard": "replacing"}}), json!("volumes")), [false, true]),
+    ("not bound", |_, binding| binding["spec"]["policyName"] = json!("other"), [false, false]),
+    ("bound to warn", |_, binding| binding["spec"]["validationActions"] = json!(["Warn", "Audit"]), [false, false]),
+    ("bound to deny and audit", |_, binding| binding["spec"]["validationActions"] = json!(["Audit", "Deny"]), [true, true]),
+    ("bound here", |_, binding| binding["spec"]["matchResources"] = json!({"namespaceSelector": {"matchLabels": {"tenant": "yes"}}}), [true, true]),
+    ("bound elsewhere", |_, binding| binding["spec"]["matchResources"] = json!({"namespaceSelector": {"matchLabels": {"tenant": "no"}}}), [false, false]),
+    ("bound for some objects", |_, binding| binding["spec"]["matchResources"] = json!({"objectSelector": {"matchLabels": {"judge": "me"}}}), [false, false]),
+    ("bound but for StatefulSets", |_, binding| binding["spec"]["matchResources"] = json!({"excludeResourceRules": [rule()]}), [false, false]),
+    ("bound for some rules", |_, binding| binding["spec"]["matchResources"] = json!({"resourceRules": [rule()]}), [false, false]),
+    ("for other kinds", |guard, _| guard["spec"]["matchConstraints"]["resourceRules"][0]["resources"] = json!(["deployments"]), [false, false]),
+    ("but for StatefulSets", |guard, _| guard["spec"]["matchConstraints"]["excludeResourceRules"] = json!([rule()]), [false, false]),
+    ("for StatefulSets of one name", |guard, _| guard["spec"]["matchConstraints"]["resourceRules"][0]["resourceNames"] = json!(["web"]), [false, false]),
+    ("for CREATE", |guard, _| guard["spec"]["matchConstraints"]["resourceRules"][0]["operations"] = json!(["CREATE"]), [false, false]),
+    ("not for DELETE", |guard, _| guard["spec"]["matchConstraints"]["resourceRules"][0]["operations"] = json!(["CREATE", "UPDATE"]), [true, false]),
+    ("not for UPDATE", |guard, _| guard["spec"]["matchConstraints"]["resourceRules"][0]["operations"] = json!(["DELETE"]), [false, false]),
+    ("for some objects", |guard, _| guard["spec"]["matchConstraints"]["objectSelector"] = json!({"matchLabels": {"judge": "me"}}), [false, false]),
+    ("that fails closed", |guard, _| guard["spec"]["failurePolicy"] = json!("Fail"), [true, true]),
+    ("that fails open", |guard, _| guard["spec"]["failurePolicy"] = json!("Ignore"), [false, false]),
+    ("for other namespaces", |guard, _| guard["spec"]["matchConstraints"]["namespaceSelector"] = json!({"matchLabels": {"tenant": "no"}}), [false, false]),
 ];
 
 #[test]
@@ -153,9 +134,20 @@ fn webhook_for_updates_of_statefulsets_judges_its_namespaces() {
 }
 
 #[test]
-fn guard_judges_where_it_is_bound() {
+fn guard_judges_and_keeps_where_it_is_bound() {
     for (which, change, expected) in GUARDS {
-        assert_eq!(is_judged(&guard(change)), expected, "{which}");
+        let replacing = guard_with(|policy, binding| {
+            policy["metadata"]["name"] = json!("claim-rollout-replacing");
+            let operations = json!(["CREATE", "UPDATE", "DELETE"]);
+            policy["spec"]["matchConstraints"]["resourceRules"][0]["operations"] = operations;
+            binding["spec"]["policyName"] = json!("claim-rollout-replacing");
+            change(policy, binding);
+        });
+        let found = [is_judged(&guard(change)), replacing.keeps_replaced(&labels("a"))];
+        assert_eq!(found, expected, "{which}");
+    }
+    for registered in [Registered::default(), webhook(|_| {})] {
+        assert!(!registered.keeps_replaced(&labels("a")), "no guard");
     }
 }
 
@@ -210,28 +202,6 @@ fn namespace_is_judged_since_the_oldest_object() {
             "{which}"
         );
     }
-}
-
-#[test]
-fn replaced_set_is_kept_where_its_guard_is_bound() {
-    let keeps = |change: fn(&mut Value, &mut Value)| {
-        let replacing = |policy: &mut Value, binding: &mut Value| {
-            policy["metadata"]["name"] = json!("claim-rollout-replacing");
-            let operations = json!(["CREATE", "UPDATE", "DELETE"]);
-            policy["spec"]["matchConstraints"]["resourceRules"][0]["operations"] = operations;
-            binding["spec"]["policyName"] = json!("claim-rollout-replacing");
-        };
-        let registered = guard_with(|policy, binding| {
-            replacing(policy, binding);
-            change(policy, binding);
-        });
-        registered.keeps_replaced(&labels("a"))
-    };
-    for (which, change, expected) in REPLACING {
-        assert_eq!(keeps(change), expected, "{which}");
-    }
-    assert!(!Registered::default().keeps_replaced(&labels("a")), "none");
-    assert!(!webhook(|_| {}).keeps_replaced(&labels("a")), "the policy");
 }
 
 #[test]
