@@ -18,6 +18,8 @@ mod examples;
 mod files;
 mod history;
 mod lists;
+#[cfg(test)]
+mod metrics_tests;
 mod output;
 mod plan;
 mod process;

@@ -56,6 +56,8 @@ pub use lead::lease::Election;
 pub(crate) use lead::lease::NAME as LEASE;
 pub use lead::program::{SILENCE, run};
 pub use lead::write_budget::WriteBudget;
+#[cfg(all(test, feature = "cli"))]
+pub(crate) use metrics::controller::ControllerMetrics;
 pub use observe::observer::ReCreating;
 pub use places::class_places::ClassLimits;
 pub use registrations::admission::WithoutPolicy;

@@ -102,13 +102,7 @@ pub(super) fn certificate() -> Identity {
 }
 
 pub(super) fn start(limits: Limits, path: Option<SecretPath>) -> Served {
-    let some = engines();
-    let mut served = start_with(some.engines, limits, path);
-    (served.gate, served.count) = (some.gate, some.count);
-    served
-}
-
-pub(super) fn start_with(engines: Engines, limits: Limits, path: Option<SecretPath>) -> Served {
+    let Several { engines, gate, count } = engines();
     let identity = certificate();
     let metrics = Arc::<WebhookMetrics>::default();
     let server = Server {
@@ -132,9 +126,9 @@ pub(super) fn start_with(engines: Engines, limits: Limits, path: Option<SecretPa
     Served {
         address: running.address(),
         running,
-        gate: Arc::new(Semaphore::new(0)),
+        gate,
         metrics,
-        count: Arc::default(),
+        count,
         connector: TlsConnector::from(Arc::new(config)),
     }
 }

@@ -1,5 +1,3 @@
-use std::collections::BTreeSet;
-
 use super::ControllerMetrics;
 use crate::api::ReadyReason;
 use crate::api::reasons::Kind;
@@ -45,40 +43,6 @@ fn text_contains_what_was_counted() {
             "expected {line}, but found\n{text}"
         );
     }
-}
-
-/// The rows of the table in docs/metrics.md: name, type, labels, help text.
-fn rows(text: &str) -> Vec<String> {
-    let described = text
-        .lines()
-        .filter_map(|line| line.strip_prefix("# HELP ")?.split_once(' '));
-    let rows = described.map(|(name, help)| {
-        let kind = text
-            .lines()
-            .find_map(|line| line.strip_prefix(&format!("# TYPE {name} ")));
-        let kind = kind.unwrap();
-        let suffix = if kind == "counter" { "_total" } else { "" };
-        let samples = text.lines().filter_map(|line| line.strip_prefix(name)?.split_once('{'));
-        let labels = samples.filter_map(|(_, labels)| labels.split_once('=').map(|(label, _)| label));
-        let labels: BTreeSet<&str> = labels.filter(|label| *label != "le").collect();
-        let labels = labels.into_iter().collect::<Vec<_>>().join(", ");
-        format!(
-            "| `{name}{suffix}` | {kind} | {labels} | {} |",
-            help.trim_end_matches('.')
-        )
-    });
-    rows.collect()
-}
-
-#[test]
-fn documentation_lists_every_metric() {
-    let expected = rows(&ControllerMetrics::default().text().unwrap());
-    let documentation = include_str!("../../../docs/metrics.md");
-    let found: Vec<&str> = documentation
-        .lines()
-        .filter(|line| line.starts_with("| `claim_rollout_"))
-        .collect();
-    assert_eq!(found, expected, "expected in docs/metrics.md:\n{}", expected.join("\n"));
 }
 
 /// Each reason of a stalled rollout is in the alert, and in the troubleshooting page with what to do.
