@@ -202,6 +202,19 @@ pub struct EventNotice {
     pub message: String,
 }
 
+impl EventNotice {
+    /// One on the set with this uid, and on no claim.
+    #[must_use]
+    pub fn of_set(set_uid: impl Into<String>, reason: Reason, message: impl Into<String>) -> Self {
+        Self {
+            set_uid: set_uid.into(),
+            claim: None,
+            reason,
+            message: message.into(),
+        }
+    }
+}
+
 words! {
     /// The reasons of Events.
     pub enum Reason {

@@ -115,12 +115,7 @@ fn stalled(snapshot: &Snapshot, previous: Option<&Previous>, progress: &Progress
 }
 
 fn staged(snapshot: &Snapshot, message: String) -> EventNotice {
-    EventNotice {
-        set_uid: snapshot.set.uid.clone(),
-        claim: None,
-        reason: Reason::ClaimsStaged,
-        message,
-    }
+    EventNotice::of_set(&snapshot.set.uid, Reason::ClaimsStaged, message)
 }
 
 /// One Event for each claim and cause.

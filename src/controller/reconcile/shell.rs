@@ -130,12 +130,8 @@ async fn reconcile_set(set: &SlimSet, context: &Context) -> Result<Reconciled, R
 
 /// Reports with an Event that the PVCs of the set are left alone because of its namesake, which has the ClaimRollout.
 async fn emit_namesake(set: &SlimSet, caller: &Caller) {
-    let notice = EventNotice {
-        set_uid: set.uid().unwrap_or_default(),
-        claim: None,
-        reason: Reason::ClaimRolloutStalled,
-        message: Idle::Namesake.to_string(),
-    };
+    let (uid, message) = (set.uid().unwrap_or_default(), Idle::Namesake.to_string());
+    let notice = EventNotice::of_set(uid, Reason::ClaimRolloutStalled, message);
     events::emit(caller, set, &notice).await;
 }
 

@@ -37,12 +37,7 @@ impl Replacements {
             ReplacementReason::JournalRefused
         );
         tracing::error!(namespace, secret = name, message, "refused a journal");
-        let notice = EventNotice {
-            set_uid: String::new(),
-            claim: None,
-            reason: Reason::StatefulSetNotReplaced,
-            message,
-        };
+        let notice = EventNotice::of_set("", Reason::StatefulSetNotReplaced, message);
         let uid = secret.uid().unwrap_or_default();
         let on = events::reference("v1", "Secret", namespace, &name, &uid);
         events::emit_about(&self.caller, (on, None), &notice).await;

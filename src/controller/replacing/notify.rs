@@ -138,12 +138,7 @@ impl Replacements {
     }
 
     async fn publish(&self, set: &SetName, uid: &str, reason: Reason, message: &str) {
-        let notice = EventNotice {
-            set_uid: uid.to_owned(),
-            claim: None,
-            reason,
-            message: message.to_owned(),
-        };
+        let notice = EventNotice::of_set(uid, reason, message);
         let on = (SetKind::Apps, &*set.namespace, &*set.name);
         events::emit_on(&self.caller, on, &notice).await;
     }

@@ -137,12 +137,7 @@ mod tests {
 
     #[test]
     fn repeated_event_has_the_same_name() {
-        let emit = |reason, message: &str| EventNotice {
-            set_uid: "u".to_owned(),
-            claim: None,
-            reason,
-            message: message.to_owned(),
-        };
+        let emit = |reason, message: &str| EventNotice::of_set("u", reason, message);
         let on = |name: &str, uid: &str| reference("apps/v1", "StatefulSet", "default", name, uid);
         let publish = |emit: &EventNotice, uid: &str, now| event(emit, "default", on("web", uid), None, now);
         let denied = emit(Reason::FailedToPatchPVC, "data-web-2: exceeded quota");

@@ -45,7 +45,8 @@ impl Reporter {
         let written = self.write_report(set, view, plan, last).await;
         if let Err(error) = &written {
             let message = format!("{error}; the rollout goes on");
-            events::emit(&self.caller, set, &unreported(set, message)).await;
+            let notice = EventNotice::of_set(set.uid().unwrap_or_default(), Reason::ClaimRolloutNotWritten, message);
+            events::emit(&self.caller, set, &notice).await;
         }
         for action in &plan.actions {
             if let Action::Event(notice) = action {
@@ -174,16 +175,6 @@ fn failed<T>(what: &'static str, outcome: ApiOutcome<T>) -> ReconcileError {
     };
     let why = outcome.why();
     ReconcileError::Write { what, why, retry_after }
-}
-
-/// The Event for a ClaimRollout that could not be written.
-fn unreported(set: &SlimSet, message: String) -> EventNotice {
-    EventNotice {
-        set_uid: set.uid().unwrap_or_default(),
-        claim: None,
-        reason: Reason::ClaimRolloutNotWritten,
-        message,
-    }
 }
 
 /// The Event for a PVC that was updated.

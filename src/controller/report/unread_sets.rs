@@ -30,15 +30,12 @@ fn notice(object: &UnreadObject) -> Option<EventNotice> {
     {
         return None;
     }
-    Some(EventNotice {
-        set_uid: metadata.uid.clone().unwrap_or_default(),
-        claim: None,
-        reason: Reason::ClaimRolloutStalled,
-        message: format!(
-            "Failed to read the StatefulSet, so nothing is rolled out: {}",
-            object.why
-        ),
-    })
+    let message = format!(
+        "Failed to read the StatefulSet, so nothing is rolled out: {}",
+        object.why
+    );
+    let uid = metadata.uid.clone().unwrap_or_default();
+    Some(EventNotice::of_set(uid, Reason::ClaimRolloutStalled, message))
 }
 
 #[cfg(test)]
