@@ -156,6 +156,12 @@ pub(crate) fn shorten(message: &str) -> String {
     line.chars().take(MAX_MESSAGE).collect()
 }
 
+/// The text of a write in the log, which the end-to-end tests compare with the audit log: the verb, the object, and the
+/// version or the uid that it names.
+pub(crate) fn write_text([verb, resource]: [&str; 2], [namespace, name]: [&str; 2], version: &str) -> String {
+    format!("{verb} {resource} {namespace}/{name} {version}")
+}
+
 /// The parameters of a merge patch.
 pub(crate) fn merge() -> PatchParams {
     PatchParams {

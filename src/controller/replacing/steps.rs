@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::answer::delete;
 use super::cluster::{Cluster, SetName, report_owner, sets_path};
 use super::parts::orphan;
-use crate::controller::calls::api_calls::{ApiOutcome, call, deletion, merge, post};
+use crate::controller::calls::api_calls::{ApiOutcome, call, deletion, merge, post, write_text};
 use crate::controller::objects::rollout::SlimRollout;
 use crate::replace::{FINALIZER, HOLD, LiveSet, Reply, SetObjects, SetVersion, Step};
 use crate::templates::keys;
@@ -107,10 +107,10 @@ impl Cluster {
     }
 }
 
-/// The write of a step, for the log: the verb, the object, and the version that its body names.
+/// The write of a step, for the log.
 pub(super) fn write_of(set: &SetName, step: &Step) -> String {
     let SetName { namespace, name } = set;
-    let of_set = |verb: &str, version: &str| format!("{verb} statefulsets {namespace}/{name} {version}");
+    let of_set = |verb: &str, version: &str| write_text([verb, "statefulsets"], [namespace, name], version);
     match step {
         Step::Mark(seen)
         | Step::RestoreStrategy { set: seen, .. }

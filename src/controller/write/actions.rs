@@ -4,6 +4,7 @@ use kube::ResourceExt;
 
 use super::writer::Writer;
 use super::{evict, recreate, requests};
+use crate::controller::calls::api_calls::write_text;
 use crate::controller::calls::error::ReconcileError;
 use crate::controller::objects::set::SlimSet;
 use crate::rollout::machine::RoundOutcome;
@@ -33,7 +34,7 @@ pub(crate) async fn execute(writer: &Writer, set: &SlimSet, action: &Action) -> 
 /// The resource of PVCs.
 const CLAIMS: &str = "persistentvolumeclaims";
 
-/// The write of an action, for the log: the verb, the object, and the version or the uid that it names.
+/// The write of an action, for the log.
 pub(crate) fn write_of(set: &SlimSet, action: &Action) -> String {
     let (namespace, set) = (set.namespace().unwrap_or_default(), set.name_any());
     let (verb, resource, name, version) = match action {
@@ -52,7 +53,7 @@ pub(crate) fn write_of(set: &SlimSet, action: &Action) -> String {
         Action::TakeSnapshot(take) => ("create", "volumesnapshots", &*take.name, ""),
         Action::Event(_) => ("create", "events", &*set, ""),
     };
-    format!("{verb} {resource} {namespace}/{name} {version}")
+    write_text([verb, resource], [&namespace, name], version)
 }
 
 #[cfg(test)]
