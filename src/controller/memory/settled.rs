@@ -8,10 +8,10 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use kube::ResourceExt;
 
-use crate::controller::crd::ClaimRollout;
+use crate::controller::crd::{ClaimRollout, ClaimRolloutStatus};
 use crate::controller::objects::set::SlimSet;
 use crate::gate::{SetView, Target};
-use crate::templates::Phase;
+use crate::templates::{Phase, Revision};
 
 /// A hash of everything that a settled set depends on. It has eight bytes because there are thousands of sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,20 +39,30 @@ impl Basis {
 /// generation. So a start or a failover reads no PVCs if there is nothing to do.
 pub(crate) fn was_reached(set: &SetView, target: &Target<'_>, report: &ClaimRollout) -> bool {
     let Some(status) = &report.status else { return false };
-    let spec = &report.spec;
     let ready = status.condition("Ready");
     let templates = status.volume_claim_templates.iter();
     let mut finished = templates.map(|template| template.finished_reconciliation_generation);
     target.change.phase == Phase::Complete
         && !target.is_to_be_removed(set)
-        && spec.set_ref.uid == set.uid
-        && [&*spec.revision, &*status.update_revision] == [target.label.revision.as_str(); 2]
-        && [&spec.staging, &status.staging].map(Option::as_deref) == [Some(target.label.staging.as_str()); 2]
-        && spec.sync == set.sync.to_string()
-        && Some(status.observed_generation) == report.metadata.generation
+        && is_report_of(report, status, set, &target.label.revision)
+        && [&report.spec.staging, &status.staging].map(Option::as_deref) == [Some(target.label.staging.as_str()); 2]
         && status.replicas == Some(i64::from(set.replicas))
         && finished.all(|finished| finished == Some(set.generation))
         && ready.is_some_and(|ready| ready.status == "True" && ready.reason == "Complete")
+}
+
+/// True iff a previous controller has written this report about the set and these templates, and nobody has changed it.
+pub(crate) fn is_report_of(
+    report: &ClaimRollout,
+    status: &ClaimRolloutStatus,
+    set: &SetView,
+    revision: &Revision,
+) -> bool {
+    let spec = &report.spec;
+    spec.set_ref.uid == set.uid
+        && [&*spec.revision, &*status.update_revision] == [revision.as_str(); 2]
+        && spec.sync == set.sync.to_string()
+        && Some(status.observed_generation) == report.metadata.generation
 }
 
 #[cfg(test)]

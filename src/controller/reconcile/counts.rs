@@ -51,12 +51,8 @@ fn idle_after_report(observer: &Observer, set: &SlimSet, view: &SetView, idle: I
 fn was_counted(set: &SetView, idle: &Idle, report: &ClaimRollout) -> bool {
     let Some(status) = &report.status else { return false };
     let ready = status.condition("Ready");
-    let wanted = Revision::of(set.wanted());
     let replicas = (*idle == Idle::OnClaimDelete).then_some(i64::from(set.replicas));
-    report.spec.set_ref.uid == set.uid
-        && (&*report.spec.revision, &*status.update_revision) == (wanted.as_str(), wanted.as_str())
-        && report.spec.sync == set.sync.to_string()
-        && Some(status.observed_generation) == report.metadata.generation
+    settled::is_report_of(report, status, set, &Revision::of(set.wanted()))
         && status.replicas == replicas
         && ready.is_some_and(|ready| ready.reason == idle.as_str())
 }
