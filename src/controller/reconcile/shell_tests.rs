@@ -2,12 +2,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use futures::channel::mpsc;
 use kube::Client;
 use kube::runtime::reflector::{Store, store};
 use kube::runtime::watcher::Event;
 use serde_json::{Value, json};
 
+use super::left_alone_tests::{STATUS, api_server, until_now};
 use super::{Context, ReconcileError, after_failure, complete, reconcile};
 use crate::controller::crd::ClaimRollout;
 use crate::controller::fixtures;
@@ -147,48 +147,25 @@ pub(crate) fn list(path: &str) -> Value {
     json!({"metadata": {"resourceVersion": "9"}, "items": items})
 }
 
-/// An API server that has no definition of ClaimRollouts. Returns its client, and the paths of the patches.
-fn without_definition() -> (Client, mpsc::UnboundedReceiver<String>) {
-    let (patches, patched) = mpsc::unbounded();
-    let client = fixtures::serving(move |request| {
-        if request.method == "PATCH" {
-            drop(patches.unbounded_send(request.path.clone()));
-        }
-        let missing = request.method != "GET" || request.path.contains("claimrollouts");
-        let status = json!({"kind": "Status", "code": 404, "reason": "NotFound", "message": "", "status": "Failure"});
-        let answer = if missing {
-            (404, status)
-        } else {
-            (200, list(&request.path))
-        };
-        Some(answer).filter(|_| !request.is_watch())
-    });
-    (client, patched)
-}
-
 #[tokio::test]
 async fn pvc_is_written_without_definition_of_reports() {
-    let (client, mut patched) = without_definition();
+    let missing = json!({"kind": "Status", "code": 404, "reason": "NotFound", "message": "", "status": "Failure"});
+    let is_missing = |request: &str| request.contains("/claimrollouts");
+    let (client, mut written) = api_server(move |request| is_missing(request).then(|| (404, missing.clone())));
     let set = Arc::new(growing());
     let (sets, mut writer) = store();
     writer.apply_watcher_event(&Event::Apply(SlimSet::clone(&set)));
     let context = context_of(&client, (sets, store().0));
-    let mut paths = Vec::new();
+    let is_claim = |(target, _): &(String, Value)| target.ends_with("/persistentvolumeclaims/data-web-0");
     let written = async {
-        while !paths
-            .iter()
-            .any(|path: &String| path.ends_with("/persistentvolumeclaims/data-web-0"))
-        {
+        while !until_now(&mut written).iter().any(is_claim) {
             // The first reconciles wait for the lists.
             drop(reconcile(Arc::clone(&set), Arc::clone(&context)).await);
             tokio::time::sleep(Duration::from_millis(5)).await;
-            while let Ok(path) = patched.try_recv() {
-                paths.push(path);
-            }
         }
     };
-    let written = tokio::time::timeout(Duration::from_secs(30), written).await;
-    assert!(written.is_ok(), "{paths:?}");
+    let is_written = tokio::time::timeout(Duration::from_secs(30), written).await;
+    assert!(is_written.is_ok());
 }
 
 /// The ClaimRollout of a StatefulSet whose replacement was cut short after its last step, in this version.
@@ -282,39 +259,24 @@ async fn set_of_openkruise_has_namesake_of_kubernetes() {
     }
 }
 
-/// An API server that never stores a ControllerRevision, and denies writes of PVCs. Returns its client, and the number of
-/// statuses of ClaimRollouts that were written.
-fn without_history() -> (Client, Arc<AtomicUsize>) {
-    let written = Arc::<AtomicUsize>::default();
-    let counted = Arc::clone(&written);
-    let client = fixtures::serving(move |request| {
-        let failed = |code: u16| json!({"kind": "Status", "code": code, "message": "no", "status": "Failure"});
-        let last = request.path.rsplit('/').next().unwrap_or_default();
-        Some(match (&*request.method, last) {
-            _ if request.is_watch() => return None,
-            ("GET", _) => (200, list(&request.path)),
-            ("POST", "controllerrevisions") => (500, failed(500)),
-            (_, "data-web-0") => (403, failed(403)),
-            (_, last) => {
-                counted.fetch_add(usize::from(last == "status"), Ordering::Relaxed);
-                let metadata = json!({"name": "web", "namespace": "default", "uid": "r", "generation": 1});
-                (200, json!(rollout(&metadata, &Value::Null)))
-            }
-        })
-    });
-    (client, written)
-}
-
 #[tokio::test]
 async fn status_is_written_although_the_history_is_not() {
-    let (client, written) = without_history();
+    let failed = |code: u16| {
+        let status = json!({"kind": "Status", "code": code, "message": "no", "status": "Failure"});
+        Some((code, status))
+    };
+    let (client, mut written) = api_server(move |request| match request.rsplit('/').next() {
+        Some("controllerrevisions") if request.starts_with("POST ") => failed(500),
+        Some("data-web-0") => failed(403),
+        _ => None,
+    });
     let set = Arc::new(growing());
     let (sets, mut writer) = store();
     writer.apply_watcher_event(&Event::Apply(SlimSet::clone(&set)));
     let context = context_of(&client, (sets, store().0));
     let mut last = None;
     let status = async {
-        while written.load(Ordering::Relaxed) == 0 {
+        while until_now(&mut written).iter().all(|(target, _)| target != STATUS) {
             // The first reconciles wait for the lists.
             last = Some(reconcile(Arc::clone(&set), Arc::clone(&context)).await);
             tokio::time::sleep(Duration::from_millis(5)).await;
