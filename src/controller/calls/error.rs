@@ -31,6 +31,14 @@ pub(crate) enum ReconcileError {
 }
 
 impl ReconcileError {
+    /// The cause, for a report that names what failed.
+    pub(crate) fn why(&self) -> String {
+        match self {
+            Self::Admission(why) => why.clone(),
+            other => other.to_string(),
+        }
+    }
+
     /// True iff only the history could not be written: the report was.
     pub(crate) fn is_of_history(&self) -> bool {
         matches!(self, Self::Write { what, .. } if *what == HISTORY)

@@ -43,17 +43,10 @@ impl From<SentRollout> for SlimRollout {
 fn absent(name: String) -> ClaimRolloutSpec {
     ClaimRolloutSpec {
         set_ref: StatefulSetRef {
-            api_version: String::new(),
-            kind: String::new(),
             name,
-            uid: String::new(),
+            ..StatefulSetRef::default()
         },
-        revision: String::new(),
-        staging: None,
-        templates: Vec::new(),
-        update_policy: String::new(),
-        sync: String::new(),
-        replace_set: String::new(),
+        ..ClaimRolloutSpec::default()
     }
 }
 

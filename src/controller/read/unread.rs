@@ -30,62 +30,45 @@ pub(crate) struct SeenEvent<K> {
     pub(crate) unread: Option<Box<UnreadObject>>,
 }
 
-impl<K> From<Event<K>> for SeenEvent<K> {
-    fn from(event: Event<K>) -> Self {
-        Self {
-            event: Some(event),
-            unread: None,
-        }
-    }
-}
-
 impl UnreadObjects {
     /// Notes an event. An object that can no longer be read leaves the store: its last version is not the present one.
     pub(crate) fn note<K>(&self, event: Event<ListItem<K>>) -> SeenEvent<K>
     where
         K: Resource<DynamicType = ()> + DeserializeOwned,
     {
-        match event {
+        let (event, unread) = match event {
             Event::Init => {
                 lock(&self.listed).clear();
-                Event::Init.into()
+                (Some(Event::Init), None)
             }
-            Event::InitApply(ListItem::Read(object)) => Event::InitApply(object).into(),
+            Event::InitApply(ListItem::Read(object)) => (Some(Event::InitApply(object)), None),
             Event::InitApply(ListItem::Unread(unread)) => {
                 lock(&self.listed).insert(unread.key(), unread.why.clone());
                 let is_new = !lock(&self.known).contains_key(&unread.key());
-                SeenEvent {
-                    event: None,
-                    unread: is_new.then_some(unread),
-                }
+                (None, is_new.then_some(unread))
             }
             Event::InitDone => {
                 *lock(&self.known) = std::mem::take(&mut *lock(&self.listed));
-                Event::InitDone.into()
+                (Some(Event::InitDone), None)
             }
             Event::Apply(ListItem::Read(object)) => {
                 self.forget(&object);
-                Event::Apply(object).into()
+                (Some(Event::Apply(object)), None)
             }
             Event::Apply(ListItem::Unread(unread)) => {
                 let before = lock(&self.known).insert(unread.key(), unread.why.clone());
-                SeenEvent {
-                    event: unread.bare().map(Event::Delete),
-                    unread: before.is_none().then_some(unread),
-                }
+                (unread.bare().map(Event::Delete), before.is_none().then_some(unread))
             }
             Event::Delete(ListItem::Read(object)) => {
                 self.forget(&object);
-                Event::Delete(object).into()
+                (Some(Event::Delete(object)), None)
             }
             Event::Delete(ListItem::Unread(unread)) => {
                 lock(&self.known).remove(&unread.key());
-                SeenEvent {
-                    event: unread.bare().map(Event::Delete),
-                    unread: None,
-                }
+                (unread.bare().map(Event::Delete), None)
             }
-        }
+        };
+        SeenEvent { event, unread }
     }
 
     fn forget<K: Resource>(&self, object: &K) {

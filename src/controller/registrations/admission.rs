@@ -121,10 +121,7 @@ impl Admission {
         let namespace = set.namespace().unwrap_or_default();
         let known = self.known(&namespace).await;
         let known = known.and_then(|known| known.distrusts(set, &namespace));
-        let why = known.as_ref().err().map(|error| match error {
-            ReconcileError::Admission(why) => why.clone(),
-            other => other.to_string(),
-        });
+        let why = known.as_ref().err().map(ReconcileError::why);
         match (known, self.fails(&namespace, why, Instant::now())) {
             (Ok(distrusted), _) => Ok(distrusted),
             (Err(_), Some(unlisted)) => Ok(Some(unlisted)),
@@ -223,10 +220,7 @@ impl Admission {
                 Vec::new()
             }
             Err(error) => {
-                let why = match error {
-                    ReconcileError::Admission(why) => why,
-                    other => other.to_string(),
-                };
+                let why = error.why();
                 if known.unlisted.as_ref() != Some(&why) {
                     tracing::warn!(why, "failed to list the policy objects of Kubewarden");
                 }

@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kube::Client;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::{Admission, FRESH, Idle, KnownAdmission, Labels, Registered, SlimSet, WithoutPolicy};
@@ -13,14 +13,14 @@ fn admission(client: Client, without: WithoutPolicy) -> Admission {
     Admission::new(client, Arc::default(), None, without, Arc::default())
 }
 
+fn rule(operations: &[&str]) -> Value {
+    json!({"apiGroups": ["apps"], "apiVersions": ["v1"], "resources": ["statefulsets"], "operations": operations})
+}
+
 fn replacing_guard() -> Registered {
-    let rule = json!({
-        "apiGroups": ["apps"], "apiVersions": ["v1"], "resources": ["statefulsets"],
-        "operations": ["UPDATE", "DELETE"],
-    });
     let guard = json!({
         "metadata": {"name": "claim-rollout-replacing"},
-        "spec": {"matchConstraints": {"resourceRules": [rule]}},
+        "spec": {"matchConstraints": {"resourceRules": [rule(&["UPDATE", "DELETE"])]}},
     });
     let spec = json!({"policyName": "claim-rollout-replacing", "validationActions": ["Deny"]});
     Registered {
@@ -118,8 +118,7 @@ fn set(second: &str) -> SlimSet {
 
 #[test]
 fn change_from_before_the_policy_is_not_trusted() {
-    let rule =
-        json!({"apiGroups": ["apps"], "apiVersions": ["v1"], "resources": ["statefulsets"], "operations": ["UPDATE"]});
+    let rule = rule(&["UPDATE"]);
     let configuration = json!({"metadata": {"creationTimestamp": "1970-01-01T00:00:05Z"},
         "webhooks": [{"name": "claim-rollout.claim-rollout.io", "rules": [rule]}]});
     let known = KnownAdmission {
@@ -149,8 +148,7 @@ async fn policies_without_answer_stop_only_what_nothing_else_judges() {
         ("nothing", false, false, None),
     ] {
         let client = serving(move |request| {
-            let rule = json!({"apiGroups": ["apps"], "apiVersions": ["v1"], "resources": ["statefulsets"],
-                "operations": ["UPDATE"]});
+            let rule = rule(&["UPDATE"]);
             let created = "1970-01-01T00:00:01Z";
             let named = |name: &str| json!({"name": name, "creationTimestamp": created});
             let (guards, bindings) = (
@@ -180,8 +178,7 @@ async fn policies_without_answer_stop_only_what_nothing_else_judges() {
         });
         let admission = admission(client, WithoutPolicy::Stall);
         if known {
-            let rule = json!({"apiGroups": ["apps"], "apiVersions": ["v1"], "resources": ["statefulsets"],
-                "operations": ["UPDATE"]});
+            let rule = rule(&["UPDATE"]);
             let policy = json!({"metadata": {"name": "volumes"},
                 "spec": {"module": "registry://x/claim-rollout:v1", "mutating": true, "rules": [rule]}});
             let policies = vec![serde_json::from_value(policy).unwrap()];
