@@ -136,37 +136,24 @@ impl Lookups for Asking {
             Some(namespace) => Api::namespaced_with(client, namespace, &kind),
             None => Api::all_with(client, &kind),
         };
-        match self.wait(async { found(objects.get(question.name).await) })? {
-            Found::Object(object) => serde_json::to_string(&object)
+        let found = self.wait(async {
+            match objects.get(question.name).await {
+                Err(kube::Error::Api(status)) if status.code == 404 => Ok(Err(status)),
+                answer => answer.map(Ok),
+            }
+        });
+        match found? {
+            Ok(object) => serde_json::to_string(&object)
                 .map(Some)
                 .map_err(|error| CannotAsk(error.to_string())),
-            Found::Nothing => Ok(None),
-            Found::NotServed => Err(CannotAsk(format!(
+            // If the API server serves the kind, the details name the object.
+            Err(status) if status.details.is_some() && status.is_not_found() => Ok(None),
+            // For example because the API server is too old.
+            Err(_) => Err(CannotAsk(format!(
                 "the API server does not serve {} {}",
                 question.api_version, question.kind
             ))),
         }
-    }
-}
-
-/// The result of a lookup by name.
-enum Found {
-    Object(Box<DynamicObject>),
-    /// No object of this name.
-    Nothing,
-    /// No such kind, for example because the API server is too old.
-    NotServed,
-}
-
-/// Reads the answer. If the API server serves the kind, the details of a 404 name the object.
-fn found(answer: kube::Result<DynamicObject>) -> kube::Result<Found> {
-    match answer {
-        Ok(object) => Ok(Found::Object(Box::new(object))),
-        Err(kube::Error::Api(status)) if status.code == 404 => Ok(match status.details {
-            Some(_) if status.is_not_found() => Found::Nothing,
-            _ => Found::NotServed,
-        }),
-        Err(error) => Err(error),
     }
 }
 
