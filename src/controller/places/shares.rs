@@ -144,14 +144,4 @@ mod tests {
             assert_eq!(shares(*free, waiting, &has).join(" "), *expected, "{what}");
         }
     }
-
-    #[test]
-    fn thousand_sets_of_a_namespace_delay_no_other() {
-        let uids: Vec<String> = (0..1000).map(|number| format!("a{number}")).collect();
-        let mut waiting: Vec<Waiter<'_>> = uids.iter().map(|uid| waits(uid, 0, 1, 0)).collect();
-        waiting.push(waits("b1", 0, 1, 500));
-        // All twenty places are those of the other namespace.
-        let has = [("a", 20)].into();
-        assert_eq!(shares(1, &waiting, &has), ["b1"]);
-    }
 }

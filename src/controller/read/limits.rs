@@ -58,13 +58,4 @@ mod tests {
         }
         assert_eq!([1, 2, 100].map(most), [OBJECT, PAGE, PAGE]);
     }
-
-    #[test]
-    fn limit_of_small_objects_grows_to_what_was_asked_for() {
-        let mut limit = 1;
-        for _ in 0..7 {
-            limit = next(limit, 100, Page::Read { bytes: 1 });
-        }
-        assert_eq!(limit, 100);
-    }
 }

@@ -4,7 +4,6 @@ use super::was_counted;
 use crate::controller::fixtures;
 use crate::gate::{Idle, SetView};
 use crate::rollout::fixtures::web;
-use crate::rollout::idle_report;
 use crate::templates::{Revision, UpdatePolicy};
 
 /// A set with `OnClaimDelete` or with a withdrawn change, and its report.
@@ -56,21 +55,5 @@ fn counted_set_is_recognized_by_its_report() {
         *report.pointer_mut(path).unwrap() = value;
         let report = serde_json::from_value(report).unwrap();
         assert_eq!(was_counted(&set, &idle, &report), expected, "{why}");
-    }
-}
-
-#[test]
-fn claims_are_read_only_if_they_are_counted() {
-    for (idle, replicas, expected) in [
-        (Idle::OnClaimDelete, 3, true),
-        (Idle::Withdrawn, 3, true),
-        (Idle::Withdrawn, u32::MAX, false),
-        (Idle::NothingStaged, 3, false),
-        (Idle::ReCreate, 3, false),
-        (Idle::ValidateOnly, 3, false),
-    ] {
-        let mut set = web().set;
-        set.replicas = replicas;
-        assert_eq!(idle_report::is_reported(&idle, &set), expected, "{idle:?} {replicas}");
     }
 }

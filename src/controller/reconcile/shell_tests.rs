@@ -14,7 +14,7 @@ use crate::controller::fixtures;
 use crate::controller::fixtures::rollout;
 use crate::controller::locking::lock;
 use crate::controller::objects::set::{KruiseSet, SlimSet};
-use crate::controller::reconcile::facts::{has_namesake, has_nothing_to_do};
+use crate::controller::reconcile::facts::has_namesake;
 use crate::templates::{ClaimTemplate, Phase, Revision, StagedChange, Staging, UpdatePolicy};
 
 /// A context with these sets. The API server never responds.
@@ -56,16 +56,6 @@ async fn reconcile_that_succeeds_ends_the_pauses() {
     let reconciled = reconcile(Arc::clone(&set), Arc::clone(&context)).await;
     assert_eq!(reconciled.unwrap(), Some(Duration::from_secs(30)));
     assert_eq!(pause(None), 1);
-}
-
-#[tokio::test]
-async fn completed_set_has_nothing_to_do_until_it_changes() {
-    let context = context(store().0);
-    assert_eq!(has_nothing_to_do(&context.observer, &at("7")), None);
-    assert_eq!(complete(&at("7"), &context.observer), 30);
-    for (seen, expected) in [("7", Some(Some(30))), ("8", None)] {
-        assert_eq!(has_nothing_to_do(&context.observer, &at(seen)), expected, "{seen}");
-    }
 }
 
 #[tokio::test]

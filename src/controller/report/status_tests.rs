@@ -191,20 +191,6 @@ fn finished_template_has_the_generation_of_the_set() {
 }
 
 #[test]
-fn status_lists_at_most_50_claims_highest_ordinal_first() {
-    let mut web = web();
-    web.set.replicas = 100;
-    for ordinal in 3..100 {
-        web.add_claim("data", ordinal);
-        web.add_pod(ordinal);
-    }
-    let status = status(&plan(&web).progress, None, 1, 10);
-    let listed: Vec<i64> = status.claims.iter().map(|claim| claim.ordinal).collect();
-    assert_eq!(listed, (50..100).rev().collect::<Vec<_>>());
-    assert_eq!((status.replicas, status.current_replicas), (Some(100), Some(100)));
-}
-
-#[test]
 fn only_intermediate_steps_can_wait() {
     type ChangeRow = (&'static str, bool, fn(&mut Snapshot));
     let rows: [ChangeRow; 8] = [

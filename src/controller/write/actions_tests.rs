@@ -90,21 +90,6 @@ async fn each_claim_is_overtaken_for_itself() {
     assert_eq!(denials(&writer).len(), 2);
 }
 
-#[tokio::test]
-async fn write_overtaken_for_seconds_is_late() {
-    let writer = answering(409, "");
-    let is_late = |now| {
-        writer
-            .memories
-            .remembered(&set(), |memory| memory.is_late(now))
-            .unwrap_or_default()
-    };
-    assert!(!is_late(1000), "nothing was written");
-    NOW.set(1000);
-    execute(&writer, &set(), &apply(&web(), 2)).await.unwrap();
-    assert_eq!([1000, 1002, 1003].map(is_late), [false, false, true]);
-}
-
 /// Only writes count, not failures of other requests.
 #[tokio::test]
 async fn write_without_answer_is_denied_after_a_minute() {

@@ -73,6 +73,8 @@ fn claims_are_read_only_where_they_are_reported() {
         (Idle::Withdrawn, 3, true),
         (Idle::NothingStaged, 3, false),
         (Idle::Terminating, 3, false),
+        (Idle::ReCreate, 3, false),
+        (Idle::ValidateOnly, 3, false),
         (Idle::OnClaimDelete, u32::MAX, false),
         (Idle::Withdrawn, u32::MAX, false),
     ] {
