@@ -35,66 +35,60 @@ pub(crate) struct Unblock {
 }
 
 struct Waiting {
-    quotas: Watches<SlimQuota>,
-    limits: Watches<SlimLimitRange>,
-    classes: Watches<SlimStorageClass>,
+    /// The watches on each of [`KINDS`], and the sets that need them.
+    watches: [Scopes<Arc<Watch>>; KINDS.len()],
     /// Namespace and name of sets whose denied applies are due.
     due: HashSet<(String, String)>,
 }
 
-/// The watches on one kind of blockers, and the sets that need them.
-type Watches<K> = Scopes<Arc<Watch<K>>>;
-
 /// A watch on blockers, and the task that handles its changes.
-struct Watch<K> {
-    seen: Arc<Mutex<SeenBlockers<K>>>,
+struct Watch {
+    seen: Arc<dyn SeenKind>,
     _tasks: [Task; 2],
 }
 
-/// A kind of blocker that is watched.
-trait WatchedBlocker: Blocker + streams::Watched {
-    fn watches(waiting: &mut Waiting) -> &mut Watches<Self>;
-
-    /// The blockers of the namespace, or of all namespaces.
-    fn api(client: &Client, namespace: Option<&str>) -> Api<ListItem<Self>>;
+/// The blockers of one kind as the watch last showed them.
+trait SeenKind: Send + Sync {
+    /// True iff an apply that was denied with this message passes now, as far as is known.
+    fn lets_pass(&self, namespace: &str, message: &str, class: Option<&str>) -> bool;
 }
 
-impl WatchedBlocker for SlimQuota {
-    fn watches(waiting: &mut Waiting) -> &mut Watches<Self> {
-        &mut waiting.quotas
-    }
-
-    fn api(client: &Client, namespace: Option<&str>) -> Api<ListItem<Self>> {
-        streams::api(client, namespace)
+impl<K: Blocker + streams::Watched> SeenKind for Mutex<SeenBlockers<K>> {
+    fn lets_pass(&self, namespace: &str, message: &str, class: Option<&str>) -> bool {
+        lock(self).lets_pass(namespace, message, class)
     }
 }
 
-impl WatchedBlocker for SlimLimitRange {
-    fn watches(waiting: &mut Waiting) -> &mut Watches<Self> {
-        &mut waiting.limits
-    }
-
-    fn api(client: &Client, namespace: Option<&str>) -> Api<ListItem<Self>> {
-        streams::api(client, namespace)
-    }
+/// A kind of blockers that is watched.
+struct WatchedKind {
+    is_named_in: fn(&str) -> bool,
+    /// Starts the watch in one namespace, or in all.
+    begin: fn(&Unblock, Option<&str>) -> Watch,
+    max_namespaces: usize,
 }
 
-impl WatchedBlocker for SlimStorageClass {
-    fn watches(waiting: &mut Waiting) -> &mut Watches<Self> {
-        &mut waiting.classes
-    }
-
-    fn api(client: &Client, _: Option<&str>) -> Api<ListItem<Self>> {
-        Api::all(client.clone())
-    }
-}
+const KINDS: [WatchedKind; 3] = [
+    WatchedKind {
+        is_named_in: SlimQuota::is_named_in,
+        begin: |unblock, of| unblock.begin::<SlimQuota>(0, streams::api(&unblock.client, of), of),
+        max_namespaces: MAX_NAMESPACES,
+    },
+    WatchedKind {
+        is_named_in: SlimLimitRange::is_named_in,
+        begin: |unblock, of| unblock.begin::<SlimLimitRange>(1, streams::api(&unblock.client, of), of),
+        max_namespaces: MAX_NAMESPACES,
+    },
+    WatchedKind {
+        is_named_in: SlimStorageClass::is_named_in,
+        begin: |unblock, of| unblock.begin::<SlimStorageClass>(2, Api::all(unblock.client.clone()), of),
+        max_namespaces: 0,
+    },
+];
 
 impl Default for Waiting {
     fn default() -> Self {
         Self {
-            quotas: Scopes::at_most(MAX_NAMESPACES),
-            limits: Scopes::at_most(MAX_NAMESPACES),
-            classes: Scopes::at_most(0),
+            watches: KINDS.map(|kind| Scopes::at_most(kind.max_namespaces)),
             due: HashSet::new(),
         }
     }
@@ -114,36 +108,27 @@ impl Unblock {
     /// messages the watches for the set end.
     pub(crate) fn set_denials(&self, set: [&str; 3], messages: &[&str]) {
         let mut waiting = lock(&self.waiting);
-        self.wait_for::<SlimQuota>(&mut waiting, set, messages);
-        self.wait_for::<SlimLimitRange>(&mut waiting, set, messages);
-        self.wait_for::<SlimStorageClass>(&mut waiting, set, messages);
+        for (kind, watches) in KINDS.iter().zip(&mut waiting.watches) {
+            if messages.iter().any(|message| (kind.is_named_in)(message)) {
+                watches.enter(set, Vec::new(), |namespace| Arc::new((kind.begin)(self, namespace)));
+            } else {
+                watches.leave(set, 0);
+                close(watches);
+            }
+        }
         if messages.is_empty() {
             let [namespace, set, _] = set;
             waiting.due.remove(&(namespace.to_owned(), set.to_owned()));
         }
     }
 
-    fn wait_for<K: WatchedBlocker>(&self, waiting: &mut Waiting, set: [&str; 3], messages: &[&str]) {
-        let watches = K::watches(waiting);
-        if messages.iter().any(|message| K::is_named_in(message)) {
-            watches.enter(set, Vec::new(), |namespace| Arc::new(self.begin::<K>(namespace)));
-        } else {
-            watches.leave(set, 0);
-            close(watches);
-        }
-    }
-
     /// Ends the watches for sets that do not exist any more; given by uid, and by namespace and name.
     pub(crate) fn retain(&self, exists: impl Fn(&str) -> bool, is_known: impl Fn(&str, &str) -> bool) {
-        fn retain<K: WatchedBlocker>(waiting: &mut Waiting, exists: impl Fn(&str) -> bool) {
-            let watches = K::watches(waiting);
-            watches.keep(exists, 0);
+        let mut waiting = lock(&self.waiting);
+        for watches in &mut waiting.watches {
+            watches.keep(&exists, 0);
             close(watches);
         }
-        let mut waiting = lock(&self.waiting);
-        retain::<SlimQuota>(&mut waiting, &exists);
-        retain::<SlimLimitRange>(&mut waiting, &exists);
-        retain::<SlimStorageClass>(&mut waiting, &exists);
         waiting.due.retain(|(namespace, set)| is_known(namespace, set));
     }
 
@@ -155,28 +140,22 @@ impl Unblock {
     /// True iff an apply that was denied with this message, to a PVC of this storage class, passes now as far as is
     /// known.
     pub(crate) fn lets_pass(&self, set: [&str; 2], message: &str, class: Option<&str>) -> bool {
-        fn passes<K: WatchedBlocker>(
-            waiting: &mut Waiting,
-            set: [&str; 2],
-            message: &str,
-            class: Option<&str>,
-        ) -> bool {
-            let watch = K::watches(waiting).of(set);
-            watch.is_some_and(|watch| lock(&watch.seen).lets_pass(set[0], message, class))
-        }
-        let mut waiting = lock(&self.waiting);
-        passes::<SlimQuota>(&mut waiting, set, message, class)
-            || passes::<SlimLimitRange>(&mut waiting, set, message, class)
-            || passes::<SlimStorageClass>(&mut waiting, set, message, class)
+        let waiting = lock(&self.waiting);
+        let mut watches = waiting.watches.iter().filter_map(|watches| watches.of(set));
+        watches.any(|watch| watch.seen.lets_pass(set[0], message, class))
     }
 
-    /// Starts the watch on one kind of blockers, in one namespace or in all.
-    fn begin<K: WatchedBlocker>(&self, namespace: Option<&str>) -> Watch<K> {
+    /// Starts the watch on the kind of blockers at this place, in one namespace or in all.
+    fn begin<K: Blocker + streams::Watched>(
+        &self,
+        place: usize,
+        api: Api<ListItem<K>>,
+        namespace: Option<&str>,
+    ) -> Watch {
         let gave_way = Arc::new(Notify::new());
-        let seen = Arc::new(Mutex::new(SeenBlockers::default()));
+        let seen = Arc::new(Mutex::new(SeenBlockers::<K>::default()));
         let known = Arc::clone(&seen);
         let notify = Arc::clone(&gave_way);
-        let api = K::api(&self.client, namespace);
         let watch = streams::observe(api, streams::trim_all, Arc::clone(&self.metrics), move |event| {
             if lock(&known).note(event) {
                 notify.notify_one();
@@ -188,7 +167,7 @@ impl Unblock {
             loop {
                 gave_way.notified().await;
                 tokio::time::sleep(PAUSE).await;
-                retry_users::<K>(&waiting, &requeue, namespace.as_deref());
+                retry_users(&waiting, place, &requeue, namespace.as_deref());
             }
         });
         Watch {
@@ -199,15 +178,15 @@ impl Unblock {
 }
 
 /// Ends unused watches at once.
-fn close<K>(watches: &mut Watches<K>) {
+fn close(watches: &mut Scopes<Arc<Watch>>) {
     watches.close_unused(Seconds::MAX);
 }
 
 /// Requeues the sets of this watch, and marks their denied applies as due.
-fn retry_users<K: WatchedBlocker>(waiting: &Weak<Mutex<Waiting>>, requeue: &RequeueSender, namespace: Option<&str>) {
+fn retry_users(waiting: &Weak<Mutex<Waiting>>, place: usize, requeue: &RequeueSender, namespace: Option<&str>) {
     let Some(waiting) = waiting.upgrade() else { return };
     let mut waiting = lock(&waiting);
-    let users = K::watches(&mut waiting).users(namespace);
+    let users = waiting.watches[place].users(namespace);
     let users: Vec<_> = users.map(|(of, set)| (of.to_owned(), set.to_owned())).collect();
     for (namespace, set) in users {
         streams::send(requeue, &namespace, &set);
