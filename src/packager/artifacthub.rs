@@ -1,9 +1,8 @@
 //! The package of the policy on Artifact Hub.
 
-use std::collections::BTreeMap;
-
 use anyhow::Context as _;
-use serde::{Deserialize, Serialize};
+use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
 
 /// The metadata for Kubewarden, and the page that Artifact Hub shows instead of README.md.
 const METADATA: &str = include_str!("../../policy-metadata.yml");
@@ -18,147 +17,67 @@ const INSTALL: &str = "helm install claim-rollout oci://ghcr.io/claim-rollout/ch
 /// The chart of Kubewarden.
 const CONTROLLER: &str = "https://artifacthub.io/packages/helm/kubewarden/admission-controller";
 
-/// The part of the metadata that the package repeats.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct PolicyMetadata {
-    rules: Vec<MetadataRule>,
-    mutating: bool,
-    context_aware_resources: Vec<MetadataResource>,
-    annotations: BTreeMap<String, String>,
-}
+/// The fields of a document in the order in which a person writes them.
+struct InOrder(Vec<(&'static str, Value)>);
 
-#[derive(Debug, Deserialize, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct MetadataRule {
-    api_groups: Vec<String>,
-    api_versions: Vec<String>,
-    resources: Vec<String>,
-    operations: Vec<String>,
-}
-
-#[derive(Debug, Deserialize, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct MetadataResource {
-    api_version: String,
-    kind: String,
-}
-
-/// artifacthub-pkg.yml, in its usual order.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Package<'a> {
-    version: &'a str,
-    name: &'a str,
-    display_name: &'a str,
-    created_at: &'a str,
-    description: &'a str,
-    license: &'a str,
-    #[serde(rename = "homeURL")]
-    home_url: &'a str,
-    containers_images: [Image; 1],
-    keywords: Vec<&'a str>,
-    links: [Link; 2],
-    readme: &'a str,
-    install: String,
-    maintainers: [Maintainer<'a>; 1],
-    provider: Provider<'a>,
-    recommendations: [Recommendation; 1],
-    annotations: PackageAnnotations<'a>,
-}
-
-#[derive(Serialize)]
-struct Image {
-    name: &'static str,
-    image: String,
-}
-
-#[derive(Serialize)]
-struct Link {
-    name: &'static str,
-    url: String,
-}
-
-#[derive(Serialize)]
-struct Maintainer<'a> {
-    name: &'a str,
-    email: &'a str,
-}
-
-#[derive(Serialize)]
-struct Provider<'a> {
-    name: &'a str,
-}
-
-#[derive(Serialize)]
-struct Recommendation {
-    url: &'static str,
-}
-
-#[derive(Serialize)]
-struct PackageAnnotations<'a> {
-    #[serde(rename = "kubewarden/mutation")]
-    mutation: String,
-    #[serde(rename = "kubewarden/resources")]
-    resources: &'a str,
-    #[serde(rename = "kubewarden/rules")]
-    rules: String,
-    #[serde(rename = "kubewarden/contextAwareResources")]
-    context_aware_resources: String,
-    #[serde(rename = "kubewarden/hidden-ui")]
-    hidden_ui: &'a str,
+impl Serialize for InOrder {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(key, value)| (key, value)))
+    }
 }
 
 /// The package as YAML, with a first line that names its sources.
 pub(super) fn yaml() -> anyhow::Result<String> {
-    let metadata: PolicyMetadata = serde_saphyr::from_str(METADATA)?;
-    let package = metadata.package()?;
+    let package = package(&serde_saphyr::from_str(METADATA)?)?;
     Ok(format!("{HEADER}\n{}", serde_saphyr::to_string(&package)?))
 }
 
-impl PolicyMetadata {
-    fn package(&self) -> anyhow::Result<Package<'_>> {
-        let policy = |key: &str| self.annotation(&format!("io.kubewarden.policy.{key}"));
-        let (version, source) = (policy("version")?, policy("source")?);
-        let image = format!("{}:v{version}", policy("ociUrl")?);
-        let (name, email) = policy("author")?
-            .strip_suffix('>')
-            .and_then(|author| author.split_once(" <"))
-            .context("expected an author of the form name <address>")?;
-        let link = |name, url| Link { name, url };
-        Ok(Package {
-            version,
-            name: policy("title")?,
-            display_name: self.annotation("io.artifacthub.displayName")?,
-            created_at: CREATED_AT,
-            description: policy("description")?,
-            license: policy("license")?,
-            home_url: policy("url")?,
-            keywords: self.annotation("io.artifacthub.keywords")?.split(", ").collect(),
-            links: [
-                link("policy", format!("{source}/releases/download/v{version}/policy.wasm")),
-                link("source", source.to_owned()),
-            ],
-            readme: README,
-            install: install(&image),
-            containers_images: [Image { name: "policy", image }],
-            maintainers: [Maintainer { name, email }],
-            provider: Provider { name: policy("title")? },
-            recommendations: [Recommendation { url: CONTROLLER }],
-            annotations: PackageAnnotations {
-                mutation: self.mutating.to_string(),
-                resources: self.annotation("io.artifacthub.resources")?,
-                rules: serde_saphyr::to_string(&self.rules)?,
-                context_aware_resources: serde_saphyr::to_string(&self.context_aware_resources)?,
-                hidden_ui: self.annotation("io.kubewarden.hidden-ui")?,
-            },
-        })
-    }
+fn package(metadata: &Value) -> anyhow::Result<InOrder> {
+    let artifact_hub = |key: &str| annotation(metadata, &format!("io.artifacthub.{key}"));
+    let policy = |key: &str| annotation(metadata, &format!("io.kubewarden.policy.{key}"));
+    let (version, source) = (policy("version")?, policy("source")?);
+    let image = format!("{}:v{version}", policy("ociUrl")?);
+    let (name, email) = policy("author")?
+        .strip_suffix('>')
+        .and_then(|author| author.split_once(" <"))
+        .context("expected an author of the form name <address>")?;
+    let module = format!("{source}/releases/download/v{version}/policy.wasm");
+    let keywords: Vec<&str> = artifact_hub("keywords")?.split(", ").collect();
+    Ok(InOrder(vec![
+        ("version", version.into()),
+        ("name", policy("title")?.into()),
+        ("displayName", artifact_hub("displayName")?.into()),
+        ("createdAt", CREATED_AT.into()),
+        ("description", policy("description")?.into()),
+        ("license", policy("license")?.into()),
+        ("homeURL", policy("url")?.into()),
+        ("containersImages", json!([{"name": "policy", "image": image}])),
+        ("keywords", keywords.into()),
+        (
+            "links",
+            json!([{"name": "policy", "url": module}, {"name": "source", "url": source}]),
+        ),
+        ("readme", README.into()),
+        ("install", install(&image).into()),
+        ("maintainers", json!([{"name": name, "email": email}])),
+        ("provider", json!({"name": policy("title")?})),
+        ("recommendations", json!([{"url": CONTROLLER}])),
+        (
+            "annotations",
+            json!({
+                "kubewarden/mutation": metadata["mutating"].to_string(),
+                "kubewarden/resources": artifact_hub("resources")?,
+                "kubewarden/rules": serde_saphyr::to_string(&metadata["rules"])?,
+                "kubewarden/contextAwareResources": serde_saphyr::to_string(&metadata["contextAwareResources"])?,
+                "kubewarden/hidden-ui": annotation(metadata, "io.kubewarden.hidden-ui")?,
+            }),
+        ),
+    ]))
+}
 
-    fn annotation(&self, key: &str) -> anyhow::Result<&str> {
-        let value = self.annotations.get(key).map(String::as_str);
-        value.with_context(|| format!("expected the annotation {key} in policy-metadata.yml, but found none"))
-    }
+fn annotation<'a>(metadata: &'a Value, key: &str) -> anyhow::Result<&'a str> {
+    let value = metadata["annotations"][key].as_str();
+    value.with_context(|| format!("expected the annotation {key} in policy-metadata.yml, but found none"))
 }
 
 fn install(image: &str) -> String {
@@ -180,7 +99,11 @@ kwctl pull {image}
 mod tests {
     use serde_json::Value;
 
-    use super::{METADATA, MetadataResource, MetadataRule, PolicyMetadata, README, yaml};
+    use super::{METADATA, README, annotation, yaml};
+
+    fn metadata() -> Value {
+        serde_saphyr::from_str(METADATA).expect("metadata")
+    }
 
     #[test]
     fn package_matches_metadata_and_readme() {
@@ -195,12 +118,10 @@ mod tests {
     fn package_yaml_in_annotations_reads_back() {
         let package: Value = serde_saphyr::from_str(&yaml().expect("YAML")).expect("YAML");
         let inner = |key: &str| package["annotations"][key].as_str().expect(key);
-        let metadata: PolicyMetadata = serde_saphyr::from_str(METADATA).expect("metadata");
-        let rules: Vec<MetadataRule> = serde_saphyr::from_str(inner("kubewarden/rules")).expect("rules");
-        assert_eq!(rules, metadata.rules);
-        let resources: Vec<MetadataResource> =
-            serde_saphyr::from_str(inner("kubewarden/contextAwareResources")).expect("resources");
-        assert_eq!(resources, metadata.context_aware_resources);
+        for key in ["rules", "contextAwareResources"] {
+            let read: Value = serde_saphyr::from_str(inner(&format!("kubewarden/{key}"))).expect(key);
+            assert!(read.is_array() && read == metadata()[key], "{key}");
+        }
         assert_eq!(inner("kubewarden/mutation"), "true");
         assert_eq!(package["readme"], README);
     }
@@ -258,9 +179,9 @@ mod tests {
 
     #[test]
     fn release_tag_matches_the_version() {
-        let metadata: PolicyMetadata = serde_saphyr::from_str(METADATA).expect("metadata");
-        let version = metadata.annotation("io.kubewarden.policy.version").expect("a version");
-        let tag = metadata.annotation("com.github.release.tag").expect("a tag");
+        let metadata = metadata();
+        let version = annotation(&metadata, "io.kubewarden.policy.version").expect("a version");
+        let tag = annotation(&metadata, "com.github.release.tag").expect("a tag");
         assert_eq!(tag, format!("v{version}"));
     }
 }

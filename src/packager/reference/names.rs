@@ -5,35 +5,32 @@ use crate::api::ReadyReason;
 use crate::api::reasons::Kind;
 use crate::gate::ClaimState;
 use crate::rollout::Reason as EventReason;
+use crate::rollout::conditions::RolloutState;
 
 /// The conditions of a ClaimRollout, by the kind of their reason.
 pub(super) fn conditions() -> String {
+    let stalled = "the rollout needs help: see [troubleshooting](troubleshooting.md#the-rollout-is-stalled)";
+    // One reason of each kind.
     let rows = [
         (
-            "settled",
-            "True",
-            "False",
-            "False",
+            ReadyReason::Complete,
             "the rollout has reached its target, or there is nothing to do",
         ),
-        ("moving", "False", "True", "False", "the rollout continues on its own"),
+        (ReadyReason::RollingOut, "the rollout continues on its own"),
         (
-            "waiting",
-            "False",
-            "True",
-            "False",
+            ReadyReason::Paused,
             "the rollout waits for its user, or for a point in time",
         ),
-        (
-            "stalled",
-            "False",
-            "False",
-            "True",
-            "the rollout needs help: see [troubleshooting](troubleshooting.md#the-rollout-is-stalled)",
-        ),
+        (ReadyReason::ClaimRefused, stalled),
     ];
-    let rows = rows.map(|(kind, ready, reconciling, stalled, meaning)| {
-        [kind, ready, reconciling, stalled, meaning].map(str::to_owned).to_vec()
+    let rows = rows.map(|(reason, meaning)| {
+        let message = meaning.to_owned();
+        let conditions = RolloutState { reason, message }.conditions();
+        let status = conditions.map(|condition| if condition.holds { "True" } else { "False" }.to_owned());
+        let mut row = vec![kind(reason.kind())];
+        row.extend(status);
+        row.push(meaning.to_owned());
+        row
     });
     section(
         "Conditions",
@@ -44,13 +41,8 @@ pub(super) fn conditions() -> String {
     )
 }
 
-const fn kind(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Settled => "settled",
-        Kind::Moving => "moving",
-        Kind::Waiting => "waiting",
-        Kind::Stalled => "stalled",
-    }
+fn kind(kind: Kind) -> String {
+    format!("{kind:?}").to_lowercase()
 }
 
 /// A comment as the cell of a table.
@@ -60,13 +52,8 @@ fn meaning(text: &str) -> String {
 
 /// The reasons of the conditions, which are also the label `state` of `claim_rollout_rollouts`.
 pub(super) fn reasons() -> String {
-    let rows = ReadyReason::ALL.map(|reason| {
-        vec![
-            code(reason.as_str()),
-            kind(reason.kind()).to_owned(),
-            meaning(reason.meaning()),
-        ]
-    });
+    let rows =
+        ReadyReason::ALL.map(|reason| vec![code(reason.as_str()), kind(reason.kind()), meaning(reason.meaning())]);
     section(
         "Reasons",
         "The column `STATE` of `kubectl get claimrollouts`, and the label `state` of the metric `claim_rollout_rollouts`:",
