@@ -7,6 +7,7 @@
 use std::net::IpAddr;
 
 use axum::http::Uri;
+use ipnet::IpNet;
 
 /// The variables of the environment.
 #[derive(Clone, Copy, Debug, Default)]
@@ -49,8 +50,8 @@ fn matches(pattern: &str, host: &str, address: Option<IpAddr>, port: u16) -> boo
     if pattern == "*" {
         return true;
     }
-    if let (Some(address), Some((network, bits))) = (address, pattern.split_once('/')) {
-        return contains(network, bits, address);
+    if let (Some(address), Ok(network)) = (address, pattern.parse::<IpNet>()) {
+        return network.contains(&address);
     }
     let (name, of_port) = match pattern.rsplit_once(':') {
         Some((name, digits)) if !name.contains(':') || name.ends_with(']') => (name, digits.parse().ok()),
@@ -72,25 +73,6 @@ fn matches(pattern: &str, host: &str, address: Option<IpAddr>, port: u16) -> boo
                     .strip_suffix(name)
                     .is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
         }
-    }
-}
-
-/// True iff the address is in the network: its first `bits` bits are those of `network`.
-fn contains(network: &str, bits: &str, address: IpAddr) -> bool {
-    let (Ok(network), Ok(bits)) = (network.parse::<IpAddr>(), bits.parse::<u32>()) else {
-        return false;
-    };
-    // A shift by the whole width is zero: every address is in the network 0.0.0.0/0.
-    match (network, address) {
-        (IpAddr::V4(network), IpAddr::V4(address)) if bits <= 32 => {
-            let differ = u32::from(network) ^ u32::from(address);
-            differ.checked_shr(32 - bits).unwrap_or(0) == 0
-        }
-        (IpAddr::V6(network), IpAddr::V6(address)) if bits <= 128 => {
-            let differ = u128::from(network) ^ u128::from(address);
-            differ.checked_shr(128 - bits).unwrap_or(0) == 0
-        }
-        _ => false,
     }
 }
 
