@@ -21,60 +21,36 @@ pub(crate) struct Arguments {
     dry_run: DryRun,
 }
 
-/// What to do with the StatefulSets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Annotate {
-    Pause,
-    Resume,
-}
-
-impl Annotate {
-    /// The value of the annotation; it is removed without one.
-    const fn value(self) -> Option<&'static str> {
-        match self {
-            Self::Pause => Some("true"),
-            Self::Resume => None,
-        }
-    }
-
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Pause => "paused",
-            Self::Resume => "resumed",
-        }
-    }
-
-    fn patch(self) -> Value {
-        json!({"metadata": {"annotations": {keys::PAUSED: self.value()}}})
-    }
-}
-
-pub(crate) async fn run(cluster: &ClusterArguments, arguments: &Arguments, what: Annotate) -> anyhow::Result<()> {
+pub(crate) async fn run(cluster: &ClusterArguments, arguments: &Arguments, pauses: bool) -> anyhow::Result<()> {
     let (client, namespace) = cluster.connect().await?;
     let sets = objects(&client, Some(&namespace), &cluster::sets());
+    let (patch, done) = (Patch::Merge(patch(pauses)), if pauses { "paused" } else { "resumed" });
     for name in &arguments.names {
-        let patch = Patch::Merge(what.patch());
         sets.patch(name, &parameters(arguments.dry_run), &patch).await?;
         print(&format!(
-            "statefulset.apps/{name} {}{}\n",
-            what.as_str(),
+            "statefulset.apps/{name} {done}{}\n",
             remark(arguments.dry_run)
         ))?;
     }
     Ok(())
 }
 
+/// Sets the annotation, or removes it.
+fn patch(pauses: bool) -> Value {
+    json!({"metadata": {"annotations": {keys::PAUSED: pauses.then_some("true")}}})
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
-    use super::Annotate;
+    use super::patch;
 
     #[test]
     fn patch_changes_one_annotation() {
-        for (what, value) in [(Annotate::Pause, json!("true")), (Annotate::Resume, json!(null))] {
+        for (pauses, value) in [(true, json!("true")), (false, json!(null))] {
             let expected = json!({"metadata": {"annotations": {"claim-rollout.io/paused": value}}});
-            assert_eq!(what.patch(), expected, "{what:?}");
+            assert_eq!(patch(pauses), expected, "{pauses}");
         }
     }
 }

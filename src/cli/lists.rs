@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::cluster::objects;
 use crate::controller::objects::conversion::ObjectError;
-use crate::controller::read::item::{ListItem, UnreadObject};
+use crate::controller::read::item::ListItem;
 use crate::templates::show::printable;
 
 /// A list of objects.
@@ -62,7 +62,7 @@ where
     for item in found.items {
         match item {
             ListItem::Read(object) => items.push(object),
-            ListItem::Unread(object) => unread.push(SkippedObject::of(&kind.kind, &object)),
+            ListItem::Unread(object) => unread.push(SkippedObject::unreadable(&kind.kind, object.key(), object.why)),
         }
     }
     Ok(ClusterList { items, unread })
@@ -83,7 +83,7 @@ impl ClusterList<Value> {
         for object in &self.items {
             match read(object) {
                 Ok(item) => items.push(item),
-                Err(error) => unread.push(SkippedObject::unreadable(kind, object, error.to_string())),
+                Err(error) => unread.push(SkippedObject::unreadable(kind, path(object), error.to_string())),
             }
         }
         ClusterList { items, unread }
@@ -117,24 +117,13 @@ pub(crate) fn path(object: &Value) -> (String, String) {
 }
 
 impl SkippedObject {
-    /// An object of this kind that cannot be read for this reason.
-    pub(crate) fn unreadable(kind: &str, object: &Value, why: String) -> Self {
-        let (namespace, name) = path(object);
+    /// The object of this kind, namespace and name, which cannot be read for this reason.
+    pub(crate) fn unreadable(kind: &str, (namespace, name): (String, String), why: String) -> Self {
         Self {
             kind: kind.to_owned(),
             namespace,
             name,
             why,
-        }
-    }
-
-    fn of(kind: &str, object: &UnreadObject) -> Self {
-        let (namespace, name) = object.key();
-        Self {
-            kind: kind.to_owned(),
-            namespace,
-            name,
-            why: object.why.clone(),
         }
     }
 

@@ -5,7 +5,7 @@ use k8s_openapi::api::authorization::v1::{SubjectAccessReviewSpec, SubjectAccess
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::lists::SkippedObject;
+use super::lists::{SkippedObject, path};
 use crate::admission::{CanI, CannotAsk, Get, Lookups};
 
 /// The access reviews and the objects of a List.
@@ -81,7 +81,7 @@ impl Recorded {
                 return true;
             };
             let kind = object["kind"].as_str().unwrap_or_default();
-            skipped.push(SkippedObject::unreadable(kind, object, why));
+            skipped.push(SkippedObject::unreadable(kind, path(object), why));
             false
         });
     }

@@ -79,8 +79,8 @@ pub(crate) fn stop_signal() -> anyhow::Result<impl Future<Output = ()> + Send + 
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
-    use std::sync::{Arc, Mutex};
+    use std::io::{Read as _, Seek as _};
+    use std::sync::Arc;
 
     use axum::http::{Request, Response};
     use kube::Client;
@@ -92,20 +92,6 @@ mod tests {
     /// A value in an environment variable of a Pod.
     const MARKER: &str = "pA55w0rd-0f-a-P0d";
 
-    #[derive(Clone, Default)]
-    struct Written(Arc<Mutex<Vec<u8>>>);
-
-    impl Write for Written {
-        fn write(&mut self, text: &[u8]) -> std::io::Result<usize> {
-            self.0.lock().unwrap().extend_from_slice(text);
-            Ok(text.len())
-        }
-
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
-
     /// What no Pod has.
     #[derive(Debug, Deserialize)]
     struct Other {
@@ -115,10 +101,9 @@ mod tests {
 
     /// What is logged while the client reads a Pod that it cannot read, and an error that is none.
     fn logged(directives: &str) -> String {
-        let written = Written::default();
-        let writer = written.clone();
+        let written = Arc::new(tempfile::tempfile().unwrap());
         let log = tracing_subscriber::fmt().with_env_filter(filter(directives));
-        let log = log.with_writer(move || writer.clone()).finish();
+        let log = log.with_writer(Arc::clone(&written)).finish();
         let read = async {
             for status in [200, 500] {
                 let answer = move |_: Request<Body>| async move {
@@ -142,8 +127,10 @@ mod tests {
         };
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         tracing::subscriber::with_default(log, || runtime.block_on(read));
-        let text = written.0.lock().unwrap().clone();
-        String::from_utf8(text).unwrap()
+        let (mut file, mut text) = (&*written, String::new());
+        file.rewind().unwrap();
+        file.read_to_string(&mut text).unwrap();
+        text
     }
 
     #[test]

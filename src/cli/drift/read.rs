@@ -69,7 +69,7 @@ fn of_lists(sets: ClusterList<Value>, claims: ClusterList<Value>, names: &[Strin
     for object in &sets {
         match conversion::set(object) {
             Ok(set) => read.push(seen(set, object, &listed, &mut unread)),
-            Err(error) => unread.push(SkippedObject::unreadable(SET, object, error.to_string())),
+            Err(error) => unread.push(SkippedObject::unreadable(SET, path(object), error.to_string())),
         }
     }
     ReadSets { sets: read, unread }
@@ -102,7 +102,7 @@ fn seen(set: SetView, object: &Value, listed: &ClaimsByName, unread: &mut Vec<Sk
                 seen.claims.insert(place.1, DriftClaim { view, annotations });
                 continue;
             }
-            Some((object, Err(error))) => Some(SkippedObject::unreadable(CLAIM, object, error.to_string())),
+            Some((_, Err(error))) => Some(SkippedObject::unreadable(CLAIM, place.clone(), error.to_string())),
             None => {
                 let mut unread = listed.unread.iter();
                 unread.find(|unread| unread.is(CLAIM, &place.0, &place.1)).cloned()

@@ -27,7 +27,7 @@ pub(crate) fn changes(before: &[StatusView], after: &[StatusView]) -> Vec<String
         }
         for pod in &view.pods {
             if !old.is_some_and(|old| old.pods.contains(pod)) {
-                lines.push(clean(&format!("{set} {}: Pod {}", pod.name, pod.state.as_str())));
+                lines.push(clean(&format!("{set} {}: Pod {}", pod.name, pod.state.text())));
             }
         }
         let state = state(view);

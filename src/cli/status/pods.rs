@@ -31,15 +31,9 @@ pub(crate) enum PodState {
 }
 
 impl PodState {
-    /// The state in the output.
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Waiting => "waiting",
-            Self::Terminating => "terminating",
-            Self::Missing => "missing",
-            Self::Starting => "starting",
-            Self::Updated => "updated",
-        }
+    /// The state in text for people.
+    pub(crate) fn text(self) -> String {
+        format!("{self:?}").to_lowercase()
     }
 }
 
@@ -94,7 +88,7 @@ mod tests {
     fn shown(all: &[PodView]) -> Vec<String> {
         let views = pods(&set(), all).into_iter();
         views
-            .map(|view| format!("{} {}", view.name, view.state.as_str()))
+            .map(|view| format!("{} {}", view.name, view.state.text()))
             .collect()
     }
 

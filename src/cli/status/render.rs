@@ -146,7 +146,7 @@ fn folded(branch: &str, run: &[ReplicaLines<'_>]) -> StyledLine {
     let name = |replica: Option<&ReplicaLines<'_>>| replica.map_or_else(String::new, |(name, ..)| name.clone());
     let (state, pod) = run.first().and_then(still).unwrap_or_default();
     let text = state.map_or("", ClaimState::as_str);
-    let pod = pod.map(|pod| format!("  Pods {}", pod.as_str())).unwrap_or_default();
+    let pod = pod.map(|pod| format!("  Pods {}", pod.text())).unwrap_or_default();
     StyledLine(vec![
         (Ink::Quiet, format!("  {branch} ")),
         (Ink::Name, format!("{} to {}", name(run.first()), name(run.last()))),
@@ -190,7 +190,7 @@ fn replica(branch: &str, name: &str, pod: Option<PodState>) -> StyledLine {
             PodState::Waiting => Ink::Quiet,
             PodState::Terminating | PodState::Missing | PodState::Starting => Ink::Busy,
         };
-        pieces.push((ink, format!("  Pod {}", pod.as_str())));
+        pieces.push((ink, format!("  Pod {}", pod.text())));
     }
     StyledLine(pieces)
 }
