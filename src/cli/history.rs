@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::cluster::ClusterArguments;
 use super::completion::sets;
-use super::output::{self, OutputFormat, age, now, print, table};
-use super::revisions::{self, HistoryEntry, RevisionHistory, TemplateOrigin};
+use super::output::{self, OutputFormat, age, now, one_of, print, table};
+use super::revisions::{self, HistoryEntry, RevisionHistory};
 
 /// Show the revision history of volumeClaimTemplates
 #[derive(Debug, Args)]
@@ -20,7 +20,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "REVISION")]
     revision: Option<String>,
     /// Output format
-    #[arg(short, long, value_name = "FORMAT")]
+    #[arg(short, long, value_name = "FORMAT", value_parser = one_of(OutputFormat::OF_TABLES))]
     output: Option<OutputFormat>,
 }
 
@@ -35,12 +35,9 @@ pub(crate) async fn run(cluster: &ClusterArguments, arguments: &Arguments) -> an
 }
 
 fn text(history: &RevisionHistory, format: Option<OutputFormat>, now: Timestamp) -> anyhow::Result<String> {
-    let document = || output::list("HistoryList", &items(history));
-    match format {
-        None | Some(OutputFormat::Wide) => Ok(rows(history, format, now)),
-        Some(OutputFormat::Json) => output::json(&document()),
-        Some(OutputFormat::Yaml) => output::yaml(&document()),
-    }
+    let items = history.entries.iter().zip(history.changes());
+    let items: Vec<Value> = items.map(|(entry, changes)| item(entry, &changes)).collect();
+    output::list(format, "HistoryList", &items, || rows(history, format, now))
 }
 
 fn rows(history: &RevisionHistory, format: Option<OutputFormat>, now: Timestamp) -> String {
@@ -71,16 +68,11 @@ fn rows(history: &RevisionHistory, format: Option<OutputFormat>, now: Timestamp)
 
 /// The phase of the staged revision, `Live` for the live templates, and `Current` if outdated claims have the revision.
 fn phase(entry: &HistoryEntry) -> String {
-    let live = (entry.place == TemplateOrigin::Live).then_some("Live");
+    let live = entry.is_live.then_some("Live");
     let current = entry.current.then_some("Current");
     let phase = entry.phase.map(|phase| phase.as_str());
     let words: Vec<&str> = live.into_iter().chain(phase).chain(current).collect();
     words.join(", ")
-}
-
-fn items(history: &RevisionHistory) -> Vec<Value> {
-    let items = history.entries.iter().zip(history.changes());
-    items.map(|(entry, changes)| item(entry, &changes)).collect()
 }
 
 fn item(entry: &HistoryEntry, changes: &[String]) -> Value {
@@ -90,8 +82,8 @@ fn item(entry: &HistoryEntry, changes: &[String]) -> Value {
         "created": entry.created,
         "by": entry.by,
         "manager": entry.manager,
-        "phase": entry.phase.map(|phase| phase.as_str()),
-        "live": entry.place == TemplateOrigin::Live,
+        "phase": entry.phase,
+        "live": entry.is_live,
         "current": entry.current,
         "changes": changes,
         "templates": entry.templates(),
@@ -105,17 +97,12 @@ fn one(history: &RevisionHistory, asked: &str, format: Option<OutputFormat>) -> 
         .and_then(|found| history.entries.iter().position(|entry| entry == found));
     let at = at.with_context(|| unknown(history, asked))?;
     let entry = &history.entries[at];
-    match format {
-        Some(OutputFormat::Json) => output::json(&item(entry, &history.changes()[at])),
-        Some(OutputFormat::Yaml) => output::yaml(&item(entry, &history.changes()[at])),
-        None | Some(OutputFormat::Wide) => {
-            let set = format!("statefulset.apps/{} with revision {}", history.set.name, entry.revision);
-            Ok(format!(
-                "{set}\n{}",
-                output::yaml(&json!({"volumeClaimTemplates": entry.templates()}))?
-            ))
-        }
+    if let Some(data) = output::data(format, &item(entry, &history.changes()[at]))? {
+        return Ok(data);
     }
+    let set = format!("statefulset.apps/{} with revision {}", history.set.name, entry.revision);
+    let templates = output::yaml(&json!({"volumeClaimTemplates": entry.templates()}))?;
+    Ok(format!("{set}\n{templates}"))
 }
 
 /// The error for an unknown revision.

@@ -4,9 +4,10 @@ use std::io::{IsTerminal as _, Write as _, stdout};
 
 use anyhow::Context as _;
 use clap::ValueEnum;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use jiff::Timestamp;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::templates::show::printable;
 
@@ -19,16 +20,43 @@ pub(crate) enum OutputFormat {
     Json,
     /// YAML
     Yaml,
+    /// Kind and name only
+    Name,
 }
 
-/// A list of this kind, of the stable format of `-o json` and `-o yaml`.
-pub(crate) fn list(kind: &str, items: &impl Serialize) -> Value {
-    json!({"apiVersion": "cli.claim-rollout.io/v1alpha1", "kind": kind, "items": items})
+impl OutputFormat {
+    /// The formats of commands that print a table.
+    pub(crate) const OF_TABLES: &[Self] = &[Self::Wide, Self::Json, Self::Yaml];
 }
 
-/// The document as JSON.
-pub(crate) fn json(document: &impl Serialize) -> anyhow::Result<String> {
-    Ok(serde_json::to_string_pretty(document).context("failed to write JSON")? + "\n")
+/// Reads one of these formats.
+pub(crate) fn one_of(formats: &[OutputFormat]) -> impl TypedValueParser<Value = OutputFormat> {
+    let values = formats.iter().filter_map(OutputFormat::to_possible_value);
+    PossibleValuesParser::new(values).try_map(|text| OutputFormat::from_str(&text, false))
+}
+
+/// The items as a list of this kind, which is the stable format of `-o json` and `-o yaml`, or as the text that `shown`
+/// makes for the format.
+pub(crate) fn list(
+    format: Option<OutputFormat>,
+    kind: &str,
+    items: &impl Serialize,
+    shown: impl FnOnce() -> String,
+) -> anyhow::Result<String> {
+    let list = json!({"apiVersion": "cli.claim-rollout.io/v1alpha1", "kind": kind, "items": items});
+    Ok(data(format, &list)?.unwrap_or_else(shown))
+}
+
+/// The document as JSON or YAML; none in a format for people.
+pub(crate) fn data(format: Option<OutputFormat>, document: &impl Serialize) -> anyhow::Result<Option<String>> {
+    Ok(match format {
+        Some(OutputFormat::Json) => {
+            let text = serde_json::to_string_pretty(document).context("failed to write JSON")?;
+            Some(text + "\n")
+        }
+        Some(OutputFormat::Yaml) => Some(yaml(document)?),
+        None | Some(OutputFormat::Wide | OutputFormat::Name) => None,
+    })
 }
 
 /// The document as YAML.

@@ -35,19 +35,10 @@ pub(crate) struct HistoryEntry {
     pub(crate) created: Option<String>,
     /// The phase, if the revision is staged.
     pub(crate) phase: Option<Phase>,
-    /// Where these templates are stored.
-    pub(crate) place: TemplateOrigin,
+    /// True if these templates are those in the spec of the set.
+    pub(crate) is_live: bool,
     /// True if outdated claims still have this revision.
     pub(crate) current: bool,
-}
-
-/// Where templates are stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TemplateOrigin {
-    /// In the spec of the set.
-    Live,
-    /// Only in the history, or in the staged change.
-    Kept,
 }
 
 /// Reads the history of a set.
@@ -116,8 +107,8 @@ impl RevisionHistory {
             staged.phase = Some(change.phase);
             entries.push(staged);
         }
-        for entry in entries.iter_mut().filter(|entry| entry.revision == live) {
-            entry.place = TemplateOrigin::Live;
+        for entry in &mut entries {
+            entry.is_live = entry.revision == live;
         }
         Ok(Self { set, entries })
     }
@@ -131,12 +122,10 @@ impl RevisionHistory {
 
     /// The entry with this revision or number.
     pub(crate) fn find(&self, asked: &str) -> Option<&HistoryEntry> {
-        let mut all = self.entries.iter();
-        all.find(|entry| entry.revision.as_str() == asked).or_else(|| {
-            self.entries
-                .iter()
-                .find(|entry| entry.number.is_some_and(|number| number.to_string() == asked))
-        })
+        let is_revision = |entry: &&HistoryEntry| entry.revision.as_str() == asked;
+        let is_number = |entry: &&HistoryEntry| entry.number.is_some_and(|number| number.to_string() == asked);
+        let all = || self.entries.iter();
+        all().find(is_revision).or_else(|| all().find(is_number))
     }
 
     /// The changes of each revision against the previous one; of the first, the sizes.
@@ -172,7 +161,7 @@ impl HistoryEntry {
             manager: String::new(),
             created: None,
             phase: None,
-            place: TemplateOrigin::Kept,
+            is_live: false,
             current: false,
         }
     }

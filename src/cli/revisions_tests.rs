@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use super::{RevisionHistory, TemplateOrigin};
+use super::RevisionHistory;
 use crate::rollout::fixtures::staged_change;
 use crate::templates::{ClaimTemplate, Revision, StagedChange};
 
@@ -55,10 +55,10 @@ fn lines(history: &RevisionHistory) -> Vec<String> {
         let number = entry.number.map_or("-".to_owned(), |number| number.to_string());
         let phase = entry.phase.map_or("-".to_owned(), |phase| phase.to_string());
         format!(
-            "{number} {}/{} {phase} {:?} {}",
+            "{number} {}/{} {phase} {} {}",
             entry.by,
             entry.manager,
-            entry.place,
+            if entry.is_live { "Live" } else { "Kept" },
             changes.join(", ")
         )
     };
@@ -101,8 +101,8 @@ fn history_names_an_added_and_a_removed_template_once() {
 fn history_shows_a_live_revision_once() {
     let history = history(None, &[stored(1, "1Gi"), stored(2, "2Gi")]);
     assert_eq!(
-        history.entries.iter().map(|entry| entry.place).collect::<Vec<_>>(),
-        [TemplateOrigin::Live, TemplateOrigin::Kept]
+        history.entries.iter().map(|entry| entry.is_live).collect::<Vec<_>>(),
+        [true, false]
     );
 }
 

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use crate::claims::{Claim, Foreign};
 use crate::controller::crd::PvcStatus;
@@ -22,7 +22,6 @@ pub(crate) struct ClaimRow {
     pub(crate) name: String,
     pub(crate) ordinal: u32,
     /// None if no rollout concerns the claim.
-    #[serde(serialize_with = "word")]
     pub(crate) state: Option<ClaimState>,
     /// The reason for the state, in one word.
     pub(crate) reason: String,
@@ -56,10 +55,6 @@ pub(crate) struct RowTarget<'a> {
     pub(crate) label: Option<&'a RevisionLabel>,
     /// The rollout updates outdated claims.
     pub(crate) updates: bool,
-}
-
-fn word<S: Serializer>(state: &Option<ClaimState>, serializer: S) -> Result<S::Ok, S::Error> {
-    state.map(ClaimState::as_str).serialize(serializer)
 }
 
 impl ClaimRow {

@@ -1,13 +1,13 @@
 //! `claim-rollout undo`: rolls back to a previous revision.
 
-use anyhow::{Context as _, ensure};
+use anyhow::{Context as _, bail, ensure};
 use clap::Args;
 
 use super::cluster::ClusterArguments;
 use super::completion::sets;
 use super::history::unknown;
 use super::output::print;
-use super::revisions::{self, HistoryEntry, RevisionHistory, TemplateOrigin};
+use super::revisions::{self, HistoryEntry, RevisionHistory};
 use super::withdraw::{DryRun, patch, remark, withdraw};
 use crate::controller::objects::conversion;
 use crate::templates::{Diff, Revision};
@@ -72,7 +72,7 @@ fn way<'a>(history: &'a RevisionHistory, asked: Option<&str>) -> anyhow::Result<
             // After a replacement, nothing is staged and the live revision is one of the history.
             let (place, is_it): (&str, &dyn Fn(&HistoryEntry) -> bool) = match &staged {
                 Some(staged) => ("staged", &|entry| entry.revision == *staged),
-                None => ("live", &|entry| entry.place == TemplateOrigin::Live),
+                None => ("live", &|entry| entry.is_live),
             };
             let mut before = history.entries.iter().rev().skip_while(|entry| !is_it(entry));
             before.nth(1).with_context(|| {
@@ -88,12 +88,10 @@ fn way<'a>(history: &'a RevisionHistory, asked: Option<&str>) -> anyhow::Result<
         "revision {} is staged already",
         target.revision
     );
-    Ok(match (target.place, staged) {
-        (TemplateOrigin::Live, Some(staged)) => Way::Withdraw(staged),
-        (TemplateOrigin::Live, None) => {
-            anyhow::bail!("revision {} is live already, and nothing is staged", target.revision)
-        }
-        (TemplateOrigin::Kept, _) => Way::Ask(target),
+    Ok(match staged {
+        _ if !target.is_live => Way::Ask(target),
+        Some(staged) => Way::Withdraw(staged),
+        None => bail!("revision {} is live already, and nothing is staged", target.revision),
     })
 }
 

@@ -1,5 +1,6 @@
 //! The output of the decision: the next step, as a value.
 
+use serde::Serialize;
 use serde_json::Value;
 
 use super::journal::{Journal, Millis};
@@ -142,8 +143,8 @@ pub enum End {
     Refused(Fault),
 }
 
-/// Why a set is not replaced, or not yet.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Why a set is not replaced, or not yet. The fields are a part of the stable format of `plan -o json`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Fault {
     /// The reason.
     pub reason: ReplacementReason,

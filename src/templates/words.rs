@@ -26,7 +26,7 @@ pub(crate) fn place(text: &str, words: &'static [&'static str]) -> Result<usize,
 }
 
 /// Defines an enum with the word of each value, from one table: the list of all values and of all words, the parser and
-/// its error, and the meaning of each value, which is its comment.
+/// its error, and the meaning of each value, which is its comment. As JSON, a value is its word.
 ///
 /// The word of a value is its name, unless `= "word"` follows. `| "word"` is another word that is read, never written.
 /// `enum Name = Value` has this default.
@@ -81,6 +81,12 @@ macro_rules! words {
             }
         }
 
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.as_str())
+            }
+        }
+
         impl std::fmt::Display for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str(self.as_str())
@@ -127,6 +133,7 @@ mod tests {
         for (colour, word) in Colour::ALL.into_iter().zip(Colour::WORDS) {
             assert_eq!((colour.as_str(), Colour::read(word)), (word, Some(colour)));
             assert_eq!(colour.to_string(), word);
+            assert_eq!(serde_json::to_string(&colour).ok(), Some(format!("{word:?}")));
         }
         assert_eq!("Azure".parse(), Ok(Colour::Blue));
         assert_eq!(Colour::default(), Colour::Green);

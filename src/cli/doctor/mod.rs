@@ -40,13 +40,13 @@ mod sets;
 
 use std::process::ExitCode;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use self::facts::InstallationFacts;
 use self::finding::{Finding, Severity};
 use self::gather::Installation;
 use super::cluster::{ClusterArguments, HOME};
-use super::output::{self, print};
+use super::output::{self, OutputFormat, one_of, print};
 use super::process::exit;
 
 /// Diagnose an installation and show how to fix it
@@ -64,21 +64,12 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "NAMESPACE", default_value = HOME)]
     system_namespace: String,
     /// Output format
-    #[arg(short, long, value_name = "FORMAT")]
-    output: Option<DoctorFormat>,
+    #[arg(short, long, value_name = "FORMAT", value_parser = one_of(&[OutputFormat::Json, OutputFormat::Yaml]))]
+    output: Option<OutputFormat>,
     /// Before an installation: check the versions of Kubernetes and Kubewarden and whether a StorageClass can expand, and
     /// list StatefulSets that already have annotations of claim-rollout.io. Nobody has checked who wrote them
     #[arg(long)]
     pre: bool,
-}
-
-/// The output formats other than text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum DoctorFormat {
-    /// JSON
-    Json,
-    /// YAML
-    Yaml,
 }
 
 pub(crate) fn run(cluster: &ClusterArguments, arguments: &Arguments) -> ExitCode {
@@ -171,13 +162,9 @@ fn of_parts(facts: &InstallationFacts) -> Vec<Finding> {
 }
 
 /// The text for standard output: empty without findings. JSON and YAML are complete documents even then.
-fn text(findings: &[Finding<String>], format: Option<DoctorFormat>) -> anyhow::Result<String> {
-    let document = output::list("FindingList", &findings);
-    match format {
-        None => Ok(findings.iter().map(ToString::to_string).collect()),
-        Some(DoctorFormat::Json) => output::json(&document),
-        Some(DoctorFormat::Yaml) => output::yaml(&document),
-    }
+fn text(findings: &[Finding<String>], format: Option<OutputFormat>) -> anyhow::Result<String> {
+    let lines = || findings.iter().map(ToString::to_string).collect();
+    output::list(format, "FindingList", &findings, lines)
 }
 
 /// The summary in one line.

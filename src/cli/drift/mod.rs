@@ -17,7 +17,7 @@ use self::render::SetDifferences;
 use super::cluster::ClusterArguments;
 use super::completion::sets;
 use super::lists::{SkippedObject, warn};
-use super::output::{OutputFormat, print};
+use super::output::{OutputFormat, one_of, print};
 use super::process::exit;
 use super::settings_in_use;
 use crate::api::Settings;
@@ -41,7 +41,7 @@ pub(crate) struct Arguments {
     #[arg(short = 'l', long, value_name = "LABELS", conflicts_with = "names")]
     selector: Option<String>,
     /// Output format
-    #[arg(short, long, value_name = "FORMAT")]
+    #[arg(short, long, value_name = "FORMAT", value_parser = one_of(OutputFormat::OF_TABLES))]
     output: Option<OutputFormat>,
     /// Exit with 1 if anything differs or cannot be read
     #[arg(long)]

@@ -47,16 +47,12 @@ impl SetDifferences {
 
 /// The text for standard output: a table, empty without differences. JSON and YAML are complete documents even then.
 pub(super) fn text(found: &[SetDifferences], format: Option<OutputFormat>) -> anyhow::Result<String> {
-    let document = || {
-        let items: Vec<&SetDifferences> = found.iter().filter(|found| !found.is_even()).collect();
-        output::list("DriftList", &items)
+    let items: Vec<&SetDifferences> = found.iter().filter(|found| !found.is_even()).collect();
+    let value: fn(&str) -> String = match format {
+        Some(OutputFormat::Wide) => str::to_owned,
+        _ => shown,
     };
-    match format {
-        None => Ok(lines(found, shown)),
-        Some(OutputFormat::Wide) => Ok(lines(found, str::to_owned)),
-        Some(OutputFormat::Json) => output::json(&document()),
-        Some(OutputFormat::Yaml) => output::yaml(&document()),
-    }
+    output::list(format, "DriftList", &items, || lines(found, value))
 }
 
 /// The summary in one line.

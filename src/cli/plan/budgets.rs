@@ -19,7 +19,12 @@ pub(super) fn waits(inputs: &Inputs<'_>, snapshot: &Snapshot, claims_of: &[Forec
         let modifies = spending::modifies(claim, standing.apply.as_ref()?);
         let object = inputs
             .state
-            .one("v1", "PersistentVolumeClaim", inputs.namespace, &standing.row.name)
+            .one(
+                "v1",
+                "PersistentVolumeClaim",
+                &inputs.target.namespace,
+                &standing.row.name,
+            )
             .filter(|_| modifies)?;
         let times = object["metadata"]["annotations"][keys::MODIFIED].as_str()?;
         let waits = BudgetWait::used_up(&spending::read(times), class, most, inputs.now)?;

@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use serde_json::Value;
 
 use super::forecast::{AT_LAST, claims_of, forecast};
-use super::inputs::{Decider, Inputs, PlannedRequest};
+use super::inputs::{Decider, Inputs, PlanTarget};
 use super::replacement::replacement;
 use super::report::{PlanOutcome, PlanReport, PlanVerdict, PodOutcome, TargetReport};
 use super::request::RequestAnswer;
@@ -27,17 +27,20 @@ use crate::templates::{ClaimTemplate, Diff, Phase, Revision, Strategy, Sync};
 /// # Errors
 /// If there is neither the set nor a manifest, or an object cannot be read.
 pub(crate) fn report(inputs: &Inputs<'_>) -> anyhow::Result<PlanReport> {
+    let PlanTarget {
+        namespace,
+        name,
+        manifest,
+    } = inputs.target;
     let mut skipped = inputs.state.skipped().iter();
-    if let Some(unread) = skipped.find(|unread| unread.is("StatefulSet", inputs.namespace, inputs.name)) {
+    if let Some(unread) = skipped.find(|unread| unread.is("StatefulSet", namespace, name)) {
         anyhow::bail!("{unread}");
     }
-    let live = inputs
-        .state
-        .one("apps/v1", "StatefulSet", inputs.namespace, inputs.name);
+    let live = inputs.state.one("apps/v1", "StatefulSet", namespace, name);
     let mut report = PlanReport {
-        namespace: inputs.namespace.to_owned(),
-        name: inputs.name.to_owned(),
-        source: inputs.asked.map(|asked| asked.source.to_owned()),
+        namespace: namespace.clone(),
+        name: name.clone(),
+        source: manifest.as_ref().map(|(source, _)| source.clone()),
         goes_through: true,
         verdict: None,
         target: None,
@@ -47,15 +50,11 @@ pub(crate) fn report(inputs: &Inputs<'_>) -> anyhow::Result<PlanReport> {
         obstacles: Vec::new(),
         notes: Vec::new(),
     };
-    match (inputs.asked, live) {
-        (None, None) => anyhow::bail!(
-            "StatefulSet {} not found in namespace {}",
-            inputs.name,
-            inputs.namespace
-        ),
+    match (manifest, live) {
+        (None, None) => anyhow::bail!("StatefulSet {name} not found in namespace {namespace}"),
         (None, Some(live)) => roll_out(inputs, &mut report, live, live)?,
-        (Some(asked), None) => create(inputs, &mut report, asked)?,
-        (Some(asked), Some(live)) => update(inputs, &mut report, live, asked)?,
+        (Some((_, manifest)), None) => create(inputs, &mut report, manifest)?,
+        (Some((_, manifest)), Some(live)) => update(inputs, &mut report, live, manifest)?,
     }
     for (kind, why) in inputs.state.unreadable() {
         report.notes.push(format!("{kind}: not checked ({why})"));
@@ -66,34 +65,31 @@ pub(crate) fn report(inputs: &Inputs<'_>) -> anyhow::Result<PlanReport> {
 }
 
 /// Plans the creation of a set.
-fn create(inputs: &Inputs<'_>, report: &mut PlanReport, asked: PlannedRequest<'_>) -> anyhow::Result<()> {
-    let mut new = asked.manifest.clone();
-    new["metadata"]["namespace"] = inputs.namespace.into();
-    let answer = answer(inputs, report, asked.decider, (None, &new))?;
-    if answer.stored.is_ok() {
-        report
-            .notes
-            .push("the StatefulSet does not exist yet: its PVCs will be created from these templates".to_owned());
-    }
+fn create(inputs: &Inputs<'_>, report: &mut PlanReport, manifest: &Value) -> anyhow::Result<()> {
+    let mut new = manifest.clone();
+    new["metadata"]["namespace"] = inputs.target.namespace.as_str().into();
+    let answer = answer(inputs, report, None, &new)?;
     let outcome = if answer.stored.is_ok() {
+        let note = "the StatefulSet does not exist yet: its PVCs will be created from these templates";
+        report.notes.push(note.to_owned());
         PlanOutcome::Created
     } else {
         PlanOutcome::Refused
     };
-    give_verdict(report, outcome, asked.decider, answer);
+    give_verdict(report, outcome, inputs.decider, answer);
     Ok(())
 }
 
-fn update(inputs: &Inputs<'_>, report: &mut PlanReport, live: &Value, asked: PlannedRequest<'_>) -> anyhow::Result<()> {
-    let new = request::asked(live, asked.manifest, inputs.manager);
-    let answer = answer(inputs, report, asked.decider, (Some(live), &new))?;
+fn update(inputs: &Inputs<'_>, report: &mut PlanReport, live: &Value, manifest: &Value) -> anyhow::Result<()> {
+    let new = request::asked(live, manifest, inputs.manager);
+    let answer = answer(inputs, report, Some(live), &new)?;
     let Ok(stored) = answer.stored.clone() else {
-        give_verdict(report, PlanOutcome::Refused, asked.decider, answer);
+        give_verdict(report, PlanOutcome::Refused, inputs.decider, answer);
         return Ok(());
     };
     let outcome = outcome(live, &new, &stored)?;
-    give_verdict(report, outcome, asked.decider, answer);
-    if matches!(asked.decider, Decider::Here(_)) {
+    give_verdict(report, outcome, inputs.decider, answer);
+    if matches!(inputs.decider, Decider::Here(_)) {
         report.obstacles.extend(request::forbidden(live, &stored));
     }
     roll_out(inputs, report, live, &stored)
@@ -103,10 +99,10 @@ fn update(inputs: &Inputs<'_>, report: &mut PlanReport, live: &Value, asked: Pla
 fn answer(
     inputs: &Inputs<'_>,
     report: &mut PlanReport,
-    given: &Decider,
-    (old, new): (Option<&Value>, &Value),
+    old: Option<&Value>,
+    new: &Value,
 ) -> anyhow::Result<RequestAnswer> {
-    if let Decider::Server(answer) = given {
+    if let Decider::Server(answer) = inputs.decider {
         return Ok(answer.clone());
     }
     let mut lookups = AssumingAllowed {
@@ -248,7 +244,8 @@ fn leftovers(snapshot: &Snapshot, wanted: &[ClaimTemplate]) -> Vec<String> {
 /// The snapshot that the controller would read.
 fn snapshot(inputs: &Inputs<'_>, live: &Value, stored: &Value) -> anyhow::Result<Snapshot> {
     let mut set = conversion::set(stored).context("failed to read the StatefulSet as it would be stored")?;
-    set.namespace = inputs.namespace.to_owned();
+    let namespace = &inputs.target.namespace;
+    set.namespace.clone_from(namespace);
     // A dry run has counted the generation up.
     set.status_is_current = conversion::set(live)?.status_is_current;
     if live["spec"]["template"] != stored["spec"]["template"] {
@@ -256,7 +253,7 @@ fn snapshot(inputs: &Inputs<'_>, live: &Value, stored: &Value) -> anyhow::Result
         set.update_revision = "of the new template".to_owned();
     }
     let settings = Settings::read(inputs.settings.get()).map_err(anyhow::Error::msg)?;
-    let all = |kind| inputs.state.all("v1", kind, inputs.namespace);
+    let all = |kind| inputs.state.all("v1", kind, namespace);
     let mut claims = BTreeMap::new();
     for object in all("PersistentVolumeClaim") {
         let claim = conversion::claim(object)?;
@@ -268,8 +265,8 @@ fn snapshot(inputs: &Inputs<'_>, live: &Value, stored: &Value) -> anyhow::Result
             pods.insert(pod.name.clone(), pod);
         }
     }
-    let others = inputs.state.all("apps/v1", "StatefulSet", inputs.namespace);
-    let others = others.filter(|other| other["metadata"]["name"] != inputs.name);
+    let others = inputs.state.all("apps/v1", "StatefulSet", namespace);
+    let others = others.filter(|other| other["metadata"]["name"] != inputs.target.name);
     let siblings = others.map(conversion::sibling).collect::<Result<_, _>>()?;
     // The controller writes it first.
     if set.staged_at == StagedAt::Absent {
@@ -303,7 +300,7 @@ fn quotas(inputs: &Inputs<'_>) -> anyhow::Result<Quotas> {
     }
     let quotas = inputs
         .state
-        .all("v1", "ResourceQuota", inputs.namespace)
+        .all("v1", "ResourceQuota", &inputs.target.namespace)
         .map(conversion::quota);
     let quotas: Vec<_> = quotas.collect::<Result<_, _>>()?;
     Ok(Quotas::Known(quotas.into_iter().flatten().collect()))

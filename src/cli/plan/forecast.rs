@@ -28,13 +28,6 @@ pub(crate) enum ForecastStep {
     Pod(u32),
 }
 
-/// The reason and the message of a write that the API server would deny.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct DeniedWrite {
-    pub(crate) reason: &'static str,
-    pub(crate) message: String,
-}
-
 /// The steps of a rollout, and the cluster at its end.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Forecast {
@@ -46,11 +39,12 @@ pub(crate) struct Forecast {
     pub(crate) end: Snapshot,
 }
 
-/// The forecast from this snapshot, which has no Pods if they are not known. `judge` checks each write in its turn.
+/// The forecast from this snapshot, which has no Pods if they are not known. `judge` checks each write in its
+/// turn, and returns the message of a denial.
 pub(crate) fn forecast(
     mut snapshot: Snapshot,
     pods_are_known: bool,
-    mut judge: impl FnMut(&ApplyClaim) -> Result<(), DeniedWrite>,
+    mut judge: impl FnMut(&ApplyClaim) -> Result<(), String>,
 ) -> Forecast {
     snapshot.now = AT_LAST;
     let created = if pods_are_known {
@@ -148,12 +142,12 @@ fn write(snapshot: &mut Snapshot, apply: &ApplyClaim) {
     }
 }
 
-fn remember(snapshot: &mut Snapshot, apply: &ApplyClaim, denied: DeniedWrite) {
+fn remember(snapshot: &mut Snapshot, apply: &ApplyClaim, message: String) {
     let kept = Refusal {
         label: apply.label.clone(),
         resource_version: apply.resource_version.clone(),
-        cause: denied.reason.to_owned(),
-        message: denied.message,
+        cause: "Forbidden".to_owned(),
+        message,
         attempts: 1,
         last: snapshot.now,
     };

@@ -10,12 +10,19 @@ use crate::api::Seconds;
 use crate::cli::recorded::Recorded;
 use crate::controller::ClassLimits;
 
+/// A set to plan.
+pub(crate) struct PlanTarget {
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+    /// Where the manifest comes from, and the manifest; none to plan the set as it is.
+    pub(crate) manifest: Option<(String, Value)>,
+}
+
 /// The request and the state of the cluster.
 pub(crate) struct Inputs<'a> {
-    pub(crate) namespace: &'a str,
-    pub(crate) name: &'a str,
-    /// None to plan the set as it is.
-    pub(crate) asked: Option<PlannedRequest<'a>>,
+    pub(crate) target: &'a PlanTarget,
+    /// Who answers the request, if there is a manifest.
+    pub(crate) decider: &'a Decider,
     pub(crate) state: &'a Recorded,
     /// The field manager of the request.
     pub(crate) manager: &'a str,
@@ -24,15 +31,6 @@ pub(crate) struct Inputs<'a> {
     /// The limits of storage classes.
     pub(crate) limits: &'a BTreeMap<String, ClassLimits>,
     pub(crate) now: Seconds,
-}
-
-/// A request that is planned.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct PlannedRequest<'a> {
-    /// Where the manifest comes from.
-    pub(crate) source: &'a str,
-    pub(crate) manifest: &'a Value,
-    pub(crate) decider: &'a Decider,
 }
 
 /// Who answers a request.

@@ -37,20 +37,19 @@ use std::process::ExitCode;
 use anyhow::{Context as _, bail, ensure};
 use clap::Args;
 use kube::Client;
-use serde_json::Value;
 use serde_json::value::RawValue;
 
 use self::dry_run::DryRunRequest;
-use self::inputs::{Decider, Inputs, PlannedRequest};
+use self::inputs::{Decider, Inputs, PlanTarget};
 use self::manifest::Documents;
-use self::render::{TableColumns, render};
+use self::render::render;
 use self::report::PlanReport;
 use self::request::KUBECTL;
 use super::class_limits::{self, ClassNumber};
 use super::cluster::ClusterArguments;
 use super::completion::sets;
 use super::files;
-use super::output::{self, OutputFormat, print};
+use super::output::{self, OutputFormat, one_of, print};
 use super::process::exit;
 use super::recorded::Recorded;
 use super::settings_in_use::{self, FoundSettings};
@@ -96,15 +95,8 @@ pub(crate) struct Arguments {
     #[arg(long = "modifications-per-24h", value_delimiter = ',', value_name = "CLASS=NUMBER")]
     modifications_per_day: Vec<ClassNumber>,
     /// Output format
-    #[arg(short, long, value_name = "FORMAT")]
+    #[arg(short, long, value_name = "FORMAT", value_parser = one_of(OutputFormat::OF_TABLES))]
     output: Option<OutputFormat>,
-}
-
-/// A set to plan.
-struct PlanTarget {
-    namespace: String,
-    name: String,
-    manifest: Option<(String, Value)>,
 }
 
 pub(crate) fn run(cluster: &ClusterArguments, arguments: &Arguments) -> ExitCode {
@@ -155,7 +147,10 @@ async fn plan(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Resu
             targets.iter().map(plan).collect::<anyhow::Result<_>>()?
         }
     };
-    print(&text(&reports, arguments.output)?)?;
+    let format = arguments.output;
+    print(&output::list(format, "PlanList", &reports, || {
+        render(&reports, format)
+    })?)?;
     Ok(reports)
 }
 
@@ -238,15 +233,9 @@ fn plan_one(
     settings: &RawValue,
     arguments: &Arguments,
 ) -> anyhow::Result<PlanReport> {
-    let asked = target.manifest.as_ref().map(|(source, manifest)| PlannedRequest {
-        source,
-        manifest,
-        decider,
-    });
     decide::report(&Inputs {
-        namespace: &target.namespace,
-        name: &target.name,
-        asked,
+        target,
+        decider,
         state,
         manager: &arguments.field_manager,
         limits: &class_limits::limits(&arguments.modifications_per_day, &[]),
@@ -320,16 +309,6 @@ fn targets(
         eprintln!("not planned: {found}");
     }
     Ok(targets)
-}
-
-fn text(reports: &[PlanReport], format: Option<OutputFormat>) -> anyhow::Result<String> {
-    let document = || output::list("PlanList", &reports);
-    Ok(match format {
-        None => render(reports, TableColumns::Usual),
-        Some(OutputFormat::Wide) => render(reports, TableColumns::Wide),
-        Some(OutputFormat::Json) => output::json(&document())?,
-        Some(OutputFormat::Yaml) => output::yaml(&document())?,
-    })
 }
 
 #[cfg(test)]

@@ -1,30 +1,23 @@
 //! Renders a plan as text.
 
 use super::report::{
-    ClaimReport, ClaimValues, PlanOutcome, PlanReport, PlanVerdict, PlannedAction, PodOutcome, ReplacementFault,
-    ReplacementOrigin, ReplacementReport, TargetReport,
+    ClaimReport, ClaimValues, PlanOutcome, PlanReport, PlanVerdict, PlannedAction, PodOutcome, ReplacementOrigin,
+    ReplacementReport, TargetReport,
 };
-use crate::cli::output::table;
+use crate::cli::output::{OutputFormat, table};
 use crate::cli::process::program;
+use crate::replace::Fault;
 use crate::templates::UpdatePolicy;
 use crate::templates::show::printable;
 
-/// The columns of the table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TableColumns {
-    /// The default columns.
-    Usual,
-    /// All columns.
-    Wide,
-}
-
 /// The plans, one below the other.
-pub(crate) fn render(reports: &[PlanReport], columns: TableColumns) -> String {
-    let blocks: Vec<String> = reports.iter().map(|report| block(report, columns)).collect();
+pub(crate) fn render(reports: &[PlanReport], format: Option<OutputFormat>) -> String {
+    let wide = format == Some(OutputFormat::Wide);
+    let blocks: Vec<String> = reports.iter().map(|report| block(report, wide)).collect();
     blocks.join("\n")
 }
 
-fn block(report: &PlanReport, columns: TableColumns) -> String {
+fn block(report: &PlanReport, wide: bool) -> String {
     let mut text = format!(
         "StatefulSet {}/{}: {}\n",
         report.namespace,
@@ -45,10 +38,9 @@ fn block(report: &PlanReport, columns: TableColumns) -> String {
     if let Some(idle) = report.target.as_ref().and_then(|target| target.idle.as_ref()) {
         text += &format!("  {}\n", printable(idle));
     }
-    let shown: Vec<&ClaimReport> = report.claims.iter().collect();
-    if !shown.is_empty() && !report.is_nothing_to_do() {
+    if !report.claims.is_empty() && !report.is_nothing_to_do() {
         text += "\n";
-        text += &claims(&shown, columns, report.pods);
+        text += &claims(&report.claims, wide, report.pods);
     }
     text += "\n";
     for obstacle in &report.obstacles {
@@ -78,7 +70,7 @@ fn replaced(report: &PlanReport, replacement: &ReplacementReport) -> String {
     };
     let mut text =
         format!("Replacement: {when}, the StatefulSet gets these templates without a restart of its Pods ({origin})\n");
-    for ReplacementFault { reason, message } in &replacement.prevented_by {
+    for Fault { reason, message } in &replacement.prevented_by {
         text += &format!("  not now: {reason}: {}\n", printable(message));
     }
     let program = program();
@@ -108,55 +100,34 @@ fn headline(report: &PlanReport) -> String {
     }
 }
 
-fn claims(claims: &[&ClaimReport], columns: TableColumns, pods: PodOutcome) -> String {
-    let mut headings = vec!["STEP", "PVC", "STORAGE", "POD", "PLAN"];
-    if columns == TableColumns::Wide {
-        headings.splice(3..3, ["CAPACITY", "STORAGECLASS"]);
-    }
-    let modifies = |claim: &&ClaimReport| attributes(claim).is_some();
-    let classes = columns == TableColumns::Wide || claims.iter().any(modifies);
-    let keys = columns == TableColumns::Wide || claims.iter().any(|claim| !claim.keys.is_empty());
-    let at = headings.len() - 2;
-    if keys {
-        headings.insert(at, "LABELS");
-    }
-    if classes {
-        headings.insert(at, "ATTRIBUTESCLASS");
-    }
-    let rows: Vec<Vec<String>> = claims
-        .iter()
-        .map(|claim| {
-            let mut row = vec![
-                claim.step.map_or_else(dash, |step| step.to_string()),
-                claim.row.name.clone(),
-                storage(claim),
-            ];
-            if columns == TableColumns::Wide {
-                let of =
-                    |field: fn(&ClaimValues) -> Option<String>| claim.now.as_ref().and_then(field).unwrap_or_else(dash);
-                row.push(of(|state| state.capacity.clone()));
-                row.push(of(|state| state.storage_class.clone()));
-            }
-            if classes {
-                row.push(
-                    attributes(claim)
-                        .or_else(|| claim.now.as_ref()?.attributes_class.clone())
-                        .unwrap_or_else(dash),
-                );
-            }
-            if keys {
-                row.push(if claim.keys.is_empty() {
-                    dash()
-                } else {
-                    claim.keys.join(", ")
-                });
-            }
-            row.push(pod(claim, pods).to_owned());
-            row.push(plan(claim));
-            row
-        })
-        .collect();
-    table(&headings, &rows)
+/// A column: its heading, whether it is shown, and its cells.
+type Column<'a> = (&'a str, bool, &'a dyn Fn(&ClaimReport) -> String);
+
+fn claims(claims: &[ClaimReport], wide: bool, pods: PodOutcome) -> String {
+    let now = |claim: &ClaimReport, field: fn(&ClaimValues) -> Option<String>| claim.now.as_ref().and_then(field);
+    let class = |claim: &ClaimReport| attributes(claim).or_else(|| now(claim, |now| now.attributes_class.clone()));
+    let has_class = wide || claims.iter().any(|claim| attributes(claim).is_some());
+    let has_keys = wide || claims.iter().any(|claim| !claim.keys.is_empty());
+    let keys = |claim: &ClaimReport| (!claim.keys.is_empty()).then(|| claim.keys.join(", "));
+    let columns: [Column<'_>; 9] = [
+        ("STEP", true, &|claim| or_dash(claim.step.map(|step| step.to_string()))),
+        ("PVC", true, &|claim| claim.row.name.clone()),
+        ("STORAGE", true, &storage),
+        ("CAPACITY", wide, &|claim| {
+            or_dash(now(claim, |now| now.capacity.clone()))
+        }),
+        ("STORAGECLASS", wide, &|claim| {
+            or_dash(now(claim, |now| now.storage_class.clone()))
+        }),
+        ("ATTRIBUTESCLASS", has_class, &|claim| or_dash(class(claim))),
+        ("LABELS", has_keys, &|claim| or_dash(keys(claim))),
+        ("POD", true, &|claim| pod(claim, pods).to_owned()),
+        ("PLAN", true, &plan),
+    ];
+    let shown: Vec<&Column<'_>> = columns.iter().filter(|(_, is_shown, _)| *is_shown).collect();
+    let headings: Vec<&str> = shown.iter().map(|(heading, ..)| *heading).collect();
+    let row = |claim: &ClaimReport| shown.iter().map(|(.., cell)| cell(claim)).collect::<Vec<String>>();
+    table(&headings, &claims.iter().map(row).collect::<Vec<_>>())
 }
 
 /// What becomes of the Pod of the replica.
@@ -169,8 +140,8 @@ const fn pod(claim: &ClaimReport, pods: PodOutcome) -> &'static str {
     }
 }
 
-fn dash() -> String {
-    "-".to_owned()
+fn or_dash(text: Option<String>) -> String {
+    text.unwrap_or_else(|| "-".to_owned())
 }
 
 /// `10Gi -> 20Gi`, or the size if it does not change.
@@ -178,7 +149,7 @@ fn storage(claim: &ClaimReport) -> String {
     match (&claim.now, &claim.then) {
         (Some(now), Some(then)) if now.storage != then.storage => format!("{} -> {}", now.storage, then.storage),
         (Some(now), _) => now.storage.clone(),
-        (None, _) => dash(),
+        (None, _) => or_dash(None),
     }
 }
 

@@ -1,10 +1,13 @@
-use super::{TableColumns, render};
+use super::render;
+use crate::api::ReplacementReason as Reason;
+use crate::cli::output::OutputFormat;
 use crate::cli::plan::report::{
-    ClaimReport, ClaimValues, PlanOutcome, PlanReport, PlanVerdict, PlannedAction, PodOutcome, ReplacementFault,
-    ReplacementOrigin, ReplacementReport, TargetReport,
+    ClaimReport, ClaimValues, PlanOutcome, PlanReport, PlanVerdict, PlannedAction, PodOutcome, ReplacementOrigin,
+    ReplacementReport, TargetReport,
 };
 use crate::cli::row::tests::row;
 use crate::gate::ClaimState;
+use crate::replace::Fault;
 
 fn state(storage: &str) -> ClaimValues {
     ClaimValues {
@@ -72,13 +75,13 @@ STEP   PVC          STORAGE      POD     PLAN
 
 2 PVCs to update, one replica after the other; no Pod is restarted.
 ";
-    assert_eq!(render(&[web()], TableColumns::Usual), expected);
+    assert_eq!(render(&[web()], None), expected);
 }
 
 /// A terminal wraps longer lines, which are sentences.
 #[test]
 fn render_table_fits_sixty_columns() {
-    let text = render(&[web()], TableColumns::Usual);
+    let text = render(&[web()], None);
     let rows: Vec<&str> = text.lines().filter(|line| line.contains("   ")).collect();
     assert!(
         rows.len() == 3 && rows.iter().all(|row| row.chars().count() <= 60),
@@ -95,7 +98,7 @@ fn render_obstacles_are_in_the_row() {
     report.claims[1] = claim(0, PlannedAction::Blocked, None);
     report.claims[1].obstacles = vec!["exceeded quota: q\x1b".to_owned(), "and more".to_owned()];
     report.notes = vec!["StorageClass: not checked (forbidden)".to_owned()];
-    let text = render(&[report], TableColumns::Usual);
+    let text = render(&[report], None);
     let expected = "\
 STEP   PVC          STORAGE      POD        PLAN
 1      data-web-1   1Gi -> 2Gi   replaced   update
@@ -116,13 +119,13 @@ fn render_wide_has_all_columns() {
     });
     report.claims[1].keys = vec!["tier a -> b".to_owned()];
     let usual = "STEP   PVC          STORAGE      ATTRIBUTESCLASS   LABELS        POD     PLAN\n";
-    assert!(render(std::slice::from_ref(&report), TableColumns::Usual).contains(usual));
+    assert!(render(std::slice::from_ref(&report), None).contains(usual));
     let wide = "\
 STEP   PVC          STORAGE      CAPACITY   STORAGECLASS   ATTRIBUTESCLASS   LABELS        POD     PLAN
 1      data-web-1   1Gi -> 2Gi   1Gi        fast           -                 -             stays   update
 2      data-web-0   1Gi -> 2Gi   1Gi        fast           none -> gold      tier a -> b   stays   update
 ";
-    let text = render(&[report], TableColumns::Wide);
+    let text = render(&[report], Some(OutputFormat::Wide));
     assert!(text.contains(wide), "{text}");
 }
 
@@ -139,19 +142,19 @@ fn render_denial_and_no_change_have_no_table() {
         warnings: Vec::new(),
     });
     let denied = "StatefulSet shop/web: the change would be denied\n  claim-rollout: no\n\nNothing would change.\n";
-    assert_eq!(render(&[report], TableColumns::Usual), denied);
+    assert_eq!(render(&[report], None), denied);
 
     let mut report = web();
     report.verdict = None;
     report.claims = vec![claim(0, PlannedAction::UpToDate, None)];
     let nothing = "StatefulSet shop/web: revision 6c9f7d5b84 (InPlace, LockStep) is staged\n\nNothing to do.\n";
-    assert_eq!(render(&[report], TableColumns::Usual), nothing);
+    assert_eq!(render(&[report], None), nothing);
 }
 
 #[test]
 fn render_replacement_is_below_the_table() {
-    let fault = |reason: &str, message: &str| ReplacementFault {
-        reason: reason.to_owned(),
+    let fault = |reason: Reason, message: &str| Fault {
+        reason,
         message: message.to_owned(),
     };
     let mut report = web();
@@ -159,11 +162,11 @@ fn render_replacement_is_below_the_table() {
     report.replacement = Some(ReplacementReport {
         asked_by: ReplacementOrigin::Annotation,
         prevented_by: vec![
-            fault("PartitionSet", "the partition is 1"),
-            fault("PodNotReady", "Pod web-1\u{1b}"),
+            fault(Reason::PartitionSet, "the partition is 1"),
+            fault(Reason::PodNotReady, "Pod web-1\u{1b}"),
         ],
     });
-    let text = render(&[report.clone()], TableColumns::Usual);
+    let text = render(&[report.clone()], None);
     let expected = "\
 Replacement: when the rollout is complete, the StatefulSet gets these templates without a restart of its Pods (the annotation replace-set)
   not now: PartitionSet: the partition is 1
@@ -173,7 +176,7 @@ Replacement: when the rollout is complete, the StatefulSet gets these templates 
     assert!(text.contains(expected), "{text}");
     report.target.as_mut().expect("a target").update_policy = "OnClaimDelete".to_owned();
     report.replacement.as_mut().expect("a replacement").asked_by = ReplacementOrigin::Setting;
-    let text = render(&[report], TableColumns::Usual);
+    let text = render(&[report], None);
     let line = "Replacement: at once, the StatefulSet gets these templates without a restart of its Pods (the setting defaultReplaceSet)\n";
     assert!(text.contains(line), "{text}");
 }

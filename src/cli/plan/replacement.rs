@@ -3,21 +3,21 @@
 use serde_json::Value;
 
 use super::inputs::Inputs;
-use super::report::{ReplacementFault, ReplacementOrigin, ReplacementReport};
+use super::report::{ReplacementOrigin, ReplacementReport};
 use crate::admission::Settings;
 use crate::controller::by_hand::{KnownSet, foreseen};
 use crate::templates::keys;
 
 /// The replacement of the stored set. None if nothing asks for it.
 pub(super) fn replacement(inputs: &Inputs<'_>, stored: &Value, settings: &Settings) -> Option<ReplacementReport> {
-    let all = |kind| inputs.state.all("v1", kind, inputs.namespace);
+    let all = |kind| inputs.state.all("v1", kind, &inputs.target.namespace);
     let known = KnownSet {
         set: stored,
         pods: inputs.state.can_read("Pod").then(|| all("Pod").collect()),
         claims: all("PersistentVolumeClaim").collect(),
         quotas: all("ResourceQuota").collect(),
     };
-    let faults = foreseen(&known, settings, inputs.now.saturating_mul(1_000))?;
+    let prevented_by = foreseen(&known, settings, inputs.now.saturating_mul(1_000))?;
     let annotation = &stored["metadata"]["annotations"][keys::REPLACE_SET];
     Some(ReplacementReport {
         asked_by: if annotation.is_string() {
@@ -25,12 +25,6 @@ pub(super) fn replacement(inputs: &Inputs<'_>, stored: &Value, settings: &Settin
         } else {
             ReplacementOrigin::Setting
         },
-        prevented_by: faults
-            .into_iter()
-            .map(|fault| ReplacementFault {
-                reason: fault.reason.to_string(),
-                message: fault.message,
-            })
-            .collect(),
+        prevented_by,
     })
 }

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::cli::row::ClaimRow;
+use crate::replace::Fault;
 
 /// The plan for one set.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -37,7 +38,7 @@ pub(crate) struct PlanReport {
 pub(crate) struct ReplacementReport {
     pub(crate) asked_by: ReplacementOrigin,
     /// Why the set would not be replaced now, if its rollout were complete.
-    pub(crate) prevented_by: Vec<ReplacementFault>,
+    pub(crate) prevented_by: Vec<Fault>,
 }
 
 /// What asks for a replacement.
@@ -47,13 +48,6 @@ pub(crate) enum ReplacementOrigin {
     Annotation,
     /// The setting `defaultReplaceSet`.
     Setting,
-}
-
-/// A reason of `docs/replacing.md`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub(crate) struct ReplacementFault {
-    pub(crate) reason: String,
-    pub(crate) message: String,
 }
 
 /// The verdict on the request.

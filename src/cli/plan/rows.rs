@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::forecast::{DeniedWrite, Forecast, ForecastClaim, ForecastStep, claims_of};
+use super::forecast::{Forecast, ForecastClaim, ForecastStep, claims_of};
 use super::report::{ClaimReport, ClaimValues, PlannedAction, PodOutcome};
 use crate::claims::compatible::{in_place, kept_fields};
 use crate::claims::limits::SizeLimits;
@@ -57,25 +57,22 @@ impl<'a> Judge<'a> {
     }
 
     /// Checks whether the API server would deny this write in its turn. Accepted writes are counted.
-    pub(crate) fn check(&mut self, apply: &ApplyClaim) -> Result<(), DeniedWrite> {
-        let denied = |message| DeniedWrite {
-            reason: "Forbidden",
-            message,
-        };
+    ///
+    /// # Errors
+    /// The message of the denial.
+    pub(crate) fn check(&mut self, apply: &ApplyClaim) -> Result<(), String> {
         let name = apply.name.as_str();
         if let Some(obstacle) = self.obstacles(name).first() {
-            return Err(denied(obstacle.to_string()));
+            return Err(obstacle.to_string());
         }
         let Some(claim) = self.start.claims.get(name) else {
             return Ok(());
         };
         if let Some(limit) = self.limits.iter().find_map(|limits| limits.denial(apply.storage)) {
-            return Err(denied(limit));
+            return Err(limit);
         }
         let growth = Growth::of(claim, apply.storage);
-        growth.map_or(Ok(()), |growth| {
-            quota::charge(&mut self.quotas, &growth).map_err(denied)
-        })
+        growth.map_or(Ok(()), |growth| quota::charge(&mut self.quotas, &growth))
     }
 
     /// The obstacles of a claim that do not depend on its turn.

@@ -10,20 +10,14 @@ use crate::templates::names::ordinal_of;
 /// Takes the objects that cannot be read out of the state, and notes them there.
 pub(crate) fn sift(state: &mut Recorded) {
     state.sift(|object| {
-        let why = match (object["apiVersion"].as_str(), object["kind"].as_str()) {
-            (Some("apps/v1"), Some("StatefulSet")) => {
-                conversion::sibling(object).map(drop).map_err(|error| error.to_string())
-            }
-            (Some("v1"), Some("PersistentVolumeClaim")) => {
-                conversion::claim(object).map(drop).map_err(|error| error.to_string())
-            }
-            (Some("v1"), Some("Pod")) => conversion::pod(object).map(drop).map_err(|error| error.to_string()),
-            (Some("v1"), Some("ResourceQuota")) => {
-                conversion::quota(object).map(drop).map_err(|error| error.to_string())
-            }
-            _ => Ok(()),
+        let error = match (object["apiVersion"].as_str()?, object["kind"].as_str()?) {
+            ("apps/v1", "StatefulSet") => conversion::sibling(object).err(),
+            ("v1", "PersistentVolumeClaim") => conversion::claim(object).err(),
+            ("v1", "Pod") => conversion::pod(object).err(),
+            ("v1", "ResourceQuota") => conversion::quota(object).err(),
+            _ => None,
         };
-        why.err()
+        error.map(|error| error.to_string())
     });
 }
 

@@ -20,7 +20,7 @@ use std::io::{IsTerminal as _, stdout};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use self::line::Width;
 use self::render::render;
@@ -30,7 +30,7 @@ use self::view::StatusView;
 use super::cluster::{ClusterArguments, duration};
 use super::completion::sets;
 use super::lists::warn;
-use super::output::{self, print};
+use super::output::{self, OutputFormat, print};
 use super::process::{exit, program, wait_for};
 
 /// Show the progress of rollouts and the state of each PVC
@@ -56,20 +56,7 @@ pub(crate) struct Arguments {
     timeout: Option<Duration>,
     /// Output format
     #[arg(short, long, value_name = "FORMAT")]
-    output: Option<StatusFormat>,
-}
-
-/// The output formats other than text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum StatusFormat {
-    /// More columns, and full values
-    Wide,
-    /// JSON
-    Json,
-    /// YAML
-    Yaml,
-    /// Kind and name only
-    Name,
+    output: Option<OutputFormat>,
 }
 
 /// The StatefulSets to show.
@@ -142,14 +129,11 @@ async fn source(cluster: &ClusterArguments, which: &Selection) -> anyhow::Result
     ))
 }
 
-fn text(views: &[StatusView], output: Option<StatusFormat>) -> anyhow::Result<String> {
-    let document = || output::list("StatusList", &views);
-    Ok(match output {
-        None => render(views, shape(terminal().0)),
-        Some(StatusFormat::Wide) => render(views, shape(Width::Wide)),
-        Some(StatusFormat::Json) => output::json(&document())?,
-        Some(StatusFormat::Yaml) => output::yaml(&document())?,
-        Some(StatusFormat::Name) => views.iter().map(resource_name).collect(),
+fn text(views: &[StatusView], format: Option<OutputFormat>) -> anyhow::Result<String> {
+    output::list(format, "StatusList", &views, || match format {
+        Some(OutputFormat::Wide) => render(views, shape(Width::Wide)),
+        Some(OutputFormat::Name) => views.iter().map(resource_name).collect(),
+        _ => render(views, shape(terminal().0)),
     })
 }
 

@@ -2,7 +2,7 @@
 
 use super::absent::{empty, kubewarden};
 use super::sets::annotate;
-use super::{DoctorFormat, healthy, rendered, text};
+use super::{OutputFormat, healthy, rendered, text};
 use crate::cli::doctor::before::{judge, summary};
 use crate::cli::doctor::facts::InstallationFacts;
 use crate::templates::keys;
@@ -76,7 +76,7 @@ fn before_an_installation_each_obstacle_is_a_finding() {
         assert_eq!(line.as_deref(), expected, "{what}");
         assert!(found.len() < 2, "{what}: {found:?}");
         assert!(found.iter().all(|finding| !finding.fix.is_empty()), "{what}");
-        assert!(text(&found, Some(DoctorFormat::Json)).is_ok(), "{what}");
+        assert!(text(&found, Some(OutputFormat::Json)).is_ok(), "{what}");
     }
 }
 

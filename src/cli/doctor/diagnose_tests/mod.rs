@@ -16,7 +16,7 @@ use super::deployed::{Deployed, OwnDeployment};
 use super::facts::{InstallationFacts, Lease};
 use super::guard::GuardPolicy;
 use super::rights::Account;
-use super::{DoctorFormat, Severity, code, diagnose, rendered, summary, text};
+use super::{OutputFormat, Severity, code, diagnose, rendered, summary, text};
 use crate::api::Settings;
 use crate::claims::class::Known;
 use crate::cli::drift::find::tests::{changed, even};
@@ -312,7 +312,7 @@ error: lease/claim-rollout/claim-rollout-controller: expected a controller that 
   to fix it: kubectl rollout restart -n claim-rollout deployment/claim-rollout-controller
 warning: mutatingwebhookconfiguration/claim-rollout-webhook: ";
     assert!(text(&found, None).expect("text").starts_with(expected));
-    let json: Value = serde_json::from_str(&text(&found, Some(DoctorFormat::Json)).expect("text")).expect("JSON");
+    let json: Value = serde_json::from_str(&text(&found, Some(OutputFormat::Json)).expect("text")).expect("JSON");
     assert_eq!(json["items"][0]["severity"], "Error");
     assert!(summary(&facts, &found).ends_with(": errors 1, warnings 1"));
 }

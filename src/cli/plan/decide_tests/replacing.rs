@@ -21,7 +21,7 @@ fn world() -> PlanWorld {
 /// The reasons that prevent the replacement; none if there is no replacement.
 fn prevented(report: &PlanReport) -> Option<Vec<&str>> {
     let faults = &report.replacement.as_ref()?.prevented_by;
-    Some(faults.iter().map(|fault| &*fault.reason).collect())
+    Some(faults.iter().map(|fault| fault.reason.as_str()).collect())
 }
 
 /// What is changed in the world, the change, and what would prevent the replacement now.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::super::{Decider, Inputs, PlannedRequest, report};
+use super::super::{Decider, Inputs, PlanTarget, report};
 use crate::api::Seconds;
 use crate::cli::plan::overlay::set_last_applied;
 use crate::cli::plan::report::{ClaimReport, ClaimValues, PlanOutcome, PlanReport};
@@ -163,14 +163,14 @@ impl PlanWorld {
         if let Some(kind) = self.unreadable {
             state.cannot_read(kind, "forbidden".to_owned());
         }
+        let target = PlanTarget {
+            namespace: "shop".to_owned(),
+            name: "web".to_owned(),
+            manifest: manifest.map(|manifest| ("web.yaml".to_owned(), manifest.clone())),
+        };
         report(&Inputs {
-            namespace: "shop",
-            name: "web",
-            asked: manifest.map(|manifest| PlannedRequest {
-                source: "web.yaml",
-                manifest,
-                decider: &self.decider,
-            }),
+            target: &target,
+            decider: &self.decider,
             state: &state,
             manager: self.manager,
             settings: &settings,
