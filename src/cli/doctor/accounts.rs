@@ -9,19 +9,17 @@ use super::rights::Account;
 use crate::api::Settings;
 use crate::claims::class::Known;
 use crate::cli::drift::find::DriftSet;
-use crate::gate::SetView;
 use crate::gate::target::policy_in_force;
 use crate::templates::UpdatePolicy;
 
 /// The account of the controller, once for each group of rights that it needs for these sets under these settings.
 pub(super) fn of_controller(sets: &[DriftSet], settings: &Settings) -> Vec<Account> {
-    let any = |needs: &dyn Fn(&SetView) -> bool| sets.iter().any(|seen| needs(&seen.set));
-    let replaces = any(&|set| settings.replaces(set.replace_set));
-    let recreates = any(&|set| policy_in_force(set, settings) == UpdatePolicy::ReCreate);
-    let optional = [(replaces, Account::Replacing), (recreates, Account::ReCreating)];
-    let optional = optional.into_iter().filter(|(is_needed, _)| *is_needed);
-    let optional = optional.map(|(_, account)| account);
-    [Account::Controller].into_iter().chain(optional).collect()
+    let replaces = |seen: &DriftSet| settings.replaces(seen.set.replace_set);
+    let recreates = |seen: &DriftSet| policy_in_force(&seen.set, settings) == UpdatePolicy::ReCreate;
+    let mut accounts = vec![Account::Controller];
+    accounts.extend(sets.iter().any(replaces).then_some(Account::Replacing));
+    accounts.extend(sets.iter().any(recreates).then_some(Account::ReCreating));
+    accounts
 }
 
 /// Settings that do not know the controller, then webhooks that are not called for the StatefulSet controller, or that

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::cel;
 use super::deployed::{Deployed, KubewardenDeployment};
-use super::finding::{Finding, Restore, apply};
+use super::finding::{Finding, Fix, apply};
 use super::rights::{Account, OURS};
 use crate::claims::class::Known;
 use crate::controller::kubewarden::{WebhookPolicy, policy_of};
@@ -157,8 +157,8 @@ impl InstalledWebhook {
     }
 
     /// The command that restores the webhook.
-    pub(super) fn apply(&self) -> Restore {
-        Restore::of(self.manifest())
+    pub(super) fn apply(&self) -> Fix {
+        Fix::restore(self.manifest())
     }
 }
 
@@ -214,7 +214,7 @@ fn of_probe(namespace: &str, webhooks: &[InstalledWebhook], probe: &Probe, deplo
                 ),
                 None => (
                     "that nothing calls it: templates cannot change, and annotations are not checked".to_owned(),
-                    Restore::of("deploy/webhook").by(format!(
+                    Fix::restore("deploy/webhook").by(format!(
                         "{}, or with Kubewarden {}",
                         apply("deploy/webhook"),
                         apply("deploy/policy.yaml")

@@ -3,14 +3,14 @@
 use serde_json::Value;
 
 use super::facts::InstallationFacts;
-use super::finding::{Finding, Restore};
+use super::finding::{Finding, Fix};
 use crate::claims::class::Known;
 
 const SUBJECT: &str = "customresourcedefinition/claimrollouts.claim-rollout.io";
 
 /// The definition of this version.
-fn fix() -> Restore {
-    Restore::of("deploy/crd.yaml")
+fn fix() -> Fix {
+    Fix::restore("deploy/crd.yaml")
 }
 
 /// The fault of the definition. A definition with more fields than this program knows is newer, which is no fault.

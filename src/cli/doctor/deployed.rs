@@ -3,17 +3,9 @@
 use kube::api::DynamicObject;
 use serde_json::Value;
 
-use super::finding::{Fix, Restore};
-use super::rights::{Account, OPENKRUISE, OURS, PolicyServer};
+use super::finding::{Fix, chart_value};
+use super::rights::{Account, OURS, PolicyServer};
 use crate::cli::settings_in_use::is_our_policy;
-
-/// Values of the chart that install a manifest which is not installed by default.
-const VALUES: [(&str, &str); 4] = [
-    ("deploy/guard", " --set guard.enabled=true"),
-    (OPENKRUISE, " --set features.openkruise=true"),
-    ("deploy/recreate.yaml", " --set features.reCreate=true"),
-    ("deploy/replace-sets.yaml", " --set features.replaceSets=true"),
-];
 
 /// What the Deployments of a cluster show.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -102,11 +94,11 @@ impl Deployed {
 
     /// The fix for this installation: Helm restores what it has installed.
     pub(super) fn fix(&self, fix: Fix) -> String {
-        match (fix, &self.release) {
-            (Fix::Do(text), _) => text,
-            (Fix::Restore(restore), None) => restore.by_hand(),
-            (Fix::Restore(restore), Some(release)) => release.restores(&restore),
-        }
+        let command = match (fix.manifest, &self.release) {
+            (Some(manifest), Some(release)) => release.restore(manifest),
+            _ => fix.command,
+        };
+        command + &fix.then
     }
 
     const fn of(&self, account: Account) -> Option<&OwnDeployment> {
@@ -146,17 +138,18 @@ impl Deployed {
 }
 
 impl HelmRelease {
-    fn restores(&self, Restore { manifest, then, .. }: &Restore) -> String {
+    /// The command that restores the part in this manifest.
+    fn restore(&self, manifest: &str) -> String {
         let Self {
             namespace,
             name,
             version,
         } = self;
-        let mut values = VALUES.into_iter().filter(|(prefix, _)| manifest.starts_with(prefix));
-        let value = values.next().map_or("", |(_, value)| value);
+        let value = chart_value(manifest).map(|value| format!(" --set {value}=true"));
+        let value = value.unwrap_or_default();
         format!(
             "helm upgrade {name} oci://ghcr.io/claim-rollout/charts/claim-rollout --version {version} -n {namespace} \
-             --reuse-values{value}{then}"
+             --reuse-values{value}"
         )
     }
 }
@@ -194,9 +187,7 @@ pub(super) fn monitored(policies: &[DynamicObject]) -> Vec<String> {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{
-        Account, Deployed, Fix, HelmRelease, KubewardenDeployment, PolicyServer, Restore, monitored, servers_of_ours,
-    };
+    use super::{Account, Deployed, Fix, HelmRelease, KubewardenDeployment, PolicyServer, monitored, servers_of_ours};
 
     fn controller(namespace: &str) -> Value {
         json!({"metadata": {
@@ -258,30 +249,30 @@ mod tests {
         let apply = "kubectl apply --server-side --force-conflicts";
         let version = concat!("v", env!("CARGO_PKG_VERSION"));
         let file = format!("{apply} -f https://raw.githubusercontent.com/claim-rollout/claim-rollout/{version}");
-        let of = |manifest| Restore::of(manifest);
+        let of = Fix::restore;
         for (fix, by_hand, by_helm) in [
             (
-                Fix::from(of("deploy/policy.yaml")),
+                of("deploy/policy.yaml"),
                 format!("{file}/deploy/policy.yaml"),
                 upgrade.to_owned(),
             ),
             (
-                of("deploy/policy.yaml").then(", and check").into(),
+                of("deploy/policy.yaml").then(", and check"),
                 format!("{file}/deploy/policy.yaml, and check"),
                 format!("{upgrade}, and check"),
             ),
             (
-                of("deploy/guard").into(),
+                of("deploy/guard"),
                 format!("{apply} -k 'https://github.com/claim-rollout/claim-rollout/deploy/guard?ref={version}'"),
                 format!("{upgrade} --set guard.enabled=true"),
             ),
             (
-                of("deploy/crd.yaml").into(),
+                of("deploy/crd.yaml"),
                 format!("{file}/deploy/crd.yaml"),
                 upgrade.to_owned(),
             ),
             (
-                of("deploy/replace-sets.yaml").by("another way").into(),
+                of("deploy/replace-sets.yaml").by("another way"),
                 "another way".to_owned(),
                 format!("{upgrade} --set features.replaceSets=true"),
             ),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use k8s_openapi::api::coordination::v1::LeaseSpec;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;
 
@@ -40,13 +41,14 @@ pub(crate) struct InstallationFacts {
     pub(crate) guard: Known<Vec<GuardPolicy>>,
     /// The rights that accounts need and do not have.
     pub(crate) lacking: Vec<(Account, Vec<RbacRight>)>,
-    pub(crate) lease: Known<Lease>,
+    /// The Lease of the controller.
+    pub(crate) lease: Known<LeaseSpec>,
     /// StorageClasses, and whether they allow expansion.
     pub(crate) classes: BTreeMap<String, bool>,
     pub(crate) sets: Vec<DriftSet>,
     pub(crate) rollouts: Vec<Rollout>,
-    /// Sets that are being replaced.
-    pub(crate) marked: Vec<MarkedSet>,
+    /// Sets that are being replaced, with the time of the last step that they show.
+    pub(crate) marked: Vec<SetInReplacement>,
     /// The journals of replacements.
     pub(crate) journals: Vec<FoundJournal>,
     pub(crate) deployed: Deployed,
@@ -83,20 +85,11 @@ impl InstallationFacts {
     }
 }
 
-/// The Lease of the controller.
+/// A set, and the time of a step of its replacement.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Lease {
-    /// Empty if nobody holds the Lease.
-    pub(crate) holder: String,
-    pub(crate) renewed: Option<Timestamp>,
-}
-
-/// A set with our finalizer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct MarkedSet {
+pub(crate) struct SetInReplacement {
     pub(crate) namespace: String,
     pub(crate) name: String,
-    /// The time of the last step that the object shows.
     pub(crate) since: Timestamp,
 }
 
@@ -105,21 +98,18 @@ pub(crate) struct MarkedSet {
 pub(crate) struct FoundJournal {
     /// The name of the Secret.
     pub(crate) secret: String,
-    /// What it contains, or why it cannot be read.
-    pub(crate) content: Result<JournaledSet, String>,
+    /// The set with the time at which its replacement began, or why the journal cannot be read.
+    pub(crate) content: Result<SetInReplacement, String>,
 }
 
-/// The set of a journal.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct JournaledSet {
-    pub(crate) namespace: String,
-    pub(crate) name: String,
-    pub(crate) began: Timestamp,
-}
+impl SetInReplacement {
+    /// True iff it is the set of this namespace and name.
+    pub(super) fn is(&self, namespace: &str, name: &str) -> bool {
+        (&*self.namespace, &*self.name) == (namespace, name)
+    }
 
-impl MarkedSet {
     /// The set, if it has our finalizer.
-    pub(crate) fn of(metadata: &ObjectMeta) -> Option<Self> {
+    pub(crate) fn marked(metadata: &ObjectMeta) -> Option<Self> {
         let finalizers = metadata.finalizers.as_deref().unwrap_or_default();
         finalizers.iter().find(|finalizer| *finalizer == FINALIZER)?;
         let entries = metadata.managed_fields.iter().flatten();

@@ -20,11 +20,31 @@ pub(crate) struct Finding<F = Fix> {
 
 /// How to fix a fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Fix {
-    /// A command or an edit, the same for every installation.
-    Do(String),
-    /// To restore a part of the installation.
-    Restore(Restore),
+pub(crate) struct Fix {
+    /// The file or the folder with the manifests of the part to restore, which is as it was installed; none if the fix is
+    /// the same for every installation.
+    pub(crate) manifest: Option<&'static str>,
+    /// The command or the edit where no release of Helm contains the part.
+    pub(crate) command: String,
+    /// What follows, such as a second step.
+    pub(crate) then: String,
+}
+
+/// The manifest for OpenKruise's StatefulSets: rights, and a part of the guard.
+pub(super) const OPENKRUISE: &str = "deploy/openkruise.yaml";
+
+/// Values of the chart that install a manifest which is not installed by default.
+const VALUES: [(&str, &str); 4] = [
+    ("deploy/guard", "guard.enabled"),
+    (OPENKRUISE, "features.openkruise"),
+    ("deploy/recreate.yaml", "features.reCreate"),
+    ("deploy/replace-sets.yaml", "features.replaceSets"),
+];
+
+/// The value of the chart that installs this manifest, if it is not installed by default.
+pub(super) fn chart_value(manifest: &str) -> Option<&'static str> {
+    let mut values = VALUES.into_iter().filter(|(prefix, _)| manifest.starts_with(prefix));
+    values.next().map(|(_, value)| value)
 }
 
 /// The command that applies a manifest of this version: who runs the doctor need not have the files.
@@ -38,30 +58,18 @@ pub(super) fn apply(manifest: &str) -> String {
     format!("kubectl apply --server-side --force-conflicts {place}")
 }
 
-/// A part of the installation to restore: as it was installed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Restore {
-    /// The file or the folder with the manifests of the part.
-    pub(crate) manifest: &'static str,
-    /// Another command than to apply the manifest.
-    pub(crate) command: Option<String>,
-    /// What follows the command, such as a second step.
-    pub(crate) then: String,
-}
-
-impl Restore {
-    /// The part in this file or folder.
-    pub(crate) const fn of(manifest: &'static str) -> Self {
+impl Fix {
+    /// Restores the part in this file or folder.
+    pub(crate) fn restore(manifest: &'static str) -> Self {
         Self {
-            manifest,
-            command: None,
-            then: String::new(),
+            manifest: Some(manifest),
+            ..Self::from(apply(manifest))
         }
     }
 
     /// With another command than to apply the manifest, where no release of Helm contains it.
     pub(crate) fn by(self, command: impl Into<String>) -> Self {
-        let command = Some(command.into());
+        let command = command.into();
         Self { command, ..self }
     }
 
@@ -70,29 +78,16 @@ impl Restore {
         let then = then.into();
         Self { then, ..self }
     }
-
-    /// The command for an installation by manifests.
-    pub(crate) fn by_hand(&self) -> String {
-        let apply = || apply(self.manifest);
-        self.command.clone().unwrap_or_else(apply) + &self.then
-    }
 }
 
-impl From<String> for Fix {
-    fn from(text: String) -> Self {
-        Self::Do(text)
-    }
-}
-
-impl From<&str> for Fix {
-    fn from(text: &str) -> Self {
-        Self::Do(text.to_owned())
-    }
-}
-
-impl From<Restore> for Fix {
-    fn from(restore: Restore) -> Self {
-        Self::Restore(restore)
+/// A command or an edit, the same for every installation.
+impl<T: Into<String>> From<T> for Fix {
+    fn from(command: T) -> Self {
+        Self {
+            manifest: None,
+            command: command.into(),
+            then: String::new(),
+        }
     }
 }
 
@@ -105,6 +100,11 @@ pub(crate) enum Severity {
     Warning,
 }
 
+/// A StatefulSet, as kubectl names it.
+pub(super) fn set(namespace: &str, name: &str) -> String {
+    format!("statefulset.apps/{namespace}/{name}")
+}
+
 impl Finding {
     /// An error, without its fix.
     pub(super) fn error(subject: impl Into<String>) -> Self {
@@ -113,7 +113,7 @@ impl Finding {
             subject: subject.into(),
             expected: String::new(),
             found: String::new(),
-            fix: Fix::Do(String::new()),
+            fix: Fix::from(""),
         }
     }
 
@@ -142,29 +142,19 @@ impl Finding {
 
     /// The finding with its fix as a text.
     pub(super) fn rendered(self, render: impl FnOnce(Fix) -> String) -> Finding<String> {
-        let Self {
-            severity,
-            subject,
-            expected,
-            found,
-            fix,
-        } = self;
         Finding {
-            severity,
-            subject,
-            expected,
-            found,
-            fix: render(fix),
+            severity: self.severity,
+            subject: self.subject,
+            expected: self.expected,
+            found: self.found,
+            fix: render(self.fix),
         }
     }
 }
 
 impl fmt::Display for Finding<String> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let severity = match self.severity {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
-        };
+        let severity = format!("{:?}", self.severity).to_lowercase();
         let [subject, expected, found, fix] =
             [&self.subject, &self.expected, &self.found, &self.fix].map(|text| printable(text));
         writeln!(f, "{severity}: {subject}: expected {expected}, but found {found}")?;

@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use jiff::Timestamp;
 use k8s_openapi::api::authorization::v1::{ResourceAttributes, SubjectAccessReviewSpec};
-use k8s_openapi::api::coordination::v1;
+use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{Api, DynamicObject, ListParams, PostParams};
 use kube::{Client, CustomResourceExt as _};
@@ -18,7 +18,7 @@ use super::accounts;
 use super::admission::{By, InstalledWebhook, Probe};
 use super::agreement::{self, PlacedSettings};
 use super::deployed::{self, Deployed};
-use super::facts::{FoundJournal, InstallationFacts, JournaledSet, Lease, MarkedSet};
+use super::facts::{FoundJournal, InstallationFacts, SetInReplacement};
 use super::guard::GuardPolicy;
 use super::rights::{self, Account, PolicyServer, RbacRight};
 use crate::api::Settings;
@@ -188,17 +188,18 @@ impl Installation {
             .named())
     }
 
-    async fn marked(&self) -> kube::Result<Vec<MarkedSet>> {
+    async fn marked(&self) -> kube::Result<Vec<SetInReplacement>> {
         let sets: Vec<Bare> = self.list("apps", "StatefulSet", self.sets.as_deref(), "").await?;
-        Ok(sets.iter().filter_map(|set| MarkedSet::of(&set.metadata)).collect())
+        let marked = sets.iter().filter_map(|set| SetInReplacement::marked(&set.metadata));
+        Ok(marked.collect())
     }
 
     async fn journals(&self) -> kube::Result<Vec<FoundJournal>> {
         let secrets: Vec<Secret> = self.list("", "Secret", Some(&self.home), JOURNAL_LABEL).await?;
         let found = secrets.iter().map(|secret| FoundJournal {
             secret: secret.metadata.name.clone().unwrap_or_default(),
-            content: read_journal(secret).map(|journal| JournaledSet {
-                began: milliseconds(journal.began),
+            content: read_journal(secret).map(|journal| SetInReplacement {
+                since: milliseconds(journal.began),
                 namespace: journal.namespace,
                 name: journal.name,
             }),
@@ -210,13 +211,9 @@ impl Installation {
         Ok(found.filter(ours).collect())
     }
 
-    async fn lease(&self) -> kube::Result<Lease> {
-        let leases: Api<v1::Lease> = Api::namespaced(self.client.clone(), &self.home);
-        let spec = leases.get(LEASE).await?.spec.unwrap_or_default();
-        Ok(Lease {
-            holder: spec.holder_identity.unwrap_or_default(),
-            renewed: spec.renew_time.map(|time| time.0),
-        })
+    async fn lease(&self) -> kube::Result<LeaseSpec> {
+        let leases: Api<Lease> = Api::namespaced(self.client.clone(), &self.home);
+        Ok(leases.get(LEASE).await?.spec.unwrap_or_default())
     }
 
     async fn deployments(&self) -> kube::Result<Deployed> {

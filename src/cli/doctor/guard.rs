@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::cel;
 use super::deployed::Deployed;
-use super::finding::{Finding, Restore};
-use super::rights::{Account, OPENKRUISE, OURS};
+use super::finding::{Finding, Fix, OPENKRUISE};
+use super::rights::{Account, OURS};
 use crate::claims::class::Known;
 
 /// The policies of the guard, and the manifests that contain them and their bindings.
@@ -93,7 +93,7 @@ pub(super) fn judge(
     if POLICIES.iter().all(|(part, _)| policy(part).is_none()) {
         let found = "none: only the policy protects staged changes";
         let finding = Finding::warning("validatingadmissionpolicies").but("the policies of the guard", found);
-        return vec![finding.fix(Restore::of("deploy/guard"))];
+        return vec![finding.fix(Fix::restore("deploy/guard"))];
     }
     let of_policy = |(part, file): &(&str, &'static str)| match policy(part) {
         None => vec![missing(&named(part, deployed.fullname()), file)],
@@ -106,12 +106,12 @@ pub(super) fn judge(
 fn missing(name: &str, file: &'static str) -> Finding {
     let none = "none, although other policies of the guard are installed";
     let finding = Finding::error(format!("validatingadmissionpolicy/{name}"));
-    finding.but("this policy", none).fix(Restore::of(file))
+    finding.but("this policy", none).fix(Fix::restore(file))
 }
 
 fn of_policy(file: &'static str, policy: &GuardPolicy, account: &str) -> Vec<Finding> {
     let error = |kind: &str| Finding::error(format!("{kind}/{}", policy.name));
-    let (part, apply) = (policy.part, Restore::of(file));
+    let (part, apply) = (policy.part, Fix::restore(file));
     let mut found = Vec::new();
     if !policy.denies {
         let none = "none: nothing is denied";

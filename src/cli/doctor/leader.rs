@@ -1,7 +1,7 @@
 //! Checks that a controller holds the Lease.
 
 use super::facts::InstallationFacts;
-use super::finding::{Finding, Fix, Restore};
+use super::finding::{Finding, Fix};
 use super::rights::Account;
 use crate::claims::class::Known;
 use crate::controller::LEASE;
@@ -19,22 +19,24 @@ pub(super) fn judge(facts: &InstallationFacts) -> Option<Finding> {
     let found = match &facts.lease {
         Known::Unknown => return None,
         Known::Missing => "none".to_owned(),
-        Known::Found(lease) if lease.holder.is_empty() => "no holder".to_owned(),
         Known::Found(lease) => {
-            let renewed = lease.renewed.map_or(0, |renewed| renewed.as_second());
-            let age = facts.now.as_second().saturating_sub(renewed);
-            if age < ABANDONED {
-                return None;
+            let renewed = lease.renew_time.as_ref().map(|time| time.0.as_second());
+            let age = facts.now.as_second().saturating_sub(renewed.unwrap_or(0));
+            match lease.holder_identity.as_deref().unwrap_or_default() {
+                "" => "no holder".to_owned(),
+                _ if age < ABANDONED => return None,
+                holder => {
+                    let since = renewed.map_or_else(|| "ever".to_owned(), |_| format!("{age} s"));
+                    format!("that {holder} has not renewed it for {since}")
+                }
             }
-            let since = lease.renewed.map_or_else(|| "ever".to_owned(), |_| format!("{age} s"));
-            format!("that {} has not renewed it for {since}", lease.holder)
         }
     };
     let subject = format!("lease/{}/{LEASE}", facts.namespace);
     let expected = "a controller that holds it";
     let has_none = facts.deployed.controller.is_none() && !facts.is_unread("deployments");
     let fix = if has_none {
-        Fix::from(Restore::of("deploy/controller").then(", because there is no Deployment of the controller"))
+        Fix::restore("deploy/controller").then(", because there is no Deployment of the controller")
     } else {
         facts.deployed.restart(Account::Controller, &facts.namespace).into()
     };

@@ -2,10 +2,11 @@
 
 use jiff::Timestamp;
 
-use super::facts::{FoundJournal, InstallationFacts, JournaledSet, MarkedSet};
-use super::finding::Finding;
+use super::facts::{FoundJournal, InstallationFacts, SetInReplacement};
+use super::finding::{self, Finding};
 use super::leader;
 use super::rights::Account;
+use crate::cli::process::program;
 use crate::cli::replace::command;
 use crate::gate::SetView;
 use crate::replace::{FINALIZER, HOLD};
@@ -24,7 +25,7 @@ pub(super) fn judge(facts: &InstallationFacts) -> Vec<Finding> {
 /// The journal of this set. Without the right to read journals, there seems to be one.
 fn has_journal(facts: &InstallationFacts, namespace: &str, name: &str) -> bool {
     let is_of = |journal: &FoundJournal| match &journal.content {
-        Ok(set) => (&*set.namespace, &*set.name) == (namespace, name),
+        Ok(set) => set.is(namespace, name),
         Err(_) => true,
     };
     facts.is_unread("secrets") || facts.journals.iter().any(is_of)
@@ -33,19 +34,15 @@ fn has_journal(facts: &InstallationFacts, namespace: &str, name: &str) -> bool {
 /// A set with the partition of a replacement, and without the replacement: it is from a backup.
 fn of_held(facts: &InstallationFacts, set: &SetView) -> Option<Finding> {
     let (namespace, name) = (&*set.namespace, &*set.name);
-    let mut marked = facts.marked.iter();
-    let is_marked = marked.any(|set| (&*set.namespace, &*set.name) == (namespace, name));
+    let is_marked = facts.marked.iter().any(|set| set.is(namespace, name));
     if i64::from(set.partition) != HOLD || is_marked || has_journal(facts, namespace, name) {
         return None;
     }
     let found = format!("{HOLD}, the one of a replacement, and no replacement: no Pod is updated");
     let patch = r#"{"spec":{"updateStrategy":{"rollingUpdate":{"partition":0}}}}"#;
     let fix = format!("kubectl patch -n {namespace} statefulset {name} --type=merge -p '{patch}'; it is from a backup");
-    Some(
-        Finding::error(subject(namespace, name))
-            .but("a partition of its user", found)
-            .fix(fix),
-    )
+    let finding = Finding::error(finding::set(namespace, name)).but("a partition of its user", found);
+    Some(finding.fix(fix))
 }
 
 /// The time since then in seconds, if it is long.
@@ -54,41 +51,30 @@ fn long(facts: &InstallationFacts, since: Timestamp) -> Option<i64> {
     (age >= LONG).then_some(age)
 }
 
-fn subject(namespace: &str, name: &str) -> String {
-    format!("statefulset.apps/{namespace}/{name}")
-}
-
-fn of_marked(facts: &InstallationFacts, set: &MarkedSet) -> Option<Finding> {
+fn of_marked(facts: &InstallationFacts, set: &SetInReplacement) -> Option<Finding> {
     let age = long(facts, set.since)?;
     let (namespace, name) = (&set.namespace, &set.name);
-    let expected = "a replacement that takes some seconds";
-    if !has_journal(facts, namespace, name) {
+    let subject = finding::set(namespace, name);
+    let (expected, found) = (
+        "a replacement that takes some seconds",
+        format!("that its last step was {age} s ago"),
+    );
+    Some(if !has_journal(facts, namespace, name) {
         let found = format!("the finalizer {FINALIZER}, and no journal of a replacement");
-        let finding = Finding::warning(subject(namespace, name)).but("none of a replacement", found);
-        return Some(finding.fix(finish(facts, namespace, name)));
-    }
-    Some(if leader::leads(facts) {
-        Finding::warning(subject(namespace, name))
-            .but(expected, format!("that its last step was {age} s ago"))
-            .fix(format!(
-                "{} status -n {namespace} {name} shows what it waits for",
-                crate::cli::process::program()
-            ))
+        let finding = Finding::warning(subject).but("none of a replacement", found);
+        finding.fix(finish(facts, set))
+    } else if leader::leads(facts) {
+        let shows = format!("{} status -n {namespace} {name} shows what it waits for", program());
+        Finding::warning(subject).but(expected, found).fix(shows)
     } else {
-        Finding::error(subject(namespace, name))
-            .but(
-                expected,
-                format!("that its last step was {age} s ago, and no controller leads"),
-            )
-            .fix(finish(facts, namespace, name))
+        let finding = Finding::error(subject).but(expected, format!("{found}, and no controller leads"));
+        finding.fix(finish(facts, set))
     })
 }
 
 fn of_journal(facts: &InstallationFacts, journal: &FoundJournal) -> Option<Finding> {
     let secret = format!("secret/{}/{}", facts.namespace, journal.secret);
-    let JournaledSet {
-        namespace, name, began, ..
-    } = match &journal.content {
+    let set = match &journal.content {
         Ok(set) => set,
         Err(why) => {
             let fix = format!(
@@ -99,38 +85,28 @@ fn of_journal(facts: &InstallationFacts, journal: &FoundJournal) -> Option<Findi
             return Some(Finding::error(secret).but("the journal of a replacement", why).fix(fix));
         }
     };
-    let age = long(facts, *began)?;
-    let fix = finish(facts, namespace, name);
-    if facts
-        .marked
-        .iter()
-        .any(|set| (&set.namespace, &set.name) == (namespace, name))
-    {
+    let age = long(facts, set.since)?;
+    let (namespace, name) = (&set.namespace, &set.name);
+    if facts.marked.iter().any(|marked| marked.is(namespace, name)) {
         return None;
     }
     let mut sets = facts.sets.iter().map(|seen| &seen.set);
-    if sets.any(|set| (&*set.namespace, &*set.name) == (&**namespace, &**name)) {
+    let finding = if sets.any(|found| set.is(&found.namespace, &found.name)) {
         let found = format!("that replacing StatefulSet {namespace}/{name} began {age} s ago, and stopped");
-        return Some(
-            Finding::warning(secret)
-                .but("a journal only while a StatefulSet is replaced", found)
-                .fix(fix),
-        );
-    }
-    let found = format!("none: its replacement began {age} s ago, and stopped");
-    Some(
-        Finding::error(subject(namespace, name))
-            .but("a StatefulSet", found)
-            .fix(fix),
-    )
+        Finding::warning(secret).but("a journal only while a StatefulSet is replaced", found)
+    } else {
+        let found = format!("none: its replacement began {age} s ago, and stopped");
+        Finding::error(finding::set(namespace, name)).but("a StatefulSet", found)
+    };
+    Some(finding.fix(finish(facts, set)))
 }
 
 /// The command that finishes the replacement, as the account that the guard allows to do so.
-fn finish(facts: &InstallationFacts, namespace: &str, name: &str) -> String {
+fn finish(facts: &InstallationFacts, set: &SetInReplacement) -> String {
     let home = &facts.namespace;
     format!(
         "{} --as={}",
-        command(namespace, name, home),
+        command(&set.namespace, &set.name, home),
         facts.deployed.user(Account::Controller, home)
     )
 }
@@ -141,7 +117,7 @@ mod tests {
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
     use serde_json::json;
 
-    use super::MarkedSet;
+    use super::SetInReplacement;
 
     #[test]
     fn marked_set_has_the_time_of_its_last_step() {
@@ -174,12 +150,12 @@ mod tests {
                 "creationTimestamp": "1970-01-01T00:00:10Z", "deletionTimestamp": deleted,
             });
             let metadata: ObjectMeta = serde_json::from_value(metadata).expect("metadata");
-            let expected = expected.map(|second| MarkedSet {
+            let expected = expected.map(|second| SetInReplacement {
                 namespace: "shop".to_owned(),
                 name: "web".to_owned(),
                 since: Timestamp::from_second(second).expect("a time"),
             });
-            assert_eq!(MarkedSet::of(&metadata), expected, "{what}");
+            assert_eq!(SetInReplacement::marked(&metadata), expected, "{what}");
         }
     }
 }

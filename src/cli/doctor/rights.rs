@@ -7,13 +7,10 @@ use k8s_openapi::api::rbac::v1::{PolicyRule, RoleRef, Subject};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Deserialize;
 
-use super::finding::{Finding, Restore, apply};
+use super::finding::{Finding, Fix, OPENKRUISE, apply, chart_value};
 
 /// What the names of all objects begin with, unless the chart has another `fullnameOverride`.
 pub(super) const OURS: &str = "claim-rollout";
-
-/// The manifest for OpenKruise's StatefulSets: rights, and a part of the guard.
-pub(super) const OPENKRUISE: &str = "deploy/openkruise.yaml";
 
 /// A service account of claim-rollout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,36 +59,33 @@ impl Account {
         }
     }
 
-    const fn file(self) -> &'static str {
+    /// The manifest with its rights: the file, and its text.
+    const fn manifest(self) -> (&'static str, &'static str) {
         match self {
-            Self::Controller => "deploy/controller/rbac.yaml",
-            Self::Replacing => "deploy/replace-sets.yaml",
-            Self::ReCreating => "deploy/recreate.yaml",
-            Self::OpenKruise => OPENKRUISE,
-            Self::Webhook => "deploy/webhook/rbac.yaml",
+            Self::Controller => (
+                "deploy/controller/rbac.yaml",
+                include_str!("../../../deploy/controller/rbac.yaml"),
+            ),
+            Self::Replacing => (
+                "deploy/replace-sets.yaml",
+                include_str!("../../../deploy/replace-sets.yaml"),
+            ),
+            Self::ReCreating => ("deploy/recreate.yaml", include_str!("../../../deploy/recreate.yaml")),
+            Self::OpenKruise => (OPENKRUISE, include_str!("../../../deploy/openkruise.yaml")),
+            Self::Webhook => (
+                "deploy/webhook/rbac.yaml",
+                include_str!("../../../deploy/webhook/rbac.yaml"),
+            ),
         }
     }
 
     /// The manifest with its rights, or the value of the chart that does the same.
-    fn restore(self) -> Restore {
-        let restore = Restore::of(self.file());
-        let value = match self {
-            Self::Replacing => "features.replaceSets",
-            Self::ReCreating => "features.reCreate",
-            Self::OpenKruise => "features.openkruise",
-            Self::Controller | Self::Webhook => return restore,
-        };
-        let by_hand = restore.by_hand();
-        restore.by(format!("{by_hand}, or {value}=true in the chart"))
-    }
-
-    const fn manifest(self) -> &'static str {
-        match self {
-            Self::Controller => include_str!("../../../deploy/controller/rbac.yaml"),
-            Self::Replacing => include_str!("../../../deploy/replace-sets.yaml"),
-            Self::ReCreating => include_str!("../../../deploy/recreate.yaml"),
-            Self::OpenKruise => include_str!("../../../deploy/openkruise.yaml"),
-            Self::Webhook => include_str!("../../../deploy/webhook/rbac.yaml"),
+    fn restore(self) -> Fix {
+        let (file, _) = self.manifest();
+        let restore = Fix::restore(file);
+        match chart_value(file) {
+            Some(value) => restore.by(format!("{}, or {value}=true in the chart", apply(file))),
+            None => restore,
         }
     }
 
@@ -115,8 +109,8 @@ impl Account {
     /// # Errors
     /// If the manifest is invalid; a test reads it.
     pub(crate) fn rights(self) -> anyhow::Result<Vec<RbacRight>> {
-        let objects: Vec<RbacObject> =
-            serde_saphyr::from_multiple(self.manifest()).with_context(|| self.file().to_owned())?;
+        let (file, text) = self.manifest();
+        let objects: Vec<RbacObject> = serde_saphyr::from_multiple(text).context(file)?;
         let bound = |role: &RbacObject| {
             let mut bindings = objects
                 .iter()
@@ -215,7 +209,7 @@ pub(super) fn judge<'a>(
         let rights: Vec<String> = rights.iter().map(|right| right.to_string()).collect();
         Finding::error(format!("serviceaccount/{namespace}/{}", name(*account)))
             .but(
-                format!("the rights in {}", account.file()),
+                format!("the rights in {}", account.manifest().0),
                 format!("no right to {}", rights.join(", ")),
             )
             .fix(account.restore())

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::facts::InstallationFacts;
-use super::finding::Finding;
+use super::finding::{self, Finding};
 use crate::cli::drift::find::{CLASS, DriftSet, SIZE, rows};
 use crate::cli::lists::SkippedObject;
 use crate::cli::row::FieldDifference;
@@ -66,7 +66,7 @@ fn of_set(seen: &DriftSet) -> Vec<Finding> {
 }
 
 fn subject(seen: &DriftSet) -> String {
-    format!("statefulset.apps/{}/{}", seen.set.namespace, seen.set.name)
+    finding::set(&seen.set.namespace, &seen.set.name)
 }
 
 /// The command that removes an annotation.

@@ -1,10 +1,12 @@
 //! A cluster without claim-rollout.
 
-use super::{diagnose, healthy, installation, is_the_only_finding, own_deployment, policies, webhook, webhooks};
+use super::{
+    diagnose, healthy, installation, is_the_only_finding, own_deployment, policies, release, webhook, webhooks,
+};
 use crate::claims::class::Known;
 use crate::cli::doctor::absent::inventory;
 use crate::cli::doctor::admission::{By, Probe, WebhookPart};
-use crate::cli::doctor::deployed::{Deployed, HelmRelease, KubewardenDeployment};
+use crate::cli::doctor::deployed::{Deployed, KubewardenDeployment};
 use crate::cli::doctor::facts::InstallationFacts;
 use crate::cli::doctor::rights::{Account, RbacRight, of_policy_server};
 
@@ -96,11 +98,7 @@ const INVENTORIES: [Inventory; 10] = [
         |facts| {
             *facts = healthy();
             *webhooks(facts) = vec![webhook(WebhookPart::Sets, By::Kubewarden)];
-            facts.deployed.release = Some(HelmRelease {
-                namespace: "claim-rollout".to_owned(),
-                name: "cr".to_owned(),
-                version: "0.1.0".to_owned(),
-            });
+            facts.deployed.release = release("claim-rollout");
         },
         "claim-rollout is installed in namespace claim-rollout by release cr of Helm (0.1.0): found definition, policy of \
          Kubewarden, controller, guard",

@@ -1,12 +1,11 @@
 //! Faults of an installation.
 
-use super::{definition, policies, time, webhook, webhooks};
+use super::{definition, lease, policies, release, time, webhook, webhooks};
 use crate::api::Settings;
 use crate::claims::class::Known;
 use crate::cli::doctor::admission::{By, Probe, WebhookPart};
 use crate::cli::doctor::agreement::PlacedSettings;
-use crate::cli::doctor::deployed::HelmRelease;
-use crate::cli::doctor::facts::{FoundJournal, InstallationFacts, JournaledSet, Lease, MarkedSet};
+use crate::cli::doctor::facts::{FoundJournal, InstallationFacts, SetInReplacement};
 use crate::cli::doctor::rights::{Account, PolicyServer, RbacRight};
 use crate::cli::lists::SkippedObject;
 use crate::cli::status::rollout::Rollout;
@@ -37,6 +36,12 @@ pub(super) fn policy_server(rights: Vec<RbacRight>) -> Vec<(PolicyServer, Vec<Rb
     vec![(server, rights)]
 }
 
+/// The right of this account with these words.
+fn right(account: Account, words: &str) -> Vec<RbacRight> {
+    let rights = account.rights().expect("a manifest").into_iter();
+    rights.filter(|right| right.to_string() == words).collect()
+}
+
 fn skipped(kind: &str, name: &str) -> SkippedObject {
     SkippedObject {
         kind: kind.to_owned(),
@@ -51,11 +56,7 @@ pub(super) const ROWS: &[Row] = &[
         "a release of Helm without the guard",
         |facts| {
             policies(facts).clear();
-            facts.deployed.release = Some(HelmRelease {
-                namespace: "ops".to_owned(),
-                name: "cr".to_owned(),
-                version: "0.1.0".to_owned(),
-            });
+            facts.deployed.release = release("ops");
         },
         "Warning validatingadmissionpolicies | none: only the policy protects staged changes",
         "helm upgrade cr oci://ghcr.io/claim-rollout/charts/claim-rollout --version 0.1.0 -n ops ",
@@ -64,11 +65,7 @@ pub(super) const ROWS: &[Row] = &[
         "a release of Helm without the definition",
         |facts| {
             facts.definition = Known::Missing;
-            facts.deployed.release = Some(HelmRelease {
-                namespace: "ops".to_owned(),
-                name: "cr".to_owned(),
-                version: "0.1.0".to_owned(),
-            });
+            facts.deployed.release = release("ops");
         },
         "Error customresourcedefinition/claimrollouts.claim-rollout.io | none",
         "helm upgrade cr oci://ghcr.io/claim-rollout/charts/claim-rollout --version 0.1.0 -n ops --reuse-values",
@@ -213,13 +210,7 @@ pub(super) const ROWS: &[Row] = &[
     ),
     (
         "a right is missing",
-        |facts| {
-            facts.lacking[0].1.push(RbacRight {
-                verb: "patch".to_owned(),
-                resource: "persistentvolumeclaims".to_owned(),
-                ..RbacRight::default()
-            });
-        },
+        |facts| facts.lacking[0].1 = right(Account::Controller, "patch persistentvolumeclaims"),
         "Error serviceaccount/claim-rollout/claim-rollout-controller | no right to patch persistentvolumeclaims",
         "kubectl apply --server-side --force-conflicts -f deploy/controller/rbac.yaml",
     ),
@@ -231,12 +222,7 @@ pub(super) const ROWS: &[Row] = &[
     ),
     (
         "a Lease without a holder",
-        |facts| {
-            facts.lease = Known::Found(Lease {
-                holder: String::new(),
-                renewed: Some(time(999)),
-            });
-        },
+        |facts| facts.lease = lease("", 999),
         "Error lease/claim-rollout/claim-rollout-controller | no holder",
         "kubectl rollout restart ",
     ),
@@ -278,13 +264,8 @@ pub(super) const ROWS: &[Row] = &[
     (
         "no right to replace",
         |facts| {
-            let right = RbacRight {
-                verb: "delete".to_owned(),
-                resource: "statefulsets".to_owned(),
-                group: "apps".to_owned(),
-                ..RbacRight::default()
-            };
-            facts.lacking.push((Account::Replacing, vec![right]));
+            let right = right(Account::Replacing, "delete statefulsets.apps");
+            facts.lacking.push((Account::Replacing, right));
         },
         "Error serviceaccount/claim-rollout/claim-rollout-controller | no right to delete statefulsets.apps",
         "kubectl apply --server-side --force-conflicts -f deploy/replace-sets.yaml, or features.replaceSets=true",
@@ -361,21 +342,21 @@ fn rollout(condition: &str) -> Rollout {
 }
 
 /// The set `web`, with the finalizer since this second.
-pub(super) fn marked(since: i64) -> MarkedSet {
-    MarkedSet {
+pub(super) fn marked(since: i64) -> SetInReplacement {
+    replaced("web", since)
+}
+
+fn replaced(name: &str, since: i64) -> SetInReplacement {
+    SetInReplacement {
         namespace: "default".to_owned(),
-        name: "web".to_owned(),
+        name: name.to_owned(),
         since: time(since),
     }
 }
 
 /// A journal: the name of its set and when it began, or why it cannot be read.
 pub(super) fn journal(content: Result<(&str, i64), &str>) -> FoundJournal {
-    let set = content.map(|(name, began)| JournaledSet {
-        namespace: "default".to_owned(),
-        name: name.to_owned(),
-        began: time(began),
-    });
+    let set = content.map(|(name, began)| replaced(name, began));
     FoundJournal {
         secret: "j".to_owned(),
         content: set.map_err(str::to_owned),

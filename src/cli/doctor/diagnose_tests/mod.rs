@@ -8,12 +8,14 @@ mod sets;
 use std::process::ExitCode;
 
 use jiff::Timestamp;
+use k8s_openapi::api::coordination::v1::LeaseSpec;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use kube::CustomResourceExt as _;
 use serde_json::{Value, json};
 
 use super::admission::{By, InstalledWebhook, Probe, WebhookPart};
-use super::deployed::{Deployed, OwnDeployment};
-use super::facts::{InstallationFacts, Lease};
+use super::deployed::{Deployed, HelmRelease, OwnDeployment};
+use super::facts::InstallationFacts;
 use super::guard::GuardPolicy;
 use super::rights::Account;
 use super::{OutputFormat, Severity, code, diagnose, rendered, summary, text};
@@ -114,10 +116,7 @@ pub(super) fn healthy() -> InstallationFacts {
         ]),
         guard: Known::Found(guard()),
         lacking: vec![(Account::Controller, Vec::new()), (Account::Webhook, Vec::new())],
-        lease: Known::Found(Lease {
-            holder: "one".to_owned(),
-            renewed: Some(time(998)),
-        }),
+        lease: lease("one", 998),
         classes: [("fixed".to_owned(), false), ("expandable".to_owned(), true)].into(),
         sets: vec![even()],
         rollouts: Vec::new(),
@@ -138,6 +137,23 @@ pub(super) fn healthy() -> InstallationFacts {
 
 fn time(second: i64) -> Timestamp {
     Timestamp::from_second(second).expect("a time")
+}
+
+/// The Lease with this holder, renewed at this second.
+fn lease(holder: &str, renewed: i64) -> Known<LeaseSpec> {
+    Known::Found(LeaseSpec {
+        holder_identity: Some(holder.to_owned()),
+        renew_time: Some(MicroTime(time(renewed))),
+        ..LeaseSpec::default()
+    })
+}
+
+fn release(namespace: &str) -> Option<HelmRelease> {
+    Some(HelmRelease {
+        namespace: namespace.to_owned(),
+        name: "cr".to_owned(),
+        version: "0.1.0".to_owned(),
+    })
 }
 
 fn webhooks(facts: &mut InstallationFacts) -> &mut Vec<InstalledWebhook> {
