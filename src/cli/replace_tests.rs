@@ -52,97 +52,83 @@ fn unmark() -> Step {
     }
 }
 
-/// A state, the set, whether its replacement has begun, the first step, and what the command prints without a dry run,
-/// and with one if that differs.
-type FirstRow = (&'static str, Option<LiveSet>, bool, Step, &'static str, &'static str);
+/// A state, the set, the first step, and what the command prints.
+type FirstRow = (&'static str, Option<LiveSet>, Step, &'static str);
 
-fn check_first(rows: impl IntoIterator<Item = FirstRow>) {
-    for (what, set, has_begun, step, expected, dry) in rows {
-        let check = HandCheck { set, has_begun, step };
-        let found = printed(before(&PLACE, &check, DryRun::None));
-        assert!(found.starts_with(expected), "{what}: {found}");
-        let found = printed(before(&PLACE, &check, DryRun::Server));
-        let expected = if dry.is_empty() { expected } else { dry };
-        assert!(found.starts_with(expected), "{what}, dry run: {found}");
-    }
+fn first(set: Option<LiveSet>, has_begun: bool, step: Step, dry_run: DryRun) -> String {
+    printed(before(&PLACE, &HandCheck { set, has_begun, step }, dry_run))
 }
 
 #[test]
 fn first_decision_to_end_is_the_result() {
     let nothing = || Step::End(End::Nothing);
-    check_first([
+    let refused = Step::End(End::Refused(fault(Reason::PodNotReady, "Pod web-1 is not Ready")));
+    let unreadable = json!({"annotations": {"claim-rollout.io/staged": "{"}});
+    let deleted = json!({"deletionTimestamp": "2026-11-23T12:00:00Z"});
+    let plain = || Some(set(&json!({})));
+    let rows: [FirstRow; 5] = [
         (
             "absent",
             None,
-            false,
             nothing(),
             "2 StatefulSet \"web\" not found in namespace shop",
-            "",
         ),
         (
             "nothing staged",
-            Some(set(&json!({}))),
-            false,
+            plain(),
             nothing(),
             "0 statefulset.apps/web needs no replacement: nothing is staged that is not live\n",
-            "",
         ),
         (
             "unreadable",
-            Some(set(&json!({"annotations": {"claim-rollout.io/staged": "{"}}))),
-            false,
+            Some(set(&unreadable)),
             nothing(),
             "2 the staged change of StatefulSet web cannot be read",
-            "",
         ),
         (
             "deleted by a user",
-            Some(set(&json!({"deletionTimestamp": "2026-11-23T12:00:00Z"}))),
-            false,
+            Some(set(&deleted)),
             nothing(),
             "2 StatefulSet web is being deleted",
-            "",
         ),
         (
             "refused",
-            Some(set(&json!({}))),
-            false,
-            Step::End(End::Refused(fault(Reason::PodNotReady, "Pod web-1 is not Ready"))),
+            plain(),
+            refused,
             "1 statefulset.apps/web not replaced: PodNotReady: Pod web-1 is not Ready\n  what to do: ",
-            "",
         ),
-    ]);
+    ];
+    for (what, set, step, expected) in rows {
+        for dry_run in [DryRun::None, DryRun::Server] {
+            let found = first(set.clone(), false, step.clone(), dry_run);
+            assert!(found.starts_with(expected), "{what}, {dry_run:?}: {found}");
+        }
+    }
 }
 
 #[test]
 fn first_decision_to_write_goes_on_without_dry_run() {
     let plain = || Some(set(&json!({})));
-    check_first([
+    for (set, has_begun, step, expected) in [
         (
-            "let go",
             None,
             true,
             Step::Create(json!({})),
-            "go on",
-            "0 statefulset.apps/web is being replaced, and the replacement would go on (server dry run)\n",
+            "is being replaced, and the replacement would go on",
         ),
+        (plain(), false, Step::DisownReport, "would be replaced"),
         (
-            "allowed",
-            plain(),
-            false,
-            Step::DisownReport,
-            "go on",
-            "0 statefulset.apps/web would be replaced (server dry run)\n",
-        ),
-        (
-            "last step",
             plain(),
             true,
             unmark(),
-            "go on",
-            "0 statefulset.apps/web is being replaced, and the last steps would be made (server dry run)\n",
+            "is being replaced, and the last steps would be made",
         ),
-    ]);
+    ] {
+        let found = first(set.clone(), has_begun, step.clone(), DryRun::None);
+        assert_eq!(found, "go on", "{expected}");
+        let expected = format!("0 statefulset.apps/web {expected} (server dry run)\n");
+        assert_eq!(first(set, has_begun, step, DryRun::Server), expected);
+    }
 }
 
 /// The reason and the message, and what the user reads to do.

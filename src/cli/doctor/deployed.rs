@@ -248,46 +248,32 @@ mod tests {
             "helm upgrade cr oci://ghcr.io/claim-rollout/charts/claim-rollout --version 0.1.0 -n ops --reuse-values";
         let apply = "kubectl apply --server-side --force-conflicts";
         let version = concat!("v", env!("CARGO_PKG_VERSION"));
-        let file = format!("{apply} -f https://raw.githubusercontent.com/claim-rollout/claim-rollout/{version}");
+        let places = "https://raw.githubusercontent.com/claim-rollout/claim-rollout";
+        let file = |file: &str| format!("{apply} -f {places}/{version}/deploy/{file}");
+        let guard = format!("-k 'https://github.com/claim-rollout/claim-rollout/deploy/guard?ref={version}'");
         let of = Fix::restore;
+        let checked = of("deploy/policy.yaml").then(", and check");
+        let another = of("deploy/replace-sets.yaml").by("another way");
+        // The fix, and what it is without Helm; what follows the upgrade with Helm.
         for (fix, by_hand, by_helm) in [
-            (
-                of("deploy/policy.yaml"),
-                format!("{file}/deploy/policy.yaml"),
-                upgrade.to_owned(),
-            ),
-            (
-                of("deploy/policy.yaml").then(", and check"),
-                format!("{file}/deploy/policy.yaml, and check"),
-                format!("{upgrade}, and check"),
-            ),
+            (of("deploy/policy.yaml"), file("policy.yaml"), ""),
+            (checked, file("policy.yaml, and check"), ", and check"),
             (
                 of("deploy/guard"),
-                format!("{apply} -k 'https://github.com/claim-rollout/claim-rollout/deploy/guard?ref={version}'"),
-                format!("{upgrade} --set guard.enabled=true"),
+                format!("{apply} {guard}"),
+                " --set guard.enabled=true",
             ),
-            (
-                of("deploy/crd.yaml"),
-                format!("{file}/deploy/crd.yaml"),
-                upgrade.to_owned(),
-            ),
-            (
-                of("deploy/replace-sets.yaml").by("another way"),
-                "another way".to_owned(),
-                format!("{upgrade} --set features.replaceSets=true"),
-            ),
-            (
-                "kubectl annotate".into(),
-                "kubectl annotate".to_owned(),
-                "kubectl annotate".to_owned(),
-            ),
+            (of("deploy/crd.yaml"), file("crd.yaml"), ""),
+            (another, "another way".to_owned(), " --set features.replaceSets=true"),
         ] {
             let helm = Deployed {
                 release: Some(release()),
                 ..Deployed::default()
             };
-            assert_eq!(helm.fix(fix.clone()), by_helm);
+            assert_eq!(helm.fix(fix.clone()), format!("{upgrade}{by_helm}"));
             assert_eq!(Deployed::default().fix(fix), by_hand);
+            let same = Fix::from("kubectl annotate");
+            assert_eq!(helm.fix(same), "kubectl annotate");
         }
     }
 

@@ -121,33 +121,21 @@ mod tests {
 
     #[test]
     fn marked_set_has_the_time_of_its_last_step() {
-        let ours = json!(["claim-rollout.io/replacing", "orphan"]);
-        let entry = |manager: &str, time: &str| json!({"manager": manager, "time": time, "operation": "Update"});
+        let second = |second: u32| format!("1970-01-01T00:00:{second}Z");
+        let entry = |manager: &str, at| json!({"manager": manager, "time": second(at), "operation": "Update"});
+        let (ours, foreign) = (json!(["claim-rollout.io/replacing", "orphan"]), json!(["orphan"]));
+        let both = json!([entry("claim-rollout", 20), entry("helm", 50)]);
+        let (none, deleted) = (json!([]), json!(second(30)));
         for (what, finalizers, deleted, entries, expected) in [
-            ("no finalizer", json!([]), json!(null), json!([]), None),
-            ("a foreign one", json!(["orphan"]), json!(null), json!([]), None),
-            ("created", ours.clone(), json!(null), json!([]), Some(10)),
-            (
-                "deleted",
-                ours.clone(),
-                json!("1970-01-01T00:00:30Z"),
-                json!([]),
-                Some(30),
-            ),
-            (
-                "marked by us",
-                ours.clone(),
-                json!(null),
-                json!([
-                    entry("claim-rollout", "1970-01-01T00:00:20Z"),
-                    entry("helm", "1970-01-01T00:00:50Z")
-                ]),
-                Some(20),
-            ),
+            ("no finalizer", &none, &json!(null), &none, None),
+            ("a foreign one", &foreign, &json!(null), &none, None),
+            ("created", &ours, &json!(null), &none, Some(10)),
+            ("deleted", &ours, &deleted, &none, Some(30)),
+            ("marked by us", &ours, &json!(null), &both, Some(20)),
         ] {
             let metadata = json!({
                 "namespace": "shop", "name": "web", "finalizers": finalizers, "managedFields": entries,
-                "creationTimestamp": "1970-01-01T00:00:10Z", "deletionTimestamp": deleted,
+                "creationTimestamp": second(10), "deletionTimestamp": deleted,
             });
             let metadata: ObjectMeta = serde_json::from_value(metadata).expect("metadata");
             let expected = expected.map(|second| SetInReplacement {

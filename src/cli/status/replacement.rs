@@ -81,26 +81,20 @@ mod tests {
         serde_json::from_value(value).expect("a replacement")
     }
 
-    fn set(annotations: &Value, finalizers: &[&str]) -> SeenSet {
-        let metadata = json!({"name": "web", "annotations": annotations, "finalizers": finalizers});
-        SeenSet::read(&json!({ "metadata": metadata })).expect("a set")
-    }
-
     #[test]
     fn text_has_phase_step_reason_and_message() {
+        let [ready, quota] = [
+            ("Refused", "PodNotReady", "Pod web-1 is not Ready"),
+            ("Stalled", "StepDenied", "quota"),
+        ]
+        .map(|(phase, reason, message)| json!({"phase": phase, "reason": reason, "message": message}));
         for (replacement, expected) in [
             (
                 json!({"phase": "InProgress", "step": "Mark"}),
                 "being replaced: step Mark",
             ),
-            (
-                json!({"phase": "Refused", "reason": "PodNotReady", "message": "Pod web-1 is not Ready"}),
-                "not replaced: PodNotReady: Pod web-1 is not Ready",
-            ),
-            (
-                json!({"phase": "Stalled", "reason": "StepDenied", "message": "quota"}),
-                "the replacement is stalled: StepDenied: quota",
-            ),
+            (ready, "not replaced: PodNotReady: Pod web-1 is not Ready"),
+            (quota, "the replacement is stalled: StepDenied: quota"),
             (
                 json!({"phase": "Replaced"}),
                 "replaced: the live templates are the desired ones",
@@ -111,74 +105,60 @@ mod tests {
         }
     }
 
-    /// The set: its annotations, its finalizers. The report: its phase and its reason. Whether it is shown, and awaited.
-    #[test]
-    fn replacement_is_shown_and_awaited_as_long_as_it_matters() {
-        let staged = json!({"claim-rollout.io/staged": "{}"});
-        let asked = json!({"claim-rollout.io/staged": "{}", "claim-rollout.io/replace-set": "WhenComplete"});
-        let never = json!({"claim-rollout.io/staged": "{}", "claim-rollout.io/replace-set": "Never"});
-        let mut paused = asked.clone();
-        paused["claim-rollout.io/paused"] = json!("true");
-        let done = json!({"claim-rollout.io/replace-set": "WhenComplete"});
-        let ours = &["claim-rollout.io/replacing"][..];
-        for (what, set, phase, reason, expected) in [
-            ("nothing asked", set(&staged, &[]), "", "", (false, false)),
-            ("asked", set(&asked, &[]), "", "", (false, true)),
-            ("never", set(&never, &[]), "", "", (false, false)),
-            ("paused", set(&paused, &[]), "", "", (false, false)),
-            ("asked before, done", set(&done, &[]), "", "", (false, false)),
-            ("marked, not reported", set(&staged, ours), "", "", (false, true)),
-            ("in progress", set(&asked, ours), "InProgress", "", (true, true)),
-            ("stalled", set(&done, &[]), "Stalled", "ForeignSet", (true, true)),
-            ("refused", set(&asked, &[]), "Refused", "PodNotReady", (true, false)),
-            ("refused, young", set(&asked, &[]), "Refused", "TooYoung", (true, true)),
-            (
-                "refused, then withdrawn",
-                set(&done, &[]),
-                "Refused",
-                "PodNotReady",
-                (false, false),
-            ),
-            (
-                "refused, marked",
-                set(&asked, ours),
-                "Refused",
-                "PodNotReady",
-                (true, true),
-            ),
-            ("replaced", set(&done, &[]), "Replaced", "", (true, false)),
-            (
-                "replaced, and staged again",
-                set(&asked, &[]),
-                "Replaced",
-                "",
-                (false, true),
-            ),
-            (
-                "a phase of a newer controller",
-                set(&asked, &[]),
-                "Newer",
-                "",
-                (true, false),
-            ),
-        ] {
-            let report = (!phase.is_empty()).then(|| reported(json!({"phase": phase, "reason": reason})));
-            let shown = shown(report.as_ref(), Some(&set));
-            let found = (shown.is_some(), is_awaited(shown.as_ref(), Some(&set)));
-            assert_eq!(found, expected, "{what}");
-        }
+    /// A state; the annotations of the set, `marked` if it has our finalizer, or `absent`; the phase and the reason of the
+    /// report; whether the report is shown, and whether the end of a replacement is awaited.
+    const STATES: &str = "
+nothing asked                 | staged        |            |             | -
+asked                         | asked         |            |             | awaited
+never                         | never         |            |             | -
+paused                        | paused        |            |             | -
+asked before, done            | done          |            |             | -
+marked, not reported          | staged marked |            |             | awaited
+in progress                   | asked marked  | InProgress |             | shown awaited
+stalled                       | done          | Stalled    | ForeignSet  | shown awaited
+refused                       | asked         | Refused    | PodNotReady | shown
+refused, young                | asked         | Refused    | TooYoung    | shown awaited
+refused, then withdrawn       | done          | Refused    | PodNotReady | -
+refused, marked               | asked marked  | Refused    | PodNotReady | shown awaited
+replaced                      | done          | Replaced   |             | shown
+replaced, and staged again    | asked         | Replaced   |             | awaited
+a phase of a newer controller | asked         | Newer      |             | shown
+in progress                   | absent        | InProgress |             | shown awaited
+refused, then deleted         | absent        | Refused    |             | -
+replaced, then deleted        | absent        | Replaced   |             | -
+";
+
+    fn set(words: &str) -> Option<SeenSet> {
+        let replace = |value: &str| json!({"claim-rollout.io/staged": "{}", "claim-rollout.io/replace-set": value});
+        let (annotations, marked) = words.split_once(' ').unwrap_or((words, ""));
+        let annotations = match annotations {
+            "staged" => json!({"claim-rollout.io/staged": "{}"}),
+            "asked" => replace("WhenComplete"),
+            "never" => replace("Never"),
+            "paused" => {
+                let mut paused = replace("WhenComplete");
+                paused["claim-rollout.io/paused"] = json!("true");
+                paused
+            }
+            "done" => json!({"claim-rollout.io/replace-set": "WhenComplete"}),
+            _ => return None,
+        };
+        let finalizers = (!marked.is_empty()).then_some("claim-rollout.io/replacing");
+        let finalizers: Vec<&str> = finalizers.into_iter().collect();
+        let metadata = json!({"name": "web", "annotations": annotations, "finalizers": finalizers});
+        Some(SeenSet::read(&json!({ "metadata": metadata })).expect("a set"))
     }
 
     #[test]
-    fn replacement_of_an_absent_set_is_shown_while_it_runs() {
-        for (phase, expected) in [
-            ("InProgress", (true, true)),
-            ("Refused", (false, false)),
-            ("Replaced", (false, false)),
-        ] {
-            let shown = shown(Some(&reported(json!({ "phase": phase }))), None);
-            let found = (shown.is_some(), is_awaited(shown.as_ref(), None));
-            assert_eq!(found, expected, "{phase}, and the set is absent");
+    fn replacement_is_shown_and_awaited_as_long_as_it_matters() {
+        for row in STATES.lines().skip(1) {
+            let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+            let (set, phase, reason) = (set(cells[1]), cells[2], cells[3]);
+            let report = (!phase.is_empty()).then(|| reported(json!({"phase": phase, "reason": reason})));
+            let shown = shown(report.as_ref(), set.as_ref());
+            let awaited = is_awaited(shown.as_ref(), set.as_ref()).then_some("awaited");
+            let found: Vec<&str> = shown.map(|_| "shown").into_iter().chain(awaited).collect();
+            assert_eq!(found.join(" "), cells[4].trim_matches('-'), "{row}");
         }
     }
 }

@@ -27,7 +27,7 @@ fn prevented(report: &PlanReport) -> Option<Vec<&str>> {
 /// What is changed in the world, the change, and what would prevent the replacement now.
 type Row = (&'static str, fn(&mut PlanWorld), Option<&'static [&'static str]>);
 
-const ROWS: [Row; 15] = [
+const ROWS: [Row; 13] = [
     ("all is well", |_| {}, Some(&[])),
     (
         "never",
@@ -62,11 +62,6 @@ const ROWS: [Row; 15] = [
         Some(&["ClaimOutdated"]),
     ),
     (
-        "a partition",
-        |world| world.set()["spec"]["updateStrategy"]["rollingUpdate"]["partition"] = json!(1),
-        Some(&["PartitionSet"]),
-    ),
-    (
         "a Pod that is not Ready",
         |world| world.object("Pod", "web-1")["status"]["conditions"][0]["status"] = json!("False"),
         Some(&["PodNotReady"]),
@@ -93,11 +88,6 @@ const ROWS: [Row; 15] = [
         Some(&[]),
     ),
     ("a quota with room", |world| world.objects.push(count(2, 1)), Some(&[])),
-    (
-        "a quota without room",
-        |world| world.objects.push(count(1, 1)),
-        Some(&["QuotaFull"]),
-    ),
     (
         "a change that the settings deny now",
         |world| world.settings = json!({"maxStorage": {"*": "1Gi"}}),
