@@ -116,6 +116,7 @@ mod tests {
     use serde_json::Value;
 
     use super::{one, text};
+    use crate::cli::json_tests::is_as_described;
     use crate::cli::output::OutputFormat;
     use crate::cli::revisions::tests::{history, revision, stored};
 
@@ -138,8 +139,9 @@ REVISION     NUMBER   AGE      BY       MANAGER   PHASE        CHANGE
         assert_eq!(text(&history, None, now).expect("text"), expected);
         let wide = text(&history, Some(OutputFormat::Wide), now).expect("text");
         assert!(wide.contains("5m       2026-01-01T00:00:00Z   bob"), "{wide}");
-        let json: Value =
-            serde_json::from_str(&text(&history, Some(OutputFormat::Json), now).expect("text")).expect("JSON");
+        let json = text(&history, Some(OutputFormat::Json), now).expect("text");
+        is_as_described(std::slice::from_ref(&json));
+        let json: Value = serde_json::from_str(&json).expect("JSON");
         assert_eq!(json["items"][2]["revision"], three);
         assert_eq!(json["items"][0]["live"], true);
     }

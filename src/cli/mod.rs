@@ -17,6 +17,8 @@ mod drift;
 mod examples;
 mod files;
 mod history;
+#[cfg(test)]
+mod json_tests;
 mod lists;
 #[cfg(test)]
 mod metrics_tests;

@@ -100,7 +100,9 @@ mod tests {
 
     use super::{SetDifferences, summary, text};
     use crate::cli::drift::find::tests::{changed, even};
+    use crate::cli::json_tests::is_as_described;
     use crate::cli::output::OutputFormat;
+    use crate::rollout::fixtures::{staged_change, template};
 
     #[test]
     fn text_difference_is_a_row_and_an_item() {
@@ -121,6 +123,13 @@ default     web           data-web-1   metadata.name   data-web-1   <none>   cre
         let names = ["template", "name", "state", "reason"].map(|key| claim[key].as_str().unwrap_or_default());
         assert_eq!(names, ["data", "data-web-1", "Missing", "NotFound"]);
         assert_eq!(claim["differences"][0]["found"], Value::Null);
+    }
+
+    #[test]
+    fn json_of_differences_is_as_described() {
+        let seen = changed(|seen| seen.set.staged = Some(staged_change(vec![template("data", "2Gi")])));
+        let found = [SetDifferences::of(&seen)];
+        is_as_described(&[text(&found, Some(OutputFormat::Json)).expect("text")]);
     }
 
     #[test]

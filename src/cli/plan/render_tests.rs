@@ -1,6 +1,7 @@
 use super::render;
 use crate::api::ReplacementReason as Reason;
-use crate::cli::output::OutputFormat;
+use crate::cli::json_tests::{has_the_words, is_as_described};
+use crate::cli::output::{OutputFormat, list};
 use crate::cli::plan::report::{
     ClaimReport, ClaimValues, PlanOutcome, PlanReport, PlanVerdict, PlannedAction, PodOutcome, ReplacementOrigin,
     ReplacementReport, TargetReport,
@@ -149,6 +150,60 @@ fn render_denial_and_no_change_have_no_table() {
     report.claims = vec![claim(0, PlannedAction::UpToDate, None)];
     let nothing = "StatefulSet shop/web: revision 6c9f7d5b84 (InPlace, LockStep) is staged\n\nNothing to do.\n";
     assert_eq!(render(&[report], None), nothing);
+}
+
+#[test]
+fn json_of_a_plan_is_as_described() {
+    let mut report = web();
+    let some = |text: &str| Some(text.to_owned());
+    let values = |storage: &str, capacity: Option<String>| ClaimValues {
+        capacity,
+        attributes_class: some("gold"),
+        ..state(storage)
+    };
+    report.claims = vec![ClaimReport {
+        now: Some(values("1Gi", some("1Gi"))),
+        then: Some(values("2Gi", None)),
+        keys: vec!["tier a -> b".to_owned()],
+        keeps: vec!["spec.storageClassName fast, not slow".to_owned()],
+        obstacles: vec!["exceeded quota".to_owned()],
+        ..claim(1, PlannedAction::Blocked, Some(1))
+    }];
+    let verdict = report.verdict.as_mut().expect("a verdict");
+    (verdict.decided_here, verdict.message) = (some("no cluster"), some("no"));
+    let target = report.target.as_mut().expect("a target");
+    (target.idle, target.reason) = (some("Paused"), Some("Paused"));
+    report.replacement = Some(ReplacementReport {
+        asked_by: ReplacementOrigin::Setting,
+        prevented_by: vec![Fault {
+            reason: Reason::PodNotReady,
+            message: "web-1".to_owned(),
+        }],
+    });
+    let text = list(Some(OutputFormat::Json), "PlanList", &[report], String::new);
+    is_as_described(&[text.expect("text")]);
+}
+
+#[test]
+fn words_of_a_plan_are_as_described() {
+    use PlanOutcome::{AlreadyStaged, Created, Refused, Staged, Unchanged, Withdrawn};
+    use PlannedAction::{Blocked, Create, Held, NotReached, ReCreate, UpToDate, Update, Wait};
+    use PodOutcome::{AfterTheReplacement, AfterTheirClaims, ByThemselves, KeepRunning, NotChecked, WhenDeleted};
+    use ReplacementOrigin::{Annotation, Setting};
+    let outcomes = [Created, Staged, AlreadyStaged, Withdrawn, Unchanged, Refused];
+    has_the_words("PlanList", "verdict.outcome", &outcomes);
+    let actions = [Update, ReCreate, UpToDate, Wait, Create, Blocked, NotReached, Held];
+    has_the_words("PlanList", "claims.action", &actions);
+    let pods = [
+        KeepRunning,
+        AfterTheirClaims,
+        ByThemselves,
+        WhenDeleted,
+        AfterTheReplacement,
+        NotChecked,
+    ];
+    has_the_words("PlanList", "pods", &pods);
+    has_the_words("PlanList", "replacement.askedBy", &[Annotation, Setting]);
 }
 
 #[test]

@@ -2,11 +2,14 @@ use serde_json::json;
 
 use super::super::line::{Paint, Shape, Width};
 use super::{fit, render};
+use crate::cli::json_tests::{has_the_words, is_as_described};
+use crate::cli::output::OutputFormat;
 use crate::cli::row::ClaimRow;
 use crate::cli::row::tests::row;
 use crate::cli::status::changes::changes;
 use crate::cli::status::pods::{PodState, PodStatusView};
 use crate::cli::status::rollout::RolloutPhase;
+use crate::cli::status::text;
 use crate::cli::status::view::{ClaimView, StatusView, TargetView};
 use crate::gate::ClaimState;
 
@@ -156,6 +159,29 @@ shop/web  6c9f7d5b84  InPlace, LockStep                1/3 replicas, Reconciling
         changes(std::slice::from_ref(&view), std::slice::from_ref(&view)),
         [""; 0]
     );
+}
+
+#[test]
+fn json_of_a_set_is_as_described() {
+    use PodState::{Missing, Starting, Terminating, Updated, Waiting};
+    use RolloutPhase::{Complete, Reconciling, Stalled};
+    let mut view = web();
+    let replacement = json!({
+        "phase": "Refused", "step": "Mark", "reason": "PodNotReady", "message": "web-1", "replicas": 3,
+        "since": "2026-11-23T12:00:00Z",
+    });
+    view.replacement = Some(serde_json::from_value(replacement).expect("a replacement"));
+    let some = |text: &str| Some(text.to_owned());
+    (view.claims[0].attributes_class, view.claims[0].revision) = (some("gold"), some("6c9f7d5b84"));
+    view.pods = vec![PodStatusView {
+        name: "web-1".to_owned(),
+        ordinal: 1,
+        state: Waiting,
+    }];
+    is_as_described(&[text(&[view], Some(OutputFormat::Json)).expect("text")]);
+    has_the_words("StatusList", "target.state", &[Reconciling, Stalled, Complete]);
+    let states = [Waiting, Terminating, Missing, Starting, Updated];
+    has_the_words("StatusList", "pods.state", &states);
 }
 
 #[test]

@@ -22,6 +22,7 @@ use super::{OutputFormat, Severity, code, diagnose, rendered, summary, text};
 use crate::api::Settings;
 use crate::claims::class::Known;
 use crate::cli::drift::find::tests::{changed, even};
+use crate::cli::json_tests::{has_the_words, is_as_described};
 use crate::controller::crd::ClaimRollout;
 use crate::json::Map;
 use crate::rollout::fixtures::template;
@@ -328,7 +329,7 @@ error: lease/claim-rollout/claim-rollout-controller: expected a controller that 
   to fix it: kubectl rollout restart -n claim-rollout deployment/claim-rollout-controller
 warning: mutatingwebhookconfiguration/claim-rollout-webhook: ";
     assert!(text(&found, None).expect("text").starts_with(expected));
-    let json: Value = serde_json::from_str(&text(&found, Some(OutputFormat::Json)).expect("text")).expect("JSON");
-    assert_eq!(json["items"][0]["severity"], "Error");
+    is_as_described(&[text(&found, Some(OutputFormat::Json)).expect("text")]);
+    has_the_words("FindingList", "severity", &[Severity::Error, Severity::Warning]);
     assert!(summary(&facts, &found).ends_with(": errors 1, warnings 1"));
 }
