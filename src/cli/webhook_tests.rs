@@ -106,6 +106,12 @@ const SHORT: Duration = Duration::from_millis(10);
 /// The answer under a path of the server.
 const KNOWN: Option<&str> = Some("no policy of this name");
 
+/// Short pauses, but for the time that API servers get.
+const fn learning(learn: Duration) -> Pauses {
+    let check = SHORT;
+    Pauses { check, learn }
+}
+
 /// Waits until a server shows this certificate and answers under this path.
 async fn until_shown(address: SocketAddr, shown: &Certificates, path: &SecretPath) {
     let switched = async {
@@ -151,11 +157,9 @@ async fn renewed_certificate_is_shown_by_the_running_server() {
         until_shown(address, &first, &first.path).await;
         is_renewed = true;
     };
-    let pauses = Pauses {
-        check: SHORT,
-        learn: SHORT,
-    };
-    serve_until(renewed, running, (&source, shown), pauses).await.unwrap();
+    serve_until(renewed, running, (&source, shown), learning(SHORT))
+        .await
+        .unwrap();
     assert!(is_renewed, "the renewal has ended");
     assert!(TcpStream::connect(address).await.is_err(), "the server is stopped");
 }
@@ -172,11 +176,9 @@ async fn new_path_is_answered_before_the_certificate_changes() {
         // That connection may be older than the path.
         assert_eq!(asked(address, &first, &second.path).await.as_deref(), KNOWN);
     };
-    let pauses = Pauses {
-        check: SHORT,
-        learn: LONG,
-    };
-    serve_until(learned, running, (&source, shown), pauses).await.unwrap();
+    serve_until(learned, running, (&source, shown), learning(LONG))
+        .await
+        .unwrap();
 }
 
 /// An API server with an empty Secret and no webhook configuration. Returns its client, and the certificates that were
@@ -233,10 +235,8 @@ async fn certificate_made_anew_follows_the_one_in_use() {
             last = authority(&written);
         }
     };
-    let pauses = Pauses {
-        check: SHORT,
-        learn: Duration::ZERO,
-    };
     let shown = CertificateInUse::Kept(first.clone());
-    serve_until(followed, running, (&source, shown), pauses).await.unwrap();
+    serve_until(followed, running, (&source, shown), learning(Duration::ZERO))
+        .await
+        .unwrap();
 }

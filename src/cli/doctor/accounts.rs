@@ -56,7 +56,7 @@ fn of_settings(placed: &PlacedSettings, controller: &str) -> Option<Finding> {
 
 /// A webhook without which the API server denies the writes of the controller.
 fn called_for_controller(webhook: &InstalledWebhook, controller: &str) -> Option<Finding> {
-    if !webhook.fails_closed || !webhook.has_conditions || cel::names(&webhook.conditions, controller) {
+    if !webhook.fails_closed || webhook.conditions.is_empty() || cel::names(&webhook.conditions, controller) {
         return None;
     }
     let found = "other accounts: while the policy is unavailable, a StatefulSet that is being replaced stays absent";
@@ -75,7 +75,7 @@ fn of_webhook(webhook: &InstalledWebhook, settings: &Settings) -> Option<Finding
     let accounts = &settings.stateful_set_controller_accounts;
     let is_missing = |account: &&str| !cel::names(&webhook.conditions, account);
     let missing: Vec<&str> = accounts.iter().map(|account| &**account).filter(is_missing).collect();
-    if !webhook.has_conditions || missing.is_empty() {
+    if webhook.conditions.is_empty() || missing.is_empty() {
         return None;
     }
     let expected = format!(

@@ -35,9 +35,7 @@ pub(crate) struct InstalledWebhook {
     pub(crate) by: By,
     /// `failurePolicy: Fail`.
     pub(crate) fails_closed: bool,
-    /// It has `matchConditions`.
-    pub(crate) has_conditions: bool,
-    /// The expressions of `matchConditions`, which name accounts.
+    /// The expressions of `matchConditions`, which name accounts; empty without conditions.
     pub(crate) conditions: String,
     /// It has a `caBundle`.
     pub(crate) is_trusted: bool,
@@ -128,7 +126,6 @@ impl InstalledWebhook {
             by,
             // The default of the API.
             fails_closed: webhook["failurePolicy"] != "Ignore",
-            has_conditions: webhook["matchConditions"].as_array().is_some_and(|all| !all.is_empty()),
             conditions: cel::conditions(&webhook["matchConditions"]),
             is_trusted: filled(&client["caBundle"]),
         })
@@ -256,7 +253,7 @@ fn of_webhook(namespace: &str, webhook: &InstalledWebhook, deployed: &Deployed) 
         };
         found.push(error().but("failurePolicy Fail", ignored).fix(fix));
     }
-    if webhook.fails_closed && !webhook.has_conditions {
+    if webhook.fails_closed && webhook.conditions.is_empty() {
         let what = match webhook.part {
             WebhookPart::Claims => "creation of a PVC",
             WebhookPart::Pods => "deletion of a Pod by its StatefulSet",

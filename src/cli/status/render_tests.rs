@@ -13,10 +13,13 @@ use crate::cli::status::text;
 use crate::cli::status::view::{ClaimView, StatusView, TargetView};
 use crate::gate::ClaimState;
 
-const PLAIN: Shape = Shape {
-    paint: Paint::Plain,
-    width: Width::Terminal(80),
-};
+const PLAIN: Shape = at(Width::Terminal(80));
+
+/// Lines of this width, without colours.
+const fn at(width: Width) -> Shape {
+    let paint = Paint::Plain;
+    Shape { paint, width }
+}
 
 fn claim(ordinal: u32, capacity: &str, percent: u8, state: &str, reason: &str) -> ClaimView {
     ClaimView {
@@ -144,11 +147,7 @@ shop/web  6c9f7d5b84  InPlace, LockStep                1/3 replicas, Reconciling
   not replaced: PodNotReady: Pod web-1 is not Ready
 ";
     assert_eq!(render(std::slice::from_ref(&view), PLAIN), expected);
-    let wide = Shape {
-        width: Width::Wide,
-        ..PLAIN
-    };
-    let text = render(std::slice::from_ref(&view), wide);
+    let text = render(std::slice::from_ref(&view), at(Width::Wide));
     assert!(
         text.ends_with("Pod web-1 is not Ready  since 2026-11-23T12:00:00Z\n"),
         "{text}"
@@ -190,25 +189,12 @@ fn render_lines_fit_the_width() {
     view.claims[1].row.message = "x".repeat(300);
     view.note = Some("é".repeat(300));
     for width in [0, 1, 20, 40, 80] {
-        for line in render(
-            &[view.clone()],
-            Shape {
-                width: Width::Terminal(width),
-                ..PLAIN
-            },
-        )
-        .lines()
-        {
+        let text = render(std::slice::from_ref(&view), at(Width::Terminal(width)));
+        for line in text.lines() {
             assert!(line.chars().count() <= width.max(1), "{width}: {line}");
         }
     }
-    let wide = render(
-        &[view],
-        Shape {
-            width: Width::Wide,
-            ..PLAIN
-        },
-    );
+    let wide = render(&[view], at(Width::Wide));
     assert!(
         wide.contains(&"x".repeat(300)) && wide.contains("class -  revision -"),
         "{wide}"
@@ -224,7 +210,7 @@ fn render_of_each_width() {
     view.note = Some(note.clone());
     view.target.as_mut().expect("a target").state = RolloutPhase::Stalled;
     let shown = |width: Width| {
-        let text = render(std::slice::from_ref(&view), Shape { width, ..PLAIN });
+        let text = render(std::slice::from_ref(&view), at(width));
         let heading = text.lines().next().expect("a heading").chars().count();
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(
@@ -252,11 +238,7 @@ shop/web  6c9f7d5b84  InPlace, LockStep
   ├─ 1  data-web-1  10Gi -> 20Gi  █████░░░░░  Expanding  ex…
   └─ 0  data-web-0  10Gi -> 20Gi  ░░░░░░░░░░  Pending
 ";
-    let narrow = Shape {
-        width: Width::Terminal(60),
-        ..PLAIN
-    };
-    assert_eq!(render(&[view], narrow), expected);
+    assert_eq!(render(&[view], at(Width::Terminal(60))), expected);
 }
 
 #[test]

@@ -214,10 +214,6 @@ fn claim_view(
     // A PVC never gets smaller.
     let leads = asked.filter(|asked| *asked > claim.request);
     let updates = reported.is_some_and(|reported| reported.updates);
-    let label = claim
-        .labels
-        .get(keys::REVISION)
-        .and_then(|label| RevisionLabel::read(label));
     ClaimView {
         row: row(claim, set_name, (template, ordinal), reported),
         percent: percent(claim.capacity, leads.unwrap_or(claim.request)),
@@ -227,8 +223,13 @@ fn claim_view(
             .capacity
             .map_or_else(|| "-".to_owned(), |capacity| capacity.to_string()),
         attributes_class: claim.class.clone(),
-        revision: label.map(|label| label.revision.to_string()),
+        revision: label(claim).map(|label| label.revision.to_string()),
     }
+}
+
+/// What was applied to a claim.
+fn label(claim: &Claim) -> Option<RevisionLabel> {
+    RevisionLabel::read(claim.labels.get(keys::REVISION)?)
 }
 
 /// The state of a claim as the controller reports it, or else as the claim itself shows it.
@@ -242,11 +243,7 @@ fn row(claim: &Claim, set_name: &str, (template, ordinal): (&str, u32), reported
     else {
         return blank();
     };
-    let label = claim
-        .labels
-        .get(keys::REVISION)
-        .and_then(|label| RevisionLabel::read(label));
-    let label = label.filter(|label| rollout.is_at(label));
+    let label = label(claim).filter(|label| rollout.is_at(label));
     let mut listed = rollout.status.claims.iter();
     // A PVC with the label was updated after the report of its turn.
     let is_older = |status: &PvcStatus| label.is_some() && status.state == ClaimState::Pending.as_str();

@@ -177,7 +177,7 @@ pub(super) const ROWS: &[Row] = &[
     ),
     (
         "a webhook that fails closed without conditions",
-        |facts| webhooks(facts)[0].has_conditions = false,
+        |facts| webhooks(facts)[0].conditions.clear(),
         "Error {} | none: while the policy is unavailable, every update of a StatefulSet fails",
         "kubectl apply --server-side --force-conflicts -f deploy/webhook/configuration.yaml",
     ),

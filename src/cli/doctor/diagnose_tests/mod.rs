@@ -57,7 +57,6 @@ fn webhook(part: WebhookPart, by: By) -> InstalledWebhook {
         part,
         by,
         fails_closed: part == WebhookPart::Sets,
-        has_conditions: true,
         conditions: [
             Settings::default().stateful_set_controller_accounts,
             Settings::default().controller_accounts,
